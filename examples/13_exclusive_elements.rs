@@ -12,6 +12,7 @@
 //! The same kernels with raw pointers stand beside them, and `ratios` times both.
 
 use cuda_std::prelude::*;
+use cuda_std::unroll::unrolled;
 use cuda_std::warp::warp_vote_ballot;
 
 /// Threads of a block.
@@ -29,9 +30,8 @@ pub fn compact(
     mut kept: Append<f32>,
 ) {
     for tile in block.tiles_of::<ITEMS>(x.len()) {
-        kept.store(block, &mut scratch, tile, |i| {
-            x.get(i).copied().filter(|x| *x > limit)
-        });
+        let (load, choose) = (|i| x.get(i).copied(), |x| (x > limit).then_some(x));
+        kept.store(block, &mut scratch, tile, load, choose);
     }
 }
 
@@ -65,17 +65,17 @@ pub unsafe fn compact_raw(x: &[f32], limit: f32, kept: *mut f32, room: usize, co
     let mut start = thread::block_idx_x() as usize * BLOCK * ITEMS;
     while start < x.len() {
         let (mut values, mut numbers, mut of_warp) = ([0.0; ITEMS], [0; ITEMS], 0);
-        for (item, value) in values.iter_mut().enumerate() {
+        unrolled::<ITEMS>(|item| {
             let i = start + thread + item * BLOCK;
-            // Not above any limit.
-            *value = if i < x.len() { x[i] } else { f32::NAN };
-        }
-        for (value, number) in values.iter().zip(&mut numbers) {
+            // NaN is not above any limit.
+            values[item] = if i < x.len() { x[i] } else { f32::NAN };
+        });
+        unrolled::<ITEMS>(|item| {
             // SAFETY: all lanes are here.
-            let lanes = unsafe { warp_vote_ballot(u32::MAX, *value > limit) };
-            *number = of_warp + (lanes & ((1 << lane) - 1)).count_ones();
+            let lanes = unsafe { warp_vote_ballot(u32::MAX, values[item] > limit) };
+            numbers[item] = of_warp + (lanes & ((1 << lane) - 1)).count_ones();
             of_warp += lanes.count_ones();
-        }
+        });
         if lane == 0 {
             // SAFETY: the warp's slot.
             unsafe { of_warps.add(warp).write(of_warp) };
@@ -99,13 +99,13 @@ pub unsafe fn compact_raw(x: &[f32], limit: f32, kept: *mut f32, room: usize, co
         thread::sync_threads();
         // SAFETY: thread 0 has written it.
         let first = unsafe { of_block.read() } as usize + before as usize;
-        for (value, number) in values.into_iter().zip(numbers) {
-            let at = first + number as usize;
-            if value > limit && at < room {
+        unrolled::<ITEMS>(|item| {
+            let at = first + numbers[item] as usize;
+            if values[item] > limit && at < room {
                 // SAFETY: there is room, and the number is this value's alone.
-                unsafe { kept.add(at).write(value) };
+                unsafe { kept.add(at).write(values[item]) };
             }
-        }
+        });
         start += thread::grid_dim_x() as usize * BLOCK * ITEMS;
     }
 }

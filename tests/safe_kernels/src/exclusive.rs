@@ -15,9 +15,8 @@ pub fn compact<const X: usize, const Y: usize, const Z: usize, const ITEMS: usiz
     mut kept: Append<u32>,
 ) {
     for tile in block.tiles_of::<ITEMS>(x.len()) {
-        kept.store(block, &mut scratch, tile, |i| {
-            x.get(i).copied().filter(|x| x % keep == 0)
-        });
+        let (load, choose) = (|i| x.get(i).copied(), |x| (x % keep == 0).then_some(x));
+        kept.store(block, &mut scratch, tile, load, choose);
     }
 }
 
@@ -31,11 +30,11 @@ pub fn compact_and_panic(
     mut kept: Append<u32>,
 ) {
     for tile in block.tiles_of::<2>(x.len()) {
-        kept.store(block, &mut scratch, tile, |i| {
-            let x = x.get(i).copied()?;
+        let choose = |x| {
             assert!(x % stop != 0, "stopped at {x}");
             (x % 2 == 0).then_some(x)
-        });
+        };
+        kept.store(block, &mut scratch, tile, |i| x.get(i).copied(), choose);
     }
 }
 

@@ -32,7 +32,8 @@ use crate::unroll::unrolled;
 ///     mut kept: Append<f32>,
 /// ) {
 ///     for tile in block.tiles_of::<8>(x.len()) {
-///         kept.store(block, &mut scratch, tile, |i| x.get(i).copied().filter(|x| *x > 0.0));
+///         let (load, choose) = (|i| x.get(i).copied(), |x| (x > 0.0).then_some(x));
+///         kept.store(block, &mut scratch, tile, load, choose);
 ///     }
 /// }
 /// // On the host: `positive::on(&device)?.grid(64).launch(&x, (&mut kept, &mut count))?`.
@@ -131,22 +132,34 @@ impl<T: Plain> Append<'_, T> {
         Some(index)
     }
 
-    /// Appends those of the block's tile for which `value` returns an element: `value` gets the
-    /// index of each in the tile's range, which may reach past its end. All values are computed
-    /// before the first is stored. One atomic addition for the whole block, and two barriers.
+    /// Appends what `choose` returns for the block's tile. `load` gets the index of each element of
+    /// the tile, which may be past the end, and `choose` what `load` returned. All loads are in
+    /// flight before the first choice, and all values are chosen before the first is stored. One
+    /// atomic addition for the whole block, and two barriers.
     #[inline(always)]
-    pub fn store<const X: usize, const Y: usize, const Z: usize, const ITEMS: usize>(
+    pub fn store<const X: usize, const Y: usize, const Z: usize, const ITEMS: usize, L: Copy>(
         &mut self,
         block: &mut Block<X, Y, Z>,
         scratch: &mut Scratch<'_, u64>,
         tile: TileRange<Linear<ITEMS>>,
-        mut value: impl FnMut(usize) -> Option<T>,
+        mut load: impl FnMut(usize) -> Option<L>,
+        mut choose: impl FnMut(L) -> Option<T>,
     ) {
         let (first, step) = (tile.start() + block.thread(), block.threads());
+        let (mut loads, mut loaded) = ([const { MaybeUninit::uninit() }; ITEMS], 0_u32);
+        unrolled::<ITEMS>(|item| {
+            if let Some(found) = load(first + item * step) {
+                loads[item].write(found);
+                loaded |= 1 << item;
+            }
+        });
         let (mut values, mut kept) = ([const { MaybeUninit::uninit() }; ITEMS], 0_u32);
         unrolled::<ITEMS>(|item| {
-            if let Some(found) = value(first + item * step) {
-                values[item].write(found);
+            if loaded >> item & 1 != 0
+                // SAFETY: written above, under the same condition.
+                && let Some(chosen) = choose(unsafe { loads[item].assume_init() })
+            {
+                values[item].write(chosen);
                 kept |= 1 << item;
             }
         });
@@ -183,15 +196,15 @@ impl<T: Plain> Append<'_, T> {
         scratch: &mut Scratch<'_, u64>,
         of_warp: usize,
     ) -> usize {
-        let (before, of_block, all) = scratch.sums_around(block, of_warp as u64);
+        let (before, of_block, all) = scratch.sums_around(block, of_warp);
         if all {
             // Nothing between here and the next barrier can end a thread.
             let taken = if block.thread() == 0 {
-                self.take(of_block as usize)
+                self.take(of_block)
             } else {
                 0
             };
-            return scratch.of_first(block, taken as u64) as usize + before as usize;
+            return scratch.of_first(block, taken as u64) as usize + before;
         }
         // A thread has panicked, perhaps the one that would write a slot: slots mean nothing.
         let warp = Warp::of(block);

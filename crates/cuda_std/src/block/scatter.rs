@@ -81,7 +81,10 @@ impl<'a, T> Scatter<'a, T> {
         unsafe {
             let place = self.places.add(index).read() as usize;
             assert_unchecked(place < self.len);
-            self.first.add(place)
+            let element = self.first.add(place);
+            // So that `None` of `own` is what it is for: an index past the end.
+            assert_unchecked(!element.is_null());
+            element
         }
     }
 

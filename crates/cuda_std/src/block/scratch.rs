@@ -211,15 +211,15 @@ impl Scratch<'_, u64> {
     pub(super) fn sums_around<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
         block: &mut Block<X, Y, Z>,
-        of_warp: u64,
-    ) -> (u64, u64, bool) {
+        of_warp: usize,
+    ) -> (usize, usize, bool) {
         let first = self.memory.cast::<u64>().wrapping_add(self.half * LANES);
         self.half = 1 - self.half;
         let warp = Warp::of(block);
         let (index, lane) = (warp.index(), warp.lane());
         if lane == 0 {
             // SAFETY: as in `exchange`.
-            unsafe { first.add(index).write(of_warp) };
+            unsafe { first.add(index).write(of_warp as u64) };
         }
         // Orders as in `exchange`.
         let all = block.sync_threads_count(true) as usize == block.threads();
@@ -227,11 +227,25 @@ impl Scratch<'_, u64> {
             first: first.cast_const(),
             calls: PhantomData,
         };
-        // SAFETY: the block has these warps; what nobody has written is anything.
-        let before = unsafe { slots.fold(0..index, 0, u64::wrapping_add) };
-        // SAFETY: as above.
-        let sum = unsafe { slots.fold(index..warps_of(block), before, u64::wrapping_add) };
-        (before, sum, all)
+        let (mut before, mut sum) = (0_u32, 0_u32);
+        let mut add = |warp: usize| {
+            // SAFETY: the block has this warp; what nobody has written is anything.
+            let value = unsafe { slots.of(warp) } as u32;
+            before = before.wrapping_add(if warp < index { value } else { 0 });
+            sum = sum.wrapping_add(value);
+        };
+        let warps = warps_of(block);
+        if Block::<X, Y, Z>::THREADS > 0 {
+            // A constant number of loads.
+            unrolled::<LANES>(|warp| {
+                if warp < warps {
+                    add(warp);
+                }
+            });
+        } else {
+            (0..warps).for_each(add);
+        }
+        (before as usize, sum as usize, all)
     }
 
     /// The value of thread 0, which still runs, for every thread.

@@ -14,7 +14,7 @@ pub fn append(
 ) {
     for tile in block.tiles(x.len()) {
         y.store(block, tile, |i| {
-            kept.store(block, &mut scratch, tile, |i| x.get(i).copied());
+            kept.store(block, &mut scratch, tile, |i| x.get(i).copied(), Some);
             x[i]
         });
     }
