@@ -144,6 +144,11 @@ pub enum Error {
         /// The kernel to launch, or the copy.
         what: String,
     },
+    /// Numbers that are not 0 to the length − 1, each once.
+    NotAPermutation {
+        /// The first one at fault, and why.
+        problem: String,
+    },
     /// Two events of different kinds of device were compared.
     ForeignEvent,
     /// A kernel was launched whose crate embeds no PTX.
@@ -295,6 +300,7 @@ impl fmt::Display for Error {
             Self::ForeignBuffer { what } => {
                 write!(f, "an argument of {what} lives on another device")
             }
+            Self::NotAPermutation { problem } => write!(f, "the numbers are no permutation: {problem}"),
             Self::ForeignEvent => f.write_str("the two events come from different devices"),
             Self::NoKernels { what } => write!(f, "{what} has no PTX: its crate embeds none"),
             Self::NoArchitecture {

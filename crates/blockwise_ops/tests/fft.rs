@@ -314,7 +314,7 @@ fn what_cannot_be_done_is_refused() -> Result<(), LaunchError> {
         ));
         let signal = device.upload(&[1.0_f32; 10])?;
         let taps = device.upload(&[1.0_f32; 3])?;
-        let mut output = device.alloc(10)?;
+        let mut output = device.zeros(10)?;
         let (mode, from) = (ConvMode::Same, &signal);
         let refused = conv1d::enqueue(device, None, from, &taps, &mut output, mode, &options);
         assert!(matches!(

@@ -27,6 +27,8 @@ use proc_macro::TokenStream;
 /// | `&mut [T]`, `*mut [T]`, `Out<T>`, `Out<T, Map>`, `Atomics<T>` | memory to write: `&mut buffer`, a mutable view |
 /// | `Matrix<T>` | memory to read and its size: `(&buffer, rows, cols)` |
 /// | `OutMatrix<T, R, C>` | memory to write and its size: `(&mut buffer, rows, cols)` |
+/// | `Append<T>` | memory to write and its count, one `u64`: `(&mut buffer, &mut count)` |
+/// | `Scatter<T>` | memory to write and a checked permutation of its length: `(&mut buffer, &permutation)` |
 /// | `*const T`, `*mut T` | the same memory, or a `DevicePointer` |
 /// | `&mut Block<X, Y, Z>`, `Shared<A>`, `Ring<A, N>`, `Scratch<T>` | none: the launch makes it |
 /// | anything else, which is `Copy` | the value |
@@ -44,6 +46,8 @@ use proc_macro::TokenStream;
 ///   `shared(..)` says its length, and the launch computes the bytes.
 /// - A matrix has `rows * cols` elements in memory. `Out<T>` beside `&mut Block` needs a grid of
 ///   one dimension, `OutMatrix` one of at most two, `Out<T, PerBlock>` an element for each block.
+/// - A kernel with `Out<T>` and no block has a grid and blocks of one dimension, and one with
+///   `&mut Block<X>` and no output a grid of one, unless a rule in `require(..)` names `grid`.
 /// - Every barrier is reached by all threads of the block, or the build fails.
 ///
 /// `unsafe` kernels may take these parameters too.

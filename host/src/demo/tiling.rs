@@ -43,7 +43,7 @@ fn products(
         device.upload(a.as_slice().unwrap_or(&[]))?,
         device.upload(b.as_slice().unwrap_or(&[]))?,
     );
-    let mut c_buffer = device.alloc::<f32>(rows * cols)?;
+    let mut c_buffer = device.zeros::<f32>(rows * cols)?;
     let shape = MatmulShape { rows, inner, cols };
     for &kernel in MatmulKernel::ALL
         .iter()
@@ -76,7 +76,7 @@ fn transposes(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
     let (rows, cols) = (1000, 701);
     let matrix = Array2::from_shape_fn((rows, cols), |(row, col)| (row * cols + col) as f32);
     let input = device.upload(matrix.as_slice().unwrap_or(&[]))?;
-    let mut output = device.alloc::<f32>(rows * cols)?;
+    let mut output = device.zeros::<f32>(rows * cols)?;
     for &kernel in TransposeKernel::ALL {
         let options = TransposeOptions {
             kernel: Some(kernel),

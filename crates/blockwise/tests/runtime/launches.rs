@@ -98,7 +98,7 @@ fn ptx_that_does_not_assemble_is_refused_with_the_line() {
 fn a_module_outlives_its_device() {
     for device in devices() {
         let module = load(&device, THROUGH_SHARED).expect("good PTX");
-        let mut out = device.alloc(1).expect("memory");
+        let mut out = device.zeros(1).expect("memory");
         drop(device);
         let shape = Shape::new(1, 64).shared(64);
         through_shared(&module, "through_shared", shape, &mut out, 0, 2.5).expect("a good launch");
@@ -110,7 +110,7 @@ fn a_module_outlives_its_device() {
 fn buffers_and_streams_of_another_device_are_refused_at_the_launch() {
     let (device, other) = (Device::emulator(), Device::emulator());
     let module = load(&device, THROUGH_SHARED).expect("good PTX");
-    let mut out = other.alloc(1).expect("memory");
+    let mut out = other.zeros(1).expect("memory");
     let shape = Shape::new(1, 64).shared(64);
     let error = through_shared(&module, "through_shared", shape, &mut out, 0, 0.0);
     let error = error.expect_err("a foreign buffer");

@@ -157,7 +157,7 @@ fn a_halo_that_is_one_short() {
         window.update(rank, |part| {
             let device = rank.device();
             let taps = device.upload(&[0.2_f32; TAPS]).unwrap();
-            let mut outputs = device.alloc(OWN).unwrap();
+            let mut outputs = device.zeros(OWN).unwrap();
             let options = ConvOptions::default();
             let mode = ConvMode::Valid;
             let convolved =
@@ -268,7 +268,7 @@ fn another_order_of_panels() {
             ..ShardedMatmulOptions::default()
         };
         let mut product = ShardedMatmul::new(rank, &blocks, &blocks, &options)?;
-        let mut c = ShardedMatrix::alloc(rank, product.outputs())?;
+        let mut c = ShardedMatrix::zeros(rank, product.outputs())?;
         product.enqueue(rank, &a, &b, &mut c)
     });
     names(
@@ -309,7 +309,7 @@ fn shards_of_another_matrix() {
         let input = ShardedMatrix::part_of(rank, &whole, blocks)?;
         let options = TransposeOptions::default();
         let mut transpose = ShardedTranspose::new(rank, input.blocks(), &options)?;
-        let mut output = ShardedMatrix::alloc(rank, transpose.outputs())?;
+        let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
         transpose.enqueue(rank, &input, &mut output)
     });
     names(

@@ -216,7 +216,7 @@ impl<T: Float> Fft<T> {
                 properties,
             )?,
             factors: device.upload((routines.factors)())?,
-            spectrum: device.alloc(routines.spectrum_len)?,
+            spectrum: device.zeros(routines.spectrum_len)?,
             routines,
         })
     }

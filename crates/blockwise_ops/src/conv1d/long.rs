@@ -85,8 +85,8 @@ impl<T: Float> Long<T> {
         Ok(Self {
             factors: device.upload((routines.factors)())?,
             roots: device.upload((routines.roots)())?,
-            spectrum: device.alloc(len)?,
-            points: device.alloc(batches.pairs * len)?,
+            spectrum: device.zeros(len)?,
+            points: device.zeros(batches.pairs * len)?,
             routines,
         })
     }

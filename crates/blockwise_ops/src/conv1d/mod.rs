@@ -173,7 +173,7 @@ fn full_len(long: usize, short: usize) -> Result<usize, LaunchError> {
 /// let device = Device::any()?;
 /// let mut signal = device.upload(&[1.0_f32, 2.0, 3.0])?;
 /// let taps = device.upload(&[0.5, 0.5])?;
-/// let mut smooth = device.alloc(4)?;
+/// let mut smooth = device.zeros(4)?;
 /// let graph = device.graph(|stream| {
 ///     let (mode, options) = (ConvMode::Full, ConvOptions::default());
 ///     conv1d::enqueue(&device, Some(stream), &signal, &taps, &mut smooth, mode, &options).map(drop)
@@ -284,7 +284,7 @@ pub fn convolve<T: Float>(
     let mut convolution = Convolution::once(device, signal.len(), taps.len(), mode, options)?;
     let signal = upload(device, &signal)?;
     let taps = upload(device, &taps)?;
-    let mut output = device.alloc(convolution.output_len())?;
+    let mut output = device.zeros(convolution.output_len())?;
     convolution.enqueue(None, &signal, &taps, &mut output)?;
     Ok(Array1::from_vec(output.to_vec()?))
 }

@@ -157,7 +157,7 @@ pub fn reduce_axis<T: Number>(
     // Refused before anything is copied.
     plan_axis::<T>(axis, reduction, None, device.properties())?;
     let input = upload(device, &input)?;
-    let mut output = device.alloc(axis.outer * axis.inner)?;
+    let mut output = device.zeros(axis.outer * axis.inner)?;
     let (from, to) = (input.as_view(), output.as_view_mut());
     enqueue_axis(device, None, from, to, axis, reduction)?;
     let result = ArrayD::from_shape_vec(IxDyn(&shape), output.to_vec()?);

@@ -25,7 +25,7 @@ impl<T: Number> Partials<T> {
     /// When the device has no room for it.
     pub fn alloc(device: &Device, plan: &LaunchPlan) -> Result<Self, LaunchError> {
         Ok(Self {
-            values: device.alloc(plan.grid[0] as usize)?,
+            values: device.zeros(plan.grid[0] as usize)?,
             ticket: ticket(device)?,
             results: 0,
         })
@@ -88,7 +88,7 @@ impl<T: Number> Partials<T> {
 
 /// A ticket for [`Memory`], at zero.
 pub(crate) fn ticket(device: &Device) -> Result<Buffer<u32>, LaunchError> {
-    Ok(device.filled(1, 0)?)
+    Ok(device.zeros(1)?)
 }
 
 /// What a launch writes.

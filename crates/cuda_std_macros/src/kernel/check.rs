@@ -143,7 +143,7 @@ fn names(ty: &Type, words: &[&str]) -> bool {
 
 /// `&Matrix<T>`, `&mut Shared<A>` and the like.
 fn is_reference_to_own(ty: &Type) -> bool {
-    const OWN: [&str; 7] = [
+    const OWN: [&str; 9] = [
         "Shared",
         "Ring",
         "Scratch",
@@ -151,6 +151,8 @@ fn is_reference_to_own(ty: &Type) -> bool {
         "OutMatrix",
         "Out",
         "Atomics",
+        "Append",
+        "Scatter",
     ];
     matches!(ty, Type::Reference(reference) if names(&reference.elem, &OWN))
 }

@@ -63,6 +63,19 @@ impl Kernel<'_> {
                     ),
                 ]),
                 Kind::View {
+                    view: View::Append, ..
+                } => rules.push((
+                    quote! { #name.second.len == 1 },
+                    format!("one count of {name}"),
+                )),
+                Kind::View {
+                    view: View::Scatter,
+                    ..
+                } => rules.push((
+                    quote! { #name.second.len == #name.memory.len },
+                    format!("{name}.len() == its permutation's length"),
+                )),
+                Kind::View {
                     view, arguments, ..
                 } if is_per_block(*view, arguments) => rules.push((
                     quote! { #name.len >= #shape.grid.blocks() as ::core::primitive::u64 },
@@ -71,20 +84,61 @@ impl Kernel<'_> {
                 _ => {}
             }
         }
-        let kinds = || self.parameters.iter().map(|parameter| &parameter.kind);
-        let has_block = kinds().any(|kind| matches!(kind, Kind::Block { .. }));
-        let has =
-            |wanted| kinds().any(|kind| matches!(kind, Kind::View { view, .. } if *view == wanted));
+        let has_block =
+            (self.parameters.iter()).any(|parameter| matches!(parameter.kind, Kind::Block { .. }));
+        let one = |what: &str| {
+            let extents = local(what);
+            (
+                quote! { #shape.#extents.y == 1 && #shape.#extents.z == 1 },
+                format!("{what}.y == 1 && {what}.z == 1"),
+            )
+        };
         // A block owns the tiles that its index along x says, and a matrix's by x and y.
-        if has_block && has(View::Out) {
-            rules.push((
-                quote! { #shape.grid.y == 1 && #shape.grid.z == 1 },
-                "grid.y == 1 && grid.z == 1".to_owned(),
-            ));
-        } else if has(View::OutMatrix) {
+        if has_block && (self.has(View::Out) || self.has(View::Scatter)) {
+            rules.push(one("grid"));
+        } else if self.has(View::OutMatrix) {
             rules.push((quote! { #shape.grid.z == 1 }, "grid.z == 1".to_owned()));
+        } else if self.is_of_one_dimension() {
+            rules.push(one("grid"));
+            rules.push(one("block"));
+        } else if self.is_safe() && self.has_line_of_threads() && !self.names_grid() {
+            // Blocks that differ along y would do the same tiles again.
+            rules.push(one("grid"));
         }
         rules
+    }
+
+    fn has(&self, wanted: View) -> bool {
+        let is_wanted =
+            |kind: &Kind<'_>| matches!(kind, Kind::View { view, .. } if *view == wanted);
+        (self.parameters.iter()).any(|parameter| is_wanted(&parameter.kind))
+    }
+
+    /// Whether threads are counted along x only: a safe kernel with an output, no block, and no
+    /// rule of its own on the grid. Threads along other axes would find nothing to do.
+    pub(super) fn is_of_one_dimension(&self) -> bool {
+        let blocks = |parameter: &Parameter<'_>| matches!(parameter.kind, Kind::Block { .. });
+        self.is_safe()
+            && (self.has(View::Out) || self.has(View::Scatter))
+            && !self.has(View::OutMatrix)
+            && !self.parameters.iter().any(blocks)
+            && !self.names_grid()
+    }
+
+    /// `&mut Block<X>`.
+    fn has_line_of_threads(&self) -> bool {
+        self.parameters.iter().any(|parameter| {
+            let Kind::Block { extents: [_, y, z] } = &parameter.kind else {
+                return false;
+            };
+            [y, z].iter().all(|extent| extent.to_string() == "1")
+        })
+    }
+
+    /// Whether a rule of the kernel's own is about the grid.
+    fn names_grid(&self) -> bool {
+        (self.options.require.iter())
+            .any(|rule| tokens::find(rule.condition.to_token_stream(), "grid").is_some())
     }
 
     fn rule(&self, rule: &Rule, refused: &Ident, shape: &Ident) -> TokenStream {
@@ -125,6 +179,9 @@ impl Kernel<'_> {
                     Kind::Block { .. } => Some(quote! { let #name = #shape.block; }),
                     Kind::View { view, .. } if view.is_matrix() => {
                         Some(quote! { let #name = #path::launch::MatrixExtent::of(&#name); })
+                    }
+                    Kind::View { view, .. } if view.is_pair() => {
+                        Some(quote! { let #name = #path::launch::Extent::of(&#name.memory); })
                     }
                     _ => Some(quote! { let #name = #path::launch::Extent::of(&#name); }),
                 }
@@ -181,6 +238,17 @@ fn given(parameter: &Parameter<'_>) -> Vec<TokenStream> {
             extent("cols", quote! { #name.cols }),
             extent("len", quote! { #name.memory.len }),
         ],
+        Kind::View { view, .. } if view.is_pair() => {
+            let second = match view {
+                View::Append => "count",
+                _ => "permutation",
+            };
+            let text = format!("{name}'s {second}.len()");
+            vec![
+                extent("len", quote! { #name.memory.len }),
+                quote! { (#text, &#name.second.len) },
+            ]
+        }
         Kind::Slice { .. }
         | Kind::RawSlice { .. }
         | Kind::Text

@@ -102,6 +102,11 @@ impl Kernel<'_> {
             quote! { unsafe { #kernel_body(#(#passed),*) } }
         };
         let (assumptions, call) = (self.assumptions(), self.with_shared_memory(call));
+        // The launch checks it.
+        let line = self.is_of_one_dimension().then(|| {
+            let path = &self.cuda_std;
+            quote! { unsafe { #path::block::one_dimensional() }; }
+        });
         quote! {
             #[inline(always)]
             #safety fn #kernel_body #lifetimes (#inputs) #predicates #block
@@ -110,6 +115,7 @@ impl Kernel<'_> {
             #[allow(unused_variables)]
             let #launch = ();
             #(#whole)*
+            #line
             #(#assumptions)*
             #call
         }

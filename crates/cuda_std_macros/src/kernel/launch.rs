@@ -5,7 +5,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::Ident;
 
-use super::kind::Kind;
+use super::kind::{Kind, View};
 use super::parameter::{Parameter, Part};
 use super::{Kernel, fresh, lifetime};
 
@@ -15,6 +15,8 @@ enum Given {
     Memory { mutable: bool, of: TokenStream },
     /// Memory of `[T]`, its rows and its columns.
     Matrix { mutable: bool, of: TokenStream },
+    /// Memory of `[T]`, and its count or its permutation.
+    Pair { view: View, of: TokenStream },
     /// An address of `T`.
     Pointer { mutable: bool, of: TokenStream },
     /// The value itself.
@@ -24,8 +26,9 @@ enum Given {
 }
 
 impl Given {
-    fn is_matrix(&self) -> bool {
-        matches!(self, Given::Matrix { .. })
+    /// The field of its memory, if it is made of more.
+    fn memory(&self) -> Option<TokenStream> {
+        matches!(self, Given::Matrix { .. } | Given::Pair { .. }).then(|| quote! { .memory })
     }
 
     fn of(kind: &Kind<'_>) -> Self {
@@ -46,6 +49,8 @@ impl Given {
                 let (mutable, of) = (view.is_written(), quote! { [#element] });
                 if view.is_matrix() {
                     Given::Matrix { mutable, of }
+                } else if view.is_pair() {
+                    Given::Pair { view: *view, of }
                 } else {
                     Given::Memory { mutable, of }
                 }
@@ -77,7 +82,7 @@ impl Kernel<'_> {
         let passed = self.parameters.iter().map(|parameter| self.pass(parameter));
         let contract = self.contract(entry, &quote! { #f::Error }, &shape);
         let arguments = self.parameters.iter().flat_map(copied);
-        let memory = self.parameters.iter().filter_map(memory);
+        let memory = self.parameters.iter().flat_map(memory);
         let documents = self.launch_documents();
         let a = self.lifetime_of_memory();
         // The handle itself is one. Only where it matters, for some crates forbid to allow.
@@ -118,6 +123,13 @@ impl Kernel<'_> {
                 let kind = kind(mutable, "");
                 quote_spanned! { span => #name: (impl #path::launch::#kind<#a, #of>, usize, usize) }
             }
+            Given::Pair { view, of } => {
+                let second = match view {
+                    View::Append => quote! { Write<#a, [::core::primitive::u64]> },
+                    _ => quote! { Permutes<#a> },
+                };
+                quote_spanned! { span => #name: (impl #path::launch::Write<#a, #of>, impl #path::launch::#second) }
+            }
             Given::Pointer { mutable, of } => {
                 let kind = kind(mutable, "Pointer");
                 quote_spanned! { span => #name: impl #path::launch::#kind<#a, #of> }
@@ -133,6 +145,13 @@ impl Kernel<'_> {
             Given::Memory { mutable, of } => ("", mutable, of),
             Given::Matrix { mutable, of } => ("_matrix", mutable, of),
             Given::Pointer { mutable, of } => ("_pointer", mutable, of),
+            Given::Pair { view, of } => {
+                let function = match view {
+                    View::Append => quote! { append },
+                    _ => quote! { scatter },
+                };
+                return Some(quote! { let #name = #path::launch::#function::<#of>(#name); });
+            }
         };
         let function = format_ident!("{}{what}", if mutable { "write" } else { "read" });
         Some(quote! { let #name = #path::launch::#function::<#of>(#name); })
@@ -145,6 +164,10 @@ impl Kernel<'_> {
             match Given::of(&parameter.kind) {
                 Given::Nothing => None,
                 Given::Matrix { .. } => Some(format!("({name}, rows, cols)")),
+                Given::Pair { view, .. } => Some(match view {
+                    View::Append => format!("({name}, count)"),
+                    _ => format!("({name}, permutation)"),
+                }),
                 _ => Some(name.to_string()),
             }
         };
@@ -202,16 +225,17 @@ impl Kernel<'_> {
 /// What is copied into the launch, in the order of the PTX.
 fn copied(parameter: &Parameter<'_>) -> Vec<TokenStream> {
     let name = &parameter.name;
+    let memory = Given::of(&parameter.kind).memory();
     let part = |&part| match part {
-        Part::Pointer if Given::of(&parameter.kind).is_matrix() => quote! { #name.memory.address },
-        Part::Pointer => quote! { #name.address },
+        Part::Pointer => quote! { #name #memory.address },
+        Part::Second => quote! { #name.second.address },
         Part::Rows => quote! { #name.rows },
         Part::Cols => quote! { #name.cols },
         // Of a dynamic array the contract computed it.
         Part::Length if matches!(parameter.kind, Kind::Dynamic { .. }) => {
             parameter.part(Part::Length).to_token_stream()
         }
-        Part::Length => quote! { #name.len },
+        Part::Length => quote! { #name #memory.len },
     };
     match (parameter.kind.parts(), &parameter.kind) {
         (Some(parts), _) => parts.iter().map(part).collect(),
@@ -221,13 +245,17 @@ fn copied(parameter: &Parameter<'_>) -> Vec<TokenStream> {
 }
 
 /// The memory that an argument leads to, if any.
-fn memory(parameter: &Parameter<'_>) -> Option<TokenStream> {
+fn memory(parameter: &Parameter<'_>) -> Vec<TokenStream> {
     let name = &parameter.name;
     let some = quote! { ::core::option::Option::Some };
     match Given::of(&parameter.kind) {
-        Given::Nothing | Given::Value => None,
-        Given::Pointer { .. } => Some(quote! { #name.memory }),
-        Given::Matrix { .. } => Some(quote! { #some(#name.memory) }),
-        Given::Memory { .. } => Some(quote! { #some(#name) }),
+        Given::Nothing | Given::Value => Vec::new(),
+        Given::Pointer { .. } => vec![quote! { #name.memory }],
+        Given::Matrix { .. } => vec![quote! { #some(#name.memory) }],
+        Given::Pair { .. } => vec![
+            quote! { #some(#name.memory) },
+            quote! { #some(#name.second) },
+        ],
+        Given::Memory { .. } => vec![quote! { #some(#name) }],
     }
 }

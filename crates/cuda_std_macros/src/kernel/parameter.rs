@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{Error, FnArg, Ident, Pat, PatType, Result, Type};
 
-use super::kind::Kind;
+use super::kind::{Kind, View};
 
 /// One parameter of the kernel.
 pub(super) struct Parameter<'a> {
@@ -22,6 +22,8 @@ pub(super) enum Part {
     Length,
     Rows,
     Cols,
+    /// The address of the second memory of a pair.
+    Second,
 }
 
 impl<'a> Parameter<'a> {
@@ -53,6 +55,7 @@ impl<'a> Parameter<'a> {
             Part::Length => "length",
             Part::Rows => "rows",
             Part::Cols => "cols",
+            Part::Second => "second",
         };
         format_ident!("{}_{suffix}", self.name, span = Span::mixed_site())
     }
@@ -68,6 +71,9 @@ impl Kind<'_> {
             Kind::View { view, .. } if view.is_matrix() => {
                 Some(&[Part::Pointer, Part::Rows, Part::Cols])
             }
+            Kind::View { view, .. } if view.is_pair() => {
+                Some(&[Part::Pointer, Part::Length, Part::Second])
+            }
             Kind::View { .. } => Some(&[Part::Pointer, Part::Length]),
             Kind::Dynamic { .. } => Some(&[Part::Length]),
             Kind::Block { .. } | Kind::Static { .. } => Some(&[]),
@@ -77,9 +83,14 @@ impl Kind<'_> {
 
     /// The type of one of the parts.
     pub(super) fn type_of(&self, part: Part) -> TokenStream {
-        let Part::Pointer = part else {
-            return quote! { usize };
-        };
+        match (part, self) {
+            (Part::Pointer, _) => {}
+            (Part::Second, Kind::View { view, .. }) if *view == View::Append => {
+                return quote! { *mut ::core::primitive::u64 };
+            }
+            (Part::Second, _) => return quote! { *const ::core::primitive::u32 },
+            (Part::Length | Part::Rows | Part::Cols, _) => return quote! { usize },
+        }
         let (element, mutable) = match self {
             Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => {
                 (element, *mutable)
