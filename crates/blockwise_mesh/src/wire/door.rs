@@ -36,7 +36,7 @@ pub(super) struct Hello {
     pub(super) session: u64,
     pub(super) rank: u64,
     pub(super) ranks: u64,
-    /// Where it listens, over TCP.
+    /// Where it listens: a port, or what takes its place at a socket.
     pub(super) port: u16,
     pub(super) program: String,
 }
@@ -110,7 +110,7 @@ impl Door {
         }
     }
 
-    /// The port, over TCP.
+    /// The port, or what takes its place at a socket.
     pub(super) fn port(&self) -> io::Result<u16> {
         self.listener.port()
     }

@@ -288,11 +288,11 @@ pub(super) fn answer(
 }
 
 impl Guest {
-    /// Where it listens, over TCP: at the address that it comes from.
+    /// Where it listens: over TCP, at the address that it comes from.
     fn address(&self) -> String {
         match self.connection.addresses() {
             Ok(Some([_, from])) => SocketAddr::new(from.ip(), self.hello.port).to_string(),
-            _ => String::new(),
+            _ => self.hello.port.to_string(),
         }
     }
 }

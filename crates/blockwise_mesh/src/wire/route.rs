@@ -21,7 +21,7 @@ impl MeetingPlace {
     /// Where rank 0 listens: at the address that the job names, and nowhere else.
     pub(super) fn listen(&self) -> io::Result<Listener> {
         match self {
-            Self::Machine { key } => machine::listen(key, 0),
+            Self::Machine { key } => machine::listen(key),
             Self::Network { host, port, .. } => {
                 let addresses: Vec<SocketAddr> =
                     (host.as_str(), *port).to_socket_addrs()?.collect();
@@ -35,14 +35,14 @@ impl MeetingPlace {
         match (self, interface) {
             (Self::Network { .. }, Some(interface)) => Listener::tcp(&[(interface, 0).into()]),
             (Self::Network { .. }, None) => Err(io::ErrorKind::AddrNotAvailable.into()),
-            (Self::Machine { key }, _) => machine::listen(key, rank),
+            (Self::Machine { key }, _) => machine::listen_as(key, rank),
         }
     }
 
     /// Connects to rank 0.
     pub(super) fn connect(&self, deadline: Instant) -> io::Result<Stream> {
         match self {
-            Self::Machine { key } => machine::connect(key, 0),
+            Self::Machine { key } => machine::connect(key),
             Self::Network { host, port, .. } => {
                 let mut last = io::Error::other("its name has no address");
                 for address in (host.as_str(), *port).to_socket_addrs()? {
@@ -64,7 +64,10 @@ impl MeetingPlace {
         deadline: Instant,
     ) -> io::Result<Stream> {
         match self {
-            Self::Machine { key } => machine::connect(key, rank),
+            Self::Machine { key } => {
+                let number = address.parse().map_err(io::Error::other)?;
+                machine::connect_to(key, rank, number)
+            }
             Self::Network { .. } => {
                 let address = address.parse().map_err(io::Error::other)?;
                 Stream::tcp(&address, deadline)
@@ -77,7 +80,7 @@ impl MeetingPlace {
 impl fmt::Display for MeetingPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Machine { key } => match machine::path(key, 0) {
+            Self::Machine { key } => match machine::path(key) {
                 Ok(path) => path.display().fmt(f),
                 Err(_) => f.write_str("a socket of this machine"),
             },
@@ -96,17 +99,33 @@ mod machine {
     use super::{Listener, Stream};
     use crate::call::Digest;
 
-    pub(super) fn path(key: &str, rank: usize) -> io::Result<PathBuf> {
-        let name = format!("{:016x}", Digest::new().bytes(key.as_bytes()).value());
-        socket::path(&std::env::temp_dir(), &name, rank)
+    fn name(key: &str) -> String {
+        format!("{:016x}", Digest::new().bytes(key.as_bytes()).value())
     }
 
-    pub(super) fn listen(key: &str, rank: usize) -> io::Result<Listener> {
-        socket::listen(&path(key, rank)?)
+    fn path_of(key: &str, rank: usize, number: u16) -> io::Result<PathBuf> {
+        socket::path_of(&std::env::temp_dir(), &name(key), rank, number)
     }
 
-    pub(super) fn connect(key: &str, rank: usize) -> io::Result<Stream> {
-        socket::connect(&path(key, rank)?)
+    pub(super) fn path(key: &str) -> io::Result<PathBuf> {
+        socket::path(&std::env::temp_dir(), &name(key))
+    }
+
+    pub(super) fn listen(key: &str) -> io::Result<Listener> {
+        socket::listen(&path(key)?, 0)
+    }
+
+    pub(super) fn listen_as(key: &str, rank: usize) -> io::Result<Listener> {
+        let number = getrandom::u32().map_err(|error| io::Error::other(error.to_string()))? as u16;
+        socket::listen(&path_of(key, rank, number)?, number)
+    }
+
+    pub(super) fn connect(key: &str) -> io::Result<Stream> {
+        socket::connect(&path(key)?)
+    }
+
+    pub(super) fn connect_to(key: &str, rank: usize, number: u16) -> io::Result<Stream> {
+        socket::connect(&path_of(key, rank, number)?)
     }
 }
 
@@ -122,15 +141,23 @@ mod machine {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(super) fn path(_: &str, _: usize) -> io::Result<PathBuf> {
+    pub(super) fn path(_: &str) -> io::Result<PathBuf> {
         nowhere()
     }
 
-    pub(super) fn listen(_: &str, _: usize) -> io::Result<Listener> {
+    pub(super) fn listen(_: &str) -> io::Result<Listener> {
         nowhere()
     }
 
-    pub(super) fn connect(_: &str, _: usize) -> io::Result<Stream> {
+    pub(super) fn listen_as(_: &str, _: usize) -> io::Result<Listener> {
+        nowhere()
+    }
+
+    pub(super) fn connect(_: &str) -> io::Result<Stream> {
+        nowhere()
+    }
+
+    pub(super) fn connect_to(_: &str, _: usize, _: u16) -> io::Result<Stream> {
         nowhere()
     }
 }

@@ -20,9 +20,15 @@ impl Drop for SocketPath {
     }
 }
 
-/// Where the rank of a job listens. `folder` is for temporary files.
-pub(super) fn path(folder: &Path, key: &str, rank: usize) -> io::Result<PathBuf> {
-    Ok(private(folder)?.join(format!("mesh-{key}-{rank}")))
+/// Where rank 0 of a job listens. `folder` is for temporary files.
+pub(super) fn path(folder: &Path, key: &str) -> io::Result<PathBuf> {
+    Ok(private(folder)?.join(format!("mesh-{key}")))
+}
+
+/// Where another rank does, by a number that it has drawn: two processes may say that they are one
+/// rank, and rank 0 tells them so.
+pub(super) fn path_of(folder: &Path, key: &str, rank: usize, number: u16) -> io::Result<PathBuf> {
+    Ok(private(folder)?.join(format!("mesh-{key}-{rank}-{number}")))
 }
 
 /// This user's folder there: made, or looked at.
@@ -54,8 +60,8 @@ fn private(folder: &Path) -> io::Result<PathBuf> {
     )))
 }
 
-/// Listens there.
-pub(super) fn listen(path: &Path) -> io::Result<Listener> {
+/// Listens there. `number` takes the place of a port.
+pub(super) fn listen(path: &Path, number: u16) -> io::Result<Listener> {
     match UnixStream::connect(path) {
         Ok(_) => {
             return Err(io::Error::new(
@@ -71,6 +77,7 @@ pub(super) fn listen(path: &Path) -> io::Result<Listener> {
     listener.set_nonblocking(true)?;
     Ok(Listener::Unix {
         listener,
+        number,
         _path: SocketPath(path.to_owned()),
     })
 }
@@ -133,11 +140,11 @@ mod tests {
     #[test]
     fn what_a_killed_process_left_is_replaced_and_what_listens_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let path = path(folder.path(), "key", 0).unwrap();
+        let path = path(folder.path(), "key").unwrap();
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
-        let listener = listen(&path).unwrap();
-        let error = listen(&path).err().expect("it is taken").to_string();
+        let listener = listen(&path, 0).unwrap();
+        let error = listen(&path, 0).err().expect("it is taken").to_string();
         assert_eq!(error, "another job meets there");
         connect(&path).unwrap();
         drop(listener);

@@ -149,6 +149,7 @@ pub(super) enum Listener {
     #[cfg(target_os = "linux")]
     Unix {
         listener: UnixListener,
+        number: u16,
         _path: SocketPath,
     },
 }
@@ -161,12 +162,12 @@ impl Listener {
         Ok(Self::Tcp(listener))
     }
 
-    /// The port, over TCP.
+    /// The port, or what takes its place at a socket.
     pub(super) fn port(&self) -> io::Result<u16> {
         match self {
             Self::Tcp(listener) => Ok(listener.local_addr()?.port()),
             #[cfg(target_os = "linux")]
-            Self::Unix { .. } => Ok(0),
+            Self::Unix { number, .. } => Ok(*number),
         }
     }
 

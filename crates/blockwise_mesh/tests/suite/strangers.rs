@@ -12,7 +12,7 @@ use std::process::Child;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use blockwise_mesh::{Error, Job, MeetingPlace};
+use blockwise_mesh::{Error, Job, JoinOptions, MeetingPlace};
 
 use crate::meetings::{free_port, in_vain, job, options, run, with_secret};
 use crate::processes::{self, start, variables};
@@ -161,6 +161,7 @@ fn relay(to: u16, listener: TcpListener, change: impl Fn(usize, &mut [u8]) + Sen
 
 /// A job of two whose rank 1 comes through a relay.
 fn relayed(
+    options: &JoinOptions,
     change: impl Fn(usize, &mut [u8]) + Send,
 ) -> ([Result<Vec<Vec<u32>>, Error>; 2], Vec<u8>) {
     let port = free_port();
@@ -168,7 +169,7 @@ fn relayed(
     let detour = listener.local_addr().unwrap().port();
     std::thread::scope(|scope| {
         let relay = scope.spawn(move || relay(port, listener, change));
-        let jobs = [(job(0, 2, port), options()), (job(1, 2, detour), options())];
+        let jobs = [job(0, 2, port), job(1, 2, detour)].map(|job| (job, options.clone()));
         let mut outcomes = run(&jobs, |rank| rank.gather(&[rank.number() as u32]));
         let second = outcomes.pop().unwrap();
         ([outcomes.pop().unwrap(), second], relay.join().unwrap())
@@ -177,7 +178,7 @@ fn relayed(
 
 #[test]
 fn a_recorded_rank_is_no_rank() {
-    let (outcomes, recorded) = relayed(|_, _| ());
+    let (outcomes, recorded) = relayed(&options(), |_, _| ());
     for outcome in outcomes {
         assert_eq!(outcome.unwrap(), [[0], [1]]);
     }
@@ -193,10 +194,15 @@ fn a_recorded_rank_is_no_rank() {
 /// A bit of each part of what rank 1 sends: greeting, then records. No value of it is used.
 #[test]
 fn what_is_changed_on_the_way_is_noticed() {
-    let length = relayed(|_, _| ()).1.len();
+    // Rank 0 waits for another rank 1, in vain.
+    let short = JoinOptions {
+        meeting_limit: Duration::from_secs(1),
+        ..options()
+    };
+    let length = relayed(&options(), |_, _| ()).1.len();
     // Behind 16 bytes of name, 32 of challenge and 32 of proof come records.
     for at in [20, 50, 82, 90, 130, length - 40, length - 1] {
-        let (outcomes, _) = relayed(|start, piece| {
+        let (outcomes, _) = relayed(&short, |start, piece| {
             if let Some(byte) = at.checked_sub(start).and_then(|at| piece.get_mut(at)) {
                 *byte ^= 4;
             }
