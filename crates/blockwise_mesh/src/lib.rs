@@ -72,3 +72,5 @@ pub use shard::{Sharded, Split};
 pub use traffic::Traffic;
 pub use transpose::{ShardedTranspose, transpose};
 pub use window::{Access, Window};
+#[doc(hidden)]
+pub use wire::{read_as_a_rank_would, what_a_rank_sends};

@@ -4,6 +4,7 @@
 mod connection;
 mod door;
 mod frame;
+mod hostile;
 mod mailbox;
 mod meeting;
 mod memory;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use crate::{Call, Result};
 
+pub use hostile::{read_as_a_rank_would, what_a_rank_sends};
 pub(crate) use mailbox::Mailbox;
 pub(crate) use meeting::Meeting;
 pub(crate) use memory::Memory;

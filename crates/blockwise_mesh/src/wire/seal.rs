@@ -133,7 +133,7 @@ impl Keyed {
     }
 }
 
-fn hash(key: &[u8]) -> Hash {
+pub(super) fn hash(key: &[u8]) -> Hash {
     // An HMAC takes keys of any length.
     Hash::new_from_slice(key).unwrap_or_else(|_| unreachable!("a key of any length"))
 }
