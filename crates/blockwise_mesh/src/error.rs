@@ -132,11 +132,13 @@ pub enum Error {
         address: String,
     },
     /// More ranks than a mesh can have.
-    #[error("{ranks} ranks are asked for; a mesh has {most} at most")]
+    #[error("{ranks} {what} are asked for; a mesh has {most} at most")]
     TooMany {
-        /// What was asked for.
+        /// How many were asked for.
         ranks: usize,
-        /// [`MOST_RANKS`](crate::MOST_RANKS).
+        /// Of what.
+        what: &'static str,
+        /// [`MOST_RANKS`](crate::MOST_RANKS) or [`MOST_EMULATED`](crate::MOST_EMULATED).
         most: usize,
     },
     /// The variables of a launcher make no sense.

@@ -62,7 +62,7 @@ pub use funnel::Funnel;
 pub use job::{ADDRESS_VARIABLE, Job, MeetingPlace};
 pub use matmul::{ShardedMatmul, ShardedMatmulOptions, matmul};
 pub use matrix::{Blocks, Grid, ShardedMatrix};
-pub use mesh::{JoinOptions, MEETING_LIMIT, MOST_RANKS, Mesh, TIME_LIMIT};
+pub use mesh::{JoinOptions, MEETING_LIMIT, MOST_EMULATED, MOST_RANKS, Mesh, TIME_LIMIT};
 #[cfg(feature = "cuda")]
 pub use nccl::LIBRARY_VARIABLE;
 pub use rank::Rank;

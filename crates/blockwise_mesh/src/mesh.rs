@@ -24,15 +24,15 @@ pub const MEETING_LIMIT: Duration = Duration::from_secs(60);
 /// The ranks of a mesh, at most. Each pair of them has a queue, and each rank a thread or a process.
 pub const MOST_RANKS: usize = 1024;
 
-/// Fails for more ranks than a mesh can have.
-fn bounded(ranks: usize) -> Result<usize> {
+/// Emulated devices of a mesh, at most: 256 add up some numbers within seconds.
+pub const MOST_EMULATED: usize = 256;
+
+/// Fails for more than a mesh can have.
+fn bounded(ranks: usize, what: &'static str, most: usize) -> Result<()> {
     match ranks {
         0 => Err(Error::NoRanks),
-        1..=MOST_RANKS => Ok(ranks),
-        _ => Err(Error::TooMany {
-            ranks,
-            most: MOST_RANKS,
-        }),
+        _ if ranks > most => Err(Error::TooMany { ranks, what, most }),
+        _ => Ok(()),
     }
 }
 
@@ -91,19 +91,30 @@ impl Mesh {
     /// Emulated devices: every program and test of several devices runs on any machine.
     ///
     /// # Errors
-    /// For no devices, and for more than [`MOST_RANKS`].
+    /// For no devices, and for more than [`MOST_EMULATED`].
     #[cfg(feature = "emulator")]
     pub fn emulated(ranks: usize) -> Result<Self> {
-        Self::of((0..bounded(ranks)?).map(|_| Device::emulator()).collect())
+        Self::of(Self::emulators(ranks)?)
+    }
+
+    /// The devices of [`emulated`](Self::emulated), for a mesh [`of`](Self::of) them.
+    ///
+    /// # Errors
+    /// For no devices, and for more than [`MOST_EMULATED`].
+    #[cfg(feature = "emulator")]
+    pub fn emulators(devices: usize) -> Result<Vec<Device>> {
+        bounded(devices, "emulated devices", MOST_EMULATED)?;
+        Ok((0..devices).map(|_| Device::emulator()).collect())
     }
 
     /// Emulated devices that check each launch, as [`Device::checked`] does.
     ///
     /// # Errors
-    /// For no devices, and for more than [`MOST_RANKS`].
+    /// For no devices, and for more than [`MOST_EMULATED`].
     #[cfg(feature = "emulator")]
     pub fn checked(ranks: usize) -> Result<Self> {
-        Self::of((0..bounded(ranks)?).map(|_| Device::checked()).collect())
+        bounded(ranks, "emulated devices", MOST_EMULATED)?;
+        Self::of((0..ranks).map(|_| Device::checked()).collect())
     }
 
     /// Devices of one's own: one rank each.
@@ -111,7 +122,7 @@ impl Mesh {
     /// # Errors
     /// For no devices, and for more than [`MOST_RANKS`].
     pub fn of(devices: Vec<Device>) -> Result<Self> {
-        bounded(devices.len())?;
+        bounded(devices.len(), "devices", MOST_RANKS)?;
         Ok(Self {
             traffic: Traffic::new(devices.len()),
             scratch: devices.iter().map(|_| Scratch::default()).collect(),
@@ -134,7 +145,8 @@ impl Mesh {
                 source: Box::new(error.into()),
             })
         };
-        let mesh = Self::of((0..bounded(gpus)?).map(device).collect::<Result<_>>()?)?;
+        bounded(gpus, "GPUs", MOST_RANKS)?;
+        let mesh = Self::of((0..gpus).map(device).collect::<Result<_>>()?)?;
         match gpus {
             1 => Ok(mesh),
             _ => mesh.with_nccl(),
@@ -181,7 +193,7 @@ impl Mesh {
     /// [`Error::Secret`] where the ranks do not have the same; [`Error::TooMany`].
     pub fn join(job: &Job, device: Device, options: &JoinOptions) -> Result<Self> {
         let failed = |reason| Error::Meeting { reason };
-        bounded(job.ranks)?;
+        bounded(job.ranks, "ranks", MOST_RANKS)?;
         if job.rank >= job.ranks {
             return Err(Error::NoRank {
                 rank: job.rank,

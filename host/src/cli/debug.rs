@@ -151,7 +151,7 @@ impl Kernels<'_> {
             emulator,
             loaded,
             kernel.name(),
-            launch.config(),
+            launch.config()?,
             &bound.bytes(),
             request.seed,
         );

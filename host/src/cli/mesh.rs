@@ -143,7 +143,7 @@ impl Global {
                         "no GPU can be used (`blockwise devices` says why): using {count} emulated devices"
                     ));
                 }
-                (0..count).map(|_| Device::emulator()).collect()
+                Mesh::emulators(count)?
             }
             (_, Count::All) if there == 0 => {
                 let failure = Failure::new("there is no end of emulated devices");

@@ -256,6 +256,10 @@ fn what_cannot_be_divided_is_refused_and_leaves_no_file() {
         let line = format!("sum x.npy --device emulator --gpus={count}");
         usage(&line, "a whole number from 1 to 1024, or `all`");
     }
+    refused(
+        "sum x.npy --device emulator --gpus 257",
+        "257 emulated devices are asked for; a mesh has 256 at most",
+    );
     for seconds in ["0", "86401", "18446744073709551615"] {
         let line = format!("sum x.npy --meeting-timeout {seconds}");
         usage(&line, "1..=86400");
