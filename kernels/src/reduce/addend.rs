@@ -56,7 +56,7 @@ pub trait Addend: Scalar {
     /// `sum + self · factor`.
     fn mul_add_to(self, factor: Self, sum: Self::Partial) -> Self::Partial;
     /// The nearest number of this type.
-    fn nearest(total: TotalOf<Self>) -> Self;
+    fn rounded(total: TotalOf<Self>) -> Self;
     /// `self` as a sum of one.
     fn partial(self) -> Self::Partial;
     /// `self` as a total.
@@ -210,7 +210,7 @@ impl Addend for f32 {
     }
 
     #[inline(always)]
-    fn nearest(total: Twofold) -> Self {
+    fn rounded(total: Twofold) -> Self {
         total.settle().to_odd() as Self
     }
 
@@ -235,7 +235,7 @@ impl Addend for f64 {
     }
 
     #[inline(always)]
-    fn nearest(total: Twofold) -> Self {
+    fn rounded(total: Twofold) -> Self {
         total.settle().sum
     }
 
@@ -259,7 +259,7 @@ impl Addend for i64 {
     }
 
     #[inline(always)]
-    fn nearest(total: Self) -> Self {
+    fn rounded(total: Self) -> Self {
         total
     }
 
@@ -305,7 +305,7 @@ mod tests {
         assert_ne!(error, 0.0);
         let sum = [1e100, 1.0, -1e100].map(f64::total);
         let sum = sum.into_iter().reduce(merge_totals);
-        assert_eq!(sum.map(f64::nearest), Some(1.0));
+        assert_eq!(sum.map(f64::rounded), Some(1.0));
     }
 
     /// 1 + 2⁻²⁴ lies in the middle of two `f32`; what comes after it decides.
@@ -319,7 +319,7 @@ mod tests {
                     sum: sign * middle,
                     rest: f64::from(sign) * rest,
                 };
-                assert_eq!(f32::nearest(total), sign as f32 * rounded, "{total:?}");
+                assert_eq!(f32::rounded(total), sign as f32 * rounded, "{total:?}");
             }
         }
         // A power of two, whose neighbour below is half as far away.
@@ -327,7 +327,7 @@ mod tests {
             sum: 1.0,
             rest: -1e-30,
         };
-        assert_eq!(f32::nearest(below), 1.0);
+        assert_eq!(f32::rounded(below), 1.0);
         assert!(below.to_odd() < 1.0);
     }
 
@@ -336,8 +336,8 @@ mod tests {
         let infinite = |values: &[f64]| {
             let partial = values.iter().fold(Twofold::ZERO, |sum, x| x.add_to(sum));
             let totals = values.iter().map(|x| x.total());
-            let folded = totals.reduce(merge_totals).map(f64::nearest);
-            let rounded = f64::nearest(partial);
+            let folded = totals.reduce(merge_totals).map(f64::rounded);
+            let rounded = f64::rounded(partial);
             assert_eq!(folded.map(f64::to_bits), Some(rounded.to_bits()));
             rounded
         };
@@ -347,25 +347,25 @@ mod tests {
         assert_eq!(infinite(&[-large, -large]), f64::NEG_INFINITY);
         assert_eq!(infinite(&[large, -large, 3.0]), 3.0);
         let both = [f64::INFINITY, f64::NEG_INFINITY].map(f64::total);
-        assert!(f64::nearest(merge_totals(both[0], both[1])).is_nan());
-        assert!(f64::nearest(f64::NAN.add_to(1.0.total())).is_nan());
+        assert!(f64::rounded(merge_totals(both[0], both[1])).is_nan());
+        assert!(f64::rounded(f64::NAN.add_to(1.0.total())).is_nan());
         let product = large.mul_add_to(2.0, Twofold::ZERO);
-        assert_eq!(f64::nearest(1.0.mul_add_to(1.0, product)), f64::INFINITY);
+        assert_eq!(f64::rounded(1.0.mul_add_to(1.0, product)), f64::INFINITY);
         // Beyond the range of the narrower type, and back in it.
         let wide = [f32::MAX, f32::MAX, -f32::MAX].map(f32::total);
         let sum = wide.into_iter().reduce(merge_totals);
-        assert_eq!(sum.map(f32::nearest), Some(f32::MAX));
+        assert_eq!(sum.map(f32::rounded), Some(f32::MAX));
         let twice = merge_totals(f32::MAX.total(), f32::MAX.total());
-        assert_eq!(f32::nearest(twice), f32::INFINITY);
+        assert_eq!(f32::rounded(twice), f32::INFINITY);
     }
 
     /// As NumPy: a sum starts at +0.
     #[test]
     fn zeros_are_positive() {
         for zero in [(-0.0_f64).add_to(Twofold::ZERO), Twofold::ZERO] {
-            assert_eq!(f64::nearest(zero).to_bits(), 0);
+            assert_eq!(f64::rounded(zero).to_bits(), 0);
         }
         let zero = (-0.0_f32).add_to(Partial::ZERO).settle();
-        assert_eq!(f32::nearest(zero).to_bits(), 0);
+        assert_eq!(f32::rounded(zero).to_bits(), 0);
     }
 }

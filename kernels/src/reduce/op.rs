@@ -93,7 +93,7 @@ impl Op for Sum {
             total = merge_totals(total, value(at..next).settle());
             at = next;
         }
-        T::nearest(total)
+        T::rounded(total)
     }
 }
 
@@ -124,7 +124,7 @@ macro_rules! in_the_elements_type {
 
         #[inline(always)]
         fn of_partial<T: Addend>(partial: T::Partial) -> T {
-            T::nearest(partial.settle())
+            T::rounded(partial.settle())
         }
 
         #[inline(always)]

@@ -11,6 +11,7 @@
 //! - A block takes tiles of `block` · 4 adjacent packs, strided by the grid; thread t takes the
 //!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
 //!   incomplete.
+//! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit.
 //! - Each lane of a pack has its own [sum](super::addend); the thread folds the lanes at the end.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
@@ -68,6 +69,8 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_wide_{T}",
+    max_threads = 1024,
+    min_blocks = 2,
     require(
         block.x % 32 == 0,
         block.x <= 1024,

@@ -33,7 +33,7 @@ impl<T: Number> Total<T> {
 
     /// The nearest number of the type.
     pub fn round(self) -> T {
-        T::nearest(self.0)
+        T::rounded(self.0)
     }
 
     /// Folds what the blocks of a launch have written, in their order.
