@@ -97,16 +97,22 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error + Send +
         Ok::<_, LaunchError>(())
     })?;
     let rows = rows.into_inner()?;
-    println!("| type | operation | condition up to | arrays | correctly rounded | worst, units | of the bound |");
+    println!(
+        "| type | operation | condition up to | arrays | correctly rounded | worst, units | of the bound |"
+    );
     println!("| --- | --- | --- | --- | --- | --- | --- |");
-    let mut kept = table(&rows, |(ty, operation, _, condition)| (ty, operation, condition));
+    let mut kept = table(&rows, |(ty, operation, _, condition)| {
+        (ty, operation, condition)
+    });
     for kind in Kind::ALL {
         let of_kind: BTreeMap<Key, Row> = (rows.iter())
             .filter(|((_, _, of, condition), _)| *of == kind && CONDITIONS[*condition] <= PROMISED)
             .map(|(&key, &row)| (key, row))
             .collect();
         println!("\n{kind:?}, conditions up to 2^16");
-        kept &= table(&of_kind, |(ty, operation, ..)| (ty, operation, CONDITIONS.len() - 2));
+        kept &= table(&of_kind, |(ty, operation, ..)| {
+            (ty, operation, CONDITIONS.len() - 2)
+        });
     }
     let differ = cross(arguments, device.as_ref())?;
     Ok(kept && differ == 0)
@@ -153,7 +159,10 @@ fn judge<T: Number + Precision>(
         (None, _) => {
             let properties = Device::emulator().properties().clone();
             let (plan, operands) = match is_dot {
-                true => (plan_dot::<T>(a.len(), b.len(), &options, &properties)?, Operands::Two),
+                true => (
+                    plan_dot::<T>(a.len(), b.len(), &options, &properties)?,
+                    Operands::Two,
+                ),
                 false => (
                     plan_reduce::<T>(a.len(), Reduction::Sum, &options, &properties)?,
                     Operands::One,
@@ -168,7 +177,12 @@ fn judge<T: Number + Precision>(
     let row = CONDITIONS.iter().position(|&end| condition <= end);
     let operation = if is_dot { "dot" } else { "sum" };
     let off = units_off(result, &exact);
-    let key = (T::NAME, operation, sample.kind, row.unwrap_or(CONDITIONS.len() - 1));
+    let key = (
+        T::NAME,
+        operation,
+        sample.kind,
+        row.unwrap_or(CONDITIONS.len() - 1),
+    );
     let row = Row {
         arrays: 1,
         right: u64::from(off == 0),
@@ -183,10 +197,13 @@ fn cross(arguments: &Arguments, device: Option<&Device>) -> Result<usize, Launch
     let emulator = Device::emulator();
     let (mut arrays, mut promised, mut differ) = (0, 0, 0);
     for seed in 0..arguments.cross {
-        let sample = Sample::new(1_000_000 + arguments.seed + seed, arguments.largest.min(match seed % 3 {
-            0 if device.is_some() => 10_000_000,
-            _ => 20_000,
-        }));
+        let sample = Sample::new(
+            1_000_000 + arguments.seed + seed,
+            arguments.largest.min(match seed % 3 {
+                0 if device.is_some() => 10_000_000,
+                _ => 20_000,
+            }),
+        );
         let is_dot = seed % 4 >= 2;
         let (small, wrong) = match seed % 2 {
             0 => crossed::<f32>(&emulator, device, &sample, is_dot)?,
@@ -228,7 +245,10 @@ fn crossed<T: Number + Precision>(
                 kernel,
                 ..ReduceOptions::default()
             };
-            for (ranks, chunk) in [1, 3, 8].into_iter().flat_map(|ranks| chunks.map(|chunk| (ranks, chunk))) {
+            for (ranks, chunk) in [1, 3, 8]
+                .into_iter()
+                .flat_map(|ranks| chunks.map(|chunk| (ranks, chunk)))
+            {
                 let result = divided(device, &operands, ranks, chunk, &options)?;
                 differ |= *first.get_or_insert(result) != result;
             }

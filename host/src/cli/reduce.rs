@@ -218,8 +218,7 @@ impl Job<'_> {
             terms: self.len,
             error: (self.options.launch()).sum_error::<T>(operands, self.len, properties),
         };
-        let comparison =
-            (self.options.reference).compare_sums(arr0(value).view(), &data, sums)?;
+        let comparison = (self.options.reference).compare_sums(arr0(value).view(), &data, sums)?;
         Ok(report.comparison(&name, &comparison))
     }
 

@@ -126,7 +126,11 @@ impl Sample {
                     }
                     Kind::Constant => constant / scale,
                     Kind::Exponential => {
-                        let sign = if choice == 1 && bits & 1 == 1 { -1.0 } else { 1.0 };
+                        let sign = if choice == 1 && bits & 1 == 1 {
+                            -1.0
+                        } else {
+                            1.0
+                        };
                         sign * (-(1.0 - x).ln() * 6.0 - 12.0).exp2()
                     }
                     Kind::Alternating => (1.0 + x / 1024.0) * (1.0 - 2.0 * (i % 2) as f64),

@@ -31,17 +31,23 @@ fn by<T: Number>(
     let (blocks, threads) = (plan.grid[0] as usize, plan.block[0] as usize);
     let block = |block| {
         let share = |thread| match kernel {
-            ReduceKernel::Shuffle => strided::<T>(block * threads + thread, blocks * threads, len, &add),
+            ReduceKernel::Shuffle => {
+                strided::<T>(block * threads + thread, blocks * threads, len, &add)
+            }
             _ => packs::<T>([block, blocks], [thread, threads], len, &add),
         };
         let values: Vec<_> = (0..threads).map(share).collect();
         match kernel {
             ReduceKernel::Shuffle => {
-                let warps = values.chunks(WARP).map(|warp| of_warp(warp, [1, 2, 4, 8, 16]));
+                let warps = values
+                    .chunks(WARP)
+                    .map(|warp| of_warp(warp, [1, 2, 4, 8, 16]));
                 warps.reduce(Partial::merge)
             }
             _ => {
-                let warps = values.chunks(WARP).map(|warp| of_warp(warp, [16, 8, 4, 2, 1]));
+                let warps = values
+                    .chunks(WARP)
+                    .map(|warp| of_warp(warp, [16, 8, 4, 2, 1]));
                 Some(of_warp(&warps.collect::<Vec<_>>(), [16, 8, 4, 2, 1]))
             }
         }
@@ -53,7 +59,9 @@ fn by<T: Number>(
     }
     let lane = |lane| {
         let partials = partials.iter().skip(lane).step_by(WARP);
-        partials.fold(Partial::ZERO, |sum: PartialOf<T>, &partial| sum.merge(partial))
+        partials.fold(Partial::ZERO, |sum: PartialOf<T>, &partial| {
+            sum.merge(partial)
+        })
     };
     let lanes: Vec<_> = (0..WARP).map(lane).collect();
     Total::of_partials(&[of_warp(&lanes, [16, 8, 4, 2, 1])], Reduction::Sum)

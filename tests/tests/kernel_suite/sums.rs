@@ -49,7 +49,11 @@ fn model_agrees<T: Number + Precision>(device: &Device, seed: u64) {
         let plan = plan_reduce::<T>(a.len(), Reduction::Sum, &options, properties);
         let modelled = model::total(kernel, &plan.expect("a plan"), &a, None);
         let case = format!("{kernel} of {sample:?}, {}", T::NAME);
-        assert_eq!(launched(device, std::slice::from_ref(&a), &options), modelled, "{case}");
+        assert_eq!(
+            launched(device, std::slice::from_ref(&a), &options),
+            modelled,
+            "{case}"
+        );
         let plan = plan_dot::<T>(a.len(), b.len(), &options, properties);
         let modelled = model::total(kernel, &plan.expect("a plan"), &a, Some(&b));
         assert_eq!(launched(device, &[a, b], &options), modelled, "{case}");
@@ -86,7 +90,11 @@ fn modelled<T: Number + Precision>(seeds: std::ops::Range<u64>, largest: usize) 
         let result = model::total(kernel, &plan.expect("a plan"), &a, factors).round();
         let exact = exact(&a, &b);
         let bound = of_the_bound(result, &exact);
-        assert!(bound <= 1.0, "{sample:?}, {}, dot {is_dot}: {bound}", T::NAME);
+        assert!(
+            bound <= 1.0,
+            "{sample:?}, {}, dot {is_dot}: {bound}",
+            T::NAME
+        );
         if exact.condition() <= PROMISED {
             let off = units_off(result, &exact);
             assert!(off <= 1, "{sample:?}, {}, dot {is_dot}: {off}", T::NAME);
@@ -99,7 +107,10 @@ fn modelled<T: Number + Precision>(seeds: std::ops::Range<u64>, largest: usize) 
 
 #[test]
 fn sums_and_dot_products_are_rounded_correctly() {
-    for [promised, right] in [modelled::<f32>(0..250, 20_000), modelled::<f64>(250..500, 20_000)] {
+    for [promised, right] in [
+        modelled::<f32>(0..250, 20_000),
+        modelled::<f64>(250..500, 20_000),
+    ] {
         assert!(promised > 300, "{promised} are too few to judge");
         assert_eq!(right, promised, "one in a thousand may be off");
     }
@@ -117,7 +128,10 @@ fn alike<T: Number + Precision>(sample: &Sample, is_dot: bool) {
                 kernel,
                 ..ReduceOptions::default()
             };
-            for (ranks, chunk) in [1, 3, 8].into_iter().flat_map(|ranks| chunks.map(|chunk| (ranks, chunk))) {
+            for (ranks, chunk) in [1, 3, 8]
+                .into_iter()
+                .flat_map(|ranks| chunks.map(|chunk| (ranks, chunk)))
+            {
                 let result = divided(device, &operands, ranks, chunk, &options).expect("a sum");
                 assert!(
                     result == expected || condition > PROMISED,
@@ -174,7 +188,9 @@ fn random_axes_are_rounded_correctly() {
         }
         let len = a.len();
         for shape in [[len, 1], [1, len]] {
-            let array = Array2::from_shape_vec(shape, a.clone()).expect("a shape").into_dyn();
+            let array = Array2::from_shape_vec(shape, a.clone())
+                .expect("a shape")
+                .into_dyn();
             let axis = isize::from(shape[0] == 1);
             let sums = reduce_axis(device, array.view(), axis, Reduction::Sum).expect("a launch");
             assert_eq!(sums[0], expected, "{sample:?}, axis {axis}, {}", T::NAME);

@@ -192,11 +192,20 @@ mod tests {
 
     #[test]
     fn every_bit_is_kept() {
-        assert_eq!(sum(&[1e300, 1.0, 5e-324, -1e300, -1.0]).nearest::<f64>(), 5e-324);
+        assert_eq!(
+            sum(&[1e300, 1.0, 5e-324, -1e300, -1.0]).nearest::<f64>(),
+            5e-324
+        );
         assert_eq!(sum(&[]).nearest::<f64>().to_bits(), 0);
         assert_eq!(sum(&[0.1; 10]).nearest::<f64>(), 1.0);
-        assert_eq!(sum(&[f64::MAX, f64::MAX, -f64::MAX]).nearest::<f64>(), f64::MAX);
-        assert_eq!(sum(&[-f64::MAX, -f64::MAX]).nearest::<f64>(), f64::NEG_INFINITY);
+        assert_eq!(
+            sum(&[f64::MAX, f64::MAX, -f64::MAX]).nearest::<f64>(),
+            f64::MAX
+        );
+        assert_eq!(
+            sum(&[-f64::MAX, -f64::MAX]).nearest::<f64>(),
+            f64::NEG_INFINITY
+        );
         let mut product = Exact::default();
         product.add_product(1.0 + f64::EPSILON, 1.0 - f64::EPSILON);
         product.add(-1.0);
@@ -213,7 +222,9 @@ mod tests {
     fn numbers_and_pairs_round_as_ieee_sums_do() {
         let mut bits = 0x9E37_79B9_7F4A_7C15_u64;
         for _ in 0..20_000 {
-            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            bits = bits
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let a = f64::from_bits(bits.rotate_left(17));
             let near = (a.to_bits() & !(0xFF << 44)) | (bits >> 7 & 0xFF) << 44;
             let b = f64::from_bits(near ^ (bits & 1) << 63);
@@ -223,7 +234,9 @@ mod tests {
             assert_eq!(sum(&[a]).nearest::<f64>().to_bits(), (a + 0.0).to_bits());
             assert_eq!(sum(&[a, b]).nearest::<f64>(), a + b, "{a:e} + {b:e}");
             let of_f32 = f32::from_bits(bits as u32);
-            let narrow = f64::from_bits((a.to_bits() >> 63 << 63) | (1023 - 155 + (bits >> 40) % 300) << 52 | bits >> 12);
+            let narrow = f64::from_bits(
+                (a.to_bits() >> 63 << 63) | (1023 - 155 + (bits >> 40) % 300) << 52 | bits >> 12,
+            );
             assert_eq!(sum(&[narrow]).nearest::<f32>(), narrow as f32, "{narrow:e}");
             if of_f32.is_finite() {
                 assert_eq!(sum(&[of_f32.into()]).nearest::<f32>(), of_f32);
@@ -250,7 +263,9 @@ mod tests {
 
     #[test]
     fn parts_merge_into_the_whole() {
-        let values: Vec<f64> = (0..1000).map(|i| (f64::from(i) * 0.7).sin() * 1e10_f64.powi(i % 7)).collect();
+        let values: Vec<f64> = (0..1000)
+            .map(|i| (f64::from(i) * 0.7).sin() * 1e10_f64.powi(i % 7))
+            .collect();
         let mut merged = sum(&values[..311]);
         merged.merge(&sum(&values[311..]));
         let whole = sum(&values);

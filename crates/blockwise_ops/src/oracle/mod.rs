@@ -25,8 +25,8 @@ pub use conv1d::{convolve, convolve_part, fft_error};
 pub use exact::Exact;
 pub use matmul::matmul;
 pub use movement::{reverse, transpose};
-pub use reduce::{blocked_error, blocked_path, dot, dot_i64, max, min, sum, sum_i64};
 pub(crate) use reduce::widened;
+pub use reduce::{blocked_error, blocked_path, dot, dot_i64, max, min, sum, sum_i64};
 
 use ndarray::{Array, Dimension};
 

@@ -5,7 +5,8 @@ use blockwise::{Buffer, Device, Event, StagedBuffer, Stream};
 use super::{DeviceTimes, Ring, fit};
 use crate::oracle::Precision;
 use crate::reduce::{
-    Memory, Operands, PartialOf, Total, enqueue_dot_to, enqueue_reduce_to, plan_dot, plan_reduce, ticket,
+    Memory, Operands, PartialOf, Total, enqueue_dot_to, enqueue_reduce_to, plan_dot, plan_reduce,
+    ticket,
 };
 use crate::{LaunchError, LaunchPlan, Number, ReduceOptions, Reduction};
 

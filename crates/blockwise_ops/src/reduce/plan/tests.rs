@@ -107,7 +107,17 @@ fn the_error_follows_from_the_longest_path() {
 /// The documented bounds, for any length that a device can hold.
 #[test]
 fn the_default_launches_keep_paths_short() {
-    for len in [0, 1, 1000, 1 << 20, 1 << 24, 1 << 29, 1 << 31, 1 << 33, 100_000_000_003] {
+    for len in [
+        0,
+        1,
+        1000,
+        1 << 20,
+        1 << 24,
+        1 << 29,
+        1 << 31,
+        1 << 33,
+        100_000_000_003,
+    ] {
         for kernel in [None, Some(ReduceKernel::Shuffle), Some(ReduceKernel::Wide)] {
             let options = ReduceOptions {
                 kernel,
@@ -115,9 +125,15 @@ fn the_default_launches_keep_paths_short() {
             };
             for operands in [Operands::One, Operands::Two] {
                 let error = options.sum_error::<f32>(operands, len, &h200());
-                assert!(error <= 2.0_f64.powi(-41), "{len} f32, {kernel:?}: {error:e}");
+                assert!(
+                    error <= 2.0_f64.powi(-41),
+                    "{len} f32, {kernel:?}: {error:e}"
+                );
                 let error = options.sum_error::<f64>(operands, len, &h200());
-                assert!(error <= 2.0_f64.powi(-80), "{len} f64, {kernel:?}: {error:e}");
+                assert!(
+                    error <= 2.0_f64.powi(-80),
+                    "{len} f64, {kernel:?}: {error:e}"
+                );
             }
         }
     }
