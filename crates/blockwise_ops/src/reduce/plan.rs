@@ -14,7 +14,7 @@ use crate::{LaunchError, LaunchPlan};
 
 /// The most elements of a thread unless a cap of the grid asks for more: what [`PATH`] leaves after
 /// the levels of a block and the last block's fold, of more blocks than any device has memory for.
-const SHARE: usize = PATH - 512;
+const SHARE: usize = PATH - 1024;
 
 /// Plans the dot product of two operands of these lengths; one partial result for each block.
 ///

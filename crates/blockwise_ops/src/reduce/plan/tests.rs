@@ -116,7 +116,7 @@ fn the_default_launches_keep_paths_short() {
         1 << 29,
         1 << 31,
         1 << 33,
-        100_000_000_003,
+        90_000_000_001,
     ] {
         for kernel in [None, Some(ReduceKernel::Shuffle), Some(ReduceKernel::Wide)] {
             let options = ReduceOptions {
