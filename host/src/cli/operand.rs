@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use blockwise::Plain as _;
 use blockwise_ops::LaunchError;
 use blockwise_ops::compare::{self, Comparison, ToNumber};
 use blockwise_ops::oracle::{self, Expected, Precision};

@@ -15,8 +15,8 @@ use crate::data::{Draw, vector};
 trait Summed: Number + Draw + ToNumber {
     /// The largest value, and "not a number" where there is one: what must survive all rounds from
     /// wherever it stands.
-    const HIGHEST: Self;
-    const LOWEST: Self;
+    const GREATEST: Self;
+    const LEAST: Self;
     const NOT_A_NUMBER: Option<Self>;
 
     /// Judges Σ a·b, or Σ a without `b`.
@@ -33,8 +33,8 @@ type Judge<T> = Box<dyn Fn(Vec<T>) -> Result<(), String> + Send + Sync>;
 macro_rules! summed_floats {
     ($($t:ident)*) => {$(
         impl Summed for $t {
-            const HIGHEST: Self = 100.0;
-            const LOWEST: Self = -100.0;
+            const GREATEST: Self = 100.0;
+            const LEAST: Self = -100.0;
             const NOT_A_NUMBER: Option<Self> = Some($t::NAN);
 
             fn error(
@@ -59,8 +59,8 @@ macro_rules! summed_floats {
 summed_floats!(f32 f64);
 
 impl Summed for i64 {
-    const HIGHEST: Self = i64::MAX;
-    const LOWEST: Self = i64::MIN;
+    const GREATEST: Self = i64::MAX;
+    const LEAST: Self = i64::MIN;
     const NOT_A_NUMBER: Option<Self> = None;
 
     fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, _: f64) -> Judge<Self> {
@@ -255,7 +255,7 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, 
     let Some(last) = input.len().checked_sub(1) else {
         return;
     };
-    for (reduction, extreme) in [(Reduction::Min, T::LOWEST), (Reduction::Max, T::HIGHEST)] {
+    for (reduction, extreme) in [(Reduction::Min, T::LEAST), (Reduction::Max, T::GREATEST)] {
         for value in [Some(extreme), T::NOT_A_NUMBER].into_iter().flatten() {
             let mut input = input.clone();
             input[last] = value;
@@ -334,7 +334,7 @@ fn from_offset<T: Summed>(
     if len == 0 {
         return;
     }
-    for (reduction, extreme) in [(Reduction::Min, T::LOWEST), (Reduction::Max, T::HIGHEST)] {
+    for (reduction, extreme) in [(Reduction::Min, T::LEAST), (Reduction::Max, T::GREATEST)] {
         let specials = match special {
             Some(at) => [Some((at, extreme)), T::NOT_A_NUMBER.map(|nan| (at, nan))],
             None => [Some((0, a[0])), None],
@@ -368,7 +368,7 @@ fn of_constants<T: Summed>(
     jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
     let sum = T::judge(&zeros, None, 0.0);
     jobs.push(job(on, "sum", &operands[..1], options, sum, Reduction::Sum));
-    for (reduction, value) in [(Reduction::Min, T::HIGHEST), (Reduction::Max, T::LOWEST)] {
+    for (reduction, value) in [(Reduction::Min, T::GREATEST), (Reduction::Max, T::LEAST)] {
         let values = Array1::from_elem(len, value);
         let judge = Box::new(exact(arr0(value)));
         let operands = [(&values, 0)];
@@ -408,7 +408,7 @@ fn job<T: Summed>(
     };
     let job = Job::new(case, plan, plan.grid[0] as usize * words, folded);
     let add = |job: Job, (operand, skipped): &(&Array1<T>, usize)| {
-        let values = vec![T::HIGHEST; *skipped].into_iter();
+        let values = vec![T::GREATEST; *skipped].into_iter();
         let values: Vec<T> = values.chain(operand.iter().copied()).collect();
         job.slice_from(&values, *skipped)
     };
