@@ -5,10 +5,10 @@ use blockwise_ops::matmul::{MatmulShape, plan, plan_fold};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pitched::{self, plan_copy};
 use blockwise_ops::{MatmulKernel, MatmulOptions};
-use kernels::number::Scalar;
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{self, Tiles};
 use kernels::matmul::slices::{Cut, Slicing};
+use kernels::number::Scalar;
 use ndarray::{Array1, Array2, s};
 
 use super::{Job, exact, within};

@@ -135,7 +135,7 @@ fn alike<T: Number + Precision>(sample: &Sample, is_dot: bool) {
                 let result = divided(device, &operands, ranks, chunk, &options).expect("a sum");
                 assert!(
                     result == expected || condition > PROMISED,
-                    "{sample:?}, {}, dot {is_dot}, {kernel:?}, {ranks} ranks, chunks of {chunk} on {}: {result:e}, not {expected:e}",
+                    "{sample:?}, {}, dot {is_dot}, {kernel:?}, {ranks} ranks, chunks of {chunk} on {}: {result}, not {expected}",
                     T::NAME,
                     device.properties().name
                 );
