@@ -74,7 +74,7 @@ impl Sample {
         Self {
             kind: Kind::ALL[(next() % 6) as usize],
             len: len.clamp(1, largest),
-            condition: (next() % 2 == 0).then(|| (20.0 * unit(next())).exp2()),
+            condition: (next() % 2 == 0 && len > 2).then(|| (20.0 * unit(next())).exp2()),
             seed,
         }
     }
@@ -176,7 +176,10 @@ pub fn of_the_bound<T: Precision>(result: T, exact: &Exact) -> f64 {
         true => 2.0_f64.powi(-41),
         false => 2.0_f64.powi(-80),
     };
-    (missed.nearest::<f64>().abs() - rounding).max(0.0) / (bound * exact.magnitude())
+    match missed.nearest::<f64>().abs() - rounding {
+        ..=0.0 => 0.0,
+        missed => missed / (bound * exact.magnitude()),
+    }
 }
 
 /// A sum or dot product as `ranks` ranks make it, each in chunks, with their totals folded in order.

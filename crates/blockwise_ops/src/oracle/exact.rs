@@ -169,9 +169,12 @@ impl Exact {
         }
     }
 
-    /// The magnitudes' sum over the sum's: how much cancels. Infinite where all does.
+    /// The magnitudes' sum over the sum's: how much cancels. Infinite where all does, 1 of zeros.
     pub fn condition(&self) -> f64 {
-        self.magnitude() / self.nearest::<f64>().abs()
+        match self.magnitude() {
+            0.0 => 1.0,
+            magnitude => magnitude / self.nearest::<f64>().abs(),
+        }
     }
 
     /// The number of terms.
