@@ -74,7 +74,15 @@ impl Reference {
             Data::F64(_) | Data::I64(_) => 1.0,
         };
         let expected = self.expected(values, oracle.tolerance, coarser);
-        Ok(compare::with_oracle(result, &expected)?)
+        let bound = self
+            .asked_for()
+            .unwrap_or("the roundings of a sum in any order, in the result and in the reference");
+        Ok(compare::with_oracle(result, &expected)?.bounded_by(bound))
+    }
+
+    /// The bound, if it was asked for.
+    fn asked_for(&self) -> Option<&'static str> {
+        (self.rtol.or(self.atol)).map(|_| "--atol + --rtol * |reference|")
     }
 
     /// Compares sums or dot products with a reference: each may be off by its own rounding, ours by
@@ -104,8 +112,8 @@ impl Reference {
             *tolerance += (error + sums.error) * magnitude.min(f64::MAX) + T::SMALLEST;
         });
         let expected = self.expected(values, tolerance, 0.0);
-        let bound = match self.rtol.or(self.atol) {
-            Some(_) => "--atol + --rtol * |reference|".to_owned(),
+        let bound = match self.asked_for() {
+            Some(bound) => bound.to_owned(),
             None => format!(
                 "one rounding of the result; {} roundings of {precision} in the reference, the longest path of a pairwise or blocked sum of {} terms (--rtol and --atol for other references)",
                 oracle::blocked_path(sums.terms) + 1,

@@ -366,7 +366,8 @@ fn products_are_added_by_fma() {
         // rounding.
         let fused = fused && !name.contains("_fft");
         // Dot products are added in f64, but for those of the documents.
-        let widened = name.starts_with("dot") && !["tree", "interleaved"].iter().any(|of| name.contains(of));
+        let widened =
+            name.starts_with("dot") && !["tree", "interleaved"].iter().any(|of| name.contains(of));
         let float = ["f32", "f64"].into_iter().find(|t| name.ends_with(t));
         let float = float.map(|t| if widened { "f64" } else { t });
         // These copy or add, and `mma` multiplies on tensor cores.
