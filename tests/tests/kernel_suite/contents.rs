@@ -35,7 +35,7 @@ fn a_wrong_ticket_gives_a_wrong_result_and_the_right_one_the_right() {
     let device = Device::checked();
     let ones = device.upload(&[1.0_f32; 5000]).unwrap();
     let dot = |ticket: u32| {
-        let mut partials = device.zeros::<f32>(BLOCKS as usize).unwrap();
+        let mut partials = device.zeros::<f64>(BLOCKS as usize).unwrap();
         let mut ticket = device.upload(&[ticket]).unwrap();
         let kernel = dot_single8::<f32>::on(&device).unwrap();
         let kernel = kernel.grid(BLOCKS).block(32);

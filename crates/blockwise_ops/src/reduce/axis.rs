@@ -1,12 +1,13 @@
 //! Reductions over one axis of an array.
 
 use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
-use kernels::reduce::{Max, Min, Sum, THREADS, axis::fold_axis};
+use kernels::reduce::{Max, Min, RUN, Sum, THREADS, axis::fold_axis};
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 
 use super::{Number, Reduction};
 use crate::launch::{On, Ready, Routine, routine};
 use crate::limits::{blocks_for, plan_1d};
+use crate::oracle::{self, Precision};
 use crate::{Element, LaunchError, LaunchPlan, matrix_len, upload};
 
 /// An array as a reduction over an axis sees it: `outer` × `extent` × `inner`.
@@ -117,6 +118,12 @@ fn prepare<T: Number>(
     let blocks = blocks_for(outputs, THREADS, grid_cap, properties.max_grid[0]);
     let plan = plan_1d(entry.name, blocks, THREADS, 0, properties)?;
     Ok((outputs > 0).then_some(Ready { plan, launch }))
+}
+
+/// What a sum over an axis may be off before its rounding, as a part of the sum of its terms'
+/// magnitudes, whatever the extent: it is added in runs of 1024.
+pub fn sum_error_along_axis<T: Precision>() -> f64 {
+    oracle::widened::<T>(RUN + 2)
 }
 
 /// Starts a reduction over an axis of elements on the device.
