@@ -212,7 +212,7 @@ macro_rules! long {
         LongRoutines {
             columns: <$Row as Shape>::POINTS,
             threads: <$Row as Shape>::THREADS as u32,
-            shared_bytes: shape::shared_bytes::<$Row, Self>(),
+            shared_bytes: shape::transform_bytes::<$Row, Self>(),
             factors: table!($t, shape::factors::<$Row>()),
             roots: table!($t, columns::roots(<$Row as Shape>::POINTS)),
             load: routine!($load, |of| (
@@ -317,4 +317,10 @@ pub fn most_taps<T: Float>(kernel: ConvKernel) -> Option<usize> {
     let in_shared_memory = T::fft(kernel).map(|routines| routines.most_taps);
     in_shared_memory
         .or_else(|| T::long(kernel).map(|routines| shape::quarter_kept(routines.points())))
+}
+
+/// The points of a kernel's transforms; `None` as for [`most_taps`].
+pub fn points<T: Float>(kernel: ConvKernel) -> Option<usize> {
+    let in_shared_memory = T::fft(kernel).map(|routines| routines.points);
+    in_shared_memory.or_else(|| T::long(kernel).map(|routines| routines.points()))
 }

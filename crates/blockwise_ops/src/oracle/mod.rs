@@ -15,7 +15,7 @@ mod matmul;
 mod movement;
 mod reduce;
 
-pub use conv1d::{convolve, convolve_part, fft_error};
+pub use conv1d::{convolve, convolve_part, fft_error, transform_error};
 pub use matmul::matmul;
 pub use movement::{reverse, transpose};
 pub use reduce::{dot, dot_i64, max, min, sum, sum_i64};

@@ -4,8 +4,7 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::butterfly::transform;
-use super::complex::{Complex, Transformed, complex};
-use super::window::sample;
+use super::complex::{Complex, Transformed, complex, sample};
 use crate::conv1d::direct::convolve_one;
 use crate::number::Real;
 

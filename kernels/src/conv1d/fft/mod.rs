@@ -72,6 +72,7 @@ pub mod columns;
 mod complex;
 pub mod kernels;
 mod passes;
+mod quiet;
 pub mod radix2;
 pub mod rows;
 pub mod shape;

@@ -4,11 +4,11 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::columns::RADIX;
-use super::complex::{Complex, Pair, Transformed, complex};
+use super::complex::{Complex, Pair, Transformed};
 use super::kernels::worker;
 use super::passes::Worker;
 use super::shape::*;
-use super::window::{multiply, place, store_spectrum};
+use super::window::{multiply, scale, store_spectrum};
 
 /// Loads a row's points.
 ///
@@ -73,15 +73,11 @@ unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     spectrum: *mut Pair<T>,
 ) {
     let row = thread::block_idx_x() as usize;
-    let scale = T::half_to((RADIX * S::POINTS).ilog2());
+    let factor = T::power(-((RADIX * S::POINTS).ilog2() as i32));
     // SAFETY: the caller's promise.
     unsafe {
         let mut points = load::<S, T, E>(points.add(row * S::POINTS + worker.thread));
-        unrolled::<32>(|e| {
-            if e < E {
-                points[e] = complex(points[e].re * scale, points[e].im * scale);
-            }
-        });
+        scale(&mut points, factor);
         worker.forward::<S, E>(&mut points);
         store_spectrum::<S, T, E>(&points, spectrum.add(row * (S::POINTS / 2) + worker.thread));
     }
@@ -98,26 +94,26 @@ macro_rules! kernels {
         /// - `points`: whole transforms of 32 rows. All are aligned to 16 bytes.
         ///
         /// # Launch
-        /// One-dimensional, blocks of the shape's threads, with [`shared_bytes`]. The grid strides
+        /// One-dimensional, blocks of the shape's threads, with [`transform_bytes`]. The grid strides
         /// over rows.
         #[kernel(
             instances($t),
             max_threads = $threads,
             min_blocks = $blocks,
             require(
-                spectrum.len() == RADIX * spectrum_len::<$Shape>(),
+                spectrum.len() == RADIX * transform_len::<$Shape>(),
                 points.len().is_multiple_of(spectrum.len()),
                 factors.len() == factors_len::<$Shape>(),
                 spectrum.is_aligned_to(16),
                 factors.is_aligned_to(16),
                 points.is_aligned_to(16),
                 block.x == $threads,
-                shared_bytes as usize >= self::shared_bytes::<$Shape, T>(),
+                shared_bytes as usize >= self::transform_bytes::<$Shape, T>(),
                 [grid.y, grid.z, block.y, block.z] == [1; 4]
             )
         )]
         pub fn $rows<T: Transformed>(spectrum: &[T], factors: &[T], mut points: Out<T>) {
-            let rows = points.len() / spectrum_len::<$Shape>();
+            let rows = points.len() / transform_len::<$Shape>();
             let points = points.as_mut_ptr().cast();
             let spectrum = spectrum.as_ptr().cast();
             // SAFETY: `require` states all of it.
@@ -131,13 +127,13 @@ macro_rules! kernels {
         ///   Both, and `spectrum`, are aligned to 16 bytes.
         ///
         /// # Launch
-        /// 32 blocks of the shape's threads, with [`shared_bytes`].
+        /// 32 blocks of the shape's threads, with [`transform_bytes`].
         #[kernel(
             instances($t),
             max_threads = $threads,
             min_blocks = 1,
             require(
-                spectrum.len() == RADIX * spectrum_len::<$Shape>(),
+                spectrum.len() == RADIX * transform_len::<$Shape>(),
                 points.len() == spectrum.len(),
                 factors.len() == factors_len::<$Shape>(),
                 spectrum.is_aligned_to(16),
@@ -145,7 +141,7 @@ macro_rules! kernels {
                 points.is_aligned_to(16),
                 block.x == $threads,
                 grid.x as usize == RADIX,
-                shared_bytes as usize >= self::shared_bytes::<$Shape, T>(),
+                shared_bytes as usize >= self::transform_bytes::<$Shape, T>(),
                 [grid.y, grid.z, block.y, block.z] == [1; 4]
             )
         )]
