@@ -36,6 +36,11 @@ pub trait Transformed:
     fn louder(self, than: u32) -> u32;
     /// The smallest number of a loudness that is finite.
     fn of_loudness(loudness: u32) -> Self;
+    /// Whether it is NaN.
+    #[inline(always)]
+    fn is_not_a_number(self) -> bool {
+        self.loudness() > ((2 * Self::BIAS + 1) as u32) << Self::LOUDNESS_BITS
+    }
     /// 2 to a power, a normal number.
     fn power(power: i32) -> Self;
 }

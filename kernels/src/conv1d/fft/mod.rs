@@ -71,6 +71,7 @@ mod butterfly;
 pub mod columns;
 mod complex;
 pub mod kernels;
+pub mod levels;
 mod passes;
 mod quiet;
 pub mod radix2;

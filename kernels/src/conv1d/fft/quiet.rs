@@ -16,7 +16,7 @@
 //!    windows meet them. Then come the loudest of the other runs. Outputs that meet no run stay
 //!    exactly zero; a decay over 300 dB has 17 levels.
 //! 3. Samples that are not finite, or so large that a sum might overflow, are in no level. Outputs
-//!    that meet their runs are direct sums.
+//!    that have one in their own windows are direct sums.
 //!
 //! The error at an output is then at most 8·(1 + 1/8 + …) times the transform's own, which is below
 //! 1.2·log₂N units of u·Σ|taps|·max|samples| (docs/log/2026-11-26-quiet-passages.md); the
@@ -47,6 +47,16 @@ pub(super) unsafe fn most(number: u32) -> u32 {
     unsafe { warp_reduce(u32::MAX, number, WarpReductionOp::Max) }
 }
 
+/// The smallest of the lanes' numbers.
+///
+/// # Safety
+/// All lanes of the warp call it.
+#[inline(always)]
+pub(super) unsafe fn least(number: u32) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { warp_reduce(u32::MAX, number, WarpReductionOp::Min) }
+}
+
 /// The thread's warp.
 #[inline(always)]
 pub(super) fn warp_of(thread: usize) -> u32 {
@@ -57,7 +67,7 @@ pub(super) fn warp_of(thread: usize) -> u32 {
 /// What the kernel for the taps found out about them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Gain {
+pub(super) struct Gain {
     /// The loudness up to which samples are transformed: no sum of their products overflows. 0 if
     /// there are no such samples.
     ceiling: u32,
@@ -88,10 +98,10 @@ impl Gain {
         }
     }
 
-    /// Whether samples around 1 can be transformed with these taps as they are.
+    /// Whether samples around 1 may be transformed with these taps as they are, by the marks.
     #[inline(always)]
-    fn is_usual(self) -> bool {
-        self.ceiling > 0 && self.scale == 0
+    pub(super) fn is_usual(self, taps: usize) -> bool {
+        self.ceiling > 0 && self.scale == 0 && taps >= MARKED_FROM
     }
 
     #[inline(always)]
@@ -127,25 +137,40 @@ fn inside(points: usize, start: usize, samples: usize) -> Range<u32> {
     first as u32..(if end < points { end } else { points }) as u32
 }
 
+/// How a block's or a grid's warps have two windows in their registers.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    /// Points of a window.
+    pub(super) points: usize,
+    /// Distance of the runs that a warp's registers hold, in order of their places.
+    pub(super) apart: usize,
+    /// The place of the first run in runs: below `apart` / 32.
+    pub(super) warp: u32,
+    pub(super) lane: u32,
+}
+
 /// Marks a warp's samples: how loud the loudest is, and the quietest of the runs that every output
-/// has one of nearby.
+/// has one of nearby. NaN may be overlooked. Only with [`MARKED_FROM`] taps.
 ///
-/// A register of a warp holds a run of 32 samples in each window, and adjacent registers' runs are
-/// `S::THREADS` apart. In a block inside the signal one warp's runs, or every fourth's, are close
-/// enough. With many taps several runs together are close to every output, and the loudest of
-/// them counts. Where the signal begins or ends in the block all runs count; but not those outside
-/// it, nor the last few samples, whose neighbours are near the same outputs.
+/// A register of a warp holds a run of 32 samples in each window. In windows inside the signal one
+/// warp's runs, or every fourth's, are close enough. With many taps several runs together are close
+/// to every output, and the loudest of them counts. Where the signal begins or ends in a window all
+/// runs count; but not those outside it, nor the last few samples, whose neighbours are near the
+/// same outputs.
 ///
 /// # Safety
-/// All threads of a block of the shape call it.
+/// All lanes of the warp call it.
 #[inline(always)]
-pub(super) unsafe fn mark<S: Shape, T: Transformed, const E: usize>(
+pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     points: &[Complex<T>; E],
-    thread: usize,
-    [starts, samples_taps]: [[usize; 2]; 2],
-    gain: Gain,
+    layout: Layout,
+    place: impl Fn(usize) -> usize,
+    starts: [usize; 2],
+    [samples, taps]: [usize; 2],
 ) -> Mark {
-    let [samples, taps] = samples_taps;
+    let Layout {
+        apart, warp, lane, ..
+    } = layout;
     let mut loudest = 0;
     unrolled::<32>(|e| {
         if e < E {
@@ -154,14 +179,10 @@ pub(super) unsafe fn mark<S: Shape, T: Transformed, const E: usize>(
     });
     // SAFETY: the caller's promise.
     let loudest = unsafe { most(loudest) };
-    if !gain.is_usual() || taps < MARKED_FROM {
-        return [loudest, 0];
-    }
-    let [first, second] = starts.map(|start| inside(S::POINTS, start, samples));
-    let whole = 0..S::POINTS as u32;
+    let [first, second] = starts.map(|start| inside(layout.points, start, samples));
+    let whole = 0..layout.points as u32;
     let within = first == whole && second == whole;
-    let (warp, lane) = (warp_of(thread), thread as u32 % 32);
-    let many = 2 * taps >= S::THREADS + 32;
+    let many = 2 * taps >= apart + 32;
     if within && (if many { warp } else { warp % 4 }) != 1 {
         return [loudest, u32::MAX];
     }
@@ -171,20 +192,20 @@ pub(super) unsafe fn mark<S: Shape, T: Transformed, const E: usize>(
     };
     unrolled::<32>(|e| {
         if e < E {
-            let place = 32 * warp + place::<S>(e) as u32;
+            let at = 32 * warp + place(e) as u32;
             // SAFETY: the caller's promise: the branches above are the same for a warp.
             let [one, other] =
                 unsafe { [most(points[e].re.louder(0)), most(points[e].im.louder(0))] };
-            if lane == e as u32 {
+            if lane as usize == place(e) / apart {
                 runs = [
-                    if counted(place, &first) { one } else { u32::MAX },
-                    if counted(place, &second) { other } else { u32::MAX },
+                    if counted(at, &first) { one } else { u32::MAX },
+                    if counted(at, &second) { other } else { u32::MAX },
                 ];
             }
         }
     });
     let mut together = 1;
-    while within && 2 * together * S::THREADS + 32 <= 2 * taps && together < 32 {
+    while within && 2 * together * apart + 32 <= 2 * taps && together < 32 {
         runs = runs.map(|run| {
             // SAFETY: the caller's promise. Past the last register's run come none.
             let (next, _) = unsafe { warp_shuffle_down(u32::MAX, run, together as u32, 32) };
@@ -200,8 +221,7 @@ pub(super) unsafe fn mark<S: Shape, T: Transformed, const E: usize>(
         u32::MAX
     };
     // SAFETY: the caller's promise.
-    let quietest = unsafe { warp_reduce(u32::MAX, quietest, WarpReductionOp::Min) };
-    [loudest, quietest]
+    [loudest, unsafe { least(quietest) }]
 }
 
 /// Whether a warp's loudest sample and a warp's quietest run keep a block from being transformed as
@@ -423,14 +443,47 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         unsafe { self.reach(thread, |run| run & SPECIAL != 0) };
     }
 
-    /// Whether a run that `reach` took is among the `taps` samples of a window up to `at`. After a
-    /// barrier.
+    /// What [`reach`](Self::reach) wrote for a run. After a barrier.
+    #[inline(always)]
+    fn last(self, window: usize, run: usize) -> usize {
+        // SAFETY: as `new` was promised.
+        unsafe { self.memory.add((2 + window) * COUNT + run).read() as usize }
+    }
+
+    /// Whether a run that `reach` took is among the `taps` samples of a window up to `at`.
     #[inline(always)]
     pub(super) fn is_reached(self, window: usize, at: usize, taps: usize) -> bool {
-        let first = (at + 1 - taps) / LENGTH;
-        // SAFETY: as `new` was promised.
-        let last = unsafe { self.memory.add((2 + window) * COUNT + at / LENGTH).read() };
-        last as usize > first
+        self.last(window, at / LENGTH) > (at + 1 - taps) / LENGTH
+    }
+
+    /// The newest of the `taps` samples of a window up to `at` that is in no level, if there is
+    /// one, after [`reach_special`](Self::reach_special).
+    #[inline(always)]
+    pub(super) fn special<T: Transformed>(
+        self,
+        ceiling: u32,
+        signal: &[T],
+        [window, start, at]: [usize; 3],
+        taps: usize,
+    ) -> Option<T> {
+        let oldest = at + 1 - taps;
+        let mut end = self.last(window, at / LENGTH);
+        while end > oldest / LENGTH {
+            let run = end - 1;
+            let mut place = if end * LENGTH <= at { end * LENGTH } else { at + 1 };
+            while place > oldest && place > run * LENGTH {
+                place -= 1;
+                let sample = sample(signal, start.wrapping_add(place));
+                if sample.loudness() > ceiling {
+                    return Some(sample);
+                }
+            }
+            if run == 0 {
+                break;
+            }
+            end = self.last(window, run - 1);
+        }
+        None
     }
 }
 

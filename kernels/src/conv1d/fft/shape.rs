@@ -110,6 +110,32 @@ pub const fn factors_len<S: Shape>() -> usize {
     len
 }
 
+/// Rows of a long transform.
+pub const ROWS: usize = 32;
+
+/// Size of a long transform's spectrum and gain in elements, with rows of a shape.
+pub const fn long_spectrum_len<S: Shape>() -> usize {
+    ROWS * transform_len::<S>() + GAIN_LEN
+}
+
+/// Runs of a window of a long transform.
+pub(super) const LONG_RUNS: usize = 2048;
+
+/// Dynamic shared memory of the levels of a long transform, in bytes.
+pub const fn levels_bytes<S: Shape, T>() -> usize {
+    transform_bytes::<S, T>() + MARK_BYTES + 4 * LONG_RUNS * size_of::<u32>()
+}
+
+/// Dynamic shared memory of a block that transforms rows of taps, in bytes.
+pub const fn taps_rows_bytes<S: Shape, T>() -> usize {
+    transform_bytes::<S, T>() + MARK_BYTES
+}
+
+/// The number of marks of a long transform, two numbers each: one for 32 columns.
+pub const fn marks_len(columns: usize) -> usize {
+    2 * (columns / 32)
+}
+
 /// The table of factors: for each pass but the last, each pair of a butterfly's outputs 2k and 2k +
 /// 1 and each butterfly position m in its line, exp(−2πi·2k·m/L) and exp(−2πi·(2k + 1)·m/L), where
 /// L is the line's length.

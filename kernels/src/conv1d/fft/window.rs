@@ -5,7 +5,7 @@ use cuda_std::unroll::unrolled;
 
 use super::complex::{Complex, Pair, Transformed, complex, sample};
 use super::passes::Worker;
-use super::quiet::{self, Gain, Level, Runs};
+use super::quiet::{self, Gain, Layout, Level, Mark, Runs, warp_of};
 use super::shape::{RUN, Shape, discarded, place};
 use crate::conv1d::direct::convolve_one;
 
@@ -210,8 +210,7 @@ pub(super) unsafe fn convolve<
                 let gain = gain.read();
                 let mut points = if level.is_whole() {
                     let points = load::<S, T, E>(of.signal, start, kept, thread);
-                    let lengths = [of.signal.len(), of.taps.len()];
-                    let mark = quiet::mark::<S, T, E>(&points, thread, [starts, lengths], gain);
+                    let mark = mark_window::<S, T, E>(&points, &of, starts, gain, thread);
                     worker.write_mark::<S>(mark);
                     points
                 } else {
@@ -236,7 +235,15 @@ pub(super) unsafe fn convolve<
                     runs.measure(of.signal, starts, gain.ceiling(), thread, S::THREADS);
                     gain.limit(of.taps.len(), RUN)
                 } else {
-                    add::<S, T, E, COUNT>(&points, to, outputs, &of, runs, level.back(gain), thread);
+                    let back = level.back(gain);
+                    unrolled::<32>(|e| {
+                        if e < E {
+                            // The parts are swapped.
+                            let parts = [points[e].im, points[e].re];
+                            let place = thread + place::<S>(e);
+                            outputs.add(to, &of, runs, place, back, parts);
+                        }
+                    });
                     level.floor
                 };
                 // Orders every thread's measures before their reads, and the reads of what runs
@@ -245,7 +252,8 @@ pub(super) unsafe fn convolve<
                 let special;
                 (level, special) = runs.level::<T>(limit, thread);
                 if level.loudest == 0 {
-                    finish(&of, to, outputs, runs, gain, special, thread, S::THREADS);
+                    let threads = [thread, S::THREADS];
+                    outputs.finish(to, &of, runs, starts, gain, special, threads);
                     break;
                 }
                 runs.reach_level(thread, level);
@@ -283,6 +291,110 @@ impl Outputs {
             at += threads;
         }
     }
+
+    /// Adds what a level has at a place of both windows to the outputs there that it reaches.
+    ///
+    /// # Safety
+    /// `output` points to the outputs, and no other thread uses those at this place.
+    #[inline(always)]
+    pub(super) unsafe fn add<T: Transformed, const COUNT: usize, const LENGTH: usize>(
+        self,
+        output: *mut T,
+        of: &Operands<'_, T>,
+        runs: Runs<COUNT, LENGTH>,
+        place: usize,
+        [half, rest]: [T; 2],
+        parts: [T; 2],
+    ) {
+        // Discarded ones have wrapped.
+        let at = place.wrapping_sub(self.discarded);
+        if at >= self.kept {
+            return;
+        }
+        for (window, part) in parts.into_iter().enumerate() {
+            let at = window * self.kept + at;
+            if at < self.rest && runs.is_reached(window, place - of.shift, of.taps.len()) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let output = output.add(at);
+                    output.write(output.read() + part * half * rest);
+                }
+            }
+        }
+    }
+
+    /// Computes the outputs with special samples in their windows, or all if the taps are not
+    /// transformed at all, by direct sums. After a barrier.
+    ///
+    /// # Safety
+    /// All threads of the block call it, with their number and how many they are; `output` points
+    /// to the outputs, which nothing else uses.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments, reason = "for two kinds of kernels")]
+    pub(super) unsafe fn finish<T: Transformed, const COUNT: usize, const LENGTH: usize>(
+        self,
+        output: *mut T,
+        of: &Operands<'_, T>,
+        runs: Runs<COUNT, LENGTH>,
+        starts: [usize; 2],
+        gain: Gain,
+        special: bool,
+        [thread, threads]: [usize; 2],
+    ) {
+        let all = gain.limit(of.taps.len(), LENGTH) == 0;
+        if !all && !special {
+            return;
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            runs.reach_special(thread);
+            // Orders what the special runs reach before its reads.
+            thread::sync_threads();
+            self.each(threads, thread, |at, window, place| {
+                let start = if window == 0 { starts[0] } else { starts[1] };
+                let newest = [window, start, place - of.shift];
+                let special = match all {
+                    true => Some(T::ZERO),
+                    false => runs.special(gain.ceiling(), of.signal, newest, of.taps.len()),
+                };
+                if let Some(sample) = special {
+                    let centre = self.first + at + of.offset;
+                    let sum = match sample.is_not_a_number() {
+                        true => sample * T::ZERO,
+                        false => convolve_one(of.signal, of.taps, centre),
+                    };
+                    output.add(at).write(sum);
+                }
+            });
+        }
+    }
+}
+
+/// A warp's mark of its windows; a sign that they cannot be transformed as they are, if the taps
+/// are not for that.
+///
+/// # Safety
+/// All threads of a block of the shape call it.
+#[inline(always)]
+unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
+    points: &[Complex<T>; E],
+    of: &Operands<'_, T>,
+    starts: [usize; 2],
+    gain: Gain,
+    thread: usize,
+) -> Mark {
+    if !gain.is_usual(of.taps.len()) {
+        return [0, 0];
+    }
+    let layout = Layout {
+        points: S::POINTS,
+        apart: S::THREADS,
+        warp: warp_of(thread),
+        lane: thread as u32 % 32,
+    };
+    let lengths = [of.signal.len(), of.taps.len()];
+    // SAFETY: the caller's promise; the branch above is the same for the block.
+    unsafe { quiet::mark(points, layout, place::<S>, starts, lengths) }
 }
 
 /// Loads the samples of a level.
@@ -304,78 +416,6 @@ fn load_level<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
         }
     });
     points
-}
-
-/// Adds a level's points to the outputs that it reaches.
-///
-/// # Safety
-/// As for [`store`].
-#[inline(always)]
-unsafe fn add<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
-    points: &[Complex<T>; E],
-    output: *mut T,
-    outputs: Outputs,
-    of: &Operands<'_, T>,
-    runs: Runs<COUNT, RUN>,
-    [half, rest]: [T; 2],
-    thread: usize,
-) {
-    let add = |window: usize, place: usize, number: T| {
-        let at = place.wrapping_sub(outputs.discarded);
-        if at < outputs.kept && window * outputs.kept + at < outputs.rest {
-            let newest = place - of.shift;
-            if runs.is_reached(window, newest, of.taps.len()) {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    let output = output.add(window * outputs.kept + at);
-                    output.write(output.read() + number * half * rest);
-                }
-            }
-        }
-    };
-    unrolled::<32>(|e| {
-        if e < E {
-            let place = thread + place::<S>(e);
-            // The parts are swapped.
-            add(0, place, points[e].im);
-            add(1, place, points[e].re);
-        }
-    });
-}
-
-/// Computes the outputs that special runs reach, or all if the taps are not transformed at all, by
-/// direct sums. After a barrier.
-///
-/// # Safety
-/// All threads of the block call it; `output` points to these outputs, which nothing else uses.
-#[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "of two kinds of kernels")]
-pub(super) unsafe fn finish<T: Transformed, const COUNT: usize, const LENGTH: usize>(
-    of: &Operands<'_, T>,
-    output: *mut T,
-    outputs: Outputs,
-    runs: Runs<COUNT, LENGTH>,
-    gain: Gain,
-    special: bool,
-    thread: usize,
-    threads: usize,
-) {
-    let all = gain.limit(of.taps.len(), LENGTH) == 0;
-    if !all && !special {
-        return;
-    }
-    // SAFETY: the caller's promise.
-    unsafe {
-        runs.reach_special(thread);
-        // Orders what the special runs reach before its reads.
-        thread::sync_threads();
-        outputs.each(threads, thread, |at, window, place| {
-            if all || runs.is_reached(window, place - of.shift, of.taps.len()) {
-                let centre = outputs.first + at + of.offset;
-                output.add(at).write(convolve_one(of.signal, of.taps, centre));
-            }
-        });
-    }
 }
 
 /// Multiplies by the taps' spectrum and swaps the parts.
