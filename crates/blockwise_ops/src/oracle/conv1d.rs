@@ -69,17 +69,19 @@ pub fn fft_error<T: Precision>(loudest: f64, taps: ArrayView1<'_, T>) -> f64 {
 
 /// The largest error of [`Convolution`](crate::Convolution)'s transforms of `points` points, for
 /// some outputs of the full convolution: 16·u·log₂`points`·Σ|taps| times the largest sample less
-/// than a filter's length away from the output's own window, and one smallest number, where the
-/// result is below the normal ones. Zero where all those samples are zero: the output is exact.
+/// than a filter's length away from the output's own window; and, as for a direct sum, half of the
+/// smallest number for each tap. Zero where all those samples are zero: the output is exact.
 ///
-/// Samples that are not finite do not count: outputs whose windows they are in are not covered.
+/// Numbers that are not finite do not count: outputs that they are part of are not covered.
 pub fn transform_error<T: Precision>(
     signal: ArrayView1<'_, T>,
     taps: ArrayView1<'_, T>,
     outputs: Range<usize>,
     points: usize,
 ) -> Array1<f64> {
-    let gain: f64 = taps.iter().map(|&tap| tap.into().abs()).sum();
+    let finite = taps.iter().map(|&tap| tap.into().abs());
+    let gain: f64 = finite.filter(|tap| tap.is_finite()).sum();
+    let rounded = 0.5 * T::SMALLEST * (taps.len() + 1) as f64;
     let unit = 16.0 * T::UNIT_ROUNDOFF * (points as f64).log2() * gain;
     let reach = taps.len() - 1;
     let loud = |at: usize| Some(signal[at].into().abs()).filter(|sample| sample.is_finite());
@@ -99,7 +101,7 @@ pub fn transform_error<T: Precision>(
             louder.pop_front();
         }
         match louder.front() {
-            Some(&(_, loudest)) if loudest > 0.0 => unit * loudest + T::SMALLEST,
+            Some(&(_, loudest)) if loudest > 0.0 => unit * loudest + rounded,
             _ => 0.0,
         }
     });

@@ -7,7 +7,6 @@ use super::butterfly::transform;
 use super::complex::{Complex, Transformed, complex, sample};
 use super::quiet::{self, Layout, Mark, warp_of};
 use super::shape::{ROWS, marks_len};
-use crate::number::Real;
 
 /// Points per column, all in one thread's registers.
 pub const RADIX: usize = ROWS;
@@ -175,7 +174,7 @@ pub(super) unsafe fn transform_to<T: Transformed>(
 macro_rules! kernels {
     ($($t:ident, $blocks:literal blocks: $columns:ident, $outputs:ident;)*) => {$(
         /// Loads pairs of windows, or the taps, and transforms their columns: point k of column m
-        /// goes to k · `columns` + m, multiplied by its twiddle factor. [Marks](super::quiet) what
+        /// goes to k · `columns` + m, multiplied by its twiddle factor. Marks (`quiet.rs`) what
         /// it loads.
         ///
         /// # Parameters

@@ -1,11 +1,10 @@
-//! The pairs of windows of a long transform that are [divided](super::quiet): after all others, a
+//! The pairs of windows of a long transform that are divided (`quiet.rs`): after all others, a
 //! block each.
 //!
 //! The marks of a pair's columns say whether it is divided. If so, its outputs, which the columns'
 //! last pass has written, are computed again: the block measures the runs, and takes each level
 //! through the same three passes as the grid did, with a barrier between them. It has room for one
-//! transform. A level takes about as long as 70 pairs take the whole device; but the pairs are
-//! independent, so that as many blocks as there is room work on them at once.
+//! transform. Pairs are independent, so that as many blocks as there is room work at once.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -15,11 +14,10 @@ use super::columns::{RADIX, roots_len, transform_back, transform_to};
 use super::complex::{Complex, Transformed, complex};
 use super::kernels::worker;
 use super::passes::Worker;
-use super::quiet::{self, Gain, Level, Mark, Runs, warp_of};
+use super::quiet::{self, Gain, Mark, Runs};
 use super::rows;
 use super::shape::*;
 use super::window::{Operands, Outputs};
-use crate::number::Real;
 
 /// What the passes need beside the operands.
 struct Tables<T: Transformed> {
@@ -199,14 +197,14 @@ macro_rules! kernels {
                 offset,
                 shift,
             };
-            let worker = worker(factors);
             let discarded = discarded(taps.len(), shift);
             let kept = SIZE - discarded;
             let mut pair = thread::block_idx_x() as usize;
             // SAFETY: `require` states all of it; a block has its own room, and no pair is
             // another's.
             unsafe {
-                let gain = of.spectrum.add(SIZE / 2).cast::<Gain>().read();
+                let worker = worker(factors);
+                let gain = Gain::read(of.spectrum.add(SIZE / 2).read());
                 let tables = Tables {
                     roots: roots.as_ptr().cast(),
                     marks: marks.as_ptr().cast(),

@@ -30,8 +30,8 @@ use cuda_std::warp::{
     WarpReductionOp, warp_reduce, warp_shuffle_down, warp_shuffle_idx, warp_vote_ballot,
 };
 
-use super::complex::{Complex, Transformed, sample};
-use super::shape::{MARKS, Shape, place};
+use super::complex::{Complex, Pair, Transformed, complex, sample};
+use super::shape::{MARKS, Shape};
 
 /// The fewest taps with which a block may be transformed as it is: the runs that are marked are
 /// this close to every output.
@@ -65,8 +65,7 @@ pub(super) fn warp_of(thread: usize) -> u32 {
 }
 
 /// What the kernel for the taps found out about them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
+#[derive(Clone, Copy)]
 pub(super) struct Gain {
     /// The loudness up to which samples are transformed: no sum of their products overflows. 0 if
     /// there are no such samples.
@@ -102,6 +101,22 @@ impl Gain {
     #[inline(always)]
     pub(super) fn is_usual(self, taps: usize) -> bool {
         self.ceiling > 0 && self.scale == 0 && taps >= MARKED_FROM
+    }
+
+    /// As it is after a spectrum: the loudest sample that is transformed, and the factor of the taps.
+    #[inline(always)]
+    pub(super) fn written<T: Transformed>(self) -> Pair<T> {
+        let numbers = complex(T::of_loudness(self.ceiling), T::power(self.scale));
+        Pair([numbers, Complex::zero()])
+    }
+
+    #[inline(always)]
+    pub(super) fn read<T: Transformed>(written: Pair<T>) -> Self {
+        let Pair([numbers, _]) = written;
+        Self {
+            ceiling: numbers.re.loudness(),
+            scale: (numbers.im.loudness() >> T::LOUDNESS_BITS) as i32 - T::BIAS,
+        }
     }
 
     #[inline(always)]
@@ -363,12 +378,10 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
                 assume_block_uniform(most(special)),
             )
         };
-        let eighth = T::of_loudness(loudest) * T::power(-3);
-        let level = Level {
-            loudest,
-            floor: eighth.loudness(),
-        };
-        (level, special != 0)
+        let eighth = (T::of_loudness(loudest) * T::power(-3)).loudness();
+        // Of the smallest numbers an eighth may be as loud.
+        let floor = if eighth < loudest { eighth } else { loudest.saturating_sub(1) };
+        (Level { loudest, floor }, special != 0)
     }
 
     /// A sample's part of a level, scaled.

@@ -94,7 +94,7 @@ unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);
         scale(&mut points, gain.factor(log_points));
         if row == 0 && worker.thread == 0 {
-            spectrum.add(RADIX * S::POINTS / 2).cast::<Gain>().write(gain);
+            spectrum.add(RADIX * S::POINTS / 2).write(gain.written());
         }
         store_spectrum::<S, T, E>(&points, spectrum.add(row * (S::POINTS / 2) + worker.thread));
     }

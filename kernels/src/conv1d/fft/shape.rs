@@ -78,7 +78,7 @@ pub(super) const RUN: usize = 32;
 pub(super) const MARK_BYTES: usize = MARKS * 2 * size_of::<u32>();
 
 /// Dynamic shared memory in bytes: the transform's, the warps' marks, and for the runs of a window
-/// the numbers of [`Runs`](super::quiet::Runs).
+/// the numbers of `Runs` in `quiet.rs`.
 pub const fn shared_bytes<S: Shape, T>() -> usize {
     transform_bytes::<S, T>() + MARK_BYTES + 4 * (S::POINTS / RUN) * size_of::<u32>()
 }
@@ -88,7 +88,7 @@ pub const fn transform_len<S: Shape>() -> usize {
     2 * S::POINTS
 }
 
-/// Elements after a spectrum for the taps' [`Gain`](super::quiet::Gain).
+/// Elements after a spectrum for what is known of the taps: two complex numbers.
 pub const GAIN_LEN: usize = 4;
 
 /// Size of the taps' spectrum and gain in elements.

@@ -114,7 +114,7 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
         scale(&mut points, gain.factor(log_points));
         store_spectrum::<S, T, E>(&points, spectrum.add(worker.thread));
         if worker.thread == 0 {
-            spectrum.add(S::POINTS / 2).cast::<Gain>().write(gain);
+            spectrum.add(S::POINTS / 2).write(gain.written());
         }
     }
 }
@@ -182,12 +182,7 @@ pub(super) unsafe fn convolve<
     let (output, output_len) = (of.output.cast::<T>(), of.output.len());
     let spectrum = of.spectrum.wrapping_add(thread);
     // SAFETY: the caller's promise; the runs' memory comes after the marks'.
-    let (runs, gain) = unsafe {
-        (
-            Runs::<COUNT, RUN>::new(worker.after_marks::<S>()),
-            of.spectrum.add(S::POINTS / 2).cast::<Gain>(),
-        )
-    };
+    let runs = unsafe { Runs::<COUNT, RUN>::new(worker.after_marks::<S>()) };
     let step = thread::grid_dim_x() as usize * 2 * kept;
     let mut first = thread::block_idx_x() as usize * 2 * kept;
     while first < output_len {
@@ -207,7 +202,7 @@ pub(super) unsafe fn convolve<
             // SAFETY: the caller's promise; the outputs from `first` on belong to this block. The
             // barriers of the passes order what is said there of barriers.
             unsafe {
-                let gain = gain.read();
+                let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
                 let mut points = if level.is_whole() {
                     let points = load::<S, T, E>(of.signal, start, kept, thread);
                     let mark = mark_window::<S, T, E>(&points, &of, starts, gain, thread);
