@@ -19,7 +19,7 @@ pub use fft::Convolution;
 use plan::Chosen;
 pub use plan::{ConvPlan, plan};
 pub(crate) use routines::Convolves;
-pub use routines::most_taps;
+pub use routines::{most_taps, points};
 
 named_enum! {
     /// Which outputs of a convolution are computed, for operands of n and m elements.

@@ -21,7 +21,7 @@ mod matmul;
 mod movement;
 mod reduce;
 
-pub use conv1d::{convolve, convolve_part, fft_error};
+pub use conv1d::{convolve, convolve_part, fft_error, transform_error};
 pub use exact::Exact;
 pub use matmul::matmul;
 pub use movement::{reverse, transpose};

@@ -5,7 +5,10 @@ use cuda_std::unroll::unrolled;
 
 use super::butterfly::transform;
 use super::complex::{Complex, Pair, Transformed};
-use super::shape::{MOST_PASSES, Pass, Shape, factors_at, first_slot, slot_of};
+use super::quiet::Mark;
+use super::shape::{
+    MARKS, MOST_PASSES, Pass, Shape, factors_at, first_slot, slot_of, slots,
+};
 
 /// One thread's part of a block's transforms.
 #[derive(Clone, Copy)]
@@ -18,6 +21,40 @@ pub(super) struct Worker<T: Transformed> {
 }
 
 impl<T: Transformed> Worker<T> {
+    /// The warps' marks, after the transform's array.
+    #[inline(always)]
+    fn marks<S: Shape>(self) -> *mut Mark {
+        self.shared.wrapping_add(slots::<S>()).cast()
+    }
+
+    /// What comes after the marks.
+    #[inline(always)]
+    pub(super) fn after_marks<S: Shape>(self) -> *mut u32 {
+        self.marks::<S>().wrapping_add(MARKS).cast()
+    }
+
+    /// Writes the mark of this thread's warp.
+    ///
+    /// # Safety
+    /// The shared memory has room for marks.
+    #[inline(always)]
+    pub(super) unsafe fn write_mark<S: Shape>(self, mark: Mark) {
+        if self.thread.is_multiple_of(32) {
+            // SAFETY: the caller's promise; a block has no more warps than marks.
+            unsafe { self.marks::<S>().add(self.thread / 32).write(mark) };
+        }
+    }
+
+    /// Reads a warp's mark. After a barrier.
+    ///
+    /// # Safety
+    /// That warp has written it.
+    #[inline(always)]
+    pub(super) unsafe fn mark<S: Shape>(self, warp: usize) -> Mark {
+        // SAFETY: the caller's promise.
+        unsafe { self.marks::<S>().add(warp).read() }
+    }
+
     /// Writes a pass's points to their slots, which only this thread has read before.
     ///
     /// # Safety
