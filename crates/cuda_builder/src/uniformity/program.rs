@@ -117,10 +117,12 @@ impl<'m> Program<'m> {
 fn addressed<'m>(global: &'m Global<'m>) -> Targets<'m> {
     let is_in = |space: &str| global.linkage().contains(space);
     let is_constant = global.keyword() == "constant" && !is_in("addrspace(");
+    // Tables of libdevice that it does not call constant. Safe code defines no such symbol.
+    let is_table = global.name().starts_with("__cudart_");
     // The host may set what is in constant memory.
     if is_constant && global.globals().next().is_some() {
         Targets::symbol(global.name())
-    } else if is_constant
+    } else if is_table
         || global.keyword() == "constant"
         || is_in("addrspace(3)")
         || is_in("addrspace(4)")

@@ -154,15 +154,35 @@ impl<'m> Flow<'_, 'm> {
         fact
     }
 
-    /// Whether an instruction compares or subtracts two addresses in one variable of the thread,
-    /// wherever that is; a comparison with null counts too.
+    /// Whether the result of a comparison or subtraction depends on two offsets, wherever their
+    /// memory lies:
+    ///
+    /// - of two addresses in one variable of the thread;
+    /// - of an address and null;
+    /// - whether two addresses are equal, for the end of one object is not the start of another: two
+    ///   variables lie at the same distance in all threads, and the allocator leaves a gap.
     fn compares_offsets(&self, context: &Context<'m>, step: &Step<'m>) -> bool {
         let targets = |value: usize| &context.facts[value].targets;
         match step.reads[..] {
             [one, other] => {
+                let is_to_come = |value| targets(value).is_empty() && !self.is_settled;
+                // Nothing may be said of a difference that a result still to come explains.
+                if is_to_come(one) != is_to_come(other) {
+                    return true;
+                }
+                let is_allocated = |value: usize| {
+                    let mut objects = targets(value).objects().iter();
+                    objects.any(|(object, _)| self.memory.is_allocated(*object))
+                };
                 let object = targets(one).only_object();
-                object.is_some_and(|object| !self.memory.is_allocated(object))
-                    && object == targets(other).only_object()
+                let is_same = object.is_some() && object == targets(other).only_object();
+                let is_known =
+                    |value: usize| !targets(value).is_empty() && !targets(value).unknown;
+                match asks_for_equality(step) {
+                    true if is_allocated(one) || is_allocated(other) => is_same,
+                    true => is_same || (is_known(one) && is_known(other)),
+                    false => is_same && !is_allocated(one),
+                }
             }
             [_] => compares_with_null(step) && !self.asks_for_success(context, step),
             _ => false,
@@ -325,6 +345,12 @@ fn moved<'m>(context: &Context<'m>, step: &Step<'m>, bytes: Option<i64>) -> Fact
 fn compares_with_null(step: &Step<'_>) -> bool {
     let constant = step.instruction.pieces().last();
     step.instruction.opcode() == Opcode::ICmp && matches!(constant, Some("0" | "null"))
+}
+
+fn asks_for_equality(step: &Step<'_>) -> bool {
+    let operands = step.instruction.operands().trim_start();
+    let mut words = operands.split(' ');
+    step.instruction.opcode() == Opcode::ICmp && matches!(words.next(), Some("eq" | "ne"))
 }
 
 /// The rank of the length of a copy or a `llvm.memset`: threads may write different ones.

@@ -67,7 +67,8 @@ fn a_variable_holds_what_is_stored_in_it() {
     divergent(&variable("store ptr %v, ptr %out"));
     divergent(&variable("%r = call i32 @elsewhere(ptr %v)"));
     divergent(&variable(
-        "%p = ptrtoint ptr %v to i64\n  %q = xor i64 %p, 1",
+        "%p = ptrtoint ptr %v to i64\n  %q = xor i64 %p, 1\n  %r = inttoptr i64 %q to ptr\n  \
+         store i32 1, ptr %r",
     ));
 }
 
