@@ -41,7 +41,7 @@ fn line(frame: &Frame<'_>) -> String {
 }
 
 /// Whether a function belongs to Rust's library or to `cuda_std`.
-fn is_library(function: &str) -> bool {
+pub(crate) fn is_library(function: &str) -> bool {
     is_of(
         function,
         &["core", "alloc", "compiler_builtins", "cuda_std"],

@@ -79,16 +79,20 @@
 //! ([`address_taken`]).
 
 mod address_taken;
-mod analysis;
 mod body;
+mod context;
 mod copy;
+mod fact;
+mod flow;
 mod graph;
 mod lanes;
+mod layout;
 mod level;
+mod memory;
 mod program;
 mod references;
 mod report;
-mod stack;
+mod targets;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -96,12 +100,12 @@ mod waits;
 
 use std::collections::HashSet;
 
-use analysis::Analysis;
-use body::{Action, Body};
-use level::Level;
+use body::{Action, Operand};
+use flow::Flow;
+use level::{Level, Rank};
 use program::Program;
 use references::References;
-use report::Problem;
+use report::{Parting, Problem};
 use waits::{Scope, Wait};
 
 use crate::error::CudaBuilderError;
@@ -240,14 +244,21 @@ fn problems<'m>(
     program: &Program<'m>,
     rule: Rule,
 ) -> Result<Vec<Problem<'m>>, CudaBuilderError> {
-    let body = Body::of(kernel, program)?;
-    let analysis = Analysis::of(&body, program, rule != Rule::Refuse)?;
+    let flow = Flow::of(kernel.name(), program, rule != Rule::Refuse)?;
     let mut problems = Vec::new();
-    for block in body.graph.order() {
-        for step in &body.blocks[block] {
+    let Some(context) = flow.kernel() else {
+        return Ok(problems);
+    };
+    let parting = |(rank, branch): (Rank<'m>, _)| Parting {
+        branch,
+        reason: rank.cause.map(|cause| cause.reason),
+        chain: (rank.cause).map_or_else(Vec::new, |cause| flow.chain(cause)),
+    };
+    for block in context.body.graph.order() {
+        for step in &context.body.blocks[block] {
             let instruction = step.instruction;
             match &step.action {
-                Action::Call(function) if program.waits(function) => {
+                Action::Call(function, _) if program.waits(function) => {
                     problems.push(Problem::NotFollowed {
                         call: instruction,
                         function,
@@ -258,19 +269,19 @@ fn problems<'m>(
                         .iter()
                         .filter_map(|wait| Some((wait, bound(wait, arguments, rule)?)));
                     let problem = bounds.find_map(|(wait, bound)| {
-                        let mut partings = analysis.partings_before(block);
-                        let (_, branch) = partings.find(|(level, _)| *level > bound)?;
-                        Some((wait, branch))
+                        let mut partings = context.partings_before(block);
+                        let first = partings.find(|(rank, _)| rank.level > bound)?;
+                        Some((wait, parting(first)))
                     });
-                    problems.extend(problem.map(|(wait, branch)| match wait.scope {
+                    problems.extend(problem.map(|(wait, parting)| match wait.scope {
                         Scope::Block => Problem::Barrier {
                             barrier: instruction,
-                            branch,
+                            parting,
                         },
                         Scope::Warp => Problem::WarpOperation {
                             operation: instruction,
                             name: wait.name.clone(),
-                            branch,
+                            parting,
                         },
                     }));
                 }
@@ -284,7 +295,7 @@ fn problems<'m>(
 /// The highest level of branches that may control a wait; `None` for any. For masks other than that
 /// of all lanes it is unknown which lanes they name; in safe code they come from a library, for
 /// incomplete warps.
-fn bound(wait: &Wait, arguments: &[body::Argument<'_>], rule: Rule) -> Option<Level> {
+fn bound(wait: &Wait, arguments: &[Operand<'_>], rule: Rule) -> Option<Level> {
     match wait.scope {
         Scope::Block => Some(Level::Block),
         Scope::Warp => {

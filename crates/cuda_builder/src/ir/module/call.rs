@@ -11,8 +11,6 @@ use super::opcode::Opcode;
 pub(crate) struct Call<'i> {
     /// What is called.
     pub(crate) callee: Callee<'i>,
-    /// Flags, calling convention, and the result's attributes and type: `fast noundef i32`.
-    pub(crate) result: &'i str,
     /// The text between the parentheses.
     arguments: &'i str,
     /// The text after the arguments: `#7`, `nounwind memory(none)`, `[ "bundle"() ]`.
@@ -81,7 +79,6 @@ impl<'i> Call<'i> {
             .filter(|_| open.token == Token::Mark(b'('))?;
         Some(Call {
             callee,
-            result: text[..callee_at].trim(),
             arguments: &text[open.span.end..close.span.start],
             attributes: text[close.span.end..].trim(),
             callee_at,

@@ -39,7 +39,11 @@ fn a_variable_holds_what_is_stored_in_it() {
     uniform(&variable(
         "call void @llvm.memcpy.p0.p0.i64(ptr %v, ptr %in, i64 16, i1 false)",
     ));
-    divergent(&variable("store i32 %tid, ptr %v"));
+    divergent(&variable("store i32 %tid, ptr %w"));
+    // Elsewhere in it.
+    uniform(&variable("store i32 %tid, ptr %v"));
+    divergent(&variable("store i64 poison, ptr %v\n  store i32 %tid, ptr %w"));
+    divergent(&variable("%z = zext i32 %tid to i64\n  store i64 %z, ptr %v"));
     divergent(&variable(
         "%at = getelementptr i32, ptr %v, i32 %tid\n  store i32 1, ptr %at",
     ));
@@ -63,9 +67,9 @@ fn a_variable_holds_what_is_stored_in_it() {
     divergent(&variable("store ptr %v, ptr %out"));
     divergent(&variable("%r = call i32 @elsewhere(ptr %v)"));
     divergent(&variable(
-        "%p = ptrtoint ptr %v to i64\n  %q = xor i64 %p, 1",
+        "%p = ptrtoint ptr %v to i64\n  %q = xor i64 %p, 1\n  %r = inttoptr i64 %q to ptr\n  \
+         store i32 1, ptr %r",
     ));
-    divergent(&variable("%p = select i1 %all, ptr %v, ptr %in"));
 }
 
 #[test]
