@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::conv_choice::Choice;
-use super::conv_operands::{Frames, Operands, Sample};
+use super::conv_operands::{Frames, Operands, Sample, Taps};
 use super::conv_reference::{self, Check};
 use super::failure::Failure;
 use super::mesh::{self, Gpus};
@@ -18,15 +18,16 @@ use super::report::{self, Report};
 use super::seconds::{Seconds, timed};
 use super::{Global, conv_part, names};
 use crate::io::{
-    ArrayWriter, Data, Finished, Format, Kind, OutputFile, Reader, RecordingWriter, Sound,
+    ArrayWriter, Finished, Format, Kind, Metadata, OutputFile, RecordingWriter, Sound,
 };
 
 #[derive(Args)]
 pub(super) struct Arguments {
     /// The signal: a vector (.npy, .csv) or a recording (.wav, each channel by itself)
     signal: PathBuf,
-    /// The taps: a vector (.npy, .csv). Unlike types and integers are promoted to float64; a
-    /// recording is float64, in the file's own units
+    /// The taps: a vector (.npy, .csv), or a recording of an impulse response (.wav, one channel for
+    /// all or one for each; full scale is 1). Unlike types and integers are promoted to float64; a
+    /// recording is float64, a signal's in the file's own units
     taps: PathBuf,
     /// Where to write the result (.npy, .csv; .wav keeps a recording's format and sample rate)
     #[arg(short, long, value_name = "FILE")]
@@ -55,18 +56,16 @@ impl Arguments {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
-    let signal = Frames::signal(Reader::open(&arguments.signal)?)?;
-    let taps = operand::array(&arguments.taps)?;
-    match taps {
-        // A recording is float64 whatever it is kept in.
-        Data::F32(taps) if signal.kind() == Kind::F32 && signal.sound().is_none() => {
-            let taps = operand::vector(taps, &arguments.taps)?;
-            convolve::<f32>(global, arguments, Operands::new(signal, taps.to_vec())?)
-        }
-        taps => {
-            let taps = operand::vector(taps.to_f64(), &arguments.taps)?;
-            convolve::<f64>(global, arguments, Operands::new(signal, taps.to_vec())?)
-        }
+    let signal = Frames::signal(operand::open(&arguments.signal)?)?;
+    let taps = Frames::signal(operand::open(&arguments.taps)?)?;
+    // A recording is float64 whatever it is kept in.
+    let is_f32 = |frames: &Frames| frames.kind() == Kind::F32 && frames.sound().is_none();
+    if is_f32(&signal) && is_f32(&taps) {
+        let taps = Taps::read(taps, &signal)?;
+        convolve::<f32>(global, arguments, Operands::new(signal, taps)?)
+    } else {
+        let taps = Taps::read(taps, &signal)?;
+        convolve::<f64>(global, arguments, Operands::new(signal, taps)?)
     }
 }
 
@@ -80,9 +79,19 @@ fn convolve<T: Sample>(
     let whole = (arguments.mode).outputs(lengths[0], lengths[1])?;
     let properties = mesh.devices()[0].properties();
     let choice = Choice::of::<T>(lengths, arguments.mode, &arguments.options(), properties)?;
+    if mesh.first() == 0
+        && let Some(largest) = operands.largest_integer_sum()?
+    {
+        operand::notice_of_integers(largest);
+    }
     // Rank 0 writes; the others send it their outputs.
     let sink = match mesh.first() {
-        0 => Some(Sink::prepare(arguments, &operands, whole.len)?),
+        0 => Some(Sink::prepare(
+            arguments,
+            &operands,
+            whole.len,
+            choice.is_fft(),
+        )?),
         _ => None,
     };
     let sink = Mutex::new(sink);
@@ -128,7 +137,9 @@ fn convolve<T: Sample>(
     seconds.notice();
     match sink.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(sink) => {
-            report::notice(&choice.line());
+            if let Some(line) = choice.line(mesh.devices()[0].properties().kind) {
+                report::notice(&line);
+            }
             let report = sink.finish(&mesh, &arguments.output, seconds)?;
             Ok(report.with("choice", choice.json()))
         }
@@ -150,14 +161,16 @@ impl<'a, T: Sample> Sink<'a, T> {
         arguments: &'a Arguments,
         operands: &Operands<T>,
         outputs: usize,
+        by_fft: bool,
     ) -> Result<Self, Failure> {
-        let check = Check::prepare(&arguments.reference, operands, arguments.mode)?;
+        let check = Check::prepare(&arguments.reference, operands, arguments.mode, by_fft)?;
         let place = Place::prepare(&arguments.output, operands.sound())?;
         let shape = conv_reference::shape(outputs, operands.channels());
+        let metadata = operands.metadata(outputs)?;
         Ok(Self {
             check,
             recording: place.recording(),
-            writer: place.create::<T>(&shape)?,
+            writer: place.create::<T>(&shape, metadata)?,
             shape,
         })
     }
@@ -213,12 +226,18 @@ impl Place {
         }
     }
 
-    fn create<T: Sample>(self, shape: &[usize]) -> Result<Writer, Failure> {
+    fn create<T: Sample>(self, shape: &[usize], metadata: Metadata) -> Result<Writer, Failure> {
         Ok(match self {
             Self::Array(output) => Writer::Array(output.create(shape, T::KIND)?),
             Self::Recording(place, sound) => {
                 let frames = shape.first().copied().unwrap_or(0);
-                Writer::Recording(RecordingWriter::create(place, sound, frames)?)
+                if !metadata.left_out.is_empty() {
+                    report::notice(&format!(
+                        "left out of the output, as it would not stay true there: {}",
+                        metadata.left_out.join(", ")
+                    ));
+                }
+                Writer::Recording(RecordingWriter::create(place, sound, frames, metadata)?)
             }
         })
     }

@@ -1,6 +1,6 @@
 //! Which kernel `blockwise conv` takes, and why.
 
-use blockwise::DeviceProperties;
+use blockwise::{DeviceKind, DeviceProperties};
 use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, Float, LaunchError, conv1d};
 use serde_json::{Value, json};
 
@@ -46,10 +46,16 @@ impl Choice {
         Ok(Self { kernel, by })
     }
 
-    /// One line for people.
-    pub(super) fn line(&self) -> String {
+    /// Whether the kernel convolves by transforms.
+    pub(super) fn is_fft(&self) -> bool {
+        self.kernel.is_fft()
+    }
+
+    /// One line for people. What a model of a GPU expects is of no use on the emulator.
+    pub(super) fn line(&self, device: DeviceKind) -> Option<String> {
         let name = self.kernel.name();
-        match self.by {
+        Some(match self.by {
+            By::Model(_) if device == DeviceKind::Emulator => return None,
             By::Request => format!("kernel {name}, from --kernel"),
             By::Tuning => format!("kernel {name}, from `blockwise tune --save`"),
             By::Model(expected) => {
@@ -61,7 +67,7 @@ impl Choice {
                     times[0], times[1]
                 )
             }
-        }
+        })
     }
 
     /// The same for machines.
@@ -94,25 +100,21 @@ mod tests {
     fn the_choice_says_what_it_expects_or_that_it_was_asked_for() {
         let options = ConvOptions::default();
         let chosen = choice(1 << 26, 255, &options);
-        assert!(
-            chosen.line().starts_with("kernel fft2048; "),
-            "{}",
-            chosen.line()
-        );
+        let line = chosen.line(DeviceKind::Cuda).expect("a line");
+        assert!(line.starts_with("kernel fft2048; "), "{line}");
+        assert_eq!(chosen.line(DeviceKind::Emulator), None);
         assert_eq!(chosen.json()["expected"][0]["kernel"], "fft2048");
         // Transforms take at most 393,185 taps.
         let long = choice(600_000, 590_000, &options);
-        assert!(
-            long.line().starts_with("kernel blocked; "),
-            "{}",
-            long.line()
-        );
+        let line = long.line(DeviceKind::Cuda).expect("a line");
+        assert!(line.starts_with("kernel blocked; "), "{line}");
         let asked = ConvOptions {
             kernel: Some(ConvKernel::Blocked),
             ..options
         };
         let asked = choice(1 << 26, 255, &asked);
-        assert_eq!(asked.line(), "kernel blocked, from --kernel");
+        let line = asked.line(DeviceKind::Emulator);
+        assert_eq!(line.as_deref(), Some("kernel blocked, from --kernel"));
         assert!(asked.json()["expected"].is_null());
     }
 }

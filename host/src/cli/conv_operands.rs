@@ -1,11 +1,10 @@
 //! What `blockwise conv` convolves: a signal in frames, and taps.
 
-use blockwise_ops::LaunchError;
 use blockwise_ops::oracle::Precision;
 
 use super::failure::Failure;
 use super::operand::other_shape;
-use crate::io::{Contents, Kind, Number, Reader, Sound};
+use crate::io::{Contents, Kind, Metadata, Number, Reader, Sound};
 
 /// What a convolution computes with.
 pub(super) trait Sample: Precision + Number {}
@@ -48,13 +47,22 @@ impl Frames {
         })
     }
 
-    /// A signal: a vector or a recording.
+    /// A signal or its taps: a vector or a recording, and not empty.
     pub(super) fn signal(reader: Reader) -> Result<Self, Failure> {
         match reader.contents() {
             Contents::Array(array) if array.shape().len() != 1 => {
                 Err(other_shape(reader.path(), array.shape(), "a vector"))
             }
-            _ => Self::of(reader),
+            _ => {
+                let frames = Self::of(reader)?;
+                match frames.frames {
+                    0 => Err(Failure::new(format!(
+                        "{} is empty: there is nothing to convolve",
+                        frames.reader.path().display()
+                    ))),
+                    _ => Ok(frames),
+                }
+            }
         }
     }
 
@@ -88,48 +96,108 @@ impl Frames {
     }
 }
 
+/// The taps of each channel, or one list for all channels.
+pub(super) struct Taps<T> {
+    lists: Vec<Vec<T>>,
+    /// They are integers.
+    integers: bool,
+}
+
+impl<T: Sample> Taps<T> {
+    /// Reads taps for a signal: a vector, or a recording of an impulse response, whose samples are
+    /// parts of full scale.
+    pub(super) fn read(mut taps: Frames, signal: &Frames) -> Result<Self, Failure> {
+        let integers = taps.kind == Kind::I64;
+        let mut samples = vec![T::default(); taps.frames * taps.channels];
+        taps.read(&mut samples)?;
+        let name = taps.reader.path().display();
+        if let Some(response) = taps.sound {
+            let rate = response.sample_rate;
+            if let Some(sound) = signal.sound
+                && sound.sample_rate != rate
+            {
+                let other = signal.reader.path().display();
+                return Err(Failure::new(format!(
+                    "{name} has {rate} Hz, and {other} {} Hz: an impulse response is not resampled",
+                    sound.sample_rate
+                ))
+                .hint(format!(
+                    "resample it first: `ffmpeg -i IN -ar {} OUT.wav`",
+                    sound.sample_rate
+                )));
+            }
+            if ![1, signal.channels].contains(&taps.channels) {
+                return Err(Failure::new(format!(
+                    "{name} has {} channels, and the signal {}",
+                    taps.channels, signal.channels
+                ))
+                .hint("an impulse response has one channel for all, or one for each"));
+            }
+            // Full scale is 1.
+            if let Some((lowest, _)) = response.integer_range() {
+                for sample in &mut samples {
+                    *sample = T::from_f64((*sample).into() / -lowest);
+                }
+            }
+        } else if signal.sound.is_some()
+            && let Some(at) = samples.iter().position(|&tap| !tap.into().is_finite())
+        {
+            // A recording holds finite samples only.
+            let tap: f64 = samples[at].into();
+            return Err(
+                Failure::new(format!("{name}: tap {at} is {tap}, not a finite number"))
+                    .hint("every sample that it meets would be lost"),
+            );
+        }
+        let of_channel = |channel| samples.iter().skip(channel).step_by(taps.channels);
+        let lists = (0..taps.channels).map(|channel| of_channel(channel).copied().collect());
+        Ok(Self {
+            lists: lists.collect(),
+            integers,
+        })
+    }
+}
+
 /// The two operands of a convolution of each channel. The longer one arrives frame by frame, the
 /// other is in memory.
 pub(super) struct Operands<T> {
     channels: usize,
-    sound: Option<Sound>,
+    /// The signal's file, its frames, and its form if it is a recording.
+    source: (Reader, usize, Option<Sound>),
     long: Long<T>,
     /// One for each channel, or one for all.
     short: Vec<Vec<T>>,
+    /// Both are integers.
+    integers: bool,
 }
 
 enum Long<T> {
     Signal(Frames),
-    /// The same for every channel, and how many of them were read.
-    Taps(Vec<T>, usize),
+    /// One for each channel or one for all, and how many frames of them were read.
+    Taps(Vec<Vec<T>>, usize),
 }
 
 impl<T: Sample> Operands<T> {
     /// A signal and its taps. A signal with fewer samples than there are taps is read here.
-    pub(super) fn new(mut signal: Frames, taps: Vec<T>) -> Result<Self, Failure> {
-        for (len, what) in [
-            (signal.frames, "the signal"),
-            (taps.len(), "the list of taps"),
-        ] {
-            if len == 0 {
-                return Err(LaunchError::EmptyInput { what }.into());
-            }
-        }
-        let (channels, sound) = (signal.channels, signal.sound);
-        let (long, short) = if taps.len() > signal.frames {
+    pub(super) fn new(mut signal: Frames, taps: Taps<T>) -> Result<Self, Failure> {
+        let channels = signal.channels;
+        let source = (signal.reader.again(), signal.frames, signal.sound);
+        let integers = taps.integers && signal.kind == Kind::I64;
+        let (long, short) = if taps.lists[0].len() > signal.frames {
             let mut samples = vec![T::default(); signal.frames * channels];
             signal.read(&mut samples)?;
             let of_channel = |channel| samples.iter().skip(channel).step_by(channels);
             let short = (0..channels).map(|channel| of_channel(channel).copied().collect());
-            (Long::Taps(taps, 0), short.collect())
+            (Long::Taps(taps.lists, 0), short.collect())
         } else {
-            (Long::Signal(signal), vec![taps])
+            (Long::Signal(signal), taps.lists)
         };
         Ok(Self {
             channels,
-            sound,
+            source,
             long,
             short,
+            integers,
         })
     }
 
@@ -137,13 +205,40 @@ impl<T: Sample> Operands<T> {
     pub(super) fn again(&self) -> Self {
         Self {
             channels: self.channels,
-            sound: self.sound,
+            source: (self.source.0.again(), self.source.1, self.source.2),
             long: match &self.long {
                 Long::Signal(frames) => Long::Signal(frames.again()),
                 Long::Taps(taps, _) => Long::Taps(taps.clone(), 0),
             },
             short: self.short.clone(),
+            integers: self.integers,
         }
+    }
+
+    /// The largest magnitude that a sum of products may have, if both operands are integers. Reads
+    /// the longer operand.
+    pub(super) fn largest_integer_sum(&self) -> Result<Option<f64>, Failure> {
+        /// Frames that are read at a time.
+        const PIECE: usize = 1 << 16;
+        if !self.integers {
+            return Ok(None);
+        }
+        let mut operands = self.again();
+        let (mut left, mut loudest) = (self.long_len(), 0.0);
+        let mut samples = Vec::new();
+        while left > 0 {
+            let frames = left.min(PIECE);
+            samples.resize(frames * self.channels, T::default());
+            operands.read(&mut samples)?;
+            let magnitudes = samples.iter().map(|&sample| sample.into().abs());
+            loudest = magnitudes.fold(loudest, f64::max);
+            left -= frames;
+        }
+        let gains = self.short.iter().map(|taps| {
+            let magnitudes = taps.iter().map(|&tap| tap.into().abs());
+            magnitudes.sum::<f64>()
+        });
+        Ok(Some(loudest * gains.fold(0.0, f64::max)))
     }
 
     pub(super) fn channels(&self) -> usize {
@@ -152,14 +247,21 @@ impl<T: Sample> Operands<T> {
 
     /// The format of a recording.
     pub(super) fn sound(&self) -> Option<Sound> {
-        self.sound
+        self.source.2
+    }
+
+    /// What the recording holds beside its samples, for a result of `frames` frames. Marks stay
+    /// where the result has a frame for each of the recording's.
+    pub(super) fn metadata(&self, frames: usize) -> Result<Metadata, Failure> {
+        let (reader, of_signal, _) = &self.source;
+        Ok(reader.metadata(frames == *of_signal)?)
     }
 
     /// Frames of the longer operand.
     pub(super) fn long_len(&self) -> usize {
         match &self.long {
             Long::Signal(frames) => frames.frames,
-            Long::Taps(taps, _) => taps.len(),
+            Long::Taps(taps, _) => taps[0].len(),
         }
     }
 
@@ -181,10 +283,13 @@ impl<T: Sample> Operands<T> {
         match &mut self.long {
             Long::Signal(frames) => frames.read(samples),
             Long::Taps(taps, at) => {
-                let frames = samples.chunks_mut(self.channels);
-                *at += (frames.zip(&taps[*at..]))
-                    .map(|(frame, &tap)| frame.fill(tap))
-                    .count();
+                let frames = samples.len() / self.channels;
+                for (index, frame) in samples.chunks_mut(self.channels).enumerate() {
+                    for (channel, sample) in frame.iter_mut().enumerate() {
+                        *sample = taps[channel.min(taps.len() - 1)][*at + index];
+                    }
+                }
+                *at += frames;
                 Ok(())
             }
         }

@@ -1,5 +1,6 @@
 //! Compares what `blockwise conv` computes with `--reference`, as it comes.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use blockwise_ops::ConvMode;
@@ -9,12 +10,9 @@ use ndarray::{ArrayD, ArrayView1, IxDyn};
 
 use super::conv_operands::{Frames, Operands, Sample};
 use super::failure::Failure;
-use super::operand::Reference;
+use super::operand::{self, Reference};
 use super::report::Report;
-use crate::io::{Kind, Reader, Sound};
-
-/// Frames of the longer operand that are read at a time where only their size matters.
-const PIECE: usize = 1 << 16;
+use crate::io::{Kind, Sound};
 
 /// A comparison in flight. It reads the operands a second time, for the oracle.
 pub(super) struct Check<'a, T> {
@@ -22,9 +20,11 @@ pub(super) struct Check<'a, T> {
     name: String,
     reference: Frames,
     operands: Operands<T>,
-    /// What SciPy's convolution by FFT, which it takes for long operands by itself, may add to each
-    /// channel's error.
+    /// What a convolution by FFT adds to the error for each unit of the loudest sample, in each
+    /// channel. SciPy takes one for long operands by itself.
     fft_errors: Vec<f64>,
+    /// The kernel is one, whose error follows from samples beside an output's own, too.
+    by_fft: bool,
     /// The outputs, by their index in the full convolution.
     outputs: Range<usize>,
     /// Outputs that were compared.
@@ -41,11 +41,12 @@ impl<'a, T: Sample> Check<'a, T> {
         options: &'a Reference,
         operands: &Operands<T>,
         mode: ConvMode,
+        by_fft: bool,
     ) -> Result<Option<Self>, Failure> {
         let Some(path) = options.path() else {
             return Ok(None);
         };
-        let reference = Frames::of(Reader::open(path)?)?;
+        let reference = Frames::of(operand::open(path)?)?;
         let short = operands.short(0);
         let outputs = mode.outputs(operands.long_len(), short.len())?;
         let channels = operands.channels();
@@ -58,16 +59,15 @@ impl<'a, T: Sample> Check<'a, T> {
             }
             .into());
         }
-        let loudest = loudest(operands.again())?;
-        let fft_errors = loudest.iter().enumerate().map(|(channel, &loudest)| {
-            oracle::fft_error(loudest, ArrayView1::from(operands.short(channel)))
-        });
+        let fft_errors = (0..channels)
+            .map(|channel| oracle::fft_error(1.0, ArrayView1::from(operands.short(channel))));
         Ok(Some(Self {
             options,
             name: path.display().to_string(),
             reference,
             operands: operands.again(),
             fft_errors: fft_errors.collect(),
+            by_fft,
             outputs: outputs.offset..outputs.offset + outputs.len,
             at: 0,
             window: vec![Vec::new(); channels],
@@ -81,19 +81,35 @@ impl<'a, T: Sample> Check<'a, T> {
         let channels = self.operands.channels();
         let frames = outputs.len() / channels;
         let first = self.outputs.start + self.at;
-        self.read_to(first + frames)?;
+        let coarser = match self.reference.kind() {
+            Kind::F32 => f32::UNIT_ROUNDOFF / T::UNIT_ROUNDOFF,
+            Kind::F64 | Kind::I64 => 1.0,
+        };
+        let taps = self.operands.short(0).len();
+        // What is beside an output's own samples and counts all the same.
+        let reach = if self.by_fft { taps - 1 } else { 0 };
+        self.read_to(first + frames + reach, taps - 1 + reach)?;
 
         let shape = IxDyn(&shape(frames, channels));
         let mut tolerance = vec![0.0; outputs.len()];
         for (channel, window) in self.window.iter().enumerate() {
+            let outputs = first - self.start..first + frames - self.start;
             let expected = oracle::convolve_part(
                 ArrayView1::from(window),
                 ArrayView1::from(self.operands.short(channel)),
-                first - self.start..first + frames - self.start,
+                outputs.clone(),
             );
+            let own = loudest(window, outputs.clone(), [taps - 1, 0]);
+            let ours = match self.by_fft {
+                true => loudest(window, outputs, [taps - 1 + reach, reach]),
+                false => vec![0.0; frames],
+            };
+            let unit = self.fft_errors[channel];
             let of_channel = tolerance.iter_mut().skip(channel).step_by(channels);
-            for (to, from) in of_channel.zip(expected.tolerance) {
-                *to = from + self.fft_errors[channel];
+            let bounds = expected.tolerance.iter().zip(own).zip(ours);
+            for (to, ((&sum, own), ours)) in of_channel.zip(bounds) {
+                // `expected` adds the reference's part: `coarser` times what is given here.
+                *to = sum + unit * (coarser * own + ours) / (1.0 + coarser);
             }
         }
         let mut result = outputs.to_vec();
@@ -114,10 +130,6 @@ impl<'a, T: Sample> Check<'a, T> {
         self.reference.read(&mut values)?;
 
         let array = |values| ArrayD::from_shape_vec(shape.clone(), values).map_err(wrong);
-        let coarser = match self.reference.kind() {
-            Kind::F32 => f32::UNIT_ROUNDOFF / T::UNIT_ROUNDOFF,
-            Kind::F64 | Kind::I64 => 1.0,
-        };
         let expected = (self.options).expected(array(values)?, array(tolerance)?, coarser);
         let result = ArrayD::from_shape_vec(shape.clone(), result).map_err(wrong)?;
         let part = compare::with_oracle(result.view(), &expected)?;
@@ -131,12 +143,11 @@ impl<'a, T: Sample> Check<'a, T> {
         report.comparison(&self.name, &self.comparison)
     }
 
-    /// Reads the samples that the outputs before `end` need, and forgets those that none will need
-    /// any more.
-    fn read_to(&mut self, end: usize) -> Result<(), Failure> {
+    /// Reads the samples before `end`, and forgets those that are further than `back` before the
+    /// next output's newest one.
+    fn read_to(&mut self, end: usize, back: usize) -> Result<(), Failure> {
         let channels = self.operands.channels();
-        let needed_from =
-            (self.outputs.start + self.at + 1).saturating_sub(self.operands.short(0).len());
+        let needed_from = (self.outputs.start + self.at).saturating_sub(back);
         let arrived = self.start + self.window[0].len();
         let frames = end.min(self.operands.long_len()).saturating_sub(arrived);
         let mut samples = vec![T::default(); frames * channels];
@@ -167,21 +178,66 @@ pub(super) fn shape(frames: usize, channels: usize) -> Vec<usize> {
     }
 }
 
-/// The largest magnitude in each channel of the longer operand.
-fn loudest<T: Sample>(mut operands: Operands<T>) -> Result<Vec<f64>, Failure> {
-    let (mut left, channels) = (operands.long_len(), operands.channels());
-    let mut loudest = vec![0.0; channels];
-    let mut samples = Vec::new();
-    while left > 0 {
-        let frames = left.min(PIECE);
-        samples.resize(frames * channels, T::default());
-        operands.read(&mut samples)?;
-        for frame in samples.chunks(channels) {
-            for (loudest, &sample) in loudest.iter_mut().zip(frame) {
-                *loudest = f64::max(*loudest, sample.into().abs());
+/// The largest magnitude near each output: among the samples from `before` the output's newest one
+/// to `after` it. NaN counts as infinite.
+fn loudest<T: Sample>(
+    samples: &[T],
+    outputs: Range<usize>,
+    [before, after]: [usize; 2],
+) -> Vec<f64> {
+    // The samples that are the largest from their place on, in order of both.
+    let mut falling: VecDeque<(usize, f64)> = VecDeque::new();
+    let mut next = outputs.start.saturating_sub(before);
+    let of_output = |output: usize| {
+        let end = (output + after + 1).min(samples.len());
+        for (at, &sample) in samples.iter().enumerate().take(end).skip(next) {
+            let magnitude = match sample.into().abs() {
+                magnitude if magnitude.is_nan() => f64::INFINITY,
+                magnitude => magnitude,
+            };
+            while falling.back().is_some_and(|&(_, other)| other <= magnitude) {
+                falling.pop_back();
+            }
+            falling.push_back((at, magnitude));
+        }
+        next = next.max(end);
+        while falling.front().is_some_and(|&(at, _)| at + before < output) {
+            falling.pop_front();
+        }
+        falling.front().map_or(0.0, |&(_, magnitude)| magnitude)
+    };
+    outputs.map(of_output).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loudest_sample_near_each_output() {
+        let samples = [0.0_f64, -3.0, 1.0, 2.0, 0.0, f64::NAN, 0.5, 0.0];
+        for (before, after) in [(0, 0), (1, 0), (2, 0), (2, 3), (100, 100), (0, 1)] {
+            for start in 0..samples.len() {
+                let outputs = start..samples.len() + 3;
+                let near = |output: usize| {
+                    let from = output.saturating_sub(before).min(samples.len());
+                    let to = (output + after + 1).min(samples.len());
+                    let magnitudes = samples[from..to.max(from)].iter().map(|sample| {
+                        if sample.is_nan() {
+                            f64::INFINITY
+                        } else {
+                            sample.abs()
+                        }
+                    });
+                    magnitudes.fold(0.0, f64::max)
+                };
+                let expected: Vec<f64> = outputs.clone().map(near).collect();
+                assert_eq!(
+                    loudest(&samples, outputs, [before, after]),
+                    expected,
+                    "{before} before, {after} after, from {start}"
+                );
             }
         }
-        left -= frames;
     }
-    Ok(loudest)
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::mesh::{self, Gpus};
-use super::operand::{Holds, MatrixFile, Reference};
+use super::operand::{self, Holds, MatrixFile, Reference};
 use super::report::Report;
 use super::{Global, names, progress};
 use crate::io::{Data, Kind, Number};
@@ -86,6 +86,9 @@ where
 {
     let [a, b] = files;
     let shape = MatmulShape::of(a.shape.into(), b.shape.into())?;
+    if let (Some(a), Some(b)) = (a.largest_integer()?, b.largest_integer()?) {
+        operand::notice_of_integers(a * b * shape.inner as f64);
+    }
     let reference = arguments.reference.read()?;
     let mesh = global.linked_mesh(&arguments.gpus)?;
     let output = mesh::output(&mesh, &arguments.output)?;

@@ -12,6 +12,7 @@ use clap::Args;
 use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::failure::Failure;
+use super::report;
 use crate::io::{self, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader, Stored};
 
 /// `--reference` and its tolerance.
@@ -241,9 +242,18 @@ macro_rules! impl_holds {
 }
 impl_holds!(f32: F32, f64: F64, i64: I64);
 
+/// Opens a file, and says what a user should know of it.
+pub(super) fn open(path: &Path) -> Result<Reader, Failure> {
+    let reader = Reader::open(path)?;
+    for notice in reader.notices() {
+        report::notice(&format!("{}: {notice}", path.display()));
+    }
+    Ok(reader)
+}
+
 /// An array file, read whole.
 pub(super) fn array(path: &Path) -> Result<Data, Failure> {
-    match Reader::open(path)?.array()? {
+    match open(path)?.array()? {
         Some(data) => Ok(data),
         None => Err(sound(path)),
     }
@@ -251,7 +261,7 @@ pub(super) fn array(path: &Path) -> Result<Data, Failure> {
 
 /// The type and the little-endian bytes of a file's elements.
 pub(super) fn elements(path: &Path) -> Result<(Stored, Vec<u8>), Failure> {
-    match Reader::open(path)?.bytes()? {
+    match open(path)?.bytes()? {
         Some(elements) => Ok(elements),
         None => Err(sound(path)),
     }
@@ -260,7 +270,7 @@ pub(super) fn elements(path: &Path) -> Result<(Stored, Vec<u8>), Failure> {
 /// A file to be read piece by piece, with its shape and the type of its elements. A recording has a
 /// row for each frame; one channel is a vector.
 pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Kind), Failure> {
-    let reader = Reader::open(path)?;
+    let reader = open(path)?;
     let (shape, kind) = match reader.contents() {
         Contents::Array(array) => (array.shape().to_vec(), array.kind()),
         Contents::Recording(recording) => {
@@ -286,7 +296,7 @@ pub(super) struct MatrixFile {
 impl MatrixFile {
     /// Opens a matrix: also text of one row or one column.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        let reader = Reader::open(path)?.into_matrix();
+        let reader = open(path)?.into_matrix();
         let Contents::Array(array) = reader.contents() else {
             return Err(sound(path));
         };
@@ -307,6 +317,20 @@ impl MatrixFile {
         let values = self.block([0..rows, 0..columns])?;
         let overflow = |_| LaunchError::SizeOverflow { what: "the matrix" };
         Ok(Array::from_shape_vec((rows, columns), values).map_err(overflow)?)
+    }
+
+    /// The largest magnitude of integers; `None` of floats.
+    pub(super) fn largest_integer(&self) -> Result<Option<f64>, Failure> {
+        if self.kind != Kind::I64 {
+            return Ok(None);
+        }
+        let [rows, columns] = self.shape;
+        let mut largest = 0.0;
+        for row in 0..rows {
+            let values: Vec<f64> = self.block([row..row + 1, 0..columns])?;
+            largest = values.iter().fold(largest, |a: f64, b| a.max(b.abs()));
+        }
+        Ok(Some(largest))
     }
 
     /// Some rows' elements in some columns, in row-major order.
@@ -357,6 +381,16 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(value) if value > 0 => Ok(value),
         _ => Err("a whole number, one or more".to_owned()),
+    }
+}
+
+/// Says that results of integers may be rounded, where the sums of magnitudes may be this large.
+pub(super) fn notice_of_integers(largest_sum: f64) {
+    // 2⁵³: every smaller integer is a float64.
+    if largest_sum > 9_007_199_254_740_992.0 {
+        report::notice(
+            "warning: integers are computed as float64, and sums above 2^53 = 9007199254740992, which these operands may have, are rounded",
+        );
     }
 }
 

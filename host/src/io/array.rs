@@ -10,6 +10,22 @@ use super::{Data, pieces};
 /// Elements that one thread reads at a time.
 const PIECE: usize = 1 << 18;
 
+/// The error of an integer that the type to compute with does not have.
+fn rounded<T: Number>(at: usize, value: i128) -> Defect {
+    match T::KIND {
+        Kind::I64 => Problem::new(format!(
+            "element {at} is {value}, and integers are computed as int64"
+        ))
+        .hint("split it: `array >> 32` and `array & 0xffffffff` fit int64"),
+        Kind::F32 | Kind::F64 => Problem::new(format!(
+            "element {at} is {value}, and is computed as float64, which would round it to {:.0}",
+            value as f64
+        ))
+        .hint("split it, `array >> 32` and `array & 0xffffffff`: convolutions and products are linear"),
+    }
+    .into()
+}
+
 /// An array whose elements are read in order, as many at a time as there is room for.
 #[derive(Clone)]
 pub struct ArrayReader {
@@ -22,6 +38,8 @@ pub struct ArrayReader {
     start: u64,
     /// Elements that were read.
     at: usize,
+    /// What a user should know of the file.
+    notices: Vec<String>,
 }
 
 impl ArrayReader {
@@ -34,7 +52,18 @@ impl ArrayReader {
             bytes,
             start,
             at: 0,
+            notices: Vec::new(),
         }
+    }
+
+    /// The same with what a user should know of the file.
+    pub(super) fn with_notices(self, notices: Vec<String>) -> Self {
+        Self { notices, ..self }
+    }
+
+    /// What a user should know of the file.
+    pub(super) fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// The same array, which also is a matrix of one row or one column.
@@ -76,8 +105,9 @@ impl ArrayReader {
     fn read_piece<T: Number>(&self, at: usize, values: &mut [T]) -> Result<(), Defect> {
         macro_rules! integers {
             ($t:ty) => {
-                self.convert(at, values, |_, bytes| {
-                    Ok(T::from_i64(<$t>::from_le_bytes(bytes).into()))
+                self.convert(at, values, |at, bytes| {
+                    let value = <$t>::from_le_bytes(bytes).into();
+                    T::from_i64(value).ok_or_else(|| rounded::<T>(at, value.into()))
                 })
             };
         }
@@ -86,9 +116,10 @@ impl ArrayReader {
                 let bytes = bytemuck::cast_slice_mut(values);
                 Ok(self.bytes.read_exact_at(self.place(at), bytes)?)
             }
-            Stored::Bool => {
-                self.convert(at, values, |_, [byte]| Ok(T::from_i64((byte != 0).into())))
-            }
+            Stored::Bool => self.convert(at, values, |at, [byte]| {
+                let value = (byte != 0).into();
+                T::from_i64(value).ok_or_else(|| rounded::<T>(at, value.into()))
+            }),
             Stored::I8 => integers!(i8),
             Stored::I16 => integers!(i16),
             Stored::I32 => integers!(i32),
@@ -98,13 +129,7 @@ impl ArrayReader {
             Stored::U32 => integers!(u32),
             Stored::U64 => self.convert(at, values, |at, bytes| {
                 let value = u64::from_le_bytes(bytes);
-                T::from_u64(value).ok_or_else(|| {
-                    Problem::new(format!(
-                        "element {at} is {value}, and integers are computed as int64"
-                    ))
-                    .hint("save array.astype('<f8')")
-                    .into()
-                })
+                T::from_u64(value).ok_or_else(|| rounded::<T>(at, value.into()))
             }),
             Stored::F16 => self.convert(at, values, |_, bytes| {
                 Ok(T::from_f32(half::f16::from_le_bytes(bytes).to_f32()))

@@ -31,7 +31,12 @@ impl ArrayWriter {
             Format::Npy => (file.file().map_err(Defect::Io))
                 .and_then(|writable| npy::write_header(writable, shape, kind))
                 .and_then(|len| Ok(file.reserve(len).map(|()| 1)?)),
-            Format::Csv => csv::columns(shape).map_err(Defect::Unwritable),
+            Format::Csv => (csv::columns(shape).map_err(Defect::Unwritable)).and_then(|columns| {
+                if shape.contains(&0) {
+                    file.write_all(csv::empty(shape).as_bytes())?;
+                }
+                Ok(columns)
+            }),
             Format::Wav => Err(Defect::Unwritable(
                 "an array has no sample rate: only a .wav signal gives a .wav output".to_owned(),
             )),
@@ -107,6 +112,16 @@ mod tests {
         assert_eq!(
             written::<f64>("none.npy", &[0], &[]),
             Data::F64(ArrayD::zeros(IxDyn(&[0])))
+        );
+        for shape in [&[0][..], &[0, 3], &[2, 0]] {
+            assert_eq!(
+                written::<f64>("none.csv", shape, &[]),
+                Data::F64(ArrayD::zeros(IxDyn(shape)))
+            );
+        }
+        assert_eq!(
+            written("i.csv", &[2], &[&[i64::MIN + 1], &[7]]),
+            Data::I64(array![i64::MIN + 1, 7].into_dyn())
         );
         assert_eq!(
             written("m.csv", &[2, 2], &[&[0.1, 2.0], &[-3.0, 1e300]]),

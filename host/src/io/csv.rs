@@ -1,10 +1,13 @@
 //! Comma-separated numbers.
 //!
 //! One column or one row is a vector, and a matrix where one is wanted; anything else is a matrix.
-//! A first row of names (each cell begins with a letter or `_`, and is none of the words for a
-//! missing number) is a header and is left out. Every other cell is a number, `NaN` or `inf`; all
-//! rows are of one length. Blank lines are skipped. Numbers are float64, and an integer that is
-//! none is refused.
+//! `#` begins a comment, as for `numpy.loadtxt`. A first row of names (each cell begins with a
+//! letter or `_`, and is none of the words for a missing number) is a header and is left out, with a
+//! notice. Every other cell is a number, `NaN` or `inf`; all rows are of one length. Blank lines are
+//! skipped. Numbers are float64. If all are integers and float64 does not hold one of them, they are
+//! int64.
+//!
+//! An array without elements is a comment: `# shape (0, 3)`.
 
 use std::fmt::Debug;
 use std::io::Write;
@@ -15,26 +18,59 @@ use super::number::Stored;
 
 /// Opens a vector or a matrix.
 pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {
-    let (rows, columns, values) = decode(bytes)?;
-    let shape = if rows == 1 || columns == 1 {
-        vec![values.len()]
-    } else {
-        vec![rows, columns]
+    let table = decode(bytes)?;
+    let shape = match table.shape {
+        [rows, columns] if (rows == 1 || columns == 1) && !table.is_matrix => vec![rows * columns],
+        [rows, columns] => vec![rows, columns],
     };
-    let elements: Vec<u8> = values.into_iter().flat_map(f64::to_le_bytes).collect();
-    Ok(ArrayReader::new(shape, Stored::F64, elements.into(), 0).with_matrix([rows, columns]))
+    let (stored, elements): (_, Vec<u8>) = match table.values {
+        Values::Floats(values) => {
+            let bytes = values.into_iter().flat_map(f64::to_le_bytes);
+            (Stored::F64, bytes.collect())
+        }
+        Values::Integers(values) => {
+            let bytes = values.into_iter().flat_map(i64::to_le_bytes);
+            (Stored::I64, bytes.collect())
+        }
+    };
+    let array = ArrayReader::new(shape, stored, elements.into(), 0);
+    Ok((array.with_matrix(table.shape)).with_notices(table.notices))
 }
 
-/// Rows, columns, and the numbers in row-major order.
-fn decode(bytes: &[u8]) -> Result<(usize, usize, Vec<f64>), Problem> {
+/// What a text holds.
+#[derive(Debug)]
+struct Table {
+    /// Rows and columns.
+    shape: [usize; 2],
+    /// A matrix also if it has one row or one column.
+    is_matrix: bool,
+    values: Values,
+    notices: Vec<String>,
+}
+
+/// The numbers in row-major order.
+#[derive(Debug)]
+enum Values {
+    Floats(Vec<f64>),
+    Integers(Vec<i64>),
+}
+
+fn decode(bytes: &[u8]) -> Result<Table, Problem> {
     if bytes.is_empty() {
         return Err(Problem::new("the file is empty"));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        Problem::new(format!("byte {} is not UTF-8 text", error.valid_up_to()))
-            .hint("is this really a .csv file?")
+        let problem = Problem::new(format!("byte {} is not UTF-8 text", error.valid_up_to()));
+        match bytes {
+            [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
+                problem.hint("it looks like UTF-16: save it as UTF-8")
+            }
+            _ => problem.hint("is this really a .csv file?"),
+        }
     })?;
     let text = text.trim_start_matches('\u{feff}');
+    let plain = without_comments(text);
+    let text = &*plain;
     // A quote inside of quotes is written twice.
     if text.matches('"').count() % 2 == 1
         && let Some(last) = text.rfind('"')
@@ -48,26 +84,135 @@ fn decode(bytes: &[u8]) -> Result<(usize, usize, Vec<f64>), Problem> {
         .has_headers(false)
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
-    let (mut values, mut cols, mut rows) = (Vec::new(), 0, 0);
+    let (mut values, mut integers) = (Vec::new(), Some(Vec::new()));
+    let (mut columns, mut rows, mut notices) = (0, 0, Vec::new());
+    // The first integer that float64 does not hold.
+    let mut too_long = None;
     for (index, record) in reader.records().enumerate() {
         let record = record.map_err(|error| Problem::new(ragged_or(text, &error)))?;
+        let line = || line_of(text, record.position());
         if index == 0 && record.iter().all(is_name) {
+            if let Some(cell) = record.iter().find(|cell| is_mistyped(cell)) {
+                return Err(Problem::new(format!(
+                    "line {}: `{}` looks like a number with a letter in it",
+                    line(),
+                    shown(cell)
+                ))
+                .hint("mend it; if the line is a header, begin it with `#`"));
+            }
+            let cells: Vec<_> = record.iter().take(8).map(shown).collect();
+            notices.push(format!(
+                "line {} is taken for a header and left out: {}",
+                line(),
+                cells.join(",")
+            ));
             continue;
         }
-        cols = record.len();
+        columns = record.len();
         rows += 1;
         for (column, cell) in (1..).zip(&record) {
-            values.push(number(cell).map_err(|reason| {
-                let line = line_of(text, record.position());
-                Problem::new(format!("line {line}, column {column}: {reason}"))
+            let place = |reason: String| {
+                Problem::new(format!("line {}, column {column}: {reason}", line()))
                     .hint("every cell is to be a number; fill or leave out what is missing")
-            })?);
+            };
+            let value = number(cell).map_err(place)?;
+            if !is_kept(cell, value) && too_long.is_none() {
+                too_long = Some(place(format!(
+                    "a float64 would keep `{}` as {value:.0}, and integers of this size need a file of int64 only",
+                    shown(cell)
+                )));
+            }
+            integers = integers.and_then(|mut integers| {
+                integers.push(cell.trim_start_matches('+').parse::<i64>().ok()?);
+                Some(integers)
+            });
+            values.push(value);
         }
     }
-    if rows == 0 {
-        return Err(Problem::new("there are no numbers in the file"));
+    let values = match (too_long, integers) {
+        (None, _) => Values::Floats(values),
+        (Some(_), Some(integers)) => Values::Integers(integers),
+        (Some(problem), None) => return Err(problem),
+    };
+    if rows > 0 {
+        let (shape, is_matrix) = ([rows, columns], false);
+        return Ok(Table {
+            shape,
+            is_matrix,
+            values,
+            notices,
+        });
     }
-    Ok((rows, cols, values))
+    match empty_shape(bytes) {
+        Some((shape, is_matrix)) => Ok(Table {
+            shape,
+            is_matrix,
+            values,
+            notices,
+        }),
+        None => Err(Problem::new("there are no numbers in the file")),
+    }
+}
+
+/// The text without what follows a `#` outside of quotes. All lines stay where they are, and blank
+/// ones become empty.
+fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
+    if !text.contains('#') {
+        return text.into();
+    }
+    let (mut quoted, mut comment) = (false, false);
+    let mut is_kept = |character: &char| {
+        match character {
+            '\n' | '\r' => comment = false,
+            '#' if !quoted => comment = true,
+            '"' if !comment => quoted = !quoted,
+            _ => {}
+        }
+        !comment
+    };
+    let plain: String = text
+        .chars()
+        .filter(|character| is_kept(character))
+        .collect();
+    let lines = plain.split('\n').map(|line| match line.trim() {
+        "" => "",
+        _ => line,
+    });
+    lines.collect::<Vec<_>>().join("\n").into()
+}
+
+/// How an array without elements is written.
+pub(super) fn empty(shape: &[usize]) -> String {
+    match shape {
+        [length] => format!("# shape ({length},)\n"),
+        _ => format!(
+            "# shape ({})\n",
+            shape
+                .iter()
+                .map(usize::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+    }
+}
+
+/// The shape of an array without elements, and whether it is a matrix.
+fn empty_shape(bytes: &[u8]) -> Option<([usize; 2], bool)> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let shape = text.trim().strip_prefix("# shape (")?.strip_suffix(')')?;
+    let lengths = shape.trim_end_matches(',').split(',');
+    let lengths: Option<Vec<usize>> = lengths.map(|length| length.trim().parse().ok()).collect();
+    match lengths?[..] {
+        [0] => Some(([0, 1], false)),
+        [rows, columns] if rows == 0 || columns == 0 => Some(([rows, columns], true)),
+        _ => None,
+    }
+}
+
+/// Whether a cell looks like a number in which letters took the place of digits.
+fn is_mistyped(cell: &str) -> bool {
+    let digits = cell.replace(['O', 'o'], "0").replace(['l', 'I'], "1");
+    cell.contains(|character: char| character.is_ascii_digit()) && digits.parse::<f64>().is_ok()
 }
 
 /// Whether a cell of the first row can be a column's name.
@@ -96,16 +241,12 @@ fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
 fn number(cell: &str) -> Result<f64, String> {
     match cell.parse::<f64>() {
         _ if cell.is_empty() => Err("the cell is empty".to_owned()),
-        Err(_) if cell.contains([';', '\t']) => Err(format!(
-            "`{}` is no number; cells end with a comma",
+        Err(_) if cell.contains([';', '\t', ' ']) => Err(format!(
+            "`{}` is no number; cells end with a comma (numpy.savetxt: delimiter=',')",
             shown(cell)
         )),
         Err(_) => Err(format!("`{}` is no number", shown(cell))),
-        Ok(value) if is_kept(cell, value) => Ok(value),
-        Ok(value) => Err(format!(
-            "a float64 would keep `{}` as {value:.0}; integers of this size need .npy, and with a decimal point it is rounded",
-            shown(cell)
-        )),
+        Ok(value) => Ok(value),
     }
 }
 
@@ -169,8 +310,11 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, shape: [usize; 2], values: &[f64]) {
-        let (rows, columns, numbers) = decode(text.as_bytes()).unwrap();
-        assert_eq!([rows, columns], shape);
+        let table = decode(text.as_bytes()).unwrap();
+        assert_eq!(table.shape, shape);
+        let Values::Floats(numbers) = table.values else {
+            panic!("{text} has integers");
+        };
         let bits = |values: &[f64]| {
             values
                 .iter()
@@ -213,6 +357,74 @@ mod tests {
         check_refused(b"1,2\n3,\"4\n5,6\n", "line 2: the quote is never closed");
         check_refused(b"name\n", "no numbers");
         check_refused(b"1\n\xff\n", "byte 2 is not UTF-8");
+    }
+
+    #[test]
+    fn comments_are_left_out() {
+        check("# a,b\n1,2\n3,4 # last\n#\n", [2, 2], &[1.0, 2.0, 3.0, 4.0]);
+        check("#\"x\"\n 1\n", [1, 1], &[1.0]);
+        check(
+            "  # a\r\n1,2\r\n \t# b\r\n3,4\r\n",
+            [2, 2],
+            &[1.0, 2.0, 3.0, 4.0],
+        );
+        check_refused(b"# only\n#2\n", "no numbers");
+        check_refused(b"# one\n1\n\nx#\n", "line 4, column 1");
+    }
+
+    #[test]
+    fn a_header_is_quoted_and_a_number_mistyped_is_none() {
+        let table = decode(b"time,level\n1,2\n").unwrap();
+        assert_eq!(
+            table.notices,
+            ["line 1 is taken for a header and left out: time,level"]
+        );
+        assert_eq!(table.shape, [1, 2]);
+        for cell in ["O.5", "l.5", "I0", "o1e3", "_x,O.5", "1O"] {
+            let problem = decode(format!("{cell}\n1.5\n").as_bytes()).unwrap_err();
+            assert!(
+                problem.what.starts_with("line 1"),
+                "{cell}: {}",
+                problem.what
+            );
+        }
+        for cell in ["I", "Oil", "l", "x1", "level 5"] {
+            let table = decode(format!("{cell}\n1.5\n").as_bytes()).unwrap();
+            assert_eq!(table.notices.len(), 1, "{cell}");
+        }
+    }
+
+    #[test]
+    fn integers_beyond_float64_are_int64_where_all_are_integers() {
+        let table = decode(b"9007199254740993\n-9223372036854775808\n+7\n").unwrap();
+        let Values::Integers(values) = table.values else {
+            panic!("{table:?}")
+        };
+        assert_eq!(values, [9_007_199_254_740_993, i64::MIN, 7]);
+        check("9007199254740992\n", [1, 1], &[9_007_199_254_740_992.0]);
+        check_refused(
+            b"9007199254740993\n0.5\n",
+            "line 1, column 1: a float64 would keep",
+        );
+        check_refused(
+            b"1\n18446744073709551615\n",
+            "line 2, column 1: a float64 would keep",
+        );
+    }
+
+    #[test]
+    fn arrays_without_elements_read_back() {
+        for (shape, text) in [
+            (vec![0], "# shape (0,)\n"),
+            (vec![0, 3], "# shape (0, 3)\n"),
+            (vec![2, 0], "# shape (2, 0)\n"),
+        ] {
+            assert_eq!(empty(&shape), text);
+            assert_eq!(open(text.as_bytes()).unwrap().shape(), shape);
+        }
+        for text in ["# shape (2,)", "# shape (1, 3)", "# shape (x)", "#"] {
+            check_refused(text.as_bytes(), "no numbers");
+        }
     }
 
     #[test]

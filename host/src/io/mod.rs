@@ -8,6 +8,7 @@ mod array_writer;
 mod bytes;
 mod csv;
 mod error;
+mod foreign;
 mod npy;
 mod number;
 mod output;
@@ -22,14 +23,14 @@ use std::sync::Arc;
 use ndarray::ArrayD;
 
 use bytes::Bytes;
-use error::Defect;
+use error::{Defect, Problem};
 
 pub use array::ArrayReader;
 pub use array_writer::ArrayWriter;
 pub use error::FileError;
 pub use number::{Kind, Number, Stored};
 pub use output::{OutputFile, standard_output_is_taken, without_notes};
-pub use wav::{Coding, Finished, RecordingReader, RecordingWriter, Sound};
+pub use wav::{Coding, Finished, Metadata, RecordingReader, RecordingWriter, Sound};
 
 /// An array in one of the types that the kernels compute with.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +62,8 @@ impl Data {
         }
     }
 
-    /// The elements as float64. Integers above 2⁵³ are rounded.
+    /// The elements as float64. Integers above 2⁵³ are rounded: to compute with them, read the file
+    /// as float64, which refuses those.
     pub fn to_f64(&self) -> ArrayD<f64> {
         match self {
             Data::F32(array) => array.mapv(f64::from),
@@ -119,10 +121,26 @@ impl Format {
         match bytes {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Format::Npy,
             [b'R', b'I', b'F', b'F', ..]
+            | [b'R', b'I', b'F', b'X', ..]
             | [b'R', b'F', b'6', b'4', ..]
             | [b'B', b'W', b'6', b'4', ..] => Format::Wav,
             _ => Format::Csv,
         }
+    }
+}
+
+/// Refuses a file whose first bytes are those of another format.
+fn recognised(bytes: &Bytes, len: u64) -> Result<(), Defect> {
+    let mut start = vec![0; len.min(foreign::ENOUGH as u64) as usize];
+    bytes.read_exact_at(0, &mut start)?;
+    match foreign::foreign(&start) {
+        Some(foreign) => Err(Problem::new(format!(
+            "this is {}, and .npy, .csv and .wav are read",
+            foreign.name
+        ))
+        .hint(foreign.hint)
+        .into()),
+        None => Ok(()),
     }
 }
 
@@ -194,10 +212,14 @@ impl Reader {
             });
         }
         if metadata.is_file() {
-            let format = Format::of(path)?;
             let file = File::open(path).map_err(system)?;
             let len = file.metadata().map_err(system)?.len();
-            return Self::begin(path, format, Bytes::File(Arc::new(file)), len);
+            let bytes = Bytes::File(Arc::new(file));
+            let format = Format::of(path).map_err(|unknown| match recognised(&bytes, len) {
+                Err(defect @ Defect::Content(_)) => defect.reading(path),
+                _ => unknown,
+            })?;
+            return Self::begin(path, format, bytes, len);
         }
         let bytes = fs::read(path).map_err(system)?;
         let format = Format::by_name(path).unwrap_or_else(|| Format::by_contents(&bytes));
@@ -224,6 +246,7 @@ impl Reader {
     /// A file of `len` bytes.
     fn begin(path: &Path, format: Format, bytes: Bytes, len: u64) -> Result<Self, FileError> {
         let open = || -> Result<Contents, Defect> {
+            recognised(&bytes, len)?;
             Ok(match format {
                 Format::Npy => Contents::Array(npy::open(bytes, len)?),
                 Format::Wav => Contents::Recording(wav::open(bytes, len)?),
@@ -258,9 +281,31 @@ impl Reader {
         &self.path
     }
 
+    /// What a user should know of the file, a line each.
+    pub fn notices(&self) -> &[String] {
+        match &self.contents {
+            Contents::Array(array) => array.notices(),
+            Contents::Recording(recording) => recording.notices(),
+        }
+    }
+
     /// What the file holds.
     pub fn contents(&self) -> &Contents {
         &self.contents
+    }
+
+    /// What a recording holds beside its samples, for one made of it; nothing of an array.
+    /// `same_times`: each frame stays at its time.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn metadata(&self, same_times: bool) -> Result<Metadata, FileError> {
+        match &self.contents {
+            Contents::Recording(recording) => {
+                (recording.metadata(same_times)).map_err(|error| error.reading(&self.path))
+            }
+            Contents::Array(_) => Ok(Metadata::default()),
+        }
     }
 
     /// Reads the next numbers: elements of an array in row-major order, samples of a recording

@@ -15,10 +15,14 @@ use super::number::{Kind, Stored};
 
 const TYPES: &str = "booleans, integers of 8 to 64 bits and floats of 16 to 64 are supported";
 
-/// A header that NumPy writes for an array of plain numbers has about 100 bytes.
-const LONGEST_HEADER: u64 = 4096;
+/// NumPy writes some 100 bytes for an array of plain numbers, and refuses to read more than 10,000
+/// unless asked to.
+const LONGEST_HEADER: u64 = 1 << 20;
 
-const TOO_LONG: &str = "it is longer or deeper than any array of plain numbers needs";
+/// How deeply NumPy nests the names of an array of records.
+const DEEPEST: usize = 32;
+
+const TOO_LONG: &str = "it is longer or deeper than any array needs";
 
 /// Opens an array of `len` bytes in all, and checks all of it but the elements themselves.
 pub(super) fn open(bytes: Bytes, len: u64) -> Result<ArrayReader, Defect> {
@@ -108,10 +112,11 @@ impl Header {
             )
             .into());
         }
-        let digits = match start.get(6).ok_or_else(short)? {
+        let version = start.get(6).ok_or_else(short)?;
+        let digits = match version {
             1 => 2,
             2 | 3 => 4,
-            version => {
+            &version => {
                 return Err(Problem::new(format!(
                     ".npy version {version} is unknown; 1, 2 and 3 are supported"
                 ))
@@ -138,17 +143,18 @@ impl Header {
         bytes.take(length).read_to_end(&mut text)?;
         Ok(Self {
             bytes: end,
-            ..Self::parse(&text)?
+            ..Self::parse(&text, *version)?
         })
     }
 
-    /// The dictionary.
-    fn parse(text: &[u8]) -> Result<Self, Problem> {
+    /// The dictionary. Its text is Latin-1 in versions 1 and 2, and UTF-8 in version 3.
+    fn parse(text: &[u8], version: u8) -> Result<Self, Problem> {
         let broken = |reason: &str| Problem::new(format!("broken .npy header: {reason}"));
-        let text = std::str::from_utf8(text).map_err(|_| broken("it is not text"))?;
-        if text.matches(['(', '[', '{']).count() > 16 {
-            return Err(broken(TOO_LONG));
-        }
+        let text = match version {
+            1 | 2 => text.iter().map(|&byte| char::from(byte)).collect(),
+            _ => String::from_utf8(text.to_vec()).map_err(|_| broken("it is not UTF-8"))?,
+        };
+        let text = without_long_integers(&text).ok_or_else(|| broken(TOO_LONG))?;
         let Ok(Value::Dict(entries)) = text.trim_end().parse::<Value>() else {
             return Err(broken("it is no Python dictionary"));
         };
@@ -164,7 +170,7 @@ impl Header {
             Value::String(descr) => descr.clone(),
             _ => {
                 return Err(Problem::new(format!("elements are records; {TYPES}"))
-                    .hint("save one field as an array of its own"));
+                    .hint("save each field as an array of its own: `array['name']`"));
             }
         };
         let fortran_order = entry("fortran_order")?
@@ -186,6 +192,37 @@ impl Header {
     }
 }
 
+/// The text without Python 2's mark of long integers: `(40L,)` is `(40,)`. `None` if it is nested
+/// more deeply than any header.
+fn without_long_integers(text: &str) -> Option<String> {
+    let mut plain = String::with_capacity(text.len());
+    let (mut quote, mut escaped, mut depth, mut previous) = (None, false, 0_usize, ' ');
+    for character in text.chars() {
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some(_) if character == '\\' => escaped = true,
+            Some(end) if character == end => quote = None,
+            Some(_) => {}
+            None => match character {
+                '\'' | '"' => quote = Some(character),
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                'L' if previous.is_ascii_digit() => {
+                    previous = character;
+                    continue;
+                }
+                _ => {}
+            },
+        }
+        if depth > DEEPEST {
+            return None;
+        }
+        previous = character;
+        plain.push(character);
+    }
+    Some(plain)
+}
+
 /// One dimension of a shape.
 fn length(value: &Value) -> Option<usize> {
     value.as_integer()?.to_string().parse().ok()
@@ -194,12 +231,38 @@ fn length(value: &Value) -> Option<usize> {
 /// The element type of NumPy's name, and whether its bytes come highest first.
 fn stored(ty: &str) -> Result<(Stored, bool), Problem> {
     let unsupported = || {
-        let problem = if ty.contains('O') {
-            format!("elements are Python objects ('{ty}'); {TYPES}")
-        } else {
-            format!("element type '{ty}' is not supported; {TYPES}")
+        let kind = ty.trim_start_matches(['<', '>', '=', '|']);
+        let (what, hint) = match kind.chars().next() {
+            Some('c') => (
+                "elements are complex numbers",
+                "save `array.real` and `array.imag` as arrays of their own",
+            ),
+            Some('O') => (
+                "elements are Python objects",
+                "save numbers: `numpy.array(array.tolist())` has a type of numbers if all of them are",
+            ),
+            Some('M' | 'm') => (
+                "elements are times",
+                "save them as integers in their own unit: `array.astype('<i8')`",
+            ),
+            Some('U' | 'S' | 'a') => (
+                "elements are text",
+                "save numbers: `array.astype(float)` reads texts that are numbers",
+            ),
+            Some('V') => (
+                "elements are records or raw bytes",
+                "save each field as an array of its own: `array['name']`",
+            ),
+            Some('f' | 'g') => (
+                "elements are floats of another width",
+                "`array.astype('<f8')` rounds them to 53 bits",
+            ),
+            _ => (
+                "elements are of an unknown type",
+                "save an array of numbers",
+            ),
         };
-        Problem::new(problem).hint("save array.astype('<f8')")
+        Problem::new(format!("{what} ('{ty}'); {TYPES}")).hint(hint)
     };
     // `=` is the order of the machine that wrote it: every one of today's.
     let (order, name) = ty.split_at_checked(1).ok_or_else(unsupported)?;
@@ -302,8 +365,17 @@ mod tests {
         );
         check_refused(
             &npy(&header("'<c16'", "False", "(2,)"), &[0; 32]),
-            "'<c16' is not supported",
+            "complex numbers ('<c16')",
         );
+        check_refused(
+            &npy(&header("'<c8'", "False", "(2,)"), &[0; 16]),
+            "`array.real` and `array.imag`",
+        );
+        check_refused(
+            &npy(&header("'<M8[ns]'", "False", "(2,)"), &[0; 16]),
+            "astype('<i8')",
+        );
+        check_refused(&npy(&header("'<U3'", "False", "(1,)"), &[0; 12]), "text");
         check_refused(
             &npy(&header("[('x', '<f8')]", "False", "(2,)"), &[0; 16]),
             "records",
@@ -363,6 +435,92 @@ mod tests {
             "(2, 3)",
             &pairs,
             &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+        );
+    }
+
+    #[test]
+    fn headers_of_other_writers() {
+        let values = |header: &str, version: u8| {
+            let mut file = npy(header, &[1, 2, 3]);
+            file[6] = version;
+            if version > 1 {
+                let length = (header.len() as u32).to_le_bytes();
+                file.splice(8..10, length);
+            }
+            let mut values = [0.0; 3];
+            decode(&file).unwrap().read(&mut values).unwrap();
+            assert_eq!(values, [1.0, 2.0, 3.0], "{header}");
+        };
+        values(&header("'|u1'", "False", "(3L,)"), 1);
+        values(
+            "{'shape': (3L, 1L), 'descr': '|u1', 'fortran_order': True}",
+            1,
+        );
+        values(&header("'|u1'", "False", "(3,)"), 2);
+        values(&header("u'|u1'", "False", "(3,)").replace("u'", "'"), 3);
+        let long = format!(
+            "{}{}",
+            header("'|u1'", "False", "(3,)").trim(),
+            " ".repeat(60_000)
+        );
+        values(&long, 1);
+    }
+
+    #[test]
+    fn records_are_named_as_such_however_their_fields_are_called() {
+        let fields = |name: &str, count: usize| {
+            let fields: Vec<_> = (0..count)
+                .map(|at| format!("('{name}{at}', '<f8')"))
+                .collect();
+            header(&format!("[{}]", fields.join(", ")), "False", "(0,)")
+        };
+        check_refused(&npy(&fields("x", 500), &[]), "records");
+        // Latin-1, as versions 1 and 2 have it.
+        let mut latin = npy(&fields("temp", 2), &[]);
+        let at = latin.windows(4).position(|name| name == b"temp").unwrap();
+        latin[at] = 0xE9;
+        check_refused(&latin, "records");
+        latin[6] = 3;
+        latin.splice(8..10, [latin[8], latin[9], 0, 0]);
+        check_refused(&latin, "not UTF-8");
+        let deep = format!("{}{}", "(".repeat(100), ")".repeat(100));
+        check_refused(&npy(&header("'<f8'", "False", &deep), &[]), "deeper");
+    }
+
+    #[test]
+    fn an_integer_that_float64_does_not_hold_is_named() {
+        for (ty, value, rounded) in [
+            ("'<i8'", [1, 0, 0, 0, 0, 0, 0x20, 0], "9007199254740992"),
+            ("'<u8'", [0xFF; 8], "18446744073709551616"),
+        ] {
+            let file = npy(
+                &header(ty, "False", "(2,)"),
+                &[[2, 0, 0, 0, 0, 0, 0, 0], value].concat(),
+            );
+            let Err(Defect::Content(problem)) = decode(&file).unwrap().read(&mut [0.0_f64; 2])
+            else {
+                panic!("not refused")
+            };
+            let what = &problem.what;
+            assert!(
+                what.starts_with("element 1 is") && what.ends_with(rounded),
+                "{what}"
+            );
+        }
+        // The largest integers that it does hold.
+        check(
+            "<i8",
+            "False",
+            "(1,)",
+            &(1_i64 << 62).to_le_bytes(),
+            &[2_f64.powi(62)],
+        );
+        check(
+            "<i8",
+            "False",
+            "(1,)",
+            &i64::MIN.to_le_bytes(),
+            &[-2_f64.powi(63)],
         );
     }
 

@@ -103,19 +103,18 @@ pub trait Number: bytemuck::Pod + Send + Sync + std::fmt::Debug {
     /// The type in files.
     const KIND: Kind;
 
-    /// The nearest number of this type. From `f32` to `f64` nothing is lost, from `i64` what is
-    /// above 2⁵³.
+    /// The nearest number of this type. From `f32` to `f64` nothing is lost.
     fn from_f32(value: f32) -> Self;
     /// See [`from_f32`](Self::from_f32).
     fn from_f64(value: f64) -> Self;
-    /// See [`from_f32`](Self::from_f32).
-    fn from_i64(value: i64) -> Self;
-    /// See [`from_f32`](Self::from_f32). `None` of what is above `i64`'s range, as an integer.
+    /// The same integer; `None` if this type does not have it.
+    fn from_i64(value: i64) -> Option<Self>;
+    /// See [`from_i64`](Self::from_i64).
     fn from_u64(value: u64) -> Option<Self>;
 }
 
 macro_rules! numbers {
-    ($($number:ident: $kind:ident, $from_u64:expr;)*) => { $(
+    ($($number:ident: $kind:ident;)*) => { $(
         impl Number for $number {
             const KIND: Kind = Kind::$kind;
 
@@ -127,18 +126,20 @@ macro_rules! numbers {
                 value as Self
             }
 
-            fn from_i64(value: i64) -> Self {
-                value as Self
+            fn from_i64(value: i64) -> Option<Self> {
+                let number = value as Self;
+                (number as i128 == i128::from(value)).then_some(number)
             }
 
             fn from_u64(value: u64) -> Option<Self> {
-                $from_u64(value)
+                let number = value as Self;
+                (number as i128 == i128::from(value)).then_some(number)
             }
         }
     )* };
 }
 numbers! {
-    f32: F32, |value| Some(value as f32);
-    f64: F64, |value| Some(value as f64);
-    i64: I64, |value| i64::try_from(value).ok();
+    f32: F32;
+    f64: F64;
+    i64: I64;
 }

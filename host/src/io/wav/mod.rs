@@ -1,4 +1,4 @@
-//! Sound: `.wav` (RIFF, and RF64 or BW64 above 4 GiB) with integers of 8, 16, 24 or 32 bits or
+//! Sound: `.wav` (RIFF, RIFX, and RF64 or BW64 above 4 GiB) with integers of 8, 16, 24 or 32 bits or
 //! floats of 32 or 64, any number of channels.
 //!
 //! Samples are float64 in the file's own units: −32768 to 32767 for 16 bits. Integers of 8 bits are
@@ -9,11 +9,14 @@
 //! Layout: Microsoft's "Multiple Channel Audio Data and WAVE Files", EBU Tech 3306 (RF64), ITU-R
 //! BS.2088 (BW64).
 
+mod chunks;
+mod metadata;
 mod read;
 mod write;
 
 use super::Kind;
 
+pub use metadata::Metadata;
 pub use read::RecordingReader;
 pub(super) use read::open;
 pub use write::{Finished, RecordingWriter};
@@ -132,7 +135,8 @@ mod tests {
         let path = folder.path().join("out.wav");
         let frames = samples.len() / usize::from(sound.channels);
         let place = OutputFile::prepare(&path).unwrap();
-        let mut writer = RecordingWriter::create(place, sound, frames).unwrap();
+        let mut writer =
+            RecordingWriter::create(place, sound, frames, Metadata::default()).unwrap();
         let (first, second) = samples.split_at(samples.len() / 2);
         writer.write(first).unwrap();
         writer.write(second).unwrap();
@@ -232,14 +236,33 @@ mod tests {
     #[test]
     fn floats_beyond_full_scale_are_counted_and_those_that_are_no_numbers_refused() {
         let float = sound(1, Coding::Float { bytes: 4 });
+        for wrong in [f64::NAN, f64::INFINITY] {
+            let folder = tempfile::tempdir().unwrap();
+            let place = OutputFile::prepare(&folder.path().join("out.wav")).unwrap();
+            let integers = sound(2, integers(16, 2));
+            let mut writer =
+                RecordingWriter::create(place, integers, 2, Metadata::default()).unwrap();
+            let error = writer
+                .write(&[0.0, 1e9, 1.0, wrong])
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains("sample 3 (frame 1, channel 1) is")
+                    && error.contains("16-bit sound"),
+                "{error}"
+            );
+        }
         let (_, finished) = encode(float, &[1.0, -1.5, 0.5, 3e38]);
         assert_eq!((finished.clipped, finished.beyond_full_scale), (0, 2));
         let folder = tempfile::tempdir().unwrap();
         for wrong in [f64::NAN, f64::INFINITY, 1e39] {
             let place = OutputFile::prepare(&folder.path().join("out.wav")).unwrap();
-            let mut writer = RecordingWriter::create(place, float, 2).unwrap();
+            let mut writer = RecordingWriter::create(place, float, 2, Metadata::default()).unwrap();
             let error = writer.write(&[0.0, wrong]).unwrap_err().to_string();
-            assert!(error.contains("sample 1 is"), "{error}");
+            assert!(
+                error.contains("sample 1 (frame 1, channel 0) is"),
+                "{error}"
+            );
             drop(writer);
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         }
@@ -250,14 +273,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("long.wav");
         let place = OutputFile::prepare(&path).unwrap();
-        let long = write::header(&sound(2, integers(16, 2)), (1_u64 << 30) + 1);
+        let long = write::header(
+            &sound(2, integers(16, 2)),
+            (1_u64 << 30) + 1,
+            &Metadata::default(),
+        );
         assert!(long.starts_with(b"RF64\xFF\xFF\xFF\xFFWAVEds64"));
         let data = u64::from_le_bytes(long[28..36].try_into().unwrap());
         assert_eq!(data, ((1 << 30) + 1) * 4);
         drop(place);
         // The same header with the samples of a short one.
         for name in [b"RF64", b"BW64"] {
-            let mut bytes = write::header(&sound(2, integers(16, 2)), 1 << 30);
+            let mut bytes =
+                write::header(&sound(2, integers(16, 2)), 1 << 30, &Metadata::default());
             bytes[..4].copy_from_slice(name);
             bytes[28..36].copy_from_slice(&8_u64.to_le_bytes());
             bytes.extend([1, 0, 2, 0, 3, 0, 4, 0]);
@@ -265,11 +293,142 @@ mod tests {
         }
     }
 
+    /// The notices of a recording that opens.
+    #[track_caller]
+    fn notices(bytes: &[u8]) -> Vec<String> {
+        let reader = open(bytes.to_vec().into(), bytes.len() as u64).unwrap();
+        reader.notices().to_vec()
+    }
+
     #[test]
-    fn a_length_that_a_pipe_left_open_is_what_is_there() {
+    fn a_length_that_was_left_open_is_what_is_there() {
+        let (good, _) = encode(sound(1, integers(16, 2)), &[1.0, -2.0, 3.0]);
+        for length in [
+            u32::MAX,
+            u32::MAX - 36,
+            0x7FFF_F000 - 44,
+            0x7FFF_F000,
+            i32::MAX as u32,
+            0x8000_0000,
+            0x7FFF_FFFF - 36,
+        ] {
+            let mut bytes = good.clone();
+            bytes[4..8].copy_from_slice(&length.to_le_bytes());
+            bytes[40..44].copy_from_slice(&length.to_le_bytes());
+            assert_eq!(decode(&bytes).unwrap().1, [1.0, -2.0, 3.0], "{length:x}");
+            // A frame that was not finished.
+            bytes.push(7);
+            assert_eq!(decode(&bytes).unwrap().1, [1.0, -2.0, 3.0], "{length:x}");
+            let notices = notices(&bytes);
+            assert!(
+                notices[0].contains("left open") && notices[0].contains("1 bytes of an unfinished"),
+                "{notices:?}"
+            );
+        }
+        // Headers that were never written again: no length, or that of the header alone.
+        for riff in [0, 36, 4, u32::MAX] {
+            let mut bytes = good.clone();
+            bytes[4..8].copy_from_slice(&u32::to_le_bytes(riff));
+            bytes[40..44].copy_from_slice(&[0; 4]);
+            let expected: &[f64] = if riff == u32::MAX {
+                &[]
+            } else {
+                &[1.0, -2.0, 3.0]
+            };
+            if riff != u32::MAX {
+                assert_eq!(decode(&bytes).unwrap().1, expected, "{riff}");
+            }
+        }
+        // A promise that is no placeholder is a truncated file.
+        let mut bytes = good.clone();
+        bytes[40..44].copy_from_slice(&100_000_u32.to_le_bytes());
+        assert!(refusal(&bytes).contains("truncated"));
+    }
+
+    #[test]
+    fn a_recording_without_samples_may_have_other_parts() {
+        let (mut bytes, _) = encode(sound(1, integers(16, 2)), &[]);
+        bytes.extend(b"LIST\x04\0\0\0INFO");
+        // The whole is as long as it says, or not.
+        for riff in [bytes.len() as u32 - 8, 36] {
+            bytes[4..8].copy_from_slice(&riff.to_le_bytes());
+            assert!(decode(&bytes).unwrap().1.is_empty());
+            assert!(notices(&bytes).is_empty());
+        }
+    }
+
+    #[test]
+    fn highest_byte_first_is_read_too() {
+        let mut bytes = b"RIFX\0\0\0\x36WAVEfmt \0\0\0\x10\0\x01\0\x01".to_vec();
+        bytes.extend(48_000_u32.to_be_bytes());
+        bytes.extend(144_000_u32.to_be_bytes());
+        bytes.extend([0, 3, 0, 24]);
+        bytes.extend(b"data\0\0\0\x06\x00\x00\x05\xFF\xFF\xFE");
+        assert_eq!(
+            decode(&bytes).unwrap(),
+            (sound(1, integers(24, 3)), vec![5.0, -2.0])
+        );
+    }
+
+    #[test]
+    fn what_stays_true_is_kept_and_the_rest_is_named() {
         let (mut bytes, _) = encode(sound(1, integers(16, 2)), &[1.0, -2.0, 3.0]);
-        bytes[40..44].copy_from_slice(&[0xFF; 4]);
-        assert_eq!(decode(&bytes).unwrap().1, [1.0, -2.0, 3.0]);
+        let mut bext = vec![b'x'; 602];
+        bext[346..348].copy_from_slice(&2_u16.to_le_bytes());
+        let chunk = |id: &[u8; 4], contents: &[u8]| {
+            let mut chunk = id.to_vec();
+            chunk.extend((contents.len() as u32).to_le_bytes());
+            chunk.extend(contents);
+            chunk.extend(&[0][..contents.len() % 2]);
+            chunk
+        };
+        let before = [
+            chunk(b"bext", &bext),
+            chunk(b"JUNK", &[0; 9]),
+            chunk(b"PEAK", &[0; 16]),
+        ];
+        bytes.splice(36..36, before.concat());
+        bytes.extend(
+            [
+                chunk(b"LIST", b"INFOINAM\x02\0\0\0x\0"),
+                chunk(b"cue ", &[1; 5]),
+                chunk(b"LIST", b"adtl"),
+                chunk(b"id3 ", b"ID3odd"),
+            ]
+            .concat(),
+        );
+        let reader = open(bytes.clone().into(), bytes.len() as u64).unwrap();
+        let Ok(kept) = reader.metadata(true) else {
+            panic!("read")
+        };
+        assert_eq!(kept.left_out, ["PEAK"]);
+        let Ok(moved) = reader.metadata(false) else {
+            panic!("read")
+        };
+        assert_eq!(moved.left_out, ["bext", "PEAK", "cue", "LIST adtl"]);
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.wav");
+        let place = OutputFile::prepare(&path).unwrap();
+        let form = sound(1, integers(16, 2));
+        let mut writer = RecordingWriter::create(place, form, 3, kept.clone()).unwrap();
+        writer.write(&[4.0, 5.0, 6.0]).unwrap();
+        writer.finish().unwrap();
+        let written = std::fs::read(&path).unwrap();
+        assert_eq!(decode(&written).unwrap().1, [4.0, 5.0, 6.0]);
+        let riff = u32::from_le_bytes(written[4..8].try_into().unwrap());
+        assert_eq!(riff as usize, written.len() - 8);
+        let again = open(written.clone().into(), written.len() as u64).unwrap();
+        let Ok(again) = again.metadata(true) else {
+            panic!("read")
+        };
+        assert_eq!((&again.before, &again.after), (&kept.before, &kept.after));
+        // The measured loudness is that of other samples.
+        assert_eq!(&again.before[8 + 412..8 + 422], [0xFF, 0x7F].repeat(5));
+        assert_eq!(
+            hound::WavReader::new(Cursor::new(written)).unwrap().len(),
+            3
+        );
     }
 
     #[test]
@@ -289,9 +448,18 @@ mod tests {
         assert!(refusal(&good[..good.len() - 3]).contains("truncated"));
         assert!(refusal(b"not a recording at all").contains("this is no .wav"));
         let format = 20; // where the coding stands
+        for (tag, name) in [
+            (6, "A-law (0x0006)"),
+            (0x11, "IMA ADPCM (0x0011)"),
+            (0x99, "(0x0099)"),
+        ] {
+            let mut changed = good.clone();
+            changed[format] = tag;
+            // Compressed blocks have lengths of their own.
+            changed[format + 12..format + 16].copy_from_slice(&[0, 1, 4, 0]);
+            assert!(refusal(&changed).contains(name));
+        }
         let mut changed = good.clone();
-        changed[format] = 6;
-        assert!(refusal(&changed).contains("(0x0006)"));
         changed[format] = 3;
         assert!(refusal(&changed).contains("16-bit floats"));
         let mut changed = good.clone();

@@ -1,14 +1,17 @@
 //! Reading recordings frame by frame.
 
-use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
 
 use super::super::bytes::Bytes;
 use super::super::error::{Defect, Problem};
 use super::super::{Number, convert, pieces};
-use super::{Coding, Sound, UNKNOWN_LENGTH, tag};
+use super::chunks::{Chunk, Order, Parts};
+use super::metadata::Metadata;
+use super::{Coding, Sound, tag};
 
 const FORMATS: &str = "integers of 8, 16, 24 and 32 bits and floats of 32 and 64 are supported";
-const CONVERT: &str = "convert it, for example by `ffmpeg -i IN -c:a pcm_s16le OUT.wav`";
+pub(super) const CONVERT: &str = "convert it, for example by `ffmpeg -i IN -c:a pcm_s16le OUT.wav`";
 
 /// Samples that one thread reads at a time.
 const PIECE: usize = 1 << 18;
@@ -17,10 +20,14 @@ const PIECE: usize = 1 << 18;
 #[derive(Clone)]
 pub struct RecordingReader {
     bytes: Bytes,
-    /// The place of the first sample.
-    start: u64,
+    /// The place of the samples.
+    data: Range<u64>,
+    order: Order,
     sound: Sound,
     frames: usize,
+    /// The chunks but format and samples.
+    others: Arc<[Chunk]>,
+    notices: Arc<[String]>,
     /// Samples that were read.
     at: usize,
 }
@@ -34,6 +41,21 @@ impl RecordingReader {
     /// The number of frames.
     pub fn frames(&self) -> usize {
         self.frames
+    }
+
+    /// What a user should know of the file.
+    pub(in super::super) fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// What else the file holds, for a recording made of this one. `same_times`: each frame stays
+    /// at its time.
+    pub(in super::super) fn metadata(&self, same_times: bool) -> Result<Metadata, Defect> {
+        let samples = self.data.start;
+        let (bytes, others) = (&self.bytes, &self.others);
+        Ok(Metadata::read(
+            bytes, self.order, others, samples, same_times,
+        )?)
     }
 
     /// Reads the next samples, channel after channel of each frame.
@@ -75,8 +97,11 @@ impl RecordingReader {
         samples: &mut [T],
         number: impl Fn([u8; N]) -> f64,
     ) -> Result<(), Defect> {
-        let place = self.start + at as u64 * u64::from(self.sound.bytes());
-        convert(&self.bytes, place, at, samples, |at, bytes| {
+        let place = self.data.start + at as u64 * u64::from(self.sound.bytes());
+        convert(&self.bytes, place, at, samples, |at, mut bytes| {
+            if self.order == Order::HighestFirst {
+                bytes.reverse();
+            }
             let sample = number(bytes);
             if sample.is_finite() {
                 return Ok(T::from_f64(sample));
@@ -113,107 +138,36 @@ impl std::fmt::Debug for RecordingReader {
 
 /// Opens a recording of `len` bytes in all, and checks all of it but the samples themselves.
 pub(in super::super) fn open(bytes: Bytes, len: u64) -> Result<RecordingReader, Defect> {
-    let mut head = bytes.reader();
-    let (sound, data) = find_data(&mut head, len)?;
-    let start = head.position();
-    let frame = sound.frame();
-    if data % frame != 0 {
+    let Parts {
+        order,
+        sound,
+        data,
+        others,
+        notices,
+    } = Parts::find(&bytes, len)?;
+    let (frame, length) = (sound.frame(), data.end - data.start);
+    if length % frame != 0 {
         return Err(Problem::new(format!(
-            "{data} bytes of samples do not divide into frames of {frame} bytes"
+            "{length} bytes of samples do not divide into frames of {frame} bytes"
         ))
         .into());
     }
-    let frames = usize::try_from(data / frame).map_err(|_| {
+    let frames = usize::try_from(length / frame).map_err(|_| {
         Problem::new(format!(
             "{} frames are more than this machine can count",
-            data / frame
+            length / frame
         ))
     })?;
     Ok(RecordingReader {
         bytes,
-        start,
+        data,
+        order,
         sound,
         frames,
+        others: others.into(),
+        notices: notices.into(),
         at: 0,
     })
-}
-
-/// Reads up to the samples: their form, and how many bytes they have.
-fn find_data(bytes: &mut impl Read, len: u64) -> Result<(Sound, u64), Defect> {
-    if len == 0 {
-        return Err(Problem::new("the file is empty").into());
-    }
-    let mut head = Vec::new();
-    bytes.by_ref().take(12).read_to_end(&mut head)?;
-    let wave = head.get(8..12) == Some(b"WAVE");
-    let is_long = matches!(head.get(..4), Some(b"RF64" | b"BW64"));
-    if !wave || !(is_long || head.starts_with(b"RIFF")) {
-        let what = "this is no .wav file: it does not start with RIFF, RF64 or BW64 and WAVE";
-        return Err(Problem::new(what).into());
-    }
-    let mut left = len.saturating_sub(12);
-    let mut sound: Option<Sound> = None;
-    let mut long_data = None;
-    while left >= 8 {
-        let mut head = [0; 8];
-        bytes.read_exact(&mut head)?;
-        left -= 8;
-        let [id @ .., l0, l1, l2, l3] = head;
-        let stored = u32::from_le_bytes([l0, l1, l2, l3]);
-        if &id == b"data" {
-            let Some(sound) = sound else {
-                let what = "the samples come before their format (`fmt `)";
-                return Err(Problem::new(what).hint(CONVERT).into());
-            };
-            let length = match (stored, long_data) {
-                (UNKNOWN_LENGTH, Some(length)) if is_long => length,
-                // Written into a pipe, where nobody could go back to the length: all that is there,
-                // whole frames of it.
-                (UNKNOWN_LENGTH, _) => left - left % sound.frame(),
-                _ => u64::from(stored),
-            };
-            check_length(&id, length, left)?;
-            return Ok((sound, length));
-        }
-        let length = u64::from(stored);
-        // The beginning of a chunk says all that matters here.
-        const ENOUGH: u64 = 64;
-        let mut chunk = Vec::new();
-        if matches!(&id, b"fmt " | b"ds64") {
-            bytes
-                .by_ref()
-                .take(length.min(left).min(ENOUGH))
-                .read_to_end(&mut chunk)?;
-        }
-        match &id {
-            b"fmt " => sound = Some(format(&chunk)?),
-            b"ds64" => long_data = number(&chunk, 8).map(u64::from_le_bytes),
-            _ => {}
-        }
-        check_length(&id, length, left)?;
-        let padded = (length + length % 2).min(left);
-        io::copy(
-            &mut bytes.by_ref().take(padded - chunk.len() as u64),
-            &mut io::sink(),
-        )?;
-        left -= padded;
-    }
-    Err(
-        Problem::new("the file is truncated: it ends before its samples")
-            .hint("copy the file again")
-            .into(),
-    )
-}
-
-fn check_length(id: &[u8], length: u64, left: u64) -> Result<(), Problem> {
-    if length <= left {
-        return Ok(());
-    }
-    Err(Problem::new(format!(
-        "the file is truncated: {length} bytes are promised for its part `{}`, {left} are there",
-        id.escape_ascii(),
-    ))
-    .hint("copy the file again, or convert it: `ffmpeg -i IN OUT.wav` keeps what is there"))
 }
 
 /// The little-endian number at `at`.
@@ -222,7 +176,7 @@ fn number<const N: usize>(chunk: &[u8], at: usize) -> Option<[u8; N]> {
 }
 
 /// The form that the chunk `fmt ` describes.
-fn format(chunk: &[u8]) -> Result<Sound, Problem> {
+pub(super) fn format(chunk: &[u8]) -> Result<Sound, Problem> {
     let word = |at| number(chunk, at).map(u16::from_le_bytes);
     let long = |at| number(chunk, at).map(u32::from_le_bytes);
     let fields = (word(0), word(2), long(4), word(12), word(14));
@@ -240,6 +194,17 @@ fn format(chunk: &[u8]) -> Result<Sound, Problem> {
             "{channels} channels at {sample_rate} Hz cannot be sound"
         )));
     }
+    if !matches!(coding, tag::INTEGER | tag::FLOAT) {
+        let what = match coding_name(coding) {
+            Some(name) => format!(
+                "samples are coded as {name} ({coding:#06x}), which is not supported; {FORMATS}"
+            ),
+            None => format!(
+                "samples are coded in a way ({coding:#06x}) that is not supported; {FORMATS}"
+            ),
+        };
+        return Err(Problem::new(what).hint(CONVERT));
+    }
     let bytes = bits.div_ceil(8);
     if u32::from(frame) != u32::from(channels) * u32::from(bytes) {
         return Err(Problem::new(format!(
@@ -254,7 +219,7 @@ fn format(chunk: &[u8]) -> Result<Sound, Problem> {
             bytes,
         },
         (tag::FLOAT, 4 | 8) => Coding::Float { bytes },
-        (tag::INTEGER | tag::FLOAT, _) => {
+        _ => {
             let kind = if coding == tag::INTEGER {
                 "integers"
             } else {
@@ -263,17 +228,35 @@ fn format(chunk: &[u8]) -> Result<Sound, Problem> {
             let what = format!("samples are {bits}-bit {kind}; {FORMATS}");
             return Err(Problem::new(what).hint(CONVERT));
         }
-        _ => {
-            let what = format!(
-                "samples are coded in a way ({coding:#06x}) that is not supported; {FORMATS}"
-            );
-            return Err(Problem::new(what).hint(CONVERT));
-        }
     };
     Ok(Sound {
         channels,
         sample_rate,
         coding,
         speakers,
+    })
+}
+
+/// The names of compressed codings, by their tag (RFC 2361).
+fn coding_name(tag: u16) -> Option<&'static str> {
+    Some(match tag {
+        0x0002 => "Microsoft ADPCM",
+        0x0006 => "A-law",
+        0x0007 => "\u{b5}-law",
+        0x0011 => "IMA ADPCM",
+        0x0016 => "G.723 ADPCM",
+        0x0022 => "TrueSpeech",
+        0x0031 => "GSM 6.10",
+        0x0040 => "G.721 ADPCM",
+        0x0050 => "MPEG",
+        0x0055 => "MP3",
+        0x0064 => "G.726 ADPCM",
+        0x00FF | 0x1600 | 0x706D => "AAC",
+        0x0160..=0x0163 => "Windows Media Audio",
+        0x0270 => "ATRAC",
+        0x2000 => "AC-3",
+        0x2001 => "DTS",
+        0xF1AC => "FLAC",
+        _ => return None,
     })
 }

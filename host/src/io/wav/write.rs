@@ -4,12 +4,15 @@ use std::io::{BufWriter, Write};
 
 use super::super::output::{self, Unfinished};
 use super::super::{FileError, OutputFile};
+use super::metadata::Metadata;
 use super::{Coding, Sound, UNKNOWN_LENGTH, tag};
 
 /// A recording on its way into a file, which appears when all samples are written.
 pub struct RecordingWriter {
     file: BufWriter<Unfinished>,
     sound: Sound,
+    /// What follows the samples.
+    after: Vec<u8>,
     /// Samples that were written.
     at: usize,
     finished: Finished,
@@ -29,16 +32,23 @@ impl RecordingWriter {
     ///
     /// # Errors
     /// The system's.
-    pub fn create(place: OutputFile, sound: Sound, frames: usize) -> Result<Self, FileError> {
+    pub fn create(
+        place: OutputFile,
+        sound: Sound,
+        frames: usize,
+        metadata: Metadata,
+    ) -> Result<Self, FileError> {
         let mut file = place.create()?;
-        let header = header(&sound, frames as u64);
+        let header = header(&sound, frames as u64, &metadata);
         let data = frames as u64 * sound.frame();
-        let reserved = file.reserve(header.len() as u64 + data + data % 2);
+        let after = metadata.after;
+        let reserved = file.reserve(header.len() as u64 + data + data % 2 + after.len() as u64);
         let mut file = BufWriter::with_capacity(1 << 16, file);
         match reserved.and_then(|()| file.write_all(&header)) {
             Ok(()) => Ok(Self {
                 file,
                 sound,
+                after,
                 at: 0,
                 finished: Finished::default(),
             }),
@@ -50,11 +60,14 @@ impl RecordingWriter {
     /// nearest, and clipped.
     ///
     /// # Errors
-    /// The system's, and floats that the coding cannot hold.
+    /// The system's, and samples that the coding cannot hold: NaN and infinities.
     pub fn write(&mut self, samples: &[f64]) -> Result<(), FileError> {
         for &sample in samples {
             let written = match self.sound.coding {
                 Coding::Integer { bits, bytes } => {
+                    if !sample.is_finite() {
+                        return Err(self.no_sample(sample));
+                    }
                     let word = self.integer(sample, bits, bytes);
                     self.file.write_all(&word[4 - usize::from(bytes)..])
                 }
@@ -77,7 +90,6 @@ impl RecordingWriter {
         let (lowest, highest) = self.sound.integer_range().unwrap_or_default();
         let rounded = sample.round_ties_even();
         let fitting = rounded.clamp(lowest, highest);
-        // NaN, which no sum of finite samples is, counts too.
         self.finished.clipped += usize::from(fitting != rounded);
         let word = (fitting as i32) << (32 - bits);
         match bytes {
@@ -93,17 +105,25 @@ impl RecordingWriter {
             _ => sample.is_finite(),
         };
         self.finished.beyond_full_scale += usize::from(sample.abs() > 1.0);
-        if fits {
-            return Ok(());
+        match fits {
+            true => Ok(()),
+            false => Err(self.no_sample(sample)),
         }
-        Err(FileError::Unwritable {
+    }
+
+    /// The error of a sample that no recording of this coding can hold.
+    fn no_sample(&self, sample: f64) -> FileError {
+        let channels = usize::from(self.sound.channels);
+        FileError::Unwritable {
             path: self.file.get_ref().path().to_owned(),
             reason: format!(
-                "sample {} is {sample:e}, which is no sample of {}-bit sound",
+                "sample {} (frame {}, channel {}) is {sample:e}, which is no sample of {}-bit sound",
                 self.at,
-                8 * bytes
+                self.at / channels,
+                self.at % channels,
+                self.sound.bits()
             ),
-        })
+        }
     }
 
     /// Puts the file in place.
@@ -116,19 +136,22 @@ impl RecordingWriter {
             let padded = self.file.write_all(&[0]);
             padded.map_err(|error| self.file.get_ref().refused(error))?;
         }
+        let after = self.file.write_all(&self.after);
+        after.map_err(|error| self.file.get_ref().refused(error))?;
         output::finish(self.file)?;
         Ok(self.finished)
     }
 }
 
 /// All that stands before the samples of a recording of this many frames.
-pub(super) fn header(sound: &Sound, frames: u64) -> Vec<u8> {
+pub(super) fn header(sound: &Sound, frames: u64, metadata: &Metadata) -> Vec<u8> {
     let format = format(sound);
     let is_float = matches!(sound.coding, Coding::Float { .. });
     let data = frames * sound.frame();
     // `WAVE`, the heads of `fmt ` and `data`, and `fact` or not.
     let fact = if is_float { 12 } else { 0 };
-    let riff = 4 + 8 + format.len() as u64 + fact + 8 + data + data % 2;
+    let others = (metadata.before.len() + metadata.after.len()) as u64;
+    let riff = 4 + 8 + format.len() as u64 + fact + 8 + data + data % 2 + others;
     let short = |length: u64| {
         u32::try_from(length)
             .unwrap_or(UNKNOWN_LENGTH)
@@ -154,6 +177,7 @@ pub(super) fn header(sound: &Sound, frames: u64) -> Vec<u8> {
         header.extend(b"fact\x04\0\0\0");
         header.extend(short(frames));
     }
+    header.extend(&metadata.before);
     header.extend(b"data");
     header.extend(if is_long { [0xFF; 4] } else { short(data) });
     header

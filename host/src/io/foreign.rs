@@ -1,0 +1,117 @@
+//! Files of other formats, recognised by their first bytes, so that an error can name them.
+
+/// A format that is not read here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Foreign {
+    pub(super) name: &'static str,
+    /// How its numbers become one of the formats that are.
+    pub(super) hint: &'static str,
+}
+
+/// How many of the first bytes tell.
+pub(super) const ENOUGH: usize = 64;
+
+const CONVERT_SOUND: &str = "convert it, for example by `ffmpeg -i IN -c:a pcm_s16le OUT.wav`";
+const FROM_HDF5: &str = "in Python: `numpy.save('x.npy', h5py.File('IN')['x'][()])`; MATLAB's and Julia's arrays are transposed there";
+const FROM_R: &str =
+    "in R: `write.table(x, 'x.csv', sep = ',', row.names = FALSE, col.names = FALSE)`";
+const FROM_EXCEL: &str = "in the spreadsheet: save the sheet as CSV (comma-separated, UTF-8)";
+
+/// The format of a file that begins with these bytes, if it is a known one.
+pub(super) fn foreign(start: &[u8]) -> Option<Foreign> {
+    const KNOWN: &[(&[u8], &str, &str)] = &[
+        (
+            b"MATLAB 7.3 MAT-file",
+            "a MATLAB v7.3 file (HDF5)",
+            FROM_HDF5,
+        ),
+        (
+            b"MATLAB 5.0 MAT-file",
+            "a MATLAB file",
+            "in Python: `numpy.save('x.npy', scipy.io.loadmat('IN')['x'])`",
+        ),
+        (
+            b"HDF5-based Julia Data Format",
+            "a Julia JLD2 file (HDF5)",
+            FROM_HDF5,
+        ),
+        (b"\x89HDF\r\n\x1a\n", "an HDF5 file", FROM_HDF5),
+        (
+            b"PK\x03\x04",
+            "a ZIP archive, as NumPy's .npz and Excel's .xlsx are",
+            "an .npz: `numpy.save('x.npy', numpy.load('IN')['x'])`; an .xlsx: save the sheet as CSV",
+        ),
+        (b"\xD0\xCF\x11\xE0", "an Excel file", FROM_EXCEL),
+        (b"RDX2\n", "an R workspace", FROM_R),
+        (b"RDX3\n", "an R workspace", FROM_R),
+        (b"X\n\0\0\0", "an R object", FROM_R),
+        (
+            b"\x1F\x8B",
+            "compressed by gzip, as R's .rds and .RData are",
+            "an .rds, in R: `write.table(readRDS('IN'), 'x.csv', sep = ',', row.names = FALSE, col.names = FALSE)`; else `gunzip` it",
+        ),
+        (b"BZh", "compressed by bzip2", "unpack it: `bunzip2`"),
+        (b"\xFD7zXZ\0", "compressed by xz", "unpack it: `unxz`"),
+        (
+            b"\x28\xB5\x2F\xFD",
+            "compressed by Zstandard",
+            "unpack it: `unzstd`",
+        ),
+        (
+            b"PAR1",
+            "a Parquet file",
+            "in Python: `pandas.read_parquet('IN').to_csv('x.csv', index=False)`",
+        ),
+        (
+            b"ARROW1",
+            "an Arrow file",
+            "in Python: `pandas.read_feather('IN').to_csv('x.csv', index=False)`",
+        ),
+        (
+            b"\x80\x04\x95",
+            "a Python pickle",
+            "in Python: `numpy.save('x.npy', pickle.load(open('IN', 'rb')))`",
+        ),
+        (b"fLaC", "FLAC", CONVERT_SOUND),
+        (b"OggS", "Ogg", CONVERT_SOUND),
+        (b"caff", "Apple's CAF", CONVERT_SOUND),
+        (b"riff\x2E\x91\xCF\x11", "Sony's Wave64", CONVERT_SOUND),
+        (b".snd", "Sun's AU", CONVERT_SOUND),
+        (b"ID3", "MP3", CONVERT_SOUND),
+    ];
+    let known = KNOWN.iter().find(|(magic, ..)| start.starts_with(magic));
+    let inside = |kind: &[u8; 4], form: &[u8]| {
+        start.starts_with(kind) && start.get(8..).is_some_and(|rest| rest.starts_with(form))
+    };
+    let (name, hint) = match known {
+        Some(&(_, name, hint)) => (name, hint),
+        None if inside(b"FORM", b"AIF") => ("AIFF", CONVERT_SOUND),
+        None if inside(b"RIFF", b"AVI ") => ("AVI", CONVERT_SOUND),
+        None if start.get(4..8) == Some(b"ftyp") => ("an MPEG-4 file", CONVERT_SOUND),
+        None => return None,
+    };
+    Some(Foreign { name, hint })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_known_by_their_first_bytes() {
+        let name = |bytes: &[u8]| foreign(bytes).map_or("", |foreign| foreign.name);
+        assert!(name(b"MATLAB 7.3 MAT-file, Platform: GLNXA64").contains("v7.3"));
+        assert!(name(b"PK\x03\x04rest").contains(".xlsx"));
+        assert!(name(b"\x1F\x8B\x08").contains(".rds"));
+        assert_eq!(name(b"FORM\0\0\0\0AIFC"), "AIFF");
+        for ours in [
+            &b"RIFF\0\0\0\0WAVE"[..],
+            b"\x93NUMPY",
+            b"1,2\n",
+            b"",
+            b"id,3",
+        ] {
+            assert_eq!(foreign(ours), None, "{ours:?}");
+        }
+    }
+}
