@@ -64,18 +64,15 @@ pub(super) fn report(request: &Request<'_>, before: &Image, after: &Image, ledge
         }
     };
     let mut told = HashSet::new();
-    for at in 0..words.len() {
+    for (at, &word) in words.iter().enumerate() {
         let why = why(at);
         if !told.insert(why) {
             continue;
         }
-        let [here, there] =
-            [&here, &there].map(|(witness, values)| witness.site(words[at], values[at]));
+        let [here, there] = [&here, &there].map(|(witness, values)| witness.site(word, values[at]));
         ledger.steps = here.2;
         let key = (Rule::OrderDependent, there.1, here.1);
-        ledger.report_worst(key, why.severity(), || {
-            finding(words[at], why, here.0, there.0)
-        });
+        ledger.report_worst(key, why.severity(), || finding(word, why, here.0, there.0));
     }
 }
 
