@@ -53,25 +53,26 @@ pub(super) fn report(request: &Request<'_>, before: &Image, after: &Image, ledge
         });
         match a.zip(b) {
             Some((a, b)) if rounded(a, b) => Why::Rounding,
-            Some(((a, _), (b, _))) if a.actor.pc == b.actor.pc && elected.contains(&a.actor.pc) => {
-                Why::Election
+            Some(((a, _), (b, _))) => {
+                let same = a.actor.pc == b.actor.pc && elected.contains(&a.actor.pc);
+                match same && a.alone && b.alone {
+                    true => Why::Election,
+                    false => Why::Order,
+                }
             }
-            _ => Why::Order,
+            None => Why::Order,
         }
     };
     let mut told = HashSet::new();
-    for at in 0..words.len() {
+    for (at, &word) in words.iter().enumerate() {
         let why = why(at);
         if !told.insert(why) {
             continue;
         }
-        let [here, there] =
-            [&here, &there].map(|(witness, values)| witness.site(words[at], values[at]));
+        let [here, there] = [&here, &there].map(|(witness, values)| witness.site(word, values[at]));
         ledger.steps = here.2;
         let key = (Rule::OrderDependent, there.1, here.1);
-        ledger.report_worst(key, why.severity(), || {
-            finding(words[at], why, here.0, there.0)
-        });
+        ledger.report_worst(key, why.severity(), || finding(word, why, here.0, there.0));
     }
 }
 
@@ -94,7 +95,7 @@ impl Why {
     }
 }
 
-/// The plain stores that are executed by whom an atomic chooses, but with an address and a value
+/// The plain stores that may be executed by whom an atomic chooses, but with an address and a value
 /// that do not depend on what it found.
 fn elected(program: &Program) -> HashSet<u32> {
     let all = results::of(program);
@@ -162,6 +163,8 @@ fn value(request: &Request<'_>, address: u64) -> u64 {
 #[derive(Clone)]
 struct Last {
     actor: Actor,
+    /// It is the only one.
+    alone: bool,
     /// Steps up to it.
     steps: u64,
     /// Where its element begins, or the word if that has several, and the bytes of one.
@@ -324,7 +327,9 @@ impl<'a> Witness<'a> {
                 _ if self.floats.contains(&pc) => What::Float,
                 _ => What::Other,
             };
+            let alone = last.is_none();
             *last = Some(Last {
+                alone,
                 actor: self.context.actor(pc, lane),
                 steps: self.steps,
                 element: (if element < 4 { word } else { begin }, element),

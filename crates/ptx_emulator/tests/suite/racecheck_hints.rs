@@ -108,6 +108,25 @@ fn a_copy_asks_for_its_wait() {
 }
 
 #[test]
+fn a_copy_in_bulk_asks_for_its_object() {
+    let body = |wait: &str| {
+        format!(
+            "mov.u32 %r8, object; @%first mbarrier.init.shared.b64 [%r8], 1; bar.sync 0;
+@%first mbarrier.arrive.expect_tx.shared.b64 _, [%r8], 1024;
+@%first cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%at], 1024, [%r8];
+{wait} ld.shared.u32 %r0, [%own];"
+        )
+    };
+    let wait = "again: mbarrier.try_wait.parity.shared.b64 %p1, [%r8], 0; @!%p1 bra again;";
+    assert!(check(&body(wait), (1, 64, 1)).is_clean());
+    hints(
+        &check(&body(""), (1, 64, 1)),
+        &["mbarrier.try_wait", "the copy reports to"],
+        &["bar.sync", "bar.warp.sync"],
+    );
+}
+
+#[test]
 fn a_copy_is_read_or_written_in_its_space() {
     let block = (1, 64, 1);
     let message = |body: &str| {

@@ -40,6 +40,11 @@ impl Report<'_> {
             return "both write the same value, so the result is the same; let one thread write it to be sure"
                 .to_owned();
         }
+        if self.is_filled_in_bulk() {
+            return format!(
+                "a wait for the phase of the mbarrier that the copy reports to (`mbarrier.try_wait`), {between}: the bytes are there only then"
+            );
+        }
         if self.is_same_warp() {
             if self.same_step().is_some() {
                 return "one instruction writes the same bytes from several lanes: let one lane write, or use an atomic"
@@ -60,6 +65,14 @@ impl Report<'_> {
             return self.in_block(words, &between);
         }
         self.between_blocks(words, &between)
+    }
+
+    /// Whether the earlier access is a copy in bulk to shared memory.
+    fn is_filled_in_bulk(&self) -> bool {
+        let earlier = &self.hazard.earlier;
+        let op = &self.context.program.code[earlier.pc() as usize].op;
+        let in_bulk = matches!(op, Op::CopyBulk(_) | Op::CopyTensor(_));
+        in_bulk && earlier.writes() && matches!(self.seen.region, Region::Shared | Region::Peer(_))
     }
 
     /// A copy that nobody has waited for.

@@ -199,6 +199,28 @@ fn what_is_more_than_rounding_is_a_warning() {
     );
 }
 
+/// Who comes last stores what it has.
+const LAST: &str = "atom.global.add.u32 %r2, [%d2+64], 1; setp.ne.u32 %p, %r2, 127; @%p ret; st.global.f32 [%d2], %f1;";
+
+#[test]
+fn who_comes_last_is_a_note_but_no_more() {
+    let with_predicate = |store: &str| {
+        let text = with(SUM, "red.global.add.f32 [%d2], %f1;", store);
+        with(&text, ".reg .b32 %r<4>;", ".reg .b32 %r<6>; .reg .pred %p;")
+    };
+    let report = check(&with_predicate(LAST));
+    clean(&report);
+    assert!(report.findings[0].message.contains("first or last"));
+    // What it stores, or where, is the order itself.
+    let value =
+        "atom.global.add.u32 %r2, [%d2+64], 1; add.u32 %r2, %r2, %r1; st.global.u32 [%d4], %r2;";
+    warned(&check(&with_predicate(value)));
+    // Under a lock each stores in its turn.
+    let lock = "again: atom.acquire.gpu.global.cas.b32 %r2, [%d2+64], 0, 1; setp.ne.u32 %p, %r2, 0; @%p bra again;
+  ld.global.u32 %r3, [%d2]; mad.lo.u32 %r3, %r3, 3, %r1; st.global.u32 [%d2], %r3; st.release.gpu.global.u32 [%d2+64], 0;";
+    warned(&check(&with_predicate(lock)));
+}
+
 #[test]
 fn a_race_within_a_warp_is_not_lost_for_it() {
     let race = with(
