@@ -159,7 +159,7 @@ fn a_choice_between_shared_and_global_memory_fails_with_kernel_and_variable() {
     let text = error.to_string();
     assert!(
         matches!(error, CudaBuilderError::GenericSharedAccess { .. })
-            && text.contains("kernel `leak`: shared memory `generic::LINE` is read through a pointer at src/lib.rs:8:27, which may also be to"),
+            && text.contains("kernel `leak`: shared memory `generic::LINE` is read through a pointer at members/generic/src/lib.rs:8:27, which may also be to"),
         "{text}"
     );
 }
