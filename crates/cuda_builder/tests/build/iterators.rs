@@ -71,7 +71,7 @@ fn addresses(s: &[u32], n: usize, t: usize) -> u64 {
         next: p,
         end: s.as_ptr().wrapping_add(s.len()),
     };
-    let mut sum = unsafe { q.offset_from(p) } as u64;
+    let mut sum = unsafe { q.offset_from(p) }.unsigned_abs() as u64;
     sum += p.align_offset(16) as u64 + (q.addr() - s.as_ptr().addr()) as u64;
     sum += u64::from(p < q) + 2 * u64::from(core::ptr::eq(p, q)) + 4 * u64::from(p.is_aligned());
     while view.next < view.end {
@@ -119,7 +119,11 @@ fn iterators_over_shared_memory_give_what_they_give_on_the_host() {
     let both = both.split("// BEGIN").nth(1).unwrap();
     let both = both.split("// END").next().unwrap();
     let ptx = text(build("iterators", &format!("{both}{KERNELS}")).unwrap());
-    let x: [u32; 32] = std::array::from_fn(|i| (i as u32 * 7 + 3) % 32);
+    // Of the tile's alignment.
+    #[repr(align(16))]
+    struct Tile([u32; 32]);
+    let tile = Tile(std::array::from_fn(|i| (i as u32 * 7 + 3) % 32));
+    let x = tile.0;
     for n in [1, 5, 12] {
         let mut y = [0; 32];
         let launch = Launch::of(&ptx).unwrap().kernel("safe").block(32);
@@ -138,7 +142,7 @@ fn iterators_over_shared_memory_give_what_they_give_on_the_host() {
         let mut expected = x;
         reordered(&mut expected, n);
         assert_eq!(sorted, expected);
-        assert_eq!(sums, std::array::from_fn(|t| addresses(&x, n, t)));
+        assert_eq!(sums, std::array::from_fn(|t| addresses(&tile.0, n, t)));
         let word: String = x.iter().map(|&v| char::from(b'a' + v as u8 % 26)).collect();
         let found = word.find('g').unwrap_or(40) + word.trim_start_matches('h').len();
         assert_eq!(texts, [found as u32; 32]);
@@ -186,28 +190,28 @@ fn what_cannot_stay_in_shared_memory_is_refused_with_its_line_and_a_way_out() {
         (
             "recursive",
             [
-                "is passed to `refused::own_sum` at src/lib.rs:7:29, which calls itself",
+                "is passed to `refused::own_sum` at members/refused/src/lib.rs:7:29, which calls itself",
                 "pass an index",
             ],
         ),
         (
             "table",
             [
-                "is passed to a function through a pointer at src/lib.rs:14:29",
+                "is passed to a function through a pointer at members/refused/src/lib.rs:14:29",
                 "by its name, through generics",
             ],
         ),
         (
             "choice",
             [
-                "is written through a pointer at src/lib.rs:20:",
+                "is written through a pointer at members/refused/src/lib.rs:20:",
                 "which may also be to other memory",
             ],
         ),
         (
             "stored",
             [
-                "has its address stored in memory at src/lib.rs:25:",
+                "has its address stored in memory at members/refused/src/lib.rs:25:",
                 "store indices into the array",
             ],
         ),

@@ -58,7 +58,7 @@ use core::sync::atomic::Ordering::*;
     }
 }
 #[kernel] pub unsafe fn own_halves(halves: *mut u16) {
-    AtomicU16::from_ptr(unsafe { halves.add(thread::index_1d() as usize) }).fetch_add(1, Relaxed);
+    unsafe { AtomicU16::from_ptr(halves.add(thread::index_1d() as usize)).fetch_add(1, Relaxed) };
 }
 /// The first thread of a block wins; the others leave their bytes beside the flag.
 #[kernel] pub unsafe fn winners(firsts: *mut u32) {
@@ -69,7 +69,8 @@ use core::sync::atomic::Ordering::*;
         if t == 0 { *taken = false }
         thread::sync_threads();
         if !AtomicBool::from_ptr(taken).swap(true, Relaxed) { *firsts.add(thread::block_idx_x() as usize) = 1 }
-        if t == 5 { AtomicBool::from_ptr(beside.add(5).cast()).swap(true, Relaxed); } else { *beside.add(t) = 1 }
+        *beside.add(t) = 0;
+        if t == 5 { AtomicBool::from_ptr(beside.add(5).cast()).swap(true, Relaxed); } else { *beside.add(t) += 1 }
     }
 }
 /// A lock of one byte around a plain counter, with data of other threads beside the lock.
@@ -110,6 +111,7 @@ use core::sync::atomic::Ordering::*;
     let _ = cell.compare_exchange(5, 6, Relaxed, Relaxed);
     cell.store(cell.load(Acquire), SeqCst);
     fence(SeqCst);
+    float.fetch_min(1.0, Relaxed);
 }
 ";
 

@@ -34,9 +34,9 @@ fn each_undefined_function_and_static_is_named_with_kernel_and_line() {
     let reports = error.to_string();
     let reason = "is declared but defined nowhere, and no GPU loads a kernel that lacks it; define it in Rust";
     for start in [
-        "kernel `calls_it_rarely`: the function `nobody_defines_this`, used at src/lib.rs:9:48, ",
-        "kernel `through_a_helper`: the static `ELSEWHERE`, used at src/lib.rs:13:",
-        "kernel `by_address`: the function `nor_this`, used ",
+        "kernel `calls_it_rarely`: the function `nobody_defines_this`, used at members/undefined/src/lib.rs:9:48, ",
+        "kernel `through_a_helper`: the static `ELSEWHERE`, used at members/undefined/src/lib.rs:13:",
+        "kernel `by_address`: the function `nor_this`, used at members/undefined/src/lib.rs:16:29, ",
     ] {
         let line = reports.lines().find(|line| line.starts_with(start));
         assert!(

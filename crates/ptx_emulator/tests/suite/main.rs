@@ -26,6 +26,7 @@ mod memcheck;
 mod memory;
 mod mutated;
 mod other_languages;
+mod part_word;
 mod patterns;
 mod profile;
 mod racecheck;
