@@ -38,7 +38,7 @@ pub fn compact(
 /// `y[order[i]] = x[i]`, by a thread for each element.
 #[kernel(require(x.len() == y.len()))]
 pub fn scatter(x: &[f32], mut y: Scatter<f32>) {
-    if let Some((i, y)) = y.own() {
+    if let Some((i, mut y)) = y.own() {
         *y = x[i];
     }
 }

@@ -81,13 +81,13 @@ pub fn scattered<const X: usize, const Y: usize, const Z: usize>(
     mut b: Scatter<u64>,
     mut c: Scatter<[u32; 3]>,
 ) {
-    for (i, element) in a.mine() {
+    for (i, mut element) in a.mine() {
         *element = i as u32;
     }
     for tile in block.tiles_of::<3>(b.len() + block.thread()) {
         b.store(block, tile, |i| 2 * i as u64);
     }
-    if let Some((i, element)) = c.own() {
+    if let Some((i, mut element)) = c.own() {
         element[1] += i as u32;
     }
 }

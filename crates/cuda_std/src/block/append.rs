@@ -48,6 +48,8 @@ pub struct Append<'a, T> {
 
 /// A count that never grows far beyond this cannot wrap, and so hands out no number twice.
 const FULL: u64 = 1 << 62;
+/// The most elements of one call: more bytes than a GPU has.
+const MOST: usize = 1 << 42;
 
 impl<'a, T> Append<'a, T> {
     /// The output of this thread, for as long as the borrow of `launch`.
@@ -77,22 +79,15 @@ impl<'a, T> Append<'a, T> {
 
     whole_array!();
 
-    /// The first of `count` numbers that no other call of this launch gets, or the length if they
-    /// begin past the end.
+    /// The first of `count` numbers, at most [`MOST`], that no other call of this launch gets, or
+    /// the length if they begin past the end.
     #[inline(always)]
     fn take(&mut self, count: usize) -> usize {
-        // No wish is larger than the array and one: the addition below grows by less than 2⁴⁴,
-        // more bytes than a GPU has.
-        let count = if count <= self.len {
-            count
-        } else {
-            self.len + 1
-        };
         // SAFETY: the count is accessed only atomically.
         let taken = unsafe { <u64 as Atomic>::add(self.count, count as u64) };
         if taken >= FULL {
-            // Fewer than 2²⁰ threads run at once, so between this addition and the cap others add
-            // less than 2⁶⁴ − 2⁶². The count passes through the array's numbers at most once.
+            // Fewer than 2²⁰ threads run at once, and all of them together add less than 2⁶² between
+            // this addition and the cap. So the count passes the array's numbers at most once.
             // SAFETY: as above.
             unsafe { <u64 as Integer>::min(self.count, FULL) };
         }
@@ -110,8 +105,8 @@ impl<'a, T> Append<'a, T> {
     /// elements at a time, or use [`store`](Self::store).
     #[inline(always)]
     pub fn reserve(&mut self, count: usize) -> Option<(usize, &mut [T])> {
-        let start = self.take(count);
-        if count > self.len - start {
+        let start = self.take(if count < MOST { count } else { MOST });
+        if count > self.len - start || count > MOST {
             return None;
         }
         // SAFETY: the elements are inside the array, and initialised. No other call of the launch

@@ -79,7 +79,7 @@ pub use position::one_dimensional;
 pub use ring::Ring;
 #[doc(hidden)]
 pub use ring::with_ring;
-pub use scatter::Scatter;
+pub use scatter::{Placed, Scatter};
 pub use scratch::Scratch;
 #[doc(hidden)]
 pub use scratch::{ScratchMemory, with_scratch};

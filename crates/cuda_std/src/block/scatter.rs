@@ -4,6 +4,7 @@ use core::fmt;
 use core::hint::assert_unchecked;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
+use core::ops::{Deref, DerefMut};
 
 use super::Block;
 use super::position::{Indices, thread_of_grid};
@@ -26,7 +27,7 @@ use crate::unroll::unrolled;
 /// /// `sorted[permutation[i]]` = x\[i\]
 /// #[kernel(require(x.len() == sorted.len()))]
 /// pub fn rearrange(x: &[f32], mut sorted: Scatter<f32>) {
-///     if let Some((i, element)) = sorted.own() {
+///     if let Some((i, mut element)) = sorted.own() {
 ///         *element = x[i];
 ///     }
 /// }
@@ -81,33 +82,32 @@ impl<'a, T> Scatter<'a, T> {
         unsafe {
             let place = self.places.add(index).read() as usize;
             assert_unchecked(place < self.len);
-            let element = self.first.add(place);
-            // So that `None` of `own` is what it is for: an index past the end.
-            assert_unchecked(!element.is_null());
-            element
+            self.first.add(place)
         }
     }
 
     /// This thread's first element, and its index before the permutation:
     /// [`Out::own`](super::Out::own).
     #[inline(always)]
-    pub fn own(&mut self) -> Option<(usize, &mut T)> {
+    pub fn own(&mut self) -> Option<(usize, Placed<'_, T>)> {
         let (index, _) = thread_of_grid();
         if index >= self.len {
             return None;
         }
         // SAFETY: below the length. The index belongs to this thread alone, and no other index has
         // its place.
-        Some((index, unsafe { &mut *self.place(index) }))
+        Some((index, Placed(unsafe { self.place(index) }, PhantomData)))
     }
 
     /// This thread's elements, each with its index before the permutation, in ascending order of
     /// that: [`Out::mine`](super::Out::mine).
     #[inline(always)]
-    pub fn mine(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
+    pub fn mine(&mut self) -> impl Iterator<Item = (usize, Placed<'_, T>)> {
         let this = &*self;
-        // SAFETY: as in `own`, and each index comes once.
-        Indices::mine(self.len).map(move |index| (index, unsafe { &mut *this.place(index) }))
+        Indices::mine(self.len).map(move |index| {
+            // SAFETY: as in `own`, and each index comes once.
+            (index, Placed(unsafe { this.place(index) }, PhantomData))
+        })
     }
 }
 
@@ -140,6 +140,35 @@ impl<T: Plain> Scatter<'_, T> {
                 }
             }
         });
+    }
+}
+
+/// An element of a [`Scatter`], exclusively borrowed.
+// Not `&mut T`: whether an `Option` of one is `None`, LLVM would ask of the address, which it does
+// not know before the place is loaded.
+pub struct Placed<'o, T>(*mut T, PhantomData<&'o mut T>);
+
+impl<T> Deref for Placed<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: an element, which belongs to this thread alone and is borrowed once.
+        unsafe { &*self.0 }
+    }
+}
+
+impl<T> DerefMut for Placed<'_, T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`.
+        unsafe { &mut *self.0 }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Placed<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
     }
 }
 
