@@ -80,7 +80,7 @@ const LARGEST: usize = 1 << 48;
 
 /// Every two of the sizes.
 fn pairs<T>(sizes: &[T]) -> impl Iterator<Item = [&T; 2]> {
-    let after = |at: usize| sizes[at + 1..].iter().map(move |b| [&sizes[at], b]);
+    let after = move |at: usize| sizes[at + 1..].iter().map(move |b| [&sizes[at], b]);
     (0..sizes.len()).flat_map(after)
 }
 
