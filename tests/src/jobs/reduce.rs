@@ -3,7 +3,9 @@
 
 use blockwise::DeviceProperties;
 use blockwise_ops::compare::ToNumber;
-use blockwise_ops::reduce::{Axis, Operands, PartialOf, Total, plan_axis, plan_dot, plan_reduce};
+use blockwise_ops::reduce::{
+    Axis, Operands, PartialOf, Total, plan_axis, plan_dot, plan_reduce, sum_error_along_axis,
+};
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, oracle};
 use kernels::reduce::policy::InFlight;
 use ndarray::{Array1, arr0};
@@ -26,6 +28,11 @@ trait Summed: Number + Draw + ToNumber {
     fn error(_: &ReduceOptions, _: Operands, _: usize, _: &DeviceProperties) -> f64 {
         0.0
     }
+
+    /// The same over an axis.
+    fn error_along_axis() -> f64 {
+        0.0
+    }
 }
 
 type Judge<T> = Box<dyn Fn(Vec<T>) -> Result<(), String> + Send + Sync>;
@@ -44,6 +51,10 @@ macro_rules! summed_floats {
                 on: &DeviceProperties,
             ) -> f64 {
                 options.sum_error::<$t>(operands, len, on)
+            }
+
+            fn error_along_axis() -> f64 {
+                sum_error_along_axis::<$t>()
             }
 
             fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, error: f64) -> Judge<Self> {
@@ -71,9 +82,6 @@ impl Summed for i64 {
         Box::new(exact(arr0(expected)))
     }
 }
-
-/// More than what sums over an axis may be off before their rounding.
-const AXIS_ERROR: f64 = 1e-12;
 
 /// Kernels that take blocks of any size.
 const OF_ANY_BLOCK: [ReduceKernel; 2] = [ReduceKernel::Tree, ReduceKernel::TreeRaw];
@@ -245,7 +253,7 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, 
         jobs.push(job.out(outer * inner).value(extent));
     };
     let judges: Vec<_> = (0..outer * inner)
-        .map(|at| T::judge(&lane(&input, at), None, AXIS_ERROR))
+        .map(|at| T::judge(&lane(&input, at), None, T::error_along_axis()))
         .collect();
     let judge = move |sums: Vec<T>| {
         let mut pairs = judges.iter().zip(sums);
