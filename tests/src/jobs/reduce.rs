@@ -20,6 +20,9 @@ trait Summed: Number + Draw + ToNumber {
     const GREATEST: Self;
     const LEAST: Self;
     const NOT_A_NUMBER: Option<Self>;
+    /// A number so large that the others are in the second terms of sums until it cancels; the
+    /// same with its sign changed; and 1.
+    const HUGE: Option<[Self; 3]>;
 
     /// Judges Σ a·b, or Σ a without `b`.
     fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, error: f64) -> Judge<Self>;
@@ -38,11 +41,12 @@ trait Summed: Number + Draw + ToNumber {
 type Judge<T> = Box<dyn Fn(Vec<T>) -> Result<(), String> + Send + Sync>;
 
 macro_rules! summed_floats {
-    ($($t:ident)*) => {$(
+    ($($t:ident $huge:expr,)*) => {$(
         impl Summed for $t {
             const GREATEST: Self = 100.0;
             const LEAST: Self = -100.0;
             const NOT_A_NUMBER: Option<Self> = Some($t::NAN);
+            const HUGE: Option<[Self; 3]> = $huge;
 
             fn error(
                 options: &ReduceOptions,
@@ -67,12 +71,13 @@ macro_rules! summed_floats {
         }
     )*};
 }
-summed_floats!(f32 f64);
+summed_floats!(f32 None, f64 Some([1.152921504606846976e18, -1.152921504606846976e18, 1.0]),);
 
 impl Summed for i64 {
     const GREATEST: Self = i64::MAX;
     const LEAST: Self = i64::MIN;
     const NOT_A_NUMBER: Option<Self> = None;
+    const HUGE: Option<[Self; 3]> = None;
 
     fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, _: f64) -> Judge<Self> {
         let (_, expected) = match b {
@@ -168,7 +173,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     every_axis(
         &mut jobs,
         on,
-        &[[2, 8, 5], [3, 15, 2], [2, 14, 3], [4, 3, 2]],
+        &[[2, 8, 5], [3, 15, 2], [2, 14, 3], [4, 3, 2], [2, 1030, 2]],
         None,
     );
     jobs
@@ -221,6 +226,7 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
             [1, 0, 5],
             [0, 3, 2],
             [257, 7, 1],
+            [1, 2049, 1],
             [1, 8, 255],
             [5, 9, 103],
         ];
@@ -341,6 +347,26 @@ fn from_offset<T: Summed>(
     }
     if len == 0 {
         return;
+    }
+    if let (Some([huge, negative, one]), None) = (T::HUGE, special) {
+        let mut a = a.clone();
+        // Each thread has some of them, and none has both of a pair.
+        for i in (0..len / 2).step_by(3) {
+            (a[i], a[len - 1 - i]) = (huge, negative);
+        }
+        let ones = Array1::from_elem(len, one);
+        let sum = T::judge(&a, None, error(Operands::One));
+        jobs.push(job(
+            on,
+            "sum",
+            &[(&a, skipped[0])],
+            options,
+            sum,
+            Reduction::Sum,
+        ));
+        let dot = T::judge(&a, Some(&ones), error(Operands::Two));
+        let operands = [(&a, skipped[0]), (&ones, skipped[1])];
+        jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
     }
     for (reduction, extreme) in [(Reduction::Min, T::LEAST), (Reduction::Max, T::GREATEST)] {
         let specials = match special {
