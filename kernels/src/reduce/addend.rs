@@ -59,6 +59,8 @@ pub trait Addend: Scalar {
     fn rounded(total: TotalOf<Self>) -> Self;
     /// `self` as a sum of one.
     fn partial(self) -> Self::Partial;
+    /// The element of a sum of one.
+    fn of_partial(partial: Self::Partial) -> Self;
     /// `self` as a total.
     fn total(self) -> TotalOf<Self> {
         self.partial().settle()
@@ -218,6 +220,11 @@ impl Addend for f32 {
     fn partial(self) -> f64 {
         f64::from(self)
     }
+
+    #[inline(always)]
+    fn of_partial(partial: f64) -> Self {
+        partial as Self
+    }
 }
 
 impl Addend for f64 {
@@ -243,6 +250,11 @@ impl Addend for f64 {
     fn partial(self) -> Twofold {
         Twofold::new(self)
     }
+
+    #[inline(always)]
+    fn of_partial(partial: Twofold) -> Self {
+        partial.sum
+    }
 }
 
 impl Addend for i64 {
@@ -266,6 +278,11 @@ impl Addend for i64 {
     #[inline(always)]
     fn partial(self) -> Self {
         self
+    }
+
+    #[inline(always)]
+    fn of_partial(partial: Self) -> Self {
+        partial
     }
 }
 

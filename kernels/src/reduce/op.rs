@@ -124,7 +124,7 @@ macro_rules! in_the_elements_type {
 
         #[inline(always)]
         fn of_partial<T: Addend>(partial: T::Partial) -> T {
-            T::rounded(partial.settle())
+            T::of_partial(partial)
         }
 
         #[inline(always)]

@@ -3,7 +3,9 @@
 
 use blockwise::DeviceProperties;
 use blockwise_ops::compare::ToNumber;
-use blockwise_ops::reduce::{Axis, Operands, PartialOf, Total, plan_axis, plan_dot, plan_reduce};
+use blockwise_ops::reduce::{
+    Axis, Operands, PartialOf, Total, plan_axis, plan_dot, plan_reduce, sum_error_along_axis,
+};
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, oracle};
 use kernels::reduce::policy::InFlight;
 use ndarray::{Array1, arr0};
@@ -18,6 +20,9 @@ trait Summed: Number + Draw + ToNumber {
     const GREATEST: Self;
     const LEAST: Self;
     const NOT_A_NUMBER: Option<Self>;
+    /// A number so large that the others are in the second terms of sums until it cancels; the
+    /// same with its sign changed; and 1.
+    const HUGE: Option<[Self; 3]>;
 
     /// Judges Σ a·b, or Σ a without `b`.
     fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, error: f64) -> Judge<Self>;
@@ -26,16 +31,22 @@ trait Summed: Number + Draw + ToNumber {
     fn error(_: &ReduceOptions, _: Operands, _: usize, _: &DeviceProperties) -> f64 {
         0.0
     }
+
+    /// The same over an axis.
+    fn error_along_axis() -> f64 {
+        0.0
+    }
 }
 
 type Judge<T> = Box<dyn Fn(Vec<T>) -> Result<(), String> + Send + Sync>;
 
 macro_rules! summed_floats {
-    ($($t:ident)*) => {$(
+    ($($t:ident $huge:expr,)*) => {$(
         impl Summed for $t {
             const GREATEST: Self = 100.0;
             const LEAST: Self = -100.0;
             const NOT_A_NUMBER: Option<Self> = Some($t::NAN);
+            const HUGE: Option<[Self; 3]> = $huge;
 
             fn error(
                 options: &ReduceOptions,
@@ -44,6 +55,10 @@ macro_rules! summed_floats {
                 on: &DeviceProperties,
             ) -> f64 {
                 options.sum_error::<$t>(operands, len, on)
+            }
+
+            fn error_along_axis() -> f64 {
+                sum_error_along_axis::<$t>()
             }
 
             fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, error: f64) -> Judge<Self> {
@@ -56,12 +71,13 @@ macro_rules! summed_floats {
         }
     )*};
 }
-summed_floats!(f32 f64);
+summed_floats!(f32 None, f64 Some([1.152921504606846976e18, -1.152921504606846976e18, 1.0]),);
 
 impl Summed for i64 {
     const GREATEST: Self = i64::MAX;
     const LEAST: Self = i64::MIN;
     const NOT_A_NUMBER: Option<Self> = None;
+    const HUGE: Option<[Self; 3]> = None;
 
     fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, _: f64) -> Judge<Self> {
         let (_, expected) = match b {
@@ -71,9 +87,6 @@ impl Summed for i64 {
         Box::new(exact(arr0(expected)))
     }
 }
-
-/// More than what sums over an axis may be off before their rounding.
-const AXIS_ERROR: f64 = 1e-12;
 
 /// Kernels that take blocks of any size.
 const OF_ANY_BLOCK: [ReduceKernel; 2] = [ReduceKernel::Tree, ReduceKernel::TreeRaw];
@@ -160,7 +173,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     every_axis(
         &mut jobs,
         on,
-        &[[2, 8, 5], [3, 15, 2], [2, 14, 3], [4, 3, 2]],
+        &[[2, 8, 5], [3, 15, 2], [2, 14, 3], [4, 3, 2], [2, 1030, 2]],
         None,
     );
     jobs
@@ -213,6 +226,7 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
             [1, 0, 5],
             [0, 3, 2],
             [257, 7, 1],
+            [1, 2049, 1],
             [1, 8, 255],
             [5, 9, 103],
         ];
@@ -245,7 +259,7 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, 
         jobs.push(job.out(outer * inner).value(extent));
     };
     let judges: Vec<_> = (0..outer * inner)
-        .map(|at| T::judge(&lane(&input, at), None, AXIS_ERROR))
+        .map(|at| T::judge(&lane(&input, at), None, T::error_along_axis()))
         .collect();
     let judge = move |sums: Vec<T>| {
         let mut pairs = judges.iter().zip(sums);
@@ -333,6 +347,26 @@ fn from_offset<T: Summed>(
     }
     if len == 0 {
         return;
+    }
+    if let (Some([huge, negative, one]), None) = (T::HUGE, special) {
+        let mut a = a.clone();
+        // Each thread has some of them, and none has both of a pair.
+        for i in (0..len / 2).step_by(3) {
+            (a[i], a[len - 1 - i]) = (huge, negative);
+        }
+        let ones = Array1::from_elem(len, one);
+        let sum = T::judge(&a, None, error(Operands::One));
+        jobs.push(job(
+            on,
+            "sum",
+            &[(&a, skipped[0])],
+            options,
+            sum,
+            Reduction::Sum,
+        ));
+        let dot = T::judge(&a, Some(&ones), error(Operands::Two));
+        let operands = [(&a, skipped[0]), (&ones, skipped[1])];
+        jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
     }
     for (reduction, extreme) in [(Reduction::Min, T::LEAST), (Reduction::Max, T::GREATEST)] {
         let specials = match special {

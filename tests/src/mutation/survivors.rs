@@ -506,15 +506,15 @@ pub const SURVIVORS: &[Survivor] = &[
         "Partial results are written and read by atomics, so that no ticket makes a race of them; the barrier orders them, as the emulator does without it.",
     ),
     never(
-        &["_shuffle_f32"],
+        &["min_shuffle_f32", "max_shuffle_f32"],
         "setp.ge.u32 %p, %r, %r;",
         7..=7,
         UNUSED_SLOT,
     ),
     never(
         &[
-            "dot_shuffle_f64",
-            "sum_shuffle_f64",
+            "dot_shuffle_f32",
+            "sum_shuffle_f32",
             "min_shuffle_f64",
             "max_shuffle_f64",
             "min_shuffle_i64",
@@ -526,7 +526,7 @@ pub const SURVIVORS: &[Survivor] = &[
     ),
     entry(
         Operator::WidenLoop,
-        &["_shuffle_f32"],
+        &["min_shuffle_f32", "max_shuffle_f32"],
         ["setp.lt.u32 %p, %r, %r;", "setp.le.u32 %p, %r, %r;"],
         1..=1,
         "One group of slots more lies past the block's warps; each load and each fold has a guard.",

@@ -11,7 +11,7 @@ use blockwise_tests::devices::devices;
 use blockwise_tests::sums::{
     CHOSEN, PROMISED, Sample, divided, exact, model, of_the_bound, units_off,
 };
-use ndarray::{Array1, Array2, ArrayD, Axis, IxDyn};
+use ndarray::{Array1, Array2, ArrayD, ArrayView1, Axis, IxDyn};
 
 fn by(kernel: ReduceKernel) -> ReduceOptions {
     ReduceOptions {
@@ -113,6 +113,21 @@ fn sums_and_dot_products_are_rounded_correctly() {
     ] {
         assert!(promised > 300, "{promised} are too few to judge");
         assert_eq!(right, promised, "one in a thousand may be off");
+    }
+}
+
+/// What these tests would say of sums in the element's precision, which the documents' kernels make.
+#[test]
+fn sums_of_the_documents_kernels_are_told_apart() {
+    for device in devices() {
+        let mut off = 0;
+        for seed in 3000..3030 {
+            let [a, ones] = Sample::new(seed, 5000).operands::<f32>(false);
+            let options = by(ReduceKernel::Tree);
+            let sum = reduce(device, ArrayView1::from(&a), Reduction::Sum, &options);
+            off += u32::from(units_off(sum.expect("a launch"), &exact(&a, &ones)) > 0);
+        }
+        assert!(off > 10, "{off} of 30");
     }
 }
 
