@@ -384,22 +384,26 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         (Level { loudest, floor }, special != 0)
     }
 
-    /// A sample's part of a level, scaled.
+    /// A level's samples at a place of both windows, scaled.
     #[inline(always)]
-    pub(super) fn part<T: Transformed>(
+    pub(super) fn parts<T: Transformed>(
         self,
         level: Level,
         ceiling: u32,
         signal: &[T],
-        [window, start, at]: [usize; 3],
-    ) -> T {
-        let loudness = self.of(window, at) & !SPECIAL;
-        let sample = sample(signal, start.wrapping_add(at));
-        if level.floor < loudness && loudness <= level.loudest && sample.loudness() <= ceiling {
-            sample * level.factor()
-        } else {
-            T::ZERO
-        }
+        starts: [usize; 2],
+        place: usize,
+    ) -> Complex<T> {
+        let part = |window: usize, start: usize| {
+            let loudness = self.of(window, place) & !SPECIAL;
+            let sample = sample(signal, start.wrapping_add(place));
+            if level.floor < loudness && loudness <= level.loudest && sample.loudness() <= ceiling {
+                sample * level.factor()
+            } else {
+                T::ZERO
+            }
+        };
+        complex(part(0, starts[0]), part(1, starts[1]))
     }
 
     /// Writes, for each run, one more than the place of the last run up to it that `is_met` takes,

@@ -209,7 +209,13 @@ pub(super) unsafe fn convolve<
                     worker.write_mark::<S>(mark);
                     points
                 } else {
-                    load_level::<S, T, E, COUNT>(runs, level, gain, of.signal, starts, thread)
+                    worker.places::<S>(|place, slot| {
+                        let ceiling = gain.ceiling();
+                        slot.write(runs.parts(level, ceiling, of.signal, starts, place));
+                    });
+                    let mut points = [Complex::zero(); E];
+                    worker.get_window::<S, E>(&mut points);
+                    points
                 };
                 worker.forward::<S, E>(&mut points);
                 multiply::<S, T, E>(&mut points, spectrum);
@@ -231,13 +237,9 @@ pub(super) unsafe fn convolve<
                     gain.limit(of.taps.len(), RUN)
                 } else {
                     let back = level.back(gain);
-                    unrolled::<32>(|e| {
-                        if e < E {
-                            // The parts are swapped.
-                            let parts = [points[e].im, points[e].re];
-                            let place = thread + place::<S>(e);
-                            outputs.add(to, &of, runs, place, back, parts);
-                        }
+                    worker.put_window::<S, E>(&points);
+                    worker.places::<S>(|place, slot| {
+                        outputs.add(to, &of, runs, place, back, slot.read());
                     });
                     level.floor
                 };
@@ -287,7 +289,8 @@ impl Outputs {
         }
     }
 
-    /// Adds what a level has at a place of both windows to the outputs there that it reaches.
+    /// Adds what a level has at a place of both windows, with swapped parts, to the outputs there
+    /// that it reaches.
     ///
     /// # Safety
     /// `output` points to the outputs, and no other thread uses those at this place.
@@ -299,14 +302,14 @@ impl Outputs {
         runs: Runs<COUNT, LENGTH>,
         place: usize,
         [half, rest]: [T; 2],
-        parts: [T; 2],
+        point: Complex<T>,
     ) {
         // Discarded ones have wrapped.
         let at = place.wrapping_sub(self.discarded);
         if at >= self.kept {
             return;
         }
-        for (window, part) in parts.into_iter().enumerate() {
+        for (window, part) in [point.im, point.re].into_iter().enumerate() {
             let at = window * self.kept + at;
             if at < self.rest && runs.is_reached(window, place - of.shift, of.taps.len()) {
                 // SAFETY: the caller's promise.
@@ -363,6 +366,33 @@ impl Outputs {
             });
         }
     }
+}
+
+/// A warp's mark of its windows; a sign that they cannot be transformed as they are, if the taps
+/// are not for that.
+///
+/// # Safety
+/// All threads of a block of the shape call it.
+#[inline(always)]
+unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
+    points: &[Complex<T>; E],
+    of: &Operands<'_, T>,
+    starts: [usize; 2],
+    gain: Gain,
+    thread: usize,
+) -> Mark {
+    if !gain.is_usual(of.taps.len()) {
+        return [0, 0];
+    }
+    let layout = Layout {
+        points: S::POINTS,
+        apart: S::THREADS,
+        warp: warp_of(thread),
+        lane: thread as u32 % 32,
+    };
+    let lengths = [of.signal.len(), of.taps.len()];
+    // SAFETY: the caller's promise; the branch above is the same for the block.
+    unsafe { quiet::mark(points, layout, place::<S>, starts, lengths) }
 }
 
 /// A warp's mark of its windows; a sign that they cannot be transformed as they are, if the taps
