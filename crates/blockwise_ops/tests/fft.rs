@@ -162,7 +162,8 @@ fn batches_are_right_each() {
 }
 
 #[test]
-fn outputs_of_a_long_transform_that_are_not_finite_are_those_of_direct() -> Result<(), LaunchError> {
+fn outputs_of_a_long_transform_that_are_not_finite_are_those_of_direct() -> Result<(), LaunchError>
+{
     let taps = noise::<f32>(14, 40);
     let mut signal = noise::<f32>(13, 150_000);
     (signal[4000], signal[4010]) = (f32::NAN, f32::INFINITY);

@@ -62,7 +62,6 @@ const FEW_AT_ONCE: &str = "What is not loaded in groups of eight is loaded in gr
 
 const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left after the first pack.";
 
-
 /// The list.
 pub const SURVIVORS: &[Survivor] = &[
     never(

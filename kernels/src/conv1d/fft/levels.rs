@@ -43,8 +43,8 @@ unsafe fn is_divided<S: Shape, T: Transformed>(
     while at < marks_len(S::POINTS) / 2 {
         // SAFETY: the caller's promise.
         let [loud, quiet] = unsafe { marks.add(at).read() };
-        loudest = if loud > loudest { loud } else { loudest };
-        quietest = if quiet < quietest { quiet } else { quietest };
+        loudest = loud.max(loudest);
+        quietest = quiet.min(quietest);
         at += S::THREADS;
     }
     // SAFETY: the caller's promise.

@@ -81,7 +81,7 @@ unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     let mut loudest = 0;
     let mut at = 2 * worker.thread;
     while let Some(&mark) = marks.get(at) {
-        loudest = if mark > loudest { mark } else { loudest };
+        loudest = mark.max(loudest);
         at += 2 * S::THREADS;
     }
     // SAFETY: the caller's promise.

@@ -99,8 +99,7 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
         if e < E {
             let at = (worker.thread + place::<S>(e)).wrapping_sub(shift);
             let tap = sample(taps, at);
-            let loudness = tap.loudness();
-            loudest = if loudness > loudest { loudness } else { loudest };
+            loudest = loudest.max(tap.loudness());
             points[e] = complex(tap, T::ZERO);
         }
     });
@@ -166,12 +165,7 @@ pub(super) struct Operands<'a, T: Transformed> {
 /// memory and table. The taps leave some outputs per window, the shift is below 32, `offset` plus
 /// the output's length does not overflow, and nothing else uses the output.
 #[inline(always)]
-pub(super) unsafe fn convolve<
-    S: Shape,
-    T: Transformed,
-    const E: usize,
-    const COUNT: usize,
->(
+pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
     worker: Worker<T>,
     of: Operands<'_, T>,
 ) {
@@ -392,7 +386,15 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
     };
     let lengths = [of.signal.len(), of.taps.len()];
     // SAFETY: the caller's promise; the branch above is the same for the block.
-    unsafe { quiet::mark(points, layout, place::<S>, starts, lengths) }
+    unsafe {
+        quiet::mark(
+            points,
+            layout,
+            |e| place::<S>(e) / S::THREADS,
+            starts,
+            lengths,
+        )
+    }
 }
 
 /// A warp's mark of its windows; a sign that they cannot be transformed as they are, if the taps
@@ -419,7 +421,15 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
     };
     let lengths = [of.signal.len(), of.taps.len()];
     // SAFETY: the caller's promise; the branch above is the same for the block.
-    unsafe { quiet::mark(points, layout, place::<S>, starts, lengths) }
+    unsafe {
+        quiet::mark(
+            points,
+            layout,
+            |e| place::<S>(e) / S::THREADS,
+            starts,
+            lengths,
+        )
+    }
 }
 
 /// Loads the samples of a level.
