@@ -397,62 +397,6 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
     }
 }
 
-/// A warp's mark of its windows; a sign that they cannot be transformed as they are, if the taps
-/// are not for that.
-///
-/// # Safety
-/// All threads of a block of the shape call it.
-#[inline(always)]
-unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
-    points: &[Complex<T>; E],
-    of: &Operands<'_, T>,
-    starts: [usize; 2],
-    gain: Gain,
-    thread: usize,
-) -> Mark {
-    if !gain.is_usual(of.taps.len()) {
-        return [0, 0];
-    }
-    let layout = Layout {
-        points: S::POINTS,
-        apart: S::THREADS,
-        warp: warp_of(thread),
-        lane: thread as u32 % 32,
-    };
-    let lengths = [of.signal.len(), of.taps.len()];
-    // SAFETY: the caller's promise; the branch above is the same for the block.
-    unsafe {
-        quiet::mark(
-            points,
-            layout,
-            |e| place::<S>(e) / S::THREADS,
-            starts,
-            lengths,
-        )
-    }
-}
-
-/// Loads the samples of a level.
-#[inline(always)]
-fn load_level<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
-    runs: Runs<COUNT, RUN>,
-    level: Level,
-    gain: Gain,
-    signal: &[T],
-    [first, second]: [usize; 2],
-    thread: usize,
-) -> [Complex<T>; E] {
-    let mut points = [Complex::zero(); E];
-    let part = |place| runs.part(level, gain.ceiling(), signal, place);
-    unrolled::<32>(|e| {
-        if e < E {
-            let at = thread + place::<S>(e);
-            points[e] = complex(part([0, first, at]), part([1, second, at]));
-        }
-    });
-    points
-}
-
 /// Multiplies by the taps' spectrum and swaps the parts.
 ///
 /// # Safety
