@@ -34,7 +34,10 @@ const PATTERNS: [(&str, Magnitude); 16] = [
     ("a step down", |i, n, _, range| {
         ten(if i < n / 3 { range / 2.0 } else { -range / 2.0 })
     }),
-    ("a small step", |i, n, _, _| if i < n / 2 { 0.06 } else { 1.0 }),
+    (
+        "a small step",
+        |i, n, _, _| if i < n / 2 { 0.06 } else { 1.0 },
+    ),
     ("a spike", |i, n, _, _| if i == n / 2 { 1e6 } else { 1e-6 }),
     ("spikes in silence", |i, _, taps, _| {
         if i % (4 * taps + 77) == 5 { 1e5 } else { 0.0 }
@@ -50,7 +53,9 @@ const PATTERNS: [(&str, Magnitude); 16] = [
     ("bursts in quiet", |i, _, taps, _| {
         if i % (2 * taps + 100) < 40 { 1e4 } else { 1e-4 }
     }),
-    ("a decay over 300 dB", |i, n, _, _| ten(7.0 - 15.0 * i as f64 / n as f64)),
+    ("a decay over 300 dB", |i, n, _, _| {
+        ten(7.0 - 15.0 * i as f64 / n as f64)
+    }),
     ("a decay to nothing", |i, n, _, range| {
         ten(2.0 - 1.4 * range * i as f64 / n as f64)
     }),
@@ -63,14 +68,22 @@ const PATTERNS: [(&str, Magnitude); 16] = [
     }),
     ("almost too loud", |_, _, _, range| ten(range - 7.0)),
     ("too loud in places", |i, _, _, range| {
-        if i % 4000 == 1234 { 3.0 * ten(range) } else { 1.0 }
+        if i % 4000 == 1234 {
+            3.0 * ten(range)
+        } else {
+            1.0
+        }
     }),
     ("silence", |_, _, _, _| 0.0),
 ];
 
 /// A signal with its name.
 fn signals<T: Precision>(samples: usize, taps: usize) -> Vec<(String, Array1<T>)> {
-    let range = if T::UNIT_ROUNDOFF > 1e-10 { 38.0 } else { 307.0 };
+    let range = if T::UNIT_ROUNDOFF > 1e-10 {
+        38.0
+    } else {
+        307.0
+    };
     let noise = noise(31, samples);
     let at = |magnitude: Magnitude| {
         let sample = |i: usize| T::nearest(noise[i] * magnitude(i, samples, taps, range));
@@ -161,7 +174,9 @@ fn check<T: Precision>(
 
 /// Taps that look random, or one that stands out.
 fn taps<T: Precision>(len: usize, scale: f64) -> [Array1<T>; 2] {
-    let all = noise(32, len).into_iter().map(|tap| T::nearest(scale * tap));
+    let all = noise(32, len)
+        .into_iter()
+        .map(|tap| T::nearest(scale * tap));
     let mut one = Array1::from_elem(len, T::nearest(0.0));
     one[len / 2] = T::nearest(1.37 * scale);
     [all.collect(), one]
@@ -179,7 +194,13 @@ fn check_all<T: Precision>(
         for (i, signal) in signals.iter().enumerate().filter(|&(i, _)| taken(i)) {
             let taps = taps::<T>(len, 1.0);
             let mode = ConvMode::ALL[(i + len) % ConvMode::ALL.len()];
-            check(device, Some(kernel), signal, &taps[usize::from(i % 4 == 1)], mode);
+            check(
+                device,
+                Some(kernel),
+                signal,
+                &taps[usize::from(i % 4 == 1)],
+                mode,
+            );
         }
     }
 }
@@ -224,13 +245,21 @@ fn long_transforms() {
 #[test]
 fn one_pair_of_many() {
     let mut signal = noise(31, 210_000);
-    signal[140_000..].iter_mut().for_each(|sample| *sample *= 1e-5);
+    signal[140_000..]
+        .iter_mut()
+        .for_each(|sample| *sample *= 1e-5);
     let signal: Array1<f32> = signal.iter().map(|&sample| sample as f32).collect();
     let [taps, _] = taps::<f32>(200, 1.0);
     for device in &common::devices() {
         let name = "a step".to_owned();
         let signal = (name, signal.clone());
-        check(device, Some(ConvKernel::Fft65536), &signal, &taps, ConvMode::Same);
+        check(
+            device,
+            Some(ConvKernel::Fft65536),
+            &signal,
+            &taps,
+            ConvMode::Same,
+        );
     }
 }
 
@@ -250,7 +279,9 @@ fn the_quiet_part_of_a_step_keeps_its_digits() {
         let result = result.expect("a launch");
         let expected = oracle::convolve::<f32>(signal.view(), taps.view(), ConvMode::Same).values;
         let part = 0..2500;
-        let error = part.clone().map(|i| (f64::from(result[i]) - expected[i]).powi(2));
+        let error = part
+            .clone()
+            .map(|i| (f64::from(result[i]) - expected[i]).powi(2));
         let error = error.sum::<f64>().sqrt();
         let norm = part.map(|i| expected[i].powi(2)).sum::<f64>().sqrt();
         assert!(error < 1e-6 * norm, "{error} of {norm}");
@@ -265,7 +296,13 @@ fn taps_of_any_size() {
         for power in [-30.0, -14.0, 25.0] {
             let [taps, _] = taps::<f32>(200, ten(power));
             for signal in [&signals[1], &signals[17]] {
-                check(device, Some(ConvKernel::Fft2048), signal, &taps, ConvMode::Same);
+                check(
+                    device,
+                    Some(ConvKernel::Fft2048),
+                    signal,
+                    &taps,
+                    ConvMode::Same,
+                );
             }
         }
         let decay: Array1<f32> = noise(33, 200)
@@ -277,7 +314,13 @@ fn taps_of_any_size() {
         special[7] = f32::NAN;
         for taps in [&decay, &special] {
             for signal in &signals[..2] {
-                check(device, Some(ConvKernel::Fft2048), signal, taps, ConvMode::Full);
+                check(
+                    device,
+                    Some(ConvKernel::Fft2048),
+                    signal,
+                    taps,
+                    ConvMode::Full,
+                );
             }
         }
     }

@@ -62,8 +62,6 @@ const FEW_AT_ONCE: &str = "What is not loaded in groups of eight is loaded in gr
 
 const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left after the first pack.";
 
-const ONE_BY_ONE: &str = "Samples are then loaded one by one, each with a guard, and are the same.";
-
 /// The list.
 pub const SURVIVORS: &[Survivor] = &[
     never(
@@ -580,67 +578,6 @@ pub const SURVIVORS: &[Survivor] = &[
         ["st.shared.b64 [%rd], %rd;", "st.shared.b64 [%rd+8], %rd;"],
         1..=1,
         ONE_SLOT_EACH,
-    ),
-    never(
-        &["conv1d_fft2048_"],
-        "setp.ge.u64 %p, %rd, %rd;",
-        1..=1,
-        ONE_BY_ONE,
-    ),
-    never(
-        &["conv1d_fft2048_"],
-        "setp.le.u64 %p, %rd, %rd;",
-        3..=3,
-        "Samples are then loaded one by one, each with a guard; and of an empty range of taps there is no whole group, and nothing is left.",
-    ),
-    always(
-        &["conv1d_fft2048_"],
-        "setp.lt.u64 %p, %rd, %rd;",
-        1..=1,
-        SLOW_PATH,
-    ),
-    always(
-        &["conv1d_fft2048_"],
-        "setp.gt.u64 %p, %rd, %rd;",
-        1..=1,
-        SLOW_PATH,
-    ),
-    never(
-        &["conv1d_fft2048_"],
-        "setp.eq.b64 %p, %rd, %rd;",
-        2..=2,
-        NOTHING_LEFT,
-    ),
-    entry(
-        Operator::WidenLoop,
-        &["conv1d_fft2048_"],
-        ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
-        1..=1,
-        ONE_ROUND_MORE,
-    ),
-    always(
-        &["conv1d_fft2048_"],
-        "setp.gtu.f32 %p, %r, 0f777FFFFF;",
-        0..=1,
-        "Every window is then computed by direct sums, which are closer to the oracle's.",
-    ),
-    never(
-        &["conv1d_fft_columns_"],
-        "setp.eq.b64 %p, %rd, 0;",
-        1..=1,
-        "The number of columns is a power of two, so it is not zero.",
-    ),
-    never(
-        &["conv1d_fft_columns_"],
-        "setp.gt.u64 %p, %rd, %rd;",
-        2..=2,
-        ONE_BY_ONE,
-    ),
-    never(
-        &["conv1d_fft_columns_"],
-        "setp.lt.u64 %p, %rd, %rd;",
-        1..=1,
-        ONE_BY_ONE,
     ),
 ];
 

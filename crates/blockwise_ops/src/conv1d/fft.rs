@@ -29,9 +29,9 @@ use crate::{Float, LaunchError, LaunchPlan, check_len};
 /// maximum. Below the normal numbers the rounding of the terms comes on top, as in direct sums.
 ///
 /// A block whose samples have such a range is transformed in parts by loudness, each added to the
-/// outputs that it reaches: twice to a few times the work, on the device, for that block alone. On
-/// other inputs this costs nothing. [`ConvKernel::FftRadix2`], the first rung, has the bound with
-/// the maximum over its two windows, and is never taken by default.
+/// outputs that it reaches: twice to a few times the work, on the device, for that block alone.
+/// [`ConvKernel::FftRadix2`], the first rung, has the bound with the maximum over its two windows,
+/// and is never taken by default.
 ///
 /// An infinity, a NaN or a sample so large that a sum might overflow reaches the outputs whose
 /// windows it is in, and no other: those are direct sums, bit by bit like [`ConvKernel::Direct`]

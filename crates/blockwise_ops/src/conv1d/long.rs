@@ -251,7 +251,12 @@ impl<T: Float> LongRoutines<T> {
         properties: &DeviceProperties,
     ) -> Result<LaunchPlan, LaunchError> {
         let blocks = blocks_for(pairs * RADIX, 1, options.grid_cap, properties.max_grid[0]);
-        self.plan(self.rows.entry.name, blocks, self.shared_bytes[0], properties)
+        self.plan(
+            self.rows.entry.name,
+            blocks,
+            self.shared_bytes[0],
+            properties,
+        )
     }
 
     fn plan(
@@ -261,12 +266,6 @@ impl<T: Float> LongRoutines<T> {
         shared_bytes: usize,
         properties: &DeviceProperties,
     ) -> Result<LaunchPlan, LaunchError> {
-        plan_1d(
-            name,
-            blocks,
-            self.threads,
-            shared_bytes as u64,
-            properties,
-        )
+        plan_1d(name, blocks, self.threads, shared_bytes as u64, properties)
     }
 }

@@ -53,7 +53,8 @@ named_enum! {
         /// Outputs and samples in registers, for any number of taps.
         Blocked = "blocked",
         /// By transforms of 2048 points in shared memory, of `f32`, one butterfly per thread and
-        /// step: the first of the kernels by transforms. See [`Convolution`] for their error.
+        /// step: the first of the kernels by transforms. See [`Convolution`] for their error; this
+        /// one loses quiet passages beside loud ones.
         FftRadix2 = "fft-radix2",
         /// The same transforms in a thread's registers, four steps at a time, for hundreds of taps.
         Fft2048 = "fft2048",

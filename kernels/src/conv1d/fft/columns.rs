@@ -243,9 +243,8 @@ macro_rules! kernels {
                 unsafe {
                     let starts = [first, first.wrapping_add(kept)];
                     let lengths = [of.len(), taps.len()];
-                    let place = |r: usize| r * columns;
                     let [loudest, quietest] =
-                        quiet::mark(&points, layout, place, starts, lengths);
+                        quiet::mark(&points, layout, |r| r, starts, lengths);
                     transform(&mut points, 0, RADIX);
                     // NaN reaches the sum of a column.
                     let sum = points[0].re.abs() + points[0].im.abs();

@@ -11,7 +11,7 @@ use cuda_std::unroll::unrolled;
 
 use super::butterfly::transform;
 use super::columns::{RADIX, roots_len, transform_back, transform_to};
-use super::complex::{Complex, Transformed, complex};
+use super::complex::{Complex, Transformed};
 use super::kernels::worker;
 use super::passes::Worker;
 use super::quiet::{self, Gain, Mark, Runs};
@@ -43,8 +43,8 @@ unsafe fn is_divided<S: Shape, T: Transformed>(
     while at < marks_len(S::POINTS) / 2 {
         // SAFETY: the caller's promise.
         let [loud, quiet] = unsafe { marks.add(at).read() };
-        loudest = if loud > loudest { loud } else { loudest };
-        quietest = if quiet < quietest { quiet } else { quietest };
+        loudest = loud.max(loudest);
+        quietest = quiet.min(quietest);
         at += S::THREADS;
     }
     // SAFETY: the caller's promise.
@@ -97,19 +97,19 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
                 return;
             }
             runs.reach_level(thread, level);
-            let part = |window, place| {
-                let place = [window, starts[window], place];
-                runs.part(level, gain.ceiling(), of.signal, place)
-            };
             let mut column = thread;
             while column < columns {
-                let mut points = [Complex::zero(); RADIX];
-                unrolled::<RADIX>(|r| {
-                    let place = r * columns + column;
-                    points[r] = complex(part(0, place), part(1, place));
-                });
-                transform(&mut points, 0, RADIX);
                 let (to, roots) = (tables.points.add(column), tables.roots.add(column));
+                // In a loop, which needs few registers.
+                let mut place = column;
+                while place < ROWS * columns {
+                    let parts = runs.parts(level, gain.ceiling(), of.signal, starts, place);
+                    tables.points.add(place).write(parts);
+                    place += columns;
+                }
+                let mut points = [Complex::zero(); RADIX];
+                unrolled::<RADIX>(|r| points[r] = to.add(r * columns).read());
+                transform(&mut points, 0, RADIX);
                 transform_to(to, roots, columns, points);
                 column += S::THREADS;
             }
@@ -121,11 +121,13 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
             while column < columns {
                 let (from, roots) = (tables.points.add(column), tables.roots.add(column));
                 let points = transform_back(from, roots, columns);
-                unrolled::<RADIX>(|r| {
-                    // The parts are swapped.
-                    let parts = [points[r].im, points[r].re];
-                    outputs.add(to, of, runs, r * columns + column, back, parts);
-                });
+                unrolled::<RADIX>(|r| from.add(r * columns).write(points[r]));
+                let mut place = column;
+                while place < ROWS * columns {
+                    let point = tables.points.add(place).read();
+                    outputs.add(to, of, runs, place, back, point);
+                    place += columns;
+                }
                 column += S::THREADS;
             }
             limit = level.floor;

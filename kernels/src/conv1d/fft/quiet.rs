@@ -157,7 +157,7 @@ fn inside(points: usize, start: usize, samples: usize) -> Range<u32> {
 pub(super) struct Layout {
     /// Points of a window.
     pub(super) points: usize,
-    /// Distance of the runs that a warp's registers hold, in order of their places.
+    /// Distance of the runs that a warp's registers hold.
     pub(super) apart: usize,
     /// The place of the first run in runs: below `apart` / 32.
     pub(super) warp: u32,
@@ -167,7 +167,8 @@ pub(super) struct Layout {
 /// Marks a warp's samples: how loud the loudest is, and the quietest of the runs that every output
 /// has one of nearby. NaN may be overlooked. Only with [`MARKED_FROM`] taps.
 ///
-/// A register of a warp holds a run of 32 samples in each window. In windows inside the signal one
+/// A register of a warp holds a run of 32 samples in each window; `order` tells which in the order
+/// of their places. In windows inside the signal one
 /// warp's runs, or every fourth's, are close enough. With many taps several runs together are close
 /// to every output, and the loudest of them counts. Where the signal begins or ends in a window all
 /// runs count; but not those outside it, nor the last few samples, whose neighbours are near the
@@ -179,7 +180,7 @@ pub(super) struct Layout {
 pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     points: &[Complex<T>; E],
     layout: Layout,
-    place: impl Fn(usize) -> usize,
+    order: impl Fn(usize) -> usize,
     starts: [usize; 2],
     [samples, taps]: [usize; 2],
 ) -> Mark {
@@ -207,15 +208,17 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     };
     unrolled::<32>(|e| {
         if e < E {
-            let at = 32 * warp + place(e) as u32;
+            let order = order(e);
+            let at = 32 * warp + (order * apart) as u32;
             // SAFETY: the caller's promise: the branches above are the same for a warp.
             let [one, other] =
                 unsafe { [most(points[e].re.louder(0)), most(points[e].im.louder(0))] };
-            if lane as usize == place(e) / apart {
-                runs = [
-                    if counted(at, &first) { one } else { u32::MAX },
-                    if counted(at, &second) { other } else { u32::MAX },
-                ];
+            let or_loud = |run, inside| match counted(at, inside) {
+                true => run,
+                false => u32::MAX,
+            };
+            if lane as usize == order {
+                runs = [or_loud(one, &first), or_loud(other, &second)];
             }
         }
     });
@@ -224,16 +227,13 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
         runs = runs.map(|run| {
             // SAFETY: the caller's promise. Past the last register's run come none.
             let (next, _) = unsafe { warp_shuffle_down(u32::MAX, run, together as u32, 32) };
-            if run > next { run } else { next }
+            run.max(next)
         });
         together *= 2;
     }
-    let [one, other] = runs;
-    let quieter = if one < other { one } else { other };
-    let quietest = if (lane as usize) < E {
-        quieter
-    } else {
-        u32::MAX
+    let quietest = match (lane as usize) < E {
+        true => runs[0].min(runs[1]),
+        false => u32::MAX,
     };
     // SAFETY: the caller's promise.
     [loudest, unsafe { least(quietest) }]
@@ -329,8 +329,8 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
                 let loudness = sample(signal, first.wrapping_add(at)).loudness();
                 if loudness > ceiling {
                     special = SPECIAL;
-                } else if loudness > loudest {
-                    loudest = loudness;
+                } else {
+                    loudest = loudest.max(loudness);
                 }
                 at += 32;
             }
@@ -365,8 +365,8 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
             // SAFETY: as `new` was promised.
             let both = unsafe { self.memory.add(run).read() };
             let loudness = both & !SPECIAL;
-            if loudness <= limit && loudness > loudest {
-                loudest = loudness;
+            if loudness <= limit {
+                loudest = loudest.max(loudness);
             }
             special |= both & SPECIAL;
             run += 32;
@@ -380,26 +380,30 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         };
         let eighth = (T::of_loudness(loudest) * T::power(-3)).loudness();
         // Of the smallest numbers an eighth may be as loud.
-        let floor = if eighth < loudest { eighth } else { loudest.saturating_sub(1) };
+        let floor = eighth.min(loudest.saturating_sub(1));
         (Level { loudest, floor }, special != 0)
     }
 
-    /// A sample's part of a level, scaled.
+    /// A level's samples at a place of both windows, scaled.
     #[inline(always)]
-    pub(super) fn part<T: Transformed>(
+    pub(super) fn parts<T: Transformed>(
         self,
         level: Level,
         ceiling: u32,
         signal: &[T],
-        [window, start, at]: [usize; 3],
-    ) -> T {
-        let loudness = self.of(window, at) & !SPECIAL;
-        let sample = sample(signal, start.wrapping_add(at));
-        if level.floor < loudness && loudness <= level.loudest && sample.loudness() <= ceiling {
-            sample * level.factor()
-        } else {
-            T::ZERO
-        }
+        starts: [usize; 2],
+        place: usize,
+    ) -> Complex<T> {
+        let part = |window: usize, start: usize| {
+            let loudness = self.of(window, place) & !SPECIAL;
+            let sample = sample(signal, start.wrapping_add(place));
+            if level.floor < loudness && loudness <= level.loudest && sample.loudness() <= ceiling {
+                sample * level.factor()
+            } else {
+                T::ZERO
+            }
+        };
+        complex(part(0, starts[0]), part(1, starts[1]))
     }
 
     /// Writes, for each run, one more than the place of the last run up to it that `is_met` takes,
@@ -483,7 +487,7 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         let mut end = self.last(window, at / LENGTH);
         while end > oldest / LENGTH {
             let run = end - 1;
-            let mut place = if end * LENGTH <= at { end * LENGTH } else { at + 1 };
+            let mut place = (end * LENGTH).min(at + 1);
             while place > oldest && place > run * LENGTH {
                 place -= 1;
                 let sample = sample(signal, start.wrapping_add(place));

@@ -80,8 +80,8 @@ unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     let log_points = (RADIX * S::POINTS).ilog2();
     let mut loudest = 0;
     let mut at = 2 * worker.thread;
-    while at < marks.len() {
-        loudest = if marks[at] > loudest { marks[at] } else { loudest };
+    while let Some(&mark) = marks.get(at) {
+        loudest = mark.max(loudest);
         at += 2 * S::THREADS;
     }
     // SAFETY: the caller's promise.

@@ -99,8 +99,7 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
         if e < E {
             let at = (worker.thread + place::<S>(e)).wrapping_sub(shift);
             let tap = sample(taps, at);
-            let loudness = tap.loudness();
-            loudest = if loudness > loudest { loudness } else { loudest };
+            loudest = loudest.max(tap.loudness());
             points[e] = complex(tap, T::ZERO);
         }
     });
@@ -166,12 +165,7 @@ pub(super) struct Operands<'a, T: Transformed> {
 /// memory and table. The taps leave some outputs per window, the shift is below 32, `offset` plus
 /// the output's length does not overflow, and nothing else uses the output.
 #[inline(always)]
-pub(super) unsafe fn convolve<
-    S: Shape,
-    T: Transformed,
-    const E: usize,
-    const COUNT: usize,
->(
+pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
     worker: Worker<T>,
     of: Operands<'_, T>,
 ) {
@@ -209,7 +203,13 @@ pub(super) unsafe fn convolve<
                     worker.write_mark::<S>(mark);
                     points
                 } else {
-                    load_level::<S, T, E, COUNT>(runs, level, gain, of.signal, starts, thread)
+                    worker.places::<S>(|place, slot| {
+                        let ceiling = gain.ceiling();
+                        slot.write(runs.parts(level, ceiling, of.signal, starts, place));
+                    });
+                    let mut points = [Complex::zero(); E];
+                    worker.get_window::<S, E>(&mut points);
+                    points
                 };
                 worker.forward::<S, E>(&mut points);
                 multiply::<S, T, E>(&mut points, spectrum);
@@ -231,13 +231,9 @@ pub(super) unsafe fn convolve<
                     gain.limit(of.taps.len(), RUN)
                 } else {
                     let back = level.back(gain);
-                    unrolled::<32>(|e| {
-                        if e < E {
-                            // The parts are swapped.
-                            let parts = [points[e].im, points[e].re];
-                            let place = thread + place::<S>(e);
-                            outputs.add(to, &of, runs, place, back, parts);
-                        }
+                    worker.put_window::<S, E>(&points);
+                    worker.places::<S>(|place, slot| {
+                        outputs.add(to, &of, runs, place, back, slot.read());
                     });
                     level.floor
                 };
@@ -287,7 +283,8 @@ impl Outputs {
         }
     }
 
-    /// Adds what a level has at a place of both windows to the outputs there that it reaches.
+    /// Adds what a level has at a place of both windows, with swapped parts, to the outputs there
+    /// that it reaches.
     ///
     /// # Safety
     /// `output` points to the outputs, and no other thread uses those at this place.
@@ -299,14 +296,14 @@ impl Outputs {
         runs: Runs<COUNT, LENGTH>,
         place: usize,
         [half, rest]: [T; 2],
-        parts: [T; 2],
+        point: Complex<T>,
     ) {
         // Discarded ones have wrapped.
         let at = place.wrapping_sub(self.discarded);
         if at >= self.kept {
             return;
         }
-        for (window, part) in parts.into_iter().enumerate() {
+        for (window, part) in [point.im, point.re].into_iter().enumerate() {
             let at = window * self.kept + at;
             if at < self.rest && runs.is_reached(window, place - of.shift, of.taps.len()) {
                 // SAFETY: the caller's promise.
@@ -389,28 +386,15 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
     };
     let lengths = [of.signal.len(), of.taps.len()];
     // SAFETY: the caller's promise; the branch above is the same for the block.
-    unsafe { quiet::mark(points, layout, place::<S>, starts, lengths) }
-}
-
-/// Loads the samples of a level.
-#[inline(always)]
-fn load_level<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
-    runs: Runs<COUNT, RUN>,
-    level: Level,
-    gain: Gain,
-    signal: &[T],
-    [first, second]: [usize; 2],
-    thread: usize,
-) -> [Complex<T>; E] {
-    let mut points = [Complex::zero(); E];
-    let part = |place| runs.part(level, gain.ceiling(), signal, place);
-    unrolled::<32>(|e| {
-        if e < E {
-            let at = thread + place::<S>(e);
-            points[e] = complex(part([0, first, at]), part([1, second, at]));
-        }
-    });
-    points
+    unsafe {
+        quiet::mark(
+            points,
+            layout,
+            |e| place::<S>(e) / S::THREADS,
+            starts,
+            lengths,
+        )
+    }
 }
 
 /// Multiplies by the taps' spectrum and swaps the parts.

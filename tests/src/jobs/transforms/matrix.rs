@@ -192,7 +192,10 @@ impl Columns {
         const BEFORE: usize = 40;
         const SHIFT: usize = 3;
         let samples = 2 * self.pairs * self.kept() - BEFORE;
-        let (signal, taps) = (vector::<T>(11, samples).to_vec(), vector::<T>(12, 9).to_vec());
+        let (signal, taps) = (
+            vector::<T>(11, samples).to_vec(),
+            vector::<T>(12, 9).to_vec(),
+        );
         let of = |values: &[T], before: usize, at: usize| {
             let value = at.checked_sub(before).and_then(|at| values.get(at));
             value.map_or(T::nearest(0.0), |&value| value)
@@ -302,14 +305,21 @@ fn levels_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
     const LEN: usize = 1300;
     // As many as a run has samples, of which three are not zero.
     let mut taps = vec![T::nearest(0.0); S::POINTS / 64];
-    for (tap, &value) in [0, 9, S::POINTS / 64 - 1].into_iter().zip(&vector::<T>(12, 3)) {
+    for (tap, &value) in [0, 9, S::POINTS / 64 - 1]
+        .into_iter()
+        .zip(&vector::<T>(12, 3))
+    {
         taps[tap] = value;
     }
     let quieter = |(i, sample): (usize, &T)| {
         let sample: f64 = (*sample).into();
         T::nearest(if i < LEN / 2 { sample } else { sample * 1e-6 })
     };
-    let signal: Vec<_> = vector::<T>(11, LEN).iter().enumerate().map(quieter).collect();
+    let signal: Vec<_> = vector::<T>(11, LEN)
+        .iter()
+        .enumerate()
+        .map(quieter)
+        .collect();
     let [of_signal, of_taps] = [ArrayView1::from(&signal), ArrayView1::from(&taps)];
     let mut expected = oracle::convolve_part::<T>(of_signal, of_taps, 0..LEN);
     let points = RADIX * S::POINTS;

@@ -77,12 +77,15 @@ fn spectrum<T: Precision>(
     shift: usize,
     frequency: impl Fn(usize) -> usize,
 ) -> Vec<Complex> {
-    let taps = taps.iter().enumerate().map(|(delay, &tap)| (delay, tap.into()));
+    let taps = taps
+        .iter()
+        .enumerate()
+        .map(|(delay, &tap)| (delay, tap.into()));
     let taps: Vec<(usize, f64)> = taps.filter(|&(_, tap)| tap != 0.0).collect();
     let value = |at: usize| {
-        let terms = taps.iter().map(|&(delay, tap)| {
-            ([tap / points as f64, 0.0], frequency(at) * (delay + shift))
-        });
+        let terms = taps
+            .iter()
+            .map(|&(delay, tap)| ([tap / points as f64, 0.0], frequency(at) * (delay + shift)));
         sum_of(terms, points)
     };
     (0..points).map(value).collect()
