@@ -83,6 +83,7 @@ mod body;
 mod context;
 mod copy;
 mod fact;
+mod failure;
 mod flow;
 mod graph;
 mod lanes;
