@@ -14,10 +14,10 @@ use crate::ir::module::{Function, Opcode, local, value};
 
 /// Removes the edges that only a thread takes whose allocation has failed, and that only lead to
 /// panics. These allocations are then marked: every thread that goes on has one.
-pub(super) fn leave_out(
-    function: &Function<'_>,
-    blocks: &mut [Vec<Step<'_>>],
-    program: &Program<'_>,
+pub(super) fn leave_out<'m>(
+    function: &'m Function<'m>,
+    blocks: &mut [Vec<Step<'m>>],
+    program: &Program<'m>,
     successors: &mut [Vec<usize>],
 ) {
     let allocates = |step: &Step<'_>| matches!(step.action, Action::Allocate { .. });
@@ -45,31 +45,28 @@ type Constants = Option<BTreeSet<i128>>;
 const MOST_CONSTANTS: usize = 8;
 
 struct Paths<'p, 'm> {
-    function: &'p Function<'m>,
+    function: &'m Function<'m>,
     blocks: &'p [Vec<Step<'m>>],
     program: &'p Program<'m>,
     successors: &'p [Vec<usize>],
-    labels: HashMap<&'p str, usize>,
     /// Immediate dominators.
     dominators: Vec<usize>,
     /// What values may be, whatever has happened.
-    always: HashMap<&'p str, Constants>,
+    always: HashMap<&'m str, Constants>,
 }
 
 impl<'p, 'm> Paths<'p, 'm> {
     fn of(
-        function: &'p Function<'m>,
+        function: &'m Function<'m>,
         blocks: &'p [Vec<Step<'m>>],
         program: &'p Program<'m>,
         successors: &'p [Vec<usize>],
     ) -> Self {
-        let labels = function.blocks.iter().enumerate();
         let mut paths = Paths {
             function,
             blocks,
             program,
             successors,
-            labels: labels.map(|(at, block)| (&*block.label, at)).collect(),
             dominators: dominators(successors),
             always: HashMap::new(),
         };
@@ -187,7 +184,7 @@ impl<'p, 'm> Paths<'p, 'm> {
         &self,
         block: usize,
         from: usize,
-        known: &mut HashMap<&'p str, Constants>,
+        known: &mut HashMap<&'m str, Constants>,
         is_taken: impl Fn(usize, usize) -> bool,
     ) -> bool {
         let mut changed = false;
@@ -215,15 +212,15 @@ impl<'p, 'm> Paths<'p, 'm> {
         let instruction = step.instruction;
         let pieces: Vec<_> = instruction.pieces().collect();
         let operand = |at: usize| self.operand(pieces.get(at)?, known);
-        let pairs = |of: &dyn Fn(i128, i128) -> i128| {
+        let pairs = |of: fn(i128, i128) -> i128| {
             let (one, other) = (operand(0)?, operand(1)?);
             let all = one.iter().flat_map(|&one| other.iter().map(move |&other| (one, other)));
             Some(all.map(|(one, other)| of(one, other)).collect())
         };
         match instruction.opcode() {
             Opcode::ICmp => match pieces.first()?.trim_start().split(' ').next()? {
-                "eq" => pairs(&|one, other| i128::from(one == other)),
-                "ne" => pairs(&|one, other| i128::from(one != other)),
+                "eq" => pairs(|one, other| i128::from(one == other)),
+                "ne" => pairs(|one, other| i128::from(one != other)),
                 _ => Some(BTreeSet::from([0, 1])),
             },
             Opcode::Select => {
