@@ -8,6 +8,9 @@ use crate::{CudaBuilder, CudaBuilderError, NvvmArch, files};
 /// Architectures that replace those of the build script: `sm_80,sm_90a`.
 const ARCH: &str = "BLOCKWISE_ARCH";
 
+/// The file with the errors about single kernels: `#[kernel]` shows each at its kernel.
+const REFUSED: &str = "refused.txt";
+
 /// Embeds the kernels of the package whose build script is running. See [`Embed`].
 pub fn embed() -> Embed {
     Embed {
@@ -111,8 +114,12 @@ impl Embed {
                 script.out.join("retry").display()
             );
         }
-        files::write_if_different(&script.out.join("kernels.rs"), code(result).as_bytes())
-            .unwrap_or_else(|error| panic!("{error}"));
+        let write = |name: &str, text: &str| {
+            files::write_if_different(&script.out.join(name), text.as_bytes())
+                .unwrap_or_else(|error| panic!("{error}"));
+        };
+        write(REFUSED, &refused(&result));
+        write("kernels.rs", &code(result));
     }
 
     /// The PTX that is now in the output folder, or why there is none.
@@ -278,11 +285,27 @@ fn code(result: Result<Vec<Wanted>, String>) -> String {
     format!("&[\n{files}]\n")
 }
 
+/// The errors about single kernels, one a line.
+fn refused(result: &Result<Vec<Wanted>, String>) -> String {
+    let error = result.as_ref().err().map_or("", |error| error);
+    let mut lines: Vec<_> = error
+        .lines()
+        .filter(|line| line.starts_with("kernel `"))
+        .collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
 /// The error as shown by `compile_error!`.
 fn readable(error: &CudaBuilderError, package: &str, arch: NvvmArch) -> String {
     match error {
         CudaBuilderError::Compile { message, .. } => format!(
             "the kernels of `{package}` do not compile for the device ({arch}):\n\n{message}"
+        ),
+        CudaBuilderError::Divergence { reports } => format!(
+            "the kernels of `{package}` cannot be built for {arch}:\n{}",
+            reports.join("\n")
         ),
         other => format!("the kernels of `{package}` cannot be built for {arch}: {other}"),
     }
@@ -330,5 +353,22 @@ mod tests {
         assert_eq!(code(Ok(Vec::new())), "&[\n]\n");
         let text = code(Err("no \"tool\"".to_owned()));
         assert_eq!(text, "compile_error!(\"no \\\"tool\\\"\")\n");
+    }
+
+    #[test]
+    fn each_kernels_errors_are_lines() {
+        let error = |arch| {
+            let reports = ["kernel `b`: two", "kernel `a`: one"].map(str::to_owned);
+            let error = CudaBuilderError::Divergence {
+                reports: reports.into(),
+            };
+            readable(&error, "p", arch)
+        };
+        let both = format!("{}\n\n{}", error(Compute80), error(Compute90));
+        assert!(
+            both.starts_with("the kernels of `p` cannot be built for sm_80:\nkernel `b`: two\n")
+        );
+        assert_eq!(refused(&Err(both)), "kernel `a`: one\nkernel `b`: two\n");
+        assert_eq!(refused(&Ok(Vec::new())), "");
     }
 }

@@ -106,7 +106,7 @@ fn write_manifests(root: &Path, copy: &Path) -> Result<()> {
     let (before, rest) = manifest
         .split_once("members = [")
         .context("no members in Cargo.toml")?;
-    let (_, after) = rest.split_once(']').context("no end of members")?;
+    let (_, after) = rest.split_once("\n]").context("no end of members")?;
     let mut text = format!("{before}members = [\"crates/cuda_builder\"]{after}");
     // Patches name folders that are not there.
     if let Some(at) = text.find("\n[patch.") {

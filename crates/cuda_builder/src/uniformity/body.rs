@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::failure;
 use super::graph::{Graph, leading_to};
 use super::layout::{self, Type};
 use super::level::{Level, Reason};
@@ -60,8 +61,8 @@ pub(super) enum Action<'m> {
     Subtract,
     /// Creates a variable.
     Variable,
-    /// Allocates memory.
-    Allocate,
+    /// Allocates memory. `may_fail`: threads may go on without.
+    Allocate { may_fail: bool },
     /// Reads memory.
     Load(Access),
     /// Writes a value, or bytes of it, to a pointer.
@@ -131,6 +132,7 @@ impl<'m> Body<'m> {
                 .collect();
             successors.push(next?);
         }
+        failure::leave_out(function, &mut blocks, program, &mut successors);
         leave_out_panics(function, &blocks, program, &mut successors);
         Ok(Body {
             graph: Graph::new(successors),
@@ -377,7 +379,7 @@ impl<'m, 'p> Reader<'m, 'p> {
             Callee::Direct(markers::OF_WARP) => Action::Known(Level::Warp, Reason::Thread),
             // A build setting.
             Callee::Direct("__nvvm_reflect") => Action::Known(Level::Block, Reason::Thread),
-            Callee::Direct("malloc") => Action::Allocate,
+            Callee::Direct("malloc") => Action::Allocate { may_fail: true },
             Callee::Direct("free") => Action::Control,
             Callee::Direct(name) => Action::Call(name, operands()),
             Callee::Assembly {

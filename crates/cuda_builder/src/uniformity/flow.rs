@@ -12,7 +12,7 @@ use super::body::Step;
 use super::context::Context;
 use super::fact::Fact;
 use super::level::{Cause, Rank, Reason};
-use super::memory::Memory;
+use super::memory::{Kind, Memory, fresh};
 use super::program::Program;
 use super::targets::{Object, Targets};
 use crate::error::CudaBuilderError;
@@ -102,7 +102,7 @@ impl<'p, 'm> Flow<'p, 'm> {
                 // The thread's own copy.
                 Some(b'p') if parameter.contains(" byval(") => {
                     let content = Fact::pointer(Rank::BLOCK, Targets::unknown());
-                    Targets::object(self.memory.create(content, false))
+                    Targets::object(self.memory.create(content, Kind::Variable))
                 }
                 Some(b'p') => Targets::steady(),
                 Some(b'{' | b'[' | b'<' | b'%') => Targets::unknown(),
@@ -134,9 +134,9 @@ impl<'p, 'm> Flow<'p, 'm> {
         &mut self,
         context: &mut Context<'m>,
         step: &Step<'m>,
-        is_allocated: bool,
+        kind: Kind,
     ) -> Option<Object> {
-        let create = || self.memory.create(super::memory::fresh(), is_allocated);
+        let create = || self.memory.create(fresh(), kind);
         Some(*context.objects.entry(step.result?).or_insert_with(create))
     }
 

@@ -32,38 +32,56 @@ struct Content<'m> {
     /// Everything is in `rest`.
     is_whole: bool,
     escaped: Option<Cause<'m>>,
-    is_allocated: bool,
+    kind: Kind,
 }
 
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Variable,
+    Allocation { may_fail: bool },
+}
+
+/// The bytes of an address.
+const ADDRESS: u64 = 8;
 /// More ranges than that are one.
 const MOST_CELLS: usize = 64;
 
 impl<'m> Memory<'m> {
     /// A new object. `content`: what it holds from the start.
-    pub(super) fn create(&mut self, content: Fact<'m>, is_allocated: bool) -> Object {
+    pub(super) fn create(&mut self, content: Fact<'m>, kind: Kind) -> Object {
         self.contents.push(Content {
             cells: BTreeMap::new(),
             rest: content,
             is_whole: false,
             escaped: None,
-            is_allocated,
+            kind,
         });
         self.contents.len() - 1
     }
 
-    /// Whether it is an allocation: its address may be null.
-    pub(super) fn is_allocated(&self, object: Object) -> bool {
-        self.contents[object].is_allocated
+    pub(super) fn kind(&self, object: Object) -> Kind {
+        self.contents[object].kind
     }
 
     /// What a range may contain.
-    pub(super) fn read(&self, object: Object, range: Range) -> Fact<'m> {
+    fn read(&self, object: Object, range: Range) -> Fact<'m> {
         let content = &self.contents[object];
         let mut read = content.rest.clone();
         for (_, cell) in content.overlapping(range) {
             read.add(cell);
         }
         read
+    }
+
+    /// Whether a range is either one address or holds none of the thread's own.
+    pub(super) fn is_one_address(&self, object: Object, range: Range) -> bool {
+        let content = &self.contents[object];
+        let key = (range.offset.unwrap_or(0), range.len.unwrap_or(0));
+        let is_whole = range.offset.is_some() && range.len == Some(ADDRESS);
+        let mut cells = content.overlapping(range);
+        !content.rest.targets.is_own()
+            && cells.all(|(cell, fact)| !fact.targets.is_own() || (is_whole && *cell == key))
     }
 
     /// Records a store; returns whether anything changed.

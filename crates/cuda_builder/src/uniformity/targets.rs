@@ -20,6 +20,9 @@ pub(super) struct Targets<'m> {
     pub(super) steady: bool,
     /// Any other memory, escaped objects included.
     pub(super) unknown: bool,
+    /// The value may be a part of an address, or parts of several: enough to move them elsewhere,
+    /// but its bits say something of where an object lies.
+    pub(super) partial: bool,
 }
 
 impl<'m> Targets<'m> {
@@ -71,18 +74,26 @@ impl<'m> Targets<'m> {
     /// The only object that it may point to.
     pub(super) fn only_object(&self) -> Option<Object> {
         match self.objects[..] {
-            [(object, _)] if self.symbols.is_empty() && !self.steady && !self.unknown => {
+            [(object, _)] if self.symbols.is_empty() && !self.steady && self.is_whole() => {
                 Some(object)
             }
             _ => None,
         }
     }
 
+    /// Whether the value is one address, and of known memory.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.unknown && !self.partial
+    }
+
     /// Adds others; returns whether any was new.
     pub(super) fn add(&mut self, other: &Targets<'m>) -> bool {
-        let mut changed = (other.steady && !self.steady) || (other.unknown && !self.unknown);
+        let flags = |targets: &Targets<'_>| (targets.steady, targets.unknown, targets.partial);
+        let old = flags(self);
         self.steady |= other.steady;
         self.unknown |= other.unknown;
+        self.partial |= other.partial;
+        let mut changed = flags(self) != old;
         for &(object, offset) in &other.objects {
             match self.objects.binary_search_by_key(&object, |(known, _)| *known) {
                 Ok(at) => {
@@ -118,7 +129,15 @@ impl<'m> Targets<'m> {
     /// What a number computed from such an address may point to.
     pub(super) fn computed(self) -> Self {
         let unknown = !self.is_empty();
-        let moved = self.moved(None);
+        let moved = self.moved(None).in_parts();
         Targets { unknown, ..moved }
+    }
+
+    /// The same for a part of the address.
+    pub(super) fn in_parts(self) -> Self {
+        Targets {
+            partial: self.partial || self.is_own(),
+            ..self
+        }
     }
 }

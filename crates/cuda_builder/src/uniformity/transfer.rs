@@ -6,7 +6,7 @@ use super::fact::Fact;
 use super::flow::Flow;
 use super::lanes::{self, Spread, Term};
 use super::level::{Level, Rank, Reason};
-use super::memory::Range;
+use super::memory::{Kind, Range};
 use super::targets::Targets;
 use super::waits::{self, Answer, Lanes, Wait};
 use crate::error::CudaBuilderError;
@@ -43,12 +43,9 @@ impl<'m> Flow<'_, 'm> {
                 Fact::number(Rank::new(Level::Divergent, cause))
             }
             Action::Compare | Action::Subtract => self.compute(context, step),
-            Action::Variable | Action::Allocate => {
-                let is_allocated = matches!(step.action, Action::Allocate);
-                match self.object(context, step, is_allocated) {
-                    Some(object) => Fact::pointer(Rank::BLOCK, Targets::object(object)),
-                    None => none,
-                }
+            Action::Variable => self.create(context, step, Kind::Variable),
+            &Action::Allocate { may_fail } => {
+                self.create(context, step, Kind::Allocation { may_fail })
             }
             Action::Load(access) => self.load(context, step, *access),
             Action::Store(value, pointer, bytes) => {
@@ -112,6 +109,13 @@ impl<'m> Flow<'_, 'm> {
         })
     }
 
+    fn create(&mut self, context: &mut Context<'m>, step: &Step<'m>, kind: Kind) -> Fact<'m> {
+        match self.object(context, step, kind) {
+            Some(object) => Fact::pointer(Rank::BLOCK, Targets::object(object)),
+            None => Fact::number(Rank::BLOCK),
+        }
+    }
+
     /// A number that depends on its operands' bits.
     fn compute(&self, context: &Context<'m>, step: &Step<'m>) -> Fact<'m> {
         let rank = context.addresses(step);
@@ -127,7 +131,16 @@ impl<'m> Flow<'_, 'm> {
 
     fn keep(&self, context: &Context<'m>, step: &Step<'m>) -> Fact<'m> {
         let mut fact = context.kept(step);
-        let makes_address = step.instruction.opcode() == Opcode::IntToPtr;
+        let opcode = step.instruction.opcode();
+        let is_whole = match opcode {
+            Opcode::AddrSpaceCast | Opcode::IntToPtr => true,
+            Opcode::PtrToInt | Opcode::PtrToAddr => step.instruction.operands().ends_with(" i64"),
+            _ => false,
+        };
+        if !is_whole {
+            fact.targets = fact.targets.in_parts();
+        }
+        let makes_address = opcode == Opcode::IntToPtr;
         if makes_address && self.is_settled && fact.targets.is_empty() {
             fact.targets.unknown = true;
         }
@@ -172,19 +185,22 @@ impl<'m> Flow<'_, 'm> {
                 }
                 let is_allocated = |value: usize| {
                     let mut objects = targets(value).objects().iter();
-                    objects.any(|(object, _)| self.memory.is_allocated(*object))
+                    objects.any(|(object, _)| self.memory.kind(*object) != Kind::Variable)
                 };
                 let object = targets(one).only_object();
                 let is_same = object.is_some() && object == targets(other).only_object();
                 let is_known =
-                    |value: usize| !targets(value).is_empty() && !targets(value).unknown;
+                    |value: usize| !targets(value).is_empty() && targets(value).is_whole();
                 match asks_for_equality(step) {
                     true if is_allocated(one) || is_allocated(other) => is_same,
                     true => is_same || (is_known(one) && is_known(other)),
                     false => is_same && !is_allocated(one),
                 }
             }
-            [_] => compares_with_null(step) && !self.asks_for_success(context, step),
+            [one] => {
+                let is_part = targets(one).is_own() && !targets(one).is_whole();
+                compares_with_null(step) && !is_part && !self.asks_for_success(context, step)
+            }
             _ => false,
         }
     }
@@ -193,7 +209,9 @@ impl<'m> Flow<'_, 'm> {
     fn asks_for_success(&self, context: &Context<'m>, step: &Step<'m>) -> bool {
         let targets = context.targets(step);
         let mut objects = targets.objects().iter();
-        compares_with_null(step) && objects.any(|(object, _)| self.memory.is_allocated(*object))
+        let may_fail = Kind::Allocation { may_fail: true };
+        compares_with_null(step)
+            && objects.any(|(object, _)| self.memory.kind(*object) == may_fail)
     }
 
     /// Records that the addresses that a step reads are known where they are not followed.
@@ -216,6 +234,16 @@ impl<'m> Flow<'_, 'm> {
         // No pointer is ever a number there.
         if access.is_number && pointer.targets == Targets::steady() {
             read.targets = Targets::default();
+        }
+        let range = |offset| Range {
+            offset,
+            len: access.bytes,
+        };
+        let mut objects = pointer.targets.objects().iter();
+        let is_part =
+            |&(object, offset)| !self.memory.is_one_address(object, range(offset));
+        if access.is_number && objects.any(is_part) {
+            read.targets = read.targets.in_parts();
         }
         // Its numbers may be addresses.
         if access.kind == AccessKind::Aggregate && read.targets.is_own() {

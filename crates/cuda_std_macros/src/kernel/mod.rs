@@ -12,6 +12,7 @@ mod launch;
 mod options;
 mod parameter;
 mod record;
+mod refused;
 mod shared;
 mod types;
 
@@ -102,7 +103,9 @@ impl<'a> Kernel<'a> {
             quote! { #on_host #on_device }
         });
         let handle = self.handle()?;
-        Ok(quote! { #program_of_optix #(#entries)* #handle })
+        let names = self.instances.iter().map(|instance| &*instance.entry);
+        let refused = refused::errors(names, self.function.sig.ident.span());
+        Ok(quote! { #program_of_optix #(#entries)* #handle #refused })
     }
 
     fn is_generic(&self) -> bool {
