@@ -8,6 +8,7 @@ mod gpu_only;
 mod kernel;
 mod paste;
 mod plain;
+mod rooted;
 mod symbols;
 mod tokens;
 
@@ -74,7 +75,17 @@ use proc_macro::TokenStream;
 /// - `grid_dim = 1d`, `block_dim = 1d`: rust-cuda's hints, without effect.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    kernel::expand(arguments.into(), item.into())
+    kernel::begin(arguments.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The second step of [`kernel`].
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn __kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    rooted::split(arguments.into())
+        .and_then(|(root, arguments)| kernel::expand(Some(root), arguments, item.into()))
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }
@@ -87,7 +98,17 @@ pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// it between launches.
 #[proc_macro_attribute]
 pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    address_space::expand(arguments.into(), item.into())
+    address_space::begin(arguments.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The second step of [`address_space`], for statics that need a check.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn __address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    rooted::split(arguments.into())
+        .and_then(|(root, arguments)| address_space::expand(Some(root), arguments, item.into()))
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }
@@ -117,7 +138,17 @@ pub fn externally_visible(arguments: TokenStream, item: TokenStream) -> TokenStr
 /// `#[plain(crate = path)]` says where cuda_std is when the crate has it through another one.
 #[proc_macro_derive(Plain, attributes(plain))]
 pub fn plain(item: TokenStream) -> TokenStream {
-    plain::expand(item.into())
+    plain::begin(item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The second step of [`Plain`].
+#[doc(hidden)]
+#[proc_macro]
+pub fn __plain(tokens: TokenStream) -> TokenStream {
+    rooted::split(tokens.into())
+        .and_then(|(root, item)| plain::expand(&root, item))
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

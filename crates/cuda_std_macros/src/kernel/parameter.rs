@@ -16,12 +16,24 @@ pub(super) struct Parameter<'a> {
 }
 
 /// One of the parameters of the PTX that stand for a kernel's parameter.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Part {
     Pointer,
     Length,
     Rows,
     Cols,
+}
+
+impl Part {
+    /// What a rule calls it.
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Part::Pointer => "is_aligned_to",
+            Part::Length => "len",
+            Part::Rows => "rows",
+            Part::Cols => "cols",
+        }
+    }
 }
 
 impl<'a> Parameter<'a> {
@@ -35,7 +47,7 @@ impl<'a> Parameter<'a> {
         // The body takes it apart; in the entry point a pattern needs a name.
         let name = match &**pat {
             Pat::Ident(ident) if ident.subpat.is_none() => ident.ident.clone(),
-            _ => format_ident!("parameter_{index}"),
+            _ => format_ident!("parameter_{index}", span = pat.span()),
         };
         let kind = Kind::of(ty);
         Ok(Parameter { name, ty, kind })
@@ -76,16 +88,16 @@ impl Kind<'_> {
     }
 
     /// The type of one of the parts.
-    pub(super) fn type_of(&self, part: Part) -> TokenStream {
+    pub(super) fn type_of(&self, part: Part, core: &TokenStream) -> TokenStream {
         let Part::Pointer = part else {
-            return quote! { usize };
+            return quote! { #core::primitive::usize };
         };
         let (element, mutable) = match self {
             Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => {
                 (element, *mutable)
             }
             Kind::View { view, element, .. } => (element, view.is_written()),
-            _ => return quote! { *const u8 },
+            _ => return quote! { *const #core::primitive::u8 },
         };
         if mutable {
             quote! { *mut #element }
