@@ -11,7 +11,10 @@ use crate::{cuda_std, tokens};
 pub(crate) fn begin(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let is_checked = matches!(
         syn::parse2(item.clone()),
-        Ok(ItemStatic { mutability: StaticMutability::None, .. })
+        Ok(ItemStatic {
+            mutability: StaticMutability::None,
+            ..
+        })
     );
     if !is_checked || arguments.to_string() != "shared" {
         return expand(None, arguments, item);

@@ -13,10 +13,12 @@ use syn::{Error, Result};
 /// The root and the rest of `unsafe $crate, ..`.
 pub(crate) fn split(tokens: TokenStream) -> Result<(TokenStream, TokenStream)> {
     let mut tokens = tokens.into_iter();
-    let mut next = |wanted: &dyn Fn(&TokenTree) -> bool| tokens.next().filter(|token| wanted(token));
+    let mut next =
+        |wanted: &dyn Fn(&TokenTree) -> bool| tokens.next().filter(|token| wanted(token));
     let is_unsafe = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "unsafe");
     let is_root = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "$crate");
-    let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
+    let is_comma =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
     let root = next(&is_unsafe).and_then(|_| next(&is_root));
     match root.filter(|_| next(&is_comma).is_some()) {
         Some(root) => Ok((root.into(), tokens.collect())),

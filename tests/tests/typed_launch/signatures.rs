@@ -30,7 +30,7 @@ fn good() -> String {
 /// Every line that declares the record as `change` makes it of the signature; without it, `None`.
 fn with_record(ptx: &str, change: impl Fn(&str) -> Option<String>) -> String {
     let name = format!("{KERNEL}__signature[");
-    let signature = reverse_static_raw::<u32>::entry().signature;
+    let signature = reverse_static_raw::<u32>::entry().record;
     let mut found = 0;
     let lines = ptx.lines().map(|line| {
         if !line.contains(&name) {
@@ -86,21 +86,22 @@ fn the_same_signature_is_found() {
 
 #[test]
 fn one_parameter_more() {
-    let ptx = with_record(&good(), |own| Some(format!("{own}, len: usize")));
+    let ptx = with_record(&good(), |own| Some(own.replacen('\n', ", len: usize\n", 1)));
     check(&ptx, Some(&["len: usize", "3 parameters there and 2 here"]));
 }
 
 #[test]
 fn one_parameter_less() {
-    let ptx = with_record(&good(), |own| Some(own.split_once(", ")?.0.to_owned()));
+    let ptx = with_record(&good(), |own| Some(own.replacen(", output: *mut u32", "", 1)));
     check(&ptx, Some(&["1 parameters there and 2 here"]));
 }
 
 #[test]
 fn another_order() {
     let ptx = with_record(&good(), |own| {
-        let (first, second) = own.split_once(", ")?;
-        Some(format!("{second}, {first}"))
+        let (signature, rest) = own.split_once('\n')?;
+        let (first, second) = signature.split_once(", ")?;
+        Some(format!("{second}, {first}\n{rest}"))
     });
     let parts = ["parameter 1 is `output: *mut u32` there and `input: &[u32]` here"];
     check(&ptx, Some(&parts));

@@ -10,10 +10,10 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Ident, LitInt};
 
-use super::Kernel;
 use super::kind::Kind;
 use super::parameter::Part;
 use super::rule::{Dimensions, Operator, Tree};
+use super::{Kernel, Length};
 use crate::tokens;
 
 impl Kernel<'_> {
@@ -27,13 +27,16 @@ impl Kernel<'_> {
         let rules = (self.rules.iter())
             .filter_map(|rule| self.fact(rule))
             .map(|fact| quote! { unsafe { #core::hint::assert_unchecked(#fact) }; });
-        let lengths = self.lengths.iter().filter_map(|(index, length)| {
-            // Computed again rather than compared: `block.threads()` is a register of 32 bits, the
-            // length a parameter of 64.
-            let of_array = self.parameters[*index].part(Part::Length);
-            let length = self.sum(length)?;
-            Some(quote! { let #of_array = unsafe { #length }; })
-        });
+        let lengths = self
+            .lengths
+            .iter()
+            .filter_map(|Length { array, length, .. }| {
+                // Computed again rather than compared: `block.threads()` is a register of 32 bits, the
+                // length a parameter of 64.
+                let of_array = self.parameters[*array].part(Part::Length);
+                let length = self.sum(length)?;
+                Some(quote! { let #of_array = unsafe { #length }; })
+            });
         rules.chain(lengths).collect()
     }
 

@@ -57,11 +57,11 @@ impl Kernel<'_> {
                 }
                 Kind::View { view, .. } if view.is_matrix() => rules.extend([
                     (
-                        quote! { #path::launch::MatrixMemory::is_whole(#name) },
+                        quote! { #path::launch::MatrixMemory::is_whole(&#name) },
                         format!("{name}.len() == {name}.rows() * {name}.cols()"),
                     ),
                     (
-                        quote! { #path::launch::MatrixMemory::is_addressable(#name) },
+                        quote! { #path::launch::MatrixMemory::is_addressable(&#name) },
                         format!("at most isize::MAX rows and columns of {name}"),
                     ),
                 ]),

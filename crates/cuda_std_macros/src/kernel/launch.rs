@@ -73,7 +73,10 @@ impl Kernel<'_> {
         let passed = self.parameters.iter().map(|parameter| self.pass(parameter));
         let contract = self.contract(entry, &quote! { #f::Error }, &shape);
         let arguments = self.parameters.iter().flat_map(copied);
-        let memory = self.parameters.iter().filter_map(|parameter| memory(parameter, core));
+        let memory = self
+            .parameters
+            .iter()
+            .filter_map(|parameter| memory(parameter, core));
         let documents = self.launch_documents();
         let a = self.lifetime_of_memory();
         // The handle itself is one. Only where it matters, for some crates forbid to allow.

@@ -63,8 +63,8 @@ struct Kernel<'a> {
     instances: Vec<Instance>,
     /// What `require(..)` says.
     rules: Vec<Tree>,
-    /// The dynamic arrays' lengths, in the order of `shared(..)`, and which parameters they are.
-    lengths: Vec<(usize, Tree)>,
+    /// The dynamic arrays' lengths, in the order of the parameters, as both sides place them.
+    lengths: Vec<Length>,
     /// How generated code names cuda_std. `None` where the crate has it through another one and did
     /// not say so.
     root: Option<TokenStream>,
@@ -72,16 +72,21 @@ struct Kernel<'a> {
     core: TokenStream,
 }
 
+/// What `shared(..)` says of an array.
+struct Length {
+    /// Which parameter it is.
+    array: usize,
+    length: Tree,
+    /// As written.
+    text: String,
+}
+
 fn is_safe(sig: &Signature) -> bool {
     !matches!(sig.safety, Safety::Unsafe(_))
 }
 
 impl<'a> Kernel<'a> {
-    fn new(
-        function: &'a ItemFn,
-        options: Options,
-        root: Option<TokenStream>,
-    ) -> Result<Self> {
+    fn new(function: &'a ItemFn, options: Options, root: Option<TokenStream>) -> Result<Self> {
         let sig = &function.sig;
         check::signature(sig)?;
         let parameters = (sig.inputs.iter().enumerate())
@@ -119,11 +124,15 @@ impl<'a> Kernel<'a> {
         let rules = (options.require.iter())
             .map(|rule| reader.rule(&rule.condition))
             .collect();
-        // `check::shared` has found each array.
-        let array = |name: &Ident| parameters.iter().position(|array| array.name == *name);
-        let lengths = (options.shared.iter())
-            .filter_map(|size| Some((array(&size.name)?, reader.length(&size.length))))
-            .collect();
+        let length = |(index, array): (usize, &Parameter<'_>)| {
+            let size = options.shared.iter().find(|size| size.name == array.name)?;
+            Some(Length {
+                array: index,
+                length: reader.length(&size.length),
+                text: size.text.clone(),
+            })
+        };
+        let lengths = parameters.iter().enumerate().filter_map(length).collect();
         let core = match &root {
             Some(root) => quote! { #root::__private::core },
             None => quote! { ::core },

@@ -5,10 +5,10 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{ItemFn, Type};
 
-use super::Kernel;
 use super::instances::Instance;
 use super::kind::{Kind, Static};
 use super::rule::Tree;
+use super::{Kernel, Length};
 use crate::tokens;
 
 impl Kernel<'_> {
@@ -90,7 +90,7 @@ impl Kernel<'_> {
                 Middle::Type(ty) => parts.tokens(self.name_of(instance, ty)),
                 Middle::Extents([x, y, z]) => {
                     let decimal = |extent: &TokenStream| {
-                        quote! { #path::launch::Decimal::<{ #extent }>::TEXT }
+                        quote! { #path::launch::Decimal::<#extent>::TEXT }
                     };
                     let (x, y, z) = (decimal(x), decimal(y), decimal(z));
                     parts.tokens(quote! { #x, ",", #y, ",", #z });
@@ -106,14 +106,19 @@ impl Kernel<'_> {
             parts.text(&format!("\nbounds {threads} {blocks}"));
         }
         for parameter in &self.parameters {
-            self.layout(&mut parts, &parameter.name.to_string(), &parameter.kind, parameter.ty);
+            self.layout(
+                &mut parts,
+                &parameter.name.to_string(),
+                &parameter.kind,
+                parameter.ty,
+            );
         }
         for rule in &self.rules {
             parts.text("\nrequire ");
             self.tree(&mut parts, instance, rule);
         }
-        for (index, length) in &self.lengths {
-            parts.text(&format!("\nlength {} ", self.number_of(*index)));
+        for Length { array, length, .. } in &self.lengths {
+            parts.text(&format!("\nlength {} ", self.number_of(*array)));
             self.tree(&mut parts, instance, length);
         }
         let parts = parts.list();
@@ -133,7 +138,10 @@ impl Kernel<'_> {
     /// The number of a parameter in the signature.
     fn number_of(&self, parameter: usize) -> usize {
         let recorded = self.recorded();
-        recorded.iter().position(|&index| index == parameter).unwrap_or(usize::MAX)
+        recorded
+            .iter()
+            .position(|&index| index == parameter)
+            .unwrap_or(usize::MAX)
     }
 
     /// The bytes and the alignment of an element, a value or a static array.
@@ -296,7 +304,9 @@ impl Parts {
         if !last.is_empty() {
             self.list.extend(quote! { #last, });
         }
-        self.list.extend(quote! { #tokens, });
+        if !tokens.is_empty() {
+            self.list.extend(quote! { #tokens, });
+        }
     }
 
     fn list(mut self) -> TokenStream {

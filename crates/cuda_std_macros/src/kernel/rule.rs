@@ -132,7 +132,8 @@ impl Reader<'_> {
         {
             return Tree::And([&binary.left, &binary.right].map(|side| Box::new(self.rule(side))));
         }
-        self.condition(expression).unwrap_or_else(|| host(expression))
+        self.condition(expression)
+            .unwrap_or_else(|| host(expression))
     }
 
     /// A shared array's length.
@@ -253,7 +254,8 @@ impl Reader<'_> {
                         .any(|name| axis == name)
                         .then(|| Tree::Axis(of, axis.clone()));
                 }
-                self.is_constant(&field.base).then(|| constant(expression))?
+                self.is_constant(&field.base)
+                    .then(|| constant(expression))?
             }
             Expr::Index(index) => {
                 let number = self.number(&index.index)?;
@@ -383,7 +385,8 @@ impl Reader<'_> {
     fn is_constant(&self, expression: &Expr) -> bool {
         match ungrouped(expression) {
             Expr::Path(path) => {
-                let is_word = single(expression).is_some_and(|word| WORDS.iter().any(|w| word == w));
+                let is_word =
+                    single(expression).is_some_and(|word| WORDS.iter().any(|w| word == w));
                 !is_word && self.parameter(&Expr::Path(path.clone())).is_none()
             }
             Expr::Field(field) => self.is_constant(&field.base),

@@ -7,11 +7,11 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Expr, ExprClosure, GenericArgument, Ident, Type, parse_quote_spanned};
 
-use super::Kernel;
 use super::contract::local;
 use super::kind::{Kind, Static};
 use super::parameter::{Parameter, Part};
 use super::rule::Tree;
+use super::{Kernel, Length};
 
 const COMPUTED: &str = "no other shared bytes than `shared(..)` computes";
 
@@ -57,14 +57,19 @@ impl Kernel<'_> {
         let mut statements = vec![quote! {
             let mut #dynamic = #path::launch::DynamicShared::new();
         }];
-        for (size, (index, tree)) in self.options.shared.iter().zip(&self.lengths) {
-            let parameter = &self.parameters[*index];
+        for Length {
+            array,
+            length,
+            text,
+        } in &self.lengths
+        {
+            let parameter = &self.parameters[*array];
             let Kind::Dynamic { element } = &parameter.kind else {
                 continue;
             };
-            let pointers = self.pointers_in(tree);
+            let pointers = self.pointers_in(length);
             let names = self.names(shape);
-            let (words, computed) = match tree {
+            let (words, computed) = match length {
                 Tree::Host(length, _) => {
                     let length = checked(length, core).to_token_stream();
                     (names.words(&length), names.resolved(&length))
@@ -74,7 +79,7 @@ impl Kernel<'_> {
             let (name, size, text) = (
                 parameter.part(Part::Length),
                 local("size"),
-                format!("a size from 0 to 4 GiB for {}", size.text),
+                format!("a size from 0 to 4 GiB for {text}"),
             );
             let number = quote! { #core::option::Option<#core::primitive::usize> };
             // Placed outside of the closure, which the expression may leave by a `return`.
