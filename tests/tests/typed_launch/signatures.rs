@@ -92,7 +92,9 @@ fn one_parameter_more() {
 
 #[test]
 fn one_parameter_less() {
-    let ptx = with_record(&good(), |own| Some(own.replacen(", output: *mut u32", "", 1)));
+    let ptx = with_record(&good(), |own| {
+        Some(own.replacen(", output: *mut u32", "", 1))
+    });
     check(&ptx, Some(&["1 parameters there and 2 here"]));
 }
 
