@@ -10,14 +10,12 @@ pub(crate) fn difference(ptx: &str, program: &str) -> Option<String> {
     }
     let names = names(program);
     let (there, here) = (subjects(ptx), subjects(program));
-    let all: Vec<_> = here.keys().chain(there.keys()).collect();
-    let is_definition = |key: &&&Subject<'_>| key.0 == "kernel";
     // Another definition usually has another contract too, which says more.
-    let (last, first): (Vec<_>, Vec<_>) = all.iter().partition(is_definition);
-    let differing = first.into_iter().chain(last);
-    let mut differences = differing.filter_map(|key| {
-        let (there, here) = (there.get(*key).copied(), here.get(*key).copied());
-        (there != here).then(|| describe(key, there, here, &names))
+    let mut all: Vec<_> = here.keys().chain(there.keys()).collect();
+    all.sort_by_key(|(word, _)| *word == "kernel");
+    let mut differences = all.into_iter().filter_map(|subject| {
+        let (there, here) = (there.get(subject).copied(), here.get(subject).copied());
+        (there != here).then(|| describe(subject, there, here, &names))
     });
     differences
         .next()
@@ -83,18 +81,12 @@ fn describe(
     };
     match *word {
         "kernel" => {
-            let safety = |side: Option<&str>| {
-                side.and_then(|side| side.split_once(' '))
-                    .map(|(safety, _)| safety)
-            };
-            if safety(there) == safety(here) {
+            let safety = |side: &str| side.split(' ').next().unwrap_or_default().to_owned();
+            if there.map(safety) == here.map(safety) {
                 "two functions have this name, one for each build: one definition must serve both"
                     .to_owned()
             } else {
-                format!(
-                    "the function is {}",
-                    both(&|side| side.split(' ').next().unwrap_or_default().to_owned())
-                )
+                format!("the function is {}", both(&safety))
             }
         }
         "bounds" => format!(
