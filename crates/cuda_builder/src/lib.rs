@@ -43,6 +43,7 @@ mod nvvm;
 mod obsolete;
 mod output;
 mod package;
+mod parameters;
 mod rust_code;
 mod sysroot;
 pub mod tools;

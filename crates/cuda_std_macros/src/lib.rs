@@ -13,6 +13,7 @@ mod symbols;
 mod tokens;
 
 use proc_macro::TokenStream;
+use rooted::Rooted;
 
 /// Marks a function as a kernel: an entry point that the host launches.
 ///
@@ -84,8 +85,8 @@ pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn __kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    rooted::split(arguments.into())
-        .and_then(|(root, arguments)| kernel::expand(Some(root), arguments, item.into()))
+    let expand = |root, arguments| kernel::expand(Some(root), arguments, item.into());
+    Rooted::expand(arguments.into(), expand)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }
@@ -107,8 +108,8 @@ pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn __address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    rooted::split(arguments.into())
-        .and_then(|(root, arguments)| address_space::expand(Some(root), arguments, item.into()))
+    let expand = |root, arguments| address_space::expand(Some(root), arguments, item.into());
+    Rooted::expand(arguments.into(), expand)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }
@@ -147,8 +148,7 @@ pub fn plain(item: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro]
 pub fn __plain(tokens: TokenStream) -> TokenStream {
-    rooted::split(tokens.into())
-        .and_then(|(root, item)| plain::expand(&root, item))
+    Rooted::expand(tokens.into(), |root, item| plain::expand(&root, item))
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

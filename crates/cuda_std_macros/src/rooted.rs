@@ -4,27 +4,52 @@
 //! core` gives safe code another `Option`, another `assert!`. So an attribute generates no code by
 //! such a path. It calls a macro of cuda_std's, `__kernel!` or the like, whose `$crate` is cuda_std
 //! whatever its names are, and that macro calls the second step with it. A path that leads to
-//! another macro leads nowhere: the second step's input begins with `unsafe`, which safe code
-//! cannot write.
+//! another macro leads nowhere: the second step needs the word `unsafe`, and makes a block of it
+//! that the compiler refuses where `unsafe` is forbidden.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use quote::quote;
 use syn::{Error, Result};
 
-/// The root and the rest of `unsafe $crate, ..`.
-pub(crate) fn split(tokens: TokenStream) -> Result<(TokenStream, TokenStream)> {
-    let mut tokens = tokens.into_iter();
-    let mut next =
-        |wanted: &dyn Fn(&TokenTree) -> bool| tokens.next().filter(|token| wanted(token));
-    let is_unsafe = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "unsafe");
-    let is_root = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "$crate");
-    let is_comma =
-        |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
-    let root = next(&is_unsafe).and_then(|_| next(&is_root));
-    match root.filter(|_| next(&is_comma).is_some()) {
-        Some(root) => Ok((root.into(), tokens.collect())),
-        None => Err(Error::new(
+/// The input of a second step: `unsafe $crate, ..`.
+pub(crate) struct Rooted {
+    /// How generated code names cuda_std.
+    pub(crate) path: TokenStream,
+    pub(crate) rest: TokenStream,
+    /// An item that does not compile where whoever wrote `unsafe` may not.
+    pub(crate) claim: TokenStream,
+}
+
+impl Rooted {
+    pub(crate) fn of(tokens: TokenStream) -> Result<Self> {
+        let mut tokens = tokens.into_iter();
+        if let (Some(word), Some(path), Some(comma)) = (tokens.next(), tokens.next(), tokens.next())
+            && matches!(&word, TokenTree::Ident(word) if word == "unsafe")
+            && matches!(&path, TokenTree::Ident(path) if path == "$crate")
+            && matches!(&comma, TokenTree::Punct(comma) if comma.as_char() == ',')
+        {
+            let path: TokenStream = path.into();
+            // The whole block has the span of the word, by which the compiler knows the writer.
+            let body = quote! { #path::__private::core::hint::assert_unchecked(true) };
+            let mut body = Group::new(Delimiter::Brace, body);
+            body.set_span(word.span());
+            let claim = quote! { const _: () = #word #body; };
+            let rest = tokens.collect();
+            return Ok(Self { path, rest, claim });
+        }
+        Err(Error::new(
             Span::call_site(),
             "only macros of cuda_std write this: use `#[kernel]`, `#[derive(Plain)]` and `#[address_space(..)]`",
-        )),
+        ))
+    }
+
+    /// The second step's output with the claim.
+    pub(crate) fn expand(
+        tokens: TokenStream,
+        expand: impl FnOnce(TokenStream, TokenStream) -> Result<TokenStream>,
+    ) -> Result<TokenStream> {
+        let Self { path, rest, claim } = Self::of(tokens)?;
+        let expanded = expand(path, rest)?;
+        Ok(quote! { #expanded #claim })
     }
 }
