@@ -95,8 +95,9 @@ pub fn __kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `#[address_space(constant)]`.
 ///
 /// `shared`: one copy for each running block, never initialised whatever the initialiser says. So
-/// it is a `static mut`, or of `MaybeUninit`. `constant`: read-only for kernels; the host may set
-/// it between launches.
+/// it is a `static mut`, or of `MaybeUninit`. `constant`: read-only, a table that is known when the
+/// crate is built. What the host chooses is an argument, of up to 32,764 bytes: CUDA keeps those in
+/// constant memory too, and each launch has its own.
 #[proc_macro_attribute]
 pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
     address_space::begin(arguments.into(), item.into())
