@@ -256,7 +256,10 @@ mod tests {
         let record = ".visible .global .align 1 .b8 second__signature[3] = {98, 10, 59};\n";
         let text = format!("{}{record}", text());
         let split = split(&text).expect("two kernels that share nothing");
-        assert_eq!(split.only("first"), text.replace(record, "\n").replace(SECOND, "\n\n\n\n"));
+        assert_eq!(
+            split.only("first"),
+            text.replace(record, "\n").replace(SECOND, "\n\n\n\n")
+        );
         let own = split.only("second");
         assert!(own.ends_with(record) && !own.contains("first"), "{own}");
     }

@@ -31,9 +31,12 @@ fn entries(ptx: &str) -> impl Iterator<Item = (&str, u64)> {
     heads.filter_map(|text| {
         let (name, rest) = text.split_once('(')?;
         let (list, _) = rest.split_once("\n)").or_else(|| rest.split_once(')'))?;
-        let bytes = list.lines().filter_map(layout).fold(0, |end: u64, (size, alignment)| {
-            end.next_multiple_of(alignment) + size
-        });
+        let bytes = list
+            .lines()
+            .filter_map(layout)
+            .fold(0, |end: u64, (size, alignment)| {
+                end.next_multiple_of(alignment) + size
+            });
         Some((name.trim(), bytes))
     })
 }
@@ -73,7 +76,10 @@ mod tests {
     #[test]
     fn parameters_are_laid_out_in_their_order() {
         let text = text("7.0", 32);
-        assert_eq!(entries(&text).collect::<Vec<_>>(), [("small", 12), ("large", 48)]);
+        assert_eq!(
+            entries(&text).collect::<Vec<_>>(),
+            [("small", 12), ("large", 48)]
+        );
     }
 
     #[test]
@@ -81,9 +87,15 @@ mod tests {
         assert_eq!(version(&text("7.0", 4336)).unwrap(), None);
         assert_eq!(version(&text("7.0", 4337)).unwrap(), Some("-mattr=+ptx81"));
         assert_eq!(version(&text("8.1", 4337)).unwrap(), None);
-        assert_eq!(version(&text("7.0", 32_748)).unwrap(), Some("-mattr=+ptx81"));
+        assert_eq!(
+            version(&text("7.0", 32_748)).unwrap(),
+            Some("-mattr=+ptx81")
+        );
         let error = version(&text("8.1", 32_749)).unwrap_err().to_string();
-        assert!(error.contains("`large` takes 32765 bytes") && error.contains("32764"), "{error}");
+        assert!(
+            error.contains("`large` takes 32765 bytes") && error.contains("32764"),
+            "{error}"
+        );
         assert_eq!(version("").unwrap(), None);
     }
 }

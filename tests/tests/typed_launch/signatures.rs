@@ -25,7 +25,8 @@ fn good() -> String {
         }
     }
     let own = format!(" {KERNEL}__signature[");
-    let lines = (alone.lines()).filter(|line| !line.contains("__signature[") || line.contains(&own));
+    let lines =
+        (alone.lines()).filter(|line| !line.contains("__signature[") || line.contains(&own));
     alone = lines.collect::<Vec<_>>().join("\n") + "\n";
     alone
 }
@@ -144,7 +145,10 @@ fn a_kernel_without_a_record_beside_others_is_refused() {
         let module = unsafe { device.load_ptx(&beside, "another/build.ptx") }.unwrap();
         let error = reverse_static_raw::<u32>::on(&module).unwrap_err();
         assert!(matches!(error, Error::Contract { .. }), "{error:?}");
-        assert!(error.to_string().contains("it has no record there"), "{error}");
+        assert!(
+            error.to_string().contains("it has no record there"),
+            "{error}"
+        );
     }
 }
 

@@ -65,11 +65,18 @@ fn arguments_of_every_alignment_and_size_arrive() {
     for (flag, expected) in [(1_u8, 'ß' as u32), (0, 0)] {
         let mut letters = [7_u32; 3];
         let small = launch("small").value(flag).value('ß' as u32);
-        small.slice_mut(&mut letters).check().unwrap().assert_clean();
+        small
+            .slice_mut(&mut letters)
+            .check()
+            .unwrap()
+            .assert_clean();
         assert_eq!(letters, [expected; 3]);
     }
     let mut larger = [0_u32; 4];
-    let checked = launch("groesser").value(9_u32).slice_mut(&mut larger).check();
+    let checked = launch("groesser")
+        .value(9_u32)
+        .slice_mut(&mut larger)
+        .check();
     checked.unwrap().assert_clean();
     assert_eq!(larger, [9; 4]);
 

@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 #![allow(non_camel_case_types, dead_code)]
 
-extern crate self as core;
 extern crate self as alloc;
+extern crate self as core;
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -140,18 +140,45 @@ fn refused(result: Result<(), Error>, rule: &str) {
 fn main() {
     std::assert_eq!(shadowed::Pair::NAME, "Pair{left:u64,right:u64}");
     let device = Device::default();
-    let own = own::on(&device).unwrap_or_else(|error| panic!("{error:?}")).grid(1).block(32);
+    let own = own::on(&device)
+        .unwrap_or_else(|error| panic!("{error:?}"))
+        .grid(1)
+        .block(32);
     let (m, x, empty) = (Buffer::new(8, 6), Buffer::new(64, 3), Buffer::new(64, 0));
     let y = |len| Buffer::new(128, len);
     own.launch(1, (&m, 3, 2), &x, &mut y(3)).unwrap();
-    refused(own.launch(u64::MAX, (&m, 3, 2), &x, &mut y(3)), "n.checked_add(1).is_some()");
-    refused(own.launch(1, (&m, 3, 2), &x, &mut y(4)), "x.len() == y.len()");
-    refused(own.launch(1, (&m, 2, 3), &x, &mut y(3)), "m.rows() == x.len()");
-    refused(own.launch(1, (&m, 3, 3), &x, &mut y(3)), "m.len() == m.rows() * m.cols()");
-    refused(own.launch(1, (&empty, 0, 2), &empty, &mut y(0)), "!x.is_empty()");
-    let copied = shadowed::copied::on(&device).unwrap_or_else(|error| panic!("{error:?}")).grid(1).block(32);
+    refused(
+        own.launch(u64::MAX, (&m, 3, 2), &x, &mut y(3)),
+        "n.checked_add(1).is_some()",
+    );
+    refused(
+        own.launch(1, (&m, 3, 2), &x, &mut y(4)),
+        "x.len() == y.len()",
+    );
+    refused(
+        own.launch(1, (&m, 2, 3), &x, &mut y(3)),
+        "m.rows() == x.len()",
+    );
+    refused(
+        own.launch(1, (&m, 3, 3), &x, &mut y(3)),
+        "m.len() == m.rows() * m.cols()",
+    );
+    refused(
+        own.launch(1, (&empty, 0, 2), &empty, &mut y(0)),
+        "!x.is_empty()",
+    );
+    let copied = shadowed::copied::on(&device)
+        .unwrap_or_else(|error| panic!("{error:?}"))
+        .grid(1)
+        .block(32);
     let pair = shadowed::Pair { left: 1, right: 2 };
     copied.launch(1, pair, (&m, 3, 2), &x, &mut y(3)).unwrap();
-    refused(copied.launch(u64::MAX, pair, (&m, 3, 2), &x, &mut y(3)), "n.checked_add(1).is_some()");
-    refused(copied.launch(1, pair, (&m, 3, 2), &x, &mut y(2)), "x.len() == y.len()");
+    refused(
+        copied.launch(u64::MAX, pair, (&m, 3, 2), &x, &mut y(3)),
+        "n.checked_add(1).is_some()",
+    );
+    refused(
+        copied.launch(1, pair, (&m, 3, 2), &x, &mut y(2)),
+        "x.len() == y.len()",
+    );
 }

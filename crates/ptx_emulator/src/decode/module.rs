@@ -170,8 +170,9 @@ fn limit_parameters(tree: &Tree<'_>, entry: &parse::Function<'_>) -> Result<(), 
         return Ok(());
     }
     let name = entry.name;
-    let message =
-        format!("kernel `{name}` has {bytes} bytes of parameters, and at most {most} are allowed{way}");
+    let message = format!(
+        "kernel `{name}` has {bytes} bytes of parameters, and at most {most} are allowed{way}"
+    );
     Err(ParseError::limit(entry.line, message))
 }
 
