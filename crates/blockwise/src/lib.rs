@@ -7,6 +7,7 @@
 mod backend;
 mod buffer;
 mod choice;
+mod contract;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod device;

@@ -93,6 +93,16 @@ pub enum CudaBuilderError {
         /// Who provides it.
         owner: &'static str,
     },
+    /// A kernel takes more arguments than CUDA passes.
+    #[error(
+        "kernel `{kernel}` takes {bytes} bytes of arguments, and CUDA passes at most 32764: put what is large into a buffer"
+    )]
+    Parameters {
+        /// The kernel.
+        kernel: String,
+        /// The size of its parameters.
+        bytes: u64,
+    },
     /// The constants exceed CUDA's constant memory.
     #[error(
         "constant memory: {bytes} bytes, of which the largest part is `{largest}`; there are 65536 (64 KiB); a static without \

@@ -44,6 +44,7 @@ mod nvvm;
 mod obsolete;
 mod output;
 mod package;
+mod parameters;
 mod rust_code;
 mod scope;
 mod sysroot;

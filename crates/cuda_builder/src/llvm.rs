@@ -12,6 +12,7 @@ use crate::ir::{self, Stage, calls, public};
 use crate::labels;
 use crate::nvvm;
 use crate::output::Folder;
+use crate::parameters;
 use crate::scope;
 use crate::tools::{Toolchain, libdevice};
 use crate::uniformity::{Reports, Suspects};
@@ -70,21 +71,10 @@ fn emit(
     ir::rewrite(Stage::Optimised, &mut module, builder)?;
     write(&folder.optimised_ir(), &module.to_string())?;
 
-    run(Command::new(&toolchain.llc)
-        .arg(format!("-mcpu={}", builder.arch))
-        .arg(if builder.nvvm_opts { "-O3" } else { "-O1" })
-        .args(ptx_version(builder.arch))
-        .arg(format!(
-            "-nvptx-prec-divf32={}",
-            if builder.fast_div { 0 } else { 2 }
-        ))
-        .arg(format!(
-            "-nvptx-prec-sqrtf32={}",
-            u8::from(!builder.fast_sqrt)
-        ))
-        .arg(folder.optimised_ir())
-        .arg("-o")
-        .arg(folder.ptx()))?;
+    print(builder, toolchain, folder, ptx_version(builder.arch))?;
+    if let Some(version) = parameters::version(&read(&folder.ptx())?)? {
+        print(builder, toolchain, folder, Some(version))?;
+    }
     let mut ptx = read(&folder.ptx())?;
     if builder.keeps_lines() {
         ptx = labels::drop_unused(&ptx);
@@ -106,6 +96,30 @@ fn emit(
         }
     }
     Ok(())
+}
+
+/// Prints the optimised module as PTX.
+fn print(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    folder: &Folder,
+    version: Option<&str>,
+) -> Result<(), CudaBuilderError> {
+    run(Command::new(&toolchain.llc)
+        .arg(format!("-mcpu={}", builder.arch))
+        .arg(if builder.nvvm_opts { "-O3" } else { "-O1" })
+        .args(version)
+        .arg(format!(
+            "-nvptx-prec-divf32={}",
+            if builder.fast_div { 0 } else { 2 }
+        ))
+        .arg(format!(
+            "-nvptx-prec-sqrtf32={}",
+            u8::from(!builder.fast_sqrt)
+        ))
+        .arg(folder.optimised_ir())
+        .arg("-o")
+        .arg(folder.ptx()))
 }
 
 /// Looks for barriers that threads may miss.

@@ -8,10 +8,12 @@ mod gpu_only;
 mod kernel;
 mod paste;
 mod plain;
+mod rooted;
 mod symbols;
 mod tokens;
 
 use proc_macro::TokenStream;
+use rooted::Rooted;
 
 /// Marks a function as a kernel: an entry point that the host launches.
 ///
@@ -78,7 +80,17 @@ use proc_macro::TokenStream;
 /// - `grid_dim = 1d`, `block_dim = 1d`: rust-cuda's hints, without effect.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    kernel::expand(arguments.into(), item.into())
+    kernel::begin(arguments.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The second step of [`kernel`].
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn __kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let expand = |root, arguments| kernel::expand(Some(root), arguments, item.into());
+    Rooted::expand(arguments.into(), expand)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }
@@ -87,11 +99,22 @@ pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `#[address_space(constant)]`.
 ///
 /// `shared`: one copy for each running block, never initialised whatever the initialiser says. So
-/// it is a `static mut`, or of `MaybeUninit`. `constant`: read-only for kernels; the host may set
-/// it between launches.
+/// it is a `static mut`, or of `MaybeUninit`. `constant`: read-only, a table that is known when the
+/// crate is built. What the host chooses is an argument, of up to 32,764 bytes: CUDA keeps those in
+/// constant memory too, and each launch has its own.
 #[proc_macro_attribute]
 pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    address_space::expand(arguments.into(), item.into())
+    address_space::begin(arguments.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The second step of [`address_space`], for statics that need a check.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn __address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let expand = |root, arguments| address_space::expand(Some(root), arguments, item.into());
+    Rooted::expand(arguments.into(), expand)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }
@@ -121,7 +144,16 @@ pub fn externally_visible(arguments: TokenStream, item: TokenStream) -> TokenStr
 /// `#[plain(crate = path)]` says where cuda_std is when the crate has it through another one.
 #[proc_macro_derive(Plain, attributes(plain))]
 pub fn plain(item: TokenStream) -> TokenStream {
-    plain::expand(item.into())
+    plain::begin(item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The second step of [`Plain`].
+#[doc(hidden)]
+#[proc_macro]
+pub fn __plain(tokens: TokenStream) -> TokenStream {
+    Rooted::expand(tokens.into(), |root, item| plain::expand(&root, item))
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

@@ -16,6 +16,7 @@
 // No module is named like a kernel: its handle would have the same name.
 mod arithmetic;
 mod barriers;
+mod contracts;
 mod functions;
 mod indices;
 mod memory;
@@ -28,6 +29,7 @@ mod warps;
 
 pub use arithmetic::*;
 pub use barriers::*;
+pub use contracts::*;
 pub use functions::*;
 pub use indices::*;
 pub use memory::*;

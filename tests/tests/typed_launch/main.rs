@@ -3,6 +3,7 @@
 //! is refused.
 
 mod checked;
+mod contracts;
 mod foreign;
 mod graphs;
 mod signatures;

@@ -127,6 +127,8 @@ fn buffers_and_streams_of_another_device_are_refused_at_the_launch() {
 static STEP_ENTRY: Entry = Entry {
     name: "step",
     signature: "data: &mut [u32], rounds: u32",
+    record: "data: &mut [u32], rounds: u32\ntype rounds 4/4",
+    place: "src/lib.rs:7",
     block: [0; 3],
     parameter_bytes: &[8, 8, 4],
     kernels: None,
@@ -165,7 +167,7 @@ fn recorded(signature: &str) -> String {
 #[test]
 fn a_signature_of_another_build_is_refused_when_the_kernel_is_looked_up() {
     for device in devices() {
-        let right = load(&device, &recorded(STEP_ENTRY.signature)).expect("good PTX");
+        let right = load(&device, &recorded(STEP_ENTRY.record)).expect("good PTX");
         assert!(right.function(&STEP_ENTRY).is_ok());
         for (signature, what) in [
             ("data: &mut [i32], rounds: u32", "`data: &mut [i32]` there"),
@@ -181,6 +183,17 @@ fn a_signature_of_another_build_is_refused_when_the_kernel_is_looked_up() {
             );
             assert!(error.hint().is_some());
         }
+        let other = STEP_ENTRY.record.replace("4/4", "8/8");
+        let module = load(&device, &recorded(&other)).expect("it assembles");
+        let error = module.function(&STEP_ENTRY).expect_err("another contract");
+        let text = error.to_string();
+        let expected =
+            "the type of `rounds` has 8 bytes aligned to 8 there and 4 bytes aligned to 4 here";
+        assert!(
+            text.starts_with("kernel `step` (src/lib.rs:7)") && text.ends_with(expected),
+            "{text}"
+        );
+        assert!(error.hint().is_some());
         // Foreign PTX has no records: number and sizes of the parameters are compared.
         let wider = STEP.replace(".param .u32 rounds", ".param .u64 rounds");
         let module = load(&device, &wider).expect("it assembles");

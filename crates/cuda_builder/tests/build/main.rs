@@ -1,5 +1,6 @@
 //! Builds small crates of its own for real. Needs what `cargo xtask doctor` lists.
 
+mod arguments;
 mod common;
 mod embedding;
 mod foreign;

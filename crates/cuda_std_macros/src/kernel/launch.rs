@@ -31,7 +31,7 @@ impl Given {
         matches!(self, Given::Matrix { .. } | Given::Pair { .. }).then(|| quote! { .memory })
     }
 
-    fn of(kind: &Kind<'_>) -> Self {
+    fn of(kind: &Kind<'_>, core: &TokenStream) -> Self {
         match kind {
             Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => {
                 let (mutable, of) = (*mutable, quote! { [#element] });
@@ -42,7 +42,7 @@ impl Given {
                 Given::Memory { mutable: false, of }
             }
             Kind::Text => {
-                let of = quote! { [u8] };
+                let of = quote! { [#core::primitive::u8] };
                 Given::Memory { mutable: false, of }
             }
             Kind::View { view, element, .. } => {
@@ -73,7 +73,7 @@ impl Kernel<'_> {
         f: &Ident,
         is_instance: Option<&TokenStream>,
     ) -> TokenStream {
-        let path = &self.cuda_std;
+        let (path, core) = (self.path(), &self.core);
         let safety = &self.function.sig.safety;
         let shape = Ident::new("shape", Span::mixed_site());
         let inputs: Vec<_> = (self.parameters.iter())
@@ -82,7 +82,7 @@ impl Kernel<'_> {
         let passed = self.parameters.iter().map(|parameter| self.pass(parameter));
         let contract = self.contract(entry, &quote! { #f::Error }, &shape);
         let arguments = self.parameters.iter().flat_map(copied);
-        let memory = self.parameters.iter().flat_map(memory);
+        let memory = (self.parameters.iter()).flat_map(|parameter| memory(parameter, core));
         let documents = self.launch_documents();
         let a = self.lifetime_of_memory();
         // The handle itself is one. Only where it matters, for some crates forbid to allow.
@@ -90,29 +90,30 @@ impl Kernel<'_> {
         quote! {
             #(#[doc = #documents])*
             #many
-            pub #safety fn launch<#a>(&self, #(#inputs),*) -> ::core::result::Result<(), #f::Error>
+            pub #safety fn launch<#a>(&self, #(#inputs),*) -> #core::result::Result<(), #f::Error>
             where #is_instance
             {
-                let #shape = self.prepared.shape()?;
+                let #shape = #path::launch::Prepared::shape(&self.prepared)?;
                 #(#passed)*
                 #contract
                 // SAFETY: the arguments are the signature's; what they must be beside their types,
                 // the caller promises or was checked.
-                unsafe { self.prepared.launch(#entry, #shape, [#(#path::launch::Argument::of_value(&#arguments)),*], [#(#memory),*]) }
+                unsafe { #path::launch::Prepared::launch(&self.prepared, #entry, #shape, [#(#path::launch::Argument::of_value(&#arguments)),*], [#(#memory),*]) }
             }
         }
     }
 
     /// A parameter of `launch`.
     fn input(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
-        let path = &self.cuda_std;
+        let (path, core) = (self.path(), &self.core);
+        let number = quote! { #core::primitive::usize };
         let (name, ty, span) = (&parameter.name, parameter.ty, parameter.type_span());
         let a = self.lifetime_of_memory();
         let kind = |mutable, pointer| {
             let access = if mutable { "Write" } else { "Read" };
             format_ident!("{access}{pointer}")
         };
-        Some(match Given::of(&parameter.kind) {
+        Some(match Given::of(&parameter.kind, core) {
             Given::Nothing => return None,
             Given::Value => quote! { #name: #ty },
             Given::Memory { mutable, of } => {
@@ -121,11 +122,11 @@ impl Kernel<'_> {
             }
             Given::Matrix { mutable, of } => {
                 let kind = kind(mutable, "");
-                quote_spanned! { span => #name: (impl #path::launch::#kind<#a, #of>, usize, usize) }
+                quote_spanned! { span => #name: (impl #path::launch::#kind<#a, #of>, #number, #number) }
             }
             Given::Pair { view, of } => {
                 let second = match view {
-                    View::Append => quote! { Write<#a, [::core::primitive::u64]> },
+                    View::Append => quote! { Write<#a, [#core::primitive::u64]> },
                     _ => quote! { Permutes<#a> },
                 };
                 quote_spanned! { span => #name: (impl #path::launch::Write<#a, #of>, impl #path::launch::#second) }
@@ -139,8 +140,8 @@ impl Kernel<'_> {
 
     /// The statement that makes memory of an argument.
     fn pass(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
-        let (path, name) = (&self.cuda_std, &parameter.name);
-        let (what, mutable, of) = match Given::of(&parameter.kind) {
+        let (path, core, name) = (self.path(), &self.core, &parameter.name);
+        let (what, mutable, of) = match Given::of(&parameter.kind, core) {
             Given::Nothing | Given::Value => return None,
             Given::Memory { mutable, of } => ("", mutable, of),
             Given::Matrix { mutable, of } => ("_matrix", mutable, of),
@@ -159,9 +160,10 @@ impl Kernel<'_> {
 
     /// The arguments as a user writes them.
     pub(super) fn texts_of_arguments(&self) -> Vec<String> {
+        let core = &self.core;
         let text = |parameter: &Parameter<'_>| {
             let name = &parameter.name;
-            match Given::of(&parameter.kind) {
+            match Given::of(&parameter.kind, core) {
                 Given::Nothing => None,
                 Given::Matrix { .. } => Some(format!("({name}, rows, cols)")),
                 Given::Pair { view, .. } => Some(match view {
@@ -222,6 +224,10 @@ impl Kernel<'_> {
     }
 }
 
+fn is_matrix(kind: &Kind<'_>) -> bool {
+    matches!(kind, Kind::View { view, .. } if view.is_matrix())
+}
+
 /// What is copied into the launch, in the order of the PTX.
 fn copied(parameter: &Parameter<'_>) -> Vec<TokenStream> {
     let name = &parameter.name;
@@ -245,10 +251,10 @@ fn copied(parameter: &Parameter<'_>) -> Vec<TokenStream> {
 }
 
 /// The memory that an argument leads to, if any.
-fn memory(parameter: &Parameter<'_>) -> Vec<TokenStream> {
+fn memory(parameter: &Parameter<'_>, core: &TokenStream) -> Vec<TokenStream> {
     let name = &parameter.name;
-    let some = quote! { ::core::option::Option::Some };
-    match Given::of(&parameter.kind) {
+    let some = quote! { #core::option::Option::Some };
+    match Given::of(&parameter.kind, core) {
         Given::Nothing | Given::Value => Vec::new(),
         Given::Pointer { .. } => vec![quote! { #name.memory }],
         Given::Matrix { .. } => vec![quote! { #some(#name.memory) }],

@@ -16,7 +16,7 @@ pub(super) struct Parameter<'a> {
 }
 
 /// One of the parameters of the PTX that stand for a kernel's parameter.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Part {
     Pointer,
     Length,
@@ -24,6 +24,19 @@ pub(super) enum Part {
     Cols,
     /// The address of the second memory of a pair.
     Second,
+}
+
+impl Part {
+    /// What a rule calls it.
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Part::Pointer => "is_aligned_to",
+            Part::Length => "len",
+            Part::Rows => "rows",
+            Part::Cols => "cols",
+            Part::Second => "second",
+        }
+    }
 }
 
 impl<'a> Parameter<'a> {
@@ -37,7 +50,7 @@ impl<'a> Parameter<'a> {
         // The body takes it apart; in the entry point a pattern needs a name.
         let name = match &**pat {
             Pat::Ident(ident) if ident.subpat.is_none() => ident.ident.clone(),
-            _ => format_ident!("parameter_{index}"),
+            _ => format_ident!("parameter_{index}", span = pat.span()),
         };
         let kind = Kind::of(ty);
         Ok(Parameter { name, ty, kind })
@@ -82,21 +95,23 @@ impl Kind<'_> {
     }
 
     /// The type of one of the parts.
-    pub(super) fn type_of(&self, part: Part) -> TokenStream {
+    pub(super) fn type_of(&self, part: Part, core: &TokenStream) -> TokenStream {
         match (part, self) {
             (Part::Pointer, _) => {}
             (Part::Second, Kind::View { view, .. }) if *view == View::Append => {
-                return quote! { *mut ::core::primitive::u64 };
+                return quote! { *mut #core::primitive::u64 };
             }
-            (Part::Second, _) => return quote! { *const ::core::primitive::u32 },
-            (Part::Length | Part::Rows | Part::Cols, _) => return quote! { usize },
+            (Part::Second, _) => return quote! { *const #core::primitive::u32 },
+            (Part::Length | Part::Rows | Part::Cols, _) => {
+                return quote! { #core::primitive::usize };
+            }
         }
         let (element, mutable) = match self {
             Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => {
                 (element, *mutable)
             }
             Kind::View { view, element, .. } => (element, view.is_written()),
-            _ => return quote! { *const u8 },
+            _ => return quote! { *const #core::primitive::u8 },
         };
         if mutable {
             quote! { *mut #element }
