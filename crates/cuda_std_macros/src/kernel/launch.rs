@@ -81,7 +81,7 @@ impl Kernel<'_> {
             .collect();
         let passed = self.parameters.iter().map(|parameter| self.pass(parameter));
         let contract = self.contract(entry, &quote! { #f::Error }, &shape);
-        let arguments = self.parameters.iter().flat_map(copied);
+        let arguments = (self.parameters.iter()).flat_map(|parameter| copied(parameter, core));
         let memory = (self.parameters.iter()).flat_map(|parameter| memory(parameter, core));
         let documents = self.launch_documents();
         let a = self.lifetime_of_memory();
@@ -224,14 +224,10 @@ impl Kernel<'_> {
     }
 }
 
-fn is_matrix(kind: &Kind<'_>) -> bool {
-    matches!(kind, Kind::View { view, .. } if view.is_matrix())
-}
-
 /// What is copied into the launch, in the order of the PTX.
-fn copied(parameter: &Parameter<'_>) -> Vec<TokenStream> {
+fn copied(parameter: &Parameter<'_>, core: &TokenStream) -> Vec<TokenStream> {
     let name = &parameter.name;
-    let memory = Given::of(&parameter.kind).memory();
+    let memory = Given::of(&parameter.kind, core).memory();
     let part = |&part| match part {
         Part::Pointer => quote! { #name #memory.address },
         Part::Second => quote! { #name.second.address },

@@ -15,12 +15,10 @@ pub(super) fn errors<'e>(entries: impl Iterator<Item = &'e str>, span: Span) -> 
     let text = std::env::var_os("OUT_DIR")
         .and_then(|folder| std::fs::read_to_string(std::path::Path::new(&folder).join(FILE)).ok());
     let text = text.unwrap_or_default();
-    let errors = entries
-        .flat_map(|entry| about(&text, entry))
-        .map(|error| {
-            let error = Error::new(span, error).to_compile_error();
-            quote! { #[cfg(not(target_arch = "nvptx64"))] #error }
-        });
+    let errors = entries.flat_map(|entry| about(&text, entry)).map(|error| {
+        let error = Error::new(span, error).to_compile_error();
+        quote! { #[cfg(not(target_arch = "nvptx64"))] #error }
+    });
     errors.collect()
 }
 
