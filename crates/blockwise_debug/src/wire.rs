@@ -63,8 +63,8 @@ fn wrong(problem: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 
-/// The next line without its end, which begins with these lower-case letters; an empty one where
-/// there are none. Nothing at the end of the input. A byte too many or another one is an error as
+/// The next line without its end, which begins with these lower-case letters and goes on with a
+/// number; an empty one where there are no letters. Nothing at the end of the input. A byte too many or another one is an error as
 /// soon as it is there.
 fn line(input: &mut impl BufRead, start: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
@@ -79,7 +79,8 @@ fn line(input: &mut impl BufRead, start: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let is_wanted = match start.get(line.len()) {
             Some(wanted) => byte.to_ascii_lowercase() == *wanted,
             None if start.is_empty() => byte == b'\n' || (byte == b'\r' && line.is_empty()),
-            None => line.len() < LONGEST_LINE,
+            None if line.last() == Some(&b'\r') => byte == b'\n',
+            None => line.len() < LONGEST_LINE && matches!(byte, b'0'..=b'9' | b' ' | b'\r' | b'\n'),
         };
         if !is_wanted {
             return Err(wrong(NO_HEADER));

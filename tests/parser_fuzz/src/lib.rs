@@ -5,7 +5,7 @@
 //!
 //! A target returns in a few words what became of an input, such as the error without its numbers.
 //! An input with a new outcome is kept and changed further: the corpora hold one input for each
-//! outcome. `cargo run -p parser_fuzz --example fuzz_parsers -- TARGET SECONDS` fuzzes;
+//! of the first outcomes. `cargo run -p parser_fuzz --example fuzz_parsers -- TARGET SECONDS` fuzzes;
 //! the test runs what is kept, and some thousand changes of it.
 
 pub mod limit;
@@ -23,8 +23,9 @@ use targets::Target;
 /// Bytes of an input, at most.
 pub const LONGEST: usize = 1 << 16;
 
-/// Bytes of an input that is kept in the repository, at most.
+/// Bytes of an input that is kept in the repository, and inputs of a target there, at most.
 const KEPT: usize = 2048;
+const MOST_KEPT: usize = 48;
 
 /// Panics of any thread since the start.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
@@ -51,23 +52,15 @@ pub fn run(target: &Target, input: &[u8]) -> Result<String, String> {
     }
 }
 
-/// An error without what depends on the input: numbers, and what is quoted.
+/// The first words of an error, without what depends on the input: numbers, what is quoted, and
+/// whatever is no plain word.
 fn in_few_words(text: &str) -> String {
-    let mut words = String::new();
-    let mut quoted = false;
-    for letter in text.chars() {
-        match letter {
-            '`' | '\'' | '"' => quoted = !quoted,
-            _ if quoted => {}
-            '0'..='9' if words.ends_with('#') => {}
-            '0'..='9' => words.push('#'),
-            _ => words.push(letter),
-        }
-        if words.len() > 160 {
-            break;
-        }
-    }
-    words
+    let plain = |word: &&str| {
+        word.bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte == b',')
+    };
+    let words = text.split_whitespace().filter(plain);
+    words.take(12).collect::<Vec<_>>().join(" ")
 }
 
 /// The inputs of a target that are in the repository.
@@ -154,7 +147,7 @@ impl Fuzzer {
     }
 
     fn keep(&self, input: &[u8]) {
-        if !self.keeps || input.len() > KEPT {
+        if !self.keeps || input.len() > KEPT || corpus(self.target).len() >= MOST_KEPT {
             return;
         }
         let folder = folder(self.target);

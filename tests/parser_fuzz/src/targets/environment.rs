@@ -47,7 +47,7 @@ pub(super) const TARGET: Target = Target {
         ":",
         ",",
     ],
-    in_test: 20_000,
+    in_test: 4_000,
 };
 
 fn seeds() -> Vec<Vec<u8>> {

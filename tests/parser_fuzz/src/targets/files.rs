@@ -45,7 +45,7 @@ pub(super) const NPY: Target = Target {
         "u'shape'",
         "b'descr'",
     ],
-    in_test: 4000,
+    in_test: 2000,
 };
 
 pub(super) const WAV: Target = Target {
@@ -71,7 +71,7 @@ pub(super) const WAV: Target = Target {
         "\u{ff}\u{ff}\u{ff}\u{ff}",
         "\0\0\0\0",
     ],
-    in_test: 4000,
+    in_test: 2000,
 };
 
 pub(super) const CSV: Target = Target {
@@ -105,7 +105,7 @@ pub(super) const CSV: Target = Target {
         "(1+2j)",
         "١",
     ],
-    in_test: 4000,
+    in_test: 2000,
 };
 
 /// A folder in memory, where there is one.

@@ -25,5 +25,5 @@ pub(super) const TARGET: Target = Target {
         "\u{1}\0\0\0\0\0\0\0",
         "\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}\u{7f}",
     ],
-    in_test: 20_000,
+    in_test: 8_000,
 };

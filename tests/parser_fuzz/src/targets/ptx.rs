@@ -9,7 +9,7 @@ pub(super) const TARGET: Target = Target {
     run,
     seeds,
     words: WORDS,
-    in_test: 3000,
+    in_test: 1500,
 };
 
 const WORDS: &[&str] = &[
