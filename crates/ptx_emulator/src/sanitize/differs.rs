@@ -200,7 +200,7 @@ fn rounded((a, x): (&Last, u64), (b, y): (&Last, u64)) -> bool {
         let each = ty.roundoff() * sizes.max(others) + ty.smallest();
         let parts = size.max(4) / ty.bytes();
         return (0..parts).all(|part| {
-            let [x, y] = [x, y].map(|bits| ty.value(bits >> (8 * ty.bytes() * part) % 64));
+            let [x, y] = [x, y].map(|bits| ty.value(bits >> (8 * ty.bytes() * part % 64)));
             x.is_finite() && y.is_finite() && (x - y).abs() <= 2.0 * adds.max(more) * each
         });
     }

@@ -97,7 +97,9 @@ fn a_copy_asks_for_its_wait() {
     }
     // A named barrier, and one of the warp.
     let report = check(
-        &format!("{COPY} bar.sync 1, 64; ld.shared.u32 %r0, [%their];"),
+        &format!(
+            "setp.ge.u32 %p1, %t, 64; @%p1 bra done; {COPY} bar.sync 1, 64; ld.shared.u32 %r0, [%their];"
+        ),
         (1, 96, 1),
     );
     hints(
@@ -364,9 +366,9 @@ ret; }}"
         shared.contains("Uninitialised __shared__ read of 4 bytes"),
         "{shared}"
     );
-    let global = title("ld.global.u16 %r1, [%in+6]; st.global.u32 [%out], %r1;");
+    let global = title("ld.global.u32 %r1, [%in+12]; st.global.u32 [%out], %r1;");
     assert!(
-        global.contains("Uninitialised __global__ read of 2 bytes"),
+        global.contains("Uninitialised __global__ read of 4 bytes"),
         "{global}"
     );
     assert!(global.contains("element 3 of `in`"), "{global}");

@@ -255,7 +255,7 @@ fn two_blocks_that_fill_each_others_slots() {
     );
     sound(
         &text,
-        (4, 96),
+        (2, 96),
         &[
             ("bar.warp.sync -1; // read", ""),
             (
@@ -269,5 +269,5 @@ fn two_blocks_that_fill_each_others_slots() {
         "mbarrier.arrive.release.cluster.shared::cluster",
         "mbarrier.arrive.shared::cluster",
     );
-    sound(&plain, (4, 96), &[]);
+    sound(&plain, (2, 96), &[]);
 }
