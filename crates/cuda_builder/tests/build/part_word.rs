@@ -260,7 +260,7 @@ fn all_of_core_s_atomics_have_the_scope_of_the_system() {
         .collect();
     // All operations of a float's cell have its own scope.
     let (of_core, of_float): (Vec<&str>, Vec<&str>) =
-        atomics.iter().partition(|line| line.contains(".sys"));
+        (atomics.iter().copied()).partition(|line| line.contains(".sys"));
     assert_eq!((of_core.len(), of_float.len()), (9, 2), "{atomics:?}");
     assert!(
         of_float.iter().all(|line| line.contains(".relaxed.gpu")),
