@@ -55,7 +55,7 @@ fn bits_that_are_known_are_an_access_to_their_bytes() {
     let others = |byte: &str| {
         format!(
             "setp.eq.u32 %p1, %t, 0; @!%p1 bra more; st.global.u8 [%at+{byte}], 9; ret;
-             more: atom.global.or.b32 %r0, [%at], 0x100; atom.global.and.b32 %r0, [%at], 0xfffffeff; atom.global.xor.b32 %r0, [%at], 0x300;"
+             more: atom.global.or.b32 %r0, [%at], 0x100; atom.global.and.b32 %r0, [%at], 0xfffffbff; atom.global.xor.b32 %r0, [%at], 0x800;"
         )
     };
     launch(&others("0"), &mut [0; 4], 40).assert_clean();
