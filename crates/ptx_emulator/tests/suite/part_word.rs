@@ -39,9 +39,13 @@ fn a_byte_ends_where_its_buffer_does() {
 
 #[test]
 fn other_threads_may_use_the_bytes_beside_it_but_not_itself() {
-    let beside = format!("setp.lt.u32 %p1, %t, 3; @!%p1 bra more; st.global.u8 [%mine], %t; ret;\nmore: {ADDS}");
+    let beside = format!(
+        "setp.lt.u32 %p1, %t, 3; @!%p1 bra more; st.global.u8 [%mine], %t; ret;\nmore: {ADDS}"
+    );
     launch(&beside, &mut [1; 7], 7).assert_clean();
-    let itself = format!("setp.lt.u32 %p1, %t, 3; @!%p1 bra more; st.global.u8 [%at+5], %t; ret;\nmore: {ADDS}");
+    let itself = format!(
+        "setp.lt.u32 %p1, %t, 3; @!%p1 bra more; st.global.u8 [%at+5], %t; ret;\nmore: {ADDS}"
+    );
     let report = launch(&itself, &mut [1; 7], 7);
     assert!(report.to_string().contains("race"), "{report}");
 }
@@ -51,7 +55,7 @@ fn bits_that_are_known_are_an_access_to_their_bytes() {
     let others = |byte: &str| {
         format!(
             "setp.eq.u32 %p1, %t, 0; @!%p1 bra more; st.global.u8 [%at+{byte}], 9; ret;
-             more: atom.global.or.b32 %r0, [%at], 0x100; atom.global.and.b32 %r0, [%at], 0xfffffeff; atom.global.xor.b32 %r0, [%at], 0x300;"
+             more: atom.global.or.b32 %r0, [%at], 0x100; atom.global.and.b32 %r0, [%at], 0xfffffbff; atom.global.xor.b32 %r0, [%at], 0x800;"
         )
     };
     launch(&others("0"), &mut [0; 4], 40).assert_clean();
@@ -111,8 +115,15 @@ end: st.param.b64 [r], %w1; ret;
         ..Limits::default()
     };
     let mut out = [0_u64];
-    let launch = Launch::of(&text).expect("it loads").kernel("k").limits(limits);
-    let report = launch.value(depth).output(&mut out).check().expect("it starts");
+    let launch = Launch::of(&text)
+        .expect("it loads")
+        .kernel("k")
+        .limits(limits);
+    let report = launch
+        .value(depth)
+        .output(&mut out)
+        .check()
+        .expect("it starts");
     match report.to_string() {
         text if text.contains("stack overflow") => text,
         _ => {
@@ -127,7 +138,10 @@ fn recursion_is_as_deep_as_the_stack() {
     assert_eq!(recursion("", 300, 64 << 10), "301");
     assert_eq!(recursion("", 10_000, 512 << 10), "10001");
     let text = recursion("", 300, 8 << 10);
-    assert!(text.contains("pass the limit of 8192 bytes of stack"), "{text}");
+    assert!(
+        text.contains("pass the limit of 8192 bytes of stack"),
+        "{text}"
+    );
     assert!(text.contains("needs a larger stack"), "{text}");
     // An array counts without the gaps that the detectors put around it.
     let array = ".local .align 8 .b8 a[64];";
