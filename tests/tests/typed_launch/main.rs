@@ -5,6 +5,7 @@
 mod checked;
 mod foreign;
 mod graphs;
+mod missing;
 mod signatures;
 mod streams;
 mod structs;
