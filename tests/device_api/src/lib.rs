@@ -8,6 +8,7 @@
 //! launch has the shape that the kernel names.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 #![allow(
     clippy::missing_safety_doc,
     reason = "the crate's documentation states it once"

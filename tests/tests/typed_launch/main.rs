@@ -6,6 +6,7 @@ mod checked;
 mod contracts;
 mod foreign;
 mod graphs;
+mod missing;
 mod signatures;
 mod streams;
 mod structs;
