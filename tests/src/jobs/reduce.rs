@@ -71,7 +71,10 @@ macro_rules! summed_floats {
         }
     )*};
 }
-summed_floats!(f32 None, f64 Some([1.152921504606846976e18, -1.152921504606846976e18, 1.0]),);
+summed_floats!(
+    f32 None,
+    f64 Some([(1_u64 << 60) as f64, -((1_u64 << 60) as f64), 1.0]),
+);
 
 impl Summed for i64 {
     const GREATEST: Self = i64::MAX;

@@ -182,7 +182,8 @@ pub fn of_the_bound<T: Precision>(result: T, exact: &Exact) -> f64 {
     }
 }
 
-/// A sum or dot product as `ranks` ranks make it, each in chunks, with their totals folded in order.
+/// A sum or dot product as `ranks` ranks make it, each in chunks, with their totals folded in
+/// order.
 ///
 /// # Errors
 /// What goes wrong on the device.
