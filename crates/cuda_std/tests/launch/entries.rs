@@ -88,15 +88,24 @@ fn records_say_the_contract_after_the_signature() {
             "require (is_aligned_to 1 (* 4 (as usize (block x))))",
         ]
     );
-    assert!(safe::entry().place.ends_with("kernels.rs:159"), "{}", safe::entry().place);
+    assert!(
+        safe::entry().place.ends_with("kernels.rs:159"),
+        "{}",
+        safe::entry().place
+    );
     // Two functions are told apart by their words.
-    assert_ne!(lines(absent::entry().record), lines(absent_twin::entry().record));
+    assert_ne!(
+        lines(absent::entry().record),
+        lines(absent_twin::entry().record)
+    );
 }
 
 #[test]
 fn each_form_of_a_rule_stands_in_the_record() {
     let rules = |record: &'static str| -> Vec<&str> {
-        let rules = record.lines().filter_map(|line| line.strip_prefix("require "));
+        let rules = record
+            .lines()
+            .filter_map(|line| line.strip_prefix("require "));
         rules.collect()
     };
     assert_eq!(
