@@ -231,7 +231,7 @@ fn recursion() {
         // On a GPU such a launch would end the context.
         if bench.device.properties().kind == DeviceKind::Emulator {
             bench.device.set_stack_bytes(4 << 10).unwrap();
-            let mut out = bench.device.alloc::<u64>(1).unwrap();
+            let mut out = bench.device.zeros::<u64>(1).unwrap();
             let arguments = Arguments::new().value(300_u64).pointer(&mut out);
             let launched = bench.launch("deep_calls", threads(1), &arguments);
             let text = format!("{:?}", launched.unwrap_err());

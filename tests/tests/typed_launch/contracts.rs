@@ -89,7 +89,7 @@ fn names_that_rules_use_are_ordinary_where_no_rule_uses_them() {
     let (_, module) = benches().remove(0);
     let words = written(&module, |module, y| {
         let kernel = k::words_as_names::on(module).unwrap().grid(1).block(32);
-        kernel.launch(2, 3, y).unwrap();
+        kernel.launch(2, 3, &mut *y).unwrap();
         let refused = kernel.launch(1, 3, y).unwrap_err().to_string();
         assert!(refused.contains("needs shared > 1"), "{refused}");
     });
