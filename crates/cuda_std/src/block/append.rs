@@ -49,7 +49,10 @@ pub struct Append<'a, T> {
 /// A count that never grows far beyond this cannot wrap, and so hands out no number twice.
 const FULL: u64 = 1 << 62;
 /// The most elements of one call: more bytes than a GPU has.
-const MOST: usize = 1 << 42;
+const MOST: usize = match 1_usize.checked_shl(42) {
+    Some(most) => most,
+    None => usize::MAX,
+};
 
 impl<'a, T> Append<'a, T> {
     /// The output of this thread, for as long as the borrow of `launch`.
