@@ -334,7 +334,8 @@ fn every_access_names_its_memory() {
                 .or_else(|| opcode.strip_prefix("st."))
                 .or_else(|| opcode.strip_prefix("atom."))
                 .filter(|rest| {
-                    !rest.starts_with("acq_rel.gpu.") && !rest.starts_with("relaxed.gpu.")
+                    let orders = ["acq_rel.gpu.", "relaxed.gpu.", "relaxed.sys."];
+                    !orders.iter().any(|order| rest.starts_with(order))
                 });
             let named = |rest: &str| {
                 ["shared.", "global.", "param."]
@@ -352,8 +353,11 @@ fn no_kernel_has_a_stack_calls_a_function_or_panics() {
         for line in &entry.instructions {
             let opcode = line.split(' ').next().unwrap_or_default();
             let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| opcode.starts_with(prefix));
-            assert!(!is(&[".local", "call", "trap", "brkpt"]), "{place}: {line}");
-            assert!(!line.contains("__local_depot"), "{place}: {line}");
+            assert!(!is(&["call", "trap", "brkpt"]), "{place}: {line}");
+            // A pair that is divided into levels is rare, and its state lies on the stack.
+            let is_rare = entry.name.contains("_fft_levels");
+            let is_local = is(&[".local"]) || line.contains("__local_depot");
+            assert!(is_rare || !is_local, "{place}: {line}");
         }
     });
 }

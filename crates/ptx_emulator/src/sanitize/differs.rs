@@ -250,7 +250,7 @@ impl<'a> Witness<'a> {
     fn site(&self, word: u64, value: u64) -> (Site, u32, u64) {
         let last = self.words.get(&word).and_then(Option::as_ref);
         let begin = last.map_or(word, |last| last.element.0);
-        let value = value >> (8 * (word - begin)) & 0xffff_ffff;
+        let value = value >> (8 * word.saturating_sub(begin)) & 0xffff_ffff;
         let what = match last {
             Some(_) => format!("last write, which leaves {value:#x}"),
             None => format!("nobody writes it, which leaves {value:#x}"),

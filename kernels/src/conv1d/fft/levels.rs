@@ -10,7 +10,7 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::butterfly::transform;
-use super::columns::{RADIX, roots_len, transform_back, transform_to};
+use super::columns::{RADIX, transform_back, transform_to};
 use super::complex::{Complex, Transformed};
 use super::kernels::worker;
 use super::passes::Worker;
@@ -162,7 +162,7 @@ macro_rules! kernels {
                 discarded(taps.len(), shift) < ROWS * $Shape::POINTS,
                 spectrum.len() == long_spectrum_len::<$Shape>(),
                 factors.len() == factors_len::<$Shape>(),
-                roots.len() == roots_len($Shape::POINTS),
+                roots.len() == super::columns::roots_len($Shape::POINTS),
                 spectrum.is_aligned_to(16),
                 factors.is_aligned_to(16),
                 roots.is_aligned_to(16),
