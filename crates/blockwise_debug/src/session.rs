@@ -13,7 +13,11 @@ use std::io::{self, BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 
-/// Answers a client until it disconnects or its input ends.
+/// Requests that wait for the one that is answered, at most.
+const WAITING: usize = 64;
+
+/// Answers a client until it disconnects or its input ends. Where there is a `token`, a request to
+/// launch or to attach that does not have it as a field ends the session.
 ///
 /// A thread reads the input, so that a request to pause is seen while the launch runs.
 ///
@@ -23,9 +27,10 @@ pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write,
     loader: &mut dyn Loader,
+    token: Option<&str>,
 ) -> io::Result<()> {
     let interrupt = Arc::new(AtomicBool::new(false));
-    let (sender, requests) = mpsc::channel();
+    let (sender, requests) = mpsc::sync_channel(WAITING);
     let interrupts = Arc::clone(&interrupt);
     std::thread::spawn(move || {
         let mut input = BufReader::new(input);
@@ -48,6 +53,7 @@ pub fn serve(
     let mut session = Session {
         writer: Writer::new(output),
         loader,
+        token: token.map(str::to_owned),
         debuggee: None,
         interrupt,
         stop_on_entry: true,
@@ -70,6 +76,8 @@ pub fn serve(
 struct Session<'l, W> {
     writer: Writer<W>,
     loader: &'l mut dyn Loader,
+    /// What a client must know.
+    token: Option<String>,
     debuggee: Option<Debuggee>,
     interrupt: Arc<AtomicBool>,
     stop_on_entry: bool,
@@ -104,6 +112,12 @@ fn just(body: Value) -> Answer {
 impl<W: Write> Session<'_, W> {
     /// Answers a request; false when the session ends.
     fn handle(&mut self, request: &Request) -> io::Result<bool> {
+        if let Some(problem) = self.is_stranger(request) {
+            self.writer
+                .answer(request.seq, &request.command, Err(problem.to_owned()))?;
+            self.writer.event("terminated", json!({}))?;
+            return Ok(false);
+        }
         let (result, next) = match self.answer(request) {
             Ok((body, next)) => (Ok(body), next),
             Err(problem) => (Err(problem), Next::Nothing),
@@ -121,10 +135,28 @@ impl<W: Write> Session<'_, W> {
         Ok(true)
     }
 
+    /// Why a client may not launch anything.
+    fn is_stranger(&self, request: &Request) -> Option<&'static str> {
+        let token = self.token.as_ref()?;
+        if !matches!(request.command.as_str(), "launch" | "attach") {
+            return None;
+        }
+        match request.arguments.get("token").and_then(Value::as_str) {
+            Some(theirs) if is_same(token.as_bytes(), theirs.as_bytes()) => None,
+            Some(_) => {
+                Some("`token` is not the one that `blockwise debug` printed when it started")
+            }
+            None => Some(
+                "over a port a launch needs the field `token`: `blockwise debug` printed it when it started",
+            ),
+        }
+    }
+
     fn answer(&mut self, request: &Request) -> Answer {
         match request.command.as_str() {
             "initialize" => just(capabilities()),
             "launch" => self.launch(request),
+            "attach" => Err("there is nothing to attach to: `launch` starts a kernel".to_owned()),
             "pause" => {
                 // A launch that ran has stopped already.
                 self.interrupt.store(false, Relaxed);
@@ -273,6 +305,11 @@ fn of_debuggee(debuggee: &mut Debuggee, request: &Request) -> Answer {
         "exceptionInfo" => just(exception_info(debuggee)),
         other => Err(format!("there is no request `{other}` here")),
     }
+}
+
+/// Compares in a time that depends on the lengths only.
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
 
 fn frame(debuggee: &Debuggee, id: i64) -> Result<(LaneId, usize), String> {

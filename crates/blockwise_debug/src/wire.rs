@@ -1,13 +1,15 @@
-//! Messages of the protocol: a header with a length, then JSON.
+//! Messages of the protocol: one header line with a length, an empty line, then JSON.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read as _, Write};
 
 /// A message's bytes, at most.
-const LONGEST: usize = 16 << 20;
+const LONGEST: usize = 1 << 20;
+/// What a header line begins with: the protocol has this one.
+const HEADER: &[u8] = b"content-length:";
 /// A header line's bytes, at most.
-const LONGEST_LINE: u64 = 4096;
+const LONGEST_LINE: usize = 64;
 
 /// What a client asks for.
 #[derive(Debug, Deserialize)]
@@ -25,34 +27,25 @@ pub(crate) type Read = Result<Request, (i64, String)>;
 ///
 /// # Errors
 /// When the input fails, or its headers are not the protocol's: then nobody knows where the next
-/// message begins.
+/// message begins. Requests of other protocols, which pages of a browser can send to a port of this
+/// machine, end with their first byte that is not of a header.
 pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Option<Read>> {
-    let mut length = None;
-    loop {
-        let mut line = Vec::new();
-        if io::Read::take(&mut *input, LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
-            return Ok(None);
-        }
-        let line = String::from_utf8_lossy(&line);
-        let line = line.trim();
-        if line.is_empty() && length.is_some() {
-            break;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse::<usize>().ok();
-        } else if !line.contains(':') {
-            let problem = "a message begins with `Content-Length: N`";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
-        }
+    let Some(header) = line(input, HEADER)? else {
+        return Ok(None);
+    };
+    let length = std::str::from_utf8(&header[HEADER.len()..]).ok();
+    let length = length.and_then(|text| text.trim_matches(' ').parse::<usize>().ok());
+    let length = length.filter(|&length| length <= LONGEST);
+    let length =
+        length.ok_or_else(|| wrong(&format!("a message has a length of up to {LONGEST} bytes")))?;
+    if line(input, b"")?.is_none_or(|line| !line.is_empty()) {
+        return Err(wrong(NO_HEADER));
     }
-    let length = length.filter(|&length| length <= LONGEST).ok_or_else(|| {
-        let problem = format!("a message has a length of up to {LONGEST} bytes");
-        io::Error::new(io::ErrorKind::InvalidData, problem)
-    })?;
-    let mut bytes = vec![0; length];
-    input.read_exact(&mut bytes)?;
+    let mut bytes = Vec::new();
+    // Memory grows with what arrives.
+    if input.take(length as u64).read_to_end(&mut bytes)? < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     let message: Value = match serde_json::from_slice(&bytes) {
         Ok(message) => message,
         Err(error) => return Ok(Some(Err((0, format!("the message is no JSON: {error}"))))),
@@ -62,6 +55,42 @@ pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Option<Read>> {
     Ok(Some(request.map_err(|error| {
         (seq, format!("the message is no request: {error}"))
     })))
+}
+
+const NO_HEADER: &str = "a message begins with `Content-Length: N` and an empty line";
+
+fn wrong(problem: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
+/// The next line without its end, which begins with these lower-case letters and goes on with a
+/// number; an empty one where there are no letters. Nothing at the end of the input. A byte too many or another one is an error as
+/// soon as it is there.
+fn line(input: &mut impl BufRead, start: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    loop {
+        let Some(&byte) = input.fill_buf()?.first() else {
+            return match line.is_empty() {
+                true => Ok(None),
+                false => Err(io::ErrorKind::UnexpectedEof.into()),
+            };
+        };
+        input.consume(1);
+        let is_wanted = match start.get(line.len()) {
+            Some(wanted) => byte.to_ascii_lowercase() == *wanted,
+            None if start.is_empty() => byte == b'\n' || (byte == b'\r' && line.is_empty()),
+            None if line.last() == Some(&b'\r') => byte == b'\n',
+            None => line.len() < LONGEST_LINE && matches!(byte, b'0'..=b'9' | b' ' | b'\r' | b'\n'),
+        };
+        if !is_wanted {
+            return Err(wrong(NO_HEADER));
+        }
+        if byte == b'\n' && line.len() >= start.len() {
+            line.pop_if(|last| *last == b'\r');
+            return Ok(Some(line));
+        }
+        line.push(byte);
+    }
 }
 
 /// Writes messages, with their numbers.

@@ -117,6 +117,30 @@ pub enum Error {
         /// Why, with the rank that did not come or differs.
         reason: String,
     },
+    /// A process does not know the job's secret.
+    #[error("rank {rank}: {problem}")]
+    Secret {
+        /// The rank.
+        rank: usize,
+        /// Who has refused whom.
+        problem: String,
+    },
+    /// The ranks would meet over a network without knowing each other.
+    #[error("the ranks of this job meet at {address}, where anybody could come: it needs a secret")]
+    NoSecret {
+        /// Where rank 0 would listen.
+        address: String,
+    },
+    /// More ranks than a mesh can have.
+    #[error("{ranks} {what} are asked for; a mesh has {most} at most")]
+    TooMany {
+        /// How many were asked for.
+        ranks: usize,
+        /// Of what.
+        what: &'static str,
+        /// [`MOST_RANKS`](crate::MOST_RANKS) or [`MOST_EMULATED`](crate::MOST_EMULATED).
+        most: usize,
+    },
     /// The variables of a launcher make no sense.
     #[error("no rank of a job: {problem}")]
     Job {
@@ -197,6 +221,13 @@ impl Error {
             Self::Job { .. } => {
                 Some("BLOCKWISE_MESH_ADDRESS=host:port says where rank 0 listens, for every rank")
             }
+            Self::Secret { .. } => Some(
+                "every rank needs the same BLOCKWISE_MESH_SECRET, or the same contents of the file that BLOCKWISE_MESH_SECRET_FILE names",
+            ),
+            Self::NoSecret { .. } => Some(
+                "`export BLOCKWISE_MESH_SECRET=$(openssl rand -hex 32)` before `srun`, or before `mpirun -x BLOCKWISE_MESH_SECRET`; with torchrun, `export BLOCKWISE_MESH_SECRET_FILE=FILE` on each machine, a file of mode 0600 with the same secret",
+            ),
+            Self::TooMany { .. } => Some("`blockwise scale` predicts times for any number"),
             Self::NoJob => Some("start it with torchrun, srun or mpirun"),
             Self::Indivisible { .. } => Some("leave the kernel out, or use one device"),
             _ => None,

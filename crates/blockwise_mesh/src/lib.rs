@@ -6,8 +6,9 @@
 //! | --- | --- | --- |
 //! | `mesh` | the ranks of this process, and the threads that run them | what programs do |
 //! | `rank` | one rank: its device, its calls to the others | operations |
-//! | `wire` | messages between hosts: `Mailbox` where they wait, in memory and over TCP | devices, elements |
+//! | `wire` | messages between hosts: `Mailbox` where they wait, in memory, over sockets of a machine and over TCP; who may connect | devices, elements |
 //! | `job` | which rank of a job this process is, by a launcher's variables | |
+//! | `secret` | what proves a process to be of a job | |
 //! | `call` | what a rank announces with each call, for the others to compare | |
 //! | `shard` | splits, and arrays that are divided by them | operations |
 //! | `funnel` | pieces of any length from every rank to rank 0 | |
@@ -46,6 +47,7 @@ mod rank;
 mod reduce;
 pub mod scale;
 mod scratch;
+mod secret;
 mod shard;
 mod traffic;
 mod transpose;
@@ -57,15 +59,18 @@ pub use call::Call;
 pub use conv1d::{ShardedConvolution, convolve};
 pub use error::{Error, Result};
 pub use funnel::Funnel;
-pub use job::{ADDRESS_VARIABLE, Job};
+pub use job::{ADDRESS_VARIABLE, Job, MeetingPlace};
 pub use matmul::{ShardedMatmul, ShardedMatmulOptions, matmul};
 pub use matrix::{Blocks, Grid, ShardedMatrix};
-pub use mesh::{JoinOptions, MEETING_LIMIT, Mesh, TIME_LIMIT};
+pub use mesh::{JoinOptions, MEETING_LIMIT, MOST_EMULATED, MOST_RANKS, Mesh, TIME_LIMIT};
 #[cfg(feature = "cuda")]
 pub use nccl::LIBRARY_VARIABLE;
 pub use rank::Rank;
 pub use reduce::{dot, reduce};
+pub use secret::{SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret};
 pub use shard::{Sharded, Split};
 pub use traffic::Traffic;
 pub use transpose::{ShardedTranspose, transpose};
 pub use window::{Access, Window};
+#[doc(hidden)]
+pub use wire::{read_as_a_rank_would, what_a_rank_sends};

@@ -10,7 +10,7 @@ use blockwise::{Device, DeviceChoice};
 #[cfg(feature = "cuda")]
 use crate::nccl::Link;
 use crate::scratch::Scratch;
-use crate::wire::{Mailbox, Meeting, Memory, Tcp, Wire};
+use crate::wire::{Mailbox, Meeting, Memory, Processes, Wire};
 use crate::{Error, Job, Rank, Result, Traffic};
 
 /// How long a rank waits for another one that works, unless asked for otherwise. One that has died
@@ -20,6 +20,21 @@ pub const TIME_LIMIT: Duration = Duration::from_secs(600);
 /// How long a job's ranks wait for each other before the program begins, unless asked for
 /// otherwise.
 pub const MEETING_LIMIT: Duration = Duration::from_secs(60);
+
+/// The ranks of a mesh, at most. Each pair of them has a queue, and each rank a thread or a process.
+pub const MOST_RANKS: usize = 1024;
+
+/// Emulated devices of a mesh, at most: 256 add up some numbers within seconds.
+pub const MOST_EMULATED: usize = 256;
+
+/// Fails for more than a mesh can have.
+fn bounded(ranks: usize, what: &'static str, most: usize) -> Result<()> {
+    match ranks {
+        0 => Err(Error::NoRanks),
+        _ if ranks > most => Err(Error::TooMany { ranks, what, most }),
+        _ => Ok(()),
+    }
+}
 
 /// Devices that work together: all ranks as threads of this process, or one rank of a job.
 pub struct Mesh {
@@ -40,7 +55,7 @@ enum Place {
     Threads(Duration),
     /// One here.
     Process {
-        wire: Arc<Tcp>,
+        wire: Arc<Processes>,
         /// How many collectives this rank has called.
         calls: Mutex<u64>,
         /// Whether there is a GPU for each rank of this machine up to this one.
@@ -76,29 +91,38 @@ impl Mesh {
     /// Emulated devices: every program and test of several devices runs on any machine.
     ///
     /// # Errors
-    /// For no devices.
+    /// For no devices, and for more than [`MOST_EMULATED`].
     #[cfg(feature = "emulator")]
     pub fn emulated(ranks: usize) -> Result<Self> {
-        Self::of((0..ranks).map(|_| Device::emulator()).collect())
+        Self::of(Self::emulators(ranks)?)
+    }
+
+    /// The devices of [`emulated`](Self::emulated), for a mesh [`of`](Self::of) them.
+    ///
+    /// # Errors
+    /// For no devices, and for more than [`MOST_EMULATED`].
+    #[cfg(feature = "emulator")]
+    pub fn emulators(devices: usize) -> Result<Vec<Device>> {
+        bounded(devices, "emulated devices", MOST_EMULATED)?;
+        Ok((0..devices).map(|_| Device::emulator()).collect())
     }
 
     /// Emulated devices that check each launch, as [`Device::checked`] does.
     ///
     /// # Errors
-    /// For no devices.
+    /// For no devices, and for more than [`MOST_EMULATED`].
     #[cfg(feature = "emulator")]
     pub fn checked(ranks: usize) -> Result<Self> {
+        bounded(ranks, "emulated devices", MOST_EMULATED)?;
         Self::of((0..ranks).map(|_| Device::checked()).collect())
     }
 
     /// Devices of one's own: one rank each.
     ///
     /// # Errors
-    /// For no devices.
+    /// For no devices, and for more than [`MOST_RANKS`].
     pub fn of(devices: Vec<Device>) -> Result<Self> {
-        if devices.is_empty() {
-            return Err(Error::NoRanks);
-        }
+        bounded(devices.len(), "devices", MOST_RANKS)?;
         Ok(Self {
             traffic: Traffic::new(devices.len()),
             scratch: devices.iter().map(|_| Scratch::default()).collect(),
@@ -121,6 +145,7 @@ impl Mesh {
                 source: Box::new(error.into()),
             })
         };
+        bounded(gpus, "GPUs", MOST_RANKS)?;
         let mesh = Self::of((0..gpus).map(device).collect::<Result<_>>()?)?;
         match gpus {
             1 => Ok(mesh),
@@ -161,22 +186,28 @@ impl Mesh {
         }
     }
 
-    /// One rank of a job: meets the other ranks' processes, over TCP.
+    /// One rank of a job: meets the other ranks' processes, at sockets of this machine or over TCP.
     ///
     /// # Errors
-    /// [`Error::Meeting`] with the rank that did not come, differs, or cannot listen.
+    /// [`Error::Meeting`] with the rank that did not come, differs, or cannot listen;
+    /// [`Error::Secret`] where the ranks do not have the same; [`Error::TooMany`].
     pub fn join(job: &Job, device: Device, options: &JoinOptions) -> Result<Self> {
+        let failed = |reason| Error::Meeting { reason };
+        bounded(job.ranks, "ranks", MOST_RANKS)?;
+        if job.rank >= job.ranks {
+            return Err(Error::NoRank {
+                rank: job.rank,
+                ranks: job.ranks,
+            });
+        }
         let meeting = Meeting {
             rank: job.rank,
             ranks: job.ranks,
-            host: job.host.clone(),
-            port: job.port,
+            place: job.place.clone(),
             program: options.program.clone(),
             limit: options.meeting_limit,
         };
-        let failed = |reason| Error::Meeting { reason };
-        let streams = meeting.connect().map_err(failed)?;
-        let wire = Tcp::new(job.rank, streams, options.time_limit);
+        let wire = Processes::new(job.rank, meeting.connect()?, options.time_limit);
         let wire = wire.map_err(|e| failed(format!("rank {}: {e}", job.rank)))?;
         Ok(Self {
             devices: vec![device],

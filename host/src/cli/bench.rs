@@ -66,8 +66,8 @@ pub(super) struct Arguments {
     files: Option<PathBuf>,
     /// Compare the launchers' choices with every kernel instead, at N sizes of each
     /// operation, drawn at random
-    #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "gpus"])]
-    sweep: Option<usize>,
+    #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "gpus"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    sweep: Option<u32>,
     /// Seconds for each operation of a sweep, at most
     #[arg(long, value_name = "SECONDS", requires = "sweep")]
     seconds: Option<u64>,
@@ -101,7 +101,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     let options = arguments.choice.options();
     if let Some(count) = arguments.sweep {
         let extent = Extent {
-            count,
+            count: count as usize,
             most: arguments.seconds.map(Duration::from_secs),
         };
         return sweep(&device, &options, extent, arguments.output.as_deref());

@@ -16,6 +16,9 @@ use crate::io::OutputFile;
 const EXIT_CODES: &str =
     "Exit codes: 0 nothing was found, 1 something was, 2 the check could not be made.";
 
+/// Orders of the threads, at most.
+const SCHEDULES: i64 = 65_536;
+
 #[derive(Args)]
 #[command(after_help = format!("{ARGUMENTS_HELP}\n\n{EXIT_CODES}"))]
 pub(super) struct Arguments {
@@ -25,7 +28,7 @@ pub(super) struct Arguments {
     #[arg(long, value_delimiter = ',', default_value = "race,init,mem,sync")]
     tool: Vec<Tool>,
     /// Run in N other orders of the threads too
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=SCHEDULES))]
     schedules: u32,
     /// The first order's seed; the others count up from it
     #[arg(long, default_value_t = 0)]
@@ -103,7 +106,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let emulator = arguments.launch.emulator();
     let mut loaded = emulator.load(&module)?;
     let bound = KernelArguments::bind(kernel, &arguments.launch.args, &emulator, &mut loaded)?;
-    let config = arguments.launch.config();
+    let config = arguments.launch.config()?;
     let options = arguments.options();
     let bytes = bound.bytes();
     let what = format!("checking {}", kernel.name());

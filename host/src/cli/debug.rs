@@ -2,20 +2,21 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use blockwise_debug::{Element, Loaded, Loader, serve};
 use clap::{Args, Parser};
+use kernel_arguments::Files;
 use ptx_emulator::replay::Replay;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use self::folder::Confined;
 use super::Global;
 use super::failure::Failure;
-use super::kernel_args::{Arguments as KernelArguments, Launch};
-use super::report::{self, Report};
+use super::kernel_args::{Arguments as KernelArguments, Disk, Launch};
+use super::report::Report;
 
 const LAUNCH_HELP: &str = "\
 The client's launch request says what to debug:
@@ -27,14 +28,19 @@ The client's launch request says what to debug:
   \"seed\": 7                   the order of threads of this seed, as `blockwise check --seed` names it
   \"types\": { \"tile\": \"f32\" }  elements of arrays
   \"stopOnEntry\": false, \"cwd\": \"DIR\"
+  \"token\": \"...\"             with --port only: what the command printed when it started. Files are then those below the
+                             folder that it was started in
 
 In the debug console `goto N` goes to a step: that of a finding is in the report of `blockwise check --json`.";
+
+mod folder;
+mod port;
 
 #[derive(Args)]
 #[command(after_help = LAUNCH_HELP)]
 pub(super) struct Arguments {
     /// Wait for clients on this port of this machine, one after the other, not on standard input; 0
-    /// takes a free one
+    /// takes a free one. A client needs the token that is printed
     #[arg(long)]
     port: Option<u16>,
 }
@@ -76,27 +82,24 @@ struct Line {
 
 struct Kernels<'a> {
     global: &'a Global,
+    /// Over a port: where files may be.
+    confined: Option<&'a Confined>,
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     global.emulator_only("launches that go back", "there is no way back on a GPU")?;
     let failed = |error: std::io::Error| Failure::new(format!("the session ended: {error}"));
-    let mut kernels = Kernels { global };
-    let Some(port) = arguments.port else {
-        serve(std::io::stdin(), std::io::stdout(), &mut kernels).map_err(failed)?;
-        return Ok(Report::silent());
-    };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    report::note(&format!("waiting for a client at {address}"));
-    for client in listener.incoming() {
-        let client = client.map_err(failed)?;
-        let input = client.try_clone().map_err(failed)?;
-        if let Err(error) = serve(input, client, &mut kernels) {
-            report::note(&format!("a session ended: {error}"));
+    match arguments.port {
+        Some(port) => port::run(global, port),
+        None => {
+            let mut kernels = Kernels {
+                global,
+                confined: None,
+            };
+            serve(std::io::stdin(), std::io::stdout(), &mut kernels, None).map_err(failed)?;
+            Ok(Report::silent())
         }
     }
-    Ok(Report::silent())
 }
 
 impl Loader for Kernels<'_> {
@@ -108,10 +111,19 @@ impl Loader for Kernels<'_> {
 }
 
 impl Kernels<'_> {
-    fn launch(&self, request: Request) -> Result<Loaded, Failure> {
-        if let Some(folder) = &request.cwd {
-            let moved = std::env::set_current_dir(folder);
+    fn launch(&self, mut request: Request) -> Result<Loaded, Failure> {
+        let folder = match (self.confined, &request.cwd) {
+            (Some(confined), folder) => Some(confined.folder(folder.as_deref())?),
+            (None, folder) => folder.clone(),
+        };
+        if let Some(folder) = folder {
+            let moved = std::env::set_current_dir(&folder);
             moved.map_err(|error| Failure::new(format!("{}: {error}", folder.display())))?;
+        }
+        if let Some(confined) = self.confined {
+            for named in [&mut request.ptx, &mut request.package] {
+                *named = named.take().map(|path| confined.path(&path)).transpose()?;
+            }
         }
         let types = request
             .types
@@ -119,12 +131,17 @@ impl Kernels<'_> {
             .map(|(name, ty)| Ok((name.clone(), ty.parse()?)));
         let types: Result<HashMap<String, Element>, String> = types.collect();
         let mut types = types.map_err(Failure::new)?;
-        let launch = request.line()?;
+        let launch = request.line(self.confined)?;
         let (ptx, module) = launch.read(self.global)?;
         let kernel = launch.kernel(&ptx.origin, &module, "blockwise check")?;
         let emulator = launch.emulator();
         let mut loaded = emulator.load(&module)?;
-        let bound = KernelArguments::bind(kernel, &launch.args, &emulator, &mut loaded)?;
+        let files: &dyn Files = match self.confined {
+            Some(confined) => confined,
+            None => &Disk,
+        };
+        let memory = (&emulator, &mut loaded);
+        let bound = KernelArguments::bind_only(kernel, &launch.args, memory, files)?;
         for (parameter, element) in bound.elements() {
             let name = &kernel.params()[parameter].name;
             let element = element.parse().map_err(Failure::new)?;
@@ -134,7 +151,7 @@ impl Kernels<'_> {
             emulator,
             loaded,
             kernel.name(),
-            launch.config(),
+            launch.config()?,
             &bound.bytes(),
             request.seed,
         );
@@ -148,7 +165,7 @@ impl Kernels<'_> {
 
 impl Request {
     /// The launch as the command line of `check` would have it: one way to read arguments.
-    fn line(&self) -> Result<Launch, Failure> {
+    fn line(&self, confined: Option<&Confined>) -> Result<Launch, Failure> {
         let mut words: Vec<String> = Vec::new();
         let mut option = |name: &str, value: Option<String>| {
             words.extend(value.map(|value| format!("--{name}={value}")));
@@ -172,7 +189,11 @@ impl Request {
                 ));
             }
             (Some(file), None) => Some(file.clone()),
-            (None, Some(folder)) => Some(built(folder, self.kernel.as_deref())?),
+            (None, Some(folder)) => {
+                let file = built(folder, self.kernel.as_deref())?;
+                // Its folder may lead elsewhere.
+                Some(confined.map_or(Ok(file.clone()), |confined| confined.path(&file))?)
+            }
             (None, None) => None,
         };
         if let Some(file) = file {

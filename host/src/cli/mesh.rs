@@ -2,9 +2,12 @@
 
 use std::path::Path;
 use std::str::FromStr;
+use std::time::Duration;
 
 use blockwise::{Device, DeviceChoice, DeviceKind};
-use blockwise_mesh::{Blocks, Grid, Job, JoinOptions, Mesh, Rank, ShardedMatrix};
+use blockwise_mesh::{
+    Blocks, Grid, Job, JoinOptions, MEETING_LIMIT, MOST_RANKS, Mesh, Rank, ShardedMatrix,
+};
 use blockwise_ops::{Element, LaunchError};
 use clap::Args;
 use ndarray::Array2;
@@ -22,7 +25,13 @@ pub(super) struct Gpus {
     /// emulated devices
     #[arg(long, value_name = "N|all")]
     gpus: Option<Count>,
+    /// Seconds that the ranks of a launcher's job wait for each other before they begin
+    #[arg(long, value_name = "SECONDS", default_value_t = MEETING_LIMIT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=DAY))]
+    meeting_timeout: u64,
 }
+
+/// Seconds of the longest wait.
+const DAY: u64 = 24 * 3600;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Count {
@@ -36,8 +45,8 @@ impl FromStr for Count {
     fn from_str(text: &str) -> Result<Self, String> {
         match (text, text.parse()) {
             ("all", _) => Ok(Self::All),
-            (_, Ok(count)) if count > 0 => Ok(Self::Of(count)),
-            _ => Err("a whole number, one or more, or `all`".to_owned()),
+            (_, Ok(count)) if (1..=MOST_RANKS).contains(&count) => Ok(Self::Of(count)),
+            _ => Err(format!("a whole number from 1 to {MOST_RANKS}, or `all`")),
         }
     }
 }
@@ -110,7 +119,11 @@ impl Global {
             _ => self.open()?,
         };
         let program = concat!("blockwise ", env!("CARGO_PKG_VERSION"));
-        Ok(Mesh::join(job, device, &JoinOptions::of(program))?)
+        let options = JoinOptions {
+            meeting_limit: Duration::from_secs(gpus.meeting_timeout),
+            ..JoinOptions::of(program)
+        };
+        Ok(Mesh::join(job, device, &options)?)
     }
 
     fn several(&self, count: Count) -> Result<Vec<Device>, Failure> {
@@ -131,7 +144,7 @@ impl Global {
                         "no GPU can be used (`blockwise devices` says why): using {count} emulated devices"
                     ));
                 }
-                (0..count).map(|_| Device::emulator()).collect()
+                Mesh::emulators(count)?
             }
             (DeviceChoice::Emulator, Count::All) => {
                 let failure = Failure::new(

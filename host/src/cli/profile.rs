@@ -75,7 +75,7 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     let clock = progress::clock(&what);
     let mut listener = progress::Listener::of(&what, &clock);
     emulator.set_progress(move |progress| listener.hear(progress));
-    let profile = emulator.profile(&loaded, kernel.name(), launch.config(), &bound.bytes());
+    let profile = emulator.profile(&loaded, kernel.name(), launch.config()?, &bound.bytes());
     clock.finish_and_clear();
     let profile = profile.map_err(|error| {
         let failure = Failure::new(error.to_string());

@@ -137,6 +137,7 @@ static QUIET: AtomicBool = AtomicBool::new(false);
 /// Leaves out notices and progress from here on.
 pub(super) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
+    io::without_notes();
 }
 
 pub(super) fn is_quiet() -> bool {

@@ -71,7 +71,17 @@ fn size(text: &str) -> Result<usize, String> {
                 .and_then(|(base, power)| base.checked_pow(power))
         }
     };
-    size.ok_or_else(|| "a whole number, such as 1000000 or 2^30".to_owned())
+    size.filter(|&size| size <= LARGEST)
+        .ok_or_else(|| format!("a whole number, such as 1000000 or 2^30, up to {LARGEST}"))
+}
+
+/// Elements of an operand, at most: their bytes and operations can be counted.
+const LARGEST: usize = 1 << 48;
+
+/// Every two of the sizes.
+fn pairs<T>(sizes: &[T]) -> impl Iterator<Item = [&T; 2]> {
+    let after = move |at: usize| sizes[at + 1..].iter().map(move |b| [&sizes[at], b]);
+    (0..sizes.len()).flat_map(after)
 }
 
 /// The most GPUs that a prediction takes less than a second for.
@@ -91,6 +101,12 @@ impl Arguments {
             let failure = Failure::new(format!("--sizes has {given} extents, {what} are wanted"));
             failure.hint("such as `blockwise scale matmul --sizes 16384,16384,16384`")
         };
+        for [&a, &b] in pairs(&self.sizes) {
+            if (a as u128) * (b as u128) > LARGEST as u128 {
+                let what = format!("--sizes {a},{b}: an operand has {LARGEST} elements at most");
+                return Err(Failure::new(what));
+            }
+        }
         Ok(match (self.operation, &*self.sizes) {
             (Operation::Sum | Operation::Min | Operation::Max, &[len]) => {
                 Work::Reduce { len, operands: 1 }

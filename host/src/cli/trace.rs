@@ -129,7 +129,7 @@ pub(super) fn of_file(global: &Global, launch: &Launch) -> Result<Document, Fail
     KernelArguments::bind_with(kernel, &launch.args, (&emulator, &mut loaded), &files)?;
     let mut document = new(&format!("{} of {}", kernel.name(), ptx.origin), &ptx);
     document.files = files.take();
-    let config = launch.config();
+    let config = launch.config()?;
     document.launches.push(blockwise_viewer::Launch {
         name: kernel.name().to_owned(),
         ptx: 0,

@@ -29,7 +29,7 @@ pub use array::ArrayReader;
 pub use array_writer::ArrayWriter;
 pub use error::FileError;
 pub use number::{Kind, Number, Stored};
-pub use output::{OutputFile, standard_output_is_taken};
+pub use output::{OutputFile, standard_output_is_taken, without_notes};
 pub use wav::{Coding, Finished, Metadata, RecordingReader, RecordingWriter, Sound};
 
 /// An array in one of the types that the kernels compute with.

@@ -329,3 +329,115 @@ fn without_a_file_the_embedded_kernels_are_checked() {
     );
     run("check --kernel reverse_direct_u32").refused("takes ");
 }
+
+/// Counts that no launch can have, or that would take for ever, end at once and name their bound.
+#[test]
+fn absurd_counts_are_refused() {
+    let folder = folder();
+    let refused = |line: &str, why: &str| {
+        let run = Run::line(folder.path(), line).ends(2);
+        assert!(run.stderr.contains(why), "{line}: {run:?}");
+        assert!(!run.stderr.contains("panicked"), "{line}: {run:?}");
+    };
+    let buffer = "--kernel share --arg";
+    for (arguments, why) in [
+        (
+            "--kernel forever --grid 4294967295",
+            "[2147483647, 65535, 65535]",
+        ),
+        ("--kernel forever --grid 4294967296", "no number of blocks"),
+        (
+            "--kernel forever --grid 2147483647,65535,65535",
+            "the launch may take 100000000 instructions",
+        ),
+        (
+            "--kernel forever --grid 100000001",
+            "the launch may take 100000000 instructions",
+        ),
+        (
+            "--kernel forever --grid 1000 --block 1024 --steps 31999",
+            "the grid has 32000 warps, and the launch may take 31999 instructions",
+        ),
+        (
+            "--kernel forever --block 4294967295,4294967295,4294967295",
+            "at most 1024",
+        ),
+        (
+            "--kernel forever --shared 4294967295",
+            "over the limit of 232448",
+        ),
+        ("--kernel forever --schedules 65537", "0..=65536"),
+        ("--kernel forever --schedules 4294967296", "0..=65536"),
+        ("--kernel forever --steps 18446744073709551616", "too large"),
+        (
+            "--kernel forever --race-memory 4294967296",
+            "0..=4294967295",
+        ),
+    ] {
+        refused(&format!("check k.ptx {arguments}"), why);
+    }
+    for length in [
+        "999999999999",
+        "4611686018427387904",
+        "18446744073709551615",
+    ] {
+        for argument in [
+            format!("i32[{length}]"),
+            format!("u8[{length}]=zeros"),
+            format!("slice:f64[{length}]=iota"),
+            format!("tex1d:f32[{length}]=random:1"),
+            format!("surf2d:u8x4[{length},{length}]=zeros"),
+        ] {
+            let run = Run::of(
+                program()
+                    .current_dir(folder.path())
+                    .args(["check", "k.ptx", "--kernel", "scale", "--arg", &argument])
+                    .args(["--arg", "slice:f32[4]", "--arg", "f32:1"]),
+            );
+            assert_eq!(run.code, Some(2), "{argument}: {run:?}");
+            assert!(!run.stderr.contains("panicked"), "{argument}: {run:?}");
+        }
+    }
+    refused(
+        &format!("check k.ptx {buffer} i32[99999999999999999999]"),
+        "is no length",
+    );
+    for (line, why) in [
+        (
+            "scale sum --sizes 18446744073709551615",
+            "up to 281474976710656",
+        ),
+        (
+            "scale matmul --sizes 2^63,2^63,2^63",
+            "up to 281474976710656",
+        ),
+        (
+            "scale matmul --sizes 2^40,2^40,2^40 --gpus 8",
+            "281474976710656 elements at most",
+        ),
+        (
+            "scale conv --sizes 2^48,2^48",
+            "281474976710656 elements at most",
+        ),
+        (
+            "scale transpose --sizes 2^30,2^30",
+            "281474976710656 elements at most",
+        ),
+        ("scale sum --sizes 8 --gpus 99999999999", "from 1 to 4096"),
+        (
+            "scale sum --sizes 8 --gpus-per-host 99999999999",
+            "from 1 to 4096",
+        ),
+        (
+            "profile transpose --rows 4294967295 --cols 4294967295",
+            "134217728 elements",
+        ),
+        (
+            "profile reduce --len 18446744073709551615",
+            "134217728 elements",
+        ),
+        ("bench --sweep 4000000000", "1..=100000"),
+    ] {
+        refused(line, why);
+    }
+}

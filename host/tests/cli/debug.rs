@@ -4,7 +4,8 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Stdio};
 
 use serde_json::{Value, json};
 
@@ -64,7 +65,7 @@ fn expect(input: &mut impl BufRead, name: &str) -> Value {
 }
 
 /// From the launch to the race, and to the word that was read too early.
-fn session(output: &mut impl Write, input: &mut impl BufRead, folder: &std::path::Path) {
+fn session(output: &mut impl Write, input: &mut impl BufRead, folder: &Path, token: Option<&str>) {
     send(output, 1, "initialize", json!({}));
     assert_eq!(
         expect(input, "initialize")["body"]["supportsStepBack"],
@@ -74,11 +75,13 @@ fn session(output: &mut impl Write, input: &mut impl BufRead, folder: &std::path
         output,
         2,
         "launch",
-        json!({ "ptx": "k.ptx", "cwd": folder, "args": ["u32:1"] }),
+        json!({ "ptx": "k.ptx", "cwd": folder, "args": ["u32:1"], "token": token }),
     );
     let refused = expect(input, "launch");
     assert_eq!(refused["success"], false, "{refused}");
-    let launch = json!({ "ptx": "k.ptx", "cwd": folder, "block": [64], "args": ["f32[64]=zeros"] });
+    let launch = json!({
+        "ptx": "k.ptx", "cwd": folder, "block": [64], "args": ["f32[64]=zeros"], "token": token,
+    });
     send(output, 3, "launch", launch);
     let launched = expect(input, "launch");
     assert_eq!(launched["success"], true, "{launched}");
@@ -125,7 +128,7 @@ fn a_kernel_is_debugged_over_standard_input() {
     let mut process = command.spawn().unwrap();
     let mut output = process.stdin.take().unwrap();
     let mut input = BufReader::new(process.stdout.take().unwrap());
-    session(&mut output, &mut input, folder.path());
+    session(&mut output, &mut input, folder.path(), None);
     // Nothing but messages.
     let mut rest = String::new();
     input.read_to_string(&mut rest).unwrap();
@@ -134,26 +137,215 @@ fn a_kernel_is_debugged_over_standard_input() {
     assert_eq!(end.status.code(), Some(0), "{end:?}");
 }
 
+/// `blockwise debug --port` in a folder, until it is dropped.
+struct Server {
+    process: Child,
+    notes: BufReader<ChildStderr>,
+    address: String,
+    token: String,
+}
+
+impl Server {
+    fn start(folder: &Path) -> Self {
+        let mut process = blockwise(["debug", "--port", "0"])
+            .current_dir(folder)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut notes = BufReader::new(process.stderr.take().unwrap());
+        let mut word = || {
+            let mut line = String::new();
+            notes.read_line(&mut line).unwrap();
+            line.trim().rsplit(' ').next().unwrap().to_owned()
+        };
+        let (address, token) = (word(), word());
+        assert_eq!(token.len(), 32, "{token}");
+        Self {
+            process,
+            notes,
+            address,
+            token,
+        }
+    }
+
+    fn connect(&self) -> (TcpStream, BufReader<TcpStream>) {
+        let output = TcpStream::connect(&self.address).unwrap();
+        let input = BufReader::new(output.try_clone().unwrap());
+        (output, input)
+    }
+
+    /// What the launch of a client with the token is answered.
+    fn launch(&self, mut arguments: Value) -> Value {
+        arguments["token"] = self.token.as_str().into();
+        let (mut output, mut input) = self.connect();
+        send(&mut output, 1, "launch", arguments);
+        expect(&mut input, "launch")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It would wait for the next client.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 #[test]
 fn clients_come_to_a_port_one_after_the_other() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("k.ptx"), PTX).unwrap();
-    let mut process = blockwise(["debug", "--port", "0"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut notes = BufReader::new(process.stderr.take().unwrap());
-    let mut line = String::new();
-    notes.read_line(&mut line).unwrap();
-    let address = line.trim().rsplit(' ').next().unwrap();
+    let server = Server::start(folder.path());
+    // Those who wait, more than there are places for, keep nobody out.
+    let silent: Vec<_> = (0..40).map(|_| server.connect()).collect();
     for _ in 0..2 {
-        let mut output = TcpStream::connect(address).unwrap();
-        let mut input = BufReader::new(output.try_clone().unwrap());
-        session(&mut output, &mut input, folder.path());
+        let (mut output, mut input) = server.connect();
+        session(&mut output, &mut input, folder.path(), Some(&server.token));
     }
-    // It would wait for the next one.
-    process.kill().unwrap();
-    process.wait().unwrap();
+    drop(silent);
+}
+
+/// What pages of a browser can send: nothing is answered, and nothing in them is done.
+#[test]
+fn a_page_gets_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("inner")).unwrap();
+    fs::write(folder.path().join("k.ptx"), PTX).unwrap();
+    let mut server = Server::start(folder.path());
+    let launch = json!({
+        "seq": 1, "type": "request", "command": "launch",
+        "arguments": { "ptx": "k.ptx", "cwd": "inner", "token": server.token },
+    })
+    .to_string();
+    let dap = format!("Content-Length: {}\r\n\r\n{launch}", launch.len());
+    let http = |head: &str| format!("{head}Content-Length: {}\r\n\r\n{dap}", dap.len());
+    let requests = [
+        http("POST /a:b HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n"),
+        // A name that leads here: the browser takes the answer for that of its own site.
+        http("POST / HTTP/1.1\r\nHost: rebound.example:4711\r\nOrigin: http://rebound.example:4711\r\n"),
+        "GET / HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\r\n".into(),
+        "OPTIONS / HTTP/1.1\r\nAccess-Control-Request-Method: POST\r\n\r\n".into(),
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".into(),
+        // Without an end, as a client that waits.
+        "POST /a:b HTTP/1.1".into(),
+    ];
+    for request in &requests {
+        let (mut output, mut input) = server.connect();
+        output.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        // What it did not read makes the end a reset.
+        let _ = input.read_to_end(&mut answer);
+        assert_eq!(answer, b"", "{request}");
+        let mut note = String::new();
+        server.notes.read_line(&mut note).unwrap();
+        assert!(
+            note.contains("a message begins with `Content-Length"),
+            "{note}"
+        );
+    }
+}
+
+#[test]
+fn over_a_port_a_launch_needs_the_token_and_stays_in_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("start/inner/target/debug/build/k/out")).unwrap();
+    fs::create_dir_all(at("outside/target/debug/build/k/out")).unwrap();
+    for file in ["start/k.ptx", "start/inner/k.ptx", "outside/k.ptx"] {
+        fs::write(at(file), PTX).unwrap();
+    }
+    fs::write(at("outside/target/debug/build/k/out/k.ptx"), PTX).unwrap();
+    let zeros = crate::command::npy("'<f4'", "False", "(64,)", &[0; 256]);
+    for file in ["start/zeros.npy", "outside/zeros.npy"] {
+        fs::write(at(file), &zeros).unwrap();
+    }
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(at(to), at(name)).unwrap();
+    link("outside", "start/link");
+    link("outside/k.ptx", "start/link.ptx");
+    link("outside/zeros.npy", "start/link.npy");
+    link("start/inner", "start/harmless");
+    link(
+        "outside/target/debug/build/k/out/k.ptx",
+        "start/inner/target/debug/build/k/out/k.ptx",
+    );
+    let server = Server::start(&at("start"));
+
+    let (mut output, mut input) = server.connect();
+    send(
+        &mut output,
+        1,
+        "launch",
+        json!({ "ptx": "k.ptx", "block": [64] }),
+    );
+    let refused = expect(&mut input, "launch");
+    let text = refused["message"].as_str().unwrap();
+    assert!(text.contains("needs the field `token`"), "{text}");
+    let mut rest = Vec::new();
+    input.read_to_end(&mut rest).unwrap();
+
+    let launch = |ptx: Value, cwd: Value, argument: &str| {
+        let mut arguments = json!({ "ptx": ptx, "block": [64], "args": [argument] });
+        if !cwd.is_null() {
+            arguments["cwd"] = cwd;
+        }
+        server.launch(arguments)
+    };
+    let outside = at("outside");
+    for (ptx, cwd) in [
+        (json!(at("outside/k.ptx")), json!(null)),
+        (json!("../outside/k.ptx"), json!(null)),
+        (json!("inner/../../outside/k.ptx"), json!(null)),
+        (json!("link/k.ptx"), json!(null)),
+        (json!("link.ptx"), json!(null)),
+        (json!("k.ptx"), json!(outside)),
+        (json!("k.ptx"), json!("../outside")),
+        (json!("k.ptx"), json!("link")),
+        (json!("k.ptx"), json!("..")),
+        (json!("k.ptx"), json!("/")),
+        (json!("/proc/self/root/etc/passwd"), json!(null)),
+    ] {
+        let answer = launch(ptx.clone(), cwd.clone(), "f32[64]=zeros");
+        let text = answer["message"].as_str().unwrap_or_default();
+        assert!(
+            text.contains("where `blockwise debug --port` was started"),
+            "{ptx} {cwd}: {answer}"
+        );
+    }
+    for array in ["../outside/zeros.npy", "link/zeros.npy", "link.npy"] {
+        let answer = launch(json!("k.ptx"), json!(null), &format!("f32[64]={array}"));
+        let text = answer["message"].as_str().unwrap_or_default();
+        assert!(
+            text.contains("where `blockwise debug --port` was started"),
+            "{array}: {answer}"
+        );
+    }
+    for folder in ["link", "inner", "../outside"] {
+        let answer =
+            server.launch(json!({ "crate": folder, "block": [64], "args": ["f32[64]=zeros"] }));
+        let text = answer["message"].as_str().unwrap_or_default();
+        assert!(
+            text.contains("where `blockwise debug --port` was started"),
+            "{folder}: {answer}"
+        );
+    }
+    // Nothing is written, and no place for it is tried.
+    let saved = format!("f32[64]=zeros -> {}", at("outside/saved.npy").display());
+    for (ptx, cwd, argument) in [
+        (json!("k.ptx"), json!(null), "f32[64]=zeros.npy"),
+        (json!("k.ptx"), json!("inner"), "f32[64]=../zeros.npy"),
+        (json!("k.ptx"), json!("harmless"), "f32[64]=zeros"),
+        (
+            json!(at("start/inner/k.ptx")),
+            json!(at("start")),
+            "f32[64]=zeros",
+        ),
+        (json!("inner/../k.ptx"), json!("."), &saved),
+    ] {
+        let answer = launch(ptx, cwd, argument);
+        assert_eq!(answer["success"], true, "{argument}: {answer}");
+    }
+    let names = crate::command::names(&outside);
+    assert_eq!(names, ["k.ptx", "target", "zeros.npy"]);
 }
 
 #[test]
@@ -173,11 +365,12 @@ fn what_is_no_session_is_exit_code_2() {
     );
 }
 
-/// What VS Code itself reads of every debug configuration.
-const OF_EVERY_DEBUGGER: [&str; 3] = ["name", "type", "request"];
+/// What VS Code itself reads of every debug configuration: texts, and the port of a debugger that
+/// runs already.
+const OF_EVERY_DEBUGGER: [&str; 4] = ["name", "type", "request", "debugServer"];
 
 fn template(name: &str) -> Value {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let file = folder
         .join("../crates/blockwise_new/template/.vscode")
         .join(name);
@@ -205,7 +398,17 @@ fn the_template_is_a_configuration_of_its_extension() {
     assert!(extension["engines"]["vscode"].is_string());
     let launch = template("launch.json");
     assert_eq!(launch["version"], "0.2.0");
+    // At a port the token is asked for, and each input that is named is one.
+    let input = &launch["inputs"][0];
+    assert_eq!(
+        (&input["id"], &input["type"]),
+        (&json!("token"), &json!("promptString"))
+    );
     for configuration in launch["configurations"].as_array().unwrap() {
+        let token = configuration
+            .get("debugServer")
+            .map(|_| json!("${input:token}"));
+        assert_eq!(configuration.get("token"), token.as_ref());
         assert_eq!(configuration["type"], contributed["type"]);
         let request = configuration["request"].as_str().unwrap();
         let properties = &contributed["configurationAttributes"][request]["properties"];
@@ -218,7 +421,7 @@ fn the_template_is_a_configuration_of_its_extension() {
         };
         for (name, value) in configuration.as_object().unwrap() {
             if OF_EVERY_DEBUGGER.contains(&name.as_str()) {
-                assert!(value.is_string(), "{name}");
+                assert!(value.is_string() || name == "debugServer", "{name}");
                 continue;
             }
             let ty = properties[name]["type"].as_str();
@@ -264,7 +467,7 @@ fn the_extension_declares_what_a_launch_takes() {
     let launch = json!({
         "name": "k", "type": "blockwise", "request": "launch", "__sessionId": "1", "cwd": folder.path(), "ptx": "k.ptx",
         "kernel": "exchange", "grid": [1, 1, 1], "block": [64], "shared": 0, "steps": 1000, "args": ["f32[64]=zeros"], "seed": 3,
-        "types": { "y": "u32" }, "stopOnEntry": true,
+        "types": { "y": "u32" }, "stopOnEntry": true, "token": "of no port",
     });
     send(&mut output, 2, "launch", launch);
     let launched = expect(&mut input, "launch");

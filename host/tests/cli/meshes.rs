@@ -102,6 +102,49 @@ fn a_divided_sum_is_compared_with_its_reference() {
     .ends(1);
 }
 
+/// A job whose variables are absurd, or whose ranks would meet where anybody can come, ends at once.
+#[test]
+fn variables_that_make_no_job_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x.npy"), vector(&[1.0, 2.0])).unwrap();
+    let with = |changes: &[(&str, &str)]| {
+        let mut command = rank(0, 7000, folder.path(), "sum x.npy --meeting-timeout 1");
+        Run::of(command.envs(changes.iter().copied()))
+    };
+    for (name, value, why) in [
+        (
+            "WORLD_SIZE",
+            "999999999999",
+            "a mesh has 1024 ranks at most",
+        ),
+        ("WORLD_SIZE", "1025", "a mesh has 1024 ranks at most"),
+        (
+            "RANK",
+            "999999999999",
+            "`RANK` is 999999999999, `WORLD_SIZE` is 2",
+        ),
+        ("LOCAL_RANK", "4000000000", "`LOCAL_RANK` is 4000000000"),
+        (
+            "BLOCKWISE_MESH_ADDRESS",
+            "127.0.0.1:99999",
+            "`host:port` is wanted",
+        ),
+        ("BLOCKWISE_MESH_ADDRESS", "node7:7000", "it needs a secret"),
+        ("BLOCKWISE_MESH_SECRET", "guess", "16 to 4096 are wanted"),
+        ("BLOCKWISE_MESH_SECRET_FILE", "/dev/zero", "no regular file"),
+    ] {
+        let run = with(&[(name, value)]);
+        run.refused(why);
+    }
+    let run = with(&[("BLOCKWISE_MESH_ADDRESS", "node7:7000")]);
+    assert!(
+        run.stderr.contains("export BLOCKWISE_MESH_SECRET="),
+        "{run:?}"
+    );
+    // Who has not come is named after the time that was given.
+    with(&[]).refused("ranks [1] have not come within 1 s");
+}
+
 /// A rank of a job of two, as torchrun starts it.
 fn rank(rank: usize, port: u16, folder: &Path, line: &str) -> Command {
     let mut command = blockwise(line.split_whitespace());
@@ -204,10 +247,26 @@ fn what_cannot_be_divided_is_refused_and_leaves_no_file() {
         let run = Run::line(folder.path(), line).ends(2);
         assert!(run.stderr.contains(why), "{run:?}");
     };
-    usage(
-        "sum x.npy --gpus 0",
-        "a whole number, one or more, or `all`",
+    for count in [
+        "0",
+        "1025",
+        "20000",
+        "4000000000",
+        "99999999999999999999999",
+        "-1",
+        "x",
+    ] {
+        let line = format!("sum x.npy --device emulator --gpus={count}");
+        usage(&line, "a whole number from 1 to 1024, or `all`");
+    }
+    refused(
+        "sum x.npy --device emulator --gpus 257",
+        "257 emulated devices are asked for; a mesh has 256 at most",
     );
+    for seconds in ["0", "86401", "18446744073709551615"] {
+        let line = format!("sum x.npy --meeting-timeout {seconds}");
+        usage(&line, "1..=86400");
+    }
     usage(
         "sum x.npy --axis 0 -o y.npy --gpus 2",
         "cannot be used with",

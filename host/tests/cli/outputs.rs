@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -79,6 +80,29 @@ fn links_are_followed_even_where_they_lead_to_nothing() {
 }
 
 #[cfg(unix)]
+/// The other names of a file keep its old contents, and a note says so once.
+#[test]
+fn a_file_with_several_names_gets_a_note() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("out.npy"), "old").unwrap();
+    fs::set_permissions(at("out.npy"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::hard_link(at("out.npy"), at("other.npy")).unwrap();
+    let run = Run::line(folder.path(), "reverse x.npy -o out.npy").ends(0);
+    let note = "out.npy is one of 2 names of a file (hard links): the others keep its old contents";
+    assert_eq!(run.stderr.matches(note).count(), 1, "{run:?}");
+    assert_eq!(fs::read(at("other.npy")).unwrap(), b"old");
+    assert_ne!(fs::read(at("out.npy")).unwrap(), b"old");
+    let mode = fs::metadata(at("out.npy")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // It has one name now.
+    let again = Run::line(folder.path(), "reverse x.npy -o out.npy").ends(0);
+    assert!(!again.stderr.contains("hard links"), "{again:?}");
+    fs::hard_link(at("out.npy"), at("third.npy")).unwrap();
+    let quiet = Run::line(folder.path(), "--quiet reverse x.npy -o out.npy").ends(0);
+    assert!(!quiet.stderr.contains("hard links"), "{quiet:?}");
+}
+
 #[test]
 fn pipes_are_written_into_as_they_are() {
     use std::os::unix::fs::FileTypeExt;

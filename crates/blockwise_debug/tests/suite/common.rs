@@ -78,12 +78,17 @@ impl Client {
 
     /// One whose session debugs this launch.
     fn to(launch: fn(Option<u64>) -> Replay) -> Self {
+        Self::knowing(launch, None)
+    }
+
+    /// The same where a launch needs this token.
+    pub(crate) fn knowing(launch: fn(Option<u64>) -> Replay, token: Option<&'static str>) -> Self {
         let (read, input) = io::pipe().expect("a pipe");
         let (output, write) = io::pipe().expect("a pipe");
         Self {
             input: Some(input),
             output: BufReader::new(output),
-            session: std::thread::spawn(move || serve(read, write, &mut Kernel(launch))),
+            session: std::thread::spawn(move || serve(read, write, &mut Kernel(launch), token)),
             seq: 0,
             events: VecDeque::new(),
         }

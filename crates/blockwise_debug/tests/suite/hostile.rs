@@ -1,6 +1,6 @@
 //! Whatever a client sends, the session answers or ends; it never panics.
 
-use crate::common::{Client, FILE};
+use crate::common::{Client, FILE, replay};
 use serde_json::{Value, json};
 
 #[test]
@@ -133,11 +133,15 @@ fn what_is_no_message_is_answered_or_ends_the_session() {
     client.hang_up().expect("it ends well");
 
     for bytes in [
-        &b"GET / HTTP/1.1\r\n\r\n"[..],
-        b"Content-Length: 99999999999\r\n\r\n",
+        &b"Content-Length: 99999999999\r\n\r\n"[..],
+        b"Content-Length: 1048577\r\n\r\n",
+        b"Content-Length: 18446744073709551616\r\n\r\n",
         b"Content-Length: x\r\n\r\n{}",
         b"Content-Length: -1\r\n\r\n{}",
+        b"Content-Length: 2 2\r\n\r\n{}",
+        b"Content-Length:\r\n\r\n{}",
         b"\xff\xfe\x00\r\n",
+        b"\r\n",
     ] {
         let mut client = Client::launched(json!({}));
         client.bytes(bytes);
@@ -147,4 +151,81 @@ fn what_is_no_message_is_answered_or_ends_the_session() {
     let mut client = Client::launched(json!({}));
     client.bytes(b"Content-Length: 100\r\n\r\n{\"seq\"");
     assert!(client.hang_up().is_err());
+}
+
+/// What a browser can be made to send to a port of this machine ends the session with the first
+/// byte that is no header's: nothing of a body is looked at, and no line's end is waited for.
+#[test]
+fn requests_of_other_protocols_end_the_session_before_their_first_line_does() {
+    let launch = r#"{"seq":1,"type":"request","command":"launch","arguments":{}}"#;
+    let hidden = format!("Content-Length: {}\r\n\r\n{launch}", launch.len());
+    for start in [
+        "POST /a:b HTTP/1.1\r\nHost: evil.example:4711\r\n\r\n",
+        "POST /a:b",
+        "G",
+        "OPTIONS * HTTP/1.1\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "Host: localhost\r\n",
+        "Content-Type: application/json\r\n",
+        "Content-Lengthy: 2\r\n",
+        " Content-Length: 2\r\n",
+        "\u{16}\u{3}\u{1}",
+    ] {
+        // With its end, and without: the client waits for an answer.
+        for text in [format!("{start}{hidden}"), start.to_owned()] {
+            let mut client = Client::connect();
+            client.bytes(text.as_bytes());
+            assert_eq!(client.read(), None, "{text}");
+        }
+    }
+    // Another line after the header, and one that never ends.
+    for text in [
+        "Content-Length: 2\r\nHost: localhost\r\n\r\n{}".to_owned(),
+        "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}".to_owned(),
+        "Content-Length: 2\r\r".to_owned(),
+        format!("Content-Length: {}", "0".repeat(64)),
+    ] {
+        let mut client = Client::connect();
+        client.bytes(text.as_bytes());
+        assert_eq!(client.read(), None, "{text}");
+    }
+}
+
+#[test]
+fn without_the_token_nothing_is_launched() {
+    const TOKEN: &str = "0123456789abcdef";
+    let longer = format!("{TOKEN}0");
+    for command in ["launch", "attach"] {
+        for (arguments, why) in [
+            (json!({}), "needs the field `token`"),
+            (json!(null), "needs the field `token`"),
+            (json!({ "token": 123 }), "needs the field `token`"),
+            (json!({ "token": null }), "needs the field `token`"),
+            (json!({ "token": [TOKEN] }), "needs the field `token`"),
+            (json!({ "token": "" }), "is not the one"),
+            (json!({ "token": "0123456789abcdeF" }), "is not the one"),
+            (json!({ "token": TOKEN[1..] }), "is not the one"),
+            (json!({ "token": longer }), "is not the one"),
+        ] {
+            // A loader that was asked would have refused it in its own words.
+            let mut arguments = arguments;
+            if let Some(arguments) = arguments.as_object_mut() {
+                arguments.insert("refuse".to_owned(), "the loader was asked".into());
+            }
+            let mut client = Client::knowing(replay, Some(TOKEN));
+            client.ask("initialize", json!({}));
+            assert_eq!(client.refused("threads", json!({})), "nothing was launched");
+            let problem = client.refused(command, arguments.clone());
+            assert!(problem.contains(why), "{command} {arguments}: {problem}");
+            assert_eq!(client.event()["event"], "terminated");
+            assert_eq!(client.read(), None);
+        }
+    }
+    let mut client = Client::knowing(replay, Some(TOKEN));
+    client.ask("initialize", json!({}));
+    let attached = client.refused("attach", json!({ "token": TOKEN }));
+    assert!(attached.contains("nothing to attach to"), "{attached}");
+    client.ask("launch", json!({ "token": TOKEN }));
+    client.configured();
+    client.hang_up().expect("it ends well");
 }

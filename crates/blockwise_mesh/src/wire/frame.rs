@@ -1,6 +1,6 @@
 //! What goes over a connection, as bytes. Numbers are little-endian.
 
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 
 use crate::Call;
 
@@ -16,6 +16,14 @@ pub(super) enum Frame {
     /// It has not, because the connection to this rank has broken.
     Lost(usize, String),
 }
+
+/// Bytes of a name or a path, and of a reason. What is longer is cut off by its writer.
+const NAME: u64 = 4096;
+const REASON: u64 = 1 << 16;
+/// Bytes of the lengths of a call.
+const SIZES: u64 = 1 << 12;
+/// Bytes of a message's elements.
+const ELEMENTS: u64 = 1 << 40;
 
 const DATA: u8 = 0;
 const ENDED: u8 = 1;
@@ -33,7 +41,7 @@ impl Frame {
                     bytes.extend(number.to_le_bytes());
                 }
                 for text in [&call.operation, &call.element, &call.file] {
-                    put(&mut bytes, text.as_bytes());
+                    put(&mut bytes, cut(text, NAME));
                 }
                 let sizes: Vec<u8> = call.sizes.iter().flat_map(|n| n.to_le_bytes()).collect();
                 put(&mut bytes, &sizes);
@@ -46,7 +54,7 @@ impl Frame {
                     _ => FAILED,
                 });
                 bytes.extend((*rank as u64).to_le_bytes());
-                put(&mut bytes, reason.as_bytes());
+                put(&mut bytes, cut(reason, REASON));
             }
         }
         bytes
@@ -60,19 +68,19 @@ impl Frame {
                 let (count, digest, line) = (number()?, number()?, number()?);
                 let call = Call {
                     number: count,
-                    operation: text(from)?,
-                    element: text(from)?,
-                    file: text(from)?,
-                    sizes: sizes(from)?,
                     digest,
-                    line: line as u32,
+                    line: line.try_into().map_err(io::Error::other)?,
+                    operation: text(from, NAME)?,
+                    element: text(from, NAME)?,
+                    file: text(from, NAME)?,
+                    sizes: sizes(from)?,
                 };
-                Ok(Self::Data(call, take(from)?))
+                Ok(Self::Data(call, take(from, ELEMENTS)?))
             }
             ENDED => Ok(Self::Ended),
             FAILED | LOST => {
                 let rank = u64::from_le_bytes(array(from)?) as usize;
-                let reason = text(from)?;
+                let reason = text(from, REASON)?;
                 Ok(match kind {
                     LOST => Self::Lost(rank, reason),
                     _ => Self::Failed(rank, reason),
@@ -89,19 +97,35 @@ pub(super) fn put(bytes: &mut Vec<u8>, more: &[u8]) {
     bytes.extend(more);
 }
 
-/// Reads what [`put`] has appended.
-pub(super) fn take(from: &mut impl Read) -> io::Result<Vec<u8>> {
-    let len = u64::from_le_bytes(array(from)?);
-    let mut bytes = Vec::new();
-    // Memory grows with what arrives: a wrong number allocates nothing.
-    match from.take(len).read_to_end(&mut bytes)? as u64 == len {
-        true => Ok(bytes),
-        false => Err(io::ErrorKind::UnexpectedEof.into()),
-    }
+/// The first bytes of a text, whole characters of it.
+fn cut(text: &str, most: u64) -> &[u8] {
+    &text.as_bytes()[..text.floor_char_boundary(most as usize)]
 }
 
-pub(super) fn text(from: &mut impl Read) -> io::Result<String> {
-    String::from_utf8(take(from)?).map_err(io::Error::other)
+/// Reads what [`put`] has appended: `most` bytes, or it is an error.
+pub(super) fn take(from: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let len = u64::from_le_bytes(array(from)?);
+    if len > most {
+        let what = format!("it announces {len} bytes where {most} may be");
+        return Err(io::Error::new(ErrorKind::InvalidData, what));
+    }
+    let mut bytes = Vec::new();
+    // Memory grows with what has arrived, so that a number alone allocates nothing.
+    while (bytes.len() as u64) < len {
+        let more = (len - bytes.len() as u64).min((bytes.len() as u64).max(PIECE));
+        bytes.try_reserve_exact(more as usize)?;
+        if from.take(more).read_to_end(&mut bytes)? as u64 != more {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+    }
+    Ok(bytes)
+}
+
+/// Bytes that are allocated for a message before any of it has arrived, at most.
+const PIECE: u64 = 1 << 16;
+
+pub(super) fn text(from: &mut impl Read, most: u64) -> io::Result<String> {
+    String::from_utf8(take(from, most)?).map_err(io::Error::other)
 }
 
 pub(super) fn array<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
@@ -111,7 +135,7 @@ pub(super) fn array<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]>
 }
 
 fn sizes(from: &mut impl Read) -> io::Result<Vec<u64>> {
-    let bytes = take(from)?;
+    let bytes = take(from, SIZES)?;
     let sizes = bytes.as_chunks().0.iter();
     Ok(sizes.map(|&size| u64::from_le_bytes(size)).collect())
 }
@@ -150,6 +174,45 @@ mod tests {
             assert_eq!(Frame::read(&mut rest).unwrap(), *frame);
         }
         assert!(rest.is_empty());
+    }
+
+    /// A reader that says how much it has handed out.
+    struct Endless(u64);
+
+    impl Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.0 += into.len() as u64;
+            into.fill(1);
+            Ok(into.len())
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_read() {
+        for (kind, most) in [(FAILED, REASON), (DATA, NAME)] {
+            let numbers = if kind == DATA { 24 } else { 8 };
+            for len in [most + 1, 1 << 30, u64::MAX] {
+                let mut bytes = vec![kind];
+                bytes.resize(1 + numbers, 0);
+                bytes.extend(len.to_le_bytes());
+                let mut endless = Endless(0);
+                let error = Frame::read(&mut (&bytes[..]).chain(&mut endless)).unwrap_err();
+                assert!(error.to_string().contains("may be"), "{error}");
+                assert_eq!(endless.0, 0);
+            }
+        }
+        // What does not come is not allocated either.
+        let mut announced = &[&ELEMENTS.to_le_bytes()[..], &[0; 100]].concat()[..];
+        let error = take(&mut announced, ELEMENTS).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_by_its_writer() {
+        let reason = "ä".repeat(REASON as usize);
+        let bytes = Frame::Failed(1, reason.clone()).encode();
+        let cut = reason[..REASON as usize].to_owned();
+        assert_eq!(Frame::read(&mut &bytes[..]).unwrap(), Frame::Failed(1, cut));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::stream::after;
 use crate::{Call, Error, Result};
 
 /// How long a rank that waits polls before it sleeps: waking it takes longer than GPUs that have
@@ -172,7 +173,7 @@ impl Mailbox {
 
     pub(crate) fn receive(&self, me: usize, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
         let begin = Instant::now();
-        let deadline = begin + self.limit;
+        let deadline = after(self.limit);
         let mut state = self.state();
         loop {
             if let Some(answer) = state.answer(me, from, call) {

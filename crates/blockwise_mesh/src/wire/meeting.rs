@@ -1,17 +1,17 @@
-//! How the ranks of a job find each other: rank 0 listens at an address that all know, and tells
-//! everyone where the others listen.
+//! How the ranks of a job find each other: rank 0 listens at a place that all know, and tells
+//! everyone where the others listen. Nothing is read of a connection, beyond its proof, and nothing
+//! is kept of it, before it has shown that it is the job's.
 
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::io::{self, Read};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use super::connection::Connection;
+use super::door::{Door, Guest, Hello, program};
 use super::frame::{array, put, text};
-
-/// What a connection begins with.
-const MAGIC: &[u8; 16] = b"blockwise mesh 1";
-
-/// How long rank 0 looks for a greeting on a connection before it takes it for a stranger's.
-const GREETING: Duration = Duration::from_secs(5);
+use super::seal::Unproven;
+use super::stream::{Stream, after, left};
+use crate::{Error, MeetingPlace};
 
 /// How long a rank that was late waits more for rank 0's word.
 const GRACE: Duration = Duration::from_secs(1);
@@ -19,129 +19,118 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Bytes of the reason for which a meeting has failed, and of an address.
+const REASON: u64 = 1 << 16;
+const ADDRESS: u64 = 64;
+
 /// What a rank brings to the meeting.
 #[derive(Clone, Debug)]
 pub(crate) struct Meeting {
     pub(crate) rank: usize,
     pub(crate) ranks: usize,
     /// Where rank 0 listens.
-    pub(crate) host: String,
-    pub(crate) port: u16,
+    pub(crate) place: MeetingPlace,
     /// Name and version: all ranks must run the same program.
     pub(crate) program: String,
     /// How long to wait for the others.
     pub(crate) limit: Duration,
 }
 
-/// A rank that has come to rank 0.
-struct Guest {
-    rank: usize,
-    stream: TcpStream,
-    /// Where it listens.
-    address: SocketAddr,
-}
+/// Connections by rank; none to itself.
+type Peers = Vec<Option<Connection>>;
 
-/// Why a rank could not join, in words that name the rank.
-type Reason = String;
+fn failed(reason: impl Into<String>) -> Error {
+    Error::Meeting {
+        reason: reason.into(),
+    }
+}
 
 impl Meeting {
     /// Connects to all other ranks: a connection for each, by rank.
-    pub(crate) fn connect(&self) -> Result<Vec<Option<TcpStream>>, Reason> {
-        let deadline = Instant::now() + self.limit;
+    pub(crate) fn connect(&self) -> Result<Peers, Error> {
+        let deadline = after(self.limit);
         match self.rank {
             0 => self.host_it(deadline),
             _ => self.join(deadline),
         }
     }
 
-    fn address(&self) -> String {
-        format!("{}:{}", self.host, self.port)
-    }
-
     fn limit_text(&self) -> String {
         format!("within {} s", self.limit.as_secs_f64())
     }
 
+    fn no_peers(&self) -> Peers {
+        (0..self.ranks).map(|_| None).collect()
+    }
+
     /// Rank 0: waits for all others, then tells each where the others listen.
-    fn host_it(&self, deadline: Instant) -> Result<Vec<Option<TcpStream>>, Reason> {
-        let listener = TcpListener::bind((self.host.as_str(), self.port));
-        let listener = listener.and_then(|listener| {
-            listener.set_nonblocking(true)?;
-            Ok(listener)
-        });
+    fn host_it(&self, deadline: Instant) -> Result<Peers, Error> {
+        if self.ranks == 1 {
+            return Ok(self.no_peers());
+        }
+        let listener = self.place.listen();
         let listener =
-            listener.map_err(|e| format!("rank 0 cannot listen at {}: {e}", self.address()))?;
-        let mut guests: Vec<Option<Guest>> = Vec::new();
-        guests.resize_with(self.ranks, || None);
+            listener.map_err(|e| failed(format!("rank 0 cannot listen at {}: {e}", self.place)))?;
+        let mut door = Door::new(listener, self.place.secret().cloned());
+        let mut guests: Vec<Option<Guest>> = (0..self.ranks).map(|_| None).collect();
         let refused = loop {
             let missing: Vec<usize> = (1..self.ranks).filter(|&r| guests[r].is_none()).collect();
             if missing.is_empty() {
                 break None;
             }
-            if Instant::now() >= deadline {
-                let limit = self.limit_text();
-                break Some(format!("ranks {missing:?} have not come {limit}"));
+            if left(deadline).is_zero() {
+                let (limit, others) = (self.limit_text(), door.others());
+                break Some(format!("ranks {missing:?} have not come {limit}{others}"));
             }
-            match listener.accept() {
-                Ok((stream, from)) => match self.greeted(stream, from.ip()) {
-                    Ok(None) => {}
-                    Ok(Some(mut guest)) => match &mut guests[guest.rank] {
-                        place @ None => *place = Some(guest),
-                        Some(_) => {
-                            let rank = guest.rank;
-                            let reason = format!("two processes say that they are rank {rank}");
-                            let _ = guest.stream.write_all(&refusal(&reason));
-                            break Some(reason);
-                        }
-                    },
-                    Err(reason) => break Some(reason),
-                },
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    std::thread::sleep(PAUSE)
+            let Some(mut guest) = door.next() else {
+                continue;
+            };
+            let place = usize::try_from(guest.hello.rank).ok();
+            let place = place.and_then(|rank| guests.get_mut(rank));
+            let reason = match (self.unlike(&guest.hello), place) {
+                (None, Some(place @ None)) => {
+                    *place = Some(guest);
+                    continue;
                 }
-                Err(error) => break Some(format!("rank 0 cannot accept: {error}")),
-            }
+                (None, _) => {
+                    let rank = guest.hello.rank;
+                    format!("two processes say that they are rank {rank}")
+                }
+                (Some(reason), _) => reason,
+            };
+            // It is the job's: whoever started it hears of it everywhere.
+            let _ = guest.connection.writing.send(&refusal(&reason));
+            break Some(reason);
         };
         if let Some(reason) = refused {
             for mut guest in guests.into_iter().flatten() {
-                let _ = guest.stream.write_all(&refusal(&reason));
+                let _ = guest.connection.writing.send(&refusal(&reason));
             }
-            return Err(reason);
+            return Err(failed(reason));
         }
         let mut table = vec![1];
-        table.extend(session().to_le_bytes());
+        table.extend(session().map_err(|e| failed(e.to_string()))?.to_le_bytes());
         for guest in guests.iter().flatten() {
-            put(&mut table, guest.address.to_string().as_bytes());
+            put(&mut table, guest.address().as_bytes());
         }
-        let guests = guests.into_iter().enumerate().map(|(rank, guest)| {
-            let Some(Guest { mut stream, .. }) = guest else {
+        let send = |(rank, guest): (usize, Option<Guest>)| {
+            let Some(Guest { mut connection, .. }) = guest else {
                 return Ok(None);
             };
-            let sent = stream.write_all(&table).and_then(|()| ready(stream));
-            sent.map(Some)
-                .map_err(|e| format!("rank {rank} is gone: {e}"))
-        });
-        guests.collect()
+            connection.until(deadline.max(Instant::now() + GRACE));
+            let sent = connection.writing.send(&table);
+            sent.map_err(|e| failed(format!("rank {rank} is gone: {e}")))?;
+            Ok(Some(connection))
+        };
+        guests.into_iter().enumerate().map(send).collect()
     }
 
-    /// Reads a greeting. `None` of a stranger.
-    fn greeted(&self, mut stream: TcpStream, from: IpAddr) -> Result<Option<Guest>, Reason> {
-        let mut read = || -> io::Result<(String, [u64; 3])> {
-            stream.set_nonblocking(false)?;
-            stream.set_read_timeout(Some(GREETING))?;
-            magic(&mut stream)?;
-            let program = text(&mut stream)?;
-            let mut number = || array(&mut stream).map(u64::from_le_bytes);
-            Ok((program, [number()?, number()?, number()?]))
-        };
-        let Ok((program, [rank, ranks, port])) = read() else {
-            return Ok(None);
-        };
-        let wrong = if program != self.program {
-            Some(format!(
-                "rank {rank} runs {program}, rank 0 runs {}",
-                self.program
-            ))
+    /// In what a guest is not as rank 0.
+    fn unlike(&self, hello: &Hello) -> Option<String> {
+        let Hello { rank, ranks, .. } = *hello;
+        let (own, theirs) = (program(&self.program), &hello.program);
+        if theirs != own {
+            Some(format!("rank {rank} runs {theirs}, rank 0 runs {own}"))
         } else if ranks != self.ranks as u64 {
             let own = self.ranks;
             Some(format!(
@@ -151,101 +140,110 @@ impl Meeting {
             Some(format!("there is no other rank {rank} in a job of {ranks}"))
         } else {
             None
-        };
-        match wrong {
-            Some(reason) => {
-                let _ = stream.write_all(&refusal(&reason));
-                Err(reason)
-            }
-            None => {
-                let address = SocketAddr::new(from, port as u16);
-                Ok(Some(Guest {
-                    rank: rank as usize,
-                    stream,
-                    address,
-                }))
-            }
         }
     }
 
     /// Another rank: greets rank 0, then connects to those before it and waits for those after it.
-    fn join(&self, deadline: Instant) -> Result<Vec<Option<TcpStream>>, Reason> {
+    fn join(&self, deadline: Instant) -> Result<Peers, Error> {
         let me = self.rank;
-        let failed = |e: io::Error| format!("rank {me} cannot listen: {e}");
-        let mut host = self.reach_host(deadline)?;
-        let any: IpAddr = match host.local_addr().map_err(failed)? {
-            SocketAddr::V4(_) => [0; 4].into(),
-            SocketAddr::V6(_) => [0_u16; 8].into(),
+        let unable = |e: io::Error| failed(format!("rank {me} cannot listen: {e}"));
+        let place = self.place.to_string();
+        let connect = |deadline| self.place.connect(deadline);
+        let mut host = self.reach(0, &place, &connect, deadline)?;
+        let addresses = host.addresses().map_err(unable)?;
+        let interface = addresses.map(|[own, _]| own.ip());
+        let listener = self.place.listen_as(me, interface).map_err(unable)?;
+        let mut door = Door::new(listener, self.place.secret().cloned());
+        let hello = Hello {
+            session: 0,
+            rank: me as u64,
+            ranks: self.ranks as u64,
+            port: door.port().map_err(unable)?,
+            program: program(&self.program).to_owned(),
         };
-        let listener = TcpListener::bind((any, 0)).map_err(failed)?;
-        let port = listener.local_addr().map_err(failed)?.port();
-        let mut greeting = MAGIC.to_vec();
-        put(&mut greeting, self.program.as_bytes());
-        for number in [me, self.ranks, usize::from(port)] {
-            greeting.extend((number as u64).to_le_bytes());
-        }
-        let (session, addresses) = self.introduce(&mut host, &greeting, deadline)?;
+        let (session, addresses) = self.introduce(&mut host, &hello, deadline)?;
+        let hello = Hello { session, ..hello }.encode();
 
-        let mut peers: Vec<Option<TcpStream>> = Vec::new();
-        peers.resize_with(self.ranks, || None);
+        let mut peers = self.no_peers();
         for (other, address) in (1..me).zip(&addresses) {
-            let connected = || -> io::Result<TcpStream> {
-                let address = address.parse().map_err(io::Error::other)?;
-                let mut stream = TcpStream::connect_timeout(&address, left(deadline))?;
-                stream.write_all(&session.to_le_bytes())?;
-                stream.write_all(&(me as u64).to_le_bytes())?;
-                ready(stream)
+            let connect = |deadline| self.place.connect_to(other, address, deadline);
+            let mut peer = self.reach(other, address, &connect, deadline)?;
+            let lost = |e| {
+                failed(format!(
+                    "rank {me} cannot reach rank {other} at {address}: {e}"
+                ))
             };
-            let unreached = |e| format!("rank {me} cannot reach rank {other} at {address}: {e}");
-            peers[other] = Some(connected().map_err(unreached)?);
+            peer.writing.send(&hello).map_err(lost)?;
+            peers[other] = Some(peer);
         }
-        listener.set_nonblocking(true).map_err(failed)?;
         while let Some(missing) = (me + 1..self.ranks).find(|&other| peers[other].is_none()) {
-            match listener.accept() {
-                Ok((stream, _)) => {
-                    if let Ok((other, stream)) = introduced(stream, session)
-                        && (me + 1..self.ranks).contains(&other)
-                    {
-                        peers[other] = Some(stream);
-                    }
-                }
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock && !left(deadline).is_zero() => {
-                    std::thread::sleep(PAUSE);
-                }
-                Err(_) => {
-                    let limit = self.limit_text();
-                    return Err(format!("rank {missing} has not reached rank {me} {limit}"));
-                }
+            if left(deadline).is_zero() {
+                let (limit, others) = (self.limit_text(), door.others());
+                let what = format!("rank {missing} has not reached rank {me} {limit}{others}");
+                return Err(failed(what));
+            }
+            let Some(Guest { connection, hello }) = door.next() else {
+                continue;
+            };
+            let later = (me + 1..self.ranks).find(|&other| other as u64 == hello.rank);
+            if let Some(other) = later.filter(|_| hello.session == session) {
+                peers[other] = Some(connection);
             }
         }
-        peers[0] = Some(ready(host).map_err(failed)?);
+        peers[0] = Some(host);
         Ok(peers)
     }
 
-    /// Connects to rank 0 as soon as it listens.
-    fn reach_host(&self, deadline: Instant) -> Result<TcpStream, Reason> {
+    /// Connects to a rank as soon as it listens, and proves that both are of the job.
+    fn reach(
+        &self,
+        other: usize,
+        address: &str,
+        connect: &dyn Fn(Instant) -> io::Result<Stream>,
+        deadline: Instant,
+    ) -> Result<Connection, Error> {
+        let me = self.rank;
         loop {
-            let attempt = || -> io::Result<TcpStream> {
-                let addresses = (self.host.as_str(), self.port).to_socket_addrs()?;
-                let mut last = io::Error::other("its name has no address");
-                for address in addresses {
-                    match TcpStream::connect_timeout(&address, left(deadline).max(PAUSE)) {
-                        Ok(stream) => return Ok(stream),
-                        Err(error) => last = error,
+            let late = match connect(deadline) {
+                // What listens there is another user's, or nobody lets this one in.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    return Err(failed(format!(
+                        "rank {me} cannot reach rank {other} at {address}: {error}"
+                    )));
+                }
+                Err(error) => {
+                    let limit = self.limit_text();
+                    format!("rank {me} has not reached rank {other} at {address} {limit}: {error}")
+                }
+                Ok(stream) => match Connection::connect(stream, self.place.secret(), deadline) {
+                    Ok(connection) => return Ok(connection),
+                    Err(Unproven::Refused) => {
+                        return Err(Error::Secret {
+                            rank: me,
+                            problem: format!("rank {other} at {address} has refused its secret"),
+                        });
                     }
-                }
-                Err(last)
+                    Err(Unproven::Stranger) => {
+                        return Err(Error::Secret {
+                            rank: me,
+                            problem: format!("what answers at {address} does not know the secret"),
+                        });
+                    }
+                    Err(Unproven::NoMesh) => {
+                        let what =
+                            format!("rank {me}: what answers at {address} is no rank {other}");
+                        return Err(failed(what));
+                    }
+                    // It had too many visitors, or is no rank and silent.
+                    Err(Unproven::Io(error)) => format!(
+                        "rank {me} reached {address}, where rank {other} does not answer: {error}"
+                    ),
+                },
             };
-            match attempt() {
-                Ok(stream) => return Ok(stream),
-                Err(error) if left(deadline).is_zero() => {
-                    let (me, address, limit) = (self.rank, self.address(), self.limit_text());
-                    return Err(format!(
-                        "rank {me} has not reached rank 0 at {address} {limit}: {error}"
-                    ));
-                }
-                Err(_) => std::thread::sleep(PAUSE),
+            if left(deadline).is_zero() {
+                return Err(failed(late));
             }
+            std::thread::sleep(PAUSE.min(left(deadline)));
         }
     }
 
@@ -253,69 +251,63 @@ impl Meeting {
     /// rank 1 on.
     fn introduce(
         &self,
-        host: &mut TcpStream,
-        greeting: &[u8],
+        host: &mut Connection,
+        hello: &Hello,
         deadline: Instant,
-    ) -> Result<(u64, Vec<String>), Reason> {
-        let mut heard = || -> io::Result<Result<(u64, Vec<String>), Reason>> {
-            host.set_read_timeout(Some(left(deadline) + GRACE))?;
-            host.write_all(greeting)?;
-            match array(host)? {
-                [0] => Ok(Err(text(host)?)),
-                _ => {
-                    let session = u64::from_le_bytes(array(host)?);
-                    let addresses = (1..self.ranks).map(|_| text(host));
-                    Ok(Ok((session, addresses.collect::<io::Result<_>>()?)))
-                }
-            }
+    ) -> Result<(u64, Vec<String>), Error> {
+        let mut heard = || -> io::Result<Result<(u64, Vec<String>), String>> {
+            host.until(deadline + GRACE);
+            host.writing.send(&hello.encode())?;
+            answer(&mut host.reading, self.ranks)
         };
-        let answer = heard().map_err(|error| {
-            let (me, address) = (self.rank, self.address());
-            format!("rank {me} reached {address}, where rank 0 does not answer: {error}")
+        let heard = heard().map_err(|error| {
+            let (me, place) = (self.rank, &self.place);
+            failed(format!(
+                "rank {me} reached {place}, where rank 0 does not answer: {error}"
+            ))
         });
-        answer?
+        heard?.map_err(failed)
+    }
+}
+
+/// Rank 0's answer: the session and the addresses of the ranks from 1 on, or why there is no
+/// meeting.
+pub(super) fn answer(
+    from: &mut impl Read,
+    ranks: usize,
+) -> io::Result<Result<(u64, Vec<String>), String>> {
+    match array(from)? {
+        [0] => Ok(Err(text(from, REASON)?)),
+        [1] => {
+            let session = u64::from_le_bytes(array(from)?);
+            let addresses = (1..ranks).map(|_| text(from, ADDRESS));
+            Ok(Ok((session, addresses.collect::<io::Result<_>>()?)))
+        }
+        _ => Err(io::Error::other("what it sends is no answer")),
+    }
+}
+
+impl Guest {
+    /// Where it listens: over TCP, at the address that it comes from.
+    fn address(&self) -> String {
+        match self.connection.addresses() {
+            Ok(Some([_, from])) => SocketAddr::new(from.ip(), self.hello.port).to_string(),
+            _ => self.hello.port.to_string(),
+        }
     }
 }
 
 /// Rank 0's word that the meeting has failed.
 fn refusal(reason: &str) -> Vec<u8> {
     let mut bytes = vec![0];
-    put(&mut bytes, reason.as_bytes());
+    put(
+        &mut bytes,
+        &reason.as_bytes()[..reason.floor_char_boundary(REASON as usize)],
+    );
     bytes
 }
 
-/// Reads who connects.
-fn introduced(mut stream: TcpStream, session: u64) -> io::Result<(usize, TcpStream)> {
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(GREETING))?;
-    let [theirs, rank] = [array(&mut stream)?, array(&mut stream)?].map(u64::from_le_bytes);
-    match theirs == session {
-        true => Ok((rank as usize, ready(stream)?)),
-        false => Err(io::Error::other("another job's")),
-    }
-}
-
-fn magic(from: &mut impl Read) -> io::Result<()> {
-    match array(from)? == *MAGIC {
-        true => Ok(()),
-        false => Err(io::Error::other("a stranger")),
-    }
-}
-
-/// A connection for messages: reads wait, small messages go at once.
-fn ready(stream: TcpStream) -> io::Result<TcpStream> {
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(None)?;
-    stream.set_nodelay(true)?;
-    Ok(stream)
-}
-
-fn left(deadline: Instant) -> Duration {
-    deadline.saturating_duration_since(Instant::now())
-}
-
 /// A number that no other job's meeting has.
-fn session() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one(std::process::id())
+fn session() -> io::Result<u64> {
+    getrandom::u64().map_err(|error| io::Error::other(error.to_string()))
 }

@@ -1,19 +1,29 @@
-//! How ranks reach each other: messages between hosts, in memory or over TCP.
+//! How ranks reach each other: messages between hosts, in memory, over sockets of one machine or
+//! over TCP.
 
+mod connection;
+mod door;
 mod frame;
+mod hostile;
 mod mailbox;
 mod meeting;
 mod memory;
-mod tcp;
+mod processes;
+mod route;
+mod seal;
+#[cfg(target_os = "linux")]
+mod socket;
+mod stream;
 
 use std::sync::Arc;
 
 use crate::{Call, Result};
 
+pub use hostile::{read_as_a_rank_would, what_a_rank_sends};
 pub(crate) use mailbox::Mailbox;
 pub(crate) use meeting::Meeting;
 pub(crate) use memory::Memory;
-pub(crate) use tcp::Tcp;
+pub(crate) use processes::Processes;
 
 /// A way to the other ranks. Messages of one rank to another arrive in their order; sending never
 /// waits for the receiver.

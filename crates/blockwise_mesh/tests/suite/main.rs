@@ -11,4 +11,5 @@ mod predictions;
 mod processes;
 mod products;
 mod reductions;
+mod strangers;
 mod transposes;

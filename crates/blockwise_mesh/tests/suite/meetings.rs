@@ -1,32 +1,56 @@
-//! Ranks that meet over TCP, each with a mesh of its own, here as threads: what they compute, and
-//! every way in which they may not meet.
+//! Ranks that meet over TCP or at sockets of the machine, each with a mesh of its own, here as
+//! threads: what they compute, and every way in which they may not meet. Who tries to come between
+//! them is in `strangers.rs`.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::time::Duration;
 
 use blockwise::Device;
-use blockwise_mesh::{Error, Job, JoinOptions, Mesh, Rank, Sharded, convolve, reduce};
+use blockwise_mesh::{
+    Error, Job, JoinOptions, MeetingPlace, Mesh, Rank, Secret, Sharded, convolve, reduce,
+};
 use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction};
 
 /// A port that nobody listens at.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
 
-fn job(rank: usize, ranks: usize, port: u16) -> Job {
+/// A rank over TCP.
+pub(crate) fn job(rank: usize, ranks: usize, port: u16) -> Job {
     Job {
         launcher: "a test",
         rank,
         ranks,
         local_rank: rank,
-        host: "127.0.0.1".into(),
-        port,
+        place: MeetingPlace::Network {
+            host: "127.0.0.1".into(),
+            port,
+            secret: Secret::new("the secret of this job").unwrap(),
+        },
     }
 }
 
-fn options() -> JoinOptions {
+/// The same with another secret.
+pub(crate) fn with_secret(secret: &str, job: Job) -> Job {
+    let MeetingPlace::Network { host, port, .. } = job.place else {
+        panic!("{job:?}");
+    };
+    let secret = Secret::new(secret).unwrap();
+    let place = MeetingPlace::Network { host, port, secret };
+    Job { place, ..job }
+}
+
+/// The same at a socket.
+fn at_a_socket(job: Job) -> Job {
+    let place = MeetingPlace::Machine {
+        key: format!("{} {}", std::process::id(), job.place),
+    };
+    Job { place, ..job }
+}
+
+pub(crate) fn options() -> JoinOptions {
     JoinOptions {
         meeting_limit: Duration::from_secs(30),
         time_limit: Duration::from_secs(30),
@@ -35,7 +59,7 @@ fn options() -> JoinOptions {
 }
 
 /// Short limits, for those who wait in vain.
-fn in_vain() -> JoinOptions {
+pub(crate) fn in_vain() -> JoinOptions {
     JoinOptions {
         meeting_limit: Duration::from_millis(200),
         ..options()
@@ -43,7 +67,7 @@ fn in_vain() -> JoinOptions {
 }
 
 /// Joins as each of the given jobs, and runs a program there.
-fn run<R: Send>(
+pub(crate) fn run<R: Send>(
     jobs: &[(Job, JoinOptions)],
     program: impl Fn(&mut Rank) -> Result<R, Error> + Sync,
 ) -> Vec<Result<R, Error>> {
@@ -70,7 +94,7 @@ fn jobs(ranks: usize) -> Vec<(Job, JoinOptions)> {
 }
 
 #[track_caller]
-fn errors<R>(outcomes: Vec<Result<R, Error>>) -> Vec<String> {
+pub(crate) fn errors<R>(outcomes: Vec<Result<R, Error>>) -> Vec<String> {
     let errors = outcomes.into_iter().map(|outcome| match outcome {
         Ok(_) => panic!("it should not have worked"),
         Err(error) => error.to_string(),
@@ -78,7 +102,7 @@ fn errors<R>(outcomes: Vec<Result<R, Error>>) -> Vec<String> {
     errors.collect()
 }
 
-/// Sums and convolutions over TCP have the bits of those in memory, twice on one mesh.
+/// Sums and convolutions over TCP and over sockets have the bits of those in memory, twice on one mesh.
 #[test]
 fn results_are_those_in_memory() {
     let wave = |len: usize| {
@@ -101,8 +125,10 @@ fn results_are_those_in_memory() {
     };
     for ranks in [1, 2, 4] {
         let in_memory = Mesh::emulated(ranks).unwrap().run(program).unwrap();
-        let over_tcp: Result<Vec<_>, Error> = run(&jobs(ranks), program).into_iter().collect();
-        assert_eq!(over_tcp.unwrap(), in_memory);
+        for jobs in at_both(jobs(ranks)) {
+            let results: Result<Vec<_>, Error> = run(&jobs, program).into_iter().collect();
+            assert_eq!(results.unwrap(), in_memory);
+        }
     }
 }
 
@@ -178,43 +204,106 @@ fn a_rank_that_has_ended_is_named() {
     assert!(error.starts_with("rank 1 has ended its program"), "{error}");
 }
 
+/// The same at both places.
+fn at_both(jobs: Vec<(Job, JoinOptions)>) -> [Vec<(Job, JoinOptions)>; 2] {
+    let at_sockets = jobs.iter().cloned();
+    let at_sockets = at_sockets.map(|(job, options)| (at_a_socket(job), options));
+    [at_sockets.collect(), jobs]
+}
+
 #[test]
 fn other_sizes_and_other_programs_are_refused_on_both_sides() {
+    let check = |jobs: Vec<(Job, JoinOptions)>, why: &str| {
+        for jobs in at_both(jobs) {
+            for error in errors(run(&jobs, |_| Ok(()))) {
+                assert_eq!(error, why);
+            }
+        }
+    };
     let port = free_port();
-    let larger = [(job(0, 2, port), options()), (job(1, 3, port), options())];
-    for error in errors(run(&larger, |_| Ok(()))) {
-        assert_eq!(error, "rank 1 is of a job of 3, rank 0 of one of 2");
-    }
+    check(
+        vec![(job(0, 2, port), options()), (job(1, 3, port), options())],
+        "rank 1 is of a job of 3, rank 0 of one of 2",
+    );
     let port = free_port();
     let newer = JoinOptions {
         program: "test 2".into(),
         ..options()
     };
-    let newer = [(job(0, 2, port), options()), (job(1, 2, port), newer)];
-    for error in errors(run(&newer, |_| Ok(()))) {
-        assert_eq!(error, "rank 1 runs test 2, rank 0 runs test 1");
-    }
+    check(
+        vec![(job(0, 2, port), options()), (job(1, 2, port), newer)],
+        "rank 1 runs test 2, rank 0 runs test 1",
+    );
     let port = free_port();
     let twice = [job(0, 3, port), job(1, 3, port), job(1, 3, port)];
-    for error in errors(run(&twice.map(|job| (job, options())), |_| Ok(()))) {
-        assert_eq!(error, "two processes say that they are rank 1");
-    }
+    check(
+        twice.map(|job| (job, options())).into(),
+        "two processes say that they are rank 1",
+    );
 }
 
 #[test]
 fn a_rank_that_never_comes_is_named_by_all_others() {
     let port = free_port();
     let two_of_four = [0, 2].map(|rank| (job(rank, 4, port), in_vain()));
-    for error in errors(run(&two_of_four, |_| Ok(()))) {
-        assert_eq!(error, "ranks [1, 3] have not come within 0.2 s");
+    for jobs in at_both(two_of_four.into()) {
+        for error in errors(run(&jobs, |_| Ok(()))) {
+            assert_eq!(error, "ranks [1, 3] have not come within 0.2 s");
+        }
     }
-    let alone = [(job(1, 2, free_port()), in_vain())];
-    let [error] = errors(run(&alone, |_| Ok(()))).try_into().unwrap();
-    assert!(
-        error.starts_with("rank 1 has not reached rank 0 at 127.0.0.1:"),
-        "{error}"
+    for alone in at_both(vec![(job(1, 2, free_port()), in_vain())]) {
+        let place = alone[0].0.place.to_string();
+        let [error] = errors(run(&alone, |_| Ok(()))).try_into().unwrap();
+        let start = format!("rank 1 has not reached rank 0 at {place} within 0.2 s: ");
+        assert!(error.starts_with(&start), "{error}");
+    }
+}
+
+#[test]
+fn a_place_in_use_is_named() {
+    let both = at_both(vec![(job(0, 2, free_port()), in_vain())]);
+    let (path, port) = (
+        both[0][0].0.place.to_string(),
+        both[1][0].0.place.to_string(),
     );
-    assert!(error.contains("within 0.2 s"), "{error}");
+    let _sockets = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let _ports = TcpListener::bind(&port).unwrap();
+    for (jobs, why) in both
+        .iter()
+        .zip(["another job meets there", "ddress already in use"])
+    {
+        let [error] = errors(run(jobs, |_| Ok(()))).try_into().unwrap();
+        assert!(error.starts_with("rank 0 cannot listen at "), "{error}");
+        assert!(error.contains(why), "{error}");
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
+/// No limit is beyond what clocks can count.
+#[test]
+fn limits_without_end_are_none() {
+    let forever = JoinOptions {
+        meeting_limit: Duration::MAX,
+        time_limit: Duration::MAX,
+        ..options()
+    };
+    let port = free_port();
+    let jobs = [0, 1].map(|rank| (job(rank, 2, port), forever.clone()));
+    for outcome in run(&jobs, |rank| rank.gather(&[rank.number() as u32])) {
+        assert_eq!(outcome.unwrap(), [[0], [1]]);
+    }
+}
+
+#[test]
+fn no_more_ranks_than_a_mesh_has() {
+    let error = Mesh::emulated(4_000_000_000).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "4000000000 ranks are asked for; a mesh has 1024 at most"
+    );
+    let huge = [(job(0, usize::MAX, free_port()), in_vain())];
+    let [error] = errors(run(&huge, |_| Ok(()))).try_into().unwrap();
+    assert!(error.ends_with("a mesh has 1024 at most"), "{error}");
 }
 
 #[test]
@@ -230,36 +319,4 @@ fn a_port_in_use_is_named_by_both() {
     );
     let silent = format!("rank 1 reached {address}, where rank 0 does not answer: ");
     assert!(errors[1].starts_with(&silent), "{errors:?}");
-}
-
-/// Somebody who is no rank connects first, and rank 1 comes after rank 0 has begun to wait.
-#[test]
-fn strangers_are_passed_over_and_late_ranks_are_not() {
-    let port = free_port();
-    let (first, second) = (job(0, 2, port), job(1, 2, port));
-    let gathered = std::thread::scope(|scope| {
-        let host = scope.spawn(|| run(&[(first, options())], |rank| rank.gather(&[0_u32])));
-        let mut stranger = loop {
-            if let Ok(stream) = TcpStream::connect(("127.0.0.1", port)) {
-                break stream;
-            }
-        };
-        stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-        // Rank 0 hangs up.
-        let _ = stranger.read(&mut [0; 1]);
-        let late = run(&[(second, options())], |rank| rank.gather(&[1_u32]));
-        [host.join().unwrap(), late].concat_results()
-    });
-    assert_eq!(gathered, [[[0], [1]], [[0], [1]]]);
-}
-
-/// The outcomes of several runs, none of which has failed.
-trait Concat<R> {
-    fn concat_results(self) -> Vec<R>;
-}
-
-impl<R> Concat<R> for [Vec<Result<R, Error>>; 2] {
-    fn concat_results(self) -> Vec<R> {
-        self.into_iter().flatten().map(Result::unwrap).collect()
-    }
 }

@@ -3,17 +3,23 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use blockwise_mesh::{Error, JoinOptions, Mesh, Rank, Sharded, convolve, reduce};
 use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction};
 
+use crate::meetings::free_port;
+
 /// Names the program of a child; without it `child` is no test of its own.
 const PROGRAM: &str = "MESH_TEST_PROGRAM";
 
 fn main_of_child(program: &str) -> Result<(), Error> {
     println!("\nstarted");
+    if let Some((what, path)) = program.split_once(':') {
+        return Ok(crate::strangers::another_user(what, path));
+    }
     let options = JoinOptions {
         meeting_limit: Duration::from_secs(if program == "few" { 2 } else { 60 }),
         time_limit: Duration::from_secs(60),
@@ -61,8 +67,15 @@ fn child() {
 }
 
 /// Starts this very test program as a rank.
-fn start(program: &str, variables: &[(&str, String)]) -> Child {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+pub(crate) fn start(program: &str, variables: &[(&str, String)]) -> Child {
+    command(&std::env::current_exe().unwrap(), program, variables)
+        .spawn()
+        .unwrap()
+}
+
+/// The same from a copy of this program.
+pub(crate) fn command(exe: &Path, program: &str, variables: &[(&str, String)]) -> Command {
+    let mut command = Command::new(exe);
     command
         .args(["processes::child", "--exact", "--nocapture"])
         .env(PROGRAM, program)
@@ -70,16 +83,16 @@ fn start(program: &str, variables: &[(&str, String)]) -> Child {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    command.spawn().unwrap()
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
+    command
 }
 
 /// The variables of a rank, as a launcher sets them.
-fn variables(launcher: &str, rank: usize, ranks: usize, port: u16) -> Vec<(&'static str, String)> {
+pub(crate) fn variables(
+    launcher: &str,
+    rank: usize,
+    ranks: usize,
+    port: u16,
+) -> Vec<(&'static str, String)> {
     let (rank, ranks) = (rank.to_string(), ranks.to_string());
     match launcher {
         "torchrun" => vec![
@@ -112,8 +125,16 @@ fn job(launcher: &str, program: &str, ranks: usize) -> Vec<Child> {
     (0..ranks).map(rank).collect()
 }
 
+/// What makes TCP of it.
+pub(crate) fn over_tcp(port: u16, secret: &str) -> [(&'static str, String); 2] {
+    [
+        ("BLOCKWISE_MESH_ADDRESS", format!("127.0.0.1:{port}")),
+        ("BLOCKWISE_MESH_SECRET", secret.to_owned()),
+    ]
+}
+
 /// The lines of a child that begin with `result`.
-fn results(output: &Output) -> Vec<String> {
+pub(crate) fn results(output: &Output) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stdout);
     let lines = text.lines().filter(|line| line.starts_with("result"));
     lines.map(str::to_owned).collect()
@@ -131,7 +152,52 @@ fn every_launchers_ranks_find_each_other() {
             assert!(output.status.success(), "{launcher}: {output:?}");
             assert_eq!(results(&output), [format!("result {}", sums[0])]);
         }
+        let port = free_port();
+        let children: Vec<Child> = (0..ranks)
+            .map(|rank| {
+                let mut own = variables(launcher, rank, ranks, port);
+                own.extend(over_tcp(port, "the secret of this job"));
+                start("once", &own)
+            })
+            .collect();
+        for child in children {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{launcher}: {output:?}");
+            assert_eq!(results(&output), [format!("result {}", sums[0])]);
+        }
     }
+}
+
+/// A file of mode 0600 does what the variable does.
+#[test]
+fn a_secret_comes_from_a_file_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret");
+    std::fs::write(&file, "the secret of this job\n").unwrap();
+    let mode = |mode| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(0o600);
+    let port = free_port();
+    let with_file = |rank| {
+        let mut own = variables("torchrun", rank, 2, port);
+        let [address, _] = over_tcp(port, "");
+        let path = file.to_str().unwrap().to_owned();
+        own.extend([address, ("BLOCKWISE_MESH_SECRET_FILE", path)]);
+        start("once", &own)
+    };
+    let mut by_variable = variables("torchrun", 1, 2, port);
+    by_variable.extend(over_tcp(port, "the secret of this job"));
+    for child in [with_file(0), start("once", &by_variable)] {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    mode(0o640);
+    let output = with_file(0).wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("its mode is 0640"), "{error}");
 }
 
 /// Kills a rank when it has printed a line that begins with `moment`; all others end with an error
@@ -224,15 +290,27 @@ fn wrong_variables_are_named_in_the_error() {
         ("LOCAL_RANK", "first", "`LOCAL_RANK` is `first`"),
         ("MASTER_PORT", "http", "`MASTER_PORT` is `http`"),
         ("MASTER_PORT", "70000", "there is no port 70001"),
-        (
-            "MASTER_ADDR",
-            "no.such.host.invalid",
-            "cannot listen at no.such.host.invalid:",
-        ),
+        ("MASTER_ADDR", "node7", "meet at node7:"),
+        ("WORLD_SIZE", "999999999999", "1024 ranks at most"),
         ("BLOCKWISE_MESH_ADDRESS", ":7000:", "`host:port` is wanted"),
     ] {
         let error = refused(&[(name, Some(value))]);
         assert!(error.contains(problem), "{name}={value}: {error}");
+    }
+}
+
+#[test]
+fn an_address_that_is_not_this_machines_is_named() {
+    let secret = Some("the secret of this job");
+    for host in ["no.such.host.invalid", "192.0.2.1"] {
+        let error = refused(&[
+            ("MASTER_ADDR", Some(host)),
+            ("BLOCKWISE_MESH_SECRET", secret),
+        ]);
+        assert!(
+            error.contains(&format!("cannot listen at {host}:")),
+            "{error}"
+        );
     }
 }
 
@@ -268,7 +346,9 @@ fn two_processes_of_one_rank_and_a_port_in_use_end_every_rank() {
     }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let output = start("few", &variables("torchrun", 0, 2, port));
+    let mut own = variables("torchrun", 0, 2, port);
+    own.extend(over_tcp(port, "the secret of this job"));
+    let output = start("few", &own);
     let output = output.wait_with_output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");

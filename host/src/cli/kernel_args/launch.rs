@@ -156,12 +156,30 @@ impl Launch {
         })
     }
 
-    pub(in crate::cli) fn config(&self) -> LaunchConfig {
-        LaunchConfig {
+    /// The shape of the launch.
+    ///
+    /// Each warp executes an instruction at least, so that a grid may be too large for `--steps`
+    /// before it begins.
+    pub(in crate::cli) fn config(&self) -> Result<LaunchConfig, Failure> {
+        let count = |extents: [u32; 3]| extents.map(u128::from).iter().product::<u128>();
+        let threads = count(self.block);
+        let warps = count(self.grid) * threads.div_ceil(32);
+        // What no grid or block can have the launch itself refuses.
+        let [x, y, z] = self.grid;
+        let is_a_launch =
+            x <= i32::MAX as u32 && y.max(z) <= u32::from(u16::MAX) && threads <= 1024;
+        if is_a_launch && warps > self.steps.into() {
+            let what = format!(
+                "the grid has {warps} warps, and the launch may take {} instructions",
+                self.steps
+            );
+            return Err(Failure::new(what).hint("a smaller --grid, or a larger --steps"));
+        }
+        Ok(LaunchConfig {
             grid: self.grid,
             block: self.block,
             dynamic_shared_bytes: self.shared,
-        }
+        })
     }
 }
 

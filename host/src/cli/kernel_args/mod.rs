@@ -41,14 +41,27 @@ impl Arguments {
         (emulator, module): (&Emulator, &mut LoadedModule),
         files: &dyn Files,
     ) -> Result<Self, Failure> {
-        let bound = kernel_arguments::Arguments::bind(kernel, written, (emulator, module), files)?;
-        let mut outputs = Vec::new();
-        for placed in &bound.placed {
+        let mut arguments = Self::bind_only(kernel, written, (emulator, module), files)?;
+        for placed in &arguments.bound.placed {
             if let Some(file) = &placed.save {
-                outputs.push((ArrayOutput::prepare(file)?, placed.clone()));
+                (arguments.outputs).push((ArrayOutput::prepare(file)?, placed.clone()));
             }
         }
-        Ok(Self { bound, outputs })
+        Ok(arguments)
+    }
+
+    /// The same for a launch whose buffers are looked at, not saved.
+    pub(super) fn bind_only(
+        kernel: &Entry,
+        written: &[String],
+        (emulator, module): (&Emulator, &mut LoadedModule),
+        files: &dyn Files,
+    ) -> Result<Self, Failure> {
+        let bound = kernel_arguments::Arguments::bind(kernel, written, (emulator, module), files)?;
+        Ok(Self {
+            bound,
+            outputs: Vec::new(),
+        })
     }
 
     /// The bytes of each parameter.
@@ -89,7 +102,7 @@ impl Arguments {
 }
 
 /// Arrays of `.npy` and `.csv` files.
-struct Disk;
+pub(super) struct Disk;
 
 impl Files for Disk {
     fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem> {

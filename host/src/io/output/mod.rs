@@ -1,6 +1,8 @@
 //! Outputs: files that appear whole or not at all, pipes and devices that are written into.
 
 mod destination;
+#[cfg(unix)]
+mod rights;
 mod room;
 mod temporary;
 
@@ -22,6 +24,21 @@ static STANDARD_IS_TAKEN: AtomicBool = AtomicBool::new(false);
 /// Whether an output goes to standard output: reports then go to standard error.
 pub fn standard_output_is_taken() -> bool {
     STANDARD_IS_TAKEN.load(Ordering::Relaxed)
+}
+
+/// Whether notes are unwanted.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out notes on what is beside an output or has its contents.
+pub fn without_notes() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+fn note(text: std::fmt::Arguments<'_>) {
+    if !QUIET.load(Ordering::Relaxed) {
+        // Standard error may be closed.
+        let _ = writeln!(io::stderr(), "note: {text}");
+    }
 }
 
 /// A place for an output, looked at before the computation so that a folder that cannot be written is found first.
@@ -94,12 +111,17 @@ impl OutputFile {
                 Temporary::beside(target).map_err(refused)?;
                 claim = Some(Claim::of(target).map_err(refused)?);
                 for file in temporary::left_behind(target) {
-                    // Standard error may be closed.
-                    let _ = writeln!(
-                        io::stderr(),
-                        "note: {} is what a run that was killed left; it can be deleted",
+                    note(format_args!(
+                        "{} is what a run that was killed left; it can be deleted",
                         file.display()
-                    );
+                    ));
+                }
+                #[cfg(unix)]
+                if let Some(names) = rights::names(target) {
+                    note(format_args!(
+                        "{} is one of {names} names of a file (hard links): the others keep its old contents",
+                        path.display()
+                    ));
                 }
             }
             Destination::Stream(_) => {}
@@ -319,6 +341,91 @@ mod tests {
             .unwrap();
         assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
         assert_eq!(fs::read(at("out")).unwrap(), b"y");
+    }
+
+    /// A file that takes another's place has its rights, and nobody else reads it before.
+    #[cfg(unix)]
+    #[test]
+    fn a_replaced_file_keeps_its_rights() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.npy");
+        fs::write(&path, "old").unwrap();
+        symlink("out.npy", folder.path().join("link.npy")).unwrap();
+        let is_root = fs::metadata(&path).unwrap().uid() == 0;
+        for mode in [0o600, 0o640, 0o604, 0o644, 0o666, 0o755, 0o200, 0o4600] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            for name in ["out.npy", "link.npy"] {
+                let output = OutputFile::prepare(&folder.path().join(name)).unwrap();
+                output.write_so_far(b"so far").unwrap();
+                assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode & 0o777);
+                let mut file = output.create().unwrap();
+                file.write_all(b"whole").unwrap();
+                let temporary = (fs::read_dir(folder.path()).unwrap().flatten()).find(|entry| {
+                    entry
+                        .file_name()
+                        .to_string_lossy()
+                        .starts_with(".blockwise")
+                });
+                let temporary = temporary.unwrap().metadata().unwrap();
+                assert_eq!(temporary.mode() & 0o077, 0, "{mode:04o}");
+                file.finish().unwrap();
+                assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode & 0o777);
+            }
+        }
+        if is_root {
+            std::os::unix::fs::chown(&path, Some(65_534), Some(65_533)).unwrap();
+            OutputFile::prepare(&path).unwrap().write(b"x").unwrap();
+            let about = fs::metadata(&path).unwrap();
+            assert_eq!((about.uid(), about.gid()), (65_534, 65_533));
+        } else {
+            println!("skipped: only root can give a file away");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_replaced_file_keeps_its_attributes() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.npy");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        // Owner and group as the mode says, user 65534 may read: version 2, then tag, rights, user.
+        let entry = |tag: u16, rights: u16, user: u32| {
+            [
+                &tag.to_le_bytes()[..],
+                &rights.to_le_bytes(),
+                &user.to_le_bytes(),
+            ]
+            .concat()
+        };
+        let none = u32::MAX;
+        let list = [
+            2_u32.to_le_bytes().to_vec(),
+            entry(1, 6, none),
+            entry(2, 4, 65_534),
+            entry(4, 0, none),
+            entry(16, 4, none),
+            entry(32, 0, none),
+        ]
+        .concat();
+        for (name, value) in [
+            ("user.comment", &b"mine"[..]),
+            ("system.posix_acl_access", &list),
+        ] {
+            if setxattr(&path, name, value, XattrFlags::empty()).is_err() {
+                println!("skipped: this file system has no {name}");
+                continue;
+            }
+            let mode = fs::metadata(&path).unwrap().mode();
+            OutputFile::prepare(&path).unwrap().write(b"new").unwrap();
+            let mut kept = [0; 100];
+            let len = getxattr(&path, name, &mut kept[..]).unwrap();
+            assert_eq!(&kept[..len], value, "{name}");
+            assert_eq!(fs::metadata(&path).unwrap().mode(), mode, "{name}");
+        }
     }
 
     #[test]

@@ -25,9 +25,15 @@ impl Temporary {
         let prefix = format!("{PREFIX}{}-", std::process::id());
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix);
-        // What an ordinary new file gets: the user's umask decides.
+        // What an ordinary new file gets, so that the user's umask decides. One that takes another's
+        // place is read by nobody else until it has the other's rights.
         #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(
+            match path.exists() {
+                true => 0o600,
+                false => 0o666,
+            },
+        ));
         // Held over the creation: a signal then waits until the file is known.
         let mut alive = alive();
         let file = builder
@@ -48,12 +54,15 @@ impl Temporary {
         file.ok_or_else(|| Error::other("the temporary file is in place already"))
     }
 
-    /// Renames it over `target`.
+    /// Renames it over `target`, whose rights it takes over.
     pub(super) fn persist(mut self, target: &Path) -> std::io::Result<()> {
         let mut alive = alive();
         let Some(file) = self.0.take() else {
             return Ok(());
         };
+        // A file system without rights has none to keep.
+        #[cfg(unix)]
+        let _ = super::rights::take_over(file.as_file(), target);
         file.as_file().sync_all()?;
         alive.remove(file.path());
         file.persist(target).map_err(|error| error.error)?;

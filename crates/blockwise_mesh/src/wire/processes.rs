@@ -1,38 +1,42 @@
 //! Ranks that are processes, on one machine or several.
 
-use std::io::{self, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::connection::{Connection, Reading, Writing};
 use super::frame::Frame;
 use super::{Mailbox, Wire};
 use crate::{Call, Error, Result};
 
 /// One rank's connections to all others. A thread for each reads what arrives, so that no sender
 /// waits for this rank's program.
-pub(crate) struct Tcp {
+pub(crate) struct Processes {
     rank: usize,
     mailbox: Arc<Mailbox>,
     /// By rank; none to itself.
-    peers: Vec<Option<Mutex<TcpStream>>>,
+    peers: Vec<Option<Mutex<Writing>>>,
 }
 
-impl Tcp {
+impl Processes {
     /// Takes over connections, by rank. `limit` is how long a wait may last.
     pub(crate) fn new(
         rank: usize,
-        streams: Vec<Option<TcpStream>>,
+        connections: Vec<Option<Connection>>,
         limit: Duration,
     ) -> io::Result<Self> {
-        let mailbox = Arc::new(Mailbox::new(streams.len(), limit));
+        let mailbox = Arc::new(Mailbox::new(connections.len(), limit));
         let mut peers = Vec::new();
-        for (from, stream) in streams.into_iter().enumerate() {
-            if let Some(stream) = &stream {
-                let (mut reading, mailbox) = (stream.try_clone()?, Arc::clone(&mailbox));
-                std::thread::spawn(move || read_all(&mut reading, from, rank, &mailbox));
-            }
-            peers.push(stream.map(Mutex::new));
+        for (from, connection) in connections.into_iter().enumerate() {
+            let Some(mut connection) = connection else {
+                peers.push(None);
+                continue;
+            };
+            connection.without_deadline(limit)?;
+            let (mut reading, mailbox) = (connection.reading, Arc::clone(&mailbox));
+            std::thread::Builder::new()
+                .spawn(move || read_all(&mut reading, from, rank, &mailbox))?;
+            peers.push(Some(Mutex::new(connection.writing)));
         }
         Ok(Self {
             rank,
@@ -46,12 +50,12 @@ impl Tcp {
             return Ok(());
         };
         let mut peer = peer.lock().unwrap_or_else(PoisonError::into_inner);
-        peer.write_all(&frame.encode())
+        peer.send(&frame.encode())
     }
 }
 
 /// Hands on what a rank sends, until its program has ended or its connection breaks.
-fn read_all(stream: &mut TcpStream, from: usize, me: usize, mailbox: &Mailbox) {
+fn read_all(stream: &mut Reading, from: usize, me: usize, mailbox: &Mailbox) {
     loop {
         match Frame::read(stream) {
             Ok(Frame::Data(call, bytes)) => mailbox.deliver(from, me, Arc::new(call), bytes),
@@ -74,7 +78,7 @@ fn read_all(stream: &mut TcpStream, from: usize, me: usize, mailbox: &Mailbox) {
     }
 }
 
-impl Wire for Tcp {
+impl Wire for Processes {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -124,7 +128,7 @@ impl Wire for Tcp {
         }
         for peer in self.peers.iter().flatten() {
             let peer = peer.lock().unwrap_or_else(PoisonError::into_inner);
-            let _ = peer.shutdown(Shutdown::Write);
+            let _ = peer.end();
         }
     }
 }

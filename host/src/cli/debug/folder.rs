@@ -1,0 +1,54 @@
+//! Where the files of a launch may be that comes over a port: below one folder, whatever links and
+//! `..` say.
+
+use std::path::{Path, PathBuf};
+
+use kernel_arguments::{Array, Files, Number, Problem};
+
+use crate::cli::failure::Failure;
+use crate::cli::kernel_args::Disk;
+
+/// The folder where the command was started.
+pub(super) struct Confined {
+    /// Without links.
+    root: PathBuf,
+}
+
+impl Confined {
+    /// To the current folder.
+    pub(super) fn here() -> std::io::Result<Self> {
+        let root = std::env::current_dir()?.canonicalize()?;
+        Ok(Self { root })
+    }
+
+    /// The folder that relative paths of a launch start from.
+    pub(super) fn folder(&self, named: Option<&Path>) -> Result<PathBuf, Failure> {
+        self.below(&self.root.join(named.unwrap_or(Path::new(""))))
+            .map_err(Failure::new)
+    }
+
+    /// A file or folder without links, from the current folder.
+    pub(super) fn path(&self, named: &Path) -> Result<PathBuf, Failure> {
+        self.below(named).map_err(Failure::new)
+    }
+
+    fn below(&self, path: &Path) -> Result<PathBuf, String> {
+        let shown = path.display();
+        let real = path
+            .canonicalize()
+            .map_err(|error| format!("{shown}: {error}"))?;
+        match real.starts_with(&self.root) {
+            true => Ok(real),
+            false => Err(format!(
+                "{shown} is not below {}, where `blockwise debug --port` was started",
+                self.root.display()
+            )),
+        }
+    }
+}
+
+impl Files for Confined {
+    fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem> {
+        Disk.array(&self.below(path).map_err(Problem::new)?, ty)
+    }
+}

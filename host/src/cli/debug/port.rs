@@ -1,0 +1,122 @@
+//! Clients that come over a port. Whoever reaches it may be a page of a browser: until a client has
+//! named the token it gets a thread and nothing else, and a few of them are all that there is.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use blockwise_debug::{Loaded, Loader, serve};
+use serde_json::{Map, Value};
+
+use super::Kernels;
+use super::folder::Confined;
+use crate::cli::Global;
+use crate::cli::failure::Failure;
+use crate::cli::report::{self, Report};
+
+/// Clients that have not launched anything, at most: then the oldest goes.
+const UNPROVEN: usize = 16;
+
+/// Answers clients until the command is ended.
+pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
+    let failed = |error: io::Error| Failure::new(format!("the port {port}: {error}"));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let confined = Confined::here().map_err(failed)?;
+    let token = format!("{:032x}", rand::random::<u128>());
+    report::note(&format!("waiting for a client at {address}"));
+    report::note(&format!("token: {token}"));
+    let one_at_a_time = Mutex::new(());
+    let mut unproven: VecDeque<Client> = VecDeque::new();
+    std::thread::scope(|scope| {
+        loop {
+            let Ok((stream, _)) = listener.accept() else {
+                // It went away, or there is no room for one more.
+                std::thread::yield_now();
+                continue;
+            };
+            let Ok(copies) = copies(&stream) else {
+                continue;
+            };
+            let [input, output, kept] = copies;
+            let known = Arc::new(AtomicBool::new(false));
+            unproven.retain(|client| !client.known.load(Relaxed));
+            if unproven.len() == UNPROVEN
+                && let Some(oldest) = unproven.pop_front()
+            {
+                oldest.hang_up();
+            }
+            let client = Client {
+                stream: kept,
+                known: Arc::clone(&known),
+            };
+            unproven.push_back(client);
+            let (one_at_a_time, token, confined) = (&one_at_a_time, &token, &confined);
+            let session = move || {
+                let mut launches = Launches {
+                    kernels: Kernels {
+                        global,
+                        confined: Some(confined),
+                    },
+                    known: &known,
+                    one_at_a_time,
+                    turn: None,
+                };
+                if let Err(error) = serve(input, output, &mut launches, Some(token)) {
+                    report::notice(&format!("a session ended: {error}"));
+                }
+                // It counts no longer as one of those who wait.
+                known.store(true, Relaxed);
+                let _ = stream.shutdown(Shutdown::Both);
+            };
+            // Without one more thread the client is turned away.
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, session) {
+                report::notice(&format!("a client was turned away: {error}"));
+            }
+        }
+    })
+}
+
+/// A client that may have to go.
+struct Client {
+    stream: TcpStream,
+    /// Whether it has named the token, or has gone.
+    known: Arc<AtomicBool>,
+}
+
+impl Client {
+    fn hang_up(self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
+fn copies(stream: &TcpStream) -> io::Result<[TcpStream; 3]> {
+    stream.set_nodelay(true)?;
+    Ok([
+        stream.try_clone()?,
+        stream.try_clone()?,
+        stream.try_clone()?,
+    ])
+}
+
+/// The launches of one client. Those of others wait until its session ends.
+struct Launches<'a> {
+    kernels: Kernels<'a>,
+    known: &'a AtomicBool,
+    one_at_a_time: &'a Mutex<()>,
+    turn: Option<MutexGuard<'a, ()>>,
+}
+
+impl Loader for Launches<'_> {
+    /// Comes after the token.
+    fn load(&mut self, arguments: &Map<String, Value>) -> Result<Loaded, String> {
+        self.known.store(true, Relaxed);
+        if self.turn.is_none() {
+            let turn = self.one_at_a_time.lock();
+            self.turn = Some(turn.unwrap_or_else(PoisonError::into_inner));
+        }
+        self.kernels.load(arguments)
+    }
+}
