@@ -54,7 +54,7 @@ fn npy_that_numpy_writes_and_these_kernels_do_not_read() {
     check_signal(
         "c.npy",
         &npy("'<c16'", "False", "(2,)", &[0; 32]),
-        "'<c16' is not supported",
+        "complex numbers ('<c16')",
     );
 }
 
@@ -149,7 +149,10 @@ fn npy_that_is_broken() {
     check_signal("t.npy", &good[..good.len() - 1], "truncated");
     check_signal("h.npy", &good[..40], "header is truncated");
     check_signal("x.npy", &[&good[..], b"?"].concat(), "trailing bytes");
-    check_signal("m.npy", b"PK\x03\x04 a zip", "magic");
+    check_signal("m.npy", b"1.0\n2.0\n", "magic");
+    check_signal("z.npy", b"PK\x03\x04 a zip", "a ZIP archive");
+    check_signal("h.npy", b"MATLAB 7.3 MAT-file, Platform: GLNXA64", "MATLAB v7.3");
+    check_signal("r.csv", b"\x1F\x8B\x08 R", "R's .rds");
     check_signal("e.npy", b"", "empty");
     let huge = npy("'<f8'", "False", "(1152921504606846976, 9)", &[]);
     check_signal("huge.npy", &huge, "larger than this machine");
@@ -164,13 +167,12 @@ fn csv_that_is_not_numbers() {
     check_signal("r.csv", b"1,2\n3\n", "line 2 has 1 cells");
     check_signal("b.csv", b"1\n\xFF\n", "not UTF-8");
     // 2^53 + 1 is no float64; its neighbours are, and so are greater powers of two.
-    let kept = "`9007199254740993` as 9007199254740992";
-    check_signal("l.csv", b"9007199254740992\n-9007199254740993\n", "line 2");
-    check_signal("l.csv", b"9007199254740993\n", kept);
+    let rounded = "element 1 is -9007199254740993, and is computed as float64, which would round";
+    check_signal("l.csv", b"9007199254740992\n-9007199254740993\n", rounded);
     check_signal(
         "m.csv",
         b"340282366920938463463374607431768211457\n",
-        "need .npy",
+        "line 1, column 1: a float64 would keep",
     );
 }
 
@@ -190,7 +192,8 @@ fn recordings_that_are_broken_or_coded_otherwise() {
     check_signal("t.wav", &good[..good.len() / 2], "truncated");
     check_signal("o.wav", &good[..good.len() - 1], "truncated");
     check_signal("h.wav", &good[..30], "truncated");
-    check_signal("x.wav", b"ID3 and an mp3", "no .wav file");
+    check_signal("x.wav", b"ID3 and an mp3", "this is MP3");
+    check_signal("n.wav", b"no sound at all", "no .wav file");
     let mut float24 = good.clone();
     float24[20] = 3;
     check_signal("d.wav", &float24, "24-bit floats");
@@ -220,7 +223,22 @@ fn shapes_that_do_not_fit() {
     fs::write(at.join("none.npy"), vector(&[])).unwrap();
     check_refused(at, "min none.npy", "empty");
     check_refused(at, "conv none.npy taps.npy -o out.npy", "empty");
-    check_refused(at, "conv signal.npy sound.wav -o out.npy", "is sound");
+    check_refused(at, "dot signal.npy sound.wav", "is sound");
+    let stereo = fixture("stereo_24bit_48k.wav");
+    fs::write(at.join("stereo.wav"), fs::read(stereo).unwrap()).unwrap();
+    check_refused(
+        at,
+        "conv signal.npy stereo.wav -o out.npy",
+        "has 2 channels, and the signal 1",
+    );
+    let mut slow = fs::read(at.join("stereo.wav")).unwrap();
+    slow[24..28].copy_from_slice(&44_100_u32.to_le_bytes());
+    fs::write(at.join("slow.wav"), slow).unwrap();
+    check_refused(
+        at,
+        "conv stereo.wav slow.wav -o out.wav",
+        "has 44100 Hz, and stereo.wav 48000 Hz",
+    );
     check_refused(
         at,
         "conv signal.npy taps.npy -o out.npy --kernel block-per-output",

@@ -299,7 +299,7 @@ fn no_more_ranks_than_a_mesh_has() {
     let error = Mesh::emulated(4_000_000_000).unwrap_err().to_string();
     assert_eq!(
         error,
-        "4000000000 ranks are asked for; a mesh has 1024 at most"
+        "4000000000 emulated devices are asked for; a mesh has 256 at most"
     );
     let huge = [(job(0, usize::MAX, free_port()), in_vain())];
     let [error] = errors(run(&huge, |_| Ok(()))).try_into().unwrap();
