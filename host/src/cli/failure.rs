@@ -71,7 +71,20 @@ macro_rules! from_error_with_hint {
         }
     )*};
 }
-from_error_with_hint!(LaunchError, FileError, blockwise_mesh::Error);
+from_error_with_hint!(FileError, blockwise_mesh::Error);
+
+impl From<LaunchError> for Failure {
+    fn from(error: LaunchError) -> Self {
+        match error {
+            LaunchError::Device(error) => error.into(),
+            error => {
+                let hint = error.hint().map(str::to_owned);
+                let message = error.to_string();
+                Failure { message, hint }
+            }
+        }
+    }
+}
 
 impl From<blockwise::Error> for Failure {
     fn from(error: blockwise::Error) -> Self {
@@ -80,6 +93,9 @@ impl From<blockwise::Error> for Failure {
             message += &format!(": {source}");
         }
         let hint = error.hint().map(|hint| match &error {
+            blockwise::Error::OutOfMemory { .. } | blockwise::Error::OutOfHostMemory { .. } => {
+                format!("{hint}; --chunk, where a command has it, sets how much is on the device at a time")
+            }
             blockwise::Error::NoGpu { .. } => format!("{hint}; --device emulator needs no GPU"),
             _ => hint.to_owned(),
         });

@@ -14,6 +14,7 @@ use super::failure::Failure;
 use super::mesh::{self, Gpus};
 use super::operand::{self, Holds, MatrixFile, Reference};
 use super::report::Report;
+use super::seconds::Seconds;
 use super::{Global, names, progress};
 use crate::io::{Data, Kind, Number};
 
@@ -94,15 +95,14 @@ where
     let output = mesh::output(&mesh, &arguments.output)?;
     let clock = progress::clock("multiplying");
     let product = match mesh::alone(&mesh) {
-        Some(device) => Some(alone(
-            device,
-            a.whole::<T>()?.view(),
-            b.whole::<T>()?.view(),
-        )?),
-        None => divided::<T>(&mesh, arguments, shape, files)?,
+        Some(device) => {
+            let [a, b] = [a.whole::<T>()?, b.whole::<T>()?];
+            Some((alone(device, a.view(), b.view())?, None))
+        }
+        None => divided::<T>(&mesh, arguments, shape, files)?.map(|(c, s)| (c, Some(s))),
     };
     clock.finish_and_clear();
-    let (Some(c), Some(output)) = (product, output) else {
+    let (Some((c, seconds)), Some(output)) = (product, output) else {
         return Ok(Report::silent());
     };
     let shape = c.shape().to_vec();
@@ -115,6 +115,10 @@ where
     );
     let json = json!({ "command": "matmul", "output": arguments.output.display().to_string(), "shape": shape, "type": T::NAME, "device": mesh::names(&mesh) });
     let report = Report::new(text, json);
+    let report = match seconds {
+        Some(seconds) => report.with("seconds", json!(seconds)),
+        None => report,
+    };
     let report = match reference {
         None => report,
         Some((name, data)) => {
@@ -133,7 +137,7 @@ fn divided<T: Precision + Number>(
     arguments: &Arguments,
     shape: MatmulShape,
     files: &[MatrixFile; 2],
-) -> Result<Option<Array2<T>>, Failure> {
+) -> Result<Option<(Array2<T>, Seconds)>, Failure> {
     let options = ShardedMatmulOptions {
         launch: arguments.launch(),
         tensor: arguments.tensor,
@@ -141,12 +145,14 @@ fn divided<T: Precision + Number>(
     };
     let grid = Grid::for_product(shape, mesh.ranks());
     let wholes = mesh.run(|rank| {
+        let mut seconds = Seconds::default();
         let [a, b] = files
             .each_ref()
-            .map(|file| mesh::part::<T>(rank, file, grid));
+            .map(|file| mesh::part::<T>(rank, file, grid, &mut seconds));
         let (a, b) = (a?, b?);
-        let c = blockwise_mesh::matmul(rank, &a, &b, &options)?;
-        Ok::<_, Failure>(c.collect(rank)?)
+        let product = |rank: &mut _| blockwise_mesh::matmul(rank, &a, &b, &options);
+        let whole = mesh::collected(rank, &mut seconds, product)?;
+        Ok::<_, Failure>((whole, seconds))
     })?;
     mesh::whole(wholes, shape.rows, shape.cols)
 }

@@ -14,6 +14,7 @@ use ndarray::Array2;
 
 use super::failure::Failure;
 use super::operand::{ArrayOutput, MatrixFile};
+use super::seconds::{Seconds, timed};
 use super::{Global, report};
 use crate::io;
 
@@ -192,22 +193,48 @@ pub(super) fn part<T: Element + io::Number>(
     rank: &Rank,
     file: &MatrixFile,
     grid: Grid,
+    seconds: &mut Seconds,
 ) -> Result<ShardedMatrix<T>, Failure> {
     let blocks = Blocks::even(file.shape, grid);
-    let values = file.block(blocks.block(rank.number()))?;
-    Ok(ShardedMatrix::upload(rank, blocks, &values)?)
+    let values = timed(&mut seconds.reading, || {
+        file.block(blocks.block(rank.number()))
+    })?;
+    timed(&mut seconds.copying, || {
+        Ok(ShardedMatrix::upload(rank, blocks, &values)?)
+    })
 }
 
-/// The matrix that rank 0 has collected, if it is of this process.
+/// Computes a matrix on this rank's device and collects it at rank 0; the time of both is added.
+pub(super) fn collected<T: Element>(
+    rank: &mut Rank,
+    seconds: &mut Seconds,
+    compute: impl FnOnce(&mut Rank) -> Result<ShardedMatrix<T>, blockwise_mesh::Error>,
+) -> Result<Option<Vec<T>>, Failure> {
+    let matrix = timed(&mut seconds.computing, || {
+        let matrix = compute(rank)?;
+        rank.device().synchronize()?;
+        Ok::<_, Failure>(matrix)
+    })?;
+    let mut links = 0.0;
+    let whole = timed(&mut links, || matrix.collect(rank))?;
+    seconds.links = Some(links);
+    Ok(whole)
+}
+
+/// The matrix that rank 0 has collected, if it is of this process, and how long its ranks took,
+/// which is also said.
 pub(super) fn whole<T>(
-    collected: Vec<Option<Vec<T>>>,
+    collected: Vec<(Option<Vec<T>>, Seconds)>,
     rows: usize,
     cols: usize,
-) -> Result<Option<Array2<T>>, Failure> {
-    let whole = collected.into_iter().flatten().next();
+) -> Result<Option<(Array2<T>, Seconds)>, Failure> {
+    let seconds = Seconds::longest(collected.iter().map(|(_, seconds)| *seconds));
+    seconds.notice();
+    let whole = collected.into_iter().find_map(|(whole, _)| whole);
     let matrix = whole.map(|values| Array2::from_shape_vec((rows, cols), values));
     let overflow = |_| LaunchError::SizeOverflow { what: "the matrix" };
-    Ok(matrix.transpose().map_err(overflow)?)
+    let matrix = matrix.transpose().map_err(overflow)?;
+    Ok(matrix.map(|matrix| (matrix, seconds)))
 }
 
 /// What a report says of the devices.

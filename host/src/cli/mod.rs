@@ -136,12 +136,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             if error.use_stderr() && arguments.iter().any(|argument| argument == "--json") =>
         {
             let text = error.to_string();
-            let line = text
-                .lines()
-                .next()
-                .unwrap_or("wrong usage")
-                .trim_start_matches("error: ");
-            return Failure::new(line).hint("blockwise --help").print(true);
+            let message = text.split("\n\nUsage:").next().unwrap_or(&text);
+            let message = message.trim().trim_start_matches("error: ");
+            return Failure::new(message).hint("blockwise --help").print(true);
         }
         Err(error) => {
             let code = if error.use_stderr() { 2 } else { 0 };

@@ -16,6 +16,7 @@ use super::failure::Failure;
 use super::mesh::{self, Gpus};
 use super::operand::{self, ArrayOutput, Holds, MatrixFile, Reference};
 use super::report::Report;
+use super::seconds::Seconds;
 use super::{Global, names};
 use crate::io::{Data, Kind, Number};
 
@@ -91,14 +92,19 @@ where
     let transposed = match mesh::alone(&mesh) {
         Some(device) => {
             let matrix = file.whole::<T>()?;
-            Some(blockwise_ops::transpose(device, matrix.view(), &options)?)
+            let whole = blockwise_ops::transpose(device, matrix.view(), &options)?;
+            Some((whole, None))
         }
-        None => divided::<T>(&mesh, file, &options)?,
+        None => divided::<T>(&mesh, file, &options)?.map(|(whole, s)| (whole, Some(s))),
     };
-    let (Some(transposed), Some(place)) = (transposed, place) else {
+    let (Some((transposed, seconds)), Some(place)) = (transposed, place) else {
         return Ok(Report::silent());
     };
     let report = made("transpose", output, &mesh::names(&mesh), transposed.view());
+    let report = match seconds {
+        Some(seconds) => report.with("seconds", json!(seconds)),
+        None => report,
+    };
     let report = match expected {
         None => report,
         Some((name, data)) => {
@@ -115,12 +121,14 @@ fn divided<T: Element + Number>(
     mesh: &Mesh,
     file: &MatrixFile,
     options: &TransposeOptions,
-) -> Result<Option<Array2<T>>, Failure> {
+) -> Result<Option<(Array2<T>, Seconds)>, Failure> {
     let [rows, cols] = file.shape;
     let wholes = mesh.run(|rank| {
-        let part = mesh::part::<T>(rank, file, Grid::column(rank.ranks()))?;
-        let output = blockwise_mesh::transpose(rank, &part, options)?;
-        Ok::<_, Failure>(output.collect(rank)?)
+        let mut seconds = Seconds::default();
+        let part = mesh::part::<T>(rank, file, Grid::column(rank.ranks()), &mut seconds)?;
+        let transpose = |rank: &mut _| blockwise_mesh::transpose(rank, &part, options);
+        let whole = mesh::collected(rank, &mut seconds, transpose)?;
+        Ok::<_, Failure>((whole, seconds))
     })?;
     mesh::whole(wholes, cols, rows)
 }

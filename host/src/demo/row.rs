@@ -129,7 +129,7 @@ pub(super) fn time(duration: Duration) -> String {
     match seconds {
         s if s >= 1.0 => format!("{s:.2} s"),
         s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
-        s => format!("{:.1} us", s * 1e6),
+        s => format!("{:.1} µs", s * 1e6),
     }
 }
 

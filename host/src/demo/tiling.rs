@@ -73,11 +73,15 @@ fn products(
 }
 
 fn transposes(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
-    let (rows, cols) = (1000, 701);
-    let matrix = Array2::from_shape_fn((rows, cols), |(row, col)| (row * cols + col) as f32);
-    let input = device.upload(matrix.as_slice().unwrap_or(&[]))?;
-    let mut output = device.zeros::<f32>(rows * cols)?;
     for &kernel in TransposeKernel::ALL {
+        // `quads` takes whole packs of four only.
+        let (rows, cols) = match kernel {
+            TransposeKernel::Quads => (1000, 704),
+            _ => (1000, 701),
+        };
+        let matrix = Array2::from_shape_fn((rows, cols), |(row, col)| (row * cols + col) as f32);
+        let input = device.upload(matrix.as_slice().unwrap_or(&[]))?;
+        let mut output = device.zeros::<f32>(rows * cols)?;
         let options = TransposeOptions {
             kernel: Some(kernel),
             ..TransposeOptions::default()

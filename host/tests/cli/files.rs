@@ -151,7 +151,11 @@ fn npy_that_is_broken() {
     check_signal("x.npy", &[&good[..], b"?"].concat(), "trailing bytes");
     check_signal("m.npy", b"1.0\n2.0\n", "magic");
     check_signal("z.npy", b"PK\x03\x04 a zip", "a ZIP archive");
-    check_signal("h.npy", b"MATLAB 7.3 MAT-file, Platform: GLNXA64", "MATLAB v7.3");
+    check_signal(
+        "h.npy",
+        b"MATLAB 7.3 MAT-file, Platform: GLNXA64",
+        "MATLAB v7.3",
+    );
     check_signal("r.csv", b"\x1F\x8B\x08 R", "R's .rds");
     check_signal("e.npy", b"", "empty");
     let huge = npy("'<f8'", "False", "(1152921504606846976, 9)", &[]);

@@ -90,6 +90,12 @@ impl Parts {
                     promised => promised > left && is_placeholder(stored),
                 };
                 let mut notices = Vec::new();
+                if order == Order::HighestFirst {
+                    notices.push(
+                        "its bytes come highest first (RIFX); a result is written lowest first (RIFF)"
+                            .to_owned(),
+                    );
+                }
                 let length = if is_open {
                     let whole = left - left % sound.frame();
                     notices.push(open_length(promised, whole / sound.frame(), left - whole));
