@@ -72,7 +72,7 @@ macro_rules! summed_floats {
     )*};
 }
 summed_floats!(
-    f32 None,
+    f32 Some([(1 << 20) as f32, -((1 << 20) as f32), 1.0]),
     f64 Some([(1_u64 << 60) as f64, -((1_u64 << 60) as f64), 1.0]),
 );
 
