@@ -13,7 +13,6 @@ pub mod mutation;
 pub mod ncu;
 pub mod objects;
 pub mod ptx;
-pub mod sums;
 
 pub use arguments::Arguments;
 

@@ -7,7 +7,6 @@
 mod backend;
 mod buffer;
 mod choice;
-mod contract;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod device;
@@ -19,7 +18,6 @@ mod function;
 mod graph;
 mod memory;
 mod module;
-mod permutation;
 mod properties;
 mod ptx;
 mod recording;
@@ -43,7 +41,6 @@ pub use event::Event;
 pub use function::Function;
 pub use graph::Graph;
 pub use module::Module;
-pub use permutation::Permutation;
 pub use properties::{DeviceKind, DeviceProperties, PeerAccess};
 pub use ptx::{PtxFile, PtxSource};
 pub use staged::StagedBuffer;

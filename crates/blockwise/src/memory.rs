@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::backend::{Backend, Queue};
-use crate::permutation::Check;
 use crate::{Error, Result};
 
 /// Shared by the buffers, functions and streams of one device.
@@ -14,8 +13,6 @@ pub(crate) struct Core {
     /// Held while work is ordered after other queues' and enqueued, so that no thread enqueues work
     /// in between that the ordering would miss.
     pub(crate) enqueueing: Mutex<()>,
-    /// The kernels that check a permutation, once one was.
-    pub(crate) check: OnceLock<Check>,
     /// Why memory is undefined.
     pub(crate) spoiled: OnceLock<String>,
 }

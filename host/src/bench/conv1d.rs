@@ -202,7 +202,7 @@ impl<T: Random + Precision> Problem for Convolution<T> {
             sets.push(Copy {
                 signal_there: device.upload(&signal)?,
                 taps_there: device.upload(&taps)?,
-                output: device.zeros(self.outputs)?,
+                output: device.alloc(self.outputs)?,
                 signal,
                 taps,
             });

@@ -3,11 +3,9 @@
 
 mod arrays;
 mod atomics;
-mod exclusive;
 mod outputs;
 mod positions;
 mod scratch;
-mod sizes;
 mod slots;
 mod warps;
 

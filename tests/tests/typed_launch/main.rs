@@ -3,10 +3,8 @@
 //! is refused.
 
 mod checked;
-mod contracts;
 mod foreign;
 mod graphs;
-mod missing;
 mod signatures;
 mod streams;
 mod structs;

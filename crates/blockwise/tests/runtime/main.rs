@@ -5,4 +5,3 @@ mod device;
 mod foreign;
 mod launches;
 mod light;
-mod permutation;

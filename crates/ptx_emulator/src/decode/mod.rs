@@ -35,7 +35,6 @@ mod names;
 pub(crate) mod op;
 mod operand;
 mod order;
-mod part_word;
 mod program;
 mod remote;
 mod rounding;

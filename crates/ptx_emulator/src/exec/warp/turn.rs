@@ -157,7 +157,6 @@ impl Warp {
             w64,
             predicates,
             local,
-            ..
         } = split.base;
         let function = &launch.program.functions[function as usize];
         let mut frame = Frame {

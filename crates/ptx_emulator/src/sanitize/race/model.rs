@@ -3,7 +3,6 @@
 
 use super::chains::Chains;
 use super::clocks::{Block, Contribution};
-use super::locks::{Change, Locks};
 use super::messages::{self, Messages, Strong};
 use super::shadow::Record;
 use crate::decode::op::{Order, Scope};
@@ -210,12 +209,9 @@ fn compare(seed: u64, steps: usize) -> [usize; 2] {
                     reads,
                     writes,
                     adds: reads,
-                    change: Change::default(),
-                    takes: None,
                 };
                 let address = 4 * random.below(3) as u64;
-                let order = (&mut chains, &Locks::default());
-                messages.pass(order, address, block, (warp, lane), strong);
+                messages.pass(&mut chains, address, block, (warp, lane), strong);
                 if strong.order.releases() {
                     block.tick(warp);
                 }
