@@ -81,7 +81,7 @@ mod host {
     /// The mean of each element and its neighbours.
     pub fn smooth_on(device: &Device, x: &[f32]) -> Result<Vec<f32>> {
         let x = device.upload(x)?;
-        let mut y = device.alloc::<f32>(x.len())?;
+        let mut y = device.zeros::<f32>(x.len())?;
         // Blocks of THREADS: the kernel's `Block<THREADS>` says it.
         smooth::on(device)?.covering(x.len())?.launch(&x, &mut y)?;
         y.to_vec()
@@ -147,7 +147,7 @@ mod tests {
     fn a_small_grid_strides_over_all_tiles() -> Result<()> {
         on_every_device(|device| {
             let values: Vec<f32> = (0..1_500).map(|i| (0.37 * i as f32).sin()).collect();
-            let (x, mut y) = (device.upload(&values)?, device.alloc(values.len())?);
+            let (x, mut y) = (device.upload(&values)?, device.zeros(values.len())?);
             smooth::on(device)?.grid(2).launch(&x, &mut y)?;
             check(&values, &y.to_vec()?);
             Ok(())
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn another_block_is_refused() -> Result<()> {
         let device = Device::checked();
-        let (x, mut y) = (device.upload(&[0.0; 128])?, device.alloc(128)?);
+        let (x, mut y) = (device.upload(&[0.0; 128])?, device.zeros(128)?);
         let kernel = smooth::on(&device)?.grid(1).block(128);
         let error = kernel.launch(&x, &mut y).unwrap_err();
         assert!(error.to_string().contains("in place of 256"), "{error}");

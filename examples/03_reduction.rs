@@ -53,8 +53,8 @@ mod host {
     /// The sum of `x`, in blocks of `threads`.
     pub fn sum_on(device: &Device, x: &[f32], threads: u32) -> Result<f32> {
         let x = device.upload(x)?;
-        let mut partials = device.alloc::<f32>(BLOCKS as usize)?;
-        let mut total = device.alloc::<f32>(1)?;
+        let mut partials = device.zeros::<f32>(BLOCKS as usize)?;
+        let mut total = device.zeros::<f32>(1)?;
         let kernel = sum::on(device)?.grid(BLOCKS).block(threads);
         kernel.launch(&x, &mut partials)?;
         let kernel = sum::on(device)?.grid(1).block(threads);

@@ -70,7 +70,7 @@ mod host {
         [rows, inner, cols]: [usize; 3],
     ) -> Result<Vec<f32>> {
         let (a, b) = (device.upload(a)?, device.upload(b)?);
-        let mut c = device.alloc::<f32>(rows * cols)?;
+        let mut c = device.zeros::<f32>(rows * cols)?;
         let blocks = |len: usize| len.div_ceil(TILE).max(1) as u32;
         multiply::on(device)?
             .grid((blocks(cols), blocks(rows)))
@@ -137,7 +137,7 @@ mod tests {
             let column: Vec<f32> = (0..40).map(|row| row as f32).collect();
             let row: Vec<f32> = (0..50).map(|col| 1.0 - col as f32).collect();
             let (a, b) = (device.upload(&column)?, device.upload(&row)?);
-            let mut c = device.alloc(40 * 50)?;
+            let mut c = device.zeros(40 * 50)?;
             multiply::on(device)?.grid((2, 1)).launch(
                 (&a, 40, 1),
                 (&b, 1, 50),
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn matrices_that_do_not_fit_are_refused() -> Result<()> {
         let device = Device::checked();
-        let (a, mut c) = (device.upload(&[1.0; 6])?, device.alloc(9)?);
+        let (a, mut c) = (device.upload(&[1.0; 6])?, device.zeros(9)?);
         let kernel = multiply::on(&device)?.grid(1);
         let error = kernel
             .launch((&a, 3, 2), (&a, 3, 2), (&mut c, 3, 3))

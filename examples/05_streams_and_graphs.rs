@@ -50,7 +50,7 @@ mod host {
     /// `replays` times two steps from a level of zero, as a graph.
     pub fn many_steps(device: &Device, source: &[f32], replays: usize) -> Result<Vec<f32>> {
         let source = device.upload(source)?;
-        let mut level = device.filled::<f32>(source.len(), 0)?;
+        let mut level = device.zeros::<f32>(source.len())?;
         let two_steps = device.graph(|stream| {
             let kernel = leak::on(device)?.covering(source.len())?.stream(stream);
             kernel.launch(0.5, &source, &mut level)?;

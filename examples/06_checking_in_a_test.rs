@@ -110,7 +110,7 @@ mod host {
 
     /// Reverses the elements of each block.
     pub fn reverse_on(device: &Device, x: &[u32]) -> Result<Vec<u32>> {
-        let (x, mut y) = (device.upload(x)?, device.alloc::<u32>(x.len())?);
+        let (x, mut y) = (device.upload(x)?, device.zeros::<u32>(x.len())?);
         let kernel = reverse_blocks::on(device)?.covering(x.len())?;
         kernel.launch(&x, &mut y)?;
         y.to_vec()
@@ -118,7 +118,7 @@ mod host {
 
     /// The same by the `unsafe` kernel.
     pub fn reverse_raw_on(device: &Device, x: &[u32]) -> Result<Vec<u32>> {
-        let (x, mut y) = (device.upload(x)?, device.alloc::<u32>(x.len())?);
+        let (x, mut y) = (device.upload(x)?, device.zeros::<u32>(x.len())?);
         let kernel = reverse_blocks_raw::on(device)?
             .block(THREADS as u32)
             .covering(x.len())?;
@@ -141,7 +141,7 @@ mod host {
     /// The race.
     pub fn reverse_with_races() -> Result<()> {
         let device = Device::checked();
-        let (x, mut y) = (device.upload(&[7; THREADS])?, device.alloc::<u32>(THREADS)?);
+        let (x, mut y) = (device.upload(&[7; THREADS])?, device.zeros::<u32>(THREADS)?);
         let kernel = reverse_without_barrier::on(&device)?
             .grid(1)
             .block(THREADS as u32);

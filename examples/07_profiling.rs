@@ -64,7 +64,7 @@ mod host {
     where
         transpose<PITCH>: Instance,
     {
-        let (a, mut b) = (device.upload(a)?, device.alloc::<f32>(a.len())?);
+        let (a, mut b) = (device.upload(a)?, device.zeros::<f32>(a.len())?);
         let blocks = |len: usize| len.div_ceil(TILE).max(1) as u32;
         transpose::<PITCH>::on(device)?
             .grid((blocks(cols), blocks(rows)))

@@ -25,8 +25,8 @@ mod host {
     /// Seconds that a launch with blocks of `threads` takes for `len` elements, the mean of
     /// `launches`.
     pub fn seconds(device: &Device, len: usize, threads: u32, launches: u32) -> Result<f64> {
-        let x = device.filled::<f32>(len, 0)?;
-        let mut y = device.filled::<f32>(len, 0)?;
+        let x = device.zeros::<f32>(len)?;
+        let mut y = device.zeros::<f32>(len)?;
         let kernel = saxpy::on(device)?.block(threads).covering(len)?;
         kernel.launch(2.0, &x, &mut y)?;
         let start = device.record()?;

@@ -52,7 +52,7 @@ mod host {
     /// How often each byte comes, counted by a grid of `blocks`.
     pub fn histogram_on(device: &Device, bytes: &[u8], blocks: u32) -> Result<Vec<u32>> {
         let bytes = device.upload(bytes)?;
-        let mut counts = device.filled::<u32>(BINS, 0)?;
+        let mut counts = device.zeros::<u32>(BINS)?;
         let kernel = histogram::on(device)?.grid(blocks);
         kernel.launch(&bytes, &mut counts)?;
         counts.to_vec()

@@ -50,7 +50,7 @@ mod host {
     /// Σ x\[i\]·y\[i\].
     pub fn dot_on(device: &Device, x: &[f32], y: &[f32]) -> Result<f32> {
         let (x, y) = (device.upload(x)?, device.upload(y)?);
-        let mut total = device.filled::<f32>(1, 0)?;
+        let mut total = device.zeros::<f32>(1)?;
         let kernel = dot::on(device)?.grid(BLOCKS as u32);
         kernel.launch(&x, &y, &mut total)?;
         Ok(total.to_vec()?[0])
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_block_of_part_of_a_warp_is_refused() -> Result<()> {
         let device = Device::checked();
-        let (x, mut total) = (device.upload(&[1.0; 48])?, device.filled::<f32>(1, 0)?);
+        let (x, mut total) = (device.upload(&[1.0; 48])?, device.zeros::<f32>(1)?);
         let kernel = dot::on(&device)?.grid(2).block(48);
         let error = kernel.launch(&x, &x, &mut total).unwrap_err();
         assert!(error.to_string().contains("in place of 128"), "{error}");

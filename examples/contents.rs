@@ -3,8 +3,9 @@
 use blockwise::{Device, Result};
 
 use crate::{
-    a_struct_of_your_own, atomics, checking_in_a_test, choosing_a_block_size, first_kernel,
-    generic_kernels, profiling, reduction, shared_memory, streams_and_graphs, tiles_2d, warps,
+    a_struct_of_your_own, atomics, checking_in_a_test, choosing_a_block_size, exclusive_elements,
+    first_kernel, generic_kernels, profiling, reduction, shared_memory, streams_and_graphs,
+    tiles_2d, warps,
 };
 
 /// An example of the course.
@@ -35,4 +36,5 @@ course! {
     choosing_a_block_size: "Choosing a block size, by measuring";
     atomics: "Atomics: a histogram of bytes";
     warps: "Warps: a dot product without shared memory";
+    exclusive_elements: "Elements at computed indices: compaction and scatter";
 }

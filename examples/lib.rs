@@ -44,6 +44,9 @@ pub mod atomics;
 #[path = "12_warps.rs"]
 pub mod warps;
 
+#[path = "13_exclusive_elements.rs"]
+pub mod exclusive_elements;
+
 #[cfg(not(target_arch = "nvptx64"))]
 mod contents;
 #[cfg(not(target_arch = "nvptx64"))]

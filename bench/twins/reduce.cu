@@ -1,6 +1,7 @@
 // Twins of kernels/src/reduce: each thread folds every (threads in the grid)-th element, each block
 // folds its threads' values; `wide` and `single` load 16 bytes at a time, in the launches of
-// policy.rs for 132 multiprocessors. And the Julia tutorial's dot product: a halving tree in
+// policy.rs for 132 multiprocessors. All twins add in the element's type; `shuffle`, `wide` and
+// `single` of kernels/src/reduce add in more. And the Julia tutorial's dot product: a halving tree in
 // dynamic shared memory, in 32 blocks, and in as many as fill the device.
 //! {"works": "sum/f32", "by": "nvcc", "rung": "interleaved", "kernel": "sum_interleaved_f32", "grid": "min(ceil(n, 256), 1024)", "block": "256", "shared": "1024", "arguments": "a, n, out", "results": "grid"}
 //! {"works": "sum/f32", "by": "nvcc", "rung": "tree", "kernel": "sum_tree_f32", "grid": "min(ceil(n, 256), 1024)", "block": "256", "shared": "1024", "arguments": "a, n, out", "results": "grid"}

@@ -57,7 +57,7 @@ fn a_full_heap_is_an_error_and_the_next_launch_works() {
         let bytes = |bytes| Arguments::new().value(bytes);
         let got: Vec<u32> = bench.run("try_reserve", threads(3), bytes(TOO_MUCH), 3);
         assert_eq!(got, [0; 3]);
-        let mut out = bench.device.alloc::<u32>(1).unwrap();
+        let mut out = bench.device.zeros::<u32>(1).unwrap();
         let error = bench
             .launch("reserve", threads(1), &bytes(TOO_MUCH).pointer(&mut out))
             .unwrap_err();

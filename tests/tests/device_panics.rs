@@ -266,7 +266,7 @@ fn lose(
     lost(bench.device.synchronize().unwrap_err());
     lost(out.to_vec().unwrap_err());
     lost(out.copy_from_slice(&[1]).unwrap_err());
-    lost(bench.device.alloc::<u32>(1).unwrap_err());
+    lost(bench.device.zeros::<u32>(1).unwrap_err());
     lost(Device::gpu(0).unwrap_err());
 }
 

@@ -16,6 +16,7 @@ mod book;
 mod build_ptx;
 mod build_viewer;
 mod check;
+mod checker;
 mod demo;
 mod doctor;
 mod gpu;
@@ -117,6 +118,8 @@ enum Command {
     },
     /// Make small mistakes in the good kernels' PTX and show which detector finds each
     Mutants,
+    /// Switch off each rule of the uniformity check and show which ones no test misses
+    Checker,
 }
 
 fn main() -> ExitCode {
@@ -135,6 +138,7 @@ fn main() -> ExitCode {
         Command::Pitfalls => pitfalls::run(),
         Command::Check { arguments } => check::run(&arguments),
         Command::Mutants => proof::mutants(),
+        Command::Checker => checker::run().map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -24,12 +24,13 @@ pub struct Buffer<T: Plain> {
 }
 
 impl<T: Plain> Buffer<T> {
-    /// Memory whose contents are undefined.
+    /// Memory that nobody has written. Whoever hands it out writes it first.
     pub(crate) fn alloc(core: &Arc<Core>, len: usize) -> Result<Self> {
         check_alignment::<T>(ALIGNMENT)?;
         let bytes = len
             .checked_mul(size_of::<T>())
-            .filter(|&bytes| bytes <= isize::MAX as usize)
+            // Elements without bytes are counted by the same arithmetic in kernels.
+            .filter(|&bytes| bytes.max(len) <= isize::MAX as usize)
             .ok_or(Error::TooLarge {
                 len,
                 element_bytes: size_of::<T>(),
@@ -45,6 +46,29 @@ impl<T: Plain> Buffer<T> {
             len,
             element: PhantomData,
         })
+    }
+
+    /// Memory with every byte set to `value`, on a stream or on the device's own queue.
+    pub(crate) fn filled(
+        core: &Arc<Core>,
+        stream: Option<&Stream>,
+        len: usize,
+        value: u8,
+    ) -> Result<Self> {
+        let mut buffer = Self::alloc(core, len)?;
+        buffer.fill_bytes_on(stream, value)?;
+        Ok(buffer)
+    }
+
+    /// The same elements in memory that nothing else can write: a [`Graph`](crate::Graph) owns
+    /// the memory of its launches, and may be replayed later. Copied only if there is one.
+    pub(crate) fn detached(self) -> Result<Self> {
+        if Arc::strong_count(&self.memory) == 1 {
+            return Ok(self);
+        }
+        let mut copy = Self::alloc(&self.memory.core, self.len)?;
+        copy.copy_from_buffer(&self)?;
+        Ok(copy)
     }
 
     /// The number of elements.

@@ -147,6 +147,7 @@ impl Device {
                 backend,
                 queue,
                 enqueueing: Mutex::default(),
+                check: OnceLock::new(),
                 spoiled: OnceLock::new(),
             }),
             fallback,
@@ -176,27 +177,57 @@ impl Device {
     /// # Errors
     /// If the device lacks memory, or the copy fails.
     pub fn upload<T: Plain>(&self, values: &[T]) -> Result<Buffer<T>> {
-        let mut buffer = self.alloc(values.len())?;
+        let mut buffer = Buffer::alloc(&self.0.core, values.len())?;
         buffer.copy_from_slice(values)?;
         Ok(buffer)
     }
 
-    /// Allocates `len` elements with undefined values.
+    /// Allocates `len` elements of which every byte is 0: zeros as numbers.
     ///
     /// # Errors
-    /// If the device lacks memory.
-    pub fn alloc<T: Plain>(&self, len: usize) -> Result<Buffer<T>> {
-        Buffer::alloc(&self.0.core, len)
+    /// If the device lacks memory, or fails.
+    pub fn zeros<T: Plain>(&self, len: usize) -> Result<Buffer<T>> {
+        self.filled(len, 0)
     }
 
-    /// Allocates `len` elements with every byte set to `value`.
+    /// Allocates `len` elements with every byte set to `value`. `0xFF` makes elements visible that
+    /// a kernel does not write: they are NaN as floats.
     ///
     /// # Errors
     /// If the device lacks memory, or fails.
     pub fn filled<T: Plain>(&self, len: usize, value: u8) -> Result<Buffer<T>> {
-        let mut buffer = self.alloc(len)?;
-        buffer.fill_bytes(value)?;
-        Ok(buffer)
+        Buffer::filled(&self.0.core, None, len, value)
+    }
+
+    /// Allocates `len` elements and writes none of them: [`zeros`](Self::zeros) without the pass
+    /// over the memory. The device may hand out memory that was freed, with whatever it held.
+    ///
+    /// # Safety
+    /// Every element is written before it is read: by a whole copy or fill, or by a kernel that
+    /// writes each element of its output and reads none of them first. Reads are those of kernels
+    /// (of `Out` and `Atomics` too), copies from the buffer, and [`Buffer::to_vec`].
+    ///
+    /// ```
+    /// use blockwise::Device;
+    ///
+    /// let device = Device::any()?;
+    /// let squares = device.upload(&[1, 4, 9])?;
+    /// // SAFETY: the copy writes every element.
+    /// let mut copy = unsafe { device.alloc::<i32>(3)? };
+    /// copy.copy_from_buffer(&squares)?;
+    /// assert_eq!(copy.to_vec()?, [1, 4, 9]);
+    /// # Ok::<(), blockwise::Error>(())
+    /// ```
+    ///
+    /// Safe code cannot:
+    ///
+    /// ```compile_fail,E0133
+    /// # let device = blockwise::Device::any()?;
+    /// let anything = device.alloc::<i32>(3)?;
+    /// # Ok::<(), blockwise::Error>(())
+    /// ```
+    pub unsafe fn alloc<T: Plain>(&self, len: usize) -> Result<Buffer<T>> {
+        Buffer::alloc(&self.0.core, len)
     }
 
     /// A stream in addition to the device's own queue. Work of several streams overlaps on a GPU.
@@ -314,9 +345,10 @@ impl Device {
     /// indirect calls raises it to 8 KiB unless it was set; sorting more than a few hundred
     /// elements, which recurses, needs 32 KiB. A stack that is too small ends the launch with an
     /// illegal address, and destroys the context. On a GPU every resident thread reserves that much
-    /// device memory: 8 KiB are 2.2 GB on an H200. The emulator's stack is
-    /// `EmulatorLimits::local_bytes_per_thread`, 128 KiB by default, and allocates only what is
-    /// used: there, requesting more is an error.
+    /// device memory: 8 KiB are 2.2 GB on an H200. The emulator's stack is 128 KiB by default and
+    /// allocates only what is used; more than `EmulatorLimits::local_bytes_per_thread`, 512 KiB by
+    /// default, is an error. It also bounds the depth of recursion there: a call takes its arrays,
+    /// parameters and results, and at least 16 bytes, but not the registers that a GPU saves.
     ///
     /// # Errors
     /// If the device does not support that much.

@@ -163,15 +163,21 @@ impl Backend for EmulatorDevice {
     }
 
     fn stack_bytes(&self) -> Result<usize> {
-        Ok(self.0.emulator.limits().local_bytes_per_thread as usize)
+        Ok(self.0.emulator.stack_bytes() as usize)
     }
 
     fn set_stack_bytes(&self, bytes: usize) -> Result<()> {
-        let limit = self.stack_bytes()?;
-        if bytes > limit {
-            return Err(Error::StackTooLarge { bytes, limit });
+        let limit = self.0.emulator.limits().local_bytes_per_thread;
+        match u32::try_from(bytes) {
+            Ok(bytes) if bytes <= limit => {
+                self.0.emulator.set_stack_bytes(bytes);
+                Ok(())
+            }
+            _ => Err(Error::StackTooLarge {
+                bytes,
+                limit: limit as usize,
+            }),
         }
-        Ok(())
     }
 
     fn take_profiles(&self) -> Vec<Profile> {

@@ -48,6 +48,17 @@ pub enum Error {
         /// The first parameter that differs.
         difference: String,
     },
+    /// The device's build of a kernel saw another contract, type or definition than the host's.
+    Contract {
+        /// The kernel.
+        kernel: &'static str,
+        /// Where the program has it.
+        place: &'static str,
+        /// The source of the PTX.
+        origin: String,
+        /// What differs, with both values.
+        difference: String,
+    },
     /// An operation that is possible only on a running stream, not on one being recorded.
     NotRecordable {
         /// The operation.
@@ -144,6 +155,11 @@ pub enum Error {
         /// The kernel to launch, or the copy.
         what: String,
     },
+    /// Numbers that are not 0 to the length − 1, each once.
+    NotAPermutation {
+        /// The first one at fault, and why.
+        problem: String,
+    },
     /// Two events of different kinds of device were compared.
     ForeignEvent,
     /// A kernel was launched whose crate embeds no PTX.
@@ -233,6 +249,15 @@ impl fmt::Display for Error {
                 f,
                 "{origin} is not of this program's build: kernel `{kernel}` has ({ptx}) there, but the program was compiled with ({program}): {difference}"
             ),
+            Self::Contract {
+                kernel,
+                place,
+                origin,
+                difference,
+            } => write!(
+                f,
+                "kernel `{kernel}` ({place}) is not the same in {origin} as in the program: {difference}"
+            ),
             Self::NotRecordable { what } => write!(
                 f,
                 "{what} cannot be recorded into a graph: only launches and fills can"
@@ -295,6 +320,7 @@ impl fmt::Display for Error {
             Self::ForeignBuffer { what } => {
                 write!(f, "an argument of {what} lives on another device")
             }
+            Self::NotAPermutation { problem } => write!(f, "the numbers are no permutation: {problem}"),
             Self::ForeignEvent => f.write_str("the two events come from different devices"),
             Self::NoKernels { what } => write!(f, "{what} has no PTX: its crate embeds none"),
             Self::NoArchitecture {
@@ -428,6 +454,9 @@ impl Error {
                 "embed the PTX (`cuda_builder::embed()` in build.rs, `cuda_std::embedded_kernels!()` in lib.rs), or load a module",
             ),
             Self::Signature { .. } => Some("build the PTX again from the program's sources"),
+            Self::Contract { .. } => Some(
+                "both builds must see one kernel: look for `#[cfg]`, `cfg_attr` and `cfg!` in what it is made of, or build the PTX again",
+            ),
             Self::PtxUnreadable { .. } => Some("check the path"),
             Self::NoArchitecture { architectures, .. } if architectures.is_empty() => {
                 Some("name a folder with files such as kernels.sm_80.ptx")

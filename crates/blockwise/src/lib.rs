@@ -7,6 +7,7 @@
 mod backend;
 mod buffer;
 mod choice;
+mod contract;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod device;
@@ -18,6 +19,7 @@ mod function;
 mod graph;
 mod memory;
 mod module;
+mod permutation;
 mod properties;
 mod ptx;
 mod recording;
@@ -41,6 +43,7 @@ pub use event::Event;
 pub use function::Function;
 pub use graph::Graph;
 pub use module::Module;
+pub use permutation::Permutation;
 pub use properties::{DeviceKind, DeviceProperties, PeerAccess};
 pub use ptx::{PtxFile, PtxSource};
 pub use staged::StagedBuffer;

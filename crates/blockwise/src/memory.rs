@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::backend::{Backend, Queue};
+use crate::permutation::Check;
 use crate::{Error, Result};
 
 /// Shared by the buffers, functions and streams of one device.
@@ -13,6 +14,8 @@ pub(crate) struct Core {
     /// Held while work is ordered after other queues' and enqueued, so that no thread enqueues work
     /// in between that the ordering would miss.
     pub(crate) enqueueing: Mutex<()>,
+    /// The kernels that check a permutation, once one was.
+    pub(crate) check: OnceLock<Check>,
     /// Why memory is undefined.
     pub(crate) spoiled: OnceLock<String>,
 }

@@ -48,6 +48,14 @@ impl Module {
         } = &*self.0;
         let function = program.function(entry.name)?;
         let recorded = records.get(entry.name).map(String::as_str);
+        if recorded.is_none() && !records.is_empty() {
+            return Err(Error::Contract {
+                kernel: entry.name,
+                place: entry.place,
+                origin: origin.clone(),
+                difference: "it has no record there, and other kernels have".to_owned(),
+            });
+        }
         let declared = parameters.get(entry.name);
         signature::compare(entry, recorded, declared, origin)?;
         Ok(Function::new(function, core, entry.name))

@@ -1,14 +1,14 @@
 //! Signatures in PTX, compared with the program's when a kernel is first used.
 //!
 //! `#[kernel]` adds a variable `NAME__signature` to the PTX, whose bytes are the text of the
-//! signature. PTX from other compilers has none; it is compared by number and size of the
-//! parameters.
+//! signature and of the [contract](crate::contract). PTX from other compilers has none; it is
+//! compared by number and size of the parameters.
 
 use std::collections::HashMap;
 
 use cuda_std::launch::{Entry, RECORD_SUFFIX};
 
-use crate::{Error, Result};
+use crate::{Error, Result, contract};
 
 /// The bytes of each parameter of a kernel.
 pub(crate) type Parameters = Vec<usize>;
@@ -116,10 +116,19 @@ pub(crate) fn compare(
         ptx,
         program,
     };
-    if let Some(recorded) = recorded
-        && recorded != entry.signature
-    {
-        return Err(mismatch(recorded.to_owned(), entry.signature.to_owned()));
+    if let Some(recorded) = recorded {
+        let signature = recorded.lines().next().unwrap_or_default();
+        if signature != entry.signature {
+            return Err(mismatch(signature.to_owned(), entry.signature.to_owned()));
+        }
+        if let Some(difference) = contract::difference(recorded, entry.record) {
+            return Err(Error::Contract {
+                kernel: entry.name,
+                place: entry.place,
+                origin: origin.to_owned(),
+                difference,
+            });
+        }
     }
     match declared {
         Some(declared) if declared != entry.parameter_bytes => {
@@ -140,7 +149,7 @@ fn difference(ptx: &str, program: &str) -> String {
 }
 
 /// The parameters of a signature, split at commas outside brackets.
-fn split(signature: &str) -> Vec<&str> {
+pub(crate) fn split(signature: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0_i32, 0);
     for (at, c) in signature.char_indices() {
         match c {
@@ -185,6 +194,8 @@ mod tests {
         Entry {
             name: "first",
             signature,
+            record: signature,
+            place: "src/lib.rs:1",
             block: [0; 3],
             parameter_bytes,
             kernels: None,

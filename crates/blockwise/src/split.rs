@@ -12,8 +12,15 @@ use crate::{PtxFile, Result};
 /// A text whose kernels share no variables, so that each can be a module of its own.
 pub(crate) struct Split {
     pub(crate) file: PtxFile,
-    /// The kernels' places in the text, by their names.
+    places: Places,
+}
+
+/// Places in a text, by the kernels' names.
+#[derive(Default)]
+struct Places {
     kernels: HashMap<String, Range<usize>>,
+    /// The variables that record their signatures and contracts.
+    records: HashMap<String, Range<usize>>,
 }
 
 /// A file, split if it can be.
@@ -49,16 +56,20 @@ impl Parts {
 impl Split {
     /// Finds the kernels. Gives the file back if they may share a variable in global memory.
     fn of(file: PtxFile) -> std::result::Result<Self, PtxFile> {
-        match kernels(&file.text) {
-            Some(kernels) => Ok(Self { file, kernels }),
+        match places(&file.text) {
+            Some(places) => Ok(Self { file, places }),
             None => Err(file),
         }
     }
 
-    /// The text without the other kernels. What remains is on the same lines.
+    /// The text without the other kernels and their records. What remains is on the same lines.
     pub(crate) fn only(&self, kernel: &str) -> String {
         let text = &self.file.text;
-        let others = self.kernels.iter().filter(|(name, _)| *name != kernel);
+        let Places { kernels, records } = &self.places;
+        // A kernel without a record is not mistaken for one of another compiler's.
+        let records = records.contains_key(kernel).then_some(records);
+        let all = kernels.iter().chain(records.into_iter().flatten());
+        let others = all.filter(|(name, _)| *name != kernel);
         let mut others: Vec<_> = others.map(|(_, range)| range.clone()).collect();
         others.sort_by_key(|range| range.start);
         let (mut only, mut end) = (String::new(), 0);
@@ -74,9 +85,9 @@ impl Split {
     }
 }
 
-/// The kernels' places. `None` if there is a variable in global memory, except for signatures.
-fn kernels(text: &str) -> Option<HashMap<String, Range<usize>>> {
-    let mut kernels = HashMap::new();
+/// The kernels' places. `None` if there is a variable in global memory, except for records.
+fn places(text: &str) -> Option<Places> {
+    let mut places = Places::default();
     let mut tokens = Tokens { text, at: 0 };
     // Braces and parentheses that are open.
     let mut depth = 0_usize;
@@ -92,27 +103,31 @@ fn kernels(text: &str) -> Option<HashMap<String, Range<usize>>> {
                 };
                 let name = tokens.next()?;
                 let end = tokens.end_of_body()?;
-                kernels.insert(text[name].to_owned(), start..end);
+                places.kernels.insert(text[name].to_owned(), start..end);
             }
             ".global" if depth == 0 => {
-                // The name is the last word before the array's length, the value or the end.
+                let start = match &text[before.clone()] {
+                    ".visible" => before.start,
+                    _ => token.start,
+                };
+                // The name is the last word before the array's length.
                 let mut name = token.clone();
                 loop {
-                    let next = tokens.next()?;
-                    if matches!(&text[next.clone()], "[" | "=" | ";" | ",") {
-                        break;
+                    match tokens.next()? {
+                        next if &text[next.clone()] == "[" => break,
+                        next if matches!(&text[next.clone()], "=" | ";" | ",") => return None,
+                        next => name = next,
                     }
-                    name = next;
                 }
-                if !text[name].ends_with(RECORD_SUFFIX) {
-                    return None;
-                }
+                let kernel = text[name].strip_suffix(RECORD_SUFFIX)?;
+                let end = tokens.find(|token| &text[token.clone()] == ";")?.end;
+                places.records.insert(kernel.to_owned(), start..end);
             }
             _ => {}
         }
         before = token;
     }
-    Some(kernels)
+    Some(places)
 }
 
 /// The words and marks of a text, without comments.
@@ -234,6 +249,19 @@ mod tests {
         assert_eq!(split.only("second"), second);
         let none = format!("{HEAD}{}{HELP}{}{END}", lines(FIRST), lines(SECOND));
         assert_eq!(split.only("third"), none);
+    }
+
+    #[test]
+    fn the_other_kernels_records_leave_too() {
+        let record = ".visible .global .align 1 .b8 second__signature[3] = {98, 10, 59};\n";
+        let text = format!("{}{record}", text());
+        let split = split(&text).expect("two kernels that share nothing");
+        assert_eq!(
+            split.only("first"),
+            text.replace(record, "\n").replace(SECOND, "\n\n\n\n")
+        );
+        let own = split.only("second");
+        assert!(own.ends_with(record) && !own.contains("first"), "{own}");
     }
 
     #[test]

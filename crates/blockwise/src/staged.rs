@@ -17,7 +17,7 @@ pub struct StagedBuffer<T: Plain> {
 }
 
 impl<T: Plain> StagedBuffer<T> {
-    /// Allocates both. The host's elements are zero, the device's undefined.
+    /// Allocates both. All elements are zero.
     ///
     /// # Errors
     /// If either lacks memory, the type's alignment exceeds 16 bytes, or the stream is being
@@ -25,7 +25,7 @@ impl<T: Plain> StagedBuffer<T> {
     pub fn new(stream: &Stream, len: usize) -> Result<Self> {
         stream.queue("a staged buffer")?;
         check_alignment::<T>(16)?;
-        let device = Buffer::<T>::alloc(&stream.core, len)?;
+        let device = Buffer::<T>::filled(&stream.core, Some(stream), len, 0)?;
         let host = stream.core.backend.pin(device.memory.bytes.max(1))?;
         Ok(Self {
             stream: stream.clone(),

@@ -303,9 +303,11 @@ impl<'a, T: Plain> ViewMut<'a, T> {
             return Ok(());
         }
         for (len, pitch) in [(self.len(), pitch), (from.len(), from_pitch)] {
-            let before = (rows - 1).checked_mul(pitch);
-            let given = before.map_or(usize::MAX, |before| before.saturating_add(width));
-            if given > len || (pitch < width && rows > 1) {
+            let needed = (rows - 1)
+                .checked_mul(pitch)
+                .and_then(|before| before.checked_add(width));
+            if needed.is_none_or(|needed| needed > len) || (pitch < width && rows > 1) {
+                let given = needed.unwrap_or(usize::MAX);
                 return Err(Error::LengthMismatch { buffer: len, given });
             }
         }
@@ -318,24 +320,28 @@ impl<'a, T: Plain> ViewMut<'a, T> {
             });
         }
         let queue = stream.map_or(Ok(&core.queue), |stream| stream.queue("a copy"))?;
-        let rows_at = |address, pitch| Rows {
-            address,
-            pitch: pitch * size_of::<T>(),
-        };
-        let (there, here) = (
-            rows_at(from.address, from_pitch),
-            rows_at(to.address, pitch),
-        );
+        if size_of::<T>() == 0 {
+            return Ok(());
+        }
         let uses = [(&**to.memory, true), (&**from.memory, false)];
         core.enqueue(queue, uses.into_iter(), |queue| {
-            // SAFETY: both spans hold their rows, by the check above; one of them is borrowed
-            // exclusively, so they don't overlap.
-            unsafe {
-                match rows == 1 || [pitch, from_pitch] == [width; 2] {
-                    true => queue.copy(from.address, to.address, rows * width * size_of::<T>()),
-                    false => queue.copy_rows(there, here, width * size_of::<T>(), rows),
-                }
+            if rows == 1 || [pitch, from_pitch] == [width; 2] {
+                let bytes = rows * width * size_of::<T>();
+                // SAFETY: both spans hold their rows, by the check above; one of them is borrowed
+                // exclusively, so they don't overlap.
+                return unsafe { queue.copy(from.address, to.address, bytes) };
             }
+            // With several rows a pitch is at most the length, so nothing here overflows.
+            let rows_at = |address, pitch| Rows {
+                address,
+                pitch: pitch * size_of::<T>(),
+            };
+            let (from, to) = (
+                rows_at(from.address, from_pitch),
+                rows_at(to.address, pitch),
+            );
+            // SAFETY: as above.
+            unsafe { queue.copy_rows(from, to, width * size_of::<T>(), rows) }
         })
     }
 

@@ -122,7 +122,7 @@ fn job() -> Result<(), Error> {
     let mesh = mesh.with_nccl()?;
     println!("linked");
     mesh.run(|rank| {
-        let mut signal = Sharded::<f32>::alloc(rank, Split::even(1 << 17, rank.ranks()))?;
+        let mut signal = Sharded::<f32>::zeros(rank, Split::even(1 << 17, rank.ranks()))?;
         signal.fill_bytes(rank, 0x3f)?;
         let taps = [1.0 / TAPS as f32; TAPS];
         for round in 0_u64.. {

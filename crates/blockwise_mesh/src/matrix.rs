@@ -173,13 +173,13 @@ impl<T: Element> ShardedMatrix<T> {
         Self::upload(rank, blocks, &part)
     }
 
-    /// Memory for a matrix, with undefined contents.
+    /// A matrix of zeros.
     ///
     /// # Errors
-    /// A grid of another number of ranks, and no room.
-    pub fn alloc(rank: &Rank, blocks: Blocks) -> Result<Self> {
+    /// A grid of another number of ranks, no room, and what goes wrong on the device.
+    pub fn zeros(rank: &Rank, blocks: Blocks) -> Result<Self> {
         let len = block_len(rank, &blocks)?;
-        let part = rank.device().alloc(len).map_err(|e| rank.failed(e))?;
+        let part = rank.device().zeros(len).map_err(|e| rank.failed(e))?;
         Ok(Self::new(rank, blocks, part))
     }
 

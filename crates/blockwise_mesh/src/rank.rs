@@ -4,6 +4,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use blockwise::{Device, View, ViewMut};
+use blockwise_ops::reduce::Total;
 use blockwise_ops::{Element, LaunchError, Number, Reduction};
 
 use crate::call::Digest;
@@ -131,21 +132,36 @@ impl Rank {
     /// What goes wrong on the way.
     #[track_caller]
     pub fn fold<T: Number>(&mut self, value: Option<T>, reduction: Reduction) -> Result<Option<T>> {
+        let folded = self.fold_totals(value.map(Total::from), reduction)?;
+        Ok(folded.map(Total::round))
+    }
+
+    /// The same for results that are not rounded yet.
+    ///
+    /// # Errors
+    /// What goes wrong on the way.
+    #[track_caller]
+    pub fn fold_totals<T: Number>(
+        &mut self,
+        total: Option<Total<T>>,
+        reduction: Reduction,
+    ) -> Result<Option<Total<T>>> {
         let call = self.call::<T>(reduction.name(), &[], Digest::new());
-        self.fold_in(&call, value, reduction)
+        self.fold_in(&call, total, reduction)
     }
 
     /// The same within another call.
     pub(crate) fn fold_in<T: Number>(
         &mut self,
         call: &Arc<Call>,
-        value: Option<T>,
+        total: Option<Total<T>>,
         reduction: Reduction,
-    ) -> Result<Option<T>> {
-        let values = self.all(call, value.as_slice())?.concat();
-        Ok(values
-            .into_iter()
-            .reduce(|sofar, next| sofar.fold(next, reduction)))
+    ) -> Result<Option<Total<T>>> {
+        let words = total.map(Total::to_words);
+        let words = self.all(call, words.as_ref().map_or(&[][..], |words| words))?;
+        let words = words.iter().flat_map(|of_rank| of_rank.as_chunks().0);
+        let totals = words.map(|&words| Total::from_words(words));
+        Ok(totals.reduce(|sofar, next| sofar.fold(next, reduction)))
     }
 
     /// Sends values to every rank, and gives those of all, in the order of the ranks.

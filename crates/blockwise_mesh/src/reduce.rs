@@ -1,10 +1,11 @@
 //! Dot product, sum, minimum and maximum of sharded arrays.
 //!
-//! Each rank reduces its part as a single device would, and every rank folds the results in the
-//! order of the ranks. So all ranks get the same bits whatever arrives first: those of a single
-//! device that works on the same parts one after the other, as
-//! [`Reducer`](blockwise_ops::pipeline::Reducer) does with chunks. Integers, minima and maxima are
-//! the same however the array is split.
+//! Each rank reduces its part as a single device would, and every rank folds the
+//! [totals](blockwise_ops::reduce::Total), which are rounded last, in the order of the ranks. So all
+//! ranks get the same bits whatever arrives first: those of a single device that works on the same
+//! parts one after the other, as [`Reducer`](blockwise_ops::pipeline::Reducer) does with chunks.
+//! Integers, minima and maxima are the same however the array is split; so are
+//! [sums](blockwise_ops::reduce#how-exact-sums-are) that are rounded correctly.
 
 use blockwise_ops::reduce::{enqueue_dot, enqueue_reduce, plan_dot, plan_reduce};
 use blockwise_ops::{Number, ReduceOptions, Reduction};
@@ -43,7 +44,8 @@ pub fn reduce<T: Number>(
             Some(reduced.map_err(|e| rank.failed(e))?)
         }
     };
-    Ok(rank.fold_in(&call, part, reduction)?.unwrap_or_default())
+    let total = rank.fold_in(&call, part, reduction)?;
+    Ok(total.unwrap_or_default().round())
 }
 
 /// The dot product Σ a\[i\] · b\[i\] of two arrays that are split alike, on every rank.
@@ -77,7 +79,6 @@ pub fn dot<T: Number>(
             Some(reduced.map_err(|e| rank.failed(e))?)
         }
     };
-    Ok(rank
-        .fold_in(&call, part, Reduction::Sum)?
-        .unwrap_or_default())
+    let total = rank.fold_in(&call, part, Reduction::Sum)?;
+    Ok(total.unwrap_or_default().round())
 }

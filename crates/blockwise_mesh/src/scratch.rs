@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use blockwise::{Device, StagedBuffer};
-use blockwise_ops::reduce::Partials;
+use blockwise_ops::reduce::{PartialOf, Partials, Total};
 use blockwise_ops::{LaunchError, LaunchPlan, Number, Reduction};
 
 use crate::wait;
@@ -19,7 +19,7 @@ pub(crate) struct Scratch(Arc<Mutex<HashMap<TypeId, Box<dyn Any + Send>>>>);
 /// The blocks' results, and those that the host folds.
 struct Memory<T: Number> {
     partials: Partials<T>,
-    results: StagedBuffer<T>,
+    results: StagedBuffer<PartialOf<T>>,
 }
 
 impl<T: Number> Memory<T> {
@@ -32,7 +32,7 @@ impl<T: Number> Memory<T> {
 
     /// Copies the results of a launch to the host behind it, so that there is one wait, and folds
     /// them in the order of the blocks.
-    fn fold(&mut self, device: &Device, reduction: Reduction) -> Result<T, LaunchError> {
+    fn fold(&mut self, device: &Device, reduction: Reduction) -> Result<Total<T>, LaunchError> {
         let results = self.partials.results()?;
         if self.results.len() != results.len() {
             self.results = StagedBuffer::new(&device.own_stream(), results.len())?;
@@ -40,9 +40,7 @@ impl<T: Number> Memory<T> {
         self.results.device_mut().copy_from(results)?;
         self.results.download()?;
         wait::attentively(device)?;
-        let results = self.results.host()?.iter().copied();
-        let folded = results.reduce(|sofar, next| sofar.fold(next, reduction));
-        Ok(folded.unwrap_or_default())
+        Ok(Total::of_partials(self.results.host()?, reduction))
     }
 }
 
@@ -55,7 +53,7 @@ impl Scratch {
         plan: &LaunchPlan,
         reduction: Reduction,
         launch: impl FnOnce(&mut Partials<T>) -> Result<LaunchPlan, LaunchError>,
-    ) -> Result<T, LaunchError> {
+    ) -> Result<Total<T>, LaunchError> {
         let key = TypeId::of::<T>();
         let kept = self.kept().remove(&key);
         let kept = kept.and_then(|kept| kept.downcast::<Memory<T>>().ok());
@@ -104,7 +102,7 @@ mod tests {
                 blocks = partials.blocks();
                 enqueue_reduce(&device, None, &values, partials, Reduction::Sum, &options)
             });
-            (sum.unwrap(), blocks)
+            (sum.unwrap().round(), blocks)
         };
         let (single, wide) = (ReduceKernel::Single, ReduceKernel::Shuffle);
         let [few, many] = [10, 5000].map(|len| plan(wide, len).0.grid[0] as usize);

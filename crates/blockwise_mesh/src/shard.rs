@@ -124,14 +124,14 @@ impl<T: Element> Sharded<T> {
         Self::upload(rank, split, &whole[own])
     }
 
-    /// Memory for an array, with undefined contents.
+    /// An array of zeros.
     ///
     /// # Errors
-    /// A split over another number of ranks, and no room.
-    pub fn alloc(rank: &Rank, split: Split) -> Result<Self> {
+    /// A split over another number of ranks, no room, and what goes wrong on the device.
+    pub fn zeros(rank: &Rank, split: Split) -> Result<Self> {
         rank.check_split(&split)?;
         let len = split.range(rank.number()).len();
-        let part = rank.device().alloc(len).map_err(|e| rank.failed(e))?;
+        let part = rank.device().zeros(len).map_err(|e| rank.failed(e))?;
         Ok(Self::new(rank, split, part))
     }
 

@@ -79,7 +79,7 @@ impl fmt::Display for Access {
 }
 
 impl<T: Element> Window<T> {
-    /// Allocates a part on every rank, with undefined contents.
+    /// Allocates a part on every rank. All elements are zero.
     ///
     /// # Errors
     /// [`Error::NoPeers`] for the processes of a job, a split over another number of ranks, no
@@ -94,7 +94,7 @@ impl<T: Element> Window<T> {
             });
         };
         let len = split.range(rank.number()).len();
-        let memory = rank.device().alloc(len).map_err(|e| rank.failed(e))?;
+        let memory = rank.device().zeros(len).map_err(|e| rank.failed(e))?;
         let uses = Vec::new();
         let part: Arc<dyn Any + Send + Sync> = Arc::new(Mutex::new(Part::<T> { memory, uses }));
         mailbox.publish(rank.number(), part);

@@ -14,14 +14,19 @@ pub struct Comparison {
     pub mismatches: usize,
     /// Largest |result − reference|. NaN against a number counts as infinite, and is null in JSON.
     pub max_absolute_error: f64,
-    /// Largest |result − reference| / |reference| where the reference is not zero.
+    /// Largest |result − reference| / |reference|: infinite, and null in JSON, where the reference
+    /// is 0 and the result is not.
     pub max_relative_error: f64,
+    /// Elements whose result and reference are both 0: they have no relative error.
+    pub zeros: usize,
     /// √(mean of the squared differences).
     pub rms_error: f64,
     /// Largest tolerance of an element.
     pub max_tolerance: f64,
     /// The first element outside its tolerance, in row-major order.
     pub first_mismatch: Option<Mismatch>,
+    /// Where the tolerances come from, in words; empty where nobody has said it.
+    pub bound: String,
 }
 
 /// An element outside its tolerance.
@@ -56,10 +61,19 @@ impl Comparison {
             mismatches: 0,
             max_absolute_error: 0.0,
             max_relative_error: 0.0,
+            zeros: 0,
             rms_error: 0.0,
             max_tolerance: 0.0,
             first_mismatch: None,
+            bound: String::new(),
         }
+    }
+
+    /// The same, with where its tolerances come from.
+    #[must_use]
+    pub fn bounded_by(self, bound: impl Into<String>) -> Self {
+        let bound = bound.into();
+        Self { bound, ..self }
     }
 
     /// Adds the comparison of the next rows; the first of them has index `row` along the first
@@ -72,7 +86,11 @@ impl Comparison {
         self.rms_error = (squares / self.elements.max(1) as f64).sqrt();
         self.max_absolute_error = self.max_absolute_error.max(next.max_absolute_error);
         self.max_relative_error = self.max_relative_error.max(next.max_relative_error);
+        self.zeros += next.zeros;
         self.max_tolerance = self.max_tolerance.max(next.max_tolerance);
+        if self.bound.is_empty() {
+            self.bound = next.bound;
+        }
         if self.first_mismatch.is_none() {
             self.first_mismatch = next.first_mismatch.map(|mut mismatch| {
                 if let Some(first) = mismatch.index.first_mut() {
@@ -187,7 +205,8 @@ fn summarise<I: IntoDimension>(pairs: impl Iterator<Item = Pair<I>>) -> Comparis
         squares += error * error;
         comparison.max_absolute_error = comparison.max_absolute_error.max(error);
         comparison.max_tolerance = comparison.max_tolerance.max(pair.tolerance);
-        if pair.reference != 0.0 && error > 0.0 {
+        comparison.zeros += usize::from(pair.reference == 0.0 && error == 0.0);
+        if error > 0.0 {
             // An infinite error is also infinite relatively, even against an infinite reference.
             let relative = if error.is_finite() {
                 error / pair.reference.abs()
@@ -241,6 +260,22 @@ mod tests {
             (first.index, first.result, first.reference),
             (vec![1], 2.5, 2.0)
         );
+    }
+
+    #[test]
+    fn a_reference_of_zero_counts() {
+        let compared = |result: Array1<f64>| {
+            let reference = expected(array![0.0, 2.0, 0.0, -0.0], 1e9);
+            with_oracle(result.view(), &reference).unwrap()
+        };
+        let right = compared(array![0.0, 2.0, -0.0, 0.0]);
+        assert_eq!((right.max_relative_error, right.zeros), (0.0, 3));
+        let tiny = compared(array![0.0, 2.0, 5e-324, 0.0]);
+        assert_eq!((tiny.max_relative_error, tiny.zeros), (f64::INFINITY, 2));
+        let mut parts = right.bounded_by("a test");
+        parts.append(4, tiny.bounded_by("another"));
+        assert_eq!((parts.max_relative_error, parts.zeros), (f64::INFINITY, 5));
+        assert_eq!(parts.bound, "a test");
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl<T: Float> PitchedMatmul<T> {
     pub fn new(device: &Device, shape: MatmulShape) -> Result<Self, LaunchError> {
         let routines = routines::<T>()?;
         let room = |rows, cols| -> Result<_, LaunchError> {
-            Ok(device.alloc(matrix_len(rows, pitch(cols))?)?)
+            Ok(device.zeros(matrix_len(rows, pitch(cols))?)?)
         };
         let MatmulShape { rows, inner, cols } = shape;
         matrix_len(rows, cols)?;
@@ -131,8 +131,8 @@ impl<T: Float> PitchedCopy<T> {
             shape,
             copy: routines::<T>()?.copy,
             plan: plan_copy(shape, device.properties())?,
-            none: device.alloc(0)?,
-            b: device.alloc(len)?,
+            none: device.zeros(0)?,
+            b: device.zeros(len)?,
         })
     }
 

@@ -197,7 +197,7 @@ pub fn reverse<T: Element>(
     // Checked before anything is copied.
     plan::<T>(input.len(), options, device.properties())?;
     let input = upload(device, &input)?;
-    let mut output = device.alloc(input.len())?;
+    let mut output = device.zeros(input.len())?;
     enqueue(device, None, &input, &mut output, options)?;
     Ok(Array1::from_vec(output.to_vec()?))
 }

@@ -51,9 +51,9 @@ impl TensorMatmul {
         Ok(Self {
             device: device.clone(),
             shape,
-            a: device.alloc(words(shape.rows)?)?,
-            b: device.alloc(words(shape.cols)?)?,
-            ranges: device.alloc(2 * RANGE_WORDS)?,
+            a: device.zeros(words(shape.rows)?)?,
+            b: device.zeros(words(shape.cols)?)?,
+            ranges: device.zeros(2 * RANGE_WORDS)?,
         })
     }
 
@@ -121,7 +121,7 @@ pub fn matmul_tensor(
     let shape = MatmulShape::of(a.dim(), b.dim())?;
     let mut product = TensorMatmul::new(device, shape)?;
     let (a, b) = (upload(device, &a)?, upload(device, &b)?);
-    let mut c = device.alloc(matrix_len(shape.rows, shape.cols)?)?;
+    let mut c = device.zeros(matrix_len(shape.rows, shape.cols)?)?;
     product.enqueue(None, &a, &b, &mut c)?;
     download_matrix(&c, shape.rows, shape.cols)
 }

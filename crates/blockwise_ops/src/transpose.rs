@@ -368,7 +368,7 @@ pub fn transpose<T: Element>(
     // Checked before anything is copied.
     plan::<T>(rows, cols, options, device.properties())?;
     let input = upload(device, &input)?;
-    let mut output = device.alloc(input.len())?;
+    let mut output = device.zeros(input.len())?;
     enqueue(device, None, &input, &mut output, rows, cols, options)?;
     download_matrix(&output, cols, rows)
 }

@@ -35,8 +35,8 @@ fn recorded_sequence_on(device: &Device) -> Result<(), LaunchError> {
     let (rows, cols) = (5, 67);
     let len = rows * cols;
     let mut input = device.upload(&numbers(len))?;
-    let mut turned = device.alloc::<f32>(len)?;
-    let mut backwards = device.alloc::<f32>(len)?;
+    let mut turned = device.zeros::<f32>(len)?;
+    let mut backwards = device.zeros::<f32>(len)?;
     let options = ReduceOptions::default();
     let plan = plan_reduce::<f32>(len, Reduction::Sum, &options, device.properties())?;
     let mut partials = Partials::alloc(device, &plan)?;
@@ -274,7 +274,7 @@ fn lengths_that_do_not_fit_are_refused() -> Result<(), LaunchError> {
 
 fn wrong_lengths_on(device: &Device) -> Result<(), LaunchError> {
     let input = device.upload(&numbers(12))?;
-    let mut output = device.alloc::<f32>(11)?;
+    let mut output = device.zeros::<f32>(11)?;
     let convolution = ConvOptions::default();
     let mode = ConvMode::Same;
     for error in [
@@ -342,7 +342,7 @@ fn tensor_cores_on(device: &Device) -> Result<(), LaunchError> {
         product => product?,
     };
     let (mut a, b) = (device.upload(&numbers(15))?, device.upload(&numbers(21))?);
-    let (mut c, mut plain) = (device.filled(35, 0xFF)?, device.alloc(35)?);
+    let (mut c, mut plain) = (device.filled(35, 0xFF)?, device.zeros(35)?);
     let graph = device.graph(|stream| product.enqueue(Some(stream), &a, &b, &mut c))?;
     // An infinity is left to FP32 arithmetic, and finite numbers after it are not: each replay
     // begins with new ranges.

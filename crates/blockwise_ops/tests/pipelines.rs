@@ -160,7 +160,7 @@ fn reductions_on(device: &Device) -> Result<(), LaunchError> {
                     arrived += len;
                 }
                 assert_eq!(
-                    reducer.finish()?.0,
+                    reducer.finish()?.0.round(),
                     whole,
                     "{kernel}, {operation:?}, {chunk}"
                 );

@@ -98,6 +98,11 @@ impl NvvmArch {
         self.capability_value() % 10
     }
 
+    /// Whether its atomics have orders and scopes in PTX.
+    pub(crate) fn has_orders(self) -> bool {
+        self.capability_value() >= 70
+    }
+
     /// Whether it is not a variant.
     pub fn is_base_variant(&self) -> bool {
         !self.is_family_variant() && !self.is_architecture_variant()

@@ -38,6 +38,8 @@ pub(crate) fn cargo(builder: &CudaBuilder, toolchain: &Toolchain, flags: &[Strin
         .args(["rustc", "--lib", "--crate-type", "rlib", "--target", TARGET])
         .arg("--message-format=json-render-diagnostics")
         .env("RUSTC_BOOTSTRAP", "1") // unstable flags on the stable compiler, as the Linux kernel's build does
+        // A panic of the compiler is in the error; it leaves no file.
+        .env("RUSTC_ICE", "0")
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CUDA_ARCH", format!("{}0", builder.arch.capability_value()))
         .env(format!("CARGO_PROFILE_{profile}_OPT_LEVEL"), optimise)
@@ -47,6 +49,9 @@ pub(crate) fn cargo(builder: &CudaBuilder, toolchain: &Toolchain, flags: &[Strin
         .env(format!("CARGO_PROFILE_{profile}_CODEGEN_UNITS"), "1")
         .env(format!("CARGO_PROFILE_{profile}_STRIP"), "none")
         .env(format!("CARGO_PROFILE_{profile}_INCREMENTAL"), "false");
+    if builder.overflow_checks {
+        command.env(format!("CARGO_PROFILE_{profile}_OVERFLOW_CHECKS"), "true");
+    }
     if builder.release {
         command.arg("--release");
     }
@@ -95,8 +100,8 @@ pub(crate) fn flags(builder: &CudaBuilder) -> Vec<String> {
     flags
 }
 
-/// Runs cargo, forwarding its progress and keeping its messages for the error. Returns (success,
-/// stdout, stderr).
+/// Runs cargo, forwarding its progress. Its messages are the caller's, who shows them in an error;
+/// those of a build that succeeds are warnings, and forwarded. Returns (success, stdout, stderr).
 pub(crate) fn run(
     command: &mut Command,
     cargo: &Path,
@@ -113,7 +118,7 @@ pub(crate) fn run(
         .map_err(start)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (messages, diagnostics) = std::thread::scope(|scope| {
-        let diagnostics = scope.spawn(|| stderr.map(show_and_keep).unwrap_or_default());
+        let diagnostics = scope.spawn(|| stderr.map(progress_and_rest).unwrap_or_default());
         let mut messages = String::new();
         // A message that is not UTF-8 ends the list early; the link then fails and names the
         // missing archives.
@@ -121,16 +126,17 @@ pub(crate) fn run(
         (messages, diagnostics.join().unwrap_or_default())
     });
     let status = child.wait().map_err(io_error("wait for", cargo))?;
+    if status.success() {
+        show(&diagnostics);
+    }
     Ok((status.success(), messages, diagnostics))
 }
 
-/// Forwards lines to standard error and collects those that are not just progress.
-fn show_and_keep(stderr: impl Read) -> String {
+/// Forwards the lines that are just progress to standard error, and collects the others.
+fn progress_and_rest(stderr: impl Read) -> String {
     let mut kept = String::new();
     for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
-        let line = String::from_utf8_lossy(&line);
-        // If standard error is closed, progress is dropped.
-        let _ = writeln!(std::io::stderr(), "{line}");
+        let line = format!("{}\n", String::from_utf8_lossy(&line));
         let is_progress = [
             "Compiling ",
             "Downloading ",
@@ -141,12 +147,18 @@ fn show_and_keep(stderr: impl Read) -> String {
         ]
         .iter()
         .any(|word| line.trim_start().starts_with(word));
-        if !is_progress {
+        if is_progress {
+            show(&line);
+        } else {
             kept.push_str(&line);
-            kept.push('\n');
         }
     }
     kept
+}
+
+/// If standard error is closed, the text is dropped.
+fn show(text: &str) {
+    let _ = write!(std::io::stderr(), "{text}");
 }
 
 /// The archives built for the device, from cargo's messages.

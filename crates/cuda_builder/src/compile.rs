@@ -8,6 +8,7 @@ use std::process::Command;
 use crate::arch::TARGET;
 use crate::error::CudaBuilderError;
 use crate::files::lock;
+use crate::messages::errors_of;
 use crate::obsolete::Copies;
 use crate::package::{Graph, Package};
 use crate::sysroot::Sysroot;
@@ -49,13 +50,15 @@ impl Bitcode {
         if copies.make(toolchain, &graph.libraries)? || graph.has_linked_dependency {
             command.env("RUSTC_WRAPPER", wrapper::write(&package.target_folder)?);
         }
-        let (status, messages, mut diagnostics) = cargo::run(&mut command, &toolchain.cargo)?;
+        let (status, messages, diagnostics) = cargo::run(&mut command, &toolchain.cargo)?;
         if !status {
-            diagnostics.extend(advice::on(&diagnostics, &graph.versions));
+            let advice = advice::on(&diagnostics, &graph.versions);
+            let mut message = errors_of(&diagnostics);
+            message.extend(advice.map(|advice| format!("\n\n{advice}")));
             return Err(CudaBuilderError::Compile {
                 path: package.folder,
                 target: builder.arch.target_cpu(),
-                message: diagnostics,
+                message,
             });
         }
         // cargo reports crates in the order in which they finish, which varies; the link order

@@ -8,6 +8,9 @@ use crate::{CudaBuilder, CudaBuilderError, NvvmArch, files};
 /// Architectures that replace those of the build script: `sm_80,sm_90a`.
 const ARCH: &str = "BLOCKWISE_ARCH";
 
+/// The file with the errors about single kernels: `#[kernel]` shows each at its kernel.
+const REFUSED: &str = "refused.txt";
+
 /// Embeds the kernels of the package whose build script is running. See [`Embed`].
 pub fn embed() -> Embed {
     Embed {
@@ -47,6 +50,10 @@ pub fn embed() -> Embed {
 /// folder, where all crates, profiles and features share the compiled `core`.
 ///
 /// A kernel that does not compile is an error at `KERNELS`, in addition to the host's own errors.
+///
+/// Kernels are optimised in every profile: in `cargo test` too, integers wrap on overflow and
+/// `debug_assert!` does nothing. With `.options(|builder|
+/// builder.overflow_checks(cfg!(debug_assertions)))` overflow panics where it does on the host.
 /// On docs.rs (`DOCS_RS`) nothing is built and `KERNELS` is empty.
 ///
 /// A build script that does more, such as generating code that kernels include, must also run for
@@ -107,8 +114,12 @@ impl Embed {
                 script.out.join("retry").display()
             );
         }
-        files::write_if_different(&script.out.join("kernels.rs"), code(result).as_bytes())
-            .unwrap_or_else(|error| panic!("{error}"));
+        let write = |name: &str, text: &str| {
+            files::write_if_different(&script.out.join(name), text.as_bytes())
+                .unwrap_or_else(|error| panic!("{error}"));
+        };
+        write(REFUSED, &refused(&result));
+        write("kernels.rs", &code(result));
     }
 
     /// The PTX that is now in the output folder, or why there is none.
@@ -131,16 +142,19 @@ impl Embed {
         });
         let mut failures = Vec::new();
         for (wanted, result) in archs.iter().zip(results) {
-            let text = result
-                .err()
-                .map(|error| readable(&error, &script.package, wanted.arch));
-            failures.extend(text);
+            let Err(error) = result else { continue };
+            // An error of the code is the same on every architecture: it is shown once.
+            let cause = error.to_string().replace(&wanted.arch.to_string(), "");
+            let is_known = failures.iter().any(|(known, _)| *known == cause);
+            if !is_known {
+                failures.push((cause, readable(&error, &script.package, wanted.arch)));
+            }
         }
         if failures.is_empty() {
             Ok(archs)
         } else {
-            failures.dedup();
-            Err(failures.join("\n\n"))
+            let texts: Vec<_> = failures.into_iter().map(|(_, text)| text).collect();
+            Err(texts.join("\n\n"))
         }
     }
 
@@ -271,37 +285,30 @@ fn code(result: Result<Vec<Wanted>, String>) -> String {
     format!("&[\n{files}]\n")
 }
 
+/// The errors about single kernels, one a line.
+fn refused(result: &Result<Vec<Wanted>, String>) -> String {
+    let error = result.as_ref().err().map_or("", |error| error);
+    let mut lines: Vec<_> = error
+        .lines()
+        .filter(|line| line.starts_with("kernel `"))
+        .collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
 /// The error as shown by `compile_error!`.
 fn readable(error: &CudaBuilderError, package: &str, arch: NvvmArch) -> String {
     match error {
         CudaBuilderError::Compile { message, .. } => format!(
-            "the kernels of `{package}` do not compile for the device ({arch}):\n\n{}",
-            errors_of(message)
+            "the kernels of `{package}` do not compile for the device ({arch}):\n\n{message}"
+        ),
+        CudaBuilderError::Divergence { reports } => format!(
+            "the kernels of `{package}` cannot be built for {arch}:\n{}",
+            reports.join("\n")
         ),
         other => format!("the kernels of `{package}` cannot be built for {arch}: {other}"),
     }
-}
-
-/// The errors among the compiler's messages; all messages if there are none.
-fn errors_of(messages: &str) -> String {
-    let starts = |line: &str| {
-        ["error", "warning", "note", "help"]
-            .iter()
-            .any(|kind| line.starts_with(kind))
-    };
-    let (mut kept, mut is_error) = (String::new(), false);
-    for line in messages.lines() {
-        if starts(line) {
-            is_error = line.starts_with("error");
-        }
-        // Every compiler message ends with an empty line.
-        if is_error {
-            kept.push_str(line);
-            kept.push('\n');
-        }
-    }
-    let kept = if kept.is_empty() { messages } else { &kept };
-    kept.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -349,12 +356,19 @@ mod tests {
     }
 
     #[test]
-    fn warnings_are_left_out_of_an_error() {
-        let messages = "warning: unused\n --> a\n\nerror[E1]: wrong\n --> b\n\nwarning: again\n\nerror: could not compile\n";
-        assert_eq!(
-            errors_of(messages),
-            "error[E1]: wrong\n --> b\n\nerror: could not compile"
+    fn each_kernels_errors_are_lines() {
+        let error = |arch| {
+            let reports = ["kernel `b`: two", "kernel `a`: one"].map(str::to_owned);
+            let error = CudaBuilderError::Divergence {
+                reports: reports.into(),
+            };
+            readable(&error, "p", arch)
+        };
+        let both = format!("{}\n\n{}", error(Compute80), error(Compute90));
+        assert!(
+            both.starts_with("the kernels of `p` cannot be built for sm_80:\nkernel `b`: two\n")
         );
-        assert_eq!(errors_of("no network\n"), "no network");
+        assert_eq!(refused(&Err(both)), "kernel `a`: one\nkernel `b`: two\n");
+        assert_eq!(refused(&Ok(Vec::new())), "");
     }
 }

@@ -93,6 +93,16 @@ pub enum CudaBuilderError {
         /// Who provides it.
         owner: &'static str,
     },
+    /// A kernel takes more arguments than CUDA passes.
+    #[error(
+        "kernel `{kernel}` takes {bytes} bytes of arguments, and CUDA passes at most 32764: put what is large into a buffer"
+    )]
+    Parameters {
+        /// The kernel.
+        kernel: String,
+        /// The size of its parameters.
+        bytes: u64,
+    },
     /// The constants exceed CUDA's constant memory.
     #[error(
         "constant memory: {bytes} bytes, of which the largest part is `{largest}`; there are 65536 (64 KiB); a static without \
@@ -104,21 +114,18 @@ pub enum CudaBuilderError {
         /// The largest one.
         largest: String,
     },
-    /// A shared array is still accessed through the generic address space.
-    #[error(
-        "kernel `{kernel}`: shared memory `{variable}` is accessed through the generic address space in `{function}` \
-         ({access}); keep its pointer in functions that are inlined (no recursion, no function pointers), never in a table or a \
-         choice between shared and global memory"
-    )]
+    /// Shared arrays are accessed through pointers whose address space is unknown.
+    #[error("{}", reports.join("\n"))]
     GenericSharedAccess {
-        /// The kernel that reaches the access.
-        kernel: String,
-        /// The shared variable.
-        variable: String,
-        /// The function that contains the access.
-        function: String,
-        /// The kind of access: load, store, call, …
-        access: String,
+        /// One text per place: the kernel, the variable, its use with the line, and what can be
+        /// done instead.
+        reports: Vec<String>,
+    },
+    /// Functions or statics that are used and defined nowhere.
+    #[error("{}", reports.join("\n"))]
+    Undefined {
+        /// One text per symbol: the kernel, the symbol, and the line.
+        reports: Vec<String>,
     },
     /// The compiler duplicated a barrier; threads would wait at different copies.
     #[error(

@@ -39,11 +39,14 @@ mod files;
 mod ir;
 mod labels;
 mod llvm;
+mod messages;
 mod nvvm;
 mod obsolete;
 mod output;
 mod package;
+mod parameters;
 mod rust_code;
+mod scope;
 mod sysroot;
 pub mod tools;
 mod uniformity;
@@ -122,6 +125,8 @@ pub struct CudaBuilder {
     pub deny_divergence: bool,
     /// See [`CudaBuilder::only`].
     pub only: Vec<String>,
+    /// See [`CudaBuilder::overflow_checks`].
+    pub overflow_checks: bool,
     /// See [`CudaBuilder::build_args`].
     pub build_args: Vec<String>,
     /// See [`CudaBuilder::final_module_path`].
@@ -151,6 +156,7 @@ impl CudaBuilder {
             debug: DebugInfo::None,
             deny_divergence: false,
             only: Vec::new(),
+            overflow_checks: false,
             build_args: Vec::new(),
             final_module_path: None,
         }
@@ -272,6 +278,13 @@ impl CudaBuilder {
     /// kernel states that the check is mistaken there.
     pub fn deny_divergence(mut self, deny_divergence: bool) -> Self {
         self.deny_divergence = deny_divergence;
+        self
+    }
+
+    /// Whether integer overflow panics in optimised kernels, too, at the cost of a comparison and a
+    /// branch for each operation. Default: no, integers wrap.
+    pub fn overflow_checks(mut self, overflow_checks: bool) -> Self {
+        self.overflow_checks = overflow_checks;
         self
     }
 

@@ -12,12 +12,33 @@ use crate::ir::{self, Stage, calls, public};
 use crate::labels;
 use crate::nvvm;
 use crate::output::Folder;
+use crate::parameters;
+use crate::scope;
 use crate::tools::{Toolchain, libdevice};
 use crate::uniformity::{Reports, Suspects};
 use crate::{CudaBuilder, EmitOption, NvvmArch};
 
 /// Compiles the archives to the folder's PTX file.
 pub(crate) fn emit_ptx(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    bitcode: &Bitcode,
+    folder: &Folder,
+) -> Result<(), CudaBuilderError> {
+    use CudaBuilderError::{GenericSharedAccess, Undefined};
+    match emit(builder, toolchain, bitcode, folder) {
+        // Source lines were removed before the optimiser: with them the error has its line.
+        Err(error @ (GenericSharedAccess { .. } | Undefined { .. })) if !builder.keeps_lines() => {
+            let lines = builder.clone().generate_line_info(true);
+            Err(emit(&lines, toolchain, bitcode, folder)
+                .err()
+                .unwrap_or(error))
+        }
+        result => result,
+    }
+}
+
+fn emit(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
     bitcode: &Bitcode,
@@ -50,24 +71,18 @@ pub(crate) fn emit_ptx(
     ir::rewrite(Stage::Optimised, &mut module, builder)?;
     write(&folder.optimised_ir(), &module.to_string())?;
 
-    run(Command::new(&toolchain.llc)
-        .arg(format!("-mcpu={}", builder.arch))
-        .arg(if builder.nvvm_opts { "-O3" } else { "-O1" })
-        .args(ptx_version(builder.arch))
-        .arg(format!(
-            "-nvptx-prec-divf32={}",
-            if builder.fast_div { 0 } else { 2 }
-        ))
-        .arg(format!(
-            "-nvptx-prec-sqrtf32={}",
-            u8::from(!builder.fast_sqrt)
-        ))
-        .arg(folder.optimised_ir())
-        .arg("-o")
-        .arg(folder.ptx()))?;
-    if builder.keeps_lines() {
-        write(&folder.ptx(), &labels::drop_unused(&read(&folder.ptx())?))?;
+    print(builder, toolchain, folder, ptx_version(builder.arch))?;
+    if let Some(version) = parameters::version(&read(&folder.ptx())?)? {
+        print(builder, toolchain, folder, Some(version))?;
     }
+    let mut ptx = read(&folder.ptx())?;
+    if builder.keeps_lines() {
+        ptx = labels::drop_unused(&ptx);
+    }
+    if builder.arch.has_orders() {
+        ptx = scope::complete(&ptx);
+    }
+    write(&folder.ptx(), &ptx)?;
     if builder.emit == Some(EmitOption::Bitcode) {
         run(Command::new(&toolchain.opt)
             .arg("-passes=")
@@ -81,6 +96,30 @@ pub(crate) fn emit_ptx(
         }
     }
     Ok(())
+}
+
+/// Prints the optimised module as PTX.
+fn print(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    folder: &Folder,
+    version: Option<&str>,
+) -> Result<(), CudaBuilderError> {
+    run(Command::new(&toolchain.llc)
+        .arg(format!("-mcpu={}", builder.arch))
+        .arg(if builder.nvvm_opts { "-O3" } else { "-O1" })
+        .args(version)
+        .arg(format!(
+            "-nvptx-prec-divf32={}",
+            if builder.fast_div { 0 } else { 2 }
+        ))
+        .arg(format!(
+            "-nvptx-prec-sqrtf32={}",
+            u8::from(!builder.fast_sqrt)
+        ))
+        .arg(folder.optimised_ir())
+        .arg("-o")
+        .arg(folder.ptx()))
 }
 
 /// Looks for barriers that threads may miss.

@@ -15,6 +15,7 @@ use crate::arch::TARGET;
 use crate::cargo;
 use crate::error::{CudaBuilderError, io_error};
 use crate::files::lock;
+use crate::messages::errors_of;
 use crate::package::Package;
 use crate::tools::Toolchain;
 
@@ -218,7 +219,7 @@ fn build(
         return Err(CudaBuilderError::Compile {
             path: manifest,
             target: builder.arch.target_cpu(),
-            message: diagnostics,
+            message: errors_of(&diagnostics),
         });
     }
     let libraries = libraries_in(folder);

@@ -31,7 +31,7 @@ unsafe extern "C" {
 #[macro_export]
 macro_rules! print {
     ($($argument:tt)*) => {
-        $crate::io::print(::core::format_args!($($argument)*))
+        $crate::io::print($crate::__private::core::format_args!($($argument)*))
     };
 }
 
@@ -42,7 +42,7 @@ macro_rules! println {
         $crate::print!("\n")
     };
     ($($argument:tt)*) => {
-        $crate::io::print(::core::format_args!("{}\n", ::core::format_args!($($argument)*)))
+        $crate::io::print($crate::__private::core::format_args!("{}\n", $crate::__private::core::format_args!($($argument)*)))
     };
 }
 
@@ -72,13 +72,13 @@ macro_rules! assert_ne {
 #[macro_export]
 macro_rules! __assertion_failed {
     ($condition:expr, $left:expr, $right:expr $(,)?) => {
-        ::core::panic!("{}", $crate::__assertion!($condition, $left, $right))
+        $crate::__private::core::panic!("{}", $crate::__assertion!($condition, $left, $right))
     };
     ($condition:expr, $left:expr, $right:expr, $($message:tt)+) => {
-        ::core::panic!(
+        $crate::__private::core::panic!(
             "{}: {}",
             $crate::__assertion!($condition, $left, $right),
-            ::core::format_args!($($message)+)
+            $crate::__private::core::format_args!($($message)+)
         )
     };
 }
@@ -87,13 +87,13 @@ macro_rules! __assertion_failed {
 #[macro_export]
 macro_rules! __assertion {
     ($condition:expr, $left:expr, $right:expr) => {
-        ::core::concat!(
+        $crate::__private::core::concat!(
             "assertion `",
-            ::core::stringify!($condition),
+            $crate::__private::core::stringify!($condition),
             "` failed, left: `",
-            ::core::stringify!($left),
+            $crate::__private::core::stringify!($left),
             "`, right: `",
-            ::core::stringify!($right),
+            $crate::__private::core::stringify!($right),
             "`"
         )
     };

@@ -65,6 +65,13 @@
 #[doc(hidden)]
 pub extern crate alloc;
 
+/// What generated code names, and no crate can redirect: `$crate::__private::core`.
+#[doc(hidden)]
+pub mod __private {
+    pub use core;
+    pub use cuda_std_macros::{__address_space, __kernel, __plain};
+}
+
 pub mod async_copy;
 pub mod atomic;
 pub mod block;
@@ -99,6 +106,35 @@ pub use launch::Plain;
 #[cfg(feature = "vek")]
 pub use vek;
 
+/// The second step of [`kernel`]. `$crate` is this crate, whatever the user's crate calls it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __kernel {
+    ({$($arguments:tt)*} $($item:tt)*) => {
+        #[$crate::__private::__kernel(unsafe $crate, $($arguments)*)]
+        $($item)*
+    };
+}
+
+/// The second step of [`address_space`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __address_space {
+    ({$($arguments:tt)*} $($item:tt)*) => {
+        #[$crate::__private::__address_space(unsafe $crate, $($arguments)*)]
+        $($item)*
+    };
+}
+
+/// The second step of [`Plain`](derive@Plain).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __plain {
+    ($($item:tt)*) => {
+        $crate::__private::__plain! { unsafe $crate, $($item)* }
+    };
+}
+
 /// The PTX embedded by the package's build script, as `crate::KERNELS`: use it once, in the root of
 /// the library.
 ///
@@ -112,9 +148,9 @@ macro_rules! embedded_kernels {
         pub static KERNELS: $crate::launch::Kernels = {
             use $crate::launch::KernelsFile;
             $crate::launch::Kernels {
-                package: ::core::env!("CARGO_PKG_NAME"),
-                files: ::core::include!(::core::concat!(
-                    ::core::env!(
+                package: $crate::__private::core::env!("CARGO_PKG_NAME"),
+                files: $crate::__private::core::include!($crate::__private::core::concat!(
+                    $crate::__private::core::env!(
                         "OUT_DIR",
                         "`embedded_kernels!()` needs a build script that embeds them: `fn main() { cuda_builder::embed().finish(); }` in build.rs"
                     ),

@@ -64,8 +64,10 @@ unsafe impl GlobalAlloc for CUDAAllocator {
 #[gpu_only]
 #[inline(always)]
 fn allocate(size: usize) -> *mut u8 {
-    // SAFETY: any size is allowed.
-    unsafe { malloc(size).cast() }
+    // The end of an allocation is never the start of another one: cuda_builder's uniformity check
+    // takes two addresses for equal in all threads or in none.
+    // SAFETY: any size is allowed; a layout's is at most `isize::MAX`.
+    unsafe { malloc(size + 1).cast() }
 }
 
 #[gpu_only]

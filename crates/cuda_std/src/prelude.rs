@@ -9,8 +9,8 @@ pub use alloc::vec::Vec;
 
 pub use crate::Plain;
 pub use crate::block::{
-    ANY, Array, Atomics, Block, ColMajor, Counting, FromEnd, Matrix, Out, OutMatrix, Own, Pair,
-    PerBlock, Published, Refill, Reversed, Ring, RowMajor, Scratch, Shared, Slots, Strided, Tile,
+    ANY, Append, Array, Atomics, Block, ColMajor, Counting, FromEnd, Matrix, Out, OutMatrix, Own, Pair,
+    PerBlock, Published, Refill, Reversed, Ring, RowMajor, Scatter, Scratch, Shared, Slots, Strided, Tile,
     TileRange, Warp, Written, Zeroed,
 };
 pub use crate::float::FloatMethods as _;

@@ -17,8 +17,8 @@ macro_rules! shared_array {
     ($element:ty; $len:expr) => {{
         // `unsafe` to read and write, because all threads of the block share the memory.
         #[$crate::address_space(shared)]
-        static mut SHARED: ::core::mem::MaybeUninit<[$element; $len]> =
-            ::core::mem::MaybeUninit::uninit();
+        static mut SHARED: $crate::__private::core::mem::MaybeUninit<[$element; $len]> =
+            $crate::__private::core::mem::MaybeUninit::uninit();
 
         (&raw mut SHARED).cast::<$element>()
     }};

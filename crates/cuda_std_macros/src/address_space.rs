@@ -5,9 +5,35 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, Ident, ItemStatic, Result, StaticMutability};
 
-use crate::tokens;
+use crate::{cuda_std, tokens};
 
-pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
+/// The first step: a check needs cuda_std, whose macro calls the second one.
+pub(crate) fn begin(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let is_checked = matches!(
+        syn::parse2(item.clone()),
+        Ok(ItemStatic {
+            mutability: StaticMutability::None,
+            ..
+        })
+    );
+    if !is_checked || arguments.to_string() != "shared" {
+        return expand(None, arguments, item);
+    }
+    match cuda_std::path() {
+        Some(path) => Ok(quote! { #path::__address_space! { {#arguments} #item } }),
+        None => Err(Error::new_spanned(
+            arguments,
+            "this crate has cuda_std through another one, and its type cannot be checked: make it a `static mut`",
+        )),
+    }
+}
+
+/// `root` is how generated code names cuda_std, which a shared static without `mut` needs.
+pub(crate) fn expand(
+    root: Option<TokenStream>,
+    arguments: TokenStream,
+    item: TokenStream,
+) -> Result<TokenStream> {
     let space: Ident = syn::parse2(arguments.clone()).map_err(|_| unknown_space(&arguments))?;
     // The section's name is the mark: nothing else of a static survives to LLVM's IR unchanged on
     // the stock compiler.
@@ -29,7 +55,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
         return Ok(quote! { #item });
     };
     let check = match item.mutability {
-        StaticMutability::None if space == "shared" => never_initialised(&item),
+        StaticMutability::None if space == "shared" => never_initialised(&item, root.as_ref()),
         StaticMutability::None => never_written(&item)?,
         // Which safe code cannot use.
         _ => TokenStream::new(),
@@ -44,7 +70,8 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
 /// Fails to compile unless the type says that the shared static has no value at first.
 ///
 /// It goes by the static's name: its type can hold items, which would find the trait here.
-fn never_initialised(item: &ItemStatic) -> TokenStream {
+fn never_initialised(item: &ItemStatic, root: Option<&TokenStream>) -> TokenStream {
+    let core = root.map_or(quote! { ::core }, |root| quote! { #root::__private::core });
     // What is wrong is the type.
     let mut name = item.ident.clone();
     name.set_span(name.span().located_at(item.ty.span()));
@@ -58,8 +85,8 @@ fn never_initialised(item: &ItemStatic) -> TokenStream {
                 note = "make it a `MaybeUninit<..>`, an array of them, a `static mut`, or use `shared_array!`"
             )]
             trait MayBeUninitialised {}
-            impl<T> MayBeUninitialised for ::core::mem::MaybeUninit<T> {}
-            impl<T: MayBeUninitialised, const N: usize> MayBeUninitialised for [T; N] {}
+            impl<T> MayBeUninitialised for #core::mem::MaybeUninit<T> {}
+            impl<T: MayBeUninitialised, const N: #core::primitive::usize> MayBeUninitialised for [T; N] {}
             fn may_be_uninitialised<T: MayBeUninitialised>(_: &T) {}
             fn check() { may_be_uninitialised(#place); }
         };

@@ -8,10 +8,12 @@ mod gpu_only;
 mod kernel;
 mod paste;
 mod plain;
+mod rooted;
 mod symbols;
 mod tokens;
 
 use proc_macro::TokenStream;
+use rooted::Rooted;
 
 /// Marks a function as a kernel: an entry point that the host launches.
 ///
@@ -27,6 +29,8 @@ use proc_macro::TokenStream;
 /// | `&mut [T]`, `*mut [T]`, `Out<T>`, `Out<T, Map>`, `Atomics<T>` | memory to write: `&mut buffer`, a mutable view |
 /// | `Matrix<T>` | memory to read and its size: `(&buffer, rows, cols)` |
 /// | `OutMatrix<T, R, C>` | memory to write and its size: `(&mut buffer, rows, cols)` |
+/// | `Append<T>` | memory to write and its count, one `u64`: `(&mut buffer, &mut count)` |
+/// | `Scatter<T>` | memory to write and a checked permutation of its length: `(&mut buffer, &permutation)` |
 /// | `*const T`, `*mut T` | the same memory, or a `DevicePointer` |
 /// | `&mut Block<X, Y, Z>`, `Shared<A>`, `Ring<A, N>`, `Scratch<T>` | none: the launch makes it |
 /// | anything else, which is `Copy` | the value |
@@ -44,6 +48,8 @@ use proc_macro::TokenStream;
 ///   `shared(..)` says its length, and the launch computes the bytes.
 /// - A matrix has `rows * cols` elements in memory. `Out<T>` beside `&mut Block` needs a grid of
 ///   one dimension, `OutMatrix` one of at most two, `Out<T, PerBlock>` an element for each block.
+/// - A kernel with `Out<T>` and no block has a grid and blocks of one dimension, and one with
+///   `&mut Block<X>` and no output a grid of one, unless a rule in `require(..)` names `grid`.
 /// - Every barrier is reached by all threads of the block, or the build fails.
 ///
 /// `unsafe` kernels may take these parameters too.
@@ -74,7 +80,17 @@ use proc_macro::TokenStream;
 /// - `grid_dim = 1d`, `block_dim = 1d`: rust-cuda's hints, without effect.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    kernel::expand(arguments.into(), item.into())
+    kernel::begin(arguments.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The second step of [`kernel`].
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn __kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let expand = |root, arguments| kernel::expand(Some(root), arguments, item.into());
+    Rooted::expand(arguments.into(), expand)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }
@@ -83,11 +99,22 @@ pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `#[address_space(constant)]`.
 ///
 /// `shared`: one copy for each running block, never initialised whatever the initialiser says. So
-/// it is a `static mut`, or of `MaybeUninit`. `constant`: read-only for kernels; the host may set
-/// it between launches.
+/// it is a `static mut`, or of `MaybeUninit`. `constant`: read-only, a table that is known when the
+/// crate is built. What the host chooses is an argument, of up to 32,764 bytes: CUDA keeps those in
+/// constant memory too, and each launch has its own.
 #[proc_macro_attribute]
 pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    address_space::expand(arguments.into(), item.into())
+    address_space::begin(arguments.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The second step of [`address_space`], for statics that need a check.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn __address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let expand = |root, arguments| address_space::expand(Some(root), arguments, item.into());
+    Rooted::expand(arguments.into(), expand)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }
@@ -117,7 +144,16 @@ pub fn externally_visible(arguments: TokenStream, item: TokenStream) -> TokenStr
 /// `#[plain(crate = path)]` says where cuda_std is when the crate has it through another one.
 #[proc_macro_derive(Plain, attributes(plain))]
 pub fn plain(item: TokenStream) -> TokenStream {
-    plain::expand(item.into())
+    plain::begin(item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The second step of [`Plain`].
+#[doc(hidden)]
+#[proc_macro]
+pub fn __plain(tokens: TokenStream) -> TokenStream {
+    Rooted::expand(tokens.into(), |root, item| plain::expand(&root, item))
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

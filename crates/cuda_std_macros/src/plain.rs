@@ -7,7 +7,18 @@ use syn::{Data, DeriveInput, Error, Fields, Path, Result};
 
 use crate::cuda_std;
 
-pub(crate) fn expand(item: TokenStream) -> Result<TokenStream> {
+/// The first step: finds cuda_std, whose macro calls the second one.
+pub(crate) fn begin(item: TokenStream) -> Result<TokenStream> {
+    let parsed: DeriveInput = syn::parse2(item.clone())?;
+    let path = match attributes(&parsed)?.path {
+        Some(path) => quote!(#path),
+        None => cuda_std::path().unwrap_or_else(|| quote! { ::cuda_std }),
+    };
+    Ok(quote! { #path::__plain! { #item } })
+}
+
+/// `path` is how generated code names cuda_std.
+pub(crate) fn expand(path: &TokenStream, item: TokenStream) -> Result<TokenStream> {
     let item: DeriveInput = syn::parse2(item)?;
     let name = &item.ident;
     let fields = match &item.data {
@@ -37,11 +48,8 @@ pub(crate) fn expand(item: TokenStream) -> Result<TokenStream> {
             "a struct without fields has nothing to pass",
         ));
     }
-    let Attributes { align, path } = attributes(&item)?;
-    let path = match path {
-        Some(path) => quote!(#path),
-        None => cuda_std::path().unwrap_or_else(|| quote! { ::cuda_std }),
-    };
+    let Attributes { align, .. } = attributes(&item)?;
+    let core = quote! { #path::__private::core };
     let types: Vec<_> = fields.iter().map(|field| &field.ty).collect();
     let checks = types.iter().map(|ty| {
         quote_spanned! { ty.span() => #path::launch::is_plain::<#ty>(); }
@@ -59,12 +67,12 @@ pub(crate) fn expand(item: TokenStream) -> Result<TokenStream> {
     Ok(quote! {
         const _: () = {
             #(#checks)*
-            ::core::assert!(::core::mem::size_of::<#name>() == 0 #(+ ::core::mem::size_of::<#types>())*, #padding);
-            const PARTS: &[&str] = &[#head, #(#parts,)* #tail];
-            const NAME: [u8; #path::launch::length(PARTS)] = #path::launch::join(PARTS);
+            #core::assert!(#core::mem::size_of::<#name>() == 0 #(+ #core::mem::size_of::<#types>())*, #padding);
+            const PARTS: &[&#core::primitive::str] = &[#head, #(#parts,)* #tail];
+            const NAME: [#core::primitive::u8; #path::launch::length(PARTS)] = #path::launch::join(PARTS);
             // SAFETY: of plain fields, in the order of C, without padding; the name says them all.
             unsafe impl #path::launch::Plain for #name {
-                const NAME: &'static str = #path::launch::text(&NAME);
+                const NAME: &'static #core::primitive::str = #path::launch::text(&NAME);
             }
         };
     })

@@ -1,6 +1,7 @@
 //! Tokens as text, spaced as a person writes them.
 
 use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
+use syn::ext::IdentExt;
 
 /// An expression: `x.len() == y.len()`.
 pub(crate) fn expression(tokens: TokenStream) -> String {
@@ -269,7 +270,7 @@ pub(crate) fn find(tokens: TokenStream, name: &str) -> Option<Span> {
     for token in tokens {
         match token {
             // `block.grid` does not name the grid.
-            TokenTree::Ident(word) if !field && word == name => return Some(word.span()),
+            TokenTree::Ident(word) if !field && word.unraw() == name => return Some(word.span()),
             TokenTree::Group(group) => {
                 if let Some(span) = find(group.stream(), name) {
                     return Some(span);

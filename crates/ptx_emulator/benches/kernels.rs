@@ -112,7 +112,8 @@ fn reduce(workers: Option<usize>, kernel: &'static str, operands: u32) -> Launch
     const BLOCKS: u32 = 256;
     let launch = Launch::new(workers, kernel, [BLOCKS, 1], [256, 1], 4 * 256);
     let launch = (0..operands).fold(launch, |launch, _| launch.slice(LEN));
-    launch.buffer(BLOCKS)
+    // Partial results of f32 are f64.
+    launch.buffer(2 * BLOCKS)
 }
 
 fn kernels(criterion: &mut Criterion) {

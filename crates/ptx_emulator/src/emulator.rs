@@ -11,6 +11,7 @@ use crate::texture::{Image, Sampling, Texture};
 use crate::{check, exec, variables};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A device made of the host's cores: memory, and a way to run kernels on it.
@@ -18,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// All methods take `&self`; one launch runs at a time, and host accesses wait for it.
 pub struct Emulator {
     limits: Limits,
+    stack_bytes: AtomicU32,
     memory: Arc<Mutex<Table>>,
     output: Output,
     progress: Sink,
@@ -54,6 +56,7 @@ impl Emulator {
         let memory = Arc::new(Mutex::new(Table::new(limits.memory_bytes)));
         let output: Output = Mutex::new(Box::new(|text| print!("{text}")));
         Self {
+            stack_bytes: AtomicU32::new(limits.stack_bytes),
             limits,
             memory,
             output,
@@ -80,6 +83,20 @@ impl Emulator {
     /// The limits that the emulator was created with.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// The stack of one thread in later launches, in bytes.
+    pub fn stack_bytes(&self) -> u32 {
+        self.stack_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Sets the stack of one thread in later launches, which bounds the depth of recursion.
+    ///
+    /// A call takes the called function's arrays, its parameters and results, and at least 16
+    /// bytes. On a GPU it also takes the registers that the function saves: what does not fit here
+    /// fits nowhere.
+    pub fn set_stack_bytes(&self, bytes: u32) {
+        self.stack_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Allocates `bytes` of zeroed device memory and returns its address. Zero bytes have an
@@ -363,6 +380,7 @@ impl Emulator {
             program,
             table,
             limits: &self.limits,
+            stack_bytes: self.stack_bytes(),
             output: &self.output,
             progress: &self.progress,
             kernel: entry,

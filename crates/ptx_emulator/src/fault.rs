@@ -136,7 +136,7 @@ pub enum FaultKind {
         /// The table's length.
         targets: u32,
     },
-    /// Calls are nested too deeply, or need too much local memory.
+    /// Calls are nested too deeply for the stack.
     StackOverflow {
         /// Number of active calls.
         depth: u32,

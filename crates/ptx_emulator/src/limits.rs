@@ -12,10 +12,11 @@ pub struct Limits {
     pub shared_bytes_per_block: u32,
     /// Static and dynamic shared memory of one block together, in bytes, at most.
     pub shared_bytes_opt_in: u32,
-    /// Local memory of one thread, all its active calls together, in bytes, at most.
+    /// A kernel's own local memory for one thread, in bytes, at most; also the largest stack.
     pub local_bytes_per_thread: u32,
-    /// Nested calls of one thread, at most.
-    pub call_depth: u32,
+    /// The stack of one thread, for the functions that a kernel calls, in bytes. Later,
+    /// [`Emulator::set_stack_bytes`](crate::Emulator::set_stack_bytes) changes it.
+    pub stack_bytes: u32,
     /// Device memory, in bytes. Host memory is committed only when a page is first written.
     pub memory_bytes: u64,
     /// The heap for device code's `malloc`, in bytes; part of `memory_bytes` if a module uses it.
@@ -35,8 +36,8 @@ impl Default for Limits {
             grid_dims: [i32::MAX as u32, 65_535, 65_535],
             shared_bytes_per_block: 48 * 1024,
             shared_bytes_opt_in: 227 * 1024,
-            local_bytes_per_thread: 128 * 1024,
-            call_depth: 256,
+            local_bytes_per_thread: 512 * 1024,
+            stack_bytes: 128 * 1024,
             memory_bytes: 4 << 30,
             heap_bytes: 8 << 20,
             warp_instructions: 4_000_000_000,

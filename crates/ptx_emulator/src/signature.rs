@@ -13,9 +13,9 @@ pub struct RustParameter {
 }
 
 /// The parameters of the PTX, by the text of a signature record: a slice is two, its address and
-/// its length.
+/// its length. The lines after the first one are the kernel's contract.
 pub fn rust_parameters(record: &str) -> Vec<RustParameter> {
-    let parameters = split(record).into_iter();
+    let parameters = split(record.lines().next().unwrap_or_default()).into_iter();
     let named = parameters.filter_map(|parameter| parameter.split_once(": "));
     named.flat_map(|(name, ty)| passed(name, ty)).collect()
 }
@@ -96,6 +96,7 @@ mod tests {
         ];
         assert_eq!(names(safe), expected);
         assert!(names("").is_empty());
+        assert_eq!(names("n: u32\nrequire (> (value 0) 1)"), ["n: u32"]);
         assert_eq!(
             names("a: &[Pair<u8, u8>], b"),
             ["a: Pair<u8, u8>", "a.len()"]

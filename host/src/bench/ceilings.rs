@@ -44,12 +44,12 @@ impl Ceilings {
         let mut delay = Delay::long(device)?;
 
         let from = device.upload(&vec![1.0_f32; copied])?;
-        let mut to = device.alloc::<f32>(copied)?;
+        let mut to = device.zeros::<f32>(copied)?;
         let copy = measure::samples(device, &mut delay, 1, |_| Ok(to.copy_from_buffer(&from)?))?;
 
         let blocks = device.properties().multiprocessors * BLOCKS_EACH;
         let threads = peak::threads(blocks);
-        let mut output = device.alloc::<f32>(threads)?;
+        let mut output = device.zeros::<f32>(threads)?;
         output.fill_bytes(0xFF)?;
         let fma = measure::samples(device, &mut delay, 1, |_| {
             peak::enqueue(device, None, &mut output, blocks, rounds)?;

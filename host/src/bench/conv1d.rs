@@ -202,7 +202,7 @@ impl<T: Random + Precision> Problem for Convolution<T> {
             sets.push(Copy {
                 signal_there: device.upload(&signal)?,
                 taps_there: device.upload(&taps)?,
-                output: device.alloc(self.outputs)?,
+                output: device.zeros(self.outputs)?,
                 signal,
                 taps,
             });

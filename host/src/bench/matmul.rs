@@ -264,7 +264,7 @@ impl<T: Random + Precision> Problem for Products<T> {
             sets.push(Copy {
                 a: device.upload(&a_here)?,
                 b: device.upload(&b_here)?,
-                c: device.alloc(rows * cols)?,
+                c: device.zeros(rows * cols)?,
                 rows: chosen(rows, &mut rng)
                     .into_par_iter()
                     .map(|row| (row, row_of(&a_here, &b_here, row, self.shape)))

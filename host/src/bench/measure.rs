@@ -74,7 +74,7 @@ impl<'a> Delay<'a> {
     }
 
     fn of(device: &'a Device, rounds: u32) -> Result<Self, BenchError> {
-        let output = device.alloc(peak::threads(1))?;
+        let output = device.zeros(peak::threads(1))?;
         Ok(Delay {
             device,
             output,

@@ -222,7 +222,7 @@ impl<W: Moves, T: Random + PartialEq> Problem for Movement<W, T> {
             let input = inputs.take::<T>(Kind::Uniform, len);
             sets.push(Copy {
                 from: device.upload(&input)?,
-                to: device.alloc(len)?,
+                to: device.zeros(len)?,
                 input,
             });
         }

@@ -48,11 +48,11 @@ pub(super) struct Arguments {
     /// Write a page in which each finding opens at the step where it happens
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// The least severity that makes exit code 1; what is only for information never does
+    /// The least severity that makes exit code 1
     #[arg(long, default_value = "warning")]
     error_on: Least,
-    /// Make an error of what is only for information: threads that write the same value, outputs
-    /// that stay partly unwritten
+    /// Make an error of what is only for information: threads that write the same value, sums
+    /// rounded in the order of the threads, outputs that stay partly unwritten
     #[arg(long)]
     strict: bool,
 }
@@ -85,6 +85,9 @@ enum Format {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Least {
+    /// Notes too
+    #[value(alias = "note")]
+    Information,
     /// What may be wrong too
     Warning,
     /// Only what is wrong on every machine
@@ -198,6 +201,7 @@ impl Arguments {
             }
         }
         let passed = check.passes(match self.error_on {
+            Least::Information => Severity::Information,
             Least::Warning => Severity::Warning,
             Least::Error => Severity::Error,
         });

@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use blockwise::Plain as _;
 use blockwise_ops::LaunchError;
 use blockwise_ops::compare::{self, Comparison, ToNumber};
-use blockwise_ops::oracle::{Expected, Precision};
+use blockwise_ops::oracle::{self, Expected, Precision};
 use blockwise_ops::pipeline;
 use clap::Args;
 use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix1, Ix2};
@@ -21,7 +22,8 @@ pub(super) struct Reference {
     #[arg(long, value_name = "FILE")]
     reference: Option<PathBuf>,
     /// Allow |result - reference| <= ATOL + RTOL * |reference| instead of the bound that follows
-    /// from the length of the sums and both precisions
+    /// from both precisions and the additions on the longest path, for a sum or dot product those
+    /// of a pairwise or blocked sum
     #[arg(long, requires = "reference", allow_negative_numbers = true, value_parser = non_negative)]
     rtol: Option<f64>,
     /// See --rtol
@@ -34,6 +36,16 @@ fn non_negative(text: &str) -> Result<f64, String> {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
         _ => Err("a finite number, zero or more".to_owned()),
     }
+}
+
+/// What the bounds of sums follow from.
+pub(super) struct Sums<D: Dimension> {
+    /// The sum of the terms' magnitudes, for each sum.
+    pub(super) magnitudes: Array<f64, D>,
+    /// The terms of each sum.
+    pub(super) terms: usize,
+    /// What ours may be off before its rounding, as a part of the magnitude.
+    pub(super) error: f64,
 }
 
 impl Reference {
@@ -63,7 +75,53 @@ impl Reference {
             Data::F64(_) | Data::I64(_) => 1.0,
         };
         let expected = self.expected(values, oracle.tolerance, coarser);
-        Ok(compare::with_oracle(result, &expected)?)
+        let bound = self
+            .asked_for()
+            .unwrap_or("the roundings of a sum in any order, in the result and in the reference");
+        Ok(compare::with_oracle(result, &expected)?.bounded_by(bound))
+    }
+
+    /// The bound, if it was asked for.
+    fn asked_for(&self) -> Option<&'static str> {
+        (self.rtol.or(self.atol)).map(|_| "--atol + --rtol * |reference|")
+    }
+
+    /// Compares sums or dot products with a reference: each may be off by its own rounding, ours by
+    /// what our kernels promise, the reference by what a pairwise or blocked sum may.
+    pub(super) fn compare_sums<T: Precision, D: Dimension>(
+        &self,
+        result: ArrayView<'_, T, D>,
+        reference: &Data,
+        sums: Sums<D>,
+    ) -> Result<Comparison, Failure> {
+        let values = self.values(&result, reference)?;
+        let (unit, error, precision) = match reference {
+            Data::F32(_) => (
+                f32::UNIT_ROUNDOFF,
+                oracle::blocked_error::<f32>(sums.terms),
+                f32::NAME,
+            ),
+            Data::F64(_) | Data::I64(_) => (
+                f64::UNIT_ROUNDOFF,
+                oracle::blocked_error::<f64>(sums.terms),
+                f64::NAME,
+            ),
+        };
+        let mut tolerance = values.mapv(|value| (unit + T::UNIT_ROUNDOFF) * value.abs());
+        // A magnitude beyond the range bounds nothing, but a tolerance is finite.
+        tolerance.zip_mut_with(&sums.magnitudes, |tolerance, &magnitude| {
+            *tolerance += (error + sums.error) * magnitude.min(f64::MAX) + T::SMALLEST;
+        });
+        let expected = self.expected(values, tolerance, 0.0);
+        let bound = match self.asked_for() {
+            Some(bound) => bound.to_owned(),
+            None => format!(
+                "one rounding of the result; {} roundings of {precision} in the reference, the longest path of a pairwise or blocked sum of {} terms (--rtol and --atol for other references)",
+                oracle::blocked_path(sums.terms) + 1,
+                sums.terms
+            ),
+        };
+        Ok(compare::with_oracle(result, &expected)?.bounded_by(bound))
     }
 
     /// The reference's values with their tolerances: what was asked for, else the oracle's.

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::compare::{Comparison, ToNumber};
-use blockwise_ops::oracle::{Expected, Precision, Sum};
+use blockwise_ops::oracle::Precision;
 use blockwise_ops::pipeline::{Operation, Reducer};
-use blockwise_ops::reduce::plan_reduce;
+use blockwise_ops::reduce::{Total, plan_reduce, sum_error_along_axis};
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, reduce as ops};
 use clap::Args;
 use ndarray::{ArrayViewD, Axis, arr0};
@@ -15,7 +15,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::mesh::{self, Gpus};
 use super::movement::carry_out;
-use super::operand::{self, Chunk, Holds, Reference};
+use super::operand::{self, Chunk, Holds, Reference, Sums};
 use super::report::Report;
 use super::seconds::{Seconds, timed};
 use super::{Global, names, progress};
@@ -107,17 +107,16 @@ fn over_axis(
         axis: isize,
     ) -> impl FnOnce(ArrayViewD<'_, T>, &Data) -> Result<Comparison, Failure> {
         move |result, data| {
-            let (counted, _) = ops::Axis::of(input.shape(), axis)?;
-            let sums = input.map_axis(Axis(counted), |lane| {
-                let mut sum = Sum::default();
-                lane.iter().for_each(|&value| sum.add(value.into(), 1.0));
-                sum
+            let (counted, axis) = ops::Axis::of(input.shape(), axis)?;
+            let magnitudes = input.map_axis(Axis(counted), |lane| {
+                lane.iter().map(|&value| value.into().abs()).sum::<f64>()
             });
-            let oracle = Expected {
-                values: sums.mapv(Sum::value),
-                tolerance: sums.mapv(Sum::tolerance::<T>),
+            let sums = Sums {
+                magnitudes,
+                terms: axis.extent,
+                error: sum_error_along_axis::<T>(),
             };
-            reference.compare(result, data, oracle)
+            reference.compare_sums(result, data, sums)
         }
     }
     let reference = &arguments.options.reference;
@@ -200,7 +199,7 @@ impl Job<'_> {
     {
         let reference = self.options.reference.read()?;
         let mesh = global.mesh(&self.options.gpus)?;
-        let (value, roundings, seconds) = self.reduce::<T>(&mesh)?;
+        let (value, seconds) = self.reduce::<T>(&mesh)?;
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
@@ -208,12 +207,18 @@ impl Job<'_> {
         let Some((name, data)) = reference else {
             return Ok(report);
         };
-        let sum = self.oracle::<T>()?;
-        let oracle = Expected {
-            values: arr0(sum.value()),
-            tolerance: arr0(sum.tolerance_after::<T>(roundings)),
+        // Every rank's part and every chunk is shorter.
+        let operands = match self.operation {
+            Operation::Dot => ops::Operands::Two,
+            Operation::Reduce(_) => ops::Operands::One,
         };
-        let comparison = (self.options.reference).compare(arr0(value).view(), &data, oracle)?;
+        let properties = mesh.devices()[0].properties();
+        let sums = Sums {
+            magnitudes: arr0(self.magnitude::<T>()?),
+            terms: self.len,
+            error: (self.options.launch()).sum_error::<T>(operands, self.len, properties),
+        };
+        let comparison = (self.options.reference).compare_sums(arr0(value).view(), &data, sums)?;
         Ok(report.comparison(&name, &comparison))
     }
 
@@ -225,7 +230,7 @@ impl Job<'_> {
     {
         let reference = self.options.reference.read()?;
         let mesh = global.mesh(&self.options.gpus)?;
-        let (value, _, seconds) = self.reduce::<T>(&mesh)?;
+        let (value, seconds) = self.reduce::<T>(&mesh)?;
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
@@ -237,9 +242,8 @@ impl Job<'_> {
         Ok(report.comparison(&name, &comparison))
     }
 
-    /// The value, the most roundings that an element went through, and the time. Each rank reads
-    /// its own part of the files.
-    fn reduce<T: Number + io::Number>(&self, mesh: &Mesh) -> Result<(T, usize, Seconds), Failure> {
+    /// The value and the time. Each rank reads its own part of the files.
+    fn reduce<T: Number + io::Number>(&self, mesh: &Mesh) -> Result<(T, Seconds), Failure> {
         let (options, chunk) = (self.options.launch(), self.options.chunk.chunk);
         let reduction = match self.operation {
             Operation::Dot => Reduction::Sum,
@@ -263,8 +267,8 @@ impl Job<'_> {
             rank.agree(name, &[split.len()])?;
             let part = split.range(rank.number()).len();
             if part == 0 {
-                let value = rank.fold(None, reduction)?;
-                return Ok::<_, Failure>((value, 0, Seconds::default()));
+                let total = rank.fold_totals(None, reduction)?;
+                return Ok::<_, Failure>((total, Seconds::default()));
             }
             let mut reducer = Reducer::new(rank.device(), part, operation, &options, chunk)?;
             let bar = progress::of_rank(rank, name, part);
@@ -277,26 +281,23 @@ impl Job<'_> {
                 })?;
             }
             bar.finish_and_clear();
-            let roundings = reducer.roundings();
-            let (value, times) = reducer.finish()?;
+            let (total, times) = reducer.finish()?;
             let mut links = 0.0;
-            let value = timed(&mut links, || rank.fold(Some(value), reduction))?;
+            let total = timed(&mut links, || rank.fold_totals(Some(total), reduction))?;
             seconds.links = (rank.ranks() > 1).then_some(links);
-            Ok((value, roundings, seconds.on_device(times)))
+            Ok((total, seconds.on_device(times)))
         })?;
-        let roundings = results.iter().map(|&(_, roundings, _)| roundings).max();
-        let roundings = roundings.unwrap_or_default() + mesh.ranks();
-        let seconds = Seconds::longest(results.iter().map(|&(_, _, seconds)| seconds));
+        let seconds = Seconds::longest(results.iter().map(|&(_, seconds)| seconds));
         seconds.notice();
-        let value = results.into_iter().find_map(|(value, ..)| value);
-        Ok((value.unwrap_or_default(), roundings, seconds))
+        let total: Option<Total<T>> = results.into_iter().find_map(|(total, _)| total);
+        Ok((total.unwrap_or_default().round(), seconds))
     }
 
-    /// The value in float64, from the files read a second time.
-    fn oracle<T: Precision + io::Number>(&self) -> Result<Sum, Failure> {
+    /// The sum of the terms' magnitudes, from the files read a second time.
+    fn magnitude<T: Precision + io::Number>(&self) -> Result<f64, Failure> {
         const PIECE: usize = 1 << 16;
         let mut readers: Vec<_> = self.inputs.iter().map(Reader::again).collect();
-        let mut sum = Sum::default();
+        let mut magnitude = 0.0;
         // One operand is multiplied by ones.
         let [mut a, mut b] = [vec![T::nearest(1.0); PIECE], vec![T::nearest(1.0); PIECE]];
         for start in (0..self.len).step_by(PIECE) {
@@ -304,9 +305,12 @@ impl Job<'_> {
             for (reader, values) in readers.iter_mut().zip([&mut a, &mut b]) {
                 reader.read(&mut values[..len])?;
             }
-            (a[..len].iter().zip(&b)).for_each(|(&a, &b)| sum.add(a.into(), b.into()));
+            let products = a[..len].iter().zip(&b);
+            magnitude += products
+                .map(|(&a, &b)| (a.into() * b.into()).abs())
+                .sum::<f64>();
         }
-        Ok(sum)
+        Ok(magnitude)
     }
 
     fn report<T: Number>(&self, mesh: &Mesh, value: T, seconds: Seconds) -> Report

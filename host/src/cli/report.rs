@@ -94,11 +94,15 @@ fn describe(name: &str, comparison: &Comparison) -> String {
         "DIFFERS from"
     };
     let mut text = format!(
-        "{verdict} {name}: {} elements, max abs error {:.3e} (tolerance {:.3e}), max relative {:.3e}, RMS {:.3e}",
+        "{verdict} {name}: {} elements, max abs error {:.3e} (tolerance {:.3e}), max relative {:.3e}{}, RMS {:.3e}",
         comparison.elements,
         comparison.max_absolute_error,
         comparison.max_tolerance,
         comparison.max_relative_error,
+        match comparison.zeros {
+            0 => String::new(),
+            zeros => format!(" ({zeros} of 0 and 0 left out)"),
+        },
         comparison.rms_error
     );
     if let Some(first) = &comparison.first_mismatch {
@@ -111,6 +115,9 @@ fn describe(name: &str, comparison: &Comparison) -> String {
             first.reference,
             first.tolerance
         ));
+    }
+    if !comparison.bound.is_empty() {
+        text.push_str(&format!("\nbound: {}", comparison.bound));
     }
     text
 }

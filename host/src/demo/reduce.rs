@@ -3,7 +3,7 @@
 use blockwise::Device;
 use blockwise_ops::compare;
 use blockwise_ops::oracle;
-use blockwise_ops::reduce::{dot_buffers, reduce_buffer};
+use blockwise_ops::reduce::{Operands, dot_buffers, reduce_buffer};
 use blockwise_ops::{ReduceKernel, ReduceOptions, Reduction};
 use ndarray::{Array1, arr0};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -62,14 +62,12 @@ fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
             kernel: Some(kernel),
             ..ReduceOptions::default()
         };
+        let properties = device.properties();
+        let error = |operands| options.sum_error::<f32>(operands, x.len(), properties);
         let (value, execution) = dot_buffers(device, &x_buffer, &y_buffer, &options)?;
         let comparison = compare::with_oracle(
             arr0(value).view(),
-            &oracle::dot(
-                x.view(),
-                y.view(),
-                options.roundings(x.len(), device.properties()),
-            ),
+            &oracle::dot(x.view(), y.view(), error(Operands::Two)),
         )?;
         outcome.rows.push(Row::compared(
             "dot, random",
@@ -84,7 +82,7 @@ fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
             let comparison = match reduction {
                 Reduction::Sum => compare::with_oracle(
                     value.view(),
-                    &oracle::sum(x.view(), options.roundings(x.len(), device.properties())),
+                    &oracle::sum(x.view(), error(Operands::One)),
                 )?,
                 Reduction::Min => compare::exactly(
                     value.view(),

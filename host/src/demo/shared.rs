@@ -17,7 +17,7 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
     for length in LENGTHS {
         let input = Array1::from_shape_fn(length, |i| i as u32);
         let buffer = device.upload(input.as_slice().unwrap_or(&[]))?;
-        let mut output = device.alloc::<u32>(length)?;
+        let mut output = device.zeros::<u32>(length)?;
         for &kernel in ReverseKernel::ALL {
             let options = ReverseOptions {
                 kernel,

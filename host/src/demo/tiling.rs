@@ -43,7 +43,7 @@ fn products(
         device.upload(a.as_slice().unwrap_or(&[]))?,
         device.upload(b.as_slice().unwrap_or(&[]))?,
     );
-    let mut c_buffer = device.alloc::<f32>(rows * cols)?;
+    let mut c_buffer = device.zeros::<f32>(rows * cols)?;
     let shape = MatmulShape { rows, inner, cols };
     for &kernel in MatmulKernel::ALL
         .iter()
@@ -81,7 +81,7 @@ fn transposes(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
         };
         let matrix = Array2::from_shape_fn((rows, cols), |(row, col)| (row * cols + col) as f32);
         let input = device.upload(matrix.as_slice().unwrap_or(&[]))?;
-        let mut output = device.alloc::<f32>(rows * cols)?;
+        let mut output = device.zeros::<f32>(rows * cols)?;
         let options = TransposeOptions {
             kernel: Some(kernel),
             ..TransposeOptions::default()

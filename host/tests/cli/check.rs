@@ -121,6 +121,44 @@ fn tools_and_severities_can_be_chosen() {
     );
 }
 
+/// The programs that reports from elsewhere are about, with their launches.
+#[test]
+fn notes_fail_a_check_only_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let programs = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../crates/ptx_emulator/tests/suite/reported"
+    );
+    let check = |name: &str, line: &str| {
+        let ptx = format!("{programs}/{name}.ptx");
+        fs::copy(ptx, folder.path().join("k.ptx")).unwrap();
+        Run::line(folder.path(), &format!("check k.ptx {line}"))
+    };
+    check("bar_count", "--block 96 --arg i32[64] --schedules 16").ends(0);
+    check("match_then_inval", "--block 64").ends(0);
+    check("syncwarp_then_inval", "--block 64").ends(0);
+    let shuffle = check(
+        "shfl_after_acquire",
+        "--block 64 --arg i32[32] --schedules 16",
+    )
+    .ends(0);
+    assert!(
+        shuffle.stdout.contains("by the letter of PTX"),
+        "{shuffle:?}"
+    );
+    let constant = check("nc_load", "--block 32 --arg i32[32] --arg i32[32]").ends(1);
+    assert!(
+        constant.stdout.contains("race-non-coherent"),
+        "{constant:?}"
+    );
+    let sum = "--block 128 --arg f32[128]=random:1 --arg f32[1]=zeros --schedules 8";
+    let noted = check("float_atomic", sum).ends(0);
+    assert!(noted.stdout.contains("Information: "), "{noted:?}");
+    check("float_atomic", &format!("{sum} --error-on information")).ends(1);
+    check("float_atomic", &format!("{sum} --error-on note")).ends(1);
+    check("float_atomic", &format!("{sum} --error-on error")).ends(0);
+}
+
 #[test]
 fn json_and_sarif_are_documents_on_standard_output_or_in_a_file() {
     let folder = folder();

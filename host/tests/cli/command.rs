@@ -28,7 +28,9 @@ pub(crate) fn with_mistake(folder: &Path, kernel: &str) -> PathBuf {
     let entry = ptx.find(&format!(".entry {kernel}(")).expect("the kernel");
     let (before, text) = ptx.split_at(entry);
     let (body, after) = text.split_at(text.find(".visible").unwrap_or(text.len()));
-    let mutant = body.replace("\tadd.f32", "\tsub.f32");
+    let mutant = ["f32", "f64"].iter().fold(body.to_owned(), |text, of| {
+        text.replace(&format!("\tadd.{of}"), &format!("\tsub.{of}"))
+    });
     assert_ne!(mutant, body, "the kernel adds");
     let broken = folder.join("kernels.sm_80.ptx");
     fs::write(&broken, [before, &mutant, after].concat()).expect("a file");

@@ -241,3 +241,132 @@ fn reductions_over_an_axis_have_numpys_shapes_and_values() {
     run("sum --axis 1 x.npy -o no.npy --kernel tree").ends(2);
     assert!(!folder.path().join("no.npy").exists());
 }
+
+/// An array of `f32`.
+fn singles(shape: &str, values: &[f32]) -> Vec<u8> {
+    let data: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    npy("'<f4'", "False", shape, &data)
+}
+
+/// The bound of a sum is that of a pairwise or blocked one, not of a loop: 20,000 terms in a loop
+/// could be off by 24.
+#[test]
+fn the_bound_of_a_sum_does_not_grow_like_its_length() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let write = |name: &str, bytes: Vec<u8>| fs::write(at.join(name), bytes).unwrap();
+    write("x.npy", singles("(2, 20000)", &[1.0; 40_000]));
+    let blocked = "bound: one rounding of the result; 272 roundings of f32 in the reference, \
+        the longest path of a pairwise or blocked sum of 20000 terms (--rtol and --atol for other references)";
+    for (reference, code) in [
+        ([20_000.0, 20_000.2], 0),
+        ([20_000.0, 20_005.0], 1),
+        ([10_000.0, 20_000.0], 1),
+    ] {
+        write("r.npy", singles("(2,)", &reference));
+        let run = Run::line(at, "sum x.npy --axis 1 -o y.npy --reference r.npy").ends(code);
+        assert!(run.stdout.contains(blocked), "{}", run.stdout);
+    }
+    // A naive loop's, as it asks for.
+    let line = "sum x.npy --axis 1 -o y.npy --reference r.npy --rtol 1 --atol 2";
+    let run = Run::line(at, line).ends(0);
+    assert!(
+        run.stdout.contains("bound: --atol + --rtol * |reference|"),
+        "{}",
+        run.stdout
+    );
+    for (reference, code) in [(40_000.0, 0), (40_000.3, 0), (40_003.0, 1), (20_000.0, 1)] {
+        write("r.npy", singles("()", &[reference]));
+        let run = Run::line(at, "sum x.npy --reference r.npy").ends(code);
+        assert!(run.stdout.contains("sum of 40000 terms"), "{}", run.stdout);
+    }
+    write("v.npy", singles("(20000,)", &[1.0; 20_000]));
+    for (reference, code) in [(20_000.0, 0), (20_002.0, 1)] {
+        write("r.npy", singles("()", &[reference]));
+        let run = Run::line(at, "--json dot v.npy v.npy --reference r.npy").ends(code);
+        let bound = run.json()["comparison"]["bound"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(bound.contains("272 roundings of f32"), "{bound}");
+    }
+}
+
+/// Relative errors where the reference is 0, and outputs that are infinite or NaN.
+#[test]
+fn zeros_infinities_and_nan_are_compared_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let rows = [
+        [0.0, 0.0],
+        [1e30, -1e30],
+        [f32::INFINITY, 1.0],
+        [f32::NAN, 1.0],
+        [f32::MAX, f32::MAX],
+        [2.0, 1.0],
+    ];
+    fs::write(at.join("x.npy"), singles("(6, 2)", rows.as_flattened())).unwrap();
+    let (infinity, nan) = (f32::INFINITY, f32::NAN);
+    let right = [0.0, 0.0, infinity, nan, infinity, 3.0];
+    let compare = |at_row: usize, value: f32, code| {
+        let mut reference = right;
+        reference[at_row] = value;
+        fs::write(at.join("r.npy"), singles("(6,)", &reference)).unwrap();
+        Run::line(at, "sum x.npy --axis 1 -o y.npy --reference r.npy").ends(code)
+    };
+    let run = compare(0, 0.0, 0);
+    assert!(
+        run.stdout
+            .contains("max relative 0.000e0 (2 of 0 and 0 left out)"),
+        "{}",
+        run.stdout
+    );
+    // Only the rows' own magnitudes count: the first has none.
+    let run = compare(0, 1e-30, 1);
+    assert!(run.stdout.contains("first at index [0]"), "{}", run.stdout);
+    compare(1, 1e20, 0);
+    compare(1, 1e27, 1);
+    for (row, value) in [
+        (2, nan),
+        (2, -infinity),
+        (2, 1.0),
+        (3, infinity),
+        (3, 1.0),
+        (4, f32::MAX),
+        (5, nan),
+        (5, infinity),
+    ] {
+        compare(row, value, 1);
+    }
+}
+
+/// Neither the devices nor the chunks show in a sum, and a loop in `f32` would lose it.
+#[test]
+fn sums_are_those_of_exact_arithmetic() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut values = vec![1.0_f32; 30_000];
+    (values[0], values[29_999]) = (4e9, 0.3);
+    fs::write(at.join("x.npy"), singles("(30000,)", &values)).unwrap();
+    fs::write(at.join("ones.npy"), singles("(30000,)", &[1.0; 30_000])).unwrap();
+    let exact = (4e9 + 29_998.0 + f64::from(0.3_f32)) as f32;
+    for rest in [
+        "",
+        "--gpus 3",
+        "--gpus 8 --chunk 1000",
+        "--chunk 777",
+        "--kernel wide",
+        "--kernel single --gpus 3",
+    ] {
+        for line in [
+            format!("sum x.npy {rest}"),
+            format!("dot x.npy ones.npy {rest}"),
+        ] {
+            let run = Run::line(at, &line).ends(0);
+            assert_eq!(run.stdout.trim(), exact.to_string(), "{line}");
+        }
+    }
+}

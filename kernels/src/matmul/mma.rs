@@ -64,6 +64,7 @@ macro_rules! kernel {
             max_threads = $max_threads,
             min_blocks = $min_blocks,
             require(
+                grid.z as usize <= slices,
                 rows.checked_mul(inner) == Some(a.len()),
                 inner.checked_mul(cols) == Some(b.len()),
                 super::slices::sums(rows, cols, slices) == Some(sums.len()),

@@ -38,6 +38,7 @@ use super::stage::Operands;
         inner.checked_mul(pitch) == Some(b.len()),
         super::slices::sums(rows, cols, slices) == Some(sums.len()),
         cols <= pitch,
+        grid.z as usize <= slices,
         pitch.is_multiple_of(<S as Instance>::POLICY.vector),
         <S as Instance>::POLICY.vector == 1 || b.is_aligned_to(crate::pack::BYTES),
         <S as Instance>::POLICY.vector == 1 || sums.is_aligned_to(crate::pack::BYTES),

@@ -1,9 +1,10 @@
-//! Reductions with a halving tree in shared memory.
+//! Reductions with a halving tree in shared memory, in the element's type: see
+//! [`tree`](crate::reduce::tree).
 
 use cuda_std::prelude::*;
 
 use crate::number::Scalar;
-use crate::reduce::{Max, Min, Op, Sum, grid_stride, write_partial};
+use crate::reduce::{Addend, Max, Min, Op, Sum, grid_stride, write_partial};
 
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
@@ -25,12 +26,12 @@ use crate::reduce::{Max, Min, Op, Sum, grid_stride, write_partial};
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn dot_tree_raw<T: Scalar>(a: &[T], b: &[T], partials: *mut T) {
+pub unsafe fn dot_tree_raw<T: Addend>(a: &[T], b: &[T], partials: *mut <T as Addend>::Partial) {
     // SAFETY: i is below the length of both.
     let load = |i: usize| unsafe { (*a.get_unchecked(i), *b.get_unchecked(i)) };
     let share = grid_stride(a.len(), T::ZERO, load, |sum, (a, b)| a.mul_add(b, sum));
     // SAFETY: passed on to the caller.
-    unsafe { write_partial(partials, tree::<T, Sum>(share)) }
+    unsafe { write_partial(partials, tree::<T, Sum>(share).partial()) }
 }
 
 /// partials\[block\] = the fold of the block's share of the input: the sum, the minimum or the
@@ -54,12 +55,12 @@ pub unsafe fn dot_tree_raw<T: Scalar>(a: &[T], b: &[T], partials: *mut T) {
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn fold_tree_raw<T: Scalar, O: Op>(input: &[T], partials: *mut T) {
+pub unsafe fn fold_tree_raw<T: Addend, O: Op>(input: &[T], partials: *mut <T as Addend>::Partial) {
     // SAFETY: i is below the length.
     let load = |i: usize| unsafe { *input.get_unchecked(i) };
     let share = grid_stride(input.len(), O::identity(), load, O::apply);
     // SAFETY: passed on to the caller.
-    unsafe { write_partial(partials, tree::<T, O>(share)) }
+    unsafe { write_partial(partials, tree::<T, O>(share).partial()) }
 }
 
 /// Combines the values of all threads of the block; thread 0 gets the result, the others the

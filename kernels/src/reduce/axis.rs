@@ -2,7 +2,8 @@
 //!
 //! output\[o · inner + i\] = op over k < extent of input\[(o · extent + k) · inner + i\], for an
 //! array of outer × extent × inner elements. The input is a matrix of outer · extent rows: an
-//! output folds `extent` rows of one column, in order.
+//! output folds `extent` rows of one column, in order; a [sum](super::addend) in runs of 1024 rows, each
+//! of which goes into a total.
 //!
 //! - Thread t owns output t and every further one a grid's size apart; no thread waits for another.
 //! - One global read per input element. Adjacent threads read adjacent columns (coalesced), except
@@ -14,8 +15,7 @@
 use cuda_std::prelude::*;
 use cuda_std::unroll::fold_groups;
 
-use super::{Max, Min, Op, Sum};
-use crate::number::Scalar;
+use super::{Addend, Max, Min, Op, Sum};
 
 /// Rows whose loads are in flight together.
 const GROUP: usize = 8;
@@ -29,7 +29,7 @@ const GROUP: usize = 8;
     name = "{O}_axis_{T}",
     require(input.rows().checked_mul(input.cols()) == extent.checked_mul(output.len()))
 )]
-pub fn fold_axis<T: Scalar, O: Op>(
+pub fn fold_axis<T: Addend, O: Op>(
     block: &mut Block,
     input: Matrix<T>,
     mut output: Out<T>,
@@ -41,7 +41,9 @@ pub fn fold_axis<T: Scalar, O: Op>(
             let outer = i.checked_div(inner).unwrap_or(0);
             let column = input.col(i - outer * inner);
             let rows = outer * extent..(outer + 1) * extent;
-            fold_groups::<GROUP, _, _>(column, rows, O::identity(), O::apply)
+            O::over(rows, |run| {
+                fold_groups::<GROUP, _, _>(column, run, O::start::<T>(), O::fold)
+            })
         });
     }
 }

@@ -10,6 +10,8 @@
 //! - Slot 0 ends up with the block's result, and thread 0 writes it.
 //! - One barrier at the start of each of the ⌈log₂ threads⌉ rounds: it orders the previous round's
 //!   writes before this round's reads.
+//! - It adds in the element's type, like the document it follows: the bits of a rounded sum depend on
+//!   the launch. The kernels that the launcher chooses by itself promise [more](super::addend).
 //! - The weakness that [`tree`](super::tree) removes: the lanes of a warp access slots 2·distance
 //!   apart. With 4-byte slots that is a 2-way conflict in the first round, then 4-way, and so on up
 //!   to 16-way in the fourth, where 16 lanes of the first warp are active.
@@ -27,7 +29,7 @@
 
 use cuda_std::prelude::*;
 
-use super::{Max, Min, Op, Sum, dot_share, share};
+use super::{Addend, Max, Min, Op, Sum, dot_share, share};
 use crate::number::Scalar;
 
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
@@ -42,16 +44,16 @@ use crate::number::Scalar;
     shared(slots = block.threads()),
     require(a.len() == b.len())
 )]
-pub fn dot_interleaved<T: Scalar>(
+pub fn dot_interleaved<T: Addend>(
     block: &mut Block,
     slots: Shared<[T]>,
     a: &[T],
     b: &[T],
-    mut partials: Out<T, PerBlock>,
+    mut partials: Out<<T as Addend>::Partial, PerBlock>,
 ) {
     let share = dot_share(block, a, b);
     let value = interleaved::<T, Sum>(block, slots, share);
-    partials.store(block, value);
+    partials.store(block, value.partial());
 }
 
 /// partials\[block\] = the fold of the block's share of the input: the sum, the minimum or the
@@ -67,15 +69,15 @@ pub fn dot_interleaved<T: Scalar>(
     name = "{O}_interleaved_{T}",
     shared(slots = block.threads())
 )]
-pub fn fold_interleaved<T: Scalar, O: Op>(
+pub fn fold_interleaved<T: Addend, O: Op>(
     block: &mut Block,
     slots: Shared<[T]>,
     input: &[T],
-    mut partials: Out<T, PerBlock>,
+    mut partials: Out<<T as Addend>::Partial, PerBlock>,
 ) {
     let share = share::<T, O>(block, input);
     let value = interleaved::<T, O>(block, slots, share);
-    partials.store(block, value);
+    partials.store(block, value.partial());
 }
 
 /// Combines the values of all threads of the block; thread 0 gets the result.

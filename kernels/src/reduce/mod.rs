@@ -10,9 +10,14 @@
 //! Sum, minimum and maximum are instances of one kernel, by an [`Op`]; the dot product is a
 //! separate kernel.
 //!
+//! [`interleaved`] and [`tree`] add in the element's type, as the documents that they follow do. The
+//! others add in more: [`addend`] states what, and how exact the result is. All write their partial
+//! results as [`Addend::Partial`].
+//!
 //! Minimum and maximum of nothing are the infinities (or the ends of `i64`); a block without
 //! elements contributes those. NaN wins, as in NumPy.
 
+pub mod addend;
 pub mod axis;
 pub mod interleaved;
 mod op;
@@ -23,7 +28,8 @@ pub mod tree;
 pub(crate) mod warps;
 pub mod wide;
 
-pub use op::{Max, Min, Op, Sum};
+pub use addend::{Addend, Partial, TotalOf, Twofold, merge_totals};
+pub use op::{Max, Min, Op, RUN, Sum};
 
 use cuda_std::prelude::*;
 
@@ -79,13 +85,13 @@ fn grid_stride_by<const AHEAD: usize, T: Copy, E: Copy>(
     value
 }
 
-/// This thread's share of Σ a\[i\]·b\[i\].
+/// This thread's share of Σ a\[i\]·b\[i\], added in `T`.
 #[inline(always)]
 fn dot_share<T: Scalar>(block: &Block, a: &[T], b: &[T]) -> T {
     block.fold_strided((a, b), T::ZERO, |sum, (a, b)| a.mul_add(b, sum))
 }
 
-/// This thread's share of a fold of `input`.
+/// This thread's share of a fold of `input` in `T`.
 #[inline(always)]
 fn share<T: Scalar, O: Op>(block: &Block, input: &[T]) -> T {
     block.fold_strided(input, O::identity(), O::apply)

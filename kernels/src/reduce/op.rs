@@ -1,14 +1,38 @@
 //! The operations of reductions.
 
+use core::ops::Range;
+
+use cuda_std::Plain;
+use cuda_std::warp::WarpShuffleValue;
+
+use super::addend::{Addend, Partial, merge_totals};
 use crate::number::Scalar;
 
 /// The operation of a reduction: [`Sum`], [`Min`] or [`Max`].
 pub trait Op: sealed::Sealed {
+    /// What a thread folds its elements into: for a sum more than the element's precision.
+    type Value<T: Addend>: Plain + WarpShuffleValue;
+
     /// The identity: the result for nothing.
     fn identity<T: Scalar>() -> T;
-    /// Folds two values.
+    /// Folds two values in the element's type.
     fn apply<T: Scalar>(a: T, b: T) -> T;
+    /// The value of nothing.
+    fn start<T: Addend>() -> Self::Value<T>;
+    /// Folds an element into a value.
+    fn fold<T: Addend>(value: Self::Value<T>, element: T) -> Self::Value<T>;
+    /// Folds two values.
+    fn merge<T: Addend>(a: Self::Value<T>, b: Self::Value<T>) -> Self::Value<T>;
+    /// What a block writes.
+    fn partial<T: Addend>(value: Self::Value<T>) -> T::Partial;
+    /// What a block has written.
+    fn of_partial<T: Addend>(partial: T::Partial) -> Self::Value<T>;
+    /// The result over many rows, from the values of runs of them.
+    fn over<T: Addend>(rows: Range<usize>, value: impl Fn(Range<usize>) -> Self::Value<T>) -> T;
 }
+
+/// The rows of a run that a sum adds without totals: see [the error](super::addend).
+pub const RUN: usize = 1 << 10;
 
 /// The sum.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +47,8 @@ pub struct Min;
 pub struct Max;
 
 impl Op for Sum {
+    type Value<T: Addend> = T::Partial;
+
     #[inline(always)]
     fn identity<T: Scalar>() -> T {
         T::ZERO
@@ -32,9 +58,85 @@ impl Op for Sum {
     fn apply<T: Scalar>(a: T, b: T) -> T {
         a.add(b)
     }
+
+    #[inline(always)]
+    fn start<T: Addend>() -> T::Partial {
+        T::Partial::ZERO
+    }
+
+    #[inline(always)]
+    fn fold<T: Addend>(value: T::Partial, element: T) -> T::Partial {
+        element.add_to(value)
+    }
+
+    #[inline(always)]
+    fn merge<T: Addend>(a: T::Partial, b: T::Partial) -> T::Partial {
+        a.merge(b)
+    }
+
+    #[inline(always)]
+    fn partial<T: Addend>(value: T::Partial) -> T::Partial {
+        value
+    }
+
+    #[inline(always)]
+    fn of_partial<T: Addend>(partial: T::Partial) -> T::Partial {
+        partial
+    }
+
+    #[inline(always)]
+    fn over<T: Addend>(rows: Range<usize>, value: impl Fn(Range<usize>) -> T::Partial) -> T {
+        let Range { start: mut at, end } = rows;
+        let mut total = T::Partial::ZERO.settle();
+        while at < end {
+            let next = if end - at > RUN { at + RUN } else { end };
+            total = merge_totals(total, value(at..next).settle());
+            at = next;
+        }
+        T::rounded(total)
+    }
+}
+
+/// Minimum and maximum need no more precision than the elements'.
+macro_rules! in_the_elements_type {
+    () => {
+        type Value<T: Addend> = T;
+
+        #[inline(always)]
+        fn start<T: Addend>() -> T {
+            Self::identity()
+        }
+
+        #[inline(always)]
+        fn fold<T: Addend>(value: T, element: T) -> T {
+            Self::apply(value, element)
+        }
+
+        #[inline(always)]
+        fn merge<T: Addend>(a: T, b: T) -> T {
+            Self::apply(a, b)
+        }
+
+        #[inline(always)]
+        fn partial<T: Addend>(value: T) -> T::Partial {
+            value.partial()
+        }
+
+        #[inline(always)]
+        fn of_partial<T: Addend>(partial: T::Partial) -> T {
+            T::of_partial(partial)
+        }
+
+        #[inline(always)]
+        fn over<T: Addend>(rows: Range<usize>, value: impl Fn(Range<usize>) -> T) -> T {
+            value(rows)
+        }
+    };
 }
 
 impl Op for Min {
+    in_the_elements_type!();
+
     #[inline(always)]
     fn identity<T: Scalar>() -> T {
         T::HIGHEST
@@ -47,6 +149,8 @@ impl Op for Min {
 }
 
 impl Op for Max {
+    in_the_elements_type!();
+
     #[inline(always)]
     fn identity<T: Scalar>() -> T {
         T::LOWEST

@@ -30,8 +30,8 @@
 use core::mem::transmute_copy;
 
 use cuda_std::atomic::intrinsics::{
-    atomic_fetch_add_acqrel_u32_device, atomic_load_relaxed_32_device,
-    atomic_load_relaxed_64_device, atomic_store_relaxed_32_device, atomic_store_relaxed_64_device,
+    atomic_fetch_add_acqrel_u32_device, atomic_load_relaxed_64_device,
+    atomic_store_relaxed_32_device, atomic_store_relaxed_64_device,
 };
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
@@ -39,8 +39,7 @@ use cuda_std::uniform::assume_warp_uniform;
 use super::policy::InFlight;
 use super::warps::{WARP, combine_warp, shuffle};
 use super::wide::{dot_share, share};
-use super::{Max, Min, Op, Sum};
-use crate::number::Scalar;
+use super::{Addend, Max, Min, Op, Sum};
 use crate::pack::lanes;
 
 const FOUR: usize = InFlight::Four.packs();
@@ -55,7 +54,11 @@ const AHEAD: u32 = 4;
 /// All threads of the launch call it, once: one row of blocks of whole warps along x, at most 32.
 /// `partials` has one element per block, `ticket` one, and nothing else uses them.
 #[inline(always)]
-unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u32) {
+unsafe fn fold_grid<T: Addend, O: Op>(
+    value: O::Value<T>,
+    partials: *mut T::Partial,
+    ticket: *mut u32,
+) {
     let thread = thread::thread_idx_x();
     let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
     // SAFETY: the caller's promise. Whole warps continue or return. Blocks share the partial
@@ -68,7 +71,7 @@ unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u
         // ANCHOR: ticket
         let mut taken = 0;
         if thread == 0 {
-            store(partials.add(block as usize), value);
+            store(partials.add(block as usize), O::partial::<T>(value));
             taken = atomic_fetch_add_acqrel_u32_device(ticket, 1);
         }
         let (taken, _) = warp::warp_shuffle_idx(u32::MAX, taken, 0, WARP);
@@ -79,23 +82,26 @@ unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u
         // reads of them.
         warp::sync_warp(u32::MAX);
         // ANCHOR_END: ticket
-        let mut value = O::identity();
+        let mut value = O::start::<T>();
         let mut i = thread;
         while i + (AHEAD - 1) * WARP < blocks {
             let first = partials.add(i as usize);
-            let loaded: [T; AHEAD as usize] =
+            let loaded: [T::Partial; AHEAD as usize] =
                 core::array::from_fn(|part| load(first.add(part * WARP as usize)));
-            value = loaded.into_iter().fold(value, O::apply);
+            value = loaded.into_iter().fold(value, |value, next| {
+                O::merge::<T>(value, O::of_partial::<T>(next))
+            });
             i += AHEAD * WARP;
         }
         while i < blocks {
-            value = O::apply(value, load(partials.add(i as usize)));
+            let next = O::of_partial::<T>(load(partials.add(i as usize)));
+            value = O::merge::<T>(value, next);
             i += WARP;
         }
         let value = combine_warp::<T, O>(value);
         // Only lane 0 has read the first partial result.
         if thread == 0 {
-            store(partials, value);
+            store(partials, O::partial::<T>(value));
             atomic_store_relaxed_32_device(ticket, 0);
         }
     }
@@ -106,28 +112,33 @@ unsafe fn fold_grid<T: Scalar, O: Op>(value: T, partials: *mut T, ticket: *mut u
 /// # Safety
 /// `place` points to one that is accessed only atomically.
 #[inline(always)]
-unsafe fn load<T: Scalar>(place: *const T) -> T {
+unsafe fn load<P: Plain>(place: *const P) -> P {
     // SAFETY: the caller's promise, and the types are of one size.
     unsafe {
-        match size_of::<T>() {
-            4 => transmute_copy(&atomic_load_relaxed_32_device(place.cast())),
-            _ => transmute_copy(&atomic_load_relaxed_64_device(place.cast())),
+        let word = |i| atomic_load_relaxed_64_device(place.cast::<u64>().add(i));
+        match size_of::<P>() {
+            8 => transmute_copy(&word(0)),
+            _ => transmute_copy(&[word(0), word(1)]),
         }
     }
 }
 
-/// Writes a partial result for the last block.
+/// Writes a partial result for the last block. Nobody reads its halves before the ticket.
 ///
 /// # Safety
 /// As for [`load`].
 #[inline(always)]
-unsafe fn store<T: Scalar>(place: *mut T, value: T) {
-    const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
+unsafe fn store<P: Plain>(place: *mut P, value: P) {
+    const { assert!(size_of::<P>() == 8 || size_of::<P>() == 16) };
     // SAFETY: the caller's promise, and the types are of one size.
     unsafe {
-        match size_of::<T>() {
-            4 => atomic_store_relaxed_32_device(place.cast(), transmute_copy(&value)),
-            _ => atomic_store_relaxed_64_device(place.cast(), transmute_copy(&value)),
+        match size_of::<P>() {
+            8 => atomic_store_relaxed_64_device(place.cast(), transmute_copy(&value)),
+            _ => {
+                let words: [u64; 2] = transmute_copy(&value);
+                atomic_store_relaxed_64_device(place.cast(), words[0]);
+                atomic_store_relaxed_64_device(place.cast::<u64>().add(1), words[1]);
+            }
         }
     }
 }
@@ -152,10 +163,10 @@ unsafe fn store<T: Scalar>(place: *mut T, value: T) {
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub fn dot_single<T: Scalar>(
+pub fn dot_single<T: Addend>(
     a: &[T],
     b: &[T],
-    mut partials: Out<T, PerBlock>,
+    mut partials: Out<<T as Addend>::Partial, PerBlock>,
     mut ticket: Atomics<u32>,
 ) {
     // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
@@ -180,6 +191,8 @@ pub fn dot_single<T: Scalar>(
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_single_{T}",
+    max_threads = 1024,
+    min_blocks = 2,
     require(
         ticket.len() == 1,
         block.x % 32 == 0,
@@ -187,9 +200,9 @@ pub fn dot_single<T: Scalar>(
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub fn fold_single<T: Scalar, O: Op>(
+pub fn fold_single<T: Addend, O: Op>(
     input: &[T],
-    mut partials: Out<T, PerBlock>,
+    mut partials: Out<<T as Addend>::Partial, PerBlock>,
     mut ticket: Atomics<u32>,
 ) {
     let value = share::<T, O, { lanes::<T>() }, FOUR>(input);
@@ -209,10 +222,10 @@ pub fn fold_single<T: Scalar, O: Op>(
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub fn dot_single8<T: Scalar>(
+pub fn dot_single8<T: Addend>(
     a: &[T],
     b: &[T],
-    mut partials: Out<T, PerBlock>,
+    mut partials: Out<<T as Addend>::Partial, PerBlock>,
     mut ticket: Atomics<u32>,
 ) {
     // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
@@ -234,9 +247,9 @@ pub fn dot_single8<T: Scalar>(
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub fn fold_single8<T: Scalar, O: Op>(
+pub fn fold_single8<T: Addend, O: Op>(
     input: &[T],
-    mut partials: Out<T, PerBlock>,
+    mut partials: Out<<T as Addend>::Partial, PerBlock>,
     mut ticket: Atomics<u32>,
 ) {
     let value = share::<T, O, { lanes::<T>() }, EIGHT>(input);

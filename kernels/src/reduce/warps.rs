@@ -4,8 +4,7 @@
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
 
-use super::Op;
-use crate::number::Scalar;
+use super::{Addend, Op};
 
 /// Lanes per warp, and the most warps per block.
 pub(super) const WARP: u32 = 32;
@@ -17,9 +16,10 @@ pub(super) const WARP: u32 = 32;
 /// All threads of the block call it, and they form whole warps along x, at most 32. There is a
 /// barrier between two calls.
 #[inline(always)]
-pub(super) unsafe fn shuffle<T: Scalar, O: Op>(value: T) -> T {
-    // 64-bit words instead of T: a static cannot depend on a type parameter.
-    let slots = shared_array![u64; WARP as usize].cast::<T>();
+pub(super) unsafe fn shuffle<T: Addend, O: Op>(value: O::Value<T>) -> O::Value<T> {
+    // Pairs of 64-bit words instead of the type: a static cannot depend on a type parameter.
+    let slots = shared_array![u64; 2 * WARP as usize].cast::<O::Value<T>>();
+    const { assert!(size_of::<O::Value<T>>() <= 16) };
     let thread = thread::thread_idx_x();
     let lane = thread % WARP;
     // SAFETY: whole warps are here, so every lane in each mask is, and all lanes have the same
@@ -39,7 +39,7 @@ pub(super) unsafe fn shuffle<T: Scalar, O: Op>(value: T) -> T {
         let value = if lane < warps {
             slots.add(lane as usize).read()
         } else {
-            O::identity()
+            O::start::<T>()
         };
         combine_warp::<T, O>(value)
     }
@@ -50,12 +50,12 @@ pub(super) unsafe fn shuffle<T: Scalar, O: Op>(value: T) -> T {
 /// # Safety
 /// All 32 lanes call it.
 #[inline(always)]
-pub(crate) unsafe fn combine_warp<T: Scalar, O: Op>(mut value: T) -> T {
+pub(crate) unsafe fn combine_warp<T: Addend, O: Op>(mut value: O::Value<T>) -> O::Value<T> {
     let mut delta = WARP / 2;
     while delta > 0 {
         // SAFETY: the caller's promise.
         let (other, _) = unsafe { warp::warp_shuffle_down(u32::MAX, value, delta, WARP) };
-        value = O::apply(value, other);
+        value = O::merge::<T>(value, other);
         delta /= 2;
     }
     value

@@ -11,7 +11,8 @@
 //! - A block takes tiles of `block` · 4 adjacent packs, strided by the grid; thread t takes the
 //!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
 //!   incomplete.
-//! - Each lane of a pack has its own sum; the thread folds the lanes at the end.
+//! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit.
+//! - Each lane of a pack has its own [sum](super::addend); the thread folds the lanes at the end.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -24,8 +25,7 @@ use cuda_std::prelude::*;
 
 use super::policy::InFlight;
 use super::warps::shuffle;
-use super::{Max, Min, Op, Sum, grid_stride, write_partial};
-use crate::number::Scalar;
+use super::{Addend, Max, Min, Op, Sum, grid_stride, write_partial};
 use crate::pack::{BYTES, Pack, elements_before, lanes};
 use cuda_std::unroll::unrolled;
 
@@ -48,7 +48,7 @@ const IN_FLIGHT: usize = InFlight::Four.packs();
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub fn dot_wide<T: Scalar>(a: &[T], b: &[T], mut partials: Out<T, PerBlock>) {
+pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Partial, PerBlock>) {
     // SAFETY: `require` states equal lengths and whole warps along x; the launch provides one
     // element per block.
     unsafe {
@@ -69,16 +69,26 @@ pub fn dot_wide<T: Scalar>(a: &[T], b: &[T], mut partials: Out<T, PerBlock>) {
 #[kernel(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_wide_{T}",
+    max_threads = 1024,
+    min_blocks = 2,
     require(
         block.x % 32 == 0,
         block.x <= 1024,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub fn fold_wide<T: Scalar, O: Op>(input: &[T], mut partials: Out<T, PerBlock>) {
+pub fn fold_wide<T: Addend, O: Op>(
+    input: &[T],
+    mut partials: Out<<T as Addend>::Partial, PerBlock>,
+) {
     let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT>(input);
     // SAFETY: `require` states whole warps along x; the launch provides one element per block.
-    unsafe { write_partial(partials.as_mut_ptr(), shuffle::<T, O>(value)) };
+    unsafe {
+        write_partial(
+            partials.as_mut_ptr(),
+            O::partial::<T>(shuffle::<T, O>(value)),
+        )
+    };
 }
 
 /// This thread's share of Σ a\[i\]·b\[i\], with IN_FLIGHT packs of each operand in flight.
@@ -86,22 +96,22 @@ pub fn fold_wide<T: Scalar, O: Op>(input: &[T], mut partials: Out<T, PerBlock>) 
 /// # Safety
 /// `b` is at least as long as `a`.
 #[inline(always)]
-pub(super) unsafe fn dot_share<T: Scalar, const LANES: usize, const IN_FLIGHT: usize>(
+pub(super) unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: usize>(
     a: &[T],
     b: &[T],
-) -> T {
+) -> T::Partial {
     let operands = [a.as_ptr(), b.as_ptr()];
-    let fold = |sum, [x, y]: [T; 2]| x.mul_add(y, sum);
+    let fold = |sum, [x, y]: [T; 2]| x.mul_add_to(y, sum);
     // SAFETY: passed on to the caller.
     unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), fold) }
 }
 
 /// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight.
 #[inline(always)]
-pub(super) fn share<T: Scalar, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
+pub(super) fn share<T: Addend, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
     input: &[T],
-) -> T {
-    let fold = |value, [x]: [T; 1]| O::apply(value, x);
+) -> O::Value<T> {
+    let fold = |value, [x]: [T; 1]| O::fold(value, x);
     // SAFETY: the operand is as long as it is.
     unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold) }
 }
@@ -113,7 +123,7 @@ pub(super) fn share<T: Scalar, O: Op, const LANES: usize, const IN_FLIGHT: usize
 /// Every operand has `len` elements.
 #[inline(always)]
 unsafe fn fold_packs<
-    T: Scalar,
+    T: Addend,
     O: Op,
     const LANES: usize,
     const OPERANDS: usize,
@@ -121,15 +131,15 @@ unsafe fn fold_packs<
 >(
     operands: [*const T; OPERANDS],
     len: usize,
-    fold: impl Fn(T, [T; OPERANDS]) -> T,
-) -> T {
+    fold: impl Fn(O::Value<T>, [T; OPERANDS]) -> O::Value<T>,
+) -> O::Value<T> {
     const {
         assert!(
             size_of::<T>() * LANES == BYTES,
             "no pack has that many lanes"
         )
     };
-    let start = O::identity();
+    let start = O::start::<T>();
     let threads = thread::block_dim_x() as usize;
     let (thread, block) = (
         thread::thread_idx_x() as usize,
@@ -156,7 +166,7 @@ unsafe fn fold_packs<
             .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
     };
     let mut lanes = [start; LANES];
-    let add = |lanes: &mut [T; LANES], packs: [[T; LANES]; OPERANDS]| {
+    let add = |lanes: &mut [O::Value<T>; LANES], packs: [[T; LANES]; OPERANDS]| {
         unrolled::<LANES>(|lane| lanes[lane] = fold(lanes[lane], packs.map(|pack| pack[lane])));
     };
     // ANCHOR: packs
@@ -184,6 +194,6 @@ unsafe fn fold_packs<
     if tail + in_grid < len {
         value = fold(value, element(tail + in_grid));
     }
-    unrolled::<LANES>(|lane| value = O::apply(value, lanes[lane]));
+    unrolled::<LANES>(|lane| value = O::merge::<T>(value, lanes[lane]));
     value
 }

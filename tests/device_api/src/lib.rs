@@ -8,6 +8,7 @@
 //! launch has the shape that the kernel names.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 #![allow(
     clippy::missing_safety_doc,
     reason = "the crate's documentation states it once"
@@ -16,6 +17,7 @@
 // No module is named like a kernel: its handle would have the same name.
 mod arithmetic;
 mod barriers;
+mod contracts;
 mod functions;
 mod indices;
 mod memory;
@@ -28,6 +30,7 @@ mod warps;
 
 pub use arithmetic::*;
 pub use barriers::*;
+pub use contracts::*;
 pub use functions::*;
 pub use indices::*;
 pub use memory::*;

@@ -27,3 +27,35 @@ pub fn axpy<T: Plain + Mul<Output = T> + AddAssign>(a: T, x: &[T], mut y: Out<'_
         *y += a * x[i];
     }
 }
+
+/// Appends the odd elements in any order, by tiles of two elements for each thread. A thread that
+/// meets an element that `stop` divides exits, as one that panics does.
+#[kernel(allow_divergence = "threads that have exited are not waited for")]
+pub unsafe fn append_until_exit(
+    block: &mut Block<96>,
+    mut scratch: Scratch<u64>,
+    x: &[u32],
+    stop: u32,
+    mut kept: Append<u32>,
+) {
+    for tile in block.tiles_of::<2>(x.len()) {
+        let choose = |x: u32| {
+            if x.is_multiple_of(stop) {
+                exit();
+            }
+            (x % 2 == 1).then_some(x)
+        };
+        kept.store(block, &mut scratch, tile, |i| x.get(i).copied(), choose);
+    }
+}
+
+#[cfg(target_arch = "nvptx64")]
+fn exit() -> ! {
+    // SAFETY: ends the thread.
+    unsafe { core::arch::asm!("exit;", options(noreturn, nostack)) }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+fn exit() -> ! {
+    unimplemented!("a thread of a kernel")
+}

@@ -53,9 +53,18 @@ fn verdict(module: &Module, kernel: Kernel, schedules: u32) -> Verdict {
                 // Loops in loops may take longer than anybody waits; that a kernel ends is not
                 // claimed.
                 unfinished |= found.iter().any(|(rule, _)| *rule == Rule::StepLimit);
-                let texts = found
-                    .into_iter()
-                    .filter(|(rule, _)| *rule != Rule::StepLimit);
+                let is_claimed = |rule: Rule| match rule {
+                    Rule::StepLimit => false,
+                    // A thread that panics leaves its elements unwritten and its lane's values
+                    // undefined; then the others may hang.
+                    Rule::Assert
+                    | Rule::UninitialisedMemory
+                    | Rule::UnwrittenOutput
+                    | Rule::OrderDependent => !kernel.panics,
+                    rule if is_divergence(rule) => !kernel.panics,
+                    _ => true,
+                };
+                let texts = found.into_iter().filter(|(rule, _)| is_claimed(*rule));
                 findings.extend(texts.map(|(_, text)| text));
             }
             Err(error) => findings.push(error),

@@ -9,9 +9,11 @@
 
 pub mod arrays;
 pub mod atomics;
+pub mod exclusive;
 pub mod outputs;
 pub mod positions;
 pub mod scratch;
+pub mod sizes;
 pub mod slots;
 pub mod warps;
 

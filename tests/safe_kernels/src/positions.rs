@@ -60,7 +60,7 @@ pub fn votes<const X: usize, const Y: usize, const Z: usize>(
 
 /// `output[z, y, x]` of 3 × 2 × 5 tiles, as an array of `depth · height · width`: which block has
 /// the tile.
-#[kernel(require(output.len() == 1))]
+#[kernel(require(output.len() == 1, grid.blocks() > 0))]
 pub fn tiles_in_space(
     block: &mut Block<32>,
     output: Atomics<u32>,

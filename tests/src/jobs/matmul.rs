@@ -4,10 +4,11 @@ use blockwise::DeviceProperties;
 use blockwise_ops::matmul::{MatmulShape, plan, plan_fold};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pitched::{self, plan_copy};
-use blockwise_ops::{MatmulKernel, MatmulOptions, Reduction};
+use blockwise_ops::{MatmulKernel, MatmulOptions};
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{self, Tiles};
 use kernels::matmul::slices::{Cut, Slicing};
+use kernels::number::Scalar;
 use ndarray::{Array1, Array2, s};
 
 use super::{Job, exact, within};
@@ -240,7 +241,7 @@ fn job<T: Precision + Draw>(
     let job = Job::new(case, plan, outputs, move |sums: Vec<T>| {
         let total = |output: usize| {
             let sums = sums.iter().skip(output).step_by(rows * cols);
-            sums.fold(T::default(), |total, &sum| total.fold(sum, Reduction::Sum))
+            sums.fold(T::default(), |total, &sum| Scalar::add(total, sum))
         };
         judge((0..rows * cols).map(total).collect())
     });

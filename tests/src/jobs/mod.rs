@@ -248,7 +248,7 @@ impl Job {
         let upload = |input: &Vec<u8>| device.upload(&words(input));
         let inputs = self.inputs.iter().map(upload);
         let mut inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let mut output = device.alloc::<u32>(self.output_bytes / 4)?;
+        let mut output = device.zeros::<u32>(self.output_bytes / 4)?;
         if let Some(value) = self.fill {
             output.copy_from_slice(&words(&vec![value; self.output_bytes]))?;
         }

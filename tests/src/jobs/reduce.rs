@@ -3,7 +3,9 @@
 
 use blockwise::DeviceProperties;
 use blockwise_ops::compare::ToNumber;
-use blockwise_ops::reduce::{Axis, plan_axis, plan_dot, plan_reduce};
+use blockwise_ops::reduce::{
+    Axis, Operands, PartialOf, Total, plan_axis, plan_dot, plan_reduce, sum_error_along_axis,
+};
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, oracle};
 use kernels::reduce::policy::InFlight;
 use ndarray::{Array1, arr0};
@@ -15,41 +17,72 @@ use crate::data::{Draw, vector};
 trait Summed: Number + Draw + ToNumber {
     /// The largest value, and "not a number" where there is one: what must survive all rounds from
     /// wherever it stands.
-    const HIGHEST: Self;
-    const LOWEST: Self;
+    const GREATEST: Self;
+    const LEAST: Self;
     const NOT_A_NUMBER: Option<Self>;
+    /// A number so large that the others are in the second terms of sums until it cancels; the
+    /// same with its sign changed; and 1.
+    const HUGE: Option<[Self; 3]>;
 
     /// Judges Σ a·b, or Σ a without `b`.
-    fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, roundings: usize) -> Judge<Self>;
+    fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, error: f64) -> Judge<Self>;
+
+    /// What its sums by such a launch may be off.
+    fn error(_: &ReduceOptions, _: Operands, _: usize, _: &DeviceProperties) -> f64 {
+        0.0
+    }
+
+    /// The same over an axis.
+    fn error_along_axis() -> f64 {
+        0.0
+    }
 }
 
 type Judge<T> = Box<dyn Fn(Vec<T>) -> Result<(), String> + Send + Sync>;
 
 macro_rules! summed_floats {
-    ($($t:ident)*) => {$(
+    ($($t:ident $huge:expr,)*) => {$(
         impl Summed for $t {
-            const HIGHEST: Self = 100.0;
-            const LOWEST: Self = -100.0;
+            const GREATEST: Self = 100.0;
+            const LEAST: Self = -100.0;
             const NOT_A_NUMBER: Option<Self> = Some($t::NAN);
+            const HUGE: Option<[Self; 3]> = $huge;
 
-            fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, roundings: usize) -> Judge<Self> {
+            fn error(
+                options: &ReduceOptions,
+                operands: Operands,
+                len: usize,
+                on: &DeviceProperties,
+            ) -> f64 {
+                options.sum_error::<$t>(operands, len, on)
+            }
+
+            fn error_along_axis() -> f64 {
+                sum_error_along_axis::<$t>()
+            }
+
+            fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, error: f64) -> Judge<Self> {
                 let expected = match b {
-                    Some(b) => oracle::dot::<$t>(a.view(), b.view(), roundings),
-                    None => oracle::sum::<$t>(a.view(), roundings),
+                    Some(b) => oracle::dot::<$t>(a.view(), b.view(), error),
+                    None => oracle::sum::<$t>(a.view(), error),
                 };
                 Box::new(within::<$t, _>(expected))
             }
         }
     )*};
 }
-summed_floats!(f32 f64);
+summed_floats!(
+    f32 Some([(1 << 20) as f32, -((1 << 20) as f32), 1.0]),
+    f64 Some([(1_u64 << 60) as f64, -((1_u64 << 60) as f64), 1.0]),
+);
 
 impl Summed for i64 {
-    const HIGHEST: Self = i64::MAX;
-    const LOWEST: Self = i64::MIN;
+    const GREATEST: Self = i64::MAX;
+    const LEAST: Self = i64::MIN;
     const NOT_A_NUMBER: Option<Self> = None;
+    const HUGE: Option<[Self; 3]> = None;
 
-    fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, _: usize) -> Judge<Self> {
+    fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, _: f64) -> Judge<Self> {
         let (_, expected) = match b {
             Some(b) => oracle::dot_i64(a.view(), b.view()),
             None => oracle::sum_i64(a.view()),
@@ -143,7 +176,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     every_axis(
         &mut jobs,
         on,
-        &[[2, 8, 5], [3, 15, 2], [2, 14, 3], [4, 3, 2]],
+        &[[2, 8, 5], [3, 15, 2], [2, 14, 3], [4, 3, 2], [2, 1030, 2]],
         None,
     );
     jobs
@@ -196,6 +229,7 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
             [1, 0, 5],
             [0, 3, 2],
             [257, 7, 1],
+            [1, 2049, 1],
             [1, 8, 255],
             [5, 9, 103],
         ];
@@ -228,7 +262,7 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, 
         jobs.push(job.out(outer * inner).value(extent));
     };
     let judges: Vec<_> = (0..outer * inner)
-        .map(|at| T::judge(&lane(&input, at), None, extent))
+        .map(|at| T::judge(&lane(&input, at), None, T::error_along_axis()))
         .collect();
     let judge = move |sums: Vec<T>| {
         let mut pairs = judges.iter().zip(sums);
@@ -238,7 +272,7 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, 
     let Some(last) = input.len().checked_sub(1) else {
         return;
     };
-    for (reduction, extreme) in [(Reduction::Min, T::LOWEST), (Reduction::Max, T::HIGHEST)] {
+    for (reduction, extreme) in [(Reduction::Min, T::LEAST), (Reduction::Max, T::GREATEST)] {
         for value in [Some(extreme), T::NOT_A_NUMBER].into_iter().flatten() {
             let mut input = input.clone();
             input[last] = value;
@@ -305,19 +339,39 @@ fn from_offset<T: Summed>(
     skipped: [usize; 2],
 ) {
     let (a, b) = (vector::<T>(21, len), vector::<T>(22, len));
-    let roundings = options.roundings(len, on);
+    let error = |operands| T::error(&options, operands, len, on);
     if special.is_none_or(|at| at + 1 == len) {
-        let dot = T::judge(&a, Some(&b), roundings);
+        let dot = T::judge(&a, Some(&b), error(Operands::Two));
         let operands = [(&a, skipped[0]), (&b, skipped[1])];
         jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
-        let sum = T::judge(&a, None, roundings);
+        let sum = T::judge(&a, None, error(Operands::One));
         let operands = [(&a, skipped[0])];
         jobs.push(job(on, "sum", &operands, options, sum, Reduction::Sum));
     }
     if len == 0 {
         return;
     }
-    for (reduction, extreme) in [(Reduction::Min, T::LOWEST), (Reduction::Max, T::HIGHEST)] {
+    if let (Some([huge, negative, one]), None) = (T::HUGE, special) {
+        let mut a = a.clone();
+        // Each thread has some of them, and none has both of a pair.
+        for i in (0..len / 2).step_by(3) {
+            (a[i], a[len - 1 - i]) = (huge, negative);
+        }
+        let ones = Array1::from_elem(len, one);
+        let sum = T::judge(&a, None, error(Operands::One));
+        jobs.push(job(
+            on,
+            "sum",
+            &[(&a, skipped[0])],
+            options,
+            sum,
+            Reduction::Sum,
+        ));
+        let dot = T::judge(&a, Some(&ones), error(Operands::Two));
+        let operands = [(&a, skipped[0]), (&ones, skipped[1])];
+        jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
+    }
+    for (reduction, extreme) in [(Reduction::Min, T::LEAST), (Reduction::Max, T::GREATEST)] {
         let specials = match special {
             Some(at) => [Some((at, extreme)), T::NOT_A_NUMBER.map(|nan| (at, nan))],
             None => [Some((0, a[0])), None],
@@ -347,11 +401,11 @@ fn of_constants<T: Summed>(
 ) {
     let zeros = Array1::from_elem(len, T::default());
     let operands = [(&zeros, 0), (&zeros, 0)];
-    let dot = T::judge(&zeros, Some(&zeros), options.roundings(len, on));
+    let dot = T::judge(&zeros, Some(&zeros), 0.0);
     jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
-    let sum = T::judge(&zeros, None, options.roundings(len, on));
+    let sum = T::judge(&zeros, None, 0.0);
     jobs.push(job(on, "sum", &operands[..1], options, sum, Reduction::Sum));
-    for (reduction, value) in [(Reduction::Min, T::HIGHEST), (Reduction::Max, T::LOWEST)] {
+    for (reduction, value) in [(Reduction::Min, T::GREATEST), (Reduction::Max, T::LEAST)] {
         let values = Array1::from_elem(len, value);
         let judge = Box::new(exact(arr0(value)));
         let operands = [(&values, 0)];
@@ -376,18 +430,22 @@ fn job<T: Summed>(
         _ => plan_dot::<T>(len, len, &options, on),
     };
     let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"));
-    let folded = move |partials: Vec<T>| {
+    let words = size_of::<PartialOf<T>>() / size_of::<u64>();
+    let folded = move |partials: Vec<u64>| {
         let results = match options.kernel {
             Some(ReduceKernel::Single) => 1,
-            _ => partials.len(),
+            _ => partials.len() / words,
         };
-        let results = partials[..results].iter().copied();
+        let results = partials.chunks(words).take(results).map(|partial| {
+            let rest = partial.get(1).copied().unwrap_or_default();
+            Total::<T>::from_words([partial[0], rest])
+        });
         let folded = results.reduce(|sofar, next| sofar.fold(next, reduction));
-        judge(folded.into_iter().collect())
+        judge(folded.map(Total::round).into_iter().collect())
     };
-    let job = Job::new(case, plan, plan.grid[0] as usize, folded);
+    let job = Job::new(case, plan, plan.grid[0] as usize * words, folded);
     let add = |job: Job, (operand, skipped): &(&Array1<T>, usize)| {
-        let values = vec![T::HIGHEST; *skipped].into_iter();
+        let values = vec![T::GREATEST; *skipped].into_iter();
         let values: Vec<T> = values.chain(operand.iter().copied()).collect();
         job.slice_from(&values, *skipped)
     };

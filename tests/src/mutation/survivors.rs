@@ -62,8 +62,6 @@ const FEW_AT_ONCE: &str = "What is not loaded in groups of eight is loaded in gr
 
 const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left after the first pack.";
 
-const ONE_BY_ONE: &str = "Samples are then loaded one by one, each with a guard, and are the same.";
-
 /// The list.
 pub const SURVIVORS: &[Survivor] = &[
     never(
@@ -506,15 +504,15 @@ pub const SURVIVORS: &[Survivor] = &[
         "Partial results are written and read by atomics, so that no ticket makes a race of them; the barrier orders them, as the emulator does without it.",
     ),
     never(
-        &["_shuffle_f32"],
+        &["min_shuffle_f32", "max_shuffle_f32"],
         "setp.ge.u32 %p, %r, %r;",
         7..=7,
         UNUSED_SLOT,
     ),
     never(
         &[
-            "dot_shuffle_f64",
-            "sum_shuffle_f64",
+            "dot_shuffle_f32",
+            "sum_shuffle_f32",
             "min_shuffle_f64",
             "max_shuffle_f64",
             "min_shuffle_i64",
@@ -526,7 +524,7 @@ pub const SURVIVORS: &[Survivor] = &[
     ),
     entry(
         Operator::WidenLoop,
-        &["_shuffle_f32"],
+        &["min_shuffle_f32", "max_shuffle_f32"],
         ["setp.lt.u32 %p, %r, %r;", "setp.le.u32 %p, %r, %r;"],
         1..=1,
         "One group of slots more lies past the block's warps; each load and each fold has a guard.",
@@ -580,67 +578,6 @@ pub const SURVIVORS: &[Survivor] = &[
         ["st.shared.b64 [%rd], %rd;", "st.shared.b64 [%rd+8], %rd;"],
         1..=1,
         ONE_SLOT_EACH,
-    ),
-    never(
-        &["conv1d_fft2048_"],
-        "setp.ge.u64 %p, %rd, %rd;",
-        1..=1,
-        ONE_BY_ONE,
-    ),
-    never(
-        &["conv1d_fft2048_"],
-        "setp.le.u64 %p, %rd, %rd;",
-        3..=3,
-        "Samples are then loaded one by one, each with a guard; and of an empty range of taps there is no whole group, and nothing is left.",
-    ),
-    always(
-        &["conv1d_fft2048_"],
-        "setp.lt.u64 %p, %rd, %rd;",
-        1..=1,
-        SLOW_PATH,
-    ),
-    always(
-        &["conv1d_fft2048_"],
-        "setp.gt.u64 %p, %rd, %rd;",
-        1..=1,
-        SLOW_PATH,
-    ),
-    never(
-        &["conv1d_fft2048_"],
-        "setp.eq.b64 %p, %rd, %rd;",
-        2..=2,
-        NOTHING_LEFT,
-    ),
-    entry(
-        Operator::WidenLoop,
-        &["conv1d_fft2048_"],
-        ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
-        1..=1,
-        ONE_ROUND_MORE,
-    ),
-    always(
-        &["conv1d_fft2048_"],
-        "setp.gtu.f32 %p, %r, 0f777FFFFF;",
-        0..=1,
-        "Every window is then computed by direct sums, which are closer to the oracle's.",
-    ),
-    never(
-        &["conv1d_fft_columns_"],
-        "setp.eq.b64 %p, %rd, 0;",
-        1..=1,
-        "The number of columns is a power of two, so it is not zero.",
-    ),
-    never(
-        &["conv1d_fft_columns_"],
-        "setp.gt.u64 %p, %rd, %rd;",
-        2..=2,
-        ONE_BY_ONE,
-    ),
-    never(
-        &["conv1d_fft_columns_"],
-        "setp.lt.u64 %p, %rd, %rd;",
-        1..=1,
-        ONE_BY_ONE,
     ),
 ];
 

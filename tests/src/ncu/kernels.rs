@@ -4,7 +4,7 @@
 use blockwise::Device;
 use blockwise_ops::{
     ConvKernel, ConvMode, ConvOptions, MatmulKernel, MatmulOptions, ReduceKernel, ReduceOptions,
-    Reduction, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
+    ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
 };
 
 use crate::data::{matrix, vector};
@@ -33,25 +33,12 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
     for &kernel in ReduceKernel::ALL {
         let options = ReduceOptions {
             kernel: Some(kernel),
-            ..ReduceOptions::default()
-        };
-        let input = vector::<f32>(3, 100_000);
-        blockwise_ops::reduce(device, input.view(), Reduction::Sum, &options).expect(GOOD);
-        launched(&format!("sum {kernel} f32 100000"));
-        let options = ReduceOptions {
             grid_cap: Some(32),
-            ..options
+            ..ReduceOptions::default()
         };
         let input = vector::<i64>(4, 33 * 1024);
         blockwise_ops::dot(device, input.view(), input.view(), &options).expect(GOOD);
         launched(&format!("dot {kernel} i64 33792"));
-        let options = ReduceOptions {
-            threads: Some(96),
-            ..options
-        };
-        let input = vector::<f64>(5, 5000);
-        blockwise_ops::reduce(device, input.view(), Reduction::Max, &options).expect(GOOD);
-        launched(&format!("max {kernel} f64 5000"));
     }
     for kernel in [MatmulKernel::Naive, MatmulKernel::Tiled] {
         let options = MatmulOptions {

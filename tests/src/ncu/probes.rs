@@ -35,7 +35,7 @@ pub(super) fn run(device: &Device, space: &str, mut launched: impl FnMut(&str)) 
     let mut buffer = device
         .upload(&vec![1_u32; 4 * ELEMENTS as usize])
         .expect("memory");
-    let mut out = device.alloc::<u32>(32).expect("memory");
+    let mut out = device.zeros::<u32>(32).expect("memory");
     let probes = OPERATIONS
         .iter()
         .flat_map(|operation| FORMS.map(|form| (*operation, form.0, form.4)));

@@ -147,6 +147,80 @@ fn float_signs() {
         })
         .collect();
     check("signs", blocks(1, 32), &[&x, &y], &expected);
+
+    // Quiet and signalling NaNs with payloads, numbers, zeros and subnormals, of both signs. The
+    // same bits are a number of 64 bits and, in their lower half, one of 32.
+    let bits: Vec<u64> = [
+        0x7FF8_0000_7FC0_1234_u64,
+        0x7FF0_0001_7F80_0001,
+        0x7FF7_FFFF_7FBF_FFFF,
+        0x7FFF_FFFF_7FFF_FFFF,
+        0x7FF8_0000_0000_0000,
+        0x4008_0000_3FC0_0000,
+        0x0000_0001_0000_0001,
+        0x7FF0_0000_7F80_0000,
+    ]
+    .into_iter()
+    .flat_map(|bits| [bits, bits ^ 0x8000_0000_8000_0000])
+    .collect();
+    let x: Vec<u64> = bits.iter().flat_map(|&x| [x; 3]).collect();
+    let others = [
+        0x4000_0000_4000_0000,
+        0xBFF0_0000_BF80_0000,
+        0xFFF8_0000_FFC0_0001,
+    ];
+    let y = others.repeat(bits.len());
+    let (wide, narrow) = (1_u64 << 63, 1_u32 << 31);
+    let expected: Vec<u64> = (x.iter().zip(&y))
+        .flat_map(|(&x, &y)| {
+            let is_positive = f64::from_bits(y) > 0.0;
+            let a = [x ^ wide, x & !wide, x | wide, x & !wide | y & wide];
+            let chosen = if is_positive { x } else { x ^ wide };
+            let (c, d) = (x as u32, y as u32);
+            let narrow_chosen = if is_positive { c } else { c ^ narrow };
+            let b = [
+                c ^ narrow,
+                c & !narrow,
+                c | narrow,
+                c & !narrow | d & narrow,
+            ];
+            let pairs = a.into_iter().chain([chosen]);
+            pairs
+                .zip(b.into_iter().chain([narrow_chosen]))
+                .flat_map(|(wide, narrow)| [wide, u64::from(narrow)])
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    check("sign_bits", blocks(2, 32), &[&x, &y], &expected);
+
+    for bench in kernel_crates() {
+        let halves: Vec<f32> = bits
+            .iter()
+            .map(|&bits| f32::from_bits(bits as u32))
+            .collect();
+        let got: Vec<f32> = results(
+            bench,
+            "stored_signs",
+            blocks(1, 32),
+            &[&halves],
+            2 * bits.len(),
+        );
+        let got: Vec<u32> = got.into_iter().map(f32::to_bits).collect();
+        let of = |bits: &u64| [*bits as u32 ^ narrow, *bits as u32 & !narrow];
+        assert_same(&got, &bits.iter().flat_map(of).collect::<Vec<_>>());
+
+        let wholes: Vec<f64> = bits.iter().map(|&bits| f64::from_bits(bits)).collect();
+        let got: Vec<f64> = results(
+            bench,
+            "stored_wide_signs",
+            blocks(1, 32),
+            &[&wholes],
+            2 * bits.len(),
+        );
+        let got: Vec<u64> = got.into_iter().map(f64::to_bits).collect();
+        let of = |bits: &u64| [bits ^ wide, bits & !wide];
+        assert_same(&got, &bits.iter().flat_map(of).collect::<Vec<_>>());
+    }
 }
 
 #[test]

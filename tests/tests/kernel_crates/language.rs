@@ -1,7 +1,8 @@
 //! What Rust and core give a kernel.
 
 use super::*;
-use blockwise_tests::bench::{blocks, threads};
+use blockwise::DeviceKind;
+use blockwise_tests::bench::{benches_of, blocks, threads};
 
 #[test]
 fn slices_and_iterators() {
@@ -216,6 +217,28 @@ fn recursion() {
         .flat_map(|t| [2 * t + 3, u32::from(t % 2 == 0)])
         .collect();
     check::<u32, u32>("recursive", threads(20), &[], &expected);
+
+    let deep = |n: u64| (1..=n).fold(1_u64, |value, n| value.wrapping_mul(3) ^ n);
+    // Devices of its own: the stack is the device's.
+    for bench in benches_of("kernel_crates") {
+        let stack = bench.device.stack_bytes().unwrap();
+        for (bytes, depth) in [(32 << 10, 300), (64 << 10, 1_000)] {
+            bench.device.set_stack_bytes(bytes).unwrap();
+            let arguments = Arguments::new().value(depth);
+            let got: Vec<u64> = bench.run("deep_calls", threads(40), arguments, 40);
+            assert_same(&got, &(depth..depth + 40).map(deep).collect::<Vec<_>>());
+        }
+        // On a GPU such a launch would end the context.
+        if bench.device.properties().kind == DeviceKind::Emulator {
+            bench.device.set_stack_bytes(4 << 10).unwrap();
+            let mut out = bench.device.zeros::<u64>(1).unwrap();
+            let arguments = Arguments::new().value(300_u64).pointer(&mut out);
+            let launched = bench.launch("deep_calls", threads(1), &arguments);
+            let text = format!("{:?}", launched.unwrap_err());
+            assert!(text.contains("4096 bytes of stack"), "{text}");
+        }
+        bench.device.set_stack_bytes(stack).unwrap();
+    }
 }
 
 #[test]

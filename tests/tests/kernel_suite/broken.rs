@@ -60,7 +60,7 @@ fn fault(error: Error, kernel: &str, source: &str, statement: &str) -> Fault {
 fn a_shared_array_shorter_than_the_block_is_written_out_of_bounds() {
     let bench = fresh();
     let input = bench.device.upload(&[7_u32; 256]).expect("memory");
-    let mut output = bench.device.alloc::<u32>(256).expect("memory");
+    let mut output = bench.device.zeros::<u32>(256).expect("memory");
     let arguments = Arguments::new().slice(&input).pointer(&mut output);
     let kernel = "reverse_shared_too_small";
     let error = bench

@@ -20,7 +20,7 @@ fn a_ticket_of_any_number_makes_no_race() {
     let device = Device::checked();
     let input = device.upload(&[1_i64; 5000]).unwrap();
     for ticket in tickets() {
-        let mut partials = device.filled::<i64>(BLOCKS as usize, 0).unwrap();
+        let mut partials = device.zeros::<i64>(BLOCKS as usize).unwrap();
         let mut ticket_of = device.upload(&[ticket]).unwrap();
         let kernel = fold_single::<i64, Sum>::on(&device).unwrap();
         let kernel = kernel.grid(BLOCKS).block(32);
@@ -35,7 +35,7 @@ fn a_wrong_ticket_gives_a_wrong_result_and_the_right_one_the_right() {
     let device = Device::checked();
     let ones = device.upload(&[1.0_f32; 5000]).unwrap();
     let dot = |ticket: u32| {
-        let mut partials = device.filled::<f32>(BLOCKS as usize, 0).unwrap();
+        let mut partials = device.zeros::<f64>(BLOCKS as usize).unwrap();
         let mut ticket = device.upload(&[ticket]).unwrap();
         let kernel = dot_single8::<f32>::on(&device).unwrap();
         let kernel = kernel.grid(BLOCKS).block(32);

@@ -15,6 +15,7 @@ mod reduce;
 mod refused;
 mod reported;
 mod stays_inside;
+mod sums;
 mod tensor;
 
 use proptest::test_runner::{Config, RngSeed};

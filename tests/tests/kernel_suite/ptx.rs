@@ -70,8 +70,8 @@ fn table() -> BTreeMap<String, Expected> {
         ("8192_f32", 3),
         ("16384_f32", 3),
     ] {
-        // A barrier between passes.
-        let there_and_back = Expected::new(12, 2 * (passes - 1));
+        // A barrier between passes, and two for what is divided.
+        let there_and_back = Expected::new(12, 2 * (passes - 1) + 2);
         add(format!("conv1d_fft{shape}"), there_and_back.dynamic());
         let there = Expected::new(7, passes - 1);
         add(format!("conv1d_taps_fft{shape}"), there.dynamic());
@@ -94,11 +94,16 @@ fn table() -> BTreeMap<String, Expected> {
             Expected::new(6, 4).dynamic(),
         );
         let taps = format!("conv1d_fft_taps_rows{shape}");
-        add(taps, Expected::new(6, 2).dynamic());
+        add(taps, Expected::new(8, 2).dynamic());
+        // The rows' barriers, between and around the passes, and those of the marks.
+        add(
+            format!("conv1d_fft_levels{shape}"),
+            Expected::new(18, 4 + 6).dynamic(),
+        );
     }
     for t in ["f32", "wide_f64"] {
-        add(format!("conv1d_fft_columns_{t}"), Expected::new(9, 0));
-        add(format!("conv1d_fft_outputs_{t}"), Expected::new(13, 0));
+        add(format!("conv1d_fft_columns_{t}"), Expected::new(15, 0));
+        add(format!("conv1d_fft_outputs_{t}"), Expected::new(8, 0));
     }
     for (t, bytes) in [("f32", 4), ("f64", 8)] {
         add(format!("conv1d_tiled_{t}"), Expected::new(8, 2).dynamic());
@@ -167,8 +172,12 @@ fn table() -> BTreeMap<String, Expected> {
     }
     add("matmul_pitch_f32".into(), Expected::new(11, 0));
     add("matmul_split_f32".into(), Expected::new(13, 0));
-    for (t, bytes) in [("i64", 8), ("f32", 4), ("f64", 8)] {
+    for (t, bytes, of_sums) in [("i64", 8, 8), ("f32", 4, 8), ("f64", 8, 16)] {
         for (operation, params) in [("dot", 5), ("sum", 3), ("min", 3), ("max", 3)] {
+            let bytes = match operation {
+                "dot" | "sum" => of_sums,
+                _ => bytes,
+            };
             // The slots and the partial results have lengths.
             for (kernel, more) in [("interleaved", 2), ("tree", 2), ("tree_raw", 0)] {
                 add(
@@ -187,7 +196,7 @@ fn table() -> BTreeMap<String, Expected> {
             for (kernel, barriers, more) in [("wide", 1, 1), ("single", 2, 3), ("single8", 2, 3)] {
                 add(
                     format!("{operation}_{kernel}_{t}"),
-                    Expected::new(params + more, barriers).fixed(32 * 8),
+                    Expected::new(params + more, barriers).fixed(32 * 16),
                 );
             }
         }
@@ -258,7 +267,7 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
     let expected: Vec<_> = table().into_keys().collect();
-    assert_eq!(expected.len(), 200);
+    assert_eq!(expected.len(), 205);
     for file in files("kernels") {
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()
@@ -325,7 +334,8 @@ fn every_access_names_its_memory() {
                 .or_else(|| opcode.strip_prefix("st."))
                 .or_else(|| opcode.strip_prefix("atom."))
                 .filter(|rest| {
-                    !rest.starts_with("acq_rel.gpu.") && !rest.starts_with("relaxed.gpu.")
+                    let orders = ["acq_rel.gpu.", "relaxed.gpu.", "relaxed.sys."];
+                    !orders.iter().any(|order| rest.starts_with(order))
                 });
             let named = |rest: &str| {
                 ["shared.", "global.", "param."]
@@ -343,8 +353,11 @@ fn no_kernel_has_a_stack_calls_a_function_or_panics() {
         for line in &entry.instructions {
             let opcode = line.split(' ').next().unwrap_or_default();
             let is = |prefixes: &[&str]| prefixes.iter().any(|prefix| opcode.starts_with(prefix));
-            assert!(!is(&[".local", "call", "trap", "brkpt"]), "{place}: {line}");
-            assert!(!line.contains("__local_depot"), "{place}: {line}");
+            assert!(!is(&["call", "trap", "brkpt"]), "{place}: {line}");
+            // A pair that is divided into levels is rare, and its state lies on the stack.
+            let is_rare = entry.name.contains("_fft_levels");
+            let is_local = is(&[".local"]) || line.contains("__local_depot");
+            assert!(is_rare || !is_local, "{place}: {line}");
         }
     });
 }
@@ -361,7 +374,11 @@ fn products_are_added_by_fma() {
         // Transforms multiply by constants, and where a product is then added LLVM names its
         // rounding.
         let fused = fused && !name.contains("_fft");
+        // Dot products are added in f64, but for those of the documents.
+        let widened =
+            name.starts_with("dot") && !["tree", "interleaved"].iter().any(|of| name.contains(of));
         let float = ["f32", "f64"].into_iter().find(|t| name.ends_with(t));
+        let float = float.map(|t| if widened { "f64" } else { t });
         // These copy or add, and `mma` multiplies on tensor cores.
         let others = [
             "matmul_split_",

@@ -2,6 +2,7 @@
 
 use blockwise::Device;
 use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::reduce::Operands;
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, vector};
@@ -84,14 +85,11 @@ fn check_float_sums<T: Number + Precision>(
 ) {
     let case = (T::NAME, a.len(), options);
     let got = dot(device, a.view(), b.view(), &options).expect("a launch");
-    let expected = oracle::dot::<T>(
-        a.view(),
-        b.view(),
-        options.roundings(a.len(), device.properties()),
-    );
+    let error = |operands| options.sum_error::<T>(operands, a.len(), device.properties());
+    let expected = oracle::dot::<T>(a.view(), b.view(), error(Operands::Two));
     check::close(device, ("dot", case), &arr0(got), &expected);
     let got = reduce(device, a.view(), Reduction::Sum, &options).expect("a launch");
-    let expected = oracle::sum::<T>(a.view(), options.roundings(a.len(), device.properties()));
+    let expected = oracle::sum::<T>(a.view(), error(Operands::One));
     check::close(device, ("sum", case), &arr0(got), &expected);
 }
 

@@ -185,7 +185,7 @@ fn operands_that_do_not_fit() {
         |device| {
             let signal = device.upload(&[1.0_f32; 10])?;
             let taps = device.upload(&[1.0_f32; 3])?;
-            let mut output = device.alloc(11)?;
+            let mut output = device.zeros(11)?;
             let options = ConvOptions::default();
             convolve_buffers(
                 device,

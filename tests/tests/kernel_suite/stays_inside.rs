@@ -6,7 +6,7 @@ use blockwise_tests::Arguments;
 use blockwise_tests::bench::{Bench, POISON};
 use blockwise_tests::data::{Draw, vector};
 use blockwise_tests::devices::devices;
-use cuda_std::launch::Shape;
+use cuda_std::launch::{Plain, Shape};
 
 use Parameter::{Matrix, Out, OutMatrix, Output, Shared, Slice, Ticket, Value};
 
@@ -57,6 +57,17 @@ impl Launch {
     /// Launches with these parameters and an output of `outputs` elements.
     #[track_caller]
     fn check<T: Element + Draw>(self, bench: &Bench, parameters: &[Parameter], outputs: usize) {
+        self.check_into::<T, T>(bench, parameters, outputs);
+    }
+
+    /// The same with outputs of another type.
+    #[track_caller]
+    fn check_into<T: Element + Draw, O: Plain + bytemuck::NoUninit>(
+        self,
+        bench: &Bench,
+        parameters: &[Parameter],
+        outputs: usize,
+    ) {
         let elements = |parameter: &Parameter| match *parameter {
             Slice(len) => Some(len),
             Matrix(rows, cols) => Some(rows * cols),
@@ -70,7 +81,7 @@ impl Launch {
                 bench.device.upload(&values).expect("memory")
             })
             .collect();
-        let mut buffer = bench.poisoned::<T>(outputs + 2 * MARGIN);
+        let mut buffer = bench.poisoned::<O>(outputs + 2 * MARGIN);
         let mut ticket = bench.device.upload(&[0_u32]).expect("memory");
         let (output, word) = (
             buffer.view(MARGIN..).address().address,
@@ -171,7 +182,13 @@ fn reductions<T: Element + Draw>(bench: &Bench) {
                 "single" | "single8" => &[Out(4), Ticket],
                 _ => &[Out(4)],
             };
-            launch.check::<T>(bench, &[slots, inputs, output].concat(), 4);
+            let parameters = [slots, inputs, output].concat();
+            // Blocks hand on sums in the type that they add in: as many bytes.
+            match (operation, T::NAME) {
+                ("dot" | "sum", "f32") => launch.check_into::<T, u64>(bench, &parameters, 4),
+                ("dot" | "sum", "f64") => launch.check_into::<T, u128>(bench, &parameters, 4),
+                _ => launch.check::<T>(bench, &parameters, 4),
+            }
         }
     }
 }

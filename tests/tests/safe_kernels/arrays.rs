@@ -24,7 +24,7 @@ fn static_arrays_and_rings() {
     for len in LENGTHS {
         let host = numbers(len);
         let input = device.upload(&host).unwrap();
-        let mut output = device.alloc(len).unwrap();
+        let mut output = device.zeros(len).unwrap();
         for_each_block!(device, through_static, |kernel, block| {
             kernel.grid(3).launch(&input, &mut output).unwrap();
             assert_eq!(
@@ -50,7 +50,7 @@ fn dynamic_arrays() {
     for (len, grid) in LENGTHS.into_iter().zip(LINES.into_iter().cycle()) {
         let host = numbers(len);
         let input = device.upload(&host).unwrap();
-        let mut output = device.alloc(len).unwrap();
+        let mut output = device.zeros(len).unwrap();
         for_each_block!(device, through_dynamic, |kernel, block| {
             kernel.grid(grid).launch(&input, &mut output).unwrap();
             let threads = threads(block);
@@ -65,7 +65,7 @@ fn dynamic_arrays() {
 #[test]
 fn tiles_in_every_order_and_pitch() {
     let device = &device();
-    let mut output = device.alloc(1000).unwrap();
+    let mut output = device.zeros(1000).unwrap();
     let element = |i: usize| 4 * (100 * (i % ROWS) + (5 * i + 2) % COLS) as u32;
     for_each_block!(device, through_tiles, |kernel, block| {
         kernel.grid(2).launch(&mut output).unwrap();
@@ -86,7 +86,7 @@ fn matrices_through_a_tile() {
         for (rows, cols) in [(0, 3), (3, 0), (1, 1), (31, 33), (70, 40), (5, 100)] {
             let host = numbers(rows * cols);
             let input = device.upload(&host).unwrap();
-            let mut output = device.alloc(rows * cols).unwrap();
+            let mut output = device.zeros(rows * cols).unwrap();
             let kernel = transpose::<X, Y>::on(device)
                 .unwrap()
                 .block((block[0], block[1]));
@@ -121,7 +121,7 @@ fn a_product_with_one_barrier_a_step() {
         let small = |values: Vec<u32>| Vec::from_iter(values.into_iter().map(|x| x % 1000));
         let (a, b) = (small(a), small(b));
         let (of_a, of_b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
-        let mut c = device.alloc(rows * cols).unwrap();
+        let mut c = device.zeros(rows * cols).unwrap();
         let kernel = product::on(&device).unwrap().grid((2, 2));
         kernel
             .launch(
@@ -145,7 +145,7 @@ fn a_block_of_any_length() {
     for len in LENGTHS {
         let mut host = numbers(len);
         let input = device.upload(&host).unwrap();
-        let mut output = device.alloc(len).unwrap();
+        let mut output = device.zeros(len).unwrap();
         host.reverse();
         for block in [1, 31, 33, 256, 1024] {
             let kernel = reverse::on(&device).unwrap().grid(2).block(block);

@@ -53,7 +53,7 @@ fn floats_add() {
             let host = Vec::from_iter((0..500).map(|i| (i % 17) as $t));
             let total: $t = host.iter().sum();
             let input = device.upload(&host).unwrap();
-            let (mut sum, mut seen) = (device.upload(&[0.0]).unwrap(), device.alloc(500).unwrap());
+            let (mut sum, mut seen) = (device.upload(&[0.0]).unwrap(), device.zeros(500).unwrap());
             let kernel = float_sum::<$t>::on(&device).unwrap().grid(3).block(64);
             kernel.launch(&input, &mut sum, &mut seen).unwrap();
             assert_eq!(values(&sum), [total]);

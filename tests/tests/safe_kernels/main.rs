@@ -3,9 +3,11 @@
 
 mod arrays;
 mod atomics;
+mod exclusive;
 mod outputs;
 mod positions;
 mod scratch;
+mod sizes;
 mod slots;
 mod warps;
 

@@ -11,10 +11,10 @@ fn each_map_writes_each_element() {
     for (len, grid) in LENGTHS.into_iter().zip(LINES.into_iter().cycle()) {
         let blocks = grid as usize;
         for_each_block!(device, maps, |kernel, block| {
-            let mut strided = device.alloc(len).unwrap();
-            let mut runs = device.alloc(len).unwrap();
-            let mut from_end = device.alloc(len).unwrap();
-            let mut per_block = device.alloc(blocks + 2).unwrap();
+            let mut strided = device.zeros(len).unwrap();
+            let mut runs = device.zeros(len).unwrap();
+            let mut from_end = device.zeros(len).unwrap();
+            let mut per_block = device.zeros(blocks + 2).unwrap();
             // Blocks have no element past their number.
             let of_blocks = per_block.view_mut(..blocks);
             let kernel = kernel.grid(grid);
@@ -42,9 +42,9 @@ fn each_map_writes_each_element() {
 #[test]
 fn a_launch_with_fewer_elements_than_blocks_is_refused() {
     let device = device();
-    let mut empty = device.alloc::<u32>(0).unwrap();
-    let (mut runs, mut from_end) = (device.alloc(0).unwrap(), device.alloc(0).unwrap());
-    let mut per_block = device.alloc(5).unwrap();
+    let mut empty = device.zeros::<u32>(0).unwrap();
+    let (mut runs, mut from_end) = (device.zeros(0).unwrap(), device.zeros(0).unwrap());
+    let mut per_block = device.zeros(5).unwrap();
     let kernel = maps::<31, 1, 1>::on(&device).unwrap().grid(6);
     let result = kernel.launch(&mut empty, &mut runs, &mut from_end, &mut per_block);
     let text = result.unwrap_err().to_string();
@@ -57,7 +57,7 @@ fn matrices_in_every_layout() {
     for (rows, cols) in [(0, 3), (3, 0), (1, 1), (8, 12), (9, 13), (30, 50)] {
         macro_rules! check {
             ($([$x:literal, $y:literal] $layout:ident $threads:ident by $block:expr;)*) => {$(
-                let mut output = device.alloc(rows * cols).unwrap();
+                let mut output = device.zeros(rows * cols).unwrap();
                 let kernel = layouts::<$x, $y, $layout, $threads>::on(&device).unwrap();
                 let kernel = kernel.grid((3, 2)).block($block);
                 kernel.launch((&mut output, rows, cols)).unwrap();
@@ -118,8 +118,8 @@ fn windows_and_columns() {
         );
         let of_a = device.upload(&a).unwrap();
         let len = samples + taps - 1;
-        let mut output = device.alloc(len).unwrap();
-        let mut sums = device.alloc(cols).unwrap();
+        let mut output = device.zeros(len).unwrap();
+        let mut sums = device.zeros(cols).unwrap();
         let kernel = windows::on(&device).unwrap().grid(2).block(33);
         kernel
             .launch(&on_x, &on_k, &mut output, (&of_a, rows, cols), &mut sums)

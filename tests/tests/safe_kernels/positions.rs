@@ -39,7 +39,7 @@ fn barriers_that_vote() {
             );
             let input = device.upload(&host).unwrap();
             for_each_block!(device, votes, |kernel, block| {
-                let mut output = device.alloc(len).unwrap();
+                let mut output = device.zeros(len).unwrap();
                 kernel.grid(2).launch(&input, &mut output).unwrap();
                 let per_block = threads(block);
                 let expected = (0..len).map(|i| {

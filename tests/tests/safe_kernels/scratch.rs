@@ -16,7 +16,7 @@ fn reductions_scans_and_broadcasts_keep_the_order_of_threads() {
                 continue;
             }
             for_each_block!(device, together, |kernel, block| {
-                let output = || device.alloc::<Affine>(len).unwrap();
+                let output = || device.zeros::<Affine>(len).unwrap();
                 let (mut all, mut up_to, mut before, mut theirs) =
                     (output(), output(), output(), output());
                 let kernel = kernel.grid(2);
@@ -53,7 +53,7 @@ fn threads_that_disagree_about_a_broadcast_make_no_race() {
     let host = Vec::from_iter((0..500).map(|i| (i % 251) as u8));
     let input = device.upload(&host).unwrap();
     for block in [1, 31, 33, 250] {
-        let mut output = device.alloc(host.len()).unwrap();
+        let mut output = device.zeros(host.len()).unwrap();
         let kernel = disagreeing::on(&device).unwrap().grid(2).block(block);
         kernel.launch(&input, &mut output).unwrap();
         for (tile, (got, had)) in values(&output)

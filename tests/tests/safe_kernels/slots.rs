@@ -12,7 +12,7 @@ fn trees_of_every_kind_lose_nothing() {
         let input = device.upload(&host).unwrap();
         for kind in 0..3 {
             for_each_block!(device, sum_static, |kernel, block| {
-                let mut sums = device.alloc(grid as usize).unwrap();
+                let mut sums = device.zeros(grid as usize).unwrap();
                 kernel.grid(grid).launch(&input, kind, &mut sums).unwrap();
                 let total: u32 = values(&sums).iter().sum();
                 assert_eq!(
@@ -55,7 +55,7 @@ fn a_thread_sees_its_own_value_after_each_round() {
     let device = device();
     for block in [1_u32, 31, 33, 256] {
         for rounds in 0..10 {
-            let mut left = device.alloc(block as usize).unwrap();
+            let mut left = device.zeros(block as usize).unwrap();
             let kernel = left_after::on(&device).unwrap().grid(1).block(block);
             kernel.launch(rounds, &mut left).unwrap();
             let each = 1 << rounds;

@@ -53,7 +53,7 @@ fn lanes_of_whole_and_partial_warps() {
         let host = numbers(len);
         let input = device.upload(&host).unwrap();
         for_each_block!(device, lanes, |kernel, block| {
-            let mut output = device.alloc(len).unwrap();
+            let mut output = device.zeros(len).unwrap();
             kernel.grid(grid).launch(&input, &mut output).unwrap();
             let got = values(&output);
             let threads = threads(block);
@@ -78,7 +78,7 @@ fn lanes_of_whole_and_partial_warps() {
 fn a_lane_that_is_not_there_gives_ones_own_value() {
     let device = device();
     for block in [1_u32, 31, 32, 33, 256] {
-        let mut output = device.alloc(block as usize).unwrap();
+        let mut output = device.zeros(block as usize).unwrap();
         let kernel = far::on(&device).unwrap().grid(1).block(block);
         kernel.launch(&mut output).unwrap();
         for (thread, got) in values(&output).into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! `Device::checked()`: what the detectors find is an error of the launch, with the Rust lines.
 
-use blockwise::{Device, Error};
+use blockwise::{Device, Error, StagedBuffer};
 use broken_kernels::THREADS;
 use broken_kernels::reverse_missing_barrier::reverse_missing_barrier;
 use broken_kernels::sum_unwritten_partials::sum_unwritten_partials;
@@ -53,7 +53,8 @@ fn a_read_of_what_nobody_wrote_is_an_error() {
     let device = Device::checked();
     let module = kernels_of("broken_kernels", &device);
     let input = device.upload(&[1.0_f32; 20]).unwrap();
-    let mut partials = device.alloc::<f32>(32).unwrap();
+    // SAFETY: the emulator reports every read of it.
+    let mut partials = unsafe { device.alloc::<f32>(32) }.unwrap();
     let kernel = sum_unwritten_partials::on(&module)
         .unwrap()
         .grid(1)
@@ -69,13 +70,45 @@ fn a_read_of_what_nobody_wrote_is_an_error() {
     );
 }
 
+/// Memory comes back from earlier buffers with what they held, which nobody may rely on. Safe
+/// allocations are written, in each of their forms.
+#[test]
+fn memory_that_was_freed_counts_as_unwritten() {
+    let device = Device::checked();
+    let module = kernels_of("device_api", &device);
+    let kernel = axpy::<f32>::on(&module).unwrap().covering(100).unwrap();
+    for _ in 0..3 {
+        drop(device.upload(&[2.0_f32; 100]).unwrap());
+        // SAFETY: the emulator reports every read of it.
+        let x = unsafe { device.alloc::<f32>(100) }.unwrap();
+        let mut y = device.zeros::<f32>(100).unwrap();
+        finding(kernel.launch(1.0, &x, &mut y), &["axpy_f32", "typed.rs:"]);
+        drop(x);
+        let mut staged = StagedBuffer::<f32>::new(&device.own_stream(), 100).unwrap();
+        for x in [
+            &device.zeros(100).unwrap(),
+            &device.filled(100, 0).unwrap(),
+            &device.upload(&[0.0; 100]).unwrap(),
+            staged.device(),
+        ] {
+            let mut y = device.zeros::<f32>(100).unwrap();
+            kernel.launch(1.0, x, &mut y).unwrap();
+            assert_eq!(y.to_vec().unwrap(), [0.0; 100]);
+        }
+        kernel
+            .launch(1.0, &device.zeros(100).unwrap(), staged.device_mut())
+            .unwrap();
+    }
+}
+
 /// Memory that was never written is known across launches: the output of one is the input of the
 /// next.
 #[test]
 fn good_launches_pass_and_a_forgotten_upload_does_not() {
     let device = Device::checked();
     let module = kernels_of("device_api", &device);
-    let mut x = device.alloc::<f32>(100).unwrap();
+    // SAFETY: the emulator reports every read of it.
+    let mut x = unsafe { device.alloc::<f32>(100) }.unwrap();
     let mut y = device.upload(&[1.0_f32; 100]).unwrap();
     let kernel = axpy::<f32>::on(&module).unwrap().covering(100).unwrap();
     finding(kernel.launch(2.0, &x, &mut y), &["axpy_f32", "typed.rs:"]);

@@ -1,9 +1,9 @@
 //! Recorded launches.
 
-use blockwise::{Buffer, Error, Module, Stream};
+use blockwise::{Buffer, Device, Error, Graph, Module, Stream};
 use device_api::{axpy, stamped};
 
-use super::{benches, rounds};
+use super::{benches, kernels_of, rounds};
 
 const LEN: usize = 1000;
 
@@ -46,6 +46,33 @@ fn a_replayed_graph_does_what_the_launches_do() {
         }
         assert_eq!(bits(&replayed_x), bits(&x));
         assert_eq!(bits(&replayed_y), bits(&y));
+    }
+}
+
+/// Kernels, module and device may be dropped before it, and before a launch has ended.
+#[test]
+fn a_graph_outlives_what_it_was_made_of() {
+    let recorded = |device: Device| -> (Graph, Buffer<f32>, Vec<f32>) {
+        let module = kernels_of("device_api", &device);
+        let [mut x, mut y] = vectors().map(|values| device.upload(&values).unwrap());
+        let stream = device.stream().unwrap();
+        let graph = device
+            .graph(|stream| steps(&module, stream, &mut x, &mut y))
+            .unwrap();
+        let [mut other_x, mut other_y] = vectors().map(|values| device.upload(&values).unwrap());
+        for _ in 0..2 {
+            steps(&module, &stream, &mut other_x, &mut other_y).unwrap();
+        }
+        drop((module, stream, device));
+        (graph, y, other_y.to_vec().unwrap())
+    };
+    let gpu = Device::gpu(0).ok();
+    for device in [Some(Device::emulator()), gpu].into_iter().flatten() {
+        let (graph, y, expected) = recorded(device);
+        graph.launch().unwrap();
+        graph.launch().unwrap();
+        drop(graph);
+        assert_eq!(y.to_vec().unwrap(), expected);
     }
 }
 

@@ -3,8 +3,10 @@
 //! is refused.
 
 mod checked;
+mod contracts;
 mod foreign;
 mod graphs;
+mod missing;
 mod signatures;
 mod streams;
 mod structs;

@@ -11,7 +11,7 @@ use ndarray::array;
 /// The kernel that is varied: `(input: &[u32], output: *mut u32)`.
 const KERNEL: &str = "reverse_static_raw_u32";
 
-/// Its PTX, without other kernels.
+/// Its PTX, without other kernels and their records.
 fn good() -> String {
     const ENTRY: &str = ".visible .entry ";
     let text = file("kernels", (8, 0)).text;
@@ -24,13 +24,17 @@ fn good() -> String {
             false => alone += part.rsplit_once("\n}\n").map_or("", |(_, after)| after),
         }
     }
+    let own = format!(" {KERNEL}__signature[");
+    let lines =
+        (alone.lines()).filter(|line| !line.contains("__signature[") || line.contains(&own));
+    alone = lines.collect::<Vec<_>>().join("\n") + "\n";
     alone
 }
 
 /// Every line that declares the record as `change` makes it of the signature; without it, `None`.
 fn with_record(ptx: &str, change: impl Fn(&str) -> Option<String>) -> String {
     let name = format!("{KERNEL}__signature[");
-    let signature = reverse_static_raw::<u32>::entry().signature;
+    let signature = reverse_static_raw::<u32>::entry().record;
     let mut found = 0;
     let lines = ptx.lines().map(|line| {
         if !line.contains(&name) {
@@ -86,21 +90,24 @@ fn the_same_signature_is_found() {
 
 #[test]
 fn one_parameter_more() {
-    let ptx = with_record(&good(), |own| Some(format!("{own}, len: usize")));
+    let ptx = with_record(&good(), |own| Some(own.replacen('\n', ", len: usize\n", 1)));
     check(&ptx, Some(&["len: usize", "3 parameters there and 2 here"]));
 }
 
 #[test]
 fn one_parameter_less() {
-    let ptx = with_record(&good(), |own| Some(own.split_once(", ")?.0.to_owned()));
+    let ptx = with_record(&good(), |own| {
+        Some(own.replacen(", output: *mut u32", "", 1))
+    });
     check(&ptx, Some(&["1 parameters there and 2 here"]));
 }
 
 #[test]
 fn another_order() {
     let ptx = with_record(&good(), |own| {
-        let (first, second) = own.split_once(", ")?;
-        Some(format!("{second}, {first}"))
+        let (signature, rest) = own.split_once('\n')?;
+        let (first, second) = signature.split_once(", ")?;
+        Some(format!("{second}, {first}\n{rest}"))
     });
     let parts = ["parameter 1 is `output: *mut u32` there and `input: &[u32]` here"];
     check(&ptx, Some(&parts));
@@ -126,6 +133,23 @@ fn without_a_record_the_parameters_of_the_ptx_are_compared() {
     );
     assert_ne!(wide, bare);
     check(&wide, Some(&["8, 16, 8 bytes", "8, 8, 8 bytes"]));
+}
+
+/// Where other kernels have a record, one without was not made by this build.
+#[test]
+fn a_kernel_without_a_record_beside_others_is_refused() {
+    let other = ".visible .global .align 1 .b8 other__signature[2] = {97, 58};\n";
+    let beside = with_record(&good(), |_| None) + other;
+    for device in devices() {
+        // SAFETY: nothing is launched.
+        let module = unsafe { device.load_ptx(&beside, "another/build.ptx") }.unwrap();
+        let error = reverse_static_raw::<u32>::on(&module).unwrap_err();
+        assert!(matches!(error, Error::Contract { .. }), "{error:?}");
+        assert!(
+            error.to_string().contains("it has no record there"),
+            "{error}"
+        );
+    }
 }
 
 /// A record that is right hides no parameters that are not.

@@ -21,7 +21,7 @@ fn a_reader_sees_what_the_writer_on_another_stream_wrote() {
     for (device, module) in benches() {
         let len = len(device);
         let (writing, reading) = (device.stream().unwrap(), device.stream().unwrap());
-        let mut data = device.alloc::<u32>(len).unwrap();
+        let mut data = device.zeros::<u32>(len).unwrap();
         let mut wrong = device.upload(&vec![0_u32; len]).unwrap();
         let write = stamped::<u32>::on(&module)
             .unwrap()
@@ -45,7 +45,7 @@ fn two_readers_and_a_writer_by_turns() {
     for (device, module) in benches() {
         let len = len(device);
         let streams = [0; 3].map(|_| device.stream().unwrap());
-        let mut data = device.alloc::<u32>(len).unwrap();
+        let mut data = device.zeros::<u32>(len).unwrap();
         let mut wrong = [0; 2].map(|_| device.upload(&vec![0_u32; len]).unwrap());
         for round in 0..rounds(device, 3000) {
             // Each stream writes in its turn, and the two others read.
@@ -101,7 +101,7 @@ fn memory_is_freed_behind_its_last_use() {
         let mut wrong = device.upload(&vec![0_u32; len]).unwrap();
         for round in 0..rounds(device, 500) {
             let [writing, reading] = &streams;
-            let mut data = device.alloc::<u32>(len).unwrap();
+            let mut data = device.zeros::<u32>(len).unwrap();
             let write = stamped::<u32>::on(&module)
                 .unwrap()
                 .shape(few())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_std::launch::{Argument, Shape};
+use cust::context::CurrentContext;
 use cust::error::CudaError;
 use cust_raw::{CUfunction, CUfunction_attribute};
 
@@ -193,8 +194,11 @@ impl Callable for CudaFunction {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // Unloading the module, which follows, needs the context. There is nobody to report an
-        // error to.
-        let _ = self.context.enter();
+        // Unloading the module, which follows, needs the context. No document of CUDA's says that it
+        // waits for the module's kernels: they run its code, and report a panic to the listener's
+        // memory. There is nobody to report an error to.
+        if self.context.enter().is_ok() {
+            let _ = CurrentContext::synchronize();
+        }
     }
 }

@@ -69,9 +69,9 @@ fn nothing_has_a_buffer_too() {
 #[test]
 fn too_much_memory_is_an_error() {
     for device in devices() {
-        let error = device.alloc::<f64>(usize::MAX).expect_err("too many");
+        let error = device.zeros::<f64>(usize::MAX).expect_err("too many");
         assert!(matches!(error, Error::TooLarge { .. }), "{error}");
-        let error = device.alloc::<f64>(isize::MAX as usize / 8);
+        let error = device.zeros::<f64>(isize::MAX as usize / 8);
         let error = error.expect_err("too many");
         assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     }
@@ -80,7 +80,7 @@ fn too_much_memory_is_an_error() {
         ..EmulatorLimits::default()
     };
     let small = Device::emulator_with(limits, Watch::Nothing);
-    let error = small.alloc::<f32>(257).expect_err("one element too many");
+    let error = small.zeros::<f32>(257).expect_err("one element too many");
     assert_eq!(
         error.to_string(),
         "PTX emulator has no room for 1028 more bytes: 1024 bytes of 1024 bytes are free, this program has 0 bytes"
@@ -90,7 +90,7 @@ fn too_much_memory_is_an_error() {
 #[test]
 fn a_slice_must_fit_its_buffer() {
     let device = Device::emulator();
-    let mut buffer = device.alloc::<i64>(3).expect("memory");
+    let mut buffer = device.zeros::<i64>(3).expect("memory");
     let error = buffer.copy_from_slice(&[1, 2]).expect_err("one is missing");
     assert_eq!(error.to_string(), "a buffer of 3 elements cannot take 2");
     let two = device.upload(&[1_i64, 2]).expect("memory");
@@ -160,6 +160,21 @@ fn rows_are_copied_between_pitches() {
         assert_eq!(copy(0, 0, [1, 1]).unwrap(), [0, 2, 3, 0, 0, 5, 6, 0]);
         assert_eq!(copy(2, 2, [2, 2]).unwrap(), [0, 2, 3, 4, 5, 5, 6, 0]);
         assert_eq!(copy(1, 1, [0, 9]).unwrap(), [0, 2, 3, 4, 5, 5, 6, 0]);
+        // A row has no next one, wherever that would begin.
+        for pitch in [usize::MAX, usize::MAX / 2 + 1, 1 << 63] {
+            let copied = copy(pitch, pitch, [1, 2]).unwrap();
+            assert_eq!(copied, [0, 2, 3, 4, 5, 5, 6, 0]);
+            let error = copy(pitch, 2, [2, 2]).expect_err("no room");
+            assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+            let error = copy(2, pitch, [2, 2]).expect_err("no room");
+            assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+        }
+        for shape in [[1, usize::MAX], [usize::MAX, 1], [usize::MAX, usize::MAX]] {
+            for pitch in [0, 1, 3, usize::MAX] {
+                let error = copy(pitch, pitch, shape).expect_err("no room");
+                assert!(matches!(error, Error::LengthMismatch { .. }), "{error}");
+            }
+        }
         for (pitch, from_pitch, shape) in [
             (6, 2, [2, 2]),
             (2, 4, [2, 2]),
@@ -172,10 +187,59 @@ fn rows_are_copied_between_pitches() {
     }
 }
 
+/// Elements without bytes have nothing to allocate, fill, copy or overflow.
+#[test]
+fn elements_without_bytes_are_only_counted() {
+    for device in devices() {
+        let most = isize::MAX as usize;
+        let mut buffer = device.zeros::<[f32; 0]>(most).expect("no memory");
+        let from = device.upload(&[[0.0_f32; 0]; 9]).expect("no memory");
+        let part = buffer.view_mut(most - 9..);
+        assert_eq!(part.len(), 9);
+        buffer
+            .view_mut(..9)
+            .copy_from(from.as_view())
+            .expect("nothing");
+        for shape in [[1, 9], [3, 3], [9, 1], [1 << 40, 1 << 22]] {
+            let [rows, width] = shape;
+            let copied = (buffer.as_view_mut()).copy_rows(width, from.as_view(), width, shape);
+            assert_eq!(copied.is_ok(), rows * width == 9, "{shape:?}");
+        }
+        let copied = (buffer.as_view_mut()).copy_rows(
+            usize::MAX,
+            from.as_view(),
+            usize::MAX,
+            [1 << 40, 1 << 40],
+        );
+        copied.expect_err("no room");
+        assert_eq!(from.to_vec().expect("nothing"), [[0.0_f32; 0]; 9]);
+        let error = device.zeros::<[f32; 0]>(most + 1).expect_err("too many");
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    }
+}
+
+/// What safe code allocates was written, on memory that held something else before too.
+#[test]
+fn safe_memory_is_written() {
+    for device in devices() {
+        for _ in 0..3 {
+            drop(device.filled::<u8>(1 << 16, 0xA5).expect("memory"));
+            let zeros = device.zeros::<u64>(1 << 13).expect("memory");
+            assert_eq!(zeros.to_vec().expect("a copy"), [0; 1 << 13]);
+            let stream = device.stream().expect("a stream");
+            let mut staged = StagedBuffer::<u32>::new(&stream, 1 << 14).expect("memory");
+            assert_eq!(staged.device().to_vec().expect("a copy"), [0; 1 << 14]);
+            staged.host().expect("no copy").fill(7);
+            staged.download().expect("a copy");
+            assert_eq!(staged.host().expect("a copy"), [0; 1 << 14]);
+        }
+    }
+}
+
 #[test]
 fn a_range_outside_panics_as_a_slices_does() {
     let device = Device::emulator();
-    let buffer = device.alloc::<u32>(3).expect("memory");
+    let buffer = device.zeros::<u32>(3).expect("memory");
     for (start, end) in [(0, 4), (4, 4), (2, 1), (0, usize::MAX)] {
         let view = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             buffer.view(start..end).len()
@@ -220,7 +284,7 @@ fn elements_that_memory_cannot_align_are_refused() {
         const NAME: &'static str = "Wide";
     }
     for device in devices() {
-        let error = device.alloc::<Wide>(1).expect_err("no such alignment");
+        let error = device.zeros::<Wide>(1).expect_err("no such alignment");
         assert!(error.to_string().contains("512 bytes"), "{error}");
         let stream = device.stream().expect("a stream");
         let error = StagedBuffer::<Wide>::new(&stream, 1).expect_err("no such alignment");

@@ -98,7 +98,7 @@ fn ptx_that_does_not_assemble_is_refused_with_the_line() {
 fn a_module_outlives_its_device() {
     for device in devices() {
         let module = load(&device, THROUGH_SHARED).expect("good PTX");
-        let mut out = device.alloc(1).expect("memory");
+        let mut out = device.zeros(1).expect("memory");
         drop(device);
         let shape = Shape::new(1, 64).shared(64);
         through_shared(&module, "through_shared", shape, &mut out, 0, 2.5).expect("a good launch");
@@ -110,7 +110,7 @@ fn a_module_outlives_its_device() {
 fn buffers_and_streams_of_another_device_are_refused_at_the_launch() {
     let (device, other) = (Device::emulator(), Device::emulator());
     let module = load(&device, THROUGH_SHARED).expect("good PTX");
-    let mut out = other.alloc(1).expect("memory");
+    let mut out = other.zeros(1).expect("memory");
     let shape = Shape::new(1, 64).shared(64);
     let error = through_shared(&module, "through_shared", shape, &mut out, 0, 0.0);
     let error = error.expect_err("a foreign buffer");
@@ -127,6 +127,8 @@ fn buffers_and_streams_of_another_device_are_refused_at_the_launch() {
 static STEP_ENTRY: Entry = Entry {
     name: "step",
     signature: "data: &mut [u32], rounds: u32",
+    record: "data: &mut [u32], rounds: u32\ntype rounds 4/4",
+    place: "src/lib.rs:7",
     block: [0; 3],
     parameter_bytes: &[8, 8, 4],
     kernels: None,
@@ -165,7 +167,7 @@ fn recorded(signature: &str) -> String {
 #[test]
 fn a_signature_of_another_build_is_refused_when_the_kernel_is_looked_up() {
     for device in devices() {
-        let right = load(&device, &recorded(STEP_ENTRY.signature)).expect("good PTX");
+        let right = load(&device, &recorded(STEP_ENTRY.record)).expect("good PTX");
         assert!(right.function(&STEP_ENTRY).is_ok());
         for (signature, what) in [
             ("data: &mut [i32], rounds: u32", "`data: &mut [i32]` there"),
@@ -181,6 +183,17 @@ fn a_signature_of_another_build_is_refused_when_the_kernel_is_looked_up() {
             );
             assert!(error.hint().is_some());
         }
+        let other = STEP_ENTRY.record.replace("4/4", "8/8");
+        let module = load(&device, &recorded(&other)).expect("it assembles");
+        let error = module.function(&STEP_ENTRY).expect_err("another contract");
+        let text = error.to_string();
+        let expected =
+            "the type of `rounds` has 8 bytes aligned to 8 there and 4 bytes aligned to 4 here";
+        assert!(
+            text.starts_with("kernel `step` (src/lib.rs:7)") && text.ends_with(expected),
+            "{text}"
+        );
+        assert!(error.hint().is_some());
         // Foreign PTX has no records: number and sizes of the parameters are compared.
         let wider = STEP.replace(".param .u32 rounds", ".param .u64 rounds");
         let module = load(&device, &wider).expect("it assembles");

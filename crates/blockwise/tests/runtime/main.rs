@@ -5,3 +5,4 @@ mod device;
 mod foreign;
 mod launches;
 mod light;
+mod permutation;

@@ -63,7 +63,7 @@ impl<T: Float> ShardedConvolution<T> {
         let layout = Layout::new(signal.clone(), taps.len(), outputs);
         let Share { inner, edges } = layout.share(rank.number());
         let edges = edges.into_iter().map(|edge| {
-            let window = device.alloc(edge.window.len());
+            let window = device.zeros(edge.window.len());
             Ok((edge, window.map_err(|e| rank.failed(e))?))
         });
         Ok(Self {
@@ -199,7 +199,7 @@ fn convolve_long<T: Float>(
     options: &ConvOptions,
 ) -> Result<Sharded<T>> {
     let mut convolution = ShardedConvolution::new(rank, signal.split(), taps, mode, options)?;
-    let mut output = Sharded::alloc(rank, convolution.outputs().clone())?;
+    let mut output = Sharded::zeros(rank, convolution.outputs().clone())?;
     convolution.enqueue(rank, signal, &mut output)?;
     rank.synchronize()?;
     Ok(output)

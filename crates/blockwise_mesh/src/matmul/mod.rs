@@ -144,7 +144,7 @@ impl<T: Float> ShardedMatmul<T> {
         }
         let room = |rows, cols| {
             let len = elements(rank, rows, cols)?;
-            device.alloc(len).map_err(|e| rank.failed(e))
+            device.zeros(len).map_err(|e| rank.failed(e))
         };
         let gathers = layout.multiplies(me) && a.grid().cols > 1;
         let gathered = || {
@@ -388,7 +388,7 @@ pub fn matmul<T: Float>(
     options: &ShardedMatmulOptions,
 ) -> Result<ShardedMatrix<T>> {
     let mut product = ShardedMatmul::new(rank, a.blocks(), b.blocks(), options)?;
-    let mut c = ShardedMatrix::alloc(rank, product.outputs())?;
+    let mut c = ShardedMatrix::zeros(rank, product.outputs())?;
     product.enqueue(rank, a, b, &mut c)?;
     rank.synchronize()?;
     Ok(c)

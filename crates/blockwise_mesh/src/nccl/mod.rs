@@ -216,7 +216,7 @@ fn meet(
     // NCCL takes the device of the thread's context.
     let begun = || -> blockwise::Result<(Stream, Buffer<u8>)> {
         device.synchronize()?;
-        Ok((device.urgent_stream()?, device.filled(2 * ranks, 0)?))
+        Ok((device.urgent_stream()?, device.zeros(2 * ranks)?))
     };
     let (stream, cells) = begun().map_err(|error| error.to_string())?;
     device.synchronize().map_err(|error| error.to_string())?;

@@ -65,9 +65,9 @@ impl Work {
     ) -> Result<Vec<(usize, usize, usize)>, LaunchError> {
         let plan = Plan::new(*self, ranks)?;
         let of_rank = |rank| {
-            let [first, during] = plan.received(rank);
+            let [first, during] = plan.received(rank, element_bytes);
             let all = first.into_iter().chain(during);
-            all.map(move |(from, elements)| (from, rank, elements * element_bytes))
+            all.map(move |(from, bytes)| (from, rank, bytes))
         };
         Ok((0..ranks).flat_map(of_rank).collect())
     }
@@ -131,13 +131,14 @@ impl Plan {
         })
     }
 
-    /// Elements that a rank receives before its kernels start, and while they run, by sender.
-    fn received(&self, rank: usize) -> [Vec<(usize, usize)>; 2] {
-        match self {
-            // Every rank's result, to be folded in order.
+    /// Bytes that a rank receives before its kernels start, and while they run, by sender.
+    fn received(&self, rank: usize, element_bytes: usize) -> [Vec<(usize, usize)>; 2] {
+        let elements = match self {
+            // Every rank's total, to be folded in order.
             Self::Reduce { split, .. } => {
                 let with = others(split, rank).filter(|(_, len)| *len > 0);
-                [with.map(|(from, _)| (from, 1)).collect(), Vec::new()]
+                let totals = with.map(|(from, _)| (from, size_of::<[u64; 2]>()));
+                return [totals.collect(), Vec::new()];
             }
             Self::Convolve { layout, gathered } => {
                 let whole = gathered.iter().flat_map(|split| others(split, rank));
@@ -155,17 +156,18 @@ impl Plan {
                     .map(|(from, len)| (from, len - part(len)));
                 [first, rest.filter(|(_, len)| *len > 0).collect()]
             }
-        }
+        };
+        elements.map(|links| {
+            let links = links.into_iter();
+            links
+                .map(|(from, elements)| (from, elements * element_bytes))
+                .collect()
+        })
     }
 
     fn demand(&self, rank: usize, element_bytes: usize, machine: &Machine) -> Demand {
         let bytes = |elements: f64| elements * element_bytes as f64;
-        let [first, during] = self.received(rank).map(|links| {
-            let links = links.into_iter();
-            links
-                .map(|(from, elements)| (from, elements * element_bytes))
-                .collect::<Vec<_>>()
-        });
+        let [first, during] = self.received(rank, element_bytes);
         let single = element_bytes == size_of::<f32>();
         let (memory, moving, computing, rounds) = match self {
             Self::Reduce { split, operands } => {

@@ -63,7 +63,7 @@ impl<T: Element> ShardedTranspose<T> {
         };
         let others = rows - layout.rows.range(rank.number()).len();
         let arrived = elements(rank, layout.cols.range(rank.number()).len(), others)?;
-        let room = |len| rank.device().alloc(len).map_err(|e| rank.failed(e));
+        let room = |len| rank.device().zeros(len).map_err(|e| rank.failed(e));
         Ok(Self {
             layout,
             options: *options,
@@ -158,7 +158,7 @@ pub fn transpose<T: Element>(
     options: &TransposeOptions,
 ) -> Result<ShardedMatrix<T>> {
     let mut transpose = ShardedTranspose::new(rank, input.blocks(), options)?;
-    let mut output = ShardedMatrix::alloc(rank, transpose.outputs())?;
+    let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
     transpose.enqueue(rank, input, &mut output)?;
     rank.synchronize()?;
     Ok(output)

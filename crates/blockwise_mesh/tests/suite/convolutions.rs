@@ -157,7 +157,7 @@ fn a_convolution_can_be_run_again_and_moves_halos_only() {
         let signal = Sharded::part_of(rank, &signal)?;
         let split = signal.split();
         let mut convolution = ShardedConvolution::new(rank, split, &taps, mode, &with(None))?;
-        let mut output = Sharded::alloc(rank, convolution.outputs().clone())?;
+        let mut output = Sharded::zeros(rank, convolution.outputs().clone())?;
         convolution.enqueue(rank, &signal, &mut output)?;
         let first = output.gather(rank)?;
         convolution.enqueue(rank, &signal, &mut output)?;

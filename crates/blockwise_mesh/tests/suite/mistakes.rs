@@ -3,13 +3,11 @@
 
 use std::ops::Range;
 
-use crate::common::noise;
 use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Rank, Sharded, ShardedMatmul, ShardedMatmulOptions, ShardedMatrix,
     ShardedTranspose, Split, Window, reduce,
 };
-use blockwise_ops::conv1d::convolve_buffers;
-use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction, TransposeOptions};
+use blockwise_ops::{ReduceOptions, Reduction, TransposeOptions};
 
 const RANKS: usize = 3;
 
@@ -139,43 +137,6 @@ fn a_barrier_that_one_rank_leaves_out_of_a_chain() {
     races(&error, 2, 0..1, ["rank 1 reads at", "rank 2 writes at"]);
 }
 
-/// The last sample of the left halo is never written: initcheck reports where it is used.
-#[test]
-fn a_halo_that_is_one_short() {
-    const TAPS: usize = 5;
-    const OWN: usize = 40;
-    let error = found(|rank, mistake| {
-        let me = rank.number();
-        let halo = TAPS - 1;
-        let parts = Split::of(&[halo + OWN; RANKS]);
-        let window = Window::<f32>::new(rank, parts)?;
-        let own = noise::<f32>(me as u64, OWN);
-        window.write(rank, me, halo, &own)?;
-        let sent = if mistake { halo - 1 } else { halo };
-        window.write(rank, (me + 1) % RANKS, 0, &own[OWN - halo..][..sent])?;
-        rank.barrier()?;
-        window.update(rank, |part| {
-            let device = rank.device();
-            let taps = device.upload(&[0.2_f32; TAPS]).unwrap();
-            let mut outputs = device.alloc(OWN).unwrap();
-            let options = ConvOptions::default();
-            let mode = ConvMode::Valid;
-            let convolved =
-                convolve_buffers(device, part.as_view(), &taps, &mut outputs, mode, &options);
-            convolved.map_err(|error| Error::Device {
-                rank: rank.number(),
-                source: Box::new(error),
-            })?;
-            Ok(())
-        })
-    });
-    let text = error.to_string();
-    assert!(
-        text.contains("rank ") && text.contains("a value that nobody wrote"),
-        "{text}"
-    );
-}
-
 #[test]
 fn swapped_collectives() {
     let error = found(|rank, mistake| {
@@ -268,7 +229,7 @@ fn another_order_of_panels() {
             ..ShardedMatmulOptions::default()
         };
         let mut product = ShardedMatmul::new(rank, &blocks, &blocks, &options)?;
-        let mut c = ShardedMatrix::alloc(rank, product.outputs())?;
+        let mut c = ShardedMatrix::zeros(rank, product.outputs())?;
         product.enqueue(rank, &a, &b, &mut c)
     });
     names(
@@ -309,7 +270,7 @@ fn shards_of_another_matrix() {
         let input = ShardedMatrix::part_of(rank, &whole, blocks)?;
         let options = TransposeOptions::default();
         let mut transpose = ShardedTranspose::new(rank, input.blocks(), &options)?;
-        let mut output = ShardedMatrix::alloc(rank, transpose.outputs())?;
+        let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
         transpose.enqueue(rank, &input, &mut output)
     });
     names(

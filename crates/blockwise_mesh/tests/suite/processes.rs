@@ -18,8 +18,7 @@ const PROGRAM: &str = "MESH_TEST_PROGRAM";
 fn main_of_child(program: &str) -> Result<(), Error> {
     println!("\nstarted");
     if let Some((what, path)) = program.split_once(':') {
-        crate::strangers::another_user(what, path);
-        return Ok(());
+        return Ok(crate::strangers::another_user(what, path));
     }
     let options = JoinOptions {
         meeting_limit: Duration::from_secs(if program == "few" { 2 } else { 60 }),

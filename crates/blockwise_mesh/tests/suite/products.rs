@@ -26,7 +26,7 @@ fn product<T: Precision>(
         let a = ShardedMatrix::part_of(rank, a, a_blocks.clone())?;
         let b = ShardedMatrix::part_of(rank, b, b_blocks.clone())?;
         let mut product = ShardedMatmul::new(rank, a_blocks, b_blocks, options)?;
-        let mut c = ShardedMatrix::alloc(rank, product.outputs())?;
+        let mut c = ShardedMatrix::zeros(rank, product.outputs())?;
         product.enqueue(rank, &a, &b, &mut c)?;
         rank.synchronize()?;
         // A second run uses the same memory.

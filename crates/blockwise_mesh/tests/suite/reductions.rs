@@ -1,10 +1,11 @@
 //! Reductions on 1 to 8 emulated devices: right by the oracle, and bit by bit a single device's on
-//! the same parts.
+//! the whole array.
 
 use crate::common::{MESHES, noise, splits};
 use blockwise::Device;
 use blockwise_mesh::{Error, Mesh, Rank, Sharded, Split, dot, reduce};
 use blockwise_ops::oracle::{self, Expected, Precision};
+use blockwise_ops::reduce::Operands;
 use blockwise_ops::{Number, ReduceOptions, Reduction, compare};
 use ndarray::{ArrayView1, Ix0, arr0};
 
@@ -18,20 +19,6 @@ const OPTIONS: ReduceOptions = ReduceOptions {
 
 fn upload<T: Number>(rank: &Rank, split: &Split, whole: &[T]) -> Result<Sharded<T>, Error> {
     Sharded::upload(rank, split.clone(), &whole[split.range(rank.number())])
-}
-
-/// What a single device gets from the parts, one after the other.
-fn by_parts<T: Number>(
-    device: &Device,
-    split: &Split,
-    reduction: Reduction,
-    part: impl Fn(&Device, std::ops::Range<usize>) -> T,
-) -> T {
-    let ranges = (0..split.ranks()).map(|rank| split.range(rank));
-    let parts = ranges.filter(|range| !range.is_empty());
-    let folded = parts.map(|range| part(device, range));
-    let folded = folded.reduce(|sofar, next| sofar.fold(next, reduction));
-    folded.unwrap_or_default()
 }
 
 #[track_caller]
@@ -50,7 +37,10 @@ fn sums_and_dots<T: Number + Precision>() {
         for len in LENGTHS {
             let (a, b) = (noise::<T>(1, len), noise::<T>(2, len));
             let (a_view, b_view) = (ArrayView1::from(&a), ArrayView1::from(&b));
-            let roundings = OPTIONS.roundings(len, single.properties()) + ranks;
+            let properties = single.properties();
+            let error = OPTIONS.sum_error::<T>(Operands::One, len, properties);
+            let sum = blockwise_ops::reduce(&single, a_view, Reduction::Sum, &OPTIONS).unwrap();
+            let product = blockwise_ops::dot(&single, a_view, b_view, &OPTIONS).unwrap();
             for split in splits(len, ranks) {
                 let results = mesh.run(|rank| {
                     let (a, b) = (upload(rank, &split, &a)?, upload(rank, &split, &b)?);
@@ -58,17 +48,8 @@ fn sums_and_dots<T: Number + Precision>() {
                     Ok::<_, Error>((sum, dot(rank, &a, &b, &OPTIONS)?))
                 });
                 let (sums, dots): (Vec<T>, Vec<T>) = results.unwrap().into_iter().unzip();
-                let sum = by_parts(&single, &split, Reduction::Sum, |device, range| {
-                    let part = ArrayView1::from(&a[range]);
-                    blockwise_ops::reduce(device, part, Reduction::Sum, &OPTIONS).unwrap()
-                });
-                check(&sums, sum, &oracle::sum(a_view, roundings));
-                let product = by_parts(&single, &split, Reduction::Sum, |device, range| {
-                    let (a, b) = (&a[range.clone()], &b[range]);
-                    let (a, b) = (ArrayView1::from(a), ArrayView1::from(b));
-                    blockwise_ops::dot(device, a, b, &OPTIONS).unwrap()
-                });
-                check(&dots, product, &oracle::dot(a_view, b_view, roundings));
+                check(&sums, sum, &oracle::sum(a_view, error));
+                check(&dots, product, &oracle::dot(a_view, b_view, error));
             }
         }
     }
@@ -127,9 +108,9 @@ fn what_does_not_round_is_the_whole_arrays() {
     }
 }
 
-/// With the same parts the links carry the same bytes: one result from each rank to each other one.
+/// One result from each rank to each other one, in two terms.
 #[test]
-fn a_sum_moves_one_number_over_each_link() {
+fn a_sum_moves_one_total_over_each_link() {
     let mesh = Mesh::emulated(3).unwrap();
     let values = noise::<f32>(5, 1000);
     let sum = mesh.run(|rank| {
@@ -143,7 +124,7 @@ fn a_sum_moves_one_number_over_each_link() {
                 mesh.traffic().bytes(from, to),
                 mesh.traffic().messages(from, to)
             ),
-            (4, 1)
+            (16, 1)
         );
     }
     assert_eq!(mesh.traffic().messages(1, 1), 0);

@@ -66,7 +66,7 @@ fn a_transpose_can_be_run_again_and_moves_each_tile_once() {
         let input = ShardedMatrix::part_of(rank, &whole, blocks)?;
         let options = TransposeOptions::default();
         let mut transpose = ShardedTranspose::new(rank, input.blocks(), &options)?;
-        let mut output = ShardedMatrix::alloc(rank, transpose.outputs())?;
+        let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
         transpose.enqueue(rank, &input, &mut output)?;
         let first = output.part().to_vec().unwrap();
         transpose.enqueue(rank, &input, &mut output)?;

@@ -9,7 +9,7 @@ fn every_element_is_converted() -> Result<()> {
     for len in [1, 31, 256, 1_000] {
         let values: Vec<f32> = (0..len).map(|i| i as f32 - 40.0).collect();
         let celsius = device.upload(&values)?;
-        let mut fahrenheit = device.alloc::<f32>(len)?;
+        let mut fahrenheit = device.zeros::<f32>(len)?;
         let kernel = to_fahrenheit::on(&device)?.covering(len)?;
         kernel.launch(&celsius, &mut fahrenheit)?;
         for (got, celsius) in fahrenheit.to_vec()?.iter().zip(values) {

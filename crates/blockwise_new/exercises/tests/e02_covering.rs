@@ -7,7 +7,7 @@ use my_project::e02_covering::double;
 fn run(len: usize, blocks: u32) -> Result<()> {
     let device = Device::checked();
     let values: Vec<u32> = (1..=len as u32).collect();
-    let (x, mut y) = (device.upload(&values)?, device.alloc::<u32>(len)?);
+    let (x, mut y) = (device.upload(&values)?, device.zeros::<u32>(len)?);
     let kernel = double::on(&device)?.grid(blocks).block(64);
     // SAFETY: `y` is borrowed mutably. The rest is what the exercise is about; on the emulator an
     // access out of bounds harms nothing.

@@ -7,7 +7,7 @@ use my_project::e03_barrier::{THREADS, rotate};
 fn each_block_is_rotated_without_a_race() -> Result<()> {
     let device = Device::checked();
     let values: Vec<u32> = (0..3 * THREADS as u32).map(|i| i * i).collect();
-    let (x, mut y) = (device.upload(&values)?, device.alloc::<u32>(values.len())?);
+    let (x, mut y) = (device.upload(&values)?, device.zeros::<u32>(values.len())?);
     let kernel = rotate::on(&device)?.grid(3).block(THREADS as u32);
     // SAFETY: `y` is borrowed mutably; on the emulator a race harms nothing but the result.
     unsafe { kernel.launch(&x, &mut y)? };

@@ -8,7 +8,7 @@ use my_project::e05_coalescing::halve;
 /// Two blocks of 64 threads have 1024 elements.
 fn run(device: &Device, len: usize) -> Result<()> {
     let values: Vec<f32> = (0..len).map(|i| i as f32).collect();
-    let (x, mut y) = (device.upload(&values)?, device.alloc::<f32>(len)?);
+    let (x, mut y) = (device.upload(&values)?, device.zeros::<f32>(len)?);
     let kernel = halve::on(device)?.grid(2).block(64);
     // SAFETY: `y` is borrowed mutably.
     unsafe { kernel.launch(&x, &mut y)? };

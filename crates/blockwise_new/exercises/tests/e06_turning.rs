@@ -7,7 +7,7 @@ use my_project::e06_turning::{TILE, turn};
 
 fn run(device: &Device, rows: usize, cols: usize) -> Result<()> {
     let pixels: Vec<u32> = (0..(rows * cols) as u32).map(|i| 7 * i + 1).collect();
-    let (image, mut turned) = (device.upload(&pixels)?, device.alloc::<u32>(rows * cols)?);
+    let (image, mut turned) = (device.upload(&pixels)?, device.zeros::<u32>(rows * cols)?);
     let blocks = |len: usize| len.div_ceil(TILE) as u32;
     let kernel = turn::on(device)?.grid((blocks(rows), blocks(cols)));
     kernel.launch((&image, rows, cols), (&mut turned, cols, rows))?;

@@ -7,7 +7,7 @@ use my_project::e07_banks::{SIDE, row_sums};
 
 fn run(device: &Device, rows: usize) -> Result<()> {
     let values: Vec<u32> = (0..(rows * SIDE) as u32).map(|i| i * i % 1_000).collect();
-    let (a, mut sums) = (device.upload(&values)?, device.alloc::<u32>(rows)?);
+    let (a, mut sums) = (device.upload(&values)?, device.zeros::<u32>(rows)?);
     let kernel = row_sums::on(device)?.covering(rows)?;
     kernel.launch((&a, rows, SIDE), &mut sums)?;
     let right: Vec<u32> = values.chunks(SIDE).map(|row| row.iter().sum()).collect();

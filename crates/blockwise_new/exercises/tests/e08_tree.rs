@@ -9,7 +9,7 @@ fn run(device: &Device) -> Result<()> {
     let values: Vec<u32> = (0..3 * THREADS as u32)
         .map(|i| i * 7_919 % 10_007)
         .collect();
-    let (x, mut largest) = (device.upload(&values)?, device.alloc::<u32>(3)?);
+    let (x, mut largest) = (device.upload(&values)?, device.zeros::<u32>(3)?);
     let kernel = largest_of_blocks::on(device)?.grid(3).block(THREADS as u32);
     // SAFETY: `largest` is borrowed mutably; on the emulator a race harms nothing but the result.
     unsafe { kernel.launch(&x, &mut largest)? };

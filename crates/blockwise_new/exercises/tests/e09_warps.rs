@@ -7,7 +7,7 @@ use my_project::e09_warps::running_sums;
 
 fn run(device: &Device, len: usize) -> Result<()> {
     let values: Vec<u32> = (0..len as u32).map(|i| i % 17 + 1).collect();
-    let (x, mut y) = (device.upload(&values)?, device.alloc::<u32>(len)?);
+    let (x, mut y) = (device.upload(&values)?, device.zeros::<u32>(len)?);
     running_sums::on(device)?.grid(2).launch(&x, &mut y)?;
     let right: Vec<u32> = (0..len)
         .map(|i| values[i / 32 * 32..=i].iter().sum())

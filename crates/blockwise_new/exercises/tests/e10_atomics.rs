@@ -9,7 +9,7 @@ const BLOCKS: u32 = 4;
 
 fn run(device: &Device, len: u32) -> Result<()> {
     let values: Vec<u32> = (0..len).map(|i| i * i).collect();
-    let (x, mut total) = (device.upload(&values)?, device.filled::<u32>(1, 0)?);
+    let (x, mut total) = (device.upload(&values)?, device.zeros::<u32>(1)?);
     let kernel = count_sevens::on(device)?.grid(BLOCKS).block(THREADS as u32);
     // SAFETY: `total` is borrowed mutably; on the emulator a race harms nothing but the result.
     #[allow(unused_unsafe, reason = "the solution is safe")]

@@ -7,7 +7,7 @@ use my_project::e11_wide_loads::sums_of_four;
 
 fn run(device: &Device, len: usize) -> Result<()> {
     let values: Vec<f32> = (0..4 * len).map(|i| (i % 50) as f32).collect();
-    let (x, mut y) = (device.upload(&values)?, device.alloc::<f32>(len)?);
+    let (x, mut y) = (device.upload(&values)?, device.zeros::<f32>(len)?);
     let kernel = sums_of_four::on(device)?.block(128).covering(len)?;
     // SAFETY: `y` is borrowed mutably.
     unsafe { kernel.launch(&x, &mut y)? };

@@ -7,7 +7,7 @@ use my_project::e12_halo::{RADIUS, THREADS, dilate};
 
 fn run(device: &Device, len: usize) -> Result<()> {
     let values: Vec<u32> = (0..len as u32).map(|i| i * 7_919 % 1_009).collect();
-    let (x, mut y) = (device.upload(&values)?, device.alloc::<u32>(len)?);
+    let (x, mut y) = (device.upload(&values)?, device.zeros::<u32>(len)?);
     dilate::on(device)?.covering(len)?.launch(&x, &mut y)?;
     for (i, got) in y.to_vec()?.into_iter().enumerate() {
         let window = &values[i.saturating_sub(RADIUS)..len.min(i + RADIUS + 1)];

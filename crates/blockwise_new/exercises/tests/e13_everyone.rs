@@ -8,7 +8,7 @@ fn every_thread_arrives() -> Result<()> {
     let device = Device::checked();
     for len in [THREADS, 3 * THREADS, 2 * THREADS + 5, 7] {
         let values: Vec<i32> = (0..len as i32).map(|i| i * i % 311 - 100).collect();
-        let (x, mut y) = (device.upload(&values)?, device.alloc::<i32>(len)?);
+        let (x, mut y) = (device.upload(&values)?, device.zeros::<i32>(len)?);
         let kernel = from_the_first::on(&device)?
             .block(THREADS as u32)
             .covering(len)?;

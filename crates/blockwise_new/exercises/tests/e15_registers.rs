@@ -10,7 +10,7 @@ fn run(device: &Device, [rows, inner, cols]: [usize; 3]) -> Result<()> {
         |len: usize, step: u32| -> Vec<u32> { (0..len as u32).map(|i| i * step % 101).collect() };
     let (a_values, b_values) = (numbers(rows * inner, 37), numbers(inner * cols, 53));
     let (a, b) = (device.upload(&a_values)?, device.upload(&b_values)?);
-    let mut c = device.alloc::<u32>(rows * cols)?;
+    let mut c = device.zeros::<u32>(rows * cols)?;
     let blocks = |len: usize| len.div_ceil(SIDE) as u32;
     multiply::on(device)?
         .grid((blocks(cols), blocks(rows)))

@@ -18,7 +18,7 @@ fn main() -> blockwise::Result<()> {
     println!("{:>12}{:>14}{:>12}", "elements", "µs", "GB/s");
     for elements in sizes {
         let x = device.upload(&vec![1.0_f32; elements])?;
-        let mut y = device.alloc(elements)?;
+        let mut y = device.zeros(elements)?;
         let kernel = smooth::on(&device)?.covering(elements)?;
         // The first launch is not timed: the device wakes up, and the driver compiles the kernel.
         kernel.launch(&x, &mut y)?;

@@ -39,7 +39,7 @@ pub fn smooth(
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn smoothed(device: &blockwise::Device, x: &[f32]) -> blockwise::Result<Vec<f32>> {
     let x = device.upload(x)?;
-    let mut y = device.alloc(x.len())?;
+    let mut y = device.zeros(x.len())?;
     smooth::on(device)?.covering(x.len())?.launch(&x, &mut y)?;
     y.to_vec()
 }

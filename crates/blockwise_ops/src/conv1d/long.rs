@@ -5,7 +5,8 @@ use kernels::conv1d::fft::columns::{RADIX, THREADS};
 use kernels::conv1d::fft::shape::{discarded, shift};
 
 use super::routines::{
-    ColumnsOperands, LongRoutines, Operands, OutputsOperands, RowsOperands, TapsRowsOperands,
+    ColumnsOperands, LevelsOperands, LongRoutines, Operands, OutputsOperands, RowsOperands,
+    TapsRowsOperands,
 };
 use super::{ConvKernel, ConvOptions};
 use crate::launch::On;
@@ -22,6 +23,8 @@ pub(super) struct Batches {
     kept: usize,
     /// Pairs of windows per batch.
     pub(super) pairs: usize,
+    /// Pairs of windows of all batches.
+    all: usize,
 }
 
 impl Batches {
@@ -42,6 +45,7 @@ impl Batches {
             discarded,
             kept,
             pairs: pairs.div_ceil(pairs.div_ceil(most)),
+            all: pairs,
         }
     }
 }
@@ -71,8 +75,10 @@ pub(super) struct Long<T: Float> {
     factors: Buffer<T>,
     roots: Buffer<T>,
     spectrum: Buffer<T>,
-    /// The transforms of a batch.
+    /// The transforms of a batch, and of the taps.
     points: Buffer<T>,
+    /// Of all pairs of windows, and of the taps.
+    marks: Buffer<u32>,
 }
 
 impl<T: Float> Long<T> {
@@ -85,13 +91,16 @@ impl<T: Float> Long<T> {
         Ok(Self {
             factors: device.upload((routines.factors)())?,
             roots: device.upload((routines.roots)())?,
-            spectrum: device.alloc(len)?,
-            points: device.alloc(batches.pairs * len)?,
+            spectrum: device.zeros(routines.spectrum_len)?,
+            points: device.zeros((batches.pairs + 1) * len)?,
+            // Other outputs of as many may be shifted otherwise, and need a pair more.
+            marks: device.zeros((batches.all + 2) * routines.marks_len)?,
             routines,
         })
     }
 
-    /// Starts the transform of the taps, then three launches per batch.
+    /// Starts three launches per batch, with the taps' in the first, and one for the pairs of
+    /// windows that need more.
     pub(super) fn enqueue(
         &mut self,
         device: &Device,
@@ -112,9 +121,10 @@ impl<T: Float> Long<T> {
             roots,
             spectrum,
             points,
+            marks,
         } = self;
         let (columns, len) = (routines.columns, 2 * routines.points());
-        let room = points.len() / len;
+        let room = points.len() / len - 1;
         let across = |name, pairs: usize| {
             let blocks = blocks_for(
                 pairs * columns,
@@ -124,53 +134,50 @@ impl<T: Float> Long<T> {
             );
             plan_1d(name, blocks, THREADS, 0, properties)
         };
+        let [_, taps_bytes, levels_bytes] = routines.shared_bytes;
 
         let shift = shift(offset);
-        let load = routines.load.entry.name;
-        (routines.load.launch)(
-            On::new(device, stream, &across(load, 1)?),
-            ColumnsOperands {
-                signal: taps,
-                roots: roots.as_view(),
-                points: points.view_mut(..len),
-                columns,
-                start: 0_usize.wrapping_sub(shift),
-                // No second window.
-                kept: usize::MAX / 2,
-            },
-        )?;
-        let name = routines.taps.entry.name;
-        (routines.taps.launch)(
-            On::new(
-                device,
-                stream,
-                &routines.plan(name, RADIX as u32, properties)?,
-            ),
-            TapsRowsOperands {
-                points: points.view(..len),
-                factors: factors.as_view(),
-                spectrum: spectrum.as_view_mut(),
-            },
-        )?;
-
         let batches = Batches::new(routines, taps.len(), [offset, output.len()], options);
         let pair = 2 * batches.kept;
         let most = batches.pairs.min(room) * pair;
         for first in (0..output.len()).step_by(most) {
             let outputs = most.min(output.len() - first);
-            let pairs = outputs.div_ceil(pair);
-            let offset = offset + first;
+            let (before, pairs) = (first / pair, outputs.div_ceil(pair));
+            // The first batch brings the taps along.
+            let all = pairs + usize::from(first == 0);
+            let name = routines.load.entry.name;
             (routines.load.launch)(
-                On::new(device, stream, &across(load, pairs)?),
+                On::new(device, stream, &across(name, all)?),
                 ColumnsOperands {
                     signal,
+                    taps,
                     roots: roots.as_view(),
-                    points: points.view_mut(..pairs * len),
+                    points: points.view_mut(..all * len),
+                    marks: marks.view_mut(before * routines.marks_len..),
                     columns,
-                    start: (offset + shift).wrapping_sub(batches.discarded),
+                    start: (offset + first + shift).wrapping_sub(batches.discarded),
                     kept: batches.kept,
+                    pairs,
+                    shift,
                 },
             )?;
+            if first == 0 {
+                let name = routines.taps.entry.name;
+                let taps_marks = pairs * routines.marks_len..all * routines.marks_len;
+                (routines.taps.launch)(
+                    On::new(
+                        device,
+                        stream,
+                        &routines.plan(name, RADIX as u32, taps_bytes, properties)?,
+                    ),
+                    TapsRowsOperands {
+                        points: points.view(pairs * len..all * len),
+                        marks: marks.view(taps_marks),
+                        factors: factors.as_view(),
+                        spectrum: spectrum.as_view_mut(),
+                    },
+                )?;
+            }
             (routines.rows.launch)(
                 On::new(
                     device,
@@ -189,17 +196,43 @@ impl<T: Float> Long<T> {
                 OutputsOperands {
                     points: points.view(..pairs * len),
                     roots: roots.as_view(),
-                    of: Operands {
-                        signal,
-                        taps,
-                        output: output.as_view_mut().into_view_mut(first..first + outputs),
-                        offset,
-                    },
+                    output: output.as_view_mut().into_view_mut(first..first + outputs),
                     columns,
                     discarded: batches.discarded,
                 },
             )?;
         }
+        if output.len() == 0 {
+            return Ok(());
+        }
+        let name = routines.levels.entry.name;
+        let blocks = blocks_for(
+            batches.all.min(room + 1),
+            1,
+            options.grid_cap,
+            properties.max_grid[0],
+        );
+        (routines.levels.launch)(
+            On::new(
+                device,
+                stream,
+                &routines.plan(name, blocks, levels_bytes, properties)?,
+            ),
+            LevelsOperands {
+                of: Operands {
+                    signal,
+                    taps,
+                    output,
+                    offset,
+                },
+                spectrum: spectrum.as_view(),
+                factors: factors.as_view(),
+                roots: roots.as_view(),
+                marks: marks.as_view(),
+                points: points.as_view_mut(),
+                shift,
+            },
+        )?;
         Ok(())
     }
 }
@@ -218,21 +251,21 @@ impl<T: Float> LongRoutines<T> {
         properties: &DeviceProperties,
     ) -> Result<LaunchPlan, LaunchError> {
         let blocks = blocks_for(pairs * RADIX, 1, options.grid_cap, properties.max_grid[0]);
-        self.plan(self.rows.entry.name, blocks, properties)
+        self.plan(
+            self.rows.entry.name,
+            blocks,
+            self.shared_bytes[0],
+            properties,
+        )
     }
 
     fn plan(
         &self,
         name: &'static str,
         blocks: u32,
+        shared_bytes: usize,
         properties: &DeviceProperties,
     ) -> Result<LaunchPlan, LaunchError> {
-        plan_1d(
-            name,
-            blocks,
-            self.threads,
-            self.shared_bytes as u64,
-            properties,
-        )
+        plan_1d(name, blocks, self.threads, shared_bytes as u64, properties)
     }
 }

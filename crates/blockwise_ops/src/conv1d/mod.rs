@@ -19,7 +19,7 @@ pub use fft::Convolution;
 use plan::Chosen;
 pub use plan::{ConvPlan, plan};
 pub(crate) use routines::Convolves;
-pub use routines::most_taps;
+pub use routines::{most_taps, points};
 
 named_enum! {
     /// Which outputs of a convolution are computed, for operands of n and m elements.
@@ -53,7 +53,8 @@ named_enum! {
         /// Outputs and samples in registers, for any number of taps.
         Blocked = "blocked",
         /// By transforms of 2048 points in shared memory, of `f32`, one butterfly per thread and
-        /// step: the first of the kernels by transforms. See [`Convolution`] for their error.
+        /// step: the first of the kernels by transforms. See [`Convolution`] for their error; this
+        /// one loses quiet passages beside loud ones.
         FftRadix2 = "fft-radix2",
         /// The same transforms in a thread's registers, four steps at a time, for hundreds of taps.
         Fft2048 = "fft2048",
@@ -173,7 +174,7 @@ fn full_len(long: usize, short: usize) -> Result<usize, LaunchError> {
 /// let device = Device::any()?;
 /// let mut signal = device.upload(&[1.0_f32, 2.0, 3.0])?;
 /// let taps = device.upload(&[0.5, 0.5])?;
-/// let mut smooth = device.alloc(4)?;
+/// let mut smooth = device.zeros(4)?;
 /// let graph = device.graph(|stream| {
 ///     let (mode, options) = (ConvMode::Full, ConvOptions::default());
 ///     conv1d::enqueue(&device, Some(stream), &signal, &taps, &mut smooth, mode, &options).map(drop)
@@ -284,7 +285,7 @@ pub fn convolve<T: Float>(
     let mut convolution = Convolution::once(device, signal.len(), taps.len(), mode, options)?;
     let signal = upload(device, &signal)?;
     let taps = upload(device, &taps)?;
-    let mut output = device.alloc(convolution.output_len())?;
+    let mut output = device.zeros(convolution.output_len())?;
     convolution.enqueue(None, &signal, &taps, &mut output)?;
     Ok(Array1::from_vec(output.to_vec()?))
 }

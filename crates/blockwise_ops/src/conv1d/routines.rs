@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use blockwise::{View, ViewMut};
 use kernels::conv1d::fft::kernels as entries;
 use kernels::conv1d::fft::shape::{self, Shape};
-use kernels::conv1d::fft::{columns, radix2, rows};
+use kernels::conv1d::fft::{columns, levels, radix2, rows};
 use kernels::conv1d::{block_per_output, blocked, direct, tiled, window};
 use kernels::raw;
 
@@ -68,19 +68,24 @@ pub struct FftRoutines<T: Element> {
     pub(super) convolve: Routine<FftLaunch<T>>,
 }
 
-/// What the columns of windows are read from and written to.
+/// What the columns of windows, and of the taps, are read from and written to.
 pub(crate) struct ColumnsOperands<'a, T: Element> {
     pub(super) signal: View<'a, T>,
+    pub(super) taps: View<'a, T>,
     pub(super) roots: View<'a, T>,
     pub(super) points: ViewMut<'a, T>,
+    pub(super) marks: ViewMut<'a, u32>,
     pub(super) columns: usize,
     pub(super) start: usize,
     pub(super) kept: usize,
+    pub(super) pairs: usize,
+    pub(super) shift: usize,
 }
 
 /// The taps' rows and where their spectrum goes.
 pub(crate) struct TapsRowsOperands<'a, T: Element> {
     pub(super) points: View<'a, T>,
+    pub(super) marks: View<'a, u32>,
     pub(super) factors: View<'a, T>,
     pub(super) spectrum: ViewMut<'a, T>,
 }
@@ -96,9 +101,20 @@ pub(crate) struct RowsOperands<'a, T: Element> {
 pub(crate) struct OutputsOperands<'a, T: Element> {
     pub(super) points: View<'a, T>,
     pub(super) roots: View<'a, T>,
-    pub(super) of: Operands<'a, T>,
+    pub(super) output: ViewMut<'a, T>,
     pub(super) columns: usize,
     pub(super) discarded: usize,
+}
+
+/// What pairs of windows with a range are computed again from.
+pub(crate) struct LevelsOperands<'a, T: Element> {
+    pub(super) of: Operands<'a, T>,
+    pub(super) spectrum: View<'a, T>,
+    pub(super) factors: View<'a, T>,
+    pub(super) roots: View<'a, T>,
+    pub(super) marks: View<'a, u32>,
+    pub(super) points: ViewMut<'a, T>,
+    pub(super) shift: usize,
 }
 
 pub(crate) type ColumnsLaunch<T> =
@@ -109,6 +125,8 @@ pub(crate) type RowsLaunch<T> =
     for<'a> fn(On<'a>, RowsOperands<'a, T>) -> Result<(), blockwise::Error>;
 pub(crate) type OutputsLaunch<T> =
     for<'a> fn(On<'a>, OutputsOperands<'a, T>) -> Result<(), blockwise::Error>;
+pub(crate) type LevelsLaunch<T> =
+    for<'a> fn(On<'a>, LevelsOperands<'a, T>) -> Result<(), blockwise::Error>;
 
 /// The kernels that convolve by transforms of one length through global memory.
 pub struct LongRoutines<T: Element> {
@@ -116,13 +134,18 @@ pub struct LongRoutines<T: Element> {
     pub(super) columns: usize,
     /// Threads per row.
     pub(super) threads: u32,
-    pub(super) shared_bytes: usize,
+    /// Shared memory of the rows, of the taps' rows, and of the levels.
+    pub(super) shared_bytes: [usize; 3],
+    pub(super) spectrum_len: usize,
+    /// The marks of a pair of windows.
+    pub(super) marks_len: usize,
     pub(super) factors: fn() -> &'static [T],
     pub(super) roots: fn() -> &'static [T],
     pub(super) load: Routine<ColumnsLaunch<T>>,
     pub(super) taps: Routine<TapsRowsLaunch<T>>,
     pub(super) rows: Routine<RowsLaunch<T>>,
     pub(super) store: Routine<OutputsLaunch<T>>,
+    pub(super) levels: Routine<LevelsLaunch<T>>,
 }
 
 /// A type with kernels that convolve.
@@ -137,7 +160,7 @@ pub trait Convolves: Element {
 }
 
 macro_rules! convolves {
-    ($t:ident, block_per_output: [$block_per_output:expr, $raw:expr $(,)?], radix2: [$($radix2:expr)?], fft: {$($Fft:ident: $Shape:ident, $taps:ident, $convolve:ident;)*}, long ($load:ident, $store:ident): {$($Long:ident: $Row:ident, $taps_rows:ident, $rows:ident;)*}) => {
+    ($t:ident, block_per_output: [$block_per_output:expr, $raw:expr $(,)?], radix2: [$($radix2:expr)?], fft: {$($Fft:ident: $Shape:ident, $taps:ident, $convolve:ident;)*}, long ($load:ident, $store:ident): {$($Long:ident: $Row:ident, $taps_rows:ident, $rows:ident, $levels:ident;)*}) => {
         impl Convolves for $t {
             fn long(kernel: ConvKernel) -> Option<LongRoutines<Self>> {
                 match kernel {
@@ -147,7 +170,8 @@ macro_rules! convolves {
                         rows::$taps_rows<$t>,
                         rows::$rows<$t>,
                         columns::$load<$t>,
-                        columns::$store<$t>
+                        columns::$store<$t>,
+                        levels::$levels<$t>
                     )), )*
                     _ => None,
                 }
@@ -208,27 +232,43 @@ macro_rules! table {
 }
 
 macro_rules! long {
-    ($t:ident, $Row:ty, $taps:ty, $rows:ty, $load:ty, $store:ty) => {
+    ($t:ident, $Row:ty, $taps:ty, $rows:ty, $load:ty, $store:ty, $levels:ty) => {
         LongRoutines {
             columns: <$Row as Shape>::POINTS,
             threads: <$Row as Shape>::THREADS as u32,
-            shared_bytes: shape::shared_bytes::<$Row, Self>(),
+            shared_bytes: [
+                shape::transform_bytes::<$Row, Self>(),
+                shape::taps_rows_bytes::<$Row, Self>(),
+                shape::levels_bytes::<$Row, Self>(),
+            ],
+            spectrum_len: shape::long_spectrum_len::<$Row>(),
+            marks_len: shape::marks_len(<$Row as Shape>::POINTS),
             factors: table!($t, shape::factors::<$Row>()),
             roots: table!($t, columns::roots(<$Row as Shape>::POINTS)),
             load: routine!($load, |of| (
-                of.signal, of.roots, of.points, of.columns, of.start, of.kept
+                of.signal, of.taps, of.roots, of.points, of.marks, of.columns, of.start, of.kept,
+                of.pairs, of.shift
             )),
-            taps: routine!($taps, |of| (of.points, of.factors, of.spectrum)),
+            taps: routine!($taps, |of| (of.points, of.marks, of.factors, of.spectrum)),
             rows: routine!($rows, |of| (of.spectrum, of.factors, of.points)),
             store: routine!($store, |with| (
                 with.points,
                 with.roots,
-                with.of.signal,
-                with.of.taps,
-                with.of.output,
-                with.of.offset,
+                with.output,
                 with.columns,
                 with.discarded
+            )),
+            levels: routine!($levels, |with| (
+                with.of.signal,
+                with.of.taps,
+                with.spectrum,
+                with.factors,
+                with.roots,
+                with.marks,
+                with.points,
+                with.of.output,
+                with.of.offset,
+                with.shift
             )),
         }
     };
@@ -291,10 +331,10 @@ convolves!(f32, block_per_output: [None, None], radix2: [radix2()], fft: {
     Fft16384: Points16384, conv1d_taps_fft16384, conv1d_fft16384;
     Fft4096Ungapped: Ungapped4096, conv1d_taps_fft4096_ungapped, conv1d_fft4096_ungapped;
 }, long (conv1d_fft_columns, conv1d_fft_outputs): {
-    Fft65536: Points2048, conv1d_fft_taps_rows2048, conv1d_fft_rows2048;
-    Fft131072: Points4096, conv1d_fft_taps_rows4096, conv1d_fft_rows4096;
-    Fft262144: Points8192, conv1d_fft_taps_rows8192, conv1d_fft_rows8192;
-    Fft524288: Points16384, conv1d_fft_taps_rows16384, conv1d_fft_rows16384;
+    Fft65536: Points2048, conv1d_fft_taps_rows2048, conv1d_fft_rows2048, conv1d_fft_levels2048;
+    Fft131072: Points4096, conv1d_fft_taps_rows4096, conv1d_fft_rows4096, conv1d_fft_levels4096;
+    Fft262144: Points8192, conv1d_fft_taps_rows8192, conv1d_fft_rows8192, conv1d_fft_levels8192;
+    Fft524288: Points16384, conv1d_fft_taps_rows16384, conv1d_fft_rows16384, conv1d_fft_levels16384;
 });
 convolves!(f64, block_per_output: [
     Some(routine!(
@@ -308,7 +348,7 @@ convolves!(f64, block_per_output: [
 ], radix2: [], fft: {
     Fft4096: Points4096, conv1d_taps_fft4096_wide, conv1d_fft4096_wide;
 }, long (conv1d_fft_columns_wide, conv1d_fft_outputs_wide): {
-    Fft131072: Points4096, conv1d_fft_taps_rows4096_wide, conv1d_fft_rows4096_wide;
+    Fft131072: Points4096, conv1d_fft_taps_rows4096_wide, conv1d_fft_rows4096_wide, conv1d_fft_levels4096_wide;
 });
 
 /// The most taps of a kernel by transforms; `None` for other kernels, and for types without such
@@ -317,4 +357,10 @@ pub fn most_taps<T: Float>(kernel: ConvKernel) -> Option<usize> {
     let in_shared_memory = T::fft(kernel).map(|routines| routines.most_taps);
     in_shared_memory
         .or_else(|| T::long(kernel).map(|routines| shape::quarter_kept(routines.points())))
+}
+
+/// The points of a kernel's transforms; `None` as for [`most_taps`].
+pub fn points<T: Float>(kernel: ConvKernel) -> Option<usize> {
+    let in_shared_memory = T::fft(kernel).map(|routines| routines.points);
+    in_shared_memory.or_else(|| T::long(kernel).map(|routines| routines.points()))
 }

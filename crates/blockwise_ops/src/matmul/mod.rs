@@ -210,7 +210,7 @@ pub fn matmul<T: Float>(
     // Refused before anything is copied.
     let mut product = Matmul::new(device, shape, options)?;
     let (a, b) = (upload(device, &a)?, upload(device, &b)?);
-    let mut c = device.alloc(matrix_len(shape.rows, shape.cols)?)?;
+    let mut c = device.zeros(matrix_len(shape.rows, shape.cols)?)?;
     product.enqueue(None, &a, &b, &mut c)?;
     download_matrix(&c, shape.rows, shape.cols)
 }

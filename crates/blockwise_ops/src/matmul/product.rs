@@ -187,7 +187,7 @@ fn sums_of<T: Float>(
     let len = sums(rows, cols, slices).ok_or(LaunchError::SizeOverflow {
         what: "the products of the slices",
     })?;
-    Ok(Some(device.alloc(len)?))
+    Ok(Some(device.zeros(len)?))
 }
 
 /// `None` when there is no room.

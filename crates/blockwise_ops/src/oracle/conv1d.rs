@@ -1,5 +1,6 @@
 //! The convolution's reference.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use ndarray::{Array1, ArrayView1, Ix1};
@@ -66,6 +67,47 @@ pub fn fft_error<T: Precision>(loudest: f64, taps: ArrayView1<'_, T>) -> f64 {
     8.0 * T::UNIT_ROUNDOFF * loudest * gain
 }
 
+/// The largest error of [`Convolution`](crate::Convolution)'s transforms of `points` points, for
+/// some outputs of the full convolution: 16·u·log₂`points`·Σ|taps| times the largest sample less
+/// than a filter's length away from the output's own window; and, as for a direct sum, half of the
+/// smallest number for each tap. Zero where all those samples are zero: the output is exact.
+///
+/// Numbers that are not finite do not count: outputs that they are part of are not covered.
+pub fn transform_error<T: Precision>(
+    signal: ArrayView1<'_, T>,
+    taps: ArrayView1<'_, T>,
+    outputs: Range<usize>,
+    points: usize,
+) -> Array1<f64> {
+    let finite = taps.iter().map(|&tap| tap.into().abs());
+    let gain: f64 = finite.filter(|tap| tap.is_finite()).sum();
+    let rounded = 0.5 * T::SMALLEST * (taps.len() + 1) as f64;
+    let unit = 16.0 * T::UNIT_ROUNDOFF * (points as f64).log2() * gain;
+    let reach = taps.len() - 1;
+    let loud = |at: usize| Some(signal[at].into().abs()).filter(|sample| sample.is_finite());
+    // The samples from which on all later ones are quieter, by their index.
+    let mut louder: VecDeque<(usize, f64)> = VecDeque::new();
+    let mut next = outputs.start.saturating_sub(2 * reach);
+    let errors = outputs.map(|i| {
+        while next < signal.len().min(i + reach + 1) {
+            let sample = loud(next).unwrap_or(0.0);
+            while louder.back().is_some_and(|&(_, last)| last <= sample) {
+                louder.pop_back();
+            }
+            louder.push_back((next, sample));
+            next += 1;
+        }
+        while louder.front().is_some_and(|&(at, _)| at + 2 * reach < i) {
+            louder.pop_front();
+        }
+        match louder.front() {
+            Some(&(_, loudest)) if loudest > 0.0 => unit * loudest + rounded,
+            _ => 0.0,
+        }
+    });
+    errors.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +136,22 @@ mod tests {
         check(&signal, &taps, ConvMode::Valid, array![2.5, 6.0]);
         check(&signal, &taps[..2], ConvMode::Same, array![0.0, 1.0, 2.0]);
         check(&[], &taps, ConvMode::Full, array![]);
+    }
+
+    #[test]
+    fn only_samples_near_an_output_count_for_its_error() {
+        let mut signal = Array1::<f32>::zeros(40);
+        (signal[10], signal[11], signal[30]) = (1.0, f32::NAN, -4.0);
+        let taps = array![1.0_f32, -1.0, 2.0];
+        let errors = transform_error(signal.view(), taps.view(), 5..42, 4);
+        let unit = 16.0 * 2.0 * 4.0 / f64::from(1 << 24);
+        for (i, error) in (5..42).zip(errors) {
+            let expected = match i {
+                8..=14 => unit,
+                28..=34 => 4.0 * unit,
+                _ => 0.0,
+            };
+            assert!((error - expected).abs() < 1e-12, "{i}: {error}");
+        }
     }
 }

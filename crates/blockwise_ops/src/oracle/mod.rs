@@ -1,24 +1,32 @@
 //! Reference results in float64, by the simplest possible loops, each with the error that a correct
-//! kernel may have.
+//! kernel may have. Sums and dot products are exact, and rounded once ([`Exact`]).
 //!
-//! # The tolerance
+//! # The tolerance of convolutions and matrix products
 //! A sum of n products computed with unit roundoff u, in any order and with or without fma, differs
 //! from the exact one by at most γₙ · Σ|aᵢ||bᵢ|, γₙ = n·u / (1 − n·u) (Higham, *Accuracy and
-//! Stability of Numerical Algorithms*, 2nd ed., section 3.1). A term that goes through only h of
-//! the roundings, as in a tree, has γₕ instead (ibid., section 4.2). The oracle's own sum has the
+//! Stability of Numerical Algorithms*, 2nd ed., section 3.1). The oracle's own sum has the
 //! same bound with float64's u. The tolerance is the sum of both, plus one rounding of the result
 //! and half of the smallest subnormal. Integers, minima, maxima and moved data are exact: tolerance
 //! zero.
+//!
+//! # The tolerance of sums and dot products
+//! A term that goes through only h of the roundings, as in a tree, has γₕ instead (ibid., section
+//! 4.2). For our kernels h is in
+//! [`ReduceOptions::sum_error`](crate::ReduceOptions::sum_error), for other libraries' pairwise and
+//! blocked sums in [`blocked_path`].
 
 mod conv1d;
+mod exact;
 mod matmul;
 mod movement;
 mod reduce;
 
-pub use conv1d::{convolve, convolve_part, fft_error};
+pub use conv1d::{convolve, convolve_part, fft_error, transform_error};
+pub use exact::Exact;
 pub use matmul::matmul;
 pub use movement::{reverse, transpose};
-pub use reduce::{dot, dot_i64, max, min, sum, sum_i64};
+pub(crate) use reduce::widened;
+pub use reduce::{blocked_error, blocked_path, dot, dot_i64, max, min, sum, sum_i64};
 
 use ndarray::{Array, Dimension};
 
@@ -85,12 +93,7 @@ impl Sum {
 
     /// The allowed error of a result computed in `T`, in any order.
     pub fn tolerance<T: Precision>(self) -> f64 {
-        self.tolerance_after::<T>(self.terms)
-    }
-
-    /// The allowed error if no product goes through more than `roundings` roundings, as in a tree.
-    pub fn tolerance_after<T: Precision>(self, roundings: usize) -> f64 {
-        let bound = (gamma(roundings, T::UNIT_ROUNDOFF) + gamma(self.terms, f64::UNIT_ROUNDOFF))
+        let bound = (gamma(self.terms, T::UNIT_ROUNDOFF) + gamma(self.terms, f64::UNIT_ROUNDOFF))
             * self.magnitude;
         let tolerance =
             bound + T::UNIT_ROUNDOFF * self.value.abs() + T::SMALLEST / 2.0 * self.terms as f64;
@@ -104,7 +107,7 @@ impl Sum {
 }
 
 /// γₙ: the relative error of n accumulated roundings. Infinite where the bound no longer holds.
-fn gamma(n: usize, unit_roundoff: f64) -> f64 {
+pub(crate) fn gamma(n: usize, unit_roundoff: f64) -> f64 {
     let errors = n as f64 * unit_roundoff;
     if errors < 1.0 {
         errors / (1.0 - errors)

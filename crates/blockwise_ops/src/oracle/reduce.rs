@@ -2,35 +2,71 @@
 
 use ndarray::{ArrayView1, Ix0, arr0};
 
-use super::{Expected, Precision, Sum};
+use super::{Exact, Expected, Precision, gamma};
 
-/// Σ aᵢ·bᵢ for results in `T` in which each product goes through at most `roundings` roundings.
-pub fn dot<T: Precision>(
-    a: ArrayView1<'_, T>,
-    b: ArrayView1<'_, T>,
-    roundings: usize,
-) -> Expected<Ix0> {
-    expected::<T>(
-        a.iter().zip(b).map(|(&a, &b)| (a.into(), b.into())),
-        roundings,
-    )
+/// Σ aᵢ·bᵢ for results in `T` that are off by at most `error` of Σ|aᵢ||bᵢ| before their rounding.
+pub fn dot<T: Precision>(a: ArrayView1<'_, T>, b: ArrayView1<'_, T>, error: f64) -> Expected<Ix0> {
+    let mut sum = Exact::default();
+    a.iter()
+        .zip(b)
+        .for_each(|(&a, &b)| sum.add_product(a.into(), b.into()));
+    // Each product may lose what is below the smallest number.
+    expected::<T>(&sum, error, T::SMALLEST / 2.0 * sum.terms() as f64)
 }
 
-/// Σ xᵢ for results in `T` in which each element goes through at most `roundings` roundings.
-pub fn sum<T: Precision>(input: ArrayView1<'_, T>, roundings: usize) -> Expected<Ix0> {
-    expected::<T>(input.iter().map(|&value| (value.into(), 1.0)), roundings)
+/// Σ xᵢ for results in `T` that are off by at most `error` of Σ|xᵢ| before their rounding.
+pub fn sum<T: Precision>(input: ArrayView1<'_, T>, error: f64) -> Expected<Ix0> {
+    let mut sum = Exact::default();
+    input.iter().for_each(|&value| sum.add(value.into()));
+    expected::<T>(&sum, error, 0.0)
 }
 
-fn expected<T: Precision>(
-    products: impl Iterator<Item = (f64, f64)>,
-    roundings: usize,
-) -> Expected<Ix0> {
-    let mut sum = Sum::default();
-    products.for_each(|(a, b)| sum.add(a, b));
+fn expected<T: Precision>(sum: &Exact, error: f64, lost: f64) -> Expected<Ix0> {
+    let value = sum.nearest::<f64>();
+    // Half a unit in the last place is at most this, and at most half of the smallest number.
+    let rounding = (T::UNIT_ROUNDOFF * value.abs()).max(T::SMALLEST / 2.0);
+    let tolerance = rounding + error * sum.magnitude() + lost;
     Expected {
-        values: arr0(sum.value()),
-        tolerance: arr0(sum.tolerance_after::<T>(roundings)),
+        values: arr0(value),
+        // If the sum itself is infinite or NaN, there is no tolerance.
+        tolerance: arr0(if tolerance.is_finite() {
+            tolerance
+        } else {
+            0.0
+        }),
     }
+}
+
+/// What a sum may be off before its rounding, as a part of its magnitude, that is added in `f64`
+/// for `f32` and in two terms for `f64`, with at most `path` operations between any element and the
+/// result: see [`kernels::reduce::addend`].
+pub(crate) fn widened<T: Precision>(path: usize) -> f64 {
+    let errors = gamma(path, f64::UNIT_ROUNDOFF);
+    match T::UNIT_ROUNDOFF > f64::UNIT_ROUNDOFF {
+        true => errors,
+        false => errors * gamma(2 * path, f64::UNIT_ROUNDOFF),
+    }
+}
+
+/// The most additions between an element and the result of a pairwise or blocked sum of so many
+/// terms, as other libraries have them:
+///
+/// - NumPy adds blocks of 128 in eight sums each, and the blocks in pairs: 16 and log₂.
+/// - PyTorch on a CPU adds in four levels of at least 16 terms each, in 32 sums: below 256 to 2³³
+///   terms.
+/// - PyTorch and CUB on a GPU add in at least 2¹⁸ sums, and these in trees.
+///
+/// A loop that adds one by one has as many as there are terms; so do NumPy's sums over any axis but
+/// the last.
+pub fn blocked_path(terms: usize) -> usize {
+    let levels = terms.checked_ilog2().unwrap_or_default() as usize + 1;
+    terms.min(256 + levels + (terms >> 18))
+}
+
+/// What a pairwise or blocked sum in `T` may be off, as a part of the sum of its terms' magnitudes,
+/// and with a product for each term.
+pub fn blocked_error<T: Precision>(terms: usize) -> f64 {
+    gamma(blocked_path(terms) + 1, T::UNIT_ROUNDOFF)
 }
 
 /// Σ aᵢ·bᵢ without overflow, and what `i64` wraps it to.
@@ -96,8 +132,30 @@ mod tests {
         );
         assert_eq!(sum_i64(array![i64::MAX, 1].view()), (1 << 63, i64::MIN));
         assert_eq!(
-            sum(array![0.1_f32, 0.2].view(), 2).values[()],
+            sum(array![0.1_f32, 0.2].view(), 0.0).values[()],
             f64::from(0.1_f32) + f64::from(0.2_f32)
         );
+    }
+
+    #[test]
+    fn a_sum_may_be_off_by_its_rounding_and_its_error() {
+        let large = sum(array![1e8_f32, 1.0, -1e8].view(), 1e-12);
+        assert_eq!(large.values[()], 1.0);
+        let unit = f32::UNIT_ROUNDOFF;
+        assert!((large.tolerance[()] - (unit + 1e-12 * 2e8)).abs() < 1e-6);
+        let product = dot(array![3.0_f64].view(), array![5.0].view(), 0.0);
+        assert_eq!(product.tolerance[()], 15.0 * f64::UNIT_ROUNDOFF + 5e-324);
+        let infinite = sum(array![f32::INFINITY, 1.0].view(), 1.0);
+        assert_eq!(infinite.tolerance[()], 0.0);
+    }
+
+    /// Half the true value does not pass, whatever the length.
+    #[test]
+    fn other_librarys_sums_have_short_paths() {
+        assert_eq!([0, 1, 5].map(blocked_path), [0, 1, 5]);
+        assert_eq!(blocked_path(1 << 23), 256 + 24 + 32);
+        assert!(blocked_error::<f32>(1 << 23) < 2e-5);
+        assert!(blocked_error::<f32>(1 << 30) < 3e-4);
+        assert!(blocked_error::<f64>(1 << 33) < 1e-11);
     }
 }

@@ -8,9 +8,9 @@
 mod conv1d;
 mod reduce;
 
-use blockwise::{Device, Event, StagedBuffer, Stream};
+use blockwise::{Device, Event, Plain, StagedBuffer, Stream};
 
-use crate::{Element, LaunchError};
+use crate::LaunchError;
 
 pub use conv1d::Convolver;
 pub use reduce::{Operation, Reducer};
@@ -93,7 +93,7 @@ impl<L> Ring<L> {
 }
 
 /// The existing buffer if it has the length, otherwise a new one in its place.
-fn fit<'a, T: Element>(
+fn fit<'a, T: Plain>(
     buffer: &'a mut Option<StagedBuffer<T>>,
     stream: &Stream,
     len: usize,

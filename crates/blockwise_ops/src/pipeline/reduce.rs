@@ -3,8 +3,10 @@
 use blockwise::{Buffer, Device, Event, StagedBuffer, Stream};
 
 use super::{DeviceTimes, Ring, fit};
+use crate::oracle::Precision;
 use crate::reduce::{
-    Memory, Operands, enqueue_dot_to, enqueue_reduce_to, fold, plan_dot, plan_reduce, ticket,
+    Memory, Operands, PartialOf, Total, enqueue_dot_to, enqueue_reduce_to, plan_dot, plan_reduce,
+    ticket,
 };
 use crate::{LaunchError, LaunchPlan, Number, ReduceOptions, Reduction};
 
@@ -26,6 +28,14 @@ impl Operation {
         }
     }
 
+    /// The same for the choice of a kernel.
+    fn operands_for_a_choice(self) -> Operands {
+        match self {
+            Self::Dot => Operands::Two,
+            Self::Reduce(_) => Operands::One,
+        }
+    }
+
     /// How the chunks' results are folded.
     fn reduction(self) -> Reduction {
         match self {
@@ -35,8 +45,9 @@ impl Operation {
     }
 }
 
-/// Reduces operands that arrive in chunks; the chunks' results are folded in order. With one chunk
-/// the result equals that of [`reduce`](crate::reduce()) or [`dot`](crate::dot()), bit by bit.
+/// Reduces operands that arrive in chunks; the chunks' [totals](Total) are folded in order. With one
+/// chunk the result equals that of [`reduce`](crate::reduce()) or [`dot`](crate::dot()), bit by bit;
+/// with several too, as often as [a sum is rounded correctly](crate::reduce#how-exact-sums-are).
 ///
 /// ```
 /// use blockwise::Device;
@@ -54,8 +65,8 @@ impl Operation {
 ///         Ok::<_, LaunchError>(())
 ///     })?;
 /// }
-/// let (value, _times) = sum.finish()?;
-/// assert_eq!(value, 55.0);
+/// let (total, _times) = sum.finish()?;
+/// assert_eq!(total.round(), 55.0);
 /// # Ok::<(), LaunchError>(())
 /// ```
 pub struct Reducer<T: Number> {
@@ -66,7 +77,7 @@ pub struct Reducer<T: Number> {
     chunk: usize,
     /// Number of elements of each operand that have arrived.
     arrived: usize,
-    result: Option<T>,
+    result: Option<Total<T>>,
     times: DeviceTimes,
     lanes: Ring<Lane<T>>,
 }
@@ -75,7 +86,7 @@ pub struct Reducer<T: Number> {
 struct Lane<T: Number> {
     stream: Stream,
     operands: [Option<StagedBuffer<T>>; 2],
-    partials: Option<StagedBuffer<T>>,
+    partials: Option<StagedBuffer<PartialOf<T>>>,
     ticket: Buffer<u32>,
     /// Number of partial results that the chunk's launch leaves for the host to fold.
     results: usize,
@@ -127,11 +138,14 @@ impl<T: Number> Reducer<T> {
         self.chunk.min(self.len - self.arrived)
     }
 
-    /// The most roundings of any one element; see [`ReduceOptions::roundings`].
-    pub fn roundings(&self) -> usize {
-        let of_chunk = self.chunk.min(self.len);
-        let chunks = self.len.div_ceil(self.chunk);
-        self.options.roundings(of_chunk, self.device.properties()) + chunks
+    /// What a sum may be off before its rounding; see [`ReduceOptions::sum_error`].
+    pub fn sum_error(&self) -> f64
+    where
+        T: Precision,
+    {
+        let (len, properties) = (self.chunk.min(self.len), self.device.properties());
+        let operands = self.operation.operands_for_a_choice();
+        self.options.sum_error::<T>(operands, len, properties)
     }
 
     /// Lets `fill` write the next [`next_len`](Self::next_len) elements of each operand, given its
@@ -168,7 +182,7 @@ impl<T: Number> Reducer<T> {
     ///
     /// # Errors
     /// Errors of the device.
-    pub fn finish(mut self) -> Result<(T, DeviceTimes), LaunchError> {
+    pub fn finish(mut self) -> Result<(Total<T>, DeviceTimes), LaunchError> {
         let (reduction, result) = (self.operation.reduction(), &mut self.result);
         let times = &mut self.times;
         (self.lanes).drain(|lane| lane.finish(reduction, result, times))?;
@@ -209,10 +223,7 @@ impl<T: Number> Lane<T> {
             _ => return Ok(()), // `push` has filled all of them.
         }
         let computed = self.stream.record()?;
-        let operands = match operation {
-            Operation::Reduce(_) => Operands::One,
-            Operation::Dot => Operands::Two,
-        };
+        let operands = operation.operands_for_a_choice();
         let kernel = options.kernel_for::<T>(operands, len, device.properties());
         self.results = kernel.results(&plan);
         partials.download()?;
@@ -224,11 +235,11 @@ impl<T: Number> Lane<T> {
     fn finish(
         &mut self,
         reduction: Reduction,
-        result: &mut Option<T>,
+        result: &mut Option<Total<T>>,
         times: &mut DeviceTimes,
     ) -> Result<(), LaunchError> {
         if let Some(partials) = &mut self.partials {
-            let chunk = fold(&partials.host()?[..self.results], reduction);
+            let chunk = Total::of_partials(&partials.host()?[..self.results], reduction);
             *result = Some(match *result {
                 None => chunk,
                 Some(sofar) => sofar.fold(chunk, reduction),

@@ -1,12 +1,13 @@
 //! Reductions over one axis of an array.
 
 use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
-use kernels::reduce::{Max, Min, Sum, THREADS, axis::fold_axis};
+use kernels::reduce::{Max, Min, RUN, Sum, THREADS, axis::fold_axis};
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 
 use super::{Number, Reduction};
 use crate::launch::{On, Ready, Routine, routine};
 use crate::limits::{blocks_for, plan_1d};
+use crate::oracle::{self, Precision};
 use crate::{Element, LaunchError, LaunchPlan, matrix_len, upload};
 
 /// An array as a reduction over an axis sees it: `outer` × `extent` × `inner`.
@@ -119,6 +120,12 @@ fn prepare<T: Number>(
     Ok((outputs > 0).then_some(Ready { plan, launch }))
 }
 
+/// What a sum over an axis may be off before its rounding, as a part of the sum of its terms'
+/// magnitudes, whatever the extent: it is added in runs of 1024.
+pub fn sum_error_along_axis<T: Precision>() -> f64 {
+    oracle::widened::<T>(RUN + 2)
+}
+
 /// Starts a reduction over an axis of elements on the device.
 pub(crate) fn enqueue_axis<'a, T: Number>(
     device: &Device,
@@ -157,7 +164,7 @@ pub fn reduce_axis<T: Number>(
     // Refused before anything is copied.
     plan_axis::<T>(axis, reduction, None, device.properties())?;
     let input = upload(device, &input)?;
-    let mut output = device.alloc(axis.outer * axis.inner)?;
+    let mut output = device.zeros(axis.outer * axis.inner)?;
     let (from, to) = (input.as_view(), output.as_view_mut());
     enqueue_axis(device, None, from, to, axis, reduction)?;
     let result = ArrayD::from_shape_vec(IxDyn(&shape), output.to_vec()?);

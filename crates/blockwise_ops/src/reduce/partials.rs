@@ -2,8 +2,10 @@
 
 use blockwise::{Buffer, Device, View, ViewMut};
 
-use super::{Number, ReduceKernel, Reduction};
-use crate::{Element, LaunchError, LaunchPlan};
+use kernels::reduce::Addend;
+
+use super::{Number, PartialOf, ReduceKernel, Reduction, Total};
+use crate::{LaunchError, LaunchPlan};
 
 /// Output memory of reductions: one partial result per block. With [`ReduceKernel::Single`] the
 /// first one becomes the result.
@@ -11,7 +13,7 @@ use crate::{Element, LaunchError, LaunchPlan};
 /// It can be used for any number of consecutive launches with at most as many blocks as the plan
 /// that it was allocated for.
 pub struct Partials<T: Number> {
-    values: Buffer<T>,
+    values: Buffer<PartialOf<T>>,
     /// The number of blocks that have finished in a launch; 0 between launches.
     ticket: Buffer<u32>,
     /// Number of values that the last launch left for the host to fold.
@@ -25,7 +27,7 @@ impl<T: Number> Partials<T> {
     /// When the device has no room for it.
     pub fn alloc(device: &Device, plan: &LaunchPlan) -> Result<Self, LaunchError> {
         Ok(Self {
-            values: device.alloc(plan.grid[0] as usize)?,
+            values: device.zeros(plan.grid[0] as usize)?,
             ticket: ticket(device)?,
             results: 0,
         })
@@ -56,14 +58,15 @@ impl<T: Number> Partials<T> {
     /// # Errors
     /// When nothing was launched, and what goes wrong on the device.
     pub fn fold(&self, reduction: Reduction) -> Result<T, LaunchError> {
-        Ok(fold(&self.results()?.to_vec()?, reduction))
+        let results = self.results()?.to_vec()?;
+        Ok(Total::<T>::of_partials(&results, reduction).round())
     }
 
-    /// What the last launch writes, for a copy of one's own.
+    /// What the last launch writes, for a copy of one's own and [`Total::of_partials`].
     ///
     /// # Errors
     /// When nothing was launched.
-    pub fn results(&self) -> Result<View<'_, T>, LaunchError> {
+    pub fn results(&self) -> Result<View<'_, PartialOf<T>>, LaunchError> {
         match self.results {
             0 => Err(LaunchError::EmptyInput {
                 what: "the list of partial results (nothing was launched)",
@@ -88,18 +91,18 @@ impl<T: Number> Partials<T> {
 
 /// A ticket for [`Memory`], at zero.
 pub(crate) fn ticket(device: &Device) -> Result<Buffer<u32>, LaunchError> {
-    Ok(device.filled(1, 0)?)
+    Ok(device.zeros(1)?)
 }
 
 /// What a launch writes.
-pub(crate) struct Memory<'a, T: Element> {
+pub(crate) struct Memory<'a, T: Addend> {
     /// At least one per block.
-    pub(crate) values: ViewMut<'a, T>,
+    pub(crate) values: ViewMut<'a, T::Partial>,
     /// 0 before and after each launch.
     pub(crate) ticket: ViewMut<'a, u32>,
 }
 
-impl<T: Element> Memory<'_, T> {
+impl<T: Addend> Memory<'_, T> {
     /// Checks that there is a value for each block.
     pub(super) fn check(&self, plan: &LaunchPlan) -> Result<(), LaunchError> {
         let (needed, given) = (plan.grid[0] as usize, self.values.len());
@@ -120,30 +123,6 @@ impl ReduceKernel {
         match self {
             Self::Single => 1,
             _ => plan.grid[0] as usize,
-        }
-    }
-}
-
-/// Folds the values left by a launch.
-pub(crate) fn fold<T: Number>(results: &[T], reduction: Reduction) -> T {
-    let folded = results.iter().copied();
-    let folded = folded.reduce(|sofar, next| sofar.fold(next, reduction));
-    // There is at least one block.
-    folded.unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn partial_results_fold_as_numpy_does() {
-        assert_eq!(i64::MAX.fold(1, Reduction::Sum), i64::MIN);
-        assert_eq!(3.fold(-4, Reduction::Min), -4);
-        assert_eq!(3.fold(-4, Reduction::Max), 3);
-        for reduction in [Reduction::Min, Reduction::Max] {
-            assert!(f32::NAN.fold(1.0, reduction).is_nan());
-            assert!(1.0.fold(f64::NAN, reduction).is_nan());
         }
     }
 }

@@ -2,13 +2,19 @@
 
 use blockwise::DeviceProperties;
 use kernels::pack;
+use kernels::reduce::addend::PATH;
 use kernels::reduce::policy::{self, InFlight};
 
 use super::routines::{DotLaunch, FoldLaunch};
 use super::{DEFAULT_GRID_CAP, Number, Operands, ReduceKernel, ReduceOptions, Reduction};
 use crate::launch::Ready;
 use crate::limits::{blocks_for, plan_1d};
+use crate::oracle::{self, Precision};
 use crate::{LaunchError, LaunchPlan};
+
+/// The most elements of a thread unless a cap of the grid asks for more: what [`PATH`] leaves after
+/// the levels of a block and the last block's fold, of more blocks than any device has memory for.
+const SHARE: usize = PATH - 1024;
 
 /// Plans the dot product of two operands of these lengths; one partial result for each block.
 ///
@@ -116,47 +122,49 @@ fn plan<T: Number>(
 }
 
 impl ReduceOptions {
-    /// The most roundings that any one of `len` elements goes through on its way into the result:
-    /// one product, the thread's own share, the levels of its block, and the host's fold over the
-    /// blocks. The error bound of a sum follows from it.
-    pub fn roundings(&self, len: usize, properties: &DeviceProperties) -> usize {
-        // Types and operands differ in their kernels.
-        let kernels = [Operands::One, Operands::Two]
-            .into_iter()
-            .flat_map(|operands| {
-                [
-                    self.kernel_for::<f32>(operands, len, properties),
-                    self.kernel_for::<f64>(operands, len, properties),
-                    self.kernel_for::<i64>(operands, len, properties),
-                ]
-            });
-        let roundings = kernels.map(|kernel| self.roundings_by(kernel, len, properties));
-        roundings.max().unwrap_or_default()
+    /// What a sum or dot product of `len` elements may be off before its rounding, as a part of the
+    /// sum of its terms' magnitudes. It follows from the additions on the longest path of an
+    /// element: see [`kernels::reduce::addend`].
+    pub fn sum_error<T: Number + Precision>(
+        &self,
+        operands: Operands,
+        len: usize,
+        properties: &DeviceProperties,
+    ) -> f64 {
+        let kernel = self.kernel_for::<T>(operands, len, properties);
+        let path = self.path(kernel, len, size_of::<T>(), properties);
+        match kernel {
+            ReduceKernel::Interleaved | ReduceKernel::Tree | ReduceKernel::TreeRaw => {
+                oracle::gamma(path, T::UNIT_ROUNDOFF)
+            }
+            _ => oracle::widened::<T>(path),
+        }
     }
 
-    fn roundings_by(
+    /// The most operations between an element and its block's result, or the launch's where the
+    /// last block folds: one product, the thread's share, the levels of its block.
+    fn path(
         &self,
         kernel: ReduceKernel,
         len: usize,
+        size: usize,
         properties: &DeviceProperties,
     ) -> usize {
-        // Elements of four bytes make the fewest blocks, those of eight the most.
-        let [(threads, few), (_, many)] =
-            [4, 8].map(|size| self.shape(kernel, len, size, properties));
-        let share = len.div_ceil(threads.max(1) as usize * few.max(1) as usize);
-        // A thread may have a whole part of a tile more than another; elements of four bytes are
-        // the most.
-        let uneven = match kernel {
-            ReduceKernel::Wide | ReduceKernel::Single => 4 * self.in_flight(kernel, len, 4).packs(),
-            _ => 0,
-        };
+        let (threads, blocks) = self.shape(kernel, len, size, properties);
+        let (threads, blocks) = (threads.max(1) as usize, blocks.max(1) as usize);
+        let share = len.div_ceil(threads * blocks);
+        let lanes = pack::BYTES / size;
+        // A thread may have a whole part of a tile more than another, and its lanes are added.
+        let uneven = lanes * (self.in_flight(kernel, len, size).packs() + 1);
         // A block has at most 1024 threads: ten levels, by tree or by shuffles; or five, and then
         // its 32 warps one after the other.
-        let levels = match kernel {
-            ReduceKernel::Shuffle => 5 + 31,
-            _ => 10,
-        };
-        1 + share + uneven + levels + many.max(1) as usize
+        1 + share
+            + match kernel {
+                ReduceKernel::Interleaved | ReduceKernel::Tree | ReduceKernel::TreeRaw => 10,
+                ReduceKernel::Shuffle => 5 + 31,
+                ReduceKernel::Wide => uneven + 10,
+                ReduceKernel::Single => uneven + 10 + blocks.div_ceil(32) + 5,
+            }
     }
 
     /// Threads of a block and blocks for `len` elements of `size` bytes, before any limit of the
@@ -178,7 +186,10 @@ impl ReduceOptions {
             _ => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, 1),
         };
         let threads = self.threads.unwrap_or(threads);
-        let cap = self.grid_cap.unwrap_or(cap);
+        // More blocks than the device holds, rather than longer sums.
+        let short = len.div_ceil(threads.max(1) as usize * SHARE);
+        let short = u32::try_from(short).unwrap_or(u32::MAX);
+        let cap = self.grid_cap.unwrap_or(cap.max(short));
         let blocks = blocks_for(len, threads.saturating_mul(each), Some(cap), u32::MAX);
         (threads, blocks)
     }

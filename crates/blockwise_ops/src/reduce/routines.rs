@@ -3,7 +3,7 @@
 use blockwise::View;
 use kernels::raw;
 use kernels::reduce::policy::InFlight;
-use kernels::reduce::{Max, Min, Sum, interleaved, shuffle, single, tree, wide};
+use kernels::reduce::{Addend, Max, Min, Sum, interleaved, shuffle, single, tree, wide};
 
 use super::partials::Memory;
 use super::{ReduceKernel, Reduction};
@@ -11,14 +11,14 @@ use crate::Element;
 use crate::launch::{On, Routine, routine};
 
 /// What a dot product reads and writes.
-pub struct Dot<'a, T: Element> {
+pub struct Dot<'a, T: Element + Addend> {
     pub(super) a: View<'a, T>,
     pub(super) b: View<'a, T>,
     pub(super) memory: Memory<'a, T>,
 }
 
 /// What another reduction reads and writes.
-pub struct Fold<'a, T: Element> {
+pub struct Fold<'a, T: Element + Addend> {
     pub(super) input: View<'a, T>,
     pub(super) memory: Memory<'a, T>,
 }
@@ -27,7 +27,7 @@ pub(crate) type DotLaunch<T> = for<'a> fn(On<'a>, Dot<'a, T>) -> Result<(), bloc
 pub(crate) type FoldLaunch<T> = for<'a> fn(On<'a>, Fold<'a, T>) -> Result<(), blockwise::Error>;
 
 /// A type with kernels that reduce.
-pub trait Reduces: Element {
+pub trait Reduces: Element + Addend {
     /// The kernel of a dot product. Only `single` has packs in flight to choose from.
     fn dot(kernel: ReduceKernel, in_flight: InFlight) -> Routine<DotLaunch<Self>>;
     /// The kernel of another reduction.

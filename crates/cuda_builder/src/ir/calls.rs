@@ -42,6 +42,17 @@ pub(crate) fn uses(module: &Module<'_>, roots: &[String], prefix: &str) -> bool 
         .any(|name| name.starts_with(prefix))
 }
 
+/// Whether a function may call itself, directly or through others.
+pub(crate) fn calls_itself(module: &Module<'_>, name: &str) -> bool {
+    let functions = by_name(module);
+    let callees = functions
+        .get(name)
+        .into_iter()
+        .flat_map(|function| function.instructions());
+    let callees = callees.flat_map(|instruction| instruction.globals());
+    reached(&functions, callees).contains(name)
+}
+
 /// All symbols mentioned by the functions reachable from the roots, and the roots.
 fn reached<'m>(
     functions: &HashMap<&'m str, &'m Function<'_>>,

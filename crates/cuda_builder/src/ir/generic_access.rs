@@ -2,27 +2,48 @@
 //!
 //! Such an access is slower, and its correctness depends on a chain of passes (rust-cuda#402 is a
 //! store that was miscompiled). A kernel that keeps its shared pointers in inlined code has none.
+//!
+//! An address that is only compared or subtracted, as the iterators of slices do, is a number and
+//! accesses nothing. Rust's own recursive functions, which sort, may have a generic pointer: nothing
+//! that a user writes would let LLVM inline them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::calls::kernels_of;
-use super::module::{Callee, Function, Instruction, Lexer, Module, Opcode, Token, local, value};
+use super::calls::{calls_itself, kernels_of};
+use super::module::{
+    Callee, Function, Instruction, Lexer, Module, Nodes, Opcode, Spanned, Token, element, local,
+    typed, value,
+};
 use super::names::{demangle, home, is_in};
+use super::place;
 use crate::error::CudaBuilderError;
 
 /// Fails if any function accesses memory through a generic pointer derived from a shared one.
 pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
+    let (mut reports, nodes) = (Vec::new(), Nodes::of(module));
     for function in module.functions() {
-        if let Some(access) = accesses(function)?.into_iter().next() {
-            return Err(CudaBuilderError::GenericSharedAccess {
-                kernel: kernels_of(module, function.name()),
-                variable: access.variable,
-                function: demangle(function.name()),
-                access: access.instruction.opcode().word().to_owned(),
-            });
+        for access in accesses(function)? {
+            if recurses(module, &access) {
+                continue;
+            }
+            let place = match place::of(access.instruction, &nodes) {
+                Some(place) => format!("at {place}"),
+                None => format!("in `{}`", demangle(function.name())),
+            };
+            let (use_of_it, advice) = access.describe(module)?;
+            let (kernel, variable) = (kernels_of(module, function.name()), access.variable);
+            let report = format!(
+                "kernel `{kernel}`: shared memory `{variable}` {use_of_it} {place}, {advice}"
+            );
+            if !reports.contains(&report) {
+                reports.push(report);
+            }
         }
     }
-    Ok(())
+    match reports.is_empty() {
+        true => Ok(()),
+        false => Err(CudaBuilderError::GenericSharedAccess { reports }),
+    }
 }
 
 /// Functions whose inlining would remove such accesses: those that receive a shared pointer,
@@ -38,6 +59,7 @@ pub(crate) fn in_the_way(module: &Module<'_>) -> Result<BTreeSet<String>, CudaBu
         for access in accesses(function)? {
             let instruction = access.instruction;
             match instruction.opcode() {
+                Opcode::Call if recurses(module, &access) => {}
                 Opcode::Call => names.extend(callee(instruction)?),
                 Opcode::Ret => names.extend([function.name()]),
                 Opcode::Store => names.extend(sharers(function, instruction)?),
@@ -53,6 +75,51 @@ pub(crate) fn in_the_way(module: &Module<'_>) -> Result<BTreeSet<String>, CudaBu
 struct Access<'m> {
     variable: String,
     instruction: &'m Instruction<'m>,
+    /// The pointer itself is stored.
+    is_kept: bool,
+}
+
+/// Whether an access is a call of a recursive function of Rust's library.
+fn recurses(module: &Module<'_>, access: &Access<'_>) -> bool {
+    let name = callee(access.instruction).ok().flatten();
+    name.is_some_and(|name| place::is_of(name, &["core", "alloc"]) && calls_itself(module, name))
+}
+
+impl Access<'_> {
+    /// What happens to the pointer, and what to do about it.
+    fn describe(&self, module: &Module<'_>) -> Result<(String, &'static str), CudaBuilderError> {
+        const CHOICE: &str = "which may also be to other memory: access shared memory in one branch and the other memory in another, \
+            and choose between the values";
+        let call = self.instruction.call()?;
+        let function = call.as_ref().and_then(|call| call.function());
+        let text = |text: &str| text.to_owned();
+        Ok(match (self.instruction.opcode(), function) {
+            (Opcode::Call, None) => (
+                text("is passed to a function through a pointer"),
+                "which no compiler can follow: call the function by its name, through generics instead of `dyn` and `fn`",
+            ),
+            (Opcode::Call, Some(name)) if calls_itself(module, name) => (
+                format!("is passed to `{}`", demangle(name)),
+                "which calls itself and so cannot be inlined: pass an index into the array or a copy of its values, or use a loop",
+            ),
+            (Opcode::Call, Some(name)) if !name.starts_with("llvm.") => (
+                format!("is passed to `{}`", demangle(name)),
+                "which is not inlined: mark it `#[inline(always)]`, or pass an index into the array",
+            ),
+            (Opcode::Store, _) if self.is_kept => (
+                text("has its address stored in memory"),
+                "such as a table, an array of slices or a structure that is indexed: store indices into the array, and use a \
+                 local variable for its pointer",
+            ),
+            (Opcode::Ret, _) => (
+                text("is returned by a function"),
+                "which is not inlined: mark it `#[inline(always)]`, or return an index into the array",
+            ),
+            (Opcode::Load, _) => (text("is read through a pointer"), CHOICE),
+            (Opcode::Store, _) => (text("is written through a pointer"), CHOICE),
+            _ => (text("is accessed through a pointer"), CHOICE),
+        })
+    }
 }
 
 /// The instructions of a function that use such pointers.
@@ -71,6 +138,7 @@ fn accesses<'m>(function: &'m Function<'m>) -> Result<Vec<Access<'m>>, CudaBuild
                 continue;
             };
             let is_harmless = match instruction.opcode() {
+                Opcode::ExtractValue if !extracts_pointer(instruction) => true,
                 Opcode::GetElementPtr
                 | Opcode::Phi
                 | Opcode::Select
@@ -85,20 +153,28 @@ fn accesses<'m>(function: &'m Function<'m>) -> Result<Vec<Access<'m>>, CudaBuild
                 // Using the address itself, as a number or in a comparison, accesses no memory;
                 // neither do debug records.
                 Opcode::PtrToInt | Opcode::PtrToAddr | Opcode::ICmp | Opcode::DebugRecord => true,
-                // Assembly determines the space itself: `isspacep`, `cvta`, `cp.async` take generic
-                // addresses.
                 Opcode::Call => match instruction.call()?.map(|call| call.callee) {
+                    // Assembly determines the space itself: `isspacep`, `cvta`, `cp.async` take
+                    // generic addresses.
                     Some(Callee::Assembly { .. }) => true,
-                    Some(Callee::Direct(name)) => formats(name),
+                    Some(Callee::Direct(name)) if name.starts_with("llvm.ptrmask.") => {
+                        tainted.extend(instruction.result().map(|result| (result, variable)));
+                        continue;
+                    }
+                    Some(Callee::Direct(name)) => is_promise(name) || formats(name),
                     _ => false,
                 },
                 Opcode::Store => is_for_text(function, instruction)?,
                 _ => false,
             };
             if !is_harmless {
+                let kept = instruction.pieces().next().is_some_and(|stored| {
+                    instruction.opcode() == Opcode::Store && typed(stored).0.starts_with("ptr")
+                });
                 accesses.push(Access {
                     variable,
                     instruction,
+                    is_kept: kept && is_shared(stored_value(instruction), &tainted),
                 });
             }
         }
@@ -106,6 +182,31 @@ fn accesses<'m>(function: &'m Function<'m>) -> Result<Vec<Access<'m>>, CudaBuild
             return Ok(accesses);
         }
     }
+}
+
+/// Whether an intrinsic only tells the optimiser something about its arguments.
+fn is_promise(name: &str) -> bool {
+    ["assume", "lifetime.", "invariant.", "experimental.noalias"]
+        .iter()
+        .any(|word| {
+            name.strip_prefix("llvm.")
+                .is_some_and(|name| name.starts_with(word))
+        })
+}
+
+/// Whether an `extractvalue` takes a pointer out of a structure: a slice also has a length.
+fn extracts_pointer(instruction: &Instruction<'_>) -> bool {
+    let mut pieces = instruction.pieces();
+    let mut ty = pieces.next().map(|whole| typed(whole).0);
+    for index in pieces {
+        ty = ty.and_then(|ty| element(ty, index.parse().ok()?));
+    }
+    ty.is_none_or(|ty| ty.contains("ptr"))
+}
+
+/// The value that a store writes, as written.
+fn stored_value<'m>(instruction: &'m Instruction<'_>) -> &'m str {
+    instruction.pieces().next().unwrap_or_default()
 }
 
 /// The functions that can see where an instruction stores a pointer: those that receive the address
@@ -210,16 +311,12 @@ fn shared_operand(
     instruction: &Instruction<'_>,
     tainted: &HashMap<&str, String>,
 ) -> Option<String> {
-    const SHARED: &str = "ptr addrspace(3)";
     let operands = instruction.operands();
-    if let Some((_, cast)) = operands.split_once(&format!("addrspacecast ({SHARED}")) {
-        let variable = Lexer::new(cast).find_map(|spanned| match spanned.token {
-            Token::Global(name) => Some(demangle(name)),
-            _ => None,
-        });
-        return Some(variable.unwrap_or_else(|| "?".to_owned()));
+    let opcode = instruction.opcode();
+    if let Some(variable) = cast(operands, opcode == Opcode::IntToPtr) {
+        return Some(variable);
     }
-    if instruction.opcode() == Opcode::AddrSpaceCast && operands.trim_start().starts_with(SHARED) {
+    if opcode == Opcode::AddrSpaceCast && operands.trim_start().starts_with(SHARED) {
         return Some(format!("{} (a shared pointer)", value(operands)));
     }
     if tainted.is_empty() {
@@ -228,6 +325,40 @@ fn shared_operand(
     instruction
         .locals()
         .find_map(|register| tainted.get(register).cloned())
+}
+
+const SHARED: &str = "ptr addrspace(3)";
+
+/// Whether an operand is a generic pointer to shared memory.
+fn is_shared(operand: &str, tainted: &HashMap<&str, String>) -> bool {
+    let register = local(value(operand));
+    register.is_some_and(|register| tainted.contains_key(register))
+        || cast(operand, false).is_some()
+}
+
+/// The shared variable that a constant expression casts to a generic pointer. One that only the
+/// address is taken of is a number, unless that becomes a pointer again.
+fn cast(operands: &str, mut to_pointer: bool) -> Option<String> {
+    let mut tokens = Lexer::new(operands);
+    while let Some(Spanned { token, span, depth }) = tokens.next() {
+        match token {
+            Token::Word("inttoptr") => to_pointer = true,
+            Token::Word("ptrtoint" | "ptrtoaddr") if !to_pointer => {
+                tokens.find(|spanned| spanned.depth == depth && spanned.token == Token::Mark(b')'));
+            }
+            Token::Word("addrspacecast")
+                if operands[span.end..].starts_with(" (ptr addrspace(3)") =>
+            {
+                let variable = tokens.find_map(|spanned| match spanned.token {
+                    Token::Global(name) => Some(demangle(name)),
+                    _ => None,
+                });
+                return Some(variable.unwrap_or_else(|| "?".to_owned()));
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -271,11 +402,21 @@ mod tests {
     fn a_direct_access_is_named() {
         check_body(
             &format!("  store i32 1, ptr {CAST}, align 4\n"),
-            Err("kernel `k`: shared memory `s` is accessed"),
+            Err(
+                "kernel `k`: shared memory `s` is written through a pointer in `k`, which may also be to",
+            ),
         );
         check_body(
             &format!("  %1 = call i32 @f(ptr {CAST})\n"),
-            Err("in `k` (call)"),
+            Err("is passed to `f` in `k`, which is not inlined"),
+        );
+        check_body(
+            &format!("  %1 = call i32 %9(ptr {CAST})\n"),
+            Err("through a pointer in `k`, which no compiler can follow: call"),
+        );
+        check_body(
+            &format!("  store ptr {CAST}, ptr %0, align 8\n"),
+            Err("has its address stored in memory in `k`, such as a table"),
         );
     }
 
@@ -287,7 +428,7 @@ mod tests {
         check_body(&body, Err("shared memory `s`"));
         check_body(
             "  %1 = addrspacecast ptr addrspace(3) %9 to ptr\n  store i32 0, ptr %1\n",
-            Err("(store)"),
+            Err("is written through"),
         );
     }
 
@@ -314,9 +455,9 @@ mod tests {
              store ptr %a, ptr %b, align 8\n  call void @{format}(ptr %b)\n"
         );
         check_body(&body, Ok(()));
-        check_body(&body.replace(format, "keep"), Err("(store)"));
+        check_body(&body.replace(format, "keep"), Err("address stored"));
         check_body(&format!("  call void @{format}(ptr {CAST})\n"), Ok(()));
-        check_body(&body.replace("ptr %b)", "ptr %0)"), Err("(store)"));
+        check_body(&body.replace("ptr %b)", "ptr %0)"), Err("address stored"));
     }
 
     #[test]
@@ -331,6 +472,52 @@ mod tests {
         }
         // <kernels::Tile as core::fmt::Display>::fmt
         let user = "_RNvXs_Cs1_7kernelsNtB4_4TileNtNtCs0_4core3fmt7Display3fmt";
-        check_body(&call(user), Err("(call)"));
+        check_body(&call(user), Err("is passed to"));
+    }
+
+    #[test]
+    fn an_address_is_a_number_and_accesses_nothing() {
+        let end = format!("ptrtoint (ptr getelementptr (i8, ptr {CAST}, i64 128) to i64)");
+        for line in [
+            format!("%2 = sub nuw i64 {end}, %1"),
+            format!("%2 = icmp ugt i64 sub (i64 {end}, i64 ptrtoint (ptr {CAST} to i64)), 12"),
+            format!("store i64 {end}, ptr %0, align 8"),
+            format!("%2 = extractvalue {{ ptr, i64 }} %s, 1\n  %3 = add i64 %2, 1"),
+            format!("call void @llvm.assume(i1 true) [ \"align\"(ptr {CAST}, i64 4) ]"),
+        ] {
+            let slice = format!("  %s = insertvalue {{ ptr, i64 }} poison, ptr {CAST}, 0\n");
+            check_body(&format!("{slice}  {line}\n"), Ok(()));
+        }
+        // What becomes a pointer again is one.
+        let back =
+            format!("  %1 = load i32, ptr inttoptr (i64 add (i64 {end}, i64 4) to ptr), align 4\n");
+        check_body(&back, Err("is read through"));
+        let back = format!("  %1 = inttoptr i64 {end} to ptr\n  %2 = load i32, ptr %1, align 4\n");
+        check_body(&back, Err("is read through"));
+    }
+
+    #[test]
+    fn only_the_library_s_own_recursion_may_have_a_pointer() {
+        let sort = "_RNvNtNtCs0_4core5slice4sort9quicksort";
+        let ir = |name: &str, inner: &str| {
+            format!(
+                "define ptx_kernel void @k(ptr %0) {{\n  call void @{name}(ptr {CAST})\n  ret void\n}}\n\
+                 define void @{name}(ptr %0) {{\n  call void @{inner}(ptr %0)\n  ret void\n}}\n\
+                 define void @leaf(ptr %0) {{\n  ret void\n}}\n"
+            )
+        };
+        let refused = |name: &str, inner: &str| {
+            let ir = ir(name, inner);
+            let module = Module::parse(&ir).unwrap();
+            let inlined = in_the_way(&module).unwrap();
+            (
+                check(&module).err().map(|error| error.to_string()),
+                inlined.len(),
+            )
+        };
+        assert_eq!(refused(sort, sort), (None, 0));
+        assert!(matches!(refused(sort, "leaf"), (Some(_), 1)));
+        let (error, _) = refused("own", "own");
+        assert!(error.is_some_and(|error| error.contains("which calls itself")));
     }
 }

@@ -26,9 +26,13 @@ pub(crate) mod names;
 mod odd_integer;
 mod own_stack;
 mod panics;
+mod part_word;
+pub(crate) mod place;
 mod remainder;
+mod sign;
 #[cfg(test)]
 mod testing;
+mod undefined;
 mod visible;
 pub(crate) mod waiting;
 mod wide;
@@ -105,6 +109,15 @@ const PASSES: &[(Stage, Rewrite)] = &[
     (Checked, |module, _| markers::remove(module)),
     // ptxas rejects `compare_exchange` on a thread's own stack.
     (Optimised, |module, _| own_stack::lower(module)),
+    // LLVM's loops of compare-and-swap begin with a plain load, and widen bytes.
+    (Optimised, |module, builder| {
+        match builder.arch.has_orders() {
+            true => part_word::lower(module),
+            false => Ok(()),
+        }
+    }),
+    // PTX's `neg` and `abs` change more of a NaN than its sign.
+    (Optimised, |module, _| sign::keep_payloads(module)),
     // LLVM 22 miscompiles some sign extensions.
     (Optimised, |module, _| extension::guard(module)),
     // A variable that LLVM has split may have a type that PTX lacks.
@@ -127,6 +140,8 @@ const CHECKS: &[(Stage, Check)] = &[
     (Optimised, convergent::check),
     // Constants fit into constant memory.
     (Optimised, address_space::check_constants),
+    // Everything that kernels use is defined.
+    (Optimised, undefined::check),
     // Shared memory is accessed in its own space.
     (Optimised, generic_access::check),
 ];

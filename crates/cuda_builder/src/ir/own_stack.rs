@@ -42,7 +42,7 @@ pub(crate) fn lower(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
 }
 
 /// The registers that can only point into the function's frame.
-fn own_pointers(function: &Function<'_>) -> Result<HashSet<String>, CudaBuilderError> {
+pub(super) fn own_pointers(function: &Function<'_>) -> Result<HashSet<String>, CudaBuilderError> {
     // For each candidate, the pointers that it is derived from; `None` is any other.
     let mut made_of: Vec<(&str, Vec<Option<&str>>)> = Vec::new();
     for instruction in function.instructions() {

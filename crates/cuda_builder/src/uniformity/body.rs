@@ -1,22 +1,27 @@
 //! A function in the form that the analysis uses: numbered values and blocks, and each
-//! instruction's effect on levels.
+//! instruction's effect.
 
 use std::collections::HashMap;
 
+use super::failure;
 use super::graph::{Graph, leading_to};
-use super::level::{Level, Origin};
+use super::layout::{self, Type};
+use super::level::{Level, Reason};
 use super::program::Program;
+use super::targets::Targets;
 use super::waits::{self, Wait};
 use crate::error::CudaBuilderError;
 use crate::ir::markers;
-use crate::ir::module::{Block, Callee, Function, Instruction, Opcode, local, unexpected, value};
+use crate::ir::module::{
+    Block, Callee, Function, Instruction, Opcode, globals, local, typed, unexpected, value,
+};
 
 /// A function's values, blocks and control flow.
 pub(super) struct Body<'m> {
     pub(super) graph: Graph,
     pub(super) blocks: Vec<Vec<Step<'m>>>,
     /// The parameters, which are the first values.
-    pub(super) parameters: Vec<Origin>,
+    pub(super) parameters: Vec<&'m str>,
     /// For each value, the blocks that read it. A phi reads in its own block, a `ret` at the exit.
     pub(super) readers: Vec<Vec<usize>>,
     /// The values that each block defines.
@@ -30,43 +35,83 @@ pub(super) struct Step<'m> {
     /// The values that it reads, in order.
     pub(super) reads: Vec<usize>,
     /// What the constant addresses among its operands point to.
-    pub(super) constants: Origin,
+    pub(super) constants: Targets<'m>,
     pub(super) action: Action<'m>,
 }
 
-/// An instruction's effect, if it is more than its opcode's.
+/// An instruction's effect.
 pub(super) enum Action<'m> {
-    /// Given by the opcode.
-    Opcode,
+    /// A number, computed from its operands.
+    Compute,
+    /// One of its operands, a part of one, or several together: `bitcast`, `insertelement`.
+    Keep,
+    /// Moves a pointer by a number of bytes, if that is constant.
+    Move(Option<i64>),
+    /// Takes a value out of an aggregate.
+    Take { may_be_pointer: bool },
+    /// Puts a value into an aggregate: its number, and whether it may be a pointer as such.
+    Put(Option<usize>, bool),
+    /// Chooses between its operands by a condition, if that is not constant.
+    Select(Option<usize>),
     /// The incoming values, and the block of each.
     Phi(Vec<(usize, &'m str)>),
+    /// Compares two values.
+    Compare,
+    /// Subtracts two numbers.
+    Subtract,
+    /// Creates a variable.
+    Variable,
+    /// Allocates memory. `may_fail`: threads may go on without.
+    Allocate { may_fail: bool },
+    /// Reads memory.
+    Load(Access),
+    /// Writes a value, or bytes of it, to a pointer.
+    Store(Operand<'m>, Operand<'m>, Option<u64>),
+    /// Copies memory: destination, source, length.
+    Copy(Operand<'m>, Operand<'m>, Option<u64>),
+    /// Reads and writes memory that other threads may access.
+    Atomic,
     /// A result of this level, for any operands.
-    Known(Level),
-    /// A function of its operands only.
-    Pure,
+    Known(Level, Reason<'m>),
     /// Waits for other threads.
-    Wait(Vec<Wait>, Vec<Argument<'m>>),
-    /// Writes memory.
-    Write(Written),
-    /// Calls a function of the module.
-    Call(&'m str),
+    Wait(Vec<Wait>, Vec<Operand<'m>>),
+    /// Calls a function by name.
+    Call(&'m str, Vec<Operand<'m>>),
+    /// Calls a function that a value names.
+    Indirect(usize, Vec<Operand<'m>>),
+    /// Returns from the function.
+    Return,
+    /// A branch, or nothing.
+    Control,
 }
 
-/// A write to memory.
+/// A read of memory.
 #[derive(Clone, Copy)]
-pub(super) enum Written {
-    /// By `store`: the value, if it is not a constant, and the pointer, if it is not one.
-    Value(Option<usize>, Option<usize>),
-    /// By `llvm.memcpy` and similar: source and destination.
-    Copy(Option<usize>, Option<usize>),
+pub(super) struct Access {
+    pub(super) bytes: Option<u64>,
+    /// Of an integer or a float.
+    pub(super) is_number: bool,
+    pub(super) kind: AccessKind,
 }
 
-/// An argument of a call.
-pub(super) struct Argument<'m> {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum AccessKind {
+    Plain,
+    Volatile,
+    Atomic,
+    /// Of several values at once.
+    Aggregate,
+}
+
+/// An operand of an instruction.
+#[derive(Clone)]
+pub(super) struct Operand<'m> {
     /// As written, without its type: `%3`, `-1`.
     pub(super) text: &'m str,
     /// Its number, if it is a value of the function.
     pub(super) value: Option<usize>,
+    /// What it points to, if it is a constant.
+    pub(super) constant: Targets<'m>,
 }
 
 impl<'m> Body<'m> {
@@ -87,16 +132,11 @@ impl<'m> Body<'m> {
                 .collect();
             successors.push(next?);
         }
+        failure::leave_out(function, &mut blocks, program, &mut successors);
         leave_out_panics(function, &blocks, program, &mut successors);
-        let origin = |parameter: &str| match parameter.as_bytes().first() {
-            // A `byval` parameter is in the thread's own memory.
-            Some(b'p') if function.is_kernel() && !parameter.contains(" byval(") => Origin::Steady,
-            Some(b'p' | b'{' | b'[' | b'<' | b'%') => Origin::Unknown,
-            _ => Origin::Nothing,
-        };
         Ok(Body {
             graph: Graph::new(successors),
-            parameters: function.head.parameters().map(origin).collect(),
+            parameters: function.head.parameters().collect(),
             readers: reader.readers,
             made: reader.made,
             blocks,
@@ -134,7 +174,7 @@ impl Step<'_> {
     pub(super) fn waits(&self, program: &Program<'_>) -> bool {
         match &self.action {
             Action::Wait(..) => true,
-            Action::Call(name) => program.waits(name),
+            Action::Call(name, _) => program.waits(name),
             _ => false,
         }
     }
@@ -177,11 +217,11 @@ impl<'m, 'p> Reader<'m, 'p> {
     }
 
     /// The effect of an intrinsic that does not wait.
-    fn intrinsic(&self, name: &str) -> Action<'m> {
+    fn intrinsic(&self, name: &'m str) -> Action<'m> {
         match name.strip_prefix("llvm.nvvm.read.ptx.sreg.") {
-            Some(register) => Action::Known(register_level(register)),
-            None if self.program.is_pure(name) => Action::Pure,
-            None => Action::Known(Level::Divergent),
+            Some(register) => Action::Known(register_level(register), Reason::Thread),
+            None if self.program.is_pure(name) => Action::Compute,
+            None => Action::Known(Level::Divergent, Reason::Outside(name)),
         }
     }
 
@@ -219,23 +259,73 @@ impl<'m, 'p> Reader<'m, 'p> {
             result: instruction.result().map(number).transpose()?,
             reads: reads?,
             constants: self.constants(instruction)?,
-            action: match instruction.opcode() {
-                Opcode::Store => {
-                    let mut pieces = instruction.pieces().map(|piece| self.number(value(piece)));
-                    let (stored, pointer) = (pieces.next(), pieces.next());
-                    Action::Write(Written::Value(stored.flatten(), pointer.flatten()))
-                }
-                Opcode::Phi => {
-                    let incoming = instruction.incoming()?;
-                    let pair = incoming
-                        .into_iter()
-                        .map(|incoming| Ok((self.block_named(incoming.block)?, incoming.value)));
-                    Action::Phi(pair.collect::<Result<_, CudaBuilderError>>()?)
-                }
-                Opcode::Call => self.call(instruction)?,
-                _ => Action::Opcode,
-            },
+            action: self.action(instruction)?,
         })
+    }
+
+    fn action(&self, instruction: &'m Instruction<'m>) -> Result<Action<'m>, CudaBuilderError> {
+        use Opcode::{
+            AddrSpaceCast, Alloca, AtomicRmw, BitCast, Br, CmpXchg, ExtractElement, ExtractValue,
+            Fence, Freeze, GetElementPtr, ICmp, IndirectBr, InsertElement, InsertValue, IntToPtr,
+            Load, Phi, PtrToAddr, PtrToInt, Ret, Select, ShuffleVector, Store, Sub, Switch,
+            Unreachable,
+        };
+        let mut pieces = instruction.pieces();
+        Ok(match instruction.opcode() {
+            Alloca => Action::Variable,
+            Load => Action::Load(access(pieces.next().unwrap_or_default())),
+            Store => {
+                let (stored, pointer) = (pieces.next(), pieces.next());
+                let bytes = stored.and_then(|stored| Type::parse(typed(stored).0).stored());
+                let operand = |text: Option<&'m str>| self.operand(text.unwrap_or_default());
+                Action::Store(operand(stored), operand(pointer), bytes)
+            }
+            AtomicRmw | CmpXchg => Action::Atomic,
+            // It may turn an undefined value into a different number in each thread.
+            Freeze => Action::Known(Level::Divergent, Reason::Undefined),
+            GetElementPtr => Action::Move(layout::moved(instruction)),
+            ExtractValue => Action::Take {
+                may_be_pointer: layout::extracts_pointers(instruction),
+            },
+            InsertValue => {
+                let (ty, text) = typed(pieces.nth(1).unwrap_or_default());
+                Action::Put(self.number(text), !Type::parse(ty).is_number())
+            }
+            Select => Action::Select(pieces.next().and_then(|piece| self.number(value(piece)))),
+            Phi => {
+                let incoming = instruction.incoming()?;
+                let pair = incoming
+                    .into_iter()
+                    .map(|incoming| Ok((self.block_named(incoming.block)?, incoming.value)));
+                Action::Phi(pair.collect::<Result<_, CudaBuilderError>>()?)
+            }
+            AddrSpaceCast | BitCast | ExtractElement | InsertElement | IntToPtr | PtrToAddr
+            | PtrToInt | ShuffleVector => Action::Keep,
+            ICmp => Action::Compare,
+            Sub => Action::Subtract,
+            Opcode::Call => self.call(instruction)?,
+            Ret => Action::Return,
+            Br | Switch | IndirectBr | Unreachable | Fence => Action::Control,
+            _ => Action::Compute,
+        })
+    }
+
+    fn operand(&self, text: &'m str) -> Operand<'m> {
+        let value = value(text);
+        Operand {
+            text: value,
+            value: self.number(value),
+            constant: self.addressed(value),
+        }
+    }
+
+    /// What the symbols in a text point to.
+    fn addressed(&self, text: &'m str) -> Targets<'m> {
+        let mut targets = Targets::default();
+        for symbol in globals(text) {
+            targets.add(&self.program.target(symbol));
+        }
+        targets
     }
 
     /// The number of a value, if the text is just a value.
@@ -245,53 +335,53 @@ impl<'m, 'p> Reader<'m, 'p> {
 
     /// What the addresses among an instruction's operands point to, other than values of the
     /// function.
-    fn constants(&self, instruction: &Instruction<'_>) -> Result<Origin, CudaBuilderError> {
-        if instruction.operands().contains("inttoptr") {
-            return Ok(Origin::Unknown);
-        }
+    fn constants(
+        &self,
+        instruction: &'m Instruction<'m>,
+    ) -> Result<Targets<'m>, CudaBuilderError> {
         if !instruction.operands().contains('@') {
-            return Ok(Origin::Nothing);
+            return Ok(Targets::default());
         }
         let callee = instruction.call()?.and_then(|call| call.function());
-        let globals = instruction.globals().skip(usize::from(callee.is_some()));
-        let origins = globals.map(|global| self.program.origin(global));
-        Ok(origins.fold(Origin::Nothing, Origin::or))
+        let mut targets = Targets::default();
+        for symbol in instruction.globals().skip(usize::from(callee.is_some())) {
+            targets.add(&self.program.target(symbol));
+        }
+        Ok(targets)
     }
 
     fn call(&self, instruction: &'m Instruction<'m>) -> Result<Action<'m>, CudaBuilderError> {
         let Some(call) = instruction.call()? else {
-            return Ok(Action::Opcode);
+            return Ok(Action::Control);
         };
-        let argument = |text| {
-            let text = value(text);
-            Argument {
-                text,
-                value: self.number(text),
-            }
-        };
-        let waiting = |waits| Action::Wait(waits, call.arguments().map(argument).collect());
+        let operands = || call.arguments().map(|text| self.operand(text)).collect();
+        let waiting = |waits| Action::Wait(waits, operands());
         Ok(match call.callee {
             Callee::Direct(name) if name.starts_with("llvm.") => {
                 let is_convergent = self.program.is_convergent(name);
                 match waits::of_intrinsic(name, is_convergent) {
                     Some(wait) => waiting(vec![wait]),
                     None if name.starts_with("llvm.mem") => {
-                        // `memset` has a value in the position of an address.
-                        let mut arguments = call.arguments().map(|text| self.number(value(text)));
-                        let (to, from) = (arguments.next(), arguments.next());
-                        Action::Write(match name.starts_with("llvm.memset.") {
-                            true => Written::Value(from.flatten(), to.flatten()),
-                            false => Written::Copy(from.flatten(), to.flatten()),
-                        })
+                        let operands: Vec<Operand<'m>> = operands();
+                        let [to, from, len, ..] = &operands[..] else {
+                            return Err(unexpected("a copy of another form", instruction.text()));
+                        };
+                        let bytes = len.text.parse().ok();
+                        match name.starts_with("llvm.memset.") {
+                            true => Action::Store(from.clone(), to.clone(), bytes),
+                            false => Action::Copy(to.clone(), from.clone(), bytes),
+                        }
                     }
                     None => self.intrinsic(name),
                 }
             }
-            Callee::Direct(markers::OF_BLOCK) => Action::Known(Level::Block),
-            Callee::Direct(markers::OF_WARP) => Action::Known(Level::Warp),
+            Callee::Direct(markers::OF_BLOCK) => Action::Known(Level::Block, Reason::Thread),
+            Callee::Direct(markers::OF_WARP) => Action::Known(Level::Warp, Reason::Thread),
             // A build setting.
-            Callee::Direct("__nvvm_reflect") => Action::Known(Level::Block),
-            Callee::Direct(name) => Action::Call(name),
+            Callee::Direct("__nvvm_reflect") => Action::Known(Level::Block, Reason::Thread),
+            Callee::Direct("malloc") => Action::Allocate { may_fail: true },
+            Callee::Direct("free") => Action::Control,
+            Callee::Direct(name) => Action::Call(name, operands()),
             Callee::Assembly {
                 template,
                 constraints,
@@ -300,12 +390,16 @@ impl<'m, 'p> Reader<'m, 'p> {
                 if !waits.is_empty() {
                     waiting(waits)
                 } else if waits::is_pure_assembly(instruction.operands(), template, constraints) {
-                    Action::Pure
+                    Action::Compute
                 } else {
-                    Action::Known(Level::Divergent)
+                    Action::Known(Level::Divergent, Reason::Assembly)
                 }
             }
-            Callee::Indirect(_) | Callee::Constant => Action::Known(Level::Divergent),
+            Callee::Indirect(name) => match self.numbers.get(name).copied() {
+                Some(callee) => Action::Indirect(callee, operands()),
+                None => Action::Known(Level::Divergent, Reason::Pointer),
+            },
+            Callee::Constant => Action::Known(Level::Divergent, Reason::Pointer),
         })
     }
 
@@ -317,6 +411,26 @@ impl<'m, 'p> Reader<'m, 'p> {
         for &value in &step.reads {
             self.readers[value].push(reader);
         }
+    }
+}
+
+/// The read of a `load`, by its type with what precedes it: `volatile i32`.
+fn access(text: &str) -> Access {
+    let (kind, ty) = match text.split_once(' ') {
+        Some(("volatile", ty)) => (AccessKind::Volatile, ty),
+        Some(("atomic", ty)) => (AccessKind::Atomic, ty),
+        _ => (AccessKind::Plain, text),
+    };
+    let ty = Type::parse(ty);
+    let is_aggregate = kind == AccessKind::Plain && ty.is_aggregate();
+    Access {
+        bytes: ty.stored(),
+        is_number: ty.is_number(),
+        kind: if is_aggregate {
+            AccessKind::Aggregate
+        } else {
+            kind
+        },
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) const SETTINGS: [&str; 3] = [
 ///
 /// - Every function that waits is inlined, regardless of its attributes, unless it is recursive.
 /// - Functions that never return and do not wait are empty: a thread that panics exits.
-/// - Source positions remain only on branches and calls.
+/// - Source positions remain only on branches, comparisons, calls, loads and stores.
 pub(super) fn text(
     module: &Module<'_>,
     reached: &HashSet<&str>,
@@ -97,8 +97,16 @@ fn body(
                     (&operation[..end], true)
                 }
                 (opcode, call) => {
-                    let branches = matches!(opcode, Opcode::Br | Opcode::Switch);
-                    (operation, branches || call.is_some())
+                    // Of a report: branches, and what they may depend on.
+                    let told = matches!(
+                        opcode,
+                        Opcode::Br
+                            | Opcode::Switch
+                            | Opcode::Load
+                            | Opcode::Store
+                            | Opcode::ICmp
+                    );
+                    (operation, told || call.is_some())
                 }
             };
             text.push_str("  ");

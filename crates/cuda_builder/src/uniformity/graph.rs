@@ -162,6 +162,12 @@ fn reversed(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     reversed
 }
 
+/// Immediate dominators of blocks, the first of which is the entry. It and those that it does not
+/// reach are their own.
+pub(super) fn dominators(successors: &[Vec<usize>]) -> Vec<usize> {
+    post_dominators(&reversed(successors), successors, 0)
+}
+
 /// Immediate post-dominators: dominators of the reversed graph, found iteratively on the tree known
 /// so far. The exit and nodes that do not reach it are their own.
 fn post_dominators(
@@ -273,6 +279,12 @@ mod tests {
     #[test]
     fn blocks_that_nothing_reaches_take_no_part() {
         check(&[&[1, 2], &[3], &[3], &[], &[1, 4]], 0, 3, &[1, 2]);
+    }
+
+    #[test]
+    fn a_branch_dominates_its_arms_and_their_join() {
+        let successors = [vec![1], vec![2, 3], vec![4], vec![4], vec![1], vec![4]];
+        assert_eq!(dominators(&successors), [0, 0, 1, 1, 1, 5]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Assumes that the block has one dimension and whole warps.
 
-use super::level::{Fact, Level};
+use super::level::Level;
 use crate::ir::module::{Instruction, Opcode, local, value};
 
 /// What is known of a value modulo 32.
@@ -27,17 +27,20 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// The operands of a binary instruction; `facts` are those of the non-constant operands, in
-    /// order.
-    pub(super) fn pair(instruction: &Instruction<'_>, facts: &[Fact]) -> Option<[Term; 2]> {
-        let mut facts = facts.iter();
+    /// The operands of a binary instruction; `known` are level and spread of those that are not
+    /// constant, in order.
+    pub(super) fn pair(
+        instruction: &Instruction<'_>,
+        known: &[(Level, Spread)],
+    ) -> Option<[Term; 2]> {
+        let mut known = known.iter();
         let mut terms = instruction.pieces().map(|piece| {
             let text = value(piece);
             if local(text).is_some() {
-                let fact = facts.next()?;
+                let &(level, spread) = known.next()?;
                 return Some(Term {
-                    level: fact.level,
-                    spread: fact.spread,
+                    level,
+                    spread,
                     constant: None,
                 });
             }

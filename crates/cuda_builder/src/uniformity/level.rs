@@ -1,6 +1,6 @@
-//! What is known of a value: its uniformity, and what it points to.
+//! How uniform a value is, and why it is not more so.
 
-use super::lanes::Spread;
+use crate::ir::module::Instruction;
 
 /// Which threads have the same value at the same point of execution, from most to fewest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,69 +13,81 @@ pub(super) enum Level {
     Divergent,
 }
 
-/// The target of a pointer, or of the pointers in a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// Not a pointer, or null.
-    Nothing,
-    /// Memory that reads the same for all threads of a block until the next barrier: see the
-    /// module's header.
-    Steady,
-    /// The thread's own variable with this number. Its address may differ between threads.
-    Stack(usize),
-    /// Anything.
-    Unknown,
-}
-
-impl Origin {
-    /// The target of a pointer that is one of two.
-    pub(super) fn or(self, other: Origin) -> Origin {
-        match (self, other) {
-            (Origin::Nothing, origin) | (origin, Origin::Nothing) => origin,
-            (one, other) if one == other => one,
-            _ => Origin::Unknown,
-        }
-    }
-}
-
-/// What is known of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fact {
+/// A level, and what raised a value to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rank<'m> {
     pub(super) level: Level,
-    pub(super) origin: Origin,
-    /// Its value modulo 32.
-    pub(super) spread: Spread,
+    /// `None` for [`Level::Block`].
+    pub(super) cause: Option<Cause<'m>>,
 }
 
-impl Fact {
-    /// A number of this level.
-    pub(super) fn number(level: Level) -> Fact {
-        Fact {
+/// The instruction that made a value less uniform than its operands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cause<'m> {
+    pub(super) at: &'m Instruction<'m>,
+    /// The [context](super::flow::Flow) that the instruction is analysed in.
+    pub(super) context: usize,
+    pub(super) reason: Reason<'m>,
+}
+
+/// Why an instruction's result is not uniform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason<'m> {
+    /// It differs between threads: an index, a lane, a clock, an atomic, a shuffle.
+    Thread,
+    /// It depends on where a variable lies.
+    Address,
+    /// It is read through a pointer that was not followed, or from memory that others write.
+    Memory,
+    /// It is a variable's content, and this lets its address go where it is not followed.
+    Escape,
+    /// It is computed by a function that a pointer names.
+    Pointer,
+    /// It is computed by a function whose code is not there.
+    Outside(&'m str),
+    /// It is computed by inline assembly.
+    Assembly,
+    /// It is a volatile read.
+    Volatile,
+    /// It is undefined.
+    Undefined,
+    /// It is the success of an allocation.
+    Allocation,
+    /// The program is too large to follow all of its calls.
+    Size,
+}
+
+impl<'m> Rank<'m> {
+    pub(super) const BLOCK: Rank<'static> = Rank {
+        level: Level::Block,
+        cause: None,
+    };
+
+    pub(super) fn new(level: Level, cause: Cause<'m>) -> Self {
+        Rank {
             level,
-            origin: Origin::Nothing,
-            spread: Spread::Any,
+            cause: (level > Level::Block).then_some(cause),
         }
     }
 
-    /// Nothing is known.
-    pub(super) fn unknown() -> Fact {
-        Fact::pointer(Level::Divergent, Origin::Unknown)
+    /// The less uniform of two. Of two causes the one that is a difference between threads.
+    pub(super) fn or(self, other: Rank<'m>) -> Rank<'m> {
+        let differs = |rank: Rank<'_>| {
+            rank.cause
+                .is_some_and(|cause| cause.reason == Reason::Thread)
+        };
+        let takes_other = match other.level.cmp(&self.level) {
+            std::cmp::Ordering::Less => false,
+            std::cmp::Ordering::Equal => differs(other) && !differs(self),
+            std::cmp::Ordering::Greater => true,
+        };
+        if takes_other { other } else { self }
     }
 
-    /// A pointer of this level.
-    pub(super) fn pointer(level: Level, origin: Origin) -> Fact {
-        Fact {
-            origin,
-            ..Fact::number(level)
-        }
-    }
-
-    /// The level of what depends on the address itself, such as its bits. The fact's own level is
-    /// that of the offset in its memory.
-    pub(super) fn address(self) -> Level {
-        match self.origin {
-            Origin::Nothing | Origin::Steady => self.level,
-            Origin::Stack(_) | Origin::Unknown => Level::Divergent,
-        }
+    /// Raises it; returns whether the level changed.
+    pub(super) fn raise(&mut self, other: Rank<'m>) -> bool {
+        let old = self.level;
+        *self = self.or(other);
+        self.level != old
     }
 }

@@ -25,8 +25,19 @@
 //! kernel nothing guarantees this, and a race may hide a divergent branch: there the check is a
 //! lint, and the emulator is authoritative.
 //!
-//! Variables of a thread that LLVM left in memory have the level of what is stored in them
-//! ([`stack`]). Any other load, and every volatile or atomic one, is divergent.
+//! # Memory
+//!
+//! The thread's own memory is followed: variables that LLVM left in memory, and allocations
+//! ([`memory`]). Each value carries what it may be the address of ([`targets`]), integers included,
+//! for a move is a load and a store of integers. An address has the level of the choice of its
+//! object and offset: variables of two threads correspond, wherever they lie. What depends on the
+//! place itself, such as an address's bits or parts of it, is divergent.
+//!
+//! A load has the level of its address and of everything stored in that range of its targets. A
+//! store changes all targets of its pointer. Where an address is stored or passed to what is not
+//! followed, it escapes: from then on its memory, and what that points to, can contain anything. So a
+//! pointer that is not followed leads to escaped memory only; a load through it is divergent. Every
+//! volatile or atomic load is divergent too.
 //!
 //! `__cuda_std_block_uniform` and `__cuda_std_warp_uniform` mark what a library knows and this
 //! analysis cannot see: their results have that level. In `unsafe` kernels the block is assumed to
@@ -43,7 +54,7 @@
 //!   region;
 //! - a value defined in the region and read outside of it, even by a phi at the join, has at least
 //!   the branch's level;
-//! - so has a variable that is stored to in the region.
+//! - so has memory that is stored to in the region.
 //!
 //! Blocks from which a thread can only panic are omitted, unless it waits there: a panicking thread
 //! exits, and no thread waits for it. An endless loop has an edge to the exit, so that every block
@@ -58,13 +69,13 @@
 //!
 //! Both start at the entry with the same parameters. While they pass the same blocks, block-uniform
 //! values are computed from equal values, so they stay equal. So do loads: from steady memory,
-//! because both threads are between the same two barriers; from block-uniform variables, because
-//! both made the same stores. Suppose they diverge at a branch *b*. Its condition differed, so it
+//! because both threads are between the same two barriers; from corresponding objects, because both
+//! made the same stores to them. Suppose they diverge at a branch *b*. Its condition differed, so it
 //! is not block-uniform, and *b* is divergent. Until the join *p* each passes only blocks of *b*'s
 //! region. The join post-dominates *b*, so a thread that ever leaves the region arrives at *p*, and
 //! one that does not runs forever without waiting. At *p* the comparison continues. A value read
-//! from here on was defined in the region, or is selected at *p*, or is in a variable that was
-//! stored to in the region: then the rules have raised it above block-uniform, unless *p* selects
+//! from here on was defined in the region, or is selected at *p*, or is in memory that was stored to
+//! in the region: then the rules have raised it above block-uniform, unless *p* selects
 //! one and the same value from outside the region. Or it was defined outside: then neither thread
 //! redefined it on its detour, and it is as it was at *b*.
 //!
@@ -73,22 +84,33 @@
 //! holds with "warp-uniform" for "block-uniform" and warp operations for barriers. Nothing is
 //! claimed inside a region: whatever threads do there ends at *p*.
 //!
-//! A function that is not inlined is a computation: its result has the level that this analysis
-//! computes for block-uniform arguments, or that of its arguments if that is higher. If it waits,
-//! it is recursive, and refused. Functions that wait and whose address is taken are refused too
-//! ([`address_taken`]).
+//! A function that is not inlined is part of the execution too, once for each chain of calls that
+//! leads to it ([`flow`]); recursive calls share what is known of them, and each object that one
+//! instruction creates stands for all that it creates. A call through a pointer is one of all
+//! functions that the pointer may name. If a function that is not inlined waits, it is recursive, and
+//! refused. Functions that wait and whose address is taken are refused too ([`address_taken`]).
+//!
+//! Comparisons of addresses are the same in all threads if both are in one variable, and whether two
+//! are equal, for all memory but escaped: a function's variables lie at the same distance from each
+//! other in all threads, and `cuda_std`'s allocator leaves a gap. Whether an allocation fails is the
+//! thread's own, unless its failure ends in a panic ([`failure`]).
 
 mod address_taken;
-mod analysis;
 mod body;
+mod context;
 mod copy;
+mod fact;
+mod failure;
+mod flow;
 mod graph;
 mod lanes;
+mod layout;
 mod level;
+mod memory;
 mod program;
 mod references;
 mod report;
-mod stack;
+mod targets;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -96,12 +118,12 @@ mod waits;
 
 use std::collections::HashSet;
 
-use analysis::Analysis;
-use body::{Action, Body};
-use level::Level;
+use body::{Action, Operand};
+use flow::Flow;
+use level::{Level, Rank};
 use program::Program;
 use references::References;
-use report::Problem;
+use report::{Parting, Problem};
 use waits::{Scope, Wait};
 
 use crate::error::CudaBuilderError;
@@ -240,14 +262,21 @@ fn problems<'m>(
     program: &Program<'m>,
     rule: Rule,
 ) -> Result<Vec<Problem<'m>>, CudaBuilderError> {
-    let body = Body::of(kernel, program)?;
-    let analysis = Analysis::of(&body, program, rule != Rule::Refuse)?;
+    let flow = Flow::of(kernel.name(), program, rule != Rule::Refuse)?;
     let mut problems = Vec::new();
-    for block in body.graph.order() {
-        for step in &body.blocks[block] {
+    let Some(context) = flow.kernel() else {
+        return Ok(problems);
+    };
+    let parting = |(rank, branch): (Rank<'m>, _)| Parting {
+        branch,
+        reason: rank.cause.map(|cause| cause.reason),
+        chain: (rank.cause).map_or_else(Vec::new, |cause| flow.chain(cause)),
+    };
+    for block in context.body.graph.order() {
+        for step in &context.body.blocks[block] {
             let instruction = step.instruction;
             match &step.action {
-                Action::Call(function) if program.waits(function) => {
+                Action::Call(function, _) if program.waits(function) => {
                     problems.push(Problem::NotFollowed {
                         call: instruction,
                         function,
@@ -258,19 +287,19 @@ fn problems<'m>(
                         .iter()
                         .filter_map(|wait| Some((wait, bound(wait, arguments, rule)?)));
                     let problem = bounds.find_map(|(wait, bound)| {
-                        let mut partings = analysis.partings_before(block);
-                        let (_, branch) = partings.find(|(level, _)| *level > bound)?;
-                        Some((wait, branch))
+                        let mut partings = context.partings_before(block);
+                        let first = partings.find(|(rank, _)| rank.level > bound)?;
+                        Some((wait, parting(first)))
                     });
-                    problems.extend(problem.map(|(wait, branch)| match wait.scope {
+                    problems.extend(problem.map(|(wait, parting)| match wait.scope {
                         Scope::Block => Problem::Barrier {
                             barrier: instruction,
-                            branch,
+                            parting,
                         },
                         Scope::Warp => Problem::WarpOperation {
                             operation: instruction,
                             name: wait.name.clone(),
-                            branch,
+                            parting,
                         },
                     }));
                 }
@@ -284,7 +313,7 @@ fn problems<'m>(
 /// The highest level of branches that may control a wait; `None` for any. For masks other than that
 /// of all lanes it is unknown which lanes they name; in safe code they come from a library, for
 /// incomplete warps.
-fn bound(wait: &Wait, arguments: &[body::Argument<'_>], rule: Rule) -> Option<Level> {
+fn bound(wait: &Wait, arguments: &[Operand<'_>], rule: Rule) -> Option<Level> {
     match wait.scope {
         Scope::Block => Some(Level::Block),
         Scope::Warp => {

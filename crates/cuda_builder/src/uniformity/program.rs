@@ -3,45 +3,50 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-use super::level::{Level, Origin};
+use super::body::Body;
+use super::targets::Targets;
 use super::waits;
 use crate::error::CudaBuilderError;
 use crate::ir::module::{Callee, Function, Global, Head, Module, has};
 use crate::ir::waiting::leading_to;
 
-/// Module-wide information for the analysis of one function.
+/// Module-wide information for the analysis of one kernel.
 pub(super) struct Program<'m> {
     functions: HashMap<&'m str, &'m Function<'m>>,
+    declared: HashSet<&'m str>,
     convergent: HashSet<&'m str>,
     pure: HashSet<&'m str>,
-    steady: HashSet<&'m str>,
+    /// What the address of each global points to.
+    globals: HashMap<&'m str, Targets<'m>>,
+    /// The symbols that a constant contains.
+    mentioned: HashMap<&'m str, Vec<&'m str>>,
     waiting: HashSet<&'m str>,
-    /// Levels of the functions' results for block-uniform arguments; `None` while being computed.
-    returned: RefCell<HashMap<&'m str, Option<Level>>>,
+    /// What has been read so far.
+    bodies: RefCell<HashMap<&'m str, Rc<Body<'m>>>>,
 }
 
 impl<'m> Program<'m> {
     pub(super) fn of(module: &'m Module<'m>) -> Result<Self, CudaBuilderError> {
-        let is_steady = |global: &&Global<'_>| {
-            let spaces = ["addrspace(3)", "addrspace(4)"];
-            global.keyword() == "constant"
-                || spaces.iter().any(|space| global.linkage().contains(space))
-        };
         let functions = module
             .functions()
             .map(|function| (function.name(), function));
+        let mut mentioned = HashMap::new();
+        let mut globals = HashMap::new();
+        for global in module.globals() {
+            globals.insert(global.name(), addressed(global));
+            mentioned.insert(global.name(), global.globals().collect());
+        }
         Ok(Program {
             functions: functions.collect(),
+            declared: module.declarations().map(Head::name).collect(),
             pure: declared(module, |list| list.contains("memory(none)")),
-            steady: module
-                .globals()
-                .filter(is_steady)
-                .map(|global| global.name())
-                .collect(),
+            globals,
+            mentioned,
             waiting: waiting(module)?,
             convergent: convergent(module),
-            returned: RefCell::default(),
+            bodies: RefCell::default(),
         })
     }
 
@@ -54,36 +59,77 @@ impl<'m> Program<'m> {
         self.convergent.contains(declaration)
     }
 
-    /// What the address of a global points to.
-    pub(super) fn origin(&self, global: &str) -> Origin {
-        match self.steady.contains(global) {
-            true => Origin::Steady,
-            false => Origin::Unknown,
-        }
-    }
-
     /// Whether a declared function depends on its arguments only.
     pub(super) fn is_pure(&self, declaration: &str) -> bool {
         self.pure.contains(declaration)
     }
 
-    /// The level of a function's result if all threads of the block call it with the same
-    /// arguments. `analyse` computes it, once for each function.
-    pub(super) fn returned(
-        &self,
-        name: &'m str,
-        analyse: impl FnOnce(&'m Function<'m>) -> Result<Level, CudaBuilderError>,
-    ) -> Result<Level, CudaBuilderError> {
-        let Some(function) = self.functions.get(name) else {
-            return Ok(Level::Divergent);
-        };
-        if let Some(known) = self.returned.borrow().get(name) {
-            return Ok(known.unwrap_or(Level::Divergent));
+    /// What the address of a global variable or function points to.
+    pub(super) fn target(&self, symbol: &'m str) -> Targets<'m> {
+        match self.globals.get(symbol) {
+            Some(targets) => targets.clone(),
+            None if self.is_function(symbol) => Targets::symbol(symbol),
+            None => Targets::unknown(),
         }
-        self.returned.borrow_mut().insert(name, None);
-        let level = analyse(function)?;
-        self.returned.borrow_mut().insert(name, Some(level));
-        Ok(level)
+    }
+
+    fn is_function(&self, symbol: &str) -> bool {
+        self.functions.contains_key(symbol) || self.declared.contains(symbol)
+    }
+
+    /// The addresses that a constant contains. A function contains none.
+    pub(super) fn content(&self, symbol: &str) -> Targets<'m> {
+        let mut targets = Targets::default();
+        for mentioned in self.mentioned.get(symbol).into_iter().flatten() {
+            targets.add(&self.target(mentioned));
+        }
+        targets
+    }
+
+    /// The functions among symbols that take this number of arguments.
+    pub(super) fn callable<'s>(
+        &self,
+        symbols: &'s [&'m str],
+        arguments: usize,
+    ) -> impl Iterator<Item = &'m str> {
+        symbols.iter().copied().filter(move |symbol| {
+            let function = self.functions.get(symbol);
+            let takes = function.map(|function| function.head.parameters().count());
+            takes.is_none_or(|takes| takes == arguments) && self.is_function(symbol)
+        })
+    }
+
+    /// A function of the module.
+    pub(super) fn body(&self, name: &str) -> Result<Option<Rc<Body<'m>>>, CudaBuilderError> {
+        let Some((&name, function)) = self.functions.get_key_value(name) else {
+            return Ok(None);
+        };
+        if let Some(known) = self.bodies.borrow().get(name) {
+            return Ok(Some(Rc::clone(known)));
+        }
+        let body = Rc::new(Body::of(function, self)?);
+        self.bodies.borrow_mut().insert(name, Rc::clone(&body));
+        Ok(Some(body))
+    }
+}
+
+/// What the address of a global variable points to.
+fn addressed<'m>(global: &'m Global<'m>) -> Targets<'m> {
+    let is_in = |space: &str| global.linkage().contains(space);
+    let is_constant = global.keyword() == "constant" && !is_in("addrspace(");
+    // Tables of libdevice that it does not call constant. Safe code defines no such symbol.
+    let is_table = global.name().starts_with("__cudart_");
+    // The host may set what is in constant memory.
+    if is_constant && global.globals().next().is_some() {
+        Targets::symbol(global.name())
+    } else if is_table
+        || global.keyword() == "constant"
+        || is_in("addrspace(3)")
+        || is_in("addrspace(4)")
+    {
+        Targets::steady()
+    } else {
+        Targets::unknown()
     }
 }
 

@@ -1,20 +1,22 @@
 //! The texts of findings.
 
-use crate::ir::module::{Frame, Instruction, Nodes};
-use crate::ir::names::{demangle, home, is_in};
+use super::level::Reason;
+use crate::ir::module::{Instruction, Nodes};
+use crate::ir::names::demangle;
+use crate::ir::place;
 
 /// A problem with a wait.
 pub(super) enum Problem<'m> {
-    /// Threads diverge at the branch, so only some of them reach the barrier.
+    /// Threads diverge at a branch, so only some of them reach the barrier.
     Barrier {
         barrier: &'m Instruction<'m>,
-        branch: &'m Instruction<'m>,
+        parting: Parting<'m>,
     },
-    /// Lanes diverge at the branch, so only some of those that the operation names reach it.
+    /// Lanes diverge at a branch, so only some of those that the operation names reach it.
     WarpOperation {
         operation: &'m Instruction<'m>,
         name: String,
-        branch: &'m Instruction<'m>,
+        parting: Parting<'m>,
     },
     /// The call leads to a wait in a function that could not be inlined.
     NotFollowed {
@@ -23,27 +25,55 @@ pub(super) enum Problem<'m> {
     },
 }
 
+/// A branch at which threads may diverge.
+pub(super) struct Parting<'m> {
+    pub(super) branch: &'m Instruction<'m>,
+    /// What its condition comes from, and where: the instruction, and the calls that lead to it,
+    /// the kernel's own last.
+    pub(super) reason: Option<Reason<'m>>,
+    pub(super) chain: Vec<&'m Instruction<'m>>,
+}
+
 impl Problem<'_> {
     /// The report, for the author of the kernel.
     pub(super) fn describe(&self, kernel: &str, nodes: &Nodes<'_>) -> String {
         let place = |instruction| place(instruction, nodes);
         match self {
-            Problem::Barrier { barrier, branch } => format!(
-                "kernel `{kernel}`: not all threads of the block reach the barrier at {}: the branch at {} depends on the thread; \
-                 move the barrier out of what the branch decides",
-                place(barrier),
-                place(branch)
-            ),
+            Problem::Barrier { barrier, parting } => {
+                let barrier = place(barrier);
+                match parting.lost(nodes) {
+                    None => format!(
+                        "kernel `{kernel}`: not all threads of the block reach the barrier at {barrier}: the branch at {} depends on \
+                         the thread; move the barrier out of what the branch decides",
+                        place(parting.branch)
+                    ),
+                    Some(lost) => format!(
+                        "kernel `{kernel}`: whether all threads of the block reach the barrier at {barrier} cannot be shown: the \
+                         branch at {} depends on {lost}; move the barrier out of what the branch decides",
+                        place(parting.branch)
+                    ),
+                }
+            }
             Problem::WarpOperation {
                 operation,
                 name,
-                branch,
-            } => format!(
-                "kernel `{kernel}`: `{name}` at {} waits for lanes that do not reach it: the branch at {} depends on the lane; move \
-                 the operation out of what the branch decides, or name in the mask only the lanes that take part",
-                place(operation),
-                place(branch)
-            ),
+                parting,
+            } => {
+                let operation = place(operation);
+                match parting.lost(nodes) {
+                    None => format!(
+                        "kernel `{kernel}`: `{name}` at {operation} waits for lanes that do not reach it: the branch at {} depends \
+                         on the lane; move the operation out of what the branch decides, or name in the mask only the lanes that \
+                         take part",
+                        place(parting.branch)
+                    ),
+                    Some(lost) => format!(
+                        "kernel `{kernel}`: whether all lanes that `{name}` at {operation} waits for reach it cannot be shown: the \
+                         branch at {} depends on {lost}; move the operation out of what the branch decides",
+                        place(parting.branch)
+                    ),
+                }
+            }
             Problem::NotFollowed { call, function } => format!(
                 "kernel `{kernel}`: whether all threads reach the barrier in `{}`, called at {}, cannot be checked: the function \
                  calls itself; use a loop",
@@ -51,6 +81,49 @@ impl Problem<'_> {
                 place(call)
             ),
         }
+    }
+}
+
+impl Parting<'_> {
+    /// What the branch depends on, if it is not the thread but something that was not followed.
+    fn lost(&self, nodes: &Nodes<'_>) -> Option<String> {
+        let what = match self.reason? {
+            Reason::Thread => return None,
+            Reason::Address => "the address of a variable, taken",
+            Reason::Memory => "memory that could not be followed, read",
+            Reason::Escape => {
+                "a variable whose address could not be followed from where it is passed on"
+            }
+            Reason::Pointer => "a call through a pointer that could not be followed",
+            Reason::Outside(name) => {
+                let place = self.place(nodes);
+                return Some(format!(
+                    "`{}`, whose code is not known, called at {place}",
+                    demangle(name)
+                ));
+            }
+            Reason::Assembly => "assembly that could not be followed",
+            Reason::Volatile => "a volatile read",
+            Reason::Undefined => "a value that may be undefined",
+            Reason::Allocation => "whether an allocation succeeds, asked",
+            Reason::Size => "a call that was not followed, for the kernel calls too much,",
+        };
+        Some(format!("{what} at {}", self.place(nodes)))
+    }
+
+    /// The innermost place that is the user's.
+    fn place(&self, nodes: &Nodes<'_>) -> String {
+        let of_user = |instruction: &&Instruction<'_>| {
+            let frames = instruction.position().map(|node| nodes.frames(node));
+            let mut frames = frames.into_iter().flatten();
+            frames.any(|frame| !place::is_library(frame.function))
+        };
+        let mut chain = self.chain.iter().copied();
+        let own = chain.find(of_user).or(self.chain.last().copied());
+        own.map_or_else(
+            || "an unknown line".to_owned(),
+            |instruction| place(instruction, nodes),
+        )
     }
 }
 
@@ -63,49 +136,7 @@ pub(super) fn address_taken(kernel: &str, function: &str) -> String {
     )
 }
 
-/// The place of an instruction: the kernel's own line, then the lines of the user's functions that
-/// lead to it.
+/// Where an instruction is in the user's source.
 fn place(instruction: &Instruction<'_>, nodes: &Nodes<'_>) -> String {
-    let mut frames = instruction
-        .position()
-        .map_or_else(Vec::new, |node| nodes.frames(node));
-    // Frames farther out are generated by `#[kernel]`.
-    let body = frames
-        .iter()
-        .rposition(|frame| demangle(frame.function).ends_with("::kernel_body"));
-    if let Some(body) = body {
-        frames.truncate(body + 1);
-    }
-    let of_user = |frame: &&Frame<'_>| !is_library(frame.function);
-    let users: Vec<_> = frames.iter().rev().filter(of_user).collect();
-    // A library's own kernel has no line of the user's.
-    let mut shown = if users.is_empty() {
-        frames.iter().rev().collect()
-    } else {
-        users
-    }
-    .into_iter();
-    let Some(first) = shown.next() else {
-        return "an unknown line".to_owned();
-    };
-    let mut text = line(first);
-    for frame in shown {
-        text.push_str(&format!(
-            ", in `{}` at {}",
-            demangle(frame.function),
-            line(frame)
-        ));
-    }
-    text
-}
-
-fn line(frame: &Frame<'_>) -> String {
-    format!("{}:{}:{}", frame.file, frame.line, frame.column)
-}
-
-/// Whether a function belongs to Rust's library or to `cuda_std`.
-fn is_library(function: &str) -> bool {
-    let home = home(function);
-    let libraries = ["core", "alloc", "compiler_builtins", "cuda_std"];
-    libraries.iter().any(|library| is_in(&home, library))
+    place::of(instruction, nodes).unwrap_or_else(|| "an unknown line".to_owned())
 }

@@ -1,14 +1,18 @@
 //! Builds small crates of its own for real. Needs what `cargo xtask doctor` lists.
 
+mod arguments;
 mod common;
 mod embedding;
 mod foreign;
+mod iterators;
 mod options;
 mod packages;
 mod panics;
+mod part_word;
 mod registry;
 mod snippets;
 mod stack;
+mod undefined;
 mod uniformity;
 
 use std::fs;
@@ -153,9 +157,11 @@ fn a_choice_between_shared_and_global_memory_fails_with_kernel_and_variable() {
         }",
     )
     .unwrap_err();
+    let text = error.to_string();
     assert!(
-        matches!(&error, CudaBuilderError::GenericSharedAccess { kernel, variable, .. } if kernel == "leak" && variable == "generic::LINE"),
-        "{error}"
+        matches!(error, CudaBuilderError::GenericSharedAccess { .. })
+            && text.contains("kernel `leak`: shared memory `generic::LINE` is read through a pointer at members/generic/src/lib.rs:8:27, which may also be to"),
+        "{text}"
     );
 }
 
@@ -194,4 +200,33 @@ fn a_crate_without_kernels_and_one_that_does_not_compile_say_so() {
         error.to_string().contains("workspace without a package"),
         "{error}"
     );
+}
+
+/// rustc cannot pass a value of such alignment, and says so by a panic. Once it can, another way to
+/// make it panic is needed here.
+#[test]
+fn a_panic_of_the_compiler_is_shown_with_what_it_compiled_and_leaves_no_file() {
+    let error = build(
+        "compiler_panics",
+        "#[repr(C, align(32))] #[derive(Clone, Copy)] pub struct Vec4([f64; 4]);
+        #[inline(never)] pub extern \"C\" fn helper(v: Vec4) -> f64 { v.0[1] }
+        #[kernel] pub unsafe fn calls(out: *mut f64) { unsafe { *out = helper(Vec4([*out; 4])) } }",
+    );
+    let message = error.unwrap_err().to_string();
+    for part in [
+        "error: the compiler itself panicked while computing",
+        "ABI of `helper`: internal error: entered unreachable code: Align is given as",
+        "callconv/nvptx64.rs:",
+    ] {
+        assert!(message.contains(part), "{part}\n{message}");
+    }
+    assert_eq!(message.matches("panicked").count(), 1, "{message}");
+    let folder = workspace("compiler_panics");
+    for place in [folder.join("members/compiler_panics"), folder, ".".into()] {
+        let files = fs::read_dir(place)
+            .unwrap()
+            .map(|file| file.unwrap().file_name());
+        let left = files.filter(|name| name.to_string_lossy().starts_with("rustc-ice"));
+        assert_eq!(left.count(), 0);
+    }
 }

@@ -91,6 +91,8 @@ fn options_reach_the_code() {
         .release(false)
         .debug(DebugInfo::Full);
     assert!(build(unoptimised).contains("cuda_std_panic"));
+    let optimised = CudaBuilder::new(&checked).overflow_checks(true);
+    assert!(build(optimised).contains("cuda_std_panic"));
 }
 
 #[test]

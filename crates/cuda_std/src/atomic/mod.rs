@@ -1,9 +1,11 @@
-//! Atomic floats, and atomics with a scope. Integers also have `core::sync::atomic`, whose scope is
-//! the whole system.
+//! Atomic floats, and atomics with a scope. Integers also have `core::sync::atomic`: all of its
+//! operations and fences have the scope of the system, because Rust's atomics are atomic for
+//! everyone who can reach the memory.
 //!
 //! A scope is the set of threads among which an operation is atomic and ordered: `Block…` the
-//! block, `Atomic…` the device, `System…` the device, its peers and the host. On the host they
-//! behave like core's atomics.
+//! block, `Atomic…` the device, `System…` the device, its peers and the host; of one type, every
+//! operation has the same. Two accesses are atomic to each other if the scope of each includes the
+//! other's thread: on one cell, use one type. On the host they behave like core's atomics.
 
 pub mod intrinsics;
 pub mod mid;
@@ -12,6 +14,7 @@ mod word;
 
 use core::cell::UnsafeCell;
 pub use core::sync::atomic::Ordering;
+#[cfg(not(target_arch = "nvptx64"))]
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use cuda_std_macros::paste;
@@ -53,6 +56,7 @@ macro_rules! atomic_float {
                 unsafe { &*pointer.cast() }
             }
 
+            #[cfg(not(target_arch = "nvptx64"))]
             #[inline(always)]
             fn bits(&self) -> &$atomic {
                 // SAFETY: same size and alignment, and all accesses are atomic.
@@ -102,16 +106,32 @@ macro_rules! atomic_float {
                 self.update(order, |old| old.max(value))
             }
 
-            /// A compare-and-swap loop, for operations without an instruction. Its scope is the
-            /// system.
+            /// A compare-and-swap loop, for operations without an instruction.
             #[inline(always)]
             fn update(&self, order: Ordering, f: impl Fn($t) -> $t) -> $t {
-                let mut old = self.bits().load(Ordering::Relaxed);
-                loop {
-                    let new = f($t::from_bits(old)).to_bits();
-                    match self.bits().compare_exchange_weak(old, new, order, Ordering::Relaxed) {
-                        Ok(old) => return $t::from_bits(old),
-                        Err(now) => old = now,
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: the pointer is to this value, and all accesses are atomic.
+                unsafe {
+                    let place = self.0.get();
+                    let mut old = mid::[<atomic_load_ $width _ $scope>](place.cast(), Ordering::Relaxed);
+                    loop {
+                        let new = f($t::from_bits(old));
+                        let found = mid::[<atomic_compare_and_swap_ $t _ $scope>](place, $t::from_bits(old), new, order).to_bits();
+                        if found == old {
+                            return $t::from_bits(old);
+                        }
+                        old = found;
+                    }
+                }
+                #[cfg(not(target_arch = "nvptx64"))]
+                {
+                    let mut old = self.bits().load(Ordering::Relaxed);
+                    loop {
+                        let new = f($t::from_bits(old)).to_bits();
+                        match self.bits().compare_exchange_weak(old, new, order, Ordering::Relaxed) {
+                            Ok(old) => return $t::from_bits(old),
+                            Err(now) => old = now,
+                        }
                     }
                 }
             }

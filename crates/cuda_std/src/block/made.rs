@@ -1,6 +1,8 @@
 //! What the launch makes for a parameter, which `#[kernel]` recognises by its name.
 
-use super::{Array, Atomics, Matrix, Number, Out, OutMatrix, Ring, Scratch, Shared};
+use super::{
+    Append, Array, Atomics, Matrix, Number, Out, OutMatrix, Ring, Scatter, Scratch, Shared,
+};
 use crate::Plain;
 
 /// cuda_std's own types of the names that `#[kernel]` knows.
@@ -12,6 +14,8 @@ use crate::Plain;
 pub trait MadeByLaunch {}
 
 impl<T, Map> MadeByLaunch for Out<'_, T, Map> {}
+impl<T> MadeByLaunch for Append<'_, T> {}
+impl<T> MadeByLaunch for Scatter<'_, T> {}
 impl<T: Number> MadeByLaunch for Atomics<'_, T> {}
 impl<T: Plain> MadeByLaunch for Matrix<'_, T> {}
 impl<T: Plain, const R: usize, const C: usize, Layout, Threads> MadeByLaunch

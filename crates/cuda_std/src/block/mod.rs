@@ -13,6 +13,8 @@
 //! | `&[T]`, [`Matrix<T>`](Matrix) | inputs |
 //! | [`Out<T>`](Out), [`Out<T, FromEnd>`](FromEnd), [`Out<T, PerBlock>`](PerBlock), [`OutMatrix<T, R, C>`](OutMatrix) | outputs: each thread accesses its own elements only |
 //! | [`Atomics<T>`](Atomics) | elements that all threads may change |
+//! | [`Append<T>`](Append) | stream compaction: threads take elements by tickets |
+//! | [`Scatter<T>`](Scatter) | an output through a permutation that was checked once |
 //!
 //! # Why it is sound
 //!
@@ -32,6 +34,7 @@
 //!   thread. Every bit pattern is valid, because a thread that panics leaves its elements unwritten
 //!   while the others continue.
 
+mod append;
 mod array;
 mod atomics;
 mod counting;
@@ -46,6 +49,7 @@ mod out_matrix;
 mod phase;
 mod position;
 mod ring;
+mod scatter;
 mod scratch;
 mod shared;
 mod slots;
@@ -57,6 +61,7 @@ mod warp;
 mod whole_array;
 mod words;
 
+pub use append::Append;
 pub use array::{Array, Pair, Tile};
 pub use atomics::Atomics;
 pub use counting::{Counting, Zeroed};
@@ -69,9 +74,12 @@ pub use order::{ColMajor, RowMajor};
 pub use out::{FromEnd, Mine, Out, PerBlock, Strided};
 pub use out_matrix::{OutMatrix, Own};
 pub use phase::Phase;
+#[doc(hidden)]
+pub use position::one_dimensional;
 pub use ring::Ring;
 #[doc(hidden)]
 pub use ring::with_ring;
+pub use scatter::{Placed, Scatter};
 pub use scratch::Scratch;
 #[doc(hidden)]
 pub use scratch::{ScratchMemory, with_scratch};

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 use super::Block;
-use super::position::{registers, thread_of_grid};
+use super::position::{Indices, registers, thread_of_grid};
 use super::tiles::{Linear, TileRange};
 use super::whole_array::whole_array;
 use crate::Plain;
@@ -96,14 +96,39 @@ impl<T> Out<'_, T> {
     /// Works in a kernel only.
     #[inline(always)]
     pub fn mine(&mut self) -> Mine<'_, T> {
-        let (thread, threads) = thread_of_grid();
         Mine {
             first: self.first,
-            next: thread,
-            len: self.len,
-            threads,
+            indices: Indices::mine(self.len),
             memory: PhantomData,
         }
+    }
+
+    /// This thread's first element, with its index; `None` if it has none. In a launch of at least
+    /// as many threads as there are elements, each thread has at most this one: a kernel that is
+    /// launched so needs no loop. Others of its elements keep their values.
+    ///
+    /// ```
+    /// use cuda_std::prelude::*;
+    ///
+    /// /// y = 2 x, by a thread for each element
+    /// #[kernel(require(x.len() == y.len()))]
+    /// pub fn double(x: &[f32], mut y: Out<f32>) {
+    ///     if let Some((i, y)) = y.own() {
+    ///         *y = 2.0 * x[i];
+    ///     }
+    /// }
+    /// // On the host: `double::on(&device)?.covering(x.len())?.launch(&x, &mut y)?`.
+    /// ```
+    ///
+    /// Works in a kernel only.
+    #[inline(always)]
+    pub fn own(&mut self) -> Option<(usize, &mut T)> {
+        let (index, _) = thread_of_grid();
+        if index >= self.len {
+            return None;
+        }
+        // SAFETY: below the length, and this thread's alone.
+        Some((index, unsafe { &mut *self.first.add(index) }))
     }
 }
 
@@ -243,11 +268,7 @@ impl<T, Map> fmt::Debug for Out<'_, T, Map> {
 /// A thread's own elements of an [`Out`]: [`Out::mine`].
 pub struct Mine<'o, T> {
     first: *mut T,
-    /// Index of the next element; there is none from `len` on.
-    next: usize,
-    len: usize,
-    /// At most `isize::MAX`, like `len`, so adding it to an element's index does not overflow.
-    threads: usize,
+    indices: Indices,
     memory: PhantomData<&'o mut [T]>,
 }
 
@@ -256,11 +277,7 @@ impl<'o, T> Iterator for Mine<'o, T> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        let index = self.next;
-        if index >= self.len {
-            return None;
-        }
-        self.next = index + self.threads;
+        let index = self.indices.next()?;
         // SAFETY: the index is below the length. The element belongs to this thread alone, and is
         // returned once while the output is borrowed.
         Some((index, unsafe { &mut *self.first.add(index) }))
@@ -268,8 +285,7 @@ impl<'o, T> Iterator for Mine<'o, T> {
 
     #[inline(always)]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.len.saturating_sub(self.next).div_ceil(self.threads);
-        (left, Some(left))
+        self.indices.size_hint()
     }
 }
 
@@ -280,9 +296,9 @@ impl<T> core::iter::FusedIterator for Mine<'_, T> {}
 impl<T> fmt::Debug for Mine<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mine")
-            .field("next", &self.next)
-            .field("len", &self.len)
-            .field("threads", &self.threads)
+            .field("next", &self.indices.next)
+            .field("len", &self.indices.len)
+            .field("threads", &self.indices.threads)
             .finish()
     }
 }
@@ -324,6 +340,9 @@ mod tests {
     #[test]
     fn an_element_of_mine_is_one_threads() {
         covers::<Strided>(SHAPES.into_iter(), |out, _| {
+            // The first one is the one that `own` gives.
+            let first = out.mine().next().map(|(index, element)| (index, *element));
+            assert_eq!(out.own().map(|(index, element)| (index, *element)), first);
             let mine = out.mine();
             let expected = mine.size_hint().0;
             assert_eq!(mine.map(|(_, element)| *element += 1).count(), expected);
@@ -402,7 +421,7 @@ mod tests {
             // SAFETY: nothing is read or written.
             let mut out: Out<'_, u8> = unsafe { Out::new(&launched, &mut element, 1) };
             let mine = out.mine();
-            found = (mine.next, mine.threads);
+            found = (mine.indices.next, mine.indices.threads);
         });
         found
     }

@@ -68,6 +68,56 @@ pub(super) fn runs_of_grid(run: usize) -> (usize, usize) {
     (at[0] as usize * run, grid[0] as usize * run)
 }
 
+/// The indices below a length that belong to this thread, in ascending order.
+#[derive(Debug)]
+pub(super) struct Indices {
+    /// The next one; there is none from `len` on.
+    pub(super) next: usize,
+    pub(super) len: usize,
+    /// At most `isize::MAX`, like `len`, so adding it to an index does not overflow.
+    pub(super) threads: usize,
+}
+
+impl Indices {
+    #[inline(always)]
+    pub(super) fn mine(len: usize) -> Self {
+        let (next, threads) = thread_of_grid();
+        Self { next, len, threads }
+    }
+}
+
+impl Iterator for Indices {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let index = self.next;
+        if index >= self.len {
+            return None;
+        }
+        self.next = index + self.threads;
+        Some(index)
+    }
+
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.len.saturating_sub(self.next).div_ceil(self.threads);
+        (left, Some(left))
+    }
+}
+
+/// Tells the compiler that the grid and the block have one dimension.
+///
+/// # Safety
+/// They have.
+#[doc(hidden)]
+#[inline(always)]
+pub unsafe fn one_dimensional() {
+    let Registers { block, grid, .. } = registers();
+    // SAFETY: the caller's promise; no extent is 0.
+    unsafe { assert_unchecked((grid[1] | grid[2] | block[1] | block[2]) == 1) };
+}
+
 /// This thread's number in the grid, x fastest, and the number of threads. Two threads never have
 /// the same number below the largest index of an element; numbers that do not fit become that
 /// index, which no array has.

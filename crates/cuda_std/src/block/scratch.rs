@@ -203,6 +203,65 @@ impl<T: Plain> Scratch<'_, T> {
     }
 }
 
+impl Scratch<'_, u64> {
+    /// Sums of `of_warp`, which is the same in all lanes of a warp: over the warps below this one,
+    /// and over all. And whether every thread of the block still runs; otherwise a slot may not
+    /// have been written, and the sums are of anything.
+    #[inline(always)]
+    pub(super) fn sums_around<const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        block: &mut Block<X, Y, Z>,
+        of_warp: usize,
+    ) -> (usize, usize, bool) {
+        let first = self.memory.cast::<u64>().wrapping_add(self.half * LANES);
+        self.half = 1 - self.half;
+        let warp = Warp::of(block);
+        let (index, lane) = (warp.index(), warp.lane());
+        if lane == 0 {
+            // SAFETY: as in `exchange`.
+            unsafe { first.add(index).write(of_warp as u64) };
+        }
+        // Orders as in `exchange`.
+        let all = block.sync_threads_count(true) as usize == block.threads();
+        let slots = OfWarps {
+            first: first.cast_const(),
+            calls: PhantomData,
+        };
+        let (mut before, mut sum) = (0_u32, 0_u32);
+        let mut add = |warp: usize| {
+            // SAFETY: the block has this warp; what nobody has written is anything.
+            let value = unsafe { slots.of(warp) } as u32;
+            before = before.wrapping_add(if warp < index { value } else { 0 });
+            sum = sum.wrapping_add(value);
+        };
+        let warps = warps_of(block);
+        if Block::<X, Y, Z>::THREADS > 0 {
+            // A constant number of loads.
+            unrolled::<LANES>(|warp| {
+                if warp < warps {
+                    add(warp);
+                }
+            });
+        } else {
+            (0..warps).for_each(add);
+        }
+        (before as usize, sum as usize, all)
+    }
+
+    /// The value of thread 0, which still runs, for every thread.
+    #[inline(always)]
+    pub(super) fn of_first<const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        block: &mut Block<X, Y, Z>,
+        value: u64,
+    ) -> u64 {
+        let first = block.thread() == 0;
+        let slots = self.exchange(block, value, first);
+        // SAFETY: thread 0 has written the slot of warp 0.
+        unsafe { slots.of(0) }
+    }
+}
+
 /// The warps of the block.
 #[inline(always)]
 fn warps_of<const X: usize, const Y: usize, const Z: usize>(block: &Block<X, Y, Z>) -> usize {

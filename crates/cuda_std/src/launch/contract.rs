@@ -32,6 +32,9 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// A slice in a kernel's contract: its length and address.
+///
+/// Its methods take it by value: a trait of the user's with a method of the same name would go before
+/// one that takes a reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     address: u64,
@@ -47,18 +50,18 @@ impl Extent {
 
     /// The number of elements.
     #[allow(clippy::len_without_is_empty, reason = "there is one")]
-    pub fn len(&self) -> usize {
+    pub fn len(self) -> usize {
         self.len as usize
     }
 
     /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
     /// Whether the first element's address is a multiple of `bytes`. True for every number if there
     /// are no elements.
-    pub fn is_aligned_to(&self, bytes: usize) -> bool {
+    pub fn is_aligned_to(self, bytes: usize) -> bool {
         self.is_empty() || self.address.is_multiple_of(bytes as u64)
     }
 }
@@ -78,23 +81,23 @@ impl MatrixExtent {
     }
 
     /// The number of rows.
-    pub fn rows(&self) -> usize {
+    pub fn rows(self) -> usize {
         self.rows
     }
 
     /// The number of columns.
-    pub fn cols(&self) -> usize {
+    pub fn cols(self) -> usize {
         self.cols
     }
 
     /// The number of elements.
-    pub fn len(&self) -> usize {
+    pub fn len(self) -> usize {
         // The launch has checked that memory has this many.
         self.rows * self.cols
     }
 
     /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 }

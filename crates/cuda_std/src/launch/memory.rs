@@ -98,6 +98,30 @@ pub unsafe trait Write<'a, P: ?Sized> {
     fn pass(self) -> Memory<'a>;
 }
 
+/// Two runs of device memory, passed together.
+#[derive(Clone, Copy)]
+pub struct PairMemory<'a> {
+    /// The elements.
+    pub memory: Memory<'a>,
+    /// Their count (`Append`), or their permutation (`Scatter`).
+    pub second: Memory<'a>,
+}
+
+/// `Self` can be given as the permutation of a kernel's parameter `Scatter<T>`.
+///
+/// # Safety
+/// As for [`Read`] of `[u32]`. The numbers are 0 to `len − 1` in some order, and nobody changes
+/// them as long as any launch that got them, or a recording of it, can run.
+#[diagnostic::on_unimplemented(
+    message = "a scatter needs a permutation that was checked, and `{Self}` is none",
+    label = "expected a checked permutation",
+    note = "check it once: `let order = Permutation::new(indices)?;`, then pass `&order`"
+)]
+pub unsafe trait Permutes<'a> {
+    /// The memory.
+    fn pass(self) -> Memory<'a>;
+}
+
 /// `Self` can be given for a raw pointer `*const T` of an `unsafe` kernel: readable memory, or a
 /// [`DevicePointer`].
 #[diagnostic::on_unimplemented(
@@ -217,6 +241,28 @@ pub fn write_matrix<'a, P: ?Sized>(
 ) -> MatrixMemory<'a> {
     let memory = write(memory);
     MatrixMemory { memory, rows, cols }
+}
+
+/// The memory of a parameter `Append<T>`, `P` being `[T]`.
+#[doc(hidden)]
+pub fn append<'a, P: ?Sized>(
+    (memory, count): (impl Write<'a, P>, impl Write<'a, [u64]>),
+) -> PairMemory<'a> {
+    PairMemory {
+        memory: write(memory),
+        second: write(count),
+    }
+}
+
+/// The memory of a parameter `Scatter<T>`, `P` being `[T]`.
+#[doc(hidden)]
+pub fn scatter<'a, P: ?Sized>(
+    (memory, permutation): (impl Write<'a, P>, impl Permutes<'a>),
+) -> PairMemory<'a> {
+    PairMemory {
+        memory: write(memory),
+        second: permutation.pass().of_reference(false),
+    }
 }
 
 /// What is passed for a parameter `*const T`.

@@ -40,8 +40,10 @@
 //! its memory [`Read`] and [`Write`]. The module depends on no runtime.
 
 mod dynamic;
+mod passed;
 mod plain;
 mod record;
+mod scalar;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod argument;
@@ -60,9 +62,13 @@ mod target;
 pub use self::{argument::*, contract::*, memory::*, prepared::*, shape::*, target::*};
 #[doc(hidden)]
 pub use dynamic::DynamicShared;
-pub use plain::{Plain, is_plain};
+#[doc(hidden)]
+pub use passed::{Aligned, Passed};
+pub use plain::{Plain, Value, is_plain, is_value};
 #[doc(hidden)]
 pub use record::borrowed;
 #[doc(hidden)]
-pub use record::{Decimal, NameOf, Unnamed, block_of, otherwise, present};
+pub use record::{Decimal, NameOf, Unnamed, block_of, first, first_line, otherwise, present};
 pub use record::{RECORD_SUFFIX, join, length, text};
+#[doc(hidden)]
+pub use scalar::*;

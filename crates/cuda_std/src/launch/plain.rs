@@ -47,6 +47,29 @@ unsafe impl Plain for half::bf16 {
     const NAME: &'static str = "bf16";
 }
 
+/// A type that a safe kernel takes by value: a plain one, `bool` or `char`, which the launch copies
+/// from a value of the program's. As elements they are not safe, for memory may hold other bits.
+///
+/// # Safety
+/// A value has the same bytes on host and device, and no padding, pointer or reference.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a kernel's value: it is not `Plain`",
+    note = "numbers are, arrays of them, `bool` and `char`; the compiler may lay out a tuple or a Rust struct otherwise on the device: \
+            use a `#[repr(C)]` struct with `#[derive(Plain)]`"
+)]
+pub unsafe trait Value: Copy + 'static {}
+
+// SAFETY: a plain type's values are these.
+unsafe impl<T: Plain> Value for T {}
+// SAFETY: one byte, 0 or 1.
+unsafe impl Value for bool {}
+// SAFETY: the four bytes of its code point.
+unsafe impl Value for char {}
+
+/// Compiles for types of values only.
+#[doc(hidden)]
+pub const fn is_value<T: Value>() {}
+
 /// Compiles for plain types only.
 #[doc(hidden)]
 pub const fn is_plain<T: Plain>() {}

@@ -4,7 +4,46 @@ use core::marker::PhantomData;
 
 use super::Plain;
 
-/// Suffix of an entry point's name in the name of its record.
+/// Suffix of an entry point's name in the name of its record, a variable in the PTX.
+///
+/// The record is what the device's build saw of the kernel; the program has what the host's build
+/// saw, and a runtime compares the two when the kernel is first used. So what `#[cfg]`, `cfg!` or a
+/// shadowed name makes different is an error before anything starts. It is text, a line for each
+/// subject:
+///
+/// ```text
+/// record    = signature { "\n" line }
+/// signature = the parameters with their types, without static arrays: x: &[f32], mut_y: Out<f32>
+/// line      = "kernel" ("safe" | "unsafe") HASH     of the definition's words, 16 hex digits
+///           | "bounds" THREADS BLOCKS               max_threads and min_blocks
+///           | "type" NAME BYTES "/" ALIGNMENT       of a parameter's element or value
+///           | "array" NAME BYTES "/" ALIGNMENT      of a static shared array
+///           | "require" condition                   in the order of the source
+///           | "length" PARAMETER number             of a dynamic shared array
+/// condition = "(host " STRING ")"                   at the top and below "&&" there, nowhere else
+///           | "(" ("&&" | "||") condition condition ")" | "(! " condition ")"
+///           | "(" ("==" | "!=" | "<" | "<=" | ">" | ">=") number number ")"
+///           | "(" ("==" | "!=") option option ")" | "(is_some " option ")"
+///           | "(is_empty " PARAMETER ")" | "(is_aligned_to " PARAMETER number ")"
+///           | "(is_multiple_of " number number ")"
+/// option    = "(some " number ")"
+///           | "(" ("checked_add" | "checked_sub" | "checked_mul") number number ")"
+/// number    = LITERAL | "(const " STRING VALUE ")" | "(value " PARAMETER ")"
+///           | "(" ("len" | "rows" | "cols") PARAMETER ")"
+///           | "(" ("grid" | "block") ("x" | "y" | "z" | "*") ")" | "(shared_bytes)"
+///           | "(" ("+" | "-" | "*" | "/" | "%" | "<<" | ">>") number number ")"
+///           | "(as " TYPE number ")"
+/// ```
+///
+/// PARAMETER counts those of the signature, from 0. STRING is the source's text, quoted as Rust
+/// quotes it; VALUE is what the build evaluated: `256u32`, `-1i8`, `0x3f800000f32` (bits), `true`.
+/// `*` is the product of all three extents. Arithmetic is exact: a launch for which an operation has
+/// no result in its type is refused, as is one by zero; `as` converts as Rust does. Types of
+/// elements are named by their layout, `Affine{gain:f32,bias:f32}`: without padding and in the order
+/// of C, each field begins where the one before it ends.
+///
+/// A `host` condition calls something that the record cannot describe, such as a function of the
+/// user's. The host checks it; neither the optimiser nor a proof may assume it.
 pub const RECORD_SUFFIX: &str = "__signature";
 
 /// The bytes of all parts.
@@ -107,6 +146,22 @@ pub const fn present<const N: usize>(sizes: &[usize]) -> ([usize; N], usize) {
         at += 1;
     }
     (present, count)
+}
+
+/// The signature of a record.
+#[doc(hidden)]
+pub const fn first_line(record: &'static str) -> &'static str {
+    let mut at = 0;
+    while at < record.len() && record.as_bytes()[at] != b'\n' {
+        at += 1;
+    }
+    record.split_at(at).0
+}
+
+/// The first `count` of them.
+#[doc(hidden)]
+pub const fn first(sizes: &'static [usize], count: usize) -> &'static [usize] {
+    sizes.split_at(count).0
 }
 
 /// The extents of a kernel's block, 0 where the launch decides.

@@ -9,6 +9,11 @@ pub struct Entry {
     pub name: &'static str,
     /// Its signature, such as `a: f32, x: &[f32], y: &mut [f32]`.
     pub signature: &'static str,
+    /// All that the host's build saw of the kernel, the signature first:
+    /// [`RECORD_SUFFIX`](super::RECORD_SUFFIX).
+    pub record: &'static str,
+    /// Where the kernel is: `src/lib.rs:12`.
+    pub place: &'static str,
     /// The block that the kernel is written for; 0 along an axis where the launch decides.
     pub block: [u32; 3],
     /// The bytes of each parameter of the PTX; a slice is two of 8.
@@ -86,10 +91,10 @@ pub unsafe trait Target {
     /// The error type.
     type Error;
 
-    /// Finds an entry point and compares its signature with the program's.
+    /// Finds an entry point and compares its record with the program's.
     ///
     /// # Errors
-    /// If there is none, or its signature differs.
+    /// If there is none, or its record differs.
     fn function(&self, entry: &'static Entry) -> Result<Self::Function, Self::Error>;
 }
 

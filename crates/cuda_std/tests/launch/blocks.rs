@@ -2,12 +2,12 @@
 
 #![forbid(unsafe_code)]
 
-use cuda_std::block::{ANY, Atomics, Block, FromEnd, PerBlock};
-use cuda_std::block::{Matrix, OutMatrix, Ring, Scratch, Shared, Tile};
+use cuda_std::block::{ANY, Append, Atomics, Block, FromEnd, PerBlock};
+use cuda_std::block::{Matrix, OutMatrix, Ring, Scatter, Scratch, Shared, Tile};
 use cuda_std::launch::{Dim, Shape};
 use cuda_std::{Out, Plain, kernel};
 
-use crate::support::{Buffer, Device, Error};
+use crate::support::{Buffer, Device, Error, Order};
 
 /// Every parameter that the launch makes, and every view.
 #[kernel(
@@ -54,6 +54,24 @@ pub fn rows(block: &mut Block<ANY, 4>, a: Matrix<f32>, b: OutMatrix<f32, 4, 4>) 
 #[kernel]
 pub fn threads(y: Out<u32>) {
     let _ = y;
+}
+
+/// A thread for each element of a plane.
+#[kernel(require(grid.z == 1))]
+pub fn in_a_plane(y: Out<u32>) {
+    let _ = y;
+}
+
+/// Tiles of a block of one dimension, and no output of its own.
+#[kernel]
+pub fn tiles_counted(block: &mut Block<64>, counts: Atomics<u32>) {
+    let _ = (block, counts);
+}
+
+/// Memory that comes in pairs.
+#[kernel]
+pub fn pairs(y: Scatter<f32>, kept: Append<u8>) {
+    let _ = (y, kept);
 }
 
 /// An array whose length is returned before its end.
@@ -228,9 +246,92 @@ fn outputs_of_blocks_ask_for_a_grid_of_one_dimension() {
         launch(6.into(), 4, 6),
         &refusal("a.cols() == c.rows()", c, 6, "6 x 1 x 1"),
     );
-    // Without a block, an output's elements belong to the threads of a grid of any shape.
-    let launch = threads::on(&device).unwrap().grid((3, 2, 4)).block(1);
-    launch.launch(&mut Buffer::new(1, 1)).unwrap();
+}
+
+/// Threads along an axis that a kernel does not count along would do nothing, or the same again.
+#[test]
+fn a_kernel_of_one_dimension_has_such_a_grid() {
+    let device = Device::default();
+    let refusal = |rule: &str, kernel: &str, y: &str, grid: &str, block: &str| {
+        format!(
+            "kernel `{kernel}` needs {rule}, but was launched with {y}.len() = 1, grid {grid}, block {block}"
+        )
+    };
+    let launch = |grid: [u32; 3], block: [u32; 3]| {
+        let launch = threads::on(&device).unwrap().grid(grid).block(block);
+        launch.launch(&mut Buffer::new(1, 1))
+    };
+    let grid_rule = "grid.y == 1 && grid.z == 1";
+    for (grid, text) in [
+        ([3, 2, 1], "3 x 2 x 1"),
+        ([3, 1, 4], "3 x 1 x 4"),
+        ([1, 65_535, 1], "1 x 65535 x 1"),
+    ] {
+        let refused_for = refusal(grid_rule, "threads", "y", text, "1 x 1 x 1");
+        refused(launch(grid, [1; 3]), &refused_for);
+    }
+    let block_rule = "block.y == 1 && block.z == 1";
+    for (block, text) in [([8, 2, 1], "8 x 2 x 1"), ([8, 1, 2], "8 x 1 x 2")] {
+        refused(
+            launch([1; 3], block),
+            &refusal(block_rule, "threads", "y", "1 x 1 x 1", text),
+        );
+    }
+    launch([7, 1, 1], [8, 1, 1]).unwrap();
+    // Its own rule is about the grid, and says which.
+    let plane = in_a_plane::on(&device).unwrap().grid((3, 2)).block((4, 4));
+    plane.launch(&mut Buffer::new(1, 1)).unwrap();
+    let space = plane.grid((3, 2, 2)).launch(&mut Buffer::new(1, 1));
+    refused(
+        space,
+        &refusal("grid.z == 1", "in_a_plane", "y", "3 x 2 x 2", "4 x 4 x 1"),
+    );
+    // Tiles of a block of one dimension are counted along x, whatever the kernel does with them.
+    let counts = || Buffer::<u32>::new(1, 1);
+    let count = tiles_counted::on(&device).unwrap();
+    count.clone().grid(5).launch(&mut counts()).unwrap();
+    let refused_for = refusal(
+        grid_rule,
+        "tiles_counted",
+        "counts",
+        "5 x 2 x 1",
+        "64 x 1 x 1",
+    );
+    refused(count.grid((5, 2)).launch(&mut counts()), &refused_for);
+}
+
+#[test]
+fn pairs_of_memory_fit_each_other() {
+    let device = Device::default();
+    let launch = |y, order, kept, counts| {
+        let launch = pairs::on(&device).unwrap().grid(1).block(32);
+        let (mut y, order) = (Buffer::<f32>::new(1, y), Order(Buffer::new(2, order)));
+        let (mut kept, mut count) = (Buffer::<u8>::new(3, kept), Buffer::<u64>::new(4, counts));
+        launch.launch((&mut y, &order), (&mut kept, &mut count))
+    };
+    launch(5, 5, 7, 1).unwrap();
+    let memory = [(1, 5, true), (2, 5, false), (3, 7, true), (4, 1, true)];
+    assert_eq!(device.last().memory, memory);
+    let given = |y, order, kept, counts| {
+        format!(
+            "but was launched with y.len() = {y}, y's permutation.len() = {order}, kept.len() = {kept}, kept's count.len() = {counts}, \
+             grid 1 x 1 x 1, block 32 x 1 x 1"
+        )
+    };
+    for order in [0, 4, 6] {
+        let text = given(5, order, 7, 1);
+        refused(
+            launch(5, order, 7, 1),
+            &format!("kernel `pairs` needs y.len() == its permutation's length, {text}"),
+        );
+    }
+    for counts in [0, 2] {
+        let text = given(0, 0, 7, counts);
+        refused(
+            launch(0, 0, 7, counts),
+            &format!("kernel `pairs` needs one count of kept, {text}"),
+        );
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use cuda_std::launch::Plain;
 
 use crate::kernels::{
-    Affine, Aligned, Min, Padded, Sum, Wrapped, absent, everything, fold_tree, letters, renamed,
-    safe, saxpy, words,
+    Affine, Aligned, Min, Padded, Sum, Wrapped, absent, absent_twin, everything, fold_tree, forms,
+    in_packs, letters, renamed, safe, saxpy, words,
 };
 use crate::support::{Device, Error};
 
@@ -55,6 +55,75 @@ fn records_say_every_parameter() {
     assert!(
         everything::entry().kernels.is_none(),
         "this package embeds none"
+    );
+}
+
+#[test]
+fn records_say_the_contract_after_the_signature() {
+    let lines = |record: &'static str| -> Vec<&str> { record.lines().skip(1).collect() };
+    let record = safe::entry().record;
+    assert_eq!(record.lines().next(), Some(safe::entry().signature));
+    let lines_of_safe = lines(record);
+    let (kernel, rest) = lines_of_safe.split_first().unwrap();
+    let hash = kernel.strip_prefix("kernel safe ").unwrap();
+    assert!(hash.len() == 16 && u64::from_str_radix(hash, 16).is_ok());
+    assert_eq!(
+        rest,
+        [
+            "type n 4/4",
+            "type x 4/4",
+            "type y 8/4",
+            "require (== (len 1) (len 2))",
+            "require (> (value 0) 1)",
+            "require (>= (shared_bytes) (* 4 (block x)))",
+            "require (== (grid y) 1)",
+        ]
+    );
+    assert!(lines(saxpy::<f32>::entry().record)[0].starts_with("kernel unsafe "));
+    assert_eq!(lines(renamed::entry().record)[1..], ["bounds 64 2"]);
+    assert_eq!(
+        lines(in_packs::entry().record)[3..],
+        [
+            "require (is_aligned_to 0 16)",
+            "require (is_aligned_to 1 (* 4 (as usize (block x))))",
+        ]
+    );
+    assert!(
+        safe::entry().place.ends_with("kernels.rs:159"),
+        "{}",
+        safe::entry().place
+    );
+    // Two functions are told apart by their words.
+    assert_ne!(
+        lines(absent::entry().record),
+        lines(absent_twin::entry().record)
+    );
+}
+
+#[test]
+fn each_form_of_a_rule_stands_in_the_record() {
+    let rules = |record: &'static str| -> Vec<&str> {
+        let rules = record
+            .lines()
+            .filter_map(|line| line.strip_prefix("require "));
+        rules.collect()
+    };
+    assert_eq!(
+        rules(forms::<f64, 4>::entry().record),
+        [
+            "(|| (is_empty 0) (! (is_multiple_of (len 0) (const \"N\" 4usize))))",
+            "(&& (== (as i32 (rows 1)) (const \"T::LIMIT\" -2i32)) (host \"own(n)\"))",
+            "(== (checked_mul (rows 1) (cols 1)) (some (len 0)))",
+            "(is_some (checked_add (value 2) 1))",
+            "(&& (&& (== (block x) (as u32 (const \"LANES\" 4usize))) (== (block y) 1)) (== (grid z) 1))",
+            "(&& (&& (== (grid x) 1) (== (grid y) 2)) (== (grid z) 1))",
+            "(<= (value 2) (<< 1 29))",
+            "(== (value 3) true)",
+            "(== (value 3) (const \"SET.1\" true))",
+            "(< (as u32 (block *)) 64)",
+            "(>= (const \"size_of::<T>()\" 8usize) 4)",
+            "(host \"{ n > 1 }\")",
+        ]
     );
 }
 

@@ -169,6 +169,44 @@ pub fn in_packs(x: &[f32], y: Out<f32>) {
     let _ = (x, y);
 }
 
+/// A limit of a type.
+pub trait Limit {
+    /// It.
+    const LIMIT: i32;
+}
+impl Limit for f64 {
+    const LIMIT: i32 = -2;
+}
+
+/// A table.
+pub const SET: (u8, bool) = (1, true);
+
+fn own(n: u64) -> bool {
+    n > 0
+}
+
+/// Every form of a rule.
+#[kernel(
+    instances((f64, 4)),
+    require(
+        x.is_empty() || !x.len().is_multiple_of(N),
+        a.rows() as i32 == T::LIMIT && own(n),
+        a.rows().checked_mul(a.cols()) == Some(x.len()),
+        n.checked_add(1).is_some(),
+        [block.x, block.y, grid.z] == [LANES as u32, 1, 1],
+        grid == (1, 2),
+        n <= 1 << 29,
+        flag,
+        flag == SET.1,
+        (block.threads() as u32) < 64,
+        size_of::<T>() >= 4,
+        { n > 1 }
+    )
+)]
+pub fn forms<T: Plain + Limit, const N: usize>(x: &[T], a: Matrix<T>, n: u64, flag: bool) {
+    let _ = (x, a, n, flag);
+}
+
 /// A contract on pointers.
 ///
 /// # Safety

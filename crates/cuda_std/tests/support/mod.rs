@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use cuda_std::launch::{
-    Argument, Entry, Function, Memory, Plain, Read, ReadPointer, Refusal, Shape, Target, Write,
+    Argument, Entry, Function, Memory, Permutes, Plain, Read, ReadPointer, Refusal, Shape, Target, Write,
     WritePointer,
 };
 
@@ -164,5 +164,15 @@ impl<'a, T: Plain> ReadPointer<'a, T> for &'a Buffer<T> {
 impl<'a, T: Plain> WritePointer<'a, T> for &'a mut Buffer<T> {
     fn pass(self) -> cuda_std::launch::Pointer<'a> {
         self.memory(true).into()
+    }
+}
+
+/// Numbers that were checked.
+pub struct Order(pub Buffer<u32>);
+
+// SAFETY: nothing is run.
+unsafe impl<'a> Permutes<'a> for &'a Order {
+    fn pass(self) -> Memory<'a> {
+        Read::pass(&self.0)
     }
 }

@@ -6,14 +6,14 @@
 //! entry point's own parameters. A call, a constant or a type of the user's could have another
 //! value there (`#[cfg]`, a shadowed name); such a rule is checked and not assumed.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{BinOp, Expr, ExprBinary, ExprLit, ExprMethodCall, Ident, Lit, LitInt, UnOp};
+use syn::{Ident, LitInt};
 
-use super::Kernel;
 use super::kind::Kind;
-use super::options::Size;
 use super::parameter::Part;
+use super::rule::{Dimensions, Operator, Tree};
+use super::{Kernel, Length};
 use crate::tokens;
 
 impl Kernel<'_> {
@@ -23,176 +23,124 @@ impl Kernel<'_> {
         if !self.is_safe() {
             return Vec::new();
         }
-        let rules = (self.options.require.iter())
-            .filter_map(|rule| self.fact(&rule.condition))
-            .map(|fact| quote! { unsafe { ::core::hint::assert_unchecked(#fact) }; });
-        let lengths = self.options.shared.iter().filter_map(|size| {
-            let Size { name, length, .. } = size;
-            let mut arrays = self.parameters.iter();
-            let array = arrays.find(|parameter| parameter.name == *name)?;
-            // Computed again rather than compared: `block.threads()` is a register of 32 bits, the
-            // length a parameter of 64.
-            let (of_array, length) = (array.part(Part::Length), self.sum(length)?);
-            Some(quote! { let #of_array = unsafe { #length }; })
-        });
+        let core = &self.core;
+        let rules = (self.rules.iter())
+            .filter_map(|rule| self.fact(rule))
+            .map(|fact| quote! { unsafe { #core::hint::assert_unchecked(#fact) }; });
+        let lengths = self
+            .lengths
+            .iter()
+            .filter_map(|Length { array, length, .. }| {
+                // Computed again rather than compared: `block.threads()` is a register of 32 bits, the
+                // length a parameter of 64.
+                let of_array = self.parameters[*array].part(Part::Length);
+                let length = self.sum(length)?;
+                Some(quote! { let #of_array = unsafe { #length }; })
+            });
         rules.chain(lengths).collect()
     }
 
     /// The condition, or the part of it that can be assumed.
-    fn fact(&self, condition: &Expr) -> Option<TokenStream> {
-        match ungrouped(condition) {
-            Expr::Binary(ExprBinary {
-                left,
-                op: BinOp::And(_),
-                right,
-                ..
-            }) => match (self.fact(left), self.fact(right)) {
+    fn fact(&self, condition: &Tree) -> Option<TokenStream> {
+        let core = &self.core;
+        match condition {
+            Tree::And([left, right]) => match (self.fact(left), self.fact(right)) {
                 (Some(left), Some(right)) => Some(quote! { (#left) & (#right) }),
                 (one, other) => one.or(other),
             },
-            Expr::Binary(ExprBinary {
-                left, op, right, ..
-            }) if is_comparison(op) => {
+            Tree::Compare(op, [left, right]) => {
                 let (left, right) = (self.number(left)?, self.number(right)?);
                 Some(quote! { #left #op #right })
             }
-            Expr::Unary(not) if matches!(not.op, UnOp::Not(_)) => {
-                let Expr::MethodCall(call) = ungrouped(&not.expr) else {
+            Tree::Not(tree) => {
+                let Tree::Empty(index) = **tree else {
                     return None;
                 };
-                let length = (call.method == "is_empty").then(|| self.extent(call, Part::Length));
-                length.flatten().map(|length| quote! { #length != 0 })
+                let length = self.extent(index, Part::Length)?;
+                Some(quote! { #length != 0 })
             }
             // `a.checked_add(b).is_some()`
-            Expr::MethodCall(is_some) if is_some.method == "is_some" => {
-                let Expr::MethodCall(call) = ungrouped(&is_some.receiver) else {
+            Tree::IsSome(tree) => {
+                let Tree::Checked(operator, [left, right], _) = &**tree else {
                     return None;
                 };
-                let [argument] = Vec::from_iter(&call.args)[..] else {
-                    return None;
-                };
-                let function = ["checked_add", "checked_mul", "checked_sub"]
-                    .into_iter()
-                    .find(|function| call.method == function)?;
-                let function = Ident::new(function, call.method.span());
-                let (left, right) = (self.number(&call.receiver)?, self.number(argument)?);
-                Some(quote! {
-                    ::core::primitive::usize::#function(#left, #right).is_some()
-                })
+                let function = Ident::new(operator.function(), Span::mixed_site());
+                let (left, right) = (self.number(left)?, self.number(right)?);
+                let checked = quote! { #core::primitive::usize::#function(#left, #right) };
+                Some(quote! { #core::option::Option::is_some(&#checked) })
             }
             _ => None,
         }
     }
 
     /// A number, of arithmetic that cannot wrap: another one wraps elsewhere on a host of 32 bits.
-    fn number(&self, expression: &Expr) -> Option<TokenStream> {
-        match ungrouped(expression) {
-            Expr::Lit(_) => literal(expression).map(ToTokens::to_token_stream),
-            Expr::Path(path) => {
-                let mut parameters = self.parameters.iter();
-                let found = parameters.find(|parameter| path.path.is_ident(&parameter.name))?;
-                let is_usize = matches!(found.kind, Kind::Value)
-                    && tokens::of_type(found.ty.to_token_stream()) == "usize";
+    fn number(&self, tree: &Tree) -> Option<TokenStream> {
+        let core = &self.core;
+        match tree {
+            Tree::Literal(tokens, _) => {
+                literal(tokens)?;
+                Some(tokens.clone())
+            }
+            Tree::Value(index) => {
+                let found = &self.parameters[*index];
+                let is_usize = tokens::of_type(found.ty.to_token_stream()) == "usize";
                 let (name, span) = (&found.name, found.type_span());
                 // It does not compile where `usize` is a type of the user's.
-                let number = quote_spanned! { span => ::core::primitive::usize };
-                is_usize.then(|| quote! { ::core::convert::identity::<#number>(#name) })
+                let number = quote_spanned! { span => #core::primitive::usize };
+                is_usize.then(|| quote! { #core::convert::identity::<#number>(#name) })
             }
-            Expr::Binary(binary) if matches!(binary.op, BinOp::Div(_) | BinOp::Rem(_)) => {
-                let (left, op) = (self.number(&binary.left)?, &binary.op);
-                let by = literal(&binary.right).filter(|by| !is_zero(by))?;
-                Some(quote! { (#left #op #by) })
+            Tree::Arithmetic(operator @ (Operator::Div | Operator::Rem), [left, right], _) => {
+                let Tree::Literal(by, _) = &**right else {
+                    return None;
+                };
+                let is_zero = literal(by)?.base10_parse::<u128>().unwrap_or(0) == 0;
+                let op: TokenStream = operator.sign().parse().ok()?;
+                let left = self.number(left)?;
+                (!is_zero).then(|| quote! { (#left #op #by) })
             }
-            Expr::MethodCall(call) => {
-                if call.method == "threads" {
-                    return self.threads(call);
-                }
-                let (_, part) = [
-                    ("len", Part::Length),
-                    ("rows", Part::Rows),
-                    ("cols", Part::Cols),
-                ]
-                .into_iter()
-                .find(|(method, _)| call.method == method)?;
-                self.extent(call, part)
-            }
+            Tree::Volume(Dimensions::Block) => self.threads(),
+            Tree::Extent(index, part) => self.extent(*index, *part),
             _ => None,
         }
     }
 
     /// A number, or sums, differences and products of numbers. The host computed it with checks, so
     /// no operation overflows.
-    fn sum(&self, expression: &Expr) -> Option<TokenStream> {
-        let Expr::Binary(binary) = ungrouped(expression) else {
-            return self.number(expression);
+    fn sum(&self, tree: &Tree) -> Option<TokenStream> {
+        let Tree::Arithmetic(operator, [left, right], _) = tree else {
+            return self.number(tree);
         };
-        let function = match binary.op {
-            BinOp::Add(_) => quote! { unchecked_add },
-            BinOp::Sub(_) => quote! { unchecked_sub },
-            BinOp::Mul(_) => quote! { unchecked_mul },
+        let function = match operator {
+            Operator::Add => quote! { unchecked_add },
+            Operator::Sub => quote! { unchecked_sub },
+            Operator::Mul => quote! { unchecked_mul },
             _ => return None,
         };
-        let (left, right) = (self.sum(&binary.left)?, self.sum(&binary.right)?);
-        Some(quote! { ::core::primitive::usize::#function(#left, #right) })
+        let (core, left, right) = (&self.core, self.sum(left)?, self.sum(right)?);
+        Some(quote! { #core::primitive::usize::#function(#left, #right) })
     }
 
     /// `x.len()` of a parameter that the entry point takes in parts.
-    fn extent(&self, call: &ExprMethodCall, part: Part) -> Option<TokenStream> {
-        let Expr::Path(path) = ungrouped(&call.receiver) else {
-            return None;
-        };
-        let mut parameters = self.parameters.iter();
-        let found = parameters.find(|parameter| path.path.is_ident(&parameter.name))?;
+    fn extent(&self, index: usize, part: Part) -> Option<TokenStream> {
+        let found = &self.parameters[index];
         let is_memory = matches!(found.kind, Kind::Slice { .. } | Kind::View { .. });
-        let same = |&own: &Part| core::mem::discriminant(&own) == core::mem::discriminant(&part);
-        let has_part = found.kind.parts()?.iter().any(same);
-        (call.args.is_empty() && is_memory && has_part).then(|| found.part(part).to_token_stream())
+        let has_part = found.kind.parts()?.contains(&part);
+        (is_memory && has_part).then(|| found.part(part).to_token_stream())
     }
 
-    /// `block.threads()`, which a parameter of that name does not hide.
-    fn threads(&self, call: &ExprMethodCall) -> Option<TokenStream> {
-        let Expr::Path(path) = ungrouped(&call.receiver) else {
-            return None;
-        };
+    /// `block.threads()`.
+    fn threads(&self) -> Option<TokenStream> {
         let is_block = |kind: &Kind<'_>| matches!(kind, Kind::Block { .. });
         let block = (self.parameters.iter()).find(|parameter| is_block(&parameter.kind))?;
-        let hides = |name| move |other: &super::Parameter<'_>| other.name == name;
-        let is_shape = path.path.is_ident("block") && !self.parameters.iter().any(hides("block"));
-        let (name, cuda_std) = (&block.name, &self.cuda_std);
-        (call.args.is_empty() && (is_shape || path.path.is_ident(name)))
-            .then(|| quote! { #cuda_std::block::Block::threads(&*#name) })
+        let (name, path) = (&block.name, self.path());
+        Some(quote! { #path::block::Block::threads(&*#name) })
     }
 }
 
 /// A `usize`, as written.
-fn literal(expression: &Expr) -> Option<&LitInt> {
-    match ungrouped(expression) {
-        Expr::Lit(ExprLit {
-            lit: Lit::Int(number),
-            ..
-        }) if ["", "usize"].contains(&number.suffix()) => Some(number),
-        _ => None,
-    }
-}
-
-fn is_zero(number: &LitInt) -> bool {
-    number.base10_parse::<u128>().unwrap_or(0) == 0
-}
-
-fn is_comparison(op: &BinOp) -> bool {
-    matches!(
-        op,
-        BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_)
-    )
-}
-
-/// Without the parentheses, and the groups that `macro_rules!` makes.
-fn ungrouped(expression: &Expr) -> &Expr {
-    match expression {
-        Expr::Paren(inner) => ungrouped(&inner.expr),
-        Expr::Group(inner) => ungrouped(&inner.expr),
-        _ => expression,
-    }
+fn literal(tokens: &TokenStream) -> Option<LitInt> {
+    let number: LitInt = syn::parse2(tokens.clone()).ok()?;
+    ["", "usize"].contains(&number.suffix()).then_some(number)
 }
 
 #[cfg(test)]
@@ -203,9 +151,10 @@ mod tests {
     fn assumed(arguments: &str, parameters: &str) -> String {
         let tokens = |text: &str| -> TokenStream { text.parse().unwrap() };
         let kernel = tokens(&format!("fn k({parameters}) {{}}"));
-        let arguments = tokens(&format!("crate = cuda_std, {arguments}"));
-        let expanded = crate::kernel::expand(arguments, kernel).unwrap();
+        let (root, arguments) = (Some(tokens("cuda_std")), tokens(arguments));
+        let expanded = crate::kernel::expand(root, arguments, kernel).unwrap();
         let text = expanded.to_string().replace(' ', "");
+        let text = text.replace("cuda_std::__private::core", "CORE");
         let facts = text.split("assert_unchecked(").skip(1);
         let facts: Vec<_> = facts
             .map(|rest| rest.split(")};").next().unwrap().to_owned())
@@ -229,7 +178,7 @@ mod tests {
         );
         assert_eq!(
             rule("n.checked_add(c.len()).is_some()"),
-            "::core::primitive::usize::checked_add(::core::convert::identity::<::core::primitive::usize>(n),c_length).is_some()"
+            "CORE::option::Option::is_some(&CORE::primitive::usize::checked_add(CORE::convert::identity::<CORE::primitive::usize>(n),c_length))"
         );
         assert_eq!(
             rule("a.len() > 3 && m > 4"),
@@ -266,7 +215,8 @@ mod tests {
     fn an_unsafe_kernel_assumes_nothing() {
         let tokens = |text: &str| -> TokenStream { text.parse().unwrap() };
         let expanded = crate::kernel::expand(
-            tokens("crate = cuda_std, require(a.len() == b.len())"),
+            Some(tokens("cuda_std")),
+            tokens("require(a.len() == b.len())"),
             tokens("unsafe fn k(a: &[f32], b: &[f32]) {}"),
         );
         assert!(!expanded.unwrap().to_string().contains("assert_unchecked"));
@@ -275,16 +225,18 @@ mod tests {
     #[test]
     fn the_length_of_a_shared_array_is_computed_where_it_can_be() {
         let text = |length: &str| {
-            let arguments = format!("crate = cuda_std, shared(tile = {length})");
+            let arguments = format!("shared(tile = {length})");
+            let root = Some("cuda_std".parse().unwrap());
             let kernel = "fn k(block: &mut Block, tile: Shared<[f32]>, a: &[f32], n: usize) {}";
             let expanded =
-                crate::kernel::expand(arguments.parse().unwrap(), kernel.parse().unwrap());
-            expanded.unwrap().to_string().replace(' ', "")
+                crate::kernel::expand(root, arguments.parse().unwrap(), kernel.parse().unwrap());
+            let text = expanded.unwrap().to_string().replace(' ', "");
+            text.replace("cuda_std::__private::core", "CORE")
         };
         let threads = "cuda_std::block::Block::threads(&*block)";
         assert!(text("block.threads()").contains(&format!("lettile_length=unsafe{{{threads}}};")));
         let sum = format!(
-            "lettile_length=unsafe{{::core::primitive::usize::unchecked_sub(::core::primitive::usize::unchecked_add({threads},a_length),1)}};"
+            "lettile_length=unsafe{{CORE::primitive::usize::unchecked_sub(CORE::primitive::usize::unchecked_add({threads},a_length),1)}};"
         );
         assert!(text("block.threads() + a.len() - 1").contains(&sum));
         assert!(!text("block.threads() + SIZE").contains("lettile_length"));

@@ -2,11 +2,16 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
-use syn::{Error, Ident, Result, ReturnType, Signature, Type};
+use syn::ext::IdentExt;
+use syn::visit_mut::{self, VisitMut};
+use syn::{
+    Attribute, Error, FnArg, Ident, Pat, PatIdent, PatType, Result, ReturnType, Signature, Type,
+};
 
 use super::kind::{self, Kind};
 use super::options::Options;
 use super::parameter::Parameter;
+use super::rule::WORDS;
 use crate::tokens;
 
 pub(super) fn signature(sig: &Signature) -> Result<()> {
@@ -78,6 +83,79 @@ pub(super) fn safe(parameters: &[Parameter<'_>]) -> Result<()> {
     Ok(())
 }
 
+/// What the words of the rules stand for must be one thing.
+pub(super) fn words(
+    parameters: &[Parameter<'_>],
+    sig: &Signature,
+    options: &Options,
+) -> Result<()> {
+    for (index, parameter) in parameters.iter().enumerate() {
+        let name = parameter.name.unraw();
+        if (parameters[..index].iter()).any(|other| other.name.unraw() == name) {
+            let message = format!(
+                "two parameters are called `{name}`, which only a macro's hygiene tells apart: rename one, for the kernel's \
+                 rules and the launch know parameters by their names"
+            );
+            return Err(Error::new(parameter.name.span(), message));
+        }
+    }
+    let rules = options.require.iter().map(|rule| &rule.condition);
+    let lengths = options.shared.iter().map(|size| &size.length);
+    let expressions = || rules.clone().chain(lengths.clone());
+    let used = |word: &str| {
+        let mut found = expressions().map(|rule| tokens::find(rule.to_token_stream(), word));
+        found.find_map(|found| found)
+    };
+    for parameter in parameters {
+        let name = parameter.name.unraw().to_string();
+        let is_block = matches!(parameter.kind, Kind::Block { .. }) && name == "block";
+        if WORDS.contains(&&*name) && !is_block && used(&name).is_some() {
+            let message = format!(
+                "`{name}` in a rule of this kernel is the launch's: give the parameter another name"
+            );
+            return Err(Error::new(parameter.name.span(), message));
+        }
+    }
+    for argument in &sig.inputs {
+        let FnArg::Typed(PatType { pat, attrs, .. }) = argument else {
+            continue;
+        };
+        let conditional = |attribute: &&Attribute| {
+            attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr")
+        };
+        if let Some(attribute) = attrs.iter().find(conditional) {
+            let message = "a kernel has the same parameters in every build: put the condition on the whole kernel";
+            return Err(Error::new_spanned(attribute, message));
+        }
+        for name in parts_of(pat) {
+            if let Some(span) = used(&name.unraw().to_string()) {
+                let message = format!(
+                    "a rule is about whole parameters, and `{name}` is a part of one: take the parameter apart in the body"
+                );
+                return Err(Error::new(span, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The names that a pattern gives to parts of a parameter.
+fn parts_of(pat: &Pat) -> Vec<Ident> {
+    struct Parts(Vec<Ident>);
+    impl VisitMut for Parts {
+        fn visit_pat_ident_mut(&mut self, part: &mut PatIdent) {
+            self.0.push(part.ident.clone());
+            visit_mut::visit_pat_ident_mut(self, part);
+        }
+    }
+    let mut parts = Parts(Vec::new());
+    match pat {
+        Pat::Ident(ident) if ident.subpat.is_none() => {}
+        pat => parts.visit_pat_mut(&mut pat.clone()),
+    }
+    parts.0
+}
+
 /// What goes for the block and its shared arrays in any kernel.
 pub(super) fn shared(parameters: &[Parameter<'_>], options: &Options) -> Result<()> {
     let mut blocks =
@@ -143,7 +221,7 @@ fn names(ty: &Type, words: &[&str]) -> bool {
 
 /// `&Matrix<T>`, `&mut Shared<A>` and the like.
 fn is_reference_to_own(ty: &Type) -> bool {
-    const OWN: [&str; 7] = [
+    const OWN: [&str; 9] = [
         "Shared",
         "Ring",
         "Scratch",
@@ -151,6 +229,8 @@ fn is_reference_to_own(ty: &Type) -> bool {
         "OutMatrix",
         "Out",
         "Atomics",
+        "Append",
+        "Scatter",
     ];
     matches!(ty, Type::Reference(reference) if names(&reference.elem, &OWN))
 }
@@ -189,7 +269,7 @@ const COMPUTED: &str = "the launch computes `shared_bytes` from `shared(..)`: le
 
 /// OptiX knows its programs by their names. On the device such a kernel is an error: nothing here
 /// could launch it.
-pub(super) fn program_of_optix(name: &Ident) -> Option<TokenStream> {
+pub(super) fn program_of_optix(name: &Ident, core: &TokenStream) -> Option<TokenStream> {
     const PROGRAMS: [&str; 8] = [
         "raygen",
         "intersection",
@@ -209,7 +289,7 @@ pub(super) fn program_of_optix(name: &Ident) -> Option<TokenStream> {
         );
         quote_spanned! { name.span() =>
             #[cfg(target_arch = "nvptx64")]
-            ::core::compile_error!(#message);
+            #core::compile_error!(#message);
         }
     })
 }

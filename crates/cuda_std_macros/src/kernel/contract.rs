@@ -2,12 +2,13 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
 use syn::{GenericArgument, Ident, Type};
 
 use super::Kernel;
 use super::kind::{Kind, View, named};
-use super::options::Rule;
 use super::parameter::Parameter;
+use super::rule::{Names, Tree};
 use crate::tokens;
 
 impl Kernel<'_> {
@@ -19,12 +20,13 @@ impl Kernel<'_> {
         error: &TokenStream,
         shape: &Ident,
     ) -> TokenStream {
-        let path = &self.cuda_std;
+        let (path, core) = (self.path(), &self.core);
         let refused = local("refused");
         let mut statements: Vec<_> = (self.types_rules(shape).into_iter())
-            .map(|(condition, text)| refuse_unless(&condition, &refused, &text))
+            .map(|(condition, text)| self.refuse_unless(&condition, &refused, &text))
             .collect();
-        let rules = self.options.require.iter();
+        let texts = self.options.require.iter().map(|rule| &*rule.text);
+        let rules = self.rules.iter().zip(texts);
         statements.extend(rules.map(|rule| self.rule(rule, &refused, shape)));
         statements.extend(self.sizes_of_arrays(&refused, shape));
         if statements.is_empty() {
@@ -32,8 +34,8 @@ impl Kernel<'_> {
         }
         let given = self.parameters.iter().flat_map(given);
         quote! {
-            let #refused = |rule: &'static str| {
-                <#error as ::core::convert::From<#path::launch::Refusal>>::from(#path::launch::Refusal {
+            let #refused = |rule: &'static #core::primitive::str| {
+                <#error as #core::convert::From<#path::launch::Refusal>>::from(#path::launch::Refusal {
                     kernel: #entry.name,
                     rule,
                     given: #path::launch::given(&[#(#given),*], #shape),
@@ -45,6 +47,7 @@ impl Kernel<'_> {
 
     /// What the parameters' types ask for: conditions, and their texts.
     fn types_rules(&self, shape: &Ident) -> Vec<(TokenStream, String)> {
+        let (path, core) = (self.path(), &self.core);
         let mut rules = Vec::new();
         for parameter in &self.parameters {
             let name = &parameter.name;
@@ -54,93 +57,144 @@ impl Kernel<'_> {
                 }
                 Kind::View { view, .. } if view.is_matrix() => rules.extend([
                     (
-                        quote! { #name.is_whole() },
+                        quote! { #path::launch::MatrixMemory::is_whole(&#name) },
                         format!("{name}.len() == {name}.rows() * {name}.cols()"),
                     ),
                     (
-                        quote! { #name.is_addressable() },
+                        quote! { #path::launch::MatrixMemory::is_addressable(&#name) },
                         format!("at most isize::MAX rows and columns of {name}"),
                     ),
                 ]),
                 Kind::View {
+                    view: View::Append, ..
+                } => rules.push((
+                    quote! { #name.second.len == 1 },
+                    format!("one count of {name}"),
+                )),
+                Kind::View {
+                    view: View::Scatter,
+                    ..
+                } => rules.push((
+                    quote! { #name.second.len == #name.memory.len },
+                    format!("{name}.len() == its permutation's length"),
+                )),
+                Kind::View {
                     view, arguments, ..
                 } if is_per_block(*view, arguments) => rules.push((
-                    quote! { #name.len >= #shape.grid.blocks() as ::core::primitive::u64 },
+                    quote! { #name.len >= #path::launch::Dim::blocks(#shape.grid) as #core::primitive::u64 },
                     format!("{name}.len() >= grid.blocks()"),
                 )),
                 _ => {}
             }
         }
-        let kinds = || self.parameters.iter().map(|parameter| &parameter.kind);
-        let has_block = kinds().any(|kind| matches!(kind, Kind::Block { .. }));
-        let has =
-            |wanted| kinds().any(|kind| matches!(kind, Kind::View { view, .. } if *view == wanted));
+        let has_block =
+            (self.parameters.iter()).any(|parameter| matches!(parameter.kind, Kind::Block { .. }));
+        let one = |what: &str| {
+            let extents = local(what);
+            (
+                quote! { #shape.#extents.y == 1 && #shape.#extents.z == 1 },
+                format!("{what}.y == 1 && {what}.z == 1"),
+            )
+        };
         // A block owns the tiles that its index along x says, and a matrix's by x and y.
-        if has_block && has(View::Out) {
-            rules.push((
-                quote! { #shape.grid.y == 1 && #shape.grid.z == 1 },
-                "grid.y == 1 && grid.z == 1".to_owned(),
-            ));
-        } else if has(View::OutMatrix) {
+        if has_block && (self.has(View::Out) || self.has(View::Scatter)) {
+            rules.push(one("grid"));
+        } else if self.has(View::OutMatrix) {
             rules.push((quote! { #shape.grid.z == 1 }, "grid.z == 1".to_owned()));
+        } else if self.is_of_one_dimension() {
+            rules.push(one("grid"));
+            rules.push(one("block"));
+        } else if self.is_safe() && self.has_line_of_threads() && !self.names_grid() {
+            // Blocks that differ along y would do the same tiles again.
+            rules.push(one("grid"));
         }
         rules
     }
 
-    fn rule(&self, rule: &Rule, refused: &Ident, shape: &Ident) -> TokenStream {
-        let Rule { condition, text } = rule;
+    fn has(&self, wanted: View) -> bool {
+        let is_wanted =
+            |kind: &Kind<'_>| matches!(kind, Kind::View { view, .. } if *view == wanted);
+        (self.parameters.iter()).any(|parameter| is_wanted(&parameter.kind))
+    }
+
+    /// Whether threads are counted along x only: a safe kernel with an output, no block, and no
+    /// rule of its own on the grid. Threads along other axes would find nothing to do.
+    pub(super) fn is_of_one_dimension(&self) -> bool {
+        let blocks = |parameter: &Parameter<'_>| matches!(parameter.kind, Kind::Block { .. });
+        self.is_safe()
+            && (self.has(View::Out) || self.has(View::Scatter))
+            && !self.has(View::OutMatrix)
+            && !self.parameters.iter().any(blocks)
+            && !self.names_grid()
+    }
+
+    /// `&mut Block<X>`.
+    fn has_line_of_threads(&self) -> bool {
+        self.parameters.iter().any(|parameter| {
+            let Kind::Block { extents: [_, y, z] } = &parameter.kind else {
+                return false;
+            };
+            [y, z].iter().all(|extent| extent.to_string() == "1")
+        })
+    }
+
+    /// Whether a rule of the kernel's own is about the grid.
+    fn names_grid(&self) -> bool {
+        (self.options.require.iter())
+            .any(|rule| tokens::find(rule.condition.to_token_stream(), "grid").is_some())
+    }
+
+    fn rule(&self, (rule, text): (&Tree, &str), refused: &Ident, shape: &Ident) -> TokenStream {
+        let core = &self.core;
         let holds = local("holds");
-        let words = self.words(&condition.to_token_stream(), shape);
-        let refuse = refuse_unless(&holds.to_token_stream(), refused, text);
+        let condition = self.names(shape).host(rule);
         let checked = quote! {
-            #words
-            let #holds: bool = #condition;
-            #refuse
+            let #holds = || -> #core::option::Option<#core::primitive::bool> {
+                #core::option::Option::Some(#condition)
+            };
+            if !#core::matches!(#holds(), #core::option::Option::Some(true)) {
+                return #core::result::Result::Err(#refused(#text));
+            }
         };
         // A bare address has no extent to check.
-        let checked =
-            (self.pointers_in(&condition.to_token_stream())).fold(checked, |checked, name| {
-                quote! { if let ::core::option::Option::Some(#name) = #name.memory { #checked } }
-            });
+        let checked = (self.pointers_in(rule).into_iter()).fold(checked, |checked, name| {
+            quote! { if let #core::option::Option::Some(#name) = #name.memory { #checked } }
+        });
         quote! { { #checked } }
     }
 
-    /// What the words of an expression stand for: the shape's extents, and those of the parameters.
-    pub(super) fn words(&self, expression: &TokenStream, shape: &Ident) -> TokenStream {
-        let path = &self.cuda_std;
-        let mentioned = |name: &str| tokens::find(expression.clone(), name);
-        let dimensions = ["grid", "block", "shared_bytes"]
-            .into_iter()
-            .filter_map(|name| {
-                let name = Ident::new(name, mentioned(name)?);
-                Some(quote! { let #name = #shape.#name; })
-            });
-        let extents = (self.parameters.iter())
-            .filter(|parameter| mentioned(&parameter.name.to_string()).is_some())
-            .filter_map(|parameter| {
-                let name = &parameter.name;
-                match &parameter.kind {
-                    Kind::Value | Kind::Static { .. } | Kind::Dynamic { .. } => None,
-                    Kind::Block { .. } if name == "block" => None,
-                    Kind::Block { .. } => Some(quote! { let #name = #shape.block; }),
-                    Kind::View { view, .. } if view.is_matrix() => {
-                        Some(quote! { let #name = #path::launch::MatrixExtent::of(&#name); })
-                    }
-                    _ => Some(quote! { let #name = #path::launch::Extent::of(&#name); }),
-                }
-            });
-        quote! { #(#dimensions)* #(#extents)* }
+    fn refuse_unless(&self, condition: &TokenStream, refused: &Ident, text: &str) -> TokenStream {
+        let core = &self.core;
+        quote! {
+            if !(#condition) {
+                return #core::result::Result::Err(#refused(#text));
+            }
+        }
     }
 
-    /// The pointers that an expression mentions.
-    pub(super) fn pointers_in<'b>(
-        &'b self,
-        expression: &'b TokenStream,
-    ) -> impl Iterator<Item = &'b Ident> {
-        (self.parameters.iter())
-            .filter(|parameter| matches!(parameter.kind, Kind::Pointer { .. }))
-            .map(|parameter| &parameter.name)
-            .filter(|name| tokens::find(expression.clone(), &name.to_string()).is_some())
+    pub(super) fn names<'n>(&'n self, shape: &'n Ident) -> Names<'n> {
+        Names {
+            path: self.path(),
+            core: &self.core,
+            parameters: &self.parameters,
+            shape,
+        }
+    }
+
+    /// The pointers that a rule mentions.
+    pub(super) fn pointers_in(&self, rule: &Tree) -> Vec<&Ident> {
+        let (known, hosts) = (rule.parameters(), rule.hosts());
+        let is_mentioned = |index: usize, name: &Ident| {
+            let name = name.unraw().to_string();
+            let mut hosts = hosts.iter();
+            known.contains(&index)
+                || hosts.any(|host| tokens::find(host.to_token_stream(), &name).is_some())
+        };
+        (self.parameters.iter().enumerate())
+            .filter(|(_, parameter)| matches!(parameter.kind, Kind::Pointer { .. }))
+            .filter(|(index, parameter)| is_mentioned(*index, &parameter.name))
+            .map(|(_, parameter)| &parameter.name)
+            .collect()
     }
 }
 
@@ -154,14 +208,6 @@ fn is_per_block(view: View, arguments: &[&GenericArgument]) -> bool {
 
 pub(super) fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
-}
-
-fn refuse_unless(condition: &TokenStream, refused: &Ident, text: &str) -> TokenStream {
-    quote! {
-        if !(#condition) {
-            return ::core::result::Result::Err(#refused(#text));
-        }
-    }
 }
 
 /// The texts of what the parameter was given, with the values.
@@ -181,6 +227,17 @@ fn given(parameter: &Parameter<'_>) -> Vec<TokenStream> {
             extent("cols", quote! { #name.cols }),
             extent("len", quote! { #name.memory.len }),
         ],
+        Kind::View { view, .. } if view.is_pair() => {
+            let second = match view {
+                View::Append => "count",
+                _ => "permutation",
+            };
+            let text = format!("{name}'s {second}.len()");
+            vec![
+                extent("len", quote! { #name.memory.len }),
+                quote! { (#text, &#name.second.len) },
+            ]
+        }
         Kind::Slice { .. }
         | Kind::RawSlice { .. }
         | Kind::Text

@@ -1,8 +1,8 @@
 //! The entry points in the device's build.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
-use syn::{Ident, ItemFn};
+use quote::{ToTokens, format_ident, quote};
+use syn::{Ident, ItemFn, Type};
 
 use super::instances::Instance;
 use super::kind::Kind;
@@ -70,13 +70,38 @@ impl Kernel<'_> {
         self.parameters.iter().flat_map(|parameter| {
             let (name, ty) = (&parameter.name, parameter.ty);
             let Some(parts) = parameter.kind.parts() else {
+                let ty = (self.passed(parameter)).map_or(ty.to_token_stream(), |passed| {
+                    quote! { #passed::Type }
+                });
                 return vec![quote! { #name: #ty }];
             };
             let input = |&part| {
-                let (name, ty) = (parameter.part(part), parameter.kind.type_of(part));
+                let (name, ty) = (
+                    parameter.part(part),
+                    parameter.kind.type_of(part, &self.core),
+                );
                 quote! { #name: #ty }
             };
             parts.iter().map(input).collect()
+        })
+    }
+
+    /// How a value is passed whose type is not simple: the compiler knows no parameter that is
+    /// aligned to more than 16 bytes.
+    fn passed(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
+        let (path, core, ty) = (self.root.as_ref()?, &self.core, parameter.ty);
+        if !matches!(parameter.kind, Kind::Value) || is_simple(ty) {
+            return None;
+        }
+        let fixed = self.without_lifetimes(ty);
+        Some(quote! {
+            <
+                #path::launch::Aligned<{ #core::mem::align_of::<#fixed>() <= 16 }>
+                as #path::launch::Passed<
+                    #ty,
+                    [#core::primitive::u128; (#core::mem::size_of::<#fixed>() + 15) / 16]
+                >
+            >
         })
     }
 
@@ -90,7 +115,7 @@ impl Kernel<'_> {
             .map(|parameter| parameter.name.to_string())
             .collect();
         let kernel_body = format_ident!("{}", fresh("kernel_body", &taken));
-        let no_hidden_slices = no_hidden_slices(&self.parameters);
+        let no_hidden_slices = no_hidden_slices(&self.parameters, &self.core);
         let whole = self
             .parameters
             .iter()
@@ -102,6 +127,11 @@ impl Kernel<'_> {
             quote! { unsafe { #kernel_body(#(#passed),*) } }
         };
         let (assumptions, call) = (self.assumptions(), self.with_shared_memory(call));
+        // The launch checks it.
+        let line = self.is_of_one_dimension().then(|| {
+            let path = self.path();
+            quote! { unsafe { #path::block::one_dimensional() }; }
+        });
         quote! {
             #[inline(always)]
             #safety fn #kernel_body #lifetimes (#inputs) #predicates #block
@@ -110,6 +140,7 @@ impl Kernel<'_> {
             #[allow(unused_variables)]
             let #launch = ();
             #(#whole)*
+            #line
             #(#assumptions)*
             #call
         }
@@ -118,7 +149,7 @@ impl Kernel<'_> {
     /// The whole, from its parts.
     fn assemble(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
         let name = &parameter.name;
-        let (path, launch) = (&self.cuda_std, launch_scope());
+        let (path, core, launch) = (self.path(), &self.core, launch_scope());
         let parts = parameter.kind.parts().unwrap_or_default();
         let parts: Vec<_> = parts.iter().map(|&part| parameter.part(part)).collect();
         let whole = match &parameter.kind {
@@ -127,20 +158,20 @@ impl Kernel<'_> {
                 quote! { unsafe { #path::launch::borrowed(&#launch, #(#parts),*) } }
             }
             Kind::Slice { mutable: true, .. } => {
-                quote! { unsafe { ::core::slice::from_raw_parts_mut(#(#parts),*) } }
+                quote! { unsafe { #core::slice::from_raw_parts_mut(#(#parts),*) } }
             }
             Kind::Slice { mutable: false, .. } => {
-                quote! { unsafe { ::core::slice::from_raw_parts(#(#parts),*) } }
+                quote! { unsafe { #core::slice::from_raw_parts(#(#parts),*) } }
             }
             Kind::RawSlice { mutable: true, .. } => {
-                quote! { ::core::ptr::slice_from_raw_parts_mut(#(#parts),*) }
+                quote! { #core::ptr::slice_from_raw_parts_mut(#(#parts),*) }
             }
             Kind::RawSlice { mutable: false, .. } => {
-                quote! { ::core::ptr::slice_from_raw_parts(#(#parts),*) }
+                quote! { #core::ptr::slice_from_raw_parts(#(#parts),*) }
             }
             Kind::Text => quote! {
                 unsafe {
-                    ::core::str::from_utf8_unchecked(::core::slice::from_raw_parts(#(#parts),*))
+                    #core::str::from_utf8_unchecked(#core::slice::from_raw_parts(#(#parts),*))
                 }
             },
             Kind::View { view, .. } => {
@@ -148,11 +179,14 @@ impl Kernel<'_> {
                 quote! { unsafe { #path::block::#view::new(&#launch, #(#parts),*) } }
             }
             Kind::Block { .. } => quote! { &mut unsafe { #path::block::Block::new() } },
+            Kind::Value => {
+                let passed = self.passed(parameter)?;
+                quote! { unsafe { #passed::take(#name) } }
+            }
             Kind::Static { .. }
             | Kind::Dynamic { .. }
             | Kind::Reference { .. }
-            | Kind::Pointer { .. }
-            | Kind::Value => return None,
+            | Kind::Pointer { .. } => return None,
         };
         Some(quote! { let #name = #whole; })
     }
@@ -189,7 +223,7 @@ fn launch_scope() -> Ident {
 /// one, and the entry would take one.
 ///
 /// A constant of the type itself goes before one of a trait's, so that each type tells what it is.
-fn no_hidden_slices(parameters: &[Parameter<'_>]) -> TokenStream {
+fn no_hidden_slices(parameters: &[Parameter<'_>], core: &TokenStream) -> TokenStream {
     let checks = parameters
         .iter()
         .filter(|parameter| parameter.kind.parts().is_none())
@@ -200,33 +234,52 @@ fn no_hidden_slices(parameters: &[Parameter<'_>]) -> TokenStream {
                  for `#[kernel]` makes two parameters of it, pointer and length",
                 parameter.name
             );
-            quote! { const { ::core::assert!(!KernelParameterKind::<#ty>::IS_SLICE, #message) }; }
+            quote! { const { #core::assert!(!KernelParameterKind::<#ty>::IS_SLICE, #message) }; }
         });
+    // In a block, so that the kernel's body does not see these names.
     quote! {
-        #[allow(dead_code)]
-        struct KernelParameterKind<T>(::core::marker::PhantomData<T>);
-        #[allow(dead_code)]
-        trait KernelParameterIsNoSlice {
-            const IS_SLICE: bool = false;
+        {
+            #[allow(dead_code)]
+            struct KernelParameterKind<T>(#core::marker::PhantomData<T>);
+            #[allow(dead_code)]
+            trait KernelParameterIsNoSlice {
+                const IS_SLICE: #core::primitive::bool = false;
+            }
+            impl<T> KernelParameterIsNoSlice for KernelParameterKind<T> {}
+            #[allow(dead_code)]
+            impl<T> KernelParameterKind<&[T]> {
+                const IS_SLICE: #core::primitive::bool = true;
+            }
+            #[allow(dead_code)]
+            impl<T> KernelParameterKind<*const [T]> {
+                const IS_SLICE: #core::primitive::bool = true;
+            }
+            #[allow(dead_code)]
+            impl<T> KernelParameterKind<*mut [T]> {
+                const IS_SLICE: #core::primitive::bool = true;
+            }
+            #[allow(dead_code)]
+            impl KernelParameterKind<&#core::primitive::str> {
+                const IS_SLICE: #core::primitive::bool = true;
+            }
+            #(#checks)*
         }
-        impl<T> KernelParameterIsNoSlice for KernelParameterKind<T> {}
-        #[allow(dead_code)]
-        impl<T> KernelParameterKind<&[T]> {
-            const IS_SLICE: bool = true;
-        }
-        #[allow(dead_code)]
-        impl<T> KernelParameterKind<*const [T]> {
-            const IS_SLICE: bool = true;
-        }
-        #[allow(dead_code)]
-        impl<T> KernelParameterKind<*mut [T]> {
-            const IS_SLICE: bool = true;
-        }
-        #[allow(dead_code)]
-        impl KernelParameterKind<&str> {
-            const IS_SLICE: bool = true;
-        }
-        #(#checks)*
+    }
+}
+
+/// A type of which every alignment is known: numbers, pointers and arrays of them.
+fn is_simple(ty: &Type) -> bool {
+    const NUMBERS: [&str; 14] = [
+        "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "usize", "isize", "f32", "f64",
+        "bool", "char",
+    ];
+    match ty {
+        Type::Path(path) => NUMBERS.iter().any(|number| path.path.is_ident(number)),
+        Type::Array(array) => is_simple(&array.elem),
+        Type::Paren(inner) => is_simple(&inner.elem),
+        Type::Group(inner) => is_simple(&inner.elem),
+        Type::Reference(_) | Type::Ptr(_) => true,
+        _ => false,
     }
 }
 
@@ -236,8 +289,8 @@ mod tests {
 
     fn expand(arguments: &str, kernel: &str) -> syn::Result<String> {
         let tokens = |text: &str| -> TokenStream { text.parse().unwrap() };
-        let arguments = tokens(&format!("crate = cuda_std, {arguments}"));
-        crate::kernel::expand(arguments, tokens(kernel)).map(|expanded| expanded.to_string())
+        let (root, arguments) = (Some(tokens("cuda_std")), tokens(arguments));
+        crate::kernel::expand(root, arguments, tokens(kernel)).map(|expanded| expanded.to_string())
     }
 
     /// The sections of the entry points that have one.

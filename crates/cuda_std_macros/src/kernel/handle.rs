@@ -10,9 +10,10 @@ use crate::tokens;
 impl Kernel<'_> {
     /// Nothing where cuda_std has no known name.
     pub(super) fn handle(&self) -> Result<Option<TokenStream>> {
-        let Some(path) = &self.cuda_std else {
+        let Some(path) = &self.root else {
             return Ok(None);
         };
+        let core = &self.core;
         let function = self.function;
         let name = &function.sig.ident;
         let handle = of_the_macro(name);
@@ -47,24 +48,30 @@ impl Kernel<'_> {
         let deprecated = self.attributes("deprecated");
         let usage = self.usage();
         let launch = self.launch(&entry, &f, is_instance.as_ref());
-        let with = |call: TokenStream| quote! { #handle { prepared: self.prepared.#call, instance: self.instance } };
-        let (grid, block) = (with(quote! { grid(grid) }), with(quote! { block(block) }));
-        let shared_bytes = with(quote! { shared_bytes(shared_bytes) });
+        let with = |call: TokenStream| {
+            let prepared = quote! { #path::launch::Prepared::#call };
+            quote! { #handle { prepared: #prepared, instance: self.instance } }
+        };
+        let (grid, block) = (
+            with(quote! { grid(self.prepared, grid) }),
+            with(quote! { block(self.prepared, block) }),
+        );
+        let shared_bytes = with(quote! { shared_bytes(self.prepared, shared_bytes) });
         // Of a kernel with dynamic arrays the launch computes them.
         let shared_bytes = (!self.has_dynamic_arrays()).then(|| {
             quote! {
                 /// The bytes of dynamic shared memory of a block.
                 #[must_use = "it returns the launch with the shared memory"]
-                pub fn shared_bytes(self, shared_bytes: u32) -> Self {
+                pub fn shared_bytes(self, shared_bytes: #core::primitive::u32) -> Self {
                     #shared_bytes
                 }
             }
         });
         let (shape, stream) = (
-            with(quote! { with_shape(shape) }),
-            with(quote! { stream(stream) }),
+            with(quote! { with_shape(self.prepared, shape) }),
+            with(quote! { stream(self.prepared, stream) }),
         );
-        let covering = with(quote! { covering(threads)? });
+        let covering = with(quote! { covering(self.prepared, threads)? });
         Ok(Some(quote! {
             #(#conditions)*
             #[cfg(not(target_arch = "nvptx64"))]
@@ -73,7 +80,7 @@ impl Kernel<'_> {
             #[must_use = "a kernel starts with `launch`"]
             #vis struct #handle<#(#declared,)* #l = ()> {
                 prepared: #l,
-                instance: ::core::marker::PhantomData<fn() -> (#(#types,)*)>,
+                instance: #core::marker::PhantomData<fn() -> (#(#types,)*)>,
             }
 
             #(#conditions)*
@@ -84,11 +91,11 @@ impl Kernel<'_> {
                 /// # Errors
                 /// When the PTX has no such kernel, or one with another signature.
                 #(#deprecated)*
-                pub fn on<#s, #d: #path::launch::Target>(target: &#d) -> ::core::result::Result<#found, #d::Error>
+                pub fn on<#s, #d: #path::launch::Target>(target: &#d) -> #core::result::Result<#found, #d::Error>
                 where #is_instance
                 {
                     let prepared = #path::launch::Prepared::new(target, #entry)?;
-                    ::core::result::Result::Ok(#handle { prepared, instance: ::core::marker::PhantomData })
+                    #core::result::Result::Ok(#handle { prepared, instance: #core::marker::PhantomData })
                 }
 
                 /// The entry point: its name and its signature.
@@ -102,13 +109,13 @@ impl Kernel<'_> {
             impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> #own where #(#predicates,)* {
                 /// The blocks of the launch.
                 #[must_use = "it returns the launch with the grid"]
-                pub fn grid(self, grid: impl ::core::convert::Into<#path::launch::Dim>) -> Self {
+                pub fn grid(self, grid: impl #core::convert::Into<#path::launch::Dim>) -> Self {
                     #grid
                 }
 
                 /// The threads of a block.
                 #[must_use = "it returns the launch with the block"]
-                pub fn block(self, block: impl ::core::convert::Into<#path::launch::Dim>) -> Self {
+                pub fn block(self, block: impl #core::convert::Into<#path::launch::Dim>) -> Self {
                     #block
                 }
 
@@ -131,8 +138,8 @@ impl Kernel<'_> {
                 ///
                 /// # Errors
                 /// When the device cannot suggest a block, or the grid would have too many.
-                pub fn covering(self, threads: usize) -> ::core::result::Result<Self, #f::Error> {
-                    ::core::result::Result::Ok(#covering)
+                pub fn covering(self, threads: #core::primitive::usize) -> #core::result::Result<Self, #f::Error> {
+                    #core::result::Result::Ok(#covering)
                 }
 
                 #launch
@@ -140,17 +147,17 @@ impl Kernel<'_> {
 
             #(#conditions)*
             #[cfg(not(target_arch = "nvptx64"))]
-            impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> ::core::clone::Clone for #own where #(#predicates,)* {
+            impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> #core::clone::Clone for #own where #(#predicates,)* {
                 fn clone(&self) -> Self {
-                    #handle { prepared: ::core::clone::Clone::clone(&self.prepared), instance: self.instance }
+                    #handle { prepared: #core::clone::Clone::clone(&self.prepared), instance: self.instance }
                 }
             }
 
             #(#conditions)*
             #[cfg(not(target_arch = "nvptx64"))]
-            impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> ::core::fmt::Debug for #own where #(#predicates,)* {
-                fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                    ::core::fmt::Debug::fmt(&self.prepared, f)
+            impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> #core::fmt::Debug for #own where #(#predicates,)* {
+                fn fmt(&self, f: &mut #core::fmt::Formatter<'_>) -> #core::fmt::Result {
+                    #core::fmt::Debug::fmt(&self.prepared, f)
                 }
             }
         }))

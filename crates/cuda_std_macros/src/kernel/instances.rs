@@ -210,9 +210,19 @@ fn entry_name(sig: &Signature, options: &Options, words: &[(String, String)]) ->
     let kernel = sig.ident.to_string();
     let kernel = kernel.trim_start_matches("r#");
     let Some(pattern) = &options.name else {
-        return Ok(words
-            .iter()
-            .fold(kernel.to_owned(), |name, (_, word)| name + "_" + word));
+        let name = (words.iter()).fold(kernel.to_owned(), |name, (_, word)| name + "_" + word);
+        if !name.is_ascii() {
+            let pattern: String = (parameters(&sig.generics))
+                .map(|parameter| format!("_{{{}}}", name_of(parameter)))
+                .collect();
+            let ascii: String = kernel.chars().filter(char::is_ascii).collect();
+            let message = format!(
+                "`{name}` is no name for PTX, which knows ASCII letters, digits and `_` only: give the entry point one, as in \
+                 `#[kernel(name = \"{ascii}{pattern}\")]`"
+            );
+            return Err(Error::new_spanned(&sig.ident, message));
+        }
+        return Ok(name);
     };
     let name = fill(pattern, words)?;
     let valid = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

@@ -42,6 +42,8 @@ pub(super) enum View {
     Atomics,
     Matrix,
     OutMatrix,
+    Append,
+    Scatter,
 }
 
 impl View {
@@ -51,6 +53,11 @@ impl View {
 
     pub(super) fn is_matrix(self) -> bool {
         matches!(self, View::Matrix | View::OutMatrix)
+    }
+
+    /// Memory of two kinds: the elements, and their count or their permutation.
+    pub(super) fn is_pair(self) -> bool {
+        matches!(self, View::Append | View::Scatter)
     }
 
     pub(super) fn is_written(self) -> bool {
@@ -141,6 +148,8 @@ fn of_cuda_std(ty: &Type) -> Option<Kind<'_>> {
         "Atomics" => view(View::Atomics),
         "Matrix" => view(View::Matrix),
         "OutMatrix" => view(View::OutMatrix),
+        "Append" => view(View::Append),
+        "Scatter" => view(View::Scatter),
         "Shared" => match first {
             Type::Slice(slice) => Kind::Dynamic {
                 element: &slice.elem,

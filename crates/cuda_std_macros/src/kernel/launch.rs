@@ -5,7 +5,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::Ident;
 
-use super::kind::Kind;
+use super::kind::{Kind, View};
 use super::parameter::{Parameter, Part};
 use super::{Kernel, fresh, lifetime};
 
@@ -15,6 +15,8 @@ enum Given {
     Memory { mutable: bool, of: TokenStream },
     /// Memory of `[T]`, its rows and its columns.
     Matrix { mutable: bool, of: TokenStream },
+    /// Memory of `[T]`, and its count or its permutation.
+    Pair { view: View, of: TokenStream },
     /// An address of `T`.
     Pointer { mutable: bool, of: TokenStream },
     /// The value itself.
@@ -24,11 +26,12 @@ enum Given {
 }
 
 impl Given {
-    fn is_matrix(&self) -> bool {
-        matches!(self, Given::Matrix { .. })
+    /// The field of its memory, if it is made of more.
+    fn memory(&self) -> Option<TokenStream> {
+        matches!(self, Given::Matrix { .. } | Given::Pair { .. }).then(|| quote! { .memory })
     }
 
-    fn of(kind: &Kind<'_>) -> Self {
+    fn of(kind: &Kind<'_>, core: &TokenStream) -> Self {
         match kind {
             Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => {
                 let (mutable, of) = (*mutable, quote! { [#element] });
@@ -39,13 +42,15 @@ impl Given {
                 Given::Memory { mutable: false, of }
             }
             Kind::Text => {
-                let of = quote! { [u8] };
+                let of = quote! { [#core::primitive::u8] };
                 Given::Memory { mutable: false, of }
             }
             Kind::View { view, element, .. } => {
                 let (mutable, of) = (view.is_written(), quote! { [#element] });
                 if view.is_matrix() {
                     Given::Matrix { mutable, of }
+                } else if view.is_pair() {
+                    Given::Pair { view: *view, of }
                 } else {
                     Given::Memory { mutable, of }
                 }
@@ -68,7 +73,7 @@ impl Kernel<'_> {
         f: &Ident,
         is_instance: Option<&TokenStream>,
     ) -> TokenStream {
-        let path = &self.cuda_std;
+        let (path, core) = (self.path(), &self.core);
         let safety = &self.function.sig.safety;
         let shape = Ident::new("shape", Span::mixed_site());
         let inputs: Vec<_> = (self.parameters.iter())
@@ -76,8 +81,8 @@ impl Kernel<'_> {
             .collect();
         let passed = self.parameters.iter().map(|parameter| self.pass(parameter));
         let contract = self.contract(entry, &quote! { #f::Error }, &shape);
-        let arguments = self.parameters.iter().flat_map(copied);
-        let memory = self.parameters.iter().filter_map(memory);
+        let arguments = (self.parameters.iter()).flat_map(|parameter| copied(parameter, core));
+        let memory = (self.parameters.iter()).flat_map(|parameter| memory(parameter, core));
         let documents = self.launch_documents();
         let a = self.lifetime_of_memory();
         // The handle itself is one. Only where it matters, for some crates forbid to allow.
@@ -85,29 +90,30 @@ impl Kernel<'_> {
         quote! {
             #(#[doc = #documents])*
             #many
-            pub #safety fn launch<#a>(&self, #(#inputs),*) -> ::core::result::Result<(), #f::Error>
+            pub #safety fn launch<#a>(&self, #(#inputs),*) -> #core::result::Result<(), #f::Error>
             where #is_instance
             {
-                let #shape = self.prepared.shape()?;
+                let #shape = #path::launch::Prepared::shape(&self.prepared)?;
                 #(#passed)*
                 #contract
                 // SAFETY: the arguments are the signature's; what they must be beside their types,
                 // the caller promises or was checked.
-                unsafe { self.prepared.launch(#entry, #shape, [#(#path::launch::Argument::of_value(&#arguments)),*], [#(#memory),*]) }
+                unsafe { #path::launch::Prepared::launch(&self.prepared, #entry, #shape, [#(#path::launch::Argument::of_value(&#arguments)),*], [#(#memory),*]) }
             }
         }
     }
 
     /// A parameter of `launch`.
     fn input(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
-        let path = &self.cuda_std;
+        let (path, core) = (self.path(), &self.core);
+        let number = quote! { #core::primitive::usize };
         let (name, ty, span) = (&parameter.name, parameter.ty, parameter.type_span());
         let a = self.lifetime_of_memory();
         let kind = |mutable, pointer| {
             let access = if mutable { "Write" } else { "Read" };
             format_ident!("{access}{pointer}")
         };
-        Some(match Given::of(&parameter.kind) {
+        Some(match Given::of(&parameter.kind, core) {
             Given::Nothing => return None,
             Given::Value => quote! { #name: #ty },
             Given::Memory { mutable, of } => {
@@ -116,7 +122,14 @@ impl Kernel<'_> {
             }
             Given::Matrix { mutable, of } => {
                 let kind = kind(mutable, "");
-                quote_spanned! { span => #name: (impl #path::launch::#kind<#a, #of>, usize, usize) }
+                quote_spanned! { span => #name: (impl #path::launch::#kind<#a, #of>, #number, #number) }
+            }
+            Given::Pair { view, of } => {
+                let second = match view {
+                    View::Append => quote! { Write<#a, [#core::primitive::u64]> },
+                    _ => quote! { Permutes<#a> },
+                };
+                quote_spanned! { span => #name: (impl #path::launch::Write<#a, #of>, impl #path::launch::#second) }
             }
             Given::Pointer { mutable, of } => {
                 let kind = kind(mutable, "Pointer");
@@ -127,12 +140,19 @@ impl Kernel<'_> {
 
     /// The statement that makes memory of an argument.
     fn pass(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
-        let (path, name) = (&self.cuda_std, &parameter.name);
-        let (what, mutable, of) = match Given::of(&parameter.kind) {
+        let (path, core, name) = (self.path(), &self.core, &parameter.name);
+        let (what, mutable, of) = match Given::of(&parameter.kind, core) {
             Given::Nothing | Given::Value => return None,
             Given::Memory { mutable, of } => ("", mutable, of),
             Given::Matrix { mutable, of } => ("_matrix", mutable, of),
             Given::Pointer { mutable, of } => ("_pointer", mutable, of),
+            Given::Pair { view, of } => {
+                let function = match view {
+                    View::Append => quote! { append },
+                    _ => quote! { scatter },
+                };
+                return Some(quote! { let #name = #path::launch::#function::<#of>(#name); });
+            }
         };
         let function = format_ident!("{}{what}", if mutable { "write" } else { "read" });
         Some(quote! { let #name = #path::launch::#function::<#of>(#name); })
@@ -140,11 +160,16 @@ impl Kernel<'_> {
 
     /// The arguments as a user writes them.
     pub(super) fn texts_of_arguments(&self) -> Vec<String> {
+        let core = &self.core;
         let text = |parameter: &Parameter<'_>| {
             let name = &parameter.name;
-            match Given::of(&parameter.kind) {
+            match Given::of(&parameter.kind, core) {
                 Given::Nothing => None,
                 Given::Matrix { .. } => Some(format!("({name}, rows, cols)")),
+                Given::Pair { view, .. } => Some(match view {
+                    View::Append => format!("({name}, count)"),
+                    _ => format!("({name}, permutation)"),
+                }),
                 _ => Some(name.to_string()),
             }
         };
@@ -200,18 +225,19 @@ impl Kernel<'_> {
 }
 
 /// What is copied into the launch, in the order of the PTX.
-fn copied(parameter: &Parameter<'_>) -> Vec<TokenStream> {
+fn copied(parameter: &Parameter<'_>, core: &TokenStream) -> Vec<TokenStream> {
     let name = &parameter.name;
+    let memory = Given::of(&parameter.kind, core).memory();
     let part = |&part| match part {
-        Part::Pointer if Given::of(&parameter.kind).is_matrix() => quote! { #name.memory.address },
-        Part::Pointer => quote! { #name.address },
+        Part::Pointer => quote! { #name #memory.address },
+        Part::Second => quote! { #name.second.address },
         Part::Rows => quote! { #name.rows },
         Part::Cols => quote! { #name.cols },
         // Of a dynamic array the contract computed it.
         Part::Length if matches!(parameter.kind, Kind::Dynamic { .. }) => {
             parameter.part(Part::Length).to_token_stream()
         }
-        Part::Length => quote! { #name.len },
+        Part::Length => quote! { #name #memory.len },
     };
     match (parameter.kind.parts(), &parameter.kind) {
         (Some(parts), _) => parts.iter().map(part).collect(),
@@ -221,13 +247,17 @@ fn copied(parameter: &Parameter<'_>) -> Vec<TokenStream> {
 }
 
 /// The memory that an argument leads to, if any.
-fn memory(parameter: &Parameter<'_>) -> Option<TokenStream> {
+fn memory(parameter: &Parameter<'_>, core: &TokenStream) -> Vec<TokenStream> {
     let name = &parameter.name;
-    let some = quote! { ::core::option::Option::Some };
-    match Given::of(&parameter.kind) {
-        Given::Nothing | Given::Value => None,
-        Given::Pointer { .. } => Some(quote! { #name.memory }),
-        Given::Matrix { .. } => Some(quote! { #some(#name.memory) }),
-        Given::Memory { .. } => Some(quote! { #some(#name) }),
+    let some = quote! { #core::option::Option::Some };
+    match Given::of(&parameter.kind, core) {
+        Given::Nothing | Given::Value => Vec::new(),
+        Given::Pointer { .. } => vec![quote! { #name.memory }],
+        Given::Matrix { .. } => vec![quote! { #some(#name.memory) }],
+        Given::Pair { .. } => vec![
+            quote! { #some(#name.memory) },
+            quote! { #some(#name.second) },
+        ],
+        Given::Memory { .. } => vec![quote! { #some(#name) }],
     }
 }

@@ -12,6 +12,8 @@ mod launch;
 mod options;
 mod parameter;
 mod record;
+mod refused;
+mod rule;
 mod shared;
 mod types;
 
@@ -26,13 +28,32 @@ use crate::{cuda_std, symbols};
 use instances::Instance;
 use options::Options;
 use parameter::Parameter;
+use rule::{Reader, Tree};
 
-pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
+/// The first step: finds cuda_std, whose macro calls the second one.
+pub(crate) fn begin(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let options = Options::parse(arguments.clone())?;
+    let path = match options.path {
+        Some(path) => Some(path.to_token_stream()),
+        None => cuda_std::path(),
+    };
+    match path {
+        Some(path) => Ok(quote! { #path::__kernel! { {#arguments} #item } }),
+        None => expand(None, arguments, item),
+    }
+}
+
+/// `root` is how generated code names cuda_std. Without one there is no launch, only the kernel.
+pub(crate) fn expand(
+    root: Option<TokenStream>,
+    arguments: TokenStream,
+    item: TokenStream,
+) -> Result<TokenStream> {
     let options = Options::parse(arguments)?;
     let function: ItemFn = syn::parse2(item.clone())
         .map_err(|_| Error::new_spanned(item, "`#[kernel]` goes on a function with a body"))?;
     function.modifiers.require_empty()?;
-    Kernel::new(&function, options)?.expand()
+    Kernel::new(&function, options, root)?.expand()
 }
 
 /// A kernel that keeps the rules.
@@ -41,9 +62,24 @@ struct Kernel<'a> {
     options: Options,
     parameters: Vec<Parameter<'a>>,
     instances: Vec<Instance>,
-    /// How the crate names cuda_std. `None` where it has it through another crate and did not say
-    /// so.
-    cuda_std: Option<TokenStream>,
+    /// What `require(..)` says.
+    rules: Vec<Tree>,
+    /// The dynamic arrays' lengths, in the order of the parameters, as both sides place them.
+    lengths: Vec<Length>,
+    /// How generated code names cuda_std. `None` where the crate has it through another one and did
+    /// not say so.
+    root: Option<TokenStream>,
+    /// How it names `core`.
+    core: TokenStream,
+}
+
+/// What `shared(..)` says of an array.
+struct Length {
+    /// Which parameter it is.
+    array: usize,
+    length: Tree,
+    /// As written.
+    text: String,
 }
 
 fn is_safe(sig: &Signature) -> bool {
@@ -51,7 +87,7 @@ fn is_safe(sig: &Signature) -> bool {
 }
 
 impl<'a> Kernel<'a> {
-    fn new(function: &'a ItemFn, options: Options) -> Result<Self> {
+    fn new(function: &'a ItemFn, options: Options, root: Option<TokenStream>) -> Result<Self> {
         let sig = &function.sig;
         check::signature(sig)?;
         let parameters = (sig.inputs.iter().enumerate())
@@ -63,6 +99,7 @@ impl<'a> Kernel<'a> {
                 return Err(Error::new(reason.span(), check::SAFE_DIVERGENCE));
             }
         }
+        check::words(&parameters, sig, &options)?;
         check::shared(&parameters, &options)?;
         let instances = instances::all(sig, &options)?;
         if is_safe(sig) {
@@ -71,38 +108,63 @@ impl<'a> Kernel<'a> {
                 symbols::refuse_reserved(&instance.entry, span)?;
             }
         }
-        let cuda_std = match &options.path {
-            Some(path) => Some(path.to_token_stream()),
-            None => cuda_std::path(),
-        };
         let needs_cuda_std = is_safe(sig)
             || !options.require.is_empty()
             || parameters
                 .iter()
                 .any(|parameter| parameter.kind.is_of_cuda_std());
-        if cuda_std.is_none() && needs_cuda_std {
+        if root.is_none() && needs_cuda_std {
             return Err(Error::new_spanned(
                 &sig.ident,
                 "this crate has cuda_std through another one: say how it is named, as in `#[kernel(crate = other::cuda_std)]`",
             ));
         }
+        let reader = Reader {
+            parameters: &parameters,
+        };
+        let rules = (options.require.iter())
+            .map(|rule| reader.rule(&rule.condition))
+            .collect();
+        let length = |(index, array): (usize, &Parameter<'_>)| {
+            let size = options.shared.iter().find(|size| size.name == array.name)?;
+            Some(Length {
+                array: index,
+                length: reader.length(&size.length),
+                text: size.text.clone(),
+            })
+        };
+        let lengths = parameters.iter().enumerate().filter_map(length).collect();
+        let core = match &root {
+            Some(root) => quote! { #root::__private::core },
+            None => quote! { ::core },
+        };
         Ok(Self {
             function,
             options,
             parameters,
             instances,
-            cuda_std,
+            rules,
+            lengths,
+            root,
+            core,
         })
     }
 
+    /// How generated code names cuda_std, where it needs it.
+    fn path(&self) -> &TokenStream {
+        self.root.as_ref().unwrap_or(&self.core)
+    }
+
     fn expand(&self) -> Result<TokenStream> {
-        let program_of_optix = check::program_of_optix(&self.function.sig.ident);
+        let program_of_optix = check::program_of_optix(&self.function.sig.ident, &self.core);
         let entries = self.instances.iter().map(|instance| {
             let (on_host, on_device) = (self.on_host(instance), self.on_device(instance));
             quote! { #on_host #on_device }
         });
         let handle = self.handle()?;
-        Ok(quote! { #program_of_optix #(#entries)* #handle })
+        let names = self.instances.iter().map(|instance| &*instance.entry);
+        let refused = refused::errors(names, self.function.sig.ident.span());
+        Ok(quote! { #program_of_optix #(#entries)* #handle #refused })
     }
 
     fn is_generic(&self) -> bool {
@@ -172,7 +234,7 @@ impl<'a> Kernel<'a> {
         if !self.is_generic() {
             // In the documentation the handle stands for both: links to the kernel would be
             // ambiguous, its examples run twice.
-            let documented = self.cuda_std.is_none().then(|| quote! { doc, });
+            let documented = self.root.is_none().then(|| quote! { doc, });
             return quote! {
                 #(#attrs)*
                 #[cfg(all(not(target_arch = "nvptx64"), any(#documented not(doc))))]

@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::spanned::Spanned;
 use syn::{Error, FnArg, Ident, Pat, PatType, Result, Type};
 
-use super::kind::Kind;
+use super::kind::{Kind, View};
 
 /// One parameter of the kernel.
 pub(super) struct Parameter<'a> {
@@ -16,12 +16,27 @@ pub(super) struct Parameter<'a> {
 }
 
 /// One of the parameters of the PTX that stand for a kernel's parameter.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Part {
     Pointer,
     Length,
     Rows,
     Cols,
+    /// The address of the second memory of a pair.
+    Second,
+}
+
+impl Part {
+    /// What a rule calls it.
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Part::Pointer => "is_aligned_to",
+            Part::Length => "len",
+            Part::Rows => "rows",
+            Part::Cols => "cols",
+            Part::Second => "second",
+        }
+    }
 }
 
 impl<'a> Parameter<'a> {
@@ -35,7 +50,7 @@ impl<'a> Parameter<'a> {
         // The body takes it apart; in the entry point a pattern needs a name.
         let name = match &**pat {
             Pat::Ident(ident) if ident.subpat.is_none() => ident.ident.clone(),
-            _ => format_ident!("parameter_{index}"),
+            _ => format_ident!("parameter_{index}", span = pat.span()),
         };
         let kind = Kind::of(ty);
         Ok(Parameter { name, ty, kind })
@@ -53,6 +68,7 @@ impl<'a> Parameter<'a> {
             Part::Length => "length",
             Part::Rows => "rows",
             Part::Cols => "cols",
+            Part::Second => "second",
         };
         format_ident!("{}_{suffix}", self.name, span = Span::mixed_site())
     }
@@ -68,6 +84,9 @@ impl Kind<'_> {
             Kind::View { view, .. } if view.is_matrix() => {
                 Some(&[Part::Pointer, Part::Rows, Part::Cols])
             }
+            Kind::View { view, .. } if view.is_pair() => {
+                Some(&[Part::Pointer, Part::Length, Part::Second])
+            }
             Kind::View { .. } => Some(&[Part::Pointer, Part::Length]),
             Kind::Dynamic { .. } => Some(&[Part::Length]),
             Kind::Block { .. } | Kind::Static { .. } => Some(&[]),
@@ -76,16 +95,23 @@ impl Kind<'_> {
     }
 
     /// The type of one of the parts.
-    pub(super) fn type_of(&self, part: Part) -> TokenStream {
-        let Part::Pointer = part else {
-            return quote! { usize };
-        };
+    pub(super) fn type_of(&self, part: Part, core: &TokenStream) -> TokenStream {
+        match (part, self) {
+            (Part::Pointer, _) => {}
+            (Part::Second, Kind::View { view, .. }) if *view == View::Append => {
+                return quote! { *mut #core::primitive::u64 };
+            }
+            (Part::Second, _) => return quote! { *const #core::primitive::u32 },
+            (Part::Length | Part::Rows | Part::Cols, _) => {
+                return quote! { #core::primitive::usize };
+            }
+        }
         let (element, mutable) = match self {
             Kind::Slice { element, mutable } | Kind::RawSlice { element, mutable } => {
                 (element, *mutable)
             }
             Kind::View { view, element, .. } => (element, view.is_written()),
-            _ => return quote! { *const u8 },
+            _ => return quote! { *const #core::primitive::u8 },
         };
         if mutable {
             quote! { *mut #element }

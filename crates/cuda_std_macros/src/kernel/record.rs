@@ -1,32 +1,36 @@
-//! The record of an entry point's signature, the same on both sides.
+//! The record of an entry point: its signature and its contract, as each side sees them.
+//! `cuda_std::launch::RECORD_SUFFIX` documents the text.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::Type;
+use syn::{ItemFn, Type};
 
-use super::Kernel;
 use super::instances::Instance;
-use super::kind::Kind;
+use super::kind::{Kind, Static};
+use super::rule::Tree;
+use super::{Kernel, Length};
 use crate::tokens;
 
 impl Kernel<'_> {
     /// The variable in the PTX.
     pub(super) fn record(&self, instance: &Instance) -> Option<TokenStream> {
-        let path = self.cuda_std.as_ref()?;
+        let path = self.root.as_ref()?;
+        let core = &self.core;
         let parts = self.parts(instance)?;
         let name = format!("{}__signature", instance.entry);
         Some(quote! {
-            const KERNEL_PARTS: &[&str] = { #parts };
+            const KERNEL_PARTS: &[&#core::primitive::str] = { #parts };
             // The section's name is the mark for cuda_builder, which takes it off again.
             #[unsafe(export_name = #name)]
             #[unsafe(link_section = "cuda_std.externally_visible")]
-            static KERNEL_SIGNATURE: [u8; #path::launch::length(KERNEL_PARTS)] = #path::launch::join(KERNEL_PARTS);
+            static KERNEL_RECORD: [#core::primitive::u8; #path::launch::length(KERNEL_PARTS)] = #path::launch::join(KERNEL_PARTS);
         })
     }
 
     /// On the host: the entry as the launch knows it.
     pub(super) fn entry(&self, instance: &Instance) -> Option<TokenStream> {
-        let path = self.cuda_std.as_ref()?;
+        let path = self.root.as_ref()?;
+        let core = &self.core;
         let (parts, sizes, block) = (self.parts(instance)?, self.sizes(), self.block());
         let (kernel, arguments) = (&self.function.sig.ident, &instance.arguments);
         let entry = &instance.entry;
@@ -35,24 +39,27 @@ impl Kernel<'_> {
                 // Another crate's type is an error here: its PTX has other kernels of the same
                 // names.
                 quote! { impl crate::EmbeddedKernels {} },
-                quote! { ::core::option::Option::Some(<crate::EmbeddedKernels as #path::launch::Embedded>::KERNELS) },
+                quote! { #core::option::Option::Some(<crate::EmbeddedKernels as #path::launch::Embedded>::KERNELS) },
             )
         } else {
-            (quote! {}, quote! { ::core::option::Option::None })
+            (quote! {}, quote! { #core::option::Option::None })
         };
+        let number = quote! { #core::primitive::usize };
         Some(quote! {
             #[cfg(not(target_arch = "nvptx64"))]
             const _: () = {
                 #own
-                const KERNEL_PARTS: &[&str] = { #parts };
-                const KERNEL_SIGNATURE: [u8; #path::launch::length(KERNEL_PARTS)] = #path::launch::join(KERNEL_PARTS);
-                const KERNEL_SIZES: &[usize] = &[#(#sizes),*];
-                const KERNEL_PARAMETERS: &([usize; KERNEL_SIZES.len()], usize) = &#path::launch::present(KERNEL_SIZES);
+                const KERNEL_PARTS: &[&#core::primitive::str] = { #parts };
+                const KERNEL_RECORD: [#core::primitive::u8; #path::launch::length(KERNEL_PARTS)] = #path::launch::join(KERNEL_PARTS);
+                const KERNEL_SIZES: &[#number] = &[#(#sizes),*];
+                const KERNEL_PARAMETERS: &([#number; KERNEL_SIZES.len()], #number) = &#path::launch::present(KERNEL_SIZES);
                 static KERNEL_ENTRY: #path::launch::Entry = #path::launch::Entry {
                     name: #entry,
-                    signature: #path::launch::text(&KERNEL_SIGNATURE),
+                    signature: #path::launch::first_line(#path::launch::text(&KERNEL_RECORD)),
+                    record: #path::launch::text(&KERNEL_RECORD),
+                    place: #core::concat!(#core::file!(), ":", #core::line!()),
                     block: #block,
-                    parameter_bytes: KERNEL_PARAMETERS.0.split_at(KERNEL_PARAMETERS.1).0,
+                    parameter_bytes: #path::launch::first(&KERNEL_PARAMETERS.0, KERNEL_PARAMETERS.1),
                     kernels: #kernels,
                 };
                 // SAFETY: the handle's launch passes what the signature says.
@@ -63,45 +70,173 @@ impl Kernel<'_> {
         })
     }
 
-    /// The list of the texts that make the signature.
+    /// The list of the texts that make the record.
     fn parts(&self, instance: &Instance) -> Option<TokenStream> {
-        let path = self.cuda_std.as_ref()?;
-        let parts = self
-            .parameters
-            .iter()
-            .filter(|parameter| !matches!(parameter.kind, Kind::Static { .. }))
-            .enumerate()
-            .map(|(index, parameter)| {
-                let comma = if index == 0 { "" } else { ", " };
-                let name = parameter.name.to_string();
-                let Text {
-                    before,
-                    middle,
-                    after,
-                } = Text::of(&parameter.kind, parameter.ty);
-                let head = format!("{comma}{}: {before}", name.trim_start_matches("r#"));
-                let middle = match middle {
-                    Middle::Nothing => return quote! { #head },
-                    Middle::Type(ty) => self.name_of(instance, ty),
-                    Middle::Extents([x, y, z]) => {
-                        let decimal = |extent: &TokenStream| {
-                            quote! { #path::launch::Decimal::<#extent>::TEXT }
-                        };
-                        let (x, y, z) = (decimal(x), decimal(y), decimal(z));
-                        quote! { #x, ",", #y, ",", #z }
-                    }
-                };
-                quote! { #head, #middle, #after }
-            });
+        let path = self.root.as_ref()?;
+        let mut parts = Parts::default();
+        for (index, &at) in self.recorded().iter().enumerate() {
+            let parameter = &self.parameters[at];
+            let comma = if index == 0 { "" } else { ", " };
+            let name = parameter.name.to_string();
+            let Text {
+                before,
+                middle,
+                after,
+            } = Text::of(&parameter.kind, parameter.ty);
+            let name = name.trim_start_matches("r#");
+            parts.text(&format!("{comma}{name}: {before}"));
+            match middle {
+                Middle::Nothing => {}
+                Middle::Type(ty) => parts.tokens(self.name_of(instance, ty)),
+                Middle::Extents([x, y, z]) => {
+                    let decimal = |extent: &TokenStream| {
+                        quote! { #path::launch::Decimal::<#extent>::TEXT }
+                    };
+                    let (x, y, z) = (decimal(x), decimal(y), decimal(z));
+                    parts.tokens(quote! { #x, ",", #y, ",", #z });
+                }
+            }
+            parts.text(after);
+        }
+        let ItemFn { sig, block, .. } = self.function;
+        let safety = if self.is_safe() { "safe" } else { "unsafe" };
+        let definition = hash(quote! { #sig #block });
+        parts.text(&format!("\nkernel {safety} {definition:016x}"));
+        if let (Some(threads), Some(blocks)) = (self.options.max_threads, instance.min_blocks) {
+            parts.text(&format!("\nbounds {threads} {blocks}"));
+        }
+        for parameter in &self.parameters {
+            self.layout(
+                &mut parts,
+                &parameter.name.to_string(),
+                &parameter.kind,
+                parameter.ty,
+            );
+        }
+        for rule in &self.rules {
+            parts.text("\nrequire ");
+            self.tree(&mut parts, instance, rule);
+        }
+        for Length { array, length, .. } in &self.lengths {
+            parts.text(&format!("\nlength {} ", self.number_of(*array)));
+            self.tree(&mut parts, instance, length);
+        }
+        let parts = parts.list();
         Some(quote! {
             use #path::launch::Unnamed as _;
-            &[#(#parts),*]
+            &[#parts]
         })
+    }
+
+    /// The parameters that the signature names: a static array is the device's alone.
+    fn recorded(&self) -> Vec<usize> {
+        let is_recorded =
+            |index: &usize| !matches!(self.parameters[*index].kind, Kind::Static { .. });
+        (0..self.parameters.len()).filter(is_recorded).collect()
+    }
+
+    /// The number of a parameter in the signature.
+    fn number_of(&self, parameter: usize) -> usize {
+        let recorded = self.recorded();
+        recorded
+            .iter()
+            .position(|&index| index == parameter)
+            .unwrap_or(usize::MAX)
+    }
+
+    /// The bytes and the alignment of an element, a value or a static array.
+    fn layout(&self, parts: &mut Parts, name: &str, kind: &Kind<'_>, ty: &Type) {
+        let (path, core) = (self.path(), &self.core);
+        let name = name.trim_start_matches("r#");
+        let (word, of) = match kind {
+            Kind::Block { .. } | Kind::Text => return,
+            Kind::Slice { element, .. }
+            | Kind::RawSlice { element, .. }
+            | Kind::Reference { element }
+            | Kind::Pointer { element, .. }
+            | Kind::View { element, .. }
+            | Kind::Dynamic { element } => ("type", element.to_token_stream()),
+            Kind::Value => ("type", ty.to_token_stream()),
+            Kind::Static {
+                array,
+                first,
+                arguments,
+            } => {
+                let count = arguments.get(1);
+                let of = match array {
+                    Static::Shared => first.to_token_stream(),
+                    Static::Ring => quote! { [#first; #count] },
+                    Static::Scratch => quote! { #path::block::ScratchMemory<#first> },
+                };
+                ("array", of)
+            }
+        };
+        let of = self.without_lifetimes(of);
+        parts.text(&format!("\n{word} {name} "));
+        parts.tokens(quote! { #path::launch::Decimal::<{ #core::mem::size_of::<#of>() }>::TEXT });
+        parts.text("/");
+        parts.tokens(quote! { #path::launch::Decimal::<{ #core::mem::align_of::<#of>() }>::TEXT });
+    }
+
+    /// A rule or a length, in the grammar.
+    fn tree(&self, parts: &mut Parts, instance: &Instance, tree: &Tree) {
+        let path = self.path();
+        let mut node = |word: &str, children: &[Box<Tree>]| {
+            parts.text(&format!("({word}"));
+            for child in children {
+                parts.text(" ");
+                self.tree(parts, instance, child);
+            }
+            parts.text(")");
+        };
+        match tree {
+            Tree::Literal(_, text) => parts.text(text),
+            Tree::Constant(expression, text) => {
+                parts.text(&format!("(const {} ", quoted(text)));
+                parts.tokens(quote! {
+                    {
+                        const VALUE: &#path::launch::Digits = &#path::launch::digits(#expression);
+                        #path::launch::digits_of(VALUE)
+                    }
+                });
+                parts.text(")");
+            }
+            Tree::Value(index) => parts.text(&format!("(value {})", self.number_of(*index))),
+            Tree::Extent(index, part) => {
+                parts.text(&format!("({} {})", part.method(), self.number_of(*index)));
+            }
+            Tree::Axis(of, axis) => parts.text(&format!("({} {axis})", of.word())),
+            Tree::Volume(of) => parts.text(&format!("({} *)", of.word())),
+            Tree::SharedBytes => parts.text("(shared_bytes)"),
+            Tree::Cast(ty, tree) => {
+                parts.text("(as ");
+                parts.tokens(self.name_of(instance, ty));
+                parts.text(" ");
+                self.tree(parts, instance, tree);
+                parts.text(")");
+            }
+            Tree::Arithmetic(operator, both, _) => node(operator.sign(), both),
+            Tree::Checked(operator, both, _) => node(operator.function(), both),
+            Tree::Some(tree) => node("some", std::slice::from_ref(tree)),
+            Tree::Compare(op, both) => node(&op.to_token_stream().to_string(), both),
+            Tree::And(both) => node("&&", both),
+            Tree::Or(both) => node("||", both),
+            Tree::Not(tree) => node("!", std::slice::from_ref(tree)),
+            Tree::Empty(index) => parts.text(&format!("(is_empty {})", self.number_of(*index))),
+            Tree::Aligned(index, bytes) => {
+                parts.text(&format!("(is_aligned_to {} ", self.number_of(*index)));
+                self.tree(parts, instance, bytes);
+                parts.text(")");
+            }
+            Tree::Multiple(both, _) => node("is_multiple_of", both),
+            Tree::IsSome(tree) => node("is_some", std::slice::from_ref(tree)),
+            Tree::Host(_, text) => parts.text(&format!("(host {})", quoted(text))),
+        }
     }
 
     /// The parts that tell a type: a plain type's name, or how it is written and its size.
     fn name_of(&self, instance: &Instance, ty: &Type) -> TokenStream {
-        let path = &self.cuda_std;
+        let (path, core) = (self.path(), &self.core);
         let text = tokens::of_type(instance.substitute(ty.to_token_stream()));
         let opened = format!("{text}(");
         let ty = self.without_lifetimes(ty);
@@ -110,7 +245,7 @@ impl Kernel<'_> {
             #path::launch::otherwise(
                 #path::launch::NameOf::<#ty>::NAME,
                 false,
-                #path::launch::Decimal::<{ ::core::mem::size_of::<#ty>() }>::TEXT
+                #path::launch::Decimal::<{ #core::mem::size_of::<#ty>() }>::TEXT
             ),
             #path::launch::otherwise(#path::launch::NameOf::<#ty>::NAME, false, ")")
         }
@@ -118,7 +253,8 @@ impl Kernel<'_> {
 
     /// The bytes of the parameters of the PTX.
     fn sizes(&self) -> impl Iterator<Item = TokenStream> {
-        self.parameters.iter().flat_map(|parameter| {
+        let core = &self.core;
+        self.parameters.iter().flat_map(move |parameter| {
             if let Some(parts) = parameter.kind.parts() {
                 return vec![quote! { 8 }; parts.len()];
             }
@@ -129,13 +265,13 @@ impl Kernel<'_> {
                 return vec![quote! { 8 }];
             }
             let ty = self.without_lifetimes(parameter.ty);
-            vec![quote! { ::core::mem::size_of::<#ty>() }]
+            vec![quote! { #core::mem::size_of::<#ty>() }]
         })
     }
 
     /// The threads of a block that the kernel is written for.
     fn block(&self) -> TokenStream {
-        let path = &self.cuda_std;
+        let path = self.path();
         let extents = self
             .parameters
             .iter()
@@ -148,6 +284,71 @@ impl Kernel<'_> {
             None => quote! { [0; 3] },
         }
     }
+}
+
+/// The texts of a record, of which neighbours are joined.
+#[derive(Default)]
+struct Parts {
+    list: TokenStream,
+    last: String,
+}
+
+impl Parts {
+    fn text(&mut self, text: &str) {
+        self.last += text;
+    }
+
+    /// Expressions of texts, with commas between them.
+    fn tokens(&mut self, tokens: TokenStream) {
+        let last = std::mem::take(&mut self.last);
+        if !last.is_empty() {
+            self.list.extend(quote! { #last, });
+        }
+        if !tokens.is_empty() {
+            self.list.extend(quote! { #tokens, });
+        }
+    }
+
+    fn list(mut self) -> TokenStream {
+        self.tokens(TokenStream::new());
+        self.list
+    }
+}
+
+/// Text of the user's in the record, on one line.
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
+
+/// Tells definitions apart: of all words, numbers and marks, whatever their places.
+fn hash(tokens: TokenStream) -> u64 {
+    // FNV-1a.
+    fn add(hash: &mut u64, text: &str) {
+        for byte in text.bytes().chain([0]) {
+            *hash = (*hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    fn walk(hash: &mut u64, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => {
+                    let (open, close) = match group.delimiter() {
+                        Delimiter::Parenthesis => ("(", ")"),
+                        Delimiter::Bracket => ("[", "]"),
+                        Delimiter::Brace => ("{", "}"),
+                        Delimiter::None => ("", ""),
+                    };
+                    add(hash, open);
+                    walk(hash, group.stream());
+                    add(hash, close);
+                }
+                other => add(hash, &other.to_string()),
+            }
+        }
+    }
+    let mut of_all = 0xcbf2_9ce4_8422_2325;
+    walk(&mut of_all, tokens);
+    of_all
 }
 
 /// How a parameter stands in the record: the type that it is made of, between two texts.

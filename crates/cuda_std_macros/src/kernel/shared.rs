@@ -7,18 +7,18 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Expr, ExprClosure, GenericArgument, Ident, Type, parse_quote_spanned};
 
-use super::Kernel;
 use super::contract::local;
 use super::kind::{Kind, Static};
-use super::options::Size;
 use super::parameter::{Parameter, Part};
+use super::rule::Tree;
+use super::{Kernel, Length};
 
 const COMPUTED: &str = "no other shared bytes than `shared(..)` computes";
 
 impl Kernel<'_> {
     /// The call with a handle for each shared array, whose lifetime no other handle has.
     pub(super) fn with_shared_memory(&self, call: TokenStream) -> TokenStream {
-        let path = &self.cuda_std;
+        let path = self.path();
         let dynamic = local("dynamic");
         let statements = self
             .parameters
@@ -52,47 +52,63 @@ impl Kernel<'_> {
         if !self.has_dynamic_arrays() {
             return Vec::new();
         }
-        let (path, dynamic) = (&self.cuda_std, local("dynamic"));
+        let (path, core) = (self.path(), &self.core);
+        let (dynamic, bytes) = (local("dynamic"), local("bytes"));
         let mut statements = vec![quote! {
             let mut #dynamic = #path::launch::DynamicShared::new();
         }];
-        for parameter in &self.parameters {
+        for Length {
+            array,
+            length,
+            text,
+        } in &self.lengths
+        {
+            let parameter = &self.parameters[*array];
             let Kind::Dynamic { element } = &parameter.kind else {
                 continue;
             };
-            let sizes = self.options.shared.iter();
-            // `check::shared` saw that there is one.
-            for Size { length, text, .. } in sizes.filter(|size| size.name == parameter.name) {
-                let tokens = length.to_token_stream();
-                let words = self.words(&tokens, shape);
-                let pointers: Vec<_> = self.pointers_in(&tokens).collect();
-                let (name, size) = (parameter.part(Part::Length), local("size"));
-                let (checked, text) = (
-                    checked(length),
-                    format!("a size from 0 to 4 GiB for {text}"),
-                );
-                // Placed outside of the closure, which the expression may leave by a `return`.
-                statements.push(quote! {
-                    let #size = || -> ::core::option::Option<usize> {
-                        #(let #pointers = #pointers.memory?;)*
-                        #words
-                        let #size: usize = #checked;
-                        ::core::option::Option::Some(#size)
-                    };
-                    let #size: ::core::option::Option<usize> = #size();
-                    let ::core::option::Option::Some(#name) =
-                        #size.filter(|&#size| #dynamic.place::<#element>(#size).is_some())
-                    else {
-                        return ::core::result::Result::Err(#refused(#text));
-                    };
-                });
-            }
+            let pointers = self.pointers_in(length);
+            let names = self.names(shape);
+            let (words, computed) = match length {
+                Tree::Host(length, _) => {
+                    let length = checked(length, core).to_token_stream();
+                    (names.words(&length), names.resolved(&length))
+                }
+                tree => (TokenStream::new(), names.host(tree)),
+            };
+            let (name, size, text) = (
+                parameter.part(Part::Length),
+                local("size"),
+                format!("a size from 0 to 4 GiB for {text}"),
+            );
+            let number = quote! { #core::option::Option<#core::primitive::usize> };
+            // Placed outside of the closure, which the expression may leave by a `return`.
+            statements.push(quote! {
+                let #size = || -> #number {
+                    #(let #pointers = #pointers.memory?;)*
+                    #words
+                    let #size: #core::primitive::usize = #computed;
+                    #core::option::Option::Some(#size)
+                };
+                let #size: #number = #size();
+                let #size = match #size {
+                    #core::option::Option::Some(#size)
+                        if #core::option::Option::is_some(
+                            &#path::launch::DynamicShared::place::<#element>(&mut #dynamic, #size)
+                        ) => #core::option::Option::Some(#size),
+                    _ => #core::option::Option::None,
+                };
+                let #core::option::Option::Some(#name) = #size else {
+                    return #core::result::Result::Err(#refused(#text));
+                };
+            });
         }
         statements.push(quote! {
-            if #shape.shared_bytes != 0 && #shape.shared_bytes != #dynamic.bytes() {
-                return ::core::result::Result::Err(#refused(#COMPUTED));
+            let #bytes = #path::launch::DynamicShared::bytes(&#dynamic);
+            if #shape.shared_bytes != 0 && #shape.shared_bytes != #bytes {
+                return #core::result::Result::Err(#refused(#COMPUTED));
             }
-            let #shape = #path::launch::Shape { shared_bytes: #dynamic.bytes(), ..#shape };
+            let #shape = #path::launch::Shape { shared_bytes: #bytes, ..#shape };
         });
         statements
     }
@@ -100,7 +116,7 @@ impl Kernel<'_> {
     /// The statement that finds the array's memory. No token of the user's stands in an `unsafe`
     /// block.
     fn memory(&self, parameter: &Parameter<'_>, dynamic: &Ident) -> Option<TokenStream> {
-        let (path, memory) = (&self.cuda_std, memory(parameter));
+        let (path, memory) = (self.path(), memory(parameter));
         match &parameter.kind {
             Kind::Static {
                 array,
@@ -118,7 +134,8 @@ impl Kernel<'_> {
             Kind::Dynamic { element } => {
                 let length = parameter.part(Part::Length);
                 Some(quote! {
-                    let #memory: *mut [#element] = unsafe { #dynamic.array(#length) };
+                    let #memory: *mut [#element] =
+                        unsafe { #path::launch::DynamicShared::array(&mut #dynamic, #length) };
                 })
             }
             _ => None,
@@ -132,15 +149,17 @@ fn memory(parameter: &Parameter<'_>) -> Ident {
 }
 
 /// The expression with checked arithmetic, which returns `None` where a result is no `usize`.
-fn checked(length: &Expr) -> Expr {
+fn checked(length: &Expr, core: &TokenStream) -> Expr {
     let mut length = length.clone();
-    Checked.visit_expr_mut(&mut length);
+    Checked { core }.visit_expr_mut(&mut length);
     length
 }
 
-struct Checked;
+struct Checked<'c> {
+    core: &'c TokenStream,
+}
 
-impl VisitMut for Checked {
+impl VisitMut for Checked<'_> {
     fn visit_expr_mut(&mut self, expression: &mut Expr) {
         visit_mut::visit_expr_mut(self, expression);
         let binary = match expression {
@@ -162,8 +181,9 @@ impl VisitMut for Checked {
         };
         let span = binary.span().resolved_at(Span::mixed_site());
         let (function, left, right) = (Ident::new(function, span), &binary.left, &binary.right);
+        let core = self.core;
         *expression =
-            parse_quote_spanned! { span => ::core::primitive::usize::#function(#left, #right)? };
+            parse_quote_spanned! { span => #core::primitive::usize::#function(#left, #right)? };
     }
 
     // A `?` in these would not return from here.

@@ -25,24 +25,24 @@ impl Kernel<'_> {
     /// values and elements must be plain; all of cuda_std's types but `Out` ask for that
     /// themselves.
     pub(super) fn checks(&self) -> TokenStream {
-        let (path, lifetimes) = (&self.cuda_std, self.lifetimes());
+        let (path, core, lifetimes) = (self.path(), &self.core, self.lifetimes());
         let checks = self.parameters.iter().map(|parameter| {
             let (ty, span) = (parameter.ty, parameter.type_span());
             let copied = (parameter.kind.parts().is_none())
                 .then(|| quote_spanned! { span => kernel_parameter::<#ty>(); });
-            let plain = match &parameter.kind {
-                Kind::Slice { element, .. } => Some(*element),
+            let (check, plain) = match &parameter.kind {
+                Kind::Slice { element, .. } => (quote! { is_plain }, Some(*element)),
                 Kind::View {
                     view: View::Out,
                     element,
                     ..
-                } => Some(*element),
-                kind if kind.is_of_cuda_std() => None,
-                _ => Some(ty),
+                } => (quote! { is_plain }, Some(*element)),
+                kind if kind.is_of_cuda_std() => (quote! { is_plain }, None),
+                _ => (quote! { is_value }, Some(ty)),
             };
             let plain = plain
                 .filter(|_| self.is_safe())
-                .map(|plain| quote_spanned! { span => #path::launch::is_plain::<#plain>(); });
+                .map(|plain| quote_spanned! { span => #path::launch::#check::<#plain>(); });
             // The block is compared with its extents below.
             let own = (parameter.kind.is_of_cuda_std()
                 && !matches!(parameter.kind, Kind::Block { .. }))
@@ -54,7 +54,7 @@ impl Kernel<'_> {
             quote! { #own #copied #plain #same }
         });
         quote! {
-            fn kernel_parameter<T: ::core::marker::Copy>() {}
+            fn kernel_parameter<T: #core::marker::Copy>() {}
             fn parameters_are_copy #lifetimes () { #(#checks)* }
         }
     }
@@ -62,7 +62,7 @@ impl Kernel<'_> {
     /// The type that the launch takes the parameter for, where an alias could hide another block or
     /// another map.
     fn taken_for(&self, kind: &Kind<'_>) -> Option<TokenStream> {
-        let path = &self.cuda_std;
+        let path = self.path();
         match kind {
             Kind::Block { extents } => Some(quote! { &mut #path::block::Block<#(#extents),*> }),
             Kind::View {

@@ -52,7 +52,7 @@ fn afresh<R>(
         memory_bytes: 1 << 22,
         warp_instructions: 5_000,
         local_bytes_per_thread: 1 << 12,
-        call_depth: 16,
+        stack_bytes: 1 << 10,
         workers: Some(1),
         ..Limits::default()
     });

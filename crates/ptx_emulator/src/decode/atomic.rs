@@ -1,7 +1,7 @@
 use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::memory::{scope, space};
-use super::op::{AtomicKind, AtomicOp, Half, Op, Order, Scope};
+use super::op::{AtomicKind, AtomicOp, Half, Op, Order, PartOfWord, Scope};
 use super::operand::is_sink;
 use crate::error::ParseError;
 use crate::fault::Space;
@@ -66,6 +66,7 @@ pub(super) fn decode<'a>(
         d,
         b: value,
         c: other,
+        part: PartOfWord::Whole,
     })));
     Ok(())
 }

@@ -179,7 +179,7 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
         // `ldu`: a load with the same address in all lanes. The emulator does not depend on that.
         cache_hints(&mut form);
     }
-    form.take("nc");
+    let constant = form.base == "ldu" || form.take("nc");
     let Shape {
         space,
         cluster,
@@ -220,6 +220,7 @@ pub(super) fn load<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resul
         width,
         order,
         scope,
+        constant,
         address,
         rows,
     }));
@@ -365,6 +366,7 @@ pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
         width,
         order,
         scope,
+        constant: false,
         address,
         rows,
     }));

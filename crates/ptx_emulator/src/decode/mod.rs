@@ -35,6 +35,7 @@ mod names;
 pub(crate) mod op;
 mod operand;
 mod order;
+mod part_word;
 mod program;
 mod remote;
 mod rounding;

@@ -4,6 +4,7 @@ use super::instruction;
 use super::names::{ModuleNames, RESERVED_SHARED, Symbol, WORKSPACE};
 use super::op::{Op, Slot, TRUE};
 use super::order;
+use super::part_word;
 use super::program::{Function, Program};
 use super::variables::declare_variables;
 use crate::error::ParseError;
@@ -65,6 +66,9 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
     let mut locations = Locations::new(&tree.files, comments(tree));
     for definition in definitions {
         let start = program.code.len();
+        if definition.is_entry {
+            limit_parameters(tree, definition)?;
+        }
         let (function, info) = function(definition, &mut names, &mut program, &mut locations)?;
         let is_known = function.start.is_some() || function.refused.is_some();
         if is_known && definition.is_entry {
@@ -83,6 +87,7 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
     program.variables = names.variables;
     program.workspace = names.system.get(WORKSPACE).copied();
     program.reserved_shared = names.system.get(RESERVED_SHARED).copied();
+    part_word::mark(&mut program);
     Ok((program, entries))
 }
 
@@ -150,6 +155,29 @@ fn declare_functions<'a, 't>(
     Ok(definitions)
 }
 
+/// The parameters of a kernel, as ptxas limits them: 4,352 bytes, from PTX 8.1 and sm_70 on 32,764.
+fn limit_parameters(tree: &Tree<'_>, entry: &parse::Function<'_>) -> Result<(), ParseError> {
+    let bytes = entry.params.iter().fold(0_u64, |end, param| {
+        end.next_multiple_of(u64::from(param.align)) + u64::from(param.size)
+    });
+    let digits = tree.target.trim_start_matches("sm_");
+    let digits = digits.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let is_newer = tree.version >= (8, 1) && digits.parse().is_ok_and(|target: u32| target >= 70);
+    let (most, way) = if is_newer {
+        (32_764, "")
+    } else {
+        (4352, "; PTX 8.1 allows 32764 from sm_70 on")
+    };
+    if bytes <= most {
+        return Ok(());
+    }
+    let name = entry.name;
+    let message = format!(
+        "kernel `{name}` has {bytes} bytes of parameters, and at most {most} are allowed{way}"
+    );
+    Err(ParseError::limit(entry.line, message))
+}
+
 /// Decodes one function and appends its code to the program.
 fn function<'a>(
     tree: &parse::Function<'a>,
@@ -176,13 +204,8 @@ fn function<'a>(
         let mut end = 0_u32;
         for param in &tree.params {
             let offset = end.next_multiple_of(param.align);
+            // `limit_parameters` has seen that it is no more than ptxas accepts.
             end = offset + param.size;
-            if end > 1 << 15 {
-                return Err(ParseError::limit(
-                    tree.line,
-                    "more than 32 KiB of parameters",
-                ));
-            }
             b.declare(
                 param.name,
                 Symbol::KernelParam {

@@ -127,6 +127,14 @@ pub(crate) enum Target {
 }
 
 impl Function {
+    /// The bytes of a thread's stack that a call takes: its arrays without the gaps around them,
+    /// parameters and results, and at least the return address, aligned as on a GPU.
+    pub(crate) fn stack_bytes(&self) -> u32 {
+        let gaps = 2 * LOCAL_GAP * self.local_arrays.len() as u32;
+        let bytes = self.local_bytes.saturating_sub(gaps);
+        bytes.max(1).next_multiple_of(16)
+    }
+
     /// Number of blocks in a cluster; within the device's limit.
     pub(crate) fn cluster_blocks(&self) -> u32 {
         self.cluster.iter().product()

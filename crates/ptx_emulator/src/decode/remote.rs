@@ -6,7 +6,7 @@ use super::builder::Builder;
 use super::bulk::complete;
 use super::form::{Form, Ty};
 use super::memory::{check_width, stored_rows};
-use super::op::{AtomicOp, Op, Order, Scope, Transfer};
+use super::op::{AtomicOp, Op, Order, PartOfWord, Scope, Transfer};
 use super::program::Value;
 use crate::error::ParseError;
 use crate::fault::Space;
@@ -43,6 +43,7 @@ pub(super) fn store<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Resu
         width,
         order: Order::Weak,
         scope: Scope::Block,
+        constant: false,
         address,
         rows,
     }));
@@ -82,6 +83,7 @@ pub(super) fn reduce<'a>(
         d: None,
         b: value,
         c: None,
+        part: PartOfWord::Whole,
     })));
     complete(b, (Space::Generic, object), bytes, None);
     Ok(())

@@ -5,8 +5,8 @@ use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::memory::{check_width, loaded_rows, stored_rows};
 use super::op::{
-    Address, AtomicOp, Op, Order, Outside, Point, Reg, Row, Scope, SurfaceKind, SurfaceOp,
-    Transfer, Width,
+    Address, AtomicOp, Op, Order, Outside, PartOfWord, Point, Reg, Row, Scope, SurfaceKind,
+    SurfaceOp, Transfer, Width,
 };
 use super::texture::geometry;
 use crate::error::ParseError;
@@ -88,6 +88,7 @@ fn transfer(point: &Point, (rows, width): ([Row; 4], Width), (size, count): (u8,
         width,
         order: Order::Weak,
         scope: Scope::Block,
+        constant: false,
         address: address(point),
         rows,
     }
@@ -150,6 +151,7 @@ fn reduce<'a>(
         d: None,
         b: value,
         c: None,
+        part: PartOfWord::Whole,
     };
     emit(b, point, outside, SurfaceKind::Reduce { op, by_texel })
 }

@@ -94,6 +94,7 @@ fn replace<'a>(b: &mut Builder<'a, '_>, mut form: Form<'_, 'a>) -> Result<(), Pa
         width,
         order: Order::Weak,
         scope: Scope::Block,
+        constant: false,
         address,
         rows: [row, NO_ROW, NO_ROW, NO_ROW],
     }));

@@ -5,7 +5,7 @@ use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::hint;
 use super::memory::space;
-use super::op::{AtomicKind, AtomicOp, Op, Reg};
+use super::op::{AtomicKind, AtomicOp, Op, PartOfWord, Reg};
 use super::operand::is_sink;
 use crate::error::ParseError;
 use crate::fault::Space;
@@ -72,6 +72,7 @@ pub(super) fn decode<'a>(
             d,
             b: value,
             c: None,
+            part: PartOfWord::Whole,
         })));
         let next = address.offset.checked_add(4);
         address.offset = next.ok_or_else(|| form.unsupported())?;

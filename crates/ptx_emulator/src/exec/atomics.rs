@@ -1,10 +1,10 @@
 //! Atomics and asynchronous copies, executed lane by lane in lane order.
 
-use super::frame::{Frame, lanes};
-use super::memory::{Memory, Region};
+use super::frame::{Frame, Row64, lanes};
+use super::memory::{Memory, Part, Region};
 use super::observe::{Observer, Seen};
 use super::raise::{Checked, raise};
-use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync};
+use crate::decode::op::{AtomicKind, AtomicOp, CopyAsync, PartOfWord};
 use crate::fault::{Access, FaultKind, Space};
 use std::sync::atomic::{Ordering, fence};
 
@@ -20,8 +20,33 @@ pub(super) fn execute<O: Observer + ?Sized>(
     if op.order.releases() {
         fence(Ordering::SeqCst);
     }
-    let addresses = frame.addresses(op.address);
-    let mut rest = mask;
+    let mut addresses = frame.addresses(op.address);
+    let mut whole = mask;
+    if op.part != PartOfWord::Whole {
+        let parts = meant(op, frame, &addresses, mask);
+        whole = parts.whole;
+        for (lane, address) in addresses.iter_mut().enumerate() {
+            *address += u64::from(parts.at[lane]);
+        }
+        for (size, lanes) in (1..).zip(parts.lanes) {
+            let mut rest = lanes;
+            while rest != 0 {
+                let kind = (op.space, Access::Atomic);
+                let part = match size {
+                    1 => memory.part(kind, &addresses, 1, rest, pc)?,
+                    _ => {
+                        let lane = rest.trailing_zeros() as usize;
+                        memory.stretch(kind, &addresses, (size, 1), lane, pc)?
+                    }
+                };
+                rest &= !part.lanes;
+                let seen = Seen::new(part, memory.offsets, size, Access::Atomic);
+                observer.access(pc, &seen, frame, memory);
+                change_each(op, frame, memory, part)?;
+            }
+        }
+    }
+    let mut rest = whole;
     while rest != 0 {
         let part = memory.part(
             (op.space, Access::Atomic),
@@ -37,23 +62,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
             frame,
             memory,
         );
-        for lane in lanes(part.lanes) {
-            // PTX has no atomics on local memory, not even through generic addresses.
-            if matches!(part.region, Region::Local | Region::Param) {
-                let form = "atomic on local memory".to_owned();
-                return Err(raise(lane, FaultKind::Unsupported { form }));
-            }
-            let operand = frame.get(op.b, lane);
-            let other = op.c.map_or(0, |c| frame.get(c, lane));
-            // Float additions flush subnormals in global memory, but not in shared memory.
-            let flush = matches!(part.region, Region::Global(_));
-            let change = |old: u64| change((op.kind, op.size), old, [operand, other], flush);
-            let old = memory.update(part.region, memory.offsets[lane], op.size, change);
-            *memory.changed |= change(old) != old;
-            if let Some(d) = op.d {
-                frame.put(d, lane, old);
-            }
-        }
+        change_each(op, frame, memory, part)?;
     }
     if op.order.acquires() {
         fence(Ordering::SeqCst);
@@ -61,8 +70,83 @@ pub(super) fn execute<O: Observer + ?Sized>(
     Ok(())
 }
 
+/// Executes an operation for the lanes of a part, whose offsets may be inside of the operand.
+fn change_each(
+    op: &AtomicOp,
+    frame: &mut Frame<'_>,
+    memory: &mut Memory<'_>,
+    part: Part<'_>,
+) -> Checked<()> {
+    for lane in lanes(part.lanes) {
+        // PTX has no atomics on local memory, not even through generic addresses.
+        if matches!(part.region, Region::Local | Region::Param) {
+            let form = "atomic on local memory".to_owned();
+            return Err(raise(lane, FaultKind::Unsupported { form }));
+        }
+        let operand = frame.get(op.b, lane);
+        let other = op.c.map_or(0, |c| frame.get(c, lane));
+        // Float additions flush subnormals in global memory, but not in shared memory.
+        let flush = matches!(part.region, Region::Global(_));
+        let change = |old: u64| change((op.kind, op.size), old, [operand, other], flush);
+        let offset = op.start(memory.offsets[lane]);
+        let old = memory.update(part.region, offset, op.size, change);
+        *memory.changed |= change(old) != old;
+        if let Some(d) = op.d {
+            frame.put(d, lane, old);
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a word that the lanes mean.
+struct Meant {
+    /// Lanes that mean the whole word.
+    whole: u32,
+    /// Lanes that mean one byte, two and three.
+    lanes: [u32; 3],
+    /// Each lane's first byte in its word.
+    at: [u8; 32],
+}
+
+fn meant(op: &AtomicOp, frame: &Frame<'_>, addresses: &Row64, mask: u32) -> Meant {
+    let mut meant = Meant {
+        whole: mask,
+        lanes: [0; 3],
+        at: [0; 32],
+    };
+    for lane in lanes(mask) {
+        let operand = frame.get(op.b, lane) as u32;
+        let other = op.c.map_or(0, |c| frame.get(c, lane)) as u32;
+        let bits = match op.kind {
+            AtomicKind::And => !operand,
+            AtomicKind::CompareAndSwap => operand ^ other,
+            _ => operand,
+        };
+        let word = addresses[lane];
+        let changed = bits.trailing_zeros() / 8..(u32::BITS - bits.leading_zeros()).div_ceil(8);
+        let bytes = match op.part {
+            PartOfWord::Byte(row) => {
+                let byte = match op.address.wide {
+                    true => frame.r64(row)[lane],
+                    false => u64::from(frame.r32(row)[lane]),
+                };
+                let at = (byte & 3) as u32;
+                let is_inside = byte & !3 == word && (bits == 0 || changed.start >= at);
+                is_inside.then(|| at..changed.end.max(at + 1))
+            }
+            _ => (bits != 0 && word.is_multiple_of(4)).then_some(changed),
+        };
+        if let Some(bytes) = bytes.filter(|bytes| bytes.len() < 4) {
+            meant.whole &= !(1 << lane);
+            meant.lanes[bytes.len() - 1] |= 1 << lane;
+            meant.at[lane] = bytes.start as u8;
+        }
+    }
+    meant
+}
+
 /// The new value of `size` bytes of memory; the second operand is used by compare-and-swap.
-pub(super) fn change(
+pub(crate) fn change(
     (kind, size): (AtomicKind, u8),
     old: u64,
     [operand, other]: [u64; 2],

@@ -43,6 +43,14 @@ pub(super) fn bits64(value: f64) -> u64 {
     }
 }
 
+/// A double whose sign an instruction changes: of a NaN it only sets the quiet bit.
+#[inline(always)]
+pub(super) fn signed64(bits: u64, changed: u64) -> u64 {
+    const INFINITY: u64 = 0x7ff0_0000_0000_0000;
+    let is_nan = bits & (u64::MAX >> 1) > INFINITY;
+    if is_nan { bits | 1 << 51 } else { changed }
+}
+
 macro_rules! extremes {
     ($($min:ident, $max:ident: $float:ty;)*) => {$(
         /// A number wins over NaN, and -0 is less than +0.

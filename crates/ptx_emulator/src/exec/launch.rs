@@ -29,6 +29,7 @@ pub(crate) struct Request<'a> {
     pub(crate) program: &'a Program,
     pub(crate) table: &'a Table,
     pub(crate) limits: &'a Limits,
+    pub(crate) stack_bytes: u32,
     pub(crate) output: &'a Output,
     pub(crate) progress: &'a Sink,
     pub(crate) kernel: &'a Entry,
@@ -101,6 +102,8 @@ pub(super) struct Launch<'a> {
     pub(super) program: &'a Program,
     pub(super) table: &'a Table,
     pub(super) limits: &'a Limits,
+    /// Stack of a thread for the functions that the kernel calls.
+    pub(super) stack_bytes: u32,
     /// Destination of `printf`; none if the launch only repeats another one in a different order.
     pub(super) output: Option<&'a Output>,
     pub(super) progress: &'a Sink,
@@ -150,6 +153,7 @@ impl<'a> Launch<'a> {
             program: request.program,
             table: request.table,
             limits: request.limits,
+            stack_bytes: request.stack_bytes,
             output: request.seed.is_none().then_some(request.output),
             progress: request.progress,
             entry: request.kernel.function,

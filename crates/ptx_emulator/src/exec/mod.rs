@@ -33,6 +33,7 @@ mod warp;
 mod wgmma;
 mod workers;
 
+pub(crate) use atomics::change;
 pub(crate) use exchange::{groups, shuffle_sources, waits};
 pub(crate) use frame::{Frame, Row64, lanes};
 pub(crate) use inspect::{Standing, Wait};

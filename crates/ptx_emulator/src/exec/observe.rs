@@ -78,7 +78,7 @@ pub(crate) trait Observer: Send {
     /// Lanes divided an integer by zero: their results are undefined.
     fn divides_by_zero(&mut self, _pc: u32, _lanes: u32) {}
 
-    /// Lanes arrive at a barrier of the block.
+    /// Lanes announce themselves at a barrier and go on: `bar.arrive`, `barrier.cluster.arrive`.
     fn arrives(&mut self, _slot: usize, _arrived: &Arrived) {}
 
     /// A cluster barrier is complete: every arrival, with the slot of its block.
@@ -162,7 +162,7 @@ pub(crate) struct Stray {
 pub(crate) struct Arrived {
     pub(crate) warp: u32,
     pub(crate) mask: u32,
-    /// Identifies the arrival within its block.
+    /// Identifies the arrival within its block; for lanes that wait, their last one to come.
     pub(crate) ticket: u64,
 }
 

@@ -6,7 +6,7 @@
 //! The file is long because the loop is one function: an arm per operation, so that the cursor and
 //! the counters stay in registers.
 
-use super::float::{bits32, bits64, flushes, max32, max64, min32, min64, narrow};
+use super::float::{bits32, bits64, flushes, max32, max64, min32, min64, narrow, signed64};
 use super::frame::{Frame, Row32, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Turn};
@@ -348,8 +348,10 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Running<'_, '_, O>) -> Event {
             Op::FloatFn64 { op, d, a } => {
                 let a = frame.r64(a);
                 match op {
-                    FloatFn::Neg => each64!(d, lane => a[lane] ^ (1 << 63)),
-                    FloatFn::Abs => each64!(d, lane => a[lane] & (u64::MAX >> 1)),
+                    FloatFn::Neg => each64!(d, lane => signed64(a[lane], a[lane] ^ (1 << 63))),
+                    FloatFn::Abs => {
+                        each64!(d, lane => signed64(a[lane], a[lane] & (u64::MAX >> 1)))
+                    }
                     FloatFn::Sqrt => each64!(d, lane => bits64(f64::from_bits(a[lane]).sqrt())),
                     FloatFn::Recip => each64!(d, lane => bits64(1.0 / f64::from_bits(a[lane]))),
                 }

@@ -24,6 +24,17 @@ pub(super) enum State {
     Members,
 }
 
+impl State {
+    /// The state of two splits at the same place: at a barrier, lanes that come one by one have come
+    /// with the last of them.
+    pub(super) fn later(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Barrier(a), Self::Barrier(b)) if b.ticket > a.ticket => other,
+            _ => self,
+        }
+    }
+}
+
 /// The barrier that a split waits at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
@@ -43,6 +54,9 @@ pub(crate) struct Base {
     pub(crate) w64: u32,
     pub(crate) predicates: u32,
     pub(crate) local: u32,
+    /// Bytes of the thread's stack in use, from the first function that the kernel calls to this
+    /// one.
+    pub(crate) stack: u32,
 }
 
 impl Base {
@@ -56,13 +70,14 @@ impl Base {
     }
 
     /// The base of a call made from here.
-    pub(super) fn next(self, caller: &Function, callee: u32) -> Self {
+    pub(super) fn next(self, caller: &Function, (index, callee): (u32, &Function)) -> Self {
         Self {
-            function: callee,
+            function: index,
             w32: self.w32 + caller.rows.w32,
             w64: self.w64 + caller.rows.w64,
             predicates: self.predicates + caller.rows.predicates,
             local: (self.local + caller.local_bytes).next_multiple_of(16),
+            stack: self.stack.saturating_add(callee.stack_bytes()),
         }
     }
 }

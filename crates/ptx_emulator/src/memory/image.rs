@@ -18,16 +18,23 @@ impl Image {
             .map(|(base, words)| (*base, words.as_slice()))
     }
 
-    /// The address of the first byte that differs from another snapshot of the same allocations.
-    /// The heap is not compared: the host cannot see it, and which thread gets which chunk is
-    /// unspecified.
-    pub(crate) fn first_difference(&self, other: &Self, heap: u64) -> Option<u64> {
+    /// The addresses of the words of 4 bytes that differ from another snapshot of the same
+    /// allocations. The heap is not compared: the host cannot see it, and which thread gets which
+    /// chunk is unspecified.
+    pub(crate) fn differences<'a>(
+        &'a self,
+        other: &'a Self,
+        heap: u64,
+    ) -> impl Iterator<Item = u64> + 'a {
         let pairs = self.allocations.iter().zip(&other.allocations);
-        let results = pairs.filter(|((base, _), _)| *base != heap);
-        results.into_iter().find_map(|((base, a), (_, b))| {
-            let at = a.iter().zip(b).position(|(a, b)| a != b)?;
-            let byte = (a[at] ^ b[at]).trailing_zeros() / 8;
-            Some(base + 8 * at as u64 + u64::from(byte))
+        let results = pairs.filter(move |((base, _), _)| *base != heap);
+        results.flat_map(|((base, a), (_, b))| {
+            let words = (*base..).step_by(8).zip(a.iter().zip(b));
+            words.flat_map(|(at, (a, b))| {
+                let halves = [(at, a ^ b), (at + 4, (a ^ b) >> 32)];
+                let halves = halves.map(|(at, bits)| (at, bits as u32 != 0));
+                halves.into_iter().filter(|half| half.1).map(|half| half.0)
+            })
         })
     }
 }

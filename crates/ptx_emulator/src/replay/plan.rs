@@ -46,12 +46,14 @@ impl Plan {
             addresses,
             shared_bytes,
             dynamic_shared,
+            stack_bytes,
             ..
         } = request;
         let (kernel, shared) = (kernel.clone(), addresses.shared);
         // The emulator is not used any more, and the module frees memory that is not there.
         let table = std::mem::replace(&mut *table, Table::new(0));
-        let limits = emulator.limits().clone();
+        let mut limits = emulator.limits().clone();
+        limits.stack_bytes = stack_bytes;
         let printed = Printed::default();
         let plan = Self {
             module,
@@ -75,6 +77,7 @@ impl Plan {
             program: &self.module.module.program,
             table,
             limits: &self.limits,
+            stack_bytes: self.limits.stack_bytes,
             output: &self.output,
             progress: &self.progress,
             kernel: &self.kernel,

@@ -176,7 +176,12 @@ fn actor_text(to: &mut String, site: &Site) -> fmt::Result {
 
 /// The finding's headline, in CUDA's terms.
 fn headline(finding: &Finding) -> String {
-    let target = finding.site.target;
+    let used = finding.others.first().and_then(|read| read.target);
+    let target = match finding.rule {
+        // The mistake is the read, wherever its value is used.
+        Rule::UninitialisedMemory => used.or(finding.site.target),
+        _ => finding.site.target,
+    };
     let access = || match target {
         Some(target) => {
             let (space, access) = (qualifier(target.space), target.access);
@@ -190,6 +195,7 @@ fn headline(finding: &Finding) -> String {
         Rule::WriteAfterRead => format!("Race (write after read) on {memory} memory"),
         Rule::WriteAfterWrite => format!("Race (write after write) on {memory} memory"),
         Rule::AsyncCopy => format!("Race with an asynchronous copy on {memory} memory"),
+        Rule::NonCoherent => format!("Non-coherent read of {memory} memory that is written"),
         Rule::OutOfBounds => format!("Invalid {}", access()),
         Rule::Misaligned => format!("Misaligned {}", access()),
         Rule::ReadOnly => "Write to read-only memory".to_owned(),

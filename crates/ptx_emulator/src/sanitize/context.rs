@@ -1,5 +1,6 @@
 use super::finding::{Site, Target};
 use super::frames::Frames;
+use super::parameters::Parameters;
 use super::{Variables, distance};
 use crate::decode::{LOCAL_GAP, Program};
 use crate::emulator::LaunchConfig;
@@ -19,6 +20,7 @@ pub(crate) struct Context<'a> {
     pub(crate) turn: Turn,
     pub(crate) variables: Variables<'a>,
     pub(crate) frames: Frames,
+    parameters: Parameters,
 }
 
 /// A running block.
@@ -56,6 +58,7 @@ impl<'a> Context<'a> {
             slots: Vec::new(),
             turn,
             variables: Variables::new(request),
+            parameters: Parameters::new(request),
             frames: Frames::new(request.program),
         }
     }
@@ -70,6 +73,34 @@ impl<'a> Context<'a> {
             index,
             epoch: 0,
         };
+    }
+
+    /// Whether a block, by its number in the grid, is in the cluster of the one whose turn it is.
+    pub(crate) fn share_cluster(&self, other: u64) -> bool {
+        let cluster = self.program.functions[self.kernel.function as usize].cluster;
+        let [x, y, _] = self.config.grid.map(u64::from);
+        let of = |number: u64| {
+            let index = [number % x, number / x % y, number / x / y];
+            [0, 1, 2].map(|axis| index[axis] / u64::from(cluster[axis].max(1)))
+        };
+        cluster != [1; 3] && of(other) == of(self.slot().number)
+    }
+
+    /// Whether the kernel has barriers of the whole grid.
+    pub(crate) fn is_cooperative(&self) -> bool {
+        self.program.is_cooperative(self.kernel.function)
+    }
+
+    /// "element 5 of `out`", for an address of global memory that a parameter leads to.
+    pub(crate) fn element(&self, address: u64, size: u32) -> Option<String> {
+        self.parameters
+            .element(self.program, self.kernel, address, size)
+    }
+
+    /// "element 64 of `out`, which has 64", for an address outside of the allocation at `base`.
+    pub(crate) fn element_outside(&self, base: u64, address: u64, size: u32) -> Option<String> {
+        let place = (base, address, size);
+        self.parameters.outside(self.program, self.kernel, place)
     }
 
     pub(crate) fn slot(&self) -> &Slot {
@@ -144,6 +175,12 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn site(&self, actor: Actor, what: String, target: Option<Target>) -> Site {
+        let global = target.filter(|target| target.space == Space::Global);
+        let element = global.and_then(|target| self.element(target.address, target.size));
+        let what = match element {
+            Some(element) => format!("{what}, {element}"),
+            None => what,
+        };
         let [grid_x, grid_y, _] = self.config.grid.map(u64::from);
         let [x, y, _] = self.config.block;
         let (block, thread) = (actor.block, actor.thread);

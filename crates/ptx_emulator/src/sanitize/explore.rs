@@ -1,12 +1,10 @@
 //! Schedule exploration: repeats a launch from the same memory in other thread orders and compares
 //! the results.
 
-use super::finding::{Finding, Rule, Severity, Site, Target};
-use super::{Actor, CheckOptions, CheckReport, Context, Ledger, Sanitizer, Suspects, Written};
-use crate::decode::Program;
+use super::{CheckOptions, CheckReport, Ledger, Sanitizer, Suspects, Written, differs};
 use crate::emulator::{Output, Statistics};
-use crate::exec::{self, Frame, Memory, Observer, Outcome, Region, Request, Seen, Turn};
-use crate::fault::{Access, FaultKind, Space};
+use crate::exec::{self, Outcome, Request};
+use crate::fault::FaultKind;
 use crate::memory::Image;
 use crate::progress::Progress;
 use std::sync::Mutex;
@@ -45,11 +43,7 @@ pub(crate) fn check(
             let (outcome, _) = run(&request, &before, options, &mut ledger);
             // After a fault the memory is incomplete: there is nothing to compare.
             if own.fault.is_none() && outcome.fault.is_none() {
-                let heap = request.table.heap_base();
-                let address = request.table.image().first_difference(&after, heap);
-                if let Some(address) = address {
-                    report(&request, &before, address, &mut ledger);
-                }
+                differs::report(&request, &before, &after, &mut ledger);
             }
             endless = is_endless(&outcome);
             schedules += 1;
@@ -143,137 +137,4 @@ fn run_once(
     sanitizer.note_limits();
     let (written, suspects) = sanitizer.finish();
     (outcome, written, suspects)
-}
-
-/// Reports a byte whose result depends on the order: both launches are repeated to find its last
-/// writer.
-fn report(request: &Request<'_>, before: &Image, address: u64, ledger: &mut Ledger) {
-    let last_writer = |request: Request<'_>| {
-        request.table.restore(before);
-        let mut witness = Witness::new(&request, address);
-        exec::watch(request.clone(), &mut [&mut witness]);
-        let mut word = [0; 4];
-        let start = address & !3;
-        // The last word of an allocation may be incomplete.
-        let whole = request.table.read(start, &mut word).is_ok();
-        if !whole {
-            let _ = request.table.read(address, &mut word[..1]);
-        }
-        let (address, size) = if whole { (start, 4) } else { (address, 1) };
-        let value = u32::from_le_bytes(word);
-        let step = witness.wrote;
-        (witness.site(address, size, value), step)
-    };
-    let own = Request {
-        seed: None,
-        ..request.clone()
-    };
-    let ((here, step), (there, _)) = (last_writer(request.clone()), last_writer(own));
-    ledger.steps = step;
-    let key = (Rule::OrderDependent, there.1, here.1);
-    ledger.report(key, || Finding {
-        rule: Rule::OrderDependent,
-        // Some programs intend this; other mistakes in this order are separate findings.
-        severity: Severity::Warning,
-        message: format!(
-            "the result depends on the order of the threads: what lies at {address:#x} in global memory comes out differently"
-        ),
-        site: here.0,
-        others: vec![there.0],
-        hint: Some(
-            "a barrier or an atomic is missing, or the order of atomic operations shows in the result (sums of floats, slots handed out by a counter); the seed replays this order"
-                .to_owned(),
-        ),
-        count: 1,
-        seed: None,
-        step: 0,
-    });
-}
-
-/// Records the last writer of a byte of global memory.
-struct Witness<'a> {
-    context: Context<'a>,
-    address: u64,
-    last: Option<Actor>,
-    /// Steps that have begun, and up to that write.
-    steps: u64,
-    wrote: u64,
-}
-
-impl<'a> Witness<'a> {
-    fn new(request: &Request<'a>, address: u64) -> Self {
-        Self {
-            context: Context::new(request),
-            address,
-            last: None,
-            steps: 0,
-            wrote: 0,
-        }
-    }
-
-    /// The last write as a site, and its instruction.
-    fn site(self, address: u64, size: u32, value: u32) -> (Site, u32) {
-        let order = match self.last {
-            Some(_) => format!("last write, which leaves {value:#x}"),
-            None => format!("nobody writes it, which leaves {value:#x}"),
-        };
-        let start = self.context.program.functions.first();
-        let actor = self.last.unwrap_or(Actor {
-            pc: start.and_then(|function| function.start).unwrap_or(0),
-            block: 0,
-            thread: 0,
-            epoch: 0,
-        });
-        let target = Target {
-            access: Access::Write,
-            space: Space::Global,
-            address,
-            size,
-            value: Some(u64::from(value)),
-        };
-        (self.context.site(actor, order, Some(target)), actor.pc)
-    }
-}
-
-impl Observer for Witness<'_> {
-    fn as_dyn(&mut self) -> &mut dyn Observer {
-        self
-    }
-
-    fn block(&mut self, slot: usize, number: u64, index: [u32; 3]) {
-        self.context.block(slot, number, index);
-    }
-
-    fn turn(&mut self, turn: &Turn) {
-        self.context.turn = *turn;
-    }
-
-    fn step(&mut self, _: &Program, _: u32, _: u32, _: u32, _: &Frame<'_>) {
-        self.steps += 1;
-    }
-
-    fn skip(&mut self, _: u32, _: u32, _: &Frame<'_>) {
-        self.steps += 1;
-    }
-
-    fn waits(&mut self, _: u32, _: u32) {
-        self.steps += 1;
-    }
-
-    fn access(&mut self, pc: u32, seen: &Seen<'_>, _: &Frame<'_>, _: &Memory<'_>) {
-        let Region::Global(allocation) = seen.region else {
-            return;
-        };
-        if seen.access == Access::Read {
-            return;
-        }
-        let lane = exec::lanes(seen.lanes).filter(|&lane| {
-            let start = allocation.base + seen.offsets[lane];
-            (start..start + u64::from(seen.size)).contains(&self.address)
-        });
-        if let Some(lane) = lane.last() {
-            self.last = Some(self.context.actor(pc, lane));
-            self.wrote = self.steps;
-        }
-    }
 }

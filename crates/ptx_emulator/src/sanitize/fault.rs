@@ -88,6 +88,16 @@ fn report_kind(
 /// The fault in one line, naming the variable.
 fn message(kind: &FaultKind, context: &Context<'_>) -> String {
     let text = kind.to_string();
+    if let FaultKind::Misaligned {
+        space: Space::Global,
+        address,
+        size,
+        ..
+    } = *kind
+        && let Some(element) = context.element(address, size)
+    {
+        return format!("{text}: {element}");
+    }
     let FaultKind::OutOfBounds {
         space,
         access,
@@ -100,11 +110,23 @@ fn message(kind: &FaultKind, context: &Context<'_>) -> String {
         return text;
     };
     if let Some(text) = context.outside(context.turn.base, (space, access), address, size) {
-        let too = if misaligned { "; misaligned too" } else { "" };
+        let too = if misaligned { TOO } else { "" };
         return text + too;
     }
-    let name = nearest.and_then(|nearest| context.variables.at(space, nearest.base));
-    name.map_or(text.clone(), |name| format!("{text}, which is {name}"))
+    let Some(nearest) = nearest else { return text };
+    if let Some(name) = context.variables.at(space, nearest.base) {
+        return format!("{text}, which is {name}");
+    }
+    match context.element_outside(nearest.base, address, size) {
+        Some(element) if space == Space::Global => {
+            let (text, too) = match text.strip_suffix(TOO) {
+                Some(text) => (text, TOO),
+                None => (text.as_str(), ""),
+            };
+            format!("{text}: {element}{too}")
+        }
+        _ => text,
+    }
 }
 
 fn class(kind: &FaultKind) -> (Rule, Option<Target>) {
@@ -262,8 +284,8 @@ pub(super) fn hint(kind: &FaultKind, params: &[u8], place: &Place) -> Option<Str
         }
         FaultKind::StackOverflow { .. } => {
             return Some(format!(
-                "the recursion is too deep or has no end; a deeper one needs larger {}",
-                words.call_limits
+                "the recursion is too deep or has no end; a deeper one needs a larger stack ({})",
+                words.stack
             ));
         }
         FaultKind::Unsupported { form } if form.starts_with("call of") => {
@@ -333,6 +355,8 @@ fn stated_length(nearest: Nearest, size: u32, params: &[u8]) -> Option<String> {
     })
 }
 
+/// The end of a message about an access that is also misaligned.
+const TOO: &str = "; misaligned too";
 /// Addresses below this come from indexing a null pointer.
 const NULL_PAGE: u64 = 1 << 16;
 /// Larger than any buffer, so not a length.

@@ -81,10 +81,11 @@ pub struct Target {
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Worth a look: undefined by PTX's rules, but without effect (threads write the same value, or
-    /// what one reads reaches no store), or an output that stays partly unwritten.
+    /// what one reads reaches no store); an order that NVIDIA's own headers rely on; a sum that is
+    /// rounded in the order of the threads; an output that stays partly unwritten.
     Information,
     /// Correct on current hardware, but not by PTX's rules: a race within a warp. Or a result that
-    /// depends on the thread order, which may be intended.
+    /// depends on the thread order by more than rounding, which may be intended.
     Warning,
     /// Wrong or undefined.
     Error,
@@ -172,6 +173,8 @@ rules! {
         "Two threads write the same bytes, with nothing that orders them.";
     AsyncCopy = Racecheck, "race-async-copy",
         "Memory of an asynchronous copy is used before the copy was waited for.";
+    NonCoherent = Racecheck, "race-non-coherent",
+        "Memory that the kernel writes is read through the path for what stays as it is.";
     OutOfBounds = Memcheck, "memory-out-of-bounds",
         "An access is not inside one allocation or memory space.";
     Misaligned = Memcheck, "memory-misaligned",
@@ -197,7 +200,7 @@ rules! {
     EndlessLoop = Synccheck, "sync-endless-loop",
         "Every thread waits or goes round a loop, and nothing that the loops read can change.";
     OrderDependent = Schedule, "schedule-result",
-        "The result depends on the order in which threads run.";
+        "The result depends on the order in which threads run; for information if only rounding does.";
     Trap = Program, "program-trap",
         "The program stopped itself.";
     Assert = Program, "program-assert",

@@ -4,15 +4,19 @@
 //! and forwards events to the detectors that are enabled; their findings go into the [`Ledger`].
 mod bounds;
 mod context;
+mod differs;
 mod explore;
 mod fault;
 mod finding;
+mod floats;
 mod frames;
 mod init;
 mod language;
 mod ledger;
 mod members;
+mod parameters;
 mod race;
+mod results;
 mod unused;
 mod variables;
 
@@ -134,7 +138,7 @@ impl Observer for Sanitizer<'_> {
     fn step(&mut self, _program: &Program, pc: u32, mask: u32, active: u32, frame: &Frame<'_>) {
         self.ledger.steps += 1;
         if let Some(race) = &mut self.race {
-            race.step(&self.context, pc, mask);
+            race.step(&self.context, pc, mask, frame);
         }
         if let Some(init) = &mut self.init {
             init.step(&self.context, self.ledger, pc, (mask, active), frame);

@@ -141,7 +141,7 @@ fn ends_of_the_program() {
     check(
         ".func f() { call f, (); ret; }",
         "call f, (); ret;",
-        "stack overflow: 257 nested calls pass the limit of 256 calls\n  in kernel `k`, block (0, 0, 0), thread (0, 0, 0)\n  at PTX line 4",
+        "stack overflow: 8193 nested calls pass the limit of 131072 bytes of stack\n  in kernel `k`, block (0, 0, 0), thread (0, 0, 0)\n  at PTX line 4",
     );
     check(
         "",

@@ -252,6 +252,22 @@ fn signs() {
         d(3.0),
     );
     check("neg.f64 %D, %A;", "%D", [d(0.0), 0, 0], d(-0.0));
+    // As on an H200: the NaN of 32 bits is the canonical one, that of 64 bits only becomes quiet.
+    for (bits, quiet) in [
+        (0x7ff8_0000_0000_0005, 0x7ff8_0000_0000_0005),
+        (0xfff8_0000_0000_0005, 0xfff8_0000_0000_0005),
+        (0x7ff0_0000_0000_0001, 0x7ff8_0000_0000_0001),
+        (0xfff0_0000_0000_0001, 0xfff8_0000_0000_0001),
+    ] {
+        check("neg.f64 %D, %A;", "%D", [bits, 0, 0], quiet);
+        check("abs.f64 %D, %A;", "%D", [bits, 0, 0], quiet);
+    }
+    check(
+        "abs.f64 %D, %A;",
+        "%D",
+        [d(f64::NEG_INFINITY), 0, 0],
+        d(f64::INFINITY),
+    );
     check("abs.f32 %d, %a;", "%d", [f(-2.5), 0, 0], f(2.5));
     check(
         "testp.finite.f32 %p, %a;",

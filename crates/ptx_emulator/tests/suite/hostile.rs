@@ -202,7 +202,7 @@ fn large_kernels_are_refused_when_launched() {
     });
     for text in [
         ".visible .entry k() { .shared .b8 a[60000]; .reg .b32 %r; ld.shared.u8 %r, [a]; ret; }",
-        ".visible .entry k() { .local .b8 a[200000]; ret; }",
+        ".visible .entry k() { .local .b8 a[600000]; ret; }",
         ".visible .entry k() { .shared .b8 a[999999999999]; .reg .b32 %r; ld.shared.u8 %r, [a]; ret; }",
     ] {
         let loaded = emulator.load(&module(text)).expect("it loads");

@@ -232,6 +232,25 @@ fn symbols_are_found_by_the_host() {
     );
 }
 
+/// As ptxas limits them.
+#[test]
+fn parameters_have_a_limit_of_their_version() {
+    let parse = |version: &str, target: &str, bytes: u32| {
+        let text = format!(
+            ".version {version}\n.target {target}\n.address_size 64\n.visible .entry k(.param .u8 a, .param .align 4 .b8 b[{bytes}]) {{ ret; }}"
+        );
+        ptx_emulator::Module::parse(&text).map_err(|error| error.to_string())
+    };
+    assert!(parse("7.0", "sm_80", 4348).is_ok());
+    let error = parse("7.0", "sm_80", 4349).err().expect("one more");
+    let expected = "kernel `k` has 4353 bytes of parameters, and at most 4352 are allowed; PTX 8.1 allows 32764 from sm_70 on";
+    assert!(error.contains(expected), "{error}");
+    assert!(parse("8.1", "sm_61", 4349).is_err());
+    assert!(parse("8.1", "sm_90a", 32_760).is_ok());
+    let error = parse("8.1", "sm_90a", 32_761).err().expect("one more");
+    assert!(error.contains("at most 32764 are allowed"), "{error}");
+}
+
 #[test]
 fn kernel_parameters_have_layouts() {
     let text = ".visible .entry k(.param .u64 buffer, .param .u8 byte, .param .align 8 .b8 pair[16], .param .f32 x) {

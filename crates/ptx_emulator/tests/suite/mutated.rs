@@ -131,7 +131,7 @@ fn run(text: &str) -> Option<u64> {
             memory_bytes: 1 << 22,
             warp_instructions: 2_000,
             local_bytes_per_thread: 1 << 12,
-            call_depth: 16,
+            stack_bytes: 1 << 10,
             workers: Some(1),
             ..Limits::default()
         });

@@ -176,9 +176,11 @@ fn a_texture_that_is_written_meanwhile_races() {
     let rules: Vec<Rule> = findings.iter().map(|finding| finding.rule).collect();
     assert!(
         !rules.is_empty()
-            && rules
-                .iter()
-                .all(|rule| matches!(rule, Rule::ReadAfterWrite | Rule::WriteAfterRead)),
+            && rules.iter().all(|rule| matches!(
+                rule,
+                Rule::ReadAfterWrite | Rule::WriteAfterRead | Rule::NonCoherent
+            ))
+            && rules.contains(&Rule::NonCoherent),
         "{rules:?}"
     );
 }

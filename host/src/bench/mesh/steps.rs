@@ -39,7 +39,7 @@ const BYTE: u8 = 0x3f;
 const VALUE: f32 = f32::from_bits(u32::from_ne_bytes([BYTE; 4]));
 
 fn filled(rank: &Rank, len: usize) -> Result<Sharded<f32>, Error> {
-    let mut array = Sharded::alloc(rank, Split::even(len, rank.ranks()))?;
+    let mut array = Sharded::zeros(rank, Split::even(len, rank.ranks()))?;
     array.fill_bytes(rank, BYTE)?;
     Ok(array)
 }
@@ -80,7 +80,7 @@ pub(super) fn convolution(
     let taps = vec![1.0 / extents[1] as f32; extents[1]];
     let (mode, options) = (ConvMode::Valid, ConvOptions::default());
     let mut convolution = ShardedConvolution::new(rank, signal.split(), &taps, mode, &options)?;
-    let mut output = Sharded::alloc(rank, convolution.outputs().clone())?;
+    let mut output = Sharded::zeros(rank, convolution.outputs().clone())?;
     output.fill_bytes(rank, 0xff)?;
     let seconds = rounds(rank, count, |rank| {
         convolution.enqueue(rank, &signal, &mut output)?;
@@ -163,7 +163,7 @@ fn product_by(
         matrix(rank, [inner, cols])?,
     );
     let mut product = ShardedMatmul::new(rank, a.blocks(), b.blocks(), options)?;
-    let mut c = ShardedMatrix::alloc(rank, product.outputs())?;
+    let mut c = ShardedMatrix::zeros(rank, product.outputs())?;
     c.fill_bytes(rank, 0xff)?;
     let seconds = rounds(rank, count, |rank| {
         product.enqueue(rank, &a, &b, &mut c)?;
@@ -200,7 +200,7 @@ pub(super) fn transpose(
     let input = matrix(rank, [extents[0], extents[1]])?;
     let options = TransposeOptions::default();
     let mut transpose = ShardedTranspose::new(rank, input.blocks(), &options)?;
-    let mut output = ShardedMatrix::alloc(rank, transpose.outputs())?;
+    let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
     output.fill_bytes(rank, 0xff)?;
     let seconds = rounds(rank, count, |rank| {
         transpose.enqueue(rank, &input, &mut output)?;

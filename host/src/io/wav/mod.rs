@@ -10,7 +10,6 @@
 //! BS.2088 (BW64).
 
 mod chunks;
-mod format;
 mod metadata;
 mod read;
 mod write;

@@ -4,13 +4,12 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::butterfly::transform;
-use super::complex::{Complex, Transformed, complex};
-use super::window::sample;
-use crate::conv1d::direct::convolve_one;
-use crate::number::Real;
+use super::complex::{Complex, Transformed, complex, sample};
+use super::quiet::{self, Layout, Mark, warp_of};
+use super::shape::{ROWS, marks_len};
 
 /// Points per column, all in one thread's registers.
-pub const RADIX: usize = 32;
+pub const RADIX: usize = ROWS;
 
 /// Threads per block.
 pub const THREADS: u32 = 128;
@@ -36,13 +35,21 @@ pub fn roots(columns: usize) -> Vec<[f64; 2]> {
         .collect()
 }
 
-/// Whether `len` elements are whole transforms of this many columns.
+/// Whether `len` elements are whole transforms of this many columns, and as many as there are marks
+/// for.
 #[cfg_attr(
     target_arch = "nvptx64",
     expect(dead_code, reason = "the host compares a launch with its contract")
 )]
-const fn are_transforms(len: usize, columns: usize) -> bool {
-    columns.is_power_of_two() && columns < 1 << 32 && len.is_multiple_of(2 * RADIX * columns)
+const fn are_transforms(len: usize, columns: usize, marks: Option<usize>) -> bool {
+    let divided = columns.is_power_of_two()
+        && columns >= 32
+        && columns < 1 << 32
+        && len.is_multiple_of(2 * RADIX * columns);
+    match marks {
+        Some(marks) => divided && marks >= marks_len(columns) * (len / (2 * RADIX * columns)),
+        None => divided,
+    }
 }
 
 /// The number of transforms in `len` elements. No division, which could be by zero for LLVM.
@@ -56,7 +63,7 @@ fn transforms(len: usize, columns: usize) -> usize {
 /// # Safety
 /// `roots` points to the first root of column m in the table for this many columns.
 #[inline(always)]
-unsafe fn turn<T: Transformed>(
+pub(super) unsafe fn turn<T: Transformed>(
     points: &mut [Complex<T>; RADIX],
     roots: *const Complex<T>,
     columns: usize,
@@ -111,31 +118,75 @@ fn load<T: Transformed>(
     points
 }
 
-/// The columns of a launch: for each that is this thread's, the number of its transform and its
-/// place there.
+/// The columns of a launch: for each 32 that are this warp's, the number of their transform and the
+/// place of the first there. `columns` is a multiple of 32.
 #[inline(always)]
-fn mine(transforms: usize, columns: usize, mut column: impl FnMut(usize, usize)) {
+fn mine(transforms: usize, columns: usize, mut of_warp: impl FnMut(usize, usize)) {
     let threads = thread::block_dim_x() as usize;
     let step = thread::grid_dim_x() as usize * threads;
-    let mut at = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
+    let warp = warp_of(thread::thread_idx_x() as usize) as usize;
+    let mut at = thread::block_idx_x() as usize * threads + 32 * warp;
     while at < transforms * columns {
-        column(at >> columns.trailing_zeros(), at & (columns - 1));
+        of_warp(at >> columns.trailing_zeros(), at & (columns - 1));
         at += step;
+    }
+}
+
+/// Reads column points of products, and transforms them back, with swapped parts.
+///
+/// # Safety
+/// `points` points to the first point of the column, `roots` to its first root.
+#[inline(always)]
+pub(super) unsafe fn transform_back<T: Transformed>(
+    points: *const Complex<T>,
+    roots: *const Complex<T>,
+    columns: usize,
+) -> [Complex<T>; RADIX] {
+    let mut column = [Complex::zero(); RADIX];
+    // SAFETY: the caller's promise.
+    unsafe {
+        unrolled::<RADIX>(|k| column[k] = points.add(k * columns).read());
+        turn(&mut column, roots, columns);
+    }
+    transform(&mut column, 0, RADIX);
+    column
+}
+
+/// Transforms column points and writes them, multiplied by their twiddle factors.
+///
+/// # Safety
+/// `points` points to the first point of the column, which no other thread uses, `roots` to its
+/// first root.
+#[inline(always)]
+pub(super) unsafe fn transform_to<T: Transformed>(
+    points: *mut Complex<T>,
+    roots: *const Complex<T>,
+    columns: usize,
+    mut column: [Complex<T>; RADIX],
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        turn(&mut column, roots, columns);
+        unrolled::<RADIX>(|k| points.add(k * columns).write(column[k]));
     }
 }
 
 macro_rules! kernels {
     ($($t:ident, $blocks:literal blocks: $columns:ident, $outputs:ident;)*) => {$(
-        /// Loads pairs of windows and transforms their columns: point k of column m goes to
-        /// k · `columns` + m, multiplied by its twiddle factor.
+        /// Loads pairs of windows, or the taps, and transforms their columns: point k of column m
+        /// goes to k · `columns` + m, multiplied by its twiddle factor. Marks (`quiet.rs`) what
+        /// it loads.
         ///
         /// # Parameters
-        /// - `signal`: n samples. `roots`: [`roots`] of `columns`.
-        /// - `points`: N = 32 · `columns` complex numbers for each pair of windows. Both are
-        ///   aligned to 16 bytes.
-        /// - `columns`: a power of two.
+        /// - `signal`: n samples. `taps`: m taps. `roots`: [`roots`] of `columns`.
+        /// - `points`: N = 32 · `columns` complex numbers for each pair of windows, and as many for
+        ///   the taps if there is more room. Both are aligned to 16 bytes.
+        /// - `marks`: [`marks_len`] for each of these transforms.
+        /// - `columns`: a power of two, at least 32.
         /// - `start`: the first sample of the first window; one before the signal has wrapped.
         /// - `kept`: number of samples between two windows.
+        /// - `pairs`: number of pairs of windows.
+        /// - `shift`: number of places by which the taps are delayed.
         ///
         /// # Launch
         /// One-dimensional, blocks of [`THREADS`]. The grid strides over columns.
@@ -144,7 +195,7 @@ macro_rules! kernels {
             max_threads = 128,
             min_blocks = $blocks,
             require(
-                are_transforms(points.len(), columns),
+                are_transforms(points.len(), columns, Some(marks.len())),
                 roots.len() == roots_len(columns),
                 roots.is_aligned_to(16),
                 points.is_aligned_to(16),
@@ -152,44 +203,72 @@ macro_rules! kernels {
                 [grid.y, grid.z, block.y, block.z] == [1; 4]
             )
         )]
+        #[allow(clippy::too_many_arguments, reason = "the taps come along")]
         pub fn $columns<T: Transformed>(
             signal: &[T],
+            taps: &[T],
             roots: &[T],
             mut points: Out<T>,
+            mut marks: Out<u32>,
             columns: usize,
             start: usize,
             kept: usize,
+            pairs: usize,
+            shift: usize,
         ) {
             let transforms = transforms(points.len(), columns);
             let all = points.as_mut_ptr().cast::<Complex<T>>();
-            mine(transforms, columns, |pair, column| {
-                let first = start
-                    .wrapping_add(pair.wrapping_mul(2).wrapping_mul(kept))
-                    .wrapping_add(column);
-                let mut points = load(signal, first, kept, columns);
-                transform(&mut points, 0, RADIX);
-                // SAFETY: `require` states the tables' lengths; no other thread has this column.
+            let marks = marks.as_mut_ptr().cast::<Mark>();
+            let lane = thread::thread_idx_x() % 32;
+            mine(transforms, columns, |pair, columns_from| {
+                let (of, first, kept) = match pair < pairs {
+                    true => (
+                        signal,
+                        start.wrapping_add(pair.wrapping_mul(2).wrapping_mul(kept)),
+                        kept,
+                    ),
+                    // No second window.
+                    false => (taps, 0_usize.wrapping_sub(shift), usize::MAX / 2),
+                };
+                let column = columns_from + lane as usize;
+                let mut points = load(of, first.wrapping_add(column), kept, columns);
+                let layout = Layout {
+                    points: RADIX * columns,
+                    apart: columns,
+                    warp: columns_from as u32 / 32,
+                    lane,
+                };
+                // SAFETY: `require` states the lengths; no other thread has this column, and no
+                // other warp this mark.
                 unsafe {
+                    let starts = [first, first.wrapping_add(kept)];
+                    let lengths = [of.len(), taps.len()];
+                    let [loudest, quietest] =
+                        quiet::mark(&points, layout, |r| r, starts, lengths);
+                    transform(&mut points, 0, RADIX);
+                    // NaN reaches the sum of a column.
+                    let sum = points[0].re.abs() + points[0].im.abs();
+                    let nan = if sum <= T::MOST { 0 } else { u32::MAX };
+                    let mark = [quiet::most(nan | loudest), quietest];
+                    let number = (pair * columns + columns_from) / 32;
+                    if lane == 0 {
+                        marks.add(number).write(mark);
+                    }
                     let roots = roots.as_ptr().cast::<Complex<T>>().add(column);
-                    turn(&mut points, roots, columns);
                     let to = all.add(pair * RADIX * columns + column);
-                    unrolled::<RADIX>(|k| to.add(k * columns).write(points[k]));
+                    transform_to(to, roots, columns, points);
                 }
             });
         }
 
-        /// Transforms the columns of products back, and writes the outputs that are kept. A column
-        /// with a number that is not finite computes its outputs by direct sums: in a transform,
-        /// such a number reaches every column.
+        /// Transforms the columns of products back, and writes the outputs that are kept.
         ///
         /// # Parameters
         /// - `points`: N = 32 · `columns` complex numbers with swapped parts for each pair of
         ///   windows. `roots`: [`roots`] of `columns`. Both are aligned to 16 bytes.
-        /// - `signal`: n samples. `taps`: m taps.
         /// - `output`: the outputs of these windows, or fewer.
-        /// - `offset`: see [the convolutions](crate::conv1d).
-        /// - `columns`: a power of two. `discarded`: below N, the number of outputs at the start of
-        ///   a window that are not written.
+        /// - `columns`: a power of two, at least 32. `discarded`: below N, the number of outputs at
+        ///   the start of a window that are not written.
         ///
         /// # Launch
         /// One-dimensional, blocks of [`THREADS`]. The grid strides over columns.
@@ -198,24 +277,19 @@ macro_rules! kernels {
             max_threads = 128,
             min_blocks = $blocks,
             require(
-                are_transforms(points.len(), columns),
+                are_transforms(points.len(), columns, None),
                 roots.len() == roots_len(columns),
                 roots.is_aligned_to(16),
                 points.is_aligned_to(16),
                 discarded < RADIX * columns,
-                offset.checked_add(output.len()).is_some(),
                 block.x == THREADS,
                 [grid.y, grid.z, block.y, block.z] == [1; 4]
             )
         )]
-        #[allow(clippy::too_many_arguments, reason = "the fallback needs the operands")]
         pub fn $outputs<T: Transformed>(
             points: &[T],
             roots: &[T],
-            signal: &[T],
-            taps: &[T],
             mut output: Out<T>,
-            offset: usize,
             columns: usize,
             discarded: usize,
         ) {
@@ -223,51 +297,32 @@ macro_rules! kernels {
             let all = points.as_ptr().cast::<Complex<T>>();
             let (output, len) = (output.as_mut_ptr(), output.len());
             let kept = RADIX * columns - discarded;
-            mine(transforms, columns, |pair, column| {
-                let mut points = [Complex::zero(); RADIX];
+            mine(transforms, columns, |pair, columns_from| {
+                let column = columns_from + thread::thread_idx_x() as usize % 32;
                 // SAFETY: `require` states the tables' lengths.
-                unsafe {
+                let points = unsafe {
                     let from = all.add(pair * RADIX * columns + column);
-                    unrolled::<RADIX>(|k| points[k] = from.add(k * columns).read());
                     let roots = roots.as_ptr().cast::<Complex<T>>().add(column);
-                    turn(&mut points, roots, columns);
-                }
-                transform(&mut points, 0, RADIX);
-                let mut magnitude = T::ZERO;
-                unrolled::<RADIX>(|r| {
-                    magnitude = magnitude + points[r].re.abs() + points[r].im.abs();
-                });
+                    transform_back(from, roots, columns)
+                };
                 let first = pair * 2 * kept;
-                // The parts are swapped. Discarded points have wrapped.
-                let store = |place: usize, earlier: T, later: T| {
-                    let at = place.wrapping_sub(discarded);
+                unrolled::<RADIX>(|r| {
+                    // Discarded points have wrapped.
+                    let at = (r * columns + column).wrapping_sub(discarded);
                     if at < kept {
                         let at = first + at;
-                        // SAFETY: both are below `len`, and no other thread has this column.
+                        // SAFETY: both are below `len`, and no other thread has this column. The
+                        // parts are swapped.
                         unsafe {
                             if at < len {
-                                output.add(at).write(earlier);
+                                output.add(at).write(points[r].im);
                             }
                             if at + kept < len {
-                                output.add(at + kept).write(later);
+                                output.add(at + kept).write(points[r].re);
                             }
                         }
                     }
-                };
-                // False for NaN.
-                if magnitude <= T::MOST {
-                    unrolled::<RADIX>(|r| store(r * columns + column, points[r].im, points[r].re));
-                } else {
-                    let mut place = column;
-                    while place < RADIX * columns {
-                        let centre = (first + offset + place).wrapping_sub(discarded);
-                        let sum = |centre| convolve_one(signal, taps, centre);
-                        if place >= discarded {
-                            store(place, sum(centre), sum(centre + kept));
-                        }
-                        place += columns;
-                    }
-                }
+                });
             });
         }
     )*};

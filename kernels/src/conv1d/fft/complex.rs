@@ -13,13 +13,42 @@ pub trait Transformed:
     type Word: Copy;
     /// cos 2πk/32 for k from 0 to 8.
     const COSINES: [Self; 9];
-    /// 1/2^`exponent`.
-    fn half_to(exponent: u32) -> Self;
-    /// Largest sum of magnitudes of a thread's products from which the inverse of up to 2¹⁴ points
-    /// cannot overflow.
-    const LOUDEST: Self;
     /// The largest finite number.
     const MOST: Self;
+
+    /// The bits of a loudness below its exponent.
+    const LOUDNESS_BITS: u32;
+    /// The exponent of 1.
+    const BIAS: i32;
+    /// Powers of two within which the loudest tap is taken as it is.
+    const NEAR: i32;
+    /// Powers of two within which taps are transformed.
+    const FAR: i32;
+    /// The loudest sample that is transformed as it is.
+    const LOUDEST: u32;
+    /// How loud some sample near each output is for that.
+    const QUIETEST: u32;
+    /// How loud a number is: zero for zero alone, more for larger magnitudes, most for infinities
+    /// and NaN.
+    fn loudness(self) -> u32;
+    /// The larger one of two: `than`, and how loud this number is. NaN and, of `f64`, numbers too
+    /// small to be normal may be taken for zero.
+    fn louder(self, than: u32) -> u32;
+    /// The smallest number of a loudness that is finite.
+    fn of_loudness(loudness: u32) -> Self;
+    /// Whether it is NaN.
+    #[inline(always)]
+    fn is_not_a_number(self) -> bool {
+        self.loudness() > ((2 * Self::BIAS + 1) as u32) << Self::LOUDNESS_BITS
+    }
+    /// 2 to a power, a normal number.
+    fn power(power: i32) -> Self;
+}
+
+/// A sample, or zero outside the signal.
+#[inline(always)]
+pub(super) fn sample<T: Transformed>(signal: &[T], at: usize) -> T {
+    signal.get(at).copied().unwrap_or(T::ZERO)
 }
 
 /// cos 2πk/32 for k from 0 to 8.
@@ -36,7 +65,7 @@ const COSINES: [f64; 9] = [
 ];
 
 macro_rules! transformed {
-    ($t:ident, $Word:ident, $mantissa:expr, $bias:expr, $bits:ident) => {
+    ($t:ident, $Word:ident, $mantissa:expr, $bias:expr, $bits:ident, $near:literal, $far:literal) => {
         impl Transformed for $t {
             type Word = $Word;
             const COSINES: [Self; 9] = {
@@ -48,18 +77,57 @@ macro_rules! transformed {
                 }
                 cosines
             };
-            const LOUDEST: Self = $t::MAX / 65536.0;
             const MOST: Self = $t::MAX;
 
+            const LOUDNESS_BITS: u32 = $mantissa - ($bits::BITS - 32);
+            const BIAS: i32 = $bias;
+            const NEAR: i32 = $near;
+            const FAR: i32 = $far;
+            const LOUDEST: u32 = (($bias + 3 * $near / 2) as u32) << Self::LOUDNESS_BITS;
+            const QUIETEST: u32 = (($bias - 3 * $near / 2) as u32) << Self::LOUDNESS_BITS;
+
             #[inline(always)]
-            fn half_to(exponent: u32) -> Self {
-                $t::from_bits((($bias - exponent) as $bits) << $mantissa)
+            fn loudness(self) -> u32 {
+                let bits = self.to_bits() & ($bits::MAX >> 1);
+                let rest = bits & ((1 << ($bits::BITS - 32)) - 1);
+                (bits >> ($bits::BITS - 32)) as u32 | u32::from(rest != 0)
+            }
+
+            #[inline(always)]
+            fn louder(self, than: u32) -> u32 {
+                louder::$t(self, than)
+            }
+
+            #[inline(always)]
+            fn of_loudness(loudness: u32) -> Self {
+                $t::from_bits($bits::from(loudness) << ($bits::BITS - 32))
+            }
+
+            #[inline(always)]
+            fn power(power: i32) -> Self {
+                $t::from_bits((($bias + power) as $bits) << $mantissa)
             }
         }
     };
 }
-transformed!(f32, u64, 23, 127, u32);
-transformed!(f64, u128, 52, 1023, u64);
+transformed!(f32, u64, 23, 127, u32, 40, 100);
+transformed!(f64, u128, 52, 1023, u64, 400, 900);
+
+/// What is faster than comparing [loudnesses](Transformed::loudness).
+mod louder {
+    #[inline(always)]
+    pub(super) fn f32(number: f32, than: u32) -> u32 {
+        // One instruction, with an operand's magnitude.
+        f32::from_bits(than).max(number.abs()).to_bits()
+    }
+
+    #[inline(always)]
+    pub(super) fn f64(number: f64, than: u32) -> u32 {
+        // `max` of two `f64` takes three.
+        let high = (number.to_bits() >> 32) as u32 & (u32::MAX >> 1);
+        if high > than { high } else { than }
+    }
+}
 
 /// A complex number.
 #[derive(Clone, Copy)]

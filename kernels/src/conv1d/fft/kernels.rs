@@ -71,7 +71,9 @@ macro_rules! kernels {
                 shift,
             };
             // SAFETY: `require` states all of it.
-            unsafe { convolve::<$Shape, T, $points>(worker(factors), operands) }
+            unsafe {
+                convolve::<$Shape, T, $points, { $Shape::POINTS / RUN }>(worker(factors), operands)
+            }
         }
 
         /// Writes the taps' spectrum for the kernel that convolves.

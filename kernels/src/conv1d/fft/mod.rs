@@ -23,9 +23,9 @@
 //! - Banks: point r of a butterfly is a power of two away from point 0, and in the last pass
 //!   adjacent lanes are 16 points apart. A gap after every 16 slots puts any 16 lanes, which the
 //!   hardware serves together, into different banks.
-//! - Rounding errors are relative to the window's norm, not to each output. If a window's products
-//!   with the spectrum are so large that the inverse might overflow, or not finite, all its outputs
-//!   are computed by direct sums: the threads vote at the first barrier of the inverse.
+//! - Rounding errors are relative to the loudest sample of a block. Where some outputs have only
+//!   quiet samples nearby, the block is divided (`quiet.rs`): the threads vote at the first barrier of
+//!   the inverse.
 //!
 //! **Long transforms** (`fft65536` to `fft524288`) are for more taps than fit into shared memory.
 //! N = 32 · M points are a matrix of 32 rows and M columns in global memory:
@@ -36,11 +36,10 @@
 //! 2. [`rows`] transforms a row per block like the kernels above, multiplies it by the taps'
 //!    spectrum, and transforms it back, in place.
 //! 3. [`columns`] transforms the columns back and writes the outputs.
+//! 4. [`levels`] computes the outputs of windows that are divided anew.
 //!
 //! So a point is read and written three times, whatever the number of taps. Windows go through the
-//! passes in batches that share their memory. An infinity or NaN reaches every point of its
-//! transform; a thread of the last pass that meets one computes its outputs by direct sums.
-//! Figures: docs/log/2026-11-23-long-convolution.md.
+//! passes in batches that share their memory. Figures: docs/log/2026-11-23-long-convolution.md.
 //!
 //! All sizes that affect an index are constants of the [`Shape`](shape::Shape), so that each pass
 //! is straight-line code: a prototype in CUDA C++ that computed strides in loops over the radices
@@ -71,7 +70,9 @@ mod butterfly;
 pub mod columns;
 mod complex;
 pub mod kernels;
+pub mod levels;
 mod passes;
+mod quiet;
 pub mod radix2;
 pub mod rows;
 pub mod shape;

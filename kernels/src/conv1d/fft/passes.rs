@@ -5,7 +5,10 @@ use cuda_std::unroll::unrolled;
 
 use super::butterfly::transform;
 use super::complex::{Complex, Pair, Transformed};
-use super::shape::{MOST_PASSES, Pass, Shape, factors_at, first_slot, slot_of};
+use super::quiet::Mark;
+use super::shape::{
+    MARKS, MOST_PASSES, Pass, Shape, factors_at, first_slot, gapped, slot_of, slots,
+};
 
 /// One thread's part of a block's transforms.
 #[derive(Clone, Copy)]
@@ -18,6 +21,73 @@ pub(super) struct Worker<T: Transformed> {
 }
 
 impl<T: Transformed> Worker<T> {
+    /// The warps' marks, after the transform's array.
+    #[inline(always)]
+    fn marks<S: Shape>(self) -> *mut Mark {
+        self.shared.wrapping_add(slots::<S>()).cast()
+    }
+
+    /// What comes after the marks.
+    #[inline(always)]
+    pub(super) fn after_marks<S: Shape>(self) -> *mut u32 {
+        self.marks::<S>().wrapping_add(MARKS).cast()
+    }
+
+    /// Writes the mark of this thread's warp.
+    ///
+    /// # Safety
+    /// The shared memory has room for marks.
+    #[inline(always)]
+    pub(super) unsafe fn write_mark<S: Shape>(self, mark: Mark) {
+        if self.thread.is_multiple_of(32) {
+            // SAFETY: the caller's promise; a block has no more warps than marks.
+            unsafe { self.marks::<S>().add(self.thread / 32).write(mark) };
+        }
+    }
+
+    /// Reads a warp's mark. After a barrier.
+    ///
+    /// # Safety
+    /// That warp has written it.
+    #[inline(always)]
+    pub(super) unsafe fn mark<S: Shape>(self, warp: usize) -> Mark {
+        // SAFETY: the caller's promise.
+        unsafe { self.marks::<S>().add(warp).read() }
+    }
+
+    /// This thread's places in a window, in order. Each has a slot in the transform's array that no
+    /// other thread uses before the first pass's [`put`](Self::put) and after the last
+    /// [`get`](Self::get): [`get_window`](Self::get_window) and [`put_window`](Self::put_window)
+    /// move all of them. A loop over them needs few registers.
+    #[inline(always)]
+    pub(super) fn places<S: Shape>(self, mut body: impl FnMut(usize, *mut Complex<T>)) {
+        let mut place = self.thread;
+        while place < S::POINTS {
+            body(place, self.shared.wrapping_add(gapped::<S>(place)));
+            place += S::THREADS;
+        }
+    }
+
+    /// Reads a window's points from their slots.
+    ///
+    /// # Safety
+    /// This thread has written them.
+    #[inline(always)]
+    pub(super) unsafe fn get_window<S: Shape, const E: usize>(self, points: &mut [Complex<T>; E]) {
+        // SAFETY: the caller's promise.
+        unsafe { self.get::<S, E>(points, S::PASSES[0]) };
+    }
+
+    /// Writes a window's points to their slots.
+    ///
+    /// # Safety
+    /// The shared array has all slots of the shape, and this thread has read these last.
+    #[inline(always)]
+    pub(super) unsafe fn put_window<S: Shape, const E: usize>(self, points: &[Complex<T>; E]) {
+        // SAFETY: the caller's promise.
+        unsafe { self.put::<S, E>(points, S::PASSES[0]) };
+    }
+
     /// Writes a pass's points to their slots, which only this thread has read before.
     ///
     /// # Safety

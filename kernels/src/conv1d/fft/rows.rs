@@ -1,14 +1,17 @@
 //! The rows of a long transform, contiguous in global memory: the second of its passes.
 
+use core::ops::Range;
+
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::columns::RADIX;
-use super::complex::{Complex, Pair, Transformed, complex};
+use super::complex::{Complex, Pair, Transformed};
 use super::kernels::worker;
 use super::passes::Worker;
+use super::quiet::{self, Gain};
 use super::shape::*;
-use super::window::{multiply, place, store_spectrum};
+use super::window::{multiply, scale, store_spectrum};
 
 /// Loads a row's points.
 ///
@@ -28,23 +31,23 @@ unsafe fn load<S: Shape, T: Transformed, const E: usize>(
     points
 }
 
-/// Convolves the rows in place; the blocks of the grid stride over them.
+/// Convolves some of the rows in place, in steps.
 ///
 /// # Safety
-/// All threads of the launch call it: one row of blocks of the shape along x, each with its shared
-/// array and table. `points` points to this many rows that nothing else uses, `spectrum` to
-/// [`RADIX`] rows.
+/// All threads of a block of the shape call it, with its shared array and table. `points` points to
+/// rows of which nothing else uses these, `spectrum` to [`RADIX`] rows.
 #[inline(always)]
-unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
+pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
     worker: Worker<T>,
     spectrum: *const Pair<T>,
     points: *mut Complex<T>,
-    rows: usize,
+    rows: Range<usize>,
+    step: usize,
 ) {
     let thread = worker.thread;
-    let mut row = thread::block_idx_x() as usize;
-    while row < rows {
-        // SAFETY: the caller's promise; only this block has the row.
+    let mut row = rows.start;
+    while row < rows.end {
+        // SAFETY: the caller's promise.
         unsafe {
             let first = points.add(row * S::POINTS + thread);
             let mut points = load::<S, T, E>(first);
@@ -58,7 +61,7 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
                 }
             });
         }
-        row += thread::grid_dim_x() as usize;
+        row += step;
     }
 }
 
@@ -70,19 +73,29 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
 unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     worker: Worker<T>,
     points: *const Complex<T>,
+    marks: &[u32],
     spectrum: *mut Pair<T>,
 ) {
     let row = thread::block_idx_x() as usize;
-    let scale = T::half_to((RADIX * S::POINTS).ilog2());
+    let log_points = (RADIX * S::POINTS).ilog2();
+    let mut loudest = 0;
+    let mut at = 2 * worker.thread;
+    while let Some(&mark) = marks.get(at) {
+        loudest = mark.max(loudest);
+        at += 2 * S::THREADS;
+    }
     // SAFETY: the caller's promise.
     unsafe {
+        worker.write_mark::<S>([quiet::most(loudest), 0]);
         let mut points = load::<S, T, E>(points.add(row * S::POINTS + worker.thread));
-        unrolled::<32>(|e| {
-            if e < E {
-                points[e] = complex(points[e].re * scale, points[e].im * scale);
-            }
-        });
         worker.forward::<S, E>(&mut points);
+        // The barriers of `forward` ordered the marks' writes.
+        let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
+        let gain = Gain::new::<T>(quiet::most(loudest), log_points);
+        scale(&mut points, gain.factor(log_points));
+        if row == 0 && worker.thread == 0 {
+            spectrum.add(RADIX * S::POINTS / 2).write(gain.written());
+        }
         store_spectrum::<S, T, E>(&points, spectrum.add(row * (S::POINTS / 2) + worker.thread));
     }
 }
@@ -93,67 +106,79 @@ macro_rules! kernels {
         /// with swapped parts.
         ///
         /// # Parameters
-        /// - `spectrum`: 32 rows, written by the kernel for the taps. `factors`: the shape's
+        /// - `spectrum`: 32 rows and the gain, written by the kernel for the taps. `factors`: the shape's
         ///   [`factors`].
         /// - `points`: whole transforms of 32 rows. All are aligned to 16 bytes.
         ///
         /// # Launch
-        /// One-dimensional, blocks of the shape's threads, with [`shared_bytes`]. The grid strides
+        /// One-dimensional, blocks of the shape's threads, with [`transform_bytes`]. The grid strides
         /// over rows.
         #[kernel(
             instances($t),
             max_threads = $threads,
             min_blocks = $blocks,
             require(
-                spectrum.len() == RADIX * spectrum_len::<$Shape>(),
-                points.len().is_multiple_of(spectrum.len()),
+                spectrum.len() == long_spectrum_len::<$Shape>(),
+                points.len().is_multiple_of(RADIX * transform_len::<$Shape>()),
                 factors.len() == factors_len::<$Shape>(),
                 spectrum.is_aligned_to(16),
                 factors.is_aligned_to(16),
                 points.is_aligned_to(16),
                 block.x == $threads,
-                shared_bytes as usize >= self::shared_bytes::<$Shape, T>(),
+                shared_bytes as usize >= self::transform_bytes::<$Shape, T>(),
                 [grid.y, grid.z, block.y, block.z] == [1; 4]
             )
         )]
         pub fn $rows<T: Transformed>(spectrum: &[T], factors: &[T], mut points: Out<T>) {
-            let rows = points.len() / spectrum_len::<$Shape>();
+            let rows = points.len() / transform_len::<$Shape>();
             let points = points.as_mut_ptr().cast();
             let spectrum = spectrum.as_ptr().cast();
             // SAFETY: `require` states all of it.
-            unsafe { convolve::<$Shape, T, $points>(worker(factors), spectrum, points, rows) }
+            unsafe {
+                let rows = thread::block_idx_x() as usize..rows;
+                let step = thread::grid_dim_x() as usize;
+                convolve::<$Shape, T, $points>(worker(factors), spectrum, points, rows, step)
+            }
         }
 
         /// Writes the taps' spectrum for the kernel that multiplies rows.
         ///
         /// # Parameters
-        /// - `points`: the taps after the columns' pass. `factors`: the shape's [`factors`].
-        ///   Both, and `spectrum`, are aligned to 16 bytes.
+        /// - `points`: the taps after the columns' pass, and their `marks`. `factors`: the shape's
+        ///   [`factors`]. `points`, `factors` and `spectrum` are aligned to 16 bytes.
         ///
         /// # Launch
-        /// 32 blocks of the shape's threads, with [`shared_bytes`].
+        /// 32 blocks of the shape's threads, with [`taps_rows_bytes`].
         #[kernel(
             instances($t),
             max_threads = $threads,
             min_blocks = 1,
             require(
-                spectrum.len() == RADIX * spectrum_len::<$Shape>(),
-                points.len() == spectrum.len(),
+                spectrum.len() == long_spectrum_len::<$Shape>(),
+                points.len() == RADIX * transform_len::<$Shape>(),
+                marks.len() == marks_len($Shape::POINTS),
                 factors.len() == factors_len::<$Shape>(),
                 spectrum.is_aligned_to(16),
                 factors.is_aligned_to(16),
                 points.is_aligned_to(16),
                 block.x == $threads,
                 grid.x as usize == RADIX,
-                shared_bytes as usize >= self::shared_bytes::<$Shape, T>(),
+                shared_bytes as usize >= self::taps_rows_bytes::<$Shape, T>(),
                 [grid.y, grid.z, block.y, block.z] == [1; 4]
             )
         )]
-        pub fn $taps<T: Transformed>(points: &[T], factors: &[T], mut spectrum: Out<T>) {
+        pub fn $taps<T: Transformed>(
+            points: &[T],
+            marks: &[u32],
+            factors: &[T],
+            mut spectrum: Out<T>,
+        ) {
             let spectrum = spectrum.as_mut_ptr().cast();
             let points = points.as_ptr().cast();
             // SAFETY: `require` states all of it.
-            unsafe { transform_taps::<$Shape, T, $points>(worker(factors), points, spectrum) }
+            unsafe {
+                transform_taps::<$Shape, T, $points>(worker(factors), points, marks, spectrum)
+            }
         }
     )*};
 }

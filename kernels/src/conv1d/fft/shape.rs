@@ -63,14 +63,37 @@ pub const fn slots<S: Shape>() -> usize {
     gapped::<S>(S::POINTS - 1) + 1
 }
 
-/// Dynamic shared memory in bytes.
-pub const fn shared_bytes<S: Shape, T>() -> usize {
+/// The shared array of a transform in bytes.
+pub const fn transform_bytes<S: Shape, T>() -> usize {
     slots::<S>() * 2 * size_of::<T>()
 }
 
-/// Size of the taps' spectrum in elements.
-pub const fn spectrum_len<S: Shape>() -> usize {
+/// The most warps of a block.
+pub(super) const MARKS: usize = 16;
+
+/// Samples of a run: those of a warp's register.
+pub(super) const RUN: usize = 32;
+
+/// The warps' marks in bytes, after the shared array of the transform.
+pub(super) const MARK_BYTES: usize = MARKS * 2 * size_of::<u32>();
+
+/// Dynamic shared memory in bytes: the transform's, the warps' marks, and for the runs of a window
+/// the numbers of `Runs` in `quiet.rs`.
+pub const fn shared_bytes<S: Shape, T>() -> usize {
+    transform_bytes::<S, T>() + MARK_BYTES + 4 * (S::POINTS / RUN) * size_of::<u32>()
+}
+
+/// Size of the taps' transform in elements.
+pub const fn transform_len<S: Shape>() -> usize {
     2 * S::POINTS
+}
+
+/// Elements after a spectrum for what is known of the taps: two complex numbers.
+pub const GAIN_LEN: usize = 4;
+
+/// Size of the taps' spectrum and gain in elements.
+pub const fn spectrum_len<S: Shape>() -> usize {
+    transform_len::<S>() + GAIN_LEN
 }
 
 /// Size of the table of factors in elements.
@@ -85,6 +108,32 @@ pub const fn factors_len<S: Shape>() -> usize {
         pass += 1;
     }
     len
+}
+
+/// Rows of a long transform.
+pub const ROWS: usize = 32;
+
+/// Size of a long transform's spectrum and gain in elements, with rows of a shape.
+pub const fn long_spectrum_len<S: Shape>() -> usize {
+    ROWS * transform_len::<S>() + GAIN_LEN
+}
+
+/// Runs of a window of a long transform.
+pub(super) const LONG_RUNS: usize = 2048;
+
+/// Dynamic shared memory of the levels of a long transform, in bytes.
+pub const fn levels_bytes<S: Shape, T>() -> usize {
+    transform_bytes::<S, T>() + MARK_BYTES + 4 * LONG_RUNS * size_of::<u32>()
+}
+
+/// Dynamic shared memory of a block that transforms rows of taps, in bytes.
+pub const fn taps_rows_bytes<S: Shape, T>() -> usize {
+    transform_bytes::<S, T>() + MARK_BYTES
+}
+
+/// The number of marks of a long transform, two numbers each: one for 32 columns.
+pub const fn marks_len(columns: usize) -> usize {
+    2 * (columns / 32)
 }
 
 /// The table of factors: for each pass but the last, each pair of a butterfly's outputs 2k and 2k +
@@ -175,6 +224,12 @@ pub(super) const fn slot_of<S: Shape>(pass: Pass, q: usize, r: usize) -> usize {
         S::THREADS * q * pass.radix
     };
     gapped::<S>(butterfly) + gapped::<S>(pass.stride * r)
+}
+
+/// Position in its window of a thread's register `e`, minus the thread's number.
+pub(super) const fn place<S: Shape>(e: usize) -> usize {
+    let first = S::PASSES[0];
+    S::THREADS * (e / first.radix) + first.stride * (e % first.radix)
 }
 
 macro_rules! shapes {

@@ -132,7 +132,7 @@ fn run(bytes: &[u8]) -> String {
             memory_bytes: 1 << 22,
             warp_instructions: 2000,
             local_bytes_per_thread: 1 << 12,
-            call_depth: 16,
+            stack_bytes: 1 << 12,
             workers: Some(1),
             ..Limits::default()
         });

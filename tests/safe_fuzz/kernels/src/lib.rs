@@ -4,7 +4,13 @@
 // What the generator writes is right, not pretty.
 #![cfg_attr(feature = "generated", allow(warnings))]
 
+extern crate alloc;
+
+mod travel;
+
+pub use core::cell::Cell;
 use cuda_std::prelude::*;
+pub use travel::*;
 
 /// An element that the generated code makes of a number and turns into one again.
 pub trait Value: Plain + Default {

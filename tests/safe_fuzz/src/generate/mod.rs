@@ -11,6 +11,7 @@ mod launch;
 mod memory;
 mod parameters;
 mod statement;
+mod travel;
 
 pub use launch::{Argument, Launch};
 
@@ -36,6 +37,8 @@ pub struct Kernel {
     pub statements: usize,
     /// Its name in the PTX.
     pub name: String,
+    /// Whether its threads may panic.
+    pub panics: bool,
     /// Its launches.
     pub launches: Vec<Launch>,
     /// The lengths of the dynamic arrays.
@@ -148,18 +151,25 @@ struct Generator {
     depth: usize,
     /// In how many of 100 cases a barrier is written where threads may have gone different ways.
     misplaced: usize,
+    /// Barriers are written behind numbers that may differ, for the builder to refuse.
+    traps: bool,
+    /// Threads may panic.
+    may_panic: bool,
 }
 
 impl Generator {
     fn new(seed: u64, statements: usize) -> Self {
         let mut rng = Rng::new(seed);
         let misplaced = if rng.chance(25) { 12 } else { 0 };
+        let traps = rng.chance(40);
+        let may_panic = rng.chance(10);
         Self {
             rng,
             kernel: Kernel {
                 seed,
                 statements,
                 name: format!("k_{seed:x}_{statements}"),
+                panics: false,
                 launches: Vec::new(),
                 lengths: Vec::new(),
                 parameters: Vec::new(),
@@ -182,6 +192,8 @@ impl Generator {
             in_closure: false,
             depth: 0,
             misplaced,
+            traps,
+            may_panic,
         }
     }
 

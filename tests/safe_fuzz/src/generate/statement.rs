@@ -15,7 +15,7 @@ struct Scope {
 impl Generator {
     pub(super) fn statement(&mut self) {
         self.left = self.left.saturating_sub(1);
-        match self.rng.below(32) {
+        match self.rng.below(42) {
             0 | 1 => self.let_number(),
             2 | 3 => self.assign(),
             4..=6 => self.branch(),
@@ -28,6 +28,9 @@ impl Generator {
             26 => self.warp_statement(),
             27 => self.vote(),
             28..=30 => self.output_statement(),
+            31..=36 => self.travel(),
+            37..=39 => self.called(),
+            40 => self.panic(),
             _ => self.matrix_statement(),
         }
     }

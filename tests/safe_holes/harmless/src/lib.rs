@@ -3,6 +3,8 @@
 //! All have the parameters `input: &[u32]` and `output: Out<u32>` or, of two outputs, `other: Out<u32>` too, so that one test launches them all.
 #![forbid(unsafe_code)]
 
+pub mod followed;
+
 use core::sync::atomic::{AtomicU32, Ordering};
 use cuda_std::block::Reversed;
 use cuda_std::prelude::*;

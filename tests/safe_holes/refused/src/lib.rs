@@ -5,6 +5,7 @@
 //! where no branch can be named: in a function that is reached by a pointer, or that calls itself.
 #![forbid(unsafe_code)]
 
+pub mod addresses;
 pub mod calls;
 pub mod flow;
 pub mod memory;

@@ -3,12 +3,12 @@
 use blockwise_ops::LaunchPlan;
 use blockwise_ops::oracle::{self, Expected, Precision};
 use kernels::conv1d::fft::columns::{self, RADIX};
-use kernels::conv1d::fft::rows;
 use kernels::conv1d::fft::shape::*;
-use ndarray::Array1;
+use kernels::conv1d::fft::{levels, rows};
+use ndarray::{Array1, ArrayView1};
 
 use super::super::{Job, within};
-use super::{in_registers, launch, near, of_shape, rounded, sum_of};
+use super::{gain, in_registers, launch, near, of_shape, rounded, spectrum, sum_of};
 use crate::data::{Draw, vector};
 
 /// The passes over rows: one matrix of 32 of them each.
@@ -60,8 +60,12 @@ pub(super) fn of_rows() -> Vec<Job> {
 fn rows_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
     let points = vector::<T>(11, 2 * RADIX * S::POINTS).to_vec();
     let taps = |row: usize| vector::<T>(20 + row as u64, 2).to_vec();
-    let spectra = (0..RADIX).flat_map(|row| of_shape::<S, T>(&taps(row), 0).spectrum);
-    let spectra: Vec<_> = spectra.collect();
+    let rows = (0..RADIX).flat_map(|row| {
+        let spectrum = of_shape::<S, T>(&taps(row), 0).spectrum;
+        spectrum.into_iter().take(S::POINTS)
+    });
+    // The gain is not read.
+    let spectra: Vec<_> = rows.chain([[0.0; 2]; 2]).collect();
     let mut expected = Vec::new();
     for row in 0..RADIX {
         let [first, second] = [0, 1].map(|delay| -> f64 { taps(row)[delay].into() });
@@ -75,7 +79,7 @@ fn rows_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
     }
     let expected = near::<T>(&expected, 32.0, 8.0);
     // Fewer blocks than rows.
-    let plan = launch(kernel, RADIX - 1, S::THREADS, shared_bytes::<S, T>());
+    let plan = launch(kernel, RADIX - 1, S::THREADS, transform_bytes::<S, T>());
     let case = format!("rows of {} points", S::POINTS);
     Job::new(case, plan, points.len(), within::<T, _>(expected))
         .slice(&rounded::<T>(&spectra))
@@ -103,14 +107,31 @@ fn taps_rows_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
             sum_of(some.into_iter().enumerate().map(term), S::POINTS)
         }));
     }
+    // The loudest tap is in the last columns' mark.
+    let loudest = T::nearest(0.75);
+    expected.extend(gain::<T>(RADIX * S::POINTS, &[loudest]));
+    let mut marks = vec![0_u32; marks_len(S::POINTS)];
+    let last = marks.len() - 2;
+    marks[last] = loudness(loudest);
     let magnitude = 16.0 / (RADIX * S::POINTS) as f64;
+    let len = 2 * expected.len();
     let expected = near::<T>(&expected, magnitude, 8.0);
-    let plan = launch(kernel, RADIX, S::THREADS, shared_bytes::<S, T>());
+    let plan = launch(kernel, RADIX, S::THREADS, taps_rows_bytes::<S, T>());
     let case = format!("rows of {} points", S::POINTS);
-    Job::new(case, plan, points.len(), within::<T, _>(expected))
+    Job::new(case, plan, len, within::<T, _>(expected))
         .slice(&points)
+        .slice(&marks)
         .slice(&rounded::<T>(&factors::<S>()))
-        .out(points.len())
+        .out(len)
+}
+
+/// How loud the kernels take a number for that is normal.
+fn loudness<T: Precision>(number: T) -> u32 {
+    let number: f64 = number.into();
+    match size_of::<T>() {
+        4 => (number.abs() as f32).to_bits(),
+        _ => (number.abs().to_bits() >> 32) as u32,
+    }
 }
 
 /// Both passes over columns, of pairs of windows.
@@ -129,10 +150,8 @@ pub(super) fn of_columns(columns: usize, pairs: usize, blocks: usize) -> Vec<Job
         blocks,
     };
     let mut jobs = vec![of.load::<f32>(narrow), of.load::<f64>(wide)];
-    for special in [false, true] {
-        jobs.push(of.store::<f32>(narrow_outputs, special));
-        jobs.push(of.store::<f64>(wide_outputs, special));
-    }
+    jobs.push(of.store::<f32>(narrow_outputs));
+    jobs.push(of.store::<f64>(wide_outputs));
     jobs
 }
 
@@ -168,63 +187,79 @@ impl Columns {
         rounded::<T>(&columns::roots(self.columns))
     }
 
-    /// Windows that begin before the signal; the last ones end after it.
+    /// Windows that begin before the signal, the last ones end after it; and taps.
     fn load<T: Precision + Draw>(self, kernel: &'static str) -> Job {
         const BEFORE: usize = 40;
+        const SHIFT: usize = 3;
         let samples = 2 * self.pairs * self.kept() - BEFORE;
-        let signal = vector::<T>(11, samples).to_vec();
-        let sample = |at: usize| {
-            let sample = at.checked_sub(BEFORE).and_then(|at| signal.get(at));
-            sample.map_or(0.0, |&sample| sample.into())
+        let (signal, taps) = (
+            vector::<T>(11, samples).to_vec(),
+            vector::<T>(12, 9).to_vec(),
+        );
+        let of = |values: &[T], before: usize, at: usize| {
+            let value = at.checked_sub(before).and_then(|at| values.get(at));
+            value.map_or(T::nearest(0.0), |&value| value)
         };
-        let mut points = Vec::new();
-        for pair in 0..self.pairs {
-            let first = 2 * pair * self.kept();
+        let part = |pair: usize, at: usize| match pair < self.pairs {
+            true => {
+                let at = 2 * pair * self.kept() + at;
+                [at, at + self.kept()].map(|at| of(&signal, BEFORE, at))
+            }
+            false => [of(&taps, SHIFT, at), T::nearest(0.0)],
+        };
+        let (mut points, mut loudest) = (Vec::new(), Vec::new());
+        for pair in 0..self.pairs + 1 {
             for at in 0..self.points() {
                 let (k, column) = (at / self.columns, at % self.columns);
                 let terms = (0..RADIX).map(|r| {
                     let place = r * self.columns + column;
-                    let at = first + place;
-                    ([sample(at), sample(at + self.kept())], k * place)
+                    (part(pair, place).map(|part| part.into()), k * place)
                 });
                 points.push(sum_of(terms, self.points()));
             }
+            for first in (0..self.columns).step_by(32) {
+                let places = (0..RADIX).flat_map(|r| (first..first + 32).map(move |c| (r, c)));
+                let loud = places.map(|(r, c)| part(pair, r * self.columns + c).map(loudness));
+                loudest.push(loud.flatten().max().unwrap_or(0));
+            }
         }
         let len = 2 * points.len();
-        let expected = near::<T>(&points, 4.0 * RADIX as f64, 8.0);
-        let plan = self.plan(kernel);
-        Job::new(self.case(), plan, len, within::<T, _>(expected))
+        let expected = within::<T, _>(near::<T>(&points, 4.0 * RADIX as f64, 8.0));
+        let bytes = len * size_of::<T>();
+        let marks = 2 * loudest.len();
+        let judge = move |output: Vec<u8>| {
+            let (points, marks) = output.split_at(bytes);
+            expected(bytemuck::pod_collect_to_vec(points))?;
+            let marks: Vec<[u32; 2]> = bytemuck::pod_collect_to_vec(marks);
+            let loud: Vec<_> = marks.iter().map(|mark| mark[0]).collect();
+            match loud == loudest {
+                true => Ok(()),
+                false => Err(format!("{loud:?}, not {loudest:?}, are the loudest")),
+            }
+        };
+        Job::new::<u8>(self.case(), self.plan(kernel), bytes + 4 * marks, judge)
             .slice(&signal)
+            .slice(&taps)
             .slice(&self.roots::<T>())
             .out(len)
+            .out_from(bytes, marks)
             .value(self.columns)
             .value(0_usize.wrapping_sub(BEFORE))
             .value(self.kept())
+            .value(self.pairs)
+            .value(SHIFT)
     }
 
-    /// All outputs but a few of the last window; a column that is not finite, if `special`.
-    fn store<T: Precision + Draw>(self, kernel: &'static str, special: bool) -> Job {
-        const OFFSET: usize = 5;
+    /// All outputs but a few of the last window.
+    fn store<T: Precision + Draw>(self, kernel: &'static str) -> Job {
         let len = 2 * self.pairs * self.kept() - 37;
-        let (signal, taps) = (vector::<T>(11, len), vector::<T>(12, 9));
-        let mut points = vector::<T>(13, 2 * self.pairs * self.points()).to_vec();
-        let nan = Self::DISCARDED % self.columns;
-        if special {
-            points[2 * nan] = T::nearest(f64::NAN);
-        }
+        let points = vector::<T>(13, 2 * self.pairs * self.points()).to_vec();
         let part = |at: usize| -> f64 { points[at].into() };
         let (mut values, mut tolerance) = (Vec::new(), Vec::new());
         for i in 0..len {
             let (pair, place) = (i / (2 * self.kept()), i % (2 * self.kept()));
             let (later, place) = (place / self.kept(), place % self.kept() + Self::DISCARDED);
             let (k, column) = (place / self.columns, place % self.columns);
-            if special && pair == 0 && column == nan {
-                let outputs = i + OFFSET..i + OFFSET + 1;
-                let direct = oracle::convolve_part::<T>(signal.view(), taps.view(), outputs);
-                values.push(direct.values[0]);
-                tolerance.push(direct.tolerance[0]);
-                continue;
-            }
             // Turned before they are transformed: the roles of k and r are exchanged.
             let terms = (0..RADIX).map(|r| {
                 let at = 2 * (pair * self.points() + r * self.columns + column);
@@ -243,11 +278,77 @@ impl Columns {
         Job::new(self.case(), plan, len, within::<T, _>(expected))
             .slice(&points)
             .slice(&self.roots::<T>())
-            .slice(&signal.to_vec())
-            .slice(&taps.to_vec())
             .out(len)
-            .value(OFFSET)
             .value(self.columns)
             .value(Self::DISCARDED)
     }
+}
+
+/// The levels of one pair of windows that is divided: its second half is quieter. Few taps, so that
+/// the oracle's sums are short.
+pub(super) fn of_levels() -> Vec<Job> {
+    macro_rules! levels {
+        ($Shape:ty, $t:ty, $levels:ident) => {
+            levels_of::<$Shape, $t>(levels::$levels::<$t>::entry().name)
+        };
+    }
+    vec![
+        levels!(Points2048, f32, conv1d_fft_levels2048),
+        levels!(Points4096, f32, conv1d_fft_levels4096),
+        levels!(Points4096, f64, conv1d_fft_levels4096_wide),
+        levels!(Points8192, f32, conv1d_fft_levels8192),
+        levels!(Points16384, f32, conv1d_fft_levels16384),
+    ]
+}
+
+fn levels_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
+    const LEN: usize = 1300;
+    // As many as a run has samples, of which three are not zero.
+    let mut taps = vec![T::nearest(0.0); S::POINTS / 64];
+    for (tap, &value) in [0, 9, S::POINTS / 64 - 1]
+        .into_iter()
+        .zip(&vector::<T>(12, 3))
+    {
+        taps[tap] = value;
+    }
+    let quieter = |(i, sample): (usize, &T)| {
+        let sample: f64 = (*sample).into();
+        T::nearest(if i < LEN / 2 { sample } else { sample * 1e-6 })
+    };
+    let signal: Vec<_> = vector::<T>(11, LEN)
+        .iter()
+        .enumerate()
+        .map(quieter)
+        .collect();
+    let [of_signal, of_taps] = [ArrayView1::from(&signal), ArrayView1::from(&taps)];
+    let mut expected = oracle::convolve_part::<T>(of_signal, of_taps, 0..LEN);
+    let points = RADIX * S::POINTS;
+    expected.tolerance += &oracle::transform_error(of_signal, of_taps, 0..LEN, points);
+    // In the order of the rows' registers, which are of one frequency of the columns each.
+    let spectrum = spectrum(points, &taps, 0, |at| {
+        let (k, place) = (at / S::POINTS, at % S::POINTS);
+        k + RADIX * in_registers::<S>(place)
+    });
+    let spectrum: Vec<_> = spectrum.into_iter().chain(gain(points, &taps)).collect();
+    let mut marks = vec![0_u32; marks_len(S::POINTS)];
+    marks[0] = loudness(T::nearest(1.0));
+    let plan = launch(kernel, 1, S::THREADS, levels_bytes::<S, T>());
+    let len = 2 * points;
+    let bytes = LEN * size_of::<T>();
+    let expected = within::<T, _>(expected);
+    let judge = move |output: Vec<u8>| expected(bytemuck::pod_collect_to_vec(&output[..bytes]));
+    let case = format!("levels of {points} points");
+    // 16 bytes are the alignment of the room.
+    let room = bytes.next_multiple_of(16);
+    Job::new::<u8>(case, plan, room + len * size_of::<T>(), judge)
+        .slice(&signal)
+        .slice(&taps)
+        .slice(&rounded::<T>(&spectrum))
+        .slice(&rounded::<T>(&factors::<S>()))
+        .slice(&rounded::<T>(&columns::roots(S::POINTS)))
+        .slice(&marks)
+        .out_from(room, len)
+        .out_from(0, LEN)
+        .value(0)
+        .value(0)
 }

@@ -77,11 +77,15 @@ fn spectrum<T: Precision>(
     shift: usize,
     frequency: impl Fn(usize) -> usize,
 ) -> Vec<Complex> {
+    let taps = taps
+        .iter()
+        .enumerate()
+        .map(|(delay, &tap)| (delay, tap.into()));
+    let taps: Vec<(usize, f64)> = taps.filter(|&(_, tap)| tap != 0.0).collect();
     let value = |at: usize| {
-        let terms = taps.iter().enumerate().map(|(delay, &tap)| {
-            let tap: f64 = tap.into();
-            ([tap / points as f64, 0.0], frequency(at) * (delay + shift))
-        });
+        let terms = taps
+            .iter()
+            .map(|&(delay, tap)| ([tap / points as f64, 0.0], frequency(at) * (delay + shift)));
         sum_of(terms, points)
     };
     (0..points).map(value).collect()
@@ -95,9 +99,27 @@ struct Tables {
     shift: Option<usize>,
 }
 
+/// What comes after a spectrum: the loudest sample that is transformed with these taps, which are
+/// not far from 1, and their factor.
+fn gain<T: Precision>(points: usize, taps: &[T]) -> [Complex; 2] {
+    let loudest = taps.iter().map(|&tap| tap.into().abs()).fold(0.0, f64::max);
+    let [most, step] = match size_of::<T>() {
+        4 => [127, 23],
+        _ => [1023, 20],
+    };
+    let power = match loudest > 0.0 {
+        true => most - loudest.log2().floor() as i32 - points.ilog2() as i32 - 3,
+        false => most,
+    };
+    let ceiling = (2.0 - 0.5_f64.powi(step)) * 2_f64.powi(power.min(most));
+    [[ceiling, 1.0], [0.0; 2]]
+}
+
 fn of_shape<S: Shape, T: Precision>(taps: &[T], shift: usize) -> Tables {
+    let mut spectrum = spectrum(S::POINTS, taps, shift, in_registers::<S>);
+    spectrum.extend(gain(S::POINTS, taps));
     Tables {
-        spectrum: spectrum(S::POINTS, taps, shift, in_registers::<S>),
+        spectrum,
         factors: factors::<S>(),
         shift: Some(shift),
     }
@@ -187,7 +209,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         jobs.push((shape.taps)(40, 3));
     }
     // Three pairs of windows on a block, the second within the signal.
-    let several = case(9000, 47, ConvMode::Same, Some(1));
+    let several = case(9000, 97, ConvMode::Same, Some(1));
     for shape in MUTATED {
         jobs.push((shape.convolve)(on, several));
         // In windows at both ends and between them, where the first and last outputs are finite.
@@ -217,6 +239,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     jobs.extend(matrix::of_columns(64, 1, 1));
     jobs.extend(matrix::of_columns(128, 3, 2));
     jobs.extend(matrix::of_rows());
+    jobs.extend(matrix::of_levels());
     jobs
 }
 

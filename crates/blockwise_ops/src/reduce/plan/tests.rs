@@ -90,19 +90,61 @@ fn only_sums_are_defined_for_nothing() {
 }
 
 #[test]
-fn roundings_are_counted_for_refused_launches_too() {
-    assert_eq!(
-        options(ReduceKernel::Tree, 256, 32).roundings(33 * 1024, &h200()),
-        1 + 5 + 10 + 32
-    );
-    assert_eq!(
-        options(ReduceKernel::Tree, 0, 0).roundings(5, &h200()),
-        1 + 5 + 10 + 1
-    );
-    assert_eq!(
-        options(ReduceKernel::Shuffle, 256, 32).roundings(33 * 1024, &h200()),
-        1 + 5 + 36 + 32
-    );
+fn the_error_follows_from_the_longest_path() {
+    const UNIT: f64 = 1.0 / (1_u64 << 24) as f64;
+    let error = |kernel, threads, cap, len| {
+        options(kernel, threads, cap).sum_error::<f32>(Operands::One, len, &h200())
+    };
+    let near = |error: f64, units: f64| (error / (units * UNIT) - 1.0).abs() < 1e-5;
+    // In f32: a product, five elements of a thread, ten levels. The host adds in more.
+    assert!(near(error(ReduceKernel::Tree, 256, 32, 33 * 1024), 16.0));
+    // Of launches that are refused, too.
+    assert!(near(error(ReduceKernel::Tree, 0, 0, 5), 16.0));
+    let shuffle = error(ReduceKernel::Shuffle, 256, 32, 33 * 1024);
+    assert_eq!(shuffle, oracle::gamma(1 + 5 + 36, f64::UNIT_ROUNDOFF));
+}
+
+/// The documented bounds, for any length that a device can hold.
+#[test]
+fn the_default_launches_keep_paths_short() {
+    for len in [
+        0,
+        1,
+        1000,
+        1 << 20,
+        1 << 24,
+        1 << 29,
+        1 << 31,
+        1 << 33,
+        90_000_000_001,
+    ] {
+        for kernel in [None, Some(ReduceKernel::Shuffle), Some(ReduceKernel::Wide)] {
+            let options = ReduceOptions {
+                kernel,
+                ..ReduceOptions::default()
+            };
+            for operands in [Operands::One, Operands::Two] {
+                let error = options.sum_error::<f32>(operands, len, &h200());
+                assert!(
+                    error <= 2.0_f64.powi(-41),
+                    "{len} f32, {kernel:?}: {error:e}"
+                );
+                let error = options.sum_error::<f64>(operands, len, &h200());
+                assert!(
+                    error <= 2.0_f64.powi(-80),
+                    "{len} f64, {kernel:?}: {error:e}"
+                );
+            }
+        }
+    }
+    // As large as a device holds, and more blocks only beyond.
+    let blocks = |len| {
+        let options = ReduceOptions::default();
+        let plan = plan_reduce::<f32>(len, Reduction::Sum, &options, &h200());
+        plan.expect("within every limit").grid[0]
+    };
+    assert_eq!([1 << 29, 264 * 1024 * SHARE].map(blocks), [264; 2]);
+    assert_eq!(blocks(264 * 1024 * SHARE + 1), 265);
 }
 
 #[test]

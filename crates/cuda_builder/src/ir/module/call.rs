@@ -11,8 +11,6 @@ use super::opcode::Opcode;
 pub(crate) struct Call<'i> {
     /// What is called.
     pub(crate) callee: Callee<'i>,
-    /// Flags, calling convention, and the result's attributes and type: `fast noundef i32`.
-    pub(crate) result: &'i str,
     /// The text between the parentheses.
     arguments: &'i str,
     /// The text after the arguments: `#7`, `nounwind memory(none)`, `[ "bundle"() ]`.
@@ -81,7 +79,6 @@ impl<'i> Call<'i> {
             .filter(|_| open.token == Token::Mark(b'('))?;
         Some(Call {
             callee,
-            result: text[..callee_at].trim(),
             arguments: &text[open.span.end..close.span.start],
             attributes: text[close.span.end..].trim(),
             callee_at,
@@ -146,6 +143,18 @@ pub(crate) fn typed(operand: &str) -> (&str, &str) {
         }
     }
     (&before[start..], &operand[span])
+}
+
+/// The type of a part of an aggregate or vector: `i64` of `{ ptr, i64 }` at 1.
+pub(crate) fn element(ty: &str, index: usize) -> Option<&str> {
+    let packed = (ty.strip_prefix("<{")).and_then(|ty| ty.strip_suffix("}>"));
+    let fields = packed.or_else(|| ty.strip_prefix('{')?.strip_suffix('}'));
+    if let Some(fields) = fields {
+        return split(fields).nth(index);
+    }
+    let array = (ty.strip_prefix('[')).and_then(|ty| ty.strip_suffix(']'));
+    let lanes = array.or_else(|| ty.strip_prefix('<')?.strip_suffix('>'));
+    Some(lanes?.split_once(" x ")?.1)
 }
 
 fn value_span(operand: &str) -> Range<usize> {

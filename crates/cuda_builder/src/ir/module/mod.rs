@@ -24,11 +24,11 @@ use std::collections::HashMap;
 use std::fmt;
 
 pub(crate) use attributes::{Attributes, has};
-pub(crate) use call::{Call, Callee, ORDERINGS, typed, value};
+pub(crate) use call::{Call, Callee, ORDERINGS, element, typed, value};
 pub(crate) use function::{Block, Function, Head};
 pub(crate) use global::Global;
 pub(crate) use instruction::{Instruction, local};
-pub(crate) use lexer::{Lexer, Spanned, Token};
+pub(crate) use lexer::{Lexer, Spanned, Token, globals};
 pub(crate) use metadata::{Frame, Metadata, Nodes};
 pub(crate) use opcode::Opcode;
 

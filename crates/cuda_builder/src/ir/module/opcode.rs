@@ -21,14 +21,6 @@ macro_rules! opcodes {
                     _ => None,
                 }
             }
-
-            /// The keyword.
-            pub(crate) fn word(self) -> &'static str {
-                match self {
-                    $(Self::$opcode => $word,)*
-                    Self::DebugRecord => "a debug record",
-                }
-            }
         }
     };
 }

@@ -39,7 +39,11 @@ fn a_variable_holds_what_is_stored_in_it() {
     uniform(&variable(
         "call void @llvm.memcpy.p0.p0.i64(ptr %v, ptr %in, i64 16, i1 false)",
     ));
-    divergent(&variable("store i32 %tid, ptr %v"));
+    divergent(&variable("store i32 %tid, ptr %w"));
+    // Elsewhere in it.
+    uniform(&variable("store i32 %tid, ptr %v"));
+    divergent(&variable("store i64 poison, ptr %v\n  store i32 %tid, ptr %w"));
+    divergent(&variable("%z = zext i32 %tid to i64\n  store i64 %z, ptr %v"));
     divergent(&variable(
         "%at = getelementptr i32, ptr %v, i32 %tid\n  store i32 1, ptr %at",
     ));
@@ -63,9 +67,9 @@ fn a_variable_holds_what_is_stored_in_it() {
     divergent(&variable("store ptr %v, ptr %out"));
     divergent(&variable("%r = call i32 @elsewhere(ptr %v)"));
     divergent(&variable(
-        "%p = ptrtoint ptr %v to i64\n  %q = xor i64 %p, 1",
+        "%p = ptrtoint ptr %v to i64\n  %q = xor i64 %p, 1\n  %r = inttoptr i64 %q to ptr\n  \
+         store i32 1, ptr %r",
     ));
-    divergent(&variable("%p = select i1 %all, ptr %v, ptr %in"));
 }
 
 #[test]
@@ -108,4 +112,132 @@ fn addresses_of_variables_compare_by_their_offsets_only() {
     divergent(&format!(
         "{two}  %u = alloca i32\n  %c = icmp ult ptr %u, %w"
     ));
+}
+
+/// The address of an allocation, after what checks it.
+fn allocated(checked: &str, asks: &str) -> String {
+    format!(
+        "  %p = call ptr @malloc(i64 8)
+  %null = icmp eq ptr %p, null
+  br i1 %null, label %failed, label %fine, !dbg !6
+failed:
+  br label %both
+fine:
+  br label %both
+both:
+  %tag = phi i64 [ 1, %failed ], [ 0, %fine ]
+  %error = trunc i64 %tag to i1
+  br i1 %error, label %end_of_it, label %go_on, !dbg !5
+end_of_it:
+  {checked}
+go_on:
+  store i32 %n, ptr %p
+  {asks}
+  br i1 %c, label %then, label %end, !dbg !3
+then:
+  BARRIER, !dbg !4
+  br label %end
+end:
+  ret void
+"
+    )
+}
+
+#[test]
+fn an_allocation_whose_failure_is_a_panic_is_every_threads() {
+    let reads = "%x = load i32, ptr %p\n  %c = icmp eq i32 %x, 0";
+    let asks = "%c = icmp ne ptr %p, null";
+    for what in [reads, asks] {
+        let after = |checked: &str, expected: &[(u32, u32)]| {
+            let declared = "declare ptr @malloc(i64)\ndeclare void @panics()\n";
+            let body = allocated(checked, what);
+            assert_eq!(reported(Rule::Refuse, &body, declared), expected, "{body}");
+        };
+        after("unreachable", &[]);
+        after("call void @panics()\n  unreachable", &[]);
+    }
+    // A thread may go on without.
+    let survives = allocated("ret void", reads);
+    let declared = "declare ptr @malloc(i64)\n";
+    assert_eq!(reported(Rule::Refuse, &survives, declared), [(4, 5)]);
+}
+
+#[test]
+fn whether_an_allocation_succeeds_is_the_threads_own() {
+    let declared = "declare ptr @malloc(i64)\n";
+    let asked = |question: &str| {
+        let body = format!(
+            "  %p = call ptr @malloc(i64 8)\n  %q = call ptr @malloc(i64 8)\n  {question}\n  \
+             br i1 %c, label %then, label %end, !dbg !3\nthen:\n  BARRIER, !dbg !4\n  \
+             br label %end\nend:\n  ret void\n"
+        );
+        reported(Rule::Refuse, &body, declared)
+    };
+    assert_eq!(asked("%c = icmp eq ptr %p, null"), [(4, 3)]);
+    assert_eq!(asked("%c = icmp eq ptr %p, %q"), [(4, 3)]);
+    assert_eq!(asked("%c = icmp ult ptr %p, %p"), [(4, 3)]);
+    // Two that one instruction has made do not touch.
+    let same = "%r = getelementptr i8, ptr %p, i64 4\n  %c = icmp eq ptr %p, %r";
+    assert_eq!(asked(same), []);
+}
+
+#[test]
+fn an_address_that_travels_is_followed() {
+    let travels = |by: &str, last: &str| {
+        format!(
+            "  %v = alloca i32\n  %w = alloca i32\n  %from = alloca [2 x ptr]\n  %to = alloca [2 x ptr]\n  \
+             store i32 %tid, ptr %v\n  store i32 %n, ptr %w\n  \
+             store ptr %v, ptr %from\n  %second = getelementptr i8, ptr %from, i64 8\n  \
+             store ptr %w, ptr %second\n  {by}\n  {last}"
+        )
+    };
+    let reads = "%p = load ptr, ptr %to\n  %x = load i32, ptr %p\n  %c = icmp eq i32 %x, 0";
+    let moves = |ty: &str| format!("%m = load {ty}, ptr %from\n  store {ty} %m, ptr %to");
+    for ty in ["i64", "i128", "ptr", "<2 x i64>", "<16 x i8>", "{ ptr, ptr }"] {
+        divergent(&travels(&moves(ty), reads));
+        divergent(&travels(
+            "call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 16, i1 false)",
+            reads,
+        ));
+    }
+    // By halves.
+    divergent(&travels(
+        "%l = load i32, ptr %from\n  store i32 %l, ptr %to\n  %fh = getelementptr i8, ptr %from, i64 4\n  \
+         %h = load i32, ptr %fh\n  %th = getelementptr i8, ptr %to, i64 4\n  store i32 %h, ptr %th",
+        reads,
+    ));
+    // The other one.
+    let other = "%m = load i64, ptr %second\n  store i64 %m, ptr %to";
+    uniform(&travels(other, reads));
+    // By an index that is not constant: either.
+    let either = "%at = getelementptr [8 x i8], ptr %from, i32 %n\n  %m = load i64, ptr %at\n  \
+                  store i64 %m, ptr %to";
+    divergent(&travels(either, reads));
+    // A store through it.
+    let stores = "%p = load ptr, ptr %to\n  store i32 %tid, ptr %p\n  \
+                  %x = load i32, ptr %w\n  %c = icmp eq i32 %x, 0";
+    divergent(&travels(other, stores));
+    uniform(&travels(&moves("i64"), stores));
+}
+
+#[test]
+fn a_part_of_an_address_is_no_number() {
+    let part = |read: &str, last: &str| {
+        divergent(&format!(
+            "  %v = alloca i32\n  %a = alloca [16 x i8]\n  %n64 = ptrtoint ptr %v to i64\n  \
+             store i64 %n64, ptr %a\n  %b = getelementptr i8, ptr %a, i64 8\n  store i64 %n64, ptr %b\n  \
+             {read}\n  {last}"
+        ));
+    };
+    let byte = "%d = getelementptr i8, ptr %a, i64 3\n  %x = load i8, ptr %d";
+    part(byte, "%c = icmp eq i8 %x, 0");
+    part("%d = getelementptr i8, ptr %a, i64 4\n  %x = load i64, ptr %d", "%c = icmp eq i64 %x, 0");
+    part("%d = getelementptr i8, ptr %a, i32 %n\n  %x = load i64, ptr %d", "%c = icmp eq i64 %x, 0");
+    part("%y = bitcast i64 %n64 to <8 x i8>\n  %x = extractelement <8 x i8> %y, i32 2", "%c = icmp eq i8 %x, 0");
+    part("%x = trunc i64 %n64 to i8", "%c = icmp eq i8 %x, 0");
+    part("%x = ptrtoint ptr %v to i32", "%c = icmp eq i32 %x, 0");
+    uniform(
+        "  %v = alloca i32\n  %a = alloca i64\n  %n64 = ptrtoint ptr %v to i64\n  store i64 %n64, ptr %a\n  \
+         %x = load i64, ptr %a\n  %c = icmp eq i64 %x, 0",
+    );
 }

@@ -77,10 +77,10 @@ fn reported(rule: Rule, body: &str, functions: &str) -> Vec<(u32, u32)> {
     let problems = problems(kernel, &program, rule).unwrap().into_iter();
     let mut lines: Vec<_> = problems
         .map(|problem| match problem {
-            Problem::Barrier { barrier, branch } => (line(barrier), line(branch)),
+            Problem::Barrier { barrier, parting } => (line(barrier), line(parting.branch)),
             Problem::WarpOperation {
-                operation, branch, ..
-            } => (line(operation), line(branch)),
+                operation, parting, ..
+            } => (line(operation), line(parting.branch)),
             Problem::NotFollowed { call, .. } => (line(call), 0),
         })
         .collect();

@@ -129,8 +129,13 @@ fn functions_that_are_not_inlined_are_computations() {
     const ADD: &str = "  %r = add i32 %a, 1\n  ret i32 %r\n";
     returned(ADD, "%n", &[]);
     returned(ADD, "%tid", &[(4, 3)]);
-    // The target of its pointer depends on the caller.
-    returned("  %r = load i32, ptr %p\n  ret i32 %r\n", "%n", &[(4, 3)]);
+    // Its pointer is the caller's.
+    returned("  %r = load i32, ptr %p\n  ret i32 %r\n", "%n", &[]);
+    returned(
+        "  %q = getelementptr i32, ptr %p, i32 %a\n  %r = load i32, ptr %q\n  ret i32 %r\n",
+        "%tid",
+        &[(4, 3)],
+    );
     returned(
         "  %r = call i32 @llvm.nvvm.read.ptx.sreg.laneid()\n  ret i32 %r\n",
         "%n",
@@ -138,6 +143,11 @@ fn functions_that_are_not_inlined_are_computations() {
     );
     returned(
         "  %r = call i32 @f(i32 %a, ptr %p)\n  ret i32 %r\n",
+        "%n",
+        &[],
+    );
+    returned(
+        "  %l = call i32 @llvm.nvvm.read.ptx.sreg.laneid()\n  %r = call i32 @f(i32 %l, ptr %p)\n  ret i32 %a\n",
         "%n",
         &[(4, 3)],
     );

@@ -22,7 +22,8 @@ pub(crate) use matrix::{Element, GroupMultiply, MatrixKind, MatrixOp, Multiply, 
 pub(crate) use mbarrier::{COUNT_BITS, MbarrierKind, MbarrierOp};
 pub(crate) use tensor::{CopyTensor, Direction, Reduction};
 pub(crate) use transfer::{
-    Address, AtomicKind, AtomicOp, CopyAsync, CopyBulk, Half, Order, Scope, Transfer, Width,
+    Address, AtomicKind, AtomicOp, CopyAsync, CopyBulk, Half, Order, PartOfWord, Scope, Transfer,
+    Width,
 };
 pub(crate) use warp::{Barrier, BarrierKind, Reduce, ShuffleMode, WarpKind, WarpOp};
 

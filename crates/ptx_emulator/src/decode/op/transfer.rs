@@ -1,6 +1,6 @@
 //! Accesses to memory: plain, atomic and in bulk.
 
-use super::{Reg, Row};
+use super::{NO_ROW, Reg, Row};
 use crate::fault::Space;
 
 /// An address operand: a row plus a constant.
@@ -32,6 +32,8 @@ pub(crate) struct Transfer {
     pub(crate) width: Width,
     pub(crate) order: Order,
     pub(crate) scope: Scope,
+    /// A load through the non-coherent path: what it reads must not change during the launch.
+    pub(crate) constant: bool,
     pub(crate) address: Address,
     pub(crate) rows: [Row; 4],
 }
@@ -98,6 +100,18 @@ pub(crate) enum AtomicKind {
     MaxHalf(Half),
 }
 
+/// The bytes that an atomic of 32 bits means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PartOfWord {
+    /// All of them.
+    #[default]
+    Whole,
+    /// The one whose address is in this row, if it is in the word.
+    Byte(Row),
+    /// Those that its operands can change.
+    Changed,
+}
+
 pub(crate) struct AtomicOp {
     pub(crate) kind: AtomicKind,
     pub(crate) space: Space,
@@ -108,6 +122,18 @@ pub(crate) struct AtomicOp {
     pub(crate) d: Option<Reg>,
     pub(crate) b: Reg,
     pub(crate) c: Option<Reg>,
+    pub(crate) part: PartOfWord,
+}
+
+impl AtomicOp {
+    /// The offset of its operand, given that of the bytes that it means.
+    #[inline(always)]
+    pub(crate) fn start(&self, offset: u64) -> u64 {
+        match self.part {
+            PartOfWord::Whole => offset,
+            _ => offset & !3,
+        }
+    }
 }
 
 pub(crate) struct CopyAsync {
@@ -132,5 +158,15 @@ pub(crate) struct CopyBulk {
 impl Transfer {
     pub(crate) fn bytes(&self) -> u32 {
         u32::from(self.size) * u32::from(self.count)
+    }
+
+    /// The register of an element; `None` for the `_` of a vector.
+    pub(crate) fn reg(&self, element: usize) -> Option<Reg> {
+        let row = *self.rows[..usize::from(self.count)].get(element)?;
+        (row != NO_ROW).then_some(match self.width {
+            Width::R16 => Reg::R16(row),
+            Width::R32 => Reg::R32(row),
+            Width::R64 => Reg::R64(row),
+        })
     }
 }

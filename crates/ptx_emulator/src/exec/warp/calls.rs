@@ -85,16 +85,9 @@ impl Warp {
         };
         let depth = split.stack.len() as u32 + 1;
         let overflow = |limit: String| Err(raise(first, FaultKind::StackOverflow { depth, limit }));
-        if depth > launch.limits.call_depth {
-            return overflow(format!("{} calls", launch.limits.call_depth));
-        }
-        let base = split.base.next(caller, index);
-        let local_end = u64::from(base.local) + u64::from(callee.local_bytes);
-        if local_end > u64::from(launch.limits.local_bytes_per_thread) {
-            return overflow(format!(
-                "{} bytes of local memory",
-                launch.limits.local_bytes_per_thread
-            ));
+        let base = split.base.next(caller, (index, callee));
+        if base.stack > launch.stack_bytes {
+            return overflow(format!("{} bytes of stack", launch.stack_bytes));
         }
         let ends = [
             base.w32 + callee.rows.w32,

@@ -25,8 +25,9 @@ use special::special_row;
 const QUANTUM: u32 = 1024;
 /// Quantum in a loop that has used up a whole one before: probably a spin lock.
 const SPIN_QUANTUM: u32 = 32;
-/// Limit for the rows of each file in all active calls of a warp.
-const MAX_STACK_ROWS: u32 = 1 << 16;
+/// Limit for the rows of each file in all active calls of a warp: more than the largest stack has
+/// calls for, and few enough for the host's memory.
+const MAX_STACK_ROWS: u32 = 1 << 22;
 
 /// 32 threads, their registers and local memory.
 #[derive(Clone)]
@@ -245,7 +246,10 @@ impl Warp {
             return;
         }
         match self.splits.iter_mut().find(|other| other.meets(&split)) {
-            Some(other) => other.mask |= split.mask,
+            Some(other) => {
+                other.mask |= split.mask;
+                other.state = other.state.later(split.state);
+            }
             None => self.splits.push(split),
         }
     }

@@ -157,6 +157,7 @@ impl Warp {
             w64,
             predicates,
             local,
+            ..
         } = split.base;
         let function = &launch.program.functions[function as usize];
         let mut frame = Frame {

@@ -76,8 +76,8 @@ impl Warp {
             mask: split.mask,
             ticket,
         };
-        around.observer.arrives(around.slot, &who);
         if kind == BarrierKind::Arrive {
+            around.observer.arrives(around.slot, &who);
             // An aligned instruction counts whole warps.
             let threads = if aligned { 32 } else { split.mask.count_ones() };
             let count = count.unwrap_or(0);

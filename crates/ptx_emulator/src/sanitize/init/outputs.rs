@@ -11,8 +11,7 @@ use crate::exec::{Region, Request, Seen};
 use crate::fault::{Access, Space};
 use crate::memory::Defined;
 use crate::sanitize::finding::{Finding, Rule, Severity, Target};
-use crate::sanitize::{Actor, Context, Ledger};
-use crate::signature::{RustParameter, SIGNATURE_SUFFIX, rust_parameters};
+use crate::sanitize::{Actor, Context, Ledger, parameters};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -252,17 +251,7 @@ fn finding(
 
 /// "output `c`", or "parameter 5".
 fn name(context: &Context<'_>, index: usize) -> String {
-    let kernel = context.kernel;
-    let record = format!("{}{SIGNATURE_SUFFIX}", kernel.name());
-    let mut variables = context.program.variables.iter();
-    let record = variables.find(|variable| variable.name == record);
-    let rust: Vec<RustParameter> = record.map_or(Vec::new(), |record| {
-        rust_parameters(&String::from_utf8_lossy(&record.bytes))
-    });
-    match rust
-        .get(index)
-        .filter(|_| rust.len() == kernel.params().len())
-    {
+    match parameters::rust(context.program, context.kernel).get(index) {
         Some(parameter) => format!("output `{}`", parameter.name),
         None => format!("parameter {}", index + 1),
     }

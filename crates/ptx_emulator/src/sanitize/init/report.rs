@@ -1,7 +1,6 @@
 //! Messages about uses of undefined values.
 
 use super::registers::{Origin, Source};
-use crate::decode::Program;
 use crate::fault::{Access, Space};
 use crate::sanitize::finding::{Finding, Rule, Severity, Site, Target};
 use crate::sanitize::language::words;
@@ -62,7 +61,7 @@ pub(super) fn report(
         Source::Division => Rule::Undefined,
     };
     ledger.report_times((rule, origin.actor.pc, user.pc), times, || {
-        let mut what = described(context.program, origin.source);
+        let mut what = described(context, origin.source);
         if let Some(space) = origin.through {
             what += &format!(", which was stored to {space} memory and read from there");
         }
@@ -93,10 +92,23 @@ pub(super) fn report(
     });
 }
 
-fn described(program: &Program, source: Source) -> String {
+fn described(context: &Context<'_>, source: Source) -> String {
+    let program = context.program;
     match source {
         Source::Division => "the result of an integer division by zero".to_owned(),
-        Source::Memory { space, address, .. } => format!("{space} memory at {address:#x}"),
+        Source::Memory {
+            space,
+            address,
+            size,
+            ..
+        } => {
+            let element = match space {
+                Space::Global => context.element(address, size),
+                _ => None,
+            };
+            let element = element.map_or(String::new(), |element| format!(", {element}"));
+            format!("{space} memory at {address:#x}{element}")
+        }
         Source::Register { function, cell } => {
             let function = &program.functions[function as usize];
             let named = function.names.iter().find(|(of, _)| *of == cell);
@@ -128,7 +140,7 @@ fn source_site(context: &Context<'_>, Origin { actor, source, .. }: Origin) -> S
         }
         Source::Register { function, .. } => {
             let name = &context.program.functions[function as usize].name;
-            let what = described(context.program, source);
+            let what = described(context, source);
             context.site(
                 actor,
                 format!("{what} has no value when `{name}` begins"),
@@ -144,10 +156,15 @@ fn hint(context: &Context<'_>, origin: Origin) -> String {
         Source::Memory {
             space,
             address,
+            size,
             untouched,
-            ..
         } => {
             let name = context.variables.name(space, address);
+            let element = || match space {
+                Space::Global => context.element(address, size),
+                _ => None,
+            };
+            let name = name.or_else(element);
             let name = name.unwrap_or_else(|| format!("byte {address:#x}"));
             match space {
                 _ if !untouched => format!(

@@ -6,6 +6,7 @@
 //! acquire has one chain of its own, however many threads participate, which keeps vector clocks
 //! short.
 
+use super::locks::Window;
 use super::shadow::Record;
 use super::vector_clock::{CLASSES, Point, Shared, VectorClock, union};
 use crate::exec::lanes;
@@ -34,6 +35,9 @@ pub(super) struct Chains {
     /// Some vector clock is coarse.
     is_coarse: bool,
     has_forgotten: bool,
+    /// What locks did not protect, for block and device scope, with the atomic that took them: the
+    /// last time of each lane.
+    unprotected: HashMap<(u32, u32), ([Option<Window>; 2], u32)>,
 }
 
 #[derive(Default)]
@@ -57,6 +61,8 @@ pub(super) struct Cover {
     pub(super) warp: u32,
     pub(super) lanes: u32,
     pub(super) time: u32,
+    /// Accesses up to this time are not among them.
+    pub(super) since: u32,
 }
 
 /// The accesses and vector clocks of some lanes; becomes an event once another thread learns of it.
@@ -75,6 +81,7 @@ impl Default for Chains {
             logged: 0,
             is_coarse: false,
             has_forgotten: false,
+            unprotected: HashMap::new(),
         }
     }
 }
@@ -182,7 +189,7 @@ impl Chains {
         let mut tried = rest;
         for event in &log.events[first..] {
             let here = event.cover.lanes & tried;
-            if here == 0 {
+            if here == 0 || record.time <= event.cover.since {
                 continue;
             }
             if knows.knows(event.point) {
@@ -199,6 +206,39 @@ impl Chains {
             }
         }
         rest
+    }
+
+    /// Whether a vector clock has an event of a lane that came before an access.
+    pub(super) fn knows_before(&self, knows: &Shared, record: &Record, lane: usize) -> bool {
+        let (Some(knows), Some(log)) = (knows, self.logs.get(&record.warp)) else {
+            return false;
+        };
+        let mut events = log.events.iter();
+        events.any(|event| {
+            let cover = event.cover;
+            cover.time < record.time && cover.lanes >> lane & 1 != 0 && knows.knows(event.point)
+        })
+    }
+
+    /// A lane of a warp opens a lock that did not protect all that it did.
+    pub(super) fn note_unprotected(
+        &mut self,
+        who: (u32, u32),
+        windows: [Option<Window>; 2],
+        pc: u32,
+    ) {
+        if windows.iter().any(Option::is_some) {
+            self.unprotected.insert(who, (windows, pc));
+        }
+    }
+
+    /// The atomic that took the lock which did not protect an access.
+    pub(super) fn taken_without_acquire(&self, record: &Record, lane: usize) -> Option<u32> {
+        let (windows, pc) = self.unprotected.get(&(record.warp, 1 << lane))?;
+        let mut windows = windows.iter().flatten();
+        windows
+            .any(|window| window.holds(record.time))
+            .then_some(*pc)
     }
 
     /// A thread's vector clock has grown.
@@ -220,6 +260,13 @@ impl Past {
             covers,
             published: OnceLock::new(),
         }
+    }
+
+    /// This past without what a lock did not protect.
+    pub(super) fn without(&self, window: Window, who: (u32, u32)) -> Self {
+        let covers = self.covers.iter();
+        let left = covers.flat_map(|&cover| window.cut(who, cover));
+        Self::new(self.knows.clone(), left.flatten().collect())
     }
 
     /// The vector clock of a thread that learns of this past.
@@ -281,7 +328,9 @@ impl Past {
                 seen = (cover.warp, 0);
             }
             cover.lanes &= !seen.1;
-            seen.1 |= cover.lanes;
+            if cover.since == 0 {
+                seen.1 |= cover.lanes;
+            }
             cover.lanes != 0
         });
         let past = Past::new(union(&knows), covers);

@@ -8,6 +8,7 @@
 //! most programs need none.
 
 use super::chains::{Chains, Cover, Past};
+use super::locks::Hold;
 use super::shadow::Record;
 use super::vector_clock::{Shared, union};
 use crate::exec::lanes;
@@ -54,6 +55,11 @@ pub(super) struct Lane {
     /// Its last read: the location, whether it was an acquire, and the result. A spinning lane
     /// reads the same again and again.
     pub(super) latest: (u64, bool, [Shared; 2]),
+    /// The locks that it has taken.
+    pub(super) holds: Vec<Hold>,
+    /// What would be ordered before its next access too if an exchange of the warp handed on what
+    /// one of its lanes has acquired.
+    heard: Shared,
 }
 
 /// What some lanes contribute at a barrier.
@@ -132,6 +138,11 @@ impl Block {
         u32::MAX >> (32 - threads.min(32))
     }
 
+    /// A warp's time.
+    pub(super) fn time(&self, warp: u32) -> u32 {
+        self.warps[warp as usize].time
+    }
+
     pub(super) fn lane(&mut self, warp: u32, lane: usize) -> Option<&mut Lane> {
         self.lanes.get_mut(32 * warp as usize + lane)
     }
@@ -145,8 +156,74 @@ impl Block {
         rest: u32,
     ) -> u32 {
         match self.lanes.get(32 * warp as usize + lane) {
-            Some(lane) => chains.unknown(&lane.knows, record, rest),
+            Some(lane) => {
+                let anyway = lane.holds.iter().find_map(Hold::knew_anyway);
+                chains.unknown(anyway.unwrap_or(&lane.knows), record, rest)
+            }
             None => rest,
+        }
+    }
+
+    /// The same if exchanges of a warp ordered memory: see [`handed`](super::handed).
+    pub(super) fn unheard(
+        &self,
+        chains: &Chains,
+        (warp, lane): (u32, usize),
+        record: &Record,
+        rest: u32,
+    ) -> u32 {
+        match self.lanes.get(32 * warp as usize + lane) {
+            Some(lane) => chains.unknown(&lane.heard, record, rest),
+            None => rest,
+        }
+    }
+
+    /// The atomic by which a lane took a lock that does not protect what it does now.
+    pub(super) fn unprotected(&self, warp: u32, lane: usize, wide: bool) -> Option<u32> {
+        let lane = self.lanes.get(32 * warp as usize + lane)?;
+        let mut holds = lane.holds.iter();
+        let open = |hold: &&Hold| {
+            hold.unprotected(wide)
+                .is_some_and(|window| window.to == u32::MAX)
+        };
+        holds.find(open).map(|hold| hold.pc)
+    }
+
+    /// Whether a lane would know an access after a fence.
+    pub(super) fn without_fence(
+        &self,
+        chains: &Chains,
+        (warp, lane): (u32, usize),
+        record: &Record,
+        of: usize,
+    ) -> bool {
+        let Some(lane) = self.lanes.get(32 * warp as usize + lane) else {
+            return false;
+        };
+        let mut read = lane.acquired.iter().chain([&lane.claimed]);
+        read.any(|read| chains.unknown(read, record, 1 << of) == 0)
+    }
+
+    /// Whether a lane knows some event of another lane that came before an access of it.
+    pub(super) fn knows_before(
+        &self,
+        chains: &Chains,
+        (warp, lane): (u32, usize),
+        record: &Record,
+        of: usize,
+    ) -> bool {
+        let lane = self.lanes.get(32 * warp as usize + lane);
+        lane.is_some_and(|lane| chains.knows_before(&lane.knows, record, of))
+    }
+
+    /// Lanes exchange what one of them has acquired.
+    pub(super) fn hear(&mut self, warp: u32, mask: u32) {
+        let known = self.lanes_of(warp, mask);
+        let heard = union(known.flat_map(|lane| [&lane.knows, &lane.heard]));
+        for at in lanes(mask) {
+            if let Some(lane) = self.lane(warp, at) {
+                lane.heard.clone_from(&heard);
+            }
         }
     }
 
@@ -182,6 +259,7 @@ impl Block {
             warp: self.first.wrapping_add(warp),
             lanes,
             time: self.warps[warp as usize].time,
+            since: 0,
         }
     }
 
@@ -249,12 +327,16 @@ impl Block {
         for lane in &mut self.lanes {
             lane.knows.clone_from(&knows);
             lane.fenced.clone_from(&fenced);
-            lane.claimed = None;
+            (lane.claimed, lane.heard) = (None, None);
+            lane.holds
+                .iter_mut()
+                .for_each(|hold| hold.acquire(true, time));
         }
         let before = |warp| Cover {
             warp,
             lanes: u32::MAX,
             time,
+            since: 0,
         };
         let past = Past::new(knows, self.range().map(before).collect());
         self.met = Some(Arc::new(past));

@@ -22,11 +22,18 @@ pub(super) struct Copy {
     pub(super) offset: u64,
     pub(super) size: u32,
     pub(super) pc: u32,
+    /// The warp's time at which it began.
+    pub(super) time: u32,
 }
 
 impl Copies {
     /// Starts a copy; returns whether there is space to track it.
-    pub(super) fn begin(&mut self, source: Option<u64>, offset: u64, size: u32, pc: u32) -> bool {
+    pub(super) fn begin(
+        &mut self,
+        source: Option<u64>,
+        (offset, size): (u64, u32),
+        (pc, time): (u32, u32),
+    ) -> bool {
         let room = self.under_way.len() < MOST;
         if room {
             let group = self.groups;
@@ -36,6 +43,7 @@ impl Copies {
                 offset,
                 size,
                 pc,
+                time,
             });
         }
         room
@@ -67,10 +75,10 @@ mod tests {
     fn a_wait_leaves_the_last_groups() {
         let mut copies = Copies::default();
         for offset in 0..3 {
-            assert!(copies.begin(None, offset, 4, 0));
+            assert!(copies.begin(None, (offset, 4), (0, 1)));
             copies.commit();
         }
-        assert!(copies.begin(None, 3, 4, 0));
+        assert!(copies.begin(None, (3, 4), (0, 1)));
         let mut done = |groups| {
             let done = copies.wait(groups).into_iter();
             done.map(|copy| copy.offset).collect::<Vec<_>>()

@@ -23,7 +23,7 @@ pub(super) fn waits(program: &Program) -> HashSet<u32> {
 }
 
 /// Whether the value of a register at an instruction may be read there or later.
-fn is_read(program: &Program, start: u32, register: Cell) -> bool {
+pub(super) fn is_read(program: &Program, start: u32, register: Cell) -> bool {
     let mut seen = HashSet::from([start]);
     let mut pending = vec![start];
     while let Some(pc) = pending.pop() {

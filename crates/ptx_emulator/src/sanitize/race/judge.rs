@@ -3,9 +3,10 @@
 
 use super::chains::Chains;
 use super::clocks::{Block, Now};
+use super::gathers::{self, Gather};
 use super::shadow::{Cell, Record, Spilled};
 use crate::decode::Program;
-use crate::decode::op::{Direction, MbarrierKind, Op, Order, Scope, SurfaceKind};
+use crate::decode::op::{Direction, MbarrierKind, Op, Order, PartOfWord, Scope, SurfaceKind};
 use crate::exec::lanes;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -27,6 +28,7 @@ pub(super) struct LaneAccess<'a> {
     pub(super) wide: bool,
     /// The strong reads that poll for another thread.
     pub(super) polls: &'a HashSet<u32>,
+    pub(super) gathers: &'a [Gather],
 }
 
 /// A conflict with an earlier access.
@@ -39,6 +41,8 @@ pub(super) struct Hazard {
     pub(super) at: u64,
     /// All bytes accessed by both, as bits from `at`.
     pub(super) bytes: u32,
+    /// An exchange of the warp hands on an acquire that orders them.
+    pub(super) heard: bool,
 }
 
 /// The strength of an access: atomic, volatile, or with a memory order.
@@ -48,6 +52,17 @@ pub(super) struct Strength {
     pub(super) scope: Scope,
     /// Bytes per element.
     pub(super) size: u8,
+    /// It may mean only a part of its word.
+    pub(super) in_part: bool,
+}
+
+impl Strength {
+    /// Whether two strong accesses to the same bytes overlap completely: they have the same size,
+    /// or one is an operation on a word that means only the other's bytes.
+    fn overlaps(&self, other: &Self) -> bool {
+        let within = |word: &Self, part: &Self| word.in_part && part.size < word.size;
+        self.size == other.size || within(self, other) || within(other, self)
+    }
 }
 
 impl Hazard {
@@ -73,7 +88,9 @@ enum Relation {
 
 /// How strong the access of an instruction is.
 pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
-    let (order, scope, size) = match &program.code[pc as usize].op {
+    let op = &program.code[pc as usize].op;
+    let in_part = matches!(op, Op::Atomic(atomic) if atomic.part != PartOfWord::Whole);
+    let (order, scope, size) = match op {
         Op::Load(t) | Op::Store(t) => (t.order, t.scope, t.size),
         Op::Atomic(atomic) => (atomic.order, atomic.scope, atomic.size),
         Op::Surface(op) => match &op.kind {
@@ -98,7 +115,13 @@ pub(super) fn strength(program: &Program, pc: u32) -> Option<Strength> {
         },
         _ => return None,
     };
-    (order != Order::Weak).then_some(Strength { order, scope, size })
+    let strength = Strength {
+        order,
+        scope,
+        size,
+        in_part,
+    };
+    (order != Order::Weak).then_some(strength)
 }
 
 impl LaneAccess<'_> {
@@ -125,6 +148,7 @@ impl LaneAccess<'_> {
                     lane,
                     at: place.start,
                     bytes: 0,
+                    heard: self.has_heard(record),
                 };
                 hazard.add(&place);
                 hazards.push(hazard);
@@ -154,14 +178,33 @@ impl LaneAccess<'_> {
         if self.both_strong(record) && !self.is_volatile_data(record) {
             return Relation::Strong;
         }
-        let me = (self.now.warp_in_block(), self.lane);
-        let unordered = self
-            .block
-            .unordered(self.chains, me, record, record.lanes & !own);
-        match lanes(unordered).next() {
+        let unordered = self.unordered(record, record.lanes & !own);
+        let gathered = |&lane: &usize| !gathers::order(self, record, lane);
+        match lanes(unordered).find(gathered) {
             Some(lane) => Relation::Race(lane),
             None => Relation::Ordered,
         }
+    }
+
+    /// The lanes of an access among `lanes` that nothing orders before this one.
+    pub(super) fn unordered(&self, record: &Record, lanes: u32) -> u32 {
+        let me = (self.now.warp_in_block(), self.lane);
+        self.block.unordered(self.chains, me, record, lanes)
+    }
+
+    /// Whether this lane knows an event of another one that came before an access of it.
+    pub(super) fn knows_before(&self, record: &Record, lane: usize) -> bool {
+        let me = (self.now.warp_in_block(), self.lane);
+        self.block.knows_before(self.chains, me, record, lane)
+    }
+
+    /// Whether exchanges of its warp tell this lane of an access of another warp.
+    fn has_heard(&self, record: &Record) -> bool {
+        let me = (self.now.warp_in_block(), self.lane);
+        let unordered = self.unordered(record, record.lanes);
+        record.warp != self.now.warp
+            && !record.is_pending()
+            && self.block.unheard(self.chains, me, record, unordered) == 0
     }
 
     /// PTX's "morally strong": both accesses are strong, each is within the other's scope, and they
@@ -176,7 +219,7 @@ impl LaneAccess<'_> {
             scope > Scope::Cluster || block || self.clustered && scope == Scope::Cluster
         };
         strength(self.program, record.pc()).is_some_and(|there| {
-            here.size == there.size && reaches(here.scope) && reaches(there.scope)
+            here.overlaps(&there) && reaches(here.scope) && reaches(there.scope)
         })
     }
 

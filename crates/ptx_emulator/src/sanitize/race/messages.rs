@@ -9,6 +9,7 @@
 
 use super::chains::{Chains, Past, Place};
 use super::clocks::{Block, Lane};
+use super::locks::{Change, Hold, Locks, MOST_HELD};
 use super::vector_clock::{Shared, union};
 use crate::decode::op::{Order, Scope};
 use crate::exec::lanes;
@@ -46,6 +47,10 @@ pub(super) struct Strong {
     pub(super) writes: bool,
     /// It preserves what is already published: it is an atomic.
     pub(super) adds: bool,
+    /// What it changes, where that may matter to a lock.
+    pub(super) change: Change,
+    /// The instruction, if it takes a lock by changing them.
+    pub(super) takes: Option<u32>,
 }
 
 pub(super) fn is_wide(scope: Scope) -> bool {
@@ -60,17 +65,19 @@ impl Messages {
         }
     }
 
-    /// A lane accesses a location.
+    /// A lane accesses a location. Returns whether it takes a lock there, or acquires under one.
     pub(super) fn pass(
         &mut self,
-        chains: &mut Chains,
+        (chains, locks): (&mut Chains, &Locks),
         address: u64,
         block: &mut Block,
         (warp, at): (u32, usize),
         strong: Strong,
-    ) {
+    ) -> bool {
         let first = block.range().start;
         let wide = is_wide(strong.scope);
+        let taking = strong.takes.filter(|_| strong.change.bits() != 0);
+        let knew = taking.and_then(|_| block.lane(warp, at)?.knows.clone());
         if strong.reads
             && let Some(message) = self.locations.get(&address)
             && let Some(lane) = block.lane(warp, at)
@@ -88,12 +95,34 @@ impl Messages {
             }
             lane.latest = (address, acquired, parts);
         }
-        if strong.writes {
-            self.leave(chains, address, block, (warp, at), strong);
+        let time = block.time(warp);
+        let Some(lane) = block.lane(warp, at) else {
+            return false;
+        };
+        let here = lane.holds.iter().position(|hold| hold.address == address);
+        if !strong.writes {
+            let again = here.filter(|_| strong.order.acquires());
+            again.inspect(|&hold| lane.holds[hold].acquire(wide, time));
+            return again.is_some();
         }
+        let held = here.map(|hold| lane.holds.remove(hold));
+        let opened = held.filter(|hold| hold.is_opened_by(strong.change));
+        let takes = taking.filter(|_| opened.is_none());
+        if let Some(pc) = takes {
+            let mut hold = Hold::new(locks, (address, pc), (strong.change, time), knew);
+            if strong.order.acquires() {
+                hold.acquire(wide, time);
+            }
+            if lane.holds.len() == MOST_HELD {
+                lane.holds.remove(0);
+            }
+            lane.holds.push(hold);
+        }
+        self.leave(chains, address, block, (warp, at), strong, opened);
+        takes.is_some()
     }
 
-    /// A lane writes to a location.
+    /// A lane writes to a location, and opens a lock that it held.
     fn leave(
         &mut self,
         chains: &mut Chains,
@@ -101,6 +130,7 @@ impl Messages {
         block: &mut Block,
         (warp, at): (u32, usize),
         strong: Strong,
+        opened: Option<Hold>,
     ) {
         let first = block.range().start;
         let wide = is_wide(strong.scope);
@@ -118,22 +148,38 @@ impl Messages {
             }
             false => past.publish(chains),
         };
+        let unprotected = [false, true].map(|wide| opened.as_ref()?.unprotected(wide));
+        if let Some(hold) = opened {
+            chains.note_unprotected((me.0, 1 << at), unprotected, hold.pc);
+        }
+        let without = |past: &Past, scope: usize| {
+            unprotected[scope].map(|window| past.without(window, (me.0, 1 << at)))
+        };
         let (published, released) = if strong.order.releases() {
             let past = block.past(chains, warp, 1 << at);
             let Some(lane) = block.lane(warp, at) else {
                 return;
             };
-            let past = Some(publish(&past, chains, &lane.knows));
-            lane.knows.clone_from(&past);
-            let published = [past.clone(), past.filter(|_| wide)];
+            // A thread knows all of its own past, whatever it tells others.
+            let cut = [0, 1].map(|scope| without(&past, scope));
+            let [narrow, device] =
+                cut.map(|past| past.map(|past| publish(&past, chains, &lane.knows)));
+            let past = match narrow.is_none() || device.is_none() {
+                true => publish(&past, chains, &lane.knows),
+                false => past.publish(chains),
+            };
+            lane.knows = Some(past.clone());
+            let [narrow, device] = [narrow, device].map(|cut| cut.or(Some(past.clone())));
+            let published = [narrow, device.filter(|_| wide)];
             (published.clone(), Some((me, published)))
         } else {
             let Some(lane) = block.lane(warp, at) else {
                 return;
             };
             let mut fenced = |at: usize| {
-                let past = lane.fenced[at].as_ref();
-                past.map(|past| publish(past, chains, &lane.knows))
+                let past = lane.fenced[at].as_ref()?;
+                let cut = without(past, at);
+                Some(publish(cut.as_ref().unwrap_or(past), chains, &lane.knows))
             };
             let fenced = [fenced(0), fenced(1)];
             match before {
@@ -209,10 +255,13 @@ pub(super) fn fence(
     order: Order,
     scope: Scope,
 ) {
+    let time = block.time(warp);
     for at in lanes(mask) {
         if order.acquires()
             && let Some(lane) = block.lane(warp, at)
         {
+            let holds = lane.holds.iter_mut();
+            holds.for_each(|hold| hold.acquire(is_wide(scope), time));
             let [narrow, wide] = &lane.acquired;
             let wide = if is_wide(scope) { wide } else { &None };
             lane.knows = union([&lane.knows, narrow, wide]);

@@ -8,9 +8,14 @@
 //! vector clocks; [`polls`] classifies `volatile` accesses.
 mod chains;
 mod clocks;
+mod constant;
 mod copy;
+mod gathers;
+mod handed;
+mod hints;
 mod ignored;
 mod judge;
+mod locks;
 mod messages;
 #[cfg(test)]
 mod model;
@@ -24,14 +29,19 @@ mod uses;
 mod vector_clock;
 
 use super::{CheckOptions, Context, Ledger, Suspects};
-use crate::decode::op::{AtomicKind, MbarrierOp, Op};
-use crate::exec::{Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, lanes};
+use crate::decode::op::{AtomicKind, MbarrierOp, Op, PartOfWord};
+use crate::exec::{
+    Arrived, Complete, Frame, Memory, Region, Request, Seen, Turn, change, groups, lanes,
+};
 use crate::fault::Access;
 use crate::memory::CONST_BASE;
 use chains::Chains;
 use clocks::{Block, Contribution};
+use constant::Constant;
 use copy::Copies;
+use gathers::Gather;
 use judge::{LaneAccess, Strength};
+use locks::{Change, Locks};
 use messages::{Messages, Strong};
 use objects::{Awaited, Objects};
 use page::PAGE_BYTES;
@@ -62,6 +72,12 @@ pub(crate) struct Race {
     ignored: HashSet<u32>,
     /// Strong reads that poll for another thread, if that matters.
     polls: HashSet<u32>,
+    locks: Locks,
+    /// Exchanges of a warp that may hand on what a lane has acquired.
+    handed: HashSet<u32>,
+    constant: Option<Constant>,
+    /// Some stores do not depend on a lock that their thread may hold.
+    open: bool,
     /// Each warp's last polling read of a word, by instruction and warp.
     looks: HashMap<(u32, u32), Look>,
     pub(super) suspects: Suspects,
@@ -76,7 +92,11 @@ struct Slot {
     objects: Objects,
     /// Per thread.
     copies: Vec<Copies>,
-    /// Contributions of the threads that have arrived at a barrier, by ticket.
+    /// The lanes of each warp that have used a barrier object since they last met, and where they
+    /// met.
+    operated: HashMap<u32, u32>,
+    gathers: Vec<Gather>,
+    /// Contributions of the threads that have announced themselves at a barrier, by ticket.
     contributions: HashMap<u64, Contribution>,
 }
 
@@ -86,6 +106,9 @@ impl Race {
         let uses = Uses::of(request);
         let ignored = uses.objects.then(|| ignored::waits(request.program));
         let polls = uses.volatile.then(|| polls::polls(request.program));
+        let locks = uses.messages.then(|| Locks::of(request.program));
+        let locks = locks.unwrap_or_default();
+        let handed = uses.messages.then(|| handed::exchanges(request.program));
         Self {
             threads: request.config.block.iter().product(),
             cluster: request.program.functions[request.kernel.function as usize].cluster_blocks()
@@ -93,6 +116,10 @@ impl Race {
             uses,
             ignored: ignored.unwrap_or_default(),
             polls: polls.unwrap_or_default(),
+            handed: handed.unwrap_or_default(),
+            constant: uses.constant.then(|| Constant::new(budget)),
+            open: locks.have_open(),
+            locks,
             looks: HashMap::new(),
             suspects,
             slots: Vec::new(),
@@ -107,7 +134,11 @@ impl Race {
 
     /// What was not checked.
     pub(crate) fn limits(&self) -> impl Iterator<Item = String> {
-        let touched = self.global.iter().any(|(_, shadow)| shadow.is_cut());
+        let constant = self
+            .constant
+            .as_ref()
+            .is_some_and(|constant| constant.is_cut);
+        let touched = constant || self.global.iter().any(|(_, shadow)| shadow.is_cut());
         let bytes = self.budget * PAGE_BYTES;
         let cut = touched.then(|| {
             format!(
@@ -129,6 +160,8 @@ impl Race {
         slot.messages = Messages::new(self.uses.narrow);
         slot.objects.clear();
         slot.contributions.clear();
+        slot.operated.clear();
+        slot.gathers.clear();
         slot.copies.clear();
         if self.uses.copies {
             let threads = self.threads as usize;
@@ -136,15 +169,15 @@ impl Race {
         }
     }
 
-    /// Handles fences and waits, which access no memory.
+    /// Handles fences, waits and exchanges, which access no memory.
     #[inline(always)]
-    pub(crate) fn step(&mut self, context: &Context<'_>, pc: u32, mask: u32) {
-        if self.uses.messages || self.uses.copies {
-            self.quiet_step(context, pc, mask);
+    pub(crate) fn step(&mut self, context: &Context<'_>, pc: u32, mask: u32, frame: &Frame<'_>) {
+        if self.uses.messages || self.uses.copies || self.uses.destroys {
+            self.quiet_step(context, pc, mask, frame);
         }
     }
 
-    fn quiet_step(&mut self, context: &Context<'_>, pc: u32, mask: u32) {
+    fn quiet_step(&mut self, context: &Context<'_>, pc: u32, mask: u32, frame: &Frame<'_>) {
         let Turn { slot, warp, .. } = context.turn;
         let slot = &mut self.slots[slot];
         let thread = |lane| 32 * warp as usize + lane;
@@ -160,6 +193,19 @@ impl Race {
                 for lane in lanes(mask) {
                     self.wait(context, lane, groups);
                 }
+            }
+            Op::Warp(ref op) if self.uses.destroys || self.handed.contains(&pc) => {
+                let hands = self.handed.contains(&pc);
+                let gathers = self.uses.destroys
+                    && gathers::is_exchange(&context.program.code[pc as usize].op);
+                groups(frame.r32(op.members), mask, |group| {
+                    if hands {
+                        slot.block.hear(warp, group);
+                    }
+                    if gathers {
+                        slot.gather(warp, group);
+                    }
+                });
             }
             _ => {}
         }
@@ -195,6 +241,7 @@ impl Race {
             clustered: self.cluster > 1,
             wide: copy.source.is_some(),
             polls: &self.polls,
+            gathers: &[],
         };
         shadow.visit_all(copy.offset, copy.size.into(), |_, cell, spilled| {
             current.complete(cell, spilled);
@@ -215,6 +262,9 @@ impl Race {
             let slot = &mut self.slots[slot];
             let offset = seen.offsets[lane];
             let object = (offset, memory.peek(seen.region, offset, 8));
+            if self.uses.destroys {
+                *slot.operated.entry(warp).or_default() |= 1 << lane;
+            }
             let copies = slot.copies.get(32 * warp as usize + lane);
             let copies = copies.into_iter().flat_map(Copies::under_way);
             let objects = &mut slot.objects;
@@ -300,6 +350,9 @@ impl Race {
             },
             _ => *seen,
         };
+        if let Some(constant) = &mut self.constant {
+            constant.access(context, ledger, pc, &shown);
+        }
         // A waiting warp repeats the same read.
         let look = strength.and_then(|_| Look::of(shadow, &now, &shown));
         let again = look.is_some() && self.looks.get(&(pc, now.warp)) == look.as_ref();
@@ -310,11 +363,19 @@ impl Race {
         if hard == 0 && !again {
             return;
         }
+        if self.open && shown.access == Access::Write {
+            for lane in lanes(seen.lanes) {
+                let lane = slot.block.lane(warp, lane).into_iter();
+                let holds = lane.flat_map(|lane| &mut lane.holds);
+                holds.for_each(|hold| hold.store(&self.locks, pc));
+            }
+        }
         let mut hazards = Vec::new();
         for lane in lanes(hard) {
             let (offset, size) = (seen.offsets[lane], seen.size);
             let thread = 32 * warp as usize + lane;
-            let pending = copies && slot.copies[thread].begin(source, offset, size, pc);
+            let began = (pc, now.time);
+            let pending = copies && slot.copies[thread].begin(source, (offset, size), began);
             let current = LaneAccess {
                 program: context.program,
                 block: &slot.block,
@@ -327,6 +388,7 @@ impl Race {
                 clustered: self.cluster > 1,
                 wide: source.is_some() || self.cluster > 1,
                 polls: &self.polls,
+                gathers: &slot.gathers,
             };
             shadow.visit_all(offset, size.into(), |place, cell, spilled| {
                 current.visit(place, cell, spilled, &mut hazards);
@@ -339,6 +401,9 @@ impl Race {
                     memory,
                     current: &current,
                     hazard,
+                    copies: &slot.copies,
+                    locks: &self.locks,
+                    uses: &self.uses,
                 }
                 .report(ledger, &mut self.suspects);
             }
@@ -349,32 +414,52 @@ impl Race {
         {
             self.looks.insert((pc, now.warp), look);
         }
-        if let Some(Strength { order, scope, size }) = strength
+        if let Some(Strength {
+            order, scope, size, ..
+        }) = strength
             && self.uses.messages
         {
             let (messages, base) = match source {
                 None => (&mut slot.messages, 0),
                 Some(base) => (&mut self.messages, base),
             };
-            // An atomic without a result acquires nothing.
-            let silent =
-                matches!(&context.program.code[pc as usize].op, Op::Atomic(op) if op.d.is_none());
+            let takes = self.locks.takes(pc).then_some(pc);
+            let op = &context.program.code[pc as usize].op;
+            let mut ticks = order.releases();
             for lane in lanes(seen.lanes) {
+                let holds = slot
+                    .block
+                    .lane(warp, lane)
+                    .is_some_and(|lane| !lane.holds.is_empty());
+                let change = match takes.is_some() || holds {
+                    true => changed(context, pc, lane, seen, frame, memory),
+                    false => Change::default(),
+                };
                 let strong = Strong {
                     order,
                     scope,
-                    reads: seen.access != Access::Write && !silent,
+                    // An atomic whose result nobody reads acquires nothing.
+                    reads: seen.access != Access::Write && !self.locks.is_blind(pc),
                     writes: seen.access != Access::Read
                         && !misses(context, pc, lane, seen, frame, memory),
                     adds: seen.access == Access::Atomic,
+                    change,
+                    takes,
                 };
                 for element in (0..seen.size).step_by(size.into()) {
-                    let address = base + seen.offsets[lane] + u64::from(element);
-                    let (chains, block) = (&mut self.chains, &mut slot.block);
-                    messages.pass(chains, address, block, (warp, lane), strong);
+                    // Threads synchronise through the whole word, or through one byte of it.
+                    let offset = match op {
+                        Op::Atomic(op) if op.part == PartOfWord::Changed => {
+                            op.start(seen.offsets[lane])
+                        }
+                        _ => seen.offsets[lane],
+                    };
+                    let address = base + offset + u64::from(element);
+                    let order = (&mut self.chains, &self.locks);
+                    ticks |= messages.pass(order, address, &mut slot.block, (warp, lane), strong);
                 }
             }
-            if order.releases() {
+            if ticks {
                 slot.block.tick(warp);
             }
         }
@@ -422,18 +507,38 @@ impl Race {
             contributions,
             ..
         } = &mut self.slots[slot];
-        let all = complete.waited.iter().chain(complete.announced);
-        let given: Vec<Contribution> = all
+        let announced = complete.announced.iter();
+        let mut given: Vec<Contribution> = announced
             .filter_map(|who| contributions.remove(&who.ticket))
             .collect();
         let waited = complete.waited.iter();
-        if complete.whole || waited.map(|who| who.mask.count_ones()).sum::<u32>() == self.threads {
+        let threads: u32 = waited.clone().map(|who| who.mask.count_ones()).sum();
+        if complete.whole || threads == self.threads {
             block.meet();
         } else {
+            // Lanes that wait have done nothing since they came.
+            given.extend(waited.map(|who| block.arrive(&mut self.chains, who.warp, who.mask)));
             let contribution = Contribution::union(&given);
             for who in complete.waited {
                 block.leave(&mut self.chains, &contribution, who.warp, who.mask);
             }
+        }
+    }
+}
+
+impl Slot {
+    /// Lanes of a warp meet in an exchange.
+    fn gather(&mut self, warp: u32, lanes: u32) {
+        let operated = self.operated.entry(warp).or_default();
+        if *operated & lanes != 0 {
+            *operated &= !lanes;
+            let now = self.block.now(warp, 0);
+            self.gathers.push(Gather {
+                warp: now.warp,
+                lanes,
+                time: now.time,
+            });
+            self.block.tick(warp);
         }
     }
 }
@@ -450,8 +555,37 @@ fn misses(
     let Op::Atomic(op) = &context.program.code[pc as usize].op else {
         return false;
     };
-    let found = memory.peek(seen.region, seen.offsets[lane], seen.size);
+    let offset = op.start(seen.offsets[lane]);
+    let found = memory.peek(seen.region, offset, op.size.into());
     op.kind == AtomicKind::CompareAndSwap && found != frame.get(op.b, lane)
+}
+
+/// What a lane's atomic or store of one element changes.
+fn changed(
+    context: &Context<'_>,
+    pc: u32,
+    lane: usize,
+    seen: &Seen<'_>,
+    frame: &Frame<'_>,
+    memory: &Memory<'_>,
+) -> Change {
+    let old = memory.peek(seen.region, seen.offsets[lane], seen.size.min(8));
+    let new = match &context.program.code[pc as usize].op {
+        Op::Atomic(op) => {
+            let operands = [
+                frame.get(op.b, lane),
+                op.c.map_or(0, |c| frame.get(c, lane)),
+            ];
+            change((op.kind, op.size), old, operands, false)
+        }
+        Op::Store(t) if t.count == 1 => match t.reg(0) {
+            Some(reg) => frame.get(reg, lane),
+            None => old,
+        },
+        _ => old,
+    };
+    let new = new & (u64::MAX >> (64 - 8 * seen.size.min(8)));
+    Change { old, new }
 }
 
 /// The shadow of an allocation.

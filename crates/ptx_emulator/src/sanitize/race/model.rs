@@ -3,6 +3,7 @@
 
 use super::chains::Chains;
 use super::clocks::{Block, Contribution};
+use super::locks::{Change, Locks};
 use super::messages::{self, Messages, Strong};
 use super::shadow::Record;
 use crate::decode::op::{Order, Scope};
@@ -209,9 +210,12 @@ fn compare(seed: u64, steps: usize) -> [usize; 2] {
                     reads,
                     writes,
                     adds: reads,
+                    change: Change::default(),
+                    takes: None,
                 };
                 let address = 4 * random.below(3) as u64;
-                messages.pass(&mut chains, address, block, (warp, lane), strong);
+                let order = (&mut chains, &Locks::default());
+                messages.pass(order, address, block, (warp, lane), strong);
                 if strong.order.releases() {
                     block.tick(warp);
                 }

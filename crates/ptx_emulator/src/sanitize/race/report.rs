@@ -1,11 +1,13 @@
 //! Race reports: both accesses, what they did to the bytes, and what would order them.
 
-use super::judge::{self, Hazard, LaneAccess};
-use crate::decode::op::{AtomicOp, MatrixKind, Op, Order, Reg, Transfer, Width};
+use super::copy::Copies;
+use super::judge::{Hazard, LaneAccess};
+use super::locks::Locks;
+use super::uses::Uses;
+use crate::decode::op::{AtomicOp, MatrixKind, Op, Order, Transfer};
 use crate::exec::{Frame, Memory, Region, Seen, stored_element};
-use crate::fault::{Access, Place, Space};
+use crate::fault::{Access, Space};
 use crate::sanitize::context::address;
-use crate::sanitize::language::words;
 use crate::sanitize::{Actor, Context, Finding, Ledger, Rule, Severity, Site, Suspects, Target};
 
 /// Everything that a report needs, just before the access that completes the race.
@@ -16,6 +18,10 @@ pub(super) struct Report<'a> {
     pub(super) memory: &'a Memory<'a>,
     pub(super) current: &'a LaneAccess<'a>,
     pub(super) hazard: Hazard,
+    /// By thread of the block.
+    pub(super) copies: &'a [Copies],
+    pub(super) locks: &'a Locks,
+    pub(super) uses: &'a Uses,
 }
 
 impl Report<'_> {
@@ -39,6 +45,7 @@ impl Report<'_> {
     fn severity(&self, rule: Rule) -> Severity {
         match rule {
             Rule::AsyncCopy => Severity::Error,
+            _ if self.hazard.heard => Severity::Information,
             Rule::WriteAfterWrite if self.is_same_value() => Severity::Information,
             _ if self.is_same_warp() && self.same_step().is_none() => Severity::Warning,
             _ if self.is_volatile() => Severity::Warning,
@@ -63,16 +70,16 @@ impl Report<'_> {
     }
 
     /// Whether only `volatile` keeps the two from being a data race in PTX's model.
-    fn is_volatile(&self) -> bool {
+    pub(super) fn is_volatile(&self) -> bool {
         self.current.both_strong(&self.hazard.earlier)
     }
 
-    fn is_same_warp(&self) -> bool {
+    pub(super) fn is_same_warp(&self) -> bool {
         self.hazard.earlier.warp == self.current.now.warp
     }
 
     /// The earlier lane, if it makes its access in the same step.
-    fn same_step(&self) -> Option<usize> {
+    pub(super) fn same_step(&self) -> Option<usize> {
         let (earlier, lane) = (self.hazard.earlier, self.hazard.lane);
         let same = earlier.warp == self.current.now.warp
             && earlier.pc() == self.current.now.pc
@@ -108,12 +115,7 @@ impl Report<'_> {
         match &self.context.program.code[self.current.now.pc as usize].op {
             Op::Store(t) => {
                 let index = index(t.size)?;
-                let row = *t.rows[..t.count.into()].get(index as usize)?;
-                let reg = match t.width {
-                    Width::R16 => Reg::R16(row),
-                    Width::R32 => Reg::R32(row),
-                    Width::R64 => Reg::R64(row),
-                };
+                let reg = t.reg(index as usize)?;
                 let value = cut(self.frame.get(reg, lane), t.size.into());
                 Some((offset + index * u64::from(t.size), t.size.into(), value))
             }
@@ -146,7 +148,12 @@ impl Report<'_> {
         };
         let message = match (rule, self.hazard.earlier.writes()) {
             (Rule::AsyncCopy, true) => {
-                format!("{space} memory is used while an asynchronous copy {whose} writes it")
+                let done = if self.current.writes {
+                    "written"
+                } else {
+                    "read"
+                };
+                format!("{space} memory is {done} while an asynchronous copy {whose} writes it")
             }
             (Rule::AsyncCopy, false) => {
                 format!("{space} memory is written while an asynchronous copy {whose} reads it")
@@ -159,7 +166,7 @@ impl Report<'_> {
                     "{space} memory is written after a read {whose}, and nothing orders the two"
                 )
             }
-            _ if severity == Severity::Information => format!(
+            _ if severity == Severity::Information && !self.hazard.heard => format!(
                 "{space} memory is written after a write {whose} of the same value, and nothing orders the two"
             ),
             _ => format!(
@@ -167,6 +174,10 @@ impl Report<'_> {
             ),
         };
         let message = match severity {
+            _ if self.hazard.heard => {
+                message
+                    + " but an exchange of the warp after an acquire: a race by the letter of PTX, and no error"
+            }
             _ if self.is_volatile() => message + ": `volatile` does not",
             Severity::Information if rule != Rule::WriteAfterWrite => {
                 message + "; the value read has no effect"
@@ -256,52 +267,6 @@ impl Report<'_> {
             format!("earlier {access} of {value:#x}, {size} bytes")
         };
         context.site(actor, what, Some(target))
-    }
-
-    /// What would order the two.
-    fn hint(&self, rule: Rule, severity: Severity, there: &Place, here: &Place) -> String {
-        let words = words(here);
-        let between = if there == here {
-            format!("between one use of {here} and the next")
-        } else {
-            format!("between {there} and {here}")
-        };
-        if rule == Rule::AsyncCopy {
-            return format!(
-                "{} by the thread that copies {between}, and after it a barrier for all others",
-                words.copy_wait
-            );
-        }
-        if severity == Severity::Information && rule != Rule::WriteAfterWrite {
-            return "no store, address or branch depends on the value read, so the result is the same; read only where the value is used to be sure"
-                .to_owned();
-        }
-        if severity == Severity::Information {
-            return "both write the same value, so the result is the same; let one thread write it to be sure"
-                .to_owned();
-        }
-        if self.is_same_warp() {
-            if self.same_step().is_some() {
-                return "one instruction writes the same bytes from several lanes: let one lane write, or use an atomic"
-                    .to_owned();
-            }
-            return format!("{} {between}", words.warp_barrier);
-        }
-        if self.current.now.shares_block(&self.hazard.earlier) {
-            return format!("{} {between}", words.block_barrier);
-        }
-        let strength = judge::strength(self.context.program, self.hazard.earlier.pc());
-        if self.current.strength.is_some() && strength.is_some() && !self.is_volatile() {
-            return format!(
-                "the scope of one of the two is only its own block ({}): with the device's ({}) they may meet",
-                words.block_scope, words.device_scope
-            );
-        }
-        format!(
-            "no barrier reaches another block: a second launch {between}, an atomic at both, or a flag that is written after {fence} and read before one, all of them with the scope of the device ({})",
-            words.device_scope,
-            fence = words.fence
-        )
     }
 }
 

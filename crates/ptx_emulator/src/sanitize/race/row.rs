@@ -414,6 +414,7 @@ mod tests {
                     clustered: false,
                     wide: false,
                     polls: &Default::default(),
+                    gathers: &[],
                 };
                 let all = racing(&mut together, &current, &seen, |shadow, now| {
                     look(shadow, &mut 1_000, now, &seen, true)

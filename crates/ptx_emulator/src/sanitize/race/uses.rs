@@ -1,7 +1,7 @@
 //! The features of a program that the race detector must track; most programs use few.
 
 use super::messages;
-use crate::decode::op::{Op, Order};
+use crate::decode::op::{MbarrierKind, Op, Order};
 use crate::exec::Request;
 
 /// Synchronisation used by a kernel, besides barriers of the block and the warp.
@@ -17,6 +17,10 @@ pub(super) struct Uses {
     pub(super) volatile: bool,
     /// Accesses and fences of block scope.
     pub(super) narrow: bool,
+    /// Reads through the non-coherent path.
+    pub(super) constant: bool,
+    /// Barrier objects that are destroyed.
+    pub(super) destroys: bool,
 }
 
 impl Uses {
@@ -24,6 +28,7 @@ impl Uses {
         let program = request.program;
         let mut uses = Self::default();
         for inst in program.reachable_code(request.kernel.function) {
+            uses.constant |= reads_constant(&inst.op);
             match &inst.op {
                 Op::Load(t) | Op::Store(t) => {
                     uses.messages |= t.order.acquires() || t.order.releases();
@@ -41,10 +46,22 @@ impl Uses {
                 Op::Barrier(barrier) => uses.counts |= barrier.count.is_some(),
                 Op::ClusterBarrier { .. } => uses.counts = true,
                 Op::CopyAsync(_) => uses.copies = true,
-                Op::Mbarrier(_) => uses.objects = true,
+                Op::Mbarrier(op) => {
+                    uses.objects = true;
+                    uses.destroys |= matches!(op.kind, MbarrierKind::Invalidate);
+                }
                 _ => {}
             }
         }
         uses
+    }
+}
+
+/// Whether an instruction reads what must not change during the launch.
+pub(super) fn reads_constant(op: &Op) -> bool {
+    match op {
+        Op::Load(t) => t.constant,
+        Op::Texture(_) => true,
+        _ => false,
     }
 }

@@ -2,6 +2,44 @@
 
 use cuda_std::prelude::*;
 
+/// Five columns of bits for each pair of numbers of 32 and of 64 bits: what changes a sign, and a
+/// choice of two numbers of which one is negated. Of a NaN only the sign bit may change.
+#[kernel]
+pub unsafe fn sign_bits(x: &[u64], y: &[u64], out: *mut u64) {
+    let i = thread::index_1d() as usize;
+    if i >= x.len() {
+        return;
+    }
+    let (a, b) = (f64::from_bits(x[i]), f64::from_bits(y[i]));
+    let (c, d) = (f32::from_bits(x[i] as u32), f32::from_bits(y[i] as u32));
+    let wide = [-a, a.abs(), -a.abs(), a.copysign(b), if b > 0.0 { a } else { -a }];
+    let narrow = [-c, c.abs(), -c.abs(), c.copysign(d), if d > 0.0 { c } else { -c }];
+    for (column, (wide, narrow)) in wide.into_iter().zip(narrow).enumerate() {
+        *out.add(10 * i + 2 * column) = wide.to_bits();
+        *out.add(10 * i + 2 * column + 1) = u64::from(narrow.to_bits());
+    }
+}
+
+/// As floats, not as bits: `out[2 * i]` is `-x[i]`, `out[2 * i + 1]` its absolute value.
+#[kernel]
+pub unsafe fn stored_signs(x: &[f32], out: *mut f32) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        *out.add(2 * i) = -x[i];
+        *out.add(2 * i + 1) = x[i].abs();
+    }
+}
+
+/// The same for 64 bits.
+#[kernel]
+pub unsafe fn stored_wide_signs(x: &[f64], out: *mut f64) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        *out.add(2 * i) = -x[i];
+        *out.add(2 * i + 1) = x[i].abs();
+    }
+}
+
 /// Six columns of bits for each pair: abs, signum, copysign, min, max, and class with order in one
 /// number.
 #[kernel]

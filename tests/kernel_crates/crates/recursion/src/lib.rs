@@ -21,6 +21,17 @@ fn is_odd(n: u32) -> bool {
     n != 0 && is_even(n - 1)
 }
 
+#[inline(never)]
+fn deep(n: u64) -> u64 {
+    if n == 0 { 1 } else { deep(n - 1).wrapping_mul(3) ^ n }
+}
+
+/// Calls of one function, `depth` in each other.
+#[kernel]
+pub unsafe fn deep_calls(depth: u64, out: *mut u64) {
+    *out.add(thread::index_1d() as usize) = deep(depth + u64::from(thread::index_1d()));
+}
+
 /// Ackermann's function of 2 and the thread, and whether the thread's number is even.
 #[kernel]
 pub unsafe fn recursive(out: *mut u32) {

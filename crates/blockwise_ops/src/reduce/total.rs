@@ -1,0 +1,103 @@
+//! Results before their rounding.
+
+use kernels::reduce::{Max, Min, Op as _, Partial as _, TotalOf, merge_totals};
+
+use super::{Number, PartialOf, Reduction};
+
+/// The result of a part of the elements: of blocks, of a chunk, of a rank.
+///
+/// A sum is in twice the precision of `f64`, for `f32` too, until [`round`](Self::round): so
+/// neither the number of parts nor their order shows in the result, but for one array in thousands
+/// (see [`kernels::reduce::addend`]).
+///
+/// ```
+/// use blockwise_ops::{Reduction, reduce::Total};
+///
+/// let parts = [1e8_f32, 1.0, -1e8].map(Total::from);
+/// let sum = parts.into_iter().reduce(|sum, next| sum.fold(next, Reduction::Sum));
+/// assert_eq!(sum.map(Total::round), Some(1.0));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Total<T: Number>(TotalOf<T>);
+
+impl<T: Number> Total<T> {
+    /// Folds two results into one.
+    #[must_use]
+    pub fn fold(self, next: Self, reduction: Reduction) -> Self {
+        match reduction {
+            Reduction::Sum => Self(merge_totals(self.0, next.0)),
+            Reduction::Min => Min::apply(self.round(), next.round()).into(),
+            Reduction::Max => Max::apply(self.round(), next.round()).into(),
+        }
+    }
+
+    /// The nearest number of the type.
+    pub fn round(self) -> T {
+        T::rounded(self.0)
+    }
+
+    /// Folds what the blocks of a launch have written, in their order.
+    pub fn of_partials(partials: &[PartialOf<T>], reduction: Reduction) -> Self {
+        let totals = partials.iter().map(|partial| Self(partial.settle()));
+        let total = totals.reduce(|sofar, next| sofar.fold(next, reduction));
+        // There is at least one block.
+        total.unwrap_or_default()
+    }
+
+    /// The total as words, for another process.
+    pub fn to_words(self) -> [u64; 2] {
+        T::words_of(self.0)
+    }
+
+    /// The total from [words](Self::to_words).
+    pub fn from_words(words: [u64; 2]) -> Self {
+        Self(T::of_words(words))
+    }
+}
+
+/// A result of one element.
+impl<T: Number> From<T> for Total<T> {
+    fn from(value: T) -> Self {
+        Self(value.total())
+    }
+}
+
+/// The sum of nothing.
+impl<T: Number> Default for Total<T> {
+    fn default() -> Self {
+        T::default().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fold<T: Number>(a: T, b: T, reduction: Reduction) -> T {
+        Total::from(a).fold(b.into(), reduction).round()
+    }
+
+    #[test]
+    fn results_fold_as_numpy_does() {
+        assert_eq!(fold(i64::MAX, 1, Reduction::Sum), i64::MIN);
+        assert_eq!(fold(3, -4, Reduction::Min), -4);
+        assert_eq!(fold(3, -4, Reduction::Max), 3);
+        for reduction in [Reduction::Min, Reduction::Max] {
+            assert!(fold(f32::NAN, 1.0, reduction).is_nan());
+            assert!(fold(1.0, f64::NAN, reduction).is_nan());
+        }
+        assert_eq!(fold(f32::MAX, f32::MAX, Reduction::Max), f32::MAX);
+        assert_eq!(fold(5e-324, 1.0, Reduction::Min), 5e-324);
+    }
+
+    #[test]
+    fn words_are_the_whole_total() {
+        let total = Total::from(1e16).fold(1.0.into(), Reduction::Sum);
+        let arrived = Total::from_words(total.to_words());
+        assert_eq!(arrived, total);
+        let sum = arrived.fold((-1e16).into(), Reduction::Sum);
+        assert_eq!(sum.round(), 1.0);
+        let integer = Total::from(-7_i64);
+        assert_eq!(Total::<i64>::from_words(integer.to_words()).round(), -7);
+    }
+}

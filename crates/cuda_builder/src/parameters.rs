@@ -1,0 +1,101 @@
+//! The bytes of kernels' parameters, which decide the version of PTX.
+
+use crate::error::CudaBuilderError;
+
+/// What every version of PTX allows.
+const ALWAYS: u64 = 4352;
+/// What PTX 8.1 allows, from sm_70 on.
+const MOST: u64 = 32_764;
+
+/// llc's option for a version of PTX that allows the parameters of all kernels of this text; `None`
+/// where its own version does. A driver of CUDA 12.1 or newer loads such PTX.
+pub(crate) fn version(ptx: &str) -> Result<Option<&'static str>, CudaBuilderError> {
+    let Some((kernel, bytes)) = entries(ptx).max_by_key(|(_, bytes)| *bytes) else {
+        return Ok(None);
+    };
+    if bytes > MOST {
+        let kernel = kernel.to_owned();
+        return Err(CudaBuilderError::Parameters { kernel, bytes });
+    }
+    let is_newer = ptx.lines().find_map(|line| {
+        let (major, minor) = line.strip_prefix(".version ")?.trim().split_once('.')?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?) >= (8, 1))
+    });
+    let suffices = bytes <= ALWAYS || is_newer == Some(true);
+    Ok((!suffices).then_some("-mattr=+ptx81"))
+}
+
+/// Each kernel, with the size of its parameters.
+fn entries(ptx: &str) -> impl Iterator<Item = (&str, u64)> {
+    let heads = ptx.split(".entry ").skip(1);
+    heads.filter_map(|text| {
+        let (name, rest) = text.split_once('(')?;
+        let (list, _) = rest.split_once("\n)").or_else(|| rest.split_once(')'))?;
+        let bytes = list
+            .lines()
+            .filter_map(layout)
+            .fold(0, |end: u64, (size, alignment)| {
+                end.next_multiple_of(alignment) + size
+            });
+        Some((name.trim(), bytes))
+    })
+}
+
+/// Size and alignment of `.param .align 16 .b8 k_param_0[64],` or `.param .u64 .ptr .align 1
+/// k_param_0`.
+fn layout(line: &str) -> Option<(u64, u64)> {
+    let rest = line.trim().strip_prefix(".param ")?;
+    let words: Vec<_> = rest.split_whitespace().collect();
+    let bits = words.iter().find_map(|word| {
+        let bits = word.strip_prefix('.')?.strip_prefix(['b', 'u', 's', 'f'])?;
+        bits.parse::<u64>().ok()
+    })?;
+    let element = bits.div_ceil(8);
+    let Some((_, count)) = rest.split_once('[') else {
+        return Some((element, element));
+    };
+    let count: u64 = count.split_once(']')?.0.parse().ok()?;
+    let alignment = match words[..] {
+        [".align", alignment, ..] => alignment.parse().ok()?,
+        _ => element,
+    };
+    Some((element * count, alignment))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(version: &str, bytes: u64) -> String {
+        format!(
+            "//\n.version {version}\n.visible .entry small(\n\t.param .u64 .ptr .align 1 small_param_0,\n\t.param .f32 small_param_1\n)\n\
+             {{\n}}\n.visible .entry large(\n\t.param .u8 large_param_0,\n\t.param .align 16 .b8 large_param_1[{bytes}]\n)\n{{\n}}\n"
+        )
+    }
+
+    #[test]
+    fn parameters_are_laid_out_in_their_order() {
+        let text = text("7.0", 32);
+        assert_eq!(
+            entries(&text).collect::<Vec<_>>(),
+            [("small", 12), ("large", 48)]
+        );
+    }
+
+    #[test]
+    fn the_version_allows_the_largest_kernel() {
+        assert_eq!(version(&text("7.0", 4336)).unwrap(), None);
+        assert_eq!(version(&text("7.0", 4337)).unwrap(), Some("-mattr=+ptx81"));
+        assert_eq!(version(&text("8.1", 4337)).unwrap(), None);
+        assert_eq!(
+            version(&text("7.0", 32_748)).unwrap(),
+            Some("-mattr=+ptx81")
+        );
+        let error = version(&text("8.1", 32_749)).unwrap_err().to_string();
+        assert!(
+            error.contains("`large` takes 32765 bytes") && error.contains("32764"),
+            "{error}"
+        );
+        assert_eq!(version("").unwrap(), None);
+    }
+}

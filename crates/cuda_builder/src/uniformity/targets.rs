@@ -1,0 +1,143 @@
+//! What a value points to.
+
+/// A variable of the thread, or memory that it has allocated. One number stands for all that one
+/// instruction creates in one [context](super::flow::Flow).
+pub(super) type Object = usize;
+
+/// The memory that a value may be the address of. A number that is no part of an address has none.
+///
+/// Every value that is computed from an address, integers included, has its targets: what a store
+/// through any pointer may change is always among the pointer's targets, or
+/// [escaped](super::memory::Memory::escape).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Targets<'m> {
+    /// The thread's own objects, in order, each with the offset in bytes, if that is one constant.
+    objects: Vec<(Object, Option<i64>)>,
+    /// Functions, and constants that contain addresses.
+    symbols: Vec<&'m str>,
+    /// Memory that reads the same for all threads of a block until the next barrier: see the
+    /// module's header.
+    pub(super) steady: bool,
+    /// Any other memory, escaped objects included.
+    pub(super) unknown: bool,
+    /// The value may be a part of an address, or parts of several: enough to move them elsewhere,
+    /// but its bits say something of where an object lies.
+    pub(super) partial: bool,
+}
+
+impl<'m> Targets<'m> {
+    pub(super) fn steady() -> Self {
+        Targets {
+            steady: true,
+            ..Targets::default()
+        }
+    }
+
+    pub(super) fn unknown() -> Self {
+        Targets {
+            unknown: true,
+            ..Targets::default()
+        }
+    }
+
+    pub(super) fn object(object: Object) -> Self {
+        Targets {
+            objects: vec![(object, Some(0))],
+            ..Targets::default()
+        }
+    }
+
+    pub(super) fn symbol(name: &'m str) -> Self {
+        Targets {
+            symbols: vec![name],
+            ..Targets::default()
+        }
+    }
+
+    pub(super) fn objects(&self) -> &[(Object, Option<i64>)] {
+        &self.objects
+    }
+
+    pub(super) fn symbols(&self) -> &[&'m str] {
+        &self.symbols
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.objects.is_empty() && self.symbols.is_empty() && !self.steady && !self.unknown
+    }
+
+    /// Whether the value may be the address of memory of the thread's own, which lies anywhere.
+    pub(super) fn is_own(&self) -> bool {
+        !self.objects.is_empty()
+    }
+
+    /// The only object that it may point to.
+    pub(super) fn only_object(&self) -> Option<Object> {
+        match self.objects[..] {
+            [(object, _)] if self.symbols.is_empty() && !self.steady && self.is_whole() => {
+                Some(object)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the value is one address, and of known memory.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.unknown && !self.partial
+    }
+
+    /// Adds others; returns whether any was new.
+    pub(super) fn add(&mut self, other: &Targets<'m>) -> bool {
+        let flags = |targets: &Targets<'_>| (targets.steady, targets.unknown, targets.partial);
+        let old = flags(self);
+        self.steady |= other.steady;
+        self.unknown |= other.unknown;
+        self.partial |= other.partial;
+        let mut changed = flags(self) != old;
+        for &(object, offset) in &other.objects {
+            match self.objects.binary_search_by_key(&object, |(known, _)| *known) {
+                Ok(at) => {
+                    let known = &mut self.objects[at].1;
+                    if known.is_some() && *known != offset {
+                        *known = None;
+                        changed = true;
+                    }
+                }
+                Err(at) => {
+                    self.objects.insert(at, (object, offset));
+                    changed = true;
+                }
+            }
+        }
+        for symbol in &other.symbols {
+            if let Err(at) = self.symbols.binary_search(symbol) {
+                self.symbols.insert(at, symbol);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// The targets of the address so many bytes farther.
+    pub(super) fn moved(mut self, bytes: Option<i64>) -> Self {
+        for (_, offset) in &mut self.objects {
+            *offset = offset.and_then(|offset| offset.checked_add(bytes?));
+        }
+        self
+    }
+
+    /// What a number computed from such an address may point to.
+    pub(super) fn computed(self) -> Self {
+        let unknown = !self.is_empty();
+        let moved = self.moved(None).in_parts();
+        Targets { unknown, ..moved }
+    }
+
+    /// The same for a part of the address.
+    pub(super) fn in_parts(self) -> Self {
+        Targets {
+            partial: self.partial || self.is_own(),
+            ..self
+        }
+    }
+}

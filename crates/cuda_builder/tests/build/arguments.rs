@@ -1,0 +1,98 @@
+//! Arguments of every alignment and size, and names that are not ASCII.
+
+use ptx_emulator::testing::Launch;
+
+use crate::common::{build, text};
+
+const KERNELS: &str = "
+    #[repr(C, align(32))] #[derive(Clone, Copy, Plain)] pub struct Wide(pub [f64; 4]);
+    #[repr(C, align(64))] #[derive(Clone, Copy, Plain)] pub struct Wider { pub left: Wide, pub right: [u32; 8] }
+    type Alias = Wide;
+
+    #[kernel] pub fn aligned(byte: u8, wide: Wide, wider: Wider, two: [Alias; 2], Wide([first, ..]): Wide, mut out: Out<f64>) {
+        for (i, out) in out.mine() {
+            let of_wider = wider.left.0[i] + f64::from(wider.right[i]);
+            *out = f64::from(byte) + wide.0[i] + of_wider + two[1].0[i] + first;
+        }
+    }
+    #[kernel(instances(Wide))] pub fn generic<T: Plain + PartialEq + Default>(value: T, mut out: Out<T>) {
+        for (_, out) in out.mine() { *out = value }
+    }
+    impl PartialEq for Wide { fn eq(&self, other: &Self) -> bool { self.0 == other.0 } }
+    impl Default for Wide { fn default() -> Self { Wide([0.0; 4]) } }
+    #[kernel(require(flag, letter as u32 > 1))] pub fn small(flag: bool, letter: char, mut out: Out<u32>) {
+        for (_, out) in out.mine() { *out = if flag { letter as u32 } else { 0 } }
+    }
+    #[kernel(name = \"groesser\", require(größe > 1))] pub fn größer(größe: u32, mut näher: Out<u32>) {
+        for (_, out) in näher.mine() { *out = größe }
+    }
+    #[kernel] pub fn looked_up(table: [u64; 1024], mut out: Out<u64>) {
+        for (i, out) in out.mine() { *out = table[1000 + i] }
+    }";
+
+#[test]
+fn arguments_of_every_alignment_and_size_arrive() {
+    let ptx = text(build("arguments", KERNELS).unwrap());
+    assert!(ptx.contains(".version 8.1\n"), "{ptx}");
+    let launch = |kernel: &str| Launch::of(&ptx).unwrap().kernel(kernel).block(4);
+    let mut out = [0.0_f64; 4];
+    let mut wider = [0_u8; 64];
+    for (i, bytes) in wider[..32].chunks_mut(8).enumerate() {
+        bytes.copy_from_slice(&(0.5 * (i + 1) as f64).to_le_bytes());
+    }
+    for (i, bytes) in wider[32..].chunks_mut(4).enumerate() {
+        bytes.copy_from_slice(&(100 * (i + 1) as u32).to_le_bytes());
+    }
+    let checked = launch("aligned")
+        .value(1_u8)
+        .value([10.0_f64, 20.0, 30.0, 40.0])
+        .value(wider)
+        .value([0.0_f64, 0.0, 0.0, 0.0, 1e3, 2e3, 3e3, 4e3])
+        .value([1e4_f64, 0.0, 0.0, 0.0])
+        .slice_mut(&mut out)
+        .check();
+    checked.unwrap().assert_clean();
+    assert_eq!(out, [11_111.5, 12_222.0, 13_332.5, 14_443.0]);
+
+    let mut copies = [[0.0_f64; 4]; 2];
+    let checked = launch("generic_wide")
+        .value([1.0_f64, 2.0, 3.0, 4.0])
+        .slice_mut(&mut copies)
+        .check();
+    checked.unwrap().assert_clean();
+    assert_eq!(copies, [[1.0, 2.0, 3.0, 4.0]; 2]);
+
+    for (flag, expected) in [(1_u8, 'ß' as u32), (0, 0)] {
+        let mut letters = [7_u32; 3];
+        let small = launch("small").value(flag).value('ß' as u32);
+        small
+            .slice_mut(&mut letters)
+            .check()
+            .unwrap()
+            .assert_clean();
+        assert_eq!(letters, [expected; 3]);
+    }
+    let mut larger = [0_u32; 4];
+    let checked = launch("groesser")
+        .value(9_u32)
+        .slice_mut(&mut larger)
+        .check();
+    checked.unwrap().assert_clean();
+    assert_eq!(larger, [9; 4]);
+
+    let table: [u64; 1024] = std::array::from_fn(|i| 3 * i as u64);
+    let mut found = [0_u64; 4];
+    let looked_up = launch("looked_up").value(table).slice_mut(&mut found);
+    looked_up.check().unwrap().assert_clean();
+    assert_eq!(found, [3000, 3003, 3006, 3009]);
+}
+
+#[test]
+fn more_than_cuda_passes_is_an_error_of_the_build() {
+    let kernel = "#[kernel] pub fn large(table: [u64; 4096], mut out: Out<u64>) {
+        for (i, out) in out.mine() { *out = table[i] }
+    }";
+    let error = build("too_large", kernel).unwrap_err().to_string();
+    let expected = "kernel `large` takes 32784 bytes of arguments, and CUDA passes at most 32764";
+    assert!(error.contains(expected), "{error}");
+}

@@ -1,0 +1,21 @@
+//! Two arrays with tickets of one count would be right; of one array with two counts, not. Each is
+//! borrowed once.
+
+#[path = "../../support/mod.rs"]
+#[allow(dead_code)]
+mod support;
+
+use cuda_std::prelude::*;
+use support::{Buffer, Device, Error};
+
+#[kernel]
+pub fn both(block: &mut Block<32>, a: Append<f32>, b: Append<f32>) {
+    let _ = (block, a, b);
+}
+
+fn main() -> Result<(), Error> {
+    let device = Device::default();
+    let mut kept = Buffer::<f32>::new(0, 6);
+    let (mut count, mut other) = (Buffer::<u64>::new(1, 1), Buffer::<u64>::new(2, 1));
+    both::on(&device)?.grid(1).launch((&mut kept, &mut count), (&mut kept, &mut other))
+}

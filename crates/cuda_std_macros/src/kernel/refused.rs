@@ -1,0 +1,42 @@
+//! Errors of the builder's checks, shown at the kernel that they are about.
+//!
+//! The build script has run before the host's compiler expands `#[kernel]`: what it refused is in a
+//! file of its output folder, one error a line.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::Error;
+
+/// The file, as `cuda_builder::embed` names it.
+const FILE: &str = "refused.txt";
+
+/// The errors about these entry points, at a place of the kernel.
+pub(super) fn errors<'e>(entries: impl Iterator<Item = &'e str>, span: Span) -> TokenStream {
+    let text = std::env::var_os("OUT_DIR")
+        .and_then(|folder| std::fs::read_to_string(std::path::Path::new(&folder).join(FILE)).ok());
+    let text = text.unwrap_or_default();
+    let errors = entries.flat_map(|entry| about(&text, entry)).map(|error| {
+        let error = Error::new(span, error).to_compile_error();
+        quote! { #[cfg(not(target_arch = "nvptx64"))] #error }
+    });
+    errors.collect()
+}
+
+/// The lines about a kernel.
+fn about<'t>(text: &'t str, entry: &str) -> impl Iterator<Item = &'t str> {
+    let start = format!("kernel `{entry}`: ");
+    text.lines().filter(move |line| line.starts_with(&start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::about;
+
+    #[test]
+    fn an_error_belongs_to_the_kernel_that_it_names() {
+        let text = "kernel `a`: one\nkernel `ab`: two\nkernel `a`: three\n";
+        let lines: Vec<_> = about(text, "a").collect();
+        assert_eq!(lines, ["kernel `a`: one", "kernel `a`: three"]);
+        assert_eq!(about(text, "b").count(), 0);
+    }
+}

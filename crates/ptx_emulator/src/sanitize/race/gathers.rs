@@ -1,0 +1,61 @@
+//! Exchanges of a warp between its operations on a barrier object and the object's end.
+//!
+//! `mbarrier.inval` must come after all operations on the object. NVIDIA's headers gather a warp by
+//! `match.any.sync` before one of its lanes counts the warp down, and the last to count ends the
+//! object. The exchange orders no data, but an operation on an object is over when its lane comes
+//! to it.
+
+use super::judge::LaneAccess;
+use super::shadow::Record;
+use crate::decode::op::{MbarrierKind, Op, WarpKind};
+
+/// Lanes of a warp that met in an exchange after some of them used a barrier object.
+#[derive(Clone, Copy)]
+pub(super) struct Gather {
+    /// The warp's number in the launch.
+    pub(super) warp: u32,
+    pub(super) lanes: u32,
+    /// The warp's time: earlier operations came before.
+    pub(super) time: u32,
+}
+
+/// Whether lanes meet in an instruction.
+pub(super) fn is_exchange(op: &Op) -> bool {
+    matches!(op, Op::Warp(op) if !matches!(op.kind, WarpKind::ActiveMask { .. }))
+}
+
+/// Whether an exchange orders an operation of a lane on a barrier object before the object's end.
+pub(super) fn order(current: &LaneAccess<'_>, record: &Record, lane: usize) -> bool {
+    if current.gathers.is_empty() {
+        return false;
+    }
+    let kind = |pc: u32| match &current.program.code[pc as usize].op {
+        Op::Mbarrier(op) => Some(&op.kind),
+        _ => None,
+    };
+    let is_end = matches!(kind(current.now.pc), Some(MbarrierKind::Invalidate));
+    let is_use = kind(record.pc())
+        .is_some_and(|kind| !matches!(kind, MbarrierKind::Invalidate | MbarrierKind::Init { .. }));
+    is_end
+        && is_use
+        && current
+            .gathers
+            .iter()
+            .any(|gather| follows(current, gather, record, lane))
+}
+
+/// Whether the access comes after lanes that had met the other one.
+fn follows(current: &LaneAccess<'_>, gather: &Gather, record: &Record, lane: usize) -> bool {
+    if gather.warp != record.warp || gather.time < record.time || gather.lanes >> lane & 1 == 0 {
+        return false;
+    }
+    let own = record.warp == current.now.warp && gather.lanes >> current.lane & 1 != 0;
+    let met = Record::new(
+        gather.time + 1,
+        gather.warp,
+        gather.lanes,
+        record.pc(),
+        true,
+    );
+    own || current.now.follows(&met) || current.unordered(&met, met.lanes) != met.lanes
+}

@@ -1,0 +1,242 @@
+//! The pairs of windows of a long transform that are divided (`quiet.rs`): after all others, a
+//! block each.
+//!
+//! The marks of a pair's columns say whether it is divided. If so, its outputs, which the columns'
+//! last pass has written, are computed again: the block measures the runs, and takes each level
+//! through the same three passes as the grid did, with a barrier between them. It has room for one
+//! transform. Pairs are independent, so that as many blocks as there is room work at once.
+
+use cuda_std::prelude::*;
+use cuda_std::unroll::unrolled;
+
+use super::butterfly::transform;
+use super::columns::{RADIX, transform_back, transform_to};
+use super::complex::{Complex, Transformed};
+use super::kernels::worker;
+use super::passes::Worker;
+use super::quiet::{self, Gain, Mark, Runs};
+use super::rows;
+use super::shape::*;
+use super::window::{Operands, Outputs};
+
+/// What the passes need beside the operands.
+struct Tables<T: Transformed> {
+    /// Of the columns.
+    roots: *const Complex<T>,
+    marks: *const Mark,
+    /// Room for a transform.
+    points: *mut Complex<T>,
+}
+
+/// Whether a pair of windows is not good enough as it is. All threads get the same answer.
+///
+/// # Safety
+/// All threads of a block of the shape call it, with its shared memory; `marks` points to the pair's.
+#[inline(always)]
+unsafe fn is_divided<S: Shape, T: Transformed>(
+    worker: Worker<T>,
+    marks: *const Mark,
+    is_usual: bool,
+) -> bool {
+    let (mut loudest, mut quietest) = (0, u32::MAX);
+    let mut at = worker.thread;
+    while at < marks_len(S::POINTS) / 2 {
+        // SAFETY: the caller's promise.
+        let [loud, quiet] = unsafe { marks.add(at).read() };
+        loudest = loud.max(loudest);
+        quietest = quiet.min(quietest);
+        at += S::THREADS;
+    }
+    // SAFETY: the caller's promise.
+    let vote = unsafe {
+        let quietest = quiet::least(quietest);
+        worker.write_mark::<S>([quiet::most(loudest), quietest]);
+        // Orders the marks' writes before their reads.
+        thread::sync_threads();
+        let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
+        !is_usual || quiet::divides::<T>(loudest, quietest)
+    };
+    // Orders the reads before the next pair's writes.
+    thread::sync_threads_or(u32::from(vote)) != 0
+}
+
+/// Computes the outputs of a pair of windows level by level.
+///
+/// # Safety
+/// All threads of a block of the shape call it, with its shared memory and tables; nothing else
+/// uses these outputs and the room for a transform.
+#[inline(always)]
+unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize>(
+    worker: Worker<T>,
+    of: &Operands<'_, T>,
+    tables: &Tables<T>,
+    gain: Gain,
+    outputs: Outputs,
+) {
+    const { assert!(LENGTH * LONG_RUNS == ROWS * S::POINTS) };
+    let columns = S::POINTS;
+    let thread = worker.thread;
+    let start = (outputs.first + of.offset)
+        .wrapping_add(of.shift)
+        .wrapping_sub(outputs.discarded);
+    let starts = [start, start.wrapping_add(outputs.kept)];
+    // SAFETY: the caller's promise. Each barrier orders what a pass, or the measuring, wrote before
+    // the next one's reads, and its reads before later writes.
+    unsafe {
+        let to = of.output.cast::<T>().add(outputs.first);
+        let runs = Runs::<LONG_RUNS, LENGTH>::new(worker.after_marks::<S>());
+        outputs.each(S::THREADS, thread, |at, _, _| to.add(at).write(T::ZERO));
+        runs.measure(of.signal, starts, gain.ceiling(), thread, S::THREADS);
+        let mut limit = gain.limit(of.taps.len(), LENGTH);
+        loop {
+            thread::sync_threads();
+            let (level, special) = runs.level::<T>(limit, thread);
+            if level.loudest == 0 {
+                let threads = [thread, S::THREADS];
+                outputs.finish(to, of, runs, starts, gain, special, threads);
+                return;
+            }
+            runs.reach_level(thread, level);
+            let mut column = thread;
+            while column < columns {
+                let (to, roots) = (tables.points.add(column), tables.roots.add(column));
+                // In a loop, which needs few registers.
+                let mut place = column;
+                while place < ROWS * columns {
+                    let parts = runs.parts(level, gain.ceiling(), of.signal, starts, place);
+                    tables.points.add(place).write(parts);
+                    place += columns;
+                }
+                let mut points = [Complex::zero(); RADIX];
+                unrolled::<RADIX>(|r| points[r] = to.add(r * columns).read());
+                transform(&mut points, 0, RADIX);
+                transform_to(to, roots, columns, points);
+                column += S::THREADS;
+            }
+            thread::sync_threads();
+            rows::convolve::<S, T, E>(worker, of.spectrum, tables.points, 0..RADIX, 1);
+            thread::sync_threads();
+            let back = level.back(gain);
+            let mut column = thread;
+            while column < columns {
+                let (from, roots) = (tables.points.add(column), tables.roots.add(column));
+                let points = transform_back(from, roots, columns);
+                unrolled::<RADIX>(|r| from.add(r * columns).write(points[r]));
+                let mut place = column;
+                while place < ROWS * columns {
+                    let point = tables.points.add(place).read();
+                    outputs.add(to, of, runs, place, back, point);
+                    place += columns;
+                }
+                column += S::THREADS;
+            }
+            limit = level.floor;
+        }
+    }
+}
+
+macro_rules! kernels {
+    ($($Shape:ident, $points:literal each, $threads:literal threads, ($t:ident): $levels:ident;)*) => {$(
+        /// Computes the outputs of the pairs of windows that are divided; the others' stay as they
+        /// are.
+        ///
+        /// # Parameters
+        /// - `signal`: n samples. `taps`: m ≥ 1 taps.
+        /// - `spectrum`: the taps' rows and gain. `factors`: the shape's [`factors`]. `roots`: of
+        ///   its columns. All are aligned to 16 bytes.
+        /// - `marks`: those of all pairs of windows.
+        /// - `points`: overwritten; room for a transform of 32 rows for each block.
+        /// - `output`: what the other passes wrote.
+        /// - `offset`, `shift`: as there.
+        ///
+        /// # Launch
+        /// One-dimensional, blocks of the shape's threads, with [`levels_bytes`]. The grid strides
+        /// over pairs of windows.
+        #[kernel(
+            instances($t),
+            max_threads = $threads,
+            min_blocks = 1,
+            require(
+                !taps.is_empty(),
+                shift < 32,
+                discarded(taps.len(), shift) < ROWS * $Shape::POINTS,
+                spectrum.len() == long_spectrum_len::<$Shape>(),
+                factors.len() == factors_len::<$Shape>(),
+                roots.len() == super::columns::roots_len($Shape::POINTS),
+                spectrum.is_aligned_to(16),
+                factors.is_aligned_to(16),
+                roots.is_aligned_to(16),
+                points.is_aligned_to(16),
+                points.len() >= grid.x as usize * ROWS * transform_len::<$Shape>(),
+                marks.len() >= marks_len($Shape::POINTS) * output.len().div_ceil(
+                    2 * (ROWS * $Shape::POINTS - discarded(taps.len(), shift))
+                ),
+                offset.checked_add(output.len()).is_some(),
+                block.x == $threads,
+                shared_bytes as usize >= self::levels_bytes::<$Shape, T>(),
+                [grid.y, grid.z, block.y, block.z] == [1; 4]
+            )
+        )]
+        #[allow(clippy::too_many_arguments, reason = "all passes in one")]
+        pub fn $levels<T: Transformed>(
+            signal: &[T],
+            taps: &[T],
+            spectrum: &[T],
+            factors: &[T],
+            roots: &[T],
+            marks: &[u32],
+            mut points: Out<T>,
+            mut output: Out<T>,
+            offset: usize,
+            shift: usize,
+        ) {
+            const SIZE: usize = ROWS * $Shape::POINTS;
+            let of = Operands {
+                signal,
+                taps,
+                spectrum: spectrum.as_ptr().cast(),
+                output: core::ptr::slice_from_raw_parts_mut(output.as_mut_ptr(), output.len()),
+                offset,
+                shift,
+            };
+            let discarded = discarded(taps.len(), shift);
+            let kept = SIZE - discarded;
+            let mut pair = thread::block_idx_x() as usize;
+            // SAFETY: `require` states all of it; a block has its own room, and no pair is
+            // another's.
+            unsafe {
+                let worker = worker(factors);
+                let gain = Gain::read(of.spectrum.add(SIZE / 2).read());
+                let tables = Tables {
+                    roots: roots.as_ptr().cast(),
+                    marks: marks.as_ptr().cast(),
+                    points: points.as_mut_ptr().cast::<Complex<T>>().add(pair * SIZE),
+                };
+                while pair * 2 * kept < output.len() {
+                    let first = pair * 2 * kept;
+                    let marks = tables.marks.add(pair * (marks_len($Shape::POINTS) / 2));
+                    if is_divided::<$Shape, T>(worker, marks, gain.is_usual(taps.len())) {
+                        let outputs = Outputs {
+                            first,
+                            rest: (output.len() - first).min(2 * kept),
+                            kept,
+                            discarded,
+                        };
+                        convolve::<$Shape, T, $points, { $Shape::POINTS * ROWS / LONG_RUNS }>(
+                            worker, &of, &tables, gain, outputs,
+                        );
+                    }
+                    pair += thread::grid_dim_x() as usize;
+                }
+            }
+        }
+    )*};
+}
+
+kernels! {
+    Points2048, 16 each, 128 threads, (f32): conv1d_fft_levels2048;
+    Points4096, 16 each, 256 threads, (f32): conv1d_fft_levels4096;
+    Points4096, 16 each, 256 threads, (f64): conv1d_fft_levels4096_wide;
+    Points8192, 32 each, 256 threads, (f32): conv1d_fft_levels8192;
+    Points16384, 32 each, 512 threads, (f32): conv1d_fft_levels16384;
+}

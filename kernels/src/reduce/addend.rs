@@ -1,0 +1,388 @@
+//! What sums are added in: more than their elements' precision, rounded once, at the end.
+//!
+//! | elements | a thread, its block and its launch add in | blocks, chunks, ranks and runs add in |
+//! | --- | --- | --- |
+//! | `f32` (`f16` files are read as such) | `f64`; products are exact | [`Twofold`] |
+//! | `f64` | [`Twofold`]; products in two terms by fma | [`Twofold`] |
+//! | `i64` | `i64`, which wraps | `i64` |
+//!
+//! The kernels wait for memory, so this costs next to nothing: an `f32` needs a conversion and an
+//! addition of `f64`, and an H200 delivers five elements per clock and multiprocessor, which can
+//! convert 16 and add 64. Two terms of `f32` would serve GPUs with few units for `f64`, but have 48
+//! bits where `f64` has 53, for six times the instructions.
+//!
+//! # The error
+//!
+//! Let u = 2⁻⁵³, S the exact sum and h the number of additions on the longest path of any element
+//! to the result.
+//!
+//! - In `f64` each addition is off by at most u of its result, so the sum by at most γₕ·Σ|x| with γₕ
+//!   = h·u / (1 − h·u), whatever the shape of the tree (Higham, *Accuracy and Stability of Numerical
+//!   Algorithms*, 2nd ed., section 4.2). The launcher's default grid keeps h ≤ 2¹² for any length,
+//!   and an axis is added in runs of 2¹⁰: 2⁻⁴¹·Σ|x|. With Σ|x| ≤ 2¹⁶·|S| that is 2⁻²⁵·|S|, half a
+//!   unit in the last place of an `f32` at most. The final rounding adds at most another half: never
+//!   more than one unit.
+//! - In two terms `sum` is the plain sum in `f64`, and `rest` the sum of its rounding errors, which
+//!   [`two_sum`] gives exactly. The errors add up to at most γₕ·Σ|x|, and `rest` is off by at most
+//!   γ₂ₕ of that: 2·h²·u²·Σ|x| = 2⁻⁸⁰·Σ|x|. With Σ|x| ≤ 2¹⁶·|S| that is 2⁻¹¹ of half a unit in the
+//!   last place of an `f64`.
+//! - Totals are kept with |rest| ≤ u·|sum|, so each one that is merged adds at most 3·u²
+//!   (Joldes, Muller, Popescu, *Tight and rigorous error bounds for basic building blocks of
+//!   double-word arithmetic*, 2017), for any number of chunks.
+//!
+//! So the result is correctly rounded unless S lies within this error of the middle between two
+//! neighbouring numbers; else it is one of these two.
+//!
+//! An infinity or NaN gives what IEEE additions give. Sums of `f32` cannot overflow on the way.
+//! Those of `f64` do where a partial sum exceeds the range, as any sum in `f64`; products of `f64`
+//! below 2⁻⁹⁶⁹ lose what is below 2⁻¹⁰⁷⁴.
+
+use cuda_std::GpuFloat;
+use cuda_std::prelude::*;
+use cuda_std::warp::{WarpShuffleMode, WarpShuffleValue};
+
+use crate::number::Scalar;
+
+/// The most additions between an element and the result in the default launches, except those of
+/// totals.
+pub const PATH: usize = 1 << 12;
+
+/// An element of sums.
+pub trait Addend: Scalar {
+    /// What a thread, its block and its launch add in.
+    type Partial: Partial;
+    /// `sum + self`.
+    fn add_to(self, sum: Self::Partial) -> Self::Partial;
+    /// `sum + self · factor`.
+    fn mul_add_to(self, factor: Self, sum: Self::Partial) -> Self::Partial;
+    /// The nearest number of this type.
+    fn rounded(total: TotalOf<Self>) -> Self;
+    /// `self` as a sum of one.
+    fn partial(self) -> Self::Partial;
+    /// The element of a sum of one.
+    fn of_partial(partial: Self::Partial) -> Self;
+    /// `self` as a total.
+    fn total(self) -> TotalOf<Self> {
+        self.partial().settle()
+    }
+}
+
+/// What blocks, chunks, ranks and runs of `T` add in.
+pub type TotalOf<T> = <<T as Addend>::Partial as Partial>::Total;
+
+/// A sum in the making.
+pub trait Partial: Plain + WarpShuffleValue {
+    /// What the sums of blocks, chunks, ranks and runs are added in.
+    type Total: Partial<Total = Self::Total> + PartialEq + core::fmt::Debug;
+    /// 0.
+    const ZERO: Self;
+    /// The sum of two.
+    fn merge(self, other: Self) -> Self;
+    /// The same as a total; of a total, after each merge, with a rest as small as it can be.
+    fn settle(self) -> Self::Total;
+}
+
+/// Adds what may be any number of totals.
+#[inline(always)]
+pub fn merge_totals<T: Partial<Total = T>>(sum: T, next: T) -> T {
+    sum.merge(next).settle()
+}
+
+/// An unevaluated sum of two `f64`.
+#[derive(Clone, Copy, Debug, PartialEq, Plain)]
+#[repr(C)]
+pub struct Twofold {
+    /// The sum as `f64` has it.
+    pub sum: f64,
+    /// What its roundings have lost.
+    pub rest: f64,
+}
+
+/// The rounded sum, and its rounding error, exactly, unless the sum overflows (Knuth).
+#[inline(always)]
+pub const fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let of_b = sum - a;
+    (sum, (a - (sum - of_b)) + (b - of_b))
+}
+
+/// The rounded product, and its rounding error, exactly, unless it is below 2⁻¹⁰⁷⁴.
+#[inline(always)]
+fn two_product(a: f64, b: f64) -> (f64, f64) {
+    // An fma, because a multiplication could be contracted with the addition that follows, and the
+    // error would be another number's.
+    let product = GpuFloat::mul_add(a, b, 0.0);
+    (product, GpuFloat::mul_add(a, b, -product))
+}
+
+impl Twofold {
+    /// One number.
+    pub const fn new(value: f64) -> Self {
+        Self {
+            sum: value,
+            rest: 0.0,
+        }
+    }
+
+    #[inline(always)]
+    fn add(self, value: f64, error: f64) -> Self {
+        let (sum, lost) = two_sum(self.sum, value);
+        Self {
+            sum,
+            rest: self.rest + (error + lost),
+        }
+    }
+
+    /// Of a settled total: the nearest `f64` whose last bit is odd where it is not the total
+    /// itself. It rounds to any shorter format like the total, without a second rounding.
+    #[inline(always)]
+    fn to_odd(self) -> f64 {
+        let bits = self.sum.to_bits();
+        if self.rest == 0.0 || bits & 1 == 1 {
+            return self.sum;
+        }
+        f64::from_bits(match (self.rest > 0.0) == (self.sum > 0.0) {
+            true => bits + 1,
+            false => bits - 1,
+        })
+    }
+}
+
+impl Partial for Twofold {
+    type Total = Self;
+    const ZERO: Self = Self::new(0.0);
+
+    #[inline(always)]
+    fn merge(self, other: Self) -> Self {
+        self.add(other.sum, other.rest)
+    }
+
+    #[inline(always)]
+    fn settle(self) -> Self {
+        // The rest of an infinity is NaN.
+        if !(self.sum.is_finite() && self.rest.is_finite()) {
+            return Self::new(self.sum);
+        }
+        let (sum, rest) = two_sum(self.sum, self.rest);
+        Self { sum, rest }
+    }
+}
+
+impl Partial for f64 {
+    type Total = Twofold;
+    const ZERO: Self = 0.0;
+
+    #[inline(always)]
+    fn merge(self, other: Self) -> Self {
+        self + other
+    }
+
+    #[inline(always)]
+    fn settle(self) -> Twofold {
+        Twofold::new(self)
+    }
+}
+
+impl Partial for i64 {
+    type Total = Self;
+    const ZERO: Self = 0;
+
+    #[inline(always)]
+    fn merge(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    fn settle(self) -> Self {
+        self
+    }
+}
+
+impl Addend for f32 {
+    type Partial = f64;
+
+    #[inline(always)]
+    fn add_to(self, sum: f64) -> f64 {
+        sum + f64::from(self)
+    }
+
+    #[inline(always)]
+    fn mul_add_to(self, factor: Self, sum: f64) -> f64 {
+        GpuFloat::mul_add(f64::from(self), f64::from(factor), sum)
+    }
+
+    #[inline(always)]
+    fn rounded(total: Twofold) -> Self {
+        total.settle().to_odd() as Self
+    }
+
+    #[inline(always)]
+    fn partial(self) -> f64 {
+        f64::from(self)
+    }
+
+    #[inline(always)]
+    fn of_partial(partial: f64) -> Self {
+        partial as Self
+    }
+}
+
+impl Addend for f64 {
+    type Partial = Twofold;
+
+    #[inline(always)]
+    fn add_to(self, sum: Twofold) -> Twofold {
+        sum.add(self, 0.0)
+    }
+
+    #[inline(always)]
+    fn mul_add_to(self, factor: Self, sum: Twofold) -> Twofold {
+        let (product, error) = two_product(self, factor);
+        sum.add(product, error)
+    }
+
+    #[inline(always)]
+    fn rounded(total: Twofold) -> Self {
+        total.settle().sum
+    }
+
+    #[inline(always)]
+    fn partial(self) -> Twofold {
+        Twofold::new(self)
+    }
+
+    #[inline(always)]
+    fn of_partial(partial: Twofold) -> Self {
+        partial.sum
+    }
+}
+
+impl Addend for i64 {
+    type Partial = Self;
+
+    #[inline(always)]
+    fn add_to(self, sum: Self) -> Self {
+        sum.wrapping_add(self)
+    }
+
+    #[inline(always)]
+    fn mul_add_to(self, factor: Self, sum: Self) -> Self {
+        Scalar::mul_add(self, factor, sum)
+    }
+
+    #[inline(always)]
+    fn rounded(total: Self) -> Self {
+        total
+    }
+
+    #[inline(always)]
+    fn partial(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn of_partial(partial: Self) -> Self {
+        partial
+    }
+}
+
+impl WarpShuffleValue for Twofold {
+    /// Both terms, by shuffles of their own; the source lane is the same.
+    #[inline(always)]
+    unsafe fn shuffle(
+        mode: WarpShuffleMode,
+        mask: u32,
+        value: Self,
+        b: u32,
+        width: u32,
+    ) -> (Self, bool) {
+        // SAFETY: passed on to the caller.
+        let ((sum, in_range), (rest, _)) = unsafe {
+            (
+                WarpShuffleValue::shuffle(mode, mask, value.sum, b, width),
+                WarpShuffleValue::shuffle(mode, mask, value.rest, b, width),
+            )
+        };
+        (Self { sum, rest }, in_range)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Addend, Partial, Twofold, merge_totals, two_product, two_sum};
+
+    #[test]
+    fn what_a_rounding_loses_is_kept() {
+        assert_eq!(two_sum(1e16, 1.0), (1e16, 1.0));
+        assert_eq!(two_sum(1.0, 1e16), (1e16, 1.0));
+        let third = 1.0 / 3.0;
+        let (product, error) = two_product(third, third);
+        // third² has 106 bits at most: what is left after 53 fits one number.
+        assert_eq!(error, third.mul_add(third, -product));
+        assert_ne!(error, 0.0);
+        let sum = [1e100, 1.0, -1e100].map(f64::total);
+        let sum = sum.into_iter().reduce(merge_totals);
+        assert_eq!(sum.map(f64::rounded), Some(1.0));
+    }
+
+    /// 1 + 2⁻²⁴ lies in the middle of two `f32`; what comes after it decides.
+    #[test]
+    fn a_total_is_rounded_once() {
+        let middle = 1.0 + f64::from(2.0_f32.powi(-24));
+        let next = 1.0 + f32::EPSILON;
+        for (rest, rounded) in [(0.0, 1.0), (1e-30, next), (-1e-30, 1.0)] {
+            for sign in [1.0, -1.0] {
+                let total = Twofold {
+                    sum: sign * middle,
+                    rest: f64::from(sign) * rest,
+                };
+                assert_eq!(f32::rounded(total), sign as f32 * rounded, "{total:?}");
+            }
+        }
+        // A power of two, whose neighbour below is half as far away.
+        let below = Twofold {
+            sum: 1.0,
+            rest: -1e-30,
+        };
+        assert_eq!(f32::rounded(below), 1.0);
+        assert!(below.to_odd() < 1.0);
+    }
+
+    #[test]
+    fn infinities_and_nan_are_those_of_plain_sums() {
+        let infinite = |values: &[f64]| {
+            let partial = values.iter().fold(Twofold::ZERO, |sum, x| x.add_to(sum));
+            let totals = values.iter().map(|x| x.total());
+            let folded = totals.reduce(merge_totals).map(f64::rounded);
+            let rounded = f64::rounded(partial);
+            assert_eq!(folded.map(f64::to_bits), Some(rounded.to_bits()));
+            rounded
+        };
+        let large = f64::MAX;
+        assert_eq!(infinite(&[1.0, f64::INFINITY, -2.0]), f64::INFINITY);
+        assert_eq!(infinite(&[large, large, -large]), f64::INFINITY);
+        assert_eq!(infinite(&[-large, -large]), f64::NEG_INFINITY);
+        assert_eq!(infinite(&[large, -large, 3.0]), 3.0);
+        let both = [f64::INFINITY, f64::NEG_INFINITY].map(f64::total);
+        assert!(f64::rounded(merge_totals(both[0], both[1])).is_nan());
+        assert!(f64::rounded(f64::NAN.add_to(1.0.total())).is_nan());
+        let product = large.mul_add_to(2.0, Twofold::ZERO);
+        assert_eq!(f64::rounded(1.0.mul_add_to(1.0, product)), f64::INFINITY);
+        // Beyond the range of the narrower type, and back in it.
+        let wide = [f32::MAX, f32::MAX, -f32::MAX].map(f32::total);
+        let sum = wide.into_iter().reduce(merge_totals);
+        assert_eq!(sum.map(f32::rounded), Some(f32::MAX));
+        let twice = merge_totals(f32::MAX.total(), f32::MAX.total());
+        assert_eq!(f32::rounded(twice), f32::INFINITY);
+    }
+
+    /// As NumPy: a sum starts at +0.
+    #[test]
+    fn zeros_are_positive() {
+        for zero in [(-0.0_f64).add_to(Twofold::ZERO), Twofold::ZERO] {
+            assert_eq!(f64::rounded(zero).to_bits(), 0);
+        }
+        let zero = (-0.0_f32).add_to(Partial::ZERO).settle();
+        assert_eq!(f32::rounded(zero).to_bits(), 0);
+    }
+}

@@ -1,0 +1,224 @@
+//! Random arrays for sums and dot products, and how exact a result is.
+
+pub mod model;
+
+use blockwise::Device;
+use blockwise_ops::oracle::{Exact, Precision};
+use blockwise_ops::pipeline::{Operation, Reducer};
+use blockwise_ops::reduce::Total;
+use blockwise_ops::{LaunchError, Number, ReduceKernel, ReduceOptions, Reduction};
+
+use crate::data::random_bits;
+
+/// The largest condition, Σ|x| / |Σx|, for which sums are promised to be correctly rounded.
+pub const PROMISED: f64 = (1 << 16) as f64;
+
+/// The kernels that the launcher chooses by itself.
+pub const CHOSEN: [ReduceKernel; 3] = [
+    ReduceKernel::Shuffle,
+    ReduceKernel::Wide,
+    ReduceKernel::Single,
+];
+
+/// How an array's elements are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Evenly in 0..1 or −1..1.
+    Uniform,
+    /// Of mean 0 or 1.
+    Normal,
+    /// One number.
+    Constant,
+    /// With an exponential distribution, of magnitudes over many powers of two.
+    Exponential,
+    /// Numbers of alternating signs that nearly cancel.
+    Alternating,
+    /// One number that is up to 2⁴⁰ times as large as the others.
+    OneLarge,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 6] = [
+        Self::Uniform,
+        Self::Normal,
+        Self::Constant,
+        Self::Exponential,
+        Self::Alternating,
+        Self::OneLarge,
+    ];
+}
+
+/// An array of random numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// How its elements are drawn.
+    pub kind: Kind,
+    /// Its length.
+    pub len: usize,
+    /// The condition that its last element brings about, as nearly as it can.
+    condition: Option<f64>,
+    seed: u64,
+}
+
+/// A number in 0..1 from 64 bits.
+fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+impl Sample {
+    /// A sample of a length that is evenly distributed in its logarithm.
+    pub fn new(seed: u64, largest: usize) -> Self {
+        let mut next = random_bits(seed ^ 0x5EED);
+        let len = (largest as f64).powf(unit(next())) as usize;
+        Self {
+            kind: Kind::ALL[(next() % 6) as usize],
+            len: len.clamp(1, largest),
+            condition: (next() % 2 == 0 && len > 2).then(|| (20.0 * unit(next())).exp2()),
+            seed,
+        }
+    }
+
+    /// The factors of a dot product, or the elements of a sum and ones.
+    pub fn operands<T: Precision>(&self, dot: bool) -> [Vec<T>; 2] {
+        let mut a = self.draw::<T>(self.seed);
+        let b = match dot {
+            true => Self {
+                kind: Kind::Normal,
+                ..*self
+            }
+            .draw(!self.seed),
+            false => vec![T::nearest(1.0); self.len],
+        };
+        if let (Some(condition), [first @ .., last], Some(&factor)) =
+            (self.condition, &mut a[..], b.last())
+        {
+            let (mut sum, mut magnitude) = (0.0, 0.0);
+            for (&a, &b) in first.iter().zip(&b) {
+                let product = a.into() * b.into();
+                sum += product;
+                magnitude += f64::abs(product);
+            }
+            let wanted = (2.0 * magnitude / condition - sum) / factor.into();
+            if wanted.is_finite() {
+                *last = T::nearest(wanted);
+            }
+        }
+        [a, b]
+    }
+
+    fn draw<T: Precision>(&self, seed: u64) -> Vec<T> {
+        let mut next = random_bits(seed);
+        let (choice, scale) = (next() % 2, (unit(next()) * 40.0 - 20.0).exp2());
+        let at = next() as usize % self.len;
+        let constant = unit(next()) * scale;
+        let element = |i: usize| {
+            let bits = next();
+            let x = unit(bits);
+            scale
+                * match self.kind {
+                    Kind::Uniform if choice == 0 => x,
+                    Kind::Uniform => 2.0 * x - 1.0,
+                    Kind::Normal => {
+                        let radius = (-2.0 * (1.0 - x).ln()).sqrt();
+                        let angle = std::f64::consts::TAU * unit(next());
+                        radius * angle.cos() + choice as f64
+                    }
+                    Kind::Constant => constant / scale,
+                    Kind::Exponential => {
+                        let sign = if choice == 1 && bits & 1 == 1 {
+                            -1.0
+                        } else {
+                            1.0
+                        };
+                        sign * (-(1.0 - x).ln() * 6.0 - 12.0).exp2()
+                    }
+                    Kind::Alternating => (1.0 + x / 1024.0) * (1.0 - 2.0 * (i % 2) as f64),
+                    Kind::OneLarge if i == at => (40.0 * x).exp2(),
+                    Kind::OneLarge => x - 0.25,
+                }
+        };
+        (0..self.len).map(element).map(T::nearest).collect()
+    }
+}
+
+/// The exact sum of products.
+pub fn exact<T: Precision>(a: &[T], b: &[T]) -> Exact {
+    let mut sum = Exact::default();
+    for (&a, &b) in a.iter().zip(b) {
+        sum.add_product(a.into(), b.into());
+    }
+    sum
+}
+
+/// The numbers of the type from the correctly rounded one to a result: 0 where it is that.
+pub fn units_off<T: Precision>(result: T, exact: &Exact) -> u64 {
+    // Neighbours have neighbouring integers, through zero.
+    let place = |value: T| {
+        let value: f64 = value.into();
+        let bits = match T::UNIT_ROUNDOFF > f64::UNIT_ROUNDOFF {
+            true => i64::from((value as f32).abs().to_bits()),
+            false => value.abs().to_bits().cast_signed(),
+        };
+        if value < 0.0 { -bits } else { bits }
+    };
+    place(result).abs_diff(place(exact.nearest()))
+}
+
+/// What a result misses the exact sum by beyond its own rounding, over the promised bound: at most
+/// 1 where the promise holds.
+pub fn of_the_bound<T: Precision>(result: T, exact: &Exact) -> f64 {
+    let value: f64 = result.into();
+    let mut missed = exact.clone();
+    missed.add(-value);
+    let rounding = (T::UNIT_ROUNDOFF * value.abs()).max(T::SMALLEST / 2.0);
+    let bound = match T::UNIT_ROUNDOFF > f64::UNIT_ROUNDOFF {
+        true => 2.0_f64.powi(-41),
+        false => 2.0_f64.powi(-80),
+    };
+    match missed.nearest::<f64>().abs() - rounding {
+        ..=0.0 => 0.0,
+        missed => missed / (bound * exact.magnitude()),
+    }
+}
+
+/// A sum or dot product as `ranks` ranks make it, each in chunks, with their totals folded in
+/// order.
+///
+/// # Errors
+/// What goes wrong on the device.
+pub fn divided<T: Number>(
+    device: &Device,
+    operands: &[Vec<T>],
+    ranks: usize,
+    chunk: usize,
+    options: &ReduceOptions,
+) -> Result<T, LaunchError> {
+    let len = operands[0].len();
+    let operation = match operands {
+        [_] => Operation::Reduce(Reduction::Sum),
+        _ => Operation::Dot,
+    };
+    let mut sum: Option<Total<T>> = None;
+    for rank in 0..ranks {
+        let mut part = rank * len / ranks..(rank + 1) * len / ranks;
+        if part.is_empty() {
+            continue;
+        }
+        let mut reducer = Reducer::new(device, part.len(), operation, options, chunk)?;
+        while reducer.next_len() > 0 {
+            let next = part.start + reducer.next_len();
+            reducer.push(|number, values| {
+                values.copy_from_slice(&operands[number][part.start..next]);
+                Ok::<_, LaunchError>(())
+            })?;
+            part.start = next;
+        }
+        let (total, _) = reducer.finish()?;
+        sum = Some(match sum {
+            Some(sum) => sum.fold(total, Reduction::Sum),
+            None => total,
+        });
+    }
+    Ok(sum.unwrap_or_default().round())
+}

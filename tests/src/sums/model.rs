@@ -1,0 +1,121 @@
+//! The arithmetic of the kernels that the launcher chooses, in their order, on the host: for arrays
+//! that would take the emulator minutes.
+
+use blockwise_ops::reduce::{PartialOf, Total};
+use blockwise_ops::{LaunchPlan, Number, ReduceKernel, Reduction};
+use kernels::pack::lanes;
+use kernels::reduce::Partial;
+use kernels::reduce::policy::InFlight;
+
+const WARP: usize = 32;
+
+/// Σ a·b, or Σ a without `b`, by the kernel and launch of a plan; operands begin at whole packs.
+pub fn total<T: Number>(
+    kernel: ReduceKernel,
+    plan: &LaunchPlan,
+    a: &[T],
+    b: Option<&[T]>,
+) -> Total<T> {
+    match b {
+        Some(b) => by::<T>(kernel, plan, a.len(), |sum, i| a[i].mul_add_to(b[i], sum)),
+        None => by::<T>(kernel, plan, a.len(), |sum, i| a[i].add_to(sum)),
+    }
+}
+
+fn by<T: Number>(
+    kernel: ReduceKernel,
+    plan: &LaunchPlan,
+    len: usize,
+    add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
+) -> Total<T> {
+    let (blocks, threads) = (plan.grid[0] as usize, plan.block[0] as usize);
+    let block = |block| {
+        let share = |thread| match kernel {
+            ReduceKernel::Shuffle => {
+                strided::<T>(block * threads + thread, blocks * threads, len, &add)
+            }
+            _ => packs::<T>([block, blocks], [thread, threads], len, &add),
+        };
+        let values: Vec<_> = (0..threads).map(share).collect();
+        match kernel {
+            ReduceKernel::Shuffle => {
+                let warps = values
+                    .chunks(WARP)
+                    .map(|warp| of_warp(warp, [1, 2, 4, 8, 16]));
+                warps.reduce(Partial::merge)
+            }
+            _ => {
+                let warps = values
+                    .chunks(WARP)
+                    .map(|warp| of_warp(warp, [16, 8, 4, 2, 1]));
+                Some(of_warp(&warps.collect::<Vec<_>>(), [16, 8, 4, 2, 1]))
+            }
+        }
+        .unwrap_or(Partial::ZERO)
+    };
+    let partials: Vec<_> = (0..blocks).map(block).collect();
+    if kernel != ReduceKernel::Single {
+        return Total::of_partials(&partials, Reduction::Sum);
+    }
+    let lane = |lane| {
+        let partials = partials.iter().skip(lane).step_by(WARP);
+        partials.fold(Partial::ZERO, |sum: PartialOf<T>, &partial| {
+            sum.merge(partial)
+        })
+    };
+    let lanes: Vec<_> = (0..WARP).map(lane).collect();
+    Total::of_partials(&[of_warp(&lanes, [16, 8, 4, 2, 1])], Reduction::Sum)
+}
+
+/// A thread's elements, a grid's size apart.
+fn strided<T: Number>(
+    first: usize,
+    stride: usize,
+    len: usize,
+    add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
+) -> PartialOf<T> {
+    (first..len).step_by(stride).fold(Partial::ZERO, add)
+}
+
+/// A thread's packs, and its element after the last pack.
+fn packs<T: Number>(
+    [block, blocks]: [usize; 2],
+    [thread, threads]: [usize; 2],
+    len: usize,
+    add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
+) -> PartialOf<T> {
+    let (width, in_flight) = (lanes::<T>(), InFlight::Four.packs());
+    let packs = len / width;
+    let mut sums = vec![Partial::ZERO; width];
+    let mut take = |pack: usize| {
+        for (lane, sum) in sums.iter_mut().enumerate() {
+            *sum = add(*sum, pack * width + lane);
+        }
+    };
+    let tile = threads * in_flight;
+    let mut first = block * tile;
+    while first + tile <= packs {
+        (0..in_flight).for_each(|part| take(first + part * threads + thread));
+        first += blocks * tile;
+    }
+    (first + thread..packs).step_by(threads).for_each(take);
+    let last = packs * width + block * threads + thread;
+    let sum = match last < len {
+        true => add(Partial::ZERO, last),
+        false => Partial::ZERO,
+    };
+    sums.into_iter().fold(sum, Partial::merge)
+}
+
+/// Lane 0's value after the rounds of shuffles; lanes that are missing have zeros.
+fn of_warp<P: Partial>(values: &[P], deltas: [usize; 5]) -> P {
+    let mut lanes = [P::ZERO; WARP];
+    lanes[..values.len()].copy_from_slice(values);
+    for delta in deltas {
+        let above = lanes;
+        for lane in 0..WARP - delta {
+            lanes[lane] = above[lane].merge(above[lane + delta]);
+        }
+    }
+    lanes[0]
+}

@@ -1,0 +1,102 @@
+//! Kernels of which the two builds saw different things: each is an error at the first `on`, which
+//! names the kernel, its place and what differs.
+
+use blockwise::{Error, Module};
+use device_api as k;
+
+use super::benches;
+
+#[track_caller]
+fn check<T: std::fmt::Debug>(kernel: &str, found: Result<T, Error>, parts: &[&str]) {
+    let error = found.expect_err(kernel);
+    let text = error.to_string();
+    for part in [kernel].iter().chain(parts) {
+        assert!(text.contains(part), "no `{part}` in: {text}");
+    }
+    match &error {
+        Error::Contract { place, .. } => {
+            let (file, line) = place.rsplit_once(':').unwrap();
+            let is_there = file.ends_with("contracts.rs") && line.parse::<u32>().unwrap() > 1;
+            assert!(is_there && text.contains(place), "{text}");
+        }
+        Error::Signature { .. } | Error::UnknownKernel { .. } => {}
+        other => panic!("{other:?}"),
+    }
+    assert!(error.hint().is_some());
+}
+
+macro_rules! refused {
+    ($module:expr; $($kernel:ident $(::<$($argument:ty),*>)?: $($part:expr),+;)*) => {$(
+        check(stringify!($kernel), k::$kernel$(::<$($argument),*>)?::on($module), &[$($part),+]);
+    )*};
+}
+
+#[test]
+fn rules_that_differ_are_refused_with_both() {
+    for (_, module) in benches() {
+        refused! { &module;
+            rule_of_the_device: "rule 1 is `x.len() == y.len()` there and absent here";
+            rule_more: "rule 2 is `!y.is_empty()` there and absent here";
+            rule_weaker: "`(x.len() == y.len()) || (x.len() == 1)` there", "`(x.len() == y.len()) && (x.len() == 1)` here";
+            rule_of_ones_own: "rule 1 is `own(y.len())` there and `self::own(y.len())` here";
+            rule_constant: "rule 1 is `x.len() == N`", "`N` is 4usize there and 8usize here";
+            rule_table: "`TABLE[1].1` is 4usize there and 8usize here";
+            rule_associated::<u32>: "`T::LIMIT` is 4u32 there and 8u32 here";
+            rule_block: "2i32 there and 3i32 here";
+            rule_float: "`SCALE` is 0x3e800000f32 there and 0x3f000000f32 here";
+            rule_cast: "`y.len() as u8 == 3` there", "as u32";
+            rule_of_a_macro: "`N` is 4usize there and 8usize here";
+            macro_of_a_build: "rule 1 is `y.len() >= 2` there and `y.len() >= 1` here";
+            rule_included: "`N` is 4usize there and 8usize here";
+        }
+        let found = k::rule_instance::<{ k::N }>::on(&module);
+        check(
+            "rule_instance_N",
+            found,
+            &["`COUNT` is 4usize there and 8usize here"],
+        );
+    }
+}
+
+#[test]
+fn lengths_layouts_and_definitions_that_differ_are_refused() {
+    for (_, module) in benches() {
+        refused! { &module;
+            length_constant: "the length of `tile` is `N` there and `N` here, where `N` is 4usize there and 8usize here";
+            length_literal: "the length of `tile` is `1024` there and `1` here";
+            array_constant: "the shared array `tile` has 16 bytes aligned to 4 there and 32 bytes aligned to 4 here";
+            block_constant: "`block: &mut Block<4,1,1>` there and `block: &mut Block<8,1,1>` here";
+            bounds_of_a_build: "`max_threads` and `min_blocks` are 64 1 there and 128 1 here";
+            elements_of_a_build: "`y: Out<f64>` there and `y: Out<f32>` here";
+            alignment_of_a_build: "@16";
+            raw_of_a_build: "the type of `raw` has 8 bytes aligned to 8 there and 8 bytes aligned to 4 here";
+            two_functions: "two functions have this name";
+            safe_on_the_host: "the function is unsafe there and safe here";
+            host_alone: "has no kernel `host_alone`";
+        }
+    }
+}
+
+fn written(module: &Module, launch: impl Fn(&Module, &mut blockwise::Buffer<u32>)) -> Vec<u32> {
+    let (device, _) = benches().remove(0);
+    let mut y = device.filled::<u32>(3, 0).unwrap();
+    launch(module, &mut y);
+    y.to_vec().unwrap()
+}
+
+#[test]
+fn names_that_rules_use_are_ordinary_where_no_rule_uses_them() {
+    let (_, module) = benches().remove(0);
+    let words = written(&module, |module, y| {
+        let kernel = k::words_as_names::on(module).unwrap().grid(1).block(32);
+        kernel.launch(2, 3, &mut *y).unwrap();
+        let refused = kernel.launch(1, 3, y).unwrap_err().to_string();
+        assert!(refused.contains("needs shared > 1"), "{refused}");
+    });
+    assert_eq!(words, [37; 3]);
+    let numbers = written(&module, |module, y| {
+        let kernel = k::grid_as_a_number::on(module).unwrap().grid(1).block(32);
+        kernel.launch(7, 8, 9, y).unwrap();
+    });
+    assert_eq!(numbers, [24; 3]);
+}
