@@ -136,9 +136,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             if error.use_stderr() && arguments.iter().any(|argument| argument == "--json") =>
         {
             let text = error.to_string();
-            let message = text.split("\n\nUsage:").next().unwrap_or(&text);
-            let message = message.trim().trim_start_matches("error: ");
-            return Failure::new(message).hint("blockwise --help").print(true);
+            // Usage, and where help is, are the hint.
+            let ends = ["\n\nUsage:", "\n\nFor more information"];
+            let end = ends.iter().filter_map(|end| text.find(end)).min();
+            let message = text[..end.unwrap_or(text.len())].trim();
+            let lines = message.trim_start_matches("error: ").lines();
+            let message: Vec<_> = lines
+                .map(str::trim)
+                .filter(|line| !line.is_empty())
+                .collect();
+            return Failure::new(message.join(" "))
+                .hint("blockwise --help")
+                .print(true);
         }
         Err(error) => {
             let code = if error.use_stderr() { 2 } else { 0 };

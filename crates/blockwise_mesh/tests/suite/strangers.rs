@@ -159,11 +159,11 @@ fn relay(to: u16, listener: TcpListener, change: impl Fn(usize, &mut [u8]) + Sen
     })
 }
 
+/// What each of two ranks has gathered.
+type Gathered = [Result<Vec<Vec<u32>>, Error>; 2];
+
 /// A job of two whose rank 1 comes through a relay.
-fn relayed(
-    options: &JoinOptions,
-    change: impl Fn(usize, &mut [u8]) + Send,
-) -> ([Result<Vec<Vec<u32>>, Error>; 2], Vec<u8>) {
+fn relayed(options: &JoinOptions, change: impl Fn(usize, &mut [u8]) + Send) -> (Gathered, Vec<u8>) {
     let port = free_port();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let detour = listener.local_addr().unwrap().port();

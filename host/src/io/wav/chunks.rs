@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::super::bytes::Bytes;
 use super::super::error::{Defect, Problem};
-use super::read::{CONVERT, format};
+use super::format::{CONVERT, format};
 use super::{Sound, UNKNOWN_LENGTH};
 
 /// The order of a file's bytes.

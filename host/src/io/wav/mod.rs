@@ -10,6 +10,7 @@
 //! BS.2088 (BW64).
 
 mod chunks;
+mod format;
 mod metadata;
 mod read;
 mod write;
