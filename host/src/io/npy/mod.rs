@@ -1,17 +1,19 @@
 //! NumPy's `.npy`: booleans, integers of 8 to 64 bits and floats of 16 to 64, in either order of
 //! bytes and of dimensions. Written little-endian and row-major.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+mod literal;
 
-use ndarray::IxDyn;
-use ndarray_npy::{WriteNpyError, write_zeroed_npy};
-use py_literal::Value;
+use std::fs::File;
+use std::io::{Read, Write};
+
+use self::literal::{Broken, Literal};
 
 use super::array::ArrayReader;
 use super::bytes::Bytes;
 use super::error::{Defect, Problem};
 use super::number::{Kind, Stored};
+
+const MAGIC: &[u8] = b"\x93NUMPY";
 
 const TYPES: &str = "booleans, integers of 8 to 64 bits and floats of 16 to 64 are supported";
 
@@ -19,8 +21,8 @@ const TYPES: &str = "booleans, integers of 8 to 64 bits and floats of 16 to 64 a
 /// unless asked to.
 const LONGEST_HEADER: u64 = 1 << 20;
 
-/// How deeply NumPy nests the names of an array of records.
-const DEEPEST: usize = 32;
+/// The elements begin at a multiple of this many bytes.
+const ALIGNMENT: usize = 64;
 
 const TOO_LONG: &str = "it is longer or deeper than any array needs";
 
@@ -106,7 +108,7 @@ impl Header {
         if start.is_empty() {
             return Err(Problem::new("the file is empty").into());
         }
-        if !start.starts_with(b"\x93NUMPY") {
+        if !start.starts_with(MAGIC) {
             return Err(Problem::new(
                 "this is no .npy file: it does not start with the magic bytes \\x93NUMPY",
             )
@@ -154,30 +156,30 @@ impl Header {
             1 | 2 => text.iter().map(|&byte| char::from(byte)).collect(),
             _ => String::from_utf8(text.to_vec()).map_err(|_| broken("it is not UTF-8"))?,
         };
-        let text = without_long_integers(&text).ok_or_else(|| broken(TOO_LONG))?;
-        let Ok(Value::Dict(entries)) = text.trim_end().parse::<Value>() else {
-            return Err(broken("it is no Python dictionary"));
+        let entries = match Literal::parse(&text) {
+            Ok(Literal::Dictionary(entries)) => entries,
+            Err(Broken::Deep) => return Err(broken(TOO_LONG)),
+            _ => return Err(broken("it is no Python dictionary")),
         };
         let entry = |name: &str| {
-            let found = entries
-                .iter()
-                .find(|(key, _)| key.as_string().is_some_and(|key| key == name));
+            let found = (entries.iter())
+                .find(|(key, _)| matches!(key, Literal::Text(key) if key == name));
             found
                 .map(|(_, value)| value)
                 .ok_or_else(|| broken(&format!("it has no '{name}'")))
         };
         let descr = match entry("descr")? {
-            Value::String(descr) => descr.clone(),
+            Literal::Text(descr) => descr.clone(),
             _ => {
                 return Err(Problem::new(format!("elements are records; {TYPES}"))
                     .hint("save each field as an array of its own: `array['name']`"));
             }
         };
-        let fortran_order = entry("fortran_order")?
-            .as_boolean()
-            .ok_or_else(|| broken("'fortran_order' is neither True nor False"))?;
+        let &Literal::Bool(fortran_order) = entry("fortran_order")? else {
+            return Err(broken("'fortran_order' is neither True nor False"));
+        };
         let shape = match entry("shape")? {
-            Value::Tuple(lengths) => lengths.iter().map(length).collect::<Option<Vec<_>>>(),
+            Literal::Tuple(lengths) => lengths.iter().map(length).collect::<Option<Vec<_>>>(),
             _ => None,
         };
         let shape = shape.ok_or_else(|| {
@@ -192,40 +194,12 @@ impl Header {
     }
 }
 
-/// The text without Python 2's mark of long integers: `(40L,)` is `(40,)`. `None` if it is nested
-/// more deeply than any header.
-fn without_long_integers(text: &str) -> Option<String> {
-    let mut plain = String::with_capacity(text.len());
-    let (mut quote, mut escaped, mut depth, mut previous) = (None, false, 0_usize, ' ');
-    for character in text.chars() {
-        match quote {
-            Some(_) if escaped => escaped = false,
-            Some(_) if character == '\\' => escaped = true,
-            Some(end) if character == end => quote = None,
-            Some(_) => {}
-            None => match character {
-                '\'' | '"' => quote = Some(character),
-                '(' | '[' | '{' => depth += 1,
-                ')' | ']' | '}' => depth = depth.saturating_sub(1),
-                'L' if previous.is_ascii_digit() => {
-                    previous = character;
-                    continue;
-                }
-                _ => {}
-            },
-        }
-        if depth > DEEPEST {
-            return None;
-        }
-        previous = character;
-        plain.push(character);
-    }
-    Some(plain)
-}
-
 /// One dimension of a shape.
-fn length(value: &Value) -> Option<usize> {
-    value.as_integer()?.to_string().parse().ok()
+fn length(value: &Literal) -> Option<usize> {
+    match value {
+        Literal::Integer(digits) => digits.parse().ok(),
+        _ => None,
+    }
 }
 
 /// The element type of NumPy's name, and whether its bytes come highest first.
@@ -311,21 +285,50 @@ fn size_in_bytes(shape: &[usize], item: usize) -> Result<usize, Problem> {
 /// Writes the header of an array, leaves the file at its end, and returns the length of the whole.
 pub(super) fn write_header(file: &mut File, shape: &[usize], kind: Kind) -> Result<u64, Defect> {
     let bytes = size_in_bytes(shape, kind.bytes())? as u64;
-    let shape = IxDyn(shape);
-    match kind {
-        Kind::F32 => write_zeroed_npy::<f32, _>(file, shape),
-        Kind::F64 => write_zeroed_npy::<f64, _>(file, shape),
-        Kind::I64 => write_zeroed_npy::<i64, _>(file, shape),
-    }
-    .map_err(|error| match error {
-        WriteNpyError::Io(error) => Defect::Io(error),
-        error => Problem::new(error.to_string()).into(),
-    })?;
-    // The elements are written over the zeros, which take no room where the file system knows
-    // holes.
-    let end = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(end - bytes))?;
+    let header = header(shape, kind);
+    file.write_all(&header)?;
+    let end = header.len() as u64 + bytes;
+    // The elements are written over zeros, which take no room where the file system knows holes.
+    file.set_len(end)?;
     Ok(end)
+}
+
+/// The bytes before the elements.
+fn header(shape: &[usize], kind: Kind) -> Vec<u8> {
+    let descr = match kind {
+        Kind::F32 => "<f4",
+        Kind::F64 => "<f8",
+        Kind::I64 => "<i8",
+    };
+    // A tuple of one has a comma.
+    let shape: String = match shape {
+        [len] => format!("{len},"),
+        shape => (shape.iter().map(usize::to_string))
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    let dictionary =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
+    let rest = |digits: usize| {
+        let start = MAGIC.len() + 2 + digits;
+        (start + dictionary.len() + 1).next_multiple_of(ALIGNMENT) - start
+    };
+    let mut bytes = MAGIC.to_vec();
+    let rest = match u16::try_from(rest(2)) {
+        Ok(rest) => {
+            bytes.extend([1, 0]);
+            bytes.extend(rest.to_le_bytes());
+            usize::from(rest)
+        }
+        // Thousands of dimensions.
+        Err(_) => {
+            bytes.extend([2, 0]);
+            bytes.extend((rest(4) as u32).to_le_bytes());
+            rest(4)
+        }
+    };
+    bytes.extend(format!("{dictionary:<width$}\n", width = rest - 1).bytes());
+    bytes
 }
 
 #[cfg(test)]
@@ -457,7 +460,7 @@ mod tests {
             1,
         );
         values(&header("'|u1'", "False", "(3,)"), 2);
-        values(&header("u'|u1'", "False", "(3,)").replace("u'", "'"), 3);
+        values(&header("u'|u1'", "False", "(3,)"), 3);
         let long = format!(
             "{}{}",
             header("'|u1'", "False", "(3,)").trim(),
@@ -538,6 +541,26 @@ mod tests {
             problem.what.contains("element 1 is 18446744073709551615"),
             "{}",
             problem.what
+        );
+    }
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        for (shape, kind) in [
+            (vec![], Kind::F64),
+            (vec![3], Kind::F32),
+            (vec![0, 5], Kind::I64),
+            (vec![1; 30_000], Kind::F32),
+        ] {
+            let mut file = header(&shape, kind);
+            assert_eq!(file.len() % ALIGNMENT, 0);
+            file.resize(file.len() + shape.iter().product::<usize>() * kind.bytes(), 0);
+            let read = decode(&file).unwrap();
+            assert_eq!(read.shape(), shape);
+        }
+        assert_eq!(
+            header(&[2, 3], Kind::F64),
+            b"\x93NUMPY\x01\0\x76\0{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }                                                          \n"
         );
     }
 
