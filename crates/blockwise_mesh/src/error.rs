@@ -200,6 +200,8 @@ pub enum Error {
     NoRanks,
 }
 
+const ONE_SECRET: &str = "every rank needs the same BLOCKWISE_MESH_SECRET, or the same contents of the file that BLOCKWISE_MESH_SECRET_FILE names";
+
 impl Error {
     /// What to do about it, in one line.
     pub fn hint(&self) -> Option<&'static str> {
@@ -215,15 +217,18 @@ impl Error {
             }
             Self::Failed { .. } => Some("that rank's own error says more"),
             Self::Lost { .. } => Some("look at that rank's machine: was its process killed?"),
+            Self::Meeting { reason } if reason.contains("another secret") => Some(ONE_SECRET),
             Self::Meeting { .. } => Some(
                 "every rank needs the same program and the same address of rank 0; BLOCKWISE_MESH_ADDRESS=host:port sets another",
+            ),
+            Self::Job { problem } if problem.contains(crate::SECRET_VARIABLE) => Some(ONE_SECRET),
+            Self::Job { problem } if problem.contains(['`']) => Some(
+                "the launcher sets these variables; a process that is no rank runs without them (`env -u NAME`)",
             ),
             Self::Job { .. } => {
                 Some("BLOCKWISE_MESH_ADDRESS=host:port says where rank 0 listens, for every rank")
             }
-            Self::Secret { .. } => Some(
-                "every rank needs the same BLOCKWISE_MESH_SECRET, or the same contents of the file that BLOCKWISE_MESH_SECRET_FILE names",
-            ),
+            Self::Secret { .. } => Some(ONE_SECRET),
             Self::NoSecret { .. } => Some(
                 "`export BLOCKWISE_MESH_SECRET=$(openssl rand -hex 32)` before `srun`, or before `mpirun -x BLOCKWISE_MESH_SECRET`; with torchrun, `export BLOCKWISE_MESH_SECRET_FILE=FILE` on each machine, a file of mode 0600 with the same secret",
             ),

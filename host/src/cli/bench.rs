@@ -247,8 +247,7 @@ impl From<PeersError> for Failure {
 
 /// The GPU: nothing else has a clock that says how fast a kernel is.
 pub(super) fn gpu(global: &Global) -> Result<Device, Failure> {
-    const ADVICE: &str = "run it on a machine with an NVIDIA GPU and its driver; \
-        `cargo bench -p ptx_emulator` measures the emulator, `blockwise profile` counts what a kernel costs";
+    const ADVICE: &str = "without a GPU, `cargo bench -p ptx_emulator` measures the emulator, and `blockwise profile` counts what a kernel costs";
     if global.device == DeviceChoice::Emulator {
         let message = "the emulator's time says nothing about a GPU's";
         return Err(Failure::new(message).hint(ADVICE));
@@ -259,7 +258,8 @@ pub(super) fn gpu(global: &Global) -> Result<Device, Failure> {
     };
     match Device::open(choice) {
         Err(error @ blockwise::Error::NoGpu { .. }) => {
-            Err(Failure::new(error.to_string()).hint(ADVICE))
+            let advice = error.hint().unwrap_or_default();
+            Err(Failure::new(error.to_string()).hint(format!("{advice}; {ADVICE}")))
         }
         opened => global.with_kernels(opened?),
     }

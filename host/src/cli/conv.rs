@@ -233,7 +233,7 @@ impl Place {
                 let frames = shape.first().copied().unwrap_or(0);
                 if !metadata.left_out.is_empty() {
                     report::notice(&format!(
-                        "left out of the output, as it would not stay true there: {}",
+                        "left out of the output, where it would not stay true or is in another order of bytes: {}",
                         metadata.left_out.join(", ")
                     ));
                 }

@@ -122,7 +122,7 @@ impl<T: Sample> Taps<T> {
                     sound.sample_rate
                 ))
                 .hint(format!(
-                    "resample it first: `ffmpeg -i IN -ar {} OUT.wav`",
+                    "resample it first: `ffmpeg -i IN -ar {} -c:a pcm_f64le OUT.wav`",
                     sound.sample_rate
                 )));
             }

@@ -155,7 +155,10 @@ impl Global {
             (_, Count::All) if there == 0 => {
                 // Its error says why there is none.
                 let device = Device::gpu(0).map_err(|error| {
-                    Failure::from(error).hint("`--gpus N` with a number runs on N emulated devices")
+                    let advice = error.hint().unwrap_or_default().to_owned();
+                    Failure::from(error).hint(format!(
+                        "{advice}; without GPUs, `--gpus N` with a number runs on N emulated devices"
+                    ))
                 })?;
                 vec![device]
             }

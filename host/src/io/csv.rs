@@ -65,6 +65,10 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
             [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
                 problem.hint("it looks like UTF-16: save it as UTF-8")
             }
+            // Text but for some letters.
+            _ if !bytes.contains(&0) => {
+                problem.hint("save it as UTF-8: `iconv -f latin1 -t utf-8`, if it is Latin-1")
+            }
             _ => problem.hint("is this really a .csv file?"),
         }
     })?;
@@ -91,6 +95,17 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
     for (index, record) in reader.records().enumerate() {
         let record = record.map_err(|error| Problem::new(ragged_or(text, &error)))?;
         let line = || line_of(text, record.position());
+        if index == 0
+            && record.get(0) == Some("")
+            && record.len() > 1
+            && record.iter().skip(1).all(is_name)
+        {
+            return Err(Problem::new(format!(
+                "line {} names all columns but the first, so that one holds the rows' names",
+                line()
+            ))
+            .hint("leave them out: R's `write.csv(x, 'x.csv', row.names = FALSE)`, pandas' `index=False`"));
+        }
         if index == 0 && record.iter().all(is_name) {
             if let Some(cell) = record.iter().find(|cell| is_mistyped(cell)) {
                 return Err(Problem::new(format!(
@@ -113,14 +128,14 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
         for (column, cell) in (1..).zip(&record) {
             let place = |reason: String| {
                 Problem::new(format!("line {}, column {column}: {reason}", line()))
-                    .hint("every cell is to be a number; fill or leave out what is missing")
             };
-            let value = number(cell).map_err(place)?;
+            let value = number(cell).map_err(|reason| place(reason).hint(advice(cell)))?;
             if !is_kept(cell, value) && too_long.is_none() {
                 too_long = Some(place(format!(
                     "a float64 would keep `{}` as {value:.0}, and integers of this size need a file of int64 only",
                     shown(cell)
-                )));
+                ))
+                .hint("save it as .npy, which has int64 and uint64"));
             }
             integers = integers.and_then(|mut integers| {
                 integers.push(cell.trim_start_matches('+').parse::<i64>().ok()?);
@@ -161,24 +176,33 @@ fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
         return text.into();
     }
     let (mut quoted, mut comment) = (false, false);
-    let mut is_kept = |character: &char| {
+    let mut is_kept = |(at, character): &(usize, char)| {
         match character {
             '\n' | '\r' => comment = false,
-            '#' if !quoted => comment = true,
+            '#' if !quoted && !is_fault(&text[*at..]) => comment = true,
             '"' if !comment => quoted = !quoted,
             _ => {}
         }
         !comment
     };
     let plain: String = text
-        .chars()
-        .filter(|character| is_kept(character))
+        .char_indices()
+        .filter(|at| is_kept(at))
+        .map(|(_, character)| character)
         .collect();
     let lines = plain.split('\n').map(|line| match line.trim() {
         "" => "",
         _ => line,
     });
     lines.collect::<Vec<_>>().join("\n").into()
+}
+
+/// Whether a text begins with what a spreadsheet writes where it has no value.
+fn is_fault(text: &str) -> bool {
+    const FAULTS: [&str; 9] = [
+        "#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!",
+    ];
+    FAULTS.iter().any(|fault| text.starts_with(fault))
 }
 
 /// How an array without elements is written.
@@ -217,10 +241,12 @@ fn is_mistyped(cell: &str) -> bool {
 
 /// Whether a cell of the first row can be a column's name.
 fn is_name(cell: &str) -> bool {
-    const MISSING: [&str; 6] = ["na", "n/a", "null", "none", "nil", "missing"];
+    const NO_NAMES: [&str; 8] = [
+        "na", "n/a", "null", "none", "nil", "missing", "true", "false",
+    ];
     cell.starts_with(|first: char| first.is_alphabetic() || first == '_')
         && cell.parse::<f64>().is_err()
-        && !MISSING.contains(&cell.to_ascii_lowercase().as_str())
+        && !NO_NAMES.contains(&cell.to_ascii_lowercase().as_str())
 }
 
 /// The line of a record, counted from one. The reader's own count stops at blank lines before the
@@ -241,12 +267,19 @@ fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
 fn number(cell: &str) -> Result<f64, String> {
     match cell.parse::<f64>() {
         _ if cell.is_empty() => Err("the cell is empty".to_owned()),
-        Err(_) if cell.contains([';', '\t', ' ']) => Err(format!(
-            "`{}` is no number; cells end with a comma (numpy.savetxt: delimiter=',')",
-            shown(cell)
-        )),
         Err(_) => Err(format!("`{}` is no number", shown(cell))),
         Ok(value) => Ok(value),
+    }
+}
+
+/// What to do about a cell that is no number.
+fn advice(cell: &str) -> &'static str {
+    if cell.contains([';', '\t', ' ']) {
+        "cells end with a comma: numpy.savetxt(.., delimiter=','), R's write.csv, not write.csv2"
+    } else if cell.replacen(',', ".", 1).parse::<f64>().is_ok() {
+        "write numbers with a decimal point"
+    } else {
+        "every cell is to be a number; fill or leave out what is missing"
     }
 }
 
@@ -348,7 +381,24 @@ mod tests {
         check_refused(b"1,\"2\n3\"\n", "line 1, column 2: `2\\n3` is no number");
         check_refused(b"1,2\n3\n", "line 2 has 1 cells, the lines before have 2");
         check_refused(b"", "empty");
-        check_refused(b"1;2\n", "`1;2` is no number; cells end with a comma");
+        check_refused(b"1;2\n", "`1;2` is no number");
+        for (text, hint) in [
+            ("1;2\n", "cells end with a comma"),
+            ("1\t2\n", "cells end with a comma"),
+            ("\"1,5\"\n", "decimal point"),
+            ("n/a\n", "every cell"),
+            ("18446744073709551615\n", ".npy"),
+            ("\"\",\"x\"\n\"1\",2\n", "row.names = FALSE"),
+        ] {
+            let problem = decode(text.as_bytes()).unwrap_err();
+            assert!(
+                problem.hint.is_some_and(|advice| advice.contains(hint)),
+                "{text}: {problem:?}"
+            );
+        }
+        check_refused(b"1\n#DIV/0!\n2\n", "line 2, column 1: `#DIV/0!`");
+        check_refused(b"1,#N/A\n", "line 1, column 2: `#N/A`");
+        check_refused(b"TRUE\nFALSE\n", "line 1, column 1: `TRUE`");
         // What could be a number gone wrong is no header.
         for first in ["0x10", "n/a", "1;2", "-", "\"\""] {
             check_refused(format!("{first}\n1\n").as_bytes(), "line 1, column 1");

@@ -11,7 +11,9 @@ pub(super) struct Foreign {
 /// How many of the first bytes tell.
 pub(super) const ENOUGH: usize = 64;
 
-const CONVERT_SOUND: &str = "convert it, for example by `ffmpeg -i IN -c:a pcm_s16le OUT.wav`";
+/// Floats of 64 bits keep integers of 32.
+const CONVERT_SOUND: &str =
+    "convert it, for example by `ffmpeg -i IN -c:a pcm_f64le OUT.wav`: samples of 1 and less";
 const FROM_HDF5: &str = "in Python: `numpy.save('x.npy', h5py.File('IN')['x'][()])`; MATLAB's and Julia's arrays are transposed there";
 const FROM_R: &str =
     "in R: `write.table(x, 'x.csv', sep = ',', row.names = FALSE, col.names = FALSE)`";

@@ -19,6 +19,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ndarray::ArrayD;
 
@@ -200,6 +201,14 @@ impl Reader {
             source,
         };
         if is_standard(path) {
+            static TAKEN: AtomicBool = AtomicBool::new(false);
+            if TAKEN.swap(true, Ordering::Relaxed) {
+                return Err(FileError::Content {
+                    path: path.to_owned(),
+                    problem: Problem::new("standard input was read already")
+                        .hint("it can be one operand; name a file for the other"),
+                });
+            }
             let mut bytes = Vec::new();
             std::io::stdin().read_to_end(&mut bytes).map_err(system)?;
             let format = Format::by_contents(&bytes);

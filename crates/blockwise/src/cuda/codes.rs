@@ -77,8 +77,9 @@ pub(crate) fn hint(code: u32) -> Option<&'static str> {
     })
 }
 
-/// What to do when a GPU cannot be opened because of this call, in one line.
-pub(super) fn opening_hint(failure: Failure, hidden: bool) -> &'static str {
+/// What to do when a GPU cannot be opened because of this call, in one line. The driver shows
+/// `count` GPUs; `hidden` if a variable decides which.
+pub(super) fn opening_hint(failure: Failure, count: usize, hidden: bool) -> &'static str {
     use CUresult::*;
     let code = failure.code;
     match failure.absence {
@@ -92,7 +93,9 @@ pub(super) fn opening_hint(failure: Failure, hidden: bool) -> &'static str {
     }
     if is(code, &[CUDA_ERROR_NO_DEVICE, CUDA_ERROR_INVALID_DEVICE]) && hidden {
         "CUDA_VISIBLE_DEVICES decides which GPUs this process sees: unset it, or name others"
-    } else if is(code, &[CUDA_ERROR_NO_DEVICE]) {
+    } else if is(code, &[CUDA_ERROR_NO_DEVICE])
+        || is(code, &[CUDA_ERROR_INVALID_DEVICE]) && count == 0
+    {
         "the driver is there, but no GPU: see whether `nvidia-smi` lists one; a container must be given it (`docker run --gpus all`)"
     } else if is(code, &[CUDA_ERROR_INVALID_DEVICE]) {
         "choose one of those"
@@ -151,14 +154,14 @@ mod tests {
         let codes = [
             2, 3, 34, 46, 100, 101, 102, 304, 802, 803, 804, 805, 999, 226, 702,
         ];
-        let mut hints: Vec<_> = codes.map(|code| opening_hint(of(code), false)).to_vec();
-        hints.push(opening_hint(of(100), true));
+        let mut hints: Vec<_> = codes.map(|code| opening_hint(of(code), 2, false)).to_vec();
+        hints.push(opening_hint(of(100), 2, true));
         for absence in [Absence::NoDriver, Absence::NoFunction] {
             let failure = Failure {
                 absence: Some(absence),
                 ..of(100)
             };
-            hints.push(opening_hint(failure, false));
+            hints.push(opening_hint(failure, 2, false));
         }
         let count = hints.len();
         hints.sort();

@@ -47,21 +47,25 @@ pub(crate) fn connect(ordinal: usize) -> Result<Started> {
     };
     started().map_err(|error| {
         let failure = libcuda_loader::last_failure();
-        let advice = failure.map_or("", |failure| codes::opening_hint(failure, is_filtered()));
+        let count = count();
+        let advice = failure.map_or("", |failure| {
+            codes::opening_hint(failure, count, is_filtered())
+        });
         Error::NoGpu {
-            reason: reason(ordinal, error, failure),
+            reason: reason(ordinal, count, error, failure),
             advice,
         }
     })
 }
 
 /// Why a GPU cannot be opened, in one line.
-fn reason(ordinal: usize, error: Error, failure: Option<Failure>) -> String {
+fn reason(ordinal: usize, count: usize, error: Error, failure: Option<Failure>) -> String {
     let is_ordinal = |failure: &Failure| failure.code == CUresult::CUDA_ERROR_INVALID_DEVICE as u32;
     if failure.is_some_and(|failure| failure.absence == Some(Absence::NoDriver)) {
         return failure.map(|it| it.to_string()).unwrap_or_default();
     }
-    let mut reason = match (failure.filter(is_ordinal), count()) {
+    let mut reason = match (failure.filter(is_ordinal), count) {
+        (Some(failure), 0) if failure.call != "cuInit" => "the driver sees no GPU".to_owned(),
         (Some(_), 1) => format!("there is no gpu:{ordinal}: the driver has one GPU, gpu:0"),
         (Some(_), count @ 2..) => format!(
             "there is no gpu:{ordinal}: the driver has {count} GPUs, gpu:0 to gpu:{}",

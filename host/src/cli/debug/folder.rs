@@ -33,16 +33,20 @@ impl Confined {
     }
 
     fn below(&self, path: &Path) -> Result<PathBuf, String> {
-        let shown = path.display();
-        let real = path
-            .canonicalize()
-            .map_err(|error| format!("{shown}: {error}"))?;
-        match real.starts_with(&self.root) {
-            true => Ok(real),
-            false => Err(format!(
-                "{shown} is not below {}, where `blockwise debug --port` was started",
+        let below = |real: &PathBuf| real.starts_with(&self.root);
+        // The same words whether it is missing or elsewhere: which files there are is no client's
+        // business.
+        let real = path.canonicalize().ok().filter(below).ok_or_else(|| {
+            format!(
+                "{}: there is no such file below {}, where `blockwise debug --port` was started",
+                path.display(),
                 self.root.display()
-            )),
+            )
+        })?;
+        // Opening a pipe would wait for whoever writes it.
+        match real.metadata() {
+            Ok(about) if about.is_file() || about.is_dir() => Ok(real),
+            _ => Err(format!("{} is no file", path.display())),
         }
     }
 }

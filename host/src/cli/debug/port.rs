@@ -29,7 +29,8 @@ pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
     report::note(&format!("waiting for a client at {address}"));
     report::note(&format!("token: {token}"));
     let one_at_a_time = Mutex::new(());
-    let mut unproven: VecDeque<Client> = VecDeque::new();
+    let unproven: Mutex<VecDeque<Client>> = Mutex::default();
+    let lock = || unproven.lock().unwrap_or_else(PoisonError::into_inner);
     std::thread::scope(|scope| {
         loop {
             let Ok((stream, _)) = listener.accept() else {
@@ -42,17 +43,18 @@ pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
             };
             let [input, output, kept] = copies;
             let known = Arc::new(AtomicBool::new(false));
-            unproven.retain(|client| !client.known.load(Relaxed));
-            if unproven.len() == UNPROVEN
-                && let Some(oldest) = unproven.pop_front()
+            let mut waiting = lock();
+            waiting.retain(|client| !client.known.load(Relaxed));
+            if waiting.len() == UNPROVEN
+                && let Some(oldest) = waiting.pop_front()
             {
                 oldest.hang_up();
             }
-            let client = Client {
+            waiting.push_back(Client {
                 stream: kept,
                 known: Arc::clone(&known),
-            };
-            unproven.push_back(client);
+            });
+            drop(waiting);
             let (one_at_a_time, token, confined) = (&one_at_a_time, &token, &confined);
             let session = move || {
                 let mut launches = Launches {
@@ -67,8 +69,8 @@ pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
                 if let Err(error) = serve(input, output, &mut launches, Some(token)) {
                     report::notice(&format!("a session ended: {error}"));
                 }
-                // It counts no longer as one of those who wait.
-                known.store(true, Relaxed);
+                // It counts no longer as one of those who wait, and nothing keeps it open.
+                lock().retain(|client| !Arc::ptr_eq(&client.known, &known));
                 let _ = stream.shutdown(Shutdown::Both);
             };
             // Without one more thread the client is turned away.
@@ -82,7 +84,7 @@ pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
 /// A client that may have to go.
 struct Client {
     stream: TcpStream,
-    /// Whether it has named the token, or has gone.
+    /// Whether it has named the token.
     known: Arc<AtomicBool>,
 }
 

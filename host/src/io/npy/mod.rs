@@ -170,10 +170,11 @@ impl Header {
         };
         let descr = match entry("descr")? {
             Literal::Text(descr) => descr.clone(),
-            _ => {
+            Literal::List(_) => {
                 return Err(Problem::new(format!("elements are records; {TYPES}"))
                     .hint("save each field as an array of its own: `array['name']`"));
             }
+            _ => return Err(broken("'descr' is neither a name nor a list")),
         };
         let &Literal::Bool(fortran_order) = entry("fortran_order")? else {
             return Err(broken("'fortran_order' is neither True nor False"));
@@ -239,11 +240,13 @@ fn stored(ty: &str) -> Result<(Stored, bool), Problem> {
         Problem::new(format!("{what} ('{ty}'); {TYPES}")).hint(hint)
     };
     // `=` is the order of the machine that wrote it: every one of today's.
-    let (order, name) = ty.split_at_checked(1).ok_or_else(unsupported)?;
+    let (order, name) = match ty.split_at_checked(1).ok_or_else(unsupported)? {
+        (order @ ("<" | ">" | "=" | "|"), name) => (order, name),
+        _ => ("=", ty),
+    };
     let big_endian = match order {
-        "<" | "|" | "=" => false,
         ">" => true,
-        _ => return Err(unsupported()),
+        _ => false,
     };
     let stored = match name {
         "b1" => Stored::Bool,
@@ -383,6 +386,7 @@ mod tests {
             &npy(&header("[('x', '<f8')]", "False", "(2,)"), &[0; 16]),
             "records",
         );
+        check_refused(&npy(&header("None", "False", "(2,)"), &[]), "'descr'");
     }
 
     /// The numbers of a file, as float64.
@@ -410,6 +414,8 @@ mod tests {
         one("<f2", &[0, 0xC2], -3.0);
         one(">f4", &1.5_f32.to_be_bytes(), 1.5);
         one(">f8", &(-0.1_f64).to_be_bytes(), -0.1);
+        // Without a mark, the machine's own.
+        one("f4", &1.5_f32.to_le_bytes(), 1.5);
     }
 
     #[test]
@@ -461,6 +467,10 @@ mod tests {
         );
         values(&header("'|u1'", "False", "(3,)"), 2);
         values(&header("u'|u1'", "False", "(3,)"), 3);
+        values(
+            "{u'descr': '|u1', \n 'fortran_order': False, 'shape': (3,)}",
+            1,
+        );
         let long = format!(
             "{}{}",
             header("'|u1'", "False", "(3,)").trim(),
@@ -552,14 +562,14 @@ mod tests {
             (vec![0, 5], Kind::I64),
             (vec![1; 30_000], Kind::F32),
         ] {
-            let mut file = header(&shape, kind);
+            let mut file = super::header(&shape, kind);
             assert_eq!(file.len() % ALIGNMENT, 0);
             file.resize(file.len() + shape.iter().product::<usize>() * kind.bytes(), 0);
             let read = decode(&file).unwrap();
             assert_eq!(read.shape(), shape);
         }
         assert_eq!(
-            header(&[2, 3], Kind::F64),
+            super::header(&[2, 3], Kind::F64),
             b"\x93NUMPY\x01\0\x76\0{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }                                                          \n"
         );
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::super::bytes::Bytes;
 use super::super::error::{Defect, Problem};
-use super::format::{CONVERT, format};
+use super::format::{REWRITE, format};
 use super::{Sound, UNKNOWN_LENGTH};
 
 /// The order of a file's bytes.
@@ -64,8 +64,6 @@ impl Parts {
         let known = len.min(12) as usize;
         bytes.read_exact_at(0, &mut head[..known])?;
         let (order, is_long) = kind(&head)?;
-        let [_, _, _, _, size @ .., _, _, _, _] = head;
-        let riff_end = 8 + u64::from(order.long(size));
 
         let mut at = 12;
         let mut sound = None;
@@ -77,7 +75,7 @@ impl Parts {
             if &id == b"data" {
                 let Some(sound) = sound else {
                     let what = "the samples come before their format (`fmt `)";
-                    return Err(Problem::new(what).hint(CONVERT).into());
+                    return Err(Problem::new(what).hint(REWRITE).into());
                 };
                 let sound: Sound = sound;
                 let promised = match (stored, long_data) {
@@ -86,13 +84,13 @@ impl Parts {
                 };
                 let is_open = match promised {
                     // A recording without samples may be followed by other chunks.
-                    0 => left > 0 && riff_end < len && !are_chunks(bytes, order, at, len)?,
+                    0 => left >= sound.frame() && !are_chunks(bytes, order, at, len)?,
                     promised => promised > left && is_placeholder(stored),
                 };
                 let mut notices = Vec::new();
                 if order == Order::HighestFirst {
                     notices.push(
-                        "its bytes come highest first (RIFX); a result is written lowest first (RIFF)"
+                        "its bytes come highest first (RIFX); recordings are written lowest first (RIFF)"
                             .to_owned(),
                     );
                 }
@@ -108,6 +106,12 @@ impl Parts {
                 if !is_open {
                     let next = (data.end + length % 2).min(len);
                     let rest = following(bytes, order, next, len, &mut others)?;
+                    if others.iter().any(|chunk| &chunk.id == b"data") {
+                        let what = "the file has two parts `data`: which samples are its own?";
+                        return Err(Problem::new(what)
+                            .hint("leave one of them: programs differ in what they take")
+                            .into());
+                    }
                     if rest > 0 {
                         notices.push(format!(
                             "the last {rest} bytes belong to no part of the file and are left out"
@@ -230,7 +234,7 @@ fn check_length(id: &[u8], length: u64, left: u64) -> Result<(), Problem> {
         "the file is truncated: {length} bytes are promised for its part `{}`, {left} are there",
         id.escape_ascii(),
     ))
-    .hint("copy the file again, or convert it: `ffmpeg -i IN OUT.wav` keeps what is there"))
+    .hint("copy the file again, or convert it: `ffmpeg -i IN -c:a copy OUT.wav` keeps what is there"))
 }
 
 /// The fields of a chunk `fmt `, lowest byte first: words, but for two numbers of four bytes and

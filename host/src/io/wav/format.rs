@@ -4,7 +4,11 @@ use super::super::error::Problem;
 use super::{Coding, Sound, tag};
 
 const FORMATS: &str = "integers of 8, 16, 24 and 32 bits and floats of 32 and 64 are supported";
-pub(super) const CONVERT: &str = "convert it, for example by `ffmpeg -i IN -c:a pcm_s16le OUT.wav`";
+/// For codings whose samples have 16 bits or nothing that more would keep.
+const CONVERT: &str = "convert it, for example by `ffmpeg -i IN -c:a pcm_s16le OUT.wav`";
+/// For samples of up to 53 bits.
+pub(super) const REWRITE: &str =
+    "write it again, for example by `ffmpeg -i IN -c:a pcm_f64le OUT.wav`: samples of 1 and less";
 
 /// The little-endian number at `at`.
 fn number<const N: usize>(chunk: &[u8], at: usize) -> Option<[u8; N]> {
@@ -45,7 +49,8 @@ pub(super) fn format(chunk: &[u8]) -> Result<Sound, Problem> {
     if u32::from(frame) != u32::from(channels) * u32::from(bytes) {
         return Err(Problem::new(format!(
             "broken .wav file: a frame of {channels} samples of {bits} bits cannot have {frame} bytes"
-        )));
+        ))
+        .hint(REWRITE));
     }
     // 0 means all of them.
     let bits_of_sample = bits_of_sample.filter(|&bits| bits > 0).unwrap_or(bits);
@@ -62,7 +67,7 @@ pub(super) fn format(chunk: &[u8]) -> Result<Sound, Problem> {
                 "floats"
             };
             let what = format!("samples are {bits}-bit {kind}; {FORMATS}");
-            return Err(Problem::new(what).hint(CONVERT));
+            return Err(Problem::new(what).hint("save the samples as an array (.npy)"));
         }
     };
     Ok(Sound {

@@ -327,19 +327,23 @@ mod tests {
             );
         }
         // Headers that were never written again: no length, or that of the header alone.
-        for riff in [0, 36, 4, u32::MAX] {
+        for riff in [0, 36, 4, u32::MAX, good.len() as u32 - 8] {
             let mut bytes = good.clone();
             bytes[4..8].copy_from_slice(&u32::to_le_bytes(riff));
             bytes[40..44].copy_from_slice(&[0; 4]);
-            let expected: &[f64] = if riff == u32::MAX {
-                &[]
-            } else {
-                &[1.0, -2.0, 3.0]
-            };
-            if riff != u32::MAX {
-                assert_eq!(decode(&bytes).unwrap().1, expected, "{riff}");
-            }
+            assert_eq!(decode(&bytes).unwrap().1, [1.0, -2.0, 3.0], "{riff}");
         }
+        // A long file that went through a pipe: its lengths stay 0.
+        let mut long = write::header(
+            &sound(1, integers(16, 2)),
+            1 << 31,
+            &Metadata::default(),
+        );
+        long[16..44].fill(0);
+        long[16..20].copy_from_slice(&28_u32.to_le_bytes());
+        long.extend([1, 0, 2, 0]);
+        assert_eq!(decode(&long).unwrap().1, [1.0, 2.0]);
+        assert!(notices(&long)[0].contains("left open"));
         // A promise that is no placeholder is a truncated file.
         let mut bytes = good.clone();
         bytes[40..44].copy_from_slice(&100_000_u32.to_le_bytes());
@@ -430,6 +434,13 @@ mod tests {
             hound::WavReader::new(Cursor::new(written)).unwrap().len(),
             3
         );
+    }
+
+    #[test]
+    fn a_second_part_of_samples_is_refused() {
+        let (mut bytes, _) = encode(sound(1, integers(16, 2)), &[1.0, -2.0, 3.0]);
+        bytes.extend(b"data\x02\0\0\0\x01\0");
+        assert!(refusal(&bytes).contains("two parts `data`"));
     }
 
     #[test]
