@@ -213,7 +213,7 @@ fn port(launcher: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<u16
     match u16::try_from(port) {
         Ok(port) if port > 0 => Ok(port),
         _ => Err(Error::Job {
-            problem: format!("`MASTER_PORT` leads to port {port}, and there is none"),
+            problem: format!("`MASTER_PORT`: there is no port {port}"),
         }),
     }
 }
@@ -455,11 +455,11 @@ mod tests {
                 "99999999999999999999999999",
                 "a mesh has 1024 ranks at most",
             ),
-            ("MASTER_PORT", "65535", "leads to port 65536"),
+            ("MASTER_PORT", "65535", "there is no port 65536"),
             (
                 "MASTER_PORT",
                 "18446744073709551615",
-                "leads to port 18446744073709551615",
+                "there is no port 18446744073709551615",
             ),
             (
                 crate::SECRET_VARIABLE,

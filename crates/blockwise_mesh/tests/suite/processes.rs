@@ -290,7 +290,7 @@ fn wrong_variables_are_named_in_the_error() {
         ("WORLD_SIZE", "two", "`WORLD_SIZE` is `two`"),
         ("LOCAL_RANK", "first", "`LOCAL_RANK` is `first`"),
         ("MASTER_PORT", "http", "`MASTER_PORT` is `http`"),
-        ("MASTER_PORT", "70000", "leads to port 70001"),
+        ("MASTER_PORT", "70000", "there is no port 70001"),
         ("MASTER_ADDR", "node7", "meet at node7:"),
         ("WORLD_SIZE", "999999999999", "1024 ranks at most"),
         ("BLOCKWISE_MESH_ADDRESS", ":7000:", "`host:port` is wanted"),

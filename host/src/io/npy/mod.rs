@@ -330,7 +330,10 @@ fn header(shape: &[usize], kind: Kind) -> Vec<u8> {
             rest(4)
         }
     };
-    bytes.extend(format!("{dictionary:<width$}\n", width = rest - 1).bytes());
+    let end = bytes.len() + rest;
+    bytes.extend(dictionary.bytes());
+    bytes.resize(end - 1, b' ');
+    bytes.push(b'\n');
     bytes
 }
 
