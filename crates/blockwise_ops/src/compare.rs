@@ -129,47 +129,77 @@ pub fn with_oracle<T: Precision, D: Dimension>(
                 result: value.into(),
                 reference,
                 tolerance,
+                error: (value.into() - reference).abs(),
                 same: value == T::nearest(reference),
             }),
     ))
 }
 
-/// Compares values that must be equal. For floats any NaN equals any other.
+/// Compares values that must be equal as numbers, whatever their types: nothing is rounded. For
+/// floats any NaN equals any other.
 ///
 /// # Errors
 /// [`ShapeMismatch`].
-pub fn exactly<T: PartialEq + Copy + ToNumber, D: Dimension>(
+pub fn exactly<T: ToNumber, R: ToNumber, D: Dimension>(
     result: ArrayView<'_, T, D>,
-    reference: ArrayView<'_, T, D>,
+    reference: ArrayView<'_, R, D>,
 ) -> Result<Comparison, ShapeMismatch> {
     same_shape(result.shape(), reference.shape())?;
     Ok(summarise(result.indexed_iter().zip(reference.iter()).map(
-        |((index, &value), &expected)| Pair {
-            index,
-            result: value.to_number(),
-            reference: expected.to_number(),
-            tolerance: 0.0,
-            same: value == expected,
+        |((index, &value), &expected)| {
+            let (result, reference) = (value.to_number(), expected.to_number());
+            let error = match (value.to_integer(), expected.to_integer()) {
+                (Some(value), Some(expected)) => value.abs_diff(expected) as f64,
+                _ => (result - reference).abs(),
+            };
+            Pair {
+                index,
+                result,
+                reference,
+                tolerance: 0.0,
+                error,
+                same: error == 0.0 || result.is_infinite() && result == reference,
+            }
         },
     )))
 }
 
-/// A number as float64, for reports.
+/// A number of any type.
 pub trait ToNumber: Copy {
     /// The nearest float64.
     fn to_number(self) -> f64;
+    /// The same number, if it is an integer of at most 100 bits.
+    fn to_integer(self) -> Option<i128>;
 }
 
 macro_rules! impl_to_number {
-    ($($t:ty)*) => {$(
-        impl ToNumber for $t {
-            fn to_number(self) -> f64 {
-                self as f64
+    (integers: $($integer:ty)*; floats: $($float:ty)*) => {
+        $(
+            impl ToNumber for $integer {
+                fn to_number(self) -> f64 {
+                    self as f64
+                }
+
+                fn to_integer(self) -> Option<i128> {
+                    Some(self.into())
+                }
             }
-        }
-    )*};
+        )*
+        $(
+            impl ToNumber for $float {
+                fn to_number(self) -> f64 {
+                    self.into()
+                }
+
+                fn to_integer(self) -> Option<i128> {
+                    let is_integer = self.trunc() == self && self.abs() < 1e30;
+                    is_integer.then_some(self as i128)
+                }
+            }
+        )*
+    };
 }
-impl_to_number!(u32 u64 i64 f32 f64);
+impl_to_number!(integers: u32 u64 i64; floats: f32 f64);
 
 fn same_shape(result: &[usize], reference: &[usize]) -> Result<(), ShapeMismatch> {
     if result == reference {
@@ -187,6 +217,8 @@ struct Pair<I> {
     result: f64,
     reference: f64,
     tolerance: f64,
+    /// |result − reference|, of the numbers before they were made float64.
+    error: f64,
     /// Equal in the result's type.
     same: bool,
 }
@@ -196,7 +228,7 @@ fn summarise<I: IntoDimension>(pairs: impl Iterator<Item = Pair<I>>) -> Comparis
     let mut squares = 0.0;
     for pair in pairs {
         let agrees = pair.same || (pair.result.is_nan() && pair.reference.is_nan());
-        let error = match (pair.result - pair.reference).abs() {
+        let error = match pair.error {
             _ if agrees && !(pair.result.is_finite() && pair.reference.is_finite()) => 0.0,
             error if error.is_nan() => f64::INFINITY,
             error => error,
@@ -332,6 +364,23 @@ mod tests {
         let (result, reference) = (array![[1_i64, 2], [3, 4]], array![[1_i64, 2], [9, 4]]);
         let comparison = exactly(result.view(), reference.view()).unwrap();
         assert_eq!(comparison.first_mismatch.unwrap().index, [1, 0]);
+        // Integers that one float64 stands for, and numbers of unlike types.
+        let large = (1_i64 << 53) + 1;
+        let compared = exactly(array![large].view(), array![large - 1].view()).unwrap();
+        assert!(!compared.passed() && compared.max_absolute_error == 1.0);
+        let compared = exactly(array![large].view(), array![(large - 1) as f64].view()).unwrap();
+        assert!(!compared.passed());
+        let compared = exactly(array![(large - 1) as f64].view(), array![large].view()).unwrap();
+        assert!(!compared.passed());
+        for (float, integer, same) in [
+            (2.0_f32, 2_i64, true),
+            (2.5, 2, false),
+            (f32::INFINITY, i64::MAX, false),
+            (-0.0, 0, true),
+        ] {
+            let compared = exactly(array![float].view(), array![integer].view()).unwrap();
+            assert_eq!(compared.passed(), same, "{float} and {integer}");
+        }
         assert!(
             exactly(array![f64::NAN].view(), array![f64::NAN].view())
                 .unwrap()

@@ -132,10 +132,23 @@ impl<'a, T: Sample> Check<'a, T> {
         let array = |values| ArrayD::from_shape_vec(shape.clone(), values).map_err(wrong);
         let expected = (self.options).expected(array(values)?, array(tolerance)?, coarser);
         let result = ArrayD::from_shape_vec(shape.clone(), result).map_err(wrong)?;
-        let part = compare::with_oracle(result.view(), &expected)?;
+        let part = compare::with_oracle(result.view(), &expected)?.bounded_by(self.bound());
         self.comparison.append(self.at, part);
         self.at += frames;
         Ok(())
+    }
+
+    /// Where the tolerances come from.
+    fn bound(&self) -> &'static str {
+        match (self.options.asked_for(), self.by_fft) {
+            (Some(bound), _) => bound,
+            (None, false) => {
+                "the roundings of an output's own sum in any order, in the result and in the reference; those of an FFT in the reference"
+            }
+            (None, true) => {
+                "the roundings of an FFT of the samples up to a filter's length beside an output's own, in the result; of a sum or an FFT in the reference"
+            }
+        }
     }
 
     /// Adds the verdict to the report.
@@ -178,8 +191,8 @@ pub(super) fn shape(frames: usize, channels: usize) -> Vec<usize> {
     }
 }
 
-/// The largest magnitude near each output: among the samples from `before` the output's newest one
-/// to `after` it. NaN counts as infinite.
+/// The largest finite magnitude near each output: among the samples from `before` the output's
+/// newest one to `after` it. An output of its own that is not finite is compared as such.
 fn loudest<T: Sample>(
     samples: &[T],
     outputs: Range<usize>,
@@ -192,8 +205,8 @@ fn loudest<T: Sample>(
         let end = (output + after + 1).min(samples.len());
         for (at, &sample) in samples.iter().enumerate().take(end).skip(next) {
             let magnitude = match sample.into().abs() {
-                magnitude if magnitude.is_nan() => f64::INFINITY,
-                magnitude => magnitude,
+                magnitude if magnitude.is_finite() => magnitude,
+                _ => 0.0,
             };
             while falling.back().is_some_and(|&(_, other)| other <= magnitude) {
                 falling.pop_back();
@@ -223,11 +236,7 @@ mod tests {
                     let from = output.saturating_sub(before).min(samples.len());
                     let to = (output + after + 1).min(samples.len());
                     let magnitudes = samples[from..to.max(from)].iter().map(|sample| {
-                        if sample.is_nan() {
-                            f64::INFINITY
-                        } else {
-                            sample.abs()
-                        }
+                        if sample.is_nan() { 0.0 } else { sample.abs() }
                     });
                     magnitudes.fold(0.0, f64::max)
                 };

@@ -125,6 +125,15 @@ enum Command {
     Man(shell::ManArguments),
 }
 
+/// What Rust says of a number that its type does not hold.
+const TOO_LARGE: &str = "number too large to fit in target type";
+
+/// A usage error, with the bound of a number beyond every type's.
+fn with_bounds(error: String) -> String {
+    let bound = "18446744073709551615 is the largest number of any option, and of many a smaller one";
+    error.replace(TOO_LARGE, bound)
+}
+
 /// Runs the command line and returns its exit code. Never panics on what a user can pass.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -135,7 +144,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error)
             if error.use_stderr() && arguments.iter().any(|argument| argument == "--json") =>
         {
-            let text = error.to_string();
+            let text = with_bounds(error.to_string());
             // Usage, and where help is, are the hint.
             let ends = ["\n\nUsage:", "\n\nFor more information"];
             let end = ends.iter().filter_map(|end| text.find(end)).min();
@@ -151,6 +160,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         Err(error) => {
             let code = if error.use_stderr() { 2 } else { 0 };
+            let text = error.to_string();
+            if error.use_stderr() && text.contains(TOO_LARGE) {
+                eprint!("{}", with_bounds(text));
+                return ExitCode::from(code);
+            }
             // A closed pipe is no reason to fail in another way.
             let _ = error.print();
             return ExitCode::from(code);

@@ -6,7 +6,7 @@
 //! from the exact one by at most γₙ · Σ|aᵢ||bᵢ|, γₙ = n·u / (1 − n·u) (Higham, *Accuracy and
 //! Stability of Numerical Algorithms*, 2nd ed., section 3.1). The oracle's own sum has the
 //! same bound with float64's u. The tolerance is the sum of both, plus one rounding of the result
-//! and half of the smallest subnormal. Integers, minima, maxima and moved data are exact: tolerance
+//! and half of the smallest subnormal for each product. Products with 0 are exact. Integers, minima, maxima and moved data are exact: tolerance
 //! zero.
 //!
 //! # The tolerance of sums and dot products
@@ -76,6 +76,8 @@ pub struct Sum {
     value: f64,
     magnitude: f64,
     terms: usize,
+    /// Terms of which neither factor is 0.
+    telling: usize,
 }
 
 impl Sum {
@@ -84,6 +86,7 @@ impl Sum {
         self.value += a * b;
         self.magnitude += (a * b).abs();
         self.terms += 1;
+        self.telling += usize::from(a != 0.0 && b != 0.0);
     }
 
     /// The value.
@@ -96,7 +99,7 @@ impl Sum {
         let bound = (gamma(self.terms, T::UNIT_ROUNDOFF) + gamma(self.terms, f64::UNIT_ROUNDOFF))
             * self.magnitude;
         let tolerance =
-            bound + T::UNIT_ROUNDOFF * self.value.abs() + T::SMALLEST / 2.0 * self.terms as f64;
+            bound + T::UNIT_ROUNDOFF * self.value.abs() + T::SMALLEST / 2.0 * self.telling as f64;
         // If the sum itself is infinite or NaN, there is no tolerance.
         if tolerance.is_finite() {
             tolerance
@@ -142,5 +145,8 @@ mod tests {
         sum.add(f64::INFINITY, 1.0);
         assert_eq!(sum.tolerance::<f32>(), 0.0);
         assert_eq!(Sum::default().tolerance::<f64>(), 0.0);
+        let mut silent = Sum::default();
+        (0..5).for_each(|_| silent.add(0.0, 3.0));
+        assert_eq!(silent.tolerance::<f32>(), 0.0);
     }
 }

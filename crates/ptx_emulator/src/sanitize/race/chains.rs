@@ -35,10 +35,12 @@ pub(super) struct Chains {
     /// Some vector clock is coarse.
     is_coarse: bool,
     has_forgotten: bool,
-    /// What locks did not protect, for block and device scope, with the atomic that took them: the
-    /// last time of each lane.
-    unprotected: HashMap<(u32, u32), ([Option<Window>; 2], u32)>,
+    /// The last time of each lane.
+    unprotected: HashMap<(u32, u32), Unprotected>,
 }
+
+/// What locks did not protect, for block and device scope, and the atomic that took them.
+type Unprotected = ([Option<Window>; 2], u32);
 
 #[derive(Default)]
 struct Log {
