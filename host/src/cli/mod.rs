@@ -34,6 +34,7 @@ mod trace;
 mod tune;
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -162,7 +163,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             let code = if error.use_stderr() { 2 } else { 0 };
             let text = error.to_string();
             if error.use_stderr() && text.contains(TOO_LARGE) {
-                eprint!("{}", with_bounds(text));
+                // Where nobody reads it, that is no reason to fail in another way.
+                let _ = std::io::stderr().write_all(with_bounds(text).as_bytes());
                 return ExitCode::from(code);
             }
             // A closed pipe is no reason to fail in another way.
