@@ -2,18 +2,19 @@
 //! bytes and of dimensions. Written little-endian and row-major.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek, Write};
 
-use ndarray::IxDyn;
-use ndarray_npy::{WriteNpyError, write_zeroed_npy};
 use py_literal::Value;
 
 use super::array::ArrayReader;
 use super::bytes::Bytes;
 use super::error::{Defect, Problem};
-use super::number::{Kind, Stored};
+use super::number::Stored;
 
 const TYPES: &str = "booleans, integers of 8 to 64 bits and floats of 16 to 64 are supported";
+
+/// What a file begins with.
+const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// NumPy writes some 100 bytes for an array of plain numbers, and refuses to read more than 10,000
 /// unless asked to.
@@ -106,7 +107,7 @@ impl Header {
         if start.is_empty() {
             return Err(Problem::new("the file is empty").into());
         }
-        if !start.starts_with(b"\x93NUMPY") {
+        if !start.starts_with(MAGIC) {
             return Err(Problem::new(
                 "this is no .npy file: it does not start with the magic bytes \\x93NUMPY",
             )
@@ -309,23 +310,27 @@ fn size_in_bytes(shape: &[usize], item: usize) -> Result<usize, Problem> {
 }
 
 /// Writes the header of an array, leaves the file at its end, and returns the length of the whole.
-pub(super) fn write_header(file: &mut File, shape: &[usize], kind: Kind) -> Result<u64, Defect> {
-    let bytes = size_in_bytes(shape, kind.bytes())? as u64;
-    let shape = IxDyn(shape);
-    match kind {
-        Kind::F32 => write_zeroed_npy::<f32, _>(file, shape),
-        Kind::F64 => write_zeroed_npy::<f64, _>(file, shape),
-        Kind::I64 => write_zeroed_npy::<i64, _>(file, shape),
-    }
-    .map_err(|error| match error {
-        WriteNpyError::Io(error) => Defect::Io(error),
-        error => Problem::new(error.to_string()).into(),
-    })?;
-    // The elements are written over the zeros, which take no room where the file system knows
-    // holes.
-    let end = file.seek(SeekFrom::End(0))?;
-    file.seek(SeekFrom::Start(end - bytes))?;
-    Ok(end)
+pub(super) fn write_header(file: &mut File, shape: &[usize], stored: Stored) -> Result<u64, Defect> {
+    let bytes = size_in_bytes(shape, stored.bytes())? as u64;
+    let lengths: String = shape.iter().map(|length| format!("{length}, ")).collect();
+    // `(3,)`, but `(3, 2)`.
+    let lengths = match shape {
+        [_] => lengths.trim_end(),
+        _ => lengths.trim_end_matches(", "),
+    };
+    let descr = stored.descr();
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({lengths}), }}");
+    // The elements begin at a multiple of 64 bytes, as NumPy has them.
+    let width = (MAGIC.len() + 4 + text.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
+    let width = u16::try_from(width)
+        .map_err(|_| Problem::new(format!("{} dimensions are too many", shape.len())))?;
+    file.write_all(MAGIC)?;
+    file.write_all(&[1, 0])?;
+    file.write_all(&width.to_le_bytes())?;
+    writeln!(file, "{text:<0$}", usize::from(width) - 1)?;
+    let header = file.stream_position()?;
+    file.set_len(header + bytes)?;
+    Ok(header + bytes)
 }
 
 #[cfg(test)]
@@ -333,7 +338,7 @@ mod tests {
     use super::*;
 
     fn npy(header: &str, data: &[u8]) -> Vec<u8> {
-        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        let mut bytes = [MAGIC, &[1, 0]].concat();
         bytes.extend((header.len() as u16).to_le_bytes());
         bytes.extend(header.as_bytes());
         bytes.extend(data);

@@ -15,7 +15,7 @@
 use cuda_std::prelude::*;
 use cuda_std::unroll::fold_groups;
 
-use super::{Addend, Max, Min, Op, Sum};
+use super::{Addend, Max, Min, Op, Partial, Sum};
 
 /// Rows whose loads are in flight together.
 const GROUP: usize = 8;
@@ -44,6 +44,33 @@ pub fn fold_axis<T: Addend, O: Op>(
             O::over(rows, |run| {
                 fold_groups::<GROUP, _, _>(column, run, O::start::<T>(), O::fold)
             })
+        });
+    }
+}
+
+/// Adds `extent` rows of `input`, at most [`RUN`](super::RUN), into each row of `partials`, which has
+/// the same number of columns: [`fold_axis`] for runs of rows, before they go into totals. For arrays
+/// that arrive in pieces.
+///
+/// # Launch
+/// One-dimensional blocks of any size, any grid.
+#[kernel(
+    instances(f32, f64),
+    require(input.rows().checked_mul(input.cols()) == extent.checked_mul(partials.len()))
+)]
+pub fn sum_runs<T: Addend>(
+    block: &mut Block,
+    input: Matrix<T>,
+    mut partials: Out<<T as Addend>::Partial>,
+    extent: usize,
+) {
+    let inner = input.cols();
+    for run in block.tiles_of(partials.len()) {
+        partials.store(block, run, |i| {
+            let outer = i.checked_div(inner).unwrap_or(0);
+            let column = input.col(i - outer * inner);
+            let rows = outer * extent..(outer + 1) * extent;
+            fold_groups::<GROUP, _, _>(column, rows, Partial::ZERO, |sum, row: T| row.add_to(sum))
         });
     }
 }

@@ -12,7 +12,8 @@
 //!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
 //!   incomplete.
 //! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit.
-//! - Each lane of a pack has its own [sum](super::addend); the thread folds the lanes at the end.
+//! - Each lane of a pack has its own minimum or maximum; lanes share
+//!   [one sum or two](super::Addend::SUMS). The thread folds them at the end.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -165,9 +166,13 @@ unsafe fn fold_packs<
         operands
             .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
     };
-    let mut lanes = [start; LANES];
+    // Those from `kept` on stay unused.
+    let (mut lanes, kept) = ([start; LANES], O::kept::<T>());
     let add = |lanes: &mut [O::Value<T>; LANES], packs: [[T; LANES]; OPERANDS]| {
-        unrolled::<LANES>(|lane| lanes[lane] = fold(lanes[lane], packs.map(|pack| pack[lane])));
+        unrolled::<LANES>(|lane| {
+            let value = &mut lanes[lane % kept];
+            *value = fold(*value, packs.map(|pack| pack[lane]));
+        });
     };
     // ANCHOR: packs
     let tile = threads * IN_FLIGHT;
@@ -194,6 +199,10 @@ unsafe fn fold_packs<
     if tail + in_grid < len {
         value = fold(value, element(tail + in_grid));
     }
-    unrolled::<LANES>(|lane| value = O::merge::<T>(value, lanes[lane]));
+    unrolled::<LANES>(|lane| {
+        if lane < kept {
+            value = O::merge::<T>(value, lanes[lane]);
+        }
+    });
     value
 }

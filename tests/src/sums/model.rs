@@ -86,9 +86,10 @@ fn packs<T: Number>(
 ) -> PartialOf<T> {
     let (width, in_flight) = (lanes::<T>(), InFlight::Four.packs());
     let packs = len / width;
-    let mut sums = vec![Partial::ZERO; width];
+    let mut sums = vec![Partial::ZERO; T::SUMS];
     let mut take = |pack: usize| {
-        for (lane, sum) in sums.iter_mut().enumerate() {
+        for lane in 0..width {
+            let sum = &mut sums[lane % T::SUMS];
             *sum = add(*sum, pack * width + lane);
         }
     };
