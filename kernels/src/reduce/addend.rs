@@ -51,9 +51,6 @@ pub const PATH: usize = 1 << 12;
 pub trait Addend: Scalar {
     /// What a thread, its block and its launch add in.
     type Partial: Partial;
-    /// Sums that a thread keeps for the lanes of its packs, at most one each. Two of `f32` and one of
-    /// `f64` take eight of the 32 registers that let two blocks of 1024 threads in.
-    const SUMS: usize;
     /// `sum + self`.
     fn add_to(self, sum: Self::Partial) -> Self::Partial;
     /// `sum + self · factor`.
@@ -203,7 +200,6 @@ impl Partial for i64 {
 
 impl Addend for f32 {
     type Partial = f64;
-    const SUMS: usize = 2;
 
     #[inline(always)]
     fn add_to(self, sum: f64) -> f64 {
@@ -233,7 +229,6 @@ impl Addend for f32 {
 
 impl Addend for f64 {
     type Partial = Twofold;
-    const SUMS: usize = 1;
 
     #[inline(always)]
     fn add_to(self, sum: Twofold) -> Twofold {
@@ -264,7 +259,6 @@ impl Addend for f64 {
 
 impl Addend for i64 {
     type Partial = Self;
-    const SUMS: usize = 2;
 
     #[inline(always)]
     fn add_to(self, sum: Self) -> Self {

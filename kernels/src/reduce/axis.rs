@@ -2,7 +2,7 @@
 //!
 //! output\[o · inner + i\] = op over k < extent of input\[(o · extent + k) · inner + i\], for an
 //! array of outer × extent × inner elements. The input is a matrix of outer · extent rows: an
-//! output folds `extent` rows of one column, in order; a [sum](super::addend) in runs of 1024 rows, each
+//! output folds `extent` rows of one column; a [sum](super::addend) in runs of 1024 rows, each
 //! of which goes into a total.
 //!
 //! - Thread t owns output t and every further one a grid's size apart; no thread waits for another.
@@ -12,13 +12,29 @@
 
 #![forbid(unsafe_code)]
 
+use core::ops::Range;
+
+use cuda_std::block::Column;
 use cuda_std::prelude::*;
 use cuda_std::unroll::fold_groups;
 
-use super::{Addend, Max, Min, Op, Partial, Sum};
+use super::{Addend, Max, Min, Op, Sum};
 
 /// Rows whose loads are in flight together.
 const GROUP: usize = 8;
+
+/// Folds a run of rows of a column: by turns into four values, whose chains of additions are a quarter
+/// as long.
+#[inline(always)]
+fn fold_run<T: Addend, O: Op>(column: Column<T>, rows: Range<usize>) -> O::Value<T> {
+    let [a, b, c, d] = fold_groups::<GROUP, _, _>(
+        column,
+        rows,
+        [O::start::<T>(); 4],
+        |[a, b, c, d], row| [b, c, d, O::fold(a, row)],
+    );
+    O::merge::<T>(O::merge::<T>(a, b), O::merge::<T>(c, d))
+}
 
 /// Folds `extent` rows of `input` into each row of `output`, which has the same number of columns.
 ///
@@ -41,9 +57,7 @@ pub fn fold_axis<T: Addend, O: Op>(
             let outer = i.checked_div(inner).unwrap_or(0);
             let column = input.col(i - outer * inner);
             let rows = outer * extent..(outer + 1) * extent;
-            O::over(rows, |run| {
-                fold_groups::<GROUP, _, _>(column, run, O::start::<T>(), O::fold)
-            })
+            O::over(rows, |run| fold_run::<T, O>(column, run))
         });
     }
 }
@@ -70,7 +84,7 @@ pub fn sum_runs<T: Addend>(
             let outer = i.checked_div(inner).unwrap_or(0);
             let column = input.col(i - outer * inner);
             let rows = outer * extent..(outer + 1) * extent;
-            fold_groups::<GROUP, _, _>(column, rows, Partial::ZERO, |sum, row: T| row.add_to(sum))
+            fold_run::<T, Sum>(column, rows)
         });
     }
 }

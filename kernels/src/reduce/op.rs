@@ -7,7 +7,6 @@ use cuda_std::warp::WarpShuffleValue;
 
 use super::addend::{Addend, Partial, merge_totals};
 use crate::number::Scalar;
-use crate::pack::lanes;
 
 /// The operation of a reduction: [`Sum`], [`Min`] or [`Max`].
 pub trait Op: sealed::Sealed {
@@ -20,12 +19,12 @@ pub trait Op: sealed::Sealed {
     fn apply<T: Scalar>(a: T, b: T) -> T;
     /// The value of nothing.
     fn start<T: Addend>() -> Self::Value<T>;
+    /// The value of one element.
+    fn one<T: Addend>(element: T) -> Self::Value<T>;
     /// Folds an element into a value.
     fn fold<T: Addend>(value: Self::Value<T>, element: T) -> Self::Value<T>;
     /// Folds two values.
     fn merge<T: Addend>(a: Self::Value<T>, b: Self::Value<T>) -> Self::Value<T>;
-    /// Values that a thread keeps for the lanes of its packs, at most one each.
-    fn kept<T: Addend>() -> usize;
     /// What a block writes.
     fn partial<T: Addend>(value: Self::Value<T>) -> T::Partial;
     /// What a block has written.
@@ -68,6 +67,11 @@ impl Op for Sum {
     }
 
     #[inline(always)]
+    fn one<T: Addend>(element: T) -> T::Partial {
+        element.partial()
+    }
+
+    #[inline(always)]
     fn fold<T: Addend>(value: T::Partial, element: T) -> T::Partial {
         element.add_to(value)
     }
@@ -75,11 +79,6 @@ impl Op for Sum {
     #[inline(always)]
     fn merge<T: Addend>(a: T::Partial, b: T::Partial) -> T::Partial {
         a.merge(b)
-    }
-
-    #[inline(always)]
-    fn kept<T: Addend>() -> usize {
-        T::SUMS
     }
 
     #[inline(always)]
@@ -116,6 +115,11 @@ macro_rules! in_the_elements_type {
         }
 
         #[inline(always)]
+        fn one<T: Addend>(element: T) -> T {
+            element
+        }
+
+        #[inline(always)]
         fn fold<T: Addend>(value: T, element: T) -> T {
             Self::apply(value, element)
         }
@@ -123,11 +127,6 @@ macro_rules! in_the_elements_type {
         #[inline(always)]
         fn merge<T: Addend>(a: T, b: T) -> T {
             Self::apply(a, b)
-        }
-
-        #[inline(always)]
-        fn kept<T: Addend>() -> usize {
-            lanes::<T>()
         }
 
         #[inline(always)]

@@ -11,9 +11,10 @@
 //! - A block takes tiles of `block` · 4 adjacent packs, strided by the grid; thread t takes the
 //!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
 //!   incomplete.
-//! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit.
-//! - Each lane of a pack has its own minimum or maximum; lanes share
-//!   [one sum or two](super::Addend::SUMS). The thread folds them at the end.
+//! - A thread of a dot product has two packs of each operand in flight. With the launch bounds all
+//!   fit 32 registers, so that two blocks of 1024 threads do.
+//! - Two lanes of a pack are folded, and then go into their common value: half as many values, and a
+//!   chain half as long, as with one for each lane. The thread folds them at the end.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -26,7 +27,7 @@ use cuda_std::prelude::*;
 
 use super::policy::InFlight;
 use super::warps::shuffle;
-use super::{Addend, Max, Min, Op, Sum, grid_stride, write_partial};
+use super::{Addend, Max, Min, Op, Partial, Sum, grid_stride, write_partial};
 use crate::pack::{BYTES, Pack, elements_before, lanes};
 use cuda_std::unroll::unrolled;
 
@@ -42,6 +43,8 @@ const IN_FLIGHT: usize = InFlight::Four.packs();
 /// grid.
 #[kernel(
     instances(i64, f32, f64),
+    max_threads = 1024,
+    min_blocks = 2,
     require(
         a.len() == b.len(),
         block.x % 32 == 0,
@@ -53,7 +56,7 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     // SAFETY: `require` states equal lengths and whole warps along x; the launch provides one
     // element per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT>(a, b);
+        let sum = dot_share::<T, { lanes::<T>() }, { IN_FLIGHT / 2 }>(a, b);
         write_partial(partials.as_mut_ptr(), shuffle::<T, Sum>(sum));
     }
 }
@@ -103,8 +106,9 @@ pub(super) unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: u
 ) -> T::Partial {
     let operands = [a.as_ptr(), b.as_ptr()];
     let fold = |sum, [x, y]: [T; 2]| x.mul_add_to(y, sum);
+    let one = |pair| fold(Partial::ZERO, pair);
     // SAFETY: passed on to the caller.
-    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), fold) }
+    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), one, fold) }
 }
 
 /// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight.
@@ -112,13 +116,14 @@ pub(super) unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: u
 pub(super) fn share<T: Addend, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
     input: &[T],
 ) -> O::Value<T> {
+    let one = |[x]: [T; 1]| O::one(x);
     let fold = |value, [x]: [T; 1]| O::fold(value, x);
     // SAFETY: the operand is as long as it is.
-    unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold) }
+    unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), one, fold) }
 }
 
-/// Folds this thread's share of `0..len`, with IN_FLIGHT packs in flight; `fold` gets one element
-/// of each operand.
+/// Folds this thread's share of `0..len`, with IN_FLIGHT packs of each operand in flight; `one` and
+/// `fold` get one element of each operand.
 ///
 /// # Safety
 /// Every operand has `len` elements.
@@ -132,6 +137,7 @@ unsafe fn fold_packs<
 >(
     operands: [*const T; OPERANDS],
     len: usize,
+    one: impl Fn([T; OPERANDS]) -> O::Value<T>,
     fold: impl Fn(O::Value<T>, [T; OPERANDS]) -> O::Value<T>,
 ) -> O::Value<T> {
     const {
@@ -166,12 +172,16 @@ unsafe fn fold_packs<
         operands
             .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
     };
-    // Those from `kept` on stay unused.
-    let (mut lanes, kept) = ([start; LANES], O::kept::<T>());
-    let add = |lanes: &mut [O::Value<T>; LANES], packs: [[T; LANES]; OPERANDS]| {
+    // The second half is not used.
+    let mut values = [start; LANES];
+    let half = LANES / 2;
+    let add = |values: &mut [O::Value<T>; LANES], packs: [[T; LANES]; OPERANDS]| {
+        let elements = |lane: usize| packs.map(|pack| pack[lane]);
         unrolled::<LANES>(|lane| {
-            let value = &mut lanes[lane % kept];
-            *value = fold(*value, packs.map(|pack| pack[lane]));
+            if lane < half {
+                let pair = fold(one(elements(lane)), elements(lane + half));
+                values[lane] = O::merge::<T>(values[lane], pair);
+            }
         });
     };
     // ANCHOR: packs
@@ -180,14 +190,14 @@ unsafe fn fold_packs<
     while first + tile <= packs {
         let loaded: [_; IN_FLIGHT] =
             core::array::from_fn(|part| pack(first + part * threads + thread));
-        unrolled::<IN_FLIGHT>(|part| add(&mut lanes, loaded[part]));
+        unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
         first += blocks * tile;
     }
     // ANCHOR_END: packs
     // At most one block has the incomplete tile.
     let mut i = first + thread;
     while i < packs {
-        add(&mut lanes, pack(i));
+        add(&mut values, pack(i));
         i += threads;
     }
 
@@ -200,8 +210,8 @@ unsafe fn fold_packs<
         value = fold(value, element(tail + in_grid));
     }
     unrolled::<LANES>(|lane| {
-        if lane < kept {
-            value = O::merge::<T>(value, lanes[lane]);
+        if lane < half {
+            value = O::merge::<T>(value, values[lane]);
         }
     });
     value

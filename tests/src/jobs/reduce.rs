@@ -306,7 +306,7 @@ fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &DeviceProperti
     let plan = plan_axis::<T>(axis, Reduction::Sum, None, on);
     let plan = plan.expect("a plan").expect("outputs");
     let mut values = vec![T::default(); axis.extent * axis.inner];
-    let mut expected = Vec::new();
+    let mut expected: Vec<T> = Vec::new();
     for (column, terms) in sums.iter().enumerate() {
         let mut sum = Exact::default();
         for (row, &term) in [0, 1, 2, RUN, 2 * RUN].into_iter().zip(terms) {
@@ -335,6 +335,17 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, 
         let first = at / inner * extent * inner + at % inner;
         Array1::from_iter((0..extent).map(|k| input[first + k * inner]))
     };
+    let sums: Vec<_> = (0..outer * inner)
+        .map(|at| T::judge(&lane(&input, at), None, T::error_along_axis()))
+        .collect();
+    let sums = Arc::new(sums);
+    let judge = |judges: Arc<Vec<Judge<T>>>| {
+        move |sums: Vec<T>| {
+            let mut pairs = judges.iter().zip(sums);
+            pairs.try_for_each(|(judge, sum)| judge(vec![sum]))
+        }
+    };
+    jobs.extend(of_a_run(on, axis, cap, &input, judge(sums.clone())));
     let mut push = |input: &Array1<T>, reduction: Reduction, judge: Judge<T>| {
         let case = format!("{} of {axis:?}, {cap:?} blocks", reduction.name());
         let plan = plan_axis::<T>(axis, reduction, cap, on);
@@ -345,18 +356,7 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, 
         let job = job.matrix(values, [outer * extent, inner]);
         jobs.push(job.out(outer * inner).value(extent));
     };
-    let judges: Vec<_> = (0..outer * inner)
-        .map(|at| T::judge(&lane(&input, at), None, T::error_along_axis()))
-        .collect();
-    let judges = Arc::new(judges);
-    let judge = |judges: Arc<Vec<Judge<T>>>| {
-        move |sums: Vec<T>| {
-            let mut pairs = judges.iter().zip(sums);
-            pairs.try_for_each(|(judge, sum)| judge(vec![sum]))
-        }
-    };
-    push(&input, Reduction::Sum, Box::new(judge(judges.clone())));
-    jobs.extend(of_a_run(on, axis, cap, &input, judge(judges)));
+    push(&input, Reduction::Sum, Box::new(judge(sums)));
     let Some(last) = input.len().checked_sub(1) else {
         return;
     };

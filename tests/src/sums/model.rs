@@ -17,24 +17,26 @@ pub fn total<T: Number>(
     b: Option<&[T]>,
 ) -> Total<T> {
     match b {
-        Some(b) => by::<T>(kernel, plan, a.len(), |sum, i| a[i].mul_add_to(b[i], sum)),
-        None => by::<T>(kernel, plan, a.len(), |sum, i| a[i].add_to(sum)),
+        Some(b) => by::<T>(kernel, plan, 2, a.len(), |sum, i| a[i].mul_add_to(b[i], sum)),
+        None => by::<T>(kernel, plan, 1, a.len(), |sum, i| a[i].add_to(sum)),
     }
 }
 
 fn by<T: Number>(
     kernel: ReduceKernel,
     plan: &LaunchPlan,
+    operands: usize,
     len: usize,
     add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
 ) -> Total<T> {
+    let in_flight = InFlight::Four.packs() / operands;
     let (blocks, threads) = (plan.grid[0] as usize, plan.block[0] as usize);
     let block = |block| {
         let share = |thread| match kernel {
             ReduceKernel::Shuffle => {
                 strided::<T>(block * threads + thread, blocks * threads, len, &add)
             }
-            _ => packs::<T>([block, blocks], [thread, threads], len, &add),
+            _ => packs::<T>([block, blocks], [thread, threads], in_flight, len, &add),
         };
         let values: Vec<_> = (0..threads).map(share).collect();
         match kernel {
@@ -81,16 +83,18 @@ fn strided<T: Number>(
 fn packs<T: Number>(
     [block, blocks]: [usize; 2],
     [thread, threads]: [usize; 2],
+    in_flight: usize,
     len: usize,
     add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
 ) -> PartialOf<T> {
-    let (width, in_flight) = (lanes::<T>(), InFlight::Four.packs());
+    let (width, half) = (lanes::<T>(), lanes::<T>() / 2);
     let packs = len / width;
-    let mut sums = vec![Partial::ZERO; T::SUMS];
+    let mut sums = vec![Partial::ZERO; half];
     let mut take = |pack: usize| {
-        for lane in 0..width {
-            let sum = &mut sums[lane % T::SUMS];
-            *sum = add(*sum, pack * width + lane);
+        for (lane, sum) in sums.iter_mut().enumerate() {
+            let first = pack * width + lane;
+            let pair = add(add(Partial::ZERO, first), first + half);
+            *sum = sum.merge(pair);
         }
     };
     let tile = threads * in_flight;
