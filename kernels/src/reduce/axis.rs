@@ -24,9 +24,12 @@ use super::{Addend, Max, Min, Op, Sum};
 const GROUP: usize = 8;
 
 /// Folds a run of rows of a column: by turns into four values, whose chains of additions are a quarter
-/// as long.
+/// as long, unless one is two words long.
 #[inline(always)]
 fn fold_run<T: Addend, O: Op>(column: Column<T>, rows: Range<usize>) -> O::Value<T> {
+    if size_of::<O::Value<T>>() > size_of::<u64>() {
+        return fold_groups::<GROUP, _, _>(column, rows, O::start::<T>(), O::fold);
+    }
     let [a, b, c, d] = fold_groups::<GROUP, _, _>(
         column,
         rows,

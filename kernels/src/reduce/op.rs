@@ -7,6 +7,7 @@ use cuda_std::warp::WarpShuffleValue;
 
 use super::addend::{Addend, Partial, merge_totals};
 use crate::number::Scalar;
+use crate::pack::lanes;
 
 /// The operation of a reduction: [`Sum`], [`Min`] or [`Max`].
 pub trait Op: sealed::Sealed {
@@ -25,6 +26,9 @@ pub trait Op: sealed::Sealed {
     fn fold<T: Addend>(value: Self::Value<T>, element: T) -> Self::Value<T>;
     /// Folds two values.
     fn merge<T: Addend>(a: Self::Value<T>, b: Self::Value<T>) -> Self::Value<T>;
+    /// Values that a thread keeps for the lanes of its packs, which take turns, and whether two lanes
+    /// are folded first.
+    fn kept<T: Addend>() -> (usize, bool);
     /// What a block writes.
     fn partial<T: Addend>(value: Self::Value<T>) -> T::Partial;
     /// What a block has written.
@@ -82,6 +86,11 @@ impl Op for Sum {
     }
 
     #[inline(always)]
+    fn kept<T: Addend>() -> (usize, bool) {
+        (T::SUMS, T::PAIRS)
+    }
+
+    #[inline(always)]
     fn partial<T: Addend>(value: T::Partial) -> T::Partial {
         value
     }
@@ -127,6 +136,11 @@ macro_rules! in_the_elements_type {
         #[inline(always)]
         fn merge<T: Addend>(a: T, b: T) -> T {
             Self::apply(a, b)
+        }
+
+        #[inline(always)]
+        fn kept<T: Addend>() -> (usize, bool) {
+            (lanes::<T>(), false)
         }
 
         #[inline(always)]

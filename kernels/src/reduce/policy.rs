@@ -10,11 +10,11 @@ pub struct Policy {
     pub threads: u32,
     /// Maximum blocks per multiprocessor.
     pub blocks_each: u32,
-    /// Packs that a thread has in flight: of each operand of a dot product half as many.
+    /// Packs of each operand that a thread has in flight.
     pub in_flight: InFlight,
 }
 
-/// 16-byte packs that a thread has in flight. [`single`](super::single) has an
+/// 16-byte packs of each operand that a thread has in flight. [`single`](super::single) has an
 /// instance for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {

@@ -155,8 +155,6 @@ unsafe fn store<P: Plain>(place: *mut P, value: P) {
 /// grid.
 #[kernel(
     instances(i64, f32, f64),
-    max_threads = 1024,
-    min_blocks = 2,
     require(
         a.len() == b.len(),
         ticket.len() == 1,
@@ -174,7 +172,7 @@ pub fn dot_single<T: Addend>(
     // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
     // provides one partial result per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, { FOUR / 2 }>(a, b);
+        let sum = dot_share::<T, { lanes::<T>() }, FOUR>(a, b);
         fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr());
     }
 }
@@ -233,7 +231,7 @@ pub fn dot_single8<T: Addend>(
     // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
     // provides one partial result per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, { EIGHT / 2 }>(a, b);
+        let sum = dot_share::<T, { lanes::<T>() }, EIGHT>(a, b);
         fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr());
     }
 }

@@ -11,10 +11,9 @@
 //! - A block takes tiles of `block` · 4 adjacent packs, strided by the grid; thread t takes the
 //!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
 //!   incomplete.
-//! - A thread of a dot product has two packs of each operand in flight. With the launch bounds all
-//!   fit 32 registers, so that two blocks of 1024 threads do.
-//! - Two lanes of a pack are folded, and then go into their common value: half as many values, and a
-//!   chain half as long, as with one for each lane. The thread folds them at the end.
+//! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit.
+//! - Each lane of a pack has its own minimum or maximum; lanes share
+//!   [one sum or two](super::Addend::SUMS). The thread folds them at the end.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -27,7 +26,7 @@ use cuda_std::prelude::*;
 
 use super::policy::InFlight;
 use super::warps::shuffle;
-use super::{Addend, Max, Min, Op, Partial, Sum, grid_stride, write_partial};
+use super::{Addend, Max, Min, Op, Sum, grid_stride, write_partial};
 use crate::pack::{BYTES, Pack, elements_before, lanes};
 use cuda_std::unroll::unrolled;
 
@@ -43,8 +42,6 @@ const IN_FLIGHT: usize = InFlight::Four.packs();
 /// grid.
 #[kernel(
     instances(i64, f32, f64),
-    max_threads = 1024,
-    min_blocks = 2,
     require(
         a.len() == b.len(),
         block.x % 32 == 0,
@@ -56,7 +53,7 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     // SAFETY: `require` states equal lengths and whole warps along x; the launch provides one
     // element per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, { IN_FLIGHT / 2 }>(a, b);
+        let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT>(a, b);
         write_partial(partials.as_mut_ptr(), shuffle::<T, Sum>(sum));
     }
 }
@@ -106,9 +103,10 @@ pub(super) unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: u
 ) -> T::Partial {
     let operands = [a.as_ptr(), b.as_ptr()];
     let fold = |sum, [x, y]: [T; 2]| x.mul_add_to(y, sum);
-    let one = |pair| fold(Partial::ZERO, pair);
+    // A product is added as fast as it is made.
+    let pair = |sum, first, second| fold(fold(sum, first), second);
     // SAFETY: passed on to the caller.
-    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), one, fold) }
+    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), fold, pair) }
 }
 
 /// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight.
@@ -116,14 +114,14 @@ pub(super) unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: u
 pub(super) fn share<T: Addend, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
     input: &[T],
 ) -> O::Value<T> {
-    let one = |[x]: [T; 1]| O::one(x);
     let fold = |value, [x]: [T; 1]| O::fold(value, x);
+    let pair = |value, [x]: [T; 1], [y]: [T; 1]| O::merge::<T>(value, O::fold(O::one(x), y));
     // SAFETY: the operand is as long as it is.
-    unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), one, fold) }
+    unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold, pair) }
 }
 
-/// Folds this thread's share of `0..len`, with IN_FLIGHT packs of each operand in flight; `one` and
-/// `fold` get one element of each operand.
+/// Folds this thread's share of `0..len`, with IN_FLIGHT packs of each operand in flight; `fold` gets
+/// one element of each operand, `pair` two.
 ///
 /// # Safety
 /// Every operand has `len` elements.
@@ -137,8 +135,8 @@ unsafe fn fold_packs<
 >(
     operands: [*const T; OPERANDS],
     len: usize,
-    one: impl Fn([T; OPERANDS]) -> O::Value<T>,
     fold: impl Fn(O::Value<T>, [T; OPERANDS]) -> O::Value<T>,
+    pair: impl Fn(O::Value<T>, [T; OPERANDS], [T; OPERANDS]) -> O::Value<T>,
 ) -> O::Value<T> {
     const {
         assert!(
@@ -172,15 +170,16 @@ unsafe fn fold_packs<
         operands
             .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
     };
-    // The second half is not used.
-    let mut values = [start; LANES];
-    let half = LANES / 2;
+    // Those from `kept` on are not used.
+    let (mut values, (kept, pairs)) = ([start; LANES], O::kept::<T>());
     let add = |values: &mut [O::Value<T>; LANES], packs: [[T; LANES]; OPERANDS]| {
         let elements = |lane: usize| packs.map(|pack| pack[lane]);
         unrolled::<LANES>(|lane| {
-            if lane < half {
-                let pair = fold(one(elements(lane)), elements(lane + half));
-                values[lane] = O::merge::<T>(values[lane], pair);
+            let value = &mut values[lane % kept];
+            if !pairs {
+                *value = fold(*value, elements(lane));
+            } else if lane < kept {
+                *value = pair(*value, elements(lane), elements(lane + kept));
             }
         });
     };
@@ -210,7 +209,7 @@ unsafe fn fold_packs<
         value = fold(value, element(tail + in_grid));
     }
     unrolled::<LANES>(|lane| {
-        if lane < half {
+        if lane < kept {
             value = O::merge::<T>(value, values[lane]);
         }
     });
