@@ -12,7 +12,7 @@ use blockwise_ops::oracle::Precision;
 use blockwise_ops::reduce::{Operands, plan_dot, plan_reduce};
 use blockwise_ops::{LaunchError, Number, ReduceOptions, Reduction, dot, reduce};
 use blockwise_tests::sums::{
-    CHOSEN, Kind, PROMISED, Sample, divided, exact, model, of_the_bound, units_off,
+    CHOSEN, Failure, Kind, Meshes, PROMISED, Sample, exact, model, of_the_bound, units_off,
 };
 use clap::Parser;
 use ndarray::ArrayView1;
@@ -40,6 +40,9 @@ struct Arguments {
     #[arg(long, default_value_t = 0)]
     seed: u64,
 }
+
+/// The longest array for the emulator.
+const EMULATED: usize = 20_000;
 
 /// The upper ends of the table's rows.
 const CONDITIONS: [f64; 6] = [2.0, 16.0, 256.0, 4096.0, PROMISED, f64::INFINITY];
@@ -76,7 +79,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error + Send + Sync>> {
+fn run(arguments: &Arguments) -> Result<bool, Failure> {
     let device = match &*arguments.device {
         "model" => None,
         name => Some(Device::open(name.parse::<DeviceChoice>()?)?),
@@ -193,66 +196,55 @@ fn judge<T: Number + Precision>(
 }
 
 /// Every number of ranks, chunk, kernel and device; counts the arrays with more than one result.
-fn cross(arguments: &Arguments, device: Option<&Device>) -> Result<usize, LaunchError> {
-    let emulator = Device::emulator();
-    let (mut arrays, mut promised, mut differ) = (0, 0, 0);
-    for seed in 0..arguments.cross {
-        let sample = Sample::new(
-            1_000_000 + arguments.seed + seed,
-            arguments.largest.min(match seed % 3 {
-                0 if device.is_some() => 10_000_000,
-                _ => 20_000,
-            }),
-        );
-        let is_dot = seed % 4 >= 2;
-        let (small, wrong) = match seed % 2 {
-            0 => crossed::<f32>(&emulator, device, &sample, is_dot)?,
-            _ => crossed::<f64>(&emulator, device, &sample, is_dot)?,
+fn cross(arguments: &Arguments, device: Option<&Device>) -> Result<usize, Failure> {
+    // Each worker has ranks of its own.
+    let meshes = || {
+        let emulated = Meshes::of(None)?;
+        let on_device = device.map(|device| Meshes::of(Some(device))).transpose()?;
+        Ok::<_, Failure>((emulated, on_device))
+    };
+    let seeds = (0..arguments.cross).into_par_iter();
+    let judged = seeds.map_init(meshes, |meshes, seed| {
+        let (emulated, on_device) = meshes.as_ref().map_err(|error| error.to_string())?;
+        let largest = match seed % 3 {
+            0 if device.is_some() => arguments.largest,
+            _ => arguments.largest.min(EMULATED),
         };
-        arrays += 1;
-        promised += usize::from(small);
-        differ += usize::from(small && wrong);
-        if small && wrong {
+        let sample = Sample::new(1_000_000 + arguments.seed + seed, largest);
+        let emulated = (sample.len <= EMULATED).then_some(emulated);
+        let meshes: Vec<_> = emulated.into_iter().chain(on_device).collect();
+        let is_dot = seed % 4 >= 2;
+        let (small, alike) = match seed % 2 {
+            0 => crossed::<f32>(&meshes, &sample, is_dot)?,
+            _ => crossed::<f64>(&meshes, &sample, is_dot)?,
+        };
+        if small && !alike {
             println!("more than one result: {sample:?}, dot {is_dot}");
         }
-    }
+        Ok::<_, Failure>([1, usize::from(small), usize::from(small && !alike), usize::from(alike)])
+    });
+    let [arrays, promised, differ, alike] = judged
+        .try_reduce(|| [0; 4], |a, b| Ok(std::array::from_fn(|i| a[i] + b[i])))?;
     println!(
-        "\ncross of 1, 3, 8 ranks, four chunks and {} kernels: {arrays} arrays, {promised} with a condition up to 2^16, {differ} of these with more than one result",
+        "\ncross of {:?} ranks, four chunks and {} kernels: {arrays} arrays, {alike} with one result; {promised} with a condition up to 2^16, {differ} of these with more than one",
+        Meshes::RANKS,
         CHOSEN.len() + 1
     );
-    // One in a thousand results lies at a middle.
     Ok(differ)
 }
 
-/// Whether sums are promised to be alike, and whether any differ.
+/// Whether sums are promised to be alike, and whether all are.
 fn crossed<T: Number + Precision>(
-    emulator: &Device,
-    device: Option<&Device>,
+    meshes: &[&Meshes],
     sample: &Sample,
     is_dot: bool,
-) -> Result<(bool, bool), LaunchError> {
+) -> Result<(bool, bool), Failure> {
     let [a, b] = sample.operands::<T>(is_dot);
     let small = exact(&a, &b).condition() <= PROMISED;
     let operands = if is_dot { vec![a, b] } else { vec![a] };
-    let len = sample.len;
-    let chunks = [len, len / 2 + 1, len / 7 + 1, len / 50 + 100];
-    let emulated = (len <= 20_000).then_some(emulator);
-    let mut first: Option<T> = None;
-    let mut differ = false;
-    for device in emulated.into_iter().chain(device) {
-        for kernel in CHOSEN.map(Some).into_iter().chain([None]) {
-            let options = ReduceOptions {
-                kernel,
-                ..ReduceOptions::default()
-            };
-            for (ranks, chunk) in [1, 3, 8]
-                .into_iter()
-                .flat_map(|ranks| chunks.map(|chunk| (ranks, chunk)))
-            {
-                let result = divided(device, &operands, ranks, chunk, &options)?;
-                differ |= *first.get_or_insert(result) != result;
-            }
-        }
+    let mut results = Vec::new();
+    for meshes in meshes {
+        results.extend(meshes.cross(&operands)?.into_iter().map(|(_, result)| result));
     }
-    Ok((small, differ))
+    Ok((small, results.windows(2).all(|pair| pair[0] == pair[1])))
 }

@@ -3,12 +3,13 @@
 mod common;
 
 use blockwise::Device;
-use blockwise_ops::pipeline::{Convolver, IN_FLIGHT, Operation, Reducer};
+use blockwise_ops::pipeline::{AxisReducer, Convolver, IN_FLIGHT, Operation, Reducer};
+use blockwise_ops::reduce::{Axis, reduce_axis};
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, LaunchError, ReduceKernel, ReduceOptions, Reduction,
+    ConvKernel, ConvMode, ConvOptions, LaunchError, Number, ReduceKernel, ReduceOptions, Reduction,
     convolve, dot, reduce,
 };
-use ndarray::ArrayView1;
+use ndarray::{ArrayD, ArrayView1, IxDyn};
 
 fn numbers(len: usize, factor: usize) -> Vec<f64> {
     (0..len).map(|i| (i * factor % 23) as f64 - 11.0).collect()
@@ -165,6 +166,92 @@ fn reductions_on(device: &Device) -> Result<(), LaunchError> {
                     "{kernel}, {operation:?}, {chunk}"
                 );
             }
+        }
+    }
+    Ok(())
+}
+
+/// Every way in which an array is cut: between rows of the first dimensions, within an axis, within
+/// the columns.
+#[test]
+fn a_reduction_over_an_axis_by_pieces_has_the_bits_of_the_whole() -> Result<(), LaunchError> {
+    for device in &common::devices() {
+        for shape in [
+            &[7][..],
+            &[2500],
+            &[3, 5],
+            &[2, 9, 4],
+            &[2, 2100, 3],
+            &[0, 3],
+            &[3, 0],
+            &[2, 0, 3],
+            &[2048, 1],
+            &[2049, 2],
+        ] {
+            for axis in 0..shape.len() {
+                over_an_axis(device, shape, axis as isize, |i| (i % 97 * 31 % 23) as i64 - 11)?;
+                // Partial sums that cancel, beyond the promised condition too.
+                over_an_axis(device, shape, axis as isize, |i| {
+                    ((i * 7919 % 1001) as f32 - 500.0) * (1 << (i % 23)) as f32
+                })?;
+                over_an_axis(device, shape, axis as isize, |i| {
+                    ((i * 7919 % 1001) as f64 - 500.1) * 2_f64.powi((i % 61) as i32 - 20)
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn over_an_axis<T: Number>(
+    device: &Device,
+    shape: &[usize],
+    axis: isize,
+    element: impl Fn(usize) -> T,
+) -> Result<(), LaunchError> {
+    let mut next = 0..;
+    let array = ArrayD::from_shape_simple_fn(IxDyn(shape), || element(next.next().unwrap_or(0)));
+    let values = array.as_slice().unwrap_or_default();
+    let (_, of) = Axis::of(shape, axis)?;
+    for &reduction in Reduction::ALL {
+        let whole = match reduce_axis(device, array.view(), axis, reduction) {
+            Ok(whole) => whole,
+            Err(_) if of.extent == 0 => {
+                assert!(AxisReducer::<T>::new(device, of, reduction, 5).is_err());
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        // Each piece is a launch.
+        let small = if values.len() < 100 { 5 } else { 3000 };
+        for chunk in [small, 1, 5000, 1 << 20] {
+            if chunk == 1 && values.len() > 3000 {
+                continue;
+            }
+            let case = format!("{} of {shape:?} over {axis}, {chunk}", reduction.name());
+            let mut results = Vec::new();
+            let mut emit = |some: &[T]| -> Result<(), LaunchError> {
+                results.extend_from_slice(some);
+                Ok(())
+            };
+            let mut reducer = AxisReducer::new(device, of, reduction, chunk)?;
+            let mut seen = vec![0; values.len()];
+            while let Some(piece) = reducer.next_piece() {
+                assert!(piece.elements() <= chunk.max(1024), "{case}: {piece:?}");
+                let rows = piece.rows.clone();
+                let places = rows.flat_map(|row| piece.cols.clone().map(move |col| (row, col)));
+                let fill = |into: &mut [T]| {
+                    for (into, (row, col)) in into.iter_mut().zip(places) {
+                        seen[row * of.inner + col] += 1;
+                        *into = values[row * of.inner + col];
+                    }
+                    Ok(())
+                };
+                reducer.push(fill, &mut emit)?;
+            }
+            reducer.finish(&mut emit)?;
+            assert!(seen.iter().all(|&times| times == 1), "{case}");
+            assert_eq!(results, whole.iter().copied().collect::<Vec<_>>(), "{case}");
         }
     }
     Ok(())

@@ -153,7 +153,18 @@ impl<'a, T: Sample> Check<'a, T> {
 
     /// Adds the verdict to the report.
     pub(super) fn report(self, report: Report) -> Report {
-        report.comparison(&self.name, &self.comparison)
+        let terms = self.operands.short(0).len();
+        let beside = match self.by_fft {
+            true => ", and in ours those less than a filter's length beside them",
+            false => "",
+        };
+        let bound = match self.options.asked_for() {
+            Some(bound) => bound.to_owned(),
+            None => format!(
+                "for each output, {terms} roundings of its own samples times taps in any order, or an FFT's{beside}"
+            ),
+        };
+        report.comparison(&self.name, &self.comparison.bounded_by(bound))
     }
 
     /// Reads the samples before `end`, and forgets those that are further than `back` before the

@@ -3,6 +3,7 @@
 //! Exit codes: 0 when all went well, 1 when a result differs from its reference or a check found
 //! something, 2 when the command could not be carried out.
 
+mod axis;
 mod bench;
 mod check;
 mod conv;

@@ -100,7 +100,8 @@ where
     let (Some((transposed, seconds)), Some(place)) = (transposed, place) else {
         return Ok(Report::silent());
     };
-    let report = made("transpose", output, &mesh::names(&mesh), transposed.view());
+    let shape = transposed.shape();
+    let report = made("transpose", output, &mesh::names(&mesh), shape, T::NAME);
     let report = match seconds {
         Some(seconds) => report.with("seconds", json!(seconds)),
         None => report,
@@ -168,7 +169,8 @@ where
     let place = ArrayOutput::prepare(output)?;
     let device = global.open()?;
     let array = make(&device)?;
-    let report = made(command, output, &device.properties().name, array.view());
+    let name = &device.properties().name;
+    let report = made(command, output, name, array.shape(), T::NAME);
     let report = match expected {
         None => report,
         Some((name, data)) => report.comparison(&name, &compare(array.view(), &data)?),
@@ -178,13 +180,14 @@ where
 }
 
 /// What is said of an array that was made.
-fn made<T: Element, D: Dimension>(
+pub(super) fn made(
     command: &str,
     output: &Path,
     device: &str,
-    array: ArrayView<'_, T, D>,
+    shape: &[usize],
+    of: &str,
 ) -> Report {
-    let text = format!("{}: {:?} {}", output.display(), array.shape(), T::NAME);
-    let json = json!({ "command": command, "output": output.display().to_string(), "shape": array.shape(), "type": T::NAME, "device": device });
+    let text = format!("{}: {shape:?} {of}", output.display());
+    let json = json!({ "command": command, "output": output.display().to_string(), "shape": shape, "type": of, "device": device });
     Report::new(text, json)
 }

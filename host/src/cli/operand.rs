@@ -13,7 +13,9 @@ use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::failure::Failure;
 use super::report;
-use crate::io::{self, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader, Stored};
+use crate::io::{
+    self, ArrayReader, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader, Stored,
+};
 
 /// `--reference` and its tolerance.
 #[derive(Args)]
@@ -254,6 +256,14 @@ pub(super) fn array(path: &Path) -> Result<Data, Failure> {
     }
 }
 
+/// The array in a file that is open.
+pub(super) fn contents(reader: &Reader) -> Result<&ArrayReader, Failure> {
+    match reader.contents() {
+        Contents::Array(array) => Ok(array),
+        Contents::Recording(_) => Err(sound(reader.path())),
+    }
+}
+
 /// The type and the little-endian bytes of a file's elements.
 pub(super) fn elements(path: &Path) -> Result<(Stored, Vec<u8>), Failure> {
     match open(path)?.bytes()? {
@@ -339,19 +349,30 @@ impl MatrixFile {
         let no_memory = |_| Failure::new(format!("the host has no memory for {len} elements"));
         values.try_reserve_exact(len).map_err(no_memory)?;
         values.resize(len, T::zeroed());
-        // Whole rows follow each other.
-        let run = match columns.len() {
-            width if width == pitch => len,
-            width => width,
-        };
-        let mut reader = self.reader.again();
-        reader.skip(rows.start * pitch + columns.start);
-        for values in values.chunks_mut(run.max(1)) {
-            reader.read(values)?;
-            reader.skip(pitch - columns.len());
-        }
+        read_block(&self.reader, pitch, [rows, columns], &mut values)?;
         Ok(values)
     }
+}
+
+/// Reads some rows' elements in some columns, in row-major order, of a file of rows of `pitch`.
+pub(super) fn read_block<T: io::Number>(
+    reader: &Reader,
+    pitch: usize,
+    [rows, columns]: [Range<usize>; 2],
+    values: &mut [T],
+) -> Result<(), Failure> {
+    // Whole rows follow each other.
+    let run = match columns.len() {
+        width if width == pitch => values.len(),
+        width => width,
+    };
+    let mut reader = reader.again();
+    reader.skip(rows.start * pitch + columns.start);
+    for values in values.chunks_mut(run.max(1)) {
+        reader.read(values)?;
+        reader.skip(pitch - columns.len());
+    }
+    Ok(())
 }
 
 /// An output that is no sound has nothing to do with a sample rate.
@@ -440,9 +461,13 @@ impl ArrayOutput {
         Self { place, format }
     }
 
-    /// Begins an array of this shape.
-    pub(super) fn create(self, shape: &[usize], kind: Kind) -> Result<ArrayWriter, Failure> {
-        Ok(ArrayWriter::create(self.place, self.format, shape, kind)?)
+    /// Begins an array of this shape and type.
+    pub(super) fn create(
+        self,
+        shape: &[usize],
+        stored: impl Into<Stored>,
+    ) -> Result<ArrayWriter, Failure> {
+        Ok(ArrayWriter::create(self.place, self.format, shape, stored)?)
     }
 
     /// Writes the result.

@@ -1,24 +1,23 @@
 //! `blockwise dot | sum | min | max`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use blockwise_mesh::{Mesh, Split};
-use blockwise_ops::compare::{Comparison, ToNumber};
+use blockwise_ops::compare::ToNumber;
 use blockwise_ops::oracle::Precision;
 use blockwise_ops::pipeline::{Operation, Reducer};
-use blockwise_ops::reduce::{Total, plan_reduce, sum_error_along_axis};
+use blockwise_ops::reduce::{Total, plan_reduce};
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, reduce as ops};
 use clap::Args;
-use ndarray::{ArrayViewD, Axis, arr0};
+use ndarray::arr0;
 use serde_json::json;
 
 use super::failure::Failure;
 use super::mesh::{self, Gpus};
-use super::movement::carry_out;
 use super::operand::{self, Chunk, Holds, Reference, Sums};
 use super::report::Report;
 use super::seconds::{Seconds, timed};
-use super::{Global, names, progress};
+use super::{Global, axis, names, progress};
 use crate::io::{self, Data, Kind, Reader};
 
 #[derive(Args)]
@@ -26,8 +25,8 @@ pub(super) struct Arguments {
     /// The array, of any shape (.npy, .csv; .wav: all samples of all channels)
     input: PathBuf,
     /// Reduce over this axis only (.npy, .csv); from the back if negative. The result is an array
-    /// without it
-    #[arg(long, value_name = "K", allow_negative_numbers = true, requires = "output", conflicts_with_all = ["kernel", "chunk", "gpus"])]
+    /// without it, for `min` and `max` of the file's own type
+    #[arg(long, value_name = "K", allow_negative_numbers = true, requires = "output", conflicts_with_all = ["kernel", "gpus"])]
     axis: Option<isize>,
     /// Where to write what --axis gives
     #[arg(short, long, value_name = "FILE", requires = "axis")]
@@ -47,16 +46,16 @@ pub(super) struct DotArguments {
 }
 
 #[derive(Args)]
-struct Options {
+pub(super) struct Options {
     /// How a block combines its threads' values; without it, the fastest for this number of elements
     #[arg(long, value_parser = names(ReduceKernel::ALL))]
     kernel: Option<ReduceKernel>,
     #[command(flatten)]
-    chunk: Chunk,
+    pub(super) chunk: Chunk,
     #[command(flatten)]
     gpus: Gpus,
     #[command(flatten)]
-    reference: Reference,
+    pub(super) reference: Reference,
 }
 
 /// Sum, minimum or maximum of a file.
@@ -66,7 +65,8 @@ pub(super) fn run(
     arguments: &Arguments,
 ) -> Result<Report, Failure> {
     if let (Some(axis), Some(output)) = (arguments.axis, &arguments.output) {
-        return over_axis(global, reduction, axis, output, arguments);
+        let (options, input) = (&arguments.options, &arguments.input);
+        return axis::run(global, reduction, axis, [input, output], options);
     }
     let (input, shape, kind) = operand::reader(&arguments.input)?;
     let job = Job {
@@ -82,66 +82,6 @@ pub(super) fn run(
         (Kind::F32, Reduction::Min | Reduction::Max) => job.exact::<f32>(global),
         (Kind::F64, Reduction::Min | Reduction::Max) => job.exact::<f64>(global),
         (Kind::I64, _) => job.exact::<i64>(global),
-    }
-}
-
-/// The same over one axis.
-fn over_axis(
-    global: &Global,
-    reduction: Reduction,
-    axis: isize,
-    output: &Path,
-    arguments: &Arguments,
-) -> Result<Report, Failure> {
-    fn exact<T: Number + ToNumber>(
-        reference: &Reference,
-    ) -> impl FnOnce(ArrayViewD<'_, T>, &Data) -> Result<Comparison, Failure>
-    where
-        Data: Holds<T>,
-    {
-        |result, data| reference.compare_exactly(result, data)
-    }
-    fn rounded<T: Number + Precision>(
-        reference: &Reference,
-        input: ArrayViewD<'_, T>,
-        axis: isize,
-    ) -> impl FnOnce(ArrayViewD<'_, T>, &Data) -> Result<Comparison, Failure> {
-        move |result, data| {
-            let (counted, axis) = ops::Axis::of(input.shape(), axis)?;
-            let magnitudes = input.map_axis(Axis(counted), |lane| {
-                lane.iter().map(|&value| value.into().abs()).sum::<f64>()
-            });
-            let sums = Sums {
-                magnitudes,
-                terms: axis.extent,
-                error: sum_error_along_axis::<T>(),
-            };
-            reference.compare_sums(result, data, sums)
-        }
-    }
-    let reference = &arguments.options.reference;
-    macro_rules! carry_out {
-        ($array:expr, $compare:expr) => {
-            carry_out(
-                global,
-                reduction.name(),
-                output,
-                reference,
-                |device| ops::reduce_axis(device, $array.view(), axis, reduction),
-                $compare,
-            )
-        };
-    }
-    match (operand::array(&arguments.input)?, reduction) {
-        (Data::F32(array), Reduction::Sum) => {
-            carry_out!(array, rounded(reference, array.view(), axis))
-        }
-        (Data::F64(array), Reduction::Sum) => {
-            carry_out!(array, rounded(reference, array.view(), axis))
-        }
-        (Data::F32(array), _) => carry_out!(array, exact(reference)),
-        (Data::F64(array), _) => carry_out!(array, exact(reference)),
-        (Data::I64(array), _) => carry_out!(array, exact(reference)),
     }
 }
 

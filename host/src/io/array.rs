@@ -84,6 +84,11 @@ impl ArrayReader {
         self.stored.kind()
     }
 
+    /// The type in the file.
+    pub fn stored(&self) -> Stored {
+        self.stored
+    }
+
     /// Makes a matrix of a vector that is written as one row or one column.
     pub(super) fn into_matrix(mut self) -> Self {
         if let Some(shape) = self.as_matrix {

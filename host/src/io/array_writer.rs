@@ -3,20 +3,26 @@
 use std::io::{BufWriter, Write};
 
 use super::error::Defect;
-use super::number::{Kind, Number};
+use super::number::{Number, Stored};
 use super::output::Unfinished;
 use super::{FileError, Format, OutputFile, csv, npy};
+
+/// Elements that are converted at a time.
+const PIECE: usize = 1 << 14;
 
 /// An array on its way into a file, which appears when all elements are written.
 pub struct ArrayWriter {
     file: BufWriter<Unfinished>,
     format: Format,
+    stored: Stored,
     /// Numbers of a line of text.
     columns: usize,
+    /// Numbers of the last line that are there.
+    column: usize,
 }
 
 impl ArrayWriter {
-    /// Begins a file of `shape`, of elements of `kind`.
+    /// Begins a file of `shape`, of elements of this type.
     ///
     /// # Errors
     /// A format that cannot hold such an array, and the system's errors.
@@ -24,12 +30,13 @@ impl ArrayWriter {
         place: OutputFile,
         format: Format,
         shape: &[usize],
-        kind: Kind,
+        stored: impl Into<Stored>,
     ) -> Result<Self, FileError> {
+        let stored = stored.into();
         let mut file = place.create()?;
         let columns = match format {
             Format::Npy => (file.file().map_err(Defect::Io))
-                .and_then(|writable| npy::write_header(writable, shape, kind))
+                .and_then(|writable| npy::write_header(writable, shape, stored))
                 .and_then(|len| Ok(file.reserve(len).map(|()| 1)?)),
             Format::Csv => (csv::columns(shape).map_err(Defect::Unwritable)).and_then(|columns| {
                 if shape.contains(&0) {
@@ -45,25 +52,29 @@ impl ArrayWriter {
             Ok(columns) => Ok(Self {
                 file: BufWriter::with_capacity(1 << 16, file),
                 format,
+                stored,
                 columns,
+                column: 0,
             }),
             Err(error) => Err(error.writing(file.path())),
         }
     }
 
-    /// Writes the next elements, in row-major order; in text, whole rows of a matrix.
+    /// Writes the next elements, in row-major order. The file's type has all of them.
     ///
     /// # Errors
     /// The system's.
     pub fn write<T: Number>(&mut self, values: &[T]) -> Result<(), FileError> {
         let written = match self.format {
-            Format::Csv => csv::write(&mut self.file, values, self.columns),
-            _ if cfg!(target_endian = "little") => {
+            Format::Csv => csv::write(&mut self.file, values, self.columns, &mut self.column),
+            _ if cfg!(target_endian = "little") && self.stored == T::KIND.into() => {
                 self.file.write_all(bytemuck::cast_slice(values))
             }
-            _ => values.iter().try_for_each(|value| {
-                let mut bytes = bytemuck::bytes_of(value).to_vec();
-                bytes.reverse();
+            _ => values.chunks(PIECE).try_for_each(|values| {
+                let mut bytes = Vec::new();
+                for &value in values {
+                    value.append(self.stored, &mut bytes);
+                }
                 self.file.write_all(&bytes)
             }),
         };
@@ -81,7 +92,7 @@ impl ArrayWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Data;
+    use super::super::{Data, Kind};
     use super::*;
     use ndarray::{ArrayD, IxDyn, array};
 
@@ -124,13 +135,45 @@ mod tests {
             Data::I64(array![i64::MIN + 1, 7].into_dyn())
         );
         assert_eq!(
-            written("m.csv", &[2, 2], &[&[0.1, 2.0], &[-3.0, 1e300]]),
+            written("m.csv", &[2, 2], &[&[0.1], &[2.0, -3.0], &[1e300]]),
             Data::F64(array![[0.1, 2.0], [-3.0, 1e300]].into_dyn())
         );
         assert_eq!(
             written("v.csv", &[3], &[&[0.1, 2.0], &[7.0]]),
             Data::F64(array![0.1, 2.0, 7.0].into_dyn())
         );
+    }
+
+    #[test]
+    fn numbers_are_written_as_the_type_that_they_come_from() {
+        fn check<T: Number + PartialEq>(stored: Stored, values: &[T]) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("x.npy");
+            let place = OutputFile::prepare(&path).unwrap();
+            let mut writer =
+                ArrayWriter::create(place, Format::Npy, &[values.len()], stored).unwrap();
+            writer.write(&values[..1]).unwrap();
+            writer.write(&values[1..]).unwrap();
+            writer.finish().unwrap();
+            let reader = super::super::Reader::open(&path).unwrap();
+            let (of, bytes) = reader.bytes().unwrap().unwrap();
+            assert_eq!((of, bytes.len()), (stored, values.len() * stored.bytes()));
+            let mut read = vec![T::zeroed(); values.len()];
+            let mut reader = super::super::Reader::open(&path).unwrap();
+            reader.read(&mut read).unwrap();
+            assert!(read == values, "{stored:?}: {read:?}");
+        }
+        check(Stored::Bool, &[1_i64, 0]);
+        check(Stored::I8, &[-128_i64, 127]);
+        check(Stored::U8, &[0_i64, 255]);
+        check(Stored::I16, &[-32_768_i64, 32_767]);
+        check(Stored::U16, &[1_i64, 65_535]);
+        check(Stored::I32, &[-1_i64, i32::MIN.into()]);
+        check(Stored::U32, &[7_i64, u32::MAX.into()]);
+        check(Stored::U64, &[7_i64, i64::MAX]);
+        check(Stored::F16, &[0.1_f32, 65_504.0].map(|x| half::f16::from_f32(x).to_f32()));
+        check(Stored::F16, &[f32::INFINITY, -0.0]);
+        check(Stored::F64, &[0.1_f64, f64::MIN_POSITIVE]);
     }
 
     #[test]

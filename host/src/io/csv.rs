@@ -321,18 +321,22 @@ pub(super) fn columns(shape: &[usize]) -> Result<usize, String> {
     }
 }
 
-/// Writes whole lines, every number so that it reads back as the same.
+/// Writes lines of `columns` numbers, every number so that it reads back as the same. `column`
+/// numbers of the first line are there.
 pub(super) fn write(
     file: &mut impl Write,
     values: &[impl Debug],
     columns: usize,
+    column: &mut usize,
 ) -> std::io::Result<()> {
-    for row in values.chunks(columns.max(1)) {
-        for (column, value) in row.iter().enumerate() {
-            let separator = if column == 0 { "" } else { "," };
-            write!(file, "{separator}{value:?}")?;
+    for value in values {
+        let separator = if *column == 0 { "" } else { "," };
+        write!(file, "{separator}{value:?}")?;
+        *column += 1;
+        if *column >= columns {
+            writeln!(file)?;
+            *column = 0;
         }
-        writeln!(file)?;
     }
     Ok(())
 }

@@ -21,12 +21,11 @@ impl Kind {
         }
     }
 
-    /// Bytes of an element.
-    pub(super) fn bytes(self) -> usize {
-        match self {
-            Kind::F32 => 4,
-            Kind::F64 | Kind::I64 => 8,
-        }
+}
+
+impl From<Kind> for Stored {
+    fn from(kind: Kind) -> Self {
+        kind.stored()
     }
 }
 
@@ -88,6 +87,42 @@ impl Stored {
         }
     }
 
+    /// Rust's name of it.
+    pub fn short_name(self) -> &'static str {
+        match self {
+            Stored::Bool => "bool",
+            Stored::I8 => "i8",
+            Stored::I16 => "i16",
+            Stored::I32 => "i32",
+            Stored::I64 => "i64",
+            Stored::U8 => "u8",
+            Stored::U16 => "u16",
+            Stored::U32 => "u32",
+            Stored::U64 => "u64",
+            Stored::F16 => "f16",
+            Stored::F32 => "f32",
+            Stored::F64 => "f64",
+        }
+    }
+
+    /// NumPy's name of it in the header of a little-endian file.
+    pub(super) fn descr(self) -> &'static str {
+        match self {
+            Stored::Bool => "|b1",
+            Stored::I8 => "|i1",
+            Stored::I16 => "<i2",
+            Stored::I32 => "<i4",
+            Stored::I64 => "<i8",
+            Stored::U8 => "|u1",
+            Stored::U16 => "<u2",
+            Stored::U32 => "<u4",
+            Stored::U64 => "<u8",
+            Stored::F16 => "<f2",
+            Stored::F32 => "<f4",
+            Stored::F64 => "<f8",
+        }
+    }
+
     /// The type that holds every number of this one but the largest of [`U64`](Self::U64).
     pub fn kind(self) -> Kind {
         match self {
@@ -111,6 +146,8 @@ pub trait Number: bytemuck::Pod + Send + Sync + std::fmt::Debug {
     fn from_i64(value: i64) -> Option<Self>;
     /// See [`from_i64`](Self::from_i64).
     fn from_u64(value: u64) -> Option<Self>;
+    /// Appends the number's bytes as this type, little-endian. It must have the number.
+    fn append(self, stored: Stored, bytes: &mut Vec<u8>);
 }
 
 macro_rules! numbers {
@@ -134,6 +171,18 @@ macro_rules! numbers {
             fn from_u64(value: u64) -> Option<Self> {
                 let number = value as Self;
                 (number as i128 == i128::from(value)).then_some(number)
+            }
+
+            fn append(self, stored: Stored, bytes: &mut Vec<u8>) {
+                match stored {
+                    Stored::F16 => {
+                        bytes.extend(half::f16::from_f64(self as f64).to_le_bytes());
+                    }
+                    Stored::F32 => bytes.extend((self as f32).to_le_bytes()),
+                    Stored::F64 => bytes.extend((self as f64).to_le_bytes()),
+                    // The low bytes are the same with and without a sign.
+                    _ => bytes.extend(&(self as i64).to_le_bytes()[..stored.bytes()]),
+                }
             }
         }
     )* };

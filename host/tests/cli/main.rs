@@ -17,6 +17,7 @@ mod new;
 mod outputs;
 mod profile;
 mod references;
+mod results;
 mod scale;
 mod shell;
 mod textures;

@@ -51,6 +51,12 @@ pub const PATH: usize = 1 << 12;
 pub trait Addend: Scalar {
     /// What a thread, its block and its launch add in.
     type Partial: Partial;
+    /// Sums that a thread keeps for the lanes of its packs, which take turns. Two of `f32` and one of
+    /// `f64` leave room for the packs in flight in the 32 registers that let two blocks of 1024
+    /// threads in.
+    const SUMS: usize;
+    /// Two lanes are added first, which halves the chain of additions.
+    const PAIRS: bool;
     /// `sum + self`.
     fn add_to(self, sum: Self::Partial) -> Self::Partial;
     /// `sum + self · factor`.
@@ -200,6 +206,8 @@ impl Partial for i64 {
 
 impl Addend for f32 {
     type Partial = f64;
+    const SUMS: usize = 2;
+    const PAIRS: bool = true;
 
     #[inline(always)]
     fn add_to(self, sum: f64) -> f64 {
@@ -229,6 +237,8 @@ impl Addend for f32 {
 
 impl Addend for f64 {
     type Partial = Twofold;
+    const SUMS: usize = 1;
+    const PAIRS: bool = false;
 
     #[inline(always)]
     fn add_to(self, sum: Twofold) -> Twofold {
@@ -259,6 +269,8 @@ impl Addend for f64 {
 
 impl Addend for i64 {
     type Partial = Self;
+    const SUMS: usize = 2;
+    const PAIRS: bool = false;
 
     #[inline(always)]
     fn add_to(self, sum: Self) -> Self {

@@ -2,7 +2,7 @@
 //!
 //! output\[o · inner + i\] = op over k < extent of input\[(o · extent + k) · inner + i\], for an
 //! array of outer × extent × inner elements. The input is a matrix of outer · extent rows: an
-//! output folds `extent` rows of one column, in order; a [sum](super::addend) in runs of 1024 rows, each
+//! output folds `extent` rows of one column; a [sum](super::addend) in runs of 1024 rows, each
 //! of which goes into a total.
 //!
 //! - Thread t owns output t and every further one a grid's size apart; no thread waits for another.
@@ -12,6 +12,9 @@
 
 #![forbid(unsafe_code)]
 
+use core::ops::Range;
+
+use cuda_std::block::Column;
 use cuda_std::prelude::*;
 use cuda_std::unroll::fold_groups;
 
@@ -19,6 +22,22 @@ use super::{Addend, Max, Min, Op, Sum};
 
 /// Rows whose loads are in flight together.
 const GROUP: usize = 8;
+
+/// Folds a run of rows of a column: by turns into four values, whose chains of additions are a quarter
+/// as long, unless one is two words long.
+#[inline(always)]
+fn fold_run<T: Addend, O: Op>(column: Column<T>, rows: Range<usize>) -> O::Value<T> {
+    if size_of::<O::Value<T>>() > size_of::<u64>() {
+        return fold_groups::<GROUP, _, _>(column, rows, O::start::<T>(), O::fold);
+    }
+    let [a, b, c, d] = fold_groups::<GROUP, _, _>(
+        column,
+        rows,
+        [O::start::<T>(); 4],
+        |[a, b, c, d], row| [b, c, d, O::fold(a, row)],
+    );
+    O::merge::<T>(O::merge::<T>(a, b), O::merge::<T>(c, d))
+}
 
 /// Folds `extent` rows of `input` into each row of `output`, which has the same number of columns.
 ///
@@ -41,9 +60,34 @@ pub fn fold_axis<T: Addend, O: Op>(
             let outer = i.checked_div(inner).unwrap_or(0);
             let column = input.col(i - outer * inner);
             let rows = outer * extent..(outer + 1) * extent;
-            O::over(rows, |run| {
-                fold_groups::<GROUP, _, _>(column, run, O::start::<T>(), O::fold)
-            })
+            O::over(rows, |run| fold_run::<T, O>(column, run))
+        });
+    }
+}
+
+/// Adds `extent` rows of `input`, at most [`RUN`](super::RUN), into each row of `partials`, which has
+/// the same number of columns: [`fold_axis`] for runs of rows, before they go into totals. For arrays
+/// that arrive in pieces.
+///
+/// # Launch
+/// One-dimensional blocks of any size, any grid.
+#[kernel(
+    instances(f32, f64),
+    require(input.rows().checked_mul(input.cols()) == extent.checked_mul(partials.len()))
+)]
+pub fn sum_runs<T: Addend>(
+    block: &mut Block,
+    input: Matrix<T>,
+    mut partials: Out<<T as Addend>::Partial>,
+    extent: usize,
+) {
+    let inner = input.cols();
+    for run in block.tiles_of(partials.len()) {
+        partials.store(block, run, |i| {
+            let outer = i.checked_div(inner).unwrap_or(0);
+            let column = input.col(i - outer * inner);
+            let rows = outer * extent..(outer + 1) * extent;
+            fold_run::<T, Sum>(column, rows)
         });
     }
 }

@@ -7,6 +7,7 @@ use cuda_std::warp::WarpShuffleValue;
 
 use super::addend::{Addend, Partial, merge_totals};
 use crate::number::Scalar;
+use crate::pack::lanes;
 
 /// The operation of a reduction: [`Sum`], [`Min`] or [`Max`].
 pub trait Op: sealed::Sealed {
@@ -19,10 +20,15 @@ pub trait Op: sealed::Sealed {
     fn apply<T: Scalar>(a: T, b: T) -> T;
     /// The value of nothing.
     fn start<T: Addend>() -> Self::Value<T>;
+    /// The value of one element.
+    fn one<T: Addend>(element: T) -> Self::Value<T>;
     /// Folds an element into a value.
     fn fold<T: Addend>(value: Self::Value<T>, element: T) -> Self::Value<T>;
     /// Folds two values.
     fn merge<T: Addend>(a: Self::Value<T>, b: Self::Value<T>) -> Self::Value<T>;
+    /// Values that a thread keeps for the lanes of its packs, which take turns, and whether two lanes
+    /// are folded first.
+    fn kept<T: Addend>() -> (usize, bool);
     /// What a block writes.
     fn partial<T: Addend>(value: Self::Value<T>) -> T::Partial;
     /// What a block has written.
@@ -65,6 +71,11 @@ impl Op for Sum {
     }
 
     #[inline(always)]
+    fn one<T: Addend>(element: T) -> T::Partial {
+        element.partial()
+    }
+
+    #[inline(always)]
     fn fold<T: Addend>(value: T::Partial, element: T) -> T::Partial {
         element.add_to(value)
     }
@@ -72,6 +83,11 @@ impl Op for Sum {
     #[inline(always)]
     fn merge<T: Addend>(a: T::Partial, b: T::Partial) -> T::Partial {
         a.merge(b)
+    }
+
+    #[inline(always)]
+    fn kept<T: Addend>() -> (usize, bool) {
+        (T::SUMS, T::PAIRS)
     }
 
     #[inline(always)]
@@ -108,6 +124,11 @@ macro_rules! in_the_elements_type {
         }
 
         #[inline(always)]
+        fn one<T: Addend>(element: T) -> T {
+            element
+        }
+
+        #[inline(always)]
         fn fold<T: Addend>(value: T, element: T) -> T {
             Self::apply(value, element)
         }
@@ -115,6 +136,11 @@ macro_rules! in_the_elements_type {
         #[inline(always)]
         fn merge<T: Addend>(a: T, b: T) -> T {
             Self::apply(a, b)
+        }
+
+        #[inline(always)]
+        fn kept<T: Addend>() -> (usize, bool) {
+            (lanes::<T>(), false)
         }
 
         #[inline(always)]

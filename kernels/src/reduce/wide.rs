@@ -12,7 +12,8 @@
 //!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
 //!   incomplete.
 //! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit.
-//! - Each lane of a pack has its own [sum](super::addend); the thread folds the lanes at the end.
+//! - Each lane of a pack has its own minimum or maximum; lanes share
+//!   [one sum or two](super::Addend::SUMS). The thread folds them at the end.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -102,8 +103,10 @@ pub(super) unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: u
 ) -> T::Partial {
     let operands = [a.as_ptr(), b.as_ptr()];
     let fold = |sum, [x, y]: [T; 2]| x.mul_add_to(y, sum);
+    // A product is added as fast as it is made.
+    let pair = |sum, first, second| fold(fold(sum, first), second);
     // SAFETY: passed on to the caller.
-    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), fold) }
+    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), fold, pair) }
 }
 
 /// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight.
@@ -112,12 +115,13 @@ pub(super) fn share<T: Addend, O: Op, const LANES: usize, const IN_FLIGHT: usize
     input: &[T],
 ) -> O::Value<T> {
     let fold = |value, [x]: [T; 1]| O::fold(value, x);
+    let pair = |value, [x]: [T; 1], [y]: [T; 1]| O::merge::<T>(value, O::fold(O::one(x), y));
     // SAFETY: the operand is as long as it is.
-    unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold) }
+    unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold, pair) }
 }
 
-/// Folds this thread's share of `0..len`, with IN_FLIGHT packs in flight; `fold` gets one element
-/// of each operand.
+/// Folds this thread's share of `0..len`, with IN_FLIGHT packs of each operand in flight; `fold` gets
+/// one element of each operand, `pair` two.
 ///
 /// # Safety
 /// Every operand has `len` elements.
@@ -132,6 +136,7 @@ unsafe fn fold_packs<
     operands: [*const T; OPERANDS],
     len: usize,
     fold: impl Fn(O::Value<T>, [T; OPERANDS]) -> O::Value<T>,
+    pair: impl Fn(O::Value<T>, [T; OPERANDS], [T; OPERANDS]) -> O::Value<T>,
 ) -> O::Value<T> {
     const {
         assert!(
@@ -165,9 +170,18 @@ unsafe fn fold_packs<
         operands
             .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
     };
-    let mut lanes = [start; LANES];
-    let add = |lanes: &mut [O::Value<T>; LANES], packs: [[T; LANES]; OPERANDS]| {
-        unrolled::<LANES>(|lane| lanes[lane] = fold(lanes[lane], packs.map(|pack| pack[lane])));
+    // Those from `kept` on are not used.
+    let (mut values, (kept, pairs)) = ([start; LANES], O::kept::<T>());
+    let add = |values: &mut [O::Value<T>; LANES], packs: [[T; LANES]; OPERANDS]| {
+        let elements = |lane: usize| packs.map(|pack| pack[lane]);
+        unrolled::<LANES>(|lane| {
+            let value = &mut values[lane % kept];
+            if !pairs {
+                *value = fold(*value, elements(lane));
+            } else if lane < kept {
+                *value = pair(*value, elements(lane), elements(lane + kept));
+            }
+        });
     };
     // ANCHOR: packs
     let tile = threads * IN_FLIGHT;
@@ -175,14 +189,14 @@ unsafe fn fold_packs<
     while first + tile <= packs {
         let loaded: [_; IN_FLIGHT] =
             core::array::from_fn(|part| pack(first + part * threads + thread));
-        unrolled::<IN_FLIGHT>(|part| add(&mut lanes, loaded[part]));
+        unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
         first += blocks * tile;
     }
     // ANCHOR_END: packs
     // At most one block has the incomplete tile.
     let mut i = first + thread;
     while i < packs {
-        add(&mut lanes, pack(i));
+        add(&mut values, pack(i));
         i += threads;
     }
 
@@ -194,6 +208,10 @@ unsafe fn fold_packs<
     if tail + in_grid < len {
         value = fold(value, element(tail + in_grid));
     }
-    unrolled::<LANES>(|lane| value = O::merge::<T>(value, lanes[lane]));
+    unrolled::<LANES>(|lane| {
+        if lane < kept {
+            value = O::merge::<T>(value, values[lane]);
+        }
+    });
     value
 }

@@ -3,9 +3,9 @@
 pub mod model;
 
 use blockwise::Device;
+use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::oracle::{Exact, Precision};
 use blockwise_ops::pipeline::{Operation, Reducer};
-use blockwise_ops::reduce::Total;
 use blockwise_ops::{LaunchError, Number, ReduceKernel, ReduceOptions, Reduction};
 
 use crate::data::random_bits;
@@ -182,43 +182,88 @@ pub fn of_the_bound<T: Precision>(result: T, exact: &Exact) -> f64 {
     }
 }
 
-/// A sum or dot product as `ranks` ranks make it, each in chunks, with their totals folded in
-/// order.
-///
-/// # Errors
-/// What goes wrong on the device.
-pub fn divided<T: Number>(
-    device: &Device,
+/// Meshes of 1, 3 and 8 ranks, on one device or on as many emulated ones.
+pub struct Meshes([Mesh; 3]);
+
+impl Meshes {
+    /// The numbers of ranks.
+    pub const RANKS: [usize; 3] = [1, 3, 8];
+
+    /// All ranks on one device; without one, each on an emulated device of its own.
+    ///
+    /// # Errors
+    /// None: these are few devices.
+    pub fn of(device: Option<&Device>) -> Result<Self, blockwise_mesh::Error> {
+        let [one, three, eight] = Self::RANKS.map(|ranks| match device {
+            Some(device) => Mesh::of(vec![device.clone(); ranks]),
+            None => Mesh::emulated(ranks),
+        });
+        Ok(Self([one?, three?, eight?]))
+    }
+
+    /// The sum of one operand, or the dot product of two, by each number of ranks, each of
+    /// [four chunks](chunks) and each kernel of [`CHOSEN`] and the default; with a name for each.
+    ///
+    /// # Errors
+    /// What goes wrong on a device.
+    pub fn cross<T: Number>(&self, operands: &[Vec<T>]) -> Result<Vec<(String, T)>, Failure> {
+        let mut results = Vec::new();
+        for kernel in CHOSEN.map(Some).into_iter().chain([None]) {
+            let options = ReduceOptions {
+                kernel,
+                ..ReduceOptions::default()
+            };
+            for mesh in &self.0 {
+                for chunk in chunks(operands[0].len()) {
+                    let ranks = mesh.ranks();
+                    let case = format!("{kernel:?}, {ranks} ranks, chunks of {chunk}");
+                    results.push((case, divided(mesh, operands, chunk, &options)?));
+                }
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// Four chunks for an array: one of all elements, and about 2, 7 and 50 for short arrays or more.
+pub fn chunks(len: usize) -> [usize; 4] {
+    [len, len / 2 + 1, len / 7 + 1, len / 50 + 100]
+}
+
+/// What goes wrong on a device or between ranks.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// A sum or dot product as `--gpus` and `--chunk` make it: each rank has a part, in chunks, and
+/// their totals are folded.
+fn divided<T: Number>(
+    mesh: &Mesh,
     operands: &[Vec<T>],
-    ranks: usize,
     chunk: usize,
     options: &ReduceOptions,
-) -> Result<T, LaunchError> {
-    let len = operands[0].len();
+) -> Result<T, Failure> {
     let operation = match operands {
         [_] => Operation::Reduce(Reduction::Sum),
         _ => Operation::Dot,
     };
-    let mut sum: Option<Total<T>> = None;
-    for rank in 0..ranks {
-        let mut part = rank * len / ranks..(rank + 1) * len / ranks;
-        if part.is_empty() {
-            continue;
+    let split = Split::even(operands[0].len(), mesh.ranks());
+    let totals = mesh.run(|rank| {
+        let mut part = split.range(rank.number());
+        let mut total = None;
+        if !part.is_empty() {
+            let mut reducer =
+                Reducer::new(rank.device(), part.len(), operation, options, chunk)?;
+            while reducer.next_len() > 0 {
+                let next = part.start + reducer.next_len();
+                reducer.push(|number, values| {
+                    values.copy_from_slice(&operands[number][part.start..next]);
+                    Ok::<_, LaunchError>(())
+                })?;
+                part.start = next;
+            }
+            total = Some(reducer.finish()?.0);
         }
-        let mut reducer = Reducer::new(device, part.len(), operation, options, chunk)?;
-        while reducer.next_len() > 0 {
-            let next = part.start + reducer.next_len();
-            reducer.push(|number, values| {
-                values.copy_from_slice(&operands[number][part.start..next]);
-                Ok::<_, LaunchError>(())
-            })?;
-            part.start = next;
-        }
-        let (total, _) = reducer.finish()?;
-        sum = Some(match sum {
-            Some(sum) => sum.fold(total, Reduction::Sum),
-            None => total,
-        });
-    }
-    Ok(sum.unwrap_or_default().round())
+        Ok::<_, Failure>(rank.fold_totals(total, Reduction::Sum)?)
+    })?;
+    let total = totals.into_iter().next().flatten();
+    Ok(total.unwrap_or_default().round())
 }

@@ -17,14 +17,15 @@ pub fn total<T: Number>(
     b: Option<&[T]>,
 ) -> Total<T> {
     match b {
-        Some(b) => by::<T>(kernel, plan, a.len(), |sum, i| a[i].mul_add_to(b[i], sum)),
-        None => by::<T>(kernel, plan, a.len(), |sum, i| a[i].add_to(sum)),
+        Some(b) => by::<T>(kernel, plan, false, a.len(), |sum, i| a[i].mul_add_to(b[i], sum)),
+        None => by::<T>(kernel, plan, T::PAIRS, a.len(), |sum, i| a[i].add_to(sum)),
     }
 }
 
 fn by<T: Number>(
     kernel: ReduceKernel,
     plan: &LaunchPlan,
+    pairs: bool,
     len: usize,
     add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
 ) -> Total<T> {
@@ -34,7 +35,7 @@ fn by<T: Number>(
             ReduceKernel::Shuffle => {
                 strided::<T>(block * threads + thread, blocks * threads, len, &add)
             }
-            _ => packs::<T>([block, blocks], [thread, threads], len, &add),
+            _ => packs::<T>([block, blocks], [thread, threads], pairs, len, &add),
         };
         let values: Vec<_> = (0..threads).map(share).collect();
         match kernel {
@@ -81,17 +82,24 @@ fn strided<T: Number>(
 fn packs<T: Number>(
     [block, blocks]: [usize; 2],
     [thread, threads]: [usize; 2],
+    pairs: bool,
     len: usize,
     add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
 ) -> PartialOf<T> {
-    let (width, in_flight) = (lanes::<T>(), InFlight::Four.packs());
+    let width = lanes::<T>();
     let packs = len / width;
-    let mut sums = vec![Partial::ZERO; width];
+    let mut sums: Vec<PartialOf<T>> = vec![Partial::ZERO; T::SUMS];
     let mut take = |pack: usize| {
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            *sum = add(*sum, pack * width + lane);
+        for lane in 0..width {
+            let (sum, at) = (&mut sums[lane % T::SUMS], pack * width + lane);
+            if !pairs {
+                *sum = add(*sum, at);
+            } else if lane < T::SUMS {
+                *sum = sum.merge(add(add(Partial::ZERO, at), at + T::SUMS));
+            }
         }
     };
+    let in_flight = InFlight::Four.packs();
     let tile = threads * in_flight;
     let mut first = block * tile;
     while first + tile <= packs {

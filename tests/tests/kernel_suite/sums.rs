@@ -1,7 +1,7 @@
 //! What sums promise: correctly rounded, and the same bits for every kernel that the launcher
 //! chooses, chunk, number of ranks and device. The example `exact_sums` tries ten thousand arrays.
 
-use blockwise::Device;
+use blockwise::{Device, DeviceKind};
 use blockwise_ops::oracle::Precision;
 use blockwise_ops::reduce::{
     Operands, Partials, Total, enqueue_dot, enqueue_reduce, plan_dot, plan_reduce, reduce_axis,
@@ -9,8 +9,9 @@ use blockwise_ops::reduce::{
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
 use blockwise_tests::devices::devices;
 use blockwise_tests::sums::{
-    CHOSEN, PROMISED, Sample, divided, exact, model, of_the_bound, units_off,
+    CHOSEN, Meshes, PROMISED, Sample, exact, model, of_the_bound, units_off,
 };
+use blockwise_tests::whole_sweeps;
 use ndarray::{Array1, Array2, ArrayD, ArrayView1, Axis, IxDyn};
 
 fn by(kernel: ReduceKernel) -> ReduceOptions {
@@ -131,40 +132,41 @@ fn sums_of_the_documents_kernels_are_told_apart() {
     }
 }
 
-fn alike<T: Number + Precision>(sample: &Sample, is_dot: bool) {
+/// Each rank on an emulated device of its own, and on a GPU where there is one.
+fn alike<T: Number + Precision>(meshes: &[Meshes], sample: &Sample, is_dot: bool) {
     let [a, b] = sample.operands::<T>(is_dot);
-    let expected: T = exact(&a, &b).nearest();
-    let condition = exact(&a, &b).condition();
+    let exact = exact(&a, &b);
+    if exact.condition() > PROMISED {
+        return;
+    }
+    let expected: T = exact.nearest();
     let operands = if is_dot { vec![a, b] } else { vec![a] };
-    let chunks = [sample.len, sample.len / 2 + 1, sample.len / 7 + 1, 1000];
-    for device in devices() {
-        for kernel in CHOSEN.map(Some).into_iter().chain([None]) {
-            let options = ReduceOptions {
-                kernel,
-                ..ReduceOptions::default()
-            };
-            for (ranks, chunk) in [1, 3, 8]
-                .into_iter()
-                .flat_map(|ranks| chunks.map(|chunk| (ranks, chunk)))
-            {
-                let result = divided(device, &operands, ranks, chunk, &options).expect("a sum");
-                assert!(
-                    result == expected || condition > PROMISED,
-                    "{sample:?}, {}, dot {is_dot}, {kernel:?}, {ranks} ranks, chunks of {chunk} on {}: {result}, not {expected}",
-                    T::NAME,
-                    device.properties().name
-                );
-            }
+    for meshes in meshes {
+        for (case, result) in meshes.cross(&operands).expect("a sum") {
+            assert!(
+                result == expected,
+                "{sample:?}, {}, dot {is_dot}, {case}: {result}, not {expected}",
+                T::NAME
+            );
         }
     }
 }
 
+/// The cross of `--gpus 1, 3, 8`, four chunks and all kernels that the launcher chooses: 300 arrays
+/// with `cargo xtask test --all`. The example `exact_sums` takes longer ones on a GPU.
 #[test]
 fn ranks_chunks_kernels_and_devices_give_the_same_bits() {
-    for seed in 1000..1018 {
-        let sample = Sample::new(seed, 3000);
-        alike::<f32>(&sample, seed % 2 == 0);
-        alike::<f64>(&sample, seed % 2 == 1);
+    let mut meshes = vec![Meshes::of(None).expect("few devices")];
+    let on_gpu = |device: &&Device| device.properties().kind == DeviceKind::Cuda;
+    let gpus = devices().iter().filter(on_gpu);
+    meshes.extend(gpus.map(|gpu| Meshes::of(Some(gpu)).expect("few ranks")));
+    let (arrays, largest) = if whole_sweeps() { (300, 20_000) } else { (18, 3000) };
+    for seed in 1000..1000 + arrays {
+        let sample = Sample::new(seed, largest);
+        match seed % 2 {
+            0 => alike::<f32>(&meshes, &sample, seed % 4 >= 2),
+            _ => alike::<f64>(&meshes, &sample, seed % 4 >= 2),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! the copies in both directions, the kernels and file accesses overlap. Closures provide samples
 //! and consume results.
 
+mod axis;
 mod conv1d;
 mod reduce;
 
@@ -12,6 +13,7 @@ use blockwise::{Device, Event, Plain, StagedBuffer, Stream};
 
 use crate::LaunchError;
 
+pub use axis::{AxisReducer, Piece};
 pub use conv1d::Convolver;
 pub use reduce::{Operation, Reducer};
 

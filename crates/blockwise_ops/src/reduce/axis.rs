@@ -1,10 +1,11 @@
 //! Reductions over one axis of an array.
 
 use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
-use kernels::reduce::{Max, Min, RUN, Sum, THREADS, axis::fold_axis};
+use kernels::reduce::axis::{fold_axis, sum_runs};
+use kernels::reduce::{Addend, Max, Min, RUN, Sum, THREADS};
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 
-use super::{Number, Reduction};
+use super::{Number, PartialOf, Reduction};
 use crate::launch::{On, Ready, Routine, routine};
 use crate::limits::{blocks_for, plan_1d};
 use crate::oracle::{self, Precision};
@@ -56,10 +57,21 @@ pub struct AxisFold<'a, T: Element> {
 
 pub(crate) type AxisLaunch<T> = for<'a> fn(On<'a>, AxisFold<'a, T>) -> Result<(), blockwise::Error>;
 
+/// What a sum of runs of rows reads and writes.
+pub struct Runs<'a, T: Element + Addend> {
+    input: View<'a, T>,
+    partials: ViewMut<'a, PartialOf<T>>,
+    axis: Axis,
+}
+
+pub(crate) type RunsLaunch<T> = for<'a> fn(On<'a>, Runs<'a, T>) -> Result<(), blockwise::Error>;
+
 /// A type with kernels that reduce over an axis.
-pub trait ReducesAxis: Element {
+pub trait ReducesAxis: Element + Addend {
     /// The kernel.
     fn axis(reduction: Reduction) -> Routine<AxisLaunch<Self>>;
+    /// The kernel that leaves sums unrounded; `None` of a type whose sums need no rounding.
+    fn runs() -> Option<Routine<RunsLaunch<Self>>>;
 }
 
 macro_rules! fold {
@@ -72,8 +84,18 @@ macro_rules! fold {
     };
 }
 
+macro_rules! runs {
+    ($t:ident) => {
+        Some(routine!(sum_runs<$t>, |of| (
+            (of.input, of.axis.outer * of.axis.extent, of.axis.inner),
+            of.partials,
+            of.axis.extent
+        )))
+    };
+}
+
 macro_rules! reduces_axis {
-    ($($t:ident)*) => {$(
+    ($($t:ident: $runs:expr;)*) => {$(
         impl ReducesAxis for $t {
             fn axis(reduction: Reduction) -> Routine<AxisLaunch<Self>> {
                 match reduction {
@@ -82,10 +104,18 @@ macro_rules! reduces_axis {
                     Reduction::Max => fold!($t, Max),
                 }
             }
+
+            fn runs() -> Option<Routine<RunsLaunch<Self>>> {
+                $runs
+            }
         }
     )*};
 }
-reduces_axis!(i64 f32 f64);
+reduces_axis! {
+    i64: None;
+    f32: runs!(f32);
+    f64: runs!(f64);
+}
 
 /// Plans a reduction over an axis. `None` when the result has no elements, and so nothing is
 /// launched.
@@ -140,6 +170,44 @@ pub(crate) fn enqueue_axis<'a, T: Number>(
         let operands = AxisFold {
             input,
             output,
+            axis,
+        };
+        launch(On::new(device, stream, &plan), operands)?;
+    }
+    Ok(())
+}
+
+/// Plans the sums of runs that are to be merged: an axis of at most [`RUN`] rows. `None` of a type
+/// whose sums need no rounding.
+///
+/// # Errors
+/// A broken limit.
+pub fn plan_runs<T: Number>(
+    axis: Axis,
+    grid_cap: Option<u32>,
+    properties: &DeviceProperties,
+) -> Result<Option<LaunchPlan>, LaunchError> {
+    let Some(Routine { entry, .. }) = T::runs() else {
+        return Ok(None);
+    };
+    let outputs = matrix_len(axis.outer, axis.inner)?;
+    let blocks = blocks_for(outputs, THREADS, grid_cap, properties.max_grid[0]);
+    plan_1d(entry.name, blocks, THREADS, 0, properties).map(Some)
+}
+
+/// Starts it, on elements on the device.
+pub(crate) fn enqueue_runs<'a, T: Number>(
+    device: &Device,
+    stream: Option<&Stream>,
+    input: View<'a, T>,
+    partials: ViewMut<'a, PartialOf<T>>,
+    axis: Axis,
+) -> Result<(), LaunchError> {
+    let plan = plan_runs::<T>(axis, None, device.properties())?;
+    if let (Some(plan), Some(Routine { launch, .. })) = (plan, T::runs()) {
+        let operands = Runs {
+            input,
+            partials,
             axis,
         };
         launch(On::new(device, stream, &plan), operands)?;

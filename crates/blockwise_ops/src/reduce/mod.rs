@@ -36,8 +36,8 @@ use crate::launch::{On, Ready};
 use crate::{Element, Execution, LaunchError, LaunchPlan, named_enum, upload};
 
 pub(crate) use axis::ReducesAxis;
-pub(crate) use axis::enqueue_axis;
-pub use axis::{Axis, plan_axis, reduce_axis, sum_error_along_axis};
+pub use axis::{Axis, plan_axis, plan_runs, reduce_axis, sum_error_along_axis};
+pub(crate) use axis::{enqueue_axis, enqueue_runs};
 pub use choice::Operands;
 pub use partials::Partials;
 pub(crate) use partials::{Memory, ticket};

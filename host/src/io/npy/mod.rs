@@ -11,8 +11,9 @@ use self::literal::{Broken, Literal};
 use super::array::ArrayReader;
 use super::bytes::Bytes;
 use super::error::{Defect, Problem};
-use super::number::{Kind, Stored};
+use super::number::Stored;
 
+/// What a file begins with.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 const TYPES: &str = "booleans, integers of 8 to 64 bits and floats of 16 to 64 are supported";
@@ -286,9 +287,9 @@ fn size_in_bytes(shape: &[usize], item: usize) -> Result<usize, Problem> {
 }
 
 /// Writes the header of an array, leaves the file at its end, and returns the length of the whole.
-pub(super) fn write_header(file: &mut File, shape: &[usize], kind: Kind) -> Result<u64, Defect> {
-    let bytes = size_in_bytes(shape, kind.bytes())? as u64;
-    let header = header(shape, kind);
+pub(super) fn write_header(file: &mut File, shape: &[usize], stored: Stored) -> Result<u64, Defect> {
+    let bytes = size_in_bytes(shape, stored.bytes())? as u64;
+    let header = header(shape, stored);
     file.write_all(&header)?;
     let end = header.len() as u64 + bytes;
     // The elements are written over zeros, which take no room where the file system knows holes.
@@ -297,12 +298,8 @@ pub(super) fn write_header(file: &mut File, shape: &[usize], kind: Kind) -> Resu
 }
 
 /// The bytes before the elements.
-fn header(shape: &[usize], kind: Kind) -> Vec<u8> {
-    let descr = match kind {
-        Kind::F32 => "<f4",
-        Kind::F64 => "<f8",
-        Kind::I64 => "<i8",
-    };
+fn header(shape: &[usize], stored: Stored) -> Vec<u8> {
+    let descr = stored.descr();
     // A tuple of one has a comma.
     let shape: String = match shape {
         [len] => format!("{len},"),
@@ -342,7 +339,7 @@ mod tests {
     use super::*;
 
     fn npy(header: &str, data: &[u8]) -> Vec<u8> {
-        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        let mut bytes = [MAGIC, &[1, 0]].concat();
         bytes.extend((header.len() as u16).to_le_bytes());
         bytes.extend(header.as_bytes());
         bytes.extend(data);
@@ -559,20 +556,20 @@ mod tests {
 
     #[test]
     fn what_is_written_can_be_read() {
-        for (shape, kind) in [
-            (vec![], Kind::F64),
-            (vec![3], Kind::F32),
-            (vec![0, 5], Kind::I64),
-            (vec![1; 30_000], Kind::F32),
+        for (shape, stored) in [
+            (vec![], Stored::F64),
+            (vec![3], Stored::F16),
+            (vec![0, 5], Stored::Bool),
+            (vec![1; 30_000], Stored::F32),
         ] {
-            let mut file = super::header(&shape, kind);
+            let mut file = super::header(&shape, stored);
             assert_eq!(file.len() % ALIGNMENT, 0);
-            file.resize(file.len() + shape.iter().product::<usize>() * kind.bytes(), 0);
+            file.resize(file.len() + shape.iter().product::<usize>() * stored.bytes(), 0);
             let read = decode(&file).unwrap();
             assert_eq!(read.shape(), shape);
         }
         assert_eq!(
-            super::header(&[2, 3], Kind::F64),
+            super::header(&[2, 3], Stored::F64),
             b"\x93NUMPY\x01\0\x76\0{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }                                                          \n"
         );
     }
