@@ -255,15 +255,10 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// The whole block as it is.
-    pub(super) const WHOLE: Self = Self {
-        loudest: u32::MAX,
-        floor: u32::MAX,
-    };
-
+    /// Whether no run is left.
     #[inline(always)]
-    pub(super) fn is_whole(self) -> bool {
-        self.loudest == u32::MAX
+    pub(super) fn is_empty(self) -> bool {
+        self.loudest == 0
     }
 
     /// The level's scale as a power of two.
@@ -316,8 +311,7 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         signal: &[T],
         starts: [usize; 2],
         ceiling: u32,
-        thread: usize,
-        threads: usize,
+        [thread, threads]: [usize; 2],
     ) {
         let (mut run, lane) = (warp_of(thread) as usize, thread % 32);
         while run < 2 * COUNT {
