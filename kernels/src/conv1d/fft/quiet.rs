@@ -202,26 +202,25 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     if within && (if many { warp } else { warp % 4 }) != 1 {
         return [loudest, u32::MAX];
     }
+    // A lane each, in the order of their places.
     let mut runs = [0; 2];
-    let counted = |place: u32, inside: &Range<u32>| {
-        place + 32 > inside.start && (place + 32 <= inside.end || place == 0 && inside.end > 0)
-    };
     unrolled::<32>(|e| {
         if e < E {
-            let order = order(e);
-            let at = 32 * warp + (order * apart) as u32;
             // SAFETY: the caller's promise: the branches above are the same for a warp.
-            let [one, other] =
-                unsafe { [most(points[e].re.louder(0)), most(points[e].im.louder(0))] };
-            let or_loud = |run, inside| match counted(at, inside) {
-                true => run,
-                false => u32::MAX,
-            };
-            if lane as usize == order {
-                runs = [or_loud(one, &first), or_loud(other, &second)];
+            let both = unsafe { [most(points[e].re.louder(0)), most(points[e].im.louder(0))] };
+            if lane as usize == order(e) {
+                runs = both;
             }
         }
     });
+    if !within {
+        let place = 32 * warp + lane * apart as u32;
+        let counted = |inside: Range<u32>| {
+            place + 32 > inside.start && (place + 32 <= inside.end || place == 0 && inside.end > 0)
+        };
+        let or_loud = |run, inside| if counted(inside) { run } else { u32::MAX };
+        runs = [or_loud(runs[0], first), or_loud(runs[1], second)];
+    }
     let mut together = 1;
     while within && 2 * together * apart + 32 <= 2 * taps && together < 32 {
         runs = runs.map(|run| {

@@ -194,6 +194,7 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
     first: usize,
 ) {
     const { assert!(COUNT * RUN == S::POINTS) };
+    let worker = worker.here();
     let thread = worker.thread;
     let outputs = Outputs::new(of, S::POINTS, first);
     // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
