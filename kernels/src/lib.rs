@@ -49,6 +49,7 @@
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 
 pub mod conv1d;
+mod here;
 pub mod matmul;
 pub mod number;
 pub mod pack;

@@ -12,19 +12,6 @@ pub(super) fn dynamic_shared() -> u32 {
     cuda_std::async_copy::shared_address(cuda_std::shared::dynamic_shared_mem::<f32>())
 }
 
-/// The thread's index along x, which LLVM takes for a new value each time: what is computed from it
-/// is not moved out of a loop, and holds no registers where the loop does not need it.
-#[gpu_only]
-#[inline(always)]
-pub(super) fn thread_here() -> u32 {
-    let index: u32;
-    // SAFETY: reads a register.
-    unsafe {
-        core::arch::asm!("mov.u32 {index}, %tid.x;", index = out(reg32) index, options(nomem, nostack));
-    }
-    index
-}
-
 /// Four elements of shared memory.
 ///
 /// # Safety

@@ -34,6 +34,7 @@ use cuda_std::unroll::unrolled;
 use super::asm;
 use super::policy::Policy;
 use super::slices::slice;
+use crate::here::thread_here;
 use crate::pack::Pack;
 use copies::Copies;
 
@@ -276,7 +277,7 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
         cp_async_wait_all();
         thread::sync_threads();
 
-        let (row, col, g, t) = place(asm::thread_here());
+        let (row, col, g, t) = place(thread_here());
         let row = top + (row + 2 * t) as usize;
         let col = left + (col + 2 * g) as usize;
         let below = of.rows.saturating_sub(row).min(policy.rows) as u32;

@@ -13,11 +13,12 @@ use super::butterfly::transform;
 use super::columns::{RADIX, transform_back, transform_to};
 use super::complex::{Complex, Transformed};
 use super::kernels::worker;
+use super::outputs::Outputs;
 use super::passes::Worker;
 use super::quiet::{self, Gain, Mark, Runs};
 use super::rows;
 use super::shape::*;
-use super::window::{Operands, Outputs};
+use super::window::Operands;
 
 /// What the passes need beside the operands.
 struct Tables<T: Transformed> {
@@ -76,33 +77,18 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
     const { assert!(LENGTH * LONG_RUNS == ROWS * S::POINTS) };
     let columns = S::POINTS;
     let thread = worker.thread;
-    let start = (outputs.first + of.offset)
-        .wrapping_add(of.shift)
-        .wrapping_sub(outputs.discarded);
-    let starts = [start, start.wrapping_add(outputs.kept)];
-    // SAFETY: the caller's promise. Each barrier orders what a pass, or the measuring, wrote before
-    // the next one's reads, and its reads before later writes.
+    // SAFETY: the caller's promise. Each barrier orders what a pass wrote before the next one's
+    // reads, and its reads before later writes.
     unsafe {
-        let to = of.output.cast::<T>().add(outputs.first);
         let runs = Runs::<LONG_RUNS, LENGTH>::new(worker.after_marks::<S>());
-        outputs.each(S::THREADS, thread, |at, _, _| to.add(at).write(T::ZERO));
-        runs.measure(of.signal, starts, gain.ceiling(), thread, S::THREADS);
-        let mut limit = gain.limit(of.taps.len(), LENGTH);
-        loop {
-            thread::sync_threads();
-            let (level, special) = runs.level::<T>(limit, thread);
-            if level.loudest == 0 {
-                let threads = [thread, S::THREADS];
-                outputs.finish(to, of, runs, starts, gain, special, threads);
-                return;
-            }
-            runs.reach_level(thread, level);
+        outputs.by_levels(of, runs, gain, [thread, S::THREADS], |level| {
             let mut column = thread;
             while column < columns {
                 let (to, roots) = (tables.points.add(column), tables.roots.add(column));
                 // In a loop, which needs few registers.
                 let mut place = column;
                 while place < ROWS * columns {
+                    let starts = outputs.starts(of);
                     let parts = runs.parts(level, gain.ceiling(), of.signal, starts, place);
                     tables.points.add(place).write(parts);
                     place += columns;
@@ -125,13 +111,12 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
                 let mut place = column;
                 while place < ROWS * columns {
                     let point = tables.points.add(place).read();
-                    outputs.add(to, of, runs, place, back, point);
+                    outputs.add(of, runs, place, back, point);
                     place += columns;
                 }
                 column += S::THREADS;
             }
-            limit = level.floor;
-        }
+        });
     }
 }
 
@@ -199,8 +184,7 @@ macro_rules! kernels {
                 offset,
                 shift,
             };
-            let discarded = discarded(taps.len(), shift);
-            let kept = SIZE - discarded;
+            let kept = SIZE - discarded(taps.len(), shift);
             let mut pair = thread::block_idx_x() as usize;
             // SAFETY: `require` states all of it; a block has its own room, and no pair is
             // another's.
@@ -216,12 +200,7 @@ macro_rules! kernels {
                     let first = pair * 2 * kept;
                     let marks = tables.marks.add(pair * (marks_len($Shape::POINTS) / 2));
                     if is_divided::<$Shape, T>(worker, marks, gain.is_usual(taps.len())) {
-                        let outputs = Outputs {
-                            first,
-                            rest: (output.len() - first).min(2 * kept),
-                            kept,
-                            discarded,
-                        };
+                        let outputs = Outputs::new(&of, SIZE, first);
                         convolve::<$Shape, T, $points, { $Shape::POINTS * ROWS / LONG_RUNS }>(
                             worker, &of, &tables, gain, outputs,
                         );

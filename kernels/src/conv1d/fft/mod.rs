@@ -71,6 +71,7 @@ pub mod columns;
 mod complex;
 pub mod kernels;
 pub mod levels;
+mod outputs;
 mod passes;
 mod quiet;
 pub mod radix2;

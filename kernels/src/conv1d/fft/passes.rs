@@ -9,6 +9,7 @@ use super::quiet::Mark;
 use super::shape::{
     MARKS, MOST_PASSES, Pass, Shape, factors_at, first_slot, gapped, slot_of, slots,
 };
+use crate::here::thread_here;
 
 /// One thread's part of a block's transforms.
 #[derive(Clone, Copy)]
@@ -21,6 +22,13 @@ pub(super) struct Worker<T: Transformed> {
 }
 
 impl<T: Transformed> Worker<T> {
+    /// The same for a rare way, of which nothing is computed before it: see [`thread_here`].
+    #[inline(always)]
+    pub(super) fn here(self) -> Self {
+        let thread = thread_here() as usize;
+        Self { thread, ..self }
+    }
+
     /// The warps' marks, after the transform's array.
     #[inline(always)]
     fn marks<S: Shape>(self) -> *mut Mark {

@@ -202,26 +202,25 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     if within && (if many { warp } else { warp % 4 }) != 1 {
         return [loudest, u32::MAX];
     }
+    // A lane each, in the order of their places.
     let mut runs = [0; 2];
-    let counted = |place: u32, inside: &Range<u32>| {
-        place + 32 > inside.start && (place + 32 <= inside.end || place == 0 && inside.end > 0)
-    };
     unrolled::<32>(|e| {
         if e < E {
-            let order = order(e);
-            let at = 32 * warp + (order * apart) as u32;
             // SAFETY: the caller's promise: the branches above are the same for a warp.
-            let [one, other] =
-                unsafe { [most(points[e].re.louder(0)), most(points[e].im.louder(0))] };
-            let or_loud = |run, inside| match counted(at, inside) {
-                true => run,
-                false => u32::MAX,
-            };
-            if lane as usize == order {
-                runs = [or_loud(one, &first), or_loud(other, &second)];
+            let both = unsafe { [most(points[e].re.louder(0)), most(points[e].im.louder(0))] };
+            if lane as usize == order(e) {
+                runs = both;
             }
         }
     });
+    if !within {
+        let place = 32 * warp + lane * apart as u32;
+        let counted = |inside: Range<u32>| {
+            place + 32 > inside.start && (place + 32 <= inside.end || place == 0 && inside.end > 0)
+        };
+        let or_loud = |run, inside| if counted(inside) { run } else { u32::MAX };
+        runs = [or_loud(runs[0], first), or_loud(runs[1], second)];
+    }
     let mut together = 1;
     while within && 2 * together * apart + 32 <= 2 * taps && together < 32 {
         runs = runs.map(|run| {
@@ -255,15 +254,10 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// The whole block as it is.
-    pub(super) const WHOLE: Self = Self {
-        loudest: u32::MAX,
-        floor: u32::MAX,
-    };
-
+    /// Whether no run is left.
     #[inline(always)]
-    pub(super) fn is_whole(self) -> bool {
-        self.loudest == u32::MAX
+    pub(super) fn is_empty(self) -> bool {
+        self.loudest == 0
     }
 
     /// The level's scale as a power of two.
@@ -316,8 +310,7 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         signal: &[T],
         starts: [usize; 2],
         ceiling: u32,
-        thread: usize,
-        threads: usize,
+        [thread, threads]: [usize; 2],
     ) {
         let (mut run, lane) = (warp_of(thread) as usize, thread % 32);
         while run < 2 * COUNT {

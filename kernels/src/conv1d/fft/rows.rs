@@ -78,16 +78,17 @@ unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
 ) {
     let row = thread::block_idx_x() as usize;
     let log_points = (RADIX * S::POINTS).ilog2();
-    let mut loudest = 0;
-    let mut at = 2 * worker.thread;
-    while let Some(&mark) = marks.get(at) {
-        loudest = mark.max(loudest);
-        at += 2 * S::THREADS;
-    }
     // SAFETY: the caller's promise.
     unsafe {
-        worker.write_mark::<S>([quiet::most(loudest), 0]);
+        // In flight while the marks are read.
         let mut points = load::<S, T, E>(points.add(row * S::POINTS + worker.thread));
+        let mut loudest = 0;
+        let mut at = 2 * worker.thread;
+        while let Some(&mark) = marks.get(at) {
+            loudest = mark.max(loudest);
+            at += 2 * S::THREADS;
+        }
+        worker.write_mark::<S>([quiet::most(loudest), 0]);
         worker.forward::<S, E>(&mut points);
         // The barriers of `forward` ordered the marks' writes.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());

@@ -4,20 +4,20 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::complex::{Complex, Pair, Transformed, complex, sample};
+use super::outputs::Outputs;
 use super::passes::Worker;
-use super::quiet::{self, Gain, Layout, Level, Mark, Runs, warp_of};
+use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
 use super::shape::{RUN, Shape, discarded, place};
-use crate::conv1d::direct::convolve_one;
 
-/// Loads two windows; the second starts `kept` samples after the first.
+/// Loads two windows by their starts.
 #[inline(always)]
 fn load<S: Shape, T: Transformed, const E: usize>(
     signal: &[T],
-    start: usize,
-    kept: usize,
+    [start, later]: [usize; 2],
     thread: usize,
 ) -> [Complex<T>; E] {
     let mut points = [Complex::zero(); E];
+    let kept = later.wrapping_sub(start);
     let span = kept + S::POINTS;
     // A start before the signal has wrapped to a large number.
     if signal.len() >= span && start <= signal.len() - span {
@@ -39,43 +39,6 @@ fn load<S: Shape, T: Transformed, const E: usize>(
         });
     }
     points
-}
-
-/// Writes the kept points, imaginary parts first, because the inverse's parts are swapped.
-///
-/// # Safety
-/// `output` points to `rest` elements that no other thread uses.
-#[inline(always)]
-unsafe fn store<S: Shape, T: Transformed, const E: usize>(
-    points: &[Complex<T>; E],
-    output: *mut T,
-    rest: usize,
-    discarded: usize,
-    thread: usize,
-) {
-    let kept = S::POINTS - discarded;
-    let first_rest = rest.min(kept) as u32;
-    let second_rest = rest.saturating_sub(kept).min(kept) as u32;
-    let skipped = thread.wrapping_sub(discarded);
-    let (first, second) = (
-        output.wrapping_add(skipped),
-        output.wrapping_add(skipped.wrapping_add(kept)),
-    );
-    unrolled::<32>(|e| {
-        if e < E {
-            // Discarded points have wrapped.
-            let at = (skipped as u32).wrapping_add(place::<S>(e) as u32);
-            // SAFETY: the caller's promise: `at` is below `rest`.
-            unsafe {
-                if at < first_rest {
-                    first.wrapping_add(place::<S>(e)).write(points[e].im);
-                }
-                if at < second_rest {
-                    second.wrapping_add(place::<S>(e)).write(points[e].re);
-                }
-            }
-        }
-    });
 }
 
 /// Transforms the taps, delayed by `shift`, and writes their spectrum divided by the number of
@@ -169,196 +132,92 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const CO
     worker: Worker<T>,
     of: Operands<'_, T>,
 ) {
-    const { assert!(E * S::THREADS == S::POINTS && COUNT * RUN == S::POINTS) };
-    let thread = worker.thread;
-    let discarded = discarded(of.taps.len(), of.shift);
-    let kept = S::POINTS - discarded;
-    let (output, output_len) = (of.output.cast::<T>(), of.output.len());
-    let spectrum = of.spectrum.wrapping_add(thread);
-    // SAFETY: the caller's promise; the runs' memory comes after the marks'.
-    let runs = unsafe { Runs::<COUNT, RUN>::new(worker.after_marks::<S>()) };
+    let kept = S::POINTS - discarded(of.taps.len(), of.shift);
+    let output_len = of.output.len();
     let step = thread::grid_dim_x() as usize * 2 * kept;
     let mut first = thread::block_idx_x() as usize * 2 * kept;
     while first < output_len {
-        let start = (first + of.offset)
-            .wrapping_add(of.shift)
-            .wrapping_sub(discarded);
-        let starts = [start, start.wrapping_add(kept)];
-        let outputs = Outputs {
-            first,
-            rest: (output_len - first).min(2 * kept),
-            kept,
-            discarded,
-        };
-        let mut level = Level::WHOLE;
-        // Once as it is, and then, if that is not good enough, once for each level.
-        loop {
-            // SAFETY: the caller's promise; the outputs from `first` on belong to this block. The
-            // barriers of the passes order what is said there of barriers.
-            unsafe {
-                let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
-                let mut points = if level.is_whole() {
-                    let points = load::<S, T, E>(of.signal, start, kept, thread);
-                    let mark = mark_window::<S, T, E>(&points, &of, starts, gain, thread);
-                    worker.write_mark::<S>(mark);
-                    points
-                } else {
-                    worker.places::<S>(|place, slot| {
-                        let ceiling = gain.ceiling();
-                        slot.write(runs.parts(level, ceiling, of.signal, starts, place));
-                    });
-                    let mut points = [Complex::zero(); E];
-                    worker.get_window::<S, E>(&mut points);
-                    points
-                };
-                worker.forward::<S, E>(&mut points);
-                multiply::<S, T, E>(&mut points, spectrum);
-                let vote = level.is_whole() && {
-                    let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
-                    let [_, quietest] = worker.mark::<S>(thread / 32);
-                    // NaN reaches every point.
-                    !(points[0].re.abs() <= T::MOST) || quiet::divides::<T>(loudest, quietest)
-                };
-                let divided = worker.inverse::<S, E>(&mut points, vote);
-                let to = output.add(first);
-                let limit = if level.is_whole() {
-                    if !divided {
-                        store::<S, T, E>(&points, to, outputs.rest, discarded, thread);
-                        break;
-                    }
-                    outputs.each(S::THREADS, thread, |at, _, _| to.add(at).write(T::ZERO));
-                    runs.measure(of.signal, starts, gain.ceiling(), thread, S::THREADS);
-                    gain.limit(of.taps.len(), RUN)
-                } else {
-                    let back = level.back(gain);
-                    worker.put_window::<S, E>(&points);
-                    worker.places::<S>(|place, slot| {
-                        outputs.add(to, &of, runs, place, back, slot.read());
-                    });
-                    level.floor
-                };
-                // Orders every thread's measures before their reads, and the reads of what runs
-                // reach before the next writes.
-                thread::sync_threads();
-                let special;
-                (level, special) = runs.level::<T>(limit, thread);
-                if level.loudest == 0 {
-                    let threads = [thread, S::THREADS];
-                    outputs.finish(to, &of, runs, starts, gain, special, threads);
-                    break;
-                }
-                runs.reach_level(thread, level);
+        // SAFETY: the caller's promise; the outputs from `first` on belong to this block.
+        unsafe {
+            if !convolve_whole::<S, T, E>(worker, &of, first) {
+                convolve_divided::<S, T, E, COUNT>(worker, &of, first);
             }
         }
         first += step;
     }
 }
 
-/// The outputs of a pair of windows.
-#[derive(Clone, Copy)]
-pub(super) struct Outputs {
-    /// The number of the first one.
-    pub(super) first: usize,
-    /// How many there are in both windows.
-    pub(super) rest: usize,
-    pub(super) kept: usize,
-    pub(super) discarded: usize,
+/// Transforms a pair of windows as it is. Returns false, and writes nothing, if that is not good
+/// enough.
+///
+/// # Safety
+/// As for [`convolve`]; the outputs from `first` on belong to the block.
+#[inline(always)]
+unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
+    worker: Worker<T>,
+    of: &Operands<'_, T>,
+    first: usize,
+) -> bool {
+    const { assert!(E * S::THREADS == S::POINTS) };
+    let thread = worker.thread;
+    let outputs = Outputs::new(of, S::POINTS, first);
+    let starts = outputs.starts(of);
+    // SAFETY: the caller's promise. The barriers of the passes order the marks' writes before their
+    // reads, and those before the next ones' writes.
+    unsafe {
+        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
+        let mut points = load::<S, T, E>(of.signal, starts, thread);
+        let mark = mark_window::<S, T, E>(&points, of, starts, gain, thread);
+        worker.write_mark::<S>(mark);
+        worker.forward::<S, E>(&mut points);
+        multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread));
+        let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
+        let [_, quietest] = worker.mark::<S>(thread / 32);
+        // NaN reaches every point.
+        let vote = !(points[0].re.abs() <= T::MOST) || quiet::divides::<T>(loudest, quietest);
+        let divided = worker.inverse::<S, E>(&mut points, vote);
+        if !divided {
+            outputs.store::<S, T, E>(of, &points, thread);
+        }
+        !divided
+    }
 }
 
-impl Outputs {
-    /// Calls `body` for this thread's outputs, with the output's number from `first` on, its
-    /// window, and its place there.
-    #[inline(always)]
-    pub(super) fn each(
-        self,
-        threads: usize,
-        thread: usize,
-        mut body: impl FnMut(usize, usize, usize),
-    ) {
-        let mut at = thread;
-        while at < self.rest {
-            let window = usize::from(at >= self.kept);
-            body(at, window, self.discarded + at - window * self.kept);
-            at += threads;
-        }
-    }
-
-    /// Adds what a level has at a place of both windows, with swapped parts, to the outputs there
-    /// that it reaches.
-    ///
-    /// # Safety
-    /// `output` points to the outputs, and no other thread uses those at this place.
-    #[inline(always)]
-    pub(super) unsafe fn add<T: Transformed, const COUNT: usize, const LENGTH: usize>(
-        self,
-        output: *mut T,
-        of: &Operands<'_, T>,
-        runs: Runs<COUNT, LENGTH>,
-        place: usize,
-        [half, rest]: [T; 2],
-        point: Complex<T>,
-    ) {
-        // Discarded ones have wrapped.
-        let at = place.wrapping_sub(self.discarded);
-        if at >= self.kept {
-            return;
-        }
-        for (window, part) in [point.im, point.re].into_iter().enumerate() {
-            let at = window * self.kept + at;
-            if at < self.rest && runs.is_reached(window, place - of.shift, of.taps.len()) {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    let output = output.add(at);
-                    output.write(output.read() + part * half * rest);
-                }
-            }
-        }
-    }
-
-    /// Computes the outputs with special samples in their windows, or all if the taps are not
-    /// transformed at all, by direct sums. After a barrier.
-    ///
-    /// # Safety
-    /// All threads of the block call it, with their number and how many they are; `output` points
-    /// to the outputs, which nothing else uses.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments, reason = "for two kinds of kernels")]
-    pub(super) unsafe fn finish<T: Transformed, const COUNT: usize, const LENGTH: usize>(
-        self,
-        output: *mut T,
-        of: &Operands<'_, T>,
-        runs: Runs<COUNT, LENGTH>,
-        starts: [usize; 2],
-        gain: Gain,
-        special: bool,
-        [thread, threads]: [usize; 2],
-    ) {
-        let all = gain.limit(of.taps.len(), LENGTH) == 0;
-        if !all && !special {
-            return;
-        }
-        // SAFETY: the caller's promise.
-        unsafe {
-            runs.reach_special(thread);
-            // Orders what the special runs reach before its reads.
-            thread::sync_threads();
-            self.each(threads, thread, |at, window, place| {
-                let start = if window == 0 { starts[0] } else { starts[1] };
-                let newest = [window, start, place - of.shift];
-                let special = match all {
-                    true => Some(T::ZERO),
-                    false => runs.special(gain.ceiling(), of.signal, newest, of.taps.len()),
-                };
-                if let Some(sample) = special {
-                    let centre = self.first + at + of.offset;
-                    let sum = match sample.is_not_a_number() {
-                        true => sample * T::ZERO,
-                        false => convolve_one(of.signal, of.taps, centre),
-                    };
-                    output.add(at).write(sum);
-                }
+/// Computes the outputs of a pair of windows level by level.
+///
+/// # Safety
+/// As for [`convolve_whole`].
+#[inline(always)]
+unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
+    worker: Worker<T>,
+    of: &Operands<'_, T>,
+    first: usize,
+) {
+    const { assert!(COUNT * RUN == S::POINTS) };
+    let worker = worker.here();
+    let thread = worker.thread;
+    let outputs = Outputs::new(of, S::POINTS, first);
+    // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
+    // place's slot before the first pass and after the last.
+    unsafe {
+        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
+        let runs = Runs::<COUNT, RUN>::new(worker.after_marks::<S>());
+        outputs.by_levels(of, runs, gain, [thread, S::THREADS], |level| {
+            worker.places::<S>(|place, slot| {
+                let starts = outputs.starts(of);
+                slot.write(runs.parts(level, gain.ceiling(), of.signal, starts, place));
             });
-        }
+            let mut points = [Complex::zero(); E];
+            worker.get_window::<S, E>(&mut points);
+            worker.forward::<S, E>(&mut points);
+            multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread));
+            worker.inverse::<S, E>(&mut points, false);
+            worker.put_window::<S, E>(&points);
+            let back = level.back(gain);
+            worker.places::<S>(|place, slot| {
+                outputs.add(of, runs, place, back, slot.read());
+            });
+        });
     }
 }
 

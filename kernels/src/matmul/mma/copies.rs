@@ -4,6 +4,7 @@ use super::super::asm;
 use super::super::policy::Policy;
 use super::Operands;
 use super::tiles::*;
+use crate::here::thread_here;
 
 /// One thread's share of the copies for one tile of C.
 ///
@@ -39,7 +40,7 @@ impl Copies {
         [top, left]: [usize; 2],
         k: isize,
     ) -> Self {
-        let t = asm::thread_here() as usize;
+        let t = thread_here() as usize;
         let place = |cols: usize| {
             let across = cols / policy.vector;
             (t / across, t % across * policy.vector)

@@ -267,6 +267,7 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     jobs.extend(matrix::of_columns(64, 2, 1));
     jobs.extend(matrix::of_columns(256, 1, 3));
     jobs.extend(matrix::of_rows());
+    jobs.extend(matrix::of_levels());
     jobs
 }
 

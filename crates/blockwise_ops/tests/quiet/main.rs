@@ -1,6 +1,8 @@
 //! Quiet passages beside loud ones: each output of a convolution by transforms is as exact as the
 //! samples near it allow, and what is not finite comes out as of direct sums.
 
+mod attacks;
+#[path = "../common/mod.rs"]
 mod common;
 
 use blockwise::Device;
