@@ -68,11 +68,11 @@ pub(crate) fn expand(path: &TokenStream, item: TokenStream) -> Result<TokenStrea
         const _: () = {
             #(#checks)*
             #core::assert!(#core::mem::size_of::<#name>() == 0 #(+ #core::mem::size_of::<#types>())*, #padding);
-            const PARTS: &[&#core::primitive::str] = &[#head, #(#parts,)* #tail];
-            const NAME: [#core::primitive::u8; #path::launch::length(PARTS)] = #path::launch::join(PARTS);
+            const PLAIN_PARTS: &[&#core::primitive::str] = &[#head, #(#parts,)* #tail];
+            const PLAIN_NAME: [#core::primitive::u8; #path::launch::length(PLAIN_PARTS)] = #path::launch::join(PLAIN_PARTS);
             // SAFETY: of plain fields, in the order of C, without padding; the name says them all.
             unsafe impl #path::launch::Plain for #name {
-                const NAME: &'static #core::primitive::str = #path::launch::text(&NAME);
+                const NAME: &'static #core::primitive::str = #path::launch::text(&PLAIN_NAME);
             }
         };
     })
