@@ -442,3 +442,16 @@ pub fn names_of_generated_code(n: u32, named: Named, mut y: Out<u32>) {
         *y = kernel_body(n) + named.two[1] + named.one[0];
     }
 }
+
+macro_rules! of_two_macros {
+    ($x:ident, $n:ident) => {
+        /// The rules' words are the macro's, the parameters' names its caller's.
+        #[kernel(require(x.len() >= y.len(), n.checked_add(y.len()).is_some(), n < x.len(), (1..n).contains(&2)))]
+        pub fn words_of_a_macro($x: &[u32], $n: usize, mut y: Out<u32>) {
+            for (i, y) in y.mine() {
+                *y = $x[i] + $n as u32;
+            }
+        }
+    };
+}
+of_two_macros!(x, n);

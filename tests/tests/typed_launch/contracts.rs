@@ -140,3 +140,21 @@ fn items_may_have_the_names_of_generated_code() {
     });
     assert_eq!(written, [115; 3]);
 }
+
+#[test]
+fn a_word_of_a_rule_is_the_parameter_of_that_text() {
+    for (device, module) in benches() {
+        let kernel = k::words_of_a_macro::on(&module).unwrap().grid(1).block(32);
+        let x = device.upload(&[10_u32, 20, 30, 40]).unwrap();
+        let mut y = device.filled::<u32>(4, 0).unwrap();
+        kernel.launch(&x, 3, &mut y).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [13, 23, 33, 43]);
+        for (n, rule) in [(4, "n < x.len()"), (2, "(1..n).contains(&2)")] {
+            let refused = kernel.launch(&x, n, &mut y).unwrap_err().to_string();
+            assert!(refused.contains(rule), "{refused}");
+        }
+        let mut longer = device.filled::<u32>(5, 0).unwrap();
+        let refused = kernel.launch(&x, 3, &mut longer).unwrap_err().to_string();
+        assert!(refused.contains("x.len() >= y.len()"), "{refused}");
+    }
+}
