@@ -3,6 +3,7 @@
 #![no_implicit_prelude]
 #![forbid(unsafe_code)]
 #![allow(non_camel_case_types, dead_code, unused_imports)]
+#![allow(hidden_glob_reexports, ambiguous_glob_reexports)]
 
 extern crate cuda_std as real;
 extern crate self as alloc;

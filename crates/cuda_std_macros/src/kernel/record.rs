@@ -235,7 +235,7 @@ impl Kernel<'_> {
                 });
                 parts.text(")");
             }
-            Tree::Value(index) => parts.text(&format!("(value {})", self.number_of(*index))),
+            Tree::Value(index, _) => parts.text(&format!("(value {})", self.number_of(*index))),
             Tree::Extent(index, part) => {
                 parts.text(&format!("({} {})", part.method(), self.number_of(*index)));
             }
