@@ -269,8 +269,7 @@ impl Reader<'_> {
             )),
             Expr::Binary(binary) => {
                 let operator = Operator::of(&binary.op)?;
-                // Of its first word: messages propose what to write behind it.
-                let span = binary.span();
+                let span = binary.op.span();
                 if matches!(operator, Operator::Shl | Operator::Shr) {
                     let by = literal(&binary.right)?;
                     let left = self.number(&binary.left)?;
