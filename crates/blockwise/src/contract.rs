@@ -10,9 +10,10 @@ pub(crate) fn difference(ptx: &str, program: &str) -> Option<String> {
     }
     let names = names(program);
     let (there, here) = (subjects(ptx), subjects(program));
-    // Another definition usually has another contract too, which says more.
+    // Another definition usually has another contract too, which says more; what types ask follows
+    // from either.
     let mut all: Vec<_> = here.keys().chain(there.keys()).collect();
-    all.sort_by_key(|(word, _)| *word == "kernel");
+    all.sort_by_key(|(word, _)| ["kernel", "implied"].iter().position(|last| last == word));
     let mut differences = all.into_iter().filter_map(|subject| {
         let (there, here) = (there.get(subject).copied(), here.get(subject).copied());
         (there != here).then(|| describe(subject, there, here, &names))

@@ -184,8 +184,8 @@ pub fn rule_made(x: &[u32], mut y: Out<u32>) {
     }
 }
 
-/// What another crate makes of the target.
-#[kernel(require(y.len() <= align_of::<cuda_std::glam::Vec4>()))]
+/// A constant of another crate.
+#[kernel(require(y.len() <= device_limits::LIMIT))]
 pub fn rule_of_another_crate(mut y: Out<u32>) {
     for (_, y) in y.mine() {
         *y = 1;
@@ -455,3 +455,21 @@ macro_rules! of_two_macros {
     };
 }
 of_two_macros!(x, n);
+
+/// A struct whose name and fields PTX does not know, but its record does.
+#[derive(Clone, Copy, Debug, Plain)]
+#[repr(C)]
+pub struct Größe {
+    /// Along x.
+    pub länge: f32,
+    /// Along y.
+    pub höhe: f32,
+}
+
+/// Names outside of ASCII.
+#[kernel(name = "flaechen", require(größen.len() == flächen.len(), größen.len() > mindestens_größer))]
+pub fn flächen(größen: &[Größe], mindestens_größer: usize, mut flächen: Out<f32>) {
+    for (i, fläche) in flächen.mine() {
+        *fläche = größen[i].länge * größen[i].höhe;
+    }
+}

@@ -48,7 +48,7 @@ fn rules_that_differ_are_refused_with_both() {
             rule_of_a_macro: "`N` is 4usize there and 8usize here";
             macro_of_a_build: "rule 1 is `y.len() >= 2` there and `y.len() >= 1` here";
             rule_made: "`MADE` is 5usize there and 9usize here";
-            rule_of_another_crate: "`align_of::<cuda_std::glam::Vec4>()` is 4usize there and 16usize here";
+            rule_of_another_crate: "`device_limits::LIMIT` is 16usize there and 1024usize here";
             grid_in_a_type: "what the types ask of the launch is `(grid.y == 1) && (grid.z == 1)` there and absent here";
             rule_included: "`N` is 4usize there and 8usize here";
         }
@@ -73,7 +73,7 @@ fn lengths_layouts_and_definitions_that_differ_are_refused() {
             elements_of_a_build: "`y: Out<f64>` there and `y: Out<f32>` here";
             alignment_of_a_build: "@16";
             raw_of_a_build: "the type of `raw` has 8 bytes aligned to 8 there and 8 bytes aligned to 4 here";
-            scratch_of_a_build: "the shared array `scratch` has 512 bytes";
+            scratch_of_a_build: "the shared array `scratch` has 512 bytes aligned to 8 there and 256 bytes aligned to 4 here";
             fields_of_a_build: "Fields{always:u32,sometimes:u32}` there", "Fields{always:u32}";
             map_of_a_build: "the map of `y` is Strided<4> there and Strided<8> here";
             tile_of_a_build: "the map of `c` is 4 8 there and 8 8 here";
@@ -156,5 +156,19 @@ fn a_word_of_a_rule_is_the_parameter_of_that_text() {
         let mut longer = device.filled::<u32>(5, 0).unwrap();
         let refused = kernel.launch(&x, 3, &mut longer).unwrap_err().to_string();
         assert!(refused.contains("x.len() >= y.len()"), "{refused}");
+    }
+}
+
+#[test]
+fn names_outside_of_ascii_launch_and_are_in_messages() {
+    for (device, module) in benches() {
+        let kernel = k::flächen::on(&module).unwrap().grid(1).block(32);
+        let größen = [(2.0, 3.0), (4.0, 5.0)].map(|(länge, höhe)| k::Größe { länge, höhe });
+        let größen = device.upload(&größen).unwrap();
+        let mut y = device.filled::<f32>(2, 0).unwrap();
+        kernel.launch(&größen, 1, &mut y).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [6.0, 20.0]);
+        let refused = kernel.launch(&größen, 2, &mut y).unwrap_err().to_string();
+        assert!(refused.contains("needs größen.len() > mindestens_größer"), "{refused}");
     }
 }

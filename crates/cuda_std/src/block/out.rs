@@ -26,6 +26,10 @@ pub enum PerBlock {}
 
 /// How a map or an order stands in a kernel's record: `Strided<4>`.
 #[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say which elements a thread has",
+    note = "`Strided`, `FromEnd` and `PerBlock` do of an `Out`, `RowMajor` and `ColMajor` of an `OutMatrix`"
+)]
 pub trait Map {
     const NAME: [&'static str; 3];
 }

@@ -269,7 +269,8 @@ impl Reader<'_> {
             )),
             Expr::Binary(binary) => {
                 let operator = Operator::of(&binary.op)?;
-                let span = binary.op.span();
+                // Of its first word: messages propose what to write behind it.
+                let span = binary.span();
                 if matches!(operator, Operator::Shl | Operator::Shr) {
                     let by = literal(&binary.right)?;
                     let left = self.number(&binary.left)?;
