@@ -469,6 +469,7 @@ pub struct Größe {
 /// Names outside of ASCII.
 #[kernel(name = "flaechen", require(größen.len() == flächen.len(), größen.len() > mindestens_größer))]
 pub fn flächen(größen: &[Größe], mindestens_größer: usize, mut flächen: Out<f32>) {
+    let _ = mindestens_größer;
     for (i, fläche) in flächen.mine() {
         *fläche = größen[i].länge * größen[i].höhe;
     }
