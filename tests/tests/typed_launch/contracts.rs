@@ -169,6 +169,9 @@ fn names_outside_of_ascii_launch_and_are_in_messages() {
         kernel.launch(&größen, 1, &mut y).unwrap();
         assert_eq!(y.to_vec().unwrap(), [6.0, 20.0]);
         let refused = kernel.launch(&größen, 2, &mut y).unwrap_err().to_string();
-        assert!(refused.contains("needs größen.len() > mindestens_größer"), "{refused}");
+        assert!(
+            refused.contains("needs größen.len() > mindestens_größer"),
+            "{refused}"
+        );
     }
 }

@@ -83,16 +83,36 @@ fn addresses(s: &[u32], n: usize, t: usize) -> u64 {
 fn paired(s: &mut [u32], t: &mut [u32], n: usize) -> u32 {
     let mut sum = u32::from(s == t) + 2 * u32::from(s < t) + 4 * u32::from(s[n..] == t[..32 - n]);
     sum += u32::from(s.iter().eq(t.iter().rev())) + u32::from(s.ends_with(&t[30..]));
-    sum += s.iter().zip(t.iter()).skip(n).filter(|(a, b)| a < b).count() as u32;
-    sum += s.iter().rev().zip(t.iter().step_by(2)).map(|(a, b)| a ^ b).sum::<u32>();
+    sum += s
+        .iter()
+        .zip(t.iter())
+        .skip(n)
+        .filter(|(a, b)| a < b)
+        .count() as u32;
+    sum += s
+        .iter()
+        .rev()
+        .zip(t.iter().step_by(2))
+        .map(|(a, b)| a ^ b)
+        .sum::<u32>();
     sum += s.iter().min_by_key(|v| **v ^ 9).copied().unwrap_or(0);
-    sum += s.split_first().map_or(0, |(first, rest)| first + rest.len() as u32);
+    sum += s
+        .split_first()
+        .map_or(0, |(first, rest)| first + rest.len() as u32);
     sum += s.last_chunk::<3>().map_or(0, |c| c[0]) + s.windows(2).map(|w| w[0] & w[1]).sum::<u32>();
-    sum += s.chunk_by(|a, b| a < b).map(|run| run.len() as u32 * run[0]).max().unwrap_or(0);
-    sum += s.binary_search_by_key(&7, |v| v / 3).unwrap_or_else(|at| at + 100) as u32;
+    sum += s
+        .chunk_by(|a, b| a < b)
+        .map(|run| run.len() as u32 * run[0])
+        .max()
+        .unwrap_or(0);
+    sum += s
+        .binary_search_by_key(&7, |v| v / 3)
+        .unwrap_or_else(|at| at + 100) as u32;
     s[..n].swap_with_slice(&mut t[..n]);
     t[n..].copy_from_slice(&s[n..]);
-    s.iter_mut().zip(t.iter()).for_each(|(a, b)| *a = a.wrapping_mul(3) ^ b);
+    s.iter_mut()
+        .zip(t.iter())
+        .for_each(|(a, b)| *a = a.wrapping_mul(3) ^ b);
     s.split_at_mut(16).0.fill(sum);
     t.iter_mut().rev().step_by(3).for_each(|v| *v += 1);
     let range = t.as_ptr_range();
