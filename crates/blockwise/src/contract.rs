@@ -10,9 +10,10 @@ pub(crate) fn difference(ptx: &str, program: &str) -> Option<String> {
     }
     let names = names(program);
     let (there, here) = (subjects(ptx), subjects(program));
-    // Another definition usually has another contract too, which says more.
+    // Another definition usually has another contract too, which says more; what types ask follows
+    // from either.
     let mut all: Vec<_> = here.keys().chain(there.keys()).collect();
-    all.sort_by_key(|(word, _)| *word == "kernel");
+    all.sort_by_key(|(word, _)| ["kernel", "implied"].iter().position(|last| last == word));
     let mut differences = all.into_iter().filter_map(|subject| {
         let (there, here) = (there.get(subject).copied(), here.get(subject).copied());
         (there != here).then(|| describe(subject, there, here, &names))
@@ -27,15 +28,16 @@ type Subject<'r> = (&'r str, String);
 
 /// The lines after the signature.
 fn subjects(record: &str) -> BTreeMap<Subject<'_>, &str> {
-    let mut rules = 0;
+    let mut rules = BTreeMap::new();
     let lines = record.lines().skip(1).filter_map(|line| {
         let (word, rest) = line.split_once(' ')?;
         let (which, rest) = match word {
-            "require" => {
-                rules += 1;
-                (format!("{rules:04}"), rest)
+            "require" | "implied" => {
+                let number = rules.entry(word).or_insert(0);
+                *number += 1;
+                (format!("{number:04}"), rest)
             }
-            "type" | "array" | "length" => {
+            "type" | "array" | "map" | "length" => {
                 let (which, rest) = rest.split_once(' ')?;
                 (which.to_owned(), rest)
             }
@@ -95,8 +97,10 @@ fn describe(
         ),
         "type" => format!("the type of `{which}` has {}", both(&layout)),
         "array" => format!("the shared array `{which}` has {}", both(&layout)),
-        "require" | "length" => {
+        "map" => format!("the map of `{which}` is {}", both(&|side| side.to_owned())),
+        "require" | "implied" | "length" => {
             let what = match *word {
+                "implied" => "what the types ask of the launch is".to_owned(),
                 "require" => format!("rule {} is", which.trim_start_matches('0')),
                 _ => {
                     let name = which.parse().ok().and_then(|index: usize| names.get(index));
@@ -252,6 +256,7 @@ mod tests {
 
     const RECORD: &str = "block: &mut Block<0,1,1>, x: &[f32], tile: Shared<[f32]>, n: usize\n\
         kernel safe 0123456789abcdef\nbounds 256 2\ntype x 4/4\ntype tile 4/4\narray slots 1024/4\ntype n 8/8\n\
+        map x Strided<4>\nimplied (&& (== (grid y) 1) (== (grid z) 1))\n\
         require (&& (== (len 1) (const \"N\" 4usize)) (== (% (block x) 32) 0))\n\
         require (host \"fits(\\\"x\\\", n)\")\n\
         length 2 (+ (block *) (const \"N\" 4usize))";
@@ -296,6 +301,16 @@ mod tests {
             "bounds 256 2\n",
             "",
             "`max_threads` and `min_blocks` are absent there and 256 2 here",
+        );
+        check(
+            "Strided<4>",
+            "FromEnd",
+            "the map of `x` is FromEnd there and Strided<4> here",
+        );
+        check(
+            "implied (&& (== (grid y) 1) (== (grid z) 1))\n",
+            "",
+            "what the types ask of the launch is absent there and `(grid.y == 1) && (grid.z == 1)` here",
         );
         check(
             "safe 0",

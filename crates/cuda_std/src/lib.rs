@@ -161,7 +161,7 @@ macro_rules! embedded_kernels {
 
         #[doc(hidden)]
         #[cfg(not(target_arch = "nvptx64"))]
-        #[derive(Debug)]
+        #[$crate::__private::core::prelude::v1::derive($crate::__private::core::fmt::Debug)]
         pub enum EmbeddedKernels {}
 
         // SAFETY: the build script built the PTX from this crate. The code comes from another

@@ -1,9 +1,9 @@
 //! `#[derive(Plain)]`: a struct whose bytes both sides read alike.
 
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Error, Fields, Path, Result};
+use syn::{Data, DeriveInput, Error, Fields, Ident, Path, Result};
 
 use crate::cuda_std;
 
@@ -64,18 +64,51 @@ pub(crate) fn expand(path: &TokenStream, item: TokenStream) -> Result<TokenStrea
     let padding = format!(
         "`{name}` has padding, whose bytes have no value: order its fields by size, or fill the gaps with fields of their own"
     );
+    let fields_are_these = fields_are_these(name, fields, align, &core);
     Ok(quote! {
         const _: () = {
             #(#checks)*
             #core::assert!(#core::mem::size_of::<#name>() == 0 #(+ #core::mem::size_of::<#types>())*, #padding);
-            const PARTS: &[&#core::primitive::str] = &[#head, #(#parts,)* #tail];
-            const NAME: [#core::primitive::u8; #path::launch::length(PARTS)] = #path::launch::join(PARTS);
+            #fields_are_these
+            const PLAIN_PARTS: &[&#core::primitive::str] = &[#head, #(#parts,)* #tail];
+            const PLAIN_NAME: [#core::primitive::u8; #path::launch::length(PLAIN_PARTS)] = #path::launch::join(PLAIN_PARTS);
             // SAFETY: of plain fields, in the order of C, without padding; the name says them all.
             unsafe impl #path::launch::Plain for #name {
-                const NAME: &'static #core::primitive::str = #path::launch::text(&NAME);
+                const NAME: &'static #core::primitive::str = #path::launch::text(&PLAIN_NAME);
             }
         };
     })
+}
+
+/// Fails to compile unless the struct has these fields, in this order, and this alignment: anybody
+/// can call the macro that makes this of a struct, and show it another one.
+fn fields_are_these(
+    name: &Ident,
+    fields: &Fields,
+    align: Option<u32>,
+    core: &TokenStream,
+) -> TokenStream {
+    let types: Vec<_> = fields.iter().map(|field| &field.ty).collect();
+    let members: Vec<_> = fields.members().collect();
+    let values: Vec<_> = (0..types.len())
+        .map(|index| format_ident!("field_{index}", span = Span::mixed_site()))
+        .collect();
+    let offsets = members.iter().enumerate().map(|(index, member)| {
+        let before = &types[..index];
+        quote! { #core::mem::offset_of!(#name, #member) == 0 #(+ #core::mem::size_of::<#before>())* }
+    });
+    let aligned = align.map(
+        |align| quote! { || #core::mem::align_of::<#name>() == #align as #core::primitive::usize },
+    );
+    let other = format!("`{name}` is another struct: `#[derive(Plain)]` stands at its definition");
+    quote! {
+        let _ = |#name { #(#members: #values),* }: #name| { #(let _: #types = #values;)* };
+        #core::assert!(
+            (false #(|| #core::mem::align_of::<#types>() == #core::mem::align_of::<#name>())* #aligned)
+                #(&& #offsets)*,
+            #other
+        );
+    }
 }
 
 /// `{gain:` of the first field, `,bias:` of others.

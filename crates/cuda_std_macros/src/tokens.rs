@@ -266,20 +266,20 @@ pub(crate) fn find_word(tokens: TokenStream, wanted: &impl Fn(&Ident) -> bool) -
 
 /// Whether the identifier stands in the tokens, and where first.
 pub(crate) fn find(tokens: TokenStream, name: &str) -> Option<Span> {
-    let mut field = false;
+    let (mut field, mut range) = (false, false);
     for token in tokens {
+        let dot = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '.');
         match token {
-            // `block.grid` does not name the grid.
+            // `block.grid` does not name the grid; `1..grid` does.
             TokenTree::Ident(word) if !field && word.unraw() == name => return Some(word.span()),
             TokenTree::Group(group) => {
                 if let Some(span) = find(group.stream(), name) {
                     return Some(span);
                 }
-                field = false;
             }
-            TokenTree::Punct(punct) => field = punct.as_char() == '.',
-            _ => field = false,
+            _ => {}
         }
+        (field, range) = (dot && !field && !range, dot && (field || range));
     }
     None
 }
@@ -339,6 +339,10 @@ mod tests {
         assert!(find(tokens("grid.x > 1"), "grid").is_some());
         assert!(find(tokens("f(&[grid.x])"), "grid").is_some());
         assert!(find(tokens("x.grid > 1"), "grid").is_none());
+        assert!(find(tokens("(1..grid).contains(&n)"), "grid").is_some());
+        assert!(find(tokens("(1..=grid).contains(&n)"), "grid").is_some());
+        assert!(find(tokens("(..r#grid).contains(&n)"), "grid").is_some());
+        assert!(find(tokens("(x.0..x.grid).contains(&n)"), "grid").is_none());
         assert!(find(tokens("n > 1"), "grid").is_none());
     }
 

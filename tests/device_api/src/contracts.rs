@@ -34,6 +34,23 @@ pub type Real = f32;
 #[cfg_attr(target_arch = "nvptx64", repr(align(16)))]
 pub struct Wide(pub [u64; 2]);
 
+/// A struct with a field of one build.
+#[derive(Clone, Copy, Debug, Plain)]
+#[repr(C)]
+pub struct Fields {
+    always: u32,
+    #[cfg(target_arch = "nvptx64")]
+    sometimes: u32,
+}
+
+impl Fields {
+    /// The host's.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub fn new(always: u32) -> Self {
+        Self { always }
+    }
+}
+
 /// A struct that is not plain, of which the record says the size and the alignment.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(target_arch = "nvptx64", repr(C, align(8)))]
@@ -153,6 +170,55 @@ pub fn rule_cast(mut y: Out<u32>) {
     }
 }
 
+/// A constant that a function makes.
+const MADE: usize = made();
+const fn made() -> usize {
+    N + 1
+}
+
+/// A constant of a function.
+#[kernel(require(x.len() > MADE))]
+pub fn rule_made(x: &[u32], mut y: Out<u32>) {
+    for (_, y) in y.mine() {
+        *y = x[0];
+    }
+}
+
+/// A constant of another crate.
+#[kernel(require(y.len() <= device_limits::LIMIT))]
+pub fn rule_of_another_crate(mut y: Out<u32>) {
+    for (_, y) in y.mine() {
+        *y = 1;
+    }
+}
+
+/// Longer than that on the host, which alone asks.
+#[kernel(require(x.len() > made()))]
+pub fn rule_of_the_host(x: &[u32], mut y: Out<u32>) {
+    for (_, y) in y.mine() {
+        *y = x.len() as u32;
+    }
+}
+
+mod hidden_words {
+    use super::*;
+
+    #[allow(non_camel_case_types)]
+    type grid = usize;
+
+    /// A rule has the word `grid` on the host alone, so that only the device's types ask for a grid
+    /// of one dimension.
+    #[cfg_attr(target_arch = "nvptx64", kernel(require(y.len() as usize > 1)))]
+    #[cfg_attr(not(target_arch = "nvptx64"), kernel(require(y.len() as grid > 1)))]
+    pub fn grid_in_a_type(mut y: Out<u32>) {
+        let _: grid = 1;
+        for (_, y) in y.mine() {
+            *y = 1;
+        }
+    }
+}
+pub use hidden_words::*;
+
 macro_rules! bounded {
     ($name:ident, $least:expr) => {
         /// Of a macro.
@@ -229,6 +295,34 @@ pub fn elements_of_a_build(mut y: Out<Real>) {
     for (_, y) in y.mine() {
         *y = 1.0;
     }
+}
+
+/// Elements of another build's type.
+#[kernel]
+pub fn scratch_of_a_build(block: &mut Block<32>, scratch: Scratch<Real>) {
+    let _ = (block, scratch);
+}
+
+/// A struct with another field.
+#[kernel]
+pub fn fields_of_a_build(fields: Fields, mut y: Out<u32>) {
+    for (_, y) in y.mine() {
+        *y = fields.always;
+    }
+}
+
+/// Elements of each thread.
+#[kernel]
+pub fn map_of_a_build(block: &mut Block<32>, mut y: Out<u32, Strided<N>>) {
+    for tile in block.tiles_of(y.len()) {
+        y.store(block, tile, |i| i as u32);
+    }
+}
+
+/// A tile's rows.
+#[kernel]
+pub fn tile_of_a_build(block: &mut Block<8, 4>, c: OutMatrix<u32, N, 8>) {
+    let _ = (block, c);
 }
 
 /// Another alignment.
@@ -319,5 +413,64 @@ pub fn words_as_names(block: &mut Block, shared: u32, r#type: u32, mut y: Out<u3
 pub fn grid_as_a_number(grid: u32, shared_bytes: u32, grid_dim: u32, mut y: Out<u32>) {
     for (_, y) in y.mine() {
         *y = grid + shared_bytes + grid_dim;
+    }
+}
+
+/// What the names of generated code could be.
+const VALUE: usize = 3;
+const NAME: usize = 2;
+const PARTS: usize = 1;
+
+/// Its fields have such lengths.
+#[derive(Clone, Copy, Debug, Plain)]
+#[repr(C)]
+pub struct Named {
+    /// Two.
+    pub two: [u32; NAME],
+    /// One.
+    pub one: [u32; PARTS],
+}
+
+fn kernel_body(n: u32) -> u32 {
+    n + 1
+}
+
+/// Constants and a function of such names.
+#[kernel(require(y.len() == VALUE, n > NAME as u32, n < 1 + (PARTS + VALUE) as u32))]
+pub fn names_of_generated_code(n: u32, named: Named, mut y: Out<u32>) {
+    for (_, y) in y.mine() {
+        *y = kernel_body(n) + named.two[1] + named.one[0];
+    }
+}
+
+macro_rules! of_two_macros {
+    ($x:ident, $n:ident) => {
+        /// The rules' words are the macro's, the parameters' names its caller's.
+        #[kernel(require(x.len() >= y.len(), n.checked_add(y.len()).is_some(), n < x.len(), (1..n).contains(&2)))]
+        pub fn words_of_a_macro($x: &[u32], $n: usize, mut y: Out<u32>) {
+            for (i, y) in y.mine() {
+                *y = $x[i] + $n as u32;
+            }
+        }
+    };
+}
+of_two_macros!(x, n);
+
+/// A struct whose name and fields PTX does not know, but its record does.
+#[derive(Clone, Copy, Debug, Plain)]
+#[repr(C)]
+pub struct Größe {
+    /// Along x.
+    pub länge: f32,
+    /// Along y.
+    pub höhe: f32,
+}
+
+/// Names outside of ASCII.
+#[kernel(name = "flaechen", require(größen.len() == flächen.len(), größen.len() > mindestens_größer))]
+pub fn flächen(größen: &[Größe], mindestens_größer: usize, mut flächen: Out<f32>) {
+    let _ = mindestens_größer;
+    for (i, fläche) in flächen.mine() {
+        *fläche = größen[i].länge * größen[i].höhe;
     }
 }

@@ -193,6 +193,22 @@ fn float_signs() {
         .collect();
     check("sign_bits", blocks(2, 32), &[&x, &y], &expected);
 
+    // Every column but the second gives the number back.
+    let expected: Vec<u64> = (bits.iter())
+        .flat_map(|&x| {
+            let c = x as u32;
+            let mut columns = [x, u64::from(c)].repeat(6);
+            if f64::from_bits(x) < 0.0 {
+                columns[2] = x ^ wide;
+            }
+            if f32::from_bits(c) < 0.0 {
+                columns[3] = u64::from(c ^ narrow);
+            }
+            columns
+        })
+        .collect();
+    check("signs_by_turns", blocks(1, 32), &[&bits], &expected);
+
     for bench in kernel_crates() {
         let halves: Vec<f32> = bits
             .iter()

@@ -47,6 +47,9 @@ fn rules_that_differ_are_refused_with_both() {
             rule_cast: "`y.len() as u8 == 3` there", "as u32";
             rule_of_a_macro: "`N` is 4usize there and 8usize here";
             macro_of_a_build: "rule 1 is `y.len() >= 2` there and `y.len() >= 1` here";
+            rule_made: "`MADE` is 5usize there and 9usize here";
+            rule_of_another_crate: "`device_limits::LIMIT` is 16usize there and 1024usize here";
+            grid_in_a_type: "what the types ask of the launch is `(grid.y == 1) && (grid.z == 1)` there and absent here";
             rule_included: "`N` is 4usize there and 8usize here";
         }
         let found = k::rule_instance::<{ k::N }>::on(&module);
@@ -70,6 +73,10 @@ fn lengths_layouts_and_definitions_that_differ_are_refused() {
             elements_of_a_build: "`y: Out<f64>` there and `y: Out<f32>` here";
             alignment_of_a_build: "@16";
             raw_of_a_build: "the type of `raw` has 8 bytes aligned to 8 there and 8 bytes aligned to 4 here";
+            scratch_of_a_build: "the shared array `scratch` has 512 bytes aligned to 8 there and 256 bytes aligned to 4 here";
+            fields_of_a_build: "Fields{always:u32,sometimes:u32}` there", "Fields{always:u32}";
+            map_of_a_build: "the map of `y` is Strided<4> there and Strided<8> here";
+            tile_of_a_build: "the map of `c` is 4 8 there and 8 8 here";
             two_functions: "two functions have this name";
             safe_on_the_host: "the function is unsafe there and safe here";
             host_alone: "has no kernel `host_alone`";
@@ -99,4 +106,72 @@ fn names_that_rules_use_are_ordinary_where_no_rule_uses_them() {
         kernel.launch(7, 8, 9, y).unwrap();
     });
     assert_eq!(numbers, [24; 3]);
+}
+
+#[test]
+fn a_rule_for_the_host_alone_is_the_hosts() {
+    for (device, module) in benches() {
+        let kernel = k::rule_of_the_host::on(&module).unwrap().grid(1).block(32);
+        let mut y = device.filled::<u32>(3, 0).unwrap();
+        let (short, long) = (
+            device.filled::<u32>(9, 0).unwrap(),
+            device.filled::<u32>(10, 0).unwrap(),
+        );
+        let refused = kernel.launch(&short, &mut y).unwrap_err().to_string();
+        assert!(refused.contains("needs x.len() > made()"), "{refused}");
+        kernel.launch(&long, &mut y).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [10; 3]);
+    }
+}
+
+#[test]
+fn items_may_have_the_names_of_generated_code() {
+    let named = k::Named {
+        two: [0, 10],
+        one: [100],
+    };
+    let written = written(&benches().remove(0).1, |module, y| {
+        let kernel = k::names_of_generated_code::on(module).unwrap();
+        let kernel = kernel.grid(1).block(32);
+        kernel.launch(4, named, &mut *y).unwrap();
+        for n in [2, 5] {
+            assert!(kernel.launch(n, named, &mut *y).is_err(), "{n}");
+        }
+    });
+    assert_eq!(written, [115; 3]);
+}
+
+#[test]
+fn a_word_of_a_rule_is_the_parameter_of_that_text() {
+    for (device, module) in benches() {
+        let kernel = k::words_of_a_macro::on(&module).unwrap().grid(1).block(32);
+        let x = device.upload(&[10_u32, 20, 30, 40]).unwrap();
+        let mut y = device.filled::<u32>(4, 0).unwrap();
+        kernel.launch(&x, 3, &mut y).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [13, 23, 33, 43]);
+        for (n, rule) in [(4, "n < x.len()"), (2, "(1..n).contains(&2)")] {
+            let refused = kernel.launch(&x, n, &mut y).unwrap_err().to_string();
+            assert!(refused.contains(rule), "{refused}");
+        }
+        let mut longer = device.filled::<u32>(5, 0).unwrap();
+        let refused = kernel.launch(&x, 3, &mut longer).unwrap_err().to_string();
+        assert!(refused.contains("x.len() >= y.len()"), "{refused}");
+    }
+}
+
+#[test]
+fn names_outside_of_ascii_launch_and_are_in_messages() {
+    for (device, module) in benches() {
+        let kernel = k::flächen::on(&module).unwrap().grid(1).block(32);
+        let größen = [(2.0, 3.0), (4.0, 5.0)].map(|(länge, höhe)| k::Größe { länge, höhe });
+        let größen = device.upload(&größen).unwrap();
+        let mut y = device.filled::<f32>(2, 0).unwrap();
+        kernel.launch(&größen, 1, &mut y).unwrap();
+        assert_eq!(y.to_vec().unwrap(), [6.0, 20.0]);
+        let refused = kernel.launch(&größen, 2, &mut y).unwrap_err().to_string();
+        assert!(
+            refused.contains("needs größen.len() > mindestens_größer"),
+            "{refused}"
+        );
+    }
 }

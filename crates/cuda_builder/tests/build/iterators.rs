@@ -80,6 +80,45 @@ fn addresses(s: &[u32], n: usize, t: usize) -> u64 {
     }
     sum + u64::from(unsafe { *p.cast::<u8>().add(n & 3) })
 }
+fn paired(s: &mut [u32], t: &mut [u32], n: usize) -> u32 {
+    let mut sum = u32::from(s == t) + 2 * u32::from(s < t) + 4 * u32::from(s[n..] == t[..32 - n]);
+    sum += u32::from(s.iter().eq(t.iter().rev())) + u32::from(s.ends_with(&t[30..]));
+    sum += s
+        .iter()
+        .zip(t.iter())
+        .skip(n)
+        .filter(|(a, b)| a < b)
+        .count() as u32;
+    sum += s
+        .iter()
+        .rev()
+        .zip(t.iter().step_by(2))
+        .map(|(a, b)| a ^ b)
+        .sum::<u32>();
+    sum += s.iter().min_by_key(|v| **v ^ 9).copied().unwrap_or(0);
+    sum += s
+        .split_first()
+        .map_or(0, |(first, rest)| first + rest.len() as u32);
+    sum += s.last_chunk::<3>().map_or(0, |c| c[0]) + s.windows(2).map(|w| w[0] & w[1]).sum::<u32>();
+    sum += s
+        .chunk_by(|a, b| a < b)
+        .map(|run| run.len() as u32 * run[0])
+        .max()
+        .unwrap_or(0);
+    sum += s
+        .binary_search_by_key(&7, |v| v / 3)
+        .unwrap_or_else(|at| at + 100) as u32;
+    s[..n].swap_with_slice(&mut t[..n]);
+    t[n..].copy_from_slice(&s[n..]);
+    s.iter_mut()
+        .zip(t.iter())
+        .for_each(|(a, b)| *a = a.wrapping_mul(3) ^ b);
+    s.split_at_mut(16).0.fill(sum);
+    t.iter_mut().rev().step_by(3).for_each(|v| *v += 1);
+    let range = t.as_ptr_range();
+    sum += unsafe { range.end.offset_from(range.start) } as u32;
+    sum + u32::from(range.contains(&t.as_ptr()))
+}
 // END
 
 const KERNELS: &str = "
@@ -109,6 +148,23 @@ pub unsafe fn raw(x: &[u32], n: usize, sorted: *mut u32, sums: *mut u64, texts: 
         }
         thread::sync_threads();
         *sorted.add(t) = *tile.add(t);
+    }
+}
+#[kernel(require(block.x == 32))]
+pub unsafe fn two(x: &[u32], n: usize, out: *mut u32) {
+    let (first, second) = (shared_array![u32; 32], shared_array![u32; 32]);
+    let t = thread::thread_idx_x() as usize;
+    unsafe {
+        first.add(t).write(x[t]);
+        second.add(t).write(x[31 - t]);
+        thread::sync_threads();
+        if t == 0 {
+            let (s, t) = (core::slice::from_raw_parts_mut(first, 32), core::slice::from_raw_parts_mut(second, 32));
+            *out = paired(s, t, n);
+        }
+        thread::sync_threads();
+        *out.add(1 + t) = *first.add(t);
+        *out.add(33 + t) = *second.add(t);
     }
 }
 ";
@@ -146,6 +202,16 @@ fn iterators_over_shared_memory_give_what_they_give_on_the_host() {
         let word: String = x.iter().map(|&v| char::from(b'a' + v as u8 % 26)).collect();
         let found = word.find('g').unwrap_or(40) + word.trim_start_matches('h').len();
         assert_eq!(texts, [found as u32; 32]);
+
+        let mut both = [0; 65];
+        let launch = Launch::of(&ptx).unwrap().kernel("two").block(32);
+        let launch = launch.slice(&x).value(n).output(&mut both);
+        launch.check().unwrap().assert_clean();
+        let (mut first, mut second) = (x, x);
+        second.reverse();
+        let sum = paired(&mut first, &mut second, n);
+        assert_eq!(both[0], sum);
+        assert_eq!((&both[1..33], &both[33..]), (&first[..], &second[..]));
     }
 }
 

@@ -71,6 +71,8 @@ pub use made::{MadeByLaunch, made_by_launch};
 pub use matrix::Matrix;
 pub use number::{Counter, Number};
 pub use order::{ColMajor, RowMajor};
+#[doc(hidden)]
+pub use out::Map;
 pub use out::{FromEnd, Mine, Out, PerBlock, Strided};
 pub use out_matrix::{OutMatrix, Own};
 pub use phase::Phase;

@@ -1,5 +1,7 @@
 //! Row-major and column-major order.
 
+use super::out::Map;
+
 /// Row-major: consecutive numbers are adjacent in a row.
 #[derive(Clone, Copy, Debug)]
 pub enum RowMajor {}
@@ -7,6 +9,14 @@ pub enum RowMajor {}
 /// Column-major: consecutive numbers are adjacent in a column.
 #[derive(Clone, Copy, Debug)]
 pub enum ColMajor {}
+
+impl Map for RowMajor {
+    const NAME: [&'static str; 3] = ["RowMajor", "", ""];
+}
+
+impl Map for ColMajor {
+    const NAME: [&'static str; 3] = ["ColMajor", "", ""];
+}
 
 /// [`RowMajor`] or [`ColMajor`] only: this trait is not exported.
 #[diagnostic::on_unimplemented(

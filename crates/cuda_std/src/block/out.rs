@@ -9,6 +9,7 @@ use super::position::{Indices, registers, thread_of_grid};
 use super::tiles::{Linear, TileRange};
 use super::whole_array::whole_array;
 use crate::Plain;
+use crate::launch::Decimal;
 use crate::unroll::unrolled;
 
 /// The map of an [`Out`] in tiles of `ITEMS` elements per thread; blocks take tiles in turn. In a
@@ -22,6 +23,28 @@ pub enum FromEnd {}
 /// The map of an [`Out`] with one element per block.
 #[derive(Clone, Copy, Debug)]
 pub enum PerBlock {}
+
+/// How a map or an order stands in a kernel's record: `Strided<4>`.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say which elements a thread has",
+    note = "`Strided`, `FromEnd` and `PerBlock` do of an `Out`, `RowMajor` and `ColMajor` of an `OutMatrix`"
+)]
+pub trait Map {
+    const NAME: [&'static str; 3];
+}
+
+impl<const ITEMS: usize> Map for Strided<ITEMS> {
+    const NAME: [&'static str; 3] = ["Strided<", Decimal::<ITEMS>::TEXT, ">"];
+}
+
+impl Map for FromEnd {
+    const NAME: [&'static str; 3] = ["FromEnd", "", ""];
+}
+
+impl Map for PerBlock {
+    const NAME: [&'static str; 3] = ["PerBlock", "", ""];
+}
 
 /// An output of a kernel, in which each thread accesses its own elements only.
 ///

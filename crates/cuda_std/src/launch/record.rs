@@ -18,6 +18,8 @@ use super::Plain;
 ///           | "bounds" THREADS BLOCKS               max_threads and min_blocks
 ///           | "type" NAME BYTES "/" ALIGNMENT       of a parameter's element or value
 ///           | "array" NAME BYTES "/" ALIGNMENT      of a static shared array
+///           | "map" NAME { " " WORD }               which elements of an output a thread has
+///           | "implied" condition                   what the types ask of the launch's shape
 ///           | "require" condition                   in the order of the source
 ///           | "length" PARAMETER number             of a dynamic shared array
 /// condition = "(host " STRING ")"                   at the top and below "&&" there, nowhere else

@@ -1,5 +1,7 @@
-//! A path to something that only looks like cuda_std.
+//! A path to something that only looks like cuda_std: its checks accept anything. The path leads to
+//! cuda_std's own macro, and so to the real checks.
 #![forbid(unsafe_code)]
+#![allow(unused_imports)]
 
 use cuda_std::kernel;
 
@@ -10,18 +12,29 @@ mod fake {
         pub use cuda_std::launch::*;
 
         pub const fn is_value<T>() {}
+        pub const fn is_plain<T>() {}
+    }
+
+    pub mod block {
+        pub use cuda_std::block::*;
+
+        pub const fn made_by_launch<T>() {}
     }
 }
 
-// Leads to cuda_std's own macro: the check is the real one.
 #[kernel(crate = fake)]
-pub fn reference(n: &'static u32, x: &[(u8, u16)]) {
-    let _ = (n, x);
+pub fn value(n: (u8, u16)) {
+    let _ = n;
 }
 
 #[kernel(crate = fake)]
-pub fn tuple(n: (u8, u16)) {
-    let _ = n;
+pub fn elements(x: &[(u8, u16)]) {
+    let _ = x;
 }
+
+#[derive(Clone, Copy, cuda_std::Plain)]
+#[plain(crate = fake)]
+#[repr(C)]
+pub struct Wrapped(bool, (u8, u16));
 
 fn main() {}

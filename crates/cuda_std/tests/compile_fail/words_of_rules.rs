@@ -42,6 +42,16 @@ pub fn word_in_a_macro(block: u32) {
     let _ = block;
 }
 
+#[kernel(require((1..grid).contains(&n)))]
+pub fn word_after_a_range(n: usize, grid: usize) {
+    let _ = (n, grid);
+}
+
+#[kernel(shared(tile = r#block as usize))]
+pub fn raw_word_in_a_length(own: &mut Block, tile: Shared<[f32]>, r#block: u32) {
+    let _ = (own, tile, block);
+}
+
 #[kernel(require(left > 1))]
 pub fn part_of_a_pattern([left, right]: [u32; 2]) {
     let _ = (left, right);
@@ -61,6 +71,21 @@ macro_rules! twins {
     };
 }
 twins!(n);
+
+macro_rules! outer {
+    ($n:ident) => {
+        macro_rules! inner {
+            ($m:ident) => {
+                #[kernel(require($n > $m))]
+                pub fn nested($n: u32, $m: u32, n: u32) {
+                    let _ = ($n, $m, n);
+                }
+            };
+        }
+        inner!(m);
+    };
+}
+outer!(n);
 
 #[kernel]
 pub fn conditional(n: u32, #[cfg(target_arch = "nvptx64")] m: u32) {

@@ -84,6 +84,8 @@ fn records_say_the_contract_after_the_signature() {
     assert_eq!(
         lines(in_packs::entry().record)[3..],
         [
+            "implied (&& (== (grid y) 1) (== (grid z) 1))",
+            "implied (&& (== (block y) 1) (== (block z) 1))",
             "require (is_aligned_to 0 16)",
             "require (is_aligned_to 1 (* 4 (as usize (block x))))",
         ]

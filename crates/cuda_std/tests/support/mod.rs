@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use cuda_std::launch::{
-    Argument, Entry, Function, Memory, Permutes, Plain, Read, ReadPointer, Refusal, Shape, Target, Write,
-    WritePointer,
+    Argument, Entry, Function, Memory, Permutes, Plain, Read, ReadPointer, Refusal, Shape, Target,
+    Write, WritePointer,
 };
 
 /// What a launch handed over.

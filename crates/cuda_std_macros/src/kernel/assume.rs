@@ -81,7 +81,7 @@ impl Kernel<'_> {
                 literal(tokens)?;
                 Some(tokens.clone())
             }
-            Tree::Value(index) => {
+            Tree::Value(index, _) => {
                 let found = &self.parameters[*index];
                 let is_usize = tokens::of_type(found.ty.to_token_stream()) == "usize";
                 let (name, span) = (&found.name, found.type_span());

@@ -3,12 +3,12 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::{GenericArgument, Ident, Type};
+use syn::{GenericArgument, Ident, Type, parse_quote};
 
 use super::Kernel;
 use super::kind::{Kind, View, named};
 use super::parameter::Parameter;
-use super::rule::{Names, Tree};
+use super::rule::{Dimensions, Names, Tree};
 use crate::tokens;
 
 impl Kernel<'_> {
@@ -87,28 +87,41 @@ impl Kernel<'_> {
                 _ => {}
             }
         }
+        let names = self.names(shape);
+        rules.extend((self.implied().into_iter()).map(|(rule, text)| (names.host(&rule), text)));
+        rules
+    }
+
+    /// What the parameters' types ask of the launch's shape, and the texts. The device assumes it,
+    /// so it stands in the record.
+    pub(super) fn implied(&self) -> Vec<(Tree, String)> {
         let has_block =
             (self.parameters.iter()).any(|parameter| matches!(parameter.kind, Kind::Block { .. }));
-        let one = |what: &str| {
-            let extents = local(what);
+        let one = |of: Dimensions, axis: &str| {
+            let one = Tree::Literal(quote! { 1 }, "1".to_owned());
+            let both = [Tree::Axis(of, local(axis)), one].map(Box::new);
+            Tree::Compare(parse_quote!(==), both)
+        };
+        let flat = |of: Dimensions| {
+            let what = of.word();
             (
-                quote! { #shape.#extents.y == 1 && #shape.#extents.z == 1 },
+                Tree::And(["y", "z"].map(|axis| Box::new(one(of, axis)))),
                 format!("{what}.y == 1 && {what}.z == 1"),
             )
         };
         // A block owns the tiles that its index along x says, and a matrix's by x and y.
         if has_block && (self.has(View::Out) || self.has(View::Scatter)) {
-            rules.push(one("grid"));
+            vec![flat(Dimensions::Grid)]
         } else if self.has(View::OutMatrix) {
-            rules.push((quote! { #shape.grid.z == 1 }, "grid.z == 1".to_owned()));
+            vec![(one(Dimensions::Grid, "z"), "grid.z == 1".to_owned())]
         } else if self.is_of_one_dimension() {
-            rules.push(one("grid"));
-            rules.push(one("block"));
+            vec![flat(Dimensions::Grid), flat(Dimensions::Block)]
         } else if self.is_safe() && self.has_line_of_threads() && !self.names_grid() {
             // Blocks that differ along y would do the same tiles again.
-            rules.push(one("grid"));
+            vec![flat(Dimensions::Grid)]
+        } else {
+            Vec::new()
         }
-        rules
     }
 
     fn has(&self, wanted: View) -> bool {

@@ -9,6 +9,7 @@ use super::kind::Kind;
 use super::options::Options;
 use super::parameter::Parameter;
 use super::{Kernel, fresh};
+use crate::tokens;
 
 impl Kernel<'_> {
     /// The entry point, and the record of its signature.
@@ -110,10 +111,8 @@ impl Kernel<'_> {
         let (safety, inputs) = (&sig.safety, &sig.inputs);
         let (lifetimes, predicates) = (self.lifetimes(), self.lifetime_predicates());
         let launch = launch_scope();
-        // A function would stand in the way of a parameter of its name.
-        let taken: Vec<_> = (self.parameters.iter())
-            .map(|parameter| parameter.name.to_string())
-            .collect();
+        // It would stand in the way of a parameter or a function of its name.
+        let taken = tokens::words(self.function.to_token_stream());
         let kernel_body = format_ident!("{}", fresh("kernel_body", &taken));
         let no_hidden_slices = no_hidden_slices(&self.parameters, &self.core);
         let whole = self

@@ -3,10 +3,12 @@
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
 use syn::{ItemFn, Type};
 
 use super::instances::Instance;
-use super::kind::{Kind, Static};
+use super::kind::{Kind, Static, View};
+use super::parameter::Parameter;
 use super::rule::Tree;
 use super::{Kernel, Length};
 use crate::tokens;
@@ -112,6 +114,11 @@ impl Kernel<'_> {
                 &parameter.kind,
                 parameter.ty,
             );
+            self.map(&mut parts, parameter);
+        }
+        for (rule, _) in self.implied() {
+            parts.text("\nimplied ");
+            self.tree(&mut parts, instance, &rule);
         }
         for rule in &self.rules {
             parts.text("\nrequire ");
@@ -178,6 +185,35 @@ impl Kernel<'_> {
         parts.tokens(quote! { #path::launch::Decimal::<{ #core::mem::align_of::<#of>() }>::TEXT });
     }
 
+    /// The arguments that say which elements of an output a thread has.
+    fn map(&self, parts: &mut Parts, parameter: &Parameter<'_>) {
+        let Kind::View {
+            view, arguments, ..
+        } = &parameter.kind
+        else {
+            return;
+        };
+        let Some((_, arguments)) = arguments.split_first().filter(|(_, map)| !map.is_empty())
+        else {
+            return;
+        };
+        let path = self.path();
+        parts.text(&format!("\nmap {}", parameter.name.unraw()));
+        for (index, argument) in arguments.iter().enumerate() {
+            parts.text(" ");
+            parts.tokens(match (view, index) {
+                // A tile's rows and columns.
+                (View::OutMatrix, 0 | 1) => {
+                    quote! { #path::launch::Decimal::<{ #argument }>::TEXT }
+                }
+                _ => {
+                    let name = quote! { <#argument as #path::block::Map>::NAME };
+                    quote! { #name[0], #name[1], #name[2] }
+                }
+            });
+        }
+    }
+
     /// A rule or a length, in the grammar.
     fn tree(&self, parts: &mut Parts, instance: &Instance, tree: &Tree) {
         let path = self.path();
@@ -193,15 +229,13 @@ impl Kernel<'_> {
             Tree::Literal(_, text) => parts.text(text),
             Tree::Constant(expression, text) => {
                 parts.text(&format!("(const {} ", quoted(text)));
+                // Without an item, whose name the expression could have.
                 parts.tokens(quote! {
-                    {
-                        const VALUE: &#path::launch::Digits = &#path::launch::digits(#expression);
-                        #path::launch::digits_of(VALUE)
-                    }
+                    #path::launch::digits_of(const { &#path::launch::digits(#expression) })
                 });
                 parts.text(")");
             }
-            Tree::Value(index) => parts.text(&format!("(value {})", self.number_of(*index))),
+            Tree::Value(index, _) => parts.text(&format!("(value {})", self.number_of(*index))),
             Tree::Extent(index, part) => {
                 parts.text(&format!("({} {})", part.method(), self.number_of(*index)));
             }

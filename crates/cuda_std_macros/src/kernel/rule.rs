@@ -5,7 +5,7 @@
 //! macro it comes from. `cuda_std::launch::RECORD_SUFFIX` documents the grammar; what is outside of
 //! it the host alone evaluates, as the user wrote it.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
@@ -23,8 +23,8 @@ pub(super) enum Tree {
     Literal(TokenStream, String),
     /// What each side evaluates, and its text.
     Constant(Expr, String),
-    /// A parameter that is passed by value.
-    Value(usize),
+    /// A parameter that is passed by value, and where the rule names it.
+    Value(usize, Span),
     /// The length, rows or columns of a parameter.
     Extent(usize, Part),
     /// `block.x`.
@@ -224,7 +224,7 @@ impl Reader<'_> {
             }
             ("is_multiple_of", [of]) => {
                 let both = self.both(&call.receiver, of, Self::number)?;
-                Some(Tree::Multiple(both, of_rule(call.method.span())))
+                Some(Tree::Multiple(both, call.method.span()))
             }
             ("is_some", []) => Some(Tree::IsSome(Box::new(self.option(&call.receiver)?))),
             ("is_none", []) => {
@@ -269,7 +269,8 @@ impl Reader<'_> {
             )),
             Expr::Binary(binary) => {
                 let operator = Operator::of(&binary.op)?;
-                let span = of_rule(binary.op.span());
+                // Of its first word: messages propose what to write behind it.
+                let span = binary.span();
                 if matches!(operator, Operator::Shl | Operator::Shr) {
                     let by = literal(&binary.right)?;
                     let left = self.number(&binary.left)?;
@@ -302,7 +303,7 @@ impl Reader<'_> {
                     return None;
                 };
                 let both = self.both(&call.receiver, by, Self::number)?;
-                Some(Tree::Checked(operator, both, of_rule(call.method.span())))
+                Some(Tree::Checked(operator, both, call.method.span()))
             }
             Expr::Call(call) => {
                 let Expr::Path(function) = ungrouped(&call.func) else {
@@ -324,7 +325,7 @@ impl Reader<'_> {
         if let Some(index) = self.parameter(&expression) {
             // Any other has extents only.
             let is_value = matches!(self.parameters[index].kind, Kind::Value);
-            return is_value.then_some(Tree::Value(index));
+            return is_value.then(|| Tree::Value(index, path.span()));
         }
         let word = single(&expression)?;
         (word == "shared_bytes").then_some(Tree::SharedBytes)
@@ -404,7 +405,7 @@ impl Tree {
             of_each.collect()
         };
         match self {
-            Tree::Value(index) | Tree::Extent(index, _) | Tree::Empty(index) => vec![*index],
+            Tree::Value(index, _) | Tree::Extent(index, _) | Tree::Empty(index) => vec![*index],
             Tree::Aligned(index, tree) => [vec![*index], tree.parameters()].concat(),
             Tree::Cast(_, tree) | Tree::Some(tree) | Tree::Not(tree) | Tree::IsSome(tree) => {
                 tree.parameters()
@@ -528,11 +529,6 @@ pub(super) fn ungrouped(expression: &Expr) -> &Expr {
     }
 }
 
-/// The place of the user's, with the names of the macro.
-fn of_rule(span: Span) -> Span {
-    span.resolved_at(Span::mixed_site())
-}
-
 /// What a rule is written from.
 pub(super) struct Names<'a> {
     pub(super) path: &'a TokenStream,
@@ -564,13 +560,12 @@ impl Names<'_> {
         };
         match tree {
             Tree::Literal(tokens, _) => tokens.clone(),
-            Tree::Constant(expression, _) => {
-                let span = of_rule(expression.span());
-                quote_spanned! { span => #path::launch::scalar(#expression) }
-            }
-            Tree::Value(index) => {
-                let parameter = &self.parameters[*index];
-                let (name, span) = (&parameter.name, parameter.type_span());
+            // The record accepts scalars only.
+            Tree::Constant(expression, _) => expression.to_token_stream(),
+            Tree::Value(index, span) => {
+                let mut name = self.parameters[*index].name.clone();
+                name.set_span(name.span().located_at(*span));
+                let (path, span) = self.at(*span);
                 quote_spanned! { span => #path::launch::scalar(#name) }
             }
             Tree::Extent(index, part) => {
@@ -588,18 +583,20 @@ impl Names<'_> {
             }
             Tree::SharedBytes => quote! { #shape.shared_bytes },
             Tree::Cast(ty, tree) => {
-                let (span, tree) = (of_rule(ty.span()), self.host(tree));
+                let ((path, span), tree) = (self.at(ty.span()), self.host(tree));
                 quote_spanned! { span => #path::launch::scalar::<#ty>((#tree) as #ty) }
             }
             Tree::Arithmetic(operator, both, span) => {
-                let function = Ident::new(operator.function(), *span);
+                let (path, span) = self.at(*span);
+                let function = Ident::new(operator.function(), span);
                 let [left, right] = both.each_ref().map(|tree| self.host(tree));
-                quote_spanned! { *span => #path::launch::#function(#left, #right)? }
+                quote_spanned! { span => #path::launch::#function(#left, #right)? }
             }
             Tree::Checked(operator, both, span) => {
-                let function = Ident::new(operator.function(), *span);
+                let (path, span) = self.at(*span);
+                let function = Ident::new(operator.function(), span);
                 let [left, right] = both.each_ref().map(|tree| self.host(tree));
-                quote_spanned! { *span => #path::launch::#function(#left, #right) }
+                quote_spanned! { span => #path::launch::#function(#left, #right) }
             }
             Tree::Some(tree) => {
                 let tree = self.host(tree);
@@ -630,8 +627,9 @@ impl Names<'_> {
                 quote! { #ty::is_aligned_to(#of, #bytes) }
             }
             Tree::Multiple(both, span) => {
+                let (path, span) = self.at(*span);
                 let [left, right] = both.each_ref().map(|tree| self.host(tree));
-                quote_spanned! { *span => #path::launch::is_multiple_of(#left, #right) }
+                quote_spanned! { span => #path::launch::is_multiple_of(#left, #right) }
             }
             Tree::IsSome(tree) => {
                 let tree = self.host(tree);
@@ -654,6 +652,20 @@ impl Names<'_> {
                 }
             }
         }
+    }
+
+    /// How to name cuda_std in code that stands at a place of the user's, and the span of that code.
+    /// All of it has one origin, else the compiler would point at the whole attribute.
+    fn at(&self, place: Span) -> (TokenStream, Span) {
+        let at_place = |token: TokenTree| {
+            let span = token.span().located_at(place);
+            let mut token = token;
+            token.set_span(span);
+            (token, span)
+        };
+        let tokens = self.path.clone().into_iter().map(at_place);
+        let (path, spans): (TokenStream, Vec<Span>) = tokens.unzip();
+        (path, spans.first().copied().unwrap_or(place))
     }
 
     /// What the words of the user's own expression stand for: the shape's extents, and those of the

@@ -20,6 +20,37 @@ pub unsafe fn sign_bits(x: &[u64], y: &[u64], out: *mut u64) {
     }
 }
 
+/// Six columns for each number of 32 and of 64 bits whose sign changes twice, by a branch, through
+/// a closure, or as an integer.
+#[kernel]
+pub unsafe fn signs_by_turns(x: &[u64], out: *mut u64) {
+    let i = thread::index_1d() as usize;
+    if i >= x.len() {
+        return;
+    }
+    let (a, c) = (f64::from_bits(x[i]), f32::from_bits(x[i] as u32));
+    let wide = [
+        -(-a),
+        if a < 0.0 { -a } else { a },
+        [a, -a].map(|a| -a)[1],
+        (-a).copysign(a),
+        f64::from_bits((-a).to_bits() ^ 1 << 63),
+        [a.abs(), -a.abs()][usize::from(a.is_sign_negative())],
+    ];
+    let narrow = [
+        -(-c),
+        if c < 0.0 { -c } else { c },
+        [c, -c].map(|c| -c)[1],
+        (-c).copysign(c),
+        f32::from_bits((-c).to_bits() ^ 1 << 31),
+        [c.abs(), -c.abs()][usize::from(c.is_sign_negative())],
+    ];
+    for (column, (wide, narrow)) in wide.into_iter().zip(narrow).enumerate() {
+        *out.add(12 * i + 2 * column) = wide.to_bits();
+        *out.add(12 * i + 2 * column + 1) = u64::from(narrow.to_bits());
+    }
+}
+
 /// As floats, not as bits: `out[2 * i]` is `-x[i]`, `out[2 * i + 1]` its absolute value.
 #[kernel]
 pub unsafe fn stored_signs(x: &[f32], out: *mut f32) {
