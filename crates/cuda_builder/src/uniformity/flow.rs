@@ -8,12 +8,13 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::body::Step;
+use super::body::Body;
 use super::context::Context;
 use super::fact::Fact;
 use super::level::{Cause, Rank, Reason};
 use super::memory::{Kind, Memory, fresh};
 use super::program::Program;
+use super::step::Step;
 use super::targets::{Object, Targets};
 use crate::error::CudaBuilderError;
 use crate::ir::module::Instruction;
@@ -26,6 +27,8 @@ pub(super) struct Flow<'p, 'm> {
     pub(super) memory: Memory<'m>,
     /// `None` while it is being computed. The first is the kernel's.
     contexts: Vec<Option<Context<'m>>>,
+    /// The functions that were read so far.
+    bodies: HashMap<&'m str, Rc<Body<'m>>>,
     /// The contexts of functions beyond [`MOST_CONTEXTS`].
     merged: HashMap<&'m str, usize>,
     /// The instructions of all contexts.
@@ -51,6 +54,7 @@ impl<'p, 'm> Flow<'p, 'm> {
             trusts_shape,
             memory: Memory::default(),
             contexts: Vec::new(),
+            bodies: HashMap::new(),
             merged: HashMap::new(),
             steps: 0,
             is_settled: false,
@@ -238,7 +242,7 @@ impl<'p, 'm> Flow<'p, 'm> {
         if self.steps >= MOST_STEPS {
             return Ok(None);
         }
-        let Some(body) = self.program.body(name)? else {
+        let Some(body) = self.body(name)? else {
             return Ok(None);
         };
         self.steps += body.blocks.iter().map(Vec::len).sum::<usize>();
@@ -250,5 +254,18 @@ impl<'p, 'm> Flow<'p, 'm> {
             .push(Some(Context::new(at, name, body, caller)));
         self.changed = true;
         Ok(Some(at))
+    }
+
+    /// A function that the module defines.
+    fn body(&mut self, name: &'m str) -> Result<Option<Rc<Body<'m>>>, CudaBuilderError> {
+        if let Some(known) = self.bodies.get(name) {
+            return Ok(Some(Rc::clone(known)));
+        }
+        let Some(function) = self.program.function(name) else {
+            return Ok(None);
+        };
+        let body = Rc::new(Body::of(function, self.program)?);
+        self.bodies.insert(name, Rc::clone(&body));
+        Ok(Some(body))
     }
 }

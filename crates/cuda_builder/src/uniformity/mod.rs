@@ -110,6 +110,7 @@ mod memory;
 mod program;
 mod references;
 mod report;
+mod step;
 mod targets;
 #[cfg(test)]
 mod tests;
@@ -118,12 +119,12 @@ mod waits;
 
 use std::collections::HashSet;
 
-use body::{Action, Operand};
 use flow::Flow;
 use level::{Level, Rank};
 use program::Program;
 use references::References;
 use report::{Parting, Problem};
+use step::{Action, Operand};
 use waits::{Scope, Wait};
 
 use crate::error::CudaBuilderError;

@@ -1,12 +1,12 @@
 //! Transfer functions: what follows from an instruction, for its result and for memory.
 
-use super::body::{Access, AccessKind, Action, Operand, Step};
 use super::context::Context;
 use super::fact::Fact;
 use super::flow::Flow;
 use super::lanes::{self, Spread, Term};
 use super::level::{Level, Rank, Reason};
 use super::memory::{Kind, Range};
+use super::step::{Access, AccessKind, Action, Operand, Step};
 use super::targets::Targets;
 use super::waits::{self, Answer, Lanes, Wait};
 use crate::error::CudaBuilderError;
