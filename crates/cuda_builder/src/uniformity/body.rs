@@ -27,6 +27,8 @@ pub(super) struct Body<'m> {
     pub(super) readers: Vec<Vec<usize>>,
     /// The values that each block defines.
     pub(super) made: Vec<Vec<usize>>,
+    /// The block and the step of each value; `None` for parameters.
+    definitions: Vec<Option<(usize, usize)>>,
 }
 
 impl<'m> Body<'m> {
@@ -49,13 +51,28 @@ impl<'m> Body<'m> {
         }
         failure::leave_out(function, &mut blocks, program, &mut successors);
         leave_out_panics(function, &blocks, program, &mut successors);
+        let mut definitions = vec![None; reader.readers.len()];
+        for (block, steps) in blocks.iter().enumerate() {
+            for (at, step) in steps.iter().enumerate() {
+                if let Some(result) = step.result {
+                    definitions[result] = Some((block, at));
+                }
+            }
+        }
         Ok(Body {
+            definitions,
             graph: Graph::new(successors),
             parameters: function.head.parameters().collect(),
             readers: reader.readers,
             made: reader.made,
             blocks,
         })
+    }
+
+    /// The step that defines a value; `None` for parameters.
+    pub(super) fn definition(&self, value: usize) -> Option<&Step<'m>> {
+        let (block, at) = self.definitions[value]?;
+        Some(&self.blocks[block][at])
     }
 }
 

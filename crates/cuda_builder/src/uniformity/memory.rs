@@ -33,6 +33,9 @@ struct Content<'m> {
     is_whole: bool,
     escaped: Option<Cause<'m>>,
     kind: Kind,
+    /// The [context](super::flow::Flow) that creates it, once each time that it is called. `None`:
+    /// in a loop.
+    home: Option<usize>,
 }
 
 /// What an object is.
@@ -48,20 +51,32 @@ const ADDRESS: u64 = 8;
 const MOST_CELLS: usize = 64;
 
 impl<'m> Memory<'m> {
-    /// A new object. `content`: what it holds from the start.
-    pub(super) fn create(&mut self, content: Fact<'m>, kind: Kind) -> Object {
+    /// A new object. `content`: what it holds from the start. `home`: the context that creates it
+    /// once.
+    pub(super) fn create(
+        &mut self,
+        content: Fact<'m>,
+        kind: Kind,
+        home: Option<usize>,
+    ) -> Object {
         self.contents.push(Content {
             cells: BTreeMap::new(),
             rest: content,
             is_whole: false,
             escaped: None,
             kind,
+            home,
         });
         self.contents.len() - 1
     }
 
     pub(super) fn kind(&self, object: Object) -> Kind {
         self.contents[object].kind
+    }
+
+    /// The context that creates an object, if that is once each time that it is called.
+    pub(super) fn home(&self, object: Object) -> Option<usize> {
+        self.contents[object].home
     }
 
     /// What a range may contain.

@@ -4,7 +4,7 @@ use super::level::{Level, Reason};
 use super::program::Program;
 use super::targets::Targets;
 use super::waits::Wait;
-use crate::ir::module::Instruction;
+use crate::ir::module::{Instruction, local, value};
 
 /// An instruction.
 pub(super) struct Step<'m> {
@@ -100,5 +100,22 @@ impl Step<'_> {
             Action::Call(name, _) => program.waits(name),
             _ => false,
         }
+    }
+
+    /// Whether a cast to an integer keeps all bits of an address.
+    pub(super) fn is_whole_address(&self) -> bool {
+        self.instruction.operands().ends_with(" i64")
+    }
+
+    /// Whether a pointer is moved within its memory.
+    pub(super) fn stays_inside(&self) -> bool {
+        self.instruction.operands().trim_start().starts_with("inbounds")
+    }
+
+    /// The value that an instruction that moves a pointer starts from. `None`: a constant.
+    pub(super) fn base(&self) -> Option<usize> {
+        let base = self.instruction.pieces().nth(1);
+        let is_value = base.is_none_or(|base| local(value(base)).is_some());
+        self.reads.first().copied().filter(|_| is_value)
     }
 }

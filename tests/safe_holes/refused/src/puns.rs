@@ -426,3 +426,15 @@ pub fn by_a_pointer_to_what_was_freed(block: &mut Block<64>, n: u32) {
         block.sync_threads(()); // waits
     }
 }
+
+/// An order of addresses that may lie on both sides of the last one.
+#[kernel]
+pub fn by_an_order_after_a_wrap(block: &mut Block<64>, n: usize) {
+    let variable = Cell::new(n);
+    let start = &raw const variable;
+    let far = start.wrapping_byte_add(n);
+    // parts
+    if far < start {
+        block.sync_threads(()); // waits
+    }
+}
