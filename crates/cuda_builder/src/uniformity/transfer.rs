@@ -200,8 +200,8 @@ impl<'m> Flow<'_, 'm> {
                 let is_same = is_one && object == targets(other).only_object();
                 let is_known =
                     |value: usize| !targets(value).is_empty() && targets(value).is_whole();
-                let origin = origin::of(&context.body, one);
-                let is_moved = origin.is_some() && origin == origin::of(&context.body, other);
+                let origin = |value| origin::of(&context.body, value);
+                let is_moved = origin(one) == origin(other);
                 match Question::of(step) {
                     Question::Distance => is_same || is_moved,
                     Question::Order => is_same || (is_moved && is_known(one) && is_known(other)),
