@@ -107,11 +107,6 @@ impl Step<'_> {
         self.instruction.operands().ends_with(" i64")
     }
 
-    /// Whether a pointer is moved within its memory.
-    pub(super) fn stays_inside(&self) -> bool {
-        self.instruction.operands().trim_start().starts_with("inbounds")
-    }
-
     /// The value that an instruction that moves a pointer starts from. `None`: a constant.
     pub(super) fn base(&self) -> Option<usize> {
         let base = self.instruction.pieces().nth(1);

@@ -369,7 +369,7 @@ fn moved<'m>(context: &Context<'m>, step: &Step<'m>, bytes: Option<i64>) -> Fact
     fact.targets.add(&step.constants);
     fact.targets = fact.targets.moved(bytes);
     // Beyond the end of all addresses the order is another one.
-    if !step.stays_inside() {
+    if !origin::stays_inside(&context.body, step) {
         fact.targets = fact.targets.in_parts();
     }
     for &index in indices {

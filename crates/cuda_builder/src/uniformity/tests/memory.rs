@@ -119,6 +119,18 @@ fn addresses_of_variables_compare_by_their_offsets_only() {
     uniform(&format!("{far}{numbers}  %d = sub i64 %b, %a\n  %c = icmp eq i64 %d, 4"));
     divergent(&format!("{far}  %c = icmp ult ptr %v, %w"));
     divergent(&format!("{far}  %c = icmp eq ptr %w, null"));
+    let near = |index: &str| {
+        format!(
+            "  %v = alloca [4 x i32]\n  %z = zext i1 %all to i64\n  %o = sub i64 0, %z\n  %big = zext i32 %n to i64\n  \
+             %huge = sub i64 %big, %z\n  %w = getelementptr i32, ptr %v, i64 {index}\n  %c = icmp ult ptr %v, %w"
+        )
+    };
+    for index in ["1", "-3", "%z", "%o"] {
+        uniform(&near(index));
+    }
+    for index in ["4611686018427387904", "%big", "%huge"] {
+        divergent(&near(index));
+    }
 }
 
 #[test]
