@@ -94,9 +94,12 @@ impl<'p, 'm> Flow<'p, 'm> {
         self.contexts.first()?.as_ref()
     }
 
-    /// The instruction of a cause, and the calls that lead to it, the kernel's own last.
+    /// The instruction of a cause, or the nearest one with a position, and the calls that lead to
+    /// it, the kernel's own last.
     pub(super) fn chain(&self, cause: Cause<'m>) -> Vec<&'m Instruction<'m>> {
-        let (mut chain, mut at) = (vec![cause.at], cause.context);
+        let context = self.contexts[cause.context].as_ref();
+        let placed = context.and_then(|context| context.body.placed(cause.at));
+        let (mut chain, mut at) = (vec![placed.unwrap_or(cause.at)], cause.context);
         while let Some((caller, call)) = self.contexts[at].as_ref().and_then(|one| one.caller) {
             chain.push(call);
             at = caller;

@@ -44,7 +44,7 @@ const SOUND: [(&str, &str); 3] = [
 impl Generator {
     /// Gives a finished kernel another name for `n`, and another place.
     pub(super) fn disguise(&mut self) {
-        if self.rng.chance(15) {
+        if self.rng.chance(10) {
             let name = *self.rng.pick(&NAMES);
             if name == "block" {
                 self.rename("block", "whole_block");

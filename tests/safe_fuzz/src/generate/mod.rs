@@ -195,8 +195,8 @@ impl Generator {
         let mut rng = Rng::new(seed);
         // Most kernels have nothing to refuse: only those that are built are run.
         let (misplaced, traps) = match rng.below(100) {
-            0..12 => (12, false),
-            12..30 => (0, true),
+            0..8 => (12, false),
+            8..22 => (0, true),
             _ => (0, false),
         };
         let may_panic = rng.chance(10);

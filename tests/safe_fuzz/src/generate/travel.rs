@@ -78,7 +78,9 @@ impl Generator {
         self.indent -= 1;
         self.line("};");
         self.declare(name.clone(), travel.uniform);
-        self.trap(&name, travel.uniform);
+        // The check does not follow each of them, and a kernel that it refuses is not run.
+        let waits = self.traps || self.rng.chance(35);
+        self.trap(&name, travel.uniform && waits);
     }
 
     /// A barrier behind a number, if the kernel has such, or where all threads take the same way.
