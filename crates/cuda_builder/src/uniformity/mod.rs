@@ -109,6 +109,7 @@ mod lanes;
 mod layout;
 mod level;
 mod memory;
+mod offset;
 mod origin;
 mod program;
 mod references;

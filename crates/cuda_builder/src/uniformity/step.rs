@@ -1,6 +1,7 @@
 //! An instruction in the form that the analysis uses: the values that it reads, and its effect.
 
 use super::level::{Level, Reason};
+use super::offset::Offset;
 use super::program::Program;
 use super::targets::Targets;
 use super::waits::Wait;
@@ -23,8 +24,8 @@ pub(super) enum Action<'m> {
     Compute,
     /// One of its operands, a part of one, or several together: `bitcast`, `insertelement`.
     Keep,
-    /// Moves a pointer by a number of bytes, if that is constant.
-    Move(Option<i64>),
+    /// Moves a pointer by a number of bytes.
+    Move(Offset),
     /// Takes a value out of an aggregate.
     Take { may_be_pointer: bool },
     /// Puts a value into an aggregate: its number, and whether it may be a pointer as such.

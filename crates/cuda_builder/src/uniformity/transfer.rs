@@ -6,6 +6,7 @@ use super::flow::Flow;
 use super::lanes::{self, Spread, Term};
 use super::level::{Level, Rank, Reason};
 use super::memory::{Kind, Range};
+use super::offset::Offset;
 use super::origin;
 use super::step::{Access, AccessKind, Action, Operand, Step};
 use super::targets::Targets;
@@ -52,11 +53,7 @@ impl<'m> Flow<'_, 'm> {
             Action::Store(value, pointer, bytes) => {
                 let mut value = context.operand(value);
                 value.rank.raise(length(context, step, *bytes));
-                let range = Range {
-                    offset: Some(0),
-                    len: *bytes,
-                };
-                self.write(context, block, step, pointer, range, value);
+                self.write(context, block, step, pointer, Range::first(*bytes), value);
                 none
             }
             Action::Copy(to, from, bytes) => {
@@ -282,10 +279,7 @@ impl<'m> Flow<'_, 'm> {
         for &(object, offset) in pointer.targets.objects() {
             parts.extend(self.memory.copied(object, Range { offset, len }));
         }
-        let everywhere = Range {
-            offset: Some(0),
-            len,
-        };
+        let everywhere = Range::first(len);
         for symbol in pointer.targets.symbols() {
             let content = self.program.content(symbol);
             parts.push((everywhere, Fact::pointer(Rank::BLOCK, content)));
@@ -322,8 +316,10 @@ impl<'m> Flow<'_, 'm> {
         let to = context.operand(pointer);
         value.rank = value.rank.or(to.rank).or(context.control(block));
         for &(object, offset) in to.targets.objects() {
-            let offset = (offset.zip(range.offset)).and_then(|(a, b)| a.checked_add(b));
-            let range = Range { offset, ..range };
+            let range = Range {
+                offset: offset.plus(range.offset),
+                ..range
+            };
             self.changed |= self.memory.write(object, range, &value);
         }
         let is_elsewhere = to.targets.steady || !to.targets.symbols().is_empty();
@@ -358,7 +354,7 @@ impl<'m> Flow<'_, 'm> {
 }
 
 /// The fact of a pointer moved by an offset.
-fn moved<'m>(context: &Context<'m>, step: &Step<'m>, bytes: Option<i64>) -> Fact<'m> {
+fn moved<'m>(context: &Context<'m>, step: &Step<'m>, bytes: Offset) -> Fact<'m> {
     let base = step.base();
     let indices = &step.reads[usize::from(base.is_some())..];
     let mut fact = match base {

@@ -339,3 +339,44 @@ fn a_part_of_an_address_is_no_number() {
          %x = load i64, ptr %a\n  %c = icmp eq i64 %x, 0",
     );
 }
+
+#[test]
+fn a_field_of_an_element_is_not_its_neighbour() {
+    let table = |number: &str, reads: &str| {
+        format!(
+            "  %w = alloca i32\n  store i32 %n, ptr %w\n  %v = alloca [4 x {{ ptr, i64 }}]\n  \
+             %z = zext i32 %n to i64\n  %t = zext i32 %tid to i64\n  \
+             %a = getelementptr inbounds {{ ptr, i64 }}, ptr %v, i64 %z\n  store ptr %w, ptr %a\n  \
+             %b = getelementptr inbounds {{ ptr, i64 }}, ptr %v, i64 %z, i32 1\n  store i64 {number}, ptr %b\n  \
+             %at = getelementptr inbounds {{ ptr, i64 }}, ptr %v, i32 %block\n  {reads}"
+        )
+    };
+    let copies = "%to = alloca [2 x { ptr, i64 }]\n  \
+                  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %at, i64 16, i1 false)\n  ";
+    for (copy, from) in [("", "%at"), (copies, "%to")] {
+        let reads = |at: i64, what: &str, then: &str| {
+            format!(
+                "{copy}%f = getelementptr inbounds i8, ptr {from}, i64 {at}\n  %x = load {what}, ptr %f\n  {then}"
+            )
+        };
+        let number = reads(8, "i64", "%c = icmp eq i64 %x, 0");
+        uniform(&table("%z", &number));
+        divergent(&table("%t", &number));
+        let pointer = reads(0, "i64", "%q = inttoptr i64 %x to ptr\n  %y = load i32, ptr %q\n  %c = icmp eq i32 %y, 0");
+        let is_null = reads(0, "i64", "%c = icmp eq i64 %x, 0");
+        for number in ["%z", "%t"] {
+            uniform(&table(number, &pointer));
+            uniform(&table(number, &is_null));
+            // A part of the address.
+            divergent(&table(number, &reads(4, "i32", "%c = icmp eq i32 %x, 0")));
+        }
+    }
+    // Anywhere.
+    let anywhere = "%any = getelementptr inbounds i8, ptr %v, i32 %n\n  store i8 1, ptr %any\n  ";
+    let number = "%f = getelementptr inbounds i8, ptr %at, i64 8\n  %x = load i64, ptr %f\n  %c = icmp eq i64 %x, 0";
+    uniform(&table("%z", &format!("{anywhere}{number}")));
+    divergent(&table("%z", &format!("{anywhere}{number}").replace("i8 1", "i8 %own").replace(
+        "store i8",
+        "%own = trunc i32 %tid to i8\n  store i8",
+    )));
+}
