@@ -108,31 +108,11 @@ pub fn swapped_trait_objects(block: &mut Block<64>, input: &[u32], mut output: O
     output.mine().for_each(|(_, element)| *element = own);
 }
 
-/// Vectors of numbers: grown, extended, sorted, looked through and joined.
+/// A vector that is collected and looked through.
 #[kernel]
-pub fn vectors(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
-    let mut values: Vec<u32> = (0..input.len() % 9 + 1).map(|at| any(input, at)).collect();
-    values.extend_from_slice(&[4, 5, 6]);
-    values.sort_unstable();
-    values.retain(|value| value % 3 != 1);
-    let mut own = wait_if(block, values.iter().fold(0, |sum, value| sum ^ value) % 2 == 0);
-    own += wait_if(block, values.iter().position(|value| *value == 5).is_some());
-    own += wait_if(block, values.chunks(3).map(|three| three[0]).max() > Some(1 << 20));
-    output.mine().for_each(|(_, element)| *element = own);
-}
-
-/// What a loop allocates is looked through in its own round.
-#[kernel]
-pub fn vectors_of_a_loop(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
-    let mut own = 0;
-    for round in 0..input.len() % 3 {
-        let mut values = Vec::new();
-        for at in 0..=round {
-            values.push(any(input, at));
-        }
-        let sum = values.iter().rev().fold(1_u32, |sum, value| sum.wrapping_mul(*value | 1));
-        own += wait_if(block, sum % 3 == 0);
-    }
+pub fn collected_vector(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
+    let values: Vec<u32> = (0..input.len() % 9 + 1).map(|at| any(input, at)).collect();
+    let own = wait_if(block, values.iter().fold(0, |sum, value| sum ^ value) % 2 == 0);
     output.mine().for_each(|(_, element)| *element = own);
 }
 
@@ -196,20 +176,6 @@ pub fn future(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
         while future.as_mut().poll(&mut context).is_pending() {}
     }
     let own = wait_if(block, x.get() % 2 == 0);
-    output.mine().for_each(|(_, element)| *element = own);
-}
-
-/// An iterator behind a pointer.
-#[kernel]
-pub fn iterator_behind_a_pointer(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
-    let cells: [Cell<u32>; 4] = core::array::from_fn(|i| Cell::new(any(input, i)));
-    let (mut forth, mut back) = (cells.iter(), cells.iter().rev().skip(1));
-    let all: &mut dyn Iterator<Item = &Cell<u32>> =
-        if input.len() % 2 == 0 { &mut forth } else { &mut back };
-    if let Some(cell) = all.nth(input.len() % 3) {
-        cell.set(3);
-    }
-    let own = wait_if(block, cells[2].get() % 2 == 0);
     output.mine().for_each(|(_, element)| *element = own);
 }
 
