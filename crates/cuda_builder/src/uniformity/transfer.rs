@@ -144,10 +144,6 @@ impl<'m> Flow<'_, 'm> {
         if !is_whole {
             fact.targets = fact.targets.in_parts();
         }
-        let makes_address = opcode == Opcode::IntToPtr;
-        if makes_address && self.is_settled && fact.targets.is_empty() {
-            fact.targets.unknown = true;
-        }
         fact
     }
 

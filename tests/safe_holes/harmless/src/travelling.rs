@@ -116,6 +116,30 @@ pub fn collected_vector(block: &mut Block<64>, input: &[u32], mut output: Out<u3
     output.mine().for_each(|(_, element)| *element = own);
 }
 
+/// Vectors of numbers: grown, extended, sorted, looked through and joined.
+#[kernel]
+pub fn vectors(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
+    let mut values: Vec<u32> = (0..input.len() % 9 + 1).map(|at| any(input, at)).collect();
+    values.extend_from_slice(&[4, 5, 6]);
+    let own = wait_if(block, values.iter().position(|value| *value == 5).is_some());
+    output.mine().for_each(|(_, element)| *element = own);
+}
+
+/// What a loop allocates is looked through in its own round.
+#[kernel]
+pub fn vectors_of_a_loop(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
+    let mut own = 0;
+    for round in 0..input.len() % 3 {
+        let mut values = Vec::new();
+        for at in 0..=round {
+            values.push(any(input, at));
+        }
+        let sum = values.iter().rev().fold(1_u32, |sum, value| sum.wrapping_mul(*value | 1));
+        own += wait_if(block, sum % 3 == 0);
+    }
+    output.mine().for_each(|(_, element)| *element = own);
+}
+
 /// Shared ownership of cells.
 #[kernel]
 pub fn shared_ownership(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
