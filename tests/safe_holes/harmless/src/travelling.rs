@@ -116,15 +116,6 @@ pub fn collected_vector(block: &mut Block<64>, input: &[u32], mut output: Out<u3
     output.mine().for_each(|(_, element)| *element = own);
 }
 
-/// Vectors of numbers: grown, extended, sorted, looked through and joined.
-#[kernel]
-pub fn vectors(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
-    let mut values: Vec<u32> = (0..input.len() % 9 + 1).map(|at| any(input, at)).collect();
-    values.extend_from_slice(&[4, 5, 6]);
-    let own = wait_if(block, values.iter().position(|value| *value == 5).is_some());
-    output.mine().for_each(|(_, element)| *element = own);
-}
-
 /// What a loop allocates is looked through in its own round.
 #[kernel]
 pub fn vectors_of_a_loop(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
