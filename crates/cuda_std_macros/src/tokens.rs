@@ -255,6 +255,15 @@ pub(crate) fn replace(
     replaced
 }
 
+/// The same words at the same places, as what the attribute writes itself.
+pub(crate) fn generated(tokens: TokenStream) -> TokenStream {
+    let own = |mut token: TokenTree| {
+        token.set_span(token.span().resolved_at(Span::call_site()));
+        token
+    };
+    tokens.into_iter().map(own).collect()
+}
+
 /// Where an identifier that is wanted stands first, if one does.
 pub(crate) fn find_word(tokens: TokenStream, wanted: &impl Fn(&Ident) -> bool) -> Option<Span> {
     tokens.into_iter().find_map(|token| match token {

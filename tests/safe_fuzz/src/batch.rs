@@ -2,8 +2,10 @@
 
 use crate::generate::{Kernel, Style};
 use cuda_builder::{CudaBuilder, CudaBuilderError};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Where the generated files lie.
 #[derive(Clone, Debug)]
@@ -22,6 +24,10 @@ pub struct Built {
     pub refused: Vec<(Kernel, String)>,
     /// Those that are no Rust, each with what the compiler says.
     pub wrong: Vec<(Kernel, String)>,
+    /// Those that the compiler refuses, as it may.
+    pub not_compiled: usize,
+    /// Those that the launch refuses, for the host sees another contract, each with the error.
+    pub not_launched: Vec<(Kernel, String)>,
 }
 
 /// Why a build failed.
@@ -60,18 +66,15 @@ impl Workshop {
                 }
                 Err(failure) => failure,
             };
-            let into = match failure {
-                Failure::Refused(_) => &mut built.refused,
-                Failure::Wrong(_) => &mut built.wrong,
-            };
             let mut kept = Vec::new();
             let before = kernels.len();
             for (kernel, lines) in kernels.into_iter().zip(lines) {
                 let said = about(&failure, &kernel, &lines);
-                if said.is_empty() {
-                    kept.push(kernel);
-                } else {
-                    into.push((kernel, said));
+                match &failure {
+                    _ if said.is_empty() => kept.push(kernel),
+                    Failure::Refused(_) => built.refused.push((kernel, said)),
+                    Failure::Wrong(_) if kernel.may_not_compile => built.not_compiled += 1,
+                    Failure::Wrong(_) => built.wrong.push((kernel, said)),
                 }
             }
             assert!(
@@ -81,7 +84,41 @@ impl Workshop {
             kernels = kept;
         }
         built.kernels = kernels;
+        if style == Style::Safe && built.kernels.iter().any(Kernel::differs) {
+            self.launch(&mut built);
+        }
         built
+    }
+
+    /// Asks the kernels' handles, as the host's compiler makes them, whether they take the PTX.
+    fn launch(&self, built: &mut Built) {
+        let output = Command::new(env!("CARGO"))
+            .args(["run", "--quiet", "--package", "safe_fuzz_kernels"])
+            .args(["--example", "handles", "--features", "generated"])
+            .args(["--config", &self.variable(), "--"])
+            .arg(self.folder.join("kernels.ptx"))
+            .current_dir(root())
+            .output()
+            .unwrap_or_else(|error| panic!("cannot run cargo: {error}"));
+        assert!(
+            output.status.success(),
+            "the host's build fails: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let said = String::from_utf8_lossy(&output.stdout);
+        let refused: HashMap<_, _> = said.lines().filter_map(|line| line.split_once(' ')).collect();
+        for kernel in std::mem::take(&mut built.kernels) {
+            match refused.get(&*kernel.name) {
+                None => built.kernels.push(kernel),
+                Some(error) => built.not_launched.push((kernel, (*error).to_owned())),
+            }
+        }
+    }
+
+    /// The setting that names the file.
+    fn variable(&self) -> String {
+        let file = self.folder.join("kernels.rs");
+        format!("env.SAFE_FUZZ_KERNELS={:?}", file.display().to_string())
     }
 
     fn compile(&self, text: &str, style: Style) -> Result<String, Failure> {
@@ -94,9 +131,8 @@ impl Workshop {
             Style::Safe => "generated",
             Style::Unchecked => "unchecked",
         };
-        let variable = format!("env.SAFE_FUZZ_KERNELS={:?}", file.display().to_string());
         let result = CudaBuilder::new(root().join("tests/safe_fuzz/kernels"))
-            .build_args(&["--features", feature, "--config", &variable])
+            .build_args(&["--features", feature, "--config", &self.variable()])
             .copy_to(&ptx)
             .build();
         match result {
@@ -117,6 +153,16 @@ fn source(kernels: &[Kernel], style: Style) -> (String, Vec<Range<usize>>) {
         lines.push(at..end);
         at = end;
         text.push_str(&source);
+    }
+    let entries: Vec<_> = (kernels.iter())
+        .map(|kernel| format!("{}::entry()", kernel.name))
+        .collect();
+    if style == Style::Safe {
+        text += &format!(
+            "/// Of all kernels here.\n#[cfg(not(target_arch = \"nvptx64\"))]\n\
+             pub fn entries() -> Vec<&'static cuda_std::launch::Entry> {{ vec![{}] }}\n",
+            entries.join(", ")
+        );
     }
     (text, lines)
 }

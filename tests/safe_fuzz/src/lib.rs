@@ -6,6 +6,7 @@
 //!   and outputs of every map.
 //! - [`Workshop`] builds many as one crate and sorts out what does not compile or is refused.
 //! - [`check()`] runs them.
+//!   Where the host's build sees another contract than the device's, the launch must refuse.
 //! - [`round`] does all three; what was refused it builds again without the check, to count how
 //!   much of it really diverges.
 //!
@@ -40,6 +41,10 @@ pub struct Tally {
     pub refused: usize,
     /// Those among them that the detectors saw diverge when they were built without the check.
     pub diverged: usize,
+    /// Kernels that the compiler refused, as it may: names that rules use otherwise.
+    pub not_compiled: usize,
+    /// Kernels that the launch refused: the host sees another contract than the device.
+    pub not_launched: usize,
     /// Kernels that are no Rust: mistakes of the generator, or rules that it does not know.
     pub wrong: Vec<(Kernel, String)>,
     /// Kernels that were built and are not clean.
@@ -61,8 +66,18 @@ pub fn judge(workshop: &Workshop, kernels: Vec<Kernel>, schedules: u32) -> Tally
     let mut tally = Tally {
         refused,
         wrong: built.wrong,
+        not_compiled: built.not_compiled,
+        not_launched: built.not_launched.len(),
         ..Tally::default()
     };
+    // Both builds of these see one contract.
+    let one = built.not_launched.into_iter().filter(|(kernel, _)| !kernel.differs());
+    tally.findings.extend(one.map(|(kernel, error)| Verdict {
+        kernel,
+        findings: vec![error],
+        diverged: false,
+        unfinished: false,
+    }));
     for verdict in check(&built.ptx, built.kernels, schedules) {
         if !verdict.findings.is_empty() {
             tally.findings.push(verdict);
@@ -119,6 +134,8 @@ impl Tally {
         self.unfinished += other.unfinished;
         self.refused += other.refused;
         self.diverged += other.diverged;
+        self.not_compiled += other.not_compiled;
+        self.not_launched += other.not_launched;
         self.wrong.extend(other.wrong);
         self.findings.extend(other.findings);
         self.alarms.extend(other.alarms);
@@ -129,11 +146,14 @@ impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} clean, {} at the limit of steps, {} refused ({} seen to diverge), {} not Rust, {} not clean",
+            "{} clean, {} at the limit of steps, {} refused ({} seen to diverge), {} not compiled, {} not \
+             launched, {} not Rust, {} not clean",
             self.clean,
             self.unfinished,
             self.refused,
             self.diverged,
+            self.not_compiled,
+            self.not_launched,
             self.wrong.len(),
             self.findings.len()
         )

@@ -4,7 +4,7 @@ use safe_fuzz::{Kernel, Style, Workshop, check, mutants, places, round};
 
 #[test]
 fn what_is_built_is_clean() {
-    let tally = round(&Workshop::new("short"), 0..12, 16, 2);
+    let tally = round(&Workshop::new("short"), 0..16, 16, 2);
     for (kernel, report) in &tally.wrong {
         println!("seed {}:\n{report}", kernel.seed);
     }
@@ -15,7 +15,10 @@ fn what_is_built_is_clean() {
         tally.wrong.is_empty() && tally.findings.is_empty(),
         "{tally}"
     );
-    assert!(tally.clean >= 8, "{tally}");
+    for (kernel, report) in &tally.alarms {
+        println!("seed {}, refused and not seen to diverge: {report}", kernel.seed);
+    }
+    assert!(tally.clean >= 8 && tally.alarms.len() <= 3, "{tally}");
 }
 
 /// A fuzzer that no longer writes what a barrier is there for would find every kernel clean.

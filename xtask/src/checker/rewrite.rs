@@ -30,7 +30,7 @@ impl fmt::Display for Mutation {
 /// What the rewritten code calls.
 pub(super) const SWITCH: &str = r#"
 mod mutant {
-    use super::body::Action;
+    use super::step::Action;
     use super::fact::Fact;
     use super::level::{Level, Rank};
     use super::targets::Targets;

@@ -1,5 +1,5 @@
 //! A function in the form that the analysis uses: numbered values and blocks, and each
-//! instruction's effect.
+//! instruction as a [`Step`].
 
 use std::collections::HashMap;
 
@@ -8,8 +8,9 @@ use super::graph::{Graph, leading_to};
 use super::layout::{self, Type};
 use super::level::{Level, Reason};
 use super::program::Program;
+use super::step::{Access, AccessKind, Action, Operand, Step};
 use super::targets::Targets;
-use super::waits::{self, Wait};
+use super::waits;
 use crate::error::CudaBuilderError;
 use crate::ir::markers;
 use crate::ir::module::{
@@ -26,92 +27,8 @@ pub(super) struct Body<'m> {
     pub(super) readers: Vec<Vec<usize>>,
     /// The values that each block defines.
     pub(super) made: Vec<Vec<usize>>,
-}
-
-/// An instruction.
-pub(super) struct Step<'m> {
-    pub(super) instruction: &'m Instruction<'m>,
-    pub(super) result: Option<usize>,
-    /// The values that it reads, in order.
-    pub(super) reads: Vec<usize>,
-    /// What the constant addresses among its operands point to.
-    pub(super) constants: Targets<'m>,
-    pub(super) action: Action<'m>,
-}
-
-/// An instruction's effect.
-pub(super) enum Action<'m> {
-    /// A number, computed from its operands.
-    Compute,
-    /// One of its operands, a part of one, or several together: `bitcast`, `insertelement`.
-    Keep,
-    /// Moves a pointer by a number of bytes, if that is constant.
-    Move(Option<i64>),
-    /// Takes a value out of an aggregate.
-    Take { may_be_pointer: bool },
-    /// Puts a value into an aggregate: its number, and whether it may be a pointer as such.
-    Put(Option<usize>, bool),
-    /// Chooses between its operands by a condition, if that is not constant.
-    Select(Option<usize>),
-    /// The incoming values, and the block of each.
-    Phi(Vec<(usize, &'m str)>),
-    /// Compares two values.
-    Compare,
-    /// Subtracts two numbers.
-    Subtract,
-    /// Creates a variable.
-    Variable,
-    /// Allocates memory. `may_fail`: threads may go on without.
-    Allocate { may_fail: bool },
-    /// Reads memory.
-    Load(Access),
-    /// Writes a value, or bytes of it, to a pointer.
-    Store(Operand<'m>, Operand<'m>, Option<u64>),
-    /// Copies memory: destination, source, length.
-    Copy(Operand<'m>, Operand<'m>, Option<u64>),
-    /// Reads and writes memory that other threads may access.
-    Atomic,
-    /// A result of this level, for any operands.
-    Known(Level, Reason<'m>),
-    /// Waits for other threads.
-    Wait(Vec<Wait>, Vec<Operand<'m>>),
-    /// Calls a function by name.
-    Call(&'m str, Vec<Operand<'m>>),
-    /// Calls a function that a value names.
-    Indirect(usize, Vec<Operand<'m>>),
-    /// Returns from the function.
-    Return,
-    /// A branch, or nothing.
-    Control,
-}
-
-/// A read of memory.
-#[derive(Clone, Copy)]
-pub(super) struct Access {
-    pub(super) bytes: Option<u64>,
-    /// Of an integer or a float.
-    pub(super) is_number: bool,
-    pub(super) kind: AccessKind,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum AccessKind {
-    Plain,
-    Volatile,
-    Atomic,
-    /// Of several values at once.
-    Aggregate,
-}
-
-/// An operand of an instruction.
-#[derive(Clone)]
-pub(super) struct Operand<'m> {
-    /// As written, without its type: `%3`, `-1`.
-    pub(super) text: &'m str,
-    /// Its number, if it is a value of the function.
-    pub(super) value: Option<usize>,
-    /// What it points to, if it is a constant.
-    pub(super) constant: Targets<'m>,
+    /// The block and the step of each value; `None` for parameters.
+    definitions: Vec<Option<(usize, usize)>>,
 }
 
 impl<'m> Body<'m> {
@@ -134,13 +51,40 @@ impl<'m> Body<'m> {
         }
         failure::leave_out(function, &mut blocks, program, &mut successors);
         leave_out_panics(function, &blocks, program, &mut successors);
+        let mut definitions = vec![None; reader.readers.len()];
+        for (block, steps) in blocks.iter().enumerate() {
+            for (at, step) in steps.iter().enumerate() {
+                if let Some(result) = step.result {
+                    definitions[result] = Some((block, at));
+                }
+            }
+        }
         Ok(Body {
+            definitions,
             graph: Graph::new(successors),
             parameters: function.head.parameters().collect(),
             readers: reader.readers,
             made: reader.made,
             blocks,
         })
+    }
+
+    /// The nearest instruction with a position: this one, or else the next one of its block, or the
+    /// last before it.
+    pub(super) fn placed(&self, instruction: &'m Instruction<'m>) -> Option<&'m Instruction<'m>> {
+        let is_it = |step: &Step<'m>| std::ptr::eq(step.instruction, instruction);
+        let block = self.blocks.iter().find(|steps| steps.iter().any(is_it))?;
+        let at = block.iter().position(is_it)?;
+        let (before, from) = block.split_at(at);
+        let mut nearest = from.iter().chain(before.iter().rev());
+        let found = nearest.find(|step| step.instruction.position().is_some())?;
+        Some(found.instruction)
+    }
+
+    /// The step that defines a value; `None` for parameters.
+    pub(super) fn definition(&self, value: usize) -> Option<&Step<'m>> {
+        let (block, at) = self.definitions[value]?;
+        Some(&self.blocks[block][at])
     }
 }
 
@@ -166,17 +110,6 @@ fn leave_out_panics(
     let stays = leading_to((0..blocks.len()).filter(goes_on), successors);
     for next in successors {
         next.retain(|&block| stays[block]);
-    }
-}
-
-impl Step<'_> {
-    /// Whether it waits for other threads, or calls a function that may.
-    pub(super) fn waits(&self, program: &Program<'_>) -> bool {
-        match &self.action {
-            Action::Wait(..) => true,
-            Action::Call(name, _) => program.waits(name),
-            _ => false,
-        }
     }
 }
 

@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use super::body::{Action, Body, Operand, Step};
+use super::body::Body;
 use super::fact::Fact;
 use super::graph::Region;
 use super::level::{Cause, Level, Rank, Reason};
 use super::memory::fresh;
+use super::step::{Action, Operand, Step};
 use super::targets::{Object, Targets};
 use crate::ir::module::Instruction;
 

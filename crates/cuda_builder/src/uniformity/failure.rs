@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::body::{Action, Step};
 use super::graph::{dominators, leading_to};
 use super::program::Program;
+use super::step::{Action, Step};
 use crate::ir::module::{Function, Opcode, local, value};
 
 /// Removes the edges that only a thread takes whose allocation has failed, and that only lead to

@@ -8,12 +8,13 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::body::Step;
+use super::body::Body;
 use super::context::Context;
 use super::fact::Fact;
 use super::level::{Cause, Rank, Reason};
 use super::memory::{Kind, Memory, fresh};
 use super::program::Program;
+use super::step::Step;
 use super::targets::{Object, Targets};
 use crate::error::CudaBuilderError;
 use crate::ir::module::Instruction;
@@ -26,6 +27,10 @@ pub(super) struct Flow<'p, 'm> {
     pub(super) memory: Memory<'m>,
     /// `None` while it is being computed. The first is the kernel's.
     contexts: Vec<Option<Context<'m>>>,
+    /// For each of them, what called it, and whether that may happen several times.
+    calls: Vec<Called>,
+    /// The functions that were read so far.
+    bodies: HashMap<&'m str, Rc<Body<'m>>>,
     /// The contexts of functions beyond [`MOST_CONTEXTS`].
     merged: HashMap<&'m str, usize>,
     /// The instructions of all contexts.
@@ -33,6 +38,12 @@ pub(super) struct Flow<'p, 'm> {
     /// What is known grows no more: an address without targets is not one that is yet to come.
     pub(super) is_settled: bool,
     pub(super) changed: bool,
+}
+
+/// How a context is entered.
+struct Called {
+    by: Option<usize>,
+    repeats: bool,
 }
 
 /// With more, functions have one context each.
@@ -51,12 +62,14 @@ impl<'p, 'm> Flow<'p, 'm> {
             trusts_shape,
             memory: Memory::default(),
             contexts: Vec::new(),
+            calls: Vec::new(),
+            bodies: HashMap::new(),
             merged: HashMap::new(),
             steps: 0,
             is_settled: false,
             changed: false,
         };
-        if let Some(at) = flow.context(kernel, None)? {
+        if let Some(at) = flow.context(kernel, None, false)? {
             flow.pass_parameters(at);
         }
         loop {
@@ -81,9 +94,12 @@ impl<'p, 'm> Flow<'p, 'm> {
         self.contexts.first()?.as_ref()
     }
 
-    /// The instruction of a cause, and the calls that lead to it, the kernel's own last.
+    /// The instruction of a cause, or the nearest one with a position, and the calls that lead to
+    /// it, the kernel's own last.
     pub(super) fn chain(&self, cause: Cause<'m>) -> Vec<&'m Instruction<'m>> {
-        let (mut chain, mut at) = (vec![cause.at], cause.context);
+        let context = self.contexts[cause.context].as_ref();
+        let placed = context.and_then(|context| context.body.placed(cause.at));
+        let (mut chain, mut at) = (vec![placed.unwrap_or(cause.at)], cause.context);
         while let Some((caller, call)) = self.contexts[at].as_ref().and_then(|one| one.caller) {
             chain.push(call);
             at = caller;
@@ -102,7 +118,7 @@ impl<'p, 'm> Flow<'p, 'm> {
                 // The thread's own copy.
                 Some(b'p') if parameter.contains(" byval(") => {
                     let content = Fact::pointer(Rank::BLOCK, Targets::unknown());
-                    Targets::object(self.memory.create(content, Kind::Variable))
+                    Targets::object(self.memory.create(content, Kind::Variable, Some(at)))
                 }
                 Some(b'p') => Targets::steady(),
                 Some(b'{' | b'[' | b'<' | b'%') => Targets::unknown(),
@@ -133,11 +149,33 @@ impl<'p, 'm> Flow<'p, 'm> {
     pub(super) fn object(
         &mut self,
         context: &mut Context<'m>,
+        block: usize,
         step: &Step<'m>,
         kind: Kind,
     ) -> Option<Object> {
-        let create = || self.memory.create(fresh(), kind);
+        let create = || {
+            let home = (!context.body.graph.repeats(block)).then_some(context.at);
+            self.memory.create(fresh(), kind, home)
+        };
         Some(*context.objects.entry(step.result?).or_insert_with(create))
+    }
+
+    /// Whether all that an object stands for lies at one place: a variable, and what a thread
+    /// allocates there at most once.
+    pub(super) fn is_one_place(&self, object: Object) -> bool {
+        if self.memory.kind(object) == Kind::Variable {
+            return true;
+        }
+        let Some(mut at) = self.memory.home(object) else {
+            return false;
+        };
+        while !self.calls[at].repeats {
+            match self.calls[at].by {
+                Some(caller) => at = caller,
+                None => return true,
+            }
+        }
+        false
     }
 
     pub(super) fn escape(&mut self, targets: &Targets<'m>, cause: Cause<'m>) {
@@ -160,12 +198,13 @@ impl<'p, 'm> Flow<'p, 'm> {
     pub(super) fn call(
         &mut self,
         context: &mut Context<'m>,
+        block: usize,
         step: &Step<'m>,
         name: &'m str,
         arguments: &[Fact<'m>],
         control: Rank<'m>,
     ) -> Result<Fact<'m>, CudaBuilderError> {
-        let callee = match self.callee(context, step, name)? {
+        let callee = match self.callee(context, block, step, name)? {
             Ok(callee) => callee,
             Err(reason) => return Ok(self.lost_call(arguments, context.cause(step, reason))),
         };
@@ -186,6 +225,7 @@ impl<'p, 'm> Flow<'p, 'm> {
     fn callee(
         &mut self,
         context: &mut Context<'m>,
+        block: usize,
         step: &Step<'m>,
         name: &'m str,
     ) -> Result<Result<usize, Reason<'m>>, CudaBuilderError> {
@@ -193,15 +233,15 @@ impl<'p, 'm> Flow<'p, 'm> {
         if let Some(&known) = context.callees.get(&key) {
             return Ok(Ok(known));
         }
-        let found = match self.in_the_chain(context, name) {
-            Some(recursive) => Some(recursive),
-            None if self.contexts.len() < MOST_CONTEXTS => {
-                self.context(name, Some((context.at, step.instruction)))?
-            }
-            None => match self.merged.get(name) {
-                Some(&known) => Some(known),
-                None => self.context(name, Some((context.at, step.instruction)))?,
-            },
+        let merged = self.merged.get(name).copied();
+        let found = if let Some(recursive) = self.in_the_chain(context, name) {
+            self.repeat(context.at, recursive);
+            Some(recursive)
+        } else if let Some(known) = merged.filter(|_| self.contexts.len() >= MOST_CONTEXTS) {
+            Some(known)
+        } else {
+            let repeats = context.body.graph.repeats(block);
+            self.context(name, Some((context.at, step.instruction)), repeats)?
         };
         let Some(found) = found else {
             return Ok(Err(match self.steps < MOST_STEPS {
@@ -211,6 +251,15 @@ impl<'p, 'm> Flow<'p, 'm> {
         };
         context.callees.insert(key, found);
         Ok(Ok(found))
+    }
+
+    /// Records that the contexts of a chain, from the last one to the first, are entered again.
+    fn repeat(&mut self, last: usize, first: usize) {
+        let mut at = Some(last);
+        while let Some(one) = at {
+            self.changed |= !std::mem::replace(&mut self.calls[one].repeats, true);
+            at = self.calls[one].by.filter(|_| one != first);
+        }
     }
 
     /// The context of a function that leads to this one, or is this one.
@@ -234,11 +283,12 @@ impl<'p, 'm> Flow<'p, 'm> {
         &mut self,
         name: &'m str,
         caller: Option<(usize, &'m Instruction<'m>)>,
+        repeats: bool,
     ) -> Result<Option<usize>, CudaBuilderError> {
         if self.steps >= MOST_STEPS {
             return Ok(None);
         }
-        let Some(body) = self.program.body(name)? else {
+        let Some(body) = self.body(name)? else {
             return Ok(None);
         };
         self.steps += body.blocks.iter().map(Vec::len).sum::<usize>();
@@ -246,9 +296,26 @@ impl<'p, 'm> Flow<'p, 'm> {
         if at >= MOST_CONTEXTS {
             self.merged.insert(name, at);
         }
+        self.calls.push(Called {
+            by: caller.map(|(at, _)| at),
+            repeats: repeats || at >= MOST_CONTEXTS,
+        });
         self.contexts
             .push(Some(Context::new(at, name, body, caller)));
         self.changed = true;
         Ok(Some(at))
+    }
+
+    /// A function that the module defines.
+    fn body(&mut self, name: &'m str) -> Result<Option<Rc<Body<'m>>>, CudaBuilderError> {
+        if let Some(known) = self.bodies.get(name) {
+            return Ok(Some(Rc::clone(known)));
+        }
+        let Some(function) = self.program.function(name) else {
+            return Ok(None);
+        };
+        let body = Rc::new(Body::of(function, self.program)?);
+        self.bodies.insert(name, Rc::clone(&body));
+        Ok(Some(body))
     }
 }

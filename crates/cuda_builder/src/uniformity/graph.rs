@@ -63,6 +63,12 @@ impl Graph {
         next.iter().any(|other| *other != next[0])
     }
 
+    /// Whether a thread may pass the block several times.
+    pub(super) fn repeats(&self, node: usize) -> bool {
+        let next = self.successors[node].iter();
+        next.copied().any(|next| post_order(next, &self.successors).contains(&node))
+    }
+
     /// The region that the branch at the end of `block` controls.
     pub(super) fn region(&self, block: usize) -> Region {
         let join = self.post_dominators[block];
@@ -285,6 +291,13 @@ mod tests {
     fn a_branch_dominates_its_arms_and_their_join() {
         let successors = [vec![1], vec![2, 3], vec![4], vec![4], vec![1], vec![4]];
         assert_eq!(dominators(&successors), [0, 0, 1, 1, 1, 5]);
+    }
+
+    #[test]
+    fn blocks_of_a_loop_repeat() {
+        let graph = Graph::new(vec![vec![1], vec![2, 3], vec![1], vec![4], vec![4]]);
+        let repeats: Vec<_> = (0..5).filter(|&node| graph.repeats(node)).collect();
+        assert_eq!(repeats, [1, 2, 4]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::iter::Peekable;
 
+use super::offset::Offset;
 use crate::ir::module::{Instruction, Lexer, Spanned, Token, typed, value};
 
 /// A type. Pointers of all address spaces have 8 bytes.
@@ -182,30 +183,45 @@ fn fields<'a>(
     }
 }
 
-/// By how many bytes a `getelementptr` moves its pointer, if that is a constant.
-pub(super) fn moved(instruction: &Instruction<'_>) -> Option<i64> {
+/// By how many bytes a `getelementptr` moves its pointer.
+pub(super) fn moved(instruction: &Instruction<'_>) -> Offset {
+    distance(instruction).unwrap_or(Offset::ANY)
+}
+
+fn distance(instruction: &Instruction<'_>) -> Option<Offset> {
     let mut pieces = instruction.pieces();
     let mut first = pieces.next()?;
+    let mut is_inside = false;
     while let Some((word, rest)) = first.split_once(' ') {
         if !matches!(word, "inbounds" | "nuw" | "nusw") {
             break;
         }
+        is_inside |= word == "inbounds";
         first = rest;
     }
     let mut ty = Type::parse(first);
     let mut indices = pieces.skip(1).map(|piece| value(piece).parse::<i64>().ok());
-    let mut bytes = match indices.next()?? {
-        0 => 0,
-        index => index.checked_mul(i64::try_from(ty.size()?).ok()?)?,
+    let by = |index: Option<i64>, stride: u64| match index {
+        Some(index) => Some(Offset::exact(index.checked_mul(i64::try_from(stride).ok()?)?)),
+        None if is_inside => Some(Offset::multiple(stride)),
+        // The product may wrap.
+        None => Some(Offset::multiple(stride & stride.wrapping_neg())),
+    };
+    let mut bytes = match indices.next()? {
+        Some(0) => Offset::exact(0),
+        index => by(index, ty.size()?)?,
     };
     for index in indices {
-        let index = index?;
-        let step = match &ty {
-            Type::Struct { .. } => *ty.fields()?.0.get(usize::try_from(index).ok()?)?,
-            ty => ty.part(0)?.size()?.checked_mul(u64::try_from(index).ok()?)?,
+        let part = match &ty {
+            Type::Struct { .. } => usize::try_from(index?).ok()?,
+            _ => 0,
         };
-        bytes = bytes.checked_add(i64::try_from(step).ok()?)?;
-        ty = ty.part(usize::try_from(index).ok()?)?.clone();
+        let step = match &ty {
+            Type::Struct { .. } => by(Some(1), *ty.fields()?.0.get(part)?)?,
+            ty => by(index, ty.part(0)?.size()?)?,
+        };
+        bytes = bytes.plus(step);
+        ty = ty.part(part)?.clone();
     }
     Some(bytes)
 }
@@ -246,21 +262,33 @@ mod tests {
     }
 
     #[track_caller]
-    fn by(operands: &str, expected: Option<i64>) {
+    fn by(operands: &str, expected: Offset) {
         let text = format!("%q = getelementptr {operands}");
         assert_eq!(moved(&Instruction::new(&text).unwrap()), expected, "{text}");
     }
 
     #[test]
     fn constant_indices_are_bytes() {
-        by("inbounds nuw i8, ptr %p, i64 24", Some(24));
-        by("inbounds i32, ptr %p, i64 -1", Some(-4));
-        by("[4 x i32], ptr %p, i64 1, i64 2", Some(24));
-        by("{ i8, [3 x i64] }, ptr %p, i64 0, i32 1, i64 2", Some(24));
-        by("%struct.pair, ptr %p, i64 0", Some(0));
-        by("%struct.pair, ptr %p, i64 1", None);
-        by("i8, ptr %p, i64 %n", None);
-        by("[4 x i32], ptr %p, i64 0, i64 %n", None);
+        let bytes = Offset::exact;
+        by("inbounds nuw i8, ptr %p, i64 24", bytes(24));
+        by("inbounds i32, ptr %p, i64 -1", bytes(-4));
+        by("[4 x i32], ptr %p, i64 1, i64 2", bytes(24));
+        by("{ i8, [3 x i64] }, ptr %p, i64 0, i32 1, i64 2", bytes(24));
+        by("%struct.pair, ptr %p, i64 0", bytes(0));
+        by("%struct.pair, ptr %p, i64 1", Offset::ANY);
+    }
+
+    #[test]
+    fn other_indices_are_multiples() {
+        by("i8, ptr %p, i64 %n", Offset::ANY);
+        by("[4 x i32], ptr %p, i64 0, i64 %n", Offset::multiple(4));
+        by(
+            "{ i64, i64 }, ptr %p, i64 %n, i32 1",
+            Offset::multiple(16).plus(Offset::exact(8)),
+        );
+        by("inbounds [3 x i64], ptr %p, i64 %n", Offset::multiple(24));
+        // The product may wrap.
+        by("[3 x i64], ptr %p, i64 %n", Offset::multiple(8));
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The contents of the thread's own memory: variables that LLVM left in memory, and allocations.
 //!
-//! An object's content is what was ever stored in it, by range of bytes: a fact covers one range,
-//! and a store adds to it. What is stored at an offset that is not constant may be anywhere in the
-//! object. An object whose address [escapes](Memory::escape) can contain anything.
+//! An object's content is what was ever stored in it, by range of bytes: a fact covers one range, or
+//! the same field of each element of an array, and a store adds to it. An object whose address
+//! [escapes](Memory::escape) can contain anything.
 
 use std::collections::BTreeMap;
 
 use super::fact::Fact;
 use super::level::{Cause, Rank};
+use super::offset::Offset;
 use super::targets::{Object, Targets};
 
 /// The objects of a kernel and of the functions that it calls.
@@ -16,23 +17,40 @@ pub(super) struct Memory<'m> {
     contents: Vec<Content<'m>>,
 }
 
-/// Where an access reads or writes: the offset in bytes and the length, if they are constant. An
+/// Where an access reads or writes: the offset in bytes, and the length, if that is constant. An
 /// unknown length reaches to the object's end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
-    pub(super) offset: Option<i64>,
+    pub(super) offset: Offset,
     pub(super) len: Option<u64>,
 }
 
+impl Range {
+    /// From an address itself.
+    pub(super) fn first(len: Option<u64>) -> Self {
+        Range {
+            offset: Offset::exact(0),
+            len,
+        }
+    }
+
+    fn bytes(self) -> u64 {
+        self.len.unwrap_or(u64::MAX)
+    }
+}
+
 struct Content<'m> {
-    /// What is stored at known offsets, by offset and length.
-    cells: BTreeMap<(i64, u64), Fact<'m>>,
+    /// What is stored, by offset and length.
+    cells: BTreeMap<(Offset, u64), Fact<'m>>,
     /// What may be anywhere.
     rest: Fact<'m>,
     /// Everything is in `rest`.
     is_whole: bool,
     escaped: Option<Cause<'m>>,
     kind: Kind,
+    /// The [context](super::flow::Flow) that creates it, once each time that it is called. `None`:
+    /// in a loop.
+    home: Option<usize>,
 }
 
 /// What an object is.
@@ -48,14 +66,21 @@ const ADDRESS: u64 = 8;
 const MOST_CELLS: usize = 64;
 
 impl<'m> Memory<'m> {
-    /// A new object. `content`: what it holds from the start.
-    pub(super) fn create(&mut self, content: Fact<'m>, kind: Kind) -> Object {
+    /// A new object. `content`: what it holds from the start. `home`: the context that creates it
+    /// once.
+    pub(super) fn create(
+        &mut self,
+        content: Fact<'m>,
+        kind: Kind,
+        home: Option<usize>,
+    ) -> Object {
         self.contents.push(Content {
             cells: BTreeMap::new(),
             rest: content,
             is_whole: false,
             escaped: None,
             kind,
+            home,
         });
         self.contents.len() - 1
     }
@@ -64,24 +89,20 @@ impl<'m> Memory<'m> {
         self.contents[object].kind
     }
 
-    /// What a range may contain.
-    fn read(&self, object: Object, range: Range) -> Fact<'m> {
-        let content = &self.contents[object];
-        let mut read = content.rest.clone();
-        for (_, cell) in content.overlapping(range) {
-            read.add(cell);
-        }
-        read
+    /// The context that creates an object, if that is once each time that it is called.
+    pub(super) fn home(&self, object: Object) -> Option<usize> {
+        self.contents[object].home
     }
 
     /// Whether a range is either one address or holds none of the thread's own.
     pub(super) fn is_one_address(&self, object: Object, range: Range) -> bool {
         let content = &self.contents[object];
-        let key = (range.offset.unwrap_or(0), range.len.unwrap_or(0));
-        let is_whole = range.offset.is_some() && range.len == Some(ADDRESS);
+        let is_address = |(offset, len): (Offset, u64)| {
+            len == ADDRESS && range.len == Some(ADDRESS) && range.offset.matches(offset, ADDRESS)
+        };
         let mut cells = content.overlapping(range);
         !content.rest.targets.is_own()
-            && cells.all(|(cell, fact)| !fact.targets.is_own() || (is_whole && *cell == key))
+            && cells.all(|(&cell, fact)| !fact.targets.is_own() || is_address(cell))
     }
 
     /// Records a store; returns whether anything changed.
@@ -90,43 +111,44 @@ impl<'m> Memory<'m> {
             return self.escape(&value.targets, cause);
         }
         let content = &mut self.contents[object];
-        match range.offset {
-            Some(offset) if !content.is_whole => {
-                let key = (offset, range.len.unwrap_or(u64::MAX));
-                let changed = match content.cells.get_mut(&key) {
-                    Some(cell) => cell.add(value),
-                    None => {
-                        content.cells.insert(key, value.clone());
-                        true
-                    }
-                };
-                if content.cells.len() > MOST_CELLS {
-                    content.merge();
-                }
-                changed
-            }
-            _ => content.rest.add(value),
+        if content.is_whole {
+            return content.rest.add(value);
         }
+        let key = (range.offset, range.bytes());
+        let changed = match content.cells.get_mut(&key) {
+            Some(cell) => cell.add(value),
+            None => {
+                content.cells.insert(key, value.clone());
+                true
+            }
+        };
+        if content.cells.len() > MOST_CELLS {
+            content.merge();
+        }
+        changed
     }
 
-    /// What a copy of a range contains: by the place in the copy, or anywhere in it.
+    /// What a copy of a range contains, by the place in the copy.
     pub(super) fn copied(&self, object: Object, range: Range) -> Vec<(Range, Fact<'m>)> {
         let content = &self.contents[object];
-        let anywhere = Range {
-            offset: Some(0),
-            len: range.len,
-        };
-        let Some(from) = range.offset else {
-            return vec![(anywhere, self.read(object, range))];
-        };
-        let mut parts = vec![(anywhere, content.rest.clone())];
-        let end = end(from, range.len);
+        let mut parts = vec![(Range::first(range.len), content.rest.clone())];
         for (&(offset, len), cell) in content.overlapping(range) {
-            let start = i128::from(offset).max(from.into());
-            let stop = self::end(offset, Some(len)).min(end);
-            let part = Range {
-                offset: i64::try_from(start - i128::from(from)).ok(),
-                len: u64::try_from(stop - start).ok(),
+            let place = offset.minus(range.offset);
+            let part = match place.constant() {
+                // Only what lies within the range.
+                Some(start) => {
+                    let cut = u64::try_from(start.saturating_neg()).unwrap_or(0);
+                    let start = start.max(0);
+                    let rest = range.bytes().saturating_sub(start.unsigned_abs());
+                    Range {
+                        offset: Offset::exact(start),
+                        len: Some(len.saturating_sub(cut).min(rest)),
+                    }
+                }
+                None => Range {
+                    offset: place,
+                    len: Some(len),
+                },
             };
             parts.push((part, cell.clone()));
         }
@@ -155,13 +177,9 @@ impl<'m> Memory<'m> {
 }
 
 impl<'m> Content<'m> {
-    fn overlapping(&self, range: Range) -> impl Iterator<Item = (&(i64, u64), &Fact<'m>)> {
-        let overlaps = move |&(offset, len): &(i64, u64)| match range.offset {
-            Some(from) => {
-                end(from, range.len) > i128::from(offset)
-                    && end(offset, Some(len)) > i128::from(from)
-            }
-            None => true,
+    fn overlapping(&self, range: Range) -> impl Iterator<Item = (&(Offset, u64), &Fact<'m>)> {
+        let overlaps = move |&(offset, len): &(Offset, u64)| {
+            range.offset.overlaps(range.bytes(), offset, len)
         };
         self.cells.iter().filter(move |(key, _)| overlaps(key))
     }
@@ -173,11 +191,6 @@ impl<'m> Content<'m> {
             self.rest.add(cell);
         }
     }
-}
-
-/// The end of a range.
-fn end(offset: i64, len: Option<u64>) -> i128 {
-    i128::from(offset) + i128::from(len.unwrap_or(u64::MAX))
 }
 
 /// What nobody has stored to.

@@ -90,10 +90,12 @@
 //! functions that the pointer may name. If a function that is not inlined waits, it is recursive, and
 //! refused. Functions that wait and whose address is taken are refused too ([`address_taken`]).
 //!
-//! Comparisons of addresses are the same in all threads if both are in one variable, and whether two
-//! are equal, for all memory but escaped: a function's variables lie at the same distance from each
-//! other in all threads, and `cuda_std`'s allocator leaves a gap. Whether an allocation fails is the
-//! thread's own, unless its failure ends in a panic ([`failure`]).
+//! Comparisons of addresses are the same in all threads if both are moved from one ([`origin`]), or
+//! are in one variable or in an allocation that is made once; and whether two are equal, for
+//! variables that have not escaped: a function's variables lie at the same distance from each other
+//! in all threads. Where an allocation lies is the thread's own, as it may be where another one was
+//! freed. Whether one fails is the thread's own too, unless its failure ends in a panic
+//! ([`failure`]).
 
 mod address_taken;
 mod body;
@@ -107,9 +109,12 @@ mod lanes;
 mod layout;
 mod level;
 mod memory;
+mod offset;
+mod origin;
 mod program;
 mod references;
 mod report;
+mod step;
 mod targets;
 #[cfg(test)]
 mod tests;
@@ -118,12 +123,12 @@ mod waits;
 
 use std::collections::HashSet;
 
-use body::{Action, Operand};
 use flow::Flow;
 use level::{Level, Rank};
 use program::Program;
 use references::References;
 use report::{Parting, Problem};
+use step::{Action, Operand};
 use waits::{Scope, Wait};
 
 use crate::error::CudaBuilderError;

@@ -1,11 +1,8 @@
 //! The module around the functions: which of them wait, what declarations promise, what globals
 //! contain.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
-use super::body::Body;
 use super::targets::Targets;
 use super::waits;
 use crate::error::CudaBuilderError;
@@ -23,8 +20,6 @@ pub(super) struct Program<'m> {
     /// The symbols that a constant contains.
     mentioned: HashMap<&'m str, Vec<&'m str>>,
     waiting: HashSet<&'m str>,
-    /// What has been read so far.
-    bodies: RefCell<HashMap<&'m str, Rc<Body<'m>>>>,
 }
 
 impl<'m> Program<'m> {
@@ -46,7 +41,6 @@ impl<'m> Program<'m> {
             mentioned,
             waiting: waiting(module)?,
             convergent: convergent(module),
-            bodies: RefCell::default(),
         })
     }
 
@@ -100,16 +94,8 @@ impl<'m> Program<'m> {
     }
 
     /// A function of the module.
-    pub(super) fn body(&self, name: &str) -> Result<Option<Rc<Body<'m>>>, CudaBuilderError> {
-        let Some((&name, function)) = self.functions.get_key_value(name) else {
-            return Ok(None);
-        };
-        if let Some(known) = self.bodies.borrow().get(name) {
-            return Ok(Some(Rc::clone(known)));
-        }
-        let body = Rc::new(Body::of(function, self)?);
-        self.bodies.borrow_mut().insert(name, Rc::clone(&body));
-        Ok(Some(body))
+    pub(super) fn function(&self, name: &str) -> Option<&'m Function<'m>> {
+        self.functions.get(name).copied()
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a value points to.
 
+use super::offset::Offset;
+
 /// A variable of the thread, or memory that it has allocated. One number stands for all that one
 /// instruction creates in one [context](super::flow::Flow).
 pub(super) type Object = usize;
@@ -11,8 +13,8 @@ pub(super) type Object = usize;
 /// [escaped](super::memory::Memory::escape).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Targets<'m> {
-    /// The thread's own objects, in order, each with the offset in bytes, if that is one constant.
-    objects: Vec<(Object, Option<i64>)>,
+    /// The thread's own objects, in order, each with the offset in it.
+    objects: Vec<(Object, Offset)>,
     /// Functions, and constants that contain addresses.
     symbols: Vec<&'m str>,
     /// Memory that reads the same for all threads of a block until the next barrier: see the
@@ -42,7 +44,7 @@ impl<'m> Targets<'m> {
 
     pub(super) fn object(object: Object) -> Self {
         Targets {
-            objects: vec![(object, Some(0))],
+            objects: vec![(object, Offset::exact(0))],
             ..Targets::default()
         }
     }
@@ -54,7 +56,7 @@ impl<'m> Targets<'m> {
         }
     }
 
-    pub(super) fn objects(&self) -> &[(Object, Option<i64>)] {
+    pub(super) fn objects(&self) -> &[(Object, Offset)] {
         &self.objects
     }
 
@@ -98,10 +100,9 @@ impl<'m> Targets<'m> {
             match self.objects.binary_search_by_key(&object, |(known, _)| *known) {
                 Ok(at) => {
                     let known = &mut self.objects[at].1;
-                    if known.is_some() && *known != offset {
-                        *known = None;
-                        changed = true;
-                    }
+                    let either = known.or(offset);
+                    changed |= either != *known;
+                    *known = either;
                 }
                 Err(at) => {
                     self.objects.insert(at, (object, offset));
@@ -119,9 +120,9 @@ impl<'m> Targets<'m> {
     }
 
     /// The targets of the address so many bytes farther.
-    pub(super) fn moved(mut self, bytes: Option<i64>) -> Self {
+    pub(super) fn moved(mut self, bytes: Offset) -> Self {
         for (_, offset) in &mut self.objects {
-            *offset = offset.and_then(|offset| offset.checked_add(bytes?));
+            *offset = offset.plus(bytes);
         }
         self
     }
@@ -129,7 +130,7 @@ impl<'m> Targets<'m> {
     /// What a number computed from such an address may point to.
     pub(super) fn computed(self) -> Self {
         let unknown = !self.is_empty();
-        let moved = self.moved(None).in_parts();
+        let moved = self.moved(Offset::ANY).in_parts();
         Targets { unknown, ..moved }
     }
 

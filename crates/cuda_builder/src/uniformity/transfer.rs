@@ -1,12 +1,14 @@
 //! Transfer functions: what follows from an instruction, for its result and for memory.
 
-use super::body::{Access, AccessKind, Action, Operand, Step};
 use super::context::Context;
 use super::fact::Fact;
 use super::flow::Flow;
 use super::lanes::{self, Spread, Term};
 use super::level::{Level, Rank, Reason};
 use super::memory::{Kind, Range};
+use super::offset::Offset;
+use super::origin;
+use super::step::{Access, AccessKind, Action, Operand, Step};
 use super::targets::Targets;
 use super::waits::{self, Answer, Lanes, Wait};
 use crate::error::CudaBuilderError;
@@ -43,19 +45,15 @@ impl<'m> Flow<'_, 'm> {
                 Fact::number(Rank::new(Level::Divergent, cause))
             }
             Action::Compare | Action::Subtract => self.compute(context, step),
-            Action::Variable => self.create(context, step, Kind::Variable),
+            Action::Variable => self.create(context, block, step, Kind::Variable),
             &Action::Allocate { may_fail } => {
-                self.create(context, step, Kind::Allocation { may_fail })
+                self.create(context, block, step, Kind::Allocation { may_fail })
             }
             Action::Load(access) => self.load(context, step, *access),
             Action::Store(value, pointer, bytes) => {
                 let mut value = context.operand(value);
                 value.rank.raise(length(context, step, *bytes));
-                let range = Range {
-                    offset: Some(0),
-                    len: *bytes,
-                };
-                self.write(context, block, step, pointer, range, value);
+                self.write(context, block, step, pointer, Range::first(*bytes), value);
                 none
             }
             Action::Copy(to, from, bytes) => {
@@ -94,7 +92,7 @@ impl<'m> Flow<'_, 'm> {
             Action::Call(name, arguments) => {
                 let arguments: Vec<_> = arguments.iter().map(|one| context.operand(one)).collect();
                 let control = context.control(block);
-                self.call(context, step, name, &arguments, control)?
+                self.call(context, block, step, name, &arguments, control)?
             }
             Action::Indirect(callee, arguments) => {
                 let arguments: Vec<_> = arguments.iter().map(|one| context.operand(one)).collect();
@@ -109,8 +107,14 @@ impl<'m> Flow<'_, 'm> {
         })
     }
 
-    fn create(&mut self, context: &mut Context<'m>, step: &Step<'m>, kind: Kind) -> Fact<'m> {
-        match self.object(context, step, kind) {
+    fn create(
+        &mut self,
+        context: &mut Context<'m>,
+        block: usize,
+        step: &Step<'m>,
+        kind: Kind,
+    ) -> Fact<'m> {
+        match self.object(context, block, step, kind) {
             Some(object) => Fact::pointer(Rank::BLOCK, Targets::object(object)),
             None => Fact::number(Rank::BLOCK),
         }
@@ -134,15 +138,11 @@ impl<'m> Flow<'_, 'm> {
         let opcode = step.instruction.opcode();
         let is_whole = match opcode {
             Opcode::AddrSpaceCast | Opcode::IntToPtr => true,
-            Opcode::PtrToInt | Opcode::PtrToAddr => step.instruction.operands().ends_with(" i64"),
+            Opcode::PtrToInt | Opcode::PtrToAddr => step.is_whole_address(),
             _ => false,
         };
         if !is_whole {
             fact.targets = fact.targets.in_parts();
-        }
-        let makes_address = opcode == Opcode::IntToPtr;
-        if makes_address && self.is_settled && fact.targets.is_empty() {
-            fact.targets.unknown = true;
         }
         fact
     }
@@ -170,10 +170,11 @@ impl<'m> Flow<'_, 'm> {
     /// Whether the result of a comparison or subtraction depends on two offsets, wherever their
     /// memory lies:
     ///
-    /// - of two addresses in one variable of the thread;
+    /// - of two addresses in one variable of the thread, or in an allocation made once;
+    /// - of two that are moved from [one address](origin);
     /// - of an address and null;
-    /// - whether two addresses are equal, for the end of one object is not the start of another: two
-    ///   variables lie at the same distance in all threads, and the allocator leaves a gap.
+    /// - whether two addresses are equal, but of allocations: two variables lie at the same distance
+    ///   in all threads, and what is allocated may lie where something was freed.
     fn compares_offsets(&self, context: &Context<'m>, step: &Step<'m>) -> bool {
         let targets = |value: usize| &context.facts[value].targets;
         match step.reads[..] {
@@ -188,13 +189,21 @@ impl<'m> Flow<'_, 'm> {
                     objects.any(|(object, _)| self.memory.kind(*object) != Kind::Variable)
                 };
                 let object = targets(one).only_object();
-                let is_same = object.is_some() && object == targets(other).only_object();
+                let is_one = object.is_some_and(|object| self.is_one_place(object));
+                let is_same = is_one && object == targets(other).only_object();
                 let is_known =
                     |value: usize| !targets(value).is_empty() && targets(value).is_whole();
-                match asks_for_equality(step) {
-                    true if is_allocated(one) || is_allocated(other) => is_same,
-                    true => is_same || (is_known(one) && is_known(other)),
-                    false => is_same && !is_allocated(one),
+                let origin = |value| origin::of(&context.body, value);
+                let is_moved = origin(one) == origin(other);
+                match Question::of(step) {
+                    Question::Distance => is_same || is_moved,
+                    Question::Order => is_same || (is_moved && is_known(one) && is_known(other)),
+                    Question::Equality if is_allocated(one) || is_allocated(other) => {
+                        is_same || is_moved
+                    }
+                    Question::Equality => {
+                        is_same || is_moved || (is_known(one) && is_known(other))
+                    }
                 }
             }
             [one] => {
@@ -266,10 +275,7 @@ impl<'m> Flow<'_, 'm> {
         for &(object, offset) in pointer.targets.objects() {
             parts.extend(self.memory.copied(object, Range { offset, len }));
         }
-        let everywhere = Range {
-            offset: Some(0),
-            len,
-        };
+        let everywhere = Range::first(len);
         for symbol in pointer.targets.symbols() {
             let content = self.program.content(symbol);
             parts.push((everywhere, Fact::pointer(Rank::BLOCK, content)));
@@ -306,8 +312,10 @@ impl<'m> Flow<'_, 'm> {
         let to = context.operand(pointer);
         value.rank = value.rank.or(to.rank).or(context.control(block));
         for &(object, offset) in to.targets.objects() {
-            let offset = (offset.zip(range.offset)).and_then(|(a, b)| a.checked_add(b));
-            let range = Range { offset, ..range };
+            let range = Range {
+                offset: offset.plus(range.offset),
+                ..range
+            };
             self.changed |= self.memory.write(object, range, &value);
         }
         let is_elsewhere = to.targets.steady || !to.targets.symbols().is_empty();
@@ -330,7 +338,7 @@ impl<'m> Flow<'_, 'm> {
         let mut result = Fact::number(rank);
         let functions = self.program.callable(targets.symbols(), arguments.len());
         for function in functions.collect::<Vec<_>>() {
-            let returned = self.call(context, step, function, arguments, control)?;
+            let returned = self.call(context, block, step, function, arguments, control)?;
             result.add(&returned);
         }
         if targets.steady || targets.is_own() || self.leads_astray(&targets) {
@@ -342,16 +350,9 @@ impl<'m> Flow<'_, 'm> {
 }
 
 /// The fact of a pointer moved by an offset.
-fn moved<'m>(context: &Context<'m>, step: &Step<'m>, bytes: Option<i64>) -> Fact<'m> {
-    let is_constant = step
-        .instruction
-        .pieces()
-        .nth(1)
-        .is_some_and(|base| crate::ir::module::local(crate::ir::module::value(base)).is_none());
-    let (base, indices) = match step.reads.split_first() {
-        Some((&base, indices)) if !is_constant => (Some(base), indices),
-        _ => (None, &step.reads[..]),
-    };
+fn moved<'m>(context: &Context<'m>, step: &Step<'m>, bytes: Offset) -> Fact<'m> {
+    let base = step.base();
+    let indices = &step.reads[usize::from(base.is_some())..];
     let mut fact = match base {
         Some(base) => context.facts[base].clone(),
         None => Fact::number(Rank::BLOCK),
@@ -359,6 +360,10 @@ fn moved<'m>(context: &Context<'m>, step: &Step<'m>, bytes: Option<i64>) -> Fact
     fact.spread = Spread::Any;
     fact.targets.add(&step.constants);
     fact.targets = fact.targets.moved(bytes);
+    // Beyond the end of all addresses the order is another one.
+    if !origin::stays_inside(&context.body, step) {
+        fact.targets = fact.targets.in_parts();
+    }
     for &index in indices {
         fact.rank.raise(context.address(step, index));
         // An address may be reached from null.
@@ -375,10 +380,24 @@ fn compares_with_null(step: &Step<'_>) -> bool {
     step.instruction.opcode() == Opcode::ICmp && matches!(constant, Some("0" | "null"))
 }
 
-fn asks_for_equality(step: &Step<'_>) -> bool {
-    let operands = step.instruction.operands().trim_start();
-    let mut words = operands.split(' ');
-    step.instruction.opcode() == Opcode::ICmp && matches!(words.next(), Some("eq" | "ne"))
+/// What is asked of two values.
+enum Question {
+    Distance,
+    Order,
+    Equality,
+}
+
+impl Question {
+    fn of(step: &Step<'_>) -> Self {
+        let operands = step.instruction.operands().trim_start();
+        match step.instruction.opcode() {
+            Opcode::ICmp if matches!(operands.split(' ').next(), Some("eq" | "ne")) => {
+                Question::Equality
+            }
+            Opcode::ICmp => Question::Order,
+            _ => Question::Distance,
+        }
+    }
 }
 
 /// The rank of the length of a copy or a `llvm.memset`: threads may write different ones.

@@ -29,7 +29,9 @@ impl Kernel<'_> {
         let flags = self.flags(instance);
         let conditions = self.conditions();
         let record = self.record(instance);
-        let vis = (!self.is_generic()).then_some(vis);
+        // Where an item begins decides whether a lint takes it for the user's: in a `macro_rules`
+        // of theirs, `forbid(unsafe_code)` would refuse it.
+        let vis = (!self.is_generic()).then(|| tokens::generated(vis.to_token_stream()));
         // The body stays a function of its own, with the signature as written: slices are slices in
         // it, and what it may not do (return a value, say) the compiler checks.
         let function = quote! {

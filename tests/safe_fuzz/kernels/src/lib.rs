@@ -4,7 +4,11 @@
 // What the generator writes is right, not pretty.
 #![cfg_attr(feature = "generated", allow(warnings))]
 
-extern crate alloc;
+// Names for kernels in modules that have others of these.
+pub extern crate alloc;
+pub extern crate alloc as sound_alloc;
+pub extern crate core as sound;
+pub extern crate cuda_std as sound_cuda;
 
 mod travel;
 

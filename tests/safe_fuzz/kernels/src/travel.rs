@@ -56,9 +56,8 @@ pub enum Slot<'a> {
 
 impl<'a> Hold<'a> for Slot<'a> {
     fn of(cell: &'a Cell<u32>) -> Self {
-        match core::hint::black_box(1) {
-            0 => Slot::Number(9),
-            1 => Slot::Cell(cell),
+        match cell.get() % 2 {
+            0 => Slot::Cell(cell),
             _ => Slot::Two(cell, 3),
         }
     }

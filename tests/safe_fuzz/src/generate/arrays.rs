@@ -23,9 +23,9 @@ impl Generator {
             _ if self.in_closure => self.add_to_sum(),
             State::Shared => match self.rng.below(10) {
                 0..=2 => self.slots(at),
-                3 => self.histogram(at),
-                4 => self.optional(at),
-                5 => self.leave(at),
+                3 | 4 => self.histogram(at),
+                5 => self.optional(at),
+                6 => self.leave(at),
                 _ => self.write(at),
             },
             State::Written | State::Published => self.barrier(),

@@ -1,6 +1,6 @@
 //! Numbers: expressions of type `u32`.
 
-use super::{Generator, State};
+use super::{Form, Generator, State};
 
 impl Generator {
     /// An expression. A uniform one is the same in all threads of the block.
@@ -34,8 +34,7 @@ impl Generator {
         let mut operand = |depth| self.expression(uniform, depth, also);
         let (a, b) = (operand(depth - 1), operand(depth - 1));
         let few = 1 + self.rng.below(9);
-        // The check takes the results of pointers and of recursion for the thread's own.
-        match self.rng.below(if uniform { 13 } else { 16 }) {
+        match self.rng.below(16) {
             0 | 1 => format!("({a}).wrapping_add({b})"),
             2 => format!("({a}).wrapping_mul({b})"),
             3 => format!("(({a}) ^ ({b}))"),
@@ -110,6 +109,25 @@ impl Generator {
         let (view, form) = self.rng.pick(&from).clone();
         let at = self.name(uniform);
         Some(format!("({})", form.read(&view, &at)))
+    }
+
+    /// Elements of an array that is published, as a slice.
+    pub(super) fn shared_slice(&mut self) -> Option<String> {
+        let published = (self.arrays.iter())
+            .filter(|array| array.state == State::Published)
+            .map(|array| (&array.variable, array.form));
+        let views = self.views.iter().map(|(view, form)| (view, *form));
+        let slices: Vec<_> = (published.chain(views))
+            .filter_map(|(view, form)| match form {
+                Form::Linear(_) | Form::Dynamic => Some(view.clone()),
+                Form::Pair(_) => Some(format!("{view}.0")),
+                Form::Tile { .. } => None,
+            })
+            .collect();
+        match slices.is_empty() {
+            true => None,
+            false => Some(self.rng.pick(&slices).clone()),
+        }
     }
 
     /// A name in scope. Where a uniform number may stand, so may one that is.

@@ -5,6 +5,8 @@
 //! different ways, which is for the builder to refuse.
 
 mod arrays;
+mod contract;
+mod disguise;
 mod element;
 mod expression;
 mod launch;
@@ -16,6 +18,8 @@ mod travel;
 pub use launch::{Argument, Launch};
 
 use crate::rng::Rng;
+use contract::Constant;
+use disguise::Disguise;
 use element::{Element, Form};
 use std::fmt::Write;
 
@@ -39,12 +43,19 @@ pub struct Kernel {
     pub name: String,
     /// Whether its threads may panic.
     pub panics: bool,
+    /// Whether the compiler may refuse it: parameters have names that rules use otherwise.
+    pub may_not_compile: bool,
     /// Its launches.
     pub launches: Vec<Launch>,
+    constants: Vec<Constant>,
+    rules: Vec<String>,
     /// The lengths of the dynamic arrays.
     lengths: Vec<String>,
     parameters: Vec<String>,
     body: String,
+    disguise: Disguise,
+    /// A macro has a parameter of its own, of the same name as the one that it is called with.
+    has_twin: bool,
 }
 
 impl Kernel {
@@ -53,12 +64,21 @@ impl Kernel {
         let mut generator = Generator::new(seed, statements);
         generator.parameters();
         generator.body();
+        generator.disguise();
         generator.kernel
+    }
+
+    /// Whether the host sees another contract than the device.
+    pub fn differs(&self) -> bool {
+        self.constants.iter().any(Constant::differs)
     }
 
     /// Its text.
     pub fn source(&self, style: Style) -> String {
         let mut options = Vec::new();
+        if !self.rules.is_empty() {
+            options.push(format!("require({})", self.rules.join(", ")));
+        }
         if !self.lengths.is_empty() {
             options.push(format!("shared({})", self.lengths.join(", ")));
         }
@@ -69,13 +89,20 @@ impl Kernel {
                 "unsafe "
             }
         };
-        format!(
-            "#[kernel({})]\npub {unsafety}fn {}({}) {{\n{}}}\n",
-            options.join(", "),
+        let mut text: String = self.constants.iter().map(Constant::text).collect();
+        let mut parameters = self.parameters.clone();
+        if self.has_twin {
+            parameters.insert(2, "TWIN: u32".to_owned());
+        }
+        text += &contract::attributes(&options.join(", "), &self.constants);
+        text += &format!(
+            "pub {unsafety}fn {}({}) {{\n{}}}\n",
             self.name,
-            self.parameters.join(", "),
+            parameters.join(", "),
             self.body
-        )
+        );
+        let passed = self.parameters[1].split(':').next().unwrap_or_default();
+        self.disguise.text(&text, &self.name, passed)
     }
 }
 
@@ -135,6 +162,10 @@ struct Generator {
     /// Variables among them that may be assigned: name, and whether it is uniform.
     variables: Vec<(String, bool)>,
     inputs: Vec<String>,
+    /// The shortest length of each of them.
+    lengths: Vec<(String, usize)>,
+    /// Statements that rely on the rules.
+    facts: Vec<String>,
     matrices: Vec<String>,
     arrays: Vec<Array>,
     /// References to whole arrays in scope.
@@ -155,14 +186,21 @@ struct Generator {
     traps: bool,
     /// Threads may panic.
     may_panic: bool,
+    /// Constants may be others on the host.
+    differs: bool,
 }
 
 impl Generator {
     fn new(seed: u64, statements: usize) -> Self {
         let mut rng = Rng::new(seed);
-        let misplaced = if rng.chance(25) { 12 } else { 0 };
-        let traps = rng.chance(40);
+        // Most kernels have nothing to refuse: only those that are built are run.
+        let (misplaced, traps) = match rng.below(100) {
+            0..8 => (12, false),
+            8..22 => (0, true),
+            _ => (0, false),
+        };
         let may_panic = rng.chance(10);
+        let differs = rng.chance(20);
         Self {
             rng,
             kernel: Kernel {
@@ -170,10 +208,15 @@ impl Generator {
                 statements,
                 name: format!("k_{seed:x}_{statements}"),
                 panics: false,
+                may_not_compile: false,
                 launches: Vec::new(),
+                constants: Vec::new(),
+                rules: Vec::new(),
                 lengths: Vec::new(),
                 parameters: Vec::new(),
                 body: String::new(),
+                disguise: Disguise::None,
+                has_twin: false,
             },
             left: statements,
             indent: 1,
@@ -182,6 +225,8 @@ impl Generator {
             divergent: Vec::new(),
             variables: Vec::new(),
             inputs: Vec::new(),
+            lengths: Vec::new(),
+            facts: Vec::new(),
             matrices: Vec::new(),
             arrays: Vec::new(),
             views: Vec::new(),
@@ -194,6 +239,7 @@ impl Generator {
             misplaced,
             traps,
             may_panic,
+            differs,
         }
     }
 
@@ -206,6 +252,9 @@ impl Generator {
         self.line("let mut sum = t;");
         self.divergent.push("sum".to_owned());
         self.variables.push(("sum".to_owned(), false));
+        for fact in std::mem::take(&mut self.facts) {
+            self.line(fact);
+        }
         self.roles();
         while self.left > 0 {
             self.statement();

@@ -56,6 +56,7 @@ impl Generator {
         if self.rng.chance(40) {
             self.atomics();
         }
+        self.rules();
     }
 
     fn parameter(&mut self, text: String) {
@@ -65,10 +66,13 @@ impl Generator {
     fn input(&mut self) {
         let (name, element) = (self.fresh("input"), Element::any(&mut self.rng));
         self.parameter(format!("{name}: &[{}]", element.name));
+        let mut shortest = usize::MAX;
         for launch in &mut self.kernel.launches {
             let len = length(&mut self.rng);
+            shortest = shortest.min(len);
             launch.memory(element.size, &[len]);
         }
+        self.lengths.push((name.clone(), shortest));
         self.inputs.push(name);
     }
 
@@ -109,7 +113,9 @@ impl Generator {
         let (name, element) = (self.fresh("array"), Element::any(&mut self.rng));
         self.parameter(format!("mut {name}: Shared<[{}]>", element.name));
         let (factor, more) = (self.rng.below(3), self.rng.below(40));
-        let length = format!("{name} = {factor} * block.threads() + {more}");
+        let differently = more + 1 + self.rng.below(40);
+        let number = self.constant("usize", more, differently);
+        let length = format!("{name} = {factor} * block.threads() + {number}");
         self.kernel.lengths.push(length);
         for launch in &mut self.kernel.launches {
             let len = factor * launch.threads() + more;

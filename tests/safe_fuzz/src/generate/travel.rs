@@ -78,7 +78,9 @@ impl Generator {
         self.indent -= 1;
         self.line("};");
         self.declare(name.clone(), travel.uniform);
-        self.trap(&name, travel.uniform);
+        // The check does not follow each of them, and a kernel that it refuses is not run.
+        let waits = self.traps || self.rng.chance(35);
+        self.trap(&name, travel.uniform && waits);
     }
 
     /// A barrier behind a number, if the kernel has such, or where all threads take the same way.
@@ -180,15 +182,21 @@ impl Generator {
         let call = match self.rng.below(7) {
             0 => format!("fib({a} % 7)"),
             1 => format!("FUNCTIONS[({a}) as usize % 3]({b}, 3)"),
-            2 => match self.inputs.clone() {
-                inputs if inputs.is_empty() => format!("far({a}, {b})"),
-                inputs => {
-                    let input = self.rng.pick(&inputs).clone();
-                    format!(
-                        "total({input}.get(..({a}) as usize % 40).unwrap_or(&[]))"
-                    )
+            2 => {
+                let shared = self.shared_slice();
+                let inputs = self.inputs.clone();
+                let slice = match (shared, inputs.is_empty()) {
+                    (Some(shared), false) if self.rng.chance(50) => Some(shared),
+                    (_, false) => Some(self.rng.pick(&inputs).clone()),
+                    (shared, true) => shared,
+                };
+                match slice {
+                    Some(slice) => {
+                        format!("total({slice}.get(..({a}) as usize % 40).unwrap_or(&[]))")
+                    }
+                    None => format!("far({a}, {b})"),
                 }
-            },
+            }
             3 => format!(
                 "{{ let mut values: [u32; 9] = core::array::from_fn(|i| mix({a}, i as u32)); values.sort_unstable(); values[({b}) as usize % 9] }}"
             ),

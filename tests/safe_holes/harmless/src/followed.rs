@@ -8,7 +8,7 @@ use core::cell::{Cell, RefCell};
 use cuda_std::prelude::*;
 
 /// A barrier under a condition that all threads share; how many of them are odd.
-fn wait_if(block: &mut Block<64>, condition: bool) -> u32 {
+pub fn wait_if(block: &mut Block<64>, condition: bool) -> u32 {
     match condition {
         true => block.sync_threads_count(block.thread() % 2 == 1),
         false => 1,

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod followed;
+pub mod travelling;
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use cuda_std::block::Reversed;

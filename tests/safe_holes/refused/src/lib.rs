@@ -9,6 +9,7 @@ pub mod addresses;
 pub mod calls;
 pub mod flow;
 pub mod memory;
+pub mod puns;
 pub mod states;
 pub mod values;
 pub mod warps;

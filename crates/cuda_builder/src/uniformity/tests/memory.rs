@@ -97,7 +97,7 @@ end:
 
 #[test]
 fn addresses_of_variables_compare_by_their_offsets_only() {
-    let two = "  %v = alloca [4 x i32]\n  %w = getelementptr i32, ptr %v, i32 %n\n";
+    let two = "  %v = alloca [4 x i32]\n  %w = getelementptr inbounds i32, ptr %v, i32 %n\n";
     uniform(&format!("{two}  %c = icmp eq ptr %v, %w"));
     uniform(&format!("{two}  %c = icmp eq ptr %w, null"));
     let numbers = "  %a = ptrtoint ptr %v to i64\n  %b = ptrtoint ptr %w to i64\n";
@@ -112,6 +112,47 @@ fn addresses_of_variables_compare_by_their_offsets_only() {
     divergent(&format!(
         "{two}  %u = alloca i32\n  %c = icmp ult ptr %u, %w"
     ));
+    uniform(&format!("{two}  %c = icmp ult ptr %v, %w"));
+    // Moved by anything, it may lie beyond the last address.
+    let far = two.replace("inbounds ", "");
+    uniform(&format!("{far}  %c = icmp eq ptr %v, %w"));
+    uniform(&format!("{far}{numbers}  %d = sub i64 %b, %a\n  %c = icmp eq i64 %d, 4"));
+    divergent(&format!("{far}  %c = icmp ult ptr %v, %w"));
+    divergent(&format!("{far}  %c = icmp eq ptr %w, null"));
+    let near = |index: &str| {
+        format!(
+            "  %v = alloca [4 x i32]\n  %z = zext i1 %all to i64\n  %o = sub i64 0, %z\n  %big = zext i32 %n to i64\n  \
+             %huge = sub i64 %big, %z\n  %w = getelementptr i32, ptr %v, i64 {index}\n  %c = icmp ult ptr %v, %w"
+        )
+    };
+    for index in ["1", "-3", "%z", "%o"] {
+        uniform(&near(index));
+    }
+    for index in ["4611686018427387904", "%big", "%huge"] {
+        divergent(&near(index));
+    }
+}
+
+#[test]
+fn addresses_moved_from_one_compare_by_what_they_are_moved() {
+    let two = |move_by: &str| {
+        format!(
+            "  %v = alloca [4 x i32]\n  %u = alloca [4 x i32]\n  %from = select i1 %all, ptr %v, ptr %u\n  \
+             %p = getelementptr inbounds i32, ptr %from, i32 {move_by}\n  %a = ptrtoint ptr %from to i64\n  \
+             %b = ptrtoint ptr %p to i64\n  %d = sub i64 %b, %a\n"
+        )
+    };
+    for asks in ["%c = icmp eq i64 %d, 4", "%c = icmp eq ptr %p, %from", "%c = icmp ult ptr %from, %p"] {
+        uniform(&format!("{}  {asks}", two("%n")));
+        divergent(&format!("{}  {asks}", two("%tid")));
+    }
+    // Not from one.
+    divergent(&format!("{}  %c = icmp ult ptr %v, %p", two("%n")));
+    let chosen = two("%n").replace("ptr %from, i32 %n", "ptr %v, i32 %n");
+    divergent(&format!("{chosen}  %c = icmp ult ptr %from, %p"));
+    // A part of the address.
+    let part = two("%n").replace("to i64", "to i32").replace("sub i64", "sub i32");
+    divergent(&format!("{part}  %c = icmp ult i32 %a, %b"));
 }
 
 /// The address of an allocation, after what checks it.
@@ -175,10 +216,67 @@ fn whether_an_allocation_succeeds_is_the_threads_own() {
     };
     assert_eq!(asked("%c = icmp eq ptr %p, null"), [(4, 3)]);
     assert_eq!(asked("%c = icmp eq ptr %p, %q"), [(4, 3)]);
-    assert_eq!(asked("%c = icmp ult ptr %p, %p"), [(4, 3)]);
-    // Two that one instruction has made do not touch.
-    let same = "%r = getelementptr i8, ptr %p, i64 4\n  %c = icmp eq ptr %p, %r";
-    assert_eq!(asked(same), []);
+    assert_eq!(asked("%c = icmp ult ptr %p, %q"), [(4, 3)]);
+    // In one of them.
+    let moved = "%r = getelementptr inbounds i8, ptr %p, i64 4\n";
+    let by_memory = "%s = alloca ptr\n  store ptr %r, ptr %s\n  %t = load ptr, ptr %s\n";
+    for asks in ["eq ptr %p, %r", "ult ptr %p, %r", "eq ptr %p, %t", "ult ptr %t, %p"] {
+        assert_eq!(asked(&format!("{moved}  {by_memory}  %c = icmp {asks}")), []);
+    }
+}
+
+/// Whether what is allocated by each round of a loop compares the same in all threads.
+fn asked_in_a_loop(allocates: &str, asks: &str, functions: &str) -> Vec<(u32, u32)> {
+    let body = format!(
+        "  %kept = alloca ptr\n  br label %round
+round:
+  %i = phi i32 [ 0, %entry ], [ %j, %round ]
+  %last = phi ptr [ null, %entry ], [ %p, %round ]
+  {allocates}
+  %q = getelementptr inbounds i8, ptr %p, i64 4
+  %again = icmp {asks}
+  store ptr %p, ptr %kept
+  %j = add i32 %i, 1
+  %more = icmp ult i32 %j, %n
+  br i1 %more, label %round, label %after
+after:
+  br i1 %again, label %then, label %end, !dbg !3
+then:
+  BARRIER, !dbg !4
+  br label %end
+end:
+  ret void
+"
+    );
+    let declared = format!("{functions}declare ptr @malloc(i64)\n");
+    reported(Rule::Refuse, &body, &declared)
+}
+
+#[test]
+fn an_allocation_may_lie_where_another_one_was_freed() {
+    let malloc = "%p = call ptr @malloc(i64 8)";
+    for asks in ["eq ptr %p, %last", "ult ptr %p, %last"] {
+        assert_eq!(asked_in_a_loop(malloc, asks, ""), [(4, 3)], "{asks}");
+    }
+    let kept = format!("%old = load ptr, ptr %kept\n  {malloc}");
+    assert_eq!(asked_in_a_loop(&kept, "eq ptr %p, %old", ""), [(4, 3)]);
+    // Of one round.
+    for asks in ["eq ptr %p, %q", "ult ptr %p, %q"] {
+        assert_eq!(asked_in_a_loop(malloc, asks, ""), [], "{asks}");
+    }
+    // In a function that the loop calls, that calls itself, or that both do.
+    let makes = "define internal ptr @makes(i32 %n) {\n  %p = call ptr @malloc(i64 8)\n  ret ptr %p\n}\n";
+    let calls = "%p = call ptr @makes(i32 %n)";
+    assert_eq!(asked_in_a_loop(calls, "eq ptr %p, %last", makes), [(4, 3)]);
+    assert_eq!(asked_in_a_loop(calls, "eq ptr %p, %q", makes), []);
+    let compares = "define internal i1 @compares(i32 %n, ptr %last) {\nentry:\n  %p = call ptr @malloc(i64 8)\n  \
+                    %c = icmp eq ptr %p, %last\n  %z = icmp eq i32 %n, 0\n  br i1 %z, label %end, label %more\n\
+                    more:\n  %m = sub i32 %n, 1\n  %d = call i1 @compares(i32 %m, ptr %p)\n  ret i1 %d\n\
+                    end:\n  ret i1 %c\n}\n";
+    let once = "  %c = call i1 @compares(i32 %n, ptr null)\n  br i1 %c, label %then, label %end, !dbg !3\n\
+                then:\n  BARRIER, !dbg !4\n  br label %end\nend:\n  ret void\n";
+    let declared = format!("{compares}declare ptr @malloc(i64)\n");
+    assert_eq!(reported(Rule::Refuse, once, &declared), [(4, 3)]);
 }
 
 #[test]
@@ -240,4 +338,45 @@ fn a_part_of_an_address_is_no_number() {
         "  %v = alloca i32\n  %a = alloca i64\n  %n64 = ptrtoint ptr %v to i64\n  store i64 %n64, ptr %a\n  \
          %x = load i64, ptr %a\n  %c = icmp eq i64 %x, 0",
     );
+}
+
+#[test]
+fn a_field_of_an_element_is_not_its_neighbour() {
+    let table = |number: &str, reads: &str| {
+        format!(
+            "  %w = alloca i32\n  store i32 %n, ptr %w\n  %v = alloca [4 x {{ ptr, i64 }}]\n  \
+             %z = zext i32 %n to i64\n  %t = zext i32 %tid to i64\n  \
+             %a = getelementptr inbounds {{ ptr, i64 }}, ptr %v, i64 %z\n  store ptr %w, ptr %a\n  \
+             %b = getelementptr inbounds {{ ptr, i64 }}, ptr %v, i64 %z, i32 1\n  store i64 {number}, ptr %b\n  \
+             %at = getelementptr inbounds {{ ptr, i64 }}, ptr %v, i32 %block\n  {reads}"
+        )
+    };
+    let copies = "%to = alloca [2 x { ptr, i64 }]\n  \
+                  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %at, i64 16, i1 false)\n  ";
+    for (copy, from) in [("", "%at"), (copies, "%to")] {
+        let reads = |at: i64, what: &str, then: &str| {
+            format!(
+                "{copy}%f = getelementptr inbounds i8, ptr {from}, i64 {at}\n  %x = load {what}, ptr %f\n  {then}"
+            )
+        };
+        let number = reads(8, "i64", "%c = icmp eq i64 %x, 0");
+        uniform(&table("%z", &number));
+        divergent(&table("%t", &number));
+        let pointer = reads(0, "i64", "%q = inttoptr i64 %x to ptr\n  %y = load i32, ptr %q\n  %c = icmp eq i32 %y, 0");
+        let is_null = reads(0, "i64", "%c = icmp eq i64 %x, 0");
+        for number in ["%z", "%t"] {
+            uniform(&table(number, &pointer));
+            uniform(&table(number, &is_null));
+            // A part of the address.
+            divergent(&table(number, &reads(4, "i32", "%c = icmp eq i32 %x, 0")));
+        }
+    }
+    // Anywhere.
+    let anywhere = "%any = getelementptr inbounds i8, ptr %v, i32 %n\n  store i8 1, ptr %any\n  ";
+    let number = "%f = getelementptr inbounds i8, ptr %at, i64 8\n  %x = load i64, ptr %f\n  %c = icmp eq i64 %x, 0";
+    uniform(&table("%z", &format!("{anywhere}{number}")));
+    divergent(&table("%z", &format!("{anywhere}{number}").replace("i8 1", "i8 %own").replace(
+        "store i8",
+        "%own = trunc i32 %tid to i8\n  store i8",
+    )));
 }
