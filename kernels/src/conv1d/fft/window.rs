@@ -173,8 +173,9 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
         multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread));
         let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
         let [_, quietest] = worker.mark::<S>(thread / 32);
-        // NaN reaches every point.
-        let vote = !(points[0].re.abs() <= T::MOST) || quiet::divides::<T>(loudest, quietest);
+        // NaN reaches every point, and fits nowhere.
+        let fits = points[0].re.abs() <= T::MOST;
+        let vote = !fits || quiet::divides::<T>(loudest, quietest);
         let divided = worker.inverse::<S, E>(&mut points, vote);
         if !divided {
             outputs.store::<S, T, E>(of, &points, thread);
