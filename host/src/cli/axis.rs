@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use blockwise_ops::compare::{Comparison, ToNumber};
-use blockwise_ops::oracle::Precision;
+use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pipeline::{AxisReducer, Piece};
 use blockwise_ops::reduce::{Axis, plan_axis, sum_error_along_axis};
 use blockwise_ops::{Number, Reduction};
@@ -48,7 +48,7 @@ pub(super) fn run(
         Reduction::Sum => kind.into(),
         Reduction::Min | Reduction::Max => array.stored(),
     };
-    let (counted, axis) = Axis::of(&shape, axis)?;
+    let (counted, axis) = Axis::of(&shape, axis).map_err(|error| operand::named(input.path(), error))?;
     shape.remove(counted);
     let job = Job {
         reduction,
@@ -76,7 +76,7 @@ impl Job<'_> {
     ) -> Result<Report, Failure> {
         let reference = self.options.reference.read()?;
         let output = ArrayOutput::prepare(self.output)?;
-        let device = global.open()?;
+        let device = global.open_alone(&format!("{} --axis", self.reduction.name()))?;
         let (reduction, axis) = (self.reduction, self.axis);
         // Refused before the output's place on the disk is taken.
         plan_axis::<T>(axis, reduction, None, device.properties())?;
@@ -153,6 +153,7 @@ impl Job<'_> {
         let sums = Sums {
             magnitudes: of_shape(&self.shape, magnitudes)?,
             terms: self.axis.extent,
+            path: oracle::blocked_path(self.axis.extent),
             error: sum_error_along_axis::<T>(),
         };
         let reference = &self.options.reference;

@@ -3,7 +3,7 @@
 use blockwise_ops::oracle::Precision;
 
 use super::failure::Failure;
-use super::operand::other_shape;
+use super::operand::{self, other_shape};
 use crate::io::{Contents, Kind, Metadata, Number, Reader, Sound};
 
 /// What a convolution computes with.
@@ -88,6 +88,14 @@ impl Frames {
 
     pub(super) fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// The largest relative error of one rounding to the type that they are kept in.
+    pub(super) fn unit_roundoff(&self) -> f64 {
+        match self.reader.contents() {
+            Contents::Array(array) => operand::unit_roundoff(array.stored()),
+            Contents::Recording(_) => operand::unit_roundoff(self.kind.into()),
+        }
     }
 
     /// The next samples, channel after channel of each frame.

@@ -12,7 +12,7 @@ use super::conv_operands::{Frames, Operands, Sample};
 use super::failure::Failure;
 use super::operand::{self, Reference};
 use super::report::Report;
-use crate::io::{Kind, Sound};
+use crate::io::Sound;
 
 /// A comparison in flight. It reads the operands a second time, for the oracle.
 pub(super) struct Check<'a, T> {
@@ -53,11 +53,8 @@ impl<'a, T: Sample> Check<'a, T> {
         let result = shape(outputs.len, channels);
         let expected = shape(reference.frames(), reference.channels());
         if result != expected {
-            return Err(ShapeMismatch {
-                result,
-                reference: expected,
-            }
-            .into());
+            let reference = expected;
+            return Err(Failure::from(ShapeMismatch { result, reference }).about(path));
         }
         let fft_errors = (0..channels)
             .map(|channel| oracle::fft_error(1.0, ArrayView1::from(operands.short(channel))));
@@ -81,10 +78,7 @@ impl<'a, T: Sample> Check<'a, T> {
         let channels = self.operands.channels();
         let frames = outputs.len() / channels;
         let first = self.outputs.start + self.at;
-        let coarser = match self.reference.kind() {
-            Kind::F32 => f32::UNIT_ROUNDOFF / T::UNIT_ROUNDOFF,
-            Kind::F64 | Kind::I64 => 1.0,
-        };
+        let coarser = operand::coarser::<T>(self.reference.unit_roundoff());
         let taps = self.operands.short(0).len();
         // What is beside an output's own samples and counts all the same.
         let reach = if self.by_fft { taps - 1 } else { 0 };

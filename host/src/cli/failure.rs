@@ -1,5 +1,6 @@
 //! Why a command could not be carried out: one line, and a hint.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use blockwise_ops::LaunchError;
@@ -27,6 +28,12 @@ impl Failure {
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same of a file.
+    pub(super) fn about(mut self, path: &Path) -> Self {
+        self.message = format!("{}: {}", path.display(), self.message);
         self
     }
 

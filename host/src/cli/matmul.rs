@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use blockwise::{Device, Plain as _};
 use blockwise_mesh::{Grid, Mesh, ShardedMatmulOptions};
+use blockwise_ops::matmul::plan;
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::{LaunchError, MatmulKernel, MatmulOptions, MatmulShape};
 use clap::Args;
@@ -86,7 +87,10 @@ where
     Data: Holds<T>,
 {
     let [a, b] = files;
-    let shape = MatmulShape::of(a.shape.into(), b.shape.into())?;
+    let shape = MatmulShape::of(a.shape.into(), b.shape.into()).map_err(|error| {
+        let [a, b] = [&arguments.a, &arguments.b].map(|path| path.display());
+        Failure::new(format!("{a} and {b}: {error}"))
+    })?;
     if let (Some(a), Some(b)) = (a.largest_integer()?, b.largest_integer()?) {
         operand::notice_of_integers(a * b * shape.inner as f64);
     }
@@ -123,12 +127,28 @@ where
         None => report,
         Some((name, data)) => {
             let oracle = oracle::matmul(a.whole::<T>()?.view(), b.whole::<T>()?.view());
-            let comparison = arguments.reference.compare(c.view(), &data, oracle)?;
+            let path = path::<T>(arguments, MatmulShape::of(a.shape.into(), b.shape.into())?, &mesh);
+            let sums = [a.shape[1], path];
+            let comparison = arguments.reference.compare(c.view(), &data, oracle, sums)?;
             report.comparison(&name, &comparison)
         }
     };
     output.write(&Data::wrap(c.into_dyn()))?;
     Ok(report)
+}
+
+/// The roundings between a product and its sum: the inner extent, divided by the slices that are
+/// added at the end.
+fn path<T: Precision>(arguments: &Arguments, shape: MatmulShape, mesh: &Mesh) -> usize {
+    // Of a slice's last step, which is a whole one.
+    const STEP: usize = 64;
+    let properties = mesh.devices()[0].properties();
+    let plan = plan::<T>(shape, &arguments.launch(), properties);
+    let slices = match plan {
+        Ok(Some(plan)) if mesh.ranks() == 1 && !arguments.tensor => plan.grid[2] as usize,
+        _ => 1,
+    };
+    shape.inner.min(shape.inner.div_ceil(slices) + STEP + slices)
 }
 
 /// The product of several devices, in the process of rank 0. Each rank reads its blocks only.

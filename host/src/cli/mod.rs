@@ -40,6 +40,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use blockwise::{Device, DeviceChoice};
+use blockwise_mesh::Job;
 use blockwise_ops::Reduction;
 use clap::{Args, Parser, Subcommand};
 
@@ -220,6 +221,18 @@ impl Global {
             report::notice("no GPU can be used (`blockwise devices` says why): using the emulator");
         }
         self.with_kernels(device)
+    }
+
+    /// The same for work that is not divided: in a job of several ranks each would do it, and write.
+    fn open_alone(&self, what: &str) -> Result<Device, Failure> {
+        match Job::from_env()?.filter(|job| job.ranks > 1) {
+            Some(job) => Err(Failure::new(format!(
+                "this is rank {} of {} ({}), and `{what}` is not divided over ranks",
+                job.rank, job.ranks, job.launcher
+            ))
+            .hint("run it without the launcher")),
+            None => self.open(),
+        }
     }
 
     /// Refuses what only the emulator can do on a GPU.

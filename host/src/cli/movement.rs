@@ -167,7 +167,7 @@ where
 {
     let expected = reference.read()?;
     let place = ArrayOutput::prepare(output)?;
-    let device = global.open()?;
+    let device = global.open_alone(command)?;
     let array = make(&device)?;
     let name = &device.properties().name;
     let report = made(command, output, name, array.shape(), T::NAME);

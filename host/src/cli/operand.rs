@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use blockwise::Plain as _;
 use blockwise_ops::LaunchError;
@@ -31,6 +32,18 @@ pub(super) struct Reference {
     /// See --rtol
     #[arg(long, requires = "reference", allow_negative_numbers = true, value_parser = non_negative)]
     atol: Option<f64>,
+    /// The type of the reference's elements in its file.
+    #[arg(skip)]
+    stored: OnceLock<Stored>,
+}
+
+/// The largest relative error of one rounding to a type.
+pub(super) fn unit_roundoff(stored: Stored) -> f64 {
+    match stored {
+        Stored::F16 => 2_f64.powi(-11),
+        Stored::F32 => f32::UNIT_ROUNDOFF,
+        _ => f64::UNIT_ROUNDOFF,
+    }
 }
 
 fn non_negative(text: &str) -> Result<f64, String> {
@@ -40,12 +53,20 @@ fn non_negative(text: &str) -> Result<f64, String> {
     }
 }
 
+/// How many times the roundings of a reference with this unit are as large as those of a result in
+/// `T`. Text and float64 may hold what was computed in `T`.
+pub(super) fn coarser<T: Precision>(unit: f64) -> f64 {
+    (unit / T::UNIT_ROUNDOFF).max(1.0)
+}
+
 /// What the bounds of sums follow from.
 pub(super) struct Sums<D: Dimension> {
     /// The sum of the terms' magnitudes, for each sum.
     pub(super) magnitudes: Array<f64, D>,
     /// The terms of each sum.
     pub(super) terms: usize,
+    /// The roundings between a term and a sum of the reference.
+    pub(super) path: usize,
     /// What ours may be off before its rounding, as a part of the magnitude.
     pub(super) error: f64,
 }
@@ -61,25 +82,43 @@ impl Reference {
         let Some(path) = &self.reference else {
             return Ok(None);
         };
-        Ok(Some((path.display().to_string(), array(path)?)))
+        let reader = open(path)?;
+        let _ = self.stored.set(contents(&reader)?.stored());
+        match reader.array()? {
+            Some(data) => Ok(Some((path.display().to_string(), data))),
+            None => Err(sound(path)),
+        }
     }
 
-    /// Compares a floating-point result with a reference, in the tolerances of the oracle.
+    /// The largest relative error of the reference's own roundings.
+    fn unit(&self) -> f64 {
+        self.stored.get().map_or(f64::UNIT_ROUNDOFF, |&stored| unit_roundoff(stored))
+    }
+
+    /// Compares a floating-point result with a reference, in the tolerances of the oracle, which are
+    /// those of sums of so many `terms` in any order. Ours have at most `path` roundings between a
+    /// term and the result, the reference's those of a blocked sum.
     pub(super) fn compare<T: Precision, D: Dimension>(
         &self,
         result: ArrayView<'_, T, D>,
         reference: &Data,
         oracle: Expected<D>,
+        [terms, path]: [usize; 2],
     ) -> Result<Comparison, Failure> {
         let values = self.values(&result, reference)?;
-        let coarser = match reference {
-            Data::F32(_) => f32::UNIT_ROUNDOFF / T::UNIT_ROUNDOFF,
-            Data::F64(_) | Data::I64(_) => 1.0,
+        let blocked = oracle::blas_path(terms);
+        let part = |path: usize| (path + 1) as f64 / (terms + 1) as f64;
+        // The result's own last rounding is not of a path.
+        let rounding = values.mapv(|value| T::UNIT_ROUNDOFF * value.abs());
+        let tolerance = oracle.tolerance * part(path.min(terms)) + rounding;
+        let coarser = coarser::<T>(self.unit()) * part(blocked) / part(path.min(terms));
+        let expected = self.expected(values, tolerance, coarser);
+        let bound = match self.asked_for() {
+            Some(bound) => bound.to_owned(),
+            None => format!(
+                "{path} roundings on the longest path of the result, {blocked} of a blocked sum in the reference (--rtol and --atol for other references)"
+            ),
         };
-        let expected = self.expected(values, oracle.tolerance, coarser);
-        let bound = self
-            .asked_for()
-            .unwrap_or("the roundings of a sum in any order, in the result and in the reference");
         Ok(compare::with_oracle(result, &expected)?.bounded_by(bound))
     }
 
@@ -97,18 +136,13 @@ impl Reference {
         sums: Sums<D>,
     ) -> Result<Comparison, Failure> {
         let values = self.values(&result, reference)?;
-        let (unit, error, precision) = match reference {
-            Data::F32(_) => (
-                f32::UNIT_ROUNDOFF,
-                oracle::blocked_error::<f32>(sums.terms),
-                f32::NAME,
-            ),
-            Data::F64(_) | Data::I64(_) => (
-                f64::UNIT_ROUNDOFF,
-                oracle::blocked_error::<f64>(sums.terms),
-                f64::NAME,
-            ),
+        let unit = self.unit();
+        // Half floats are stored, and added as f32 at least.
+        let (added, precision) = match reference {
+            Data::F32(_) => (f32::UNIT_ROUNDOFF, f32::NAME),
+            Data::F64(_) | Data::I64(_) => (f64::UNIT_ROUNDOFF, f64::NAME),
         };
+        let error = oracle::gamma(sums.path + 1, added);
         let mut tolerance = values.mapv(|value| (unit + T::UNIT_ROUNDOFF) * value.abs());
         // A magnitude beyond the range bounds nothing, but a tolerance is finite.
         tolerance.zip_mut_with(&sums.magnitudes, |tolerance, &magnitude| {
@@ -118,8 +152,8 @@ impl Reference {
         let bound = match self.asked_for() {
             Some(bound) => bound.to_owned(),
             None => format!(
-                "one rounding of the result; {} roundings of {precision} in the reference, the longest path of a pairwise or blocked sum of {} terms (--rtol and --atol for other references)",
-                oracle::blocked_path(sums.terms) + 1,
+                "one rounding of the result; {} roundings of {precision} in the reference, the longest path of a pairwise or blocked sum of {} terms (--rtol and --atol for other references, as sums that are added one by one)",
+                sums.path + 1,
                 sums.terms
             ),
         };
@@ -161,18 +195,20 @@ impl Reference {
         if self.rtol.or(self.atol).is_some() {
             let values = self.values(&result, reference)?;
             let tolerance = Array::zeros(values.raw_dim());
+            let expected = self.expected(values, tolerance, 0.0);
             let numbers = result.map(|&value| value.to_number());
-            return self.compare(numbers.view(), reference, Expected { values, tolerance });
+            let compared = compare::with_oracle(numbers.view(), &expected)?;
+            return Ok(compared.bounded_by(self.asked_for().unwrap_or_default()));
         }
         let compared = match reference {
             Data::F32(array) => {
-                compare::exactly(result, same_dimension(&result, array)?.view())
+                compare::exactly(result, self.shaped(&result, array)?.view())
             }
             Data::F64(array) => {
-                compare::exactly(result, same_dimension(&result, array)?.view())
+                compare::exactly(result, self.shaped(&result, array)?.view())
             }
             Data::I64(array) => {
-                compare::exactly(result, same_dimension(&result, array)?.view())
+                compare::exactly(result, self.shaped(&result, array)?.view())
             }
         };
         Ok(compared?.bounded_by("none: the result is exact"))
@@ -183,14 +219,26 @@ impl Reference {
         result: &ArrayView<'_, T, D>,
         reference: &Data,
     ) -> Result<Array<f64, D>, Failure> {
-        same_dimension(result, &reference.to_f64())
+        self.shaped(result, &reference.to_f64())
+    }
+
+    /// The reference in the result's dimensions.
+    fn shaped<T, U: Clone, D: Dimension>(
+        &self,
+        result: &ArrayView<'_, T, D>,
+        reference: &ArrayD<U>,
+    ) -> Result<Array<U, D>, Failure> {
+        same_dimension(result, reference).map_err(|mismatch| {
+            let name = self.path().unwrap_or(Path::new("the reference")).display();
+            Failure::new(format!("{name}: {mismatch}"))
+        })
     }
 }
 
 fn same_dimension<T, U: Clone, D: Dimension>(
     result: &ArrayView<'_, T, D>,
     reference: &ArrayD<U>,
-) -> Result<Array<U, D>, Failure> {
+) -> Result<Array<U, D>, compare::ShapeMismatch> {
     let mismatch = || compare::ShapeMismatch {
         result: result.shape().to_vec(),
         reference: reference.shape().to_vec(),
@@ -205,12 +253,12 @@ fn same_dimension<T, U: Clone, D: Dimension>(
             .collect::<Vec<_>>()
     };
     if telling(result.shape()) != telling(reference.shape()) {
-        return Err(mismatch().into());
+        return Err(mismatch());
     }
     let reference = reference.as_standard_layout().into_owned();
-    Ok(reference
+    reference
         .into_shape_with_order(result.raw_dim())
-        .map_err(|_| mismatch())?)
+        .map_err(|_| mismatch())
 }
 
 /// Access to the array of one element type.
@@ -373,6 +421,11 @@ pub(super) fn read_block<T: io::Number>(
         reader.skip(pitch - columns.len());
     }
     Ok(())
+}
+
+/// What is wrong with the operand in a file.
+pub(super) fn named(path: &Path, error: LaunchError) -> Failure {
+    Failure::from(error).about(path)
 }
 
 /// An output that is no sound has nothing to do with a sample rate.

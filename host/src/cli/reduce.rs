@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::compare::ToNumber;
-use blockwise_ops::oracle::Precision;
+use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pipeline::{Operation, Reducer};
 use blockwise_ops::reduce::{Total, plan_reduce};
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, reduce as ops};
@@ -14,11 +14,11 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::mesh::{self, Gpus};
-use super::operand::{self, Chunk, Holds, Reference, Sums};
+use super::operand::{self, Chunk, Reference, Sums};
 use super::report::Report;
 use super::seconds::{Seconds, timed};
 use super::{Global, axis, names, progress};
-use crate::io::{self, Data, Kind, Reader};
+use crate::io::{self, Contents, Kind, Reader, Stored};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -79,9 +79,9 @@ pub(super) fn run(
     match (kind, reduction) {
         (Kind::F32, Reduction::Sum) => job.rounded::<f32>(global),
         (Kind::F64, Reduction::Sum) => job.rounded::<f64>(global),
-        (Kind::F32, Reduction::Min | Reduction::Max) => job.exact::<f32>(global),
-        (Kind::F64, Reduction::Min | Reduction::Max) => job.exact::<f64>(global),
-        (Kind::I64, _) => job.exact::<i64>(global),
+        (Kind::F32, Reduction::Min | Reduction::Max) => job.exact(global, |value: f32| value),
+        (Kind::F64, Reduction::Min | Reduction::Max) => job.exact(global, |value: f64| value),
+        (Kind::I64, _) => job.integer(global),
     }
 }
 
@@ -96,7 +96,10 @@ pub(super) fn dot(global: &Global, arguments: &DotArguments) -> Result<Report, F
         inputs.push(input);
         kinds.push(kind);
     }
-    blockwise_ops::reduce::same_length(lens[0], lens[1])?;
+    blockwise_ops::reduce::same_length(lens[0], lens[1]).map_err(|error| {
+        let [a, b] = [&arguments.a, &arguments.b].map(|path| path.display());
+        Failure::new(format!("{a} and {b}: {error}"))
+    })?;
     let job = Job {
         operation: Operation::Dot,
         name: "dot",
@@ -107,7 +110,7 @@ pub(super) fn dot(global: &Global, arguments: &DotArguments) -> Result<Report, F
     // As NumPy promotes them: equal types stay, any others become float64.
     match kinds[..] {
         [Kind::F32, Kind::F32] => job.rounded::<f32>(global),
-        [Kind::I64, Kind::I64] => job.exact::<i64>(global),
+        [Kind::I64, Kind::I64] => job.integer(global),
         _ => job.rounded::<f64>(global),
     }
 }
@@ -156,17 +159,36 @@ impl Job<'_> {
         let sums = Sums {
             magnitudes: arr0(self.magnitude::<T>()?),
             terms: self.len,
+            path: match operands {
+                ops::Operands::One => oracle::blocked_path(self.len),
+                ops::Operands::Two => oracle::blas_path(self.len),
+            },
             error: (self.options.launch()).sum_error::<T>(operands, self.len, properties),
         };
         let comparison = (self.options.reference).compare_sums(arr0(value).view(), &data, sums)?;
         Ok(report.comparison(&name, &comparison))
     }
 
-    /// A value that does not.
-    fn exact<T: Number + ToNumber + io::Number>(self, global: &Global) -> Result<Report, Failure>
+    /// Integers, which wrap as NumPy's do: modulo 2⁶⁴, from 0 on if all are of uint64.
+    fn integer(self, global: &Global) -> Result<Report, Failure> {
+        let is_unsigned = |reader: &Reader| match reader.contents() {
+            Contents::Array(array) => array.stored() == Stored::U64,
+            Contents::Recording(_) => false,
+        };
+        match self.inputs.iter().all(is_unsigned) {
+            true => self.exact(global, |value: i64| value as u64),
+            false => self.exact(global, |value: i64| value),
+        }
+    }
+
+    /// A value that does not, computed in `T`.
+    fn exact<T: Number + io::Number, R: Number + ToNumber>(
+        self,
+        global: &Global,
+        value_of: impl Fn(T) -> R,
+    ) -> Result<Report, Failure>
     where
-        Data: Holds<T>,
-        serde_json::Value: From<T>,
+        serde_json::Value: From<R>,
     {
         let reference = self.options.reference.read()?;
         let mesh = global.mesh(&self.options.gpus)?;
@@ -174,6 +196,7 @@ impl Job<'_> {
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
+        let value = value_of(value);
         let report = self.report(&mesh, value, seconds);
         let Some((name, data)) = reference else {
             return Ok(report);
@@ -191,7 +214,8 @@ impl Job<'_> {
         };
         if self.len == 0 {
             // Refused where there is nothing to fold.
-            plan_reduce::<T>(0, reduction, &options, mesh.devices()[0].properties())?;
+            plan_reduce::<T>(0, reduction, &options, mesh.devices()[0].properties())
+                .map_err(|error| operand::named(self.inputs[0].path(), error))?;
         }
         let (operation, name) = (self.operation, self.name);
         let split = Split::even(self.len, mesh.ranks());

@@ -13,7 +13,7 @@
 //! A term that goes through only h of the roundings, as in a tree, has γₕ instead (ibid., section
 //! 4.2). For our kernels h is in
 //! [`ReduceOptions::sum_error`](crate::ReduceOptions::sum_error), for other libraries' pairwise and
-//! blocked sums in [`blocked_path`].
+//! blocked sums in [`blocked_path`], and for their dot products in [`blas_path`].
 
 mod conv1d;
 mod exact;
@@ -26,7 +26,7 @@ pub use exact::Exact;
 pub use matmul::matmul;
 pub use movement::{reverse, transpose};
 pub(crate) use reduce::widened;
-pub use reduce::{blocked_error, blocked_path, dot, dot_i64, max, min, sum, sum_i64};
+pub use reduce::{blas_path, blocked_path, dot, dot_i64, max, min, sum, sum_i64};
 
 use ndarray::{Array, Dimension};
 
@@ -110,7 +110,7 @@ impl Sum {
 }
 
 /// γₙ: the relative error of n accumulated roundings. Infinite where the bound no longer holds.
-pub(crate) fn gamma(n: usize, unit_roundoff: f64) -> f64 {
+pub fn gamma(n: usize, unit_roundoff: f64) -> f64 {
     let errors = n as f64 * unit_roundoff;
     if errors < 1.0 {
         errors / (1.0 - errors)

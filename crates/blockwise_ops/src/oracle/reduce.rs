@@ -63,10 +63,9 @@ pub fn blocked_path(terms: usize) -> usize {
     terms.min(256 + levels + (terms >> 18))
 }
 
-/// What a pairwise or blocked sum in `T` may be off, as a part of the sum of its terms' magnitudes,
-/// and with a product for each term.
-pub fn blocked_error<T: Precision>(terms: usize) -> f64 {
-    gamma(blocked_path(terms) + 1, T::UNIT_ROUNDOFF)
+/// The same for dot products: BLAS libraries add them in 32 sums, whatever their length.
+pub fn blas_path(terms: usize) -> usize {
+    terms.min(blocked_path(terms).max(terms / 32 + 8))
 }
 
 /// Σ aᵢ·bᵢ without overflow, and what `i64` wraps it to.
@@ -154,8 +153,11 @@ mod tests {
     fn other_librarys_sums_have_short_paths() {
         assert_eq!([0, 1, 5].map(blocked_path), [0, 1, 5]);
         assert_eq!(blocked_path(1 << 23), 256 + 24 + 32);
-        assert!(blocked_error::<f32>(1 << 23) < 2e-5);
-        assert!(blocked_error::<f32>(1 << 30) < 3e-4);
-        assert!(blocked_error::<f64>(1 << 33) < 1e-11);
+        let error = |path, unit| gamma(path + 1, unit);
+        assert!(error(blocked_path(1 << 23), f32::UNIT_ROUNDOFF) < 2e-5);
+        assert!(error(blocked_path(1 << 30), f32::UNIT_ROUNDOFF) < 3e-4);
+        assert!(error(blocked_path(1 << 33), f64::UNIT_ROUNDOFF) < 1e-11);
+        assert_eq!([1, 5, 100_000].map(blas_path), [1, 5, 3133]);
+        assert!(error(blas_path(1 << 23), f32::UNIT_ROUNDOFF) < 0.02);
     }
 }
