@@ -67,9 +67,22 @@ fn a_variable_holds_what_is_stored_in_it() {
     divergent(&variable("store ptr %v, ptr %out"));
     divergent(&variable("%r = call i32 @elsewhere(ptr %v)"));
     divergent(&variable(
+        "%slot = alloca ptr\n  %u = load volatile ptr, ptr %in\n  \
+         %to = select i1 %all, ptr %slot, ptr %u\n  store ptr %v, ptr %to",
+    ));
+    uniform(&variable("call void @llvm.lifetime.start.p0(ptr %v)"));
+    divergent(&variable(
         "%p = ptrtoint ptr %v to i64\n  %q = xor i64 %p, 1\n  %r = inttoptr i64 %q to ptr\n  \
          store i32 1, ptr %r",
     ));
+}
+
+#[test]
+fn a_stored_constant_address_is_followed() {
+    uniform(
+        "  %v = alloca ptr\n  store ptr addrspacecast (ptr addrspace(3) @tile to ptr), ptr %v\n  \
+         %p = load ptr, ptr %v\n  %x = load i32, ptr %p\n  %c = icmp eq i32 %x, 0",
+    );
 }
 
 #[test]
