@@ -210,10 +210,27 @@ fn an_allocation_whose_failure_is_a_panic_is_every_threads() {
         after("unreachable", &[]);
         after("call void @panics()\n  unreachable", &[]);
     }
-    // A thread may go on without.
-    let survives = allocated("ret void", reads);
     let declared = "declare ptr @malloc(i64)\n";
+    let changed = |from: &str, to: &str| {
+        let body = allocated("unreachable", asks);
+        assert!(body.contains(from), "{from}");
+        reported(Rule::Refuse, &body.replace(from, to), declared)
+    };
+    let question = "%null = icmp eq ptr %p, null";
+    let number = "%i = ptrtoint ptr %p to i64\n  %null = icmp eq i64 %i, 0";
+    assert_eq!(changed(question, number), []);
+    assert_eq!(changed("trunc i64 %tag to i1", "icmp eq ptr %p, null"), []);
+    let phi = "failed:\n  %one = phi i64 [ 1, %entry ]\n  br label %both\nfine:\n  br label %both\nboth:\n  \
+               %tag = phi i64 [ %one, %failed ]";
+    let plain = "failed:\n  br label %both\nfine:\n  br label %both\nboth:\n  %tag = phi i64 [ 1, %failed ]";
+    assert_eq!(changed(plain, phi), []);
+    // Another question.
+    assert_eq!(changed(question, "%null = icmp eq ptr %p, %in"), [(4, 3)]);
+    // A thread may go on without, or wait before it panics.
+    let survives = allocated("ret void", reads);
     assert_eq!(reported(Rule::Refuse, &survives, declared), [(4, 5)]);
+    let waits = allocated("BARRIER, !dbg !7\n  unreachable", reads);
+    assert_eq!(reported(Rule::Refuse, &waits, declared), [(4, 5), (7, 5)]);
 }
 
 #[test]
