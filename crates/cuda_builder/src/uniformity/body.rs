@@ -255,10 +255,7 @@ impl<'m, 'p> Reader<'m, 'p> {
 
     /// What the addresses among an instruction's operands point to, other than values of the
     /// function.
-    fn constants(
-        &self,
-        instruction: &'m Instruction<'m>,
-    ) -> Result<Targets<'m>, CudaBuilderError> {
+    fn constants(&self, instruction: &'m Instruction<'m>) -> Result<Targets<'m>, CudaBuilderError> {
         if !instruction.operands().contains('@') {
             return Ok(Targets::default());
         }

@@ -60,7 +60,9 @@ fn a_call_through_a_pointer_is_one_of_its_functions() {
     let add = "%r = add i32 %a, 1";
     let lane = "%r = call i32 @llvm.nvvm.read.ptx.sreg.laneid()";
     let table = |index: &str| {
-        format!("%at = getelementptr inbounds ptr, ptr @table, i32 {index}\n  %f = load ptr, ptr %at")
+        format!(
+            "%at = getelementptr inbounds ptr, ptr @table, i32 {index}\n  %f = load ptr, ptr %at"
+        )
     };
     for chosen in ["%f = select i1 %all, ptr @one, ptr @two", &table("%block")] {
         called(chosen, add, &[]);
