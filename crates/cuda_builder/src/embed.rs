@@ -11,6 +11,9 @@ const ARCH: &str = "BLOCKWISE_ARCH";
 /// The file with the errors about single kernels: `#[kernel]` shows each at its kernel.
 const REFUSED: &str = "refused.txt";
 
+/// The file with the whole error: `embedded_kernels!` shows it where the crate calls it.
+const ERROR: &str = "error.txt";
+
 /// Embeds the kernels of the package whose build script is running. See [`Embed`].
 pub fn embed() -> Embed {
     Embed {
@@ -49,7 +52,8 @@ pub fn embed() -> Embed {
 /// The device build has the features of the host build. Its folder is `cuda-builder` in the target
 /// folder, where all crates, profiles and features share the compiled `core`.
 ///
-/// A kernel that does not compile is an error at `KERNELS`, in addition to the host's own errors.
+/// A kernel that does not compile is an error at `embedded_kernels!`, in addition to the host's own
+/// errors; a kernel that a check refuses is one at the kernel too.
 ///
 /// Kernels are optimised in every profile: in `cargo test` too, integers wrap on overflow and
 /// `debug_assert!` does nothing. With `.options(|builder|
@@ -119,7 +123,8 @@ impl Embed {
                 .unwrap_or_else(|error| panic!("{error}"));
         };
         write(REFUSED, &refused(&result));
-        write("kernels.rs", &code(result));
+        write(ERROR, result.as_ref().err().map_or("", |error| error));
+        write("kernels.rs", &code(&result.unwrap_or_default()));
     }
 
     /// The PTX that is now in the output folder, or why there is none.
@@ -268,11 +273,7 @@ impl Script {
 }
 
 /// The contents of `kernels.rs`: the list that `embedded_kernels!` puts into `KERNELS`.
-fn code(result: Result<Vec<Wanted>, String>) -> String {
-    let archs = match result {
-        Ok(archs) => archs,
-        Err(error) => return format!("compile_error!({error:?})\n"),
-    };
+fn code(archs: &[Wanted]) -> String {
     let files: String = archs
         .iter()
         .map(|Wanted { arch, only }| {
@@ -297,7 +298,7 @@ fn refused(result: &Result<Vec<Wanted>, String>) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// The error as shown by `compile_error!`.
+/// The error as shown by `embedded_kernels!`.
 fn readable(error: &CudaBuilderError, package: &str, arch: NvvmArch) -> String {
     match error {
         CudaBuilderError::Compile { message, .. } => format!(
@@ -339,20 +340,18 @@ mod tests {
     }
 
     #[test]
-    fn the_code_lists_the_files_or_is_the_error() {
+    fn the_code_lists_the_files() {
         let only = Wanted {
             arch: Compute90a,
             only: &["k"],
         };
-        let text = code(Ok(vec![Wanted::whole(Compute80), only]));
+        let text = code(&[Wanted::whole(Compute80), only]);
         assert_eq!(
             text,
             "&[\n    KernelsFile { arch: \"sm_80\", text: include_str!(\"kernels.sm_80.ptx\"), only: &[] },\n    \
              KernelsFile { arch: \"sm_90a\", text: include_str!(\"kernels.sm_90a.ptx\"), only: &[\"k\"] },\n]\n"
         );
-        assert_eq!(code(Ok(Vec::new())), "&[\n]\n");
-        let text = code(Err("no \"tool\"".to_owned()));
-        assert_eq!(text, "compile_error!(\"no \\\"tool\\\"\")\n");
+        assert_eq!(code(&[]), "&[\n]\n");
     }
 
     #[test]

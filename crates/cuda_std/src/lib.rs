@@ -69,7 +69,7 @@ pub extern crate alloc;
 #[doc(hidden)]
 pub mod __private {
     pub use core;
-    pub use cuda_std_macros::{__address_space, __kernel, __plain};
+    pub use cuda_std_macros::{__address_space, __kernel, __not_built, __plain};
 }
 
 pub mod async_copy;
@@ -143,6 +143,9 @@ macro_rules! __plain {
 #[macro_export]
 macro_rules! embedded_kernels {
     () => {
+        #[cfg(not(target_arch = "nvptx64"))]
+        $crate::__private::__not_built! {}
+
         /// The PTX of this crate's kernels.
         #[cfg(not(target_arch = "nvptx64"))]
         pub static KERNELS: $crate::launch::Kernels = {

@@ -158,6 +158,13 @@ pub fn __plain(tokens: TokenStream) -> TokenStream {
         .into()
 }
 
+/// Of `embedded_kernels!`: the error of the build script, if there is one.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __not_built(_: TokenStream) -> TokenStream {
+    kernel::not_built().into()
+}
+
 /// Makes one identifier of each `[<part part>]`: for cuda_std's own functions, whose names are
 /// operation, ordering, type and scope.
 #[doc(hidden)]

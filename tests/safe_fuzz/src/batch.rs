@@ -106,7 +106,10 @@ impl Workshop {
             String::from_utf8_lossy(&output.stderr)
         );
         let said = String::from_utf8_lossy(&output.stdout);
-        let refused: HashMap<_, _> = said.lines().filter_map(|line| line.split_once(' ')).collect();
+        let refused: HashMap<_, _> = said
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .collect();
         for kernel in std::mem::take(&mut built.kernels) {
             match refused.get(&*kernel.name) {
                 None => built.kernels.push(kernel),

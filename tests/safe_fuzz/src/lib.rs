@@ -71,7 +71,10 @@ pub fn judge(workshop: &Workshop, kernels: Vec<Kernel>, schedules: u32) -> Tally
         ..Tally::default()
     };
     // Both builds of these see one contract.
-    let one = built.not_launched.into_iter().filter(|(kernel, _)| !kernel.differs());
+    let one = built
+        .not_launched
+        .into_iter()
+        .filter(|(kernel, _)| !kernel.differs());
     tally.findings.extend(one.map(|(kernel, error)| Verdict {
         kernel,
         findings: vec![error],

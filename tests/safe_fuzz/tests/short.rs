@@ -16,7 +16,10 @@ fn what_is_built_is_clean() {
         "{tally}"
     );
     for (kernel, report) in &tally.alarms {
-        println!("seed {}, refused and not seen to diverge: {report}", kernel.seed);
+        println!(
+            "seed {}, refused and not seen to diverge: {report}",
+            kernel.seed
+        );
     }
     assert!(tally.clean >= 8 && tally.alarms.len() <= 3, "{tally}");
 }

@@ -110,7 +110,9 @@ fn write_manifests(root: &Path, copy: &Path) -> Result<()> {
     let mut text = format!("{before}members = [\"crates/cuda_builder\"]{after}");
     // Patches name folders that are not there.
     if let Some(at) = text.find("\n[patch.") {
-        let end = text[at + 1..].find("\n[").map_or(text.len(), |end| at + 1 + end);
+        let end = text[at + 1..]
+            .find("\n[")
+            .map_or(text.len(), |end| at + 1 + end);
         text.replace_range(at..end, "");
     }
     fs::write(copy.join("Cargo.toml"), text)?;
@@ -158,14 +160,23 @@ fn build(copy: &Path) -> Result<PathBuf> {
         .output()
         .context("cannot run cargo")?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let messages = || text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let messages = || {
+        text.lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+    };
     for message in messages() {
         if message["message"]["level"] == "error" {
-            say!("{}", message["message"]["rendered"].as_str().unwrap_or_default());
+            say!(
+                "{}",
+                message["message"]["rendered"].as_str().unwrap_or_default()
+            );
         }
     }
-    let mut programs = messages().filter_map(|message| Some(message["executable"].as_str()?.into()));
-    programs.next_back().context("the mutated check does not compile")
+    let mut programs =
+        messages().filter_map(|message| Some(message["executable"].as_str()?.into()));
+    programs
+        .next_back()
+        .context("the mutated check does not compile")
 }
 
 /// Whether all tests of the check pass with a mutation.

@@ -70,7 +70,15 @@ mod mutant {
 
 /// Calls of these methods are left out where they are statements.
 const STEPS: [&str; 9] = [
-    "raise", "add", "push", "insert", "extend", "escape", "let_escape", "write", "merge",
+    "raise",
+    "add",
+    "push",
+    "insert",
+    "extend",
+    "escape",
+    "let_escape",
+    "write",
+    "merge",
 ];
 
 /// Closures of these methods are conditions.
@@ -148,7 +156,9 @@ impl Rewriter<'_> {
         }
         if self.file == "body.rs" {
             line = self.arm(&line, "action", |value| {
-                value.starts_with("Action::") && !value.ends_with('{')
+                let is_none = value == "Action::Control"
+                    || value == "Action::Known(Level::Block, Reason::Thread)";
+                value.starts_with("Action::") && !value.ends_with('{') && !is_none
             });
         }
         if matches!(self.file, "context.rs" | "transfer.rs") {
@@ -206,7 +216,12 @@ impl Rewriter<'_> {
         let (object, rest) = call.split_once('(')?;
         let method = object.rsplit('.').next()?;
         let is_step = object.contains('.') && STEPS.contains(&method);
-        if text.starts_with("let ") || !(is_step || is_assignment) || !is_balanced(&format!("({rest})")) {
+        // A line that goes on with the one before is no statement.
+        if text.starts_with("let ")
+            || text.starts_with('.')
+            || !(is_step || is_assignment)
+            || !is_balanced(&format!("({rest})"))
+        {
             return None;
         }
         let number = self.number("left out");

@@ -21,12 +21,8 @@ pub(super) fn functions<'m>(
     for function in module.functions() {
         for instruction in function.instructions() {
             let callee = instruction.call()?.and_then(|call| call.function());
-            // The name may also be among the arguments.
-            let mut mentioned = instruction.globals();
-            if let Some(callee) = callee {
-                mentioned.find(|&symbol| symbol == callee);
-            }
-            taken.extend(mentioned);
+            // It stands first; the name may also be among the arguments.
+            taken.extend(instruction.globals().skip(usize::from(callee.is_some())));
         }
     }
     taken.retain(|symbol| waiting.contains(symbol));

@@ -69,18 +69,6 @@ impl<'m> Body<'m> {
         })
     }
 
-    /// The nearest instruction with a position: this one, or else the next one of its block, or the
-    /// last before it.
-    pub(super) fn placed(&self, instruction: &'m Instruction<'m>) -> Option<&'m Instruction<'m>> {
-        let is_it = |step: &Step<'m>| std::ptr::eq(step.instruction, instruction);
-        let block = self.blocks.iter().find(|steps| steps.iter().any(is_it))?;
-        let at = block.iter().position(is_it)?;
-        let (before, from) = block.split_at(at);
-        let mut nearest = from.iter().chain(before.iter().rev());
-        let found = nearest.find(|step| step.instruction.position().is_some())?;
-        Some(found.instruction)
-    }
-
     /// The step that defines a value; `None` for parameters.
     pub(super) fn definition(&self, value: usize) -> Option<&Step<'m>> {
         let (block, at) = self.definitions[value]?;
@@ -130,7 +118,6 @@ impl<'m, 'p> Reader<'m, 'p> {
         let mut made = vec![Vec::new(); function.blocks.len()];
         let parameters = function.head.parameters();
         for (number, parameter) in parameters.enumerate() {
-            made[0].push(number);
             numbers.extend(local(value(parameter)).map(|name| (name, number)));
         }
         for (block, made) in function.blocks.iter().zip(&mut made) {
@@ -268,10 +255,7 @@ impl<'m, 'p> Reader<'m, 'p> {
 
     /// What the addresses among an instruction's operands point to, other than values of the
     /// function.
-    fn constants(
-        &self,
-        instruction: &'m Instruction<'m>,
-    ) -> Result<Targets<'m>, CudaBuilderError> {
+    fn constants(&self, instruction: &'m Instruction<'m>) -> Result<Targets<'m>, CudaBuilderError> {
         if !instruction.operands().contains('@') {
             return Ok(Targets::default());
         }

@@ -100,11 +100,7 @@ fn body(
                     // Of a report: branches, and what they may depend on.
                     let told = matches!(
                         opcode,
-                        Opcode::Br
-                            | Opcode::Switch
-                            | Opcode::Load
-                            | Opcode::Store
-                            | Opcode::ICmp
+                        Opcode::Br | Opcode::Switch | Opcode::Load | Opcode::Store | Opcode::ICmp
                     );
                     (operation, told || call.is_some())
                 }

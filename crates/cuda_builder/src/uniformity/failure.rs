@@ -214,7 +214,9 @@ impl<'p, 'm> Paths<'p, 'm> {
         let operand = |at: usize| self.operand(pieces.get(at)?, known);
         let pairs = |of: fn(i128, i128) -> i128| {
             let (one, other) = (operand(0)?, operand(1)?);
-            let all = one.iter().flat_map(|&one| other.iter().map(move |&other| (one, other)));
+            let all = one
+                .iter()
+                .flat_map(|&one| other.iter().map(move |&other| (one, other)));
             Some(all.map(|(one, other)| of(one, other)).collect())
         };
         match instruction.opcode() {

@@ -14,6 +14,7 @@ use super::fact::Fact;
 use super::level::{Cause, Rank, Reason};
 use super::memory::{Kind, Memory, fresh};
 use super::program::Program;
+use super::report;
 use super::step::Step;
 use super::targets::{Object, Targets};
 use crate::error::CudaBuilderError;
@@ -98,7 +99,7 @@ impl<'p, 'm> Flow<'p, 'm> {
     /// it, the kernel's own last.
     pub(super) fn chain(&self, cause: Cause<'m>) -> Vec<&'m Instruction<'m>> {
         let context = self.contexts[cause.context].as_ref();
-        let placed = context.and_then(|context| context.body.placed(cause.at));
+        let placed = context.and_then(|context| report::placed(&context.body, cause.at));
         let (mut chain, mut at) = (vec![placed.unwrap_or(cause.at)], cause.context);
         while let Some((caller, call)) = self.contexts[at].as_ref().and_then(|one| one.caller) {
             chain.push(call);

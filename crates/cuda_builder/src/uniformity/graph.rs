@@ -66,7 +66,8 @@ impl Graph {
     /// Whether a thread may pass the block several times.
     pub(super) fn repeats(&self, node: usize) -> bool {
         let next = self.successors[node].iter();
-        next.copied().any(|next| post_order(next, &self.successors).contains(&node))
+        next.copied()
+            .any(|next| post_order(next, &self.successors).contains(&node))
     }
 
     /// The region that the branch at the end of `block` controls.

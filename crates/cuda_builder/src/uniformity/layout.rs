@@ -13,7 +13,10 @@ pub(super) enum Type {
     Pointer,
     Array(u64, Box<Type>),
     Vector(u64, Box<Type>),
-    Struct { fields: Vec<Type>, is_packed: bool },
+    Struct {
+        fields: Vec<Type>,
+        is_packed: bool,
+    },
     /// A named type, or any other form.
     Other,
 }
@@ -152,9 +155,7 @@ fn parse<'a>(tokens: &mut Peekable<impl Iterator<Item = Spanned<'a>>>) -> Option
 }
 
 /// `4 x i32`, without the brackets.
-fn sequence<'a>(
-    tokens: &mut Peekable<impl Iterator<Item = Spanned<'a>>>,
-) -> Option<(u64, Type)> {
+fn sequence<'a>(tokens: &mut Peekable<impl Iterator<Item = Spanned<'a>>>) -> Option<(u64, Type)> {
     let Token::Word(len) = tokens.next()?.token else {
         return None;
     };
@@ -202,7 +203,9 @@ fn distance(instruction: &Instruction<'_>) -> Option<Offset> {
     let mut ty = Type::parse(first);
     let mut indices = pieces.skip(1).map(|piece| value(piece).parse::<i64>().ok());
     let by = |index: Option<i64>, stride: u64| match index {
-        Some(index) => Some(Offset::exact(index.checked_mul(i64::try_from(stride).ok()?)?)),
+        Some(index) => Some(Offset::exact(
+            index.checked_mul(i64::try_from(stride).ok()?)?,
+        )),
         None if is_inside => Some(Offset::multiple(stride)),
         // The product may wrap.
         None => Some(Offset::multiple(stride & stride.wrapping_neg())),

@@ -68,12 +68,7 @@ const MOST_CELLS: usize = 64;
 impl<'m> Memory<'m> {
     /// A new object. `content`: what it holds from the start. `home`: the context that creates it
     /// once.
-    pub(super) fn create(
-        &mut self,
-        content: Fact<'m>,
-        kind: Kind,
-        home: Option<usize>,
-    ) -> Object {
+    pub(super) fn create(&mut self, content: Fact<'m>, kind: Kind, home: Option<usize>) -> Object {
         self.contents.push(Content {
             cells: BTreeMap::new(),
             rest: content,
@@ -158,7 +153,11 @@ impl<'m> Memory<'m> {
     /// Records that addresses are known where they are not followed: what they point to, and what
     /// the pointers there point to, can contain anything. Returns whether anything changed.
     pub(super) fn escape(&mut self, targets: &Targets<'m>, cause: Cause<'m>) -> bool {
-        let mut waiting: Vec<_> = targets.objects().iter().map(|(object, _)| *object).collect();
+        let mut waiting: Vec<_> = targets
+            .objects()
+            .iter()
+            .map(|(object, _)| *object)
+            .collect();
         let mut changed = false;
         while let Some(object) = waiting.pop() {
             let content = &mut self.contents[object];
@@ -178,9 +177,8 @@ impl<'m> Memory<'m> {
 
 impl<'m> Content<'m> {
     fn overlapping(&self, range: Range) -> impl Iterator<Item = (&(Offset, u64), &Fact<'m>)> {
-        let overlaps = move |&(offset, len): &(Offset, u64)| {
-            range.offset.overlaps(range.bytes(), offset, len)
-        };
+        let overlaps =
+            move |&(offset, len): &(Offset, u64)| range.offset.overlaps(range.bytes(), offset, len);
         self.cells.iter().filter(move |(key, _)| overlaps(key))
     }
 

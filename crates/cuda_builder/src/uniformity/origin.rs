@@ -55,8 +55,14 @@ fn before(body: &Body<'_>, address: usize) -> Before {
     };
     match &step.action {
         Action::Move(_) => step.base().map_or(Before::Nothing, Before::One),
-        Action::Keep if is_cast => (step.reads.first()).map_or(Before::Nothing, |&one| Before::One(one)),
-        Action::Phi(incoming) if incoming.iter().all(|(_, text)| local(value(text)).is_some()) => {
+        Action::Keep if is_cast => {
+            (step.reads.first()).map_or(Before::Nothing, |&one| Before::One(one))
+        }
+        Action::Phi(incoming)
+            if incoming
+                .iter()
+                .all(|(_, text)| local(value(text)).is_some()) =>
+        {
             Before::Either(step.reads.clone())
         }
         _ => Before::Nothing,
@@ -72,7 +78,9 @@ pub(super) fn stays_inside(body: &Body<'_>, step: &Step<'_>) -> bool {
     operands.starts_with("inbounds")
         || indices.all(|index| match local(value(index)) {
             Some(_) => reads.next().is_some_and(|&read| is_small(body, read)),
-            None => value(index).parse().is_ok_and(|index: i64| index.unsigned_abs() < 4096),
+            None => value(index)
+                .parse()
+                .is_ok_and(|index: i64| index.unsigned_abs() < 4096),
         })
 }
 
@@ -81,10 +89,20 @@ fn is_small(body: &Body<'_>, value: usize) -> bool {
     let Some(step) = body.definition(value) else {
         return false;
     };
-    let from = step.instruction.operands().trim_start().trim_start_matches("nneg ");
+    let from = step
+        .instruction
+        .operands()
+        .trim_start()
+        .trim_start_matches("nneg ");
     match (step.instruction.opcode(), &step.reads[..]) {
         (Opcode::ZExt | Opcode::SExt, _) => from.starts_with("i1 ") || from.starts_with("i8 "),
-        (Opcode::Sub, &[of]) => step.instruction.pieces().last().is_some_and(|last| local(last.trim()).is_some()) && is_small(body, of),
+        (Opcode::Sub, &[of]) => {
+            step.instruction
+                .pieces()
+                .last()
+                .is_some_and(|last| local(last.trim()).is_some())
+                && is_small(body, of)
+        }
         _ => false,
     }
 }

@@ -1,6 +1,8 @@
 //! The texts of findings.
 
+use super::body::Body;
 use super::level::Reason;
+use super::step::Step;
 use crate::ir::module::{Instruction, Nodes};
 use crate::ir::names::demangle;
 use crate::ir::place;
@@ -125,6 +127,21 @@ impl Parting<'_> {
             |instruction| place(instruction, nodes),
         )
     }
+}
+
+/// The nearest instruction with a position: this one, or else the next one of its block, or the last
+/// before it.
+pub(super) fn placed<'m>(
+    body: &Body<'m>,
+    instruction: &'m Instruction<'m>,
+) -> Option<&'m Instruction<'m>> {
+    let is_it = |step: &Step<'m>| std::ptr::eq(step.instruction, instruction);
+    let block = body.blocks.iter().find(|steps| steps.iter().any(is_it))?;
+    let at = block.iter().position(is_it)?;
+    let (before, from) = block.split_at(at);
+    let mut nearest = from.iter().chain(before.iter().rev());
+    let found = nearest.find(|step| step.instruction.position().is_some())?;
+    Some(found.instruction)
 }
 
 /// The report of a function that waits and whose address is taken.

@@ -97,7 +97,10 @@ impl<'m> Targets<'m> {
         self.partial |= other.partial;
         let mut changed = flags(self) != old;
         for &(object, offset) in &other.objects {
-            match self.objects.binary_search_by_key(&object, |(known, _)| *known) {
+            match self
+                .objects
+                .binary_search_by_key(&object, |(known, _)| *known)
+            {
                 Ok(at) => {
                     let known = &mut self.objects[at].1;
                     let either = known.or(offset);

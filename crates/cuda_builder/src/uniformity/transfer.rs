@@ -201,9 +201,7 @@ impl<'m> Flow<'_, 'm> {
                     Question::Equality if is_allocated(one) || is_allocated(other) => {
                         is_same || is_moved
                     }
-                    Question::Equality => {
-                        is_same || is_moved || (is_known(one) && is_known(other))
-                    }
+                    Question::Equality => is_same || is_moved || (is_known(one) && is_known(other)),
                 }
             }
             [one] => {
@@ -219,8 +217,7 @@ impl<'m> Flow<'_, 'm> {
         let targets = context.targets(step);
         let mut objects = targets.objects().iter();
         let may_fail = Kind::Allocation { may_fail: true };
-        compares_with_null(step)
-            && objects.any(|(object, _)| self.memory.kind(*object) == may_fail)
+        compares_with_null(step) && objects.any(|(object, _)| self.memory.kind(*object) == may_fail)
     }
 
     /// Records that the addresses that a step reads are known where they are not followed.
@@ -249,8 +246,7 @@ impl<'m> Flow<'_, 'm> {
             len: access.bytes,
         };
         let mut objects = pointer.targets.objects().iter();
-        let is_part =
-            |&(object, offset)| !self.memory.is_one_address(object, range(offset));
+        let is_part = |&(object, offset)| !self.memory.is_one_address(object, range(offset));
         if access.is_number && objects.any(is_part) {
             read.targets = read.targets.in_parts();
         }
@@ -423,7 +419,9 @@ fn taken(aggregate: Fact<'_>, may_be_pointer: bool) -> Fact<'_> {
 /// A number that may be warp-uniform although its operands are not.
 fn by_lanes<'m>(context: &Context<'m>, step: &Step<'m>, fact: Fact<'m>) -> Fact<'m> {
     let operands = step.reads.iter().map(|&value| &context.facts[value]);
-    let operands: Vec<_> = operands.map(|fact| (fact.rank.level, fact.spread)).collect();
+    let operands: Vec<_> = operands
+        .map(|fact| (fact.rank.level, fact.spread))
+        .collect();
     let Some(terms) = Term::pair(step.instruction, &operands) else {
         return fact;
     };

@@ -17,6 +17,8 @@ mod rule;
 mod shared;
 mod types;
 
+pub(crate) use refused::not_built;
+
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{

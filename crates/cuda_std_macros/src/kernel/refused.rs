@@ -7,14 +7,28 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::Error;
 
-/// The file, as `cuda_builder::embed` names it.
+/// The files, as `cuda_builder::embed` names them.
 const FILE: &str = "refused.txt";
+const WHOLE: &str = "error.txt";
+
+/// Why the build script could not build the kernels, where the crate declares them.
+pub(crate) fn not_built() -> TokenStream {
+    match read(WHOLE) {
+        error if error.is_empty() => TokenStream::new(),
+        error => Error::new(Span::call_site(), error).to_compile_error(),
+    }
+}
+
+/// A file of the build script's output folder.
+fn read(name: &str) -> String {
+    std::env::var_os("OUT_DIR")
+        .and_then(|folder| std::fs::read_to_string(std::path::Path::new(&folder).join(name)).ok())
+        .unwrap_or_default()
+}
 
 /// The errors about these entry points, at a place of the kernel.
 pub(super) fn errors<'e>(entries: impl Iterator<Item = &'e str>, span: Span) -> TokenStream {
-    let text = std::env::var_os("OUT_DIR")
-        .and_then(|folder| std::fs::read_to_string(std::path::Path::new(&folder).join(FILE)).ok());
-    let text = text.unwrap_or_default();
+    let text = read(FILE);
     let errors = entries.flat_map(|entry| about(&text, entry)).map(|error| {
         let error = Error::new(span, error).to_compile_error();
         quote! { #[cfg(not(target_arch = "nvptx64"))] #error }

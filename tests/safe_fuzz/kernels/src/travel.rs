@@ -131,9 +131,7 @@ impl Drop for AtTheEndSet<'_> {
 }
 
 /// A barrier where its scope ends.
-pub struct AtTheEnd<'b, const X: usize, const Y: usize, const Z: usize>(
-    pub &'b mut Block<X, Y, Z>,
-);
+pub struct AtTheEnd<'b, const X: usize, const Y: usize, const Z: usize>(pub &'b mut Block<X, Y, Z>);
 
 impl<const X: usize, const Y: usize, const Z: usize> Drop for AtTheEnd<'_, X, Y, Z> {
     fn drop(&mut self) {

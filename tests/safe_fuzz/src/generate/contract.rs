@@ -88,7 +88,9 @@ impl Generator {
             true => differently,
             false => host,
         };
-        let form = *self.rng.pick(&[Form::Condition, Form::Definitions, Form::Attributes]);
+        let form = *self
+            .rng
+            .pick(&[Form::Condition, Form::Definitions, Form::Attributes]);
         // Of no other kernel, and a part of no other name.
         let name = format!("{}_OF_{}", self.fresh("C"), self.kernel.name.to_uppercase());
         self.kernel.constants.push(Constant {

@@ -29,9 +29,30 @@ const DECOYS: [&str; 4] = [
 
 /// Words of rules and of generated code, and what is nearly a keyword.
 const NAMES: [&str; 24] = [
-    "grid", "shared_bytes", "block", "core", "std", "alloc", "cuda_std", "this", "r#type", "r#fn",
-    "r#in", "usize", "kernel", "kernel_body", "blockwise", "entry", "launch", "stream", "arguments",
-    "len", "rows", "config", "u32", "shared",
+    "grid",
+    "shared_bytes",
+    "block",
+    "core",
+    "std",
+    "alloc",
+    "cuda_std",
+    "this",
+    "r#type",
+    "r#fn",
+    "r#in",
+    "usize",
+    "kernel",
+    "kernel_body",
+    "blockwise",
+    "entry",
+    "launch",
+    "stream",
+    "arguments",
+    "len",
+    "rows",
+    "config",
+    "u32",
+    "shared",
 ];
 
 /// The root's names for what a module redirects.
@@ -145,7 +166,10 @@ mod tests {
     fn variables_are_renamed_and_nothing_else() {
         check("n: u32, an: n", "grid: u32, an: grid");
         check("mix(n, x.n)", "mix(grid, x.n)");
-        check("n::f(0..n, r#n, 'n: n1, nn)", "n::f(0..grid, r#n, 'n: n1, nn)");
+        check(
+            "n::f(0..n, r#n, 'n: n1, nn)",
+            "n::f(0..grid, r#n, 'n: n1, nn)",
+        );
         check("now.len() + n", "now.len() + grid");
     }
 }

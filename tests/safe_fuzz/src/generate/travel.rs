@@ -143,7 +143,10 @@ impl Generator {
                 format!("rows[{a}].swap({c}, {d});")
             }
             7 => format!("rows.rotate_left({a}); other.reverse();"),
-            8 => format!("rows.copy_within(..{}, 0);", self.rng.below(travel.rows + 1)),
+            8 => format!(
+                "rows.copy_within(..{}, 0);",
+                self.rng.below(travel.rows + 1)
+            ),
             9 => "rows.swap_with_slice(&mut other);".to_owned(),
             10 => "rows = pass(rows);".to_owned(),
             11 => format!("other[{b}] = pass(rows[{a}]);"),

@@ -244,3 +244,25 @@ fine:
         &[(4, 3)],
     );
 }
+
+#[test]
+fn a_value_from_elsewhere_is_none_of_a_branchs() {
+    check(
+        "  br i1 %all, label %b, label %join
+b:
+  br i1 %some, label %c, label %join, !dbg !3
+c:
+  br label %join
+join:
+  %x = phi i32 [ 1, %entry ], [ 0, %b ], [ 0, %c ]
+  %d = icmp eq i32 %x, 0
+  br i1 %d, label %then, label %end, !dbg !4
+then:
+  BARRIER, !dbg !5
+  br label %end
+end:
+  ret void
+",
+        &[],
+    );
+}

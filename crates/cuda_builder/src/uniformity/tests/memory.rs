@@ -42,8 +42,12 @@ fn a_variable_holds_what_is_stored_in_it() {
     divergent(&variable("store i32 %tid, ptr %w"));
     // Elsewhere in it.
     uniform(&variable("store i32 %tid, ptr %v"));
-    divergent(&variable("store i64 poison, ptr %v\n  store i32 %tid, ptr %w"));
-    divergent(&variable("%z = zext i32 %tid to i64\n  store i64 %z, ptr %v"));
+    divergent(&variable(
+        "store i64 poison, ptr %v\n  store i32 %tid, ptr %w",
+    ));
+    divergent(&variable(
+        "%z = zext i32 %tid to i64\n  store i64 %z, ptr %v",
+    ));
     divergent(&variable(
         "%at = getelementptr i32, ptr %v, i32 %tid\n  store i32 1, ptr %at",
     ));
@@ -67,9 +71,22 @@ fn a_variable_holds_what_is_stored_in_it() {
     divergent(&variable("store ptr %v, ptr %out"));
     divergent(&variable("%r = call i32 @elsewhere(ptr %v)"));
     divergent(&variable(
+        "%slot = alloca ptr\n  %u = load volatile ptr, ptr %in\n  \
+         %to = select i1 %all, ptr %slot, ptr %u\n  store ptr %v, ptr %to",
+    ));
+    uniform(&variable("call void @llvm.lifetime.start.p0(ptr %v)"));
+    divergent(&variable(
         "%p = ptrtoint ptr %v to i64\n  %q = xor i64 %p, 1\n  %r = inttoptr i64 %q to ptr\n  \
          store i32 1, ptr %r",
     ));
+}
+
+#[test]
+fn a_stored_constant_address_is_followed() {
+    uniform(
+        "  %v = alloca ptr\n  store ptr addrspacecast (ptr addrspace(3) @tile to ptr), ptr %v\n  \
+         %p = load ptr, ptr %v\n  %x = load i32, ptr %p\n  %c = icmp eq i32 %x, 0",
+    );
 }
 
 #[test]
@@ -116,7 +133,9 @@ fn addresses_of_variables_compare_by_their_offsets_only() {
     // Moved by anything, it may lie beyond the last address.
     let far = two.replace("inbounds ", "");
     uniform(&format!("{far}  %c = icmp eq ptr %v, %w"));
-    uniform(&format!("{far}{numbers}  %d = sub i64 %b, %a\n  %c = icmp eq i64 %d, 4"));
+    uniform(&format!(
+        "{far}{numbers}  %d = sub i64 %b, %a\n  %c = icmp eq i64 %d, 4"
+    ));
     divergent(&format!("{far}  %c = icmp ult ptr %v, %w"));
     divergent(&format!("{far}  %c = icmp eq ptr %w, null"));
     let near = |index: &str| {
@@ -142,7 +161,11 @@ fn addresses_moved_from_one_compare_by_what_they_are_moved() {
              %b = ptrtoint ptr %p to i64\n  %d = sub i64 %b, %a\n"
         )
     };
-    for asks in ["%c = icmp eq i64 %d, 4", "%c = icmp eq ptr %p, %from", "%c = icmp ult ptr %from, %p"] {
+    for asks in [
+        "%c = icmp eq i64 %d, 4",
+        "%c = icmp eq ptr %p, %from",
+        "%c = icmp ult ptr %from, %p",
+    ] {
         uniform(&format!("{}  {asks}", two("%n")));
         divergent(&format!("{}  {asks}", two("%tid")));
     }
@@ -151,7 +174,9 @@ fn addresses_moved_from_one_compare_by_what_they_are_moved() {
     let chosen = two("%n").replace("ptr %from, i32 %n", "ptr %v, i32 %n");
     divergent(&format!("{chosen}  %c = icmp ult ptr %from, %p"));
     // A part of the address.
-    let part = two("%n").replace("to i64", "to i32").replace("sub i64", "sub i32");
+    let part = two("%n")
+        .replace("to i64", "to i32")
+        .replace("sub i64", "sub i32");
     divergent(&format!("{part}  %c = icmp ult i32 %a, %b"));
 }
 
@@ -197,10 +222,27 @@ fn an_allocation_whose_failure_is_a_panic_is_every_threads() {
         after("unreachable", &[]);
         after("call void @panics()\n  unreachable", &[]);
     }
-    // A thread may go on without.
-    let survives = allocated("ret void", reads);
     let declared = "declare ptr @malloc(i64)\n";
+    let changed = |from: &str, to: &str| {
+        let body = allocated("unreachable", asks);
+        assert!(body.contains(from), "{from}");
+        reported(Rule::Refuse, &body.replace(from, to), declared)
+    };
+    let question = "%null = icmp eq ptr %p, null";
+    let number = "%i = ptrtoint ptr %p to i64\n  %null = icmp eq i64 %i, 0";
+    assert_eq!(changed(question, number), []);
+    assert_eq!(changed("trunc i64 %tag to i1", "icmp eq ptr %p, null"), []);
+    let phi = "failed:\n  %one = phi i64 [ 1, %entry ]\n  br label %both\nfine:\n  br label %both\nboth:\n  \
+               %tag = phi i64 [ %one, %failed ]";
+    let plain = "failed:\n  br label %both\nfine:\n  br label %both\nboth:\n  %tag = phi i64 [ 1, %failed ]";
+    assert_eq!(changed(plain, phi), []);
+    // Another question.
+    assert_eq!(changed(question, "%null = icmp eq ptr %p, %in"), [(4, 3)]);
+    // A thread may go on without, or wait before it panics.
+    let survives = allocated("ret void", reads);
     assert_eq!(reported(Rule::Refuse, &survives, declared), [(4, 5)]);
+    let waits = allocated("BARRIER, !dbg !7\n  unreachable", reads);
+    assert_eq!(reported(Rule::Refuse, &waits, declared), [(4, 5), (7, 5)]);
 }
 
 #[test]
@@ -220,8 +262,16 @@ fn whether_an_allocation_succeeds_is_the_threads_own() {
     // In one of them.
     let moved = "%r = getelementptr inbounds i8, ptr %p, i64 4\n";
     let by_memory = "%s = alloca ptr\n  store ptr %r, ptr %s\n  %t = load ptr, ptr %s\n";
-    for asks in ["eq ptr %p, %r", "ult ptr %p, %r", "eq ptr %p, %t", "ult ptr %t, %p"] {
-        assert_eq!(asked(&format!("{moved}  {by_memory}  %c = icmp {asks}")), []);
+    for asks in [
+        "eq ptr %p, %r",
+        "ult ptr %p, %r",
+        "eq ptr %p, %t",
+        "ult ptr %t, %p",
+    ] {
+        assert_eq!(
+            asked(&format!("{moved}  {by_memory}  %c = icmp {asks}")),
+            []
+        );
     }
 }
 
@@ -265,7 +315,8 @@ fn an_allocation_may_lie_where_another_one_was_freed() {
         assert_eq!(asked_in_a_loop(malloc, asks, ""), [], "{asks}");
     }
     // In a function that the loop calls, that calls itself, or that both do.
-    let makes = "define internal ptr @makes(i32 %n) {\n  %p = call ptr @malloc(i64 8)\n  ret ptr %p\n}\n";
+    let makes =
+        "define internal ptr @makes(i32 %n) {\n  %p = call ptr @malloc(i64 8)\n  ret ptr %p\n}\n";
     let calls = "%p = call ptr @makes(i32 %n)";
     assert_eq!(asked_in_a_loop(calls, "eq ptr %p, %last", makes), [(4, 3)]);
     assert_eq!(asked_in_a_loop(calls, "eq ptr %p, %q", makes), []);
@@ -291,7 +342,14 @@ fn an_address_that_travels_is_followed() {
     };
     let reads = "%p = load ptr, ptr %to\n  %x = load i32, ptr %p\n  %c = icmp eq i32 %x, 0";
     let moves = |ty: &str| format!("%m = load {ty}, ptr %from\n  store {ty} %m, ptr %to");
-    for ty in ["i64", "i128", "ptr", "<2 x i64>", "<16 x i8>", "{ ptr, ptr }"] {
+    for ty in [
+        "i64",
+        "i128",
+        "ptr",
+        "<2 x i64>",
+        "<16 x i8>",
+        "{ ptr, ptr }",
+    ] {
         divergent(&travels(&moves(ty), reads));
         divergent(&travels(
             "call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 16, i1 false)",
@@ -329,9 +387,18 @@ fn a_part_of_an_address_is_no_number() {
     };
     let byte = "%d = getelementptr i8, ptr %a, i64 3\n  %x = load i8, ptr %d";
     part(byte, "%c = icmp eq i8 %x, 0");
-    part("%d = getelementptr i8, ptr %a, i64 4\n  %x = load i64, ptr %d", "%c = icmp eq i64 %x, 0");
-    part("%d = getelementptr i8, ptr %a, i32 %n\n  %x = load i64, ptr %d", "%c = icmp eq i64 %x, 0");
-    part("%y = bitcast i64 %n64 to <8 x i8>\n  %x = extractelement <8 x i8> %y, i32 2", "%c = icmp eq i8 %x, 0");
+    part(
+        "%d = getelementptr i8, ptr %a, i64 4\n  %x = load i64, ptr %d",
+        "%c = icmp eq i64 %x, 0",
+    );
+    part(
+        "%d = getelementptr i8, ptr %a, i32 %n\n  %x = load i64, ptr %d",
+        "%c = icmp eq i64 %x, 0",
+    );
+    part(
+        "%y = bitcast i64 %n64 to <8 x i8>\n  %x = extractelement <8 x i8> %y, i32 2",
+        "%c = icmp eq i8 %x, 0",
+    );
     part("%x = trunc i64 %n64 to i8", "%c = icmp eq i8 %x, 0");
     part("%x = ptrtoint ptr %v to i32", "%c = icmp eq i32 %x, 0");
     uniform(
@@ -362,7 +429,11 @@ fn a_field_of_an_element_is_not_its_neighbour() {
         let number = reads(8, "i64", "%c = icmp eq i64 %x, 0");
         uniform(&table("%z", &number));
         divergent(&table("%t", &number));
-        let pointer = reads(0, "i64", "%q = inttoptr i64 %x to ptr\n  %y = load i32, ptr %q\n  %c = icmp eq i32 %y, 0");
+        let pointer = reads(
+            0,
+            "i64",
+            "%q = inttoptr i64 %x to ptr\n  %y = load i32, ptr %q\n  %c = icmp eq i32 %y, 0",
+        );
         let is_null = reads(0, "i64", "%c = icmp eq i64 %x, 0");
         for number in ["%z", "%t"] {
             uniform(&table(number, &pointer));
@@ -375,8 +446,10 @@ fn a_field_of_an_element_is_not_its_neighbour() {
     let anywhere = "%any = getelementptr inbounds i8, ptr %v, i32 %n\n  store i8 1, ptr %any\n  ";
     let number = "%f = getelementptr inbounds i8, ptr %at, i64 8\n  %x = load i64, ptr %f\n  %c = icmp eq i64 %x, 0";
     uniform(&table("%z", &format!("{anywhere}{number}")));
-    divergent(&table("%z", &format!("{anywhere}{number}").replace("i8 1", "i8 %own").replace(
-        "store i8",
-        "%own = trunc i32 %tid to i8\n  store i8",
-    )));
+    divergent(&table(
+        "%z",
+        &format!("{anywhere}{number}")
+            .replace("i8 1", "i8 %own")
+            .replace("store i8", "%own = trunc i32 %tid to i8\n  store i8"),
+    ));
 }

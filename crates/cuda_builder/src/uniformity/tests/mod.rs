@@ -31,6 +31,8 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i32 @__cuda_std_block_uniform(i32)
 declare i32 @__cuda_std_warp_uniform(i32)
 declare i32 @elsewhere(i32)
+declare i64 @llvm.readcyclecounter()
+declare void @llvm.lifetime.start.p0(ptr)
 attributes #0 = { nounwind memory(none) }
 attributes #1 = { convergent nounwind }
 !1 = !DIFile(filename: \"src/k.rs\", directory: \"/\")

@@ -15,6 +15,64 @@ fn computations_are_what_their_operands_are() {
         "  %x = call i32 asm sideeffect \"ld.shared.u32 $0, [$1];\", \"=r,r\"(i32 %n)\n  %c = icmp eq i32 %x, 0",
     );
     divergent("  %x = freeze i32 poison\n  %c = icmp eq i32 %x, 0");
+    divergent("  %x = call i64 @llvm.readcyclecounter()\n  %c = icmp eq i64 %x, 0");
+}
+
+#[test]
+fn a_barrier_may_be_assembly() {
+    check(
+        "  br i1 %some, label %then, label %end, !dbg !3
+then:
+  call void asm sideeffect \"bar.sync 0;\", \"~{memory}\"(), !dbg !4
+  br label %end
+end:
+  ret void
+",
+        &[(4, 3)],
+    );
+}
+
+/// A condition on the result of a call through a pointer.
+#[track_caller]
+fn called(chosen: &str, result: &str, expected: &[(u32, u32)]) {
+    let body = format!(
+        "  {chosen}
+  %x = call i32 %f(i32 %n)
+  %c = icmp eq i32 %x, 0
+  br i1 %c, label %then, label %end, !dbg !3
+then:
+  BARRIER, !dbg !4
+  br label %end
+end:
+  ret void
+"
+    );
+    let functions = format!(
+        "define internal i32 @one(i32 %a) {{\n  ret i32 %a\n}}\n\
+         define internal i32 @two(i32 %a) {{\n  {result}\n  ret i32 %r\n}}\n\
+         @table = internal constant [2 x ptr] [ptr @one, ptr @two]\n"
+    );
+    assert_eq!(reported(Rule::Refuse, &body, &functions), expected);
+}
+
+#[test]
+fn a_call_through_a_pointer_is_one_of_its_functions() {
+    let add = "%r = add i32 %a, 1";
+    let lane = "%r = call i32 @llvm.nvvm.read.ptx.sreg.laneid()";
+    let table = |index: &str| {
+        format!(
+            "%at = getelementptr inbounds ptr, ptr @table, i32 {index}\n  %f = load ptr, ptr %at"
+        )
+    };
+    for chosen in ["%f = select i1 %all, ptr @one, ptr @two", &table("%block")] {
+        called(chosen, add, &[]);
+        called(chosen, lane, &[(4, 3)]);
+    }
+    for chosen in ["%f = select i1 %some, ptr @one, ptr @two", &table("%tid")] {
+        called(chosen, add, &[(4, 3)]);
+    }
+    called("%f = load ptr, ptr %in", add, &[(4, 3)]);
+    divergent("  %x = call i32 null(i32 1)\n  %c = icmp eq i32 %x, 0");
 }
 
 #[test]
