@@ -1,9 +1,10 @@
-//! Where the thread is, as if it were asked anew.
+//! Values that LLVM takes for new ones each time: what is computed from them is not moved out of a
+//! loop or a rare way, and holds no registers where it is not needed.
 
 use cuda_std::gpu_only;
+use cuda_std::uniform::assume_block_uniform;
 
-/// The thread's index along x, which LLVM takes for a new value each time: what is computed from it
-/// is not moved out of a loop or a rare way, and holds no registers where it is not needed.
+/// The thread's index along x.
 #[gpu_only]
 #[inline(always)]
 pub(crate) fn thread_here() -> u32 {
@@ -13,4 +14,17 @@ pub(crate) fn thread_here() -> u32 {
         core::arch::asm!("mov.u32 {index}, %tid.x;", index = out(reg32) index, options(nomem, nostack));
     }
     index
+}
+
+/// Zero.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn zero_here() -> usize {
+    let zero: u32;
+    // SAFETY: it writes a register, with the same number in all threads.
+    let zero = unsafe {
+        core::arch::asm!("mov.u32 {zero}, 0;", zero = out(reg32) zero, options(nomem, nostack));
+        assume_block_uniform(zero)
+    };
+    zero as usize
 }

@@ -83,7 +83,8 @@ pub fn transform_error<T: Precision>(
 ) -> Array1<f64> {
     let finite = taps.iter().map(|&tap| tap.into().abs());
     let gain: f64 = finite.filter(|tap| tap.is_finite()).sum();
-    let rounded = 0.5 * T::SMALLEST * (taps.len() + 1) as f64;
+    // Half of the smallest `f64` would be zero.
+    let rounded = T::SMALLEST * ((taps.len() + 1) as f64 / 2.0);
     let unit = 16.0 * T::UNIT_ROUNDOFF * (points as f64).log2() * gain;
     let reach = taps.len() - 1;
     let loud = |at: usize| Some(signal[at].into().abs()).filter(|sample| sample.is_finite());

@@ -99,7 +99,7 @@ impl Sum {
         let bound = (gamma(self.terms, T::UNIT_ROUNDOFF) + gamma(self.terms, f64::UNIT_ROUNDOFF))
             * self.magnitude;
         let tolerance =
-            bound + T::UNIT_ROUNDOFF * self.value.abs() + T::SMALLEST / 2.0 * self.telling as f64;
+            bound + T::UNIT_ROUNDOFF * self.value.abs() + T::SMALLEST * (self.telling as f64 / 2.0);
         // If the sum itself is infinite or NaN, there is no tolerance.
         if tolerance.is_finite() {
             tolerance

@@ -11,7 +11,7 @@ pub fn dot<T: Precision>(a: ArrayView1<'_, T>, b: ArrayView1<'_, T>, error: f64)
         .zip(b)
         .for_each(|(&a, &b)| sum.add_product(a.into(), b.into()));
     // Each product may lose what is below the smallest number.
-    expected::<T>(&sum, error, T::SMALLEST / 2.0 * sum.terms() as f64)
+    expected::<T>(&sum, error, T::SMALLEST * (sum.terms() as f64 / 2.0))
 }
 
 /// Σ xᵢ for results in `T` that are off by at most `error` of Σ|xᵢ| before their rounding.
@@ -23,7 +23,8 @@ pub fn sum<T: Precision>(input: ArrayView1<'_, T>, error: f64) -> Expected<Ix0> 
 
 fn expected<T: Precision>(sum: &Exact, error: f64, lost: f64) -> Expected<Ix0> {
     let value = sum.nearest::<f64>();
-    // Half a unit in the last place is at most this, and at most half of the smallest number.
+    // Half a unit in the last place is at most this, or half of the smallest number, which float64
+    // does not have for its own.
     let rounding = (T::UNIT_ROUNDOFF * value.abs()).max(T::SMALLEST / 2.0);
     let tolerance = rounding + error * sum.magnitude() + lost;
     Expected {

@@ -33,7 +33,17 @@ fn one_loud_sample_at_every_edge() {
     let (len, kernel) = (300, ConvKernel::Fft2048);
     let kept = kept(2048, len);
     for device in &common::devices() {
-        for at in [0, 31, 32, kept - 1, kept, kept + 33, 2 * kept - len, 2 * kept, 4999] {
+        for at in [
+            0,
+            31,
+            32,
+            kept - 1,
+            kept,
+            kept + 33,
+            2 * kept - len,
+            2 * kept,
+            4999,
+        ] {
             let name = format!("one loud sample at {at}");
             let loud = |i: usize| if i == at { 1e6 } else { 1e-6 };
             attack::<f32>(device, kernel, name, [5000, len], ConvMode::Full, loud);
@@ -81,15 +91,26 @@ fn loud_where_the_marks_are_or_are_not() {
 fn silences_around_the_length_of_a_neighbourhood() {
     let len = 97;
     for device in &common::devices() {
-        for (phase, silence) in [len, 2 * len - 1, 2 * len, 3 * len - 3, 3 * len - 2, 3 * len + 63]
-            .into_iter()
-            .enumerate()
+        for (phase, silence) in [
+            len,
+            2 * len - 1,
+            2 * len,
+            3 * len - 3,
+            3 * len - 2,
+            3 * len + 63,
+        ]
+        .into_iter()
+        .enumerate()
         {
             let name = format!("silences of {silence}");
             let each = silence + 3 + 7 * phase;
             let loud = |i: usize| {
                 let silent = (i + 13 * phase) % each < silence;
-                if silent { 0.0 } else { ten((i / each % 5) as f64 * 2.0 - 4.0) }
+                if silent {
+                    0.0
+                } else {
+                    ten((i / each % 5) as f64 * 2.0 - 4.0)
+                }
             };
             let kernel = ConvKernel::Fft2048;
             attack::<f32>(device, kernel, name, [4001, len], ConvMode::Full, loud);
@@ -115,23 +136,51 @@ fn filters_at_each_switch() {
                 let step = if i < samples / 2 { 1e-5 } else { 1e4 };
                 if i % 700 < 20 { step * 1e4 } else { step }
             };
-            let mode = if len > 6000 { ConvMode::Valid } else { ConvMode::Same };
-            attack::<f32>(&device, kernel, "bursts and a step".into(), [samples, len], mode, loud);
+            let mode = if len > 6000 {
+                ConvMode::Valid
+            } else {
+                ConvMode::Same
+            };
+            attack::<f32>(
+                &device,
+                kernel,
+                "bursts and a step".into(),
+                [samples, len],
+                mode,
+                loud,
+            );
         }
     }
     let loud = |i: usize| if i < 2000 { 1e-9 } else { 1e9 };
     let sizes = [4500, 3041];
-    attack::<f64>(&device, ConvKernel::Fft4096, "a step".into(), sizes, ConvMode::Valid, loud);
+    attack::<f64>(
+        &device,
+        ConvKernel::Fft4096,
+        "a step".into(),
+        sizes,
+        ConvMode::Valid,
+        loud,
+    );
 }
 
 /// The most taps of transforms through global memory: 393,185 of the longest.
 #[test]
 fn the_longest_filters() {
     let device = Device::emulator();
-    for (kernel, len) in [(ConvKernel::Fft65536, 49_121), (ConvKernel::Fft524288, 393_185)] {
+    for (kernel, len) in [
+        (ConvKernel::Fft65536, 49_121),
+        (ConvKernel::Fft524288, 393_185),
+    ] {
         let samples = len + 90;
         let loud = |i: usize| if i < samples - 60 { 1e-6 } else { 1e6 };
-        attack::<f32>(&device, kernel, "a late step".into(), [samples, len], ConvMode::Valid, loud);
+        attack::<f32>(
+            &device,
+            kernel,
+            "a late step".into(),
+            [samples, len],
+            ConvMode::Valid,
+            loud,
+        );
     }
 }
 
@@ -145,7 +194,13 @@ fn sums_overflow_as_direct_ones_do() {
             let loud = |i: usize| if i % 2500 < 400 { 3e38 } else { 1e-3 };
             let signal = (0..4300).map(|i| (sign(i) * loud(i)) as f32);
             let signal = (format!("the largest samples {name}"), signal.collect());
-            check(device, Some(ConvKernel::Fft2048), &signal, &ones, ConvMode::Same);
+            check(
+                device,
+                Some(ConvKernel::Fft2048),
+                &signal,
+                &ones,
+                ConvMode::Same,
+            );
         }
     }
 }
@@ -161,7 +216,13 @@ fn an_infinity_and_nothing_but_subnormal_numbers_near_it() {
             signal[2300] = special;
             let signal = (format!("{special} between subnormal numbers"), signal);
             let [taps, _] = taps::<f32>(129, 1.0);
-            check(device, Some(ConvKernel::Fft2048), &signal, &taps, ConvMode::Full);
+            check(
+                device,
+                Some(ConvKernel::Fft2048),
+                &signal,
+                &taps,
+                ConvMode::Full,
+            );
         }
     }
 }
@@ -191,21 +252,52 @@ fn random<T: Precision>(device: &Device, seed: u64, range: f64) {
     };
     let len = [65, 97, 128, 200, 273, 500, 1000][random(7)];
     let kernels = match range < 100.0 {
-        true => [ConvKernel::Fft2048, ConvKernel::Fft4096, ConvKernel::Fft8192],
+        true => [
+            ConvKernel::Fft2048,
+            ConvKernel::Fft4096,
+            ConvKernel::Fft8192,
+        ],
         false => [ConvKernel::Fft4096; 3],
     };
     let kernel = kernels[random(3)];
     let samples = len + random(9000);
     let mut magnitudes = Vec::new();
     while magnitudes.len() < samples {
-        let lengths = [1, 2, 31, 32, 33, len - 1, len, len + 1, 2 * len, 3 * len - 2, 900];
-        let powers = [-range - 3.0, -range, -20.0, -6.0, -1.0, 0.0, 0.0, 3.0, 9.0, range - 4.0];
+        let lengths = [
+            1,
+            2,
+            31,
+            32,
+            33,
+            len - 1,
+            len,
+            len + 1,
+            2 * len,
+            3 * len - 2,
+            900,
+        ];
+        let powers = [
+            -range - 3.0,
+            -range,
+            -20.0,
+            -6.0,
+            -1.0,
+            0.0,
+            0.0,
+            3.0,
+            9.0,
+            range - 4.0,
+        ];
         let magnitude = match random(14) {
             0..3 => 0.0,
             3 if seed % 3 == 0 => [f64::INFINITY, f64::NAN, -f64::INFINITY, ten(range)][random(4)],
             _ => ten(powers[random(10)]),
         };
-        let length = if magnitude.is_finite() { lengths[random(11)] } else { 1 };
+        let length = if magnitude.is_finite() {
+            lengths[random(11)]
+        } else {
+            1
+        };
         magnitudes.extend(std::iter::repeat_n(magnitude, length));
     }
     let of_samples = noise(2000 + seed, samples);

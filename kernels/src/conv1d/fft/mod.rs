@@ -45,7 +45,8 @@
 //! is straight-line code: a prototype in CUDA C++ that computed strides in loops over the radices
 //! executed five times the instructions with 32 points per thread.
 //!
-//! Registers by `ptxas` 13.5 for sm_90, none with a stack or spills:
+//! Registers by `ptxas` 13.5 for sm_90. What takes a divided block through its levels has a stack
+//! (docs/log/2026-11-26-quiet-passages.md):
 //!
 //! | kernel | points per thread | threads | blocks | registers |
 //! | --- | --- | --- | --- | --- |

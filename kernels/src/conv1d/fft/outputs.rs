@@ -104,8 +104,15 @@ impl Outputs {
         let mut limit = gain.limit(of.taps.len(), LENGTH);
         // SAFETY: the caller's promise.
         unsafe {
-            self.each([thread, threads], |at, _, _| self.to(of).add(at).write(T::ZERO));
-            runs.measure(of.signal, self.starts(of), gain.ceiling(), [thread, threads]);
+            self.each([thread, threads], |at, _, _| {
+                self.to(of).add(at).write(T::ZERO)
+            });
+            runs.measure(
+                of.signal,
+                self.starts(of),
+                gain.ceiling(),
+                [thread, threads],
+            );
             loop {
                 // Orders what was measured or written to the outputs before later reads and
                 // writes, and the reads of what runs reach before the next writes.

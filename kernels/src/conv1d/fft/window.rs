@@ -1,5 +1,7 @@
 //! A pair of windows: two adjacent tiles as the real and imaginary parts of one transform.
 
+use core::ptr;
+
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
@@ -8,6 +10,7 @@ use super::outputs::Outputs;
 use super::passes::Worker;
 use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
 use super::shape::{RUN, Shape, discarded, place};
+use crate::here::zero_here;
 
 /// Loads two windows by their starts.
 #[inline(always)]
@@ -121,6 +124,29 @@ pub(super) struct Operands<'a, T: Transformed> {
     pub(super) shift: usize,
 }
 
+impl<T: Transformed> Operands<'_, T> {
+    /// The same for a rare way, of which nothing is computed before it: see [`zero_here`].
+    #[inline(always)]
+    fn here(self) -> Self {
+        let zero = zero_here();
+        let again = |of: &[T]| {
+            let start = of.as_ptr().wrapping_add(zero);
+            ptr::slice_from_raw_parts(start, of.len() + zero)
+        };
+        // SAFETY: they are the same slices.
+        let [signal, taps] = unsafe { [&*again(self.signal), &*again(self.taps)] };
+        let output = self.output.cast::<T>().wrapping_add(zero);
+        Self {
+            signal,
+            taps,
+            spectrum: self.spectrum.wrapping_add(zero),
+            output: ptr::slice_from_raw_parts_mut(output, self.output.len() + zero),
+            offset: self.offset + zero,
+            shift: self.shift + zero,
+        }
+    }
+}
+
 /// Computes all outputs; the blocks of the grid stride over pairs of windows.
 ///
 /// # Safety
@@ -195,7 +221,7 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
     first: usize,
 ) {
     const { assert!(COUNT * RUN == S::POINTS) };
-    let worker = worker.here();
+    let (worker, of) = (worker.here(), &of.here());
     let thread = worker.thread;
     let outputs = Outputs::new(of, S::POINTS, first);
     // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
