@@ -159,15 +159,20 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const CO
     of: Operands<'_, T>,
 ) {
     let kept = S::POINTS - discarded(of.taps.len(), of.shift);
-    let output_len = of.output.len();
     let step = thread::grid_dim_x() as usize * 2 * kept;
     let mut first = thread::block_idx_x() as usize * 2 * kept;
-    while first < output_len {
+    loop {
         // SAFETY: the caller's promise; the outputs from `first` on belong to this block.
         unsafe {
-            if !convolve_whole::<S, T, E>(worker, &of, first) {
-                convolve_divided::<S, T, E, COUNT>(worker, &of, first);
+            // Anew after a divided pair, which would keep all of it in registers.
+            let (worker, of) = (worker.here(), of.here());
+            while first < of.output.len() && convolve_whole::<S, T, E>(worker, &of, first) {
+                first += step;
             }
+            if first >= of.output.len() {
+                return;
+            }
+            convolve_divided::<S, T, E, COUNT>(worker, &of, first);
         }
         first += step;
     }
