@@ -310,7 +310,11 @@ fn size_in_bytes(shape: &[usize], item: usize) -> Result<usize, Problem> {
 }
 
 /// Writes the header of an array, leaves the file at its end, and returns the length of the whole.
-pub(super) fn write_header(file: &mut File, shape: &[usize], stored: Stored) -> Result<u64, Defect> {
+pub(super) fn write_header(
+    file: &mut File,
+    shape: &[usize],
+    stored: Stored,
+) -> Result<u64, Defect> {
     let bytes = size_in_bytes(shape, stored.bytes())? as u64;
     let lengths: String = shape.iter().map(|length| format!("{length}, ")).collect();
     // `(3,)`, but `(3, 2)`.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use blockwise::DeviceProperties;
 use blockwise_ops::compare::ToNumber;
+use blockwise_ops::oracle::{Exact, Precision};
 use blockwise_ops::reduce::{
     Axis, Operands, PartialOf, Total, plan_axis, plan_dot, plan_reduce, plan_runs,
     sum_error_along_axis,
 };
-use blockwise_ops::oracle::{Exact, Precision};
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, oracle};
 use kernels::reduce::RUN;
 use kernels::reduce::policy::InFlight;
@@ -267,7 +267,13 @@ fn of_a_run<T: Summed>(
     let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
     let words = size_of::<PartialOf<T>>() / size_of::<u64>();
     let job = Job::new(case, plan, outer * inner * words, move |partials| {
-        judge(partials.chunks(words).map(total::<T>).map(Total::round).collect())
+        judge(
+            partials
+                .chunks(words)
+                .map(total::<T>)
+                .map(Total::round)
+                .collect(),
+        )
     });
     let values = input.as_slice().unwrap_or_default();
     let job = job.matrix(values, [outer * extent, inner]);
@@ -297,7 +303,13 @@ fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &DeviceProperti
         [2.0_f64.powi(100), 0.0, 0.0, 3.0, -(2.0_f64.powi(100))],
         [T::nearest(f64::MAX).into(), 1.0, 0.0, 2.0, 3.0],
         [1.0, 2.0, 0.0, f64::NEG_INFINITY, 3.0],
-        [f32::MAX.into(), f32::MAX.into(), 0.0, -f64::from(f32::MAX), 0.5],
+        [
+            f32::MAX.into(),
+            f32::MAX.into(),
+            0.0,
+            -f64::from(f32::MAX),
+            0.5,
+        ],
     ];
     let axis = Axis {
         outer: 1,
@@ -530,7 +542,9 @@ fn job<T: Summed>(
     let modelled = reduction == Reduction::Sum
         && options.in_flight.is_none()
         && operands.iter().all(|(_, skipped)| *skipped == 0);
-    let kernel = options.kernel.filter(|kernel| modelled && CHOSEN.contains(kernel));
+    let kernel = options
+        .kernel
+        .filter(|kernel| modelled && CHOSEN.contains(kernel));
     let exact = kernel.map(total_of);
     let folded = move |partials: Vec<u64>| {
         let results = match options.kernel {
