@@ -400,6 +400,11 @@ fn job<T: Summed>(
             _ => partials.len() / words,
         };
         let results = partials.chunks(words).take(results).map(total::<T>);
+        // As `Total::of_partials` does, each with as small a rest as it can have.
+        let results = results.map(|total| match reduction {
+            Reduction::Sum => Total::default().fold(total, reduction),
+            _ => total,
+        });
         let folded = results.reduce(|sofar, next| sofar.fold(next, reduction));
         if exact.is_some() && exact != folded {
             return Err(format!("the total is {folded:?}, not {exact:?}"));
