@@ -221,10 +221,15 @@ fn cross(arguments: &Arguments, device: Option<&Device>) -> Result<usize, Failur
         if small && !alike {
             println!("more than one result: {sample:?}, dot {is_dot}");
         }
-        Ok::<_, Failure>([1, usize::from(small), usize::from(small && !alike), usize::from(alike)])
+        Ok::<_, Failure>([
+            1,
+            usize::from(small),
+            usize::from(small && !alike),
+            usize::from(alike),
+        ])
     });
-    let [arrays, promised, differ, alike] = judged
-        .try_reduce(|| [0; 4], |a, b| Ok(std::array::from_fn(|i| a[i] + b[i])))?;
+    let [arrays, promised, differ, alike] =
+        judged.try_reduce(|| [0; 4], |a, b| Ok(std::array::from_fn(|i| a[i] + b[i])))?;
     println!(
         "\ncross of {:?} ranks, four chunks and {} kernels: {arrays} arrays, {alike} with one result; {promised} with a condition up to 2^16, {differ} of these with more than one",
         Meshes::RANKS,
@@ -244,7 +249,12 @@ fn crossed<T: Number + Precision>(
     let operands = if is_dot { vec![a, b] } else { vec![a] };
     let mut results = Vec::new();
     for meshes in meshes {
-        results.extend(meshes.cross(&operands)?.into_iter().map(|(_, result)| result));
+        results.extend(
+            meshes
+                .cross(&operands)?
+                .into_iter()
+                .map(|(_, result)| result),
+        );
     }
     Ok((small, results.windows(2).all(|pair| pair[0] == pair[1])))
 }

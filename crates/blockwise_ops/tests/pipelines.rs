@@ -189,7 +189,9 @@ fn a_reduction_over_an_axis_by_pieces_has_the_bits_of_the_whole() -> Result<(), 
             &[2049, 2],
         ] {
             for axis in 0..shape.len() {
-                over_an_axis(device, shape, axis as isize, |i| (i % 97 * 31 % 23) as i64 - 11)?;
+                over_an_axis(device, shape, axis as isize, |i| {
+                    (i % 97 * 31 % 23) as i64 - 11
+                })?;
                 // Partial sums that cancel, beyond the promised condition too.
                 over_an_axis(device, shape, axis as isize, |i| {
                     ((i * 7919 % 1001) as f32 - 500.0) * (1 << (i % 23)) as f32

@@ -171,7 +171,10 @@ mod tests {
         check(Stored::I32, &[-1_i64, i32::MIN.into()]);
         check(Stored::U32, &[7_i64, u32::MAX.into()]);
         check(Stored::U64, &[7_i64, i64::MAX]);
-        check(Stored::F16, &[0.1_f32, 65_504.0].map(|x| half::f16::from_f32(x).to_f32()));
+        check(
+            Stored::F16,
+            &[0.1_f32, 65_504.0].map(|x| half::f16::from_f32(x).to_f32()),
+        );
         check(Stored::F16, &[f32::INFINITY, -0.0]);
         check(Stored::F64, &[0.1_f64, f64::MIN_POSITIVE]);
     }

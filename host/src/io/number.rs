@@ -20,7 +20,6 @@ impl Kind {
             Kind::I64 => Stored::I64,
         }
     }
-
 }
 
 impl From<Kind> for Stored {

@@ -205,11 +205,17 @@ fn a_reduction_over_an_axis_goes_through_in_chunks() {
     let types: [(&str, &str, Bytes); 7] = [
         ("'|b1'", "bool", |x| vec![u8::from(x > 0.0)]),
         ("'|i1'", "i8", |x| (x as i8).to_le_bytes().to_vec()),
-        ("'>u2'", "u16", |x| ((x + 125.0) as u16).to_be_bytes().to_vec()),
-        ("'<f2'", "f16", |x| half::f16::from_f64(x / 7.0).to_le_bytes().to_vec()),
+        ("'>u2'", "u16", |x| {
+            ((x + 125.0) as u16).to_be_bytes().to_vec()
+        }),
+        ("'<f2'", "f16", |x| {
+            half::f16::from_f64(x / 7.0).to_le_bytes().to_vec()
+        }),
         ("'<f4'", "f32", |x| (x as f32 * 1e-3).to_le_bytes().to_vec()),
         ("'<f8'", "f64", |x| (x * 0.1).to_le_bytes().to_vec()),
-        ("'<i8'", "i64", |x| (x as i64 * (1 << 50)).to_le_bytes().to_vec()),
+        ("'<i8'", "i64", |x| {
+            (x as i64 * (1 << 50)).to_le_bytes().to_vec()
+        }),
     ];
     for (descr, name, bytes) in types {
         let data: Vec<u8> = (0..len).flat_map(|i| bytes(number(i))).collect();
@@ -231,7 +237,10 @@ fn a_reduction_over_an_axis_goes_through_in_chunks() {
             assert!(whole.len() > 128, "{name}: {}", whole.len());
             for chunk in [1, 1000, 4096, 7000] {
                 let rest = format!("--chunk {chunk}");
-                assert!(run(&rest) == whole, "{name}, {command} --axis {axis} {rest}");
+                assert!(
+                    run(&rest) == whole,
+                    "{name}, {command} --axis {axis} {rest}"
+                );
             }
             fs::rename(at.join("y.npy"), at.join("r.npy")).unwrap();
             run("--chunk 777 --reference r.npy");
@@ -244,13 +253,22 @@ fn a_reduction_over_an_axis_goes_through_in_chunks() {
 fn text_is_written_in_rows_whatever_the_pieces() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let data: Vec<u8> = (0..3 * 2000 * 5).flat_map(|i| (i as f32).to_le_bytes()).collect();
-    fs::write(at.join("x.npy"), npy("'<f4'", "False", "(3, 2000, 5)", &data)).unwrap();
+    let data: Vec<u8> = (0..3 * 2000 * 5)
+        .flat_map(|i| (i as f32).to_le_bytes())
+        .collect();
+    fs::write(
+        at.join("x.npy"),
+        npy("'<f4'", "False", "(3, 2000, 5)", &data),
+    )
+    .unwrap();
     for chunk in ["", "--chunk 2048"] {
         Run::line(at, &format!("max x.npy --axis 1 -o y.csv {chunk}")).ends(0);
         let text = fs::read_to_string(at.join("y.csv")).unwrap();
         let first = "9995.0,9996.0,9997.0,9998.0,9999.0\n";
-        assert!(text.starts_with(first) && text.lines().count() == 3, "{text}");
+        assert!(
+            text.starts_with(first) && text.lines().count() == 3,
+            "{text}"
+        );
     }
 }
 
@@ -259,13 +277,21 @@ fn text_is_written_in_rows_whatever_the_pieces() {
 fn a_wrong_reference_of_an_axis_differs_in_any_chunk() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let data: Vec<u8> = (0..2 * 3000 * 3).flat_map(|i| (i as f32 % 7.0 + 0.1).to_le_bytes()).collect();
-    fs::write(at.join("x.npy"), npy("'<f4'", "False", "(2, 3000, 3)", &data)).unwrap();
+    let data: Vec<u8> = (0..2 * 3000 * 3)
+        .flat_map(|i| (i as f32 % 7.0 + 0.1).to_le_bytes())
+        .collect();
+    fs::write(
+        at.join("x.npy"),
+        npy("'<f4'", "False", "(2, 3000, 3)", &data),
+    )
+    .unwrap();
     Run::line(at, "sum x.npy --axis 1 -o y.npy").ends(0);
     let right = fs::read(at.join("y.npy")).unwrap();
     let (header, sums) = right.split_at(right.len() - 6 * 4);
     for (index, factor) in [(0, 0.5), (4, 1.0 + 1e-4), (5, f32::NAN), (3, f32::INFINITY)] {
-        let mut wrong: Vec<f32> = (sums.as_chunks().0.iter()).map(|&bytes| f32::from_le_bytes(bytes)).collect();
+        let mut wrong: Vec<f32> = (sums.as_chunks().0.iter())
+            .map(|&bytes| f32::from_le_bytes(bytes))
+            .collect();
         wrong[index] *= factor;
         let bytes: Vec<u8> = wrong.iter().flat_map(|sum| sum.to_le_bytes()).collect();
         fs::write(at.join("r.npy"), [header, &bytes].concat()).unwrap();
@@ -273,7 +299,10 @@ fn a_wrong_reference_of_an_axis_differs_in_any_chunk() {
             let line = format!("--json sum x.npy --axis 1 -o y.npy --reference r.npy {chunk}");
             let comparison = &Run::line(at, &line).ends(1).json()["comparison"];
             assert_eq!(comparison["mismatches"], 1, "{comparison}");
-            assert_eq!(comparison["first_mismatch"]["index"], serde_json::json!([index / 3, index % 3]));
+            assert_eq!(
+                comparison["first_mismatch"]["index"],
+                serde_json::json!([index / 3, index % 3])
+            );
         }
     }
 }

@@ -12,13 +12,19 @@ fn write(at: &Path, name: &str, bytes: Vec<u8>) {
 
 /// A vector of float32.
 fn floats(values: &[f32]) -> Vec<u8> {
-    let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let data: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
     npy("'<f4'", "False", &format!("({},)", values.len()), &data)
 }
 
 /// An array of int64.
 fn integers(shape: &str, values: &[i64]) -> Vec<u8> {
-    let data: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let data: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
     npy("'<i8'", "False", shape, &data)
 }
 
@@ -31,7 +37,9 @@ fn recording(at: &Path, name: &str, samples: &[i16]) {
         sample_format: hound::SampleFormat::Int,
     };
     let mut writer = hound::WavWriter::create(at.join(name), spec).unwrap();
-    samples.iter().for_each(|&sample| writer.write_sample(sample).unwrap());
+    samples
+        .iter()
+        .for_each(|&sample| writer.write_sample(sample).unwrap());
     writer.finalize().unwrap();
 }
 
@@ -40,7 +48,11 @@ fn recording(at: &Path, name: &str, samples: &[i16]) {
 fn each_output_of_a_convolution_has_a_bound_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    write(at, "x.npy", floats(&[1e8, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.0, 0.0]));
+    write(
+        at,
+        "x.npy",
+        floats(&[1e8, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.0, 0.0]),
+    );
     write(at, "t.npy", floats(&[1.0, 0.5]));
     let right = [1e8, 5e7, 0.0, 0.0, 1.0, 2.5, 4.0, 1.5, 0.0];
     let compared = |index: usize, value: f32, rest: &str, code| {
@@ -55,7 +67,10 @@ fn each_output_of_a_convolution_has_a_bound_of_its_own() {
     compared(0, 1e8 + 200.0, "", 1);
     for (index, value) in [(4, 0.0), (4, 1.00001), (5, 2.50001), (7, 1.4999)] {
         let text = compared(index, value, "", 1);
-        assert!(text.contains(&format!("first at index [{index}]")), "{text}");
+        assert!(
+            text.contains(&format!("first at index [{index}]")),
+            "{text}"
+        );
     }
     // Where all samples are zero, so is the bound.
     for index in [2, 3, 8] {
@@ -63,8 +78,14 @@ fn each_output_of_a_convolution_has_a_bound_of_its_own() {
         assert!(text.contains("tolerance 0e0"), "{text}");
     }
     let text = compared(4, 0.0, "", 1);
-    assert!(text.contains("max relative inf (3 of 0 and 0 left out)"), "{text}");
-    assert!(text.contains("bound: for each output, 2 roundings of its own"), "{text}");
+    assert!(
+        text.contains("max relative inf (3 of 0 and 0 left out)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("bound: for each output, 2 roundings of its own"),
+        "{text}"
+    );
     let text = compared(4, 0.0, "--rtol 0 --atol 1", 0);
     assert!(text.contains("bound: --atol"), "{text}");
     for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
@@ -80,7 +101,11 @@ fn infinite_outputs_take_no_bound_from_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let (infinity, nan) = (f32::INFINITY, f32::NAN);
-    write(at, "x.npy", floats(&[1.0, infinity, 2.0, 0.1, 0.3, nan, 4.0]));
+    write(
+        at,
+        "x.npy",
+        floats(&[1.0, infinity, 2.0, 0.1, 0.3, nan, 4.0]),
+    );
     write(at, "t.npy", floats(&[0.1, 0.7]));
     let right = [0.1, infinity, infinity, 1.41, 0.1, nan, nan];
     let compared = |index: usize, value: f32, code| {
@@ -115,7 +140,11 @@ fn a_sum_of_many_terms_has_a_narrow_bound() {
     let at = folder.path();
     let len = 1 << 23;
     let data = 0.1_f32.to_le_bytes().repeat(len);
-    write(at, "x.npy", npy("'<f4'", "False", &format!("(1, {len})"), &data));
+    write(
+        at,
+        "x.npy",
+        npy("'<f4'", "False", &format!("(1, {len})"), &data),
+    );
     let exact = len as f64 * f64::from(0.1_f32);
     for (factor, code) in [
         (1.0, 0),
@@ -143,12 +172,32 @@ fn what_is_not_finite_goes_into_no_recording_of_integers() {
     let at = folder.path();
     recording(at, "x.wav", &[100, -200, 300, 0, 32_767]);
     for (name, taps, expected) in [
-        ("nan.npy", &[1.0, f64::NAN][..], "nan.npy: tap 1 is NaN, not a finite number"),
-        ("inf.npy", &[f64::INFINITY], "inf.npy: tap 0 is inf, not a finite number"),
-        ("minus.npy", &[0.5, 0.5, f64::NEG_INFINITY], "minus.npy: tap 2 is -inf"),
+        (
+            "nan.npy",
+            &[1.0, f64::NAN][..],
+            "nan.npy: tap 1 is NaN, not a finite number",
+        ),
+        (
+            "inf.npy",
+            &[f64::INFINITY],
+            "inf.npy: tap 0 is inf, not a finite number",
+        ),
+        (
+            "minus.npy",
+            &[0.5, 0.5, f64::NEG_INFINITY],
+            "minus.npy: tap 2 is -inf",
+        ),
         // Finite, but their products are not.
-        ("huge.npy", &[1e308, 1e308], "y.wav: sample 0 (frame 0, channel 0) is inf, which is no sample of 16-bit sound"),
-        ("later.npy", &[0.0, 0.0, 0.0, 1e307], "y.wav: sample 3 (frame 3, channel 0) is inf"),
+        (
+            "huge.npy",
+            &[1e308, 1e308],
+            "y.wav: sample 0 (frame 0, channel 0) is inf, which is no sample of 16-bit sound",
+        ),
+        (
+            "later.npy",
+            &[0.0, 0.0, 0.0, 1e307],
+            "y.wav: sample 3 (frame 3, channel 0) is inf",
+        ),
     ] {
         write(at, name, vector(taps));
         let line = format!("conv x.wav {name} -o y.wav --mode full");
@@ -174,9 +223,18 @@ fn great_integers_are_exact_or_refused_or_said() {
     Run::line(at, "matmul odd_row.npy ones.npy -o y.npy").refused(refused);
     Run::line(at, "matmul ones.npy odd_row.npy -o y.npy").refused(refused);
     // What has integers' kernels is exact.
-    assert_eq!(Run::line(at, "sum odd.npy").ends(0).stdout, "9007199254740994\n");
-    assert_eq!(Run::line(at, "dot odd.npy odd.npy").ends(0).stdout, "18014398509481986\n");
-    assert_eq!(Run::line(at, "max odd.npy").ends(0).stdout, "9007199254740993\n");
+    assert_eq!(
+        Run::line(at, "sum odd.npy").ends(0).stdout,
+        "9007199254740994\n"
+    );
+    assert_eq!(
+        Run::line(at, "dot odd.npy odd.npy").ends(0).stdout,
+        "18014398509481986\n"
+    );
+    assert_eq!(
+        Run::line(at, "max odd.npy").ends(0).stdout,
+        "9007199254740993\n"
+    );
     // Numbers that float64 has, and sums that it may not have.
     let said = "integers are computed as float64, and sums above 2^53";
     write(at, "half.npy", integers("(3,)", &[1 << 52, 1 << 52, 1]));

@@ -30,12 +30,10 @@ fn fold_run<T: Addend, O: Op>(column: Column<T>, rows: Range<usize>) -> O::Value
     if size_of::<O::Value<T>>() > size_of::<u64>() {
         return fold_groups::<GROUP, _, _>(column, rows, O::start::<T>(), O::fold);
     }
-    let [a, b, c, d] = fold_groups::<GROUP, _, _>(
-        column,
-        rows,
-        [O::start::<T>(); 4],
-        |[a, b, c, d], row| [b, c, d, O::fold(a, row)],
-    );
+    let [a, b, c, d] =
+        fold_groups::<GROUP, _, _>(column, rows, [O::start::<T>(); 4], |[a, b, c, d], row| {
+            [b, c, d, O::fold(a, row)]
+        });
     O::merge::<T>(O::merge::<T>(a, b), O::merge::<T>(c, d))
 }
 

@@ -46,6 +46,8 @@ pub struct Row {
     pub bytes: usize,
     /// The launch.
     pub policy: Policy,
+    /// That of a dot product, whose threads take 40 registers.
+    pub dot: Policy,
 }
 
 /// The table, smallest operands first; the last row has no limit. Measured by `blockwise tune` on
@@ -67,11 +69,25 @@ pub struct Row {
 /// | min, 8 | 483.4 | 479.1 | 476.2 | 475.6 | 478.2 | 481.8 |
 /// | dot, 4 | 960.5 | 952.0 | 944.4 | 948.2 | 945.1 | 946.2 |
 /// | dot, 8 | 972.1 | 985.3 | 971.1 | 947.0 | 944.5 | 947.5 |
+///
+/// Dot products since they add in more (2026-11-26, kernels alone):
+///
+/// | µs | 1024 × 2 | 768 × 2 | 384 × 4 | 256 × 6 | 512 × 2 | **512 × 3** | 512 × 4 |
+/// | --- | --- | --- | --- | --- | --- | --- | --- |
+/// | 6,260,706 `f32` | 14.8 | 11.4 | 12.0 | 11.5 | 11.3 | 11.3 | 13.7 |
+/// | 2²⁸ `f32` | 490.8 | 491.0 | 492.6 | 494.2 | 491.0 | 488.5 | 529.4 |
+/// | 6,260,706 `f64` | 29.0 | 26.9 | 26.9 | 27.0 | 27.1 | 26.8 | 30.7 |
+/// | 2²⁸ `f64` | 985.5 | 982.4 | 985.2 | 987.9 | 982.7 | 982.8 | 1135.1 |
 pub const TABLE: &[Row] = &[
     Row {
         name: "small",
         bytes: 1 << 23,
         policy: Policy {
+            threads: 512,
+            blocks_each: 2,
+            in_flight: InFlight::Four,
+        },
+        dot: Policy {
             threads: 512,
             blocks_each: 2,
             in_flight: InFlight::Four,
@@ -83,6 +99,11 @@ pub const TABLE: &[Row] = &[
         policy: Policy {
             threads: 1024,
             blocks_each: 2,
+            in_flight: InFlight::Four,
+        },
+        dot: Policy {
+            threads: 512,
+            blocks_each: 3,
             in_flight: InFlight::Four,
         },
     },

@@ -1,6 +1,7 @@
 //! Launches as plain data: a kernel's real plan, its inputs, and a judge of its output. One job
 //! runs under the emulator's detectors with whatever PTX it is given, and on a device.
 
+mod axis;
 mod broken;
 mod conv1d;
 mod matmul;

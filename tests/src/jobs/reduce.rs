@@ -1,25 +1,22 @@
 //! Dot products, sums, minima and maxima. A job's output is the blocks' partial results, folded as
 //! the host folds them.
 
-use std::sync::Arc;
-
 use blockwise::DeviceProperties;
 use blockwise_ops::compare::ToNumber;
 use blockwise_ops::reduce::{
-    Axis, Operands, PartialOf, Total, plan_axis, plan_dot, plan_reduce, plan_runs,
-    sum_error_along_axis,
+    Operands, PartialOf, Total, plan_dot, plan_reduce, sum_error_along_axis,
 };
-use blockwise_ops::oracle::{Exact, Precision};
 use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, oracle};
-use kernels::reduce::RUN;
 use kernels::reduce::policy::InFlight;
 use ndarray::{Array1, arr0};
 
+use super::axis::{at_the_middle, every_axis};
 use super::{Job, exact, within};
 use crate::data::{Draw, vector};
+use crate::sums::{CHOSEN, model};
 
 /// A type and its oracle of sums.
-trait Summed: Number + Draw + ToNumber {
+pub(super) trait Summed: Number + Draw + ToNumber {
     /// The largest value, and "not a number" where there is one: what must survive all rounds from
     /// wherever it stands.
     const GREATEST: Self;
@@ -43,7 +40,7 @@ trait Summed: Number + Draw + ToNumber {
     }
 }
 
-type Judge<T> = Box<dyn Fn(Vec<T>) -> Result<(), String> + Send + Sync>;
+pub(super) type Judge<T> = Box<dyn Fn(Vec<T>) -> Result<(), String> + Send + Sync>;
 
 macro_rules! summed_floats {
     ($($t:ident $huge:expr,)*) => {$(
@@ -245,146 +242,10 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     jobs
 }
 
-/// A sum of one run of rows, before its rounding.
-fn of_a_run<T: Summed>(
-    on: &DeviceProperties,
-    axis: Axis,
-    cap: Option<u32>,
-    input: &Array1<T>,
-    judge: impl Fn(Vec<T>) -> Result<(), String> + Send + Sync + 'static,
-) -> Option<Job> {
-    let Axis {
-        outer,
-        extent,
-        inner,
-    } = axis;
-    if extent > RUN || outer * inner == 0 {
-        return None;
-    }
-    let case = format!("runs of {axis:?}, {cap:?} blocks");
-    let plan = plan_runs::<T>(axis, cap, on);
-    let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
-    let words = size_of::<PartialOf<T>>() / size_of::<u64>();
-    let job = Job::new(case, plan, outer * inner * words, move |partials| {
-        judge(partials.chunks(words).map(total::<T>).map(Total::round).collect())
-    });
-    let values = input.as_slice().unwrap_or_default();
-    let job = job.matrix(values, [outer * extent, inner]);
-    Some(job.out(outer * inner).value(extent))
-}
-
 /// What a block has left.
-fn total<T: Number>(words: &[u64]) -> Total<T> {
+pub(super) fn total<T: Number>(words: &[u64]) -> Total<T> {
     let rest = words.get(1).copied().unwrap_or_default();
     Total::from_words([words[0], rest])
-}
-
-/// Sums whose rounding hangs on the last bit of either term of a total: in a thread's first run of
-/// rows three numbers, and one in each of two others.
-fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &DeviceProperties) {
-    let (step, tiny) = (T::UNIT_ROUNDOFF, 2.0_f64.powi(-110));
-    let sums = [
-        [1.0, step, 0.0, 0.0, 0.0],
-        [1.0, 3.0 * step, 0.0, 0.0, 0.0],
-        [1.0, step, 0.0, tiny, 0.0],
-        [1.0, 3.0 * step, 0.0, -tiny, 0.0],
-        [-1.0, -step, 0.0, -tiny, 0.0],
-        [-1.0, -3.0 * step, 0.0, tiny, 0.0],
-        [1.0, step, 0.0, tiny, -tiny],
-        // One unit of `f64` beyond the middle, but for the rest.
-        [1.0, step, 2.0_f64.powi(-52), -tiny, 0.0],
-        [2.0_f64.powi(100), 0.0, 0.0, 3.0, -(2.0_f64.powi(100))],
-        [T::nearest(f64::MAX).into(), 1.0, 0.0, 2.0, 3.0],
-        [1.0, 2.0, 0.0, f64::NEG_INFINITY, 3.0],
-        [f32::MAX.into(), f32::MAX.into(), 0.0, -f64::from(f32::MAX), 0.5],
-    ];
-    let axis = Axis {
-        outer: 1,
-        extent: 2 * RUN + 1,
-        inner: sums.len(),
-    };
-    let plan = plan_axis::<T>(axis, Reduction::Sum, None, on);
-    let plan = plan.expect("a plan").expect("outputs");
-    let mut values = vec![T::default(); axis.extent * axis.inner];
-    let mut expected: Vec<T> = Vec::new();
-    for (column, terms) in sums.iter().enumerate() {
-        let mut sum = Exact::default();
-        for (row, &term) in [0, 1, 2, RUN, 2 * RUN].into_iter().zip(terms) {
-            let term = T::nearest(term);
-            values[row * axis.inner + column] = term;
-            sum.add(term.into());
-        }
-        expected.push(sum.nearest());
-    }
-    let judge = exact(Array1::from(expected));
-    let job = Job::new("sums at the middle".to_owned(), plan, axis.inner, judge);
-    let job = job.matrix(&values, [axis.extent, axis.inner]);
-    jobs.push(job.out(axis.inner).value(axis.extent));
-}
-
-/// Every operation over the middle axis of an array. The last element is the extreme that is looked
-/// for, and in another job NaN.
-fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, cap: Option<u32>) {
-    let Axis {
-        outer,
-        extent,
-        inner,
-    } = axis;
-    let input = vector::<T>(23, outer * extent * inner);
-    let lane = |input: &Array1<T>, at: usize| {
-        let first = at / inner * extent * inner + at % inner;
-        Array1::from_iter((0..extent).map(|k| input[first + k * inner]))
-    };
-    let sums: Vec<_> = (0..outer * inner)
-        .map(|at| T::judge(&lane(&input, at), None, T::error_along_axis()))
-        .collect();
-    let sums = Arc::new(sums);
-    let judge = |judges: Arc<Vec<Judge<T>>>| {
-        move |sums: Vec<T>| {
-            let mut pairs = judges.iter().zip(sums);
-            pairs.try_for_each(|(judge, sum)| judge(vec![sum]))
-        }
-    };
-    jobs.extend(of_a_run(on, axis, cap, &input, judge(sums.clone())));
-    let mut push = |input: &Array1<T>, reduction: Reduction, judge: Judge<T>| {
-        let case = format!("{} of {axis:?}, {cap:?} blocks", reduction.name());
-        let plan = plan_axis::<T>(axis, reduction, cap, on);
-        let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"));
-        let Some(plan) = plan else { return };
-        let job = Job::new(case, plan, outer * inner, judge);
-        let values = input.as_slice().unwrap_or_default();
-        let job = job.matrix(values, [outer * extent, inner]);
-        jobs.push(job.out(outer * inner).value(extent));
-    };
-    push(&input, Reduction::Sum, Box::new(judge(sums)));
-    let Some(last) = input.len().checked_sub(1) else {
-        return;
-    };
-    for (reduction, extreme) in [(Reduction::Min, T::LEAST), (Reduction::Max, T::GREATEST)] {
-        for value in [Some(extreme), T::NOT_A_NUMBER].into_iter().flatten() {
-            let mut input = input.clone();
-            input[last] = value;
-            let expected = (0..outer * inner).map(|at| match reduction {
-                Reduction::Max => oracle::max(lane(&input, at).view()),
-                _ => oracle::min(lane(&input, at).view()),
-            });
-            let expected = Array1::from_iter(expected.map(Option::unwrap_or_default));
-            push(&input, reduction, Box::new(exact(expected)));
-        }
-    }
-}
-
-fn every_axis(jobs: &mut Vec<Job>, on: &DeviceProperties, shapes: &[[usize; 3]], cap: Option<u32>) {
-    for &[outer, extent, inner] in shapes {
-        let axis = Axis {
-            outer,
-            extent,
-            inner,
-        };
-        over_axis::<i64>(jobs, on, axis, cap);
-        over_axis::<f32>(jobs, on, axis, cap);
-        over_axis::<f64>(jobs, on, axis, cap);
-    }
 }
 
 fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
@@ -519,13 +380,35 @@ fn job<T: Summed>(
     };
     let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"));
     let words = size_of::<PartialOf<T>>() / size_of::<u64>();
+    // A rounded result hides most of the bits of its total.
+    let total_of = |kernel| {
+        let values = |(operand, _): &(&Array1<T>, usize)| operand.to_vec();
+        let operands: Vec<_> = operands.iter().map(values).collect();
+        let b = operands.get(1).map(|b| &b[..]);
+        model::total(kernel, &plan, &operands[0], b)
+    };
+    let modelled = reduction == Reduction::Sum
+        && options.in_flight.is_none()
+        && operands.iter().all(|(_, skipped)| *skipped == 0);
+    let kernel = options
+        .kernel
+        .filter(|kernel| modelled && CHOSEN.contains(kernel));
+    let exact = kernel.map(total_of);
     let folded = move |partials: Vec<u64>| {
         let results = match options.kernel {
             Some(ReduceKernel::Single) => 1,
             _ => partials.len() / words,
         };
         let results = partials.chunks(words).take(results).map(total::<T>);
+        // As `Total::of_partials` does, each with as small a rest as it can have.
+        let results = results.map(|total| match reduction {
+            Reduction::Sum => Total::default().fold(total, reduction),
+            _ => total,
+        });
         let folded = results.reduce(|sofar, next| sofar.fold(next, reduction));
+        if exact.is_some() && exact != folded {
+            return Err(format!("the total is {folded:?}, not {exact:?}"));
+        }
         judge(folded.map(Total::round).into_iter().collect())
     };
     let job = Job::new(case, plan, plan.grid[0] as usize * words, folded);

@@ -250,8 +250,7 @@ fn divided<T: Number>(
         let mut part = split.range(rank.number());
         let mut total = None;
         if !part.is_empty() {
-            let mut reducer =
-                Reducer::new(rank.device(), part.len(), operation, options, chunk)?;
+            let mut reducer = Reducer::new(rank.device(), part.len(), operation, options, chunk)?;
             while reducer.next_len() > 0 {
                 let next = part.start + reducer.next_len();
                 reducer.push(|number, values| {

@@ -17,7 +17,9 @@ pub fn total<T: Number>(
     b: Option<&[T]>,
 ) -> Total<T> {
     match b {
-        Some(b) => by::<T>(kernel, plan, false, a.len(), |sum, i| a[i].mul_add_to(b[i], sum)),
+        Some(b) => by::<T>(kernel, plan, false, a.len(), |sum, i| {
+            a[i].mul_add_to(b[i], sum)
+        }),
         None => by::<T>(kernel, plan, T::PAIRS, a.len(), |sum, i| a[i].add_to(sum)),
     }
 }

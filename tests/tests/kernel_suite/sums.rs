@@ -160,7 +160,11 @@ fn ranks_chunks_kernels_and_devices_give_the_same_bits() {
     let on_gpu = |device: &&Device| device.properties().kind == DeviceKind::Cuda;
     let gpus = devices().iter().filter(on_gpu);
     meshes.extend(gpus.map(|gpu| Meshes::of(Some(gpu)).expect("few ranks")));
-    let (arrays, largest) = if whole_sweeps() { (300, 20_000) } else { (18, 3000) };
+    let (arrays, largest) = if whole_sweeps() {
+        (300, 20_000)
+    } else {
+        (18, 3000)
+    };
     for seed in 1000..1000 + arrays {
         let sample = Sample::new(seed, largest);
         match seed % 2 {

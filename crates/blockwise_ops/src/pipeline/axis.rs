@@ -6,9 +6,7 @@ use blockwise::{Device, Event, StagedBuffer, Stream};
 use kernels::reduce::RUN;
 
 use super::{DeviceTimes, Ring, fit};
-use crate::reduce::{
-    Axis, PartialOf, Total, enqueue_axis, enqueue_runs, plan_axis, plan_runs,
-};
+use crate::reduce::{Axis, PartialOf, Total, enqueue_axis, enqueue_runs, plan_axis, plan_runs};
 use crate::{LaunchError, Number, Reduction, matrix_len};
 
 /// A part of the array as a matrix of `outer` · `extent` rows and `inner` columns.
@@ -177,7 +175,10 @@ impl Cut {
 
     fn after(&self, step: &Step) -> Place {
         let Place { outer, col, .. } = step.begin();
-        match (step.rows.end < self.axis.extent, step.cols.end < self.axis.inner) {
+        match (
+            step.rows.end < self.axis.extent,
+            step.cols.end < self.axis.inner,
+        ) {
             (true, _) => Place {
                 outer,
                 row: step.rows.end,

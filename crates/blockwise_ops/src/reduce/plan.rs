@@ -40,7 +40,8 @@ pub(super) fn prepare_dot<T: Number>(
     same_length(a_len, b_len)?;
     let kernel = options.kernel_for::<T>(Operands::Two, a_len, properties);
     let routine = T::dot(kernel, options.in_flight(kernel, a_len, size_of::<T>()));
-    let plan = plan::<T>(routine.entry.name, kernel, a_len, options, properties)?;
+    let (name, two) = (routine.entry.name, Operands::Two);
+    let plan = plan::<T>(name, kernel, two, a_len, options, properties)?;
     let launch = routine.launch;
     Ok(Ready { plan, launch })
 }
@@ -74,7 +75,8 @@ pub(super) fn prepare_reduce<T: Number>(
     let kernel = options.kernel_for::<T>(Operands::One, len, properties);
     let in_flight = options.in_flight(kernel, len, size_of::<T>());
     let routine = T::reduction(kernel, in_flight, reduction);
-    let plan = plan::<T>(routine.entry.name, kernel, len, options, properties)?;
+    let (name, one) = (routine.entry.name, Operands::One);
+    let plan = plan::<T>(name, kernel, one, len, options, properties)?;
     let launch = routine.launch;
     Ok(Ready { plan, launch })
 }
@@ -99,11 +101,12 @@ pub fn same_length(a_len: usize, b_len: usize) -> Result<(), LaunchError> {
 fn plan<T: Number>(
     name: &'static str,
     kernel: ReduceKernel,
+    operands: Operands,
     len: usize,
     options: &ReduceOptions,
     properties: &DeviceProperties,
 ) -> Result<LaunchPlan, LaunchError> {
-    let (threads, blocks) = options.shape(kernel, len, size_of::<T>(), properties);
+    let (threads, blocks) = options.shape(kernel, operands, len, size_of::<T>(), properties);
     let blocks = blocks.min(properties.max_grid[0]);
     let shared_bytes = match kernel {
         ReduceKernel::Interleaved | ReduceKernel::Tree | ReduceKernel::TreeRaw => {
@@ -132,7 +135,7 @@ impl ReduceOptions {
         properties: &DeviceProperties,
     ) -> f64 {
         let kernel = self.kernel_for::<T>(operands, len, properties);
-        let path = self.path(kernel, len, size_of::<T>(), properties);
+        let path = self.path(kernel, operands, len, size_of::<T>(), properties);
         match kernel {
             ReduceKernel::Interleaved | ReduceKernel::Tree | ReduceKernel::TreeRaw => {
                 oracle::gamma(path, T::UNIT_ROUNDOFF)
@@ -146,11 +149,12 @@ impl ReduceOptions {
     fn path(
         &self,
         kernel: ReduceKernel,
+        operands: Operands,
         len: usize,
         size: usize,
         properties: &DeviceProperties,
     ) -> usize {
-        let (threads, blocks) = self.shape(kernel, len, size, properties);
+        let (threads, blocks) = self.shape(kernel, operands, len, size, properties);
         let (threads, blocks) = (threads.max(1) as usize, blocks.max(1) as usize);
         let share = len.div_ceil(threads * blocks);
         let lanes = pack::BYTES / size;
@@ -172,13 +176,18 @@ impl ReduceOptions {
     fn shape(
         &self,
         kernel: ReduceKernel,
+        operands: Operands,
         len: usize,
         size: usize,
         properties: &DeviceProperties,
     ) -> (u32, u32) {
         let (threads, cap, each) = match kernel {
             ReduceKernel::Wide | ReduceKernel::Single => {
-                let policy = policy::row(len.saturating_mul(size)).policy;
+                let row = policy::row(len.saturating_mul(size));
+                let policy = match operands {
+                    Operands::One => row.policy,
+                    Operands::Two => row.dot,
+                };
                 let cap = (policy.blocks_each).saturating_mul(properties.multiprocessors_to_fill());
                 let packs = self.in_flight(kernel, len, size).packs();
                 (policy.threads, cap, (pack::BYTES / size * packs) as u32)

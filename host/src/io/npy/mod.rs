@@ -287,7 +287,11 @@ fn size_in_bytes(shape: &[usize], item: usize) -> Result<usize, Problem> {
 }
 
 /// Writes the header of an array, leaves the file at its end, and returns the length of the whole.
-pub(super) fn write_header(file: &mut File, shape: &[usize], stored: Stored) -> Result<u64, Defect> {
+pub(super) fn write_header(
+    file: &mut File,
+    shape: &[usize],
+    stored: Stored,
+) -> Result<u64, Defect> {
     let bytes = size_in_bytes(shape, stored.bytes())? as u64;
     let header = header(shape, stored);
     file.write_all(&header)?;
