@@ -320,7 +320,9 @@ impl fmt::Display for Error {
             Self::ForeignBuffer { what } => {
                 write!(f, "an argument of {what} lives on another device")
             }
-            Self::NotAPermutation { problem } => write!(f, "the numbers are no permutation: {problem}"),
+            Self::NotAPermutation { problem } => {
+                write!(f, "the numbers are no permutation: {problem}")
+            }
             Self::ForeignEvent => f.write_str("the two events come from different devices"),
             Self::NoKernels { what } => write!(f, "{what} has no PTX: its crate embeds none"),
             Self::NoArchitecture {

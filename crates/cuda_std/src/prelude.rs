@@ -9,9 +9,9 @@ pub use alloc::vec::Vec;
 
 pub use crate::Plain;
 pub use crate::block::{
-    ANY, Append, Array, Atomics, Block, ColMajor, Counting, FromEnd, Matrix, Out, OutMatrix, Own, Pair,
-    PerBlock, Published, Refill, Reversed, Ring, RowMajor, Scatter, Scratch, Shared, Slots, Strided, Tile,
-    TileRange, Warp, Written, Zeroed,
+    ANY, Append, Array, Atomics, Block, ColMajor, Counting, FromEnd, Matrix, Out, OutMatrix, Own,
+    Pair, PerBlock, Published, Refill, Reversed, Ring, RowMajor, Scatter, Scratch, Shared, Slots,
+    Strided, Tile, TileRange, Warp, Written, Zeroed,
 };
 pub use crate::float::FloatMethods as _;
 pub use crate::shared_array;

@@ -48,7 +48,8 @@ pub(super) fn run(
         Reduction::Sum => kind.into(),
         Reduction::Min | Reduction::Max => array.stored(),
     };
-    let (counted, axis) = Axis::of(&shape, axis).map_err(|error| operand::named(input.path(), error))?;
+    let (counted, axis) =
+        Axis::of(&shape, axis).map_err(|error| operand::named(input.path(), error))?;
     shape.remove(counted);
     let job = Job {
         reduction,

@@ -240,9 +240,9 @@ mod tests {
                 let near = |output: usize| {
                     let from = output.saturating_sub(before).min(samples.len());
                     let to = (output + after + 1).min(samples.len());
-                    let magnitudes = samples[from..to.max(from)].iter().map(|sample| {
-                        if sample.is_nan() { 0.0 } else { sample.abs() }
-                    });
+                    let magnitudes = samples[from..to.max(from)]
+                        .iter()
+                        .map(|sample| if sample.is_nan() { 0.0 } else { sample.abs() });
                     magnitudes.fold(0.0, f64::max)
                 };
                 let expected: Vec<f64> = outputs.clone().map(near).collect();

@@ -127,7 +127,11 @@ where
         None => report,
         Some((name, data)) => {
             let oracle = oracle::matmul(a.whole::<T>()?.view(), b.whole::<T>()?.view());
-            let path = path::<T>(arguments, MatmulShape::of(a.shape.into(), b.shape.into())?, &mesh);
+            let path = path::<T>(
+                arguments,
+                MatmulShape::of(a.shape.into(), b.shape.into())?,
+                &mesh,
+            );
             let sums = [a.shape[1], path];
             let comparison = arguments.reference.compare(c.view(), &data, oracle, sums)?;
             report.comparison(&name, &comparison)
@@ -148,7 +152,9 @@ fn path<T: Precision>(arguments: &Arguments, shape: MatmulShape, mesh: &Mesh) ->
         Ok(Some(plan)) if mesh.ranks() == 1 && !arguments.tensor => plan.grid[2] as usize,
         _ => 1,
     };
-    shape.inner.min(shape.inner.div_ceil(slices) + STEP + slices)
+    shape
+        .inner
+        .min(shape.inner.div_ceil(slices) + STEP + slices)
 }
 
 /// The product of several devices, in the process of rank 0. Each rank reads its blocks only.

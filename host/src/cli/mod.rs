@@ -133,7 +133,8 @@ const TOO_LARGE: &str = "number too large to fit in target type";
 
 /// A usage error, with the bound of a number beyond every type's.
 fn with_bounds(error: String) -> String {
-    let bound = "18446744073709551615 is the largest number of any option, and of many a smaller one";
+    let bound =
+        "18446744073709551615 is the largest number of any option, and of many a smaller one";
     error.replace(TOO_LARGE, bound)
 }
 

@@ -92,7 +92,9 @@ impl Reference {
 
     /// The largest relative error of the reference's own roundings.
     fn unit(&self) -> f64 {
-        self.stored.get().map_or(f64::UNIT_ROUNDOFF, |&stored| unit_roundoff(stored))
+        self.stored
+            .get()
+            .map_or(f64::UNIT_ROUNDOFF, |&stored| unit_roundoff(stored))
     }
 
     /// Compares a floating-point result with a reference, in the tolerances of the oracle, which are
@@ -201,15 +203,9 @@ impl Reference {
             return Ok(compared.bounded_by(self.asked_for().unwrap_or_default()));
         }
         let compared = match reference {
-            Data::F32(array) => {
-                compare::exactly(result, self.shaped(&result, array)?.view())
-            }
-            Data::F64(array) => {
-                compare::exactly(result, self.shaped(&result, array)?.view())
-            }
-            Data::I64(array) => {
-                compare::exactly(result, self.shaped(&result, array)?.view())
-            }
+            Data::F32(array) => compare::exactly(result, self.shaped(&result, array)?.view()),
+            Data::F64(array) => compare::exactly(result, self.shaped(&result, array)?.view()),
+            Data::I64(array) => compare::exactly(result, self.shaped(&result, array)?.view()),
         };
         Ok(compared?.bounded_by("none: the result is exact"))
     }

@@ -163,8 +163,8 @@ impl Header {
             _ => return Err(broken("it is no Python dictionary")),
         };
         let entry = |name: &str| {
-            let found = (entries.iter())
-                .find(|(key, _)| matches!(key, Literal::Text(key) if key == name));
+            let found =
+                (entries.iter()).find(|(key, _)| matches!(key, Literal::Text(key) if key == name));
             found
                 .map(|(_, value)| value)
                 .ok_or_else(|| broken(&format!("it has no '{name}'")))
@@ -568,7 +568,10 @@ mod tests {
         ] {
             let mut file = super::header(&shape, stored);
             assert_eq!(file.len() % ALIGNMENT, 0);
-            file.resize(file.len() + shape.iter().product::<usize>() * stored.bytes(), 0);
+            file.resize(
+                file.len() + shape.iter().product::<usize>() * stored.bytes(),
+                0,
+            );
             let read = decode(&file).unwrap();
             assert_eq!(read.shape(), shape);
         }

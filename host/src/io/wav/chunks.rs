@@ -234,7 +234,9 @@ fn check_length(id: &[u8], length: u64, left: u64) -> Result<(), Problem> {
         "the file is truncated: {length} bytes are promised for its part `{}`, {left} are there",
         id.escape_ascii(),
     ))
-    .hint("copy the file again, or convert it: `ffmpeg -i IN -c:a copy OUT.wav` keeps what is there"))
+    .hint(
+        "copy the file again, or convert it: `ffmpeg -i IN -c:a copy OUT.wav` keeps what is there",
+    ))
 }
 
 /// The fields of a chunk `fmt `, lowest byte first: words, but for two numbers of four bytes and

@@ -334,11 +334,7 @@ mod tests {
             assert_eq!(decode(&bytes).unwrap().1, [1.0, -2.0, 3.0], "{riff}");
         }
         // A long file that went through a pipe: its lengths stay 0.
-        let mut long = write::header(
-            &sound(1, integers(16, 2)),
-            1 << 31,
-            &Metadata::default(),
-        );
+        let mut long = write::header(&sound(1, integers(16, 2)), 1 << 31, &Metadata::default());
         long[16..44].fill(0);
         long[16..20].copy_from_slice(&28_u32.to_le_bytes());
         long.extend([1, 0, 2, 0]);

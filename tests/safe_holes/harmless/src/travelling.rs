@@ -38,7 +38,10 @@ pub fn slice_of_cells(block: &mut Block<64>, input: &[u32], mut output: Out<u32>
         for i in 0..input.len() % 8 {
             cells[i].swap(&cells[i + 1]);
         }
-        cells[..3].iter().zip(&cells[6..]).for_each(|(a, b)| a.swap(b));
+        cells[..3]
+            .iter()
+            .zip(&cells[6..])
+            .for_each(|(a, b)| a.swap(b));
     }
     let own = wait_if(block, values[4] % 2 == 0);
     output.mine().for_each(|(_, element)| *element = own);
@@ -112,7 +115,10 @@ pub fn swapped_trait_objects(block: &mut Block<64>, input: &[u32], mut output: O
 #[kernel]
 pub fn collected_vector(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
     let values: Vec<u32> = (0..input.len() % 9 + 1).map(|at| any(input, at)).collect();
-    let own = wait_if(block, values.iter().fold(0, |sum, value| sum ^ value) % 2 == 0);
+    let own = wait_if(
+        block,
+        values.iter().fold(0, |sum, value| sum ^ value) % 2 == 0,
+    );
     output.mine().for_each(|(_, element)| *element = own);
 }
 
@@ -125,7 +131,10 @@ pub fn vectors_of_a_loop(block: &mut Block<64>, input: &[u32], mut output: Out<u
         for at in 0..=round {
             values.push(any(input, at));
         }
-        let sum = values.iter().rev().fold(1_u32, |sum, value| sum.wrapping_mul(*value | 1));
+        let sum = values
+            .iter()
+            .rev()
+            .fold(1_u32, |sum, value| sum.wrapping_mul(*value | 1));
         own += wait_if(block, sum % 3 == 0);
     }
     output.mine().for_each(|(_, element)| *element = own);
@@ -179,7 +188,11 @@ pub fn future(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
         let mut polls = 0;
         let mut pause = core::future::poll_fn(move |_| {
             polls += 1;
-            if polls % 2 == 1 { Poll::Pending } else { Poll::Ready(()) }
+            if polls % 2 == 1 {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
         });
         let mut future = pin!(async {
             let pair = [&x, &x];

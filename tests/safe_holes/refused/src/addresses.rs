@@ -115,7 +115,12 @@ enum Slot<'a> {
 #[kernel]
 pub fn by_a_payload(block: &mut Block<64>, n: usize) {
     let (x, t) = (Cell::new(0), block.thread());
-    let mut slots = [Slot::Number(4), Slot::Cell(&x), Slot::Number(5), Slot::Number(6)];
+    let mut slots = [
+        Slot::Number(4),
+        Slot::Cell(&x),
+        Slot::Number(5),
+        Slot::Number(6),
+    ];
     slots.copy_within(n % 2..n % 2 + 2, 2);
     for slot in &slots[2..] {
         match slot {

@@ -85,7 +85,10 @@ pub fn by_a_slice_of_cells(block: &mut Block<64>, n: usize) {
         for i in 0..n % 8 {
             cells[i].swap(&cells[i + 1]);
         }
-        cells[..3].iter().zip(&cells[6..]).for_each(|(a, b)| a.swap(b));
+        cells[..3]
+            .iter()
+            .zip(&cells[6..])
+            .for_each(|(a, b)| a.swap(b));
     }
     // parts
     if values[4] < 32 {
@@ -131,7 +134,9 @@ pub fn by_a_large_struct(block: &mut Block<64>, n: usize) {
     all.swap(n % 3, 1);
     let copy = all[n % 3].clone();
     all[1] = core::mem::replace(&mut all[0], copy);
-    all[1].cell.set(block.thread() + usize::from(all[1].before[3]) * all[0].after[2] as usize);
+    all[1]
+        .cell
+        .set(block.thread() + usize::from(all[1].before[3]) * all[0].after[2] as usize);
     let seen = x.get();
     // parts
     if seen < 32 {
@@ -340,7 +345,11 @@ pub fn by_the_state_of_a_future(block: &mut Block<64>, n: usize) {
         let mut polls = 0;
         let mut pause = core::future::poll_fn(move |_| {
             polls += 1;
-            if polls % 2 == 1 { Poll::Pending } else { Poll::Ready(()) }
+            if polls % 2 == 1 {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
         });
         let mut future = pin!(async {
             let mut pair = [&x, &y];

@@ -12,8 +12,20 @@ pub unsafe fn sign_bits(x: &[u64], y: &[u64], out: *mut u64) {
     }
     let (a, b) = (f64::from_bits(x[i]), f64::from_bits(y[i]));
     let (c, d) = (f32::from_bits(x[i] as u32), f32::from_bits(y[i] as u32));
-    let wide = [-a, a.abs(), -a.abs(), a.copysign(b), if b > 0.0 { a } else { -a }];
-    let narrow = [-c, c.abs(), -c.abs(), c.copysign(d), if d > 0.0 { c } else { -c }];
+    let wide = [
+        -a,
+        a.abs(),
+        -a.abs(),
+        a.copysign(b),
+        if b > 0.0 { a } else { -a },
+    ];
+    let narrow = [
+        -c,
+        c.abs(),
+        -c.abs(),
+        c.copysign(d),
+        if d > 0.0 { c } else { -c },
+    ];
     for (column, (wide, narrow)) in wide.into_iter().zip(narrow).enumerate() {
         *out.add(10 * i + 2 * column) = wide.to_bits();
         *out.add(10 * i + 2 * column + 1) = u64::from(narrow.to_bits());

@@ -23,7 +23,11 @@ fn is_odd(n: u32) -> bool {
 
 #[inline(never)]
 fn deep(n: u64) -> u64 {
-    if n == 0 { 1 } else { deep(n - 1).wrapping_mul(3) ^ n }
+    if n == 0 {
+        1
+    } else {
+        deep(n - 1).wrapping_mul(3) ^ n
+    }
 }
 
 /// Calls of one function, `depth` in each other.
