@@ -2,7 +2,6 @@
 //! loop or a rare way, and holds no registers where it is not needed.
 
 use cuda_std::gpu_only;
-use cuda_std::uniform::assume_block_uniform;
 
 /// The thread's index along x.
 #[gpu_only]
@@ -24,7 +23,7 @@ pub(crate) fn zero_here() -> usize {
     // SAFETY: it writes a register, with the same number in all threads.
     let zero = unsafe {
         core::arch::asm!("mov.u32 {zero}, 0;", zero = out(reg32) zero, options(nomem, nostack));
-        assume_block_uniform(zero)
+        cuda_std::uniform::assume_block_uniform(zero)
     };
     zero as usize
 }

@@ -387,8 +387,11 @@ mod tests {
                 .passed()
         );
         assert!(
-            exactly(Array1::<u32>::zeros(0).view(), Array1::zeros(0).view())
-                .is_ok_and(|empty| empty.passed())
+            exactly(
+                Array1::<u32>::zeros(0).view(),
+                Array1::<u32>::zeros(0).view()
+            )
+            .is_ok_and(|empty| empty.passed())
         );
         let error = exactly(array![1_u32].view(), array![1_u32, 2].view()).unwrap_err();
         assert_eq!(
