@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use blockwise_ops::ConvMode;
 use blockwise_ops::compare::{self, Comparison, ShapeMismatch};
-use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::oracle;
 use ndarray::{ArrayD, ArrayView1, IxDyn};
 
 use super::conv_operands::{Frames, Operands, Sample};

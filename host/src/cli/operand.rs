@@ -203,9 +203,15 @@ impl Reference {
             return Ok(compared.bounded_by(self.asked_for().unwrap_or_default()));
         }
         let compared = match reference {
-            Data::F32(array) => compare::exactly(result, self.shaped(&result, array)?.view()),
-            Data::F64(array) => compare::exactly(result, self.shaped(&result, array)?.view()),
-            Data::I64(array) => compare::exactly(result, self.shaped(&result, array)?.view()),
+            Data::F32(array) => {
+                compare::exactly(result.view(), self.shaped(&result, array)?.view())
+            }
+            Data::F64(array) => {
+                compare::exactly(result.view(), self.shaped(&result, array)?.view())
+            }
+            Data::I64(array) => {
+                compare::exactly(result.view(), self.shaped(&result, array)?.view())
+            }
         };
         Ok(compared?.bounded_by("none: the result is exact"))
     }
@@ -257,10 +263,8 @@ fn same_dimension<T, U: Clone, D: Dimension>(
         .map_err(|_| mismatch())
 }
 
-/// Access to the array of one element type.
+/// Has arrays of an element type.
 pub(super) trait Holds<T> {
-    /// The array, if it is of this type.
-    fn get(&self) -> Option<&ArrayD<T>>;
     /// The data of such an array.
     fn wrap(array: ArrayD<T>) -> Data;
 }
@@ -268,13 +272,6 @@ pub(super) trait Holds<T> {
 macro_rules! impl_holds {
     ($($t:ty: $variant:ident),*) => {$(
         impl Holds<$t> for Data {
-            fn get(&self) -> Option<&ArrayD<$t>> {
-                match self {
-                    Data::$variant(array) => Some(array),
-                    _ => None,
-                }
-            }
-
             fn wrap(array: ArrayD<$t>) -> Data {
                 Data::$variant(array)
             }

@@ -1,7 +1,9 @@
 //! `blockwise dot | sum | min | max`.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
+use blockwise::Plain;
 use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::compare::ToNumber;
 use blockwise_ops::oracle::{self, Precision};
@@ -182,7 +184,7 @@ impl Job<'_> {
     }
 
     /// A value that does not, computed in `T`.
-    fn exact<T: Number + io::Number, R: Number + ToNumber>(
+    fn exact<T: Number + io::Number, R: Plain + ToNumber + Display>(
         self,
         global: &Global,
         value_of: impl Fn(T) -> R,
@@ -277,7 +279,7 @@ impl Job<'_> {
         Ok(magnitude)
     }
 
-    fn report<T: Number>(&self, mesh: &Mesh, value: T, seconds: Seconds) -> Report
+    fn report<T: Plain + Display>(&self, mesh: &Mesh, value: T, seconds: Seconds) -> Report
     where
         serde_json::Value: From<T>,
     {

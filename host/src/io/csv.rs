@@ -486,11 +486,11 @@ mod tests {
         let values = [0.1, 1e-300, f64::MAX, -0.0, f64::NAN, f64::NEG_INFINITY];
         for shape in [[2, 3], [1, 6], [6, 1]] {
             let mut text = Vec::new();
-            write(&mut text, &values, columns(&shape).unwrap()).unwrap();
+            write(&mut text, &values, columns(&shape).unwrap(), &mut 0).unwrap();
             check(std::str::from_utf8(&text).unwrap(), shape, &values);
         }
         let mut text = Vec::new();
-        write(&mut text, &[1_i64, -2], columns(&[2]).unwrap()).unwrap();
+        write(&mut text, &[1_i64, -2], columns(&[2]).unwrap(), &mut 0).unwrap();
         assert_eq!(text, b"1\n-2\n");
         assert!(columns(&[2, 2, 2]).is_err());
     }
