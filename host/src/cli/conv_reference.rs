@@ -126,23 +126,10 @@ impl<'a, T: Sample> Check<'a, T> {
         let array = |values| ArrayD::from_shape_vec(shape.clone(), values).map_err(wrong);
         let expected = (self.options).expected(array(values)?, array(tolerance)?, coarser);
         let result = ArrayD::from_shape_vec(shape.clone(), result).map_err(wrong)?;
-        let part = compare::with_oracle(result.view(), &expected)?.bounded_by(self.bound());
+        let part = compare::with_oracle(result.view(), &expected)?;
         self.comparison.append(self.at, part);
         self.at += frames;
         Ok(())
-    }
-
-    /// Where the tolerances come from.
-    fn bound(&self) -> &'static str {
-        match (self.options.asked_for(), self.by_fft) {
-            (Some(bound), _) => bound,
-            (None, false) => {
-                "the roundings of an output's own sum in any order, in the result and in the reference; those of an FFT in the reference"
-            }
-            (None, true) => {
-                "the roundings of an FFT of the samples up to a filter's length beside an output's own, in the result; of a sum or an FFT in the reference"
-            }
-        }
     }
 
     /// Adds the verdict to the report.

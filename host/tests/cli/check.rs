@@ -406,7 +406,10 @@ fn absurd_counts_are_refused() {
         ),
         ("--kernel forever --schedules 65537", "0..=65536"),
         ("--kernel forever --schedules 4294967296", "0..=65536"),
-        ("--kernel forever --steps 18446744073709551616", "too large"),
+        (
+            "--kernel forever --steps 18446744073709551616",
+            "18446744073709551615 is the largest",
+        ),
         (
             "--kernel forever --race-memory 4294967296",
             "0..=4294967295",

@@ -75,7 +75,7 @@ fn each_output_of_a_convolution_has_a_bound_of_its_own() {
     // Where all samples are zero, so is the bound.
     for index in [2, 3, 8] {
         let text = compared(index, 1e-30, "", 1);
-        assert!(text.contains("tolerance 0e0"), "{text}");
+        assert!(text.contains("tolerance 0.000e0"), "{text}");
     }
     let text = compared(4, 0.0, "", 1);
     assert!(

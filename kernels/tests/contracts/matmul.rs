@@ -326,7 +326,10 @@ macro_rules! start {
 fn of_slices<T>(good: impl Fn() -> Sliced<T>, start: impl Fn(Sliced<T>) -> Result<(), Error>) {
     starts(start(good()));
     refused(start(good().with(|of| of.slices = 3)), "Some(sums.len())");
-    refused(start(good().with(|of| of.slices = 0)), "Some(sums.len())");
+    refused(
+        start(good().with(|of| of.slices = 0)),
+        "grid.z as usize <= slices",
+    );
     let too_many = good().with(|of| of.slices = MOST_SLICES + 1);
     refused(start(too_many), "Some(sums.len())");
     refused(start(good().with(|of| of.extents[1] += 2)), "a.len()");

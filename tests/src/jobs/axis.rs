@@ -50,7 +50,8 @@ fn of_a_run<T: Summed>(
 /// Sums whose rounding hangs on the last bit of either term of a total: in a thread's first run of
 /// rows three numbers, and one in each of two others.
 pub(super) fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &DeviceProperties) {
-    let (step, tiny) = (T::UNIT_ROUNDOFF, 2.0_f64.powi(-110));
+    // A total's second term holds both.
+    let (step, tiny) = (T::UNIT_ROUNDOFF, 2.0_f64.powi(-104));
     let sums = [
         [1.0, step, 0.0, 0.0, 0.0],
         [1.0, 3.0 * step, 0.0, 0.0, 0.0],

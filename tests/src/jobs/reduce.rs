@@ -25,6 +25,9 @@ pub(super) trait Summed: Number + Draw + ToNumber {
     /// A number so large that the others are in the second terms of sums until it cancels; the
     /// same with its sign changed; and 1.
     const HUGE: Option<[Self; 3]>;
+    /// The number as one among others of which each adds its own bits to a total's second term;
+    /// `None` of types whose totals have another form.
+    fn spread(self, at: usize) -> Option<Self>;
 
     /// Judges Σ a·b, or Σ a without `b`.
     fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, error: f64) -> Judge<Self>;
@@ -49,6 +52,10 @@ macro_rules! summed_floats {
             const LEAST: Self = -100.0;
             const NOT_A_NUMBER: Option<Self> = Some($t::NAN);
             const HUGE: Option<[Self; 3]> = $huge;
+
+            fn spread(self, at: usize) -> Option<Self> {
+                (size_of::<Self>() == 8).then(|| self * Self::from(2_u8).powi(-17 * (at % 4) as i32))
+            }
 
             fn error(
                 options: &ReduceOptions,
@@ -83,6 +90,10 @@ impl Summed for i64 {
     const LEAST: Self = i64::MIN;
     const NOT_A_NUMBER: Option<Self> = None;
     const HUGE: Option<[Self; 3]> = None;
+
+    fn spread(self, _: usize) -> Option<Self> {
+        None
+    }
 
     fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, _: f64) -> Judge<Self> {
         let (_, expected) = match b {
@@ -168,6 +179,14 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         let options = with(ReduceKernel::Shuffle, 1024, None);
         every_type(&mut jobs, on, 1024, options, Some(32 * warp + 5));
     }
+    // As many warps, and as many blocks, as a warp has lanes: each of them has bits of its own in a
+    // total's second term.
+    for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
+        let options = with(kernel, 1024, Some(1));
+        from_offset::<f64>(&mut jobs, on, MANY, options, None, [0, 0]);
+    }
+    let options = with(ReduceKernel::Single, 32, Some(40));
+    from_offset::<f64>(&mut jobs, on, 2 * MANY, options, None, [0, 0]);
     for threads in [160, 32] {
         let options = with(ReduceKernel::Shuffle, threads, None);
         every_type(&mut jobs, on, threads as usize, options, None);
@@ -241,6 +260,9 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     }
     jobs
 }
+
+/// Elements from which on sums are tried whose terms are of unlike magnitudes.
+const MANY: usize = 5300;
 
 /// What a block has left.
 pub(super) fn total<T: Number>(words: &[u64]) -> Total<T> {
@@ -319,6 +341,17 @@ fn from_offset<T: Summed>(
         let dot = T::judge(&a, Some(&ones), error(Operands::Two));
         let operands = [(&a, skipped[0]), (&ones, skipped[1])];
         jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
+    }
+    let spread: Option<Vec<T>> = a
+        .iter()
+        .enumerate()
+        .map(|(at, value)| value.spread(at))
+        .collect();
+    if let (Some(spread), None, true) = (spread, special, len >= MANY) {
+        let spread = Array1::from(spread);
+        let sum = T::judge(&spread, None, error(Operands::One));
+        let operands = [(&spread, skipped[0])];
+        jobs.push(job(on, "sum", &operands, options, sum, Reduction::Sum));
     }
     for (reduction, extreme) in [(Reduction::Min, T::LEAST), (Reduction::Max, T::GREATEST)] {
         let specials = match special {

@@ -297,7 +297,12 @@ pub const SURVIVORS: &[Survivor] = &[
         OTHER_WARPS,
     ),
     always(
-        &["dot_wide_", "dot_single_"],
+        &[
+            "dot_wide_f64",
+            "dot_wide_i64",
+            "dot_single_f64",
+            "dot_single_i64",
+        ],
         "setp.ne.b64 %p, %rd, %rd;",
         1..=1,
         "Operands that lie alike in their packs then go element by element, as those that do not.",

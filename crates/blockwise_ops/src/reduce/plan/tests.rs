@@ -120,7 +120,8 @@ fn the_default_launches_keep_paths_short() {
         1 << 29,
         1 << 31,
         1 << 33,
-        90_000_000_001,
+        // 192 GB of `f32`.
+        48_000_000_001,
     ] {
         for kernel in [None, Some(ReduceKernel::Shuffle), Some(ReduceKernel::Wide)] {
             let options = ReduceOptions {
