@@ -56,7 +56,10 @@ pub(crate) fn run(places: &[String]) -> Result<()> {
     let idle = |at: &usize| places.is_empty() && !used.contains(at);
     let idle: Vec<_> = (0..reasons::REASONS.len()).filter(idle).collect();
     for &at in &idle {
-        say!("a reason that no mutation needs: {:?}", reasons::REASONS[at]);
+        say!(
+            "a reason that no mutation needs: {:?}",
+            reasons::REASONS[at]
+        );
     }
     say!(
         "{} mutations in {:.0} s: {} noticed, {} not and with a reason, {} not noticed",

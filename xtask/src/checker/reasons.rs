@@ -78,6 +78,24 @@ pub(super) const REASONS: &[(&str, &str, &str, &str)] = &[
         "never",
         "an allocation's address is the thread's own already: the rule gives a report its reason",
     ),
+    (
+        "memory.rs",
+        "content.merge()",
+        "left out",
+        "each store is carried out again, and then finds the object escaped or whole",
+    ),
+    (
+        "memory.rs",
+        "waiting.extend(reached",
+        "left out",
+        "each store is carried out again, and then finds the object escaped or whole",
+    ),
+    (
+        "memory.rs",
+        "self.rest.add(cell)",
+        "left out",
+        "each store is carried out again, and then finds the object escaped or whole",
+    ),
 ];
 
 /// The reason of a mutation, and its place in the list.
