@@ -119,7 +119,10 @@ enum Command {
     /// Make small mistakes in the good kernels' PTX and show which detector finds each
     Mutants,
     /// Switch off each rule of the uniformity check and show which ones no test misses
-    Checker,
+    Checker {
+        /// Only mutations whose place starts so: `flow.rs`, `flow.rs:70`
+        places: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -138,7 +141,7 @@ fn main() -> ExitCode {
         Command::Pitfalls => pitfalls::run(),
         Command::Check { arguments } => check::run(&arguments),
         Command::Mutants => proof::mutants(),
-        Command::Checker => checker::run().map(|()| ExitCode::SUCCESS),
+        Command::Checker { places } => checker::run(&places).map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -20,17 +20,25 @@ use rewrite::Mutation;
 /// The variable that switches a mutation on.
 const VARIABLE: &str = "CHECKER_MUTANT";
 /// A run that takes longer does not end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs the tests against each mutation and prints those that nothing notices.
-pub(crate) fn run() -> Result<()> {
+/// Runs the tests against each mutation, or those at some places, and prints those that nothing
+/// notices.
+pub(crate) fn run(places: &[String]) -> Result<()> {
     let copy = workspace::root().join("target/checker");
     let mutations = write(&copy)?;
     let tests = build(&copy)?;
     ensure!(passes(&tests, None)?, "the tests fail without a mutation");
     let start = Instant::now();
     let (mut survivors, mut used) = (Vec::new(), Vec::new());
-    for (number, mutation) in mutations.iter().enumerate() {
+    let is_chosen = |mutation: &Mutation| {
+        let place = format!("{}:{}:", mutation.file, mutation.line);
+        let is_there = |chosen: &String| place.starts_with(&format!("{chosen}:"));
+        places.is_empty() || places.iter().any(is_there)
+    };
+    let chosen = mutations.iter().enumerate();
+    let chosen: Vec<_> = chosen.filter(|(_, one)| is_chosen(one)).collect();
+    for &(number, mutation) in &chosen {
         if !passes(&tests, Some(number))? {
             continue;
         }
@@ -45,21 +53,23 @@ pub(crate) fn run() -> Result<()> {
             }
         }
     }
-    for (at, reason) in reasons::REASONS.iter().enumerate() {
-        if !used.contains(&at) {
-            say!("a reason that no mutation needs: {reason:?}");
-        }
+    let idle = |at: &usize| places.is_empty() && !used.contains(at);
+    let idle: Vec<_> = (0..reasons::REASONS.len()).filter(idle).collect();
+    for &at in &idle {
+        say!(
+            "a reason that no mutation needs: {:?}",
+            reasons::REASONS[at]
+        );
     }
-    let reasons = reasons::REASONS.len();
     say!(
         "{} mutations in {:.0} s: {} noticed, {} not and with a reason, {} not noticed",
-        mutations.len(),
+        chosen.len(),
         start.elapsed().as_secs_f64(),
-        mutations.len() - used.len() - survivors.len(),
+        chosen.len() - used.len() - survivors.len(),
         used.len(),
         survivors.len()
     );
-    if !survivors.is_empty() || (0..reasons).any(|at| !used.contains(&at)) {
+    if !survivors.is_empty() || !idle.is_empty() {
         bail!("write a test for each, or a reason into xtask/src/checker/reasons.rs");
     }
     Ok(())

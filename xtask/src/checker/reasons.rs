@@ -34,6 +34,68 @@ pub(super) const REASONS: &[(&str, &str, &str, &str)] = &[
         "never",
         "a shortcut: nothing is left out there",
     ),
+    (
+        "flow.rs",
+        "changed: false",
+        "not `false`",
+        "every round sets it before it is read",
+    ),
+    (
+        "flow.rs",
+        "chain.push(call)",
+        "left out",
+        "it only tells which line a report names",
+    ),
+    (
+        "flow.rs",
+        "context.name == name",
+        "never",
+        "recursion is followed by further calls, at most up to the greatest number of contexts, \
+         and leads back from there",
+    ),
+    (
+        "flow.rs",
+        "self.steps >= MOST_STEPS",
+        "never",
+        "it bounds time and memory",
+    ),
+    ("flow.rs", "self.bodies.insert", "left out", "a cache"),
+    (
+        "graph.rs",
+        "nearest[next].is_some()",
+        "always",
+        "the others have a smaller rank, so `meet` takes the one that is known",
+    ),
+    (
+        "mod.rs",
+        "!pointed_to.is_empty()",
+        "always",
+        "a shortcut: of no functions none are reached",
+    ),
+    (
+        "transfer.rs",
+        "self.asks_for_success(context, step)",
+        "never",
+        "an allocation's address is the thread's own already: the rule gives a report its reason",
+    ),
+    (
+        "memory.rs",
+        "content.merge()",
+        "left out",
+        "each store is carried out again, and then finds the object escaped or whole",
+    ),
+    (
+        "memory.rs",
+        "waiting.extend(reached",
+        "left out",
+        "each store is carried out again, and then finds the object escaped or whole",
+    ),
+    (
+        "memory.rs",
+        "self.rest.add(cell)",
+        "left out",
+        "each store is carried out again, and then finds the object escaped or whole",
+    ),
 ];
 
 /// The reason of a mutation, and its place in the list.

@@ -234,12 +234,11 @@ impl<'p, 'm> Flow<'p, 'm> {
         if let Some(&known) = context.callees.get(&key) {
             return Ok(Ok(known));
         }
-        let merged = self.merged.get(name).copied();
         let found = if let Some(recursive) = self.in_the_chain(context, name) {
             self.repeat(context.at, recursive);
             Some(recursive)
-        } else if let Some(known) = merged.filter(|_| self.contexts.len() >= MOST_CONTEXTS) {
-            Some(known)
+        } else if let Some(&merged) = self.merged.get(name) {
+            Some(merged)
         } else {
             let repeats = context.body.graph.repeats(block);
             self.context(name, Some((context.at, step.instruction)), repeats)?

@@ -1,7 +1,7 @@
 //! The control-flow graph of one function, by index: post-dominators and the regions of branches.
 
-/// Blocks and their edges. Node 0 is the entry; the last node is the exit, which every block
-/// reaches.
+/// Blocks and their edges. Node 0 is the entry; the last node is the exit, which every block that a
+/// thread may reach leads to.
 pub(super) struct Graph {
     successors: Vec<Vec<usize>>,
     predecessors: Vec<Vec<usize>>,
@@ -10,25 +10,14 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// The graph of blocks with these successors; a block without any leads to the exit. Blocks
-    /// unreachable from the entry are ignored.
+    /// The graph of blocks with these successors.
     ///
     /// An endless loop gets an edge from its header to the exit: its post-dominators are then those
-    /// of threads that would leave after complete iterations.
+    /// of threads that would leave after complete iterations. So does a block without successors.
     pub(super) fn new(mut successors: Vec<Vec<usize>>) -> Self {
         let exit = successors.len();
-        for leaving in successors.iter_mut().filter(|next| next.is_empty()) {
-            leaving.push(exit);
-        }
         successors.push(Vec::new());
         let order = post_order(0, &successors);
-        let mut reached = vec![false; successors.len()];
-        order.iter().for_each(|&node| reached[node] = true);
-        for (node, next) in successors.iter_mut().enumerate() {
-            if !reached[node] {
-                next.clear();
-            }
-        }
         while let Some(endless) = first_of_an_endless_loop(&order, &successors, exit) {
             successors[endless].push(exit);
         }

@@ -253,6 +253,7 @@ mod tests {
         size("i128", Some(16));
         size("double", Some(8));
         size("ptr addrspace(3)", Some(8));
+        size("{ ptr addrspace(3), i32 }", Some(16));
         size("[3 x i16]", Some(6));
         size("<3 x float>", Some(16));
         size("{ i8, i64, i8 }", Some(24));
@@ -262,6 +263,8 @@ mod tests {
         size("%struct.pair", None);
         size("[4 x %struct.pair]", None);
         assert_eq!(Type::parse("i24").stored(), Some(3));
+        assert!(Type::parse("<2 x float>").is_number());
+        assert!(!Type::parse("ptr").is_number() && !Type::parse("{ i32 }").is_number());
     }
 
     #[track_caller]

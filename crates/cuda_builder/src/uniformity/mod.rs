@@ -245,7 +245,7 @@ fn check_readable(
 ) -> Result<(), CudaBuilderError> {
     let program = Program::of(module)?;
     let nodes = Nodes::of(module);
-    for kernel in module.functions().filter(|function| function.is_kernel()) {
+    for kernel in module.functions() {
         let Some((name, rule)) = kernels.iter().find(|(name, _)| name == kernel.name()) else {
             continue;
         };

@@ -85,8 +85,8 @@ pub(super) fn stays_inside(body: &Body<'_>, step: &Step<'_>) -> bool {
 }
 
 /// Whether a value has 8 bits, or is the negative of one that has.
-fn is_small(body: &Body<'_>, value: usize) -> bool {
-    let Some(step) = body.definition(value) else {
+fn is_small(body: &Body<'_>, number: usize) -> bool {
+    let Some(step) = body.definition(number) else {
         return false;
     };
     let from = step
@@ -97,11 +97,8 @@ fn is_small(body: &Body<'_>, value: usize) -> bool {
     match (step.instruction.opcode(), &step.reads[..]) {
         (Opcode::ZExt | Opcode::SExt, _) => from.starts_with("i1 ") || from.starts_with("i8 "),
         (Opcode::Sub, &[of]) => {
-            step.instruction
-                .pieces()
-                .last()
-                .is_some_and(|last| local(last.trim()).is_some())
-                && is_small(body, of)
+            let mut pieces = step.instruction.pieces();
+            pieces.next().is_some_and(|from| value(from) == "0") && is_small(body, of)
         }
         _ => false,
     }

@@ -158,7 +158,6 @@ impl<'m> Flow<'_, 'm> {
         let mut fact = context.kept(step);
         if let Some(value) = value
             && !may_be_pointer
-            && context.facts[value].targets.is_own()
         {
             fact.rank.raise(context.address(step, value));
             let targets = context.facts[value].targets.clone();

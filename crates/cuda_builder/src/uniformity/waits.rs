@@ -138,7 +138,6 @@ fn statements(template: &str) -> Vec<String> {
     }
     bare.split([';', '{', '}'])
         .map(|statement| statement.trim().to_owned())
-        .filter(|statement| !statement.is_empty())
         .collect()
 }
 
@@ -252,6 +251,8 @@ mod tests {
             "",
             &[all, all],
         );
+        assembly("barrier.cluster.arrive.aligned;", "", &[all]);
+        assembly("barrier.cluster.wait;", "", &[all]);
         let vote = (Scope::Block, Lanes::All, Answer::Block);
         intrinsic("llvm.nvvm.barrier.cta.red.popc.aligned.all", Some(vote));
         assembly("bar.red.popc.u32 $0, 0, p;", "=r", &[vote]);
@@ -281,6 +282,9 @@ mod tests {
                 },
             )],
         );
+        let computed = (Scope::Warp, Lanes::Given(Operand::Computed), Answer::Lanes);
+        // An output in memory takes an argument too.
+        assembly("vote.sync.any.pred p, q, $1;", "=*m,r", &[computed]);
         let constant = (
             Scope::Warp,
             Lanes::Given(Operand::Constant(u32::MAX)),

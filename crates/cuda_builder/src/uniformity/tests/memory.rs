@@ -181,7 +181,7 @@ fn addresses_moved_from_one_compare_by_what_they_are_moved() {
 }
 
 /// The address of an allocation, after what checks it.
-fn allocated(checked: &str, asks: &str) -> String {
+pub(super) fn allocated(checked: &str, asks: &str) -> String {
     format!(
         "  %p = call ptr @malloc(i64 8)
   %null = icmp eq ptr %p, null
@@ -276,7 +276,7 @@ fn whether_an_allocation_succeeds_is_the_threads_own() {
 }
 
 /// Whether what is allocated by each round of a loop compares the same in all threads.
-fn asked_in_a_loop(allocates: &str, asks: &str, functions: &str) -> Vec<(u32, u32)> {
+pub(super) fn asked_in_a_loop(allocates: &str, asks: &str, functions: &str) -> Vec<(u32, u32)> {
     let body = format!(
         "  %kept = alloca ptr\n  br label %round
 round:

@@ -2,8 +2,13 @@
 //!
 //! `!dbg !7` is line 7. A missed wait and the divergent branch are identified by their lines.
 
+mod addresses;
+mod allocations;
 mod branches;
+mod calls;
+mod kernels;
 mod memory;
+mod unknown;
 mod values;
 
 use std::fmt::Write as _;
@@ -68,8 +73,12 @@ fn module_text(body: &str, functions: &str) -> String {
 
 /// The pairs of lines reported for a kernel with this body, in a module with these functions.
 fn reported(rule: Rule, body: &str, functions: &str) -> Vec<(u32, u32)> {
-    let text = module_text(body, functions);
-    let module = Module::parse(&text).unwrap();
+    reported_in(rule, &module_text(body, functions))
+}
+
+/// The same for a module.
+fn reported_in(rule: Rule, text: &str) -> Vec<(u32, u32)> {
+    let module = Module::parse(text).unwrap();
     let kernel = module
         .functions()
         .find(|function| function.is_kernel())

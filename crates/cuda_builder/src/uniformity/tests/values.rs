@@ -126,6 +126,18 @@ fn the_threads_index_without_its_lane_is_the_warps() {
     divergent("  %c = icmp ugt i32 %tid, 32");
     divergent("  %c = icmp eq i32 %tid, 32");
     divergent("  %m = mul i32 %tid, 32\n  %c = icmp ult i32 %tid, %m");
+    of_warp_by_shape("  %c = icmp ult i32 31, %tid");
+    divergent("  %c = icmp ult i32 64, %tid");
+    divergent("  %c = icmp eq i32 64, %tid");
+    let sum = |of: &str, one: &str, other: &str| {
+        format!(
+            "  %m = mul i32 {of}, 32\n  %s = add i32 {one}, {other}\n  %w = lshr i32 %s, 5\n  %c = icmp eq i32 %w, 0"
+        )
+    };
+    for (one, other) in [("%tid", "%m"), ("%m", "%tid")] {
+        of_warp_by_shape(&sum("%n", one, other));
+        divergent(&sum("%tid", one, other));
+    }
 }
 
 #[test]
