@@ -346,7 +346,7 @@ mod tests {
             for sign in [1.0, -1.0] {
                 let total = Twofold {
                     sum: sign * middle,
-                    rest: f64::from(sign) * rest,
+                    rest: sign * rest,
                 };
                 assert_eq!(f32::rounded(total), sign as f32 * rounded, "{total:?}");
             }

@@ -339,6 +339,7 @@ pub fn alignment_of_a_build(wide: Wide, mut y: Out<u64>) {
 /// None.
 #[kernel]
 pub unsafe fn raw_of_a_build(raw: Raw, y: *mut u32) {
+    // SAFETY: the caller's promise.
     unsafe { *y = raw.0[0] };
 }
 

@@ -74,7 +74,7 @@ impl Sample {
         Self {
             kind: Kind::ALL[(next() % 6) as usize],
             len: len.clamp(1, largest),
-            condition: (next() % 2 == 0 && len > 2).then(|| (20.0 * unit(next())).exp2()),
+            condition: (next().is_multiple_of(2) && len > 2).then(|| (20.0 * unit(next())).exp2()),
             seed,
         }
     }

@@ -129,7 +129,7 @@ fn compaction_with_threads_that_panic_stores_no_element_twice() {
             let mut once = stored.clone();
             once.dedup();
             assert_eq!(stored, once, "{stop}");
-            let is_kept = |x: &u32| x % 2 == 0 && x % stop != 0;
+            let is_kept = |x: &u32| x.is_multiple_of(2) && !x.is_multiple_of(stop);
             assert!(stored.iter().all(is_kept), "{stop}: {stored:?}");
         }
     }

@@ -202,7 +202,7 @@ impl<T: Float> Long<T> {
                 },
             )?;
         }
-        if output.len() == 0 {
+        if output.is_empty() {
             return Ok(());
         }
         let name = routines.levels.entry.name;

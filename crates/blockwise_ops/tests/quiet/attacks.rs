@@ -56,7 +56,13 @@ fn one_loud_sample_at_every_edge() {
 fn every_other_window_is_loud() {
     let (len, kernel) = (250, ConvKernel::Fft4096);
     let kept = kept(4096, len);
-    let loud = |i: usize, each: usize| if i / each % 2 == 0 { 3e-7 } else { 2e5 };
+    let loud = |i: usize, each: usize| {
+        if (i / each).is_multiple_of(2) {
+            3e-7
+        } else {
+            2e5
+        }
+    };
     for device in &common::devices() {
         for (each, first) in [(kept, 0), (kept, 70), (2 * kept, 0)] {
             let name = format!("loud every other {each} from {first}");
@@ -190,7 +196,13 @@ fn sums_overflow_as_direct_ones_do() {
     let ones = Array1::from_elem(100, 1.0_f32);
     for device in &common::devices() {
         for (each, name) in [(1, "alternating"), (3, "in threes"), (200, "in long runs")] {
-            let sign = |i: usize| if i / each % 2 == 0 { 1.0 } else { -1.0 };
+            let sign = |i: usize| {
+                if (i / each).is_multiple_of(2) {
+                    1.0
+                } else {
+                    -1.0
+                }
+            };
             let loud = |i: usize| if i % 2500 < 400 { 3e38 } else { 1e-3 };
             let signal = (0..4300).map(|i| (sign(i) * loud(i)) as f32);
             let signal = (format!("the largest samples {name}"), signal.collect());
@@ -211,7 +223,13 @@ fn an_infinity_and_nothing_but_subnormal_numbers_near_it() {
     for device in &common::devices() {
         for special in [f32::INFINITY, f32::NAN, f32::MAX] {
             let noise = noise(42, 6000);
-            let loud = |i: usize| if i / 900 % 2 == 0 { 1e-40 } else { 1e3 };
+            let loud = |i: usize| {
+                if (i / 900).is_multiple_of(2) {
+                    1e-40
+                } else {
+                    1e3
+                }
+            };
             let mut signal: Array1<f32> = (0..6000).map(|i| (noise[i] * loud(i)) as f32).collect();
             signal[2300] = special;
             let signal = (format!("{special} between subnormal numbers"), signal);
@@ -290,7 +308,9 @@ fn random<T: Precision>(device: &Device, seed: u64, range: f64) {
         ];
         let magnitude = match random(14) {
             0..3 => 0.0,
-            3 if seed % 3 == 0 => [f64::INFINITY, f64::NAN, -f64::INFINITY, ten(range)][random(4)],
+            3 if seed.is_multiple_of(3) => {
+                [f64::INFINITY, f64::NAN, -f64::INFINITY, ten(range)][random(4)]
+            }
             _ => ten(powers[random(10)]),
         };
         let length = if magnitude.is_finite() {

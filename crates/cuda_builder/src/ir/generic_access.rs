@@ -482,7 +482,7 @@ mod tests {
             format!("%2 = sub nuw i64 {end}, %1"),
             format!("%2 = icmp ugt i64 sub (i64 {end}, i64 ptrtoint (ptr {CAST} to i64)), 12"),
             format!("store i64 {end}, ptr %0, align 8"),
-            format!("%2 = extractvalue {{ ptr, i64 }} %s, 1\n  %3 = add i64 %2, 1"),
+            "%2 = extractvalue { ptr, i64 } %s, 1\n  %3 = add i64 %2, 1".to_owned(),
             format!("call void @llvm.assume(i1 true) [ \"align\"(ptr {CAST}, i64 4) ]"),
         ] {
             let slice = format!("  %s = insertvalue {{ ptr, i64 }} poison, ptr {CAST}, 0\n");

@@ -8,6 +8,7 @@ use crate::common::{build, text};
 
 // The same on both sides: the kernels' source contains this text.
 // BEGIN
+#[allow(clippy::iter_nth)]
 fn mixed(s: &[u32], n: usize, i: usize) -> u32 {
     let mut sum = s.iter().step_by(4).sum::<u32>() + s.iter().nth(n).copied().unwrap_or(0);
     sum += s.iter().position(|&v| v == 7).unwrap_or(99) as u32;
@@ -71,13 +72,16 @@ fn addresses(s: &[u32], n: usize, t: usize) -> u64 {
         next: p,
         end: s.as_ptr().wrapping_add(s.len()),
     };
+    // SAFETY: both are in the slice.
     let mut sum = unsafe { q.offset_from(p) }.unsigned_abs() as u64;
     sum += p.align_offset(16) as u64 + (q.addr() - s.as_ptr().addr()) as u64;
     sum += u64::from(p < q) + 2 * u64::from(core::ptr::eq(p, q)) + 4 * u64::from(p.is_aligned());
     while view.next < view.end {
+        // SAFETY: it is below the slice's end.
         sum += u64::from(unsafe { *view.next });
         view.next = view.next.wrapping_add(3);
     }
+    // SAFETY: a byte of an element.
     sum + u64::from(unsafe { *p.cast::<u8>().add(n & 3) })
 }
 fn paired(s: &mut [u32], t: &mut [u32], n: usize) -> u32 {
@@ -116,6 +120,7 @@ fn paired(s: &mut [u32], t: &mut [u32], n: usize) -> u32 {
     s.split_at_mut(16).0.fill(sum);
     t.iter_mut().rev().step_by(3).for_each(|v| *v += 1);
     let range = t.as_ptr_range();
+    // SAFETY: both are of one slice.
     sum += unsafe { range.end.offset_from(range.start) } as u32;
     sum + u32::from(range.contains(&t.as_ptr()))
 }

@@ -390,9 +390,7 @@ fn what_is_no_lock_orders_as_before() {
     let work = format!(
         "atom.global.add.u32 %r0, [%at], 1; {WRITE} {FENCE} atom.global.add.u32 %r0, [%at], -1; atom.global.add.u32 %r0, [%at+4], 1;"
     );
-    let wait = format!(
-        "TRY: ld.acquire.gpu.global.u32 %r0, [%at+4]; setp.eq.u32 %p1, %r0, 0; @%p1 bra TRY;
-    ld.acquire.gpu.global.u32 %r0, [%at]; setp.ne.u32 %p1, %r0, 0; @%p1 bra done; ld.volatile.global.u32 %r1, [%at+64];"
-    );
-    clean("work", Blocks, [&work, &wait]);
+    let wait = "TRY: ld.acquire.gpu.global.u32 %r0, [%at+4]; setp.eq.u32 %p1, %r0, 0; @%p1 bra TRY;
+    ld.acquire.gpu.global.u32 %r0, [%at]; setp.ne.u32 %p1, %r0, 0; @%p1 bra done; ld.volatile.global.u32 %r1, [%at+64];";
+    clean("work", Blocks, [&work, wait]);
 }

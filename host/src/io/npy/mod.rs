@@ -245,10 +245,7 @@ fn stored(ty: &str) -> Result<(Stored, bool), Problem> {
         (order @ ("<" | ">" | "=" | "|"), name) => (order, name),
         _ => ("=", ty),
     };
-    let big_endian = match order {
-        ">" => true,
-        _ => false,
-    };
+    let big_endian = order == ">";
     let stored = match name {
         "b1" => Stored::Bool,
         "i1" => Stored::I8,

@@ -97,7 +97,7 @@ pub fn sum_of_a_shared_array(
         values.iter().fold(0, |sum, value| sum ^ value)
     }
     let tile = block.sync_threads(tile.write(block, |i| any(input, i)));
-    let own = wait_if(block, sum(&tile) % 2 == 0);
+    let own = wait_if(block, sum(&tile).is_multiple_of(2));
     output.mine().for_each(|(_, element)| *element = own);
 }
 
@@ -133,7 +133,7 @@ pub fn recursion_with_a_variable(block: &mut Block<64>, input: &[u32], mut outpu
 pub fn table_of_functions(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
     const TABLE: [fn(u32) -> u32; 3] = [|n| n + 1, |n| n ^ 9, u32::reverse_bits];
     let value = TABLE[input.len() % 3](any(input, 2) >> 1);
-    let own = wait_if(block, value % 2 == 0);
+    let own = wait_if(block, value.is_multiple_of(2));
     output.mine().for_each(|(_, element)| *element = own);
 }
 
@@ -156,7 +156,7 @@ pub fn floats(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
 pub fn sorted(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
     let mut values: [u32; 40] = core::array::from_fn(|i| any(input, i));
     values.sort_unstable();
-    let own = wait_if(block, values[7] % 2 == 0);
+    let own = wait_if(block, values[7].is_multiple_of(2));
     output.mine().for_each(|(_, element)| *element = own);
 }
 
@@ -165,7 +165,7 @@ pub fn sorted(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
 pub fn sorted_by_key(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
     let mut values: [(u16, u32); 9] = core::array::from_fn(|i| (i as u16, any(input, i)));
     values.sort_unstable_by_key(|(_, value)| *value);
-    let own = wait_if(block, values[2].0 % 2 == 0);
+    let own = wait_if(block, values[2].0.is_multiple_of(2));
     output.mine().for_each(|(_, element)| *element = own);
 }
 

@@ -43,7 +43,7 @@ pub fn slice_of_cells(block: &mut Block<64>, input: &[u32], mut output: Out<u32>
             .zip(&cells[6..])
             .for_each(|(a, b)| a.swap(b));
     }
-    let own = wait_if(block, values[4] % 2 == 0);
+    let own = wait_if(block, values[4].is_multiple_of(2));
     output.mine().for_each(|(_, element)| *element = own);
 }
 
@@ -146,7 +146,7 @@ pub fn shared_ownership(block: &mut Block<64>, input: &[u32], mut output: Out<u3
     let x = Rc::new(Cell::new(1));
     let all: Vec<Rc<Cell<u32>>> = (0..3).map(|_| Rc::clone(&x)).collect();
     all[input.len() % 3].set(any(input, 1));
-    let own = wait_if(block, x.get() % 2 == 0);
+    let own = wait_if(block, x.get().is_multiple_of(2));
     output.mine().for_each(|(_, element)| *element = own);
 }
 
@@ -203,7 +203,7 @@ pub fn future(block: &mut Block<64>, input: &[u32], mut output: Out<u32>) {
         let mut context = Context::from_waker(Waker::noop());
         while future.as_mut().poll(&mut context).is_pending() {}
     }
-    let own = wait_if(block, x.get() % 2 == 0);
+    let own = wait_if(block, x.get().is_multiple_of(2));
     output.mine().for_each(|(_, element)| *element = own);
 }
 

@@ -43,7 +43,7 @@ pub fn by_a_distance_of_frames(block: &mut Block<64>) {
     let first = Cell::new(0);
     let distance = deep(block.thread() % 4, core::ptr::from_ref(&first).addr());
     // parts
-    if distance / 64 % 2 == 0 {
+    if (distance / 64).is_multiple_of(2) {
         block.sync_threads(()); // waits
     }
 }
@@ -373,8 +373,11 @@ pub fn by_the_state_of_a_future(block: &mut Block<64>, n: usize) {
 pub fn by_an_iterator_behind_a_pointer(block: &mut Block<64>, n: usize) {
     let cells = [(); 4].map(|()| Cell::new(0));
     let (mut forth, mut back) = (cells.iter(), cells.iter().rev().skip(1));
-    let own: &mut dyn Iterator<Item = &Cell<usize>> =
-        if n % 2 == 0 { &mut forth } else { &mut back };
+    let own: &mut dyn Iterator<Item = &Cell<usize>> = if n.is_multiple_of(2) {
+        &mut forth
+    } else {
+        &mut back
+    };
     if let Some(cell) = own.nth(n % 3) {
         cell.set(block.thread());
     }
