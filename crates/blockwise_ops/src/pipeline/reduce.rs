@@ -47,7 +47,7 @@ impl Operation {
 
 /// Reduces operands that arrive in chunks; the chunks' [totals](Total) are folded in order. With one
 /// chunk the result equals that of [`reduce`](crate::reduce()) or [`dot`](crate::dot()), bit by bit;
-/// with several too, as often as [a sum is rounded correctly](crate::reduce#how-exact-sums-are).
+/// with several too, as often as [a sum is rounded correctly](mod@crate::reduce#how-exact-sums-are).
 ///
 /// ```
 /// use blockwise::Device;
