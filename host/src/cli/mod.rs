@@ -166,7 +166,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             let code = if error.use_stderr() { 2 } else { 0 };
             let text = error.to_string();
             if error.use_stderr() && text.contains(TOO_LARGE) {
-                // Where nobody reads it, that is no reason to fail in another way.
+                // A closed standard error changes nothing.
                 let _ = std::io::stderr().write_all(with_bounds(text).as_bytes());
                 return ExitCode::from(code);
             }

@@ -110,9 +110,16 @@ impl Reference {
         let values = self.values(&result, reference)?;
         let blocked = oracle::blas_path(terms);
         let part = |path: usize| (path + 1) as f64 / (terms + 1) as f64;
-        // The result's own last rounding is not of a path.
-        let rounding = values.mapv(|value| T::UNIT_ROUNDOFF * value.abs());
-        let tolerance = oracle.tolerance * part(path.min(terms)) + rounding;
+        let mut tolerance = oracle.tolerance;
+        // Beside the path: the last rounding, and what each product may lose below the smallest
+        // number.
+        tolerance.zip_mut_with(&values, |tolerance, value| {
+            if *tolerance > 0.0 {
+                let lost = T::SMALLEST * (terms as f64 / 2.0);
+                *tolerance *= part(path.min(terms));
+                *tolerance += T::UNIT_ROUNDOFF * value.abs() + lost;
+            }
+        });
         let coarser = coarser::<T>(self.unit()) * part(blocked) / part(path.min(terms));
         let expected = self.expected(values, tolerance, coarser);
         let bound = match self.asked_for() {

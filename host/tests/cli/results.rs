@@ -274,3 +274,39 @@ fn a_number_that_is_nearly_right_differs() {
         Run::line(at, &format!("{line} --reference r.npy")).ends(1);
     }
 }
+
+/// Sums of uint64 are uint64, also beyond int64's range; half floats are compared with their own
+/// roundings, and no further.
+#[test]
+fn unsigned_sums_and_references_of_halves() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let most = (1_u64 << 63) - 1;
+    write(
+        at,
+        "x.npy",
+        npy(
+            "'<u8'",
+            "False",
+            "(2,)",
+            &[most, most].map(u64::to_le_bytes).concat(),
+        ),
+    );
+    let run = Run::line(at, "sum x.npy").ends(0);
+    assert_eq!(run.stdout.trim(), (2 * most).to_string());
+    write(at, "one.npy", floats(&[1.0, 0.0]));
+    write(at, "third.npy", floats(&[1.0 / 3.0]));
+    // 1/3 in half precision; eight halves further, which even an FFT of halves does not explain.
+    for (bits, code) in [(0x3555_u16, 0), (0x355D, 1)] {
+        let zero = 0_u16.to_le_bytes();
+        let half = npy(
+            "'<f2'",
+            "False",
+            "(2,)",
+            &[bits.to_le_bytes(), zero].concat(),
+        );
+        write(at, "r.npy", half);
+        let line = "conv one.npy third.npy -o y.npy --mode same --reference r.npy";
+        Run::line(at, line).ends(code);
+    }
+}
