@@ -20,6 +20,8 @@ impl Real for f64 {
 /// A type for kernels that only move elements: every type of the same width is moved the same way.
 pub trait Word: Plain + Default + sealed::Sealed {}
 
+impl Word for u8 {}
+impl Word for u16 {}
 impl Word for u32 {}
 impl Word for u64 {}
 
@@ -103,6 +105,8 @@ impl_scalar_for_float!(f32 f64);
 mod sealed {
     pub trait Sealed {}
 
+    impl Sealed for u8 {}
+    impl Sealed for u16 {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
     impl Sealed for i64 {}
