@@ -42,11 +42,6 @@ impl Axis {
             inner: len_of(&shape[at + 1..])?,
         })
     }
-
-    /// The number of elements.
-    pub(crate) fn len(&self) -> usize {
-        (self.outer.saturating_mul(self.extent)).saturating_mul(self.inner)
-    }
 }
 
 #[cfg(test)]

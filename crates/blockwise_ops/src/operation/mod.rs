@@ -15,6 +15,7 @@ mod call;
 mod problem;
 mod variant;
 
+use std::fmt;
 use std::ops::Range;
 
 use blockwise::Type;
@@ -74,8 +75,16 @@ pub struct Operation {
     pub parts: Parts,
     /// What the benchmark times.
     pub bench: Bench,
-    /// What the jobs of the detectors and the tests run beside the common cases.
+    /// The telling cases for the detectors' jobs: together they miss little.
     pub cases: &'static [Case],
+    /// Sizes around the tiles, for sweeps of every kernel.
+    pub edges: &'static [&'static [usize]],
+}
+
+impl fmt::Debug for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 /// An input of an operation.

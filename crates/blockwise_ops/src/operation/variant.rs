@@ -91,6 +91,12 @@ impl fmt::Debug for Variant {
     }
 }
 
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name)
+    }
+}
+
 impl PartialEq for Variant {
     /// Each is itself only.
     fn eq(&self, other: &Self) -> bool {

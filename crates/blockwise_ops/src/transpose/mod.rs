@@ -18,7 +18,7 @@ use crate::operation::{
     self, Asked, Bench, Case, Expected, Given, Kernel, Lens, Numbers, Operand, Operation, Options,
     Parts, Plan, Posed, Problem, Rank, Size, Task, Tier, Variant, Work, words,
 };
-use crate::{Element, Execution, LaunchError, check_len, download_matrix, matrix_len, upload};
+use crate::{Element, Execution, LaunchError, download_matrix, matrix_len, upload};
 
 /// The transpose: extents are the matrix's rows and columns.
 pub static TRANSPOSE: Operation = Operation {
@@ -97,6 +97,7 @@ pub static TRANSPOSE: Operation = Operation {
         numbers: Numbers::Uniform,
     },
     cases: CASES,
+    edges: EDGES,
 };
 
 fn pose(ty: Type, shapes: &[&[usize]], _: &Given) -> Result<Posed, LaunchError> {
@@ -378,6 +379,29 @@ static CASES: &[Case] = &{
         case(&["packs"], &[201, 131], Some(1), false),
     ]
 };
+
+/// Tiles of every kernel, ± 1; primes; short sides.
+static EDGES: &[&[usize]] = &[
+    &[0, 5],
+    &[1, 1],
+    &[1, 97],
+    &[31, 31],
+    &[32, 32],
+    &[33, 33],
+    &[97, 1],
+    &[13, 71],
+    &[63, 127],
+    &[64, 64],
+    &[65, 129],
+    &[137, 128],
+    &[127, 300],
+    &[300, 128],
+    &[3, 1000],
+    &[1000, 4],
+    &[124, 132],
+    &[128, 248],
+    &[200, 259],
+];
 
 fn problem<T: Element>(rows: usize, cols: usize) -> Result<Problem, LaunchError> {
     matrix_len(rows, cols)?;
