@@ -15,6 +15,7 @@ use crate::data::random_bits;
 
 /// The descriptions' cases.
 pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
+    let device = recorder();
     let mut jobs = Vec::new();
     for &of in OPERATIONS {
         for case in of.cases {
@@ -24,7 +25,7 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
             for &variant in of.variants.iter().filter(named) {
                 for ty in types(variant) {
                     for settings in settings(of) {
-                        jobs.extend(of_case(of, variant, ty, settings, case));
+                        jobs.extend(of_case(&device, (of, variant, ty, settings), case));
                     }
                 }
             }
@@ -36,6 +37,7 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
 /// Every variant at the sizes around its tiles, with a grid that covers them and one that strides.
 /// Types and settings take turns.
 pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
+    let device = recorder();
     let mut jobs = Vec::new();
     let mut turn = 0;
     for &of in OPERATIONS {
@@ -52,12 +54,17 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
                     };
                     turn += 1;
                     let (ty, given) = (types[turn % types.len()], settings[turn % settings.len()]);
-                    jobs.extend(of_case(of, variant, ty, given, &case));
+                    jobs.extend(of_case(&device, (of, variant, ty, given), &case));
                 }
             }
         }
     }
     jobs
+}
+
+/// A device that says what each launch was given.
+fn recorder() -> Device {
+    Device::emulator_with(EmulatorLimits::default(), Watch::Launches)
 }
 
 /// One type for each of a variant's kernels.
@@ -103,10 +110,8 @@ fn settings(of: &Operation) -> Vec<Settings> {
 
 /// `None` when there is nothing to launch, or the variant refuses the case.
 fn of_case(
-    of: &'static Operation,
-    variant: &'static Variant,
-    ty: Type,
-    given: Settings,
+    device: &Device,
+    (of, variant, ty, given): (&'static Operation, &'static Variant, Type, Settings),
     case: &Case,
 ) -> Vec<Job> {
     let options = Options {
@@ -120,15 +125,13 @@ fn of_case(
     let shapes = (of.shapes)(case.sizes);
     let slices: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
     let posed = (of.pose)(ty, &slices, &given).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let device = Device::emulator_with(EmulatorLimits::default(), Watch::Launches);
-    let properties = device.properties();
-    let Ok(Some(plan)) = operation::plan(of, &posed.problem, &options, properties) else {
+    let Ok(Some(plan)) = operation::plan(of, &posed.problem, &options, device.properties()) else {
         return Vec::new();
     };
     let inputs: Vec<_> = (shapes.iter().enumerate())
         .map(|(at, shape)| numbers(41 + at as u64, ty, shape))
         .collect();
-    if let Err(error) = operation::run(&device, of, &posed, &options, &inputs) {
+    if let Err(error) = operation::run(device, of, &posed, &options, &inputs) {
         panic!("{name}: {error}");
     }
     let launch = device.take_launches().pop().expect("it was launched");
