@@ -166,6 +166,12 @@ pub enum LaunchError {
         /// The kernel.
         kernel: &'static str,
     },
+    /// An operation, or such a problem of it, that cannot be divided.
+    #[error("`{operation}` along an axis of a larger array is not divided")]
+    NotDivided {
+        /// The operation.
+        operation: &'static str,
+    },
     /// A kernel of another operation.
     #[error("kernel `{kernel}` is none of `{operation}`")]
     NotOf {
