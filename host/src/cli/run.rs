@@ -7,8 +7,7 @@ use blockwise::{AnyBuffer, Device, Type};
 use blockwise_mesh::{Blocks, Mesh, Rank, ShardedMatrix, Split, parts};
 use blockwise_ops::compare::{self, Comparison, ShapeMismatch};
 use blockwise_ops::operation::{
-    self, Asked, Call, Carry, Expected, Operation, Options, Parts, Posed, Problem,
-    Rank as Dimensions,
+    self, Asked, Call, Expected, Operation, Options, Parts, Posed, Problem, Rank as Dimensions,
 };
 use blockwise_ops::{AnyArray, Element, LaunchError, oracle};
 use serde_json::json;
@@ -45,9 +44,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let sink = |place: ArrayOutput| Sink::create(&task, place, reference);
     let alone = mesh::alone(&mesh);
     let (sink, mut seconds) = match (alone, place, task.pieces(arguments)) {
-        (Some(device), Some(place), Some((carry, chunk))) => {
+        (Some(device), Some(place), Some(chunk)) => {
             let mut sink = sink(place)?;
-            let seconds = task.in_chunks(device, carry, chunk, &mut sink)?;
+            let seconds = task.in_chunks(device, chunk, &mut sink)?;
             (sink, seconds)
         }
         (Some(device), Some(place), None) => {
@@ -142,14 +141,14 @@ struct Task<'a> {
 
 impl Task<'_> {
     /// How the work is divided into chunks, where it can be, and is longer than one.
-    fn pieces(&self, arguments: &Arguments) -> Option<(&'static Carry, usize)> {
+    fn pieces(&self, arguments: &Arguments) -> Option<usize> {
         let (Parts::Carried(carry), Some(chunk)) = (self.of.parts, &arguments.chunk) else {
             return None;
         };
         let problem = &self.posed.problem;
         let chunk = chunk.chunk.next_multiple_of((carry.align)(problem.ty));
         let is_longer = (carry.is_one_line)(problem) && problem.extents[0] > chunk;
-        is_longer.then_some((carry, chunk))
+        is_longer.then_some(chunk)
     }
 
     /// All at once, on one device.
@@ -169,7 +168,6 @@ impl Task<'_> {
     fn in_chunks(
         &self,
         device: &Device,
-        _: &Carry,
         chunk: usize,
         sink: &mut Sink<'_>,
     ) -> Result<Seconds, Failure> {
