@@ -12,11 +12,6 @@ use std::sync::PoisonError;
 /// Longer strings are truncated: a GPU's print buffer holds a few MiB.
 const MAX_TEXT: u64 = 1 << 20;
 
-/// Whether the emulator replaces a module's function: no host listens to panics here.
-pub(crate) fn replaces(name: &str) -> bool {
-    [panic::NUMBERS, panic::TEXT].contains(&name)
-}
-
 /// A call made by one lane.
 pub(super) struct Caller<'a, 'm> {
     pub(super) launch: &'a Launch<'m>,
