@@ -19,6 +19,7 @@ mod function;
 mod graph;
 mod memory;
 mod module;
+mod parameters;
 mod permutation;
 mod properties;
 mod ptx;
