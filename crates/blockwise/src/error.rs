@@ -264,7 +264,7 @@ impl fmt::Display for Error {
             ),
             Self::Cast { from, to } => write!(
                 f,
-                "elements of {from} cannot be read as {to}: their sizes differ, or the address is not aligned"
+                "elements of {from} cannot be read as {to}: the bytes are not a whole number of them, or the address is not aligned"
             ),
             Self::Alignment {
                 element,

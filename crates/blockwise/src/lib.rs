@@ -4,6 +4,7 @@
     allow(dead_code, reason = "without a device nothing runs")
 )]
 
+mod any;
 mod backend;
 mod buffer;
 mod choice;
@@ -33,6 +34,7 @@ mod view;
 #[cfg(feature = "emulator")]
 mod watch;
 
+pub use any::{AnyBuffer, AnyView, AnyViewMut, Typed};
 pub use buffer::Buffer;
 pub use choice::{DeviceChoice, UnknownDevice};
 pub use cuda_std::launch::{
@@ -43,6 +45,7 @@ pub use error::{Error, Result, Room};
 pub use event::Event;
 pub use function::Function;
 pub use graph::Graph;
+pub use launch_contract::Type;
 pub use module::Module;
 pub use permutation::Permutation;
 pub use properties::{DeviceKind, DeviceProperties, PeerAccess};

@@ -16,7 +16,7 @@ pub use listing::listing;
 pub use plot::plot;
 pub use resources::Assembler;
 pub use text::table;
-pub use workload::{ElementType, Operation, Variant, Workload, WorkloadError};
+pub use workload::{Operation, Variant, Workload, WorkloadError};
 
 /// One kernel of a report: a launch, and what follows from it for a device.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 
 use blockwise::Buffer;
 use blockwise_ops::transpose as ops;
-use blockwise_ops::{Element, TransposeOptions};
+use blockwise_ops::{Element, Options};
 
 use crate::call::Digest;
 use crate::matrix::{block_len, elements};
@@ -34,7 +34,7 @@ impl Layout {
 /// and output.
 pub struct ShardedTranspose<T: Element> {
     layout: Layout,
-    options: TransposeOptions,
+    options: Options,
     /// This rank's rows as columns.
     turned: Buffer<T>,
     /// The others' tiles.
@@ -46,7 +46,7 @@ impl<T: Element> ShardedTranspose<T> {
     ///
     /// # Errors
     /// A matrix that is not divided by rows, and no room.
-    pub fn new(rank: &Rank, input: &Blocks, options: &TransposeOptions) -> Result<Self> {
+    pub fn new(rank: &Rank, input: &Blocks, options: &Options) -> Result<Self> {
         let len = block_len(rank, input)?;
         if input.grid().cols > 1 {
             let what = "a matrix in blocks";
@@ -155,7 +155,7 @@ impl<T: Element> ShardedTranspose<T> {
 pub fn transpose<T: Element>(
     rank: &mut Rank,
     input: &ShardedMatrix<T>,
-    options: &TransposeOptions,
+    options: &Options,
 ) -> Result<ShardedMatrix<T>> {
     let mut transpose = ShardedTranspose::new(rank, input.blocks(), options)?;
     let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
