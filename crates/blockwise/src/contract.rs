@@ -1,5 +1,5 @@
 //! Contracts in PTX, compared with the program's: what the two builds of a kernel saw beside its
-//! signature. `cuda_std::launch::RECORD_SUFFIX` documents the text.
+//! signature. `launch_contract::launch::RECORD_SUFFIX` documents the text.
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use cuda_std::launch::{Entry, RECORD_SUFFIX};
+use launch_contract::launch::{Entry, RECORD_SUFFIX};
 
 use crate::parameters::split;
 use crate::{Error, Result, contract};

@@ -4,7 +4,7 @@ pub(crate) mod check;
 
 use std::fmt;
 
-use cuda_std::launch::{Argument, Memory, Permutes, Read, Shape};
+use launch_contract::launch::{Argument, Memory, Permutes, Read, Shape};
 
 use crate::{Buffer, Error, Result, View};
 use check::Check;

@@ -6,7 +6,7 @@ use super::memory::Memory;
 use super::printf;
 use crate::decode::op::Slot;
 use crate::fault::FaultKind;
-use cuda_std::panic::{self, Kind, MESSAGE_BYTES};
+use launch_contract::panic::{self, Kind, MESSAGE_BYTES};
 use std::sync::PoisonError;
 
 /// Longer strings are truncated: a GPU's print buffer holds a few MiB.
