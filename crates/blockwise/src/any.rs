@@ -5,8 +5,8 @@
 
 use std::ops::RangeBounds;
 
-use cuda_std::launch::Plain;
 use launch_contract::Type;
+use launch_contract::launch::Plain;
 
 use crate::buffer::bounds;
 use crate::{Buffer, Device, Error, Result, View, ViewMut};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use cuda_std::launch::Refusal;
+use launch_contract::launch::Refusal;
 
 /// Why a device could not do what was requested. [`hint`](Self::hint) says what to do about it.
 #[non_exhaustive]

@@ -1,6 +1,7 @@
 //! Threads of the protocol: warps, and the lanes of the one that is looked at. Their stacks.
 
-use crate::debuggee::{Debuggee, LaneId, thread_index};
+use crate::debuggee::Debuggee;
+use crate::lane::{LaneId, thread_index};
 use ptx_emulator::SourceLocation;
 use ptx_emulator::replay::{Status, WarpState};
 use serde_json::{Value, json};

@@ -3,10 +3,11 @@
 use crate::code::{self, Instruction};
 use crate::document::{Launch, StoredFiles};
 use crate::outputs::Output;
+use crate::spent::Spent;
 use crate::step_state::StepState;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::steps::{Step, Steps};
-use crate::timeline::{Spent, Timeline};
+use crate::timeline::Timeline;
 use kernel_arguments::{Arguments, Problem};
 use ptx_emulator::replay::{Array, Replay};
 use ptx_emulator::{Emulator, Entry, Finding, Limits, LoadedModule, Module, Space};

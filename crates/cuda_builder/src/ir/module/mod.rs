@@ -18,6 +18,7 @@ mod opcode;
 mod parse;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

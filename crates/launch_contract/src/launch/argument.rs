@@ -1,6 +1,6 @@
 //! The bytes that a launch copies into a kernel's parameters.
 
-use std::marker::PhantomData;
+use core::marker::PhantomData;
 
 /// One parameter of the PTX: the bytes that are copied into the launch.
 #[derive(Clone, Copy)]

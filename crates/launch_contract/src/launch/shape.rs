@@ -1,6 +1,6 @@
 //! The extents of a launch.
 
-use std::fmt;
+use core::fmt;
 
 /// Extents along x, y and z: `4`, `(4, 2)`, `(4, 2, 1)` or `[4, 2, 1]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,8 @@
 //! A kernel's requirements on a launch, in addition to the types of its arguments.
 
-use std::fmt;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
 
 use super::{MatrixMemory, Memory, Shape};
 
@@ -29,7 +31,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl core::error::Error for Refusal {}
 
 /// A slice in a kernel's contract: its length and address.
 ///

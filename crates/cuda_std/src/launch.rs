@@ -39,36 +39,17 @@
 //! `#[kernel]` generates code against this module; on the host a runtime implements [`Target`], and
 //! its memory [`Read`] and [`Write`]. The module depends on no runtime.
 
-mod dynamic;
-mod passed;
-mod plain;
-mod record;
-mod scalar;
+pub use launch_contract::launch::*;
 
-#[cfg(not(target_arch = "nvptx64"))]
-mod argument;
-#[cfg(not(target_arch = "nvptx64"))]
-mod contract;
-#[cfg(not(target_arch = "nvptx64"))]
-mod memory;
-#[cfg(not(target_arch = "nvptx64"))]
-mod prepared;
-#[cfg(not(target_arch = "nvptx64"))]
-mod shape;
-#[cfg(not(target_arch = "nvptx64"))]
-mod target;
-
-#[cfg(not(target_arch = "nvptx64"))]
-pub use self::{argument::*, contract::*, memory::*, prepared::*, shape::*, target::*};
+/// The memory of a dynamic shared array of `len` elements, in a kernel.
+///
+/// # Safety
+/// The launch placed the same arrays in the same order.
 #[doc(hidden)]
-pub use dynamic::DynamicShared;
-#[doc(hidden)]
-pub use passed::{Aligned, Passed};
-pub use plain::{Plain, Value, is_plain, is_value};
-#[doc(hidden)]
-pub use record::borrowed;
-#[doc(hidden)]
-pub use record::{Decimal, NameOf, Unnamed, block_of, first, first_line, otherwise, present};
-pub use record::{RECORD_SUFFIX, join, length, text};
-#[doc(hidden)]
-pub use scalar::*;
+#[inline(always)]
+pub unsafe fn dynamic_array<T>(arrays: &mut DynamicShared, len: usize) -> *mut [T] {
+    // SAFETY: it was `Some` when the launch placed the arrays.
+    let offset = unsafe { arrays.place::<T>(len).unwrap_unchecked() };
+    let first = crate::shared::dynamic_shared_mem::<T>();
+    core::ptr::slice_from_raw_parts_mut(first.wrapping_byte_add(offset), len)
+}

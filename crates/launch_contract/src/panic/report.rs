@@ -1,5 +1,8 @@
 //! The report of a panic, and its message.
 
+#[cfg(not(target_arch = "nvptx64"))]
+use alloc::{borrow::ToOwned, format, string::String};
+
 /// The report of the first thread that panics.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +81,7 @@ impl Report {
 /// A text of at most `N` bytes, padded with zeros.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Text<const N: usize>(pub(super) [u8; N]);
+pub struct Text<const N: usize>(pub [u8; N]);
 
 impl<const N: usize> Text<N> {
     /// The text, up to its last complete character.

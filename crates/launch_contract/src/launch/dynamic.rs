@@ -39,18 +39,6 @@ impl DynamicShared {
         // `place` limits it to 32 bits.
         self.end as u32
     }
-
-    /// The memory of an array of `len` elements, in a kernel.
-    ///
-    /// # Safety
-    /// The launch placed the same arrays in the same order.
-    #[inline(always)]
-    pub unsafe fn array<T>(&mut self, len: usize) -> *mut [T] {
-        // SAFETY: it was `Some` when the launch placed the arrays.
-        let offset = unsafe { self.place::<T>(len).unwrap_unchecked() };
-        let first = crate::shared::dynamic_shared_mem::<T>();
-        core::ptr::slice_from_raw_parts_mut(first.wrapping_byte_add(offset), len)
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! A function with a launch shape: the contents of a kernel's handle.
 
-use std::fmt;
-use std::ptr;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::ToString;
+use core::fmt;
+use core::ptr;
 
 use super::{Argument, Dim, Entry, Function, Memory, Refusal, Shape, Target};
 

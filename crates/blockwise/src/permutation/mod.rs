@@ -1,13 +1,13 @@
 //! [`Permutation`]: numbers that were checked once, for kernels that scatter through them.
 
+pub(crate) mod check;
+
 use std::fmt;
-use std::sync::Arc;
 
-use cuda_std::launch::{Argument, Memory, Permutes, Read, Shape};
+use launch_contract::launch::{Argument, Memory, Permutes, Read, Shape};
 
-use crate::backend::{Callable, Program};
-use crate::memory::Core;
 use crate::{Buffer, Error, Result, View};
+use check::Check;
 
 /// The numbers 0 to n − 1 in some order, on a device: what a kernel's `Scatter` takes its places
 /// from.
@@ -120,23 +120,6 @@ impl fmt::Debug for Permutation {
     }
 }
 
-/// The kernels of `permutation.ptx`.
-pub(crate) struct Check {
-    mark: Arc<dyn Callable>,
-    find_gaps: Arc<dyn Callable>,
-}
-
-impl Check {
-    fn load(core: &Core) -> Result<Self> {
-        let program: Arc<dyn Program> =
-            (core.backend).load(include_str!("permutation.ptx"), "blockwise's own PTX")?;
-        Ok(Self {
-            mark: program.function("mark")?,
-            find_gaps: program.function("find_gaps")?,
-        })
-    }
-}
-
 /// Threads of a block of these kernels.
 const THREADS: u32 = 256;
 
@@ -152,7 +135,7 @@ fn is_permutation(numbers: &Buffer<u32>) -> Result<bool> {
     let check = match core.check.get() {
         Some(check) => check,
         None => {
-            let loaded = Check::load(core)?;
+            let loaded = Check::load(&*core.backend)?;
             core.check.get_or_init(|| loaded)
         }
     };

@@ -1,8 +1,8 @@
 //! Device memory and addresses as arguments of a launch.
 
-use std::any::Any;
-use std::fmt;
-use std::marker::PhantomData;
+use core::any::Any;
+use core::fmt;
+use core::marker::PhantomData;
 
 /// Device memory passed to a launch, borrowed for `'a`.
 #[derive(Clone, Copy)]
