@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use cuda_builder::tools::Ptxas;
-use cuda_builder::tools::ptxas::Usage;
+use cuda_tools::Ptxas;
+use cuda_tools::ptxas::Usage;
 use rayon::prelude::*;
 
 use crate::{setup, workspace};
