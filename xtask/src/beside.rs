@@ -8,8 +8,9 @@ use std::process::{Child, Command, Stdio};
 use cuda_tools::install::{LOCK, Means, Output};
 use cuda_tools::{Ptxas, Toolchain, libdevice, wheel};
 
+use xtask::spent::Spent;
+
 use crate::Needs;
-use crate::spent::Spent;
 
 /// The first argument of the process that installs.
 pub(crate) const ARGUMENT: &str = "--install-beside";
@@ -49,14 +50,17 @@ impl Beside {
             return Ok(None);
         }
         if toolchain {
-            eprintln!("no toolchain here can build PTX:\n{report}installing one while cargo compiles");
+            eprintln!(
+                "no toolchain here can build PTX:\n{report}installing one while cargo compiles"
+            );
         }
         let folder = own.parent().unwrap_or(own);
         let lock = folder.join("installing.lock");
         let file = File::create(&lock).map_err(|e| format!("{}: {e}", lock.display()))?;
         if file.try_lock().is_err() {
             // Another `cargo xtask` installs: whoever needs its result waits for it.
-            file.lock().map_err(|e| format!("{}: {e}", lock.display()))?;
+            file.lock()
+                .map_err(|e| format!("{}: {e}", lock.display()))?;
             return Ok(None);
         }
         let mut command = Command::new(own);

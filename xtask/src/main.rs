@@ -5,15 +5,14 @@
 //! commands in the same call of cargo as `blockwise`: nothing is compiled twice.
 
 mod beside;
-mod progress;
-mod spent;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use beside::Beside;
-use spent::Spent;
+use xtask::progress;
+use xtask::spent::Spent;
 
 /// Built for every command. Cargo gives a package that is named the features of `cargo test
 /// --workspace`: that is why libraries of these programs stand here.

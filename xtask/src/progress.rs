@@ -9,7 +9,22 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_secs(10);
 
 /// Runs cargo and shows its progress on the standard error. True if it succeeded.
-pub(crate) fn show(cargo: &mut Command) -> Result<bool, String> {
+///
+/// # Errors
+/// When cargo cannot be run.
+pub fn show(cargo: &mut Command) -> Result<bool, String> {
+    Ok(run(cargo)?.0)
+}
+
+/// The same, with what cargo writes to its standard output.
+///
+/// # Errors
+/// When cargo cannot be run.
+pub fn show_and_read(cargo: &mut Command) -> Result<(bool, String), String> {
+    run(cargo.stdout(Stdio::piped()))
+}
+
+fn run(cargo: &mut Command) -> Result<(bool, String), String> {
     let terminal = std::io::stderr().is_terminal();
     cargo.env("CARGO_TERM_PROGRESS_WHEN", "always");
     cargo.env("CARGO_TERM_PROGRESS_WIDTH", "160");
@@ -17,8 +32,15 @@ pub(crate) fn show(cargo: &mut Command) -> Result<bool, String> {
         cargo.arg("--color=always");
     }
     cargo.stderr(Stdio::piped());
-    let mut child = cargo.spawn().map_err(|e| format!("cannot run cargo: {e}"))?;
-    let pipe = child.stderr.take();
+    let mut child = cargo
+        .spawn()
+        .map_err(|e| format!("cannot run cargo: {e}"))?;
+    let (pipe, output) = (child.stderr.take(), child.stdout.take());
+    let output = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = output.map(|mut output| output.read_to_end(&mut text));
+        String::from_utf8_lossy(&text).into_owned()
+    });
     let (sender, lines) = channel();
     let reader = std::thread::spawn(move || pipe.map(|pipe| read(pipe, &sender)));
     let mut line = Line::new(terminal);
@@ -33,7 +55,7 @@ pub(crate) fn show(cargo: &mut Command) -> Result<bool, String> {
     // It has ended: the channel is closed.
     let _ = reader.join();
     let status = child.wait().map_err(|error| format!("cargo: {error}"))?;
-    Ok(status.success())
+    Ok((status.success(), output.join().unwrap_or_default()))
 }
 
 /// Sends on each line, and each state of the bar, which ends in a carriage return.
@@ -126,7 +148,9 @@ fn state(line: &str) -> Option<&str> {
 /// In words: `137 of 212 compiled, now: serde, kernels (Rust to PTX)`.
 fn readable(state: &str) -> String {
     let (count, now) = state.split_once(':').unwrap_or((state, ""));
-    let now = now.trim().replace("kernels(build)", "kernels (Rust to PTX)");
+    let now = now
+        .trim()
+        .replace("kernels(build)", "kernels (Rust to PTX)");
     let count = count.replace('/', " of ");
     if now.is_empty() {
         format!("{count} compiled")
@@ -161,7 +185,8 @@ mod tests {
 
     #[test]
     fn the_bars_state_is_read() {
-        let line = "\x1b[1m\x1b[36m    Building\x1b[0m [=====>     ] 137/212: serde, kernels(build)   ";
+        let line =
+            "\x1b[1m\x1b[36m    Building\x1b[0m [=====>     ] 137/212: serde, kernels(build)   ";
         let plain = without_colour(line);
         assert_eq!(state(&plain), Some("137/212: serde, kernels(build)"));
         assert_eq!(

@@ -7,13 +7,14 @@ use std::time::Instant;
 const FILE: &str = "BLOCKWISE_SPENT";
 
 /// A part of the work that has begun.
-pub(crate) struct Spent {
+pub struct Spent {
     wall: Instant,
     cpu: f64,
 }
 
 impl Spent {
-    pub(crate) fn start() -> Self {
+    /// Begins a part.
+    pub fn start() -> Self {
         Self {
             wall: Instant::now(),
             cpu: cpu_of_children(),
@@ -21,7 +22,7 @@ impl Spent {
     }
 
     /// Adds a line with the part's name, seconds and CPU seconds to the file, if one is wanted.
-    pub(crate) fn end(self, part: &str) {
+    pub fn end(self, part: &str) {
         let Some(path) = std::env::var_os(FILE) else {
             return;
         };
@@ -29,7 +30,10 @@ impl Spent {
             self.wall.elapsed().as_secs_f64(),
             cpu_of_children() - self.cpu,
         );
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        let file = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path);
         // It is a report: without it the work is done all the same.
         if let Ok(mut file) = file {
             let _ = writeln!(file, "{part}\t{wall:.1}\t{cpu:.1}");
@@ -45,22 +49,34 @@ fn cpu_of_children() -> f64 {
     children(&stat).unwrap_or(0.0)
 }
 
-/// Fields 16 and 17. The second, the program's name, may hold blanks and parentheses.
+/// CPU seconds of the processes that a process has waited for, from its `/proc/PID/stat`.
 fn children(stat: &str) -> Option<f64> {
+    Some(ticks(stat)?[2..].iter().sum::<f64>() / 100.0)
+}
+
+/// The same with its own.
+pub fn of_process(stat: &str) -> Option<f64> {
+    Some(ticks(stat)?.iter().sum::<f64>() / 100.0)
+}
+
+/// Fields 14 to 17: its own time, and that of its children. The second field, the program's name,
+/// may hold blanks and parentheses.
+fn ticks(stat: &str) -> Option<[f64; 4]> {
     let (_, fields) = stat.rsplit_once(") ")?;
-    let mut fields = fields.split(' ').skip(13);
-    let mut ticks = || fields.next()?.parse::<f64>().ok();
-    Some((ticks()? + ticks()?) / 100.0)
+    let mut fields = fields.split(' ').skip(11);
+    let mut next = || fields.next()?.parse::<f64>().ok();
+    Some([next()?, next()?, next()?, next()?])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::children;
+    use super::{children, of_process};
 
     #[test]
-    fn the_childrens_ticks_are_the_sixteenth_and_seventeenth_field() {
-        let stat = "123 (a ) b) S 1 123 123 0 -1 4194304 100 2000 0 0 7 8 250 150 20 0 1 0 5 6 7";
+    fn ticks_are_the_fields_from_the_fourteenth_on() {
+        let stat = "123 (a ) b) S 1 123 123 0 -1 4194304 100 2000 0 0 7 93 250 150 20 0 1 0 5 6 7";
         assert_eq!(children(stat), Some(4.0));
+        assert_eq!(of_process(stat), Some(5.0));
         assert_eq!(children("1 (a) S"), None);
     }
 }

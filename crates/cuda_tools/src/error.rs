@@ -101,7 +101,11 @@ impl fmt::Display for Rejection {
                 write!(f, "{} does not run: {message}", program.display())
             }
             Self::Unreadable { program, what } => {
-                write!(f, "{} prints no `{what}` that can be read", program.display())
+                write!(
+                    f,
+                    "{} prints no `{what}` that can be read",
+                    program.display()
+                )
             }
             Self::OldRustc { rustc, found } => write!(
                 f,

@@ -266,10 +266,7 @@ mod tests {
             ..user
         };
         assert_eq!(plan(&at_terminal)[1], format!("sudo {APT}"));
-        assert_eq!(
-            plan(&at_terminal.unattended())[1],
-            format!("sudo -n {APT}")
-        );
+        assert_eq!(plan(&at_terminal.unattended())[1], format!("sudo -n {APT}"));
     }
 
     #[test]

@@ -94,7 +94,10 @@ impl Wheel {
 
     /// A line of a requirements file: pip accepts hashes nowhere else.
     fn requirement(&self) -> String {
-        let sums = self.sha256.iter().map(|sum| format!(" --hash=sha256:{sum}"));
+        let sums = self
+            .sha256
+            .iter()
+            .map(|sum| format!(" --hash=sha256:{sum}"));
         format!("{self}{}", sums.collect::<String>())
     }
 

@@ -98,7 +98,9 @@ enum Command {
     Book,
     /// Build everything and run every test of the workspace
     Test {
-        /// Arguments for `cargo test`, and for the tests after a second --
+        /// --all: whole sweeps; --changed [REVISION]: only what a change since then may have broken;
+        /// --no-skips: a skipped test fails unless it needs a GPU; --last: when --all passed last.
+        /// Other options are for `cargo test`, names and what follows a second -- for the tests
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
