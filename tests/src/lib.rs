@@ -13,6 +13,7 @@ pub mod mutation;
 pub mod ncu;
 pub mod objects;
 pub mod ptx;
+pub mod sampling;
 pub mod sums;
 
 pub use arguments::Arguments;

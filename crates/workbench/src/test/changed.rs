@@ -102,10 +102,6 @@ const TABLE: &[Row] = &[
     row("docs/", COMMAND, &[]),
 ];
 
-/// Packages that have a test program of the same name as another one's. Those that the table does
-/// not name are left out of cargo's call.
-const NAMESAKES: [&str; 2] = ["blockwise_debug", "blockwise_mesh"];
-
 /// What a change asks for.
 pub(super) struct Plan {
     paths: Vec<String>,
@@ -128,10 +124,6 @@ impl Part {
     /// would be compiled again.
     pub(super) fn cargo(&self) -> Vec<OsString> {
         let mut words = vec!["--workspace"];
-        let is_named = |name: &&str| self.programs.iter().any(|(package, _)| package == name);
-        for namesake in NAMESAKES.iter().filter(|name| !is_named(name)) {
-            words.extend(["--exclude", namesake]);
-        }
         let names: BTreeSet<_> = self.programs.iter().map(|(_, program)| program).collect();
         words.extend(names.into_iter().flat_map(|name| ["--test", name]));
         words.into_iter().map(OsString::from).collect()
@@ -249,10 +241,7 @@ mod tests {
     fn a_kernel_asks_for_its_familys_tests() {
         let part = plan(&["kernels/src/reduce/tree.rs"]).part.unwrap();
         let words = part.cargo().join(OsStr::new(" "));
-        assert_eq!(
-            words,
-            "--workspace --exclude blockwise_debug --exclude blockwise_mesh --test clean --test kernel_suite"
-        );
+        assert_eq!(words, "--workspace --test clean --test kernel_suite");
         assert_eq!(part.variables(), [(KERNELS, "dot,max,min,sum".to_owned())]);
         let filters = part.filters();
         assert_eq!(filters[1].0, "blockwise_tests/kernel_suite");

@@ -164,8 +164,8 @@ fn summary(ended: &[Ended], no_skips: bool) -> Vec<String> {
     );
     let mut failures = Vec::new();
     for Ended { name, outcome } in ended {
-        for seed in &outcome.seeds {
-            say!("  {name}: {seed}");
+        for line in outcome.seeds.iter().chain(&outcome.left) {
+            say!("  {name}: {line}");
         }
         for skip in outcome.avoidable_skips() {
             say!("  {name}: {skip}");

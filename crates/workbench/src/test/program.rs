@@ -167,6 +167,8 @@ pub(crate) struct Outcome {
     pub(crate) skips: Vec<String>,
     /// Lines that name a drawn seed.
     pub(crate) seeds: Vec<String>,
+    /// Tests that only `--all` runs, a line each.
+    pub(crate) left: Vec<String>,
     pub(crate) wall: f64,
     pub(crate) cpu: f64,
 }
@@ -181,6 +183,8 @@ impl Outcome {
                 outcome.skips.push(line.to_owned());
             } else if line.starts_with("drawn: ") {
                 outcome.seeds.push(line.to_owned());
+            } else if line.starts_with("left to `cargo xtask test --all`") {
+                outcome.left.push(line.to_owned());
             }
             let Some((_, counts)) = line
                 .strip_prefix("test result: ")
@@ -223,7 +227,7 @@ mod tests {
             "running 27 tests\n\
              test result: ok. 27 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.03s\n\
              ---- types stdout ----\nskipped: no tsc here\nskipped on the GPU: no driver\n\
-             drawn: seed 77\n\
+             drawn: seed 77\nleft to `cargo xtask test --all`: the rest\n\
              test result: FAILED. 2 passed; 4 failed; 0 ignored; 0 measured; 0 filtered out; finished in 61.50s\n",
         );
         assert_eq!(
@@ -232,6 +236,7 @@ mod tests {
         );
         assert_eq!(outcome.skips.len(), 2);
         assert_eq!(outcome.seeds, ["drawn: seed 77"]);
+        assert_eq!(outcome.left.len(), 1);
         let avoidable: Vec<_> = outcome.avoidable_skips().collect();
         assert_eq!(avoidable, ["skipped: no tsc here"]);
     }
