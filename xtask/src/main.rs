@@ -92,7 +92,10 @@ fn run(arguments: &[OsString]) -> Result<u8, String> {
         if let Some(beside) = &beside {
             beside.tell(&mut command);
         }
-        status(&mut command)
+        let start = Spent::start();
+        let code = status(&mut command);
+        start.end("run");
+        code
     });
     let installed = beside.map_or(Ok(()), Beside::finish);
     match (result, installed) {

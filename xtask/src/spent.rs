@@ -42,7 +42,7 @@ impl Spent {
 }
 
 /// CPU seconds of the processes that this one has waited for, as Linux counts them: in hundredths.
-fn cpu_of_children() -> f64 {
+pub fn cpu_of_children() -> f64 {
     let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else {
         return 0.0;
     };

@@ -19,6 +19,8 @@ mod check;
 mod checker;
 mod demo;
 mod doctor;
+#[cfg(unix)]
+mod fresh;
 mod gpu;
 #[cfg(test)]
 mod imports;
@@ -94,6 +96,13 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Run a command in a clone on a bare Debian 12 and show what each part takes; needs root
+    #[cfg(unix)]
+    Fresh {
+        /// The command, such as `cargo xtask demo`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        command: Vec<OsString>,
+    },
     /// Build the book: the outputs that its pages show, and the pages
     Book,
     /// Build everything and run every test of the workspace
@@ -136,6 +145,8 @@ fn main() -> ExitCode {
         Command::Doctor => doctor::run(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
         Command::Book => book::run(),
+        #[cfg(unix)]
+        Command::Fresh { command } => fresh::run(&command),
         Command::Tune { arguments } => bench::run("tune", &arguments),
         Command::Demo { arguments } => demo::run(&arguments),
         Command::Test { arguments } => test::run(&arguments),
