@@ -26,15 +26,18 @@ const RELEASE: &str = "bookworm";
 const PACKAGES: &str = "ca-certificates,gcc,git,libc6-dev";
 
 /// Files and folders that say how registries are reached.
-const SETTINGS: [&str; 8] = [
-    "/etc/apt/apt.conf.d",
-    "/etc/apt/auth.conf.d",
-    "/etc/apt/sources.list",
-    "/etc/apt/sources.list.d",
+const SETTINGS: [&str; 4] = [
     "/etc/hosts",
     "/etc/pip.conf",
     "/etc/resolv.conf",
     "/etc/ssl/certs",
+];
+
+/// The same of apt, if this machine has the same release.
+const APT: [&str; 3] = [
+    "/etc/apt/auth.conf.d",
+    "/etc/apt/sources.list",
+    "/etc/apt/sources.list.d",
 ];
 
 /// Variables that describe this machine's build, not how registries are reached.
@@ -111,15 +114,14 @@ fn base(folder: &Path) -> Result<PathBuf> {
     let mut command = Command::new("mmdebstrap");
     command.args(["--variant=minbase", "--quiet"]);
     command.arg(format!("--include={PACKAGES}"));
-    for file in files("/etc/apt/apt.conf.d") {
-        let text = fs::read_to_string(&file).unwrap_or_default();
-        if text.contains("Acquire::") {
-            command.arg(format!("--aptopt={}", file.display()));
-        }
+    for file in downloads() {
+        command.arg(format!("--aptopt={}", file.display()));
     }
     command.arg(RELEASE).arg(&unfinished);
-    let sources = files("/etc/apt/sources.list.d").into_iter();
-    command.args(sources.filter(|file| file.ends_with("debian.sources")));
+    if is_same_release() {
+        let sources = files("/etc/apt/sources.list.d").into_iter();
+        command.args(sources.filter(|file| file.ends_with("debian.sources")));
+    }
     workspace::check(&mut command)?;
     fs::rename(&unfinished, &base).context("cannot rename Debian's folder")?;
     Ok(base)
@@ -130,22 +132,36 @@ fn files(folder: &str) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
+/// The files of apt's settings that are about downloads.
+fn downloads() -> impl Iterator<Item = PathBuf> {
+    let is_one = |file: &PathBuf| {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        text.contains("Acquire::")
+    };
+    files("/etc/apt/apt.conf.d").into_iter().filter(is_one)
+}
+
+fn is_same_release() -> bool {
+    let text = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    text.contains(&format!("VERSION_CODENAME={RELEASE}"))
+}
+
 /// Copies how this machine reaches registries.
 fn settings(root: &Path) -> Result<()> {
-    for place in SETTINGS
-        .map(Path::new)
-        .into_iter()
-        .filter(|place| place.exists())
-    {
-        let to = root.join(place.strip_prefix("/").unwrap_or(place));
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent).with_context(|| format!("{}", parent.display()))?;
+    let there = |place: &Path| root.join(place.strip_prefix("/").unwrap_or(place));
+    let mut places: Vec<PathBuf> = SETTINGS.map(PathBuf::from).into();
+    places.extend(downloads());
+    if is_same_release() {
+        for place in APT.map(PathBuf::from) {
+            remove(&there(&place))?;
+            places.push(place);
         }
-        remove(&to)?;
-        check("cp", &["-aL"], &[place, &to])?;
     }
-    // What the machine was made from stands there too.
-    remove(&root.join("etc/apt/sources.list.d/0000debian.sources"))?;
+    for place in places.into_iter().filter(|place| place.exists()) {
+        let to = there(&place);
+        remove(&to)?;
+        check("cp", &["-aL"], &[&place, &to])?;
+    }
     let home = std::env::home_dir().unwrap_or_default();
     let config = home.join(".cargo/config.toml");
     if config.is_file() {
