@@ -52,6 +52,7 @@ const DEPENDENCIES: [&str; 10] = [
     "cuda_builder",
     "cuda_std",
     "cuda_std_macros",
+    "cuda_tools",
     "cust",
     "cust_raw",
     "find_cuda_helper",

@@ -229,7 +229,7 @@ impl LaunchError {
                 Some("use fewer threads per block")
             }
             Self::TensorCores { .. } => Some(
-                "use the product without tensor cores (without `--tensor`); on such a GPU use PTX for sm_90a, which is embedded unless BLOCKWISE_ARCH says otherwise",
+                "use the product without tensor cores (without `--tensor`); on such a GPU use PTX for sm_90a: release builds embed it, debug builds with BLOCKWISE_ARCH=sm_80,sm_90a",
             ),
             Self::NeedsMemory { .. } => {
                 Some("make a `Call` or a `Convolution`, which holds the memory")

@@ -10,7 +10,7 @@ mod workload;
 
 use ptx_emulator::metrics::{Demand, DeviceModel, Occupancy, Profile, Roofline};
 
-pub use cuda_builder::tools::ptxas::Usage;
+pub use cuda_tools::ptxas::Usage;
 pub use json::json;
 pub use listing::listing;
 pub use plot::plot;

@@ -10,6 +10,6 @@ use crate::{setup, workspace};
 /// Runs this command of `blockwise` with the user's arguments. Its exit code is ours.
 pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<ExitCode> {
     setup::toolchain()?;
-    let mut command = Command::new(workspace::program()?);
+    let mut command = Command::new(workspace::optimised_program()?);
     workspace::exit_code(command.arg(name).args(arguments))
 }

@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use cuda_builder::tools::{Ptxas, Toolchain, libdevice};
+use cuda_tools::{Ptxas, Toolchain, libdevice};
 
 use crate::{gpu, nccl, workspace};
 

@@ -7,18 +7,18 @@ use super::{Rejection, Version};
 
 /// Three tools of one version.
 #[derive(Clone, Debug)]
-pub(super) struct LlvmTools {
-    pub(super) llvm_link: PathBuf,
-    pub(super) opt: PathBuf,
-    pub(super) llc: PathBuf,
-    pub(super) version: Version,
+pub(crate) struct LlvmTools {
+    pub(crate) llvm_link: PathBuf,
+    pub(crate) opt: PathBuf,
+    pub(crate) llc: PathBuf,
+    pub(crate) version: Version,
 }
 
 impl LlvmTools {
     /// The set in `folder` that fits a compiler whose own LLVM is `needed`: the oldest that is not
     /// older, because it is closest to what the compiler was tested with. Both `llc` and `llc-22`
     /// are considered.
-    pub(super) fn choose(
+    pub(crate) fn choose(
         machine: &dyn Machine,
         folder: &Path,
         needed: Version,

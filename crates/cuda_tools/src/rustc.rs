@@ -7,18 +7,18 @@ use super::{OLDEST_RUSTC, Rejection, Version};
 
 /// A `rustc` that runs, with its `cargo`.
 #[derive(Clone, Debug)]
-pub(super) struct Compiler {
-    pub(super) cargo: PathBuf,
-    pub(super) rustc: PathBuf,
-    pub(super) sysroot: PathBuf,
-    pub(super) version: Version,
-    pub(super) llvm: Version,
-    pub(super) host: String,
+pub(crate) struct Compiler {
+    pub(crate) cargo: PathBuf,
+    pub(crate) rustc: PathBuf,
+    pub(crate) sysroot: PathBuf,
+    pub(crate) version: Version,
+    pub(crate) llvm: Version,
+    pub(crate) host: String,
 }
 
 impl Compiler {
     /// Queries `rustc` for its versions.
-    pub(super) fn examine(
+    pub(crate) fn examine(
         machine: &dyn Machine,
         rustc: PathBuf,
         cargo: PathBuf,
@@ -76,7 +76,7 @@ impl Compiler {
     }
 
     /// The folder of the programs in rustup's component llvm-tools.
-    pub(super) fn llvm_tools(&self) -> PathBuf {
+    pub(crate) fn llvm_tools(&self) -> PathBuf {
         self.sysroot
             .join("lib/rustlib")
             .join(&self.host)
@@ -84,7 +84,7 @@ impl Compiler {
     }
 
     /// Checks that the source of `core` exists and has this compiler's version.
-    pub(super) fn check_source(&self) -> Result<(), Rejection> {
+    pub(crate) fn check_source(&self) -> Result<(), Rejection> {
         let source = self.sysroot.join("lib/rustlib/src/rust");
         if !source.join("library/core/src/lib.rs").is_file() {
             return Err(Rejection::NoSource {
@@ -112,6 +112,6 @@ fn source_version(source: &Path) -> Option<Version> {
 }
 
 /// The program called `name` in the same folder as `other`.
-pub(super) fn beside(other: &Path, name: &str) -> PathBuf {
+pub(crate) fn beside(other: &Path, name: &str) -> PathBuf {
     other.with_file_name(executable(name))
 }

@@ -14,7 +14,7 @@ use flate2::{Compression, GzBuilder};
 
 use crate::{setup, workspace};
 
-#[path = "../../crates/blockwise_viewer/tests/fingerprint/mod.rs"]
+#[path = "../../blockwise_viewer/tests/fingerprint/mod.rs"]
 mod fingerprint;
 
 const TARGET: &str = "wasm32-unknown-unknown";

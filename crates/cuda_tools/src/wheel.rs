@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -58,7 +58,8 @@ impl Wheel {
             reason,
         })?;
         self.unpack(cache, |folder| {
-            let requirement = self.requirement().map_err(|source| source.to_string())?;
+            let requirement = Scratch(folder.with_extension("txt"));
+            fs::write(&requirement.0, self.requirement()).map_err(|source| source.to_string())?;
             let output = Command::new(&python)
                 .args([
                     "-m",
@@ -76,7 +77,7 @@ impl Wheel {
                 ])
                 .arg(folder)
                 .args(["--require-hashes", "--requirement"])
-                .arg(requirement.path())
+                .arg(&requirement.0)
                 // Some distributions set this option, which conflicts with --target.
                 .env("PIP_USER", "0")
                 .stdin(Stdio::null())
@@ -91,14 +92,13 @@ impl Wheel {
         })
     }
 
-    /// pip accepts hashes only from a file.
-    fn requirement(&self) -> io::Result<tempfile::NamedTempFile> {
-        let mut file = tempfile::NamedTempFile::new()?;
-        write!(file, "{self}")?;
-        for sum in self.sha256 {
-            write!(file, " --hash=sha256:{sum}")?;
-        }
-        Ok(file)
+    /// A line of a requirements file: pip accepts hashes nowhere else.
+    fn requirement(&self) -> String {
+        let sums = self
+            .sha256
+            .iter()
+            .map(|sum| format!(" --hash=sha256:{sum}"));
+        format!("{self}{}", sums.collect::<String>())
     }
 
     /// Lets `install` fill a temporary folder and renames it to its final place.
@@ -139,13 +139,14 @@ impl Wheel {
     }
 }
 
-/// A folder that is deleted on drop.
+/// A file or folder that is deleted on drop.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
         // A failure here is harmless: the name is not the final one.
         let _ = remove(&self.0);
+        let _ = fs::remove_file(&self.0);
     }
 }
 
@@ -220,9 +221,8 @@ mod tests {
 
     #[test]
     fn pip_is_told_which_files_will_do() {
-        let file = WHEEL.requirement().unwrap();
         assert_eq!(
-            fs::read_to_string(file.path()).unwrap(),
+            WHEEL.requirement(),
             "some-tool==1.2.3 --hash=sha256:aa --hash=sha256:bb"
         );
     }

@@ -70,7 +70,7 @@ pub(crate) fn run(places: &[String]) -> Result<()> {
         survivors.len()
     );
     if !survivors.is_empty() || !idle.is_empty() {
-        bail!("write a test for each, or a reason into xtask/src/checker/reasons.rs");
+        bail!("write a test for each, or a reason into crates/workbench/src/checker/reasons.rs");
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What discovery queries. Unit tests implement it for an artificial machine in a temporary folder.
-pub(super) trait Machine {
+pub(crate) trait Machine {
     /// An environment variable; an empty one counts as unset.
     fn variable(&self, name: &str) -> Option<OsString>;
 
@@ -21,7 +21,7 @@ pub(super) trait Machine {
 }
 
 /// The machine this program runs on.
-pub(super) struct Host;
+pub(crate) struct Host;
 
 impl Machine for Host {
     fn variable(&self, name: &str) -> Option<OsString> {
@@ -53,6 +53,6 @@ impl Machine for Host {
 }
 
 /// `name` as this system spells an executable.
-pub(super) fn executable(name: &str) -> String {
+pub(crate) fn executable(name: &str) -> String {
     format!("{name}{}", std::env::consts::EXE_SUFFIX)
 }

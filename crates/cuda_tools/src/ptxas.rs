@@ -116,7 +116,7 @@ impl Ptxas {
     }
 }
 
-pub(super) fn find(machine: &dyn Machine, cache: &Path) -> Result<Ptxas, ToolError> {
+pub(crate) fn find(machine: &dyn Machine, cache: &Path) -> Result<Ptxas, ToolError> {
     let name = executable("ptxas");
     if let Some(path) = machine.variable(variables::PTXAS).map(PathBuf::from) {
         return examine(machine, path).map_err(|reason| ToolError::NoPtxas {

@@ -47,7 +47,7 @@ pub fn find_or_fetch(cache: &Path) -> Result<PathBuf, ToolError> {
     WHEEL.fetch(cache)
 }
 
-pub(super) fn find_on(machine: &dyn Machine, cache: &Path) -> Result<PathBuf, ToolError> {
+pub(crate) fn find_on(machine: &dyn Machine, cache: &Path) -> Result<PathBuf, ToolError> {
     if let Some(path) = machine.variable(variables::LIBDEVICE).map(PathBuf::from) {
         if path.is_file() {
             return Ok(path);

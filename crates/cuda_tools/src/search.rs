@@ -90,7 +90,7 @@ impl fmt::Display for Report {
 }
 
 /// Searches every location on `machine`.
-pub(super) fn search(machine: &dyn Machine) -> Report {
+pub(crate) fn search(machine: &dyn Machine) -> Report {
     let places = [
         (Origin::Environment, environment as fn(&dyn Machine) -> _),
         (Origin::Rustup, rustup),
@@ -227,7 +227,7 @@ fn system_bin(machine: &dyn Machine) -> PathBuf {
 }
 
 /// The first program of that name on the `PATH`.
-pub(super) fn on_path(machine: &dyn Machine, name: &str) -> Option<PathBuf> {
+pub(crate) fn on_path(machine: &dyn Machine, name: &str) -> Option<PathBuf> {
     let path = machine.variable("PATH")?;
     std::env::split_paths(&path)
         .map(|folder: PathBuf| folder.join(executable(name)))

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use cuda_builder::tools::Ptxas;
-use cuda_builder::tools::ptxas::Usage;
+use cuda_tools::ptxas::Usage;
+use cuda_tools::{Ptxas, ToolError};
 use rayon::prelude::*;
 
 use crate::{setup, workspace};
@@ -21,7 +21,7 @@ pub(crate) fn run(files: &[PathBuf]) -> Result<ExitCode> {
 /// are shown but are no error: they cost time, not correctness.
 ///
 /// Every file is tried, also after one that is refused.
-pub(crate) fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {
+fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {
     let files = if files.is_empty() {
         all_ptx(&workspace::ptx()?)?
     } else {
@@ -29,11 +29,7 @@ pub(crate) fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {
     };
     say!("ptxas {} ({})", ptxas.version, ptxas.path.display());
     let mut refused = 0;
-    let outcomes: Vec<_> = files
-        .par_iter()
-        .with_max_len(1)
-        .map(|file| ptxas.verify(file))
-        .collect();
+    let outcomes = assemble(ptxas, &files);
     for (file, outcome) in files.iter().zip(outcomes) {
         match outcome {
             Ok(kernels) => say!("\n{}\n{}", file.display(), table(&kernels)),
@@ -47,6 +43,25 @@ pub(crate) fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {
         bail!("{refused} of {} PTX files failed", files.len());
     }
     Ok(())
+}
+
+/// Assembles all of target/ptx without a word, for the tests.
+///
+/// # Errors
+/// The files that ptxas refuses, and why.
+pub(crate) fn refused(ptxas: &Ptxas) -> Result<()> {
+    let outcomes = assemble(ptxas, &all_ptx(&workspace::ptx()?)?);
+    let errors: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let texts: Vec<_> = errors.iter().map(ToString::to_string).collect();
+    bail!("{}", texts.join("\n"))
+}
+
+fn assemble(ptxas: &Ptxas, files: &[PathBuf]) -> Vec<Result<Vec<Usage>, ToolError>> {
+    let files = files.par_iter().with_max_len(1);
+    files.map(|file| ptxas.verify(file)).collect()
 }
 
 /// The PTX files in `folder`, by name.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use cuda_builder::tools::wheel::Wheel;
+use cuda_tools::wheel::Wheel;
 
 use crate::workspace;
 

@@ -14,6 +14,7 @@
 //! with every reason.
 
 mod error;
+pub mod install;
 pub mod libdevice;
 mod llvm;
 mod machine;
@@ -110,8 +111,10 @@ impl Toolchain {
         Self::search().into_toolchain()
     }
 
-    /// Examines every location, even after a usable one. For `doctor`.
+    /// Examines every location, even after a usable one. For `doctor`. An installation that runs
+    /// beside this program is waited for.
     pub fn search() -> Report {
+        install::wait();
         search::search(&machine::Host)
     }
 

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 
 /// The workspace's folder.
 pub(crate) fn root() -> &'static Path {
-    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask.parent().unwrap_or(xtask)
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.ancestors().nth(2).unwrap_or(own)
 }
 
 /// cargo's output folder: `target`, unless the user's settings move it.
@@ -48,8 +48,14 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Builds the command `blockwise` with optimisation; returns its path.
+/// The command `blockwise` that `xtask` has built beside this program.
 pub(crate) fn program() -> Result<PathBuf> {
+    let own = std::env::current_exe().context("where is this program?")?;
+    Ok(own.with_file_name(format!("blockwise{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Builds the command `blockwise` with optimisation; returns its path.
+pub(crate) fn optimised_program() -> Result<PathBuf> {
     let mut build = cargo();
     build.args(["build", "--release", "--locked"]);
     build.args(["--package", "blockwise_cli"]);
