@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::module::Module;
+use super::module::Module;
 
 /// For each symbol that the module defines, the symbols that it mentions.
-pub(super) struct References<'m> {
+pub(crate) struct References<'m> {
     mentioned: HashMap<&'m str, Vec<&'m str>>,
 }
 
 impl<'m> References<'m> {
-    pub(super) fn of(module: &'m Module<'m>) -> Self {
+    pub(crate) fn of(module: &'m Module<'m>) -> Self {
         let globals = module.globals();
         let globals = globals.map(|global| (global.name(), global.globals().collect()));
         let functions = module.functions().map(|function| {
@@ -24,7 +24,7 @@ impl<'m> References<'m> {
     }
 
     /// Everything that these symbols mention, directly or indirectly, including themselves.
-    pub(super) fn reached(&self, from: impl IntoIterator<Item = &'m str>) -> HashSet<&'m str> {
+    pub(crate) fn reached(&self, from: impl IntoIterator<Item = &'m str>) -> HashSet<&'m str> {
         let mut reached = HashSet::new();
         let mut waiting: Vec<_> = from.into_iter().collect();
         while let Some(symbol) = waiting.pop() {
