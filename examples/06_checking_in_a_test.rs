@@ -31,12 +31,11 @@ pub fn reverse_blocks(
     for place in block.tiles(x.len()) {
         let first = place.start();
         let written = tile.write(block, |slot| x.get(first + slot).copied().unwrap_or(0));
-        // Every thread's write of its slot comes before the read of that slot by the thread at the
-        // other end.
+        // Orders each thread's write of a slot before another thread's read of it.
         let loaded = block.sync_threads(written);
         let count = THREADS.min(x.len() - first);
         y.store(block, place, |i| loaded[count - 1 - (i - first)]);
-        // Every thread's read comes before any thread's write of the next tile.
+        // Orders every read of this tile before the writes of the next one.
         tile = block.sync_threads(loaded);
     }
 }
@@ -108,7 +107,7 @@ mod host {
     use super::broken::reverse_without_barrier;
     use super::{THREADS, reverse_blocks, reverse_blocks_raw};
 
-    /// Reverses the elements of each block.
+    /// The launch: typed by the kernel's signature.
     pub fn reverse_on(device: &Device, x: &[u32]) -> Result<Vec<u32>> {
         let (x, mut y) = (device.upload(x)?, device.zeros::<u32>(x.len())?);
         let kernel = reverse_blocks::on(device)?.covering(x.len())?;
