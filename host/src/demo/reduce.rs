@@ -31,7 +31,7 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
             ..ReduceOptions::default()
         };
         let (value, execution) = dot_buffers(device, &a_buffer, &b_buffer, &options)?;
-        // Against the closed form, and the closed form against plain sums.
+        // The result against the closed form, and the closed form against plain sums.
         let (exact, wrapped) = oracle::dot_i64(a.as_slice().into(), b.as_slice().into());
         let mut comparison = compare::exactly(arr0(value).view(), arr0(CLOSED_FORM).view())?;
         comparison.mismatches +=
@@ -47,7 +47,7 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
     floats(device, outcome)
 }
 
-/// Random floats, a prime number of them.
+/// Random floats; their number is prime.
 fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
     let mut random = StdRng::seed_from_u64(3);
     let mut vector = || Array1::from_shape_fn(100_003, |_| random.random_range(-1.0_f32..1.0));

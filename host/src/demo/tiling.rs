@@ -22,7 +22,7 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
         ));
     }
     products(device, [WIDTH; 3], outcome)?;
-    // Not square, no multiple of the tile.
+    // Not square, and no multiple of the tile.
     products(device, [67, 129, 45], outcome)?;
     transposes(device, outcome)
 }
@@ -74,7 +74,7 @@ fn products(
 
 fn transposes(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
     for &kernel in TransposeKernel::ALL {
-        // `quads` takes whole packs of four only.
+        // `quads` needs multiples of four.
         let (rows, cols) = match kernel {
             TransposeKernel::Quads => (1000, 704),
             _ => (1000, 701),
@@ -106,7 +106,7 @@ fn transposes(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
     Ok(())
 }
 
-/// A row-major matrix from the device; one of another size would not pass any comparison.
+/// A row-major matrix from the device; one of the wrong size would fail any comparison.
 fn matrix_of(buffer: &Buffer<f32>, rows: usize, cols: usize) -> Result<Array2<f32>, DemoError> {
     Ok(Array2::from_shape_vec((rows, cols), buffer.to_vec()?).unwrap_or_default())
 }
