@@ -29,7 +29,7 @@ pub struct Launch {
     pub name: String,
     /// The number of its PTX.
     pub ptx: usize,
-    /// The kernel.
+    /// The kernel's entry point.
     pub kernel: String,
     /// Blocks of the grid.
     pub grid: [u32; 3],

@@ -22,7 +22,7 @@ pub(crate) struct Buffer {
 
 /// What a buffer holds before the launch.
 pub(crate) enum Fill {
-    /// Nobody writes it.
+    /// Not written before the launch.
     Nothing,
     Zeros,
     Iota,

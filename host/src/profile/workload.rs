@@ -49,7 +49,7 @@ pub enum Workload {
         rows: usize,
         /// Its columns.
         cols: usize,
-        /// The kernels.
+        /// The kernels to run; all of the family if empty.
         kernels: Vec<TransposeKernel>,
     },
     /// A matrix product.
@@ -60,7 +60,7 @@ pub enum Workload {
         inner: usize,
         /// Columns of B and C.
         cols: usize,
-        /// The kernels.
+        /// The kernels to run; all of the family if empty.
         kernels: Vec<MatmulKernel>,
     },
     /// A dot product, sum, minimum or maximum.
@@ -71,7 +71,7 @@ pub enum Workload {
         len: usize,
         /// Threads of a block.
         threads: Option<u32>,
-        /// The kernels.
+        /// The kernels to run; all of the family if empty.
         kernels: Vec<ReduceKernel>,
     },
     /// A convolution.
@@ -82,14 +82,14 @@ pub enum Workload {
         taps: usize,
         /// Which outputs.
         mode: ConvMode,
-        /// The kernels.
+        /// The kernels to run; all of the family if empty.
         kernels: Vec<ConvKernel>,
     },
     /// A reversal.
     Reverse {
         /// Elements.
         len: usize,
-        /// The kernels.
+        /// The kernels to run; all of the family if empty.
         kernels: Vec<ReverseKernel>,
     },
 }
