@@ -81,6 +81,7 @@ impl Stream {
     /// # Errors
     /// That of `start`, memory of another device, and a stream that is being recorded.
     ///
+    /// # Safety
     /// The library enqueues its work in this stream during the call. It uses no memory of this
     /// device but its own and the memory named by this call or by an earlier one, with no
     /// conflicting use enqueued since.

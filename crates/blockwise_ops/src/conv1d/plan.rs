@@ -30,6 +30,7 @@ pub struct ConvPlan {
 
 /// Plans the convolution of `signal_len` with `taps_len` elements of type `T`.
 ///
+/// # Errors
 /// When an operand is empty, a size overflows, the kernel does not have the type or mode, or a
 /// limit is exceeded.
 pub fn plan<T: Float>(
