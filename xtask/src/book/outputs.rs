@@ -1,7 +1,7 @@
-//! What the commands say of the book's kernels: `docs/book/src/output`, a file for each, and the
-//! traces that its pages embed. Nobody writes them by hand. The files of outputs are kept, so that
-//! a reader of the sources sees them; a test of the command compares them. Traces are made with the
-//! book: they are large, and hold the emulator.
+//! The commands' outputs about the book's kernels, one generated file each in
+//! `docs/book/src/output`, and the traces that its pages embed. The outputs are committed, so that
+//! a reader of the sources sees them; a test of the command compares them. Traces are generated
+//! with the book, because they are large: each contains the emulator.
 
 use std::fs;
 use std::path::Path;
