@@ -114,7 +114,7 @@ fn transposes(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoErro
     Ok(())
 }
 
-/// A row-major matrix from the device; one of another size would not pass any comparison.
+/// A row-major matrix from the device; one of the wrong size would fail any comparison.
 fn matrix_of(buffer: &Buffer<f32>, rows: usize, cols: usize) -> Result<Array2<f32>, DemoError> {
     Ok(Array2::from_shape_vec((rows, cols), buffer.to_vec()?).unwrap_or_default())
 }
