@@ -51,11 +51,53 @@ fn a_dash_is_standard_input_and_output() {
     assert_eq!(names(folder.path()), ["one.npy", "x.npy"]);
 }
 
+/// A kernel that leaves its argument alone.
+const IDLE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 .ptr .align 4 x) { ret; }\n";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_input_is_one_operand_by_each_of_its_names() {
+    let folder = folder();
+    let at = folder.path();
+    fs::write(at.join("k.ptx"), IDLE).unwrap();
+    let signal = vector(&[1.0, -2.0, 3.5]);
+    for line in [
+        "conv - - -o y.npy",
+        "dot - /dev/stdin",
+        "dot /dev/fd/0 /dev/fd/0",
+        "matmul /proc/self/fd/0 - -o y.npy",
+        "sum /dev/stdin --reference -",
+    ] {
+        // Of a matrix, too.
+        let input = match line.starts_with("matmul") {
+            true => b"1,2\n3,4\n".to_vec(),
+            false => signal.clone(),
+        };
+        let (code, _, stderr) = piped(at, line, &input);
+        assert_eq!(code, 2, "{line}: {stderr}");
+        assert!(
+            stderr.contains("standard input was read already"),
+            "{line}: {stderr}"
+        );
+    }
+    for name in ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
+        let (code, stdout, stderr) = piped(at, &format!("sum {name}"), &signal);
+        assert_eq!((code, &*stdout), (0, &b"2.5\n"[..]), "{name}: {stderr}");
+        // A file there has no name either.
+        let mut command = blockwise(["sum", name]);
+        command.stdin(fs::File::open(at.join("x.npy")).unwrap());
+        assert_eq!(Run::of(&mut command).ends(0).stdout, "2\n", "{name}");
+        let argument = format!("check k.ptx --arg f64[]={name}");
+        let (code, _, stderr) = piped(at, &argument, &signal);
+        assert_eq!(code, 0, "{name}: {stderr}");
+    }
+    assert_eq!(names(at), ["k.ptx", "one.npy", "x.npy"]);
+}
+
 #[test]
 fn one_standard_output_holds_one_output() {
     let folder = folder();
-    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 .ptr .align 4 x) { ret; }\n";
-    fs::write(folder.path().join("k.ptx"), ptx).unwrap();
+    fs::write(folder.path().join("k.ptx"), IDLE).unwrap();
     let mut command = blockwise(["check", "k.ptx", "--arg", "u32[1]=zeros -> -", "-o", "-"]);
     Run::of(command.current_dir(folder.path())).refused("another output's already");
 }
