@@ -217,11 +217,11 @@ fn findings_are_instants_at_their_step() {
 fn json_says_what_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let run = |line: &str| Run::line(folder.path(), line).ends(0).json();
-    let page = run("--json trace reverse --len 40 --kernel direct,tiled -o page.html");
+    let page = run("--json trace reverse --len 40 --kernel direct,static -o page.html");
     assert_eq!(page["command"], "trace");
     assert_eq!(page["output"], "page.html");
     assert_eq!(page["format"], "html");
-    assert_eq!(page["launches"], serde_json::json!(["direct", "tiled"]));
+    assert_eq!(page["launches"], serde_json::json!(["direct", "static"]));
     let events = run("--json trace reverse --len 40 --kernel direct --format perfetto");
     assert_eq!(
         (&events["output"], &events["format"]),
