@@ -308,12 +308,10 @@ pub(super) fn contents(reader: &Reader) -> Result<&ArrayReader, Failure> {
     }
 }
 
-/// The type and the little-endian bytes of a file's elements.
-pub(super) fn elements(path: &Path) -> Result<(Type, Vec<u8>), Failure> {
-    match open(path)?.bytes()? {
-        Some(elements) => Ok(elements),
-        None => Err(sound(path)),
-    }
+/// The type and the little-endian bytes of the elements in a file that is open.
+pub(super) fn elements(reader: Reader) -> Result<(Type, Vec<u8>), Failure> {
+    let path = reader.path().to_owned();
+    reader.bytes()?.ok_or_else(|| sound(&path))
 }
 
 /// A file to be read piece by piece, with its shape and the type of its elements. A recording has a
