@@ -85,6 +85,11 @@ impl<'a> AnyView<'a> {
         Self { bytes, ..self }
     }
 
+    /// The same elements as another type of the same width.
+    pub fn retyped(self, ty: Type) -> Option<Self> {
+        (ty.bytes() == self.ty.bytes()).then_some(Self { ty, ..self })
+    }
+
     /// The same bytes as a kernel's own type has them.
     ///
     /// # Errors
@@ -163,6 +168,11 @@ impl<'a> AnyViewMut<'a> {
         let width = self.ty.bytes();
         let bytes = (self.bytes).into_view_mut(first * width..(first + len) * width);
         Self { bytes, ..self }
+    }
+
+    /// The same elements as another type of the same width.
+    pub fn retyped(self, ty: Type) -> Option<Self> {
+        (ty.bytes() == self.ty.bytes()).then_some(Self { ty, ..self })
     }
 
     /// The same bytes as a kernel's own type has them.

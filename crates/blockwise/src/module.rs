@@ -11,7 +11,7 @@ use crate::memory::Core;
 use crate::signature::{self, Parameters};
 use crate::{Error, Function, Result, Stream};
 
-/// PTX loaded into a device: kernels are launched from it as embedded ones are from the device.
+/// PTX loaded into a device. Kernels are launched from it as embedded ones are from the device.
 /// Keeps its device alive.
 #[derive(Clone)]
 pub struct Module(Arc<Inner>);

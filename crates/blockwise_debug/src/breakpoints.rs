@@ -8,7 +8,7 @@ use crate::lane::LaneId;
 use ptx_emulator::replay::Word;
 use serde_json::{Value, json};
 
-/// Takes the place of a file's breakpoints.
+/// Replaces a file's breakpoints.
 pub(crate) fn set_lines(debuggee: &mut Debuggee, of: &SetBreakpoints, count: &mut i64) -> Value {
     let file = &of.source.path;
     debuggee.breaks.lines.retain(|known| known.file != *file);
@@ -51,7 +51,7 @@ pub(crate) fn set_lines(debuggee: &mut Debuggee, of: &SetBreakpoints, count: &mu
     json!({ "breakpoints": answers })
 }
 
-/// The bytes that a name stands for.
+/// The bytes that a name refers to.
 pub(crate) fn data_info(debuggee: &Debuggee, of: &DataBreakpointInfo, mut lane: LaneId) -> Value {
     let mut name = of.name.clone();
     if let Some((path, block)) = of
@@ -78,7 +78,7 @@ pub(crate) fn data_info(debuggee: &Debuggee, of: &DataBreakpointInfo, mut lane: 
     }
 }
 
-/// Takes the place of all breakpoints of data.
+/// Replaces all data breakpoints.
 pub(crate) fn set_data(debuggee: &mut Debuggee, of: &SetDataBreakpoints, count: &mut i64) -> Value {
     let mut watches = Vec::new();
     let mut answers = Vec::new();

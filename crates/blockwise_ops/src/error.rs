@@ -166,6 +166,12 @@ pub enum LaunchError {
         /// The kernel.
         kernel: &'static str,
     },
+    /// An operation, or such a problem of it, that cannot be divided.
+    #[error("`{operation}` along an axis of a larger array is not divided")]
+    NotDivided {
+        /// The operation.
+        operation: &'static str,
+    },
     /// A kernel of another operation.
     #[error("kernel `{kernel}` is none of `{operation}`")]
     NotOf {
@@ -223,7 +229,7 @@ impl LaunchError {
                 Some("use fewer threads per block")
             }
             Self::TensorCores { .. } => Some(
-                "use the product without tensor cores (without `--tensor`); on such a GPU use PTX for sm_90a, which is embedded unless BLOCKWISE_ARCH says otherwise",
+                "use the product without tensor cores (without `--tensor`); on such a GPU use PTX for sm_90a: release builds embed it, debug builds with BLOCKWISE_ARCH=sm_80,sm_90a",
             ),
             Self::NeedsMemory { .. } => {
                 Some("make a `Call` or a `Convolution`, which holds the memory")

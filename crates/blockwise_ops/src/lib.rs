@@ -33,6 +33,7 @@ pub mod pipeline;
 pub mod pitched;
 pub mod reduce;
 pub mod reverse;
+pub mod scan;
 pub mod tensor;
 pub mod transpose;
 pub mod tuning;

@@ -1,5 +1,5 @@
-//! What each step of a block did and cost, in the order in which it ran: arrays as the page draws
-//! them.
+//! The effects and costs of each step of a block in execution order, as the arrays that the page
+//! draws.
 
 use crate::code::Instruction;
 use crate::spent::Spent;
@@ -9,13 +9,13 @@ use ptx_emulator::replay::{Accesses, Event, Replay};
 use ptx_emulator::{Access, Space};
 use std::collections::{BTreeMap, HashMap};
 
-/// Steps of a block that are kept, at most.
+/// The most steps that are kept per block.
 const MOST_STEPS: usize = 4_000_000;
 
 /// The steps of one block.
 #[derive(Default)]
 pub struct Timeline {
-    /// The step of the launch.
+    /// The step's number in the launch.
     pub at: Vec<u32>,
     /// The warp.
     pub warp: Vec<u8>,
@@ -27,19 +27,19 @@ pub struct Timeline {
     pub kind: Vec<u8>,
     /// Wavefronts of shared memory.
     pub wavefronts: Vec<u16>,
-    /// Those that would do without bank conflicts.
+    /// The wavefronts needed without bank conflicts.
     pub needed_wavefronts: Vec<u16>,
     /// Sectors of global memory.
     pub sectors: Vec<u16>,
-    /// Those that would do if the bytes lay together.
+    /// The sectors needed if the bytes were contiguous.
     pub needed_sectors: Vec<u16>,
-    /// Steps before each completed barrier of the whole block.
+    /// The number of steps before each completed block barrier.
     pub releases: Vec<u32>,
-    /// Steps that found no room.
+    /// The number of steps that did not fit.
     pub left_out: u64,
-    /// What each instruction did in the whole launch, by its number.
+    /// The totals of each instruction in the whole launch.
     pub spent: BTreeMap<u32, Spent>,
-    /// For each stretch of shared memory that starts there, how often lanes were N bytes
+    /// For each range of shared memory from that start, how often neighbouring lanes were N bytes
     /// apart.
     pub(crate) strides: HashMap<(u32, u32), u64>,
     pub(crate) writes: Writes,
@@ -71,14 +71,14 @@ impl Timeline {
         timeline
     }
 
-    /// The whole launch.
+    /// The totals of the whole launch.
     pub fn total(&self) -> Spent {
         let mut total = Spent::default();
         self.spent.values().for_each(|spent| total.add(spent));
         total
     }
 
-    /// The rows of a shared array: bytes from row to row, where most accesses across rows agree.
+    /// The pitch in bytes of a shared array, if most accesses across rows agree on one.
     pub(crate) fn row_bytes(&self, array: u32) -> Option<u32> {
         let of = self
             .strides
@@ -112,14 +112,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether the running step is to be kept: it is one of the block's, and there is room.
+    /// Whether to keep the current step: it belongs to the block, and there is room.
     fn is_shown(&self) -> bool {
         let running = self.steps.running();
         running.is_some_and(|step| step.instruction.block == self.block)
             && self.timeline.at.len() < MOST_STEPS
     }
 
-    /// Enters a complete step.
+    /// Records a complete step.
     fn enter(&mut self, step: Option<Step>) {
         let Some(step) = step else {
             return;
@@ -148,7 +148,7 @@ impl Builder<'_> {
         timeline.needed_sectors.push(small(needed.1));
     }
 
-    /// Notes what the running step does to the block's shared memory.
+    /// Records the current step's accesses to the block's shared memory.
     fn access(&mut self, seen: &Accesses<'_>) {
         if seen.space != Space::Shared || seen.block != self.block {
             return;
@@ -160,7 +160,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Looks how far apart neighbouring lanes stand.
+    /// Records the distance between neighbouring lanes.
     fn note_stride(&mut self, seen: &Accesses<'_>) {
         if seen.lanes & 3 != 3 {
             return;

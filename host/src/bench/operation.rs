@@ -212,7 +212,7 @@ impl Loaded for OnDevice<'_> {
         };
         let none = Check::exact("every element", 0);
         if let Parts::Carried(_) = operation.parts {
-            let mut before = [0.0; 4];
+            let mut before = [0; 4];
             let mut check: Option<Check> = None;
             for run in &pieces {
                 let part = inputs.iter().map(|(input, _)| input.array(run.clone()));
@@ -240,7 +240,7 @@ impl Loaded for OnDevice<'_> {
                 problem,
                 inputs: &inputs,
                 runs: std::slice::from_ref(run),
-                before: &mut [0.0; 4],
+                before: &mut [0; 4],
             })?;
             compared(problem.ty, bytes(run), &expected)
         });

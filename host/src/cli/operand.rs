@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use blockwise::{Plain as _, Type};
+use blockwise_ops::LaunchError;
 use blockwise_ops::compare::{self, Comparison, ToNumber};
 use blockwise_ops::oracle::{self, Expected, Precision};
 use blockwise_ops::pipeline;
-use blockwise_ops::{AnyArray, LaunchError};
 use clap::Args;
 use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix2};
 
@@ -88,20 +88,6 @@ impl Reference {
         }
     }
 
-    /// The reference's name and its elements in its own type, read before anything is computed.
-    pub(super) fn array(&self) -> Result<Option<(String, AnyArray)>, Failure> {
-        let Some(path) = &self.reference else {
-            return Ok(None);
-        };
-        let mut reader = open(path)?;
-        let array = contents(&reader)?;
-        let (ty, shape) = (array.stored(), array.shape().to_vec());
-        let _ = self.stored.set(ty);
-        let mut array = AnyArray::zeros(ty, &shape)?;
-        reader.read_as(ty, array.bytes_mut())?;
-        Ok(Some((path.display().to_string(), array)))
-    }
-
     /// `--rtol` and `--atol`, if either was given.
     pub(super) fn allowed(&self) -> Option<[f64; 2]> {
         let [rtol, atol] = [self.rtol, self.atol];
@@ -109,7 +95,7 @@ impl Reference {
     }
 
     /// The largest relative error of the reference's own roundings.
-    pub(super) fn unit(&self) -> f64 {
+    fn unit(&self) -> f64 {
         self.stored
             .get()
             .map_or(f64::UNIT_ROUNDOFF, |&stored| unit_roundoff(stored))
@@ -322,12 +308,10 @@ pub(super) fn contents(reader: &Reader) -> Result<&ArrayReader, Failure> {
     }
 }
 
-/// The type and the little-endian bytes of a file's elements.
-pub(super) fn elements(path: &Path) -> Result<(Type, Vec<u8>), Failure> {
-    match open(path)?.bytes()? {
-        Some(elements) => Ok(elements),
-        None => Err(sound(path)),
-    }
+/// The type and the little-endian bytes of the elements in a file that is open.
+pub(super) fn elements(reader: Reader) -> Result<(Type, Vec<u8>), Failure> {
+    let path = reader.path().to_owned();
+    reader.bytes()?.ok_or_else(|| sound(&path))
 }
 
 /// A file to be read piece by piece, with its shape and the type of its elements. A recording has a

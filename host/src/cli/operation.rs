@@ -42,10 +42,7 @@ fn command(of: &'static Operation) -> Command {
         arg.value_parser(clap::value_parser!(PathBuf))
             .required(true)
     };
-    let mut command = Command::new(of.name).about(of.about);
-    if !of.widens.is_empty() {
-        command = command.after_help(of.widens);
-    }
+    let mut command = Command::new(of.name);
     for operand in of.operands {
         command = command.arg(file(Arg::new(operand.name).help(operand.about)));
     }
@@ -57,6 +54,7 @@ fn command(of: &'static Operation) -> Command {
     command = settings(command, of).arg(
         Arg::new("kernel")
             .long("kernel")
+            .value_name("KERNEL")
             .help("The kernel [default: the fastest]")
             .value_parser(kernels(of)),
     );
@@ -67,7 +65,12 @@ fn command(of: &'static Operation) -> Command {
     if in_chunks {
         command = Chunk::augment_args(command);
     }
-    Reference::augment_args(command)
+    // The groups of arguments above have an `about` of their own.
+    let command = Reference::augment_args(command).about(of.about);
+    match of.widens {
+        "" => command,
+        widens => command.after_help(widens),
+    }
 }
 
 /// A parser of a kernel's name: of those that a user can sensibly choose.
@@ -94,6 +97,7 @@ pub(super) fn settings(mut command: Command, of: &'static Operation) -> Command 
                 values,
             } => Arg::new(name)
                 .long(name)
+                .value_name("WHICH")
                 .help(about)
                 .default_value(values[0])
                 .value_parser(PossibleValuesParser::new(values)),

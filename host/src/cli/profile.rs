@@ -68,9 +68,9 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     let kernel = launch.kernel(&ptx.origin, &module, "blockwise profile ptx")?;
     let emulator = launch.emulator();
     let mut loaded = emulator.load(&module)?;
-    let bound = KernelArguments::bind(kernel, &launch.args, &emulator, &mut loaded)?;
     let what = format!("profiling {}", kernel.name());
     let clock = progress::clock(&what);
+    let bound = KernelArguments::bind(kernel, &launch.args, &emulator, &mut loaded)?;
     let mut listener = progress::Listener::of(&what, &clock);
     emulator.set_progress(move |progress| listener.hear(progress));
     let profile = emulator.profile(&loaded, kernel.name(), launch.config()?, &bound.bytes());

@@ -20,7 +20,7 @@ const KERNELS: [&Variant; 5] = [
     &reverse::DIRECT,
 ];
 
-pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
+pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
     for length in LENGTHS {
         let input = Array1::from_shape_fn(length, |i| i as u32);
         let buffer = device.upload(input.as_slice().unwrap_or(&[]))?;
@@ -34,7 +34,7 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
             let reversed = Array1::from_vec(output.to_vec()?);
             let comparison =
                 compare::exactly(reversed.view(), oracle::reverse(input.view()).view())?;
-            outcome.rows.push(Row::compared(
+            outcome.push(Row::compared(
                 "reverse",
                 format!("{length} u32"),
                 device,

@@ -146,9 +146,9 @@ fn recognised(bytes: &Bytes, len: u64) -> Result<(), Defect> {
     }
 }
 
-/// Whether a path stands for standard input or output.
-fn is_standard(path: &Path) -> bool {
-    path == Path::new("-")
+/// Whether a path stands for standard input, or for standard output: `-`, or the system's names.
+fn is_standard(path: &Path, names: [&str; 3]) -> bool {
+    path == Path::new("-") || names.iter().any(|name| path == Path::new(name))
 }
 
 /// Reads numbers of `N` bytes from `place` on and converts them, the first one being number `at`.
@@ -201,7 +201,8 @@ impl Reader {
             path: path.to_owned(),
             source,
         };
-        if is_standard(path) {
+        const NAMES: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+        if is_standard(path, NAMES) {
             static TAKEN: AtomicBool = AtomicBool::new(false);
             if TAKEN.swap(true, Ordering::Relaxed) {
                 return Err(FileError::Content {
@@ -221,7 +222,8 @@ impl Reader {
                 path: path.to_owned(),
             });
         }
-        if metadata.is_file() {
+        // What leads to a descriptor has no name of its own, also where that is a file.
+        if metadata.is_file() && !output::is_descriptor(path) {
             let file = File::open(path).map_err(system)?;
             let len = file.metadata().map_err(system)?.len();
             let bytes = Bytes::File(Arc::new(file));

@@ -1,4 +1,4 @@
-//! The kernels of this project at a size of the user's choice, each way to do the same thing once.
+//! This project's kernels at a size of the user's choice, one launch of each.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ named_enum! {
     }
 }
 
-/// Elements of an operand, at most: 1 GiB of doubles.
+/// The most elements of an operand: 1 GiB of doubles.
 const MAX_ELEMENTS: usize = 1 << 27;
 
 /// What to run. Where no kernel is named, every one that does it runs.
@@ -53,18 +53,18 @@ pub enum Workload {
         inner: usize,
         /// Columns of B and C.
         cols: usize,
-        /// The kernels.
+        /// The kernels to run; all of the family if empty.
         kernels: Vec<MatmulKernel>,
     },
     /// A dot product, sum, minimum or maximum.
     Reduce {
-        /// Which of them.
+        /// Which reduction.
         operation: Operation,
         /// Elements.
         len: usize,
         /// Threads of a block.
         threads: Option<u32>,
-        /// The kernels.
+        /// The kernels to run; all of the family if empty.
         kernels: Vec<ReduceKernel>,
     },
     /// A convolution.
@@ -75,17 +75,17 @@ pub enum Workload {
         taps: usize,
         /// Which outputs.
         mode: ConvMode,
-        /// The kernels.
+        /// The kernels to run; all of the family if empty.
         kernels: Vec<ConvKernel>,
     },
 }
 
-/// One way to do a [`Workload`]: its name, and what its launch left or why it cannot do that.
+/// One kernel for a [`Workload`]: its name, and the result of its launch or why it cannot run.
 #[derive(Debug)]
 pub struct Variant<T> {
-    /// The kernel's name among those that do the same.
+    /// The kernel's name in its family.
     pub name: &'static str,
-    /// What was taken of its launch; `None` when there was nothing to launch.
+    /// What `take` returned after its launch; `None` if there was nothing to launch.
     pub outcome: Result<Option<T>, LaunchError>,
 }
 
@@ -106,12 +106,11 @@ macro_rules! with {
 }
 
 impl Workload {
-    /// Runs it with inputs that are the same each time. `take` takes from the device what its last
-    /// launch left: a profile, or what it was given.
+    /// Runs it with the same inputs every time. `take` reads from the device what its last launch
+    /// left: a profile, or its arguments.
     ///
     /// # Errors
-    /// When there is no kernel for elements of that type, or the inputs are too large to be
-    /// emulated.
+    /// When no kernel takes elements of that type, or the inputs are too large to emulate.
     pub fn run<L>(
         &self,
         device: &Device,
@@ -287,7 +286,7 @@ fn conv<T: Sample + Float, L>(
     kernels: &[ConvKernel],
 ) -> Vec<Variant<L>> {
     let (signal, taps) = (vector::<T>(len), vector::<T>(taps));
-    // A long transform has at least 65,536 points, whatever the signal: only where asked for.
+    // A long FFT has at least 65,536 points, whatever the signal, so it runs only on request.
     let all = ConvKernel::ALL.iter().copied();
     let others: Vec<_> = all.filter(|kernel| !kernel.is_long()).collect();
     let kernels = match kernels {
@@ -352,18 +351,18 @@ pub enum WorkloadError {
         "{workload} is too large to be emulated: a matrix or vector may have {MAX_ELEMENTS} elements"
     )]
     TooLarge {
-        /// What was asked for.
+        /// The requested workload.
         workload: String,
     },
 }
 
-/// Where launches are made, and what is taken of each.
+/// Where launches run, and what is taken from each.
 struct On<'a, L> {
     device: &'a Device,
     take: fn(&Device) -> Option<L>,
 }
 
-/// Runs the chosen kernels, or each one.
+/// Runs the chosen kernels, or all.
 fn variants<K: Copy, L>(
     on: &On<'_, L>,
     all: &'static [K],

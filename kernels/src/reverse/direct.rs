@@ -1,14 +1,12 @@
 //! Reverse without shared memory, with several loads in flight per thread.
 //!
-//! Change from [`fixed`](super::fixed): 32 adjacent elements are adjacent at the mirrored place
-//! too, and the hardware coalesces a warp's accesses in any order, so that threads have nothing to
-//! exchange or wait for. To keep memory busy, a thread loads [`ITEMS`] elements before it stores
-//! the first.
-//!
+//! Change from [`fixed`](super::fixed): 32 adjacent elements are adjacent at the mirrored position
+//! too, and the hardware coalesces a warp's accesses in any order, so threads have nothing to
+//! exchange. To keep memory busy, a thread loads [`ITEMS`] elements before it stores the first.
+//! - Stores: thread t has elements t, t + block, … of a run: a warp writes 32 adjacent elements
 //! - Stores: thread t has elements t, t + block, … of a run: a warp writes 32 adjacent elements
 //!   (coalesced).
-//! - Loads: each from its mirrored place: coalesced too, in descending order.
-//!
+//! - Loads: each from its mirrored position: coalesced too, in descending order.
 //! 2²⁸ `u32` on an H200 (driver 580.159, 2026-11-22), medians of 30 in one process with a copy of
 //! that size:
 //!
@@ -26,7 +24,7 @@ use cuda_std::prelude::*;
 
 use crate::number::Word;
 
-/// Elements that a thread loads before it stores the first.
+/// Elements that a thread loads before its first store.
 pub const ITEMS: usize = 4;
 
 /// output\[n − 1 − i\] = input\[i\], for `input` and `output` of n elements.

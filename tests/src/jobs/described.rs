@@ -135,12 +135,11 @@ fn of_case(
         panic!("{name}: {error}");
     }
     let launch = device.take_launches().pop().expect("it was launched");
-    let mut before = [0.0; 4];
     let expected = (of.reference)(Asked {
         problem: &posed.problem,
         inputs: &inputs,
         runs: &[0..(of.lens)(&posed.problem).output],
-        before: &mut before,
+        before: &mut [0; 4],
     });
     let expected = expected.unwrap_or_else(|error| panic!("{name}: {error}"));
     let job = recorded(

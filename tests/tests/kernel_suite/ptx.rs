@@ -267,9 +267,14 @@ fn table() -> BTreeMap<String, Expected> {
 /// What is known of an entry point: all of it, or of an operation's kernels what the host's build
 /// saw.
 fn parameters_of(entry: &str) -> Option<usize> {
-    let all = OPERATIONS.iter().flat_map(|of| of.variants).flat_map(|it| it.kernels);
+    let all = OPERATIONS
+        .iter()
+        .flat_map(|of| of.variants)
+        .flat_map(|it| it.kernels);
     let mut described = all.filter(|kernel| kernel.entry.name == entry);
-    let described = described.next().map(|kernel| kernel.entry.parameter_bytes.len());
+    let described = described
+        .next()
+        .map(|kernel| kernel.entry.parameter_bytes.len());
     described.or(table().get(entry).map(|expected| expected.params))
 }
 

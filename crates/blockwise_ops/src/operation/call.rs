@@ -91,17 +91,29 @@ pub fn enqueue(
     inputs: &[AnyView<'_>],
     output: AnyViewMut<'_>,
 ) -> Result<Option<Plan>, LaunchError> {
+    let operands = Given {
+        inputs,
+        output,
+        before: None,
+        after: None,
+    };
     let mut memory = Memory::None;
     start(
-        device,
-        stream,
+        (device, stream),
         operation,
         problem,
         options,
-        inputs,
-        output,
+        operands,
         &mut memory,
     )
+}
+
+/// The operands of a launch, as a caller gives them.
+struct Given<'a> {
+    inputs: &'a [AnyView<'a>],
+    output: AnyViewMut<'a>,
+    before: Option<AnyView<'a>>,
+    after: Option<AnyViewMut<'a>>,
 }
 
 /// A variant's own memory.
@@ -114,20 +126,20 @@ enum Memory {
     Of(&'static Variant, AnyBuffer),
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "those of the two functions that call it"
-)]
 fn start(
-    device: &Device,
-    stream: Option<&Stream>,
+    (device, stream): (&Device, Option<&Stream>),
     operation: &'static Operation,
     problem: &Problem,
     options: &Options,
-    inputs: &[AnyView<'_>],
-    output: AnyViewMut<'_>,
+    given: Given<'_>,
     memory: &mut Memory,
 ) -> Result<Option<Plan>, LaunchError> {
+    let Given {
+        inputs,
+        output,
+        before,
+        after,
+    } = given;
     let aligned = output.is_aligned(PACK) && inputs.iter().all(|input| input.is_aligned(PACK));
     let task = chosen(operation, problem, aligned, options, device.properties())?;
     let plan = (task.variant.plan)(&task)?;
@@ -142,7 +154,11 @@ fn start(
         };
         check_len(operand.name, input.len(), lens.inputs[at])?;
     }
-    check_len("output", output.len(), lens.output)?;
+    // Without an output the totals are asked for.
+    let totals = output.is_empty() && after.is_some();
+    if !totals {
+        check_len("output", output.len(), lens.output)?;
+    }
     if lens.output == 0 {
         return Ok(None);
     }
@@ -170,6 +186,8 @@ fn start(
         inputs,
         output,
         memory,
+        before,
+        after,
     };
     (plan.kernel.launch)(On::new(device, stream, &plan.launch), operands)?;
     Ok(Some(plan))
@@ -206,6 +224,45 @@ impl Call {
         inputs: &[AnyView<'_>],
         output: AnyViewMut<'_>,
     ) -> Result<Option<Plan>, LaunchError> {
+        let operands = Given {
+            inputs,
+            output,
+            before: None,
+            after: None,
+        };
+        self.start(stream, problem, operands)
+    }
+
+    /// Starts the launch of a part of a problem whose parts are
+    /// [carried](super::Parts::Carried). `before` is what the parts before it come to: nothing of
+    /// the first. `after` gets the same for the next one; without an output, the totals of what the
+    /// part adds.
+    ///
+    /// # Errors
+    /// As for [`enqueue`](Self::enqueue).
+    pub fn enqueue_part(
+        &mut self,
+        stream: Option<&Stream>,
+        problem: &Problem,
+        inputs: &[AnyView<'_>],
+        output: AnyViewMut<'_>,
+        (before, after): (Option<AnyView<'_>>, AnyViewMut<'_>),
+    ) -> Result<Option<Plan>, LaunchError> {
+        let operands = Given {
+            inputs,
+            output,
+            before,
+            after: Some(after),
+        };
+        self.start(stream, problem, operands)
+    }
+
+    fn start(
+        &mut self,
+        stream: Option<&Stream>,
+        problem: &Problem,
+        operands: Given<'_>,
+    ) -> Result<Option<Plan>, LaunchError> {
         let Self {
             device,
             operation,
@@ -213,7 +270,12 @@ impl Call {
             memory,
         } = self;
         start(
-            device, stream, operation, problem, options, inputs, output, memory,
+            (device, stream),
+            operation,
+            problem,
+            options,
+            operands,
+            memory,
         )
     }
 }

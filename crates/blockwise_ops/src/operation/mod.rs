@@ -21,7 +21,7 @@ use std::ops::Range;
 use blockwise::Type;
 
 use crate::array::AnyArray;
-use crate::{LaunchError, reverse, transpose};
+use crate::{LaunchError, reverse, scan, transpose};
 
 pub use axis::Axis;
 pub use call::{Call, enqueue, plan, run};
@@ -31,7 +31,7 @@ pub use variant::{Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, 
 pub(crate) use variant::{kernel, words};
 
 /// Every operation that has a description.
-pub static OPERATIONS: &[&Operation] = &[&transpose::TRANSPOSE, &reverse::REVERSE];
+pub static OPERATIONS: &[&Operation] = &[&transpose::TRANSPOSE, &reverse::REVERSE, &scan::SCAN];
 
 /// The operation of this name.
 pub fn find(name: &str) -> Option<&'static Operation> {
@@ -52,7 +52,7 @@ pub struct Operation {
     /// What it gives, in a few words.
     pub result: &'static str,
     /// The type that is computed with, of the operands' own.
-    pub types: fn(&[Type]) -> Type,
+    pub types: fn(&[Type], &Given) -> Type,
     /// What `types` changes, in a line; empty if it changes nothing.
     pub widens: &'static str,
     /// The extents that tables, profiles and predictions name.
@@ -155,12 +155,12 @@ pub enum Parts {
 
 /// How a part begins with what the parts before it come to.
 pub struct Carry {
-    /// Parts begin at multiples of so many elements.
+    /// Whether a problem can be divided so: its elements are one line.
+    pub is_one_line: fn(&Problem) -> bool,
+    /// Parts begin at multiples of so many elements. What a part adds has a total for each.
     pub align: fn(Type) -> usize,
-    /// Computes what a part adds: one total for each `align` elements.
-    pub totals: &'static Variant,
-    /// Merges two totals of an operation, the earlier one first: their bytes.
-    pub merge: fn(&Problem, [u8; 8], [u8; 8]) -> [u8; 8],
+    /// Merges two totals, the earlier one first, by their bytes.
+    pub merge: fn(&Problem, &[u8], &[u8]) -> Vec<u8>,
 }
 
 /// What the benchmark times.
@@ -208,7 +208,7 @@ pub struct Asked<'a> {
     pub runs: &'a [Range<usize>],
     /// Of an operation whose parts are [carried](Parts::Carried), what the parts before this one
     /// came to: zeros before the first.
-    pub before: &'a mut [f64; 4],
+    pub before: &'a mut [u64; 4],
 }
 
 /// Reference values of the outputs that were asked for.

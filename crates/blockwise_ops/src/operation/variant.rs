@@ -167,6 +167,10 @@ pub struct Operands<'a> {
     pub output: AnyViewMut<'a>,
     /// The variant's own memory.
     pub memory: Option<AnyViewMut<'a>>,
+    /// What the parts before this one come to; nothing of the first, or of a whole.
+    pub before: Option<AnyView<'a>>,
+    /// Where to leave what the parts up to this one come to.
+    pub after: Option<AnyViewMut<'a>>,
 }
 
 /// How to launch an operation. The default chooses by itself.
@@ -299,7 +303,8 @@ impl<'a> Task<'a> {
 }
 
 /// The [`Kernel`] of a handle: `kernel!(takes, [code, instance], handle, |of| (arguments))`, the
-/// arguments in the kernel's order. `kernel!(unsafe takes, ..)` is for an `unsafe` kernel.
+/// arguments in the kernel's order; `|of| { let pattern = value; (arguments) }` where they share something.
+/// `kernel!(unsafe takes, ..)` is for an `unsafe` kernel.
 macro_rules! kernel {
     (unsafe $takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
         $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of, launch => {
@@ -312,6 +317,14 @@ macro_rules! kernel {
     ($takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
         $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of,
             launch => launch.launch($($argument),+))
+    };
+    ($takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| {
+        let $own:pat = $with:expr; ($($argument:expr),+ $(,)?)
+    }) => {
+        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of, launch => {
+            let $own = $with;
+            launch.launch($($argument),+)
+        })
     };
     (@ $takes:expr, $code:expr, $instance:expr, $handle:ty, $of:ident, $launch:ident => $start:expr) => {
         $crate::operation::Kernel {

@@ -27,7 +27,7 @@ pub static REVERSE: Operation = Operation {
         about: "Reverse this axis only, counted from the back if negative; all of them without it",
     }],
     result: "the reversed array",
-    types: |types| types[0],
+    types: |types, _| types[0],
     widens: "",
     sizes: &[Size {
         name: "len",

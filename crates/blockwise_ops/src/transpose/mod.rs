@@ -31,7 +31,7 @@ pub static TRANSPOSE: Operation = Operation {
     }],
     settings: &[],
     result: "the transposed matrix",
-    types: |types| types[0],
+    types: |types, _| types[0],
     widens: "",
     sizes: &[
         Size {

@@ -1,4 +1,4 @@
-//! [`Block`]: the token which states that all threads of a block are here.
+//! [`Block`]: the token that states that all threads of a block are here.
 
 use core::hint::assert_unchecked;
 use core::marker::PhantomData;
@@ -199,8 +199,7 @@ fn below<const N: usize>(index: u32, extent: usize) -> usize {
     }
     let index = index as usize;
     if N.is_power_of_two() {
-        // The same number, in a form that LLVM knows to be below N wherever it moves the
-        // expression.
+        // The same number, in a form that keeps it below N wherever LLVM moves the expression.
         return index & (N - 1);
     }
     // SAFETY: the hardware guarantees it, and the launch has these extents (`Block::new`).
