@@ -1,7 +1,7 @@
 //! `blockwise scale`.
 
-use blockwise_mesh::scale::{Estimate, Link, Machine, Work, estimate};
 use blockwise::Type;
+use blockwise_mesh::scale::{Estimate, Link, Machine, Work, estimate};
 use blockwise_ops::operation::{OPERATIONS, Parts, find};
 use blockwise_ops::{ConvMode, MatmulShape};
 use clap::builder::PossibleValuesParser;
@@ -43,7 +43,9 @@ const OTHERS: [&str; 6] = ["sum", "min", "max", "dot", "conv", "matmul"];
 
 /// A parser for the operations that can be divided.
 fn operations() -> impl clap::builder::TypedValueParser<Value = String> {
-    let described = OPERATIONS.iter().filter(|of| !matches!(of.parts, Parts::Whole));
+    let described = OPERATIONS
+        .iter()
+        .filter(|of| !matches!(of.parts, Parts::Whole));
     PossibleValuesParser::new(OTHERS.into_iter().chain(described.map(|of| of.name)))
 }
 

@@ -120,7 +120,11 @@ fn an_element_that_differs_is_found_in_every_type() {
         fs::write(at.join("right.npy"), npy(descr, "(3,)", &[c, b, a])).unwrap();
         Run::line(at, "reverse x.npy -o y.npy --reference right.npy").ends(0);
         let run = Run::line(at, "reverse x.npy -o y.npy --reference wrong.npy").ends(1);
-        assert!(run.stdout.contains("at index [2]"), "{descr}: {}", run.stdout);
+        assert!(
+            run.stdout.contains("at index [2]"),
+            "{descr}: {}",
+            run.stdout
+        );
     }
 }
 

@@ -104,7 +104,10 @@ enum Plan {
     },
     Matmul(matmul::Layout),
     Transpose(transpose::Layout),
-    Carried { split: Split, align: usize },
+    Carried {
+        split: Split,
+        align: usize,
+    },
 }
 
 impl Plan {
