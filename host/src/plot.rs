@@ -175,9 +175,18 @@ fn png((width, height): (u32, u32), pixels: &[u8]) -> std::io::Result<Vec<u8>> {
         rows.write_all(row)?;
     }
     // Eight bits of red, green and blue; the usual packing, prediction and order of rows.
-    let header = [&width.to_be_bytes()[..], &height.to_be_bytes(), &[8, 2, 0, 0, 0]].concat();
+    let header = [
+        &width.to_be_bytes()[..],
+        &height.to_be_bytes(),
+        &[8, 2, 0, 0, 0],
+    ]
+    .concat();
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
-    for (kind, data) in [(b"IHDR", header), (b"IDAT", rows.finish()?), (b"IEND", Vec::new())] {
+    for (kind, data) in [
+        (b"IHDR", header),
+        (b"IDAT", rows.finish()?),
+        (b"IEND", Vec::new()),
+    ] {
         let mut sum = Crc::new();
         sum.update(kind);
         sum.update(&data);
