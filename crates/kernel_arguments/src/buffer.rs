@@ -5,14 +5,14 @@ use ptx_emulator::{Emulator, MemoryError};
 use rand::{SeedableRng, rngs::StdRng};
 use std::path::{Path, PathBuf};
 
-/// Elements that are made at a time: a buffer may be larger than the host's memory until somebody
-/// writes it.
+/// Elements that are generated together: a buffer may be larger than the host's memory until it is
+/// written.
 const CHUNK: usize = 1 << 14;
 
 /// A buffer as the user describes it.
 pub(crate) struct Buffer {
     pub(crate) ty: Number,
-    /// Elements; `None` takes a file's.
+    /// Elements; `None` takes the file's number.
     pub(crate) len: Option<usize>,
     pub(crate) fill: Fill,
     pub(crate) is_slice: bool,
@@ -20,9 +20,9 @@ pub(crate) struct Buffer {
     pub(crate) save: Option<PathBuf>,
 }
 
-/// What a buffer holds before the launch.
+/// The contents of a buffer before the launch.
 pub(crate) enum Fill {
-    /// Nobody writes it.
+    /// Not written before the launch.
     Nothing,
     Zeros,
     Iota,
@@ -31,7 +31,7 @@ pub(crate) enum Fill {
 }
 
 impl Buffer {
-    /// Puts it into the emulator's memory: its address, its length in elements and a file's
+    /// Puts it into the emulator's memory; returns its address, its length in elements and a file's
     /// extents.
     pub(crate) fn place(
         &self,
@@ -76,7 +76,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// A length that is given must be the file's own.
+    /// A given length must be the file's own.
     fn check_len(&self, path: &Path, elements: usize) -> Result<(), Problem> {
         let path = path.display();
         match self.len {

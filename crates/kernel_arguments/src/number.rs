@@ -1,4 +1,4 @@
-//! The types of numbers that kernels take, and the bytes of their values.
+//! The number types that kernels take, and the bytes of their values.
 
 use rand::{RngExt, rngs::StdRng};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 macro_rules! numbers {
     ($($(#[$doc:meta])* $number:ident = $name:literal,)*) => {
-        /// A type of numbers.
+        /// A number type.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Number {
             $($(#[$doc])* $number,)*
@@ -83,7 +83,7 @@ macro_rules! for_type {
 }
 
 impl Number {
-    /// Bytes of one.
+    /// Bytes per value.
     pub fn size(self) -> usize {
         for_type!(self, T => size_of::<T>())
     }
@@ -93,7 +93,7 @@ impl Number {
         matches!(self, Number::F32 | Number::F64)
     }
 
-    /// The bytes of a number as people write it.
+    /// The bytes of a number in text form.
     ///
     /// # Errors
     /// What is wrong with the text.
@@ -107,13 +107,13 @@ impl Number {
             f64 => text.parse::<f64>().map(|value| value.to_le_bytes().to_vec()).map_err(|_| float()))
     }
 
-    /// Appends the numbers with these indices of 0, 1, 2, …, which wrap.
+    /// Appends the elements with these indices of 0, 1, 2, …, wrapping.
     pub(crate) fn iota(self, indices: std::ops::Range<usize>, to: &mut Vec<u8>) {
         for_type!(self, T => indices.for_each(|index| to.extend((index as T).to_le_bytes())))
     }
 
-    /// Appends random numbers: floats between −1 and 1, integers of the whole range below 1000 in
-    /// size.
+    /// Appends random numbers: floats between −1 and 1; integers over their whole range, but below
+    /// 1000 in magnitude.
     pub(crate) fn random(self, count: usize, random: &mut StdRng, to: &mut Vec<u8>) {
         for_type!(self,
             T => {
@@ -135,7 +135,7 @@ fn integer(text: &str) -> Result<i128, String> {
         None => (1, text),
     };
     let value = match digits.strip_prefix("0x") {
-        // Not another sign.
+        // A second sign is not allowed.
         Some(hex) if !hex.starts_with(['+', '-']) => i128::from_str_radix(hex, 16),
         _ if digits.starts_with(['+', '-']) => return Err(format!("`{text}` is no integer")),
         _ => digits.parse(),

@@ -75,16 +75,16 @@ fn size(text: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("a whole number, such as 1000000 or 2^30, up to {LARGEST}"))
 }
 
-/// Elements of an operand, at most: their bytes and operations can be counted.
+/// The most elements of an operand: their bytes and operations fit in 64 bits.
 const LARGEST: usize = 1 << 48;
 
-/// Every two of the sizes.
+/// Every pair of neighbouring sizes.
 fn pairs<T>(sizes: &[T]) -> impl Iterator<Item = [&T; 2]> {
     let after = move |at: usize| sizes[at + 1..].iter().map(move |b| [&sizes[at], b]);
     (0..sizes.len()).flat_map(after)
 }
 
-/// The most GPUs that a prediction takes less than a second for.
+/// The most GPUs for which a prediction takes less than a second.
 const MOST: usize = 4096;
 
 fn count(text: &str) -> Result<usize, String> {

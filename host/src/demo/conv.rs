@@ -18,7 +18,7 @@ use crate::plot;
 /// Sample rate of the MATLAB document, in Hz.
 const SAMPLE_RATE: f64 = 16_000.0;
 const SAMPLES: usize = 10_000;
-/// Its two tones, in Hz, and what a mean over ten samples leaves of each, to five decimals.
+/// Its two tones, in Hz, and each one's gain after a mean over ten samples, to five decimals.
 const TONES: [(f64, f64); 2] = [(50.0, 0.99841), (7_000.0, 0.09420)];
 const TAPS: usize = 10;
 
@@ -31,7 +31,7 @@ pub(super) fn run(
     random_signals(device, outcome)
 }
 
-/// A sum of two sines through a mean over ten samples, by each kernel; the gain of each tone,
+/// The mean over ten samples of a sum of two sines, by each kernel; the gain of each tone is
 /// measured in the output.
 fn two_tones(
     device: &Device,
@@ -67,7 +67,7 @@ fn two_tones(
         );
         let gains = TONES.map(|(frequency, documented)| {
             let gain = amplitude(&filtered, frequency);
-            // The documented figure has five decimals.
+            // The document gives five decimals.
             row.number(format!("gain at {frequency} Hz"), gain, documented, 0.5e-5)
         });
         outcome.push(row);
@@ -190,7 +190,7 @@ fn convolve<T: Precision>(
     ))
 }
 
-/// Mean, deviation and median of the kernel's time over many runs, and the copies beside it.
+/// Mean, deviation and median of the kernel's time over many runs, and the times of the copies.
 fn profile(
     device: &Device,
     signal: &Array1<f32>,

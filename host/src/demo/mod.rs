@@ -1,7 +1,7 @@
-//! The tutorials' experiments, with their figures, each checked against an oracle or a closed form.
+//! The tutorials' experiments, with each figure checked against a reference or a closed form.
 //!
-//! One file a demo. A demo computes rows for one table; a row that is not within its tolerance
-//! makes the whole demo fail.
+//! One file per demo. A demo computes the rows of a table; one row beyond its tolerance makes the
+//! whole demo fail.
 
 mod conv;
 mod reduce;
@@ -38,7 +38,7 @@ named_enum! {
     }
 }
 
-/// Why a demo could not be carried out. A wrong result is no error but a row that did not pass.
+/// Why a demo could not be carried out. A wrong result is not an error but a row that did not pass.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// A launch was refused or failed.
@@ -47,7 +47,7 @@ pub enum DemoError {
     /// The device failed.
     #[error(transparent)]
     Device(#[from] blockwise::Error),
-    /// A result has another shape than its reference: a mistake in this program.
+    /// A result's shape differs from its reference's: a bug in this program.
     #[error(transparent)]
     Shape(#[from] ShapeMismatch),
     /// A plot could not be drawn or written.
@@ -83,7 +83,7 @@ impl DemoError {
     }
 }
 
-/// What outputs are filled with before a launch, so that an element that no thread writes shows.
+/// Outputs are filled with this before a launch, so that an element that no thread writes shows.
 const UNWRITTEN: u8 = 0xFF;
 
 /// What the demos gave.

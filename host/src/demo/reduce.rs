@@ -31,7 +31,7 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), Demo
             ..ReduceOptions::default()
         };
         let (value, execution) = dot_buffers(device, &a_buffer, &b_buffer, &options)?;
-        // Against the closed form, and the closed form against plain sums.
+        // The result against the closed form, and the closed form against plain sums.
         let (exact, wrapped) = oracle::dot_i64(a.as_slice().into(), b.as_slice().into());
         let mut comparison = compare::exactly(arr0(value).view(), arr0(CLOSED_FORM).view())?;
         comparison.mismatches +=

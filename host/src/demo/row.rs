@@ -7,7 +7,7 @@ use blockwise_ops::Execution;
 use blockwise_ops::compare::Comparison;
 use serde::Serialize;
 
-/// One experiment: a kernel at a size on a device, and whether it was right.
+/// One experiment: a kernel, a size, a device, and whether the result was right.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// What was computed, and where it comes from.
@@ -24,14 +24,14 @@ pub struct Row {
     pub check_seconds: f64,
     /// Largest absolute error.
     pub max_error: f64,
-    /// The error that is allowed.
+    /// The largest error that passes.
     pub tolerance: f64,
     /// Whether the error is within it.
     pub pass: bool,
 }
 
 impl Row {
-    /// A row for an array and its oracle.
+    /// A row for an array and its reference.
     pub(super) fn compared(
         experiment: &str,
         size: impl Into<String>,
@@ -128,7 +128,7 @@ pub fn table(rows: &[Row]) -> String {
     cells.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A time in the unit that suits it.
+/// A time in a suitable unit.
 pub(super) fn time(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     match seconds {

@@ -3,9 +3,11 @@
 use blockwise::{Buffer, Device, DeviceKind};
 use blockwise_ops::compare;
 use blockwise_ops::matmul::matmul_buffers;
+use blockwise_ops::operation::Tier;
 use blockwise_ops::oracle;
 use blockwise_ops::transpose::transpose_buffers;
-use blockwise_ops::{MatmulKernel, MatmulOptions, MatmulShape, TransposeKernel, TransposeOptions};
+use blockwise_ops::transpose::{self, TRANSPOSE};
+use blockwise_ops::{MatmulKernel, MatmulOptions, MatmulShape, Options};
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -81,19 +83,17 @@ fn products(
 }
 
 fn transposes(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
-    for &kernel in TransposeKernel::ALL {
+    let kernels = TRANSPOSE.variants.iter().copied();
+    for kernel in kernels.filter(|kernel| kernel.tier != Tier::Ablation) {
         // `quads` takes whole packs of four only.
-        let (rows, cols) = match kernel {
-            TransposeKernel::Quads => (1000, 704),
-            _ => (1000, 701),
+        let (rows, cols) = match *kernel == transpose::QUADS {
+            true => (1000, 704),
+            false => (1000, 701),
         };
         let matrix = Array2::from_shape_fn((rows, cols), |(row, col)| (row * cols + col) as f32);
         let input = device.upload(matrix.as_slice().unwrap_or(&[]))?;
         let mut output = device.zeros::<f32>(rows * cols)?;
-        let options = TransposeOptions {
-            kernel: Some(kernel),
-            ..TransposeOptions::default()
-        };
+        let options = Options::of(kernel);
         output.fill_bytes(UNWRITTEN)?;
         let Some(execution) = transpose_buffers(device, &input, &mut output, rows, cols, &options)?
         else {
@@ -114,7 +114,7 @@ fn transposes(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoErro
     Ok(())
 }
 
-/// A row-major matrix from the device; one of another size would not pass any comparison.
+/// A row-major matrix from the device; one of the wrong size would fail any comparison.
 fn matrix_of(buffer: &Buffer<f32>, rows: usize, cols: usize) -> Result<Array2<f32>, DemoError> {
     Ok(Array2::from_shape_vec((rows, cols), buffer.to_vec()?).unwrap_or_default())
 }

@@ -251,7 +251,7 @@ pub fn run(mutant: &Mutant, source: &Source, jobs: &[&Job], steps: &[u64]) -> Ve
 }
 
 /// A deleted barrier must be reported as what it is: that the emulator's order of threads leads to
-/// a value that nobody wrote, or to a wrong result, is luck.
+/// a value that no thread wrote, or to a wrong result, is luck.
 fn settles(operator: Operator, tool: Tool) -> bool {
     operator != Operator::DeleteBarrier || matches!(tool, Tool::Racecheck | Tool::Synccheck)
 }

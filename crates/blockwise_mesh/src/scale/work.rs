@@ -1,5 +1,5 @@
-//! What an operation asks of each rank: bytes from the other ranks, memory and arithmetic. Bytes
-//! come from the plans by which the operations themselves run.
+//! What an operation costs each rank: bytes from the other ranks, memory and arithmetic. Bytes come
+//! from the plans that the operations themselves run.
 
 use blockwise_ops::{ConvMode, LaunchError, MatmulShape};
 
@@ -26,7 +26,7 @@ pub enum Work {
         /// Which outputs.
         mode: ConvMode,
     },
-    /// Matrix product, on the grid that moves least.
+    /// Matrix product, on the grid that moves the fewest elements.
     Matmul(MatmulShape),
     /// Transpose of row shards.
     Transpose {
@@ -42,14 +42,14 @@ pub enum Work {
 pub(super) struct Demand {
     /// Bytes of its parts of the arrays and of what it gathers.
     pub(super) memory: f64,
-    /// Seconds of its kernels by the memory that they move, and by their arithmetic.
+    /// Seconds of its kernels, by memory traffic and by arithmetic.
     pub(super) moving: f64,
     pub(super) computing: f64,
     /// Bytes that arrive before the kernels start, by sender.
     pub(super) first: Vec<(usize, usize)>,
     /// Bytes that arrive while they run, by sender.
     pub(super) during: Vec<(usize, usize)>,
-    /// Messages of each of those senders.
+    /// Messages from each of those senders.
     pub(super) rounds: usize,
 }
 
@@ -72,7 +72,7 @@ impl Work {
         Ok((0..ranks).flat_map(of_rank).collect())
     }
 
-    /// What each rank has to do, in their order.
+    /// The cost for each rank, in order.
     pub(super) fn demands(
         &self,
         ranks: usize,
@@ -92,7 +92,7 @@ enum Plan {
     },
     Convolve {
         layout: conv1d::Layout,
-        /// The operand that every rank gathers, where there are more taps than samples.
+        /// The operand that every rank gathers, if there are more taps than samples.
         gathered: Option<Split>,
     },
     Matmul(matmul::Layout),
@@ -134,7 +134,7 @@ impl Plan {
     /// Bytes that a rank receives before its kernels start, and while they run, by sender.
     fn received(&self, rank: usize, element_bytes: usize) -> [Vec<(usize, usize)>; 2] {
         let elements = match self {
-            // Every rank's total, to be folded in order.
+            // Every rank's total, folded in order.
             Self::Reduce { split, .. } => {
                 let with = others(split, rank).filter(|(_, len)| *len > 0);
                 let totals = with.map(|(from, _)| (from, size_of::<[u64; 2]>()));
@@ -145,7 +145,7 @@ impl Plan {
                 [whole.chain(layout.received(rank)).collect(), Vec::new()]
             }
             Self::Transpose(layout) => [layout.received(rank), Vec::new()],
-            // The first panel of B is not overlapped.
+            // The transfer of B's first panel is not overlapped.
             Self::Matmul(layout) => {
                 let [mut first, panels] = layout.received(rank);
                 let share = layout.first_panel(rank);
@@ -199,8 +199,8 @@ impl Plan {
                 let held = bytes(layout.held(rank) as f64);
                 (held, moved, computing, layout.panels(rank).len().max(1))
             }
-            // In and out for the kernel. Several ranks have copies of both, and move the output
-            // again where tiles are put next to each other.
+            // The kernel's reads and writes. With several ranks, both are also copied once, and the
+            // output moves again when tiles are put next to each other.
             Self::Transpose(layout) => {
                 let input = (layout.rows.range(rank).len() * layout.cols.len()) as f64;
                 let output = (layout.cols.range(rank).len() * layout.rows.len()) as f64;

@@ -1,12 +1,12 @@
 //! Which kernel reduces.
 //!
 //! The last block of [`single`](kernels::reduce::single) waits for the others' results and folds
-//! them, which takes 1.3 to 1.7 µs more than to leave them to the host: it copies a result in any
-//! case. Medians on an H200, µs (driver 580, 2026-11-23):
+//! them, which takes 1.3 to 1.7 µs longer than leaving them to the host, which copies a result in
+//! any case. Medians on an H200, µs (driver 580, 2026-11-23):
 //!
 //! | | `shuffle` | `wide` | `single` |
 //! | --- | --- | --- | --- |
-//! | some thousand `f32`, sum | 5.1 | | 6.8 |
+//! | a few thousand `f32`, sum | 5.1 | | 6.8 |
 //! | 2¹⁹, sum | 4.4 | 4.2 | 5.5 |
 //! | 2¹⁹, minimum | 4.7 | 4.4 | 5.7 |
 //! | 2²⁰, sum | 5.5 | 5.8 | 7.0 |
@@ -21,17 +21,18 @@ use blockwise::DeviceProperties;
 use super::{Number, ReduceKernel, ReduceOptions};
 use crate::tuning;
 
-/// Elements up to which [`ReduceKernel::Shuffle`] is within 5 % of the fastest in nine sizes of
-/// ten, whatever the type: 1,243,892 `i64` take its dot product 8.7 µs, that of `wide` 10.9.
+/// Up to this number of elements, [`ReduceKernel::Shuffle`] is within 5 % of the fastest at nine
+/// sizes in ten, for every type: the dot product of 1,243,892 `i64` takes 8.7 µs with it, 10.9 with
+/// `wide`.
 const SHUFFLE_TO: usize = 4 << 20;
-/// Elements of four bytes of which [`ReduceKernel::Wide`] folds one array faster: 0.3 µs of a
-/// minimum's or maximum's 4.7, 0.1 of a sum's. A dot product takes longer by it.
+/// Numbers of 4-byte elements for which [`ReduceKernel::Wide`] folds one array faster: by 0.3 of
+/// 4.7 µs for a minimum or maximum, 0.1 for a sum. A dot product is slower with it.
 const WIDE_OF_FOUR_BYTES: RangeInclusive<usize> = 180_000..=1_500_000;
-/// Bytes up to which the last block's fold is more than 2 % of the time of
+/// Up to this number of bytes, the last block's fold takes more than 2 % of the time of
 /// [`ReduceKernel::Single`].
 const WIDE_TO: usize = 256 << 20;
 
-/// What is reduced to a number.
+/// What is reduced to one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operands {
     /// One array: a sum, minimum or maximum.
@@ -58,7 +59,7 @@ impl ReduceOptions {
             (true, false) if bytes <= WIDE_TO => ReduceKernel::Wide,
             _ => ReduceKernel::Single,
         };
-        // A sum's saved kernel holds for the other reductions too.
+        // A sum's saved kernel also applies to the other reductions.
         let saved = || tuning::kernel(properties, "sum", T::NAME, &[len]).filter(|_| untouched);
         self.kernel.or_else(saved).unwrap_or_else(fastest)
     }

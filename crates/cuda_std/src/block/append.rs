@@ -1,4 +1,4 @@
-//! [`Append`]: an output of as many elements as the threads find.
+//! [`Append`]: an output that grows by the elements that the threads append.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -15,10 +15,11 @@ use crate::unroll::unrolled;
 /// An output that threads append to: stream compaction. The launch passes `(&mut buffer, &mut
 /// count)` for this parameter, where `count` is one `u64`: the number of elements so far.
 ///
-/// Each append takes numbers from the count by one atomic addition. Nobody else gets them during
-/// the launch, so the elements of those numbers are exclusive. Their order is not fixed. Elements
-/// past the end of the buffer are counted and not stored: a count above the length tells the host
-/// how much room was missing. A count that is not reset continues after the earlier elements.
+/// Each append takes numbers from the count by one atomic addition. No other thread gets them
+/// during the launch, so the elements of those numbers are exclusive. Their order is not fixed.
+/// Elements past the end of the buffer are counted but not stored: a count above the length tells
+/// the host how much room was missing. A count that is not reset continues after the earlier
+/// elements.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -46,7 +47,7 @@ pub struct Append<'a, T> {
     memory: PhantomData<(&'a mut [T], *mut u64)>,
 }
 
-/// A count that never grows far beyond this cannot wrap, and so hands out no number twice.
+/// A count that stays near this bound cannot wrap, and so gives out no number twice.
 const FULL: u64 = 1 << 62;
 /// The most elements of one call: more bytes than a GPU has.
 const MOST: usize = match 1_usize.checked_shl(42) {
@@ -82,15 +83,16 @@ impl<'a, T> Append<'a, T> {
 
     whole_array!();
 
-    /// The first of `count` numbers, at most [`MOST`], that no other call of this launch gets, or
-    /// the length if they begin past the end.
+    /// The first of `count` numbers, at most [`MOST`], that no other call of this launch gets; the
+    /// length if the numbers start past the end.
     #[inline(always)]
     fn take(&mut self, count: usize) -> usize {
         // SAFETY: the count is accessed only atomically.
         let taken = unsafe { <u64 as Atomic>::add(self.count, count as u64) };
         if taken >= FULL {
-            // Fewer than 2²⁰ threads run at once, and all of them together add less than 2⁶² between
-            // this addition and the cap. So the count passes the array's numbers at most once.
+            // Fewer than 2²⁰ threads run concurrently, and all of them together add less than 2⁶²
+            // between this addition and the cap. So the count passes the array's numbers at most
+            // once.
             // SAFETY: as above.
             unsafe { <u64 as Integer>::min(self.count, FULL) };
         }
@@ -101,8 +103,8 @@ impl<'a, T> Append<'a, T> {
         }
     }
 
-    /// Takes `count` elements for this thread: the index of the first, and the elements with what
-    /// they held. `None` if so many are not left; the count grows all the same.
+    /// Takes `count` elements for this thread: the index of the first, and the elements with their
+    /// previous values. `None` if fewer are left; the count grows all the same.
     ///
     /// One atomic addition per call, and additions to one address wait for each other: take many
     /// elements at a time, or use [`store`](Self::store).
@@ -113,7 +115,7 @@ impl<'a, T> Append<'a, T> {
             return None;
         }
         // SAFETY: the elements are inside the array, and initialised. No other call of the launch
-        // gets these numbers, so nobody else reaches them.
+        // gets these numbers, so no other thread accesses the elements.
         let elements = unsafe { core::slice::from_raw_parts_mut(self.first.add(start), count) };
         Some((start, elements))
     }
@@ -125,7 +127,7 @@ impl<T: Plain> Append<'_, T> {
     #[inline(always)]
     pub fn push(&mut self, value: T) -> Option<usize> {
         let (index, element) = self.reserve(1)?;
-        // SAFETY: there is one.
+        // SAFETY: the slice has one element.
         *unsafe { element.get_unchecked_mut(0) } = value;
         Some(index)
     }
@@ -163,7 +165,7 @@ impl<T: Plain> Append<'_, T> {
         });
         let has = |item: usize| kept >> item & 1 != 0;
 
-        // The number of each value among those of the warp: adjacent lanes store adjacent elements.
+        // Each value's number among those of the warp: adjacent lanes store adjacent elements.
         let warp = Warp::of(block);
         let below = (1_u32 << warp.lane()) - 1;
         let (mut of_warp, mut number) = (0, [0_u32; ITEMS]);
@@ -178,8 +180,8 @@ impl<T: Plain> Append<'_, T> {
             // At most the length and 2¹⁵.
             let at = start + number[item] as usize;
             if has(item) && at < self.len {
-                // SAFETY: written above, under the same condition. Below the length. The warp's
-                // numbers from `start` on are nobody else's, and each value has its own.
+                // SAFETY: written above, under the same condition. Below the length. The numbers
+                // from `start` on belong to this warp, and each value has its own.
                 unsafe { self.first.add(at).write(values[item].assume_init()) };
             }
         });
@@ -204,7 +206,8 @@ impl<T: Plain> Append<'_, T> {
             };
             return scratch.of_first(block, taken as u64) as usize + before;
         }
-        // A thread has panicked, perhaps the one that would write a slot: slots mean nothing.
+        // A thread has panicked, perhaps the one that would have written a slot: the slots are
+        // meaningless.
         let warp = Warp::of(block);
         let leader = warp.ballot(true).trailing_zeros() as usize;
         let taken = if warp.lane() == leader {

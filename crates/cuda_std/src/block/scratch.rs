@@ -13,7 +13,7 @@ use crate::unroll::unrolled;
 /// Shared memory for reductions, scans and broadcasts of a whole block: a kernel's parameter.
 ///
 /// For blocks of any size and shape. The order of operations depends on the block only, so results
-/// are the same in every run. One barrier each.
+/// are the same in every run. Each operation has one barrier.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -205,8 +205,8 @@ impl<T: Plain> Scratch<'_, T> {
 
 impl Scratch<'_, u64> {
     /// Sums of `of_warp`, which is the same in all lanes of a warp: over the warps below this one,
-    /// and over all. And whether every thread of the block still runs; otherwise a slot may not
-    /// have been written, and the sums are of anything.
+    /// and over all. Also whether every thread of the block still runs; if not, a slot may be
+    /// unwritten, and the sums are meaningless.
     #[inline(always)]
     pub(super) fn sums_around<const X: usize, const Y: usize, const Z: usize>(
         &mut self,
@@ -221,7 +221,7 @@ impl Scratch<'_, u64> {
             // SAFETY: as in `exchange`.
             unsafe { first.add(index).write(of_warp as u64) };
         }
-        // Orders as in `exchange`.
+        // Orders every warp's write before any thread's reads.
         let all = block.sync_threads_count(true) as usize == block.threads();
         let slots = OfWarps {
             first: first.cast_const(),
@@ -229,7 +229,7 @@ impl Scratch<'_, u64> {
         };
         let (mut before, mut sum) = (0_u32, 0_u32);
         let mut add = |warp: usize| {
-            // SAFETY: the block has this warp; what nobody has written is anything.
+            // SAFETY: the block has this warp; an unwritten slot gives an arbitrary value.
             let value = unsafe { slots.of(warp) } as u32;
             before = before.wrapping_add(if warp < index { value } else { 0 });
             sum = sum.wrapping_add(value);

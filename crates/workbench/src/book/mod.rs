@@ -4,8 +4,11 @@
 mod cut;
 mod list;
 mod mdbook;
+mod options;
 mod outputs;
 mod pages;
+#[cfg(test)]
+mod readme;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};

@@ -1,7 +1,7 @@
-//! What the commands say of the book's kernels: `docs/book/src/output`, a file for each, and the
-//! traces that its pages embed. Nobody writes them by hand. The files of outputs are kept, so that
-//! a reader of the sources sees them; a test of the command compares them. Traces are made with the
-//! book: they are large, and hold the emulator.
+//! The commands' outputs about the book's kernels, one generated file each in
+//! `docs/book/src/output`, and the traces that its pages embed. The outputs are committed, so that
+//! a reader of the sources sees them; a test of the command compares them. Traces are generated
+//! with the book, because they are large: each contains the emulator.
 
 use std::fs;
 use std::path::Path;
@@ -10,6 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::list::{OUTPUTS, Output, Part, TRACES};
+use super::options;
 use crate::workspace;
 
 /// Runs the commands and writes the files anew; says which have changed.
@@ -20,19 +21,24 @@ pub(super) fn write(program: &Path) -> Result<()> {
         let text = output
             .text(program)
             .with_context(|| format!("the output `{}`", output.name))?;
-        let file = folder.join(output.name).with_extension("txt");
-        if fs::read_to_string(&file).is_ok_and(|before| before == text) {
-            continue;
-        }
-        say!("  changed: {}", file.display());
-        fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        write_if_changed(&folder.join(output.name).with_extension("txt"), &text)?;
     }
-    Ok(())
+    let help = |words: &[String]| run(Command::new(program).args(words).arg("--help"));
+    write_if_changed(&folder.join(options::FILE), &options::markdown(help)?)
+}
+
+fn write_if_changed(file: &Path, text: &str) -> Result<()> {
+    if fs::read_to_string(file).is_ok_and(|before| before == text) {
+        return Ok(());
+    }
+    say!("  changed: {}", file.display());
+    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// The names of all files.
 pub(super) fn names() -> impl Iterator<Item = String> {
-    OUTPUTS.iter().map(|output| format!("{}.txt", output.name))
+    let texts = OUTPUTS.iter().map(|output| format!("{}.txt", output.name));
+    texts.chain([options::FILE.to_owned()])
 }
 
 /// The traces that pages may embed and link, as `traces/NAME.html`: those of the list, and one of

@@ -129,7 +129,7 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The targets of Markdown links outside of code.
-fn links(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn links(text: &str) -> impl Iterator<Item = &str> {
     let prose = text.split("```").step_by(2);
     prose.flat_map(|prose| {
         let parts = prose.split("](").skip(1);
