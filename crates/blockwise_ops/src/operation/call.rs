@@ -309,6 +309,13 @@ pub fn array<T: Element>(
     options: &Options,
     inputs: &[ArrayViewD<'_, T>],
 ) -> Result<ArrayD<T>, LaunchError> {
+    if let Some(missing) = operation.operands.get(inputs.len()) {
+        return Err(LaunchError::OperandType {
+            what: missing.name,
+            wanted: T::TYPE,
+            given: None,
+        });
+    }
     let shapes: Vec<_> = inputs.iter().map(ArrayViewD::shape).collect();
     let posed = (operation.pose)(T::TYPE, &shapes, given)?;
     let inputs = inputs.iter().map(|input| AnyArray::of(input.view()));
