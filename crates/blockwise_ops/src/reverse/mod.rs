@@ -2,7 +2,7 @@
 
 use blockwise::{AnyView, Device, DeviceProperties, Stream, Type, View, ViewMut};
 use kernels::raw::reverse::{reverse_dynamic_raw, reverse_static_raw};
-use kernels::reverse::axis::reverse_axis;
+use kernels::reverse::along::reverse_along;
 use kernels::reverse::direct::{self, reverse_direct};
 use kernels::reverse::dynamic::reverse_dynamic;
 use kernels::reverse::fixed::reverse_static;
@@ -150,7 +150,7 @@ pub static DIRECT: Variant = Variant::new(
 pub static AXIS: Variant = Variant::new(
     "axis",
     "the same along an axis",
-    words!([u8 u16 u32 u64], [0, 0], reverse_axis, |of, T| (
+    words!([u8 u16 u32 u64], [0, 0], reverse_along, |of, T| (
         of.inputs[0].plain::<T>()?,
         of.output.plain::<T>()?,
         of.problem.extents[0],
@@ -197,24 +197,12 @@ fn of_tiles(
 
 /// Partial and whole tiles, a grid that strides, one element.
 static CASES: &[Case] = &[
-    Case {
-        variants: &[],
-        sizes: &[2100],
-        grid_cap: Some(2),
-        spare: false,
-    },
-    Case {
-        variants: &[],
-        sizes: &[1],
-        grid_cap: None,
-        spare: false,
-    },
-    Case {
-        variants: &[],
-        sizes: &[512],
-        grid_cap: None,
-        spare: true,
-    },
+    Case::of(&[2100]).capped(2),
+    Case::of(&[1]),
+    Case::of(&[512]).spare(),
+    Case::of(&[]).along(&[7, 5, 61], 1).capped(1),
+    Case::of(&[]).along(&[40, 32], 0).spare(),
+    Case::of(&[]).along(&[2, 512], -1),
 ];
 
 /// Plans the reversal of `len` elements. `None` when there are none, and so nothing to launch.

@@ -262,19 +262,12 @@ fn state(memory: Option<AnyViewMut<'_>>) -> Result<ViewMut<'_, u64>, Error> {
 }
 
 /// Short and long lines, partial tiles and runs of tiles, a grid that strides.
-static CASES: &[Case] = &{
-    const fn case(sizes: &'static [usize], grid_cap: Option<u32>, spare: bool) -> Case {
-        Case {
-            variants: &[],
-            sizes,
-            grid_cap,
-            spare,
-        }
-    }
-    [
-        case(&[1], None, false),
-        case(&[300], None, true),
-        case(&[9000], Some(2), false),
-        case(&[140_000], Some(3), false),
-    ]
-};
+static CASES: &[Case] = &[
+    Case::of(&[1]),
+    Case::of(&[300]).spare(),
+    Case::of(&[9000]).capped(2),
+    Case::of(&[140_000]).set(&[[0, 0], [1, 0]]).capped(3),
+    Case::of(&[]).along(&[5, 300], 1),
+    Case::of(&[]).along(&[37, 41], 0),
+    Case::of(&[]).along(&[2, 5000], 1).set(&[[0, 0], [2, 1]]),
+];
