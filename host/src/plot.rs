@@ -1,27 +1,27 @@
-//! Pictures as PNG and SVG, and those of the two-tone filter: the signal before and after, and the
-//! spectra of both.
+//! Plots as PNG and SVG, and those of the two-tone filter: the signal before and after, and both
+//! spectra.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
+use flate2::write::ZlibEncoder;
+use flate2::{Compression, Crc};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::register_font;
-use rustfft::FftPlanner;
-use rustfft::num_complex::Complex;
 
 use crate::io::{FileError, OutputFile};
 
-/// Width and height of a picture, in pixels.
+/// Width and height of a plot, in pixels.
 const SIZE: (u32, u32) = (1000, 600);
 /// Seconds of the signal that are drawn: more would be a solid band.
 const SHOWN: f64 = 0.04;
-/// Seconds that hold whole periods of both tones: one of 50 Hz, 140 of 7 kHz. Over whole periods a
-/// tone is one line of the spectrum, as high as its amplitude; over others it would leak into its
-/// neighbours.
+/// Seconds that contain whole periods of both tones: one of 50 Hz, 140 of 7 kHz. A tone is then one
+/// line of the spectrum, as high as its amplitude; otherwise it would leak into its neighbours.
 const PERIODS: f64 = 0.02;
 
-/// Why a picture could not be made.
+/// Why a plot could not be drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
     /// The folder cannot be made.
@@ -52,14 +52,14 @@ struct Curve {
     color: RGBColor,
 }
 
-/// How the points of a curve are joined.
+/// How the points of a curve are drawn.
 enum Shape {
     Line,
     /// From the axis up: a spectrum's peaks are one point wide, and a line would lose them.
     Bars,
 }
 
-/// A picture with one curve.
+/// A plot with one curve.
 struct Picture<'a> {
     name: &'a str,
     title: &'a str,
@@ -120,7 +120,7 @@ pub fn two_tones(
     Ok(files)
 }
 
-/// What can be drawn on any backend.
+/// A drawing for any backend.
 pub(crate) trait Drawing {
     /// Draws on an empty area.
     fn draw<B: DrawingBackend>(
@@ -129,7 +129,7 @@ pub(crate) trait Drawing {
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>>;
 }
 
-/// Draws into a folder as PNG and as SVG, N pixels wide and high; returns the files.
+/// Draws into a folder as PNG and SVG of this size in pixels; returns the files.
 pub(crate) fn write(
     folder: &Path,
     name: &str,
@@ -162,11 +162,39 @@ fn encoded((width, height): (u32, u32), drawing: &impl Drawing) -> Result<Vec<u8
     let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
     drawing.draw(&area).map_err(|error| error.to_string())?;
     drop(area);
-    let mut bytes = Vec::new();
-    let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
-    image::ImageEncoder::write_image(encoder, &pixels, width, height, image::ColorType::Rgb8)
-        .map_err(|error| error.to_string())?;
-    Ok(bytes)
+    png((width, height), &pixels).map_err(|error| error.to_string())
+}
+
+/// Pixels of three bytes as a PNG file: a header, the packed rows, an end.
+fn png((width, height): (u32, u32), pixels: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut rows = ZlibEncoder::new(Vec::new(), Compression::default());
+    for row in pixels.chunks(3 * width as usize) {
+        // How the row is predicted: not at all.
+        rows.write_all(&[0])?;
+        rows.write_all(row)?;
+    }
+    // Eight bits of red, green and blue; the usual packing, prediction and order of rows.
+    let header = [
+        &width.to_be_bytes()[..],
+        &height.to_be_bytes(),
+        &[8, 2, 0, 0, 0],
+    ]
+    .concat();
+    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    for (kind, data) in [
+        (b"IHDR", header),
+        (b"IDAT", rows.finish()?),
+        (b"IEND", Vec::new()),
+    ] {
+        let mut sum = Crc::new();
+        sum.update(kind);
+        sum.update(&data);
+        file.extend((data.len() as u32).to_be_bytes());
+        file.extend(kind);
+        file.extend(data);
+        file.extend(sum.sum().to_be_bytes());
+    }
+    Ok(file)
 }
 
 /// The first part of a signal, as (seconds, value).
@@ -180,7 +208,7 @@ fn in_time(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The samples after the filter's start, as many as whole periods take; all of a signal too short
+/// The samples after the filter's start that fill whole periods; all samples of a signal too short
 /// for that.
 fn steady(samples: &[f64], sample_rate: f64) -> &[f64] {
     let period = (PERIODS * sample_rate).round() as usize;
@@ -192,25 +220,32 @@ fn steady(samples: &[f64], sample_rate: f64) -> &[f64] {
 }
 
 /// The amplitude of each frequency up to half the sample rate, as (Hz, amplitude): a sine of
-/// amplitude 1 gives a peak of 1.
+/// amplitude 1 gives a peak of 1. By the definition: half a second for the ten thousand samples
+/// that there are.
 fn spectrum(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
-    let mut values: Vec<Complex<f64>> = samples
-        .iter()
-        .map(|&value| Complex::new(value, 0.0))
-        .collect();
-    FftPlanner::new()
-        .plan_fft_forward(values.len())
-        .process(&mut values);
-    let count = values.len() as f64;
-    values
-        .iter()
-        .take(values.len() / 2 + 1)
-        .enumerate()
-        .map(|(i, value)| (i as f64 * sample_rate / count, 2.0 * value.norm() / count))
+    let count = samples.len();
+    let turn = |i| std::f64::consts::TAU * i as f64 / count as f64;
+    let turns: Vec<_> = (0..count).map(|i| turn(i).sin_cos()).collect();
+    let amplitude = |frequency: usize| {
+        let (mut sine, mut cosine, mut at) = (0.0, 0.0, 0);
+        for &value in samples {
+            let (s, c) = turns[at];
+            sine += value * s;
+            cosine += value * c;
+            // At most `count / 2` is added to less than `count`.
+            at += frequency;
+            at -= if at >= count { count } else { 0 };
+        }
+        2.0 * f64::hypot(sine, cosine) / count as f64
+    };
+    let frequencies = 0..count / 2 + 1;
+    let hertz = |frequency| frequency as f64 * sample_rate / count as f64;
+    frequencies
+        .map(|frequency| (hertz(frequency), amplitude(frequency)))
         .collect()
 }
 
-/// The highest of every few points, about one for each column of pixels.
+/// The maximum of every few points, about one per column of pixels.
 fn peaks(spectrum: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let width = spectrum.len().div_ceil(SIZE.0 as usize).max(1);
     let highest = |points: &[(f64, f64)]| points.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
@@ -265,7 +300,7 @@ impl Drawing for Picture<'_> {
     }
 }
 
-/// A tick's number without superfluous zeros.
+/// A tick's number without trailing zeros.
 fn short(value: f64) -> String {
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -276,11 +311,11 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Registers the font that the bitmap's text is drawn with: this machine may have none.
+/// Registers the font of the bitmap's text, because the machine may have none.
 pub(crate) fn font() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
-        // Fails only for bytes that are no font; then drawing text reports it.
+        // Fails only for invalid fonts; drawing text reports that.
         let _ = register_font(
             "sans-serif",
             FontStyle::Normal,
@@ -308,6 +343,21 @@ mod tests {
             (peak.0 - 125.0).abs() < 1e-9 && (peak.1 - 1.0).abs() < 1e-9,
             "{peak:?}"
         );
+    }
+
+    #[test]
+    fn a_picture_is_a_png_file_that_holds_its_pixels() {
+        let pixels = [255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7];
+        let file = png((2, 2), &pixels).unwrap();
+        // Of the format's definition: the end of a file with its checksum.
+        assert!(file.ends_with(b"\0\0\0\0IEND\xae\x42\x60\x82"));
+        let data = &file[8 + 25..file.len() - 12];
+        assert_eq!(&data[4..8], b"IDAT");
+        let mut rows = Vec::new();
+        let mut unpacked = flate2::read::ZlibDecoder::new(&data[8..data.len() - 4]);
+        std::io::Read::read_to_end(&mut unpacked, &mut rows).unwrap();
+        let expected = [&[0][..], &pixels[..6], &[0], &pixels[6..]].concat();
+        assert_eq!(rows, expected);
     }
 
     #[test]

@@ -17,9 +17,11 @@ impl Real for f64 {
     const ZERO: Self = 0.0;
 }
 
-/// A type for kernels that only move elements: every type of the same width is moved the same way.
+/// A type for kernels that only move elements: every type of the same width moves the same way.
 pub trait Word: Plain + Default + sealed::Sealed {}
 
+impl Word for u8 {}
+impl Word for u16 {}
 impl Word for u32 {}
 impl Word for u64 {}
 
@@ -27,9 +29,9 @@ impl Word for u64 {}
 pub trait Scalar: Plain + WarpShuffleValue + sealed::Sealed {
     /// 0.
     const ZERO: Self;
-    /// At least as large as every value: the minimum of nothing.
+    /// At least as large as every value: the minimum of an empty input.
     const HIGHEST: Self;
-    /// At most as large as every value: the maximum of nothing.
+    /// At most as large as every value: the maximum of an empty input.
     const LOWEST: Self;
     /// The sum.
     fn add(self, other: Self) -> Self;
@@ -108,6 +110,8 @@ impl_scalar_for_float!(f32 f64);
 mod sealed {
     pub trait Sealed {}
 
+    impl Sealed for u8 {}
+    impl Sealed for u16 {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
     impl Sealed for i32 {}

@@ -1,0 +1,23 @@
+//! `cargo xtask demo`: from a fresh clone to the demos' table. `xtask` has installed the toolchain
+//! and built the command.
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
+
+use anyhow::Result;
+
+use crate::workspace;
+
+/// Runs `blockwise demo` with the user's arguments; `all` when they name no demo. Its exit code is
+/// ours.
+pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    let mut command = Command::new(workspace::program()?);
+    command.arg("demo");
+    if arguments
+        .first()
+        .is_none_or(|first| first.to_string_lossy().starts_with('-'))
+    {
+        command.arg("all");
+    }
+    workspace::exit_code(command.args(arguments))
+}
