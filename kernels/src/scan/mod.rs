@@ -144,6 +144,11 @@ const fn published(tiles: usize) -> usize {
     tiles + tiles / RUN + tiles / GROUP
 }
 
+/// Whether lines have something before them, or their totals are asked for.
+const fn is_piece(input: usize, output: usize, before: usize) -> bool {
+    before > 0 || output < input
+}
+
 /// Whether the array is whole lines.
 const fn whole_lines(len: usize, extent: usize, inner: usize) -> bool {
     match extent.checked_mul(inner) {
@@ -223,15 +228,15 @@ impl<T: Element> Lines<'_, T> {
         output.is_empty() || output.len() == input.len(),
         before.is_empty() || before.len() == input.len() / extent,
         output.is_empty() || after.is_empty() || after.len() == input.len() / extent,
-        !output.is_empty() || inner == 1,
+        !output.is_empty() || input.is_empty() || inner == 1,
         !output.is_empty() || after.len() == input.len() / extent * groups::<T>(extent),
         state.len() >= state_len::<T>(
-            Way::of(extent, inner, output.is_empty() || !before.is_empty()),
+            Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())),
             input.len(),
             extent
         ),
         countable::<T>(input.len(), extent, grid.x),
-        Way::of(extent, inner, output.is_empty() || !before.is_empty()) != Way::Tiles
+        Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())) != Way::Tiles
             || shared_bytes >= RING_BYTES,
         exclusive <= 1,
         block.x == THREADS,
@@ -268,7 +273,10 @@ pub fn scan<T: Element, O: Op>(
         flip,
         exclusive: exclusive != 0,
     };
-    let is_piece = output.is_empty() || !before.is_empty();
+    if input.is_empty() {
+        return;
+    }
+    let is_piece = is_piece(input.len(), output.len(), before.len());
     // SAFETY: `require` states the lengths, the block, and a grid and tiles that 32 bits count.
     unsafe {
         // A division has no path for it.
@@ -282,5 +290,3 @@ pub fn scan<T: Element, O: Op>(
         }
     }
 }
-
-const _: () = assert!(BYTES == 16);
