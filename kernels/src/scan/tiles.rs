@@ -10,9 +10,9 @@
 //!
 //! - Tiles are taken by [tickets](super::words), so that a tile waits only for tiles of blocks that
 //!   run: the launch ends however few of its blocks are resident. Of all waiting tiles the first one
-//!   waits for nothing.
+//!   waits for nothing, and nothing of a tile waits for a later tile of its block.
 //! - A block has seven tiles under way. In round n, eight warps sum tile n. The ninth warp publishes
-//!   its total, looks back in the run for tile n − 1, and in the group for tile n − 2, while the
+//!   its total, looks back in the group for tile n − 2 and in the run for tile n − 1, while the
 //!   others scan and store tile n − 3. So what it looks for was published about one round before.
 //!   Copies of tiles n + 1 to n + 3 are in flight, by `cp.async`.
 //! - Loads: a thread copies to shared memory, reads and stores the same packs: adjacent threads
@@ -211,16 +211,17 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
                     }
                 }
                 let [tile, earlier] = [n + BOARD - 1, n + BOARD - 2];
-                if len_of(tile) > 0 && n >= 1 {
-                    in_run::<T, O>(&tiles, nth(tile), words, found, &mut last, lane);
-                }
-                if len_of(earlier) > 0 && n >= 2 {
+                // The earlier one first: what a tile waits for never waits for a later tile.
+                if len_of(earlier) > 0 {
                     let tile = nth(earlier);
                     let before = in_group::<T, O>(&tiles, tile, words, found, waiting, lane);
                     if (lane as usize) < WARPS {
                         let before = O::apply(before, waiting.before_warp);
                         befores.add(n % 2 * WARPS + lane as usize).write(before);
                     }
+                }
+                if len_of(tile) > 0 {
+                    in_run::<T, O>(&tiles, nth(tile), words, found, &mut last, lane);
                 }
                 if lane == 0 {
                     nth(n + AHEAD).write(tiles.tile(ticket));
