@@ -171,7 +171,7 @@ pub static RUNNING: Variant = Variant::new(
 });
 
 /// Blocks of each multiprocessor that run at once.
-const RESIDENT: usize = 4;
+const RESIDENT: usize = 2;
 
 fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let [extent, _, inner, _] = task.problem.extents;
@@ -182,9 +182,15 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
         Way::Tiles => blocks.min(at_once),
         Way::Rows | Way::Columns => blocks,
     };
+    // A part of a line goes by tiles, however short it is.
+    let shared_bytes = match Way::of(extent, inner, is_one_line(task.problem)) {
+        Way::Tiles => scan::RING_BYTES,
+        Way::Rows | Way::Columns => 0,
+    };
     let code = u8::from(running(task.problem.settings) != Running::Sum);
     let threads = task.fixed_block(scan::THREADS)?;
-    task.plan_1d([code, 0], blocks * threads as usize, threads, 0)
+    let items = blocks * threads as usize;
+    task.plan_1d([code, 0], items, threads, shared_bytes.into())
 }
 
 /// An instance for sums and one for minima and maxima of each type; unsigned integers are signed
