@@ -48,11 +48,11 @@ pub static REVERSE: Operation = Operation {
         })
     },
     lens: |problem| Lens {
-        inputs: [len(problem), 0],
-        output: len(problem),
+        inputs: [problem.product(), 0],
+        output: problem.product(),
     },
     work: |problem| Work {
-        bytes: 2 * (len(problem) * problem.ty.bytes()) as u64,
+        bytes: problem.bytes(problem.product()).saturating_mul(2),
         operations: 0,
     },
     reference,
@@ -71,12 +71,6 @@ pub static REVERSE: Operation = Operation {
     cases: CASES,
     edges: &[&[0], &[1], &[2], &[255], &[256], &[257], &[509], &[1031]],
 };
-
-/// Elements of the array.
-fn len(problem: &Problem) -> usize {
-    let [extent, outer, inner, _] = problem.extents;
-    outer * extent * inner
-}
 
 /// Whether the elements change places as those of one row do.
 fn is_whole(problem: &Problem) -> bool {
@@ -165,7 +159,7 @@ pub static AXIS: Variant = Variant::new(
     |task| {
         task.plan_1d(
             [0, 0],
-            len(task.problem).div_ceil(direct::ITEMS),
+            task.problem.product().div_ceil(direct::ITEMS),
             threads(task),
             0,
         )
@@ -197,7 +191,7 @@ fn of_tiles(
         let kernel = task.variant.name;
         return Err(LaunchError::NoAxes { kernel });
     }
-    let len = len(task.problem);
+    let len = task.problem.product();
     task.plan_1d([0, 0], len.div_ceil(items), threads, shared_bytes)
 }
 

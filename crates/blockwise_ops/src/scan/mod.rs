@@ -45,12 +45,12 @@ pub static SCAN: Operation = Operation {
     shapes: |sizes| vec![sizes.to_vec()],
     pose,
     lens: |problem| Lens {
-        inputs: [len(problem), 0],
-        output: len(problem),
+        inputs: [problem.product(), 0],
+        output: problem.product(),
     },
     work: |problem| Work {
-        bytes: 2 * (len(problem) * problem.ty.bytes()) as u64,
-        operations: len(problem) as u64,
+        bytes: problem.bytes(problem.product()).saturating_mul(2),
+        operations: problem.product() as u64,
     },
     reference: reference::reference,
     variants: &[&RUNNING],
@@ -150,12 +150,6 @@ fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchErr
     })
 }
 
-/// Elements of the array.
-fn len(problem: &Problem) -> usize {
-    let [extent, outer, inner, _] = problem.extents;
-    outer * extent * inner
-}
-
 /// Whether all elements run in one line.
 fn is_one_line(problem: &Problem) -> bool {
     problem.extents[1..] == [1; 3]
@@ -171,7 +165,7 @@ pub static RUNNING: Variant = Variant::new(
 )
 .memory(|task| {
     let [extent, _, inner, _] = task.problem.extents;
-    let (way, len) = (Way::of(extent, inner, true), len(task.problem));
+    let (way, len) = (Way::of(extent, inner, true), task.problem.product());
     let words = by_width!(task.problem.ty, T => scan::state_len::<T>(way, len, extent));
     size_of::<u64>() * words.max(1)
 });
@@ -181,7 +175,7 @@ const RESIDENT: usize = 4;
 
 fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let [extent, _, inner, _] = task.problem.extents;
-    let (way, len) = (Way::of(extent, inner, false), len(task.problem));
+    let (way, len) = (Way::of(extent, inner, false), task.problem.product());
     let blocks = by_width!(task.problem.ty, T => scan::blocks::<T>(way, len, extent));
     let at_once = RESIDENT * task.device.multiprocessors_to_fill() as usize;
     let blocks = match way {

@@ -47,19 +47,13 @@ pub static TRANSPOSE: Operation = Operation {
     ],
     shapes: |sizes| vec![sizes.to_vec()],
     pose,
-    lens: |problem| {
-        let [rows, cols, ..] = problem.extents;
-        Lens {
-            inputs: [rows * cols, 0],
-            output: rows * cols,
-        }
+    lens: |problem| Lens {
+        inputs: [problem.product(), 0],
+        output: problem.product(),
     },
-    work: |problem| {
-        let [rows, cols, ..] = problem.extents;
-        Work {
-            bytes: 2 * (rows * cols * problem.ty.bytes()) as u64,
-            operations: 0,
-        }
+    work: |problem| Work {
+        bytes: problem.bytes(problem.product()).saturating_mul(2),
+        operations: 0,
     },
     reference,
     variants: &[
