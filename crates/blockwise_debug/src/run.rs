@@ -2,7 +2,7 @@
 
 use crate::breaks::LineBreak;
 use crate::debuggee::Debuggee;
-use crate::element::Number;
+use crate::element::Evaluated;
 use crate::expression::Scope;
 use crate::lane::{LaneId, Stop, first_lane, identity};
 use ptx_emulator::CheckOptions;
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 struct Identity<'a>(&'a Replay, LaneId);
 
 impl Scope for Identity<'_> {
-    fn value(&self, name: &str, index: Option<i128>) -> Option<Number> {
+    fn value(&self, name: &str, index: Option<i128>) -> Option<Evaluated> {
         match index {
             None => identity(self.0, self.1, name),
             Some(_) => None,

@@ -55,15 +55,6 @@ impl Data {
         }
     }
 
-    /// NumPy's name of the element type.
-    pub fn type_name(&self) -> &'static str {
-        match self {
-            Data::F32(_) => "float32",
-            Data::F64(_) => "float64",
-            Data::I64(_) => "int64",
-        }
-    }
-
     /// The elements as float64. Integers above 2⁵³ are rounded: to compute with them, read the file
     /// as float64, which refuses those.
     pub fn to_f64(&self) -> ArrayD<f64> {

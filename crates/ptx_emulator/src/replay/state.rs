@@ -177,24 +177,6 @@ impl Replay {
         inside
     }
 
-    /// Copies bytes of a lane's local memory; false when they are not all inside.
-    pub fn read_local(
-        &self,
-        (block, warp, lane): (u64, u32, u32),
-        offset: u64,
-        bytes: &mut [u8],
-    ) -> bool {
-        let Some(warp) = self.warp(block, warp) else {
-            return false;
-        };
-        let places = bytes.iter_mut().zip(offset..);
-        let mut copied = places.map(|(byte, at)| {
-            let value = warp.local_byte(at, lane as usize & 31);
-            value.map(|value| *byte = value).is_some()
-        });
-        copied.all(|copied| copied)
-    }
-
     fn warp(&self, block: u64, warp: u32) -> Option<&Warp> {
         self.machine.block(block)?.warps().get(warp as usize)
     }
