@@ -16,7 +16,7 @@ const HOPPER: &[&str] = &[
 
 fn main() {
     cuda_builder::embed()
-        .arch_for(NvvmArch::Compute90a, HOPPER)
+        .release_arch_for(NvvmArch::Compute90a, HOPPER)
         .options(|builder| builder.deny_divergence(true))
         .finish();
 }

@@ -1,20 +1,25 @@
 //! Launches of this project's kernels as a page of `blockwise trace` runs them again.
 
-use blockwise::{Given, GivenLaunch};
+use blockwise::{Given, GivenLaunch, Type};
 use blockwise_viewer::{Detectors, Document, Launch, StoredFile};
 use kernel_arguments::Number;
-
-use crate::profile::ElementType;
 
 /// Instructions after which a page gives a launch up.
 const STEPS: u64 = 100_000_000;
 
 /// Adds a launch to a document, with the arrays that it was given.
-pub fn add(document: &mut Document, name: &str, given: &GivenLaunch, ty: ElementType) {
+pub fn add(document: &mut Document, name: &str, given: &GivenLaunch, ty: Type) {
     let number = match ty {
-        ElementType::F32 => Number::F32,
-        ElementType::F64 => Number::F64,
-        ElementType::I64 => Number::I64,
+        Type::Bool | Type::U8 => Number::U8,
+        Type::U16 | Type::F16 => Number::U16,
+        Type::U32 => Number::U32,
+        Type::U64 => Number::U64,
+        Type::I8 => Number::I8,
+        Type::I16 => Number::I16,
+        Type::I32 => Number::I32,
+        Type::I64 => Number::I64,
+        Type::F32 => Number::F32,
+        Type::F64 => Number::F64,
     };
     let mut arguments = Vec::new();
     let mut parameters = given.parameters.iter().peekable();

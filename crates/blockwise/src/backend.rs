@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cuda_std::launch::{Argument, Shape};
+use launch_contract::launch::{Argument, Shape};
 
 use crate::{DeviceProperties, Result};
 

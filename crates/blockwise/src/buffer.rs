@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use cuda_std::launch::{
+use launch_contract::launch::{
     DevicePointer, Memory, Plain, Pointer, Read, ReadPointer, Write, WritePointer,
 };
 

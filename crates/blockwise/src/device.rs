@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use cuda_std::launch::{Entry, Kernels, Plain, Target};
+use launch_contract::launch::{Entry, Kernels, Plain, Target};
 
 use crate::backend::{Backend, Started};
 use crate::memory::Core;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use cuda_std::launch::{Argument, Shape};
+use launch_contract::launch::{Argument, Shape};
 use ptx_emulator::metrics::{Demand, DeviceModel, Occupancy, Profile};
 use ptx_emulator::report::{Sources, Style, text};
 use ptx_emulator::{

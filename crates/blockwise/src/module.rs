@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use cuda_std::launch::{Argument, Entry, Function as _, Memory, Shape, Target};
+use launch_contract::launch::{Argument, Entry, Function as _, Memory, Shape, Target};
 
 use crate::backend::Program;
 use crate::memory::Core;

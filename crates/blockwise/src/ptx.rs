@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuda_std::launch::{Kernels, KernelsFile};
+use launch_contract::launch::{Kernels, KernelsFile};
 
 use crate::{DeviceKind, DeviceProperties, Error, Result};
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_std::launch::{Argument, Shape};
+use launch_contract::launch::{Argument, Shape};
 
 use crate::backend::{Callable, Step};
 use crate::memory::Allocation;

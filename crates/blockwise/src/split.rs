@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_std::launch::{Kernels, KernelsFile, RECORD_SUFFIX};
+use launch_contract::launch::{Kernels, KernelsFile, RECORD_SUFFIX};
 
 use crate::{PtxFile, Result};
 

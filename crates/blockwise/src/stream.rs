@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use cuda_std::launch::Memory;
+use launch_contract::launch::Memory;
 
 use crate::backend::Queue;
 use crate::memory::{Allocation, Core};

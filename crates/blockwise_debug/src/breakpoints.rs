@@ -2,8 +2,9 @@
 
 use crate::arguments::{DataBreakpointInfo, SetBreakpoints, SetDataBreakpoints};
 use crate::breaks::{LineBreak, Watch};
-use crate::debuggee::{Debuggee, LaneId};
+use crate::debuggee::Debuggee;
 use crate::expression::Condition;
+use crate::lane::LaneId;
 use ptx_emulator::replay::Word;
 use serde_json::{Value, json};
 

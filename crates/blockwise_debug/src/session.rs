@@ -3,7 +3,8 @@
 use crate::arguments::{DataBreakpointInfo, Evaluate, OfThread, Scopes, SetExceptionBreakpoints};
 use crate::arguments::{StackTrace, Variables, parse};
 use crate::breaks::FILTERS;
-use crate::debuggee::{Debuggee, LaneId, Stop};
+use crate::debuggee::Debuggee;
+use crate::lane::{LaneId, Stop};
 use crate::steps::Stride;
 use crate::wire::{self, Request, Writer};
 use crate::{Loader, breakpoints, threads};

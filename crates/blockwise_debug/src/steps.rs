@@ -1,6 +1,7 @@
 //! Steps of one lane by source lines, forwards and backwards.
 
-use crate::debuggee::{Debuggee, LaneId, Stop};
+use crate::debuggee::Debuggee;
+use crate::lane::{LaneId, Stop};
 use ptx_emulator::replay::{Direction, Event, Instruction};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,6 +1,7 @@
 //! The protocol's threads: warps, and the lanes of the warp in focus. Their stacks.
 
-use crate::debuggee::{Debuggee, LaneId, thread_index};
+use crate::debuggee::Debuggee;
+use crate::lane::{LaneId, thread_index};
 use ptx_emulator::SourceLocation;
 use ptx_emulator::replay::{Status, WarpState};
 use serde_json::{Value, json};

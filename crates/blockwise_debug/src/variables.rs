@@ -1,8 +1,9 @@
 //! Scopes, variables and arrays as the protocol shows them.
 
-use crate::debuggee::{Container, Debuggee, LaneId};
+use crate::debuggee::{Container, Debuggee};
 use crate::element::{Element, Number};
 use crate::expression::Term;
+use crate::lane::LaneId;
 use ptx_emulator::Access;
 use ptx_emulator::replay::Word;
 use serde_json::{Value, json};

@@ -21,7 +21,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use checkout::Checkout;
-use cuda_builder::tools::Toolchain;
+use cuda_tools::Toolchain;
 pub use error::Error;
 pub use init::Init;
 pub use new::New;

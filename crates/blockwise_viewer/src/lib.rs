@@ -17,6 +17,7 @@ pub mod page;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod perfetto;
 mod session;
+mod spent;
 mod step_state;
 mod steps;
 mod timeline;
@@ -28,5 +29,6 @@ pub use code::Instruction;
 pub use document::{Detectors, Document, Launch, Ptx, Source, StoredFile, StoredFiles};
 pub use outputs::Output;
 pub use session::{Block, Order, Session, Shared, Summary};
+pub use spent::{Kind, Spent};
 pub use step_state::{Access, StepState};
-pub use timeline::{Kind, Spent, Timeline};
+pub use timeline::Timeline;

@@ -10,8 +10,8 @@
 //! duration.
 
 use crate::session::Session;
+use crate::spent::{Kind, Spent};
 use crate::steps::Step;
-use crate::timeline::{Kind, Spent};
 use ptx_emulator::{Finding, LaunchConfig};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -3,10 +3,11 @@
 use crate::code::{self, Instruction};
 use crate::document::{Launch, StoredFiles};
 use crate::outputs::Output;
+use crate::spent::Spent;
 use crate::step_state::StepState;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::steps::{Step, Steps};
-use crate::timeline::{Spent, Timeline};
+use crate::timeline::Timeline;
 use kernel_arguments::{Arguments, Problem};
 use ptx_emulator::replay::{Array, Replay};
 use ptx_emulator::{Emulator, Entry, Finding, Limits, LoadedModule, Module, Space};
@@ -109,9 +110,27 @@ impl Session {
     /// When the PTX, the arguments or the launch are refused. The program's own mistakes are
     /// findings.
     pub fn open(launch: &Launch, ptx: &str, files: &StoredFiles) -> Result<Self, Problem> {
+        Self::open_watched(launch, ptx, files, &|_| {})
+    }
+
+    /// The same. The launch runs on several emulators, one after the other: `watch` sees each
+    /// before.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn open_watched(
+        launch: &Launch,
+        ptx: &str,
+        files: &StoredFiles,
+        watch: &dyn Fn(&Emulator),
+    ) -> Result<Self, Problem> {
         let module = Module::parse(ptx).map_err(problem)?;
         let order = launch.seed.map_or(Order::Own, Order::Seed);
-        let ready = |launch: &Launch| Ready::new(launch, &module, files);
+        let ready = |launch: &Launch| {
+            let ready = Ready::new(launch, &module, files)?;
+            watch(&ready.emulator);
+            Ok::<_, Problem>(ready)
+        };
 
         let at = ready(launch)?;
         let options = launch.detectors.options();

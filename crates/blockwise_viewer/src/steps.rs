@@ -2,7 +2,7 @@
 
 use crate::code::{self, Instruction as Code, Sort};
 use crate::cost::Costs;
-use crate::timeline::{Kind, Spent};
+use crate::spent::{Kind, Spent};
 use ptx_emulator::replay::{Accesses, Event, Instruction};
 use ptx_emulator::{Access, Space};
 

@@ -2,34 +2,15 @@
 //! draws.
 
 use crate::code::Instruction;
+use crate::spent::Spent;
 use crate::steps::{Step, Steps};
 use crate::writes::Writes;
 use ptx_emulator::replay::{Accesses, Event, Replay};
 use ptx_emulator::{Access, Space};
-use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
 /// The most steps that are kept per block.
 const MOST_STEPS: usize = 4_000_000;
-
-/// A step's effects, as bits.
-#[derive(Debug)]
-pub struct Kind;
-
-impl Kind {
-    /// Read shared memory.
-    pub const READS_SHARED: u8 = 1;
-    /// Wrote shared memory.
-    pub const WRITES_SHARED: u8 = 2;
-    /// Read global memory.
-    pub const READS_GLOBAL: u8 = 4;
-    /// Wrote global memory.
-    pub const WRITES_GLOBAL: u8 = 8;
-    /// Arrived at a barrier.
-    pub const BARRIER: u8 = 16;
-    /// Lanes wait at a warp-level instruction for others of their warp.
-    pub const WAITS: u8 = 32;
-}
 
 /// The steps of one block.
 #[derive(Default)]
@@ -42,7 +23,7 @@ pub struct Timeline {
     pub pc: Vec<u32>,
     /// The lanes that executed it.
     pub lanes: Vec<u32>,
-    /// Bits of [`Kind`].
+    /// Bits of [`Kind`](crate::Kind).
     pub kind: Vec<u8>,
     /// Wavefronts of shared memory.
     pub wavefronts: Vec<u16>,
@@ -62,37 +43,6 @@ pub struct Timeline {
     /// apart.
     pub(crate) strides: HashMap<(u32, u32), u64>,
     pub(crate) writes: Writes,
-}
-
-/// The totals of one or several instructions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Spent {
-    /// Steps.
-    pub steps: u64,
-    /// Steps that accessed shared memory.
-    pub shared_requests: u64,
-    /// Wavefronts of shared memory.
-    pub wavefronts: u64,
-    /// The wavefronts needed without bank conflicts.
-    pub needed_wavefronts: u64,
-    /// Steps that accessed global memory.
-    pub global_requests: u64,
-    /// Sectors of global memory.
-    pub sectors: u64,
-    /// The sectors needed if the bytes were contiguous.
-    pub needed_sectors: u64,
-}
-
-impl Spent {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.steps += other.steps;
-        self.shared_requests += other.shared_requests;
-        self.wavefronts += other.wavefronts;
-        self.needed_wavefronts += other.needed_wavefronts;
-        self.global_requests += other.global_requests;
-        self.sectors += other.sectors;
-        self.needed_sectors += other.needed_sectors;
-    }
 }
 
 impl Timeline {

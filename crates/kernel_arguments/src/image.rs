@@ -3,7 +3,8 @@
 //! `.surfref` of the module.
 
 use crate::buffer::{Buffer, Fill};
-use crate::{Files, Number, Problem, syntax};
+use crate::fill::{fill, saved};
+use crate::{Files, Number, Problem};
 use ptx_emulator::{AddressMode, Channel, Emulator, Filter, Image, Sampling, Shape};
 use std::path::PathBuf;
 
@@ -59,7 +60,7 @@ fn described(
             ));
         }
     };
-    let (text, save) = syntax::saved(text)?;
+    let (text, save) = saved(text)?;
     let (texel, rest) = text
         .split_once('=')
         .ok_or("a texture or surface has contents: =x.npy")?;
@@ -85,7 +86,7 @@ fn described(
         _ => return Err(format!("a texel cannot be made of {ty}")),
     };
     let mut words = rest.split(',').map(str::trim);
-    let fill = syntax::fill(words.next().unwrap_or_default())?;
+    let fill = fill(words.next().unwrap_or_default())?;
     let mut sampling = Sampling::default();
     for word in words {
         let mode = match word {

@@ -18,6 +18,7 @@
 
 mod bind;
 mod buffer;
+mod fill;
 mod image;
 mod number;
 mod problem;

@@ -1,6 +1,7 @@
 //! What the user writes for an argument.
 
 use crate::buffer::{Buffer, Fill};
+use crate::fill::{fill, saved};
 use crate::image::{self, Described};
 use crate::{Number, Problem};
 use std::path::PathBuf;
@@ -77,7 +78,7 @@ fn buffer(text: &str) -> Result<Buffer, String> {
         None => (text, false),
     };
     let (declared, fill) = match text.split_once('=') {
-        Some((declared, fill)) => (declared, self::fill(fill)?),
+        Some((declared, text)) => (declared, fill(text)?),
         None => (text, Fill::Nothing),
     };
     let parts = declared
@@ -96,31 +97,6 @@ fn buffer(text: &str) -> Result<Buffer, String> {
         fill,
         is_slice,
         save,
-    })
-}
-
-/// What stands before `-> FILE`, and the file.
-pub(crate) fn saved(text: &str) -> Result<(&str, Option<&str>), String> {
-    match text.split_once("->") {
-        Some((_, path)) if path.trim().is_empty() => Err("no file follows `->`".to_owned()),
-        Some((text, path)) => Ok((text.trim(), Some(path.trim()))),
-        None => Ok((text.trim(), None)),
-    }
-}
-
-pub(crate) fn fill(text: &str) -> Result<Fill, String> {
-    Ok(match text.trim() {
-        "zeros" => Fill::Zeros,
-        "iota" => Fill::Iota,
-        text => match text.strip_prefix("random:") {
-            Some(seed) => Fill::Random(seed.parse().map_err(|_| format!("`{seed}` is no seed"))?),
-            None if text.contains('.') => Fill::File(PathBuf::from(text)),
-            None => {
-                return Err(format!(
-                    "`{text}` is none of zeros, iota, random:SEED and a .npy or .csv file"
-                ));
-            }
-        },
     })
 }
 

@@ -181,6 +181,7 @@ fn ask(
 mod tests {
     use super::*;
     use crate::bench::{Sizes, TWIN, tables};
+    use blockwise_ops::operation::Tier;
 
     #[test]
     fn every_rung_has_a_twin_in_cuda_cpp_and_none_where_it_is_not() {
@@ -198,6 +199,10 @@ mod tests {
             }
         }
         for work in tables(&Sizes::Standard) {
+            // Its peers are the libraries.
+            if work.operation == "scan" {
+                continue;
+            }
             let works = format!("{}/{}", work.operation, work.ty);
             let has = |rung: &str| work.rungs.iter().any(|it| it.name == rung);
             // The launcher's default is one of the other kernels, and of a kernel with two forms
@@ -210,7 +215,13 @@ mod tests {
                     && (!name.starts_with("fft") || name == "fft-radix2")
                     && !of_libraries
             };
-            for rung in work.rungs.iter().filter(|rung| is_own(&rung.name)) {
+            let is_ablation = |name: &str| {
+                let variant = blockwise_ops::operation::find(work.operation);
+                let variant = variant.and_then(|of| of.variant(name));
+                variant.is_some_and(|variant| variant.tier == Tier::Ablation)
+            };
+            let own = work.rungs.iter().filter(|rung| is_own(&rung.name));
+            for rung in own.filter(|rung| !is_ablation(&rung.name)) {
                 let twin = (works.clone(), rung.name.clone());
                 assert!(
                     twins.contains_key(&twin),

@@ -25,7 +25,7 @@ const TAPS: usize = 10;
 pub(super) fn run(
     device: &Device,
     plots: Option<&Path>,
-    outcome: &mut Outcome,
+    outcome: &mut Outcome<'_>,
 ) -> Result<(), DemoError> {
     two_tones(device, plots, outcome)?;
     random_signals(device, outcome)
@@ -36,7 +36,7 @@ pub(super) fn run(
 fn two_tones(
     device: &Device,
     plots: Option<&Path>,
-    outcome: &mut Outcome,
+    outcome: &mut Outcome<'_>,
 ) -> Result<(), DemoError> {
     let tone = |frequency: f64, i: usize| {
         (std::f64::consts::TAU * frequency * i as f64 / SAMPLE_RATE).sin()
@@ -70,9 +70,9 @@ fn two_tones(
             // The document gives five decimals.
             row.number(format!("gain at {frequency} Hz"), gain, documented, 0.5e-5)
         });
-        outcome.rows.push(row);
+        outcome.push(row);
         if kernel == ConvKernel::BlockPerOutput {
-            outcome.rows.extend(gains);
+            gains.into_iter().for_each(|gain| outcome.push(gain));
             if let Some(folder) = plots {
                 let files = plot::two_tones(
                     folder,
@@ -104,7 +104,7 @@ fn amplitude(output: &Array1<f64>, frequency: f64) -> f64 {
 }
 
 /// The Numba document's sizes, those that its early return got wrong, and one larger.
-fn random_signals(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
+fn random_signals(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
     let mut random = StdRng::seed_from_u64(2);
     for (samples, taps) in [(1_000, 9), (300, 65), (100_003, 31)] {
         let signal = Array1::from_shape_fn(samples, |_| random.random_range(-1.0_f32..1.0));
@@ -113,7 +113,7 @@ fn random_signals(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
         for kernel in [ConvKernel::Tiled, ConvKernel::TiledRaw, ConvKernel::Direct] {
             let (output, times) = convolve(device, &signal, &taps, ConvMode::Same, kernel)?;
             let comparison = compare::with_oracle(output.view(), &oracle)?;
-            outcome.rows.push(Row::compared(
+            outcome.push(Row::compared(
                 "random, same",
                 format!("{samples} * {} taps", taps.len()),
                 device,

@@ -10,6 +10,7 @@ mod shared;
 mod tiling;
 
 use std::path::Path;
+use std::time::Instant;
 
 use blockwise::Device;
 use blockwise_ops::LaunchError;
@@ -54,6 +55,22 @@ pub enum DemoError {
     Plot(#[from] PlotError),
 }
 
+impl Demo {
+    /// How many rows it gives.
+    pub fn checks(self) -> usize {
+        match self {
+            Demo::Conv => 16,
+            Demo::Reduce => 30,
+            Demo::Tiling => 20,
+            Demo::Shared => 10,
+            Demo::All => {
+                let each = [Demo::Conv, Demo::Reduce, Demo::Tiling, Demo::Shared];
+                each.map(Demo::checks).iter().sum()
+            }
+        }
+    }
+}
+
 impl DemoError {
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
@@ -69,24 +86,46 @@ impl DemoError {
 /// Outputs are filled with this before a launch, so that an element that no thread writes shows.
 const UNWRITTEN: u8 = 0xFF;
 
-/// The results of the demos.
-#[derive(Debug, Default)]
-pub struct Outcome {
+/// What the demos gave.
+pub struct Outcome<'a> {
     /// One row for each kernel and size.
     pub rows: Vec<Row>,
     /// Remarks for the reader, such as timings over many runs.
     pub remarks: Vec<String>,
+    /// Is shown each row as it comes.
+    watcher: &'a mut dyn FnMut(&Row),
+    /// When the check that runs now began.
+    began: Instant,
 }
 
-/// Runs the experiments on a device. With `plots`, draws the MATLAB document's figures into that
-/// folder.
+impl Outcome<'_> {
+    fn push(&mut self, mut row: Row) {
+        row.check_seconds = self.began.elapsed().as_secs_f64();
+        (self.watcher)(&row);
+        self.rows.push(row);
+        self.began = Instant::now();
+    }
+}
+
+/// Runs the experiments on a device and shows `watcher` each row as it comes. With `plots`, draws
+/// the MATLAB document's figures into that folder.
 ///
 /// # Errors
 /// [`DemoError`].
-pub fn run(device: &Device, demo: Demo, plots: Option<&Path>) -> Result<Outcome, DemoError> {
-    // Loads the module with all kernels first; otherwise the first row's time would include it.
+pub fn run<'a>(
+    device: &Device,
+    demo: Demo,
+    plots: Option<&Path>,
+    watcher: &'a mut dyn FnMut(&Row),
+) -> Result<Outcome<'a>, DemoError> {
+    // Loads the kernels, all of which are in one module: else the first row's time would hold that.
     let _ = peak_fma_f32::on(device)?;
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome {
+        rows: Vec::new(),
+        remarks: Vec::new(),
+        watcher,
+        began: Instant::now(),
+    };
     let wanted = |one: Demo| demo == one || demo == Demo::All;
     if wanted(Demo::Conv) {
         conv::run(device, plots, &mut outcome)?;

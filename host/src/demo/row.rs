@@ -20,6 +20,8 @@ pub struct Row {
     pub device: String,
     /// Seconds from launch to end, without copies.
     pub seconds: f64,
+    /// Seconds of the whole check: inputs, copies, launch, reference result, comparison.
+    pub check_seconds: f64,
     /// Largest absolute error.
     pub max_error: f64,
     /// The largest error that passes.
@@ -43,6 +45,7 @@ impl Row {
             size: size.into(),
             device: device.properties().name.clone(),
             seconds: execution.elapsed.as_secs_f64(),
+            check_seconds: 0.0,
             max_error: comparison.max_absolute_error,
             tolerance: comparison.max_tolerance,
             pass: comparison.passed(),
@@ -74,19 +77,21 @@ pub fn table(rows: &[Row]) -> String {
         "experiment",
         "kernel",
         "size",
-        "time",
+        "launch",
+        "check",
         "max error",
         "tolerance",
         "",
     ]
     .map(str::to_owned);
-    let cells: Vec<[String; 7]> = std::iter::once(header)
+    let cells: Vec<[String; 8]> = std::iter::once(header)
         .chain(rows.iter().map(|row| {
             [
                 row.experiment.clone(),
                 row.kernel.clone(),
                 row.size.clone(),
                 time(Duration::from_secs_f64(row.seconds)),
+                time(Duration::from_secs_f64(row.check_seconds)),
                 format!("{:.1e}", row.max_error),
                 format!("{:.1e}", row.tolerance),
                 if row.pass {
@@ -104,15 +109,15 @@ pub fn table(rows: &[Row]) -> String {
             .max()
             .unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..7).map(width).collect();
-    let line = |row: &[String; 7]| {
+    let widths: Vec<usize> = (0..8).map(width).collect();
+    let line = |row: &[String; 8]| {
         let padded = row
             .iter()
             .zip(&widths)
             .enumerate()
             .map(|(column, (cell, &width))| {
-                // Numbers are right-aligned.
-                if (3..6).contains(&column) {
+                // Numbers to the right.
+                if (3..7).contains(&column) {
                     format!("{cell:>width$}")
                 } else {
                     format!("{cell:<width$}")
@@ -144,6 +149,7 @@ mod tests {
             size: "10".into(),
             device: "emulator".into(),
             seconds: 0.0025,
+            check_seconds: 0.4,
             max_error: 0.0,
             tolerance: 1e-6,
             pass: true,
@@ -169,6 +175,7 @@ mod tests {
         assert_eq!(text.lines().count(), 3);
         assert!(
             text.contains("2.50 ms")
+                && text.contains("400.00 ms")
                 && text.contains("pass")
                 && text
                     .lines()

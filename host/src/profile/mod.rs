@@ -10,13 +10,13 @@ mod workload;
 
 use ptx_emulator::metrics::{Demand, DeviceModel, Occupancy, Profile, Roofline};
 
-pub use cuda_builder::tools::ptxas::Usage;
+pub use cuda_tools::ptxas::Usage;
 pub use json::json;
 pub use listing::listing;
 pub use plot::plot;
 pub use resources::Assembler;
 pub use text::table;
-pub use workload::{ElementType, Operation, Variant, Workload, WorkloadError};
+pub use workload::{Operation, Variant, Workload, WorkloadError};
 
 /// One kernel of a report: its launch, and what that means for a device.
 #[derive(Clone, Debug)]

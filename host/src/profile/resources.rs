@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use cuda_builder::tools::Ptxas;
-use cuda_builder::tools::ptxas::Usage;
+use cuda_tools::Ptxas;
+use cuda_tools::ptxas::Usage;
 use tempfile::NamedTempFile;
 
 /// Asks `ptxas` for the resources of kernels in one PTX.

@@ -6,9 +6,9 @@ use std::path::Path;
 use crate::command::{Run, blockwise};
 use list::{BROKEN, OUTPUTS, Part, TRACES};
 
-#[path = "../../../xtask/src/book/cut.rs"]
+#[path = "../../../crates/workbench/src/book/cut.rs"]
 mod cut;
-#[path = "../../../xtask/src/book/list.rs"]
+#[path = "../../../crates/workbench/src/book/list.rs"]
 mod list;
 #[path = "../../../xtask/src/book/options.rs"]
 mod options;

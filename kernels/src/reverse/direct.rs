@@ -31,7 +31,7 @@ pub const ITEMS: usize = 4;
 ///
 /// # Launch
 /// One-dimensional blocks of any size. The grid strides over runs of block · [`ITEMS`] elements.
-#[kernel(instances(u32, u64), require(input.len() == output.len()))]
+#[kernel(instances(u8, u16, u32, u64), require(input.len() == output.len()))]
 pub fn reverse_direct<T: Word>(block: &mut Block, input: &[T], mut output: Out<T, Strided<ITEMS>>) {
     // Repeats the launch's rule for the compiler, which then drops the bounds checks.
     if input.len() != output.len() {

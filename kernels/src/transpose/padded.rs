@@ -21,7 +21,7 @@ const PITCH: usize = SIDE + 1;
 
 /// As [`transpose_tiled`](super::tiled::transpose_tiled), with padded rows.
 #[kernel(
-    instances(u32, u64),
+    instances(u8, u16, u32, u64),
     require(input.rows() == output.rows(), input.cols() == output.cols())
 )]
 // ANCHOR: kernel

@@ -4,10 +4,10 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cuda_std::launch::{Argument, Shape};
 use cust::context::CurrentContext;
 use cust::error::CudaError;
 use cust_raw::{CUfunction, CUfunction_attribute};
+use launch_contract::launch::{Argument, Shape};
 
 use super::context::CudaContext;
 use super::panics::Listener;

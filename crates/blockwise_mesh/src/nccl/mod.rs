@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blockwise::{Buffer, Device, DeviceKind, Memory, Plain, Stream, View, ViewMut};
-use cuda_std::launch::{Read, Write};
+use launch_contract::launch::{Read, Write};
 
 use crate::wire::Wire;
 use crate::{Call, Error, Rank, Result};

@@ -6,7 +6,7 @@
 
 use blockwise::Buffer;
 use blockwise_ops::transpose as ops;
-use blockwise_ops::{Element, TransposeOptions};
+use blockwise_ops::{Element, Options};
 
 use crate::call::Digest;
 use crate::matrix::{block_len, elements};
@@ -34,8 +34,8 @@ impl Layout {
 /// output.
 pub struct ShardedTranspose<T: Element> {
     layout: Layout,
-    options: TransposeOptions,
-    /// This rank's rows, transposed.
+    options: Options,
+    /// This rank's rows as columns.
     turned: Buffer<T>,
     /// The other ranks' tiles.
     arrived: Buffer<T>,
@@ -45,8 +45,8 @@ impl<T: Element> ShardedTranspose<T> {
     /// Allocates. The output's rows are evenly divided.
     ///
     /// # Errors
-    /// A matrix that is not divided by rows, and a lack of memory.
-    pub fn new(rank: &Rank, input: &Blocks, options: &TransposeOptions) -> Result<Self> {
+    /// A matrix that is not divided by rows, and no room.
+    pub fn new(rank: &Rank, input: &Blocks, options: &Options) -> Result<Self> {
         let len = block_len(rank, input)?;
         if input.grid().cols > 1 {
             let what = "a matrix in blocks";
@@ -155,7 +155,7 @@ impl<T: Element> ShardedTranspose<T> {
 pub fn transpose<T: Element>(
     rank: &mut Rank,
     input: &ShardedMatrix<T>,
-    options: &TransposeOptions,
+    options: &Options,
 ) -> Result<ShardedMatrix<T>> {
     let mut transpose = ShardedTranspose::new(rank, input.blocks(), options)?;
     let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;

@@ -14,6 +14,8 @@ mod seal;
 #[cfg(target_os = "linux")]
 mod socket;
 mod stream;
+#[cfg(target_os = "linux")]
+mod unix;
 
 use std::sync::Arc;
 

@@ -44,7 +44,13 @@ fn line(frame: &Frame<'_>) -> String {
 pub(crate) fn is_library(function: &str) -> bool {
     is_of(
         function,
-        &["core", "alloc", "compiler_builtins", "cuda_std"],
+        &[
+            "core",
+            "alloc",
+            "compiler_builtins",
+            "cuda_std",
+            "launch_contract",
+        ],
     )
 }
 

@@ -5,7 +5,8 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 use super::Block;
-use super::position::{Indices, registers, thread_of_grid};
+use super::position::{Indices, thread_of_grid};
+use super::registers::registers;
 use super::tiles::{Linear, TileRange};
 use super::whole_array::whole_array;
 use crate::Plain;
@@ -328,7 +329,7 @@ impl<T> fmt::Debug for Mine<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::position::Registers;
+    use super::super::registers::Registers;
     use super::super::testing::{SHAPES, as_thread, block, launch, owners};
     use super::*;
     use crate::block::ANY;

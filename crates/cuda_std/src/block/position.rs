@@ -1,37 +1,11 @@
-//! A thread's position, for the ownership maps: the only place in this folder that reads the index
-//! registers.
+//! A thread's position, for the ownership maps.
 
 use core::hint::assert_unchecked;
 
-use super::ANY;
+use super::registers::{Registers, registers};
 
-/// The position registers along x, y and z.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Registers {
-    /// The thread in its block.
-    pub(super) thread: [u32; 3],
-    /// Threads of the block.
-    pub(super) block: [u32; 3],
-    /// The block in the grid.
-    pub(super) at: [u32; 3],
-    /// Blocks of the grid.
-    pub(super) grid: [u32; 3],
-}
-
-#[cfg(not(test))]
-#[inline(always)]
-pub(super) fn registers() -> Registers {
-    use crate::thread::*;
-    Registers {
-        thread: [thread_idx_x(), thread_idx_y(), thread_idx_z()],
-        block: [block_dim_x(), block_dim_y(), block_dim_z()],
-        at: [block_idx_x(), block_idx_y(), block_idx_z()],
-        grid: [grid_dim_x(), grid_dim_y(), grid_dim_z()],
-    }
-}
-
-#[cfg(test)]
-pub(super) use super::testing::registers;
+/// An extent of a [`Block`](super::Block) that the launch chooses.
+pub const ANY: usize = 0;
 
 /// An extent of the block: the constant of its type, or the launch's.
 #[inline(always)]

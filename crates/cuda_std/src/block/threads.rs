@@ -4,12 +4,10 @@ use core::hint::assert_unchecked;
 use core::marker::PhantomData;
 
 use super::phase::Phase;
-use super::position::{block_of_grid, extent, registers, runs_of_grid};
+use super::position::{ANY, block_of_grid, extent, runs_of_grid};
+use super::registers::registers;
 use super::tiles::{AlongX, AlongY, AlongZ, Linear, Tiles};
 use crate::thread;
-
-/// An extent of a [`Block`] that the launch chooses.
-pub const ANY: usize = 0;
 
 /// States that all threads of an `X` × `Y` × `Z` block are here: a kernel's parameter `&mut
 /// Block<..>`.

@@ -2,8 +2,8 @@
 
 use core::marker::PhantomData;
 
-use super::position::registers;
-use super::threads::ANY;
+use super::position::ANY;
+use super::registers::registers;
 
 /// [`TileRange`]s by the block's column in the grid, with `ITEMS` indices per thread.
 #[derive(Clone, Copy, Debug)]

@@ -135,7 +135,7 @@ impl Kernel<'_> {
                 let length = parameter.part(Part::Length);
                 Some(quote! {
                     let #memory: *mut [#element] =
-                        unsafe { #path::launch::DynamicShared::array(&mut #dynamic, #length) };
+                        unsafe { #path::launch::dynamic_array(&mut #dynamic, #length) };
                 })
             }
             _ => None,

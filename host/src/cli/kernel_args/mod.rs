@@ -106,8 +106,9 @@ pub(super) struct Disk;
 
 impl Files for Disk {
     fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem> {
-        let (_, extents, _) = operand::reader(path).map_err(Failure::into_problem)?;
-        let (stored, bytes) = operand::elements(path).map_err(Failure::into_problem)?;
+        // Opened once: a stream can be read once.
+        let (reader, extents, _) = operand::reader(path).map_err(Failure::into_problem)?;
+        let (stored, bytes) = operand::elements(reader).map_err(Failure::into_problem)?;
         let bytes = number::convert(ty, stored, bytes).map_err(|reason| {
             Problem::new(format!("{}: {reason}", path.display())).hint(
                 "floats take floats of no more bits, and integers take integers that they can hold",
