@@ -26,7 +26,7 @@ pub enum PlotError {
     /// The folder cannot be made.
     #[error("cannot create {}: {source}", path.display())]
     Folder {
-        /// The folder.
+        /// The folder's path.
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,
@@ -39,7 +39,7 @@ pub enum PlotError {
     Drawing {
         /// The picture.
         name: String,
-        /// Why.
+        /// The reason, in words.
         reason: String,
     },
 }

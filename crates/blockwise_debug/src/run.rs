@@ -139,7 +139,7 @@ impl Debuggee {
                 lane,
                 ..first_lane(next)
             };
-            // Mostly it is said who, and nobody's registers are needed.
+            // Most conditions name threads only, and need no registers.
             let known = condition.holds(&Identity(&self.replay, at));
             let holds = known.or_else(|| condition.holds(&self.scope(at)));
             (holds == Some(true)).then_some(at)

@@ -124,14 +124,14 @@ pub enum FaultKind {
     /// An indirect call of something that is not a function of the module, or has another
     /// signature.
     BadCall {
-        /// The pointer.
+        /// The address that was called.
         address: u64,
         /// Why the call is invalid.
         reason: &'static str,
     },
     /// An index past the end of a `brx.idx` table.
     BranchIndex {
-        /// The index.
+        /// The index that was used.
         index: u32,
         /// The table's length.
         targets: u32,

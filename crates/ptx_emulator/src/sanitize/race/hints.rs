@@ -75,7 +75,7 @@ impl Report<'_> {
         in_bulk && earlier.writes() && matches!(self.seen.region, Region::Shared | Region::Peer(_))
     }
 
-    /// A copy that nobody has waited for.
+    /// A copy that no thread has waited for.
     fn of_copy(&self, words: &Words, between: &str) -> String {
         let (earlier, wait) = (&self.hazard.earlier, words.copy_wait);
         let own = self.is_same_warp() && self.hazard.lane == self.current.lane;
