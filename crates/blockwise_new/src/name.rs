@@ -47,7 +47,7 @@ const LIBRARIES: [&str; 5] = ["alloc", "core", "proc_macro", "std", "test"];
 
 const FOLDERS: [&str; 4] = ["build", "deps", "examples", "incremental"];
 
-const DEPENDENCIES: [&str; 10] = [
+const DEPENDENCIES: [&str; 11] = [
     "blockwise",
     "cuda_builder",
     "cuda_std",

@@ -199,17 +199,14 @@ mod tests {
             }
         }
         for work in tables(&Sizes::Standard) {
-            // Its peers are the libraries.
-            if work.operation == "scan" {
-                continue;
-            }
             let works = format!("{}/{}", work.operation, work.ty);
             let has = |rung: &str| work.rungs.iter().any(|it| it.name == rung);
             // The launcher's default is one of the other kernels, and of a kernel with two forms
             // the safe one has a twin in CUDA C++. FFTs in registers and sliced products have no
             // twin: their peers are the libraries.
             let is_own = |name: &str| {
-                let of_libraries = ["sliced", "vector"].contains(&name) || name.starts_with("mma");
+                let of_libraries =
+                    ["axis", "scan", "sliced", "vector"].contains(&name) || name.starts_with("mma");
                 name != "default"
                     && !name.ends_with("-raw")
                     && (!name.starts_with("fft") || name == "fft-radix2")

@@ -57,8 +57,7 @@ impl Arguments {
     ) -> Result<
         impl FnOnce(&[Buffer<T>], &mut Buffer<T>) -> Result<(), LaunchError> + use<T>,
         LaunchError,
-    >
-    {
+    > {
         let mut product = Matmul::new(device, shape, &self.launch())?;
         Ok(move |ab: &[Buffer<T>], c: &mut Buffer<T>| {
             product.enqueue(None, &ab[0], &ab[1], c).map(drop)

@@ -10,7 +10,7 @@ use list::{BROKEN, OUTPUTS, Part, TRACES};
 mod cut;
 #[path = "../../../crates/workbench/src/book/list.rs"]
 mod list;
-#[path = "../../../xtask/src/book/options.rs"]
+#[path = "../../../crates/workbench/src/book/options.rs"]
 mod options;
 
 /// Runs the commands of the book that `is_meant` chooses, and compares.

@@ -141,6 +141,16 @@ impl Twofold {
         }
     }
 
+    /// [`add`](Self::add) of a number that has no error: one addition less.
+    #[inline(always)]
+    fn plus(self, value: f64) -> Self {
+        let (sum, lost) = two_sum(self.sum, value);
+        Self {
+            sum,
+            rest: self.rest + lost,
+        }
+    }
+
     /// A settled total, rounded to odd: an inexact total gets the neighbouring `f64` whose last bit
     /// is odd. Rounding that to a shorter format gives what rounding the total gives, with no
     /// double rounding.
@@ -245,7 +255,7 @@ impl Addend for f64 {
 
     #[inline(always)]
     fn add_to(self, sum: Twofold) -> Twofold {
-        sum.add(self, 0.0)
+        sum.plus(self)
     }
 
     #[inline(always)]

@@ -31,6 +31,9 @@ pub enum Kind {
     Last,
 }
 
+/// 2 on the device.
+pub const LAST: usize = Kind::Last as usize;
+
 /// Rows of a table whose length differs.
 pub static ROWS: [u32; CHECKED] = [7; CHECKED];
 
@@ -65,7 +68,7 @@ pub fn rule_of_a_size(x: &[u32], mut y: Out<u32>) {
 }
 
 /// A rule with a discriminant.
-#[kernel(require(x.len() > Kind::Last as usize))]
+#[kernel(require(x.len() > LAST))]
 pub fn rule_of_a_discriminant(x: &[u32], mut y: Out<u32>) {
     for (_, y) in y.mine() {
         *y = x[1];

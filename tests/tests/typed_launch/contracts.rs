@@ -16,7 +16,9 @@ fn check<T: std::fmt::Debug>(kernel: &str, found: Result<T, Error>, parts: &[&st
     match &error {
         Error::Contract { place, .. } => {
             let (file, line) = place.rsplit_once(':').unwrap();
-            let is_there = ["contracts.rs", "builds.rs"].iter().any(|name| file.ends_with(name))
+            let is_there = ["contracts.rs", "builds.rs"]
+                .iter()
+                .any(|name| file.ends_with(name))
                 && line.parse::<u32>().unwrap() > 1;
             assert!(is_there && text.contains(place), "{text}");
         }
@@ -99,7 +101,7 @@ fn the_same_words_with_other_meanings_are_refused() {
         refused! { &module;
             rule_of_a_profile: "`CHECKED` is 4usize there and 16usize here";
             rule_of_a_size: "`size_of::<Sized>()` is 16usize there and 8usize here";
-            rule_of_a_discriminant: "there and", "here";
+            rule_of_a_discriminant: "`LAST` is 2usize there and 1usize here";
             rule_of_a_provided_constant: "is 8usize there and 4usize here";
             elements_of_an_associated_type: "`x: &[u64]` there and `x: &[u32]` here";
             array_of_a_size: "the shared array `tile` has 64 bytes aligned to 4 there and 32 bytes aligned to 4 here";
@@ -110,7 +112,10 @@ fn the_same_words_with_other_meanings_are_refused() {
         }
     }
     for (device, module) in benches() {
-        let kernel = k::rules_for_the_host::on(&module).unwrap().grid(1).block(32);
+        let kernel = k::rules_for_the_host::on(&module)
+            .unwrap()
+            .grid(1)
+            .block(32);
         let mut y = device.filled::<u32>(3, 0).unwrap();
         let x = |len| device.upload(&vec![6_u32; len]).unwrap();
         for (len, rule) in [(3, "needs x.len() > (if"), (5, "needs { const K")] {
