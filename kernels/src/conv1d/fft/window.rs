@@ -12,7 +12,7 @@ use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
 use super::shape::{RUN, Shape, discarded, place};
 use crate::here::{thread_here, zero_here};
 
-/// Loads two windows by their starts.
+/// Loads the samples of two windows that begin at `starts`.
 #[inline(always)]
 fn load<S: Shape, T: Transformed, const E: usize>(
     signal: &[T],
@@ -73,7 +73,7 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     unsafe {
         worker.write_mark::<S>([quiet::most(loudest), 0]);
         worker.forward::<S, E>(&mut points);
-        // The barriers of `forward` ordered the marks' writes.
+        // The barriers in `forward` order every warp's mark before these reads.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);
         scale(&mut points, gain.factor(log_points));
@@ -125,7 +125,8 @@ pub(super) struct Operands<'a, T: Transformed> {
 }
 
 impl<T: Transformed> Operands<'_, T> {
-    /// The same for a rare way, of which nothing is computed before it: see [`zero_here`].
+    /// The same operands for a rare branch, so that nothing is computed for it ahead of the branch:
+    /// see [`zero_here`].
     #[inline(always)]
     fn here(self) -> Self {
         let zero = zero_here();
@@ -187,14 +188,14 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const CO
     }
 }
 
-/// Outputs of a window.
+/// Number of outputs of a window.
 #[inline(always)]
 fn kept<S: Shape, T: Transformed>(of: &Operands<'_, T>) -> usize {
     S::POINTS - discarded(of.taps.len(), of.shift)
 }
 
-/// Transforms a pair of windows as it is. Returns false, and writes nothing, if that is not good
-/// enough.
+/// Transforms a pair of windows as a whole. Returns false, and writes nothing, if the pair must be
+/// divided.
 ///
 /// # Safety
 /// As for [`convolve`]; the outputs from `first` on belong to the block.
@@ -207,8 +208,8 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
     const { assert!(E * S::THREADS == S::POINTS) };
     let thread = worker.thread;
     let starts = Outputs::new(of, S::POINTS, first).starts(of);
-    // SAFETY: the caller's promise. The barriers of the passes order the marks' writes before their
-    // reads, and those before the next ones' writes.
+    // SAFETY: the caller's promise. The barriers of the passes order every warp's mark before the
+    // reads of marks, and these reads before the next pair's marks.
     unsafe {
         let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
         let mut points = load::<S, T, E>(of.signal, starts, thread);
@@ -218,12 +219,12 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
         multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread));
         let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
         let [_, quietest] = worker.mark::<S>(thread / 32);
-        // NaN reaches every point, and fits nowhere.
+        // A NaN reaches every point, and fails this comparison.
         let fits = points[0].re.abs() <= T::MOST;
         let vote = !fits || quiet::divides::<T>(loudest, quietest);
         let divided = worker.inverse::<S, E>(&mut points, vote);
         if !divided {
-            // Computed anew: it would hold registers through both transforms.
+            // Computed again here: otherwise it would occupy registers through both transforms.
             let of = &of.here();
             Outputs::new(of, S::POINTS, first).store::<S, T, E>(of, &points, thread);
         }
@@ -231,9 +232,9 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
     }
 }
 
-/// Computes the outputs of the block's pairs of windows from `first` on, level by level: after a
-/// divided pair those after it too, of which there are some only if the grid is capped. The usual
-/// way is never taken up again, and so no registers are kept, or spilled, for that.
+/// Computes the outputs of the block's pairs of windows from `first` on, level by level: the
+/// divided pair and all later ones, which exist only if the grid is capped. It never returns to the
+/// usual path, so no registers are kept or spilled for that.
 ///
 /// # Safety
 /// As for [`convolve_whole`].
@@ -269,8 +270,8 @@ unsafe fn convolve_by_levels<S: Shape, T: Transformed, const E: usize, const COU
     let thread = worker.thread;
     while first < output.len() {
         let outputs = Outputs::new(of, S::POINTS, first);
-        // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone
-        // uses a place's slot before the first pass and after the last.
+        // SAFETY: the caller's promise; the runs' memory comes after the marks. Before the first
+        // pass and after the last, only one thread uses the slot of a position.
         unsafe {
             let gain = Gain::read(spectrum.add(S::POINTS / 2).read());
             let runs = Runs::<COUNT, RUN>::new(worker.after_marks::<S>());
@@ -290,15 +291,15 @@ unsafe fn convolve_by_levels<S: Shape, T: Transformed, const E: usize, const COU
                     outputs.add(of, runs, place, back, slot.read());
                 });
             });
-            // Orders the last reads of the runs before their next writes.
+            // Orders every thread's last reads of the runs before their next writes.
             thread::sync_threads();
         }
         first += thread::grid_dim_x() as usize * 2 * kept::<S, T>(of);
     }
 }
 
-/// A warp's mark of its windows; a sign that they cannot be transformed as they are, if the taps
-/// are not for that.
+/// A warp's mark of its windows; one that divides the block if these taps do not allow a transform
+/// as a whole.
 ///
 /// # Safety
 /// All threads of a block of the shape call it.
