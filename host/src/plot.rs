@@ -1,14 +1,15 @@
 //! Plots as PNG and SVG, and those of the two-tone filter: the signal before and after, and both
 //! spectra.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
+use flate2::write::ZlibEncoder;
+use flate2::{Compression, Crc};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::register_font;
-use rustfft::FftPlanner;
-use rustfft::num_complex::Complex;
 
 use crate::io::{FileError, OutputFile};
 
@@ -161,11 +162,39 @@ fn encoded((width, height): (u32, u32), drawing: &impl Drawing) -> Result<Vec<u8
     let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
     drawing.draw(&area).map_err(|error| error.to_string())?;
     drop(area);
-    let mut bytes = Vec::new();
-    let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
-    image::ImageEncoder::write_image(encoder, &pixels, width, height, image::ColorType::Rgb8)
-        .map_err(|error| error.to_string())?;
-    Ok(bytes)
+    png((width, height), &pixels).map_err(|error| error.to_string())
+}
+
+/// Pixels of three bytes as a PNG file: a header, the packed rows, an end.
+fn png((width, height): (u32, u32), pixels: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut rows = ZlibEncoder::new(Vec::new(), Compression::default());
+    for row in pixels.chunks(3 * width as usize) {
+        // How the row is predicted: not at all.
+        rows.write_all(&[0])?;
+        rows.write_all(row)?;
+    }
+    // Eight bits of red, green and blue; the usual packing, prediction and order of rows.
+    let header = [
+        &width.to_be_bytes()[..],
+        &height.to_be_bytes(),
+        &[8, 2, 0, 0, 0],
+    ]
+    .concat();
+    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    for (kind, data) in [
+        (b"IHDR", header),
+        (b"IDAT", rows.finish()?),
+        (b"IEND", Vec::new()),
+    ] {
+        let mut sum = Crc::new();
+        sum.update(kind);
+        sum.update(&data);
+        file.extend((data.len() as u32).to_be_bytes());
+        file.extend(kind);
+        file.extend(data);
+        file.extend(sum.sum().to_be_bytes());
+    }
+    Ok(file)
 }
 
 /// The first part of a signal, as (seconds, value).
@@ -191,21 +220,28 @@ fn steady(samples: &[f64], sample_rate: f64) -> &[f64] {
 }
 
 /// The amplitude of each frequency up to half the sample rate, as (Hz, amplitude): a sine of
-/// amplitude 1 gives a peak of 1.
+/// amplitude 1 gives a peak of 1. By the definition: half a second for the ten thousand samples
+/// that there are.
 fn spectrum(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
-    let mut values: Vec<Complex<f64>> = samples
-        .iter()
-        .map(|&value| Complex::new(value, 0.0))
-        .collect();
-    FftPlanner::new()
-        .plan_fft_forward(values.len())
-        .process(&mut values);
-    let count = values.len() as f64;
-    values
-        .iter()
-        .take(values.len() / 2 + 1)
-        .enumerate()
-        .map(|(i, value)| (i as f64 * sample_rate / count, 2.0 * value.norm() / count))
+    let count = samples.len();
+    let turn = |i| std::f64::consts::TAU * i as f64 / count as f64;
+    let turns: Vec<_> = (0..count).map(|i| turn(i).sin_cos()).collect();
+    let amplitude = |frequency: usize| {
+        let (mut sine, mut cosine, mut at) = (0.0, 0.0, 0);
+        for &value in samples {
+            let (s, c) = turns[at];
+            sine += value * s;
+            cosine += value * c;
+            // At most `count / 2` is added to less than `count`.
+            at += frequency;
+            at -= if at >= count { count } else { 0 };
+        }
+        2.0 * f64::hypot(sine, cosine) / count as f64
+    };
+    let frequencies = 0..count / 2 + 1;
+    let hertz = |frequency| frequency as f64 * sample_rate / count as f64;
+    frequencies
+        .map(|frequency| (hertz(frequency), amplitude(frequency)))
         .collect()
 }
 
@@ -307,6 +343,21 @@ mod tests {
             (peak.0 - 125.0).abs() < 1e-9 && (peak.1 - 1.0).abs() < 1e-9,
             "{peak:?}"
         );
+    }
+
+    #[test]
+    fn a_picture_is_a_png_file_that_holds_its_pixels() {
+        let pixels = [255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7];
+        let file = png((2, 2), &pixels).unwrap();
+        // Of the format's definition: the end of a file with its checksum.
+        assert!(file.ends_with(b"\0\0\0\0IEND\xae\x42\x60\x82"));
+        let data = &file[8 + 25..file.len() - 12];
+        assert_eq!(&data[4..8], b"IDAT");
+        let mut rows = Vec::new();
+        let mut unpacked = flate2::read::ZlibDecoder::new(&data[8..data.len() - 4]);
+        std::io::Read::read_to_end(&mut unpacked, &mut rows).unwrap();
+        let expected = [&[0][..], &pixels[..6], &[0], &pixels[6..]].concat();
+        assert_eq!(rows, expected);
     }
 
     #[test]

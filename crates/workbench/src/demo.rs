@@ -1,16 +1,16 @@
-//! `cargo xtask demo`: from a fresh clone to the demos' table.
+//! `cargo xtask demo`: from a fresh clone to the demos' table. `xtask` has installed the toolchain
+//! and built the command.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 
-use crate::{setup, workspace};
+use crate::workspace;
 
 /// Runs `blockwise demo` with the user's arguments; `all` when they name no demo. Its exit code is
 /// ours.
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    setup::toolchain()?;
     let mut command = Command::new(workspace::program()?);
     command.arg("demo");
     if arguments

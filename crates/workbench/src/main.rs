@@ -19,6 +19,7 @@ mod build_viewer;
 mod check;
 mod checker;
 mod demo;
+mod deny;
 mod doctor;
 #[cfg(unix)]
 mod fresh;
@@ -77,6 +78,8 @@ enum Command {
         #[arg(long)]
         nccl: bool,
     },
+    /// Check licences, sources and duplicate versions of dependencies
+    Deny,
     /// Show the tools found, what is missing, and the commands that fix it
     Doctor,
     /// Build everything and run the demos on the GPU, or on the emulator without one
@@ -143,6 +146,7 @@ fn main() -> ExitCode {
         Command::BuildViewer => build_viewer::run(),
         Command::New(arguments) => new::run(&arguments),
         Command::Setup { browser, nccl } => setup::run(browser, nccl),
+        Command::Deny => deny::run(),
         Command::Doctor => doctor::run(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
         Command::Book => book::run(),

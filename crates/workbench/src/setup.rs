@@ -75,7 +75,7 @@ pub(crate) fn libdevice() -> Result<PathBuf> {
 }
 
 /// A Python with pip; installed first if there is none.
-fn pip() -> Result<()> {
+pub(crate) fn pip() -> Result<()> {
     if let Err(reason) = wheel::python_with_pip() {
         say!("{reason}");
         packages(&["python3-pip"])?;

@@ -24,7 +24,7 @@ use crate::array::AnyArray;
 use crate::{LaunchError, reverse, scan, transpose};
 
 pub use axis::Axis;
-pub use call::{Call, enqueue, plan, run};
+pub use call::{Call, array, enqueue, plan, run};
 pub use problem::{Given, Lens, Posed, Problem, Work};
 pub use variant::{Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, Variant};
 
