@@ -147,7 +147,7 @@ impl Launch {
 pub struct Ptx {
     /// Where it comes from.
     pub origin: String,
-    /// The text.
+    /// The whole text.
     pub text: String,
 }
 
@@ -156,7 +156,7 @@ pub struct Ptx {
 pub struct Source {
     /// Its name in the line table.
     pub file: String,
-    /// The text.
+    /// The whole text.
     pub text: String,
 }
 

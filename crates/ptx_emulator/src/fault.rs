@@ -140,7 +140,7 @@ pub enum FaultKind {
     /// signature.
     #[error("call of {address:#x}: {reason}")]
     BadCall {
-        /// The pointer.
+        /// The address that was called.
         address: u64,
         /// Why the call is invalid.
         reason: &'static str,
@@ -148,7 +148,7 @@ pub enum FaultKind {
     /// An index past the end of a `brx.idx` table.
     #[error("branch index {index} is past the end of a table of {targets} targets")]
     BranchIndex {
-        /// The index.
+        /// The index that was used.
         index: u32,
         /// The table's length.
         targets: u32,

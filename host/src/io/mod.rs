@@ -253,7 +253,7 @@ impl Reader {
             Ok(match format {
                 Format::Npy => Contents::Array(npy::open(bytes, len)?),
                 Format::Wav => Contents::Recording(wav::open(bytes, len)?),
-                // Text is read whole: nobody keeps what a machine's memory does not hold as text.
+                // Text is read whole: data that does not fit in memory is not kept as text.
                 Format::Csv => {
                     let mut text = Vec::new();
                     bytes.reader().read_to_end(&mut text)?;

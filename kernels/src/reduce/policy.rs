@@ -28,7 +28,7 @@ impl InFlight {
     /// Every instance.
     pub const ALL: [Self; 2] = [Self::Four, Self::Eight];
 
-    /// The number.
+    /// The number of packs.
     pub const fn packs(self) -> usize {
         match self {
             Self::Four => 4,
@@ -40,13 +40,13 @@ impl InFlight {
 /// A row of the table: the policy for operands up to a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its name in output.
+    /// The name in output.
     pub name: &'static str,
     /// Maximum size of an operand in bytes.
     pub bytes: usize,
-    /// The launch.
+    /// The launch policy.
     pub policy: Policy,
-    /// That of a dot product, whose threads take 40 registers.
+    /// The policy of a dot product, whose threads take 40 registers.
     pub dot: Policy,
 }
 
@@ -84,7 +84,7 @@ pub struct Row {
 /// | dot, 4 | 960.5 | 952.0 | 944.4 | 948.2 | 945.1 | 946.2 |
 /// | dot, 8 | 972.1 | 985.3 | 971.1 | 947.0 | 944.5 | 947.5 |
 ///
-/// Dot products since they add in more (2026-11-26, kernels alone):
+/// Dot products since they add in higher precision (2026-11-26, kernels alone):
 ///
 /// | µs | 1024 × 2 | 768 × 2 | 384 × 4 | 256 × 6 | 512 × 2 | **512 × 3** | 512 × 4 |
 /// | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -88,7 +88,7 @@ pub const fn text(bytes: &[u8]) -> &str {
 pub struct NameOf<T: ?Sized>(PhantomData<T>);
 
 impl<T: Plain> NameOf<T> {
-    /// Its name.
+    /// The type's name.
     pub const NAME: Option<&'static str> = Some(T::NAME);
 }
 

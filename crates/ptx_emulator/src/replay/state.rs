@@ -61,7 +61,7 @@ pub enum Status {
     Ready,
     /// A barrier of the block.
     Barrier {
-        /// Its number.
+        /// The barrier's number.
         id: u32,
         /// Threads that it is for; `None` is the whole block.
         threads: Option<u32>,
