@@ -1,11 +1,11 @@
-//! PTX kernel by kernel. A driver compiles all of a module when it is loaded, which takes seconds
-//! for some hundred kernels, and the emulator decodes all of it; a program mostly uses a few.
+//! PTX split by kernel. A driver compiles all of a module when it loads it, which takes seconds for
+//! a hundred kernels, and the emulator decodes all of it; a program usually needs a few.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_std::launch::{Kernels, KernelsFile, RECORD_SUFFIX};
+use launch_contract::launch::{Kernels, KernelsFile, RECORD_SUFFIX};
 
 use crate::{PtxFile, Result};
 
@@ -15,7 +15,7 @@ pub(crate) struct Split {
     places: Places,
 }
 
-/// Places in a text, by the kernels' names.
+/// Byte ranges in a text, by kernel name.
 #[derive(Default)]
 struct Places {
     kernels: HashMap<String, Range<usize>>,
@@ -38,7 +38,7 @@ impl Parts {
         }
     }
 
-    /// An embedded file's, which all devices of a process share.
+    /// Of an embedded file, shared by all devices of a process.
     pub(crate) fn of_embedded(kernels: &Kernels, file: &'static KernelsFile) -> Result<Self> {
         static KNOWN: Mutex<Vec<(usize, Parts)>> = Mutex::new(Vec::new());
         let key = std::ptr::from_ref(file).addr();
@@ -54,7 +54,7 @@ impl Parts {
 }
 
 impl Split {
-    /// Finds the kernels. Gives the file back if they may share a variable in global memory.
+    /// Finds the kernels. Returns the file if they may share a variable in global memory.
     fn of(file: PtxFile) -> std::result::Result<Self, PtxFile> {
         match places(&file.text) {
             Some(places) => Ok(Self { file, places }),
@@ -62,11 +62,11 @@ impl Split {
         }
     }
 
-    /// The text without the other kernels and their records. What remains is on the same lines.
+    /// The text without the other kernels and their records. The rest keeps its line numbers.
     pub(crate) fn only(&self, kernel: &str) -> String {
         let text = &self.file.text;
         let Places { kernels, records } = &self.places;
-        // A kernel without a record is not mistaken for one of another compiler's.
+        // A kernel without a record must not be mistaken for one from another compiler.
         let records = records.contains_key(kernel).then_some(records);
         let all = kernels.iter().chain(records.into_iter().flatten());
         let others = all.filter(|(name, _)| *name != kernel);
@@ -85,11 +85,11 @@ impl Split {
     }
 }
 
-/// The kernels' places. `None` if there is a variable in global memory, except for records.
+/// The kernels' ranges. `None` if a variable other than a record is in global memory.
 fn places(text: &str) -> Option<Places> {
     let mut places = Places::default();
     let mut tokens = Tokens { text, at: 0 };
-    // Braces and parentheses that are open.
+    // Depth of open braces and parentheses.
     let mut depth = 0_usize;
     let mut before = 0..0;
     while let Some(token) = tokens.next() {
@@ -151,8 +151,8 @@ impl Tokens<'_> {
         }
     }
 
-    /// The end of what an open brace begins. Nearly all of a text is here, so it is not read word
-    /// by word: only braces count, outside comments and strings.
+    /// The end of what an open brace starts. Nearly all of a text is here, so it is not read word
+    /// by word: only braces outside comments and strings count.
     fn end_of_braces(&mut self) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut depth = 1_usize;

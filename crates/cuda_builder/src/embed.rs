@@ -86,8 +86,22 @@ impl Embed {
     /// instructions make faster. A device takes the others from the next best file, so there must
     /// be one with all kernels, which is [`NvvmArch::Compute80`] by default.
     pub fn arch_for(mut self, arch: NvvmArch, kernels: &'static [&'static str]) -> Self {
-        let only = kernels;
-        self.archs.push(Wanted { arch, only });
+        let wanted = Wanted::whole(arch);
+        self.archs.push(Wanted {
+            only: kernels,
+            ..wanted
+        });
+        self
+    }
+
+    /// Like [`arch_for`](Self::arch_for), but only where the kernels' speed counts: in release
+    /// builds, and where `BLOCKWISE_ARCH` names the architecture beside a whole one. Another
+    /// architecture costs a debug build its own `core` and another run of LLVM.
+    pub fn release_arch_for(mut self, arch: NvvmArch, kernels: &'static [&'static str]) -> Self {
+        self = self.arch_for(arch, kernels);
+        if let Some(wanted) = self.archs.last_mut() {
+            wanted.only_in_release = true;
+        }
         self
     }
 
@@ -132,7 +146,8 @@ impl Embed {
         if std::env::var_os("DOCS_RS").is_some() {
             return Ok(Vec::new());
         }
-        let archs = self.chosen(std::env::var(ARCH).ok())?;
+        let release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
+        let archs = self.chosen(std::env::var(ARCH).ok(), release)?;
         let results: Vec<_> = std::thread::scope(|scope| {
             let build = |&wanted| scope.spawn(move || self.build_for(wanted, script));
             let builds: Vec<_> = archs.iter().map(build).collect();
@@ -165,7 +180,7 @@ impl Embed {
 
     fn build_for(
         &self,
-        Wanted { arch, only }: Wanted,
+        Wanted { arch, only, .. }: Wanted,
         script: &Script,
     ) -> Result<PathBuf, CudaBuilderError> {
         let builder = CudaBuilder::new(&script.folder).arch(arch);
@@ -177,14 +192,22 @@ impl Embed {
     }
 
     /// Each architecture once, in the order given.
-    fn chosen(&self, variable: Option<String>) -> Result<Vec<Wanted>, String> {
+    fn chosen(&self, variable: Option<String>, release: bool) -> Result<Vec<Wanted>, String> {
         let mut archs = self.archs.clone();
+        archs.retain(|wanted| release || !wanted.only_in_release);
         if let Some(variable) = variable.filter(|variable| !variable.is_empty()) {
-            archs = variable
+            let whole: Vec<_> = variable
                 .split(',')
                 .map(|name| name.trim().parse().map(Wanted::whole))
                 .collect::<Result<_, _>>()
                 .map_err(|error| format!("{ARCH}={variable}: {error}"))?;
+            // What the script wants for some kernels only, beside an architecture for all.
+            let own = |wanted: &Wanted| self.archs.iter().find(|own| own.arch == wanted.arch);
+            let named = |wanted| own(wanted).copied().unwrap_or(*wanted);
+            archs = whole.iter().map(named).collect();
+            if archs.iter().all(|wanted| !wanted.only.is_empty()) {
+                archs = whole;
+            }
         }
         if archs.iter().all(|wanted| !wanted.only.is_empty()) {
             archs.insert(0, Wanted::whole(NvvmArch::default()));
@@ -201,11 +224,16 @@ struct Wanted {
     arch: NvvmArch,
     /// These kernels; all if empty.
     only: &'static [&'static str],
+    only_in_release: bool,
 }
 
 impl Wanted {
     fn whole(arch: NvvmArch) -> Self {
-        Wanted { arch, only: &[] }
+        Wanted {
+            arch,
+            only: &[],
+            only_in_release: false,
+        }
     }
 }
 
@@ -276,7 +304,7 @@ impl Script {
 fn code(archs: &[Wanted]) -> String {
     let files: String = archs
         .iter()
-        .map(|Wanted { arch, only }| {
+        .map(|Wanted { arch, only, .. }| {
             format!(
                 "    KernelsFile {{ arch: \"{arch}\", text: include_str!({:?}), only: &{only:?} }},\n",
                 file_name(*arch)
@@ -320,7 +348,7 @@ mod tests {
     #[test]
     fn architectures_come_from_the_script_or_the_variable() {
         let chosen = |embed: Embed, variable: Option<&str>| {
-            let chosen = embed.chosen(variable.map(str::to_owned));
+            let chosen = embed.chosen(variable.map(str::to_owned), false);
             chosen.map(|all| all.iter().map(|wanted| wanted.arch).collect::<Vec<_>>())
         };
         assert_eq!(chosen(embed(), None), Ok(vec![Compute80]));
@@ -340,10 +368,26 @@ mod tests {
     }
 
     #[test]
+    fn what_only_release_builds_have_can_be_asked_for() {
+        let chosen = |variable: Option<&str>, release| {
+            let embed = embed().release_arch_for(Compute90a, &["k"]);
+            let chosen = embed.chosen(variable.map(str::to_owned), release).unwrap();
+            let chosen = chosen.into_iter().map(|wanted| (wanted.arch, wanted.only));
+            chosen.collect::<Vec<_>>()
+        };
+        let both: [(_, &[&str]); 2] = [(Compute80, &[]), (Compute90a, &["k"])];
+        assert_eq!(chosen(None, false), both[..1]);
+        assert_eq!(chosen(None, true), both);
+        assert_eq!(chosen(Some("sm_80,sm_90a"), false), both);
+        // Alone it has to serve all kernels.
+        assert_eq!(chosen(Some("sm_90a"), false), [(Compute90a, &[][..])]);
+    }
+
+    #[test]
     fn the_code_lists_the_files() {
         let only = Wanted {
-            arch: Compute90a,
             only: &["k"],
+            ..Wanted::whole(Compute90a)
         };
         let text = code(&[Wanted::whole(Compute80), only]);
         assert_eq!(

@@ -48,7 +48,6 @@ mod parameters;
 mod rust_code;
 mod scope;
 mod sysroot;
-pub mod tools;
 mod uniformity;
 mod warnings;
 mod wrapper;
@@ -57,10 +56,11 @@ use std::path::{Path, PathBuf};
 
 pub use arch::{NvvmArch, UnknownArch};
 use compile::Bitcode;
+pub use cuda_tools as tools;
+use cuda_tools::Toolchain;
 pub use embed::{Embed, embed};
 pub use error::CudaBuilderError;
 use output::Folder;
-use tools::Toolchain;
 
 /// Debug information in addition to the line table of [`CudaBuilder::generate_line_info`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

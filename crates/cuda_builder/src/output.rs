@@ -36,6 +36,17 @@ impl Folder {
         self.file("ptx")
     }
 
+    /// An empty folder for files of this crate.
+    pub(crate) fn new_folder(&self, extension: &str) -> Result<PathBuf, CudaBuilderError> {
+        let path = self.file(extension);
+        // Of a build that was interrupted.
+        if path.exists() {
+            fs::remove_dir_all(&path).map_err(io_error("remove", &path))?;
+        }
+        fs::create_dir(&path).map_err(io_error("create", &path))?;
+        Ok(path)
+    }
+
     /// The linked module after the first stages, before the optimiser.
     pub(crate) fn lowered_ir(&self) -> PathBuf {
         self.file("lowered.ll")
@@ -74,7 +85,7 @@ impl Folder {
 
 /// Incremented whenever a change of this crate changes the PTX of an unchanged crate; otherwise
 /// output of an earlier version would look up to date.
-const LOWERING: u32 = 20;
+pub(crate) const LOWERING: u32 = 21;
 
 /// Everything that determines the PTX: the bitcode, the options, the tools. cargo's arguments act
 /// only through the bitcode, and `deny_divergence` only on what is reported: a build script and a

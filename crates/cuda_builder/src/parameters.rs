@@ -7,6 +7,9 @@ const ALWAYS: u64 = 4352;
 /// What PTX 8.1 allows, from sm_70 on.
 const MOST: u64 = 32_764;
 
+/// llc's option for PTX 8.1.
+pub(crate) const NEWER: &str = "-mattr=+ptx81";
+
 /// llc's option for a version of PTX that allows the parameters of all kernels of this text; `None`
 /// where its own version does. A driver of CUDA 12.1 or newer loads such PTX.
 pub(crate) fn version(ptx: &str) -> Result<Option<&'static str>, CudaBuilderError> {
@@ -17,12 +20,16 @@ pub(crate) fn version(ptx: &str) -> Result<Option<&'static str>, CudaBuilderErro
         let kernel = kernel.to_owned();
         return Err(CudaBuilderError::Parameters { kernel, bytes });
     }
-    let is_newer = ptx.lines().find_map(|line| {
+    let suffices = bytes <= ALWAYS || declared(ptx).is_some_and(|version| version >= (8, 1));
+    Ok((!suffices).then_some(NEWER))
+}
+
+/// The version that a text declares.
+pub(crate) fn declared(ptx: &str) -> Option<(u32, u32)> {
+    ptx.lines().find_map(|line| {
         let (major, minor) = line.strip_prefix(".version ")?.trim().split_once('.')?;
-        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?) >= (8, 1))
-    });
-    let suffices = bytes <= ALWAYS || is_newer == Some(true);
-    Ok((!suffices).then_some("-mattr=+ptx81"))
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    })
 }
 
 /// Each kernel, with the size of its parameters.

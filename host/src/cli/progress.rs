@@ -67,6 +67,47 @@ fn begin(bar: ProgressBar, what: &str, template: &str) -> ProgressBar {
     bar
 }
 
+/// How often checks are counted where there is no terminal.
+const COUNTED: Duration = Duration::from_secs(5);
+
+/// Counts checks: on a terminal in a bar, elsewhere with a line now and then.
+pub(super) struct Checks {
+    bar: ProgressBar,
+    total: usize,
+    done: usize,
+    shown: Instant,
+}
+
+impl Checks {
+    pub(super) fn new(total: usize) -> Self {
+        Self {
+            bar: begin(
+                ProgressBar::new(total as u64),
+                "",
+                "check {pos} of {len} {bar:20} {wide_msg}",
+            ),
+            total,
+            done: 0,
+            shown: Instant::now(),
+        }
+    }
+
+    /// One that has ended.
+    pub(super) fn take(&mut self, what: &str) {
+        self.done += 1;
+        self.bar.inc(1);
+        self.bar.set_message(what.to_owned());
+        if !stderr().is_terminal() && self.shown.elapsed() >= COUNTED {
+            self.shown = Instant::now();
+            report::notice(&format!("{} of {} checks: {what}", self.done, self.total));
+        }
+    }
+
+    pub(super) fn end(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// Names a work that runs long, once, where there is no terminal.
 fn say_later(bar: &ProgressBar) {
     if stderr().is_terminal() {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use blockwise::{Device, EmulatorLimits, PtxFile, Watch};
+use blockwise::{Device, EmulatorLimits, PtxFile, Type, Watch};
 use blockwise_viewer::perfetto::Trace;
 use blockwise_viewer::{Detectors, Document, Ptx, Session, Source, StoredFiles, page};
 use clap::{Args, ValueEnum};
@@ -12,12 +12,12 @@ use ptx_emulator::{CheckOptions, CheckReport, Emulator};
 use serde_json::json;
 
 use super::failure::Failure;
-use super::family::{Family, Subject};
+use super::family::{self, Family, Subject};
 use super::kernel_args::{Arguments as KernelArguments, Launch, Recording};
 use super::report::{self, Report};
 use super::{Global, names, progress};
 use crate::io::OutputFile;
-use crate::profile::{ElementType, Workload};
+use crate::profile::Workload;
 use crate::trace;
 
 /// The largest whole number that a page's script keeps exactly.
@@ -31,8 +31,8 @@ pub(super) struct Arguments {
     #[command(subcommand)]
     family: Family,
     /// The element type
-    #[arg(long = "type", global = true, default_value = "f32", value_parser = names(ElementType::ALL))]
-    ty: ElementType,
+    #[arg(long = "type", global = true, default_value = "f32", value_parser = names(&family::TYPES))]
+    ty: Type,
     /// The order of the threads by a seed, instead of the emulator's own
     #[arg(long, global = true)]
     seed: Option<u64>,

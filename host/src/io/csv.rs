@@ -12,9 +12,10 @@
 use std::fmt::Debug;
 use std::io::Write;
 
+use blockwise::Type;
+
 use super::array::ArrayReader;
 use super::error::Problem;
-use super::number::Stored;
 
 /// Opens a vector or a matrix.
 pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {
@@ -26,11 +27,11 @@ pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {
     let (stored, elements): (_, Vec<u8>) = match table.values {
         Values::Floats(values) => {
             let bytes = values.into_iter().flat_map(f64::to_le_bytes);
-            (Stored::F64, bytes.collect())
+            (Type::F64, bytes.collect())
         }
         Values::Integers(values) => {
             let bytes = values.into_iter().flat_map(i64::to_le_bytes);
-            (Stored::I64, bytes.collect())
+            (Type::I64, bytes.collect())
         }
     };
     let array = ArrayReader::new(shape, stored, elements.into(), 0);

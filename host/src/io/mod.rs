@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use blockwise::Type;
 use ndarray::ArrayD;
 
 use bytes::Bytes;
@@ -29,7 +30,7 @@ use error::{Defect, Problem};
 pub use array::ArrayReader;
 pub use array_writer::ArrayWriter;
 pub use error::FileError;
-pub use number::{Kind, Number, Stored};
+pub use number::{Kind, Number};
 pub use output::{OutputFile, standard_output_is_taken, without_notes};
 pub use wav::{Coding, Finished, Metadata, RecordingReader, RecordingWriter, Sound};
 
@@ -332,6 +333,22 @@ impl Reader {
         read.map_err(|error| error.reading(&self.path))
     }
 
+    /// Reads the next elements in this type, the file's own or one that holds each of them, into
+    /// their bytes, which are aligned for it.
+    ///
+    /// # Errors
+    /// The system's, a type that does not hold a number, and a file that became shorter.
+    pub fn read_as(&mut self, ty: Type, bytes: &mut [u8]) -> Result<(), FileError> {
+        let read = match &mut self.contents {
+            Contents::Array(array) => array.read_as(ty, bytes),
+            Contents::Recording(recording) => match ty {
+                Type::F32 => recording.read::<f32>(bytemuck::cast_slice_mut(bytes)),
+                _ => recording.read::<f64>(bytemuck::cast_slice_mut(bytes)),
+            },
+        };
+        read.map_err(|error| error.reading(&self.path))
+    }
+
     /// Leaves out the next numbers.
     pub fn skip(&mut self, numbers: usize) {
         match &mut self.contents {
@@ -352,7 +369,7 @@ impl Reader {
     ///
     /// # Errors
     /// Those of [`read`](Self::read). `None` of a recording.
-    pub fn bytes(self) -> Result<Option<(Stored, Vec<u8>)>, FileError> {
+    pub fn bytes(self) -> Result<Option<(Type, Vec<u8>)>, FileError> {
         self.whole(ArrayReader::into_bytes)
     }
 

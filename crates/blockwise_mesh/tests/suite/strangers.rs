@@ -1,5 +1,5 @@
-//! Who is not of a job and tries to be: nobody comes in, nothing that they do ends the job, and the
-//! right rank still finds its place.
+//! Strangers that try to join a job: none gets in, nothing that they do ends the job, and the real
+//! rank still finds its place.
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
@@ -357,7 +357,7 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// On one machine no port is open, nobody else can enter the folder, and nothing is left there.
+/// On one machine no port is open, only the user can enter the folder, and nothing is left there.
 #[test]
 fn a_job_of_one_machine_has_no_port() {
     let job = AtSockets::new();

@@ -28,6 +28,7 @@ mod own_stack;
 mod panics;
 mod part_word;
 pub(crate) mod place;
+pub(crate) mod references;
 mod remainder;
 mod sign;
 #[cfg(test)]

@@ -31,7 +31,8 @@ pub(super) const SETTINGS: [&str; 3] = [
     "-preserve-alignment-assumptions-during-inlining=false",
 ];
 
-/// The copy of the reachable symbols, as text.
+/// The copy of the reachable symbols, as text without tables: with the module's numbers of attribute
+/// groups and metadata.
 ///
 /// - Every function that waits is inlined, regardless of its attributes, unless it is recursive.
 /// - Functions that never return and do not wait are empty: a thread that panics exits.
@@ -62,8 +63,9 @@ pub(super) fn text(
                 }
                 text.push_str("}\n");
             }
-            Item::Function(_) => {}
+            Item::Function(_) | Item::Attributes(_) | Item::Metadata(_) => {}
             Item::Global(global) if !reached.contains(global.name()) => {}
+            Item::Declaration(head) if !reached.contains(head.name()) => {}
             item => {
                 let _ = write!(text, "{item}");
             }

@@ -112,7 +112,6 @@ mod memory;
 mod offset;
 mod origin;
 mod program;
-mod references;
 mod report;
 mod step;
 mod targets;
@@ -126,14 +125,14 @@ use std::collections::HashSet;
 use flow::Flow;
 use level::{Level, Rank};
 use program::Program;
-use references::References;
 use report::{Parting, Problem};
 use step::{Action, Operand};
 use waits::{Scope, Wait};
 
 use crate::error::CudaBuilderError;
 use crate::ir::kernel_marks::UNIFORM;
-use crate::ir::module::{Function, Module, Nodes};
+use crate::ir::module::{Excerpts, Function, Module, Nodes};
+use crate::ir::references::References;
 
 /// The consequence of a finding in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +146,7 @@ enum Rule {
 }
 
 /// The findings, one text per place.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reports {
     /// In safe kernels.
     pub(crate) errors: Vec<String>,
@@ -155,10 +154,10 @@ pub(crate) struct Reports {
     pub(crate) warnings: Vec<String>,
 }
 
-/// A module's kernels that wait for other threads, ready to be checked.
+/// Kernels of a module that wait for other threads, ready to be checked.
 pub(crate) struct Suspects {
     kernels: Vec<(String, Rule)>,
-    /// The module in which they are analysed. `None` if there are none.
+    /// The module in which they are analysed. Empty if there are none.
     copy: String,
     /// Findings that need no analysis.
     reports: Reports,
@@ -166,46 +165,66 @@ pub(crate) struct Suspects {
 
 impl Suspects {
     /// The kernels of a module whose calls are marked convergent and that LLVM has not optimised
-    /// yet.
+    /// yet, in the given groups.
     ///
     /// # Errors
     /// IR of an unknown form.
-    pub(crate) fn of(module: &Module<'_>) -> Result<Self, CudaBuilderError> {
+    pub(crate) fn of(
+        module: &Module<'_>,
+        groups: &[&[String]],
+    ) -> Result<Vec<Self>, CudaBuilderError> {
         let waiting = program::waiting(module)?;
         let pointed_to = address_taken::functions(module, &waiting)?;
         let references = References::of(module);
-        let mut reports = Reports::default();
-        let mut kernels = Vec::new();
-        for kernel in module.functions().filter(|function| function.is_kernel()) {
-            let rule = rule(kernel);
-            if rule == Rule::Allow {
-                continue;
-            }
-            if !pointed_to.is_empty() {
-                let reached = references.reached([kernel.name()]);
-                let mut functions: Vec<_> = pointed_to.intersection(&reached).collect();
-                functions.sort_unstable();
-                for function in functions {
-                    reports.add(rule, report::address_taken(kernel.name(), function));
+        let excerpts = Excerpts::of(module);
+        let suspects = |group: &&[String]| {
+            let mut reports = Reports::default();
+            let mut kernels = Vec::new();
+            for kernel in module.functions().filter(|function| function.is_kernel()) {
+                let rule = rule(kernel);
+                if rule == Rule::Allow || !group.iter().any(|name| name == kernel.name()) {
+                    continue;
+                }
+                if !pointed_to.is_empty() {
+                    let reached = references.reached([kernel.name()]);
+                    let mut functions: Vec<_> = pointed_to.intersection(&reached).collect();
+                    functions.sort_unstable();
+                    for function in functions {
+                        reports.add(rule, report::address_taken(kernel.name(), function));
+                    }
+                }
+                if waiting.contains(kernel.name()) {
+                    kernels.push((kernel.name(), rule));
                 }
             }
-            if waiting.contains(kernel.name()) {
-                kernels.push((kernel.name(), rule));
-            }
-        }
-        let names: Vec<_> = kernels.iter().map(|(name, _)| *name).collect();
-        let copy = match names.is_empty() {
-            true => String::new(),
-            false => copy::text(module, &references.reached(names), &waiting)?,
+            let names: Vec<_> = kernels.iter().map(|(name, _)| *name).collect();
+            let copy = match names.is_empty() {
+                true => String::new(),
+                false => {
+                    let reached = references.reached(names);
+                    excerpts.complete(&copy::text(module, &reached, &waiting)?)
+                }
+            };
+            let owned = kernels
+                .into_iter()
+                .map(|(name, rule)| (name.to_owned(), rule));
+            Ok(Suspects {
+                kernels: owned.collect(),
+                copy,
+                reports,
+            })
         };
-        let owned = kernels
-            .into_iter()
-            .map(|(name, rule)| (name.to_owned(), rule));
-        Ok(Suspects {
-            kernels: owned.collect(),
-            copy,
-            reports,
-        })
+        groups.iter().map(suspects).collect()
+    }
+
+    /// The text to analyse.
+    pub(crate) fn text(&self) -> &str {
+        &self.copy
+    }
+
+    /// What else the findings depend on.
+    pub(crate) fn key(&self) -> String {
+        format!("{:?} {:?}", self.kernels, self.reports)
     }
 
     /// Checks them. `optimise` runs LLVM's `opt` on a text with passes and settings. It is not
@@ -215,11 +234,12 @@ impl Suspects {
     /// # Errors
     /// Those of `optimise`, and IR of an unknown form.
     pub(crate) fn check(
-        mut self,
+        &self,
         mut optimise: impl FnMut(&str, &str, &[&str]) -> Result<String, CudaBuilderError>,
     ) -> Result<Reports, CudaBuilderError> {
+        let mut reports = self.reports.clone();
         if self.kernels.is_empty() {
-            return Ok(self.reports);
+            return Ok(reports);
         }
         let names: Vec<_> = self.kernels.iter().map(|(name, _)| &**name).collect();
         let passes = copy::passes(&names);
@@ -231,9 +251,9 @@ impl Suspects {
         let mut found = Reports::default();
         check(&without_positions, &mut found)?;
         if found != Reports::default() {
-            check(&copy::SETTINGS, &mut self.reports)?;
+            check(&copy::SETTINGS, &mut reports)?;
         }
-        Ok(self.reports)
+        Ok(reports)
     }
 }
 

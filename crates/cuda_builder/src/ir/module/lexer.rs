@@ -144,7 +144,7 @@ impl<'a> Iterator for Lexer<'a> {
     }
 }
 
-fn is_name(byte: u8) -> bool {
+pub(super) fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'$' | b'.' | b'_' | b'+')
 }
 

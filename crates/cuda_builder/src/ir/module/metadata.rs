@@ -22,7 +22,7 @@ impl<'a> Metadata<'a> {
     }
 
     /// The number or name, and the node: `7` and `!DILocation(…)`.
-    fn parts(&self) -> Option<(&str, &str)> {
+    pub(super) fn parts(&self) -> Option<(&str, &str)> {
         self.text.trim().strip_prefix('!')?.split_once(" = ")
     }
 

@@ -9,6 +9,7 @@
 
 mod attributes;
 mod call;
+mod excerpt;
 mod function;
 mod global;
 mod instruction;
@@ -18,6 +19,7 @@ mod opcode;
 mod parse;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -25,6 +27,7 @@ use std::fmt;
 
 pub(crate) use attributes::{Attributes, has};
 pub(crate) use call::{Call, Callee, ORDERINGS, element, typed, value};
+pub(crate) use excerpt::Excerpts;
 pub(crate) use function::{Block, Function, Head};
 pub(crate) use global::Global;
 pub(crate) use instruction::{Instruction, local};

@@ -16,7 +16,7 @@ fn positions_are_read_only_for_a_finding() {
         );
         let text = module_text(&body, "");
         let mut with_positions = Vec::new();
-        let suspects = Suspects::of(&Module::parse(&text).unwrap()).unwrap();
+        let suspects = all_suspects(&text);
         let reports = suspects.check(|copy, _, settings| {
             let strips = settings.contains(&"--strip-debug");
             with_positions.push(!strips);

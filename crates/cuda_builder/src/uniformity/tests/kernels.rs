@@ -5,7 +5,7 @@ use super::*;
 /// The reports of a module, and how often it was optimised.
 fn suspects(text: &str) -> (Reports, usize) {
     let mut optimised = 0;
-    let suspects = Suspects::of(&Module::parse(text).unwrap()).unwrap();
+    let suspects = all_suspects(text);
     let reports = suspects.check(|copy, _, _| {
         optimised += 1;
         Ok(copy.to_owned())

@@ -44,6 +44,14 @@ attributes #1 = { convergent nounwind }
 !2 = distinct !DISubprogram(name: \"k\", file: !1, line: 1)
 ";
 
+/// The kernels of a module, as one group.
+fn all_suspects(text: &str) -> Suspects {
+    let module = Module::parse(text).unwrap();
+    let kernels = crate::ir::calls::kernels(&module).map(str::to_owned);
+    let group: Vec<_> = kernels.collect();
+    Suspects::of(&module, &[&group]).unwrap().remove(0)
+}
+
 /// The start of every kernel here.
 const ENTRY: &str = "
 entry:

@@ -1,0 +1,256 @@
+//! The LLVM stage: link the bitcode, transform the IR, optimise it, print PTX.
+
+mod groups;
+mod join;
+mod kept;
+mod link;
+mod part;
+mod pool;
+mod tool;
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::process::Command;
+
+use crate::compile::Bitcode;
+use crate::error::{CudaBuilderError, io_error};
+use crate::ir::module::{Excerpts, Module};
+use crate::ir::{self, Stage, calls, public};
+use crate::output::Folder;
+use crate::tools::Toolchain;
+use crate::uniformity::Suspects;
+use crate::{CudaBuilder, DebugInfo, EmitOption};
+use crate::{nvvm, parameters};
+use groups::{Group, LIMITS};
+use kept::Kept;
+use part::{Compiler, Files};
+pub(crate) use tool::read;
+use tool::{run, write};
+
+/// Compiles the archives to the folder's PTX file.
+pub(crate) fn emit_ptx(
+    builder: &CudaBuilder,
+    toolchain: &Toolchain,
+    bitcode: &Bitcode,
+    folder: &Folder,
+) -> Result<(), CudaBuilderError> {
+    let linked = link::crates(builder, toolchain, bitcode, folder)?;
+    let mut module = Module::parse(&linked)?;
+    ir::rewrite(Stage::Crates, &mut module, builder)?;
+    let whole = link::libdevice(toolchain, bitcode, folder, &module)?;
+    if let Some(whole) = &whole {
+        module = Module::parse(whole)?;
+    }
+    let public = public(&module);
+    ir::rewrite(Stage::Program, &mut module, builder)?;
+    let files = folder.new_folder("parts")?;
+    let program = Program {
+        compiler: Compiler {
+            builder,
+            toolchain,
+            launch_parameters: &nvvm::launch_parameters(bitcode.device_sources())?,
+        },
+        public: &public,
+        files: &files,
+    };
+    let kept = bitcode.target_folder.join("parts").join(&bitcode.name);
+    let (ptx, warnings) = program.make(module, &kept)?;
+    write(&folder.warnings(), &warnings)?;
+    write(&folder.ptx(), &ptx)?;
+    let part = Files::of(&files, 0);
+    if builder.emit == Some(EmitOption::Bitcode) {
+        run(Command::new(&toolchain.opt)
+            .arg("-passes=")
+            .arg(&part.optimised)
+            .arg("-o")
+            .arg(folder.file("bc")))?;
+    }
+    if builder.keeps_ir() {
+        for (from, to) in [
+            (&part.lowered, folder.lowered_ir()),
+            (&part.optimised, folder.optimised_ir()),
+        ] {
+            std::fs::rename(from, &to).map_err(io_error("write", to))?;
+        }
+    }
+    std::fs::remove_dir_all(&files).map_err(io_error("remove", files))
+}
+
+/// What a module is compiled with.
+struct Program<'a> {
+    compiler: Compiler<'a>,
+    /// Symbols that keep their names.
+    public: &'a [String],
+    files: &'a Path,
+}
+
+/// PTX and warnings.
+type Made = (String, String);
+
+/// A module to be compiled.
+struct Piece<'a> {
+    lowered: String,
+    /// Those of the public symbols that it defines.
+    public: Vec<&'a str>,
+}
+
+/// One call of LLVM's optimiser and what follows. In parallel, because each uses only one core.
+enum Task<'t> {
+    Check(usize, Suspects),
+    Compile(usize, &'t Piece<'t>, Option<&'static str>),
+}
+
+impl Program<'_> {
+    fn make(&self, mut module: Module<'_>, kept: &Path) -> Result<Made, CudaBuilderError> {
+        let kernels: Vec<_> = calls::kernels(&module).map(str::to_owned).collect();
+        let public = self.public.iter().map(String::as_str).collect();
+        let groups = match self.is_divisible() {
+            true => groups::groups(&module, &public, LIMITS),
+            false => None,
+        };
+        let groups = groups.unwrap_or_default();
+        let suspects = match groups.is_empty() {
+            true => Suspects::of(&module, &[&kernels])?,
+            false => {
+                let groups: Vec<_> = groups.iter().map(|group| &*group.kernels).collect();
+                Suspects::of(&module, &groups)?
+            }
+        };
+        let checks = suspects.into_iter().enumerate();
+        let checks = checks
+            .map(|(at, suspects)| Task::Check(at, suspects))
+            .collect();
+        ir::rewrite(Stage::Checked, &mut module, self.compiler.builder)?;
+        if groups.is_empty() {
+            return self.whole(&module, checks);
+        }
+        let kept = Kept::of(kept.to_owned())?;
+        let pieces = self.pieces(&module, &groups);
+        let (texts, warnings) = self.run(checks, &pieces, &kept)?;
+        kept.clean();
+        let ptx = match join::join(&texts, &kernels) {
+            Some(ptx) => ptx,
+            // They do not fit together.
+            None => self.whole(&module, Vec::new())?.0,
+        };
+        Ok((ptx, warnings))
+    }
+
+    /// Compiles a module in one piece.
+    fn whole(
+        &self,
+        module: &Module<'_>,
+        checks: Vec<Task<'static>>,
+    ) -> Result<Made, CudaBuilderError> {
+        let whole = Piece {
+            lowered: module.to_string(),
+            public: self.public.iter().map(String::as_str).collect(),
+        };
+        let mut tasks: Vec<Task<'_>> = checks;
+        tasks.push(Task::Compile(0, &whole, None));
+        let (mut texts, warnings) = self.results(tasks, None)?;
+        Ok((texts.pop().unwrap_or_default(), warnings))
+    }
+
+    /// Whether nothing but the PTX is asked for, and that can be joined from parts.
+    fn is_divisible(&self) -> bool {
+        let builder = self.compiler.builder;
+        !builder.keeps_ir() && builder.emit.is_none() && builder.debug != DebugInfo::Full
+    }
+
+    fn pieces(&self, module: &Module<'_>, groups: &[Group]) -> Vec<Piece<'_>> {
+        let excerpts = Excerpts::of(module);
+        let piece = |group: &Group| Piece {
+            lowered: excerpts.with(&group.symbols),
+            public: (self.public.iter().map(String::as_str))
+                .filter(|symbol| group.symbols.contains(*symbol))
+                .collect(),
+        };
+        groups.iter().map(piece).collect()
+    }
+
+    /// The texts of several pieces, of one version, and the warnings.
+    fn run<'t>(
+        &self,
+        mut tasks: Vec<Task<'t>>,
+        pieces: &'t [Piece<'t>],
+        kept: &Kept,
+    ) -> Result<(Vec<String>, String), CudaBuilderError> {
+        let compile = |version| {
+            let pieces = pieces.iter().enumerate();
+            pieces.map(move |(at, piece)| Task::Compile(at, piece, version))
+        };
+        tasks.extend(compile(None));
+        let (mut texts, warnings) = self.results(tasks, Some(kept))?;
+        // One kernel with large parameters needs a newer version: then all get it.
+        let versions: HashSet<_> = texts
+            .iter()
+            .map(|text| parameters::declared(text))
+            .collect();
+        if versions.len() > 1 {
+            let newer = compile(Some(parameters::NEWER)).collect();
+            texts = self.results(newer, Some(kept))?.0;
+        }
+        Ok((texts, warnings))
+    }
+
+    /// The texts and the warnings of tasks.
+    fn results(
+        &self,
+        tasks: Vec<Task<'_>>,
+        kept: Option<&Kept>,
+    ) -> Result<(Vec<String>, String), CudaBuilderError> {
+        let settings = self.compiler.settings();
+        let get = |inputs: &[&str], make: &mut dyn FnMut() -> Result<String, CudaBuilderError>| {
+            match kept {
+                Some(kept) => kept.get(inputs, make),
+                None => make(),
+            }
+        };
+        let is_check: Vec<_> = tasks
+            .iter()
+            .map(|task| matches!(task, Task::Check(..)))
+            .collect();
+        let results = pool::run(tasks, Task::size, |task| match task {
+            Task::Check(at, suspects) => {
+                get(&[&settings, &suspects.key(), suspects.text()], &mut || {
+                    self.compiler.check(&suspects, &Files::of(self.files, at))
+                })
+            }
+            Task::Compile(at, piece, version) => {
+                let version_ = version.unwrap_or_default();
+                let public = piece.public.join(" ");
+                get(&[&settings, version_, &public, &piece.lowered], &mut || {
+                    let files = Files::of(self.files, at);
+                    (self.compiler).compile(&piece.lowered, &piece.public, version, &files)
+                })
+            }
+        });
+        let (mut texts, mut warnings, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        let mut findings = Vec::new();
+        for (result, is_check) in results.into_iter().zip(is_check) {
+            match result {
+                Ok(text) if !is_check => texts.push(text),
+                Ok(text) => warnings.extend(text.lines().map(str::to_owned)),
+                Err(CudaBuilderError::Divergence { reports }) => findings.extend(reports),
+                Err(error) => errors.push(error),
+            }
+        }
+        if !findings.is_empty() {
+            return Err(CudaBuilderError::Divergence { reports: findings });
+        }
+        match errors.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok((texts, warnings.join("\n"))),
+        }
+    }
+}
+
+impl Task<'_> {
+    fn size(&self) -> usize {
+        match self {
+            Task::Check(_, suspects) => suspects.text().len(),
+            Task::Compile(_, piece, _) => piece.lowered.len(),
+        }
+    }
+}
