@@ -95,7 +95,7 @@ pub fn rule_of_a_provided_constant(x: &[u32], mut y: Out<u32>) {
 #[kernel(require(x.len() == y.len()))]
 pub fn elements_of_an_associated_type(x: &[<u8 as Holder>::Element], mut y: Out<u32>) {
     for (i, y) in y.mine() {
-        *y = x[i] as u32;
+        *y = x.get(i).map_or(0, |_| i as u32);
     }
 }
 
