@@ -10,6 +10,9 @@
 //! - Numbers return after 2³² launches. A word that old must not be left, so a launch writes every
 //!   word that it has a place for, and one of the others by turns.
 //! - A state starts as zeros: no launch has the tag 0 before 2³² others.
+//! - With any other contents results are wrong, or tiles wait forever. But no tile is taken twice, so
+//!   there is no race: the count goes up by one a ticket, and back only from the last number of a
+//!   launch. A count that begins above the tiles' numbers gets there at most once before they come.
 
 use core::hint::assert_unchecked;
 
