@@ -172,24 +172,7 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const CO
             if first >= of.output.len() {
                 return;
             }
-            let Operands {
-                signal,
-                taps,
-                spectrum,
-                output,
-                offset,
-                shift,
-            } = of;
-            convolve_divided::<S, T, E, COUNT>(
-                signal,
-                taps,
-                spectrum,
-                output,
-                offset,
-                shift,
-                worker.factors,
-                first,
-            );
+            convolve_divided::<S, T, E, COUNT>(worker, &of, first);
         }
         first += step;
     }
@@ -208,7 +191,8 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
 ) -> bool {
     const { assert!(E * S::THREADS == S::POINTS) };
     let thread = worker.thread;
-    let starts = Outputs::new(of, S::POINTS, first).starts(of);
+    let outputs = Outputs::new(of, S::POINTS, first);
+    let starts = outputs.starts(of);
     // SAFETY: the caller's promise. The barriers of the passes order the marks' writes before their
     // reads, and those before the next ones' writes.
     unsafe {
@@ -225,49 +209,25 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
         let vote = !fits || quiet::divides::<T>(loudest, quietest);
         let divided = worker.inverse::<S, E>(&mut points, vote);
         if !divided {
-            // Computed anew: it would hold registers through both transforms.
-            let of = &of.here();
-            Outputs::new(of, S::POINTS, first).store::<S, T, E>(of, &points, thread);
+            outputs.store::<S, T, E>(of, &points, thread);
         }
         !divided
     }
 }
 
-/// Computes the outputs of a pair of windows level by level. A function of its own, so that its
-/// registers do not spill those of the usual way.
+/// Computes the outputs of a pair of windows level by level.
 ///
 /// # Safety
 /// As for [`convolve_whole`].
-#[inline(never)]
-#[allow(
-    clippy::too_many_arguments,
-    reason = "a struct would go through memory"
-)]
+#[inline(always)]
 unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
-    signal: &[T],
-    taps: &[T],
-    spectrum: *const Pair<T>,
-    output: *mut [T],
-    offset: usize,
-    shift: usize,
-    factors: *const Pair<T>,
+    worker: Worker<T>,
+    of: &Operands<'_, T>,
     first: usize,
 ) {
     const { assert!(COUNT * RUN == S::POINTS) };
-    let of = &Operands {
-        signal,
-        taps,
-        spectrum,
-        output,
-        offset,
-        shift,
-    };
-    let thread = thread::thread_idx_x() as usize;
-    let worker = Worker {
-        thread,
-        shared: shared::dynamic_shared_mem(),
-        factors,
-    };
+    let (worker, of) = (worker.here(), &of.here());
+    let thread = worker.thread;
     let outputs = Outputs::new(of, S::POINTS, first);
     // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
     // place's slot before the first pass and after the last.
