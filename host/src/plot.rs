@@ -27,7 +27,7 @@ pub enum PlotError {
     /// The folder cannot be made.
     #[error("cannot create {}: {source}", path.display())]
     Folder {
-        /// The folder.
+        /// The folder's path.
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,
@@ -40,7 +40,7 @@ pub enum PlotError {
     Drawing {
         /// The picture.
         name: String,
-        /// Why.
+        /// The reason, in words.
         reason: String,
     },
 }

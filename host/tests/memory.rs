@@ -85,8 +85,8 @@ fn memory(ptx: &str, words: &[&str]) -> (usize, usize) {
 fn memory_grows_with_the_text() {
     const INSIDE: &str = "BLOCKWISE_TEST_INSIDE";
     if std::env::var_os(INSIDE).is_none() {
-        // Again in a process of its own, whose reports nobody wants to see. Without ptxas the
-        // memory is the command's own.
+        // Again in a process of its own, whose reports are not shown. Without ptxas the memory is
+        // the command's own.
         let again = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "memory_grows_with_the_text"])
             .env(INSIDE, "1")

@@ -13,6 +13,8 @@ mod matmul;
 mod others;
 #[path = "contracts/reduce.rs"]
 mod reduce;
+#[path = "contracts/scan.rs"]
+mod scan;
 
 use cuda_std::launch::Shape;
 use support::{Buffer, Device, Error};

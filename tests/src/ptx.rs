@@ -10,7 +10,7 @@ pub use files::{FOLDER_VARIABLE, file, files, load};
 /// One kernel of a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// The kernel's name.
     pub name: String,
     /// The types of its parameters, such as `u64`.
     pub params: Vec<String>,

@@ -45,7 +45,7 @@ impl Beside {
         }
         let means = Means::here();
         if toolchain && means.may_ask() {
-            // Nobody can answer a question below the lines of a build.
+            // A question below the lines of a build cannot be answered.
             means.toolchain(Output::Shown)?;
             return Ok(None);
         }

@@ -13,7 +13,7 @@ use crate::{Buffer, Device, Error, Result, View, ViewMut};
 
 /// A Rust type that is a [`Type`]. `bool` and `f16` have none: they are bytes and 16-bit words.
 pub trait Typed: Plain + sealed::Sealed {
-    /// The type.
+    /// The element type.
     const TYPE: Type;
 }
 

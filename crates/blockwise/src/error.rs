@@ -30,14 +30,14 @@ pub enum Error {
     Refused(Refusal),
     /// A launch's shape exceeds the device's limits.
     Shape {
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
         /// The extent that exceeds its limit, and the limit.
         problem: String,
     },
     /// A kernel's signature in the PTX differs from the program's.
     Signature {
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
         /// The source of the PTX.
         origin: String,
@@ -50,7 +50,7 @@ pub enum Error {
     },
     /// The device's build of a kernel saw another contract, type or definition than the host's.
     Contract {
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
         /// Where the program has it.
         place: &'static str,
@@ -169,7 +169,7 @@ pub enum Error {
     },
     /// There is PTX, but none that the device can run.
     NoArchitecture {
-        /// The crate.
+        /// The crate's name.
         package: String,
         /// Where PTX was looked for.
         origin: String,
@@ -180,7 +180,7 @@ pub enum Error {
     },
     /// A PTX file for newer devices.
     PtxTooNew {
-        /// The file.
+        /// The file's path, or another name for where it is from.
         origin: String,
         /// The architecture that it is for, such as 80.
         target: u32,
@@ -196,7 +196,7 @@ pub enum Error {
     },
     /// A file that is not PTX.
     NotPtx {
-        /// The file.
+        /// The file's path, or another name for where it is from.
         origin: String,
         /// What is missing or wrong.
         problem: &'static str,

@@ -167,12 +167,6 @@ impl PtxFile {
         Self::from_text(file.text, origin)
     }
 
-    /// Whether it is for one architecture only, like `sm_90a`, whose special features it may then
-    /// use.
-    pub fn is_for_one_architecture(&self) -> bool {
-        word_after(&self.text, ".target").is_some_and(|name| name.ends_with('a'))
-    }
-
     fn fitting(self, device: &DeviceProperties) -> Result<Self> {
         let (major, minor) = device.compute_capability;
         if self.target > major * 10 + minor {

@@ -1,4 +1,4 @@
-//! What may stop a launch that runs.
+//! Breakpoints: what may stop a running launch.
 
 use crate::expression::Condition;
 use crate::lane::{LaneId, first_lane};
@@ -31,13 +31,13 @@ pub(crate) const FILTERS: [(&str, &str, Tool); 4] = [
 pub(crate) struct Breaks {
     pub(crate) lines: Vec<LineBreak>,
     pub(crate) watches: Vec<Watch>,
-    /// Findings of the launch in this order of threads; made when first asked for.
+    /// Findings of the launch in this order of threads; computed on first use.
     pub(crate) findings: Option<Vec<Finding>>,
-    /// The filters that are switched on.
+    /// The filters that are enabled.
     pub(crate) tools: Vec<Tool>,
 }
 
-/// A breakpoint of a line.
+/// A breakpoint on a line.
 pub(crate) struct LineBreak {
     pub(crate) id: i64,
     pub(crate) file: String,
@@ -45,7 +45,7 @@ pub(crate) struct LineBreak {
     pub(crate) condition: Option<Condition>,
 }
 
-/// A breakpoint of some bytes of memory.
+/// A breakpoint on some bytes of memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
     pub(crate) id: i64,

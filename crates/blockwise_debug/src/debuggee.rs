@@ -2,7 +2,7 @@
 
 use crate::Loaded;
 use crate::breaks::Breaks;
-use crate::element::{Element, Number};
+use crate::element::{Element, Evaluated};
 use crate::expression::Scope;
 use crate::lane::{LaneId, first_lane, identity, thread_index};
 use crate::lines::Lines;
@@ -110,7 +110,7 @@ pub(crate) struct Here<'a> {
 }
 
 impl Scope for Here<'_> {
-    fn value(&self, name: &str, index: Option<i128>) -> Option<Number> {
+    fn value(&self, name: &str, index: Option<i128>) -> Option<Evaluated> {
         let Debuggee { replay, names, .. } = self.debuggee;
         if let Some(index) = index {
             let array = names.array(name)?;
@@ -121,7 +121,7 @@ impl Scope for Here<'_> {
             return Some(value);
         }
         if name == "step" {
-            return Some(Number::Integer(replay.at().into()));
+            return Some(Evaluated::Integer(replay.at().into()));
         }
         if let Some(parameter) = names.parameters.iter().find(|known| known.name == name) {
             let size = parameter.bytes.len() as u32;
@@ -132,6 +132,6 @@ impl Scope for Here<'_> {
         let LaneId { block, warp, lane } = self.lane;
         let registers = replay.registers(block, warp, lane, 0);
         let register = registers.into_iter().find(|register| register.name == name);
-        register.map(|register| Number::Integer(register.value.into()))
+        register.map(|register| Evaluated::Integer(register.value.into()))
     }
 }

@@ -16,7 +16,7 @@ pub enum Element {
 
 /// A number that expressions compare.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Number {
+pub(crate) enum Evaluated {
     Integer(i128),
     Float(f64),
 }
@@ -29,24 +29,24 @@ impl Element {
     }
 
     /// The value of its bytes, lowest first.
-    pub(crate) fn value(self, bytes: &[u8]) -> Number {
+    pub(crate) fn value(self, bytes: &[u8]) -> Evaluated {
         let mut low = [0; 8];
         let count = bytes.len().min(8);
         low[..count].copy_from_slice(&bytes[..count]);
         let bits = u64::from_le_bytes(low);
         match self {
-            Self::Unsigned(_) => Number::Integer(bits.into()),
+            Self::Unsigned(_) => Evaluated::Integer(bits.into()),
             Self::Signed(size) => {
                 let unused = 64 - 8 * size.clamp(1, 8);
-                Number::Integer(((bits << unused) as i64 >> unused).into())
+                Evaluated::Integer(((bits << unused) as i64 >> unused).into())
             }
-            Self::Float(4) => Number::Float(f32::from_bits(bits as u32).into()),
-            Self::Float(_) => Number::Float(f64::from_bits(bits)),
+            Self::Float(4) => Evaluated::Float(f32::from_bits(bits as u32).into()),
+            Self::Float(_) => Evaluated::Float(f64::from_bits(bits)),
         }
     }
 }
 
-impl Number {
+impl Evaluated {
     pub(crate) fn as_f64(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,
@@ -55,7 +55,7 @@ impl Number {
     }
 }
 
-impl fmt::Display for Number {
+impl fmt::Display for Evaluated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Integer(value) => write!(f, "{value}"),

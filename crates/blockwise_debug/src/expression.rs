@@ -1,6 +1,6 @@
 //! Conditions of breakpoints and expressions of the console: `lane == 5 && tile[3] > 0.5`.
 
-use crate::element::Number;
+use crate::element::Evaluated;
 
 /// A value by name.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ enum Compare {
 /// The meaning of names at a place.
 pub(crate) trait Scope {
     /// The value; `None` if it is not known here.
-    fn value(&self, name: &str, index: Option<i128>) -> Option<Number>;
+    fn value(&self, name: &str, index: Option<i128>) -> Option<Evaluated>;
 }
 
 const COMPARES: [(&str, Compare); 6] = [
@@ -83,9 +83,9 @@ impl Condition {
 }
 
 impl Compare {
-    fn holds(self, a: Number, b: Number) -> bool {
+    fn holds(self, a: Evaluated, b: Evaluated) -> bool {
         let order = match (a, b) {
-            (Number::Integer(a), Number::Integer(b)) => Some(a.cmp(&b)),
+            (Evaluated::Integer(a), Evaluated::Integer(b)) => Some(a.cmp(&b)),
             _ => a.as_f64().partial_cmp(&b.as_f64()),
         };
         match self {
@@ -147,14 +147,14 @@ impl Term {
         }
     }
 
-    pub(crate) fn value(&self, scope: &dyn Scope) -> Option<Number> {
+    pub(crate) fn value(&self, scope: &dyn Scope) -> Option<Evaluated> {
         match self {
-            Self::Integer(value) => Some(Number::Integer(*value)),
-            Self::Float(value) => Some(Number::Float(*value)),
+            Self::Integer(value) => Some(Evaluated::Integer(*value)),
+            Self::Float(value) => Some(Evaluated::Float(*value)),
             Self::Name(name) => scope.value(name, None),
             Self::Index(name, index) => match index.value(scope)? {
-                Number::Integer(index) => scope.value(name, Some(index)),
-                Number::Float(_) => None,
+                Evaluated::Integer(index) => scope.value(name, Some(index)),
+                Evaluated::Float(_) => None,
             },
         }
     }
@@ -173,10 +173,10 @@ mod tests {
 
     struct Known;
     impl Scope for Known {
-        fn value(&self, name: &str, index: Option<i128>) -> Option<Number> {
+        fn value(&self, name: &str, index: Option<i128>) -> Option<Evaluated> {
             match (name, index) {
-                ("lane", None) => Some(Number::Integer(5)),
-                ("tile", Some(index)) => Some(Number::Float(index as f64 / 2.0)),
+                ("lane", None) => Some(Evaluated::Integer(5)),
+                ("tile", Some(index)) => Some(Evaluated::Float(index as f64 / 2.0)),
                 _ => None,
             }
         }

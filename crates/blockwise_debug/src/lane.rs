@@ -1,6 +1,6 @@
 //! Lanes, and what stops a launch at one.
 
-use crate::element::Number;
+use crate::element::Evaluated;
 use ptx_emulator::LaunchConfig;
 use ptx_emulator::replay::{Instruction, Replay};
 
@@ -50,13 +50,13 @@ pub(crate) fn thread_index(config: LaunchConfig, at: LaneId) -> [u32; 3] {
 }
 
 /// What is the same in every moment: who a lane is.
-pub(crate) fn identity(replay: &Replay, at: LaneId, name: &str) -> Option<Number> {
+pub(crate) fn identity(replay: &Replay, at: LaneId, name: &str) -> Option<Evaluated> {
     let block = || replay.block_index(at.block);
     let thread = || thread_index(replay.config(), at);
     let value = match name {
         "lane" => at.lane,
         "warp" => at.warp,
-        "block" => return Some(Number::Integer(at.block.into())),
+        "block" => return Some(Evaluated::Integer(at.block.into())),
         "thread" => 32 * at.warp + at.lane,
         "block.x" => block()[0],
         "block.y" => block()[1],
@@ -66,5 +66,5 @@ pub(crate) fn identity(replay: &Replay, at: LaneId, name: &str) -> Option<Number
         "thread.z" => thread()[2],
         _ => return None,
     };
-    Some(Number::Integer(value.into()))
+    Some(Evaluated::Integer(value.into()))
 }

@@ -1,8 +1,8 @@
-//! Running to what stops the launch, forwards or backwards.
+//! Runs the launch forwards or backwards until something stops it.
 
 use crate::breaks::LineBreak;
 use crate::debuggee::Debuggee;
-use crate::element::Number;
+use crate::element::Evaluated;
 use crate::expression::Scope;
 use crate::lane::{LaneId, Stop, first_lane, identity};
 use ptx_emulator::CheckOptions;
@@ -11,11 +11,11 @@ use ptx_emulator::replay::{Direction, Event, Instruction, Replay};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What of a lane is known without its registers.
+/// The facts about a lane that need no registers.
 struct Identity<'a>(&'a Replay, LaneId);
 
 impl Scope for Identity<'_> {
-    fn value(&self, name: &str, index: Option<i128>) -> Option<Number> {
+    fn value(&self, name: &str, index: Option<i128>) -> Option<Evaluated> {
         match index {
             None => identity(self.0, self.1, name),
             Some(_) => None,
@@ -82,8 +82,8 @@ impl Debuggee {
         }
     }
 
-    /// Why the launch stops before a step, if it does; the replay stays there, and the lane at
-    /// fault is looked at.
+    /// Why the launch stops before a step, if it does. The replay then stays there, with the
+    /// responsible lane selected.
     fn reason(&mut self, step: u64, wanted: &HashSet<u64>) -> Option<Stop> {
         if wanted.contains(&step)
             && let Some(finding) = self.findings().iter().find(|finding| finding.step == step)
@@ -139,7 +139,7 @@ impl Debuggee {
                 lane,
                 ..first_lane(next)
             };
-            // Mostly it is said who, and nobody's registers are needed.
+            // Most conditions name threads only, and need no registers.
             let known = condition.holds(&Identity(&self.replay, at));
             let holds = known.or_else(|| condition.holds(&self.scope(at)));
             (holds == Some(true)).then_some(at)

@@ -1,7 +1,7 @@
 //! Scopes, variables and arrays as the protocol shows them.
 
 use crate::debuggee::{Container, Debuggee};
-use crate::element::{Element, Number};
+use crate::element::{Element, Evaluated};
 use crate::expression::Term;
 use crate::lane::LaneId;
 use ptx_emulator::Access;
@@ -87,7 +87,7 @@ impl Debuggee {
             .array(&name)
             .ok_or_else(|| format!("there is no array `{name}`"))?;
         let index = match index.value(&self.scope(at)) {
-            Some(Number::Integer(index)) => u64::try_from(index).ok(),
+            Some(Evaluated::Integer(index)) => u64::try_from(index).ok(),
             _ => None,
         };
         let index = index.filter(|&index| index < array.len());
@@ -211,16 +211,16 @@ fn variable(name: &str, value: String) -> Value {
 }
 
 /// A value as text; an integer also in hexadecimal.
-fn text_of(value: Number) -> String {
+fn text_of(value: Evaluated) -> String {
     match value {
-        Number::Integer(value) if value > 9 => format!("{value} ({value:#x})"),
+        Evaluated::Integer(value) if value > 9 => format!("{value} ({value:#x})"),
         value => value.to_string(),
     }
 }
 
 /// The possible interpretations of a register's bits.
 fn bits(width: u32, value: u64) -> String {
-    let number = text_of(Number::Integer(value.into()));
+    let number = text_of(Evaluated::Integer(value.into()));
     let float = match width {
         1 => return (value != 0).to_string(),
         32 => f64::from(f32::from_bits(value as u32)),

@@ -12,7 +12,11 @@ use crate::{Blocks, Rank, Result, ShardedMatrix, Split};
 /// How such an operation's elements are divided over ranks: all but the last part that has any are
 /// whole multiples of what its parts begin at.
 pub fn parts(carry: &Carry, problem: &Problem, ranks: usize) -> Split {
-    let (len, align) = (problem.extents[0], (carry.align)(problem.ty));
+    aligned(problem.extents[0], (carry.align)(problem.ty), ranks)
+}
+
+/// Parts of `len` elements that begin at multiples of `align`.
+pub(crate) fn aligned(len: usize, align: usize, ranks: usize) -> Split {
     let groups = Split::even(len.div_ceil(align), ranks);
     let lengths = (0..ranks).map(|rank| {
         let groups = groups.range(rank);

@@ -108,7 +108,7 @@ pub enum Error {
     /// A kernel that can only compute all outputs together.
     #[error("kernel `{kernel}` computes all outputs at once, so it cannot be divided over ranks")]
     Indivisible {
-        /// Its name.
+        /// The kernel's name.
         kernel: &'static str,
     },
     /// The ranks of a job could not meet.

@@ -26,7 +26,7 @@ pub struct Comparison {
     pub max_tolerance: f64,
     /// The first element outside its tolerance, in row-major order.
     pub first_mismatch: Option<Mismatch>,
-    /// Where the tolerances come from, in words; empty where nobody has said it.
+    /// Where the tolerances come from, in words; empty if that was not stated.
     pub bound: String,
 }
 
@@ -36,9 +36,9 @@ pub struct Comparison {
 pub struct Mismatch {
     /// Its index, one number for each dimension.
     pub index: Vec<usize>,
-    /// The result.
+    /// The element of the result.
     pub result: f64,
-    /// The reference.
+    /// The element of the reference.
     pub reference: f64,
     /// The allowed difference.
     pub tolerance: f64,

@@ -56,7 +56,7 @@ pub enum LaunchError {
     /// A block of no threads was asked for.
     #[error("a block needs at least one thread along each of x, y and z, {block:?} asked for")]
     ZeroThreads {
-        /// The block.
+        /// The block's threads along x, y and z.
         block: [u32; 3],
     },
     /// A block with more threads than the device allows.
@@ -64,7 +64,7 @@ pub enum LaunchError {
         "a block of {block:?} threads is over this device's limit of {limit} threads, at most {dims:?}"
     )]
     TooManyThreads {
-        /// The block.
+        /// The block's threads along x, y and z.
         block: [u32; 3],
         /// The most threads of a block.
         limit: u32,
@@ -78,14 +78,14 @@ pub enum LaunchError {
         threads: u32,
         /// The lanes of a warp.
         warp_size: u32,
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
     },
     /// A kernel whose block is given by its static array or its taps, and another block was asked
     /// for.
     #[error("kernel `{kernel}` has blocks of {needed} threads, {given} asked for")]
     FixedBlock {
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
         /// The threads of its blocks.
         needed: u32,
@@ -95,7 +95,7 @@ pub enum LaunchError {
     /// More taps than the kernel has threads or room for.
     #[error("kernel `{kernel}` takes at most {limit} taps on this device, {taps} given")]
     TooManyTaps {
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
         /// The taps.
         taps: usize,
@@ -121,7 +121,7 @@ pub enum LaunchError {
         "kernel `{kernel}` needs {needed} bytes of shared memory; this device allows {limit} per block"
     )]
     SharedMemory {
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
         /// The bytes that it needs.
         needed: u64,
@@ -131,7 +131,7 @@ pub enum LaunchError {
     /// A kernel that does not exist for this element type.
     #[error("kernel `{kernel}` works on {supported} only, not on {given}")]
     UnsupportedType {
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
         /// What it works on.
         supported: &'static str,
@@ -149,13 +149,13 @@ pub enum LaunchError {
     /// A kernel that needs memory of its own, where nothing may be allocated.
     #[error("kernel `{kernel}` needs memory of its own, which `enqueue` does not allocate")]
     NeedsMemory {
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
     },
     /// A kernel without an instance for an element type.
     #[error("kernel `{kernel}` has no instance for {given}")]
     NoInstance {
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
         /// The type asked for.
         given: Type,
@@ -163,7 +163,7 @@ pub enum LaunchError {
     /// A kernel that works on whole arrays, and an axis was asked for.
     #[error("kernel `{kernel}` reverses whole arrays, not along an axis")]
     NoAxes {
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
     },
     /// An operation, or such a problem of it, that cannot be divided.
@@ -175,7 +175,7 @@ pub enum LaunchError {
     /// A kernel of another operation.
     #[error("kernel `{kernel}` is none of `{operation}`")]
     NotOf {
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
         /// The operation.
         operation: &'static str,
@@ -203,7 +203,7 @@ pub enum LaunchError {
     /// A kernel that does not have this mode.
     #[error("kernel `{kernel}` computes mode {supported} only, not {given}")]
     UnsupportedMode {
-        /// The kernel.
+        /// The kernel's name.
         kernel: &'static str,
         /// The mode that it has.
         supported: ConvMode,

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use kernel_arguments::{Array, Files, Number, Problem};
+use kernel_arguments::{Array, Files, Problem, Type};
 use ptx_emulator::{CheckOptions, LaunchConfig};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -147,7 +147,7 @@ impl Launch {
 pub struct Ptx {
     /// Where it comes from.
     pub origin: String,
-    /// The text.
+    /// The whole text.
     pub text: String,
 }
 
@@ -156,7 +156,7 @@ pub struct Ptx {
 pub struct Source {
     /// Its name in the line table.
     pub file: String,
-    /// The text.
+    /// The whole text.
     pub text: String,
 }
 
@@ -175,7 +175,7 @@ pub struct StoredFile {
 
 impl StoredFile {
     /// Keeps an array.
-    pub fn new(name: impl Into<String>, ty: Number, extents: Vec<usize>, bytes: &[u8]) -> Self {
+    pub fn new(name: impl Into<String>, ty: Type, extents: Vec<usize>, bytes: &[u8]) -> Self {
         Self {
             name: name.into(),
             ty: ty.to_string(),
@@ -190,7 +190,7 @@ impl StoredFile {
 pub struct StoredFiles(pub Vec<StoredFile>);
 
 impl Files for StoredFiles {
-    fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem> {
+    fn array(&self, path: &Path, ty: Type) -> Result<Array, Problem> {
         let named = |file: &&StoredFile| Path::new(&file.name) == path && file.ty == ty.name();
         let names = || {
             let known = self.0.iter();

@@ -64,7 +64,7 @@ pub struct Summary<'a> {
 /// A shared array.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shared {
-    /// Its name.
+    /// The array's name.
     pub name: String,
     /// Its offset and size in bytes.
     pub start: u32,

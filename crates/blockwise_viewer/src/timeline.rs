@@ -17,7 +17,7 @@ const MOST_STEPS: usize = 4_000_000;
 pub struct Timeline {
     /// The step's number in the launch.
     pub at: Vec<u32>,
-    /// The warp.
+    /// The warp that took it.
     pub warp: Vec<u8>,
     /// The instruction.
     pub pc: Vec<u32>,

@@ -30,7 +30,7 @@ pub enum CudaBuilderError {
     /// The crate does not compile for the device.
     #[error("cargo could not compile {} for {target}:\n{message}", path.display())]
     Compile {
-        /// The crate.
+        /// The crate's folder.
         path: PathBuf,
         /// The target CPU.
         target: &'static str,
@@ -50,7 +50,7 @@ pub enum CudaBuilderError {
     /// A program could not be started.
     #[error("cannot run {}: {source}", tool.display())]
     Start {
-        /// The program.
+        /// The program's path.
         tool: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -58,15 +58,15 @@ pub enum CudaBuilderError {
     /// The crate contains no kernel.
     #[error("{} has no kernel: mark an `unsafe fn` of it with `#[kernel]`", path.display())]
     NoKernels {
-        /// The crate.
+        /// The crate's folder.
         path: PathBuf,
     },
     /// A kernel of [`CudaBuilder::only`](crate::CudaBuilder::only) that the crate does not have.
     #[error("{} has no kernel `{kernel}`", path.display())]
     NoSuchKernel {
-        /// The crate.
+        /// The crate's folder.
         path: PathBuf,
-        /// The name.
+        /// The kernel's name.
         kernel: String,
     },
     /// An attribute of rust-cuda's compiler backend that would have had an effect.
@@ -98,7 +98,7 @@ pub enum CudaBuilderError {
         "kernel `{kernel}` takes {bytes} bytes of arguments, and CUDA passes at most 32764: put what is large into a buffer"
     )]
     Parameters {
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
         /// The size of its parameters.
         bytes: u64,

@@ -28,14 +28,14 @@ pub enum Rejection {
     },
     /// A program cannot be started, or fails.
     DoesNotRun {
-        /// The program.
+        /// The program's path.
         program: PathBuf,
         /// The error of the system or the program.
         message: String,
     },
     /// A program's version text has an unknown form.
     Unreadable {
-        /// The program.
+        /// The program's path.
         program: PathBuf,
         /// The missing item.
         what: &'static str,
@@ -67,14 +67,14 @@ pub enum Rejection {
     },
     /// No LLVM tools in the folder.
     NoLlvm {
-        /// The folder.
+        /// The folder's path.
         folder: PathBuf,
         /// The version of the compiler's LLVM.
         needed: Version,
     },
     /// The LLVM tools cannot read this compiler's bitcode.
     OldLlvm {
-        /// The folder.
+        /// The folder's path.
         folder: PathBuf,
         /// The newest set in it.
         found: Version,

@@ -88,8 +88,8 @@ impl Means {
         ))
     }
 
-    /// The ways to a toolchain, best first. Nobody is asked for a password while rustup, which
-    /// needs none, is untried.
+    /// The ways to a toolchain, best first. No password is asked for before rustup, which needs
+    /// none, has been tried.
     fn toolchains(&self) -> [Result<Installation, String>; 2] {
         let (apt, rustup) = (self.packages(&DEBIAN_PACKAGES), self.rustup());
         if self.root {

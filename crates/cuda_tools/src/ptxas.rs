@@ -27,7 +27,7 @@ pub const WHEEL: Wheel = Wheel {
 /// A `ptxas` that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ptxas {
-    /// The program.
+    /// The program's path.
     pub path: PathBuf,
     /// The CUDA release that it belongs to.
     pub version: Version,

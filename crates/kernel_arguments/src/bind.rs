@@ -1,7 +1,7 @@
 //! From the arguments as written to the bytes of each parameter.
 
 use crate::syntax::{self, Form, Written};
-use crate::{Files, Number, Problem};
+use crate::{Files, Problem, Type};
 use ptx_emulator::{Emulator, Entry, LoadedModule, Param};
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub struct Placed {
     /// How it is passed.
     pub role: Role,
     /// The type of its numbers.
-    pub ty: Number,
+    pub ty: Type,
     /// Its first byte.
     pub address: u64,
     /// The number of its elements.
@@ -43,7 +43,7 @@ struct Passed<'a> {
     written: &'a str,
     bytes: Vec<u8>,
     /// The number's type; `None` for an address and for plain bytes.
-    ty: Option<Number>,
+    ty: Option<Type>,
     is_address: bool,
 }
 
@@ -114,7 +114,7 @@ impl Arguments {
                     passed.push(of(address.to_le_bytes().to_vec(), None, true));
                     if buffer.is_slice {
                         let bytes = (len as u64).to_le_bytes().to_vec();
-                        passed.push(of(bytes, Some(Number::U64), false));
+                        passed.push(of(bytes, Some(Type::U64), false));
                     }
                     place(parameter, buffer, address, len);
                 }

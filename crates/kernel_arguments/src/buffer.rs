@@ -1,6 +1,7 @@
 //! Memory that is passed by its address.
 
-use crate::{Array, Files, Number, Problem};
+use crate::number::{iota, random};
+use crate::{Array, Files, Problem, Type};
 use ptx_emulator::{Emulator, MemoryError};
 use rand::{SeedableRng, rngs::StdRng};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ const CHUNK: usize = 1 << 14;
 
 /// A buffer as the user describes it.
 pub(crate) struct Buffer {
-    pub(crate) ty: Number,
+    pub(crate) ty: Type,
     /// Elements; `None` takes the file's number.
     pub(crate) len: Option<usize>,
     pub(crate) fill: Fill,
@@ -40,34 +41,34 @@ impl Buffer {
     ) -> Result<(u64, usize, Option<Vec<usize>>), Problem> {
         if let Fill::File(path) = &self.fill {
             let Array { extents, bytes } = files.array(path, self.ty)?;
-            let len = bytes.len() / self.ty.size();
+            let len = bytes.len() / self.ty.bytes();
             self.check_len(path, len)?;
             let address = emulator.alloc(bytes.len() as u64)?;
             emulator.write(address, &bytes)?;
             return Ok((address, len, Some(extents)));
         }
         let len = self.len.unwrap_or(0);
-        let bytes = (len as u64).saturating_mul(self.ty.size() as u64);
+        let bytes = (len as u64).saturating_mul(self.ty.bytes() as u64);
         let address = emulator.alloc(bytes)?;
         self.fill(emulator, address, len)?;
         Ok((address, len, None))
     }
 
     fn fill(&self, emulator: &Emulator, address: u64, len: usize) -> Result<(), MemoryError> {
-        let mut random = match self.fill {
+        let mut generator = match self.fill {
             Fill::Nothing => return Ok(()),
             Fill::Random(seed) => Some(StdRng::seed_from_u64(seed)),
             Fill::Zeros | Fill::Iota | Fill::File(_) => None,
         };
-        let size = self.ty.size();
+        let size = self.ty.bytes();
         let mut bytes = Vec::with_capacity(CHUNK.min(len) * size);
         for start in (0..len).step_by(CHUNK) {
             let count = CHUNK.min(len - start);
             bytes.clear();
-            match &mut random {
-                Some(random) => self.ty.random(count, random, &mut bytes),
+            match &mut generator {
+                Some(generator) => random(self.ty, count, generator, &mut bytes),
                 None if matches!(self.fill, Fill::Iota) => {
-                    self.ty.iota(start..start + count, &mut bytes);
+                    iota(self.ty, start..start + count, &mut bytes);
                 }
                 None => bytes.resize(count * size, 0),
             }

@@ -3,7 +3,8 @@
 use crate::buffer::{Buffer, Fill};
 use crate::fill::{fill, saved};
 use crate::image::{self, Described};
-use crate::{Number, Problem};
+use crate::number::{bytes_of, named};
+use crate::{Problem, Type};
 use std::path::PathBuf;
 
 /// One `--arg`.
@@ -13,7 +14,7 @@ pub(crate) struct Written<'a> {
 }
 
 pub(crate) enum Form {
-    Number(Number, Vec<u8>),
+    Number(Type, Vec<u8>),
     Bytes(Vec<u8>),
     Buffer(Buffer),
     Image(Box<Described>),
@@ -54,8 +55,8 @@ fn plain(text: &str) -> Result<Form, String> {
     if ty == "bytes" {
         return bytes(value).map(Form::Bytes);
     }
-    let ty: Number = ty.parse()?;
-    Ok(Form::Number(ty, ty.parse(value)?))
+    let ty = named(ty)?;
+    Ok(Form::Number(ty, bytes_of(ty, value)?))
 }
 
 fn bytes(text: &str) -> Result<Vec<u8>, String> {
@@ -85,7 +86,7 @@ fn buffer(text: &str) -> Result<Buffer, String> {
         .strip_suffix(']')
         .and_then(|text| text.split_once('['));
     let (ty, len) = parts.ok_or("a buffer is TYPE[LENGTH]")?;
-    let ty = ty.parse::<Number>()?;
+    let ty = named(ty)?;
     let len = match (len, &fill) {
         ("", Fill::File(_)) => None,
         ("", _) => return Err("only a file's length may be left out".to_owned()),

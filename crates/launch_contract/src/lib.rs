@@ -1,6 +1,6 @@
 //! What a kernel and the host that launches it agree on.
 //!
-//! [`launch`] is the contract of a launch, [`panic`] how a panic reaches the host, [`Type`] names
+//! [`launch`] is the contract of a launch, [`mod@panic`] how a panic reaches the host, [`Type`] names
 //! the types of elements. Nothing here knows a device or a runtime: `cuda_std` re-exports it for
 //! kernels, and runtimes implement [`launch::Target`].
 

@@ -155,7 +155,7 @@ pub enum InvalidLaunch {
     /// The kernel, or a function that it reaches, uses an unsupported form.
     #[error("kernel `{kernel}` cannot run here: {reason}")]
     Unsupported {
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
         /// The form and its line.
         reason: ParseError,
@@ -208,7 +208,7 @@ pub enum InvalidLaunch {
     /// The number of arguments differs from the number of parameters.
     #[error("kernel `{kernel}` takes {expected} arguments, {given} given")]
     ArgumentCount {
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
         /// Its number of parameters.
         expected: usize,
@@ -218,7 +218,7 @@ pub enum InvalidLaunch {
     /// An argument's size differs from its parameter's.
     #[error("argument {} of kernel `{kernel}` must have {expected} bytes, {given} given", .index + 1)]
     ArgumentSize {
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
         /// Which argument, from 0; the message counts from 1.
         index: usize,
@@ -232,7 +232,7 @@ pub enum InvalidLaunch {
         "kernel `{kernel}` waits for its whole grid (`grid.sync`): {blocks} blocks, of which an H200 holds {most} at once"
     )]
     Cooperative {
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
         /// The blocks of the grid.
         blocks: u64,
@@ -242,7 +242,7 @@ pub enum InvalidLaunch {
     /// The kernel needs more than [`Limits`](crate::Limits) allow.
     #[error("kernel `{kernel}` needs {needed} bytes of {what}; the limit is {limit}")]
     Resources {
-        /// The kernel.
+        /// The kernel's name.
         kernel: String,
         /// The resource.
         what: &'static str,

@@ -27,10 +27,11 @@ pub struct Fault {
 }
 
 /// What a [`Fault`] is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultKind {
     /// An access that is not entirely inside one allocation or memory space.
+    #[error("out of bounds: {access} of {size} bytes at {address:#x} in {space} memory, {}{}", near(.nearest), if *.misaligned { "; misaligned too" } else { "" })]
     OutOfBounds {
         /// The space the address belongs to.
         space: Space,
@@ -46,6 +47,9 @@ pub enum FaultKind {
         misaligned: bool,
     },
     /// An address that is not a multiple of the access's size.
+    #[error(
+        "misaligned: {access} of {size} bytes at {address:#x} in {space} memory; the address must be a multiple of {size}"
+    )]
     Misaligned {
         /// The space the address belongs to.
         space: Space,
@@ -57,6 +61,7 @@ pub enum FaultKind {
         size: u32,
     },
     /// A write to read-only memory.
+    #[error("write to read-only {space} memory at {address:#x}")]
     ReadOnly {
         /// The space the address belongs to.
         space: Space,
@@ -64,6 +69,7 @@ pub enum FaultKind {
         address: u64,
     },
     /// An access outside a surface by an instruction that traps there.
+    #[error("outside of the surface: {access} of {size} bytes at {} {}, row {}, slice {}, layer {} of {surface}", if *.in_bytes { "byte" } else { "texel" }, .place[0], .place[1], .place[2], .place[3])]
     OutsideSurface {
         /// Read, write or atomic.
         access: Access,
@@ -77,6 +83,7 @@ pub enum FaultKind {
         surface: String,
     },
     /// A block-wide barrier that some threads do not reach, or reach at another instruction.
+    #[error("divergent barrier: threads wait at the barrier at {waiting}{}", each(.others, |(what, place)| format!(", but {what} at {place}")))]
     DivergentBarrier {
         /// Where threads wait.
         waiting: Place,
@@ -85,6 +92,9 @@ pub enum FaultKind {
     },
     /// A warp-level instruction (`shfl.sync`, `vote.sync`, …) whose member mask does not match the
     /// threads that execute it.
+    #[error(
+        "`{form}` with member mask {members:#010x} executed by lanes {active:#010x}: {problem}"
+    )]
     WarpSync {
         /// The instruction.
         form: String,
@@ -96,15 +106,19 @@ pub enum FaultKind {
         problem: String,
     },
     /// No thread of the block can continue.
+    #[error("deadlock: no thread of the block can go on{}", each(.waiting, waits))]
     Deadlock {
         /// Number of threads waiting at each place.
         waiting: Vec<(u32, Place)>,
     },
     /// The `trap` instruction.
+    #[error("trap instruction")]
     Trap,
     /// The `brkpt` instruction.
+    #[error("breakpoint instruction")]
     Breakpoint,
     /// A failed assertion (a call of `__assertfail`), or a panic in Rust.
+    #[error("assertion failed: {message}, at {file}:{line}{}", each((!.function.is_empty()).then_some(.function), |name| format!(" in {name}")))]
     Assert {
         /// What was asserted, or the panic's message.
         message: String,
@@ -117,26 +131,30 @@ pub enum FaultKind {
     },
     /// An instruction or system function that the emulator does not support; not a mistake of the
     /// program.
+    #[error("unsupported by the emulator (not an error of the program): {form}")]
     Unsupported {
         /// What it was.
         form: String,
     },
     /// An indirect call of something that is not a function of the module, or has another
     /// signature.
+    #[error("call of {address:#x}: {reason}")]
     BadCall {
-        /// The pointer.
+        /// The address that was called.
         address: u64,
         /// Why the call is invalid.
         reason: &'static str,
     },
     /// An index past the end of a `brx.idx` table.
+    #[error("branch index {index} is past the end of a table of {targets} targets")]
     BranchIndex {
-        /// The index.
+        /// The index that was used.
         index: u32,
         /// The table's length.
         targets: u32,
     },
     /// Calls are nested too deeply for the stack.
+    #[error("stack overflow: {depth} nested calls pass the limit of {limit}")]
     StackOverflow {
         /// Number of active calls.
         depth: u32,
@@ -144,11 +162,13 @@ pub enum FaultKind {
         limit: String,
     },
     /// An operand that PTX does not allow, such as a barrier's number or thread count.
+    #[error("invalid operand: {problem}")]
     InvalidOperand {
         /// What is wrong.
         problem: String,
     },
     /// The launch reached its instruction limit.
+    #[error("step limit: the launch executed {limit} warp instructions without ending{}", each(.inside, |inside| format!("; it is in the loop {inside}")))]
     StepLimit {
         /// [`Limits::warp_instructions`](crate::Limits::warp_instructions).
         limit: u64,
@@ -157,6 +177,7 @@ pub enum FaultKind {
     },
     /// Every thread that has not exited waits or is in a loop, and none writes anything that
     /// another one reads.
+    #[error("endless loop: nothing that the launch's threads read can change{}{}", each(.inside, |inside| format!("; the thread is in the loop {inside}")), each(.waiting, waits))]
     EndlessLoop {
         /// The loop of the reported thread.
         inside: Option<Loop>,
@@ -223,140 +244,19 @@ impl fmt::Display for Place {
     }
 }
 
-impl fmt::Display for FaultKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FaultKind::OutOfBounds {
-                space,
-                access,
-                address,
-                size,
-                nearest,
-                misaligned,
-            } => {
-                write!(
-                    f,
-                    "out of bounds: {access} of {size} bytes at {address:#x} in {space} memory"
-                )?;
-                match nearest {
-                    Some(nearest) => write!(f, ", {nearest}")?,
-                    None => write!(f, ", which holds no allocation")?,
-                }
-                if *misaligned {
-                    write!(f, "; misaligned too")?;
-                }
-                Ok(())
-            }
-            FaultKind::Misaligned {
-                space,
-                access,
-                address,
-                size,
-            } => write!(
-                f,
-                "misaligned: {access} of {size} bytes at {address:#x} in {space} memory; the address must be a multiple of {size}"
-            ),
-            FaultKind::ReadOnly { space, address } => {
-                write!(f, "write to read-only {space} memory at {address:#x}")
-            }
-            FaultKind::OutsideSurface {
-                access,
-                size,
-                place: [x, y, z, layer],
-                in_bytes,
-                surface,
-            } => {
-                let unit = if *in_bytes { "byte" } else { "texel" };
-                write!(
-                    f,
-                    "outside of the surface: {access} of {size} bytes at {unit} {x}, row {y}, slice {z}, layer {layer} of {surface}"
-                )
-            }
-            FaultKind::DivergentBarrier { waiting, others } => {
-                write!(
-                    f,
-                    "divergent barrier: threads wait at the barrier at {waiting}"
-                )?;
-                others
-                    .iter()
-                    .try_for_each(|(what, place)| write!(f, ", but {what} at {place}"))
-            }
-            FaultKind::WarpSync {
-                form,
-                members,
-                active,
-                problem,
-            } => {
-                write!(
-                    f,
-                    "`{form}` with member mask {members:#010x} executed by lanes {active:#010x}: {problem}"
-                )
-            }
-            FaultKind::Deadlock { waiting } => {
-                write!(f, "deadlock: no thread of the block can go on")?;
-                waiting.iter().try_for_each(|(threads, place)| {
-                    write!(f, "; {threads} threads wait at {place}")
-                })
-            }
-            FaultKind::Trap => write!(f, "trap instruction"),
-            FaultKind::Breakpoint => write!(f, "breakpoint instruction"),
-            FaultKind::Assert {
-                message,
-                file,
-                line,
-                function,
-            } => {
-                write!(f, "assertion failed: {message}, at {file}:{line}")?;
-                if function.is_empty() {
-                    Ok(())
-                } else {
-                    write!(f, " in {function}")
-                }
-            }
-            FaultKind::Unsupported { form } => {
-                write!(
-                    f,
-                    "unsupported by the emulator (not an error of the program): {form}"
-                )
-            }
-            FaultKind::BadCall { address, reason } => write!(f, "call of {address:#x}: {reason}"),
-            FaultKind::BranchIndex { index, targets } => {
-                write!(
-                    f,
-                    "branch index {index} is past the end of a table of {targets} targets"
-                )
-            }
-            FaultKind::StackOverflow { depth, limit } => {
-                write!(
-                    f,
-                    "stack overflow: {depth} nested calls pass the limit of {limit}"
-                )
-            }
-            FaultKind::InvalidOperand { problem } => write!(f, "invalid operand: {problem}"),
-            FaultKind::EndlessLoop { inside, waiting } => {
-                write!(
-                    f,
-                    "endless loop: nothing that the launch's threads read can change"
-                )?;
-                if let Some(inside) = inside {
-                    write!(f, "; the thread is in the loop {inside}")?;
-                }
-                waiting.iter().try_for_each(|(threads, place)| {
-                    write!(f, "; {threads} threads wait at {place}")
-                })
-            }
-            FaultKind::StepLimit { limit, inside } => {
-                write!(
-                    f,
-                    "step limit: the launch executed {limit} warp instructions without ending"
-                )?;
-                match inside {
-                    Some(inside) => write!(f, "; it is in the loop {inside}"),
-                    None => Ok(()),
-                }
-            }
-        }
+fn near(nearest: &Option<Nearest>) -> String {
+    match nearest {
+        Some(nearest) => nearest.to_string(),
+        None => "which holds no allocation".to_owned(),
     }
+}
+
+fn each<T>(all: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -> String {
+    all.into_iter().map(text).collect()
+}
+
+fn waits((threads, place): &(u32, Place)) -> String {
+    format!("; {threads} threads wait at {place}")
 }
 
 impl fmt::Display for Fault {

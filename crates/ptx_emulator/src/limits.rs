@@ -1,18 +1,18 @@
-/// The limits of an [`Emulator`](crate::Emulator). Defaults are those of an H200, where a device
-/// has such a limit.
+/// The limits of an [`Emulator`](crate::Emulator). The defaults are an H200's, where it has such a
+/// limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Threads of one block, at most.
+    /// The most threads of one block.
     pub threads_per_block: u32,
-    /// Threads of one block along x, y and z, at most.
+    /// The most threads of one block along x, y and z.
     pub block_dims: [u32; 3],
-    /// Blocks of one launch along x, y and z, at most.
+    /// The most blocks of one launch along x, y and z.
     pub grid_dims: [u32; 3],
-    /// Static shared memory of one block, in bytes, at most.
+    /// The most static shared memory of one block, in bytes.
     pub shared_bytes_per_block: u32,
-    /// Static and dynamic shared memory of one block together, in bytes, at most.
+    /// The most static and dynamic shared memory of one block together, in bytes.
     pub shared_bytes_opt_in: u32,
-    /// A kernel's own local memory for one thread, in bytes, at most; also the largest stack.
+    /// The most local memory of a kernel for one thread, in bytes; also the largest stack.
     pub local_bytes_per_thread: u32,
     /// The stack of one thread, for the functions that a kernel calls, in bytes. Later,
     /// [`Emulator::set_stack_bytes`](crate::Emulator::set_stack_bytes) changes it.
@@ -21,7 +21,7 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// The heap for device code's `malloc`, in bytes; part of `memory_bytes` if a module uses it.
     pub heap_bytes: u64,
-    /// Warp instructions of one launch, at most: stops endless loops.
+    /// The most warp instructions of one launch: stops endless loops.
     pub warp_instructions: u64,
     /// Worker threads that run blocks. `None` uses every core. With `Some(1)` blocks run in order
     /// on the calling thread, so that even a racy program is deterministic.

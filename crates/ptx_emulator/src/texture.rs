@@ -201,7 +201,7 @@ pub enum Filter {
 pub struct Sampling {
     /// Along x, y and z.
     pub address: [AddressMode; 3],
-    /// The filter.
+    /// How samples are filtered.
     pub filter: Filter,
     /// Coordinates from 0 to 1 span the image.
     pub normalized: bool,

@@ -3,7 +3,8 @@
 //! This file only dispatches; each command is a file of its own. Commands that need a tool install
 //! it first (`setup`).
 
-/// `println!` without its panic when nobody reads any more (`cargo xtask doctor | head -1`).
+/// `println!` without its panic when the reader has closed the pipe (`cargo xtask doctor | head
+/// -1`).
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;

@@ -81,13 +81,13 @@ pub enum BenchError {
     /// The multiply-adds of the peak did not come out as on the host.
     #[error("the kernel that measures the peak of FMA is wrong in thread {thread}")]
     WrongPeak {
-        /// The thread.
+        /// The thread's number.
         thread: usize,
     },
     /// Filter and sizes leave nothing.
     #[error("no benchmark has a name that contains {} at these sizes", .filter.join(" or "))]
     NothingChosen {
-        /// The filter.
+        /// The parts of names that were given.
         filter: Vec<String>,
     },
 }

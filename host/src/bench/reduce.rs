@@ -13,7 +13,7 @@ use super::search::{CHOICE, Search, distinct};
 use super::work::{DEFAULT, rungs};
 use super::{BenchError, Check, Inputs, Kind, Loaded, Problem, Random, Size, Sizes, Work};
 
-/// The table.
+/// The benchmarks of reductions.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
     let candidate = |&kernel| ReduceOptions {
         kernel: Some(kernel),

@@ -13,7 +13,7 @@ pub struct Size(pub Vec<usize>);
     "`{given}` is no size: write extents above zero with x between them, such as 2^20, 4096 or 2^26x31"
 )]
 pub struct BadSize {
-    /// The text.
+    /// The text that was given.
     pub given: String,
 }
 

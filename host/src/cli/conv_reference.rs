@@ -135,7 +135,10 @@ impl<'a, T: Sample> Check<'a, T> {
 
     /// Adds the verdict to the report.
     pub(super) fn report(self, report: Report) -> Report {
-        let terms = self.operands.short(0).len();
+        let roundings = match self.operands.short(0).len() {
+            1 => "1 rounding".to_owned(),
+            terms => format!("{terms} roundings"),
+        };
         let beside = match self.by_fft {
             true => ", and in ours those less than a filter's length beside them",
             false => "",
@@ -143,7 +146,7 @@ impl<'a, T: Sample> Check<'a, T> {
         let bound = match self.options.asked_for() {
             Some(bound) => bound.to_owned(),
             None => format!(
-                "for each output, {terms} roundings of its own samples times taps in any order, or an FFT's{beside}"
+                "for each output, {roundings} of its own samples times taps in any order, or an FFT's{beside}"
             ),
         };
         report.comparison(&self.name, &self.comparison.bounded_by(bound))

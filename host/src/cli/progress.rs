@@ -1,5 +1,5 @@
 //! What a terminal shows while a command works. Standard error that is no terminal gets a line when
-//! a work or a block runs long; with `--quiet` nobody gets anything.
+//! a work or a block runs long; with `--quiet` there is no output at all.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal, stderr};
@@ -35,7 +35,7 @@ pub(super) fn of_rank(rank: &Rank, what: &str, elements: usize) -> ProgressBar {
     }
 }
 
-/// The time since a work began of which nobody knows how long it takes.
+/// The time since a work of unknown length began.
 pub(super) fn clock(what: &str) -> ProgressBar {
     let clock = begin(ProgressBar::new_spinner(), what, "{elapsed} {wide_msg}");
     say_later(&clock);

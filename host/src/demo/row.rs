@@ -14,7 +14,7 @@ pub struct Row {
     pub experiment: String,
     /// The kernel that ran.
     pub kernel: String,
-    /// The size.
+    /// The size, in words.
     pub size: String,
     /// The device's name.
     pub device: String,

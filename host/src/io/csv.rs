@@ -308,8 +308,9 @@ fn ragged_or(text: &str, error: &csv::Error) -> Problem {
             len,
         } => {
             let line = line_of(text, pos.as_ref());
+            let cells = if *len == 1 { "cell" } else { "cells" };
             let problem = Problem::new(format!(
-                "line {line} has {len} cells, the lines before have {expected_len}"
+                "line {line} has {len} {cells}, the lines before have {expected_len}"
             ));
             // A spreadsheet whose decimal sign is the comma.
             match text.contains(';') {
@@ -394,7 +395,7 @@ mod tests {
         check_refused(b"1\n\n\nx\n", "line 4, column 1: `x` is no number");
         check_refused(b"\r\n\r\n1\r\n2,3\r\n", "line 4 has 2 cells");
         check_refused(b"1,\"2\n3\"\n", "line 1, column 2: `2\\n3` is no number");
-        check_refused(b"1,2\n3\n", "line 2 has 1 cells, the lines before have 2");
+        check_refused(b"1,2\n3\n", "line 2 has 1 cell, the lines before have 2");
         check_refused(b"", "empty");
         check_refused(b"1;2\n", "`1;2` is no number");
         for (text, hint) in [

@@ -10,19 +10,19 @@ pub enum FileError {
     /// The extension names no format.
     #[error("{}: the extension names none of .npy, .csv, .wav", path.display())]
     UnknownFormat {
-        /// The file.
+        /// The file's path.
         path: PathBuf,
     },
     /// A folder where a file is wanted.
     #[error("{} is a folder, not a file", path.display())]
     IsFolder {
-        /// The folder.
+        /// The folder's path.
         path: PathBuf,
     },
     /// The system refused to read it.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// The file's path.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -30,7 +30,7 @@ pub enum FileError {
     /// The system refused to write it.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// The file.
+        /// The file's path.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -38,7 +38,7 @@ pub enum FileError {
     /// The contents do not match the extension, or are not supported.
     #[error("{}: {}", path.display(), problem.what)]
     Content {
-        /// The file.
+        /// The file's path.
         path: PathBuf,
         /// What is wrong.
         problem: Problem,
@@ -46,9 +46,9 @@ pub enum FileError {
     /// The result does not fit the output's format.
     #[error("{}: {reason}", path.display())]
     Unwritable {
-        /// The file.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The reason, in words.
         reason: String,
     },
 }

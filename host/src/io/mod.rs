@@ -55,15 +55,6 @@ impl Data {
         }
     }
 
-    /// NumPy's name of the element type.
-    pub fn type_name(&self) -> &'static str {
-        match self {
-            Data::F32(_) => "float32",
-            Data::F64(_) => "float64",
-            Data::I64(_) => "int64",
-        }
-    }
-
     /// The elements as float64. Integers above 2⁵³ are rounded: to compute with them, read the file
     /// as float64, which refuses those.
     pub fn to_f64(&self) -> ArrayD<f64> {
@@ -262,7 +253,7 @@ impl Reader {
             Ok(match format {
                 Format::Npy => Contents::Array(npy::open(bytes, len)?),
                 Format::Wav => Contents::Recording(wav::open(bytes, len)?),
-                // Text is read whole: nobody keeps what a machine's memory does not hold as text.
+                // Text is read whole: data that does not fit in memory is not kept as text.
                 Format::Csv => {
                     let mut text = Vec::new();
                     bytes.reader().read_to_end(&mut text)?;

@@ -188,7 +188,7 @@ fn elements_that_nobody_wrote_are_shown_beside_their_neighbours_writers() {
         access.contains("write of global memory, 4 bytes a lane"),
         "{access}"
     );
-    // Nobody's leads nowhere.
+    // An element that no thread wrote leads to no step.
     assert_eq!(click(1, 49), written);
     asks_nobody(&browser);
 }

@@ -196,7 +196,7 @@ fn clients_come_to_a_port_one_after_the_other() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("k.ptx"), PTX).unwrap();
     let server = Server::start(folder.path());
-    // Those who wait, more than there are places for, keep nobody out.
+    // Silent connections, even more than there are places, keep no client out.
     let silent: Vec<_> = (0..40).map(|_| server.connect()).collect();
     for _ in 0..2 {
         let (mut output, mut input) = server.connect();
@@ -231,7 +231,7 @@ fn ended_connections_are_forgotten() {
             }
         }
     }
-    // With a launch that nobody disconnects from.
+    // With a launch whose client never disconnects.
     let (mut output, mut input) = server.connect();
     let launch =
         json!({ "ptx": "k.ptx", "block": [64], "args": ["f32[64]=zeros"], "token": server.token });

@@ -168,7 +168,7 @@ fn npy_that_is_broken() {
 fn csv_that_is_not_numbers() {
     check_signal("e.csv", b"1\n2\n\n,\n", "line 4");
     check_signal("t.csv", b"a,b\n1,two\n", "line 2, column 2: `two`");
-    check_signal("r.csv", b"1,2\n3\n", "line 2 has 1 cells");
+    check_signal("r.csv", b"1,2\n3\n", "line 2 has 1 cell,");
     check_signal("b.csv", b"1\n\xFF\n", "not UTF-8");
     // 2^53 + 1 is no float64; its neighbours are, and so are greater powers of two.
     let rounded = "element 1 is -9007199254740993, and is computed as float64, which would round";

@@ -44,9 +44,15 @@ fn one_device_reports_its_seconds() {
         .collect();
     let square = npy("'<f8'", "False", "(30, 30)", &values);
     fs::write(folder.path().join("a.npy"), square).unwrap();
-    for command in ["matmul a.npy a.npy", "sum a.npy --axis 0"] {
+    for command in [
+        "matmul a.npy a.npy",
+        "sum a.npy --axis 0",
+        "transpose a.npy",
+        "reverse a.npy",
+    ] {
+        let is_divided = ["matmul", "transpose"].contains(&command.split(' ').next().unwrap());
         for gpus in ["", " --gpus 1"] {
-            if command.contains("--axis") && !gpus.is_empty() {
+            if !is_divided && !gpus.is_empty() {
                 continue;
             }
             let line = format!("--json {command} -o y.npy{gpus}");

@@ -231,7 +231,7 @@ fn a_signal_leaves_no_temporary_file() {
         assert_eq!(child.wait().unwrap().signal(), Some(number));
         assert_eq!(names(at), inputs, "{signal}");
     }
-    // Nobody can prevent what this leaves; the next run says so.
+    // What this leaves cannot be prevented; the next run mentions it.
     let mut command = blockwise([
         "conv", "x.npy", "taps.npy", "-o", "y.npy", "--chunk", "4096",
     ]);

@@ -13,7 +13,9 @@ fn vector(at: &Path, name: &str, values: impl Iterator<Item = f64>) {
 
 fn read(at: &Path, name: &str) -> Vec<f64> {
     let text = fs::read_to_string(at.join(name)).unwrap();
-    text.split_whitespace().map(|word| word.parse().unwrap()).collect()
+    text.split_whitespace()
+        .map(|word| word.parse().unwrap())
+        .collect()
 }
 
 #[test]
@@ -26,7 +28,10 @@ fn every_running_value_with_and_without_its_own_element() {
         ("--exclusive", [0.0, 3.0, 2.0, 6.0]),
         ("--operation min", [3.0, -1.0, -1.0, -1.0]),
         ("--operation max", [3.0, 3.0, 4.0, 4.0]),
-        ("--operation max --exclusive", [f64::NEG_INFINITY, 3.0, 3.0, 4.0]),
+        (
+            "--operation max --exclusive",
+            [f64::NEG_INFINITY, 3.0, 3.0, 4.0],
+        ),
     ] {
         Run::line(at, &format!("scan x.csv -o y.csv {words}")).ends(0);
         assert_eq!(read(at, "y.csv"), expected, "{words}");
@@ -34,7 +39,10 @@ fn every_running_value_with_and_without_its_own_element() {
     vector(at, "n.csv", [3.0, f64::NAN, 4.0].into_iter());
     Run::line(at, "scan n.csv -o y.csv --operation min").ends(0);
     let running = read(at, "y.csv");
-    assert!(running[0] == 3.0 && running[1].is_nan() && running[2].is_nan(), "{running:?}");
+    assert!(
+        running[0] == 3.0 && running[1].is_nan() && running[2].is_nan(),
+        "{running:?}"
+    );
 }
 
 #[test]
@@ -48,12 +56,22 @@ fn axes_are_scanned_line_by_line() {
         ("--axis -1", [1.0, 3.0, 6.0, 10.0, 30.0, 60.0]),
     ] {
         Run::line(at, &format!("scan x.csv -o y.csv {words}")).ends(0);
-        let text = fs::read_to_string(at.join("y.csv")).unwrap().replace(',', "\n");
+        let text = fs::read_to_string(at.join("y.csv"))
+            .unwrap()
+            .replace(',', "\n");
         let values: Vec<f64> = text.lines().map(|line| line.parse().unwrap()).collect();
         assert_eq!(values, expected, "{words}");
     }
-    let refused = Run::line(at, "scan x.csv -o y.csv --axis 0 --gpus 2 --device emulator").ends(2);
-    assert!(refused.stderr.contains("is not divided"), "{}", refused.stderr);
+    let refused = Run::line(
+        at,
+        "scan x.csv -o y.csv --axis 0 --gpus 2 --device emulator",
+    )
+    .ends(2);
+    assert!(
+        refused.stderr.contains("is not divided"),
+        "{}",
+        refused.stderr
+    );
 }
 
 /// Several groups of tiles: more than one piece of a line.
@@ -76,7 +94,11 @@ fn chunks_and_devices_do_not_change_a_bit() {
     file.extend(bytes);
     fs::write(at.join("x.npy"), file).unwrap();
     let run = |words: &str| {
-        Run::line(at, &format!("scan x.npy -o y.npy --device emulator {words}")).ends(0);
+        Run::line(
+            at,
+            &format!("scan x.npy -o y.npy --device emulator {words}"),
+        )
+        .ends(0);
         fs::read(at.join("y.npy")).unwrap()
     };
     let whole = run("");
@@ -85,5 +107,9 @@ fn chunks_and_devices_do_not_change_a_bit() {
     assert!(run("--gpus 3") == whole, "on three devices");
     // The reference goes through in chunks too.
     let run = Run::line(at, "scan x.npy -o y.npy --chunk 1 --reference whole.npy").ends(0);
-    assert!(run.stdout.contains(&format!("{LEN} elements")), "{}", run.stdout);
+    assert!(
+        run.stdout.contains(&format!("{LEN} elements")),
+        "{}",
+        run.stdout
+    );
 }

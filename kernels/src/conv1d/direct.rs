@@ -47,7 +47,7 @@ pub fn conv1d_direct<T: Real>(
 }
 // ANCHOR_END: kernel
 
-/// Output number `centre` of the full convolution.
+/// Output `centre` of the full convolution.
 #[inline(always)]
 pub(super) fn convolve_one<T: Real>(signal: &[T], taps: &[T], centre: usize) -> T {
     let end = centre + 1;

@@ -28,9 +28,9 @@ use crate::number::Real;
 use crate::pack::Pack;
 use cuda_std::unroll::unrolled;
 
-/// Adds `count` taps to the sums, in order. With LAST_TWICE the last step exists for both positions
-/// of the samples, so that no moves are needed before it: 2 % faster in `window` with 63 taps, 3 %
-/// slower in `blocked`.
+/// Adds `count` taps to the sums, in order. With LAST_TWICE the last step is compiled once for each
+/// position of the samples, so that no moves are needed before it: 2 % faster in `window` with 63
+/// taps, 3 % slower in `blocked`.
 ///
 /// # Safety
 /// OUTPUTS = PACKS · LANES. `samples` is the pack of the first outputs' samples for tap 0, in
@@ -123,7 +123,7 @@ pub(super) unsafe fn add_pack<
     });
 }
 
-/// The samples of PACKS packs.
+/// Loads the samples of PACKS packs.
 ///
 /// # Safety
 /// They exist.

@@ -76,7 +76,7 @@ const fn tap_packs<T>() -> usize {
     MAX_TAPS / lanes::<T>() + 1
 }
 
-/// Packs of a tile with the samples below it: as many as for the taps.
+/// Packs of a tile and of the samples below it, which take as many packs as the taps.
 const fn stage<T>() -> usize {
     tap_packs::<T>() + LANES_OF_A_WARP as usize * PACKS
 }

@@ -1,27 +1,28 @@
-//! What sums are added in: more than their elements' precision, rounded once, at the end.
+//! The types in which sums are added: they have more precision than the elements. The result is
+//! rounded once, at the end.
 //!
-//! | elements | a thread, its block and its launch add in | blocks, chunks, ranks and runs add in |
+//! | elements | within a launch: threads, blocks, the grid | between blocks, chunks, ranks and runs |
 //! | --- | --- | --- |
 //! | `f32` (`f16` files are read as such) | `f64`; products are exact | [`Twofold`] |
 //! | `f64` | [`Twofold`]; products in two terms by fma | [`Twofold`] |
 //! | `i64` | `i64`, which wraps | `i64` |
 //!
 //! The kernels wait for memory, so this costs next to nothing: an `f32` needs a conversion and an
-//! addition of `f64`, and an H200 delivers five elements per clock and multiprocessor, which can
-//! convert 16 and add 64. Two terms of `f32` would serve GPUs with few units for `f64`, but have 48
-//! bits where `f64` has 53, for six times the instructions.
+//! addition of `f64`. An H200 delivers five elements per clock to each multiprocessor, which can
+//! convert 16 and add 64. Two terms of `f32` would serve GPUs with few units for `f64`, but they
+//! have 48 bits where `f64` has 53, and take six times the instructions.
 //!
 //! # The error
 //!
 //! Let u = 2⁻⁵³, S the exact sum and h the number of additions on the longest path of any element
 //! to the result.
 //!
-//! - In `f64` each addition is off by at most u of its result, so the sum by at most γₕ·Σ|x| with γₕ
-//!   = h·u / (1 − h·u), whatever the shape of the tree (Higham, *Accuracy and Stability of Numerical
-//!   Algorithms*, 2nd ed., section 4.2). The launcher's default grid keeps h ≤ 2¹² for any length,
-//!   and an axis is added in runs of 2¹⁰: 2⁻⁴¹·Σ|x|. With Σ|x| ≤ 2¹⁶·|S| that is 2⁻²⁵·|S|, half a
-//!   unit in the last place of an `f32` at most. The final rounding adds at most another half: never
-//!   more than one unit.
+//! - In `f64` each addition is off by at most u of its result, so the sum by at most γₕ·Σ|x| with
+//!   γₕ = h·u / (1 − h·u), whatever the shape of the tree (Higham, *Accuracy and Stability of
+//!   Numerical Algorithms*, 2nd ed., section 4.2). The launcher's default grid keeps h ≤ 2¹² for
+//!   any length, and an axis is added in runs of 2¹⁰: 2⁻⁴¹·Σ|x|. With Σ|x| ≤ 2¹⁶·|S| that is
+//!   2⁻²⁵·|S|, half a unit in the last place of an `f32` at most. The final rounding adds at most
+//!   another half: never more than one unit.
 //! - In two terms `sum` is the plain sum in `f64`, and `rest` the sum of its rounding errors, which
 //!   [`two_sum`] gives exactly. The errors add up to at most γₕ·Σ|x|, and `rest` is off by at most
 //!   γ₂ₕ of that: 2·h²·u²·Σ|x| = 2⁻⁸⁰·Σ|x|. With Σ|x| ≤ 2¹⁶·|S| that is 2⁻¹¹ of half a unit in the
@@ -33,9 +34,9 @@
 //! So the result is correctly rounded unless S lies within this error of the middle between two
 //! neighbouring numbers; else it is one of these two.
 //!
-//! An infinity or NaN gives what IEEE additions give. Sums of `f32` cannot overflow on the way.
-//! Those of `f64` do where a partial sum exceeds the range, as any sum in `f64`; products of `f64`
-//! below 2⁻⁹⁶⁹ lose what is below 2⁻¹⁰⁷⁴.
+//! An infinity or NaN gives the result of IEEE additions. Sums of `f32` cannot overflow on the way.
+//! Those of `f64` do if a partial sum exceeds the range, as any sum in `f64`; products of `f64`
+//! below 2⁻⁹⁶⁹ lose their part below 2⁻¹⁰⁷⁴.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
@@ -43,29 +44,29 @@ use cuda_std::warp::{WarpShuffleMode, WarpShuffleValue};
 
 use crate::number::Scalar;
 
-/// The most additions between an element and the result in the default launches, except those of
-/// totals.
+/// The most additions between an element and the result in the default launches, not counting those
+/// of totals.
 pub const PATH: usize = 1 << 12;
 
 /// An element of sums.
 pub trait Addend: Scalar {
-    /// What a thread, its block and its launch add in.
+    /// The type in which a thread, its block and its launch add.
     type Partial: Partial;
-    /// Sums that a thread keeps for the lanes of its packs, which take turns. Two of `f32` and one of
-    /// `f64` leave room for the packs in flight in the 32 registers that let two blocks of 1024
-    /// threads in.
+    /// Sums that a thread keeps; the lanes of its packs use them in turn. Two of `f32`, or one of
+    /// `f64`, leave room for the packs in flight in the 32 registers with which two blocks of 1024
+    /// threads fit.
     const SUMS: usize;
-    /// Two lanes are added first, which halves the chain of additions.
+    /// Whether two lanes are added first, which halves the chain of additions.
     const PAIRS: bool;
     /// `sum + self`.
     fn add_to(self, sum: Self::Partial) -> Self::Partial;
     /// `sum + self · factor`.
     fn mul_add_to(self, factor: Self, sum: Self::Partial) -> Self::Partial;
-    /// The nearest number of this type.
+    /// The total, rounded to this type.
     fn rounded(total: TotalOf<Self>) -> Self;
-    /// `self` as a sum of one.
+    /// The sum of `self` alone.
     fn partial(self) -> Self::Partial;
-    /// The element of a sum of one.
+    /// The element whose sum `partial` is.
     fn of_partial(partial: Self::Partial) -> Self;
     /// `self` as a total.
     fn total(self) -> TotalOf<Self> {
@@ -73,22 +74,23 @@ pub trait Addend: Scalar {
     }
 }
 
-/// What blocks, chunks, ranks and runs of `T` add in.
+/// The type in which blocks, chunks, ranks and runs of `T` are added.
 pub type TotalOf<T> = <<T as Addend>::Partial as Partial>::Total;
 
-/// A sum in the making.
+/// An unfinished sum.
 pub trait Partial: Plain + WarpShuffleValue {
-    /// What the sums of blocks, chunks, ranks and runs are added in.
+    /// The type in which the sums of blocks, chunks, ranks and runs are added.
     type Total: Partial<Total = Self::Total> + PartialEq + core::fmt::Debug;
     /// 0.
     const ZERO: Self;
     /// The sum of two.
     fn merge(self, other: Self) -> Self;
-    /// The same as a total; of a total, after each merge, with a rest as small as it can be.
+    /// The sum as a total. Called on a total after each merge, it makes the rest as small as
+    /// possible.
     fn settle(self) -> Self::Total;
 }
 
-/// Adds what may be any number of totals.
+/// Adds two totals; it may be repeated any number of times.
 #[inline(always)]
 pub fn merge_totals<T: Partial<Total = T>>(sum: T, next: T) -> T {
     sum.merge(next).settle()
@@ -98,13 +100,13 @@ pub fn merge_totals<T: Partial<Total = T>>(sum: T, next: T) -> T {
 #[derive(Clone, Copy, Debug, PartialEq, Plain)]
 #[repr(C)]
 pub struct Twofold {
-    /// The sum as `f64` has it.
+    /// The sum as rounded to `f64`.
     pub sum: f64,
-    /// What its roundings have lost.
+    /// The sum of its rounding errors.
     pub rest: f64,
 }
 
-/// The rounded sum, and its rounding error, exactly, unless the sum overflows (Knuth).
+/// The rounded sum and its exact rounding error, unless the sum overflows (Knuth).
 #[inline(always)]
 pub const fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -112,17 +114,17 @@ pub const fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - of_b)) + (b - of_b))
 }
 
-/// The rounded product, and its rounding error, exactly, unless it is below 2⁻¹⁰⁷⁴.
+/// The rounded product and its exact rounding error, unless the error is below 2⁻¹⁰⁷⁴.
 #[inline(always)]
 fn two_product(a: f64, b: f64) -> (f64, f64) {
-    // An fma, because a multiplication could be contracted with the addition that follows, and the
-    // error would be another number's.
+    // An fma, because a multiplication could be contracted with the addition that follows: the
+    // error would then be that of another number.
     let product = GpuFloat::mul_add(a, b, 0.0);
     (product, GpuFloat::mul_add(a, b, -product))
 }
 
 impl Twofold {
-    /// One number.
+    /// A sum of one number.
     pub const fn new(value: f64) -> Self {
         Self {
             sum: value,
@@ -139,8 +141,19 @@ impl Twofold {
         }
     }
 
-    /// Of a settled total: the nearest `f64` whose last bit is odd where it is not the total
-    /// itself. It rounds to any shorter format like the total, without a second rounding.
+    /// [`add`](Self::add) of a number that has no error: one addition less.
+    #[inline(always)]
+    fn plus(self, value: f64) -> Self {
+        let (sum, lost) = two_sum(self.sum, value);
+        Self {
+            sum,
+            rest: self.rest + lost,
+        }
+    }
+
+    /// A settled total, rounded to odd: an inexact total gets the neighbouring `f64` whose last bit
+    /// is odd. Rounding that to a shorter format gives what rounding the total gives, with no
+    /// double rounding.
     #[inline(always)]
     fn to_odd(self) -> f64 {
         let bits = self.sum.to_bits();
@@ -242,7 +255,7 @@ impl Addend for f64 {
 
     #[inline(always)]
     fn add_to(self, sum: Twofold) -> Twofold {
-        sum.add(self, 0.0)
+        sum.plus(self)
     }
 
     #[inline(always)]
@@ -299,7 +312,7 @@ impl Addend for i64 {
 }
 
 impl WarpShuffleValue for Twofold {
-    /// Both terms, by shuffles of their own; the source lane is the same.
+    /// Shuffles both terms separately, from the same lane.
     #[inline(always)]
     unsafe fn shuffle(
         mode: WarpShuffleMode,
@@ -329,7 +342,7 @@ mod tests {
         assert_eq!(two_sum(1.0, 1e16), (1e16, 1.0));
         let third = 1.0 / 3.0;
         let (product, error) = two_product(third, third);
-        // third² has 106 bits at most: what is left after 53 fits one number.
+        // third² has at most 106 bits: the error fits one number.
         assert_eq!(error, third.mul_add(third, -product));
         assert_ne!(error, 0.0);
         let sum = [1e100, 1.0, -1e100].map(f64::total);
@@ -337,7 +350,7 @@ mod tests {
         assert_eq!(sum.map(f64::rounded), Some(1.0));
     }
 
-    /// 1 + 2⁻²⁴ lies in the middle of two `f32`; what comes after it decides.
+    /// 1 + 2⁻²⁴ lies in the middle between two `f32`; the rest decides.
     #[test]
     fn a_total_is_rounded_once() {
         let middle = 1.0 + f64::from(2.0_f32.powi(-24));
@@ -351,7 +364,7 @@ mod tests {
                 assert_eq!(f32::rounded(total), sign as f32 * rounded, "{total:?}");
             }
         }
-        // A power of two, whose neighbour below is half as far away.
+        // The lower neighbour of a power of two is half as far away.
         let below = Twofold {
             sum: 1.0,
             rest: -1e-30,
@@ -380,7 +393,7 @@ mod tests {
         assert!(f64::rounded(f64::NAN.add_to(1.0.total())).is_nan());
         let product = large.mul_add_to(2.0, Twofold::ZERO);
         assert_eq!(f64::rounded(1.0.mul_add_to(1.0, product)), f64::INFINITY);
-        // Beyond the range of the narrower type, and back in it.
+        // Partial sums leave the narrower type's range and return.
         let wide = [f32::MAX, f32::MAX, -f32::MAX].map(f32::total);
         let sum = wide.into_iter().reduce(merge_totals);
         assert_eq!(sum.map(f32::rounded), Some(f32::MAX));

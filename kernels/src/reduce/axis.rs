@@ -2,8 +2,8 @@
 //!
 //! output\[o · inner + i\] = op over k < extent of input\[(o · extent + k) · inner + i\], for an
 //! array of outer × extent × inner elements. The input is a matrix of outer · extent rows: an
-//! output folds `extent` rows of one column; a [sum](super::addend) in runs of 1024 rows, each
-//! of which goes into a total.
+//! output folds `extent` rows of one column. A [sum](super::addend) is added in runs of 1024 rows,
+//! and each run goes into a total.
 //!
 //! - Thread t owns output t and every further one a grid's size apart; no thread waits for another.
 //! - One global read per input element. Adjacent threads read adjacent columns (coalesced), except
@@ -23,8 +23,8 @@ use super::{Addend, Max, Min, Op, Sum};
 /// Rows whose loads are in flight together.
 const GROUP: usize = 8;
 
-/// Folds a run of rows of a column: by turns into four values, whose chains of additions are a quarter
-/// as long, unless one is two words long.
+/// Folds a run of rows of a column into four values in turn, whose chains of additions are a
+/// quarter as long; into one, if values have two words.
 #[inline(always)]
 fn fold_run<T: Addend, O: Op>(column: Column<T>, rows: Range<usize>) -> O::Value<T> {
     if size_of::<O::Value<T>>() > size_of::<u64>() {
@@ -63,9 +63,8 @@ pub fn fold_axis<T: Addend, O: Op>(
     }
 }
 
-/// Adds `extent` rows of `input`, at most [`RUN`](super::RUN), into each row of `partials`, which has
-/// the same number of columns: [`fold_axis`] for runs of rows, before they go into totals. For arrays
-/// that arrive in pieces.
+/// Adds `extent` rows of `input`, at most [`RUN`](super::RUN), into each row of `partials`, which
+/// has the same number of columns: [`fold_axis`] without totals, for arrays that arrive in pieces.
 ///
 /// # Launch
 /// One-dimensional blocks of any size, any grid.

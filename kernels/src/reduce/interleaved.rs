@@ -10,8 +10,9 @@
 //! - Slot 0 ends up with the block's result, and thread 0 writes it.
 //! - One barrier at the start of each of the ⌈log₂ threads⌉ rounds: it orders the previous round's
 //!   writes before this round's reads.
-//! - It adds in the element's type, like the document it follows: the bits of a rounded sum depend on
-//!   the launch. The kernels that the launcher chooses by itself promise [more](super::addend).
+//! - It adds in the element's type, like the document it follows: the bits of a rounded sum depend
+//!   on the launch. The kernels that the launcher chooses by itself
+//!   [add in more](super::addend).
 //! - The weakness that [`tree`](super::tree) removes: the lanes of a warp access slots 2·distance
 //!   apart. With 4-byte slots that is a 2-way conflict in the first round, then 4-way, and so on up
 //!   to 16-way in the fourth, where 16 lanes of the first warp are active.

@@ -10,12 +10,12 @@
 //! Sum, minimum and maximum are instances of one kernel, by an [`Op`]; the dot product is a
 //! separate kernel.
 //!
-//! [`interleaved`] and [`tree`] add in the element's type, as the documents that they follow do. The
-//! others add in more: [`addend`] states what, and how exact the result is. All write their partial
-//! results as [`Addend::Partial`].
+//! [`interleaved`] and [`tree`] add in the element's type, as the documents that they follow do.
+//! The others add in higher precision: [`addend`] states what, and how exact the result is. All
+//! write their partial results as [`Addend::Partial`].
 //!
-//! Minimum and maximum of nothing are the infinities (or the ends of `i64`); a block without
-//! elements contributes those. NaN wins, as in NumPy.
+//! Minimum and maximum of no elements are the infinities (or the ends of `i64`); a block without
+//! elements contributes these. NaN wins, as in NumPy.
 
 pub mod addend;
 pub mod axis;

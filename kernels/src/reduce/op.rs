@@ -11,14 +11,14 @@ use crate::pack::lanes;
 
 /// The operation of a reduction: [`Sum`], [`Min`] or [`Max`].
 pub trait Op: sealed::Sealed {
-    /// What a thread folds its elements into: for a sum more than the element's precision.
+    /// The type into which a thread folds its elements: for a sum more precise than they are.
     type Value<T: Addend>: Plain + WarpShuffleValue;
 
-    /// The identity: the result for nothing.
+    /// The identity: the result for no elements.
     fn identity<T: Scalar>() -> T;
     /// Folds two values in the element's type.
     fn apply<T: Scalar>(a: T, b: T) -> T;
-    /// The value of nothing.
+    /// The value of no elements.
     fn start<T: Addend>() -> Self::Value<T>;
     /// The value of one element.
     fn one<T: Addend>(element: T) -> Self::Value<T>;
@@ -26,18 +26,18 @@ pub trait Op: sealed::Sealed {
     fn fold<T: Addend>(value: Self::Value<T>, element: T) -> Self::Value<T>;
     /// Folds two values.
     fn merge<T: Addend>(a: Self::Value<T>, b: Self::Value<T>) -> Self::Value<T>;
-    /// Values that a thread keeps for the lanes of its packs, which take turns, and whether two lanes
-    /// are folded first.
+    /// The number of values that a thread keeps for the lanes of its packs, which use them in turn,
+    /// and whether two lanes are folded first.
     fn kept<T: Addend>() -> (usize, bool);
-    /// What a block writes.
+    /// The value as a block writes it.
     fn partial<T: Addend>(value: Self::Value<T>) -> T::Partial;
-    /// What a block has written.
+    /// The value that a block has written.
     fn of_partial<T: Addend>(partial: T::Partial) -> Self::Value<T>;
-    /// The result over many rows, from the values of runs of them.
+    /// The result of all rows, from the values of runs of rows.
     fn over<T: Addend>(rows: Range<usize>, value: impl Fn(Range<usize>) -> Self::Value<T>) -> T;
 }
 
-/// The rows of a run that a sum adds without totals: see [the error](super::addend).
+/// Rows of a run, which a sum adds without totals: see [the error](super::addend).
 pub const RUN: usize = 1 << 10;
 
 /// The sum.

@@ -123,7 +123,7 @@ unsafe fn load<P: Plain>(place: *const P) -> P {
     }
 }
 
-/// Writes a partial result for the last block. Nobody reads its halves before the ticket.
+/// Writes a partial result for the last block. No thread reads its halves before the ticket.
 ///
 /// # Safety
 /// As for [`load`].

@@ -13,8 +13,9 @@
 //! - One barrier at the start of each of the ⌈log₂ threads⌉ rounds. It orders the previous round's
 //!   writes before this round's reads.
 //! - Adjacent threads access adjacent slots: no bank conflicts.
-//! - It adds in the element's type, like the document it follows: the bits of a rounded sum depend on
-//!   the launch. The kernels that the launcher chooses by itself promise [more](super::addend).
+//! - It adds in the element's type, like the document it follows: the bits of a rounded sum depend
+//!   on the launch. The kernels that the launcher chooses by itself
+//!   [add in more](super::addend).
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |

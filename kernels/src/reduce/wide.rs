@@ -103,7 +103,7 @@ pub(super) unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: u
 ) -> T::Partial {
     let operands = [a.as_ptr(), b.as_ptr()];
     let fold = |sum, [x, y]: [T; 2]| x.mul_add_to(y, sum);
-    // A product is added as fast as it is made.
+    // A product is added at once.
     let pair = |sum, first, second| fold(fold(sum, first), second);
     // SAFETY: passed on to the caller.
     unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), fold, pair) }
@@ -116,12 +116,12 @@ pub(super) fn share<T: Addend, O: Op, const LANES: usize, const IN_FLIGHT: usize
 ) -> O::Value<T> {
     let fold = |value, [x]: [T; 1]| O::fold(value, x);
     let pair = |value, [x]: [T; 1], [y]: [T; 1]| O::merge::<T>(value, O::fold(O::one(x), y));
-    // SAFETY: the operand is as long as it is.
+    // SAFETY: there is one operand, and `len` is its length.
     unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold, pair) }
 }
 
-/// Folds this thread's share of `0..len`, with IN_FLIGHT packs of each operand in flight; `fold` gets
-/// one element of each operand, `pair` two.
+/// Folds this thread's share of `0..len`, with IN_FLIGHT packs of each operand in flight; `fold`
+/// gets one element of each operand, `pair` two.
 ///
 /// # Safety
 /// Every operand has `len` elements.
@@ -170,7 +170,7 @@ unsafe fn fold_packs<
         operands
             .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
     };
-    // Those from `kept` on are not used.
+    // Values from `kept` on are not used.
     let (mut values, (kept, pairs)) = ([start; LANES], O::kept::<T>());
     let add = |values: &mut [O::Value<T>; LANES], packs: [[T; LANES]; OPERANDS]| {
         let elements = |lane: usize| packs.map(|pack| pack[lane]);

@@ -35,13 +35,17 @@ mod words;
 
 pub use op::{Element, Extreme, Op, Order, Sum};
 
+use core::hint::assert_unchecked;
+
 use cuda_std::prelude::*;
 
 use crate::pack::{BYTES, lanes};
 use words::words;
 
+/// Warps of a block that move elements; one more looks back.
+const WARPS: usize = 8;
 /// Threads of a block.
-pub const THREADS: u32 = 256;
+pub const THREADS: u32 = 32 * (WARPS as u32 + 1);
 /// Elements of a line that one warp scans, at most.
 pub const ROW: usize = 512;
 /// Packs of a tile for each thread.
@@ -50,11 +54,15 @@ const PACKS: usize = 4;
 const RUN: usize = 32;
 const GROUP: usize = RUN * RUN;
 /// Tickets that a block takes before it scans, where blocks have several tiles.
-const AHEAD: usize = 3;
+const AHEAD: usize = 4;
+/// Tiles of a block in shared memory.
+const SLOTS: usize = 6;
+/// Bytes of dynamic shared memory of [`Way::Tiles`]; the others need none.
+pub const RING_BYTES: u32 = (SLOTS * PACKS * WARPS * 32 * BYTES) as u32;
 
 /// Elements of a tile: 16 KiB.
 pub const fn tile<T>() -> usize {
-    PACKS * THREADS as usize * lanes::<T>()
+    PACKS * WARPS * 32 * lanes::<T>()
 }
 
 /// Elements of a group: 16 MiB. Pieces of a line begin at multiples of it.
@@ -110,7 +118,7 @@ pub const fn blocks<T>(way: Way, len: usize, extent: usize) -> usize {
     };
     let blocks = match way {
         Way::Tiles => lines * extent.div_ceil(tile::<T>()),
-        Way::Rows => rows::turns(lines, extent).div_ceil(THREADS as usize / 32),
+        Way::Rows => rows::turns(lines, extent).div_ceil(WARPS + 1),
         Way::Columns => lines.div_ceil(THREADS as usize),
     };
     match blocks {
@@ -134,6 +142,11 @@ pub const fn state_len<T>(way: Way, len: usize, extent: usize) -> usize {
 /// group what comes before the next one.
 const fn published(tiles: usize) -> usize {
     tiles + tiles / RUN + tiles / GROUP
+}
+
+/// Whether lines have something before them, or their totals are asked for.
+const fn is_piece(input: usize, output: usize, before: usize) -> bool {
+    before > 0 || output < input
 }
 
 /// Whether the array is whole lines.
@@ -203,25 +216,28 @@ impl<T: Element> Lines<'_, T> {
 /// - `exclusive`: 0 or 1.
 ///
 /// # Launch
-/// One-dimensional blocks of [`THREADS`], any grid; see [`blocks`].
+/// One-dimensional blocks of [`THREADS`], any grid; see [`blocks`]. [`Way::Tiles`] needs
+/// [`RING_BYTES`] of dynamic shared memory.
 #[kernel(
     instances((i32 | i64 | f32 | f64, Sum | Extreme)),
     name = "scan_{O}_{T}",
-    max_threads = 256,
-    min_blocks = 4,
+    max_threads = 288,
+    min_blocks = 2,
     require(
         whole_lines(input.len(), extent, inner),
         output.is_empty() || output.len() == input.len(),
         before.is_empty() || before.len() == input.len() / extent,
         output.is_empty() || after.is_empty() || after.len() == input.len() / extent,
-        !output.is_empty() || inner == 1,
+        !output.is_empty() || input.is_empty() || inner == 1,
         !output.is_empty() || after.len() == input.len() / extent * groups::<T>(extent),
         state.len() >= state_len::<T>(
-            Way::of(extent, inner, output.is_empty() || !before.is_empty()),
+            Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())),
             input.len(),
             extent
         ),
         countable::<T>(input.len(), extent, grid.x),
+        Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())) != Way::Tiles
+            || shared_bytes >= RING_BYTES,
         exclusive <= 1,
         block.x == THREADS,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
@@ -257,9 +273,14 @@ pub fn scan<T: Element, O: Op>(
         flip,
         exclusive: exclusive != 0,
     };
-    let is_piece = output.is_empty() || !before.is_empty();
+    if input.is_empty() {
+        return;
+    }
+    let is_piece = is_piece(input.len(), output.len(), before.len());
     // SAFETY: `require` states the lengths, the block, and a grid and tiles that 32 bits count.
     unsafe {
+        // A division has no path for it.
+        assert_unchecked(extent > 0 && inner > 0);
         match Way::of(extent, inner, is_piece) {
             Way::Tiles => {
                 tiles::scan::<T, O, { lanes::<T>() }>(of, state.as_mut_ptr(), state.len())
@@ -269,5 +290,3 @@ pub fn scan<T: Element, O: Op>(
         }
     }
 }
-
-const _: () = assert!(BYTES == 16);

@@ -1,8 +1,8 @@
 //! Short lines that are runs of memory: a warp scans one, or its lanes several.
 //!
 //! A line of at most 32 elements has the smallest power of two of lanes that is enough, and the warp
-//! as many lines as fit, [`STEPS`] times. A longer one has the warp, which goes through it in steps
-//! of 32 elements; the loads and the shuffles of [`STEPS`] of them are in flight together.
+//! as many lines as fit. A longer one has the warp, which goes through it in steps of 32 elements; the
+//! loads and the shuffles of [`STEPS`] of them are in flight together.
 
 use core::array::from_fn;
 
@@ -18,29 +18,49 @@ const STEPS: usize = 8;
 const WARP: usize = 32;
 const ALL: u32 = u32::MAX;
 
-/// Lanes of a line.
+/// The logarithm of the lanes of a line.
 #[inline(always)]
-const fn width(extent: usize) -> usize {
-    if extent >= WARP {
-        WARP
-    } else {
-        extent.next_power_of_two()
-    }
-}
-
-/// Lines that a warp scans at once.
-#[inline(always)]
-const fn together(extent: usize) -> usize {
-    if extent > WARP {
-        1
-    } else {
-        WARP / width(extent) * STEPS
+const fn width_log(extent: usize) -> u32 {
+    match extent {
+        0 | 1 => 0,
+        2..WARP => (extent - 1).ilog2() + 1,
+        _ => WARP.ilog2(),
     }
 }
 
 /// How often a warp scans as many lines as it can, for all of them.
 pub(super) const fn turns(lines: usize, extent: usize) -> usize {
-    lines.div_ceil(together(extent))
+    lines.div_ceil(WARP >> width_log(extent))
+}
+
+/// One step of lines of `WARP >> log` lanes: `values` scanned, and what comes before each lane's, the
+/// identity in a line's first lane.
+///
+/// # Safety
+/// All lanes call it.
+#[inline(always)]
+unsafe fn steps<T: Element, O: Op, const N: usize>(mut values: [T; N], log: u32) -> [[T; N]; 2] {
+    let in_line = thread::thread_idx_x() as usize & ((1 << log) - 1);
+    macro_rules! rounds {
+        ($($round:literal)*) => {$(
+            if $round < log {
+                unrolled::<N>(|step| {
+                    // SAFETY: all lanes are here.
+                    let (below, _) = unsafe { warp_shuffle_up(ALL, values[step], 1 << $round, 32) };
+                    if in_line >= 1 << $round {
+                        values[step] = O::apply(below, values[step]);
+                    }
+                });
+            }
+        )*};
+    }
+    rounds!(0 1 2 3 4);
+    let before = from_fn(|step| {
+        // SAFETY: all lanes are here.
+        let (below, _) = unsafe { warp_shuffle_up(ALL, values[step], 1, 32) };
+        if in_line == 0 { O::identity() } else { below }
+    });
+    [values, before]
 }
 
 /// # Safety
@@ -52,80 +72,57 @@ pub(super) unsafe fn scan<T: Element, O: Op>(of: Lines<'_, T>) {
     // SAFETY: a warp is 32 threads along x.
     let warp = unsafe { assume_warp_uniform(thread / 32) } as usize;
     let lane = thread as usize % WARP;
-    let width = width(of.extent);
-    let is_long = of.extent > WARP;
-    let (in_line, lines, together) = (lane % width, of.len(), together(of.extent));
+    let (lines, log) = (of.len(), width_log(of.extent));
+    let together = WARP >> log;
 
-    let mut first = (thread::block_idx_x() as usize * warps + warp) * together;
-    while first < lines {
-        let mut value = if is_long {
-            of.start::<O>(first)
+    let load = |line: usize, i: usize| {
+        if line < lines && i < of.extent {
+            // SAFETY: an element of a line.
+            let element = unsafe { of.input.as_ptr().add(line * of.extent + i).read() };
+            O::turned(element, of.flip)
         } else {
             O::identity()
-        };
-        let mut from = 0;
-        while from < of.extent {
-            // The line of a step and the element in it.
-            let place = |step: usize| {
-                if is_long {
-                    (first, from + step * WARP + lane)
-                } else {
-                    (first + step * (WARP / width) + lane / width, in_line)
+        }
+    };
+    // From what comes before the step's part of the line, before the lane's element, and with it.
+    let store = |line: usize, i: usize, start: T, [value, before]: [T; 2]| {
+        if line < lines && i < of.extent {
+            let with = O::apply(start, value);
+            let without = O::apply(start, before);
+            let result = O::turned(if of.exclusive { without } else { with }, of.flip);
+            // SAFETY: inside the output, as the element is in the input; only this lane has it, and
+            // the line's last element too.
+            unsafe {
+                of.output.add(line * of.extent + i).write(result);
+                if of.has_after && i + 1 == of.extent {
+                    of.after.add(line).write(O::turned(with, of.flip));
                 }
-            };
-            let mut scanned: [T; STEPS] = from_fn(|step| {
-                let (line, i) = place(step);
-                if line < lines && i < of.extent {
-                    // SAFETY: an element of a line.
-                    let element = unsafe { of.input.as_ptr().add(line * of.extent + i).read() };
-                    O::turned(element, of.flip)
-                } else {
-                    O::identity()
-                }
-            });
-            macro_rules! rounds {
-                ($($delta:literal)*) => {$(
-                    if $delta < width {
-                        unrolled::<STEPS>(|step| {
-                            // SAFETY: all lanes are here.
-                            let (below, _) = unsafe { warp_shuffle_up(ALL, scanned[step], $delta, 32) };
-                            if in_line >= $delta {
-                                scanned[step] = O::apply(below, scanned[step]);
-                            }
-                        });
-                    }
-                )*};
             }
-            rounds!(1 2 4 8 16);
-            unrolled::<STEPS>(|step| {
-                let (line, i) = place(step);
+        }
+    };
+    let mut first = (thread::block_idx_x() as usize * warps + warp) * together;
+    while first < lines {
+        if of.extent <= WARP {
+            let (line, i) = (first + (lane >> log), lane & ((1 << log) - 1));
+            // SAFETY: all lanes are here.
+            let [[value], [before]] = unsafe { steps::<T, O, 1>([load(line, i)], log) };
+            store(line, i, of.start::<O>(line), [value, before]);
+        } else {
+            let mut start = of.start::<O>(first);
+            let mut from = 0;
+            while from < of.extent {
+                let at = |step: usize| from + step * WARP + lane;
+                let loaded = from_fn(|step| load(first, at(step)));
                 // SAFETY: all lanes are here.
-                let (below, all) = unsafe {
-                    let (below, _) = warp_shuffle_up(ALL, scanned[step], 1, 32);
-                    let (all, _) = warp_shuffle_idx(ALL, scanned[step], 31, 32);
-                    (below, all)
-                };
-                let start = if is_long { value } else { of.start::<O>(line) };
-                let with = O::apply(start, scanned[step]);
-                let without = if in_line == 0 {
-                    start
-                } else {
-                    O::apply(start, below)
-                };
-                if line < lines && i < of.extent {
-                    let result = O::turned(if of.exclusive { without } else { with }, of.flip);
-                    // SAFETY: inside the output, as the element is in the input; only this lane
-                    // has it, and the line's last element too.
-                    unsafe {
-                        of.output.add(line * of.extent + i).write(result);
-                        if of.has_after && i + 1 == of.extent {
-                            of.after.add(line).write(O::turned(with, of.flip));
-                        }
-                    }
-                }
-                value = O::apply(value, all);
-            });
-            from += if is_long { STEPS * WARP } else { of.extent };
+                let [values, befores] = unsafe { steps::<T, O, STEPS>(loaded, log) };
+                unrolled::<STEPS>(|step| {
+                    store(first, at(step), start, [values[step], befores[step]]);
+                    // SAFETY: all lanes are here.
+                    let (all, _) = unsafe { warp_shuffle_idx(ALL, values[step], 31, 32) };
+                    start = O::apply(start, all);
+                });
+                from += STEPS * WARP;
+            }
         }
         first += thread::grid_dim_x() as usize * warps * together;
     }

@@ -4,46 +4,51 @@
 //! in a fixed order, whatever has been published when: tiles form *runs* of 32, runs *groups* of 32.
 //! A tile publishes its own total, the last tile of a run the run's, the last tile of a group what
 //! comes before the next one. So each lane of a warp reads at most one tile's total of this run and
-//! one run's of this group, and the warp what comes before the group: three loads at once, five
-//! rounds of shuffles. Looking back until some prefix is found (Merrill and Garland, 2016) reads as
-//! much, but the order of additions, and so the bits of float sums, depend on who was first.
+//! one run's of this group, and the warp what comes before the group: three loads, five rounds of
+//! shuffles. Looking back until some prefix is found (Merrill and Garland, 2016) reads as much, but
+//! there the order of additions, and with it the bits of float sums, depend on who was first.
 //!
 //! - Tiles are taken by [tickets](super::words), so that a tile waits only for tiles of blocks that
-//!   run: the launch ends however few of its blocks are resident. Of the waiting tiles the first one
-//!   waits for nothing.
-//! - Three tiles of a block are under way. While tile i waits for those before it, with its elements
-//!   in registers, tile i + 1 has been summed and published, and tiles i + 2 and i + 3 are copied by
-//!   `cp.async`. So what a tile waits for was published about one round before.
+//!   run: the launch ends however few of its blocks are resident. Of all waiting tiles the first one
+//!   waits for nothing, and nothing of a tile waits for a later tile of its block.
+//! - A block has seven tiles under way. In round n, eight warps sum tile n. The ninth warp publishes
+//!   its total, looks back in the group for tile n − 2 and in the run for tile n − 1, while the
+//!   others scan and store tile n − 3. So what it looks for was published about one round before.
+//!   Copies of tiles n + 1 to n + 3 are in flight, by `cp.async`.
 //! - Loads: a thread copies to shared memory, reads and stores the same packs: adjacent threads
-//!   adjacent packs (coalesced, no bank conflicts). Nobody else reads its slots, and no barrier is
+//!   adjacent packs (coalesced, no bank conflicts). Nobody else uses its slots, and no barrier is
 //!   needed for them: it waits for its own copies.
 //! - A warp has 512 adjacent elements of 4 bytes, as four rows of 32 packs. It scans the rows'
 //!   packs by shuffles.
-//! - The first barrier of a round orders the warps' totals before warp 0's reads; the second what warp
-//!   0 writes (what comes before each warp's elements, the next ticket) before all reads of it, and
-//!   its reads of the totals before the next round's writes. The next first barrier orders all
-//!   reads of what warp 0 wrote before its next writes.
-
+//! - A round's first barrier orders the warps' totals before the ninth warp's reads. Its second one
+//!   orders these before the next totals, and what the ninth warp writes (what comes before each
+//!   warp's elements, the tile of a ticket) before the others' reads. What they read meanwhile are
+//!   other places.
+//!
 use core::array::from_fn;
+use core::hint::assert_unchecked;
 
 use cuda_std::async_copy::{cp_async_ca, cp_async_cg, cp_async_commit_group, cp_async_wait_group};
 use cuda_std::prelude::*;
+use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_vote_all};
 
 use super::words::{Tickets, Words};
 use super::{
-    AHEAD, Element, GROUP, Lines, Op, PACKS, RUN, THREADS, Way, groups, published, state_len,
+    AHEAD, Element, GROUP, Lines, Op, PACKS, RUN, SLOTS, WARPS, Way, groups, published, state_len,
 };
+use crate::here::zero_here;
 use crate::pack::{BYTES, Pack};
 
-/// Tiles that are copied at once.
-const SLOTS: usize = 2;
-const WARPS: usize = THREADS as usize / 32;
 const ALL: u32 = u32::MAX;
-/// No tile: larger than every tile's number.
+/// A ticket for nothing.
 const NONE: u32 = u32::MAX;
+/// Tiles of a block that its threads know of: more than those under way.
+const BOARD: usize = 8;
+/// Rounds from a tile's sum to its stores.
+const DELAY: usize = 3;
 
 /// The elements of a thread.
 type Packs<T, const LANES: usize> = [[T; LANES]; PACKS];
@@ -57,28 +62,29 @@ struct Tiles<'a, T> {
     all: u32,
 }
 
-/// One tile.
+/// One tile; no tile, if it has no element.
 #[derive(Clone, Copy)]
 struct Tile {
-    line: usize,
-    /// Its number in the line.
-    number: usize,
     /// Its first element, and how many it has.
     start: usize,
-    len: usize,
+    len: u32,
+    /// Its number in its line.
+    number: u32,
+    line: u32,
 }
 
 impl<T: Element> Tiles<'_, T> {
     #[inline(always)]
-    fn tile(&self, tile: u32) -> Tile {
-        let (line, number) = ((tile / self.each) as usize, (tile % self.each) as usize);
-        let (from, size) = (number * super::tile::<T>(), super::tile::<T>());
-        let left = self.of.extent - from;
+    fn tile(&self, ticket: u32) -> Tile {
+        let (line, number) = (ticket / self.each, ticket % self.each);
+        let (from, size) = (number as usize * super::tile::<T>(), super::tile::<T>());
+        let left = self.of.extent.wrapping_sub(from);
+        let len = if left < size { left } else { size };
         Tile {
-            line,
+            start: line as usize * self.of.extent + from,
+            len: if ticket < self.all { len as u32 } else { 0 },
             number,
-            start: line * self.of.extent + from,
-            len: if left < size { left } else { size },
+            line,
         }
     }
 }
@@ -88,7 +94,8 @@ impl<T: Element> Tiles<'_, T> {
 /// none; `after` too if there is an output, and one for each group of each line otherwise. `state`
 /// has [`state_len`] words, if that is not 0, which are zeros or what the last launch left.
 /// Nobody but this launch uses the outputs and the state. All threads of the launch call it: one row
-/// of blocks of [`THREADS`] along x. 32 bits count its tiles and four times its blocks.
+/// of blocks of [`THREADS`](super::THREADS) along x, with [`super::RING_BYTES`] of dynamic shared
+/// memory. 32 bits count its tiles and five times its blocks.
 #[inline(always)]
 pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
@@ -96,23 +103,27 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
     state_words: usize,
 ) {
     const { assert!(size_of::<T>() * LANES == BYTES) };
+    const { assert!(AHEAD == DELAY + 1 && SLOTS == 2 * DELAY && AHEAD + DELAY < BOARD) };
     let each = of.extent.div_ceil(super::tile::<T>()) as u32;
+    // SAFETY: lines have elements, and 32 bits count their tiles.
+    unsafe { assert_unchecked(each > 0) };
     let tiles = Tiles {
         of,
         each,
         all: of.len() as u32 * each,
     };
-    let slots =
-        shared_array![Pack<u32, 4>; SLOTS * PACKS * THREADS as usize].cast::<Pack<T, LANES>>();
+    let slots = dynamic_shared_mem::<Pack<T, LANES>>();
     let totals = shared_array![u64; WARPS].cast::<T>();
-    let befores = shared_array![u64; WARPS].cast::<T>();
-    // Those of the next tiles, and the launch's tag.
-    let board = shared_array![u32; AHEAD + 1];
+    let befores = shared_array![u64; 2 * WARPS].cast::<T>();
+    // The block's n-th tile, at n modulo its length.
+    let board = shared_array![Tile; BOARD];
+    let tag = shared_array![u32; 1];
 
     let thread = thread::thread_idx_x();
     // SAFETY: a warp is 32 threads along x.
     let warp = unsafe { assume_warp_uniform(thread / 32) } as usize;
     let lane = thread % 32;
+    let looks = warp == WARPS;
     let blocks = thread::grid_dim_x();
 
     // Where blocks have one tile each, a block takes one ticket.
@@ -130,208 +141,338 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
         },
     };
     // SAFETY: all that the functions below ask for is promised by the caller or holds by the
-    // barriers in the file's header. The board's numbers are the same for all threads.
+    // barriers in the file's header. All threads read the same of the board.
     unsafe {
-        if thread == 0 {
-            let mut tag = 0;
-            unrolled::<AHEAD>(|i| {
-                let mut next = NONE;
-                if alone {
-                    next = thread::block_idx_x() + i as u32 * blocks;
-                } else if i == 0 || several {
-                    (next, tag) = tickets.take();
+        let mut dealt = thread::block_idx_x();
+        if thread == WARPS as u32 * 32 {
+            let mut launch = 0;
+            unrolled::<BOARD>(|n| {
+                let mut ticket = NONE;
+                if n < AHEAD && alone {
+                    ticket = dealt;
+                    dealt += blocks;
+                } else if n == 0 || n < AHEAD && several {
+                    (ticket, launch) = tickets.take();
                 }
-                board.add(i).write(next);
+                board.add(n).write(tiles.tile(ticket));
             });
-            board.add(AHEAD).write(tag);
+            tag.write(launch);
         }
         thread::sync_threads();
-        let of_board = |i: usize| assume_block_uniform(board.add(i).read());
-        let mut next: [u32; AHEAD] = from_fn(of_board);
-        let words = Words::new(state, of_board(AHEAD));
-        let mut dealt = next[AHEAD - 1];
+        let nth = |n: usize| board.add(n % BOARD);
+        let len_of = |n: usize| assume_block_uniform((*nth(n)).len);
+        let words = Words::new(state, tag.read());
 
         let at = warp * 32 * PACKS + lane as usize;
-        let slot = |slot: usize| slots.add(slot * PACKS * THREADS as usize + at);
-        copy::<T, LANES>(&tiles, next[0], slot(0), at);
-        copy::<T, LANES>(&tiles, next[1], slot(1), at);
-
-        // The tile whose elements wait, and those of it that warp 0 knows.
-        let mut waiting = NONE;
-        let mut elements: Packs<T, LANES> = [[O::identity(); LANES]; PACKS];
-        let mut before_warp = O::identity();
-        let mut own = O::identity();
-        let mut filled = 0;
-        while next[0] < tiles.all || waiting < tiles.all {
-            let tile = next[0];
-            let mut scanned: Packs<T, LANES> = [[O::identity(); LANES]; PACKS];
-            if tile < tiles.all {
-                cp_async_wait_group::<{ SLOTS as u32 - 1 }>();
-                let total;
-                (scanned, total) = scan_warp::<T, O, LANES>(&tiles, tile, slot(filled), at, lane);
-                if lane == 31 {
-                    totals.add(warp).write(total);
-                }
-                copy::<T, LANES>(&tiles, next[2], slot(filled), at);
+        let slots_of = |n: usize| slots.add(n % SLOTS * PACKS * WARPS * 32 + at);
+        if !looks {
+            unrolled::<{ DELAY }>(|n| copy::<T, O, LANES>(of, nth(n), slots_of(n), at));
+        }
+        // What the ninth warp knows of the tiles of the last round and of the one before.
+        let mut last = Known::<T>::nothing::<O>();
+        let mut waiting = last;
+        let mut n = 0;
+        loop {
+            // The tile that is stored.
+            let done = n + BOARD - DELAY;
+            let stored = if n < DELAY { 0 } else { len_of(done) };
+            if stored == 0 && (n == 0 && len_of(0) == 0 || n >= DELAY) {
+                break;
             }
-            thread::sync_threads();
-            if warp == 0 {
-                let mut ticket = NONE;
-                if tile < tiles.all && several && lane == 0 {
+            let len = len_of(n);
+            let mut found = Found::<T>::nothing::<O>();
+            let mut ticket = NONE;
+            if looks {
+                found = look::<T, O>(&tiles, nth(n + BOARD - 1), nth(n + BOARD - 2), words, lane);
+                if len > 0 && several && lane == 0 {
                     if alone {
-                        dealt = dealt.saturating_add(blocks);
                         ticket = dealt;
+                        dealt += blocks;
                     } else {
                         (ticket, _) = tickets.take();
                     }
                 }
-                let (mut before_next, mut own_next) = (O::identity(), O::identity());
-                if tile < tiles.all {
-                    (before_next, own_next) = join_warps::<T, O>(totals, lane);
-                    if !alone && lane == 0 {
-                        let Tile { line, number, .. } = tiles.tile(tile);
-                        let first = line * published(each as usize);
-                        words.put(first + number, own_next);
-                    }
-                }
-                if waiting < tiles.all {
-                    let before = look_back::<T, O>(&tiles, waiting, words, own, lane);
-                    if (lane as usize) < WARPS {
-                        let before = O::apply(before, before_warp);
-                        befores.add(lane as usize).write(before);
-                    }
-                }
+            } else if len > 0 {
+                cp_async_wait_group::<{ DELAY as u32 - 1 }>();
+                let total = sum_warp::<T, O, LANES>(of, slots_of(n));
                 if lane == 0 {
-                    board.write(ticket);
+                    totals.add(warp).write(total);
                 }
-                (before_warp, own) = (before_next, own_next);
             }
             thread::sync_threads();
-            if waiting < tiles.all && !of.output.is_null() {
-                let before = befores.add(warp).read();
-                store::<T, O, LANES>(&tiles, waiting, before, elements, at);
-            }
-            (waiting, elements) = (tile, scanned);
-            next = [next[1], next[2], of_board(0)];
-            filled ^= 1;
-        }
-    }
-}
-
-/// Starts to copy this thread's packs of a tile, as a group; no copy if there is no such tile.
-///
-/// # Safety
-/// `slots` are this thread's, which it does not read before it has waited, nor writes.
-#[inline(always)]
-unsafe fn copy<T: Element, const LANES: usize>(
-    tiles: &Tiles<'_, T>,
-    tile: u32,
-    slots: *mut Pack<T, LANES>,
-    at: usize,
-) {
-    if tile < tiles.all {
-        let Tile { start, len, .. } = tiles.tile(tile);
-        let from = tiles.of.input.as_ptr().wrapping_add(start);
-        let whole = len == super::tile::<T>() && from.addr().is_multiple_of(BYTES);
-        unrolled::<PACKS>(|k| {
-            let first = (at + k * 32) * LANES;
-            let slot = slots.wrapping_add(k * 32);
-            let from = from.wrapping_add(first);
-            if whole {
-                // SAFETY: a whole tile has all packs; they are aligned, as its first one.
-                unsafe { cp_async_cg(slot, from.cast()) };
-            } else {
-                unrolled::<LANES>(|i| {
-                    if first + i < len {
-                        let slot = slot.cast::<T>().wrapping_add(i);
-                        // SAFETY: an element of the tile.
-                        unsafe { cp_async_ca(slot, from.wrapping_add(i)) };
+            if looks {
+                let mut next = Known::<T>::nothing::<O>();
+                if len > 0 {
+                    (next.before_warp, next.own) = join_warps::<T, O>(totals, lane);
+                    if !alone && lane == 0 {
+                        let Tile { line, number, .. } = nth(n).read();
+                        let first = line as usize * published(each as usize);
+                        words.put(first + number as usize, next.own);
                     }
-                });
+                }
+                let [tile, earlier] = [n + BOARD - 1, n + BOARD - 2];
+                // The earlier one first: what a tile waits for never waits for a later tile.
+                if len_of(earlier) > 0 {
+                    let tile = nth(earlier);
+                    let before = in_group::<T, O>(&tiles, tile, words, found, waiting, lane);
+                    if (lane as usize) < WARPS {
+                        let before = O::apply(before, waiting.before_warp);
+                        befores.add(n % 2 * WARPS + lane as usize).write(before);
+                    }
+                }
+                if len_of(tile) > 0 {
+                    in_run::<T, O>(&tiles, nth(tile), words, found, &mut last, lane);
+                }
+                if lane == 0 {
+                    nth(n + AHEAD).write(tiles.tile(ticket));
+                }
+                (waiting, last) = (last, next);
+            } else {
+                if stored > 0 && !of.output.is_null() {
+                    let before = befores.add((n + 1) % 2 * WARPS + warp).read();
+                    scan_warp::<T, O, LANES>(of, nth(done), slots_of(n + DELAY), before, at, lane);
+                }
+                copy::<T, O, LANES>(of, nth(n + DELAY), slots_of(n + DELAY), at);
             }
-        });
+            thread::sync_threads();
+            n += 1;
+        }
     }
-    cp_async_commit_group();
 }
 
-/// Scans the warp's elements, as if nothing came before them: this thread's results, and the total
-/// in all lanes.
+/// What the ninth warp knows of a tile.
+#[derive(Clone, Copy)]
+struct Known<T> {
+    /// In lane w, what the tile's elements before those of warp w come to.
+    before_warp: T,
+    /// What all its elements come to.
+    own: T,
+    /// In lane 0, what the tiles before it in its run come to.
+    before_tile: T,
+}
+
+impl<T: Element> Known<T> {
+    #[inline(always)]
+    fn nothing<O: Op>() -> Self {
+        Self {
+            before_warp: O::identity(),
+            own: O::identity(),
+            before_tile: O::identity(),
+        }
+    }
+}
+
+/// What was published when the ninth warp looked, and whether it was: a tile's total in each lane, a
+/// run's total in each lane, what comes before the group.
+#[derive(Clone, Copy)]
+struct Found<T> {
+    tile: (T, bool),
+    run: (T, bool),
+    group: (T, bool),
+}
+
+impl<T: Element> Found<T> {
+    #[inline(always)]
+    fn nothing<O: Op>() -> Self {
+        Self {
+            tile: (O::identity(), true),
+            run: (O::identity(), true),
+            group: (O::identity(), true),
+        }
+    }
+}
+
+/// Where a tile finds what it needs.
+#[derive(Clone, Copy)]
+struct Places {
+    /// Its number in its run, its run's number in its group.
+    in_run: usize,
+    in_group: usize,
+    /// The first tile of its run, the first run of its group; its run and its group.
+    tiles: usize,
+    runs: usize,
+    run: usize,
+    group: usize,
+    /// Whether it needs what comes before the group.
+    has_group: bool,
+}
+
+impl Places {
+    #[inline(always)]
+    fn of<T: Element>(tiles: &Tiles<'_, T>, tile: Tile) -> Self {
+        let (each, number) = (tiles.each as usize, tile.number as usize);
+        let (run, group) = (number / RUN, number / GROUP);
+        let first = tile.line as usize * published(each);
+        let (runs, all_groups) = (first + each, first + each + each / RUN);
+        Self {
+            in_run: number % RUN,
+            in_group: run % RUN,
+            tiles: first + number / RUN * RUN,
+            runs: runs + group * RUN,
+            run: runs + run,
+            group: all_groups + group,
+            has_group: group > 0 && !tiles.of.output.is_null(),
+        }
+    }
+
+    /// # Safety
+    /// The state has these places.
+    #[inline(always)]
+    unsafe fn tile<T: Element, O: Op>(&self, words: Words, lane: u32) -> (T, bool) {
+        match (lane as usize) < self.in_run {
+            // SAFETY: an earlier tile.
+            true => unsafe { words.get(self.tiles + lane as usize) },
+            false => (O::identity(), true),
+        }
+    }
+
+    /// # Safety
+    /// The state has these places.
+    #[inline(always)]
+    unsafe fn run<T: Element, O: Op>(&self, words: Words, lane: u32) -> (T, bool) {
+        match (lane as usize) < self.in_group {
+            // SAFETY: an earlier run, which is whole.
+            true => unsafe { words.get(self.runs + lane as usize) },
+            false => (O::identity(), true),
+        }
+    }
+
+    /// # Safety
+    /// The state has these places.
+    #[inline(always)]
+    unsafe fn before_group<T: Element, O: Op>(&self, words: Words) -> (T, bool) {
+        match self.has_group {
+            // SAFETY: the group before, which is whole.
+            true => unsafe { words.get(self.group - 1) },
+            false => (O::identity(), true),
+        }
+    }
+}
+
+/// Reads all that tile `last` needs of its run and tile `waiting` of its group, without waiting.
 ///
 /// # Safety
-/// All lanes call it; this thread's copies of the tile to its slots have arrived.
+/// All lanes of a warp call it, with tiles of the board.
 #[inline(always)]
-unsafe fn scan_warp<T: Element, O: Op, const LANES: usize>(
+unsafe fn look<T: Element, O: Op>(
     tiles: &Tiles<'_, T>,
-    tile: u32,
-    slots: *const Pack<T, LANES>,
-    at: usize,
+    last: *const Tile,
+    waiting: *const Tile,
+    words: Words,
     lane: u32,
-) -> (Packs<T, LANES>, T) {
-    let len = tiles.tile(tile).len;
-    let mut values: Packs<T, LANES> = [[O::identity(); LANES]; PACKS];
-    let turned = |element| O::turned(element, tiles.of.flip);
-    unrolled::<PACKS>(|k| {
-        let slot = slots.wrapping_add(k * 32);
-        if len == super::tile::<T>() {
-            // SAFETY: the copy has arrived.
-            values[k] = unsafe { slot.read() }.0.map(turned);
-        } else {
-            unrolled::<LANES>(|i| {
-                if (at + k * 32) * LANES + i < len {
-                    // SAFETY: the copy has arrived.
-                    values[k][i] = turned(unsafe { slot.cast::<T>().add(i).read() });
-                }
-            });
+) -> Found<T> {
+    let mut found = Found::nothing::<O>();
+    // SAFETY: the state has the places of tiles.
+    unsafe {
+        let (last, waiting) = (last.read(), waiting.read());
+        if last.len > 0 {
+            found.tile = Places::of(tiles, last).tile::<T, O>(words, lane);
         }
-        unrolled::<LANES>(|i| {
-            if i > 0 {
-                values[k][i] = O::apply(values[k][i - 1], values[k][i]);
+        if waiting.len > 0 {
+            let places = Places::of(tiles, waiting);
+            found.run = places.run::<T, O>(words, lane);
+            found.group = places.before_group::<T, O>(words);
+        }
+    }
+    found
+}
+
+/// Finds what comes before a tile in its run. The last tile publishes the run's total.
+///
+/// # Safety
+/// All lanes of a warp call it, once for each tile.
+#[inline(always)]
+unsafe fn in_run<T: Element, O: Op>(
+    tiles: &Tiles<'_, T>,
+    tile: *const Tile,
+    words: Words,
+    found: Found<T>,
+    known: &mut Known<T>,
+    lane: u32,
+) {
+    let (mut total, mut has) = found.tile;
+    // SAFETY: the state has the tile's places. All lanes are here. Lane 0 alone writes the run's
+    // total, which no other tile does.
+    unsafe {
+        let places = Places::of(tiles, tile.read());
+        while !warp_vote_all(ALL, has) {
+            (total, has) = places.tile::<T, O>(words, lane);
+        }
+        known.before_tile = fold::<T, O>(total);
+        if places.in_run == RUN - 1 && lane == 0 {
+            words.put(places.run, O::apply(known.before_tile, known.own));
+        }
+    }
+}
+
+/// What comes before a tile, in all lanes. The last tile of a group publishes what comes before the
+/// next one, the last of a line what comes after it.
+///
+/// # Safety
+/// All lanes of a warp call it, once for each tile, after [`in_run`].
+#[inline(always)]
+unsafe fn in_group<T: Element, O: Op>(
+    tiles: &Tiles<'_, T>,
+    tile: *const Tile,
+    words: Words,
+    found: Found<T>,
+    known: Known<T>,
+    lane: u32,
+) -> T {
+    let (of, each) = (&tiles.of, tiles.each as usize);
+    let ((mut total, mut has_total), (mut start, mut has_start)) = (found.run, found.group);
+    // SAFETY: the state has the tile's places. All lanes are here. Lane 0 alone writes what this
+    // tile completes, which no other tile does.
+    unsafe {
+        let tile = tile.read();
+        let (line, number) = (tile.line as usize, tile.number as usize);
+        let places = Places::of(tiles, tile);
+        while !warp_vote_all(ALL, has_total) {
+            (total, has_total) = places.run::<T, O>(words, lane);
+        }
+        let before_run = fold::<T, O>(total);
+        while !warp_vote_all(ALL, has_start) {
+            (start, has_start) = places.before_group::<T, O>(words);
+        }
+        let wants_totals = of.output.is_null();
+        if !places.has_group && !wants_totals {
+            start = of.start::<O>(line);
+        }
+        let is_last = number + 1 == each;
+        let ends_group = number % GROUP == GROUP - 1;
+        if lane == 0 && (is_last || ends_group) {
+            let total = O::apply(before_run, O::apply(known.before_tile, known.own));
+            let next = O::apply(start, total);
+            if ends_group {
+                words.put(places.group, next);
             }
-        });
-    });
-    let mut ends: [T; PACKS] = from_fn(|k| values[k][LANES - 1]);
+            if wants_totals {
+                let after = of.after.add(line * groups::<T>(of.extent) + number / GROUP);
+                after.write(O::turned(total, of.flip));
+            } else if is_last && of.has_after {
+                of.after.add(line).write(O::turned(next, of.flip));
+            }
+        }
+        let before = O::apply(O::apply(start, before_run), known.before_tile);
+        warp_shuffle_idx(ALL, before, 0, 32).0
+    }
+}
+
+/// The fold of all lanes' values, lower ones first, in lane 0.
+///
+/// # Safety
+/// All lanes call it.
+#[inline(always)]
+unsafe fn fold<T: Element, O: Op>(mut value: T) -> T {
     macro_rules! rounds {
         ($($delta:literal)*) => {$(
-            unrolled::<PACKS>(|k| {
-                // SAFETY: all lanes are here.
-                let (below, _) = unsafe { warp_shuffle_up(ALL, ends[k], $delta, 32) };
-                if lane >= $delta {
-                    ends[k] = O::apply(below, ends[k]);
-                }
-            });
+            // SAFETY: all lanes are here.
+            let (above, _) = unsafe { warp_shuffle_down(ALL, value, $delta, 32) };
+            value = O::apply(value, above);
         )*};
     }
     rounds!(1 2 4 8 16);
-    let mut total = O::identity();
-    unrolled::<PACKS>(|k| {
-        // SAFETY: all lanes are here.
-        let ((below, _), (row, _)) = unsafe {
-            (
-                warp_shuffle_up(ALL, ends[k], 1, 32),
-                warp_shuffle_idx(ALL, ends[k], 31, 32),
-            )
-        };
-        let before = if lane == 0 {
-            total
-        } else {
-            O::apply(total, below)
-        };
-        let inclusive = values[k];
-        unrolled::<LANES>(|i| {
-            let last = match i {
-                0 => O::identity(),
-                _ => inclusive[i - 1],
-            };
-            let value = if tiles.of.exclusive {
-                last
-            } else {
-                inclusive[i]
-            };
-            values[k][i] = O::apply(before, value);
-        });
-        total = O::apply(total, row);
-    });
-    (values, total)
+    value
 }
 
 /// For lane w, the fold of the totals of the warps before warp w; and that of all warps.
@@ -362,135 +503,169 @@ unsafe fn join_warps<T: Element, O: Op>(totals: *const T, lane: u32) -> (T, T) {
     }
 }
 
-/// What comes before a tile whose total is `own`, in all lanes. Publishes what the tile completes.
-///
-/// # Safety
-/// All lanes of a warp call it, once for each tile.
+/// Calls `body` for each of this thread's elements of a tile, with its number in the tile and its
+/// place in the thread's slots. In a loop: incomplete and unaligned tiles are rare, and code that is
+/// not there need not be fetched.
 #[inline(always)]
-unsafe fn look_back<T: Element, O: Op>(
-    tiles: &Tiles<'_, T>,
-    tile: u32,
-    words: Words,
-    own: T,
-    lane: u32,
-) -> T {
-    let (of, each) = (&tiles.of, tiles.each as usize);
-    let Tile { line, number, .. } = tiles.tile(tile);
-    let wants_totals = of.output.is_null();
-    let (run, group) = (number / RUN, number / GROUP);
-    // Tiles before it in its run, and runs before that in its group.
-    let (in_run, in_group) = (number % RUN, run % RUN);
-    let of_tiles = line * published(each);
-    let of_runs = of_tiles + each;
-    let of_groups = of_runs + each / RUN;
-    let lane_of = lane as usize;
-
-    // SAFETY: the state has a place for each tile, each whole run and each whole group, and those of
-    // earlier tiles only are read. All lanes are here. Lane 0 alone writes what this tile
-    // completes, which no other tile does.
-    unsafe {
-        let get = |index: usize, wanted: bool| match wanted {
-            true => words.get::<T>(index),
-            false => (O::identity(), true),
-        };
-        let of_tile = || get(of_tiles + number - in_run + lane_of, lane_of < in_run);
-        let of_run = || get(of_runs + run - in_group + lane_of, lane_of < in_group);
-        let of_group = || get(of_groups + group.wrapping_sub(1), true);
-        let has_group = group > 0 && !wants_totals;
-        // All three are in flight together.
-        let (mut tile_total, mut has_tile) = of_tile();
-        let (mut run_total, mut has_run) = of_run();
-        let (mut start, mut has_start) = (O::identity(), true);
-        if has_group {
-            (start, has_start) = of_group();
-        } else if !wants_totals {
-            start = of.start::<O>(line);
-        }
-
-        while !warp_vote_all(ALL, has_tile) {
-            (tile_total, has_tile) = of_tile();
-        }
-        let before_tile = fold::<T, O>(tile_total);
-        let with_tile = O::apply(before_tile, own);
-        if in_run == RUN - 1 && lane == 0 {
-            words.put(of_runs + run, with_tile);
-        }
-        while !warp_vote_all(ALL, has_run) {
-            (run_total, has_run) = of_run();
-        }
-        let before_run = fold::<T, O>(run_total);
-        while has_group && !warp_vote_all(ALL, has_start) {
-            (start, has_start) = of_group();
-        }
-
-        let is_last = number + 1 == each;
-        let ends_group = number % GROUP == GROUP - 1;
-        if lane == 0 && (is_last || ends_group) {
-            let total = O::apply(before_run, with_tile);
-            let next = O::apply(start, total);
-            if ends_group {
-                words.put(of_groups + group, next);
-            }
-            if wants_totals {
-                let total = O::turned(total, of.flip);
-                let after = of.after.add(line * groups::<T>(of.extent) + group);
-                after.write(total);
-            } else if is_last && of.has_after {
-                of.after.add(line).write(O::turned(next, of.flip));
-            }
-        }
-        let before = O::apply(O::apply(start, before_run), before_tile);
-        warp_shuffle_idx(ALL, before, 0, 32).0
+fn each_element<const LANES: usize>(at: usize, mut body: impl FnMut(usize, usize)) {
+    let mut i = zero_here();
+    while i < PACKS * LANES {
+        let (row, lane) = (i / LANES * 32, i % LANES);
+        body((at + row) * LANES + lane, row * LANES + lane);
+        i += 1;
     }
 }
 
-/// The fold of all lanes' values, lower ones first, in lane 0.
+/// Starts to copy this thread's packs of a tile, as a group. Elements that it lacks get the
+/// identity; nothing is copied if there is no tile.
 ///
 /// # Safety
-/// All lanes call it.
+/// `slots` are this thread's, which it does not use before it has waited. `tile` is one.
 #[inline(always)]
-unsafe fn fold<T: Element, O: Op>(mut value: T) -> T {
+unsafe fn copy<T: Element, O: Op, const LANES: usize>(
+    of: Lines<'_, T>,
+    tile: *const Tile,
+    slots: *mut Pack<T, LANES>,
+    at: usize,
+) {
+    // SAFETY: the caller's promise.
+    let Tile { start, len, .. } = unsafe { tile.read() };
+    let from = of.input.as_ptr().wrapping_add(start);
+    if len as usize == super::tile::<T>() && from.addr().is_multiple_of(BYTES) {
+        unrolled::<PACKS>(|k| {
+            let from = from.wrapping_add((at + k * 32) * LANES);
+            // SAFETY: a whole tile has all packs; they are aligned, as its first one.
+            unsafe { cp_async_cg(slots.wrapping_add(k * 32), from.cast()) };
+        });
+    } else if len > 0 {
+        each_element::<LANES>(at, |i, place| {
+            let slot = slots.cast::<T>().wrapping_add(place);
+            // SAFETY: an element of the tile, or a slot of this thread.
+            unsafe {
+                if i < len as usize {
+                    cp_async_ca(slot, from.wrapping_add(i));
+                } else {
+                    slot.write(O::turned(O::identity(), of.flip));
+                }
+            }
+        });
+    }
+    cp_async_commit_group();
+}
+
+/// What the warp's elements of a tile come to, in lane 0.
+///
+/// # Safety
+/// All lanes call it; this thread's copies to its slots have arrived.
+#[inline(always)]
+unsafe fn sum_warp<T: Element, O: Op, const LANES: usize>(
+    of: Lines<'_, T>,
+    slots: *const Pack<T, LANES>,
+) -> T {
+    let mut sum = O::identity();
+    unrolled::<PACKS>(|k| {
+        // SAFETY: the copy has arrived.
+        let pack = unsafe { slots.add(k * 32).read() }.0;
+        let mut values = pack.map(|element| O::turned(element, of.flip));
+        // Pairs first: a chain half as long.
+        unrolled::<LANES>(|i| {
+            if i % 2 == 1 {
+                values[i] = O::apply(values[i - 1], values[i]);
+            }
+        });
+        let of_pack = match LANES {
+            2 => values[1],
+            _ => O::apply(values[1], values[LANES - 1]),
+        };
+        sum = O::apply(sum, of_pack);
+    });
+    // SAFETY: all lanes are here.
+    unsafe { fold::<T, O>(sum) }
+}
+
+/// Scans the warp's elements of a tile, and stores the results with what comes before them.
+///
+/// # Safety
+/// All lanes call it; this thread's copies to its slots have arrived. The output has the tile, and
+/// only this thread these elements of it. `tile` is one.
+#[inline(always)]
+unsafe fn scan_warp<T: Element, O: Op, const LANES: usize>(
+    of: Lines<'_, T>,
+    tile: *const Tile,
+    slots: *mut Pack<T, LANES>,
+    before: T,
+    at: usize,
+    lane: u32,
+) {
+    let mut values: Packs<T, LANES> = [[O::identity(); LANES]; PACKS];
+    unrolled::<PACKS>(|k| {
+        // SAFETY: the copy has arrived.
+        let pack = unsafe { slots.add(k * 32).read() }.0;
+        values[k] = pack.map(|element| O::turned(element, of.flip));
+        unrolled::<LANES>(|i| {
+            if i > 0 {
+                values[k][i] = O::apply(values[k][i - 1], values[k][i]);
+            }
+        });
+    });
+    let mut ends: [T; PACKS] = from_fn(|k| values[k][LANES - 1]);
     macro_rules! rounds {
         ($($delta:literal)*) => {$(
-            // SAFETY: all lanes are here.
-            let (above, _) = unsafe { warp_shuffle_down(ALL, value, $delta, 32) };
-            value = O::apply(value, above);
+            unrolled::<PACKS>(|k| {
+                // SAFETY: all lanes are here.
+                let (below, _) = unsafe { warp_shuffle_up(ALL, ends[k], $delta, 32) };
+                if lane >= $delta {
+                    ends[k] = O::apply(below, ends[k]);
+                }
+            });
         )*};
     }
     rounds!(1 2 4 8 16);
-    value
-}
-
-/// Stores this thread's results of a tile, with what comes before its warp's elements.
-///
-/// # Safety
-/// The output has the tile, and only this thread these elements of it.
-#[inline(always)]
-unsafe fn store<T: Element, O: Op, const LANES: usize>(
-    tiles: &Tiles<'_, T>,
-    tile: u32,
-    before: T,
-    elements: Packs<T, LANES>,
-    at: usize,
-) {
-    let Tile { start, len, .. } = tiles.tile(tile);
-    let to = tiles.of.output.wrapping_add(start);
-    let whole = len == super::tile::<T>() && to.addr().is_multiple_of(BYTES);
+    let mut before_row = before;
     unrolled::<PACKS>(|k| {
-        let first = (at + k * 32) * LANES;
-        let to = to.wrapping_add(first);
-        let result = |value| O::turned(O::apply(before, value), tiles.of.flip);
-        let results = elements[k].map(result);
-        if whole {
-            // SAFETY: inside the output; packs are aligned, as the tile is.
-            unsafe { to.cast::<Pack<T, LANES>>().write(Pack(results)) };
-        } else {
-            unrolled::<LANES>(|i| {
-                if first + i < len {
-                    // SAFETY: inside the output.
-                    unsafe { to.wrapping_add(i).write(results[i]) };
-                }
-            });
-        }
+        // SAFETY: all lanes are here.
+        let ((below, _), (row, _)) = unsafe {
+            (
+                warp_shuffle_up(ALL, ends[k], 1, 32),
+                warp_shuffle_idx(ALL, ends[k], 31, 32),
+            )
+        };
+        let below = if lane == 0 { O::identity() } else { below };
+        let before_pack = O::apply(before_row, below);
+        let inclusive = values[k];
+        values[k] = from_fn(|i| {
+            let value = match (of.exclusive, i) {
+                (true, 0) => O::identity(),
+                (true, _) => inclusive[i - 1],
+                (false, _) => inclusive[i],
+            };
+            O::turned(O::apply(before_pack, value), of.flip)
+        });
+        before_row = O::apply(before_row, row);
     });
+
+    // SAFETY: the caller's promise.
+    let Tile { start, len, .. } = unsafe { tile.read() };
+    let to = of.output.wrapping_add(start);
+    if len as usize == super::tile::<T>() && to.addr().is_multiple_of(BYTES) {
+        unrolled::<PACKS>(|k| {
+            let to = to.wrapping_add((at + k * 32) * LANES);
+            // SAFETY: inside the output; packs are aligned, as the tile is.
+            unsafe {
+                to.cast::<Pack<T, LANES>>()
+                    .write(Pack(from_fn(|i| values[k][i])))
+            };
+        });
+    } else {
+        unrolled::<PACKS>(|k| {
+            // SAFETY: this thread's slot.
+            unsafe { slots.add(k * 32).write(Pack(values[k])) };
+        });
+        each_element::<LANES>(at, |i, place| {
+            if i < len as usize {
+                // SAFETY: inside the output; a slot of this thread.
+                unsafe { to.add(i).write(slots.cast::<T>().add(place).read()) };
+            }
+        });
+    }
 }

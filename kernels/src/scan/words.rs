@@ -11,6 +11,8 @@
 //!   word that it has a place for, and one of the others by turns.
 //! - A state starts as zeros: no launch has the tag 0 before 2³² others.
 
+use core::hint::assert_unchecked;
+
 use cuda_std::atomic::intrinsics::{
     atomic_fetch_add_relaxed_u64_device, atomic_load_relaxed_64_device,
     atomic_store_relaxed_64_device,
@@ -105,7 +107,10 @@ impl Tickets {
         let (ticket, tag) = (taken as u32, ((taken >> 32) as u32).wrapping_add(1));
         if ticket == self.total - 1 {
             let rest = (1 << 32) - u64::from(self.total);
-            let spare = 1 + tag as usize % (self.len - 1);
+            let others = self.len as u32 - 1;
+            // SAFETY: a state with tickets has words for values.
+            unsafe { assert_unchecked(others > 0) };
+            let spare = 1 + (tag % others) as usize;
             // SAFETY: the caller's promise; the spare word is inside, and nobody else's.
             unsafe {
                 atomic_fetch_add_relaxed_u64_device(self.state, rest);

@@ -31,6 +31,9 @@ pub enum Kind {
     Last,
 }
 
+/// 2 on the device.
+pub const LAST: usize = Kind::Last as usize;
+
 /// Rows of a table whose length differs.
 pub static ROWS: [u32; CHECKED] = [7; CHECKED];
 
@@ -65,7 +68,7 @@ pub fn rule_of_a_size(x: &[u32], mut y: Out<u32>) {
 }
 
 /// A rule with a discriminant.
-#[kernel(require(x.len() > Kind::Last as usize))]
+#[kernel(require(x.len() > LAST))]
 pub fn rule_of_a_discriminant(x: &[u32], mut y: Out<u32>) {
     for (_, y) in y.mine() {
         *y = x[1];
@@ -92,7 +95,7 @@ pub fn rule_of_a_provided_constant(x: &[u32], mut y: Out<u32>) {
 #[kernel(require(x.len() == y.len()))]
 pub fn elements_of_an_associated_type(x: &[<u8 as Holder>::Element], mut y: Out<u32>) {
     for (i, y) in y.mine() {
-        *y = x[i] as u32;
+        *y = x.get(i).map_or(0, |_| i as u32);
     }
 }
 

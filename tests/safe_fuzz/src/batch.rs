@@ -1,4 +1,4 @@
-//! Many kernels built as one crate: what the compiler and the builder say of each.
+//! Many kernels built as one crate, and what the compiler and the builder report of each.
 
 use crate::generate::{Kernel, Style};
 use cuda_builder::{CudaBuilder, CudaBuilderError};
@@ -7,40 +7,41 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the generated files lie.
+/// The folder of the generated files.
 #[derive(Clone, Debug)]
 pub struct Workshop {
     folder: PathBuf,
 }
 
-/// What became of a batch of kernels.
+/// The outcome of a batch of kernels.
 #[derive(Clone, Debug, Default)]
 pub struct Built {
-    /// The PTX of those that were built.
+    /// The PTX of [`kernels`](Self::kernels).
     pub ptx: String,
-    /// Those that were built.
+    /// The kernels that were built.
     pub kernels: Vec<Kernel>,
-    /// Those that the builder's checks refused, each with the report.
+    /// Kernels that the builder's checks refused, each with the report.
     pub refused: Vec<(Kernel, String)>,
-    /// Those that are no Rust, each with what the compiler says.
+    /// Kernels that are not valid Rust, each with the compiler's message.
     pub wrong: Vec<(Kernel, String)>,
-    /// Those that the compiler refuses, as it may.
+    /// Kernels that the compiler may refuse, and did.
     pub not_compiled: usize,
-    /// Those that the launch refuses, for the host sees another contract, each with the error.
+    /// Kernels whose contract differs between host and device, so that the launch refuses them;
+    /// each with the error.
     pub not_launched: Vec<(Kernel, String)>,
 }
 
 /// Why a build failed.
 #[derive(Debug)]
 enum Failure {
-    /// The builder's checks name kernels.
+    /// The report of the builder's checks, which name kernels.
     Refused(String),
-    /// The compiler names lines.
+    /// The compiler's message, which names lines.
     Wrong(String),
 }
 
 impl Workshop {
-    /// A folder of this name in the workspace's target folder.
+    /// Makes the folder `name` in the workspace's target folder.
     ///
     /// # Panics
     /// When it cannot be made.
@@ -51,10 +52,10 @@ impl Workshop {
         Self { folder }
     }
 
-    /// Builds kernels. What is refused or wrong is left out, and the rest built again.
+    /// Builds kernels. Those that are refused or wrong are left out, and the others built again.
     ///
     /// # Panics
-    /// When a build fails for a reason that no kernel is named for, such as a missing tool.
+    /// When a build fails without naming a kernel, for example because a tool is missing.
     pub fn build(&self, mut kernels: Vec<Kernel>, style: Style) -> Built {
         let mut built = Built::default();
         while !kernels.is_empty() {
@@ -90,7 +91,7 @@ impl Workshop {
         built
     }
 
-    /// Asks the kernels' handles, as the host's compiler makes them, whether they take the PTX.
+    /// Compiles the kernels for the host and asks their handles whether they accept the PTX.
     fn launch(&self, built: &mut Built) {
         let output = Command::new(env!("CARGO"))
             .args(["run", "--quiet", "--package", "safe_fuzz_kernels"])
@@ -118,7 +119,7 @@ impl Workshop {
         }
     }
 
-    /// The setting that names the file.
+    /// The option of Cargo that tells the crate where the generated file is.
     fn variable(&self) -> String {
         let file = self.folder.join("kernels.rs");
         format!("env.SAFE_FUZZ_KERNELS={:?}", file.display().to_string())
@@ -147,7 +148,7 @@ impl Workshop {
     }
 }
 
-/// The kernels as one file, and each one's lines in it, counted from 1.
+/// The kernels as one file, and the lines of each, counted from 1.
 fn source(kernels: &[Kernel], style: Style) -> (String, Vec<Range<usize>>) {
     let (mut text, mut lines, mut at) = (String::new(), Vec::new(), 1);
     for kernel in kernels {
@@ -170,8 +171,8 @@ fn source(kernels: &[Kernel], style: Style) -> (String, Vec<Range<usize>>) {
     (text, lines)
 }
 
-/// What a failure says of a kernel: of the builder's lines those that name it, of the compiler's
-/// paragraphs those about its lines.
+/// The part of a failure that is about one kernel: the builder's lines that name it, or the
+/// compiler's paragraphs that point at its lines.
 fn about(failure: &Failure, kernel: &Kernel, lines: &Range<usize>) -> String {
     let said: Vec<_> = match failure {
         Failure::Refused(report) => {
@@ -189,7 +190,7 @@ fn about(failure: &Failure, kernel: &Kernel, lines: &Range<usize>) -> String {
     said.join("\n")
 }
 
-/// The lines of the generated file that a message of the compiler points at.
+/// The lines of the generated file that a compiler message points at.
 fn places(message: &str) -> impl Iterator<Item = usize> {
     let after = message.split("kernels.rs:").skip(1);
     after.filter_map(|text| text.split(':').next()?.parse().ok())

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 /// What the detectors say of one kernel.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// The kernel.
+    /// The kernel that was checked.
     pub kernel: Kernel,
     /// One line for each finding; none when it is clean.
     pub findings: Vec<String>,

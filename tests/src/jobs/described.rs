@@ -24,7 +24,7 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
             };
             for &variant in of.variants.iter().filter(named) {
                 for ty in types(variant) {
-                    for settings in settings(of) {
+                    for settings in settings(of, case.settings) {
                         jobs.extend(of_case(&device, (of, variant, ty, settings), case));
                     }
                 }
@@ -41,16 +41,14 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
     let mut jobs = Vec::new();
     let mut turn = 0;
     for &of in OPERATIONS {
-        let settings = settings(of);
+        let settings = settings(of, &[]);
         for &variant in of.variants {
             let types = types(variant);
             for &sizes in of.edges {
                 for grid_cap in [None, Some(1)] {
                     let case = Case {
-                        variants: &[],
-                        sizes,
                         grid_cap,
-                        spare: false,
+                        ..Case::of(sizes)
                     };
                     turn += 1;
                     let (ty, given) = (types[turn % types.len()], settings[turn % settings.len()]);
@@ -85,8 +83,15 @@ fn types(variant: &Variant) -> Vec<Type> {
     types
 }
 
-/// Every choice of settings.
-fn settings(of: &Operation) -> Vec<Settings> {
+/// These settings, or every choice of them.
+fn settings(of: &Operation, only: &[[u8; 2]]) -> Vec<Settings> {
+    if !only.is_empty() {
+        let given = |&settings| Settings {
+            settings,
+            ..Settings::default()
+        };
+        return only.iter().map(given).collect();
+    }
     let mut all = vec![Settings::default()];
     let mut at = 0;
     for setting in of.settings {
@@ -118,11 +123,17 @@ fn of_case(
         grid_cap: case.grid_cap,
         ..Options::of(variant)
     };
+    let (shapes, given) = match case.axis {
+        None => ((of.shapes)(case.sizes), given),
+        Some((shape, axis)) => {
+            let axis = Some(axis);
+            (vec![shape.to_vec()], Settings { axis, ..given })
+        }
+    };
     let name = format!(
         "{} {ty} {:?}, {variant}, {:?}, {:?}",
-        of.name, case.sizes, given.settings, case.grid_cap
+        of.name, shapes, given, case.grid_cap
     );
-    let shapes = (of.shapes)(case.sizes);
     let slices: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
     let posed = (of.pose)(ty, &slices, &given).unwrap_or_else(|error| panic!("{name}: {error}"));
     let Ok(Some(plan)) = operation::plan(of, &posed.problem, &options, device.properties()) else {
@@ -152,7 +163,7 @@ fn of_case(
     );
     match case.spare {
         true => {
-            let dimensions = case.sizes.len();
+            let dimensions = of.sizes.len();
             vec![job.clone().with_spare_blocks(dimensions), job]
         }
         false => vec![job],
@@ -268,7 +279,8 @@ fn recorded(
             job.start.resize(place, 0);
             job.start.extend(bytes);
             job.parameters.push(Parameter::Output(place as u64));
-            if let Is::Output(_) = is {
+            // What follows it, such as totals, is empty.
+            if let (Is::Output(_), None) = (&is, &result) {
                 result = Some(place..place + bytes.len());
             }
         }

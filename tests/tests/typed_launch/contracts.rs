@@ -101,7 +101,7 @@ fn the_same_words_with_other_meanings_are_refused() {
         refused! { &module;
             rule_of_a_profile: "`CHECKED` is 4usize there and 16usize here";
             rule_of_a_size: "`size_of::<Sized>()` is 16usize there and 8usize here";
-            rule_of_a_discriminant: "there and", "here";
+            rule_of_a_discriminant: "`LAST` is 2usize there and 1usize here";
             rule_of_a_provided_constant: "is 8usize there and 4usize here";
             elements_of_an_associated_type: "`x: &[u64]` there and `x: &[u32]` here";
             array_of_a_size: "the shared array `tile` has 64 bytes aligned to 4 there and 32 bytes aligned to 4 here";

@@ -89,7 +89,7 @@ impl CudaContext {
 }
 
 /// Terminates the kernels of this process by making another one fail: while a kernel runs, the
-/// driver frees nothing, not even at exit. There is nobody to report an error to.
+/// driver frees nothing, not even at exit. An error has no one to go to.
 fn end_all_kernels(context: &Context) {
     const FAILING: &str =
         ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry fails() { trap; }\n";

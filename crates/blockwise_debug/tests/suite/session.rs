@@ -56,8 +56,8 @@ fn a_wrong_value_leads_back_to_the_missing_barrier() {
         .and_then(|n| n.parse().ok())
         .expect("a thread");
     let block = client.value("block");
-    // The value came from the slot of the thread on the other side of the block, which nobody had
-    // written.
+    // The value came from the slot of the thread on the other side of the block, which was not
+    // written yet.
     let slot = 255 - thread;
     let slot_name = format!("SHARED[{slot}]");
     let read = client.ask(

@@ -25,7 +25,7 @@ pub(crate) struct Layout {
 pub(super) struct Share {
     /// Outputs that need the rank's own samples only.
     pub(super) inner: Range<usize>,
-    /// The others.
+    /// Outputs that need other ranks' samples too.
     pub(super) edges: Vec<Edge>,
 }
 

@@ -4,7 +4,7 @@
 use blockwise_ops::{ConvMode, LaunchError, MatmulShape};
 
 use super::Machine;
-use crate::{Blocks, Grid, Split, conv1d, matmul, transpose};
+use crate::{Blocks, Grid, Split, carried, conv1d, matmul, transpose};
 
 /// An operation on arrays that are evenly divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +34,13 @@ pub enum Work {
         rows: usize,
         /// Columns.
         cols: usize,
+    },
+    /// Parts that begin with what the parts before them come to, such as running sums.
+    Carried {
+        /// Elements.
+        len: usize,
+        /// Parts begin at multiples of so many.
+        align: usize,
     },
 }
 
@@ -97,6 +104,10 @@ enum Plan {
     },
     Matmul(matmul::Layout),
     Transpose(transpose::Layout),
+    Carried {
+        split: Split,
+        align: usize,
+    },
 }
 
 impl Plan {
@@ -128,6 +139,10 @@ impl Plan {
                 rows: Split::even(rows, ranks),
                 cols: Split::even(cols, ranks),
             }),
+            Work::Carried { len, align } => Self::Carried {
+                split: carried::aligned(len, align, ranks),
+                align,
+            },
         })
     }
 
@@ -139,6 +154,13 @@ impl Plan {
                 let with = others(split, rank).filter(|(_, len)| *len > 0);
                 let totals = with.map(|(from, _)| (from, size_of::<[u64; 2]>()));
                 return [totals.collect(), Vec::new()];
+            }
+            // As many totals of each other rank as the longest part has.
+            Self::Carried { split, align } => {
+                let longest = (0..split.ranks()).map(|rank| split.range(rank).len()).max();
+                let totals = longest.unwrap_or(0).div_ceil(*align);
+                let with = others(split, rank).map(|(from, _)| (from, totals));
+                [with.filter(|(_, len)| *len > 0).collect(), Vec::new()]
             }
             Self::Convolve { layout, gathered } => {
                 let whole = gathered.iter().flat_map(|split| others(split, rank));
@@ -173,6 +195,13 @@ impl Plan {
             Self::Reduce { split, operands } => {
                 let read = bytes((split.range(rank).len() * operands) as f64);
                 (read, read / machine.reading, 0.0, 1)
+            }
+            // Where there are several, the totals are a pass of their own.
+            Self::Carried { split, .. } => {
+                let part = bytes(split.range(rank).len() as f64);
+                let totals = if split.ranks() > 1 { part } else { 0.0 };
+                let moving = totals / machine.reading + 2.0 * part / machine.copying;
+                (2.0 * part, moving, 0.0, 1)
             }
             Self::Convolve { layout, .. } => {
                 let [inputs, outputs, taps] = layout.lengths(rank).map(|len| len as f64);

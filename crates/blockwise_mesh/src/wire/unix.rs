@@ -10,7 +10,7 @@ pub(super) struct SocketPath(pub(super) PathBuf);
 
 impl Drop for SocketPath {
     fn drop(&mut self) {
-        // One that stays is in nobody's way: the next job takes its place.
+        // A file that stays does no harm: the next job replaces it.
         let _ = fs::remove_file(&self.0);
     }
 }

@@ -260,7 +260,8 @@ fn who_has_not_come_is_named_with_those_who_have() {
     assert_eq!(error, expected);
 }
 
-/// Who takes rank 0's place learns nothing and convinces nobody, also with all that one has said.
+/// A process in rank 0's place learns nothing and convinces no rank, even if it repeats all that a
+/// real rank 0 has sent.
 #[test]
 fn a_false_rank_0_is_noticed() {
     let (_, [_, recorded]) = relayed(&options(), |_, _| ());

@@ -4,10 +4,12 @@ use std::time::{Duration, Instant};
 
 use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, DeviceProperties, Stream, Type};
 
+use ndarray::{ArrayD, ArrayViewD};
+
 use super::{Operands, Operation, Options, Plan, Posed, Problem, Task, Variant};
 use crate::array::AnyArray;
 use crate::launch::On;
-use crate::{LaunchError, check_len, tuning};
+use crate::{Element, LaunchError, check_len, tuning};
 
 /// Bytes at whose multiples packs begin.
 const PACK: u64 = kernels::pack::BYTES as u64;
@@ -278,6 +280,52 @@ impl Call {
             memory,
         )
     }
+}
+
+/// An operation on arrays of any shape: copies them to the device, computes, and copies the result
+/// back.
+///
+/// ```
+/// use blockwise::Device;
+/// use blockwise_ops::operation::{Given, array};
+/// use blockwise_ops::{Options, scan::SCAN};
+/// use ndarray::array;
+///
+/// let device = Device::any()?; // the GPU if there is one, else the emulator
+/// let rows = array![[1.0_f32, 2.0, 3.0], [10.0, 20.0, 30.0]].into_dyn();
+/// let along = Given { axis: Some(1), ..Given::default() };
+/// let sums = array(&device, &SCAN, &along, &Options::default(), &[rows.view()])?;
+/// assert_eq!(sums, array![[1.0, 3.0, 6.0], [10.0, 30.0, 60.0]].into_dyn());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Shapes that the operation does not take, a type that it has no kernel for, and what goes wrong on
+/// the device.
+pub fn array<T: Element>(
+    device: &Device,
+    operation: &'static Operation,
+    given: &super::Given,
+    options: &Options,
+    inputs: &[ArrayViewD<'_, T>],
+) -> Result<ArrayD<T>, LaunchError> {
+    if let Some(missing) = operation.operands.get(inputs.len()) {
+        return Err(LaunchError::OperandType {
+            what: missing.name,
+            wanted: T::TYPE,
+            given: None,
+        });
+    }
+    let shapes: Vec<_> = inputs.iter().map(ArrayViewD::shape).collect();
+    let posed = (operation.pose)(T::TYPE, &shapes, given)?;
+    let inputs = inputs.iter().map(|input| AnyArray::of(input.view()));
+    let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+    let (result, _) = run(device, operation, &posed, options, &inputs)?;
+    let wrong = LaunchError::NoInstance {
+        kernel: operation.name,
+        given: T::TYPE,
+    };
+    result.into_typed().ok_or(wrong)
 }
 
 /// Copies the operands to the device, computes, and copies the result back. How long the device

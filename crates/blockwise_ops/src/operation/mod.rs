@@ -24,7 +24,7 @@ use crate::array::AnyArray;
 use crate::{LaunchError, reverse, scan, transpose};
 
 pub use axis::Axis;
-pub use call::{Call, enqueue, plan, run};
+pub use call::{Call, array, enqueue, plan, run};
 pub use problem::{Given, Lens, Posed, Problem, Work};
 pub use variant::{Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, Variant};
 
@@ -192,10 +192,63 @@ pub struct Case {
     pub variants: &'static [&'static str],
     /// The sizes.
     pub sizes: &'static [usize],
+    /// Instead of the sizes: an operand of this shape, along an axis.
+    pub axis: Option<(&'static [usize], isize)>,
+    /// The settings; every choice of them if there are none.
+    pub settings: &'static [[u8; 2]],
     /// Blocks along each dimension of the grid, at most.
     pub grid_cap: Option<u32>,
     /// Whether it is launched with a block more along each dimension, too.
     pub spare: bool,
+}
+
+impl Case {
+    /// Every variant and setting, with a grid that covers the sizes.
+    pub const fn of(sizes: &'static [usize]) -> Self {
+        Self {
+            variants: &[],
+            sizes,
+            axis: None,
+            settings: &[],
+            grid_cap: None,
+            spare: false,
+        }
+    }
+
+    /// The same for some variants, by name.
+    #[must_use]
+    pub const fn by(self, variants: &'static [&'static str]) -> Self {
+        Self { variants, ..self }
+    }
+
+    /// The same for an operand of this shape, along an axis.
+    #[must_use]
+    pub const fn along(self, shape: &'static [usize], axis: isize) -> Self {
+        let axis = Some((shape, axis));
+        Self { axis, ..self }
+    }
+
+    /// The same with these settings only.
+    #[must_use]
+    pub const fn set(self, settings: &'static [[u8; 2]]) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// The same with so many blocks along each dimension, at most.
+    #[must_use]
+    pub const fn capped(self, blocks: u32) -> Self {
+        let grid_cap = Some(blocks);
+        Self { grid_cap, ..self }
+    }
+
+    /// The same, also with a block more along each dimension.
+    #[must_use]
+    pub const fn spare(self) -> Self {
+        Self {
+            spare: true,
+            ..self
+        }
+    }
 }
 
 /// What is asked of a reference: some outputs.

@@ -29,6 +29,18 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// The product of the extents: no buffer is as long as one that is beyond counting.
+    pub fn product(&self) -> usize {
+        self.extents.iter().copied().fold(1, usize::saturating_mul)
+    }
+
+    /// The bytes of so many elements.
+    pub(crate) fn bytes(&self, elements: usize) -> u64 {
+        (elements as u64).saturating_mul(self.ty.bytes() as u64)
+    }
+}
+
 /// What a caller sets beside the operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Given {

@@ -89,7 +89,7 @@ impl Sum {
         self.telling += usize::from(a != 0.0 && b != 0.0);
     }
 
-    /// The value.
+    /// The sum so far.
     pub fn value(self) -> f64 {
         self.value
     }

@@ -2,7 +2,7 @@
 
 use blockwise::{AnyView, Device, DeviceProperties, Stream, Type, View, ViewMut};
 use kernels::raw::reverse::{reverse_dynamic_raw, reverse_static_raw};
-use kernels::reverse::axis::reverse_axis;
+use kernels::reverse::along::reverse_along;
 use kernels::reverse::direct::{self, reverse_direct};
 use kernels::reverse::dynamic::reverse_dynamic;
 use kernels::reverse::fixed::reverse_static;
@@ -48,11 +48,11 @@ pub static REVERSE: Operation = Operation {
         })
     },
     lens: |problem| Lens {
-        inputs: [len(problem), 0],
-        output: len(problem),
+        inputs: [problem.product(), 0],
+        output: problem.product(),
     },
     work: |problem| Work {
-        bytes: 2 * (len(problem) * problem.ty.bytes()) as u64,
+        bytes: problem.bytes(problem.product()).saturating_mul(2),
         operations: 0,
     },
     reference,
@@ -71,12 +71,6 @@ pub static REVERSE: Operation = Operation {
     cases: CASES,
     edges: &[&[0], &[1], &[2], &[255], &[256], &[257], &[509], &[1031]],
 };
-
-/// Elements of the array.
-fn len(problem: &Problem) -> usize {
-    let [extent, outer, inner, _] = problem.extents;
-    outer * extent * inner
-}
 
 /// Whether the elements change places as those of one row do.
 fn is_whole(problem: &Problem) -> bool {
@@ -156,7 +150,7 @@ pub static DIRECT: Variant = Variant::new(
 pub static AXIS: Variant = Variant::new(
     "axis",
     "the same along an axis",
-    words!([u8 u16 u32 u64], [0, 0], reverse_axis, |of, T| (
+    words!([u8 u16 u32 u64], [0, 0], reverse_along, |of, T| (
         of.inputs[0].plain::<T>()?,
         of.output.plain::<T>()?,
         of.problem.extents[0],
@@ -165,7 +159,7 @@ pub static AXIS: Variant = Variant::new(
     |task| {
         task.plan_1d(
             [0, 0],
-            len(task.problem).div_ceil(direct::ITEMS),
+            task.problem.product().div_ceil(direct::ITEMS),
             threads(task),
             0,
         )
@@ -197,30 +191,18 @@ fn of_tiles(
         let kernel = task.variant.name;
         return Err(LaunchError::NoAxes { kernel });
     }
-    let len = len(task.problem);
+    let len = task.problem.product();
     task.plan_1d([0, 0], len.div_ceil(items), threads, shared_bytes)
 }
 
 /// Partial and whole tiles, a grid that strides, one element.
 static CASES: &[Case] = &[
-    Case {
-        variants: &[],
-        sizes: &[2100],
-        grid_cap: Some(2),
-        spare: false,
-    },
-    Case {
-        variants: &[],
-        sizes: &[1],
-        grid_cap: None,
-        spare: false,
-    },
-    Case {
-        variants: &[],
-        sizes: &[512],
-        grid_cap: None,
-        spare: true,
-    },
+    Case::of(&[2100]).capped(2),
+    Case::of(&[1]),
+    Case::of(&[512]).spare(),
+    Case::of(&[]).along(&[7, 5, 61], 1).capped(1),
+    Case::of(&[]).along(&[40, 32], 0).spare(),
+    Case::of(&[]).along(&[2, 512], -1),
 ];
 
 /// Plans the reversal of `len` elements. `None` when there are none, and so nothing to launch.

@@ -45,12 +45,12 @@ pub static SCAN: Operation = Operation {
     shapes: |sizes| vec![sizes.to_vec()],
     pose,
     lens: |problem| Lens {
-        inputs: [len(problem), 0],
-        output: len(problem),
+        inputs: [problem.product(), 0],
+        output: problem.product(),
     },
     work: |problem| Work {
-        bytes: 2 * (len(problem) * problem.ty.bytes()) as u64,
-        operations: len(problem) as u64,
+        bytes: problem.bytes(problem.product()).saturating_mul(2),
+        operations: problem.product() as u64,
     },
     reference: reference::reference,
     variants: &[&RUNNING],
@@ -150,12 +150,6 @@ fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchErr
     })
 }
 
-/// Elements of the array.
-fn len(problem: &Problem) -> usize {
-    let [extent, outer, inner, _] = problem.extents;
-    outer * extent * inner
-}
-
 /// Whether all elements run in one line.
 fn is_one_line(problem: &Problem) -> bool {
     problem.extents[1..] == [1; 3]
@@ -171,26 +165,32 @@ pub static RUNNING: Variant = Variant::new(
 )
 .memory(|task| {
     let [extent, _, inner, _] = task.problem.extents;
-    let (way, len) = (Way::of(extent, inner, true), len(task.problem));
+    let (way, len) = (Way::of(extent, inner, true), task.problem.product());
     let words = by_width!(task.problem.ty, T => scan::state_len::<T>(way, len, extent));
     size_of::<u64>() * words.max(1)
 });
 
 /// Blocks of each multiprocessor that run at once.
-const RESIDENT: usize = 4;
+const RESIDENT: usize = 2;
 
 fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let [extent, _, inner, _] = task.problem.extents;
-    let (way, len) = (Way::of(extent, inner, false), len(task.problem));
+    let (way, len) = (Way::of(extent, inner, false), task.problem.product());
     let blocks = by_width!(task.problem.ty, T => scan::blocks::<T>(way, len, extent));
     let at_once = RESIDENT * task.device.multiprocessors_to_fill() as usize;
     let blocks = match way {
         Way::Tiles => blocks.min(at_once),
         Way::Rows | Way::Columns => blocks,
     };
+    // A part of a line goes by tiles, however short it is.
+    let shared_bytes = match Way::of(extent, inner, is_one_line(task.problem)) {
+        Way::Tiles => scan::RING_BYTES,
+        Way::Rows | Way::Columns => 0,
+    };
     let code = u8::from(running(task.problem.settings) != Running::Sum);
     let threads = task.fixed_block(scan::THREADS)?;
-    task.plan_1d([code, 0], blocks * threads as usize, threads, 0)
+    let items = blocks * threads as usize;
+    task.plan_1d([code, 0], items, threads, shared_bytes.into())
 }
 
 /// An instance for sums and one for minima and maxima of each type; unsigned integers are signed
@@ -268,19 +268,12 @@ fn state(memory: Option<AnyViewMut<'_>>) -> Result<ViewMut<'_, u64>, Error> {
 }
 
 /// Short and long lines, partial tiles and runs of tiles, a grid that strides.
-static CASES: &[Case] = &{
-    const fn case(sizes: &'static [usize], grid_cap: Option<u32>, spare: bool) -> Case {
-        Case {
-            variants: &[],
-            sizes,
-            grid_cap,
-            spare,
-        }
-    }
-    [
-        case(&[1], None, false),
-        case(&[300], None, true),
-        case(&[9000], Some(2), false),
-        case(&[140_000], Some(3), false),
-    ]
-};
+static CASES: &[Case] = &[
+    Case::of(&[1]),
+    Case::of(&[300]).spare(),
+    Case::of(&[9000]).capped(2),
+    Case::of(&[140_000]).set(&[[0, 0], [1, 0]]).capped(3),
+    Case::of(&[]).along(&[5, 300], 1),
+    Case::of(&[]).along(&[37, 41], 0),
+    Case::of(&[]).along(&[2, 5000], 1).set(&[[0, 0], [2, 1]]),
+];

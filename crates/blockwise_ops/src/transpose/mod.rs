@@ -47,19 +47,13 @@ pub static TRANSPOSE: Operation = Operation {
     ],
     shapes: |sizes| vec![sizes.to_vec()],
     pose,
-    lens: |problem| {
-        let [rows, cols, ..] = problem.extents;
-        Lens {
-            inputs: [rows * cols, 0],
-            output: rows * cols,
-        }
+    lens: |problem| Lens {
+        inputs: [problem.product(), 0],
+        output: problem.product(),
     },
-    work: |problem| {
-        let [rows, cols, ..] = problem.extents;
-        Work {
-            bytes: 2 * (rows * cols * problem.ty.bytes()) as u64,
-            operations: 0,
-        }
+    work: |problem| Work {
+        bytes: problem.bytes(problem.product()).saturating_mul(2),
+        operations: 0,
     },
     reference,
     variants: &[
@@ -335,50 +329,35 @@ fn caps(task: &Task<'_>) -> Vec<(Options, String)> {
 }
 
 /// What each kernel's tiles ask for: partial and whole tiles, short sides, a grid that strides.
-static CASES: &[Case] = &{
-    const fn case(
-        variants: &'static [&'static str],
-        sizes: &'static [usize],
-        grid_cap: Option<u32>,
-        spare: bool,
-    ) -> Case {
-        Case {
-            variants,
-            sizes,
-            grid_cap,
-            spare,
-        }
-    }
-    [
-        case(&[], &[40, 70], Some(1), false),
-        case(&[], &[33, 65], None, false),
-        case(&[], &[1, 1], None, false),
-        // Whole tiles only.
-        case(&[], &[64, 32], None, true),
-        case(&["aligned"], &[203, 141], None, false),
-        case(&["aligned"], &[144, 270], Some(1), false),
-        case(&["aligned"], &[128, 128], None, true),
-        case(&["aligned-narrow"], &[137, 70], Some(1), false),
-        case(&["thin"], &[37, 150], None, false),
-        case(&["thin"], &[150, 37], Some(1), false),
-        case(&["thin"], &[131, 140], Some(1), false),
-        // Whole tiles only, and tiles with 1 to 5 elements for a thread.
-        case(&["thin"], &[128, 192], Some(1), false),
-        case(&["thin"], &[100, 3], None, false),
-        case(&["thin"], &[130, 7], None, false),
-        case(&["thin"], &[130, 9], None, false),
-        case(&["quads"], &[136, 140], Some(1), false),
-        case(&["quads"], &[76, 268], Some(1), false),
-        case(&["quads"], &[268, 76], Some(1), false),
-        case(&["quads"], &[4, 60], None, false),
-        case(&["quads"], &[20, 32], None, false),
-        case(&["quads"], &[60, 12], None, false),
-        // Blocks beyond the edge tiles.
-        case(&["quads"], &[132, 196], None, true),
-        case(&["packs"], &[139, 381], None, false),
-        case(&["packs"], &[201, 131], Some(1), false),
-    ]
-};
+static CASES: &[Case] = &[
+    Case::of(&[40, 70]).capped(1),
+    Case::of(&[33, 65]),
+    Case::of(&[1, 1]),
+    // Whole tiles only.
+    Case::of(&[64, 32]).spare(),
+    Case::of(&[203, 141]).by(&["aligned"]),
+    Case::of(&[144, 270]).by(&["aligned"]).capped(1),
+    Case::of(&[128, 128]).by(&["aligned"]).spare(),
+    Case::of(&[137, 70]).by(&["aligned-narrow"]).capped(1),
+    Case::of(&[37, 150]).by(&["thin"]),
+    Case::of(&[150, 37]).by(&["thin"]).capped(1),
+    Case::of(&[131, 140]).by(&["thin"]).capped(1),
+    // Whole tiles only, and tiles with 1 to 5 elements for a thread.
+    Case::of(&[128, 192]).by(&["thin"]).capped(1),
+    Case::of(&[100, 3]).by(&["thin"]),
+    Case::of(&[130, 7]).by(&["thin"]),
+    Case::of(&[130, 9]).by(&["thin"]),
+    Case::of(&[136, 140]).by(&["quads"]).capped(1),
+    Case::of(&[76, 268]).by(&["quads"]).capped(1),
+    Case::of(&[268, 76]).by(&["quads"]).capped(1),
+    Case::of(&[4, 60]).by(&["quads"]),
+    Case::of(&[20, 32]).by(&["quads"]),
+    Case::of(&[60, 12]).by(&["quads"]),
+    // Blocks beyond the edge tiles.
+    Case::of(&[132, 196]).by(&["quads"]).spare(),
+    Case::of(&[139, 381]).by(&["packs"]),
+    Case::of(&[201, 131]).by(&["packs"]).capped(1),
+];
 
 /// Tiles of every kernel, ± 1; primes; short sides.
 static EDGES: &[&[usize]] = &[

@@ -15,7 +15,7 @@ use crate::ir::module::Instruction;
 
 /// A function with the chain of calls that leads to it.
 pub(super) struct Context<'m> {
-    /// Its number.
+    /// Its index among all contexts.
     pub(super) at: usize,
     pub(super) name: &'m str,
     pub(super) body: Rc<Body<'m>>,

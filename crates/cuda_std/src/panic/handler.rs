@@ -64,7 +64,7 @@ unsafe fn cuda_std_panic_text(text: &[u8], file: *const c_char, line: u32) -> ! 
     exit()
 }
 
-/// The report, in the first thread that panics.
+/// The report, for the first thread that panics; `None` for others.
 #[inline(always)]
 fn claim() -> Option<&'static mut Report> {
     // SAFETY: the host writes it before the launch, and nothing during it.
@@ -152,7 +152,7 @@ pub(super) fn formatted(message: Arguments<'_>, place: &Location<'_>) -> ! {
         bytes: [0; MESSAGE_BYTES],
         length: 0,
     };
-    // What does not fit is omitted; no other error is possible.
+    // Text that does not fit is omitted; no other error is possible.
     let _ = fmt::write(&mut writer, message);
     text(writer.bytes.get(..writer.length).unwrap_or_default(), place)
 }

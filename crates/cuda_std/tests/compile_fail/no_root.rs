@@ -1,4 +1,4 @@
-//! Paths without cuda_std's macro, and that macro's work by hand.
+//! A crate path without cuda_std's macro, and that inner macro applied by hand.
 #![forbid(unsafe_code)]
 
 use cuda_std::kernel;

@@ -9,7 +9,7 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 #[address_space(shared)]
 static COUNTS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
-// These are right: nobody reads them without `unsafe`.
+// These are allowed: reading them needs `unsafe`.
 #[address_space(shared)]
 static LATER: MaybeUninit<AtomicU32> = MaybeUninit::uninit();
 

@@ -92,4 +92,9 @@ pub fn conditional(n: u32, #[cfg(target_arch = "nvptx64")] m: u32) {
     let _ = n;
 }
 
+#[kernel(instances(4), require(n == 4))]
+pub fn word_as_a_constant<const grid: usize>(n: u32) {
+    let _ = n;
+}
+
 fn main() {}

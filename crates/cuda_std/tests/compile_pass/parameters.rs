@@ -84,7 +84,7 @@ pub fn ticks() -> u64 {
 }
 
 fn main() {
-    // SAFETY: nobody else has it.
+    // SAFETY: no other thread uses it.
     unsafe { COUNTER += LIMIT };
     let _ = helper(1.0);
     // On the host the body is not even looked at.

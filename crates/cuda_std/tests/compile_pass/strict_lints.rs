@@ -47,7 +47,7 @@ mod private {
         let _ = (from, to);
     }
 
-    /// A trait that nobody else sees.
+    /// A private trait.
     ///
     /// # Safety
     /// None.
@@ -56,7 +56,7 @@ mod private {
         let _ = x;
     }
 
-    /// Nobody launches it.
+    /// It is never launched.
     #[kernel]
     fn unused(x: &[f32], y: Out<'_, f32>) {
         let _ = (x, y);

@@ -1,4 +1,4 @@
-//! PTX of somebody's own: nobody has promised that it is what the kernels' source says.
+//! PTX from elsewhere: no promise states that it is what the kernels' source says.
 #![forbid(unsafe_code)]
 
 use cuda_std::launch::{Embedded, Kernels, KernelsFile};

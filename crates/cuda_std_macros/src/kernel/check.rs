@@ -115,6 +115,14 @@ pub(super) fn words(
             return Err(Error::new(parameter.name.span(), message));
         }
     }
+    // A pattern of the handle's methods would be this constant.
+    let constants = sig.generics.const_params().map(|constant| &constant.ident);
+    for name in constants {
+        if WORDS.contains(&&*name.unraw().to_string()) {
+            let message = format!("`{name}` is the launch's: give the constant another name");
+            return Err(Error::new(name.span(), message));
+        }
+    }
     for argument in &sig.inputs {
         let FnArg::Typed(PatType { pat, attrs, .. }) = argument else {
             continue;

@@ -110,8 +110,8 @@ pub struct PairMemory<'a> {
 /// `Self` can be given as the permutation of a kernel's parameter `Scatter<T>`.
 ///
 /// # Safety
-/// As for [`Read`] of `[u32]`. The numbers are 0 to `len − 1` in some order, and nobody changes
-/// them as long as any launch that got them, or a recording of it, can run.
+/// As for [`Read`] of `[u32]`. The numbers are 0 to `len − 1` in some order, and they do not change
+/// as long as any launch that got them, or a recording of it, can run.
 #[diagnostic::on_unimplemented(
     message = "a scatter needs a permutation that was checked, and `{Self}` is none",
     label = "expected a checked permutation",
@@ -129,7 +129,7 @@ pub unsafe trait Permutes<'a> {
     note = "pass `&buffer`, `buffer.view(a..b)` or a `DevicePointer`"
 )]
 pub trait ReadPointer<'a, T> {
-    /// The pointer.
+    /// The pointer that is passed.
     fn pass(self) -> Pointer<'a>;
 }
 
@@ -140,7 +140,7 @@ pub trait ReadPointer<'a, T> {
     note = "pass `&mut buffer`, `buffer.view_mut(a..b)` or a `DevicePointer`"
 )]
 pub trait WritePointer<'a, T> {
-    /// The pointer.
+    /// The pointer that is passed.
     fn pass(self) -> Pointer<'a>;
 }
 

@@ -13,7 +13,7 @@ pub trait Passed<T, Bytes> {
     /// The parameter's type.
     type Type;
 
-    /// The value.
+    /// Reads the parameter as a `T`.
     ///
     /// # Safety
     /// The launch passed a `T`.

@@ -136,7 +136,7 @@ mod arithmetic {
         message = "a rule computes with numbers, and this is `{Self}`",
         note = "in braces, the host alone evaluates it: `require({{ f(x.len()) == 2 }})`"
     )]
-    pub trait Number: Scalar + PartialOrd {
+    pub trait Arithmetic: Scalar + PartialOrd {
         const ZERO: Self;
         fn add(self, other: Self) -> Option<Self>;
         fn sub(self, other: Self) -> Option<Self>;
@@ -147,14 +147,14 @@ mod arithmetic {
 
     /// A number of bits.
     #[doc(hidden)]
-    pub trait Integer: Number {
+    pub trait Integer: Arithmetic {
         fn shl(self, by: u32) -> Option<Self>;
         fn shr(self, by: u32) -> Option<Self>;
     }
 
     macro_rules! integers {
         ($($t:ident)*) => {$(
-            impl Number for $t {
+            impl Arithmetic for $t {
                 const ZERO: Self = 0;
                 fn add(self, other: Self) -> Option<Self> {
                     self.checked_add(other)
@@ -188,7 +188,7 @@ mod arithmetic {
 
     macro_rules! floats {
         ($($t:ident)*) => {$(
-            impl Number for $t {
+            impl Arithmetic for $t {
                 const ZERO: Self = 0.0;
                 fn add(self, other: Self) -> Option<Self> {
                     Some(self + other)
@@ -211,27 +211,27 @@ mod arithmetic {
     floats!(f32 f64);
 
     #[doc(hidden)]
-    pub fn checked_add<T: Number>(left: T, right: T) -> Option<T> {
+    pub fn checked_add<T: Arithmetic>(left: T, right: T) -> Option<T> {
         left.add(right)
     }
 
     #[doc(hidden)]
-    pub fn checked_sub<T: Number>(left: T, right: T) -> Option<T> {
+    pub fn checked_sub<T: Arithmetic>(left: T, right: T) -> Option<T> {
         left.sub(right)
     }
 
     #[doc(hidden)]
-    pub fn checked_mul<T: Number>(left: T, right: T) -> Option<T> {
+    pub fn checked_mul<T: Arithmetic>(left: T, right: T) -> Option<T> {
         left.mul(right)
     }
 
     #[doc(hidden)]
-    pub fn checked_div<T: Number>(left: T, right: T) -> Option<T> {
+    pub fn checked_div<T: Arithmetic>(left: T, right: T) -> Option<T> {
         left.div(right)
     }
 
     #[doc(hidden)]
-    pub fn checked_rem<T: Number>(left: T, right: T) -> Option<T> {
+    pub fn checked_rem<T: Arithmetic>(left: T, right: T) -> Option<T> {
         left.rem(right)
     }
 

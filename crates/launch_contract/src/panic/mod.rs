@@ -8,7 +8,7 @@
 //!   fills in the report, every thread that panics exits, and the context survives. The host reads
 //!   [`Report::state`] after the launch; to listen again it zeroes the report and
 //!   [`Channel::panicked`].
-//! - Nobody listens: a panic is a `trap`. On a GPU the launch fails (`CUDA_ERROR_LAUNCH_FAILED`)
+//! - Without a listener a panic is a `trap`. On a GPU the launch fails (`CUDA_ERROR_LAUNCH_FAILED`)
 //!   and the context is lost.
 //!
 //! The emulator treats calls of [`NUMBERS`] and [`TEXT`], through which every panic goes, as faults
@@ -40,7 +40,7 @@ pub const TEXT: &str = "cuda_std_panic_text";
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// The address of a [`Report`], or 0 if nobody listens.
+    /// The address of a [`Report`], or 0 without a listener.
     pub report: u64,
     /// Number of threads that have panicked. The one that reads 0 writes the report.
     pub panicked: u32,

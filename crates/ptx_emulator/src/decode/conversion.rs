@@ -168,7 +168,7 @@ impl Code {
 }
 
 /// An intermediate value of a conversion.
-enum Number {
+enum Intermediate {
     Integer(i128),
     Float(f64),
 }
@@ -185,29 +185,29 @@ pub(super) fn evaluate([bits, code, ..]: [u64; 4], _: bool) -> (u64, bool) {
     (result, false)
 }
 
-fn read(code: Code, bits: u64) -> Number {
+fn read(code: Code, bits: u64) -> Intermediate {
     match code.from {
-        Ty::U8 => Number::Integer(i128::from(bits as u8)),
-        Ty::U16 => Number::Integer(i128::from(bits as u16)),
-        Ty::U32 => Number::Integer(i128::from(bits as u32)),
-        Ty::S8 => Number::Integer(i128::from(bits as i8)),
-        Ty::S16 => Number::Integer(i128::from(bits as i16)),
-        Ty::S32 => Number::Integer(i128::from(bits as i32)),
-        Ty::S64 => Number::Integer(i128::from(bits as i64)),
-        Ty::F16 => Number::Float(F16.decode(bits as u32 & 0xffff)),
-        Ty::BF16 => Number::Float(BF16.decode(bits as u32 & 0xffff)),
+        Ty::U8 => Intermediate::Integer(i128::from(bits as u8)),
+        Ty::U16 => Intermediate::Integer(i128::from(bits as u16)),
+        Ty::U32 => Intermediate::Integer(i128::from(bits as u32)),
+        Ty::S8 => Intermediate::Integer(i128::from(bits as i8)),
+        Ty::S16 => Intermediate::Integer(i128::from(bits as i16)),
+        Ty::S32 => Intermediate::Integer(i128::from(bits as i32)),
+        Ty::S64 => Intermediate::Integer(i128::from(bits as i64)),
+        Ty::F16 => Intermediate::Float(F16.decode(bits as u32 & 0xffff)),
+        Ty::BF16 => Intermediate::Float(BF16.decode(bits as u32 & 0xffff)),
         Ty::F32 => {
             let value = f32::from_bits(bits as u32);
             // The H200 does not flush in conversions to f16.
             let flushes = code.flush && code.to != Ty::F16;
-            Number::Float(f64::from(if flushes { flush(value) } else { value }))
+            Intermediate::Float(f64::from(if flushes { flush(value) } else { value }))
         }
-        Ty::F64 => Number::Float(f64::from_bits(bits)),
-        _ => Number::Integer(i128::from(bits)),
+        Ty::F64 => Intermediate::Float(f64::from_bits(bits)),
+        _ => Intermediate::Integer(i128::from(bits)),
     }
 }
 
-fn write_integer(code: Code, number: Number, target_bits: u32) -> u64 {
+fn write_integer(code: Code, number: Intermediate, target_bits: u32) -> u64 {
     let bits = 8 * u32::from(code.to.size());
     let signed = code.to.is_signed();
     let (low, high) = if signed {
@@ -216,9 +216,9 @@ fn write_integer(code: Code, number: Number, target_bits: u32) -> u64 {
         (0, (1 << bits) - 1)
     };
     let value = match number {
-        Number::Integer(value) if code.saturate => value.clamp(low, high),
-        Number::Integer(value) => value,
-        Number::Float(value) if value.is_nan() => {
+        Intermediate::Integer(value) if code.saturate => value.clamp(low, high),
+        Intermediate::Integer(value) => value,
+        Intermediate::Float(value) if value.is_nan() => {
             // The H200's results, which differ by width.
             if code.from == Ty::F64 || bits == 64 {
                 1 << (bits - 1)
@@ -226,7 +226,7 @@ fn write_integer(code: Code, number: Number, target_bits: u32) -> u64 {
                 0
             }
         }
-        Number::Float(value) => (round_integral(value, code.mode) as i128).clamp(low, high),
+        Intermediate::Float(value) => (round_integral(value, code.mode) as i128).clamp(low, high),
     };
     // Truncated to the type, then extended to the register by the type's signedness.
     let cut = (value as u64) << (64 - bits);
@@ -247,8 +247,8 @@ fn round_integral(value: f64, mode: u8) -> f64 {
     }
 }
 
-fn write_float(code: Code, bits: u64, number: Number) -> u64 {
-    if let Number::Float(value) = number
+fn write_float(code: Code, bits: u64, number: Intermediate) -> u64 {
+    if let Intermediate::Float(value) = number
         && value.is_nan()
         && !code.saturate
         && let Some(nan) = payload(code, bits)
@@ -257,9 +257,11 @@ fn write_float(code: Code, bits: u64, number: Number) -> u64 {
     }
     let (mut value, mut tail) = match number {
         // Not every 64-bit integer fits in a double: the tail holds the rest.
-        Number::Integer(integer) => (integer as f64, (integer - (integer as f64) as i128) as f64),
-        Number::Float(value) if code.to_integer => (round_integral(value, code.mode), 0.0),
-        Number::Float(value) => (value, 0.0),
+        Intermediate::Integer(integer) => {
+            (integer as f64, (integer - (integer as f64) as i128) as f64)
+        }
+        Intermediate::Float(value) if code.to_integer => (round_integral(value, code.mode), 0.0),
+        Intermediate::Float(value) => (value, 0.0),
     };
     if code.saturate {
         // NaN and negative zero are not above zero.
@@ -277,7 +279,7 @@ fn write_float(code: Code, bits: u64, number: Number) -> u64 {
         (Ty::BF16, _) => u64::from(BF16.encode(value, tail, mode)),
         (Ty::Tf32, _) => u64::from(TF32.encode(value, tail, mode)) << 13,
         // Rounding a 64-bit integer to nearest must not go through a double.
-        (Ty::F32, Number::Integer(integer)) if mode == NEAREST && !code.saturate => {
+        (Ty::F32, Intermediate::Integer(integer)) if mode == NEAREST && !code.saturate => {
             u64::from((integer as f32).to_bits())
         }
         (Ty::F32, _) => {

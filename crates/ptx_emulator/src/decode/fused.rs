@@ -9,12 +9,12 @@ const TOP: u32 = 125;
 
 /// A positive number: `significand * 2^exponent`, its top bit at [`TOP`].
 #[derive(Clone, Copy)]
-struct Number {
+struct Scaled {
     significand: u128,
     exponent: i32,
 }
 
-impl Number {
+impl Scaled {
     fn new(significand: u128, exponent: i32) -> Self {
         let shift = significand.leading_zeros() as i32 - (127 - TOP) as i32;
         if shift < 0 {
@@ -72,13 +72,13 @@ pub(super) fn multiply_add(a: f64, b: f64, c: f64, mode: u8) -> f64 {
         };
     }
     let negative_product = a.is_sign_negative() != b.is_sign_negative();
-    let product = Number::of(a).times(Number::of(b));
+    let product = Scaled::of(a).times(Scaled::of(b));
     if c == 0.0 {
         return round(product, negative_product, mode);
     }
-    let addend = Number::of(c);
+    let addend = Scaled::of(c);
     let exponent = product.exponent.max(addend.exponent);
-    let signed = |number: Number, negative: bool| {
+    let signed = |number: Scaled, negative: bool| {
         let magnitude = number.at(exponent) as i128;
         if negative { -magnitude } else { magnitude }
     };
@@ -86,10 +86,10 @@ pub(super) fn multiply_add(a: f64, b: f64, c: f64, mode: u8) -> f64 {
     if sum == 0 {
         return if mode == DOWN { -0.0 } else { 0.0 };
     }
-    round(Number::new(sum.unsigned_abs(), exponent), sum < 0, mode)
+    round(Scaled::new(sum.unsigned_abs(), exponent), sum < 0, mode)
 }
 
-fn round(number: Number, negative: bool, mode: u8) -> f64 {
+fn round(number: Scaled, negative: bool, mode: u8) -> f64 {
     // Weight of the last bit of a double with this top bit; higher for subnormals.
     let last = (number.exponent + TOP as i32 - 52).max(-1074);
     let shift = (last - number.exponent) as u32;

@@ -6,7 +6,7 @@ use super::form::Form;
 use super::matrix_operands::{
     are_operands, bit_operation, emit, extents, product, sources, targets,
 };
-use super::op::{Element, IntOp, MatrixKind, Multiply, Op, Row, Tile};
+use super::op::{Element, IntOp, MatrixKind, Multiply, Op, Row, StoredMatrix};
 use super::program::Value;
 use super::space::space;
 use crate::error::ParseError;
@@ -111,14 +111,14 @@ pub(super) fn tile<'a>(
     let memory = Some((space, b.address(&form, address)?));
     let count = registers(rows * columns, element, operand);
     let tile = match is_narrow(element) {
-        true => Tile {
+        true => StoredMatrix {
             rows: m,
             columns: k * element.bits / 32,
             by_column: false,
             element: Element::word(),
             stride: stride.map(|row| words(b, row, element)).transpose()?,
         },
-        false => Tile {
+        false => StoredMatrix {
             rows,
             columns,
             by_column,

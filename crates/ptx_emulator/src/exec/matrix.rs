@@ -6,7 +6,7 @@ use super::observe::{Observer, Seen};
 use super::raise::{Checked, raise};
 use super::wgmma;
 use crate::decode::fragment::{Fragment, opaque_place};
-use crate::decode::op::{Address, MatrixKind, MatrixOp, Multiply, Reg, Tile};
+use crate::decode::op::{Address, MatrixKind, MatrixOp, Multiply, Reg, StoredMatrix};
 use crate::fault::{Access, FaultKind, Space};
 
 /// Largest number of elements of a matrix, for elements of at least a byte and for narrower ones.
@@ -221,7 +221,7 @@ fn product<const N: usize>(op: &MatrixOp, multiply: &Multiply, frame: &mut Frame
 
 /// Addresses of one element slot of a fragment in all lanes.
 fn slot_addresses(
-    tile: &Tile,
+    tile: &StoredMatrix,
     slots: usize,
     slot: usize,
     address: Address,
@@ -252,7 +252,7 @@ fn slot_addresses(
 
 fn load<O: Observer + ?Sized>(
     op: &MatrixOp,
-    tile: &Tile,
+    tile: &StoredMatrix,
     (space, address): (Space, Address),
     frame: &mut Frame<'_>,
     memory: &mut Memory<'_>,
@@ -284,7 +284,7 @@ fn load<O: Observer + ?Sized>(
 
 fn store<O: Observer + ?Sized>(
     op: &MatrixOp,
-    tile: &Tile,
+    tile: &StoredMatrix,
     (space, address): (Space, Address),
     frame: &Frame<'_>,
     memory: &mut Memory<'_>,

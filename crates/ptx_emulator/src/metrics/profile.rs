@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// The counts of a launch, by instruction.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The kernel.
+    /// The kernel's name.
     pub kernel: String,
     /// The launch's shape.
     pub config: LaunchConfig,

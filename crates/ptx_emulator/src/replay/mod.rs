@@ -211,7 +211,7 @@ impl Replay {
         self.plan.printed.before(self.at)
     }
 
-    /// The module.
+    /// The module of the launched kernel.
     pub fn module(&self) -> &crate::module::Module {
         self.plan.module.module()
     }

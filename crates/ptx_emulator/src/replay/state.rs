@@ -61,7 +61,7 @@ pub enum Status {
     Ready,
     /// A barrier of the block.
     Barrier {
-        /// Its number.
+        /// The barrier's number.
         id: u32,
         /// Threads that it is for; `None` is the whole block.
         threads: Option<u32>,
@@ -175,24 +175,6 @@ impl Replay {
             copy_shared(block.shared(), offset, bytes);
         }
         inside
-    }
-
-    /// Copies bytes of a lane's local memory; false when they are not all inside.
-    pub fn read_local(
-        &self,
-        (block, warp, lane): (u64, u32, u32),
-        offset: u64,
-        bytes: &mut [u8],
-    ) -> bool {
-        let Some(warp) = self.warp(block, warp) else {
-            return false;
-        };
-        let places = bytes.iter_mut().zip(offset..);
-        let mut copied = places.map(|(byte, at)| {
-            let value = warp.local_byte(at, lane as usize & 31);
-            value.map(|value| *byte = value).is_some()
-        });
-        copied.all(|copied| copied)
     }
 
     fn warp(&self, block: u64, warp: u32) -> Option<&Warp> {

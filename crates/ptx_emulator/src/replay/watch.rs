@@ -64,7 +64,7 @@ pub struct LaneAccess {
     pub after: Vec<u8>,
 }
 
-/// Nobody looks, but the launch can pause.
+/// Records nothing, but lets the launch pause.
 pub(super) struct Nothing;
 
 impl Observer for Nothing {

@@ -57,7 +57,7 @@ pub struct Document {
 /// A kernel that cannot run because it uses an unsupported form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Its name.
+    /// The kernel's name.
     pub kernel: String,
     /// The line of the unsupported form in the PTX text.
     pub ptx_line: u32,

@@ -221,7 +221,7 @@ fn races_over_shared_memory_of_others_are_found() {
     );
     let report = check(&good);
     assert!(report.is_clean(), "{:?}", report.findings);
-    // Nobody meets between the store and the load; or only the block does.
+    // Between the store and the load there is no barrier, or only the block's.
     for between in ["", "bar.sync 0;"] {
         let bad = format!(
             "{MEET} st.shared.u32 [%r5], %r4; {between} ld.shared::cluster.u32 %r8, [%r7]; st.global.u32 [%l1], %r8; {MEET}"

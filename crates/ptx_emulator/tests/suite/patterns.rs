@@ -1,23 +1,24 @@
-//! Accesses whose lanes lie in patterns, which the emulator makes by rows: each lane gets and
-//! leaves what it alone would.
+//! Accesses whose lanes follow a pattern, which the emulator executes by rows: the result of each
+//! lane is that of its own access.
 
 use crate::common::{launch, shape};
 
-/// Bytes of a source, and of a target after it in the buffer; what was loaded follows.
+/// The size in bytes of the source and of the target. The buffer holds both, then the loaded
+/// values.
 const AREA: usize = 4096;
 
-/// How far away the stray lane is.
+/// The distance from the stray lane to its place in the pattern.
 const ASTRAY: usize = 1024;
 
-/// Lane `l` accesses `size` bytes at `step * (l % 16) + half * (l / 16) + shift`, but for a stray
-/// one.
+/// Lane `l` accesses `size` bytes at `step * (l % 16) + half * (l / 16) + shift`. One stray lane
+/// may be elsewhere.
 #[derive(Clone, Copy, Debug)]
 struct Pattern {
     size: usize,
     step: usize,
     half: usize,
     shift: usize,
-    /// 32 when all keep to the pattern.
+    /// The stray lane, or 32 for none.
     stray: usize,
 }
 
@@ -40,7 +41,7 @@ impl Pattern {
         })
     }
 
-    /// Those in which all lanes but one keep to it.
+    /// Patterns with a stray lane.
     fn broken() -> impl Iterator<Item = Self> {
         let strays = [0, 1, 15, 16, 31].into_iter();
         strays.flat_map(|stray| {

@@ -291,7 +291,7 @@ fn a_lock_that_one_side_opens_without_release_or_does_not_take() {
 #[test]
 fn a_lock_that_may_not_be_taken() {
     let tried = "atom.global.cas.b32 %r0, [%at], 0, 1;";
-    // Nobody looks whether it was.
+    // No thread reads whether it was taken.
     one_side(
         "unread",
         Blocks,

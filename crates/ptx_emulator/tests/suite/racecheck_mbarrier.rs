@@ -76,7 +76,7 @@ fn without_the_wait_for_full_the_load_races() {
     // One round: the second would wait for ever.
     let broken = PRODUCER_CONSUMER.replace("@!%q bra WAIT_FULL;", "");
     let broken = broken.replace("%round, 2;", "%round, 1;");
-    // In this order the phase is complete when the second warp asks: nobody looks at the answer.
+    // In this order the phase is complete when the second warp asks, and no thread uses the answer.
     let (rules, report) = found_in(&broken, 64, 0);
     assert_eq!(rules, [Rule::ReadAfterWrite], "{:#?}", report.findings);
     // Nor when it is overwritten on every way to a use.
@@ -165,7 +165,7 @@ fn a_later_phase_answers_for_the_copies_of_the_one_before() {
 
 #[test]
 fn a_phase_that_is_not_complete_orders_nothing() {
-    // Nobody else arrives: the first warp's arrival is not visible yet.
+    // No other arrival is visible yet, not even the first warp's.
     let broken = PRODUCER_CONSUMER.replace("[%full], 32;", "[%full], 64;");
     let broken = broken.replace("@!%q bra WAIT_FULL;", "selp.u32 %parity, 1, 0, %q;");
     let broken = broken.replace("%round, 2;", "%round, 1;");

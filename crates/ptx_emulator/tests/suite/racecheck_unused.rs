@@ -68,7 +68,7 @@ fn a_copy_without_effect_is_information_in_either_order() {
     }
 }
 
-/// Computations whose result nobody uses.
+/// Computations whose result is not used.
 const UNUSED: [&str; 4] = [
     "mul.lo.u32 %r1, %x, 3; cvt.rn.f32.u32 %r2, %r1; max.u32 %x, %r1, 5;",
     "shfl.sync.bfly.b32 %r1, %x, 16, 31, -1; add.u32 %y, %r1, %y; sub.u32 %y, %y, %r1;",

@@ -237,7 +237,7 @@ fn barriers_for_some_threads() {
         64,
     );
     clean(&body("32", "2, 32"), 64);
-    // Three times 20 threads are not enough, four are too many, though nobody waits.
+    // Three arrivals of 20 threads are too few, four too many, although no thread waits.
     let arrivals = "setp.lt.u32 %p2, %t, 20;\n@!%p2 bra DONE;\nAGAIN: barrier.arrive 1, 64;\nadd.u32 %r0, %r0, 1;\nsetp.lt.u32 %p3, %r0, TIMES;\n@%p3 bra AGAIN;\nDONE:";
     clean(&arrivals.replace("TIMES", "3"), 32);
     wrong(

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kernel_arguments::{Array, Files, Number, Problem};
+use kernel_arguments::{Array, Files, Problem, Type};
 
 use crate::cli::failure::Failure;
 use crate::cli::kernel_args::Disk;
@@ -51,7 +51,7 @@ impl Confined {
 }
 
 impl Files for Confined {
-    fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem> {
+    fn array(&self, path: &Path, ty: Type) -> Result<Array, Problem> {
         Disk.array(&self.below(path).map_err(Problem::new)?, ty)
     }
 }

@@ -1,5 +1,5 @@
-//! NumPy's `.npy`: booleans, integers of 8 to 64 bits and floats of 16 to 64, in either order of
-//! bytes and of dimensions. Written little-endian and row-major.
+//! NumPy's `.npy`: booleans, integers of 8 to 64 bits and floats of 16 to 64, in both byte orders,
+//! row-major or column-major. Files are written little-endian and row-major.
 
 mod literal;
 
@@ -14,7 +14,7 @@ use super::bytes::Bytes;
 use super::error::{Defect, Problem};
 use super::number::descr;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 const TYPES: &str = "booleans, integers of 8 to 64 bits and floats of 16 to 64 are supported";
@@ -28,7 +28,7 @@ const ALIGNMENT: usize = 64;
 
 const TOO_LONG: &str = "it is longer or deeper than any array needs";
 
-/// Opens an array of `len` bytes in all, and checks all of it but the elements themselves.
+/// Opens a file of `len` bytes, and checks everything except the elements' values.
 pub(super) fn open(bytes: Bytes, len: u64) -> Result<ArrayReader, Defect> {
     let header = Header::read(&mut bytes.reader(), len)?;
     let (stored, big_endian) = stored(&header.descr)?;
@@ -49,7 +49,7 @@ pub(super) fn open(bytes: Bytes, len: u64) -> Result<ArrayReader, Defect> {
     }
     let columns_first = header.fortran_order && header.shape.len() > 1;
     if columns_first || (big_endian && stored.bytes() > 1) {
-        // Rare, and read whole.
+        // Other orders are rare: such a file is read whole.
         let mut elements = vec![0; expected];
         bytes.read_exact_at(header.bytes, &mut elements)?;
         if big_endian {
@@ -65,10 +65,10 @@ pub(super) fn open(bytes: Bytes, len: u64) -> Result<ArrayReader, Defect> {
     Ok(ArrayReader::new(header.shape, stored, bytes, header.bytes))
 }
 
-/// The elements of `item` bytes of an array in Fortran order, in row-major order.
+/// Reorders elements of `item` bytes from Fortran order to row-major order.
 fn rows_first(elements: &[u8], shape: &[usize], item: usize) -> Vec<u8> {
     let mut ordered = Vec::with_capacity(elements.len());
-    // The place of an element is the sum of its indices times these.
+    // An element's position is the sum of its indices times these.
     let strides: Vec<usize> = (shape.iter())
         .scan(item, |stride, len| {
             Some(std::mem::replace(stride, *stride * len))
@@ -96,7 +96,7 @@ struct Header {
     descr: String,
     fortran_order: bool,
     shape: Vec<usize>,
-    /// How many bytes of the file come before the elements.
+    /// Number of bytes before the elements.
     bytes: u64,
 }
 
@@ -205,7 +205,7 @@ fn length(value: &Literal) -> Option<usize> {
     }
 }
 
-/// The element type of NumPy's name, and whether its bytes come highest first.
+/// The element type for NumPy's name, and whether it is big-endian.
 fn stored(ty: &str) -> Result<(Type, bool), Problem> {
     let unsupported = || {
         let kind = ty.trim_start_matches(['<', '>', '=', '|']);
@@ -241,7 +241,7 @@ fn stored(ty: &str) -> Result<(Type, bool), Problem> {
         };
         Problem::new(format!("{what} ('{ty}'); {TYPES}")).hint(hint)
     };
-    // `=` is the order of the machine that wrote it: every one of today's.
+    // `=` is the byte order of the machine that wrote the file; it is taken as little-endian.
     let (order, name) = match ty.split_at_checked(1).ok_or_else(unsupported)? {
         (order @ ("<" | ">" | "=" | "|"), name) => (order, name),
         _ => ("=", ty),
@@ -265,12 +265,12 @@ fn stored(ty: &str) -> Result<(Type, bool), Problem> {
     Ok((stored, big_endian))
 }
 
-/// The size of an array's data, if it can exist.
+/// The size of an array's data in bytes, if memory can hold it.
 fn size_in_bytes(shape: &[usize], item: usize) -> Result<usize, Problem> {
     let product = |mut lengths: std::slice::Iter<'_, usize>| {
         lengths.try_fold(item, |bytes, &length| bytes.checked_mul(length))
     };
-    // Zero-length dimensions do not excuse the others.
+    // The other dimensions must be possible even if one is zero.
     let others: Vec<usize> = shape
         .iter()
         .copied()
@@ -290,7 +290,7 @@ pub(super) fn write_header(file: &mut File, shape: &[usize], stored: Type) -> Re
     let header = header(shape, stored);
     file.write_all(&header)?;
     let end = header.len() as u64 + bytes;
-    // The elements are written over zeros, which take no room where the file system knows holes.
+    // The elements are written over zeros, which take no space if the file system supports holes.
     file.set_len(end)?;
     Ok(end)
 }
@@ -318,7 +318,7 @@ fn header(shape: &[usize], stored: Type) -> Vec<u8> {
             bytes.extend(rest.to_le_bytes());
             usize::from(rest)
         }
-        // Thousands of dimensions.
+        // There are thousands of dimensions.
         Err(_) => {
             bytes.extend([2, 0]);
             bytes.extend((rest(4) as u32).to_le_bytes());
@@ -412,7 +412,7 @@ mod tests {
         one("<f2", &[0, 0xC2], -3.0);
         one(">f4", &1.5_f32.to_be_bytes(), 1.5);
         one(">f8", &(-0.1_f64).to_be_bytes(), -0.1);
-        // Without a mark, the machine's own.
+        // Without a mark the byte order is the machine's.
         one("f4", &1.5_f32.to_le_bytes(), 1.5);
     }
 
@@ -518,7 +518,7 @@ mod tests {
                 "{what}"
             );
         }
-        // The largest integers that it does hold.
+        // The largest integers that it holds.
         check(
             "<i8",
             "False",

@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(fs::read(at("out")).unwrap(), b"y");
     }
 
-    /// A file that takes another's place has its rights, and nobody else reads it before.
+    /// A file that replaces another gets its permissions, and is private before.
     #[cfg(unix)]
     #[test]
     fn a_replaced_file_keeps_its_rights() {

@@ -35,8 +35,8 @@ pub fn roots(columns: usize) -> Vec<[f64; 2]> {
         .collect()
 }
 
-/// Whether `len` elements are whole transforms of this many columns, and as many as there are marks
-/// for.
+/// Whether `len` elements are whole transforms of this many columns, and no more of them than there
+/// are marks for.
 #[cfg_attr(
     target_arch = "nvptx64",
     expect(dead_code, reason = "the host compares a launch with its contract")
@@ -118,8 +118,8 @@ fn load<T: Transformed>(
     points
 }
 
-/// The columns of a launch: for each 32 that are this warp's, the number of their transform and the
-/// place of the first there. `columns` is a multiple of 32.
+/// Calls `of_warp` for each group of 32 columns that this warp computes, with the number of the
+/// transform and the group's first column in it. `columns` is a multiple of 32.
 #[inline(always)]
 fn mine(transforms: usize, columns: usize, mut of_warp: impl FnMut(usize, usize)) {
     let threads = thread::block_dim_x() as usize;
@@ -174,8 +174,8 @@ pub(super) unsafe fn transform_to<T: Transformed>(
 macro_rules! kernels {
     ($($t:ident, $blocks:literal blocks: $columns:ident, $outputs:ident;)*) => {$(
         /// Loads pairs of windows, or the taps, and transforms their columns: point k of column m
-        /// goes to k · `columns` + m, multiplied by its twiddle factor. Marks (`quiet.rs`) what
-        /// it loads.
+        /// goes to k · `columns` + m, multiplied by its twiddle factor. Writes the marks
+        /// (`quiet.rs`) of the loaded samples.
         ///
         /// # Parameters
         /// - `signal`: n samples. `taps`: m taps. `roots`: [`roots`] of `columns`.
@@ -227,7 +227,7 @@ macro_rules! kernels {
                         start.wrapping_add(pair.wrapping_mul(2).wrapping_mul(kept)),
                         kept,
                     ),
-                    // No second window.
+                    // There is no second window.
                     false => (taps, 0_usize.wrapping_sub(shift), usize::MAX / 2),
                 };
                 let column = columns_from + lane as usize;
@@ -246,7 +246,7 @@ macro_rules! kernels {
                     let [loudest, quietest] =
                         quiet::mark(&points, layout, |r| r, starts, lengths);
                     transform(&mut points, 0, RADIX);
-                    // NaN reaches the sum of a column.
+                    // A NaN in a column reaches its sum.
                     let sum = points[0].re.abs() + points[0].im.abs();
                     let nan = if sum <= T::MOST { 0 } else { u32::MAX };
                     let mark = [quiet::most(nan | loudest), quietest];
@@ -307,7 +307,7 @@ macro_rules! kernels {
                 };
                 let first = pair * 2 * kept;
                 unrolled::<RADIX>(|r| {
-                    // Discarded points have wrapped.
+                    // Positions of discarded points have wrapped to large numbers.
                     let at = (r * columns + column).wrapping_sub(discarded);
                     if at < kept {
                         let at = first + at;

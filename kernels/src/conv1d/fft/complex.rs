@@ -16,32 +16,35 @@ pub trait Transformed:
     /// The largest finite number.
     const MOST: Self;
 
-    /// The bits of a loudness below its exponent.
+    /// The number of bits of a loudness below its exponent.
     const LOUDNESS_BITS: u32;
     /// The exponent of 1.
     const BIAS: i32;
-    /// Powers of two within which the loudest tap is taken as it is.
+    /// The loudest tap is used unscaled up to this power of two from 1.
     const NEAR: i32;
-    /// Powers of two within which taps are transformed.
+    /// Taps are transformed up to this power of two from 1.
     const FAR: i32;
-    /// The loudest sample that is transformed as it is.
+    /// The loudest sample that is transformed unscaled.
     const LOUDEST: u32;
-    /// How loud some sample near each output is for that.
+    /// The loudness that some sample near each output needs for that.
     const QUIETEST: u32;
-    /// How loud a number is: zero for zero alone, more for larger magnitudes, most for infinities
-    /// and NaN.
+    /// The loudness of a number: zero only for zero, more for larger magnitudes, most for
+    /// infinities and NaN.
     fn loudness(self) -> u32;
-    /// The larger one of two: `than`, and how loud this number is. NaN and, of `f64`, numbers too
-    /// small to be normal may be taken for zero.
+    /// The larger of `than` and this number's loudness. NaN and, with `f64`, numbers too small to
+    /// be normal may be taken for zero.
     fn louder(self, than: u32) -> u32;
-    /// The smallest number of a loudness that is finite.
+    /// Whether the number has at least this loudness. NaN and, with `f64`, numbers that differ only
+    /// in the last 32 bits may be taken for quieter.
+    fn is_as_loud(self, loudness: u32) -> bool;
+    /// The smallest number of a finite loudness.
     fn of_loudness(loudness: u32) -> Self;
-    /// Whether it is NaN.
+    /// Whether the number is NaN.
     #[inline(always)]
     fn is_not_a_number(self) -> bool {
         self.loudness() > ((2 * Self::BIAS + 1) as u32) << Self::LOUDNESS_BITS
     }
-    /// 2 to a power, a normal number.
+    /// 2 to the power `power`, a normal number.
     fn power(power: i32) -> Self;
 }
 
@@ -99,6 +102,11 @@ macro_rules! transformed {
             }
 
             #[inline(always)]
+            fn is_as_loud(self, loudness: u32) -> bool {
+                is_as_loud::$t(self, loudness)
+            }
+
+            #[inline(always)]
             fn of_loudness(loudness: u32) -> Self {
                 $t::from_bits($bits::from(loudness) << ($bits::BITS - 32))
             }
@@ -113,19 +121,33 @@ macro_rules! transformed {
 transformed!(f32, u64, 23, 127, u32, 40, 100);
 transformed!(f64, u128, 52, 1023, u64, 400, 900);
 
-/// What is faster than comparing [loudnesses](Transformed::loudness).
+/// Faster forms of [`louder`](Transformed::louder) than by comparing
+/// [loudnesses](Transformed::loudness).
 mod louder {
     #[inline(always)]
     pub(super) fn f32(number: f32, than: u32) -> u32 {
-        // One instruction, with an operand's magnitude.
+        // One instruction, which takes the magnitude of an operand.
         f32::from_bits(than).max(number.abs()).to_bits()
     }
 
     #[inline(always)]
     pub(super) fn f64(number: f64, than: u32) -> u32 {
-        // `max` of two `f64` takes three.
+        // Comparing the upper words: `max` of two `f64` takes three instructions.
         let high = (number.to_bits() >> 32) as u32 & (u32::MAX >> 1);
         if high > than { high } else { than }
+    }
+}
+
+/// As [`louder`], for [`is_as_loud`](Transformed::is_as_loud).
+mod is_as_loud {
+    #[inline(always)]
+    pub(super) fn f32(number: f32, loudness: u32) -> bool {
+        number.abs() >= f32::from_bits(loudness)
+    }
+
+    #[inline(always)]
+    pub(super) fn f64(number: f64, loudness: u32) -> bool {
+        (number.to_bits() >> 32) as u32 & (u32::MAX >> 1) >= loudness
     }
 }
 

@@ -70,7 +70,7 @@ macro_rules! kernels {
                 offset,
                 shift,
             };
-            // SAFETY: `require` states all of it.
+            // SAFETY: `require` states all of this.
             unsafe {
                 convolve::<$Shape, T, $points, { $Shape::POINTS / RUN }>(worker(factors), operands)
             }

@@ -1,10 +1,10 @@
-//! The pairs of windows of a long transform that are divided (`quiet.rs`): after all others, a
-//! block each.
+//! The last kernel of a long transform: it computes again the pairs of windows that are divided
+//! (`quiet.rs`), one per block.
 //!
-//! The marks of a pair's columns say whether it is divided. If so, its outputs, which the columns'
-//! last pass has written, are computed again: the block measures the runs, and takes each level
-//! through the same three passes as the grid did, with a barrier between them. It has room for one
-//! transform. Pairs are independent, so that as many blocks as there is room work at once.
+//! The marks of a pair's columns say whether it is divided. If so, the outputs that the columns'
+//! last pass wrote are replaced: the block measures the runs, and takes each level through the same
+//! three passes as the grid did, with a barrier between them. A block has room for one transform.
+//! Pairs are independent, so as many blocks work at once as there is room for.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -20,19 +20,20 @@ use super::rows;
 use super::shape::*;
 use super::window::Operands;
 
-/// What the passes need beside the operands.
+/// What the passes need besides the operands.
 struct Tables<T: Transformed> {
-    /// Of the columns.
+    /// The columns' table of roots.
     roots: *const Complex<T>,
     marks: *const Mark,
     /// Room for a transform.
     points: *mut Complex<T>,
 }
 
-/// Whether a pair of windows is not good enough as it is. All threads get the same answer.
+/// Whether a pair of windows must be divided. All threads get the same answer.
 ///
 /// # Safety
-/// All threads of a block of the shape call it, with its shared memory; `marks` points to the pair's.
+/// All threads of a block of the shape call it, with its shared memory; `marks` points to the
+/// pair's.
 #[inline(always)]
 unsafe fn is_divided<S: Shape, T: Transformed>(
     worker: Worker<T>,
@@ -52,12 +53,12 @@ unsafe fn is_divided<S: Shape, T: Transformed>(
     let vote = unsafe {
         let quietest = quiet::least(quietest);
         worker.write_mark::<S>([quiet::most(loudest), quietest]);
-        // Orders the marks' writes before their reads.
+        // Orders every warp's mark before any thread's reads of marks.
         thread::sync_threads();
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         !is_usual || quiet::divides::<T>(loudest, quietest)
     };
-    // Orders the reads before the next pair's writes.
+    // Orders every thread's reads of marks before any warp's mark of the next pair.
     thread::sync_threads_or(u32::from(vote)) != 0
 }
 
@@ -77,15 +78,15 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
     const { assert!(LENGTH * LONG_RUNS == ROWS * S::POINTS) };
     let columns = S::POINTS;
     let thread = worker.thread;
-    // SAFETY: the caller's promise. Each barrier orders what a pass wrote before the next one's
-    // reads, and its reads before later writes.
+    // SAFETY: the caller's promise. Each barrier orders what a pass wrote before the next pass's
+    // reads, and a pass's reads before later writes.
     unsafe {
         let runs = Runs::<LONG_RUNS, LENGTH>::new(worker.after_marks::<S>());
         outputs.by_levels(of, runs, gain, [thread, S::THREADS], |level| {
             let mut column = thread;
             while column < columns {
                 let (to, roots) = (tables.points.add(column), tables.roots.add(column));
-                // In a loop, which needs few registers.
+                // A loop, because it needs few registers.
                 let mut place = column;
                 while place < ROWS * columns {
                     let starts = outputs.starts(of);
@@ -129,10 +130,10 @@ macro_rules! kernels {
         /// - `signal`: n samples. `taps`: m ≥ 1 taps.
         /// - `spectrum`: the taps' rows and gain. `factors`: the shape's [`factors`]. `roots`: of
         ///   its columns. All are aligned to 16 bytes.
-        /// - `marks`: those of all pairs of windows.
-        /// - `points`: overwritten; room for a transform of 32 rows for each block.
-        /// - `output`: what the other passes wrote.
-        /// - `offset`, `shift`: as there.
+        /// - `marks`: the marks of all pairs of windows.
+        /// - `points`: room for a transform of 32 rows for each block; overwritten.
+        /// - `output`: as the other passes wrote it.
+        /// - `offset`, `shift`: as in the other passes.
         ///
         /// # Launch
         /// One-dimensional, blocks of the shape's threads, with [`levels_bytes`]. The grid strides

@@ -24,8 +24,8 @@
 //!   adjacent lanes are 16 points apart. A gap after every 16 slots puts any 16 lanes, which the
 //!   hardware serves together, into different banks.
 //! - Rounding errors are relative to the loudest sample of a block. Where some outputs have only
-//!   quiet samples nearby, the block is divided (`quiet.rs`): the threads vote at the first barrier of
-//!   the inverse.
+//!   quiet samples nearby, the block is divided (`quiet.rs`): the threads vote at the first barrier
+//!   of the inverse.
 //!
 //! **Long transforms** (`fft65536` to `fft524288`) are for more taps than fit into shared memory.
 //! N = 32 · M points are a matrix of 32 rows and M columns in global memory:
@@ -36,7 +36,7 @@
 //! 2. [`rows`] transforms a row per block like the kernels above, multiplies it by the taps'
 //!    spectrum, and transforms it back, in place.
 //! 3. [`columns`] transforms the columns back and writes the outputs.
-//! 4. [`levels`] computes the outputs of windows that are divided anew.
+//! 4. [`levels`] computes the outputs of divided windows again.
 //!
 //! So a point is read and written three times, whatever the number of taps. Windows go through the
 //! passes in batches that share their memory. Figures: docs/log/2026-11-23-long-convolution.md.
@@ -45,8 +45,8 @@
 //! is straight-line code: a prototype in CUDA C++ that computed strides in loops over the radices
 //! executed five times the instructions with 32 points per thread.
 //!
-//! Registers by `ptxas` 13.5 for sm_90. What takes a divided block through its levels has a stack
-//! (docs/log/2026-11-26-quiet-passages.md):
+//! Registers by `ptxas` 13.5 for sm_90. The part that computes a divided block's levels uses a
+//! stack (docs/log/2026-11-26-quiet-passages.md):
 //!
 //! | kernel | points per thread | threads | blocks | registers |
 //! | --- | --- | --- | --- | --- |

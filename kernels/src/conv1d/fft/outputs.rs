@@ -1,7 +1,7 @@
-//! The outputs of a pair of windows: stored as they come, or summed level by level (`quiet.rs`).
+//! The outputs of a pair of windows: stored directly, or summed level by level (`quiet.rs`).
 //!
-//! Levels are rare. They are apart from what stores, so that nothing of theirs is in its registers,
-//! and their loops over samples and outputs are short.
+//! Levels are rare. Their code is separate from the stores, so that it takes no registers there,
+//! and its loops over samples and outputs are short.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -15,16 +15,16 @@ use crate::conv1d::direct::convolve_one;
 /// The outputs of a pair of windows.
 #[derive(Clone, Copy)]
 pub(super) struct Outputs {
-    /// The number of the first one.
+    /// The index of the first output.
     first: usize,
-    /// How many there are in both windows.
+    /// The number of outputs in both windows.
     rest: usize,
     kept: usize,
     discarded: usize,
 }
 
 impl Outputs {
-    /// Those from `first` on, of windows of this many points.
+    /// The outputs from index `first`, of windows of `points` points.
     #[inline(always)]
     pub(super) fn new<T: Transformed>(of: &Operands<'_, T>, points: usize, first: usize) -> Self {
         let discarded = discarded(of.taps.len(), of.shift);
@@ -37,7 +37,7 @@ impl Outputs {
         }
     }
 
-    /// The first samples of the windows.
+    /// The index of each window's first sample.
     #[inline(always)]
     pub(super) fn starts<T: Transformed>(self, of: &Operands<'_, T>) -> [usize; 2] {
         let start = (self.first + of.offset)
@@ -46,7 +46,7 @@ impl Outputs {
         [start, start.wrapping_add(self.kept)]
     }
 
-    /// Where the first output goes.
+    /// The address of the first output.
     #[inline(always)]
     fn to<T: Transformed>(self, of: &Operands<'_, T>) -> *mut T {
         of.output.cast::<T>().wrapping_add(self.first)
@@ -70,7 +70,7 @@ impl Outputs {
         let second = first.wrapping_add(self.kept);
         unrolled::<32>(|e| {
             if e < E {
-                // Discarded points have wrapped.
+                // Positions of discarded points have wrapped to large numbers.
                 let at = (skipped as u32).wrapping_add(place::<S>(e) as u32);
                 // SAFETY: the caller's promise: `at` is below the window's rest.
                 unsafe {
@@ -85,13 +85,12 @@ impl Outputs {
         });
     }
 
-    /// Computes the outputs level by level. `convolve` adds what a level has, by
-    /// [`add`](Self::add); the barriers in it order what is written before it before what is read
-    /// after its first one.
+    /// Computes the outputs level by level. `convolve` adds a level's part by [`add`](Self::add);
+    /// its first barrier orders everything written before it before the reads that follow.
     ///
     /// # Safety
-    /// All threads of the block call it, with their number and how many they are; nothing else uses
-    /// the outputs and the runs' memory.
+    /// All threads of the block call it, with their number and the number of threads; nothing else
+    /// uses the outputs and the runs' memory.
     #[inline(always)]
     pub(super) unsafe fn by_levels<T: Transformed, const COUNT: usize, const LENGTH: usize>(
         self,
@@ -114,8 +113,8 @@ impl Outputs {
                 [thread, threads],
             );
             loop {
-                // Orders what was measured or written to the outputs before later reads and
-                // writes, and the reads of what runs reach before the next writes.
+                // Orders the measurements and the writes of outputs before later reads and writes,
+                // and the reads of what runs reach before the next writes of it.
                 thread::sync_threads();
                 let (level, special) = runs.level::<T>(limit, thread);
                 if level.is_empty() {
@@ -128,8 +127,8 @@ impl Outputs {
         }
     }
 
-    /// Calls `body` for this thread's outputs, with the output's number from the first one on, its
-    /// window, and its place there.
+    /// Calls `body` for each of this thread's outputs, with its distance from the first one, its
+    /// window, and its position there.
     #[inline(always)]
     fn each(self, [thread, threads]: [usize; 2], mut body: impl FnMut(usize, usize, usize)) {
         let mut at = thread;
@@ -140,11 +139,11 @@ impl Outputs {
         }
     }
 
-    /// Adds what a level has at a place of both windows, with swapped parts, to the outputs there
-    /// that it reaches.
+    /// Adds a level's part at one position of both windows, with swapped parts, to the outputs
+    /// there that the level reaches.
     ///
     /// # Safety
-    /// No other thread uses the outputs at this place.
+    /// No other thread uses the outputs at this position.
     #[inline(always)]
     pub(super) unsafe fn add<T: Transformed, const COUNT: usize, const LENGTH: usize>(
         self,
@@ -154,7 +153,7 @@ impl Outputs {
         [half, rest]: [T; 2],
         point: Complex<T>,
     ) {
-        // Discarded ones have wrapped.
+        // Positions of discarded points have wrapped to large numbers.
         let at = place.wrapping_sub(self.discarded);
         if at >= self.kept {
             return;
@@ -173,8 +172,8 @@ impl Outputs {
         add(1, point.re);
     }
 
-    /// Computes the outputs with special samples in their windows, or all if the taps are not
-    /// transformed at all, by direct sums. After a barrier.
+    /// Computes by direct sums the outputs with special samples in their windows, or all outputs if
+    /// the taps are not transformed at all. Needs a barrier before it.
     ///
     /// # Safety
     /// As for [`by_levels`](Self::by_levels).
@@ -194,7 +193,7 @@ impl Outputs {
         // SAFETY: the caller's promise.
         unsafe {
             runs.reach_special(threads[0]);
-            // Orders what the special runs reach before its reads.
+            // Orders the marks of what special runs reach before the reads of them.
             thread::sync_threads();
             self.each(threads, |at, window, place| {
                 let [first, second] = self.starts(of);

@@ -22,7 +22,8 @@ pub(super) struct Worker<T: Transformed> {
 }
 
 impl<T: Transformed> Worker<T> {
-    /// The same for a rare way, of which nothing is computed before it: see [`thread_here`].
+    /// The same worker for a rare branch, so that nothing is computed for it ahead of the branch:
+    /// see [`thread_here`].
     #[inline(always)]
     pub(super) fn here(self) -> Self {
         let thread = thread_here() as usize;
@@ -35,7 +36,7 @@ impl<T: Transformed> Worker<T> {
         self.shared.wrapping_add(slots::<S>()).cast()
     }
 
-    /// What comes after the marks.
+    /// The memory after the marks.
     #[inline(always)]
     pub(super) fn after_marks<S: Shape>(self) -> *mut u32 {
         self.marks::<S>().wrapping_add(MARKS).cast()
@@ -53,7 +54,7 @@ impl<T: Transformed> Worker<T> {
         }
     }
 
-    /// Reads a warp's mark. After a barrier.
+    /// Reads a warp's mark. Needs a barrier after the write.
     ///
     /// # Safety
     /// That warp has written it.

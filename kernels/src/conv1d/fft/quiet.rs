@@ -1,22 +1,22 @@
-//! Quiet passages beside loud ones.
+//! Keeps quiet passages accurate beside loud ones.
 //!
 //! A transform's error is the same in all outputs of its block: some units of u·Σ|taps| times the
-//! block's largest sample. So a block is transformed as it is only if every output has a sample
-//! nearby, less than a filter's length from its own window, of at least an eighth of that: while
-//! they load, the warps [mark](mark) how loud the loudest sample and the quietest of some runs of 32
-//! samples are, and the block votes at a barrier of the inverse that is there anyway.
+//! block's largest sample. So a block is transformed as a whole only if every output has a sample
+//! of at least an eighth of that nearby: less than a filter's length from the output's own window.
+//! While they load, the warps [mark](mark) how loud the loudest sample is, and how loud the
+//! quietest of some runs of 32 samples. The block votes at a barrier that the inverse has anyway.
 //!
-//! A block that is *divided* by this vote, or that holds numbers which a transform cannot take,
-//! goes another way:
+//! A block that is *divided* by this vote, or that holds numbers which cannot be transformed, is
+//! computed as follows:
 //!
 //! 1. Each [run](Runs) of samples gets its loudness. A run is no longer than the filter: a run that
 //!    an output's own window meets is near that output.
-//! 2. Runs within a factor of eight of the loudest are a [level](Level). They alone are transformed,
-//!    scaled to about 1, so that nothing over- or underflows, and added to those outputs whose own
-//!    windows meet them. Then come the loudest of the other runs. Outputs that meet no run stay
-//!    exactly zero; a decay over 300 dB has 17 levels.
+//! 2. Runs within a factor of eight of the loudest are a [level](Level). Only they are transformed,
+//!    scaled to about 1, so that nothing overflows or underflows, and added to the outputs whose
+//!    own windows meet them. The loudest of the other runs are the next level, and so on. Outputs
+//!    that meet no run stay exactly zero; a decay over 300 dB has 17 levels.
 //! 3. Samples that are not finite, or so large that a sum might overflow, are in no level. Outputs
-//!    that have one in their own windows are direct sums.
+//!    with such a sample in their own windows are computed by direct sums.
 //!
 //! The error at an output is then at most 8·(1 + 1/8 + …) times the transform's own, which is below
 //! 1.2·log₂N units of u·Σ|taps|·max|samples| (docs/log/2026-11-26-quiet-passages.md); the
@@ -33,8 +33,8 @@ use cuda_std::warp::{
 use super::complex::{Complex, Pair, Transformed, complex, sample};
 use super::shape::{MARKS, Shape};
 
-/// The fewest taps with which a block may be transformed as it is: the runs that are marked are
-/// this close to every output.
+/// The fewest taps with which a block may be transformed as a whole: the marked runs are this close
+/// to every output.
 const MARKED_FROM: usize = 64;
 
 /// The largest of the lanes' numbers.
@@ -64,7 +64,7 @@ pub(super) fn warp_of(thread: usize) -> u32 {
     unsafe { assume_warp_uniform(thread as u32 / 32) }
 }
 
-/// What the kernel for the taps found out about them.
+/// What the kernel for the taps has found out about them.
 #[derive(Clone, Copy)]
 pub(super) struct Gain {
     /// The loudness up to which samples are transformed: no sum of their products overflows. 0 if
@@ -75,19 +75,19 @@ pub(super) struct Gain {
 }
 
 impl Gain {
-    /// Of taps whose loudest has this loudness, for a transform of 2^`log_points` points.
+    /// The gain of taps whose loudest has this loudness, for a transform of 2^`log_points` points.
     #[inline(always)]
     pub(super) fn new<T: Transformed>(loudest: u32, log_points: u32) -> Self {
         let exponent = (loudest >> T::LOUDNESS_BITS) as i32;
         let power = exponent - T::BIAS;
-        // Of taps that are not finite or far from 1 there is no good spectrum.
+        // Taps that are not finite, or far from 1, have no good spectrum.
         if loudest > 0 && (power < -T::FAR || power > T::FAR) {
             return Self {
                 ceiling: 0,
                 scale: 0,
             };
         }
-        // 2^log_points products of numbers below 2^(power + 1) and 2^(sample + 1).
+        // The sum has 2^log_points products of numbers below 2^(power + 1) and 2^(sample + 1).
         let sample = T::BIAS - power - log_points as i32 - 3;
         let biased = (sample + T::BIAS).min(2 * T::BIAS);
         let usual = loudest == 0 || (-T::NEAR..=T::NEAR).contains(&power);
@@ -97,13 +97,14 @@ impl Gain {
         }
     }
 
-    /// Whether samples around 1 may be transformed with these taps as they are, by the marks.
+    /// Whether blocks may be transformed as a whole with these taps, if the marks allow it.
     #[inline(always)]
     pub(super) fn is_usual(self, taps: usize) -> bool {
         self.ceiling > 0 && self.scale == 0 && taps >= MARKED_FROM
     }
 
-    /// As it is after a spectrum: the loudest sample that is transformed, and the factor of the taps.
+    /// The gain as written after a spectrum: the loudest sample that is transformed, and the taps'
+    /// factor.
     #[inline(always)]
     pub(super) fn written<T: Transformed>(self) -> Pair<T> {
         let numbers = complex(T::of_loudness(self.ceiling), T::power(self.scale));
@@ -124,27 +125,27 @@ impl Gain {
         self.ceiling
     }
 
-    /// How loud runs of this length may be that are transformed: 0 if they are longer than the
+    /// The loudness up to which runs of this length are transformed; 0 if they are longer than the
     /// filter.
     #[inline(always)]
     pub(super) fn limit(self, taps: usize, length: usize) -> u32 {
         if taps < length { 0 } else { self.ceiling }
     }
 
-    /// The factor in the spectrum, divided by the number of points.
+    /// The spectrum's factor, divided by the number of points.
     #[inline(always)]
     pub(super) fn factor<T: Transformed>(self, log_points: u32) -> T {
         T::power(self.scale) * T::power(-(log_points as i32))
     }
 }
 
-/// What a warp says about a block's samples.
+/// The loudness of a warp's loudest sample and of its quietest run.
 pub(super) type Mark = [u32; 2];
 
 /// The part of a window that is inside the signal, by positions in the window.
 #[inline(always)]
 fn inside(points: usize, start: usize, samples: usize) -> Range<u32> {
-    // A start before the signal has wrapped.
+    // A start before the signal has wrapped to a large number.
     let before = 0_usize.wrapping_sub(start);
     let first = if before <= points { before } else { 0 };
     let left = samples.wrapping_sub(start).cast_signed();
@@ -152,27 +153,26 @@ fn inside(points: usize, start: usize, samples: usize) -> Range<u32> {
     first as u32..(if end < points { end } else { points }) as u32
 }
 
-/// How a block's or a grid's warps have two windows in their registers.
+/// Which samples of two windows the registers of a block's or a grid's warps hold.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
     /// Points of a window.
     pub(super) points: usize,
-    /// Distance of the runs that a warp's registers hold.
+    /// Distance between the runs in a warp's registers: a power of two.
     pub(super) apart: usize,
-    /// The place of the first run in runs: below `apart` / 32.
+    /// The position of the first run, in runs: below `apart` / 32.
     pub(super) warp: u32,
     pub(super) lane: u32,
 }
 
-/// Marks a warp's samples: how loud the loudest is, and the quietest of the runs that every output
-/// has one of nearby. NaN may be overlooked. Only with [`MARKED_FROM`] taps.
+/// A warp's mark: the loudness of its loudest sample and of its quietest run that counts. The runs
+/// that count are near every output. NaN may be overlooked. Only with [`MARKED_FROM`] taps or more.
 ///
-/// A register of a warp holds a run of 32 samples in each window; `order` tells which in the order
-/// of their places. In windows inside the signal one
-/// warp's runs, or every fourth's, are close enough. With many taps several runs together are close
-/// to every output, and the loudest of them counts. Where the signal begins or ends in a window all
-/// runs count; but not those outside it, nor the last few samples, whose neighbours are near the
-/// same outputs.
+/// A register of a warp holds a run of 32 samples in each window; `order` gives the run's number by
+/// position. In windows inside the signal the runs of one warp, or of every fourth, are close
+/// enough. With many taps every output is near several adjacent runs, and the loudest of them
+/// counts. If the signal begins or ends in a window, all runs count, except those outside it and
+/// the last few samples, whose neighbours are near the same outputs.
 ///
 /// # Safety
 /// All lanes of the warp call it.
@@ -187,14 +187,17 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     let Layout {
         apart, warp, lane, ..
     } = layout;
-    let mut loudest = 0;
+    // Four chains, because each maximum waits for the one before it.
+    let mut louder = [0; 4];
     unrolled::<32>(|e| {
         if e < E {
-            loudest = points[e].im.louder(points[e].re.louder(loudest));
+            let of_four = &mut louder[e % 4];
+            *of_four = points[e].im.louder(points[e].re.louder(*of_four));
         }
     });
+    let [a, b, c, d] = louder;
     // SAFETY: the caller's promise.
-    let loudest = unsafe { most(loudest) };
+    let loudest = unsafe { most(a.max(b).max(c.max(d))) };
     let [first, second] = starts.map(|start| inside(layout.points, start, samples));
     let whole = 0..layout.points as u32;
     let within = first == whole && second == whole;
@@ -202,44 +205,132 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     if within && (if many { warp } else { warp % 4 }) != 1 {
         return [loudest, u32::MAX];
     }
-    // A lane each, in the order of their places.
+    let counted = |inside: Range<u32>| {
+        let place = 32 * warp + lane * apart as u32;
+        place + 32 > inside.start && (place + 32 <= inside.end || place == 0 && inside.end > 0)
+    };
+    let mut counts = [true; 2];
+    if !within {
+        counts = [counted(first), counted(second)];
+    }
+    // 2^d neighbours lie in every neighbourhood for each power d with 2^(d − 1)·apart + 16 ≤ taps.
+    let neighbours = (taps.saturating_sub(16) >> apart.trailing_zeros()) as u32;
+    let doublings = if within {
+        32 - neighbours.leading_zeros()
+    } else {
+        0
+    };
+    // SAFETY: the caller's promise; the branches above are uniform in a warp.
+    let quietest = unsafe {
+        let quarter = loudest.saturating_sub(2 << T::LOUDNESS_BITS);
+        match are_loud(points, &order, quarter, counts, doublings) {
+            Some(true) => quarter,
+            Some(false) => quietest_run(points, lane, &order, counts, doublings),
+            None => u32::MAX,
+        }
+    };
+    [loudest, quietest]
+}
+
+/// Whether all runs that count are at least this loud; with many taps, whether one of each 2 to the
+/// power `doublings` neighbours is. `None` if no run counts. Takes a fifth of the instructions of
+/// [`quietest_run`].
+///
+/// # Safety
+/// All lanes of the warp call it. `counts` is for the run of this lane's number in each window.
+#[inline(always)]
+unsafe fn are_loud<T: Transformed, const E: usize>(
+    points: &[Complex<T>; E],
+    order: impl Fn(usize) -> usize,
+    loudness: u32,
+    counts: [bool; 2],
+    doublings: u32,
+) -> Option<bool> {
+    // A bit for each run, by position.
+    let all = u32::MAX >> (32 - E);
+    // SAFETY: the caller's promise.
+    let others = counts.map(|counts| unsafe { !warp_vote_ballot(u32::MAX, counts) } & all);
+    if others == [all; 2] {
+        return None;
+    }
+    let mut loud = others;
+    unrolled::<32>(|e| {
+        if e < E {
+            let bit = 1 << order(e);
+            if points[e].re.is_as_loud(loudness) {
+                loud[0] |= bit;
+            }
+            if points[e].im.is_as_loud(loudness) {
+                loud[1] |= bit;
+            }
+        }
+    });
+    let [first, second] = loud.map(|mut runs| {
+        // SAFETY: the caller's promise.
+        runs = unsafe { warp_reduce(u32::MAX, runs, WarpReductionOp::Or) };
+        // Shifts bring in zeros from beyond the last register's run.
+        unrolled::<5>(|doubling| {
+            let neighbour = if doubling < doublings as usize {
+                1 << doubling
+            } else {
+                0
+            };
+            runs |= runs >> neighbour;
+        });
+        runs
+    });
+    Some(first & second == all)
+}
+
+/// The loudness of the quietest run that counts; with many taps, of the loudest of each 2 to the
+/// power `doublings` neighbours.
+///
+/// # Safety
+/// As for [`are_loud`].
+#[inline(always)]
+unsafe fn quietest_run<T: Transformed, const E: usize>(
+    points: &[Complex<T>; E],
+    lane: u32,
+    order: impl Fn(usize) -> usize,
+    counts: [bool; 2],
+    doublings: u32,
+) -> u32 {
+    // Each lane takes one run, by position.
     let mut runs = [0; 2];
     unrolled::<32>(|e| {
         if e < E {
-            // SAFETY: the caller's promise: the branches above are the same for a warp.
+            // SAFETY: the caller's promise.
             let both = unsafe { [most(points[e].re.louder(0)), most(points[e].im.louder(0))] };
             if lane as usize == order(e) {
                 runs = both;
             }
         }
     });
-    if !within {
-        let place = 32 * warp + lane * apart as u32;
-        let counted = |inside: Range<u32>| {
-            place + 32 > inside.start && (place + 32 <= inside.end || place == 0 && inside.end > 0)
-        };
-        let or_loud = |run, inside| if counted(inside) { run } else { u32::MAX };
-        runs = [or_loud(runs[0], first), or_loud(runs[1], second)];
-    }
-    let mut together = 1;
-    while within && 2 * together * apart + 32 <= 2 * taps && together < 32 {
+    let or_loud = |window: usize| {
+        if counts[window] {
+            runs[window]
+        } else {
+            u32::MAX
+        }
+    };
+    runs = [or_loud(0), or_loud(1)];
+    for doubling in 0..doublings.min(5) {
         runs = runs.map(|run| {
-            // SAFETY: the caller's promise. Past the last register's run come none.
-            let (next, _) = unsafe { warp_shuffle_down(u32::MAX, run, together as u32, 32) };
+            // SAFETY: the caller's promise. Lanes beyond the last run hold 0, and beyond the warp a
+            // lane gets its own number.
+            let (next, _) = unsafe { warp_shuffle_down(u32::MAX, run, 1 << doubling, 32) };
             run.max(next)
         });
-        together *= 2;
     }
     let quietest = match (lane as usize) < E {
         true => runs[0].min(runs[1]),
         false => u32::MAX,
     };
     // SAFETY: the caller's promise.
-    [loudest, unsafe { least(quietest) }]
+    unsafe { least(quietest) }
 }
 
-/// Whether a warp's loudest sample and a warp's quietest run keep a block from being transformed as
-/// it is.
+/// Whether a warp's loudest sample and a warp's quietest run require that the block is divided.
 #[inline(always)]
 pub(super) fn divides<T: Transformed>(loudest: u32, quietest: u32) -> bool {
     let eighth = loudest.saturating_sub(3 << T::LOUDNESS_BITS);
@@ -273,7 +364,7 @@ impl Level {
         T::power(self.scale::<T>())
     }
 
-    /// What brings an output back: the product of the two, which may be no normal number.
+    /// The factor of the outputs, in two parts: their product may not be a normal number.
     #[inline(always)]
     pub(super) fn back<T: Transformed>(self, gain: Gain) -> [T; 2] {
         let power = -(self.scale::<T>() + gain.scale);
@@ -287,20 +378,20 @@ const SPECIAL: u32 = 1 << 31;
 /// The loudness of each run of `LENGTH` samples, of two windows of `COUNT` runs.
 #[derive(Clone, Copy)]
 pub(super) struct Runs<const COUNT: usize, const LENGTH: usize> {
-    /// 2 · COUNT of them, then as many places for [`reach`](Self::reach).
+    /// The runs' loudness, 2 · COUNT numbers, then as many for [`reach`](Self::reach).
     memory: *mut u32,
 }
 
 impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
     /// # Safety
-    /// `memory` is shared memory of 4 · COUNT numbers, of which nothing else makes use.
+    /// `memory` is shared memory of 4 · COUNT numbers, which nothing else uses.
     #[inline(always)]
     pub(super) unsafe fn new(memory: *mut u32) -> Self {
         const { assert!(COUNT.is_multiple_of(32) && LENGTH.is_multiple_of(32)) };
         Self { memory }
     }
 
-    /// Measures all runs. Before a barrier.
+    /// Measures all runs. Needs a barrier afterwards.
     ///
     /// # Safety
     /// All threads of the block call it.
@@ -327,7 +418,7 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
                 }
                 at += 32;
             }
-            // SAFETY: the caller's promise: a warp has the same runs.
+            // SAFETY: the caller's promise; a warp's lanes have the same run.
             unsafe {
                 let loudness = most(loudest) | most(special);
                 if lane == 0 {
@@ -338,15 +429,15 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         }
     }
 
-    /// The loudness of the run of a sample in one of the windows.
+    /// The loudness of the run that contains a sample of one of the windows.
     #[inline(always)]
     fn of(self, window: usize, at: usize) -> u32 {
         // SAFETY: as `new` was promised.
         unsafe { self.memory.add(window * COUNT + at / LENGTH).read() }
     }
 
-    /// The loudest run at most as loud as `limit` and those that go with it; and whether any run is
-    /// special. After a barrier.
+    /// The level of the loudest run that is at most as loud as `limit`; and whether any run is
+    /// special. Needs a barrier before it.
     ///
     /// # Safety
     /// All threads of the block call it.
@@ -364,7 +455,8 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
             special |= both & SPECIAL;
             run += 32;
         }
-        // SAFETY: the caller's promise. Each warp has read all runs.
+        // SAFETY: the caller's promise. Each warp has read all runs, so all threads get the same
+        // numbers.
         let (loudest, special) = unsafe {
             (
                 assume_block_uniform(most(loudest)),
@@ -372,12 +464,12 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
             )
         };
         let eighth = (T::of_loudness(loudest) * T::power(-3)).loudness();
-        // Of the smallest numbers an eighth may be as loud.
+        // An eighth of the smallest numbers may have the same loudness.
         let floor = eighth.min(loudest.saturating_sub(1));
         (Level { loudest, floor }, special != 0)
     }
 
-    /// A level's samples at a place of both windows, scaled.
+    /// A level's samples at one position of both windows, scaled.
     #[inline(always)]
     pub(super) fn parts<T: Transformed>(
         self,
@@ -399,8 +491,8 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         complex(part(0, starts[0]), part(1, starts[1]))
     }
 
-    /// Writes, for each run, one more than the place of the last run up to it that `is_met` takes,
-    /// or 0. Between two barriers.
+    /// For each run, finds the last run up to it that `is_met` accepts, and writes its number plus
+    /// one, or 0. Needs a barrier before and after it.
     ///
     /// # Safety
     /// All threads of the block call it, at least two warps.
@@ -413,8 +505,8 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         let (mut last, mut first) = (0, 0);
         while first < COUNT {
             let run = window * COUNT + first + lane;
-            // SAFETY: as `new` was promised; a warp takes the branches together, and has a window
-            // of its own.
+            // SAFETY: as `new` was promised; branches are uniform in a warp, and each warp has its
+            // own window.
             unsafe {
                 let met = is_met(self.memory.add(run).read());
                 let met = warp_vote_ballot(u32::MAX, met) & (u32::MAX >> (31 - lane));
@@ -428,10 +520,10 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         }
     }
 
-    /// [`reach`](Self::reach) of a level.
+    /// [`reach`](Self::reach) for a level's runs.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`reach`](Self::reach).
     #[inline(always)]
     pub(super) unsafe fn reach_level(self, thread: usize, level: Level) {
         // SAFETY: the caller's promise.
@@ -443,31 +535,31 @@ impl<const COUNT: usize, const LENGTH: usize> Runs<COUNT, LENGTH> {
         }
     }
 
-    /// [`reach`](Self::reach) of the special runs.
+    /// [`reach`](Self::reach) for the special runs.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`reach`](Self::reach).
     #[inline(always)]
     pub(super) unsafe fn reach_special(self, thread: usize) {
         // SAFETY: the caller's promise.
         unsafe { self.reach(thread, |run| run & SPECIAL != 0) };
     }
 
-    /// What [`reach`](Self::reach) wrote for a run. After a barrier.
+    /// The number that [`reach`](Self::reach) wrote for a run. Needs a barrier before it.
     #[inline(always)]
     fn last(self, window: usize, run: usize) -> usize {
         // SAFETY: as `new` was promised.
         unsafe { self.memory.add((2 + window) * COUNT + run).read() as usize }
     }
 
-    /// Whether a run that `reach` took is among the `taps` samples of a window up to `at`.
+    /// Whether a run that `reach` accepted meets the `taps` samples of a window up to `at`.
     #[inline(always)]
     pub(super) fn is_reached(self, window: usize, at: usize, taps: usize) -> bool {
         self.last(window, at / LENGTH) > (at + 1 - taps) / LENGTH
     }
 
-    /// The newest of the `taps` samples of a window up to `at` that is in no level, if there is
-    /// one, after [`reach_special`](Self::reach_special).
+    /// The newest sample that is in no level, among the `taps` samples of a window up to `at`, if
+    /// there is one. Needs [`reach_special`](Self::reach_special) before it.
     #[inline(always)]
     pub(super) fn special<T: Transformed>(
         self,

@@ -4,8 +4,8 @@
 //! - A window has 2048 points and yields 1024 outputs. Two windows are the real and imaginary parts
 //!   of one transform.
 //! - The first step puts the points into bit-reversed order. Each later one reads two adjacent
-//!   points and writes their sum and difference half an array apart: a thread always writes the same
-//!   two elements. Two arrays take turns, so a step needs one barrier.
+//!   points and writes their sum and difference half an array apart: a thread always writes the
+//!   same two elements. Two arrays take turns, so a step needs one barrier.
 //! - The spectrum is in natural order. The inverse is the transform of numbers with swapped parts.
 //!
 //! A pair of windows takes 27 barriers, and each of the 24 steps moves every point through shared
@@ -70,7 +70,7 @@ fn after(step: u32, before: &Points, roots: &Roots, i: usize) -> Complex {
     }
 }
 
-/// Transforms the points of one array, with the other's help.
+/// Transforms the points of one array, with the other array as scratch.
 #[inline(always)]
 fn transform<'a, 'b>(
     block: &mut Block<1024>,
@@ -84,7 +84,7 @@ fn transform<'a, 'b>(
         // next step's writes that go to the same array.
         let (free, half_way) = block.sync_threads((points, written));
         let written = free.write(block, |i| after(2 * two + 1, &half_way, roots, i));
-        // The same for the next two steps.
+        // As above, for the next two steps.
         (other, points) = block.sync_threads((half_way, written));
     }
     (points, other)
@@ -119,7 +119,7 @@ pub fn conv1d_fft_radix2(
     mut output: Out<f32, Strided<2>>,
     offset: usize,
 ) {
-    // Of known lengths, as `require` says: no access is checked.
+    // Arrays of known lengths, as `require` states: accesses have no checks.
     let (Ok(spectrum), Ok(roots)) = (<&[f32; 2 * POINTS]>::try_from(spectrum), roots.try_into())
     else {
         return;

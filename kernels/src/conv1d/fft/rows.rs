@@ -31,11 +31,11 @@ unsafe fn load<S: Shape, T: Transformed, const E: usize>(
     points
 }
 
-/// Convolves some of the rows in place, in steps.
+/// Convolves the rows `rows.start`, `rows.start + step`, … in place.
 ///
 /// # Safety
 /// All threads of a block of the shape call it, with its shared array and table. `points` points to
-/// rows of which nothing else uses these, `spectrum` to [`RADIX`] rows.
+/// rows, of which nothing else uses these; `spectrum` to [`RADIX`] rows.
 #[inline(always)]
 pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
     worker: Worker<T>,
@@ -80,7 +80,7 @@ unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     let log_points = (RADIX * S::POINTS).ilog2();
     // SAFETY: the caller's promise.
     unsafe {
-        // In flight while the marks are read.
+        // These loads are in flight while the marks are read.
         let mut points = load::<S, T, E>(points.add(row * S::POINTS + worker.thread));
         let mut loudest = 0;
         let mut at = 2 * worker.thread;
@@ -90,7 +90,7 @@ unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
         }
         worker.write_mark::<S>([quiet::most(loudest), 0]);
         worker.forward::<S, E>(&mut points);
-        // The barriers of `forward` ordered the marks' writes.
+        // A barrier in `forward` orders every warp's mark before these reads.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);
         scale(&mut points, gain.factor(log_points));
@@ -107,13 +107,13 @@ macro_rules! kernels {
         /// with swapped parts.
         ///
         /// # Parameters
-        /// - `spectrum`: 32 rows and the gain, written by the kernel for the taps. `factors`: the shape's
-        ///   [`factors`].
+        /// - `spectrum`: 32 rows and the gain, written by the kernel for the taps. `factors`: the
+        ///   shape's [`factors`].
         /// - `points`: whole transforms of 32 rows. All are aligned to 16 bytes.
         ///
         /// # Launch
-        /// One-dimensional, blocks of the shape's threads, with [`transform_bytes`]. The grid strides
-        /// over rows.
+        /// One-dimensional, blocks of the shape's threads, with [`transform_bytes`]. The grid
+        /// strides over rows.
         #[kernel(
             instances($t),
             max_threads = $threads,

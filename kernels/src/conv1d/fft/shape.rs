@@ -68,10 +68,10 @@ pub const fn transform_bytes<S: Shape, T>() -> usize {
     slots::<S>() * 2 * size_of::<T>()
 }
 
-/// The most warps of a block.
+/// The most warps per block, each with a mark.
 pub(super) const MARKS: usize = 16;
 
-/// Samples of a run: those of a warp's register.
+/// Samples of a run: one register of each lane of a warp.
 pub(super) const RUN: usize = 32;
 
 /// The warps' marks in bytes, after the shared array of the transform.
@@ -88,7 +88,7 @@ pub const fn transform_len<S: Shape>() -> usize {
     2 * S::POINTS
 }
 
-/// Elements after a spectrum for what is known of the taps: two complex numbers.
+/// Elements after a spectrum for the taps' gain: two complex numbers.
 pub const GAIN_LEN: usize = 4;
 
 /// Size of the taps' spectrum and gain in elements.
@@ -131,7 +131,7 @@ pub const fn taps_rows_bytes<S: Shape, T>() -> usize {
     transform_bytes::<S, T>() + MARK_BYTES
 }
 
-/// The number of marks of a long transform, two numbers each: one for 32 columns.
+/// Size of a long transform's marks in elements: two for each 32 columns.
 pub const fn marks_len(columns: usize) -> usize {
     2 * (columns / 32)
 }
@@ -153,8 +153,8 @@ pub fn factors<S: Shape>() -> Vec<[f64; 2]> {
     factors
 }
 
-/// exp(−2πi k/n): reduced to an eighth of a turn, so that both parts are correct to the last bit or
-/// two.
+/// exp(−2πi k/n), reduced to an eighth of a turn, so that both parts are correct except for the
+/// last bit or two.
 #[cfg(not(target_arch = "nvptx64"))]
 pub(super) fn root(k: usize, n: usize) -> [f64; 2] {
     let eighths = 8 * (k % n);
@@ -175,8 +175,8 @@ pub(super) fn root(k: usize, n: usize) -> [f64; 2] {
     }
 }
 
-/// Number of samples at the start of a window whose outputs are discarded, because they need
-/// samples before it. Multiples of 32 keep loads and stores aligned to whole lines.
+/// Number of outputs at the start of a window that are discarded, because they need samples before
+/// it. Multiples of 32 keep loads and stores aligned to whole lines.
 pub const fn discarded(taps: usize, shift: usize) -> usize {
     (taps - 1 + shift).div_ceil(32) * 32
 }
@@ -187,12 +187,12 @@ pub const fn shift(offset: usize) -> usize {
     (32 - offset % 32) % 32
 }
 
-/// The largest number of taps of a shape.
+/// The most taps of a shape.
 pub const fn most_taps<S: Shape>() -> usize {
     quarter_kept(S::POINTS)
 }
 
-/// The largest number of taps of which a quarter of a window's outputs remain.
+/// The most taps with which a quarter of a window's outputs remain.
 pub const fn quarter_kept(points: usize) -> usize {
     points / 4 * 3 - 31
 }

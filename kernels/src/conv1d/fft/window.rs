@@ -172,7 +172,24 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const CO
             if first >= of.output.len() {
                 return;
             }
-            convolve_divided::<S, T, E, COUNT>(worker, &of, first);
+            let Operands {
+                signal,
+                taps,
+                spectrum,
+                output,
+                offset,
+                shift,
+            } = of;
+            convolve_divided::<S, T, E, COUNT>(
+                signal,
+                taps,
+                spectrum,
+                output,
+                offset,
+                shift,
+                worker.factors,
+                first,
+            );
         }
         first += step;
     }
@@ -191,8 +208,7 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
 ) -> bool {
     const { assert!(E * S::THREADS == S::POINTS) };
     let thread = worker.thread;
-    let outputs = Outputs::new(of, S::POINTS, first);
-    let starts = outputs.starts(of);
+    let starts = Outputs::new(of, S::POINTS, first).starts(of);
     // SAFETY: the caller's promise. The barriers of the passes order the marks' writes before their
     // reads, and those before the next ones' writes.
     unsafe {
@@ -209,25 +225,49 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
         let vote = !fits || quiet::divides::<T>(loudest, quietest);
         let divided = worker.inverse::<S, E>(&mut points, vote);
         if !divided {
-            outputs.store::<S, T, E>(of, &points, thread);
+            // Computed anew: it would hold registers through both transforms.
+            let of = &of.here();
+            Outputs::new(of, S::POINTS, first).store::<S, T, E>(of, &points, thread);
         }
         !divided
     }
 }
 
-/// Computes the outputs of a pair of windows level by level.
+/// Computes the outputs of a pair of windows level by level. A function of its own, so that its
+/// registers do not spill those of the usual way.
 ///
 /// # Safety
 /// As for [`convolve_whole`].
-#[inline(always)]
+#[inline(never)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "a struct would go through memory"
+)]
 unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
-    worker: Worker<T>,
-    of: &Operands<'_, T>,
+    signal: &[T],
+    taps: &[T],
+    spectrum: *const Pair<T>,
+    output: *mut [T],
+    offset: usize,
+    shift: usize,
+    factors: *const Pair<T>,
     first: usize,
 ) {
     const { assert!(COUNT * RUN == S::POINTS) };
-    let (worker, of) = (worker.here(), &of.here());
-    let thread = worker.thread;
+    let of = &Operands {
+        signal,
+        taps,
+        spectrum,
+        output,
+        offset,
+        shift,
+    };
+    let thread = thread::thread_idx_x() as usize;
+    let worker = Worker {
+        thread,
+        shared: shared::dynamic_shared_mem(),
+        factors,
+    };
     let outputs = Outputs::new(of, S::POINTS, first);
     // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
     // place's slot before the first pass and after the last.

@@ -48,7 +48,7 @@ impl Generator {
         format!("|{pattern}| {}", form.value(element, &first, &second))
     }
 
-    /// Writing waits for nobody, so threads may do it in different places.
+    /// A write needs no barrier, so threads may write at different places in the code.
     fn write(&mut self, at: usize) {
         let Array {
             variable,

@@ -54,7 +54,7 @@ impl Generator {
         }
     }
 
-    /// Calls whose function a value chooses. They wait for nobody.
+    /// Calls whose function is chosen by a value. No barrier is in them.
     fn indirect(&mut self, a: &str, b: &str) -> String {
         if self.rng.chance(50) {
             format!(

@@ -104,7 +104,7 @@ impl<'a> Global<'a> {
         &self.text[self.keyword.clone()]
     }
 
-    /// The type.
+    /// The type of its value.
     pub(crate) fn ty(&self) -> &str {
         self.text[self.ty.clone()].trim()
     }

@@ -1,4 +1,4 @@
-//! A handle is its thread's: another has other elements.
+//! A handle stays on its thread: another thread owns other elements.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -1,4 +1,4 @@
-//! The array is free to be written again: nobody reads it.
+//! After the barrier the array is free to be written again, so it cannot be read.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

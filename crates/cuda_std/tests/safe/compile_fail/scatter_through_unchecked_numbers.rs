@@ -1,4 +1,4 @@
-//! Numbers that nobody checked may have a place twice.
+//! Unchecked indices may contain an index twice.
 
 #[path = "../../support/mod.rs"]
 #[allow(dead_code)]

@@ -1,4 +1,4 @@
-//! Without `&mut` it can wait for nobody.
+//! A barrier needs the token by `&mut`.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

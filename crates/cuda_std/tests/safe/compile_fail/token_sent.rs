@@ -1,4 +1,4 @@
-//! The token is this thread's.
+//! The block's token cannot go to another thread.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;

@@ -19,9 +19,9 @@ pub(crate) enum MatrixKind {
     /// `wgmma.mma_async`
     Group(GroupMultiply),
     /// `wmma.load`
-    Load(Tile),
+    Load(StoredMatrix),
     /// `wmma.store`
-    Store(Tile),
+    Store(StoredMatrix),
     /// `ldmatrix`: 8×8 elements of 16 bits per register.
     LoadMatrix { transposed: bool },
     /// `stmatrix`
@@ -46,7 +46,7 @@ pub(crate) struct Multiply {
 }
 
 /// A matrix in memory that `wmma` loads or stores.
-pub(crate) struct Tile {
+pub(crate) struct StoredMatrix {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     /// Column-major instead of row-major.

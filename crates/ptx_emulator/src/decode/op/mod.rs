@@ -18,7 +18,7 @@ pub(crate) use cell::Cell;
 pub(crate) use image::{
     Outside, Point, Query, QueryOp, SurfaceKind, SurfaceOp, TexelType, TextureOp,
 };
-pub(crate) use matrix::{Element, GroupMultiply, MatrixKind, MatrixOp, Multiply, Tile};
+pub(crate) use matrix::{Element, GroupMultiply, MatrixKind, MatrixOp, Multiply, StoredMatrix};
 pub(crate) use mbarrier::{COUNT_BITS, MbarrierKind, MbarrierOp};
 pub(crate) use tensor::{CopyTensor, Direction, Reduction};
 pub(crate) use transfer::{

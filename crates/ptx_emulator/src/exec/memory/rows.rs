@@ -173,7 +173,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The same for 8 bytes.
+    /// As `read32`, for 8 bytes.
     #[inline(always)]
     pub(super) fn read64(&self, rows: &Rows<'_>, at: u64, into: &mut Row64) {
         let starts = rows.starts.map(|start| start + at);
@@ -253,7 +253,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The same for 8 bytes.
+    /// As `write32`, for 8 bytes.
     #[inline(always)]
     pub(super) fn write64(&mut self, rows: &Rows<'_>, at: u64, values: &Row64) {
         let starts = rows.starts.map(|start| start + at);

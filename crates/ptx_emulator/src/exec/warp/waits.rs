@@ -108,8 +108,8 @@ impl Warp {
         Ok(())
     }
 
-    /// Releases the splits at warp-level instructions whose members have all arrived; returns
-    /// whether there was one.
+    /// Releases the splits that wait at warp-level instructions for members that have now all
+    /// arrived; returns whether there were any.
     pub(super) fn release_members<O: Observer + ?Sized>(
         &mut self,
         around: &mut WarpContext<'_, '_, O>,

@@ -1,10 +1,10 @@
 //! Outputs of which a launch leaves elements unwritten: a grid that is too small, a guard that is
 //! too strict.
 //!
-//! An output is memory that a parameter points to, that nobody had written before the launch, and
-//! that the launch writes and never reads. Memory that the host has written is none: there, leaving
-//! elements alone is meaningful. Nor is memory beyond a length that a parameter states: all elements
-//! up to the length that follows the address are written, and none after it.
+//! An output is memory that a parameter points to, that was not written before the launch, and that
+//! the launch writes and never reads. Memory that the host has written is not an output: there,
+//! leaving elements alone is meaningful. Nor is memory beyond a length that a parameter states: all
+//! elements up to the length that follows the address are written, and none after it.
 
 use crate::decode::op::Op;
 use crate::exec::{Region, Request, Seen};

@@ -1,4 +1,4 @@
-//! What would order the two accesses of a race, at the place where it is missing.
+//! Hints: what is missing between the two accesses of a race, and where.
 
 use super::judge;
 use super::record::Record;
@@ -67,7 +67,7 @@ impl Report<'_> {
         self.between_blocks(words, &between)
     }
 
-    /// Whether the earlier access is a copy in bulk to shared memory.
+    /// Whether the earlier access is a bulk copy to shared memory.
     fn is_filled_in_bulk(&self) -> bool {
         let earlier = &self.hazard.earlier;
         let op = &self.context.program.code[earlier.pc() as usize].op;
@@ -75,7 +75,7 @@ impl Report<'_> {
         in_bulk && earlier.writes() && matches!(self.seen.region, Region::Shared | Region::Peer(_))
     }
 
-    /// A copy that nobody has waited for.
+    /// For a copy that no thread has waited for.
     fn of_copy(&self, words: &Words, between: &str) -> String {
         let (earlier, wait) = (&self.hazard.earlier, words.copy_wait);
         let own = self.is_same_warp() && self.hazard.lane == self.current.lane;
@@ -90,7 +90,7 @@ impl Report<'_> {
         format!("{wait} by the thread that copies {between}, and after it a barrier for all others")
     }
 
-    /// Whether a barrier came between the issue of a copy and now.
+    /// Whether a barrier has been passed since the copy was issued.
     fn has_met_since_issue(&self, earlier: &Record) -> bool {
         let warp = earlier.warp.wrapping_sub(self.current.block.range().start);
         let thread = 32 * warp as usize + self.hazard.lane;
@@ -119,7 +119,7 @@ impl Report<'_> {
         })
     }
 
-    /// A lock that does not protect one of the two.
+    /// For a lock that does not protect one of the two accesses.
     fn of_lock(&self, words: &Words, here: &Place) -> Option<String> {
         let (chains, earlier) = (self.current.chains, &self.hazard.earlier);
         let narrow = self.current.now.shares_block(earlier);
@@ -157,7 +157,7 @@ impl Report<'_> {
         }
     }
 
-    /// A use of a barrier object before it is made, or after it is gone.
+    /// For a barrier object that is used before it is initialised or after it is invalidated.
     fn of_object(&self, words: &Words, between: &str) -> Option<String> {
         let pcs = [self.current.now.pc, self.hazard.earlier.pc()];
         pcs.into_iter().find_map(|pc| match &self.context.program.code[pc as usize].op {
@@ -176,8 +176,8 @@ impl Report<'_> {
         })
     }
 
-    /// A release of the earlier thread's warp that the current thread knows, but that does not
-    /// include the access.
+    /// For a release by the earlier thread's warp that the current thread has acquired, but that
+    /// does not cover the access.
     fn of_release(&self, words: &Words, there: &Place, here: &Place) -> Option<String> {
         let (earlier, lane) = (&self.hazard.earlier, self.hazard.lane);
         let arrive = self.release_word();

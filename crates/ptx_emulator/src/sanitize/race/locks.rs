@@ -1,9 +1,10 @@
 //! Locks: an atomic that takes one orders nothing unless an acquire follows.
 //!
 //! The thread that comes first to a lock finds everything in order, even if it takes the lock
-//! without acquire: nobody was there before. In another run it comes second, and then nothing
-//! orders what it does. So what a thread does between the atomic and its acquire is not published
-//! when it opens the lock, nor is anything that it does whether or not the atomic succeeds.
+//! without acquire, because no thread held it before. In another run it comes second, and then
+//! nothing orders what it does. So what a thread does between the atomic and its acquire is not
+//! published when it opens the lock, nor is anything that it does whether or not the atomic
+//! succeeds.
 //!
 //! A location is a lock for a thread that changes it by a compare-and-swap, an exchange or a
 //! bitwise atomic whose result it reads, and later changes it back.
@@ -25,7 +26,7 @@ const LONGEST: usize = 1 << 12;
 pub(super) struct Locks {
     /// By instruction: the stores that follow whether or not the lock was taken.
     takes: HashMap<u32, HashSet<u32>>,
-    /// Those whose result nobody reads: they show nothing about other threads.
+    /// Atomics whose result is not read: they show nothing about other threads.
     blind: HashSet<u32>,
 }
 
@@ -91,7 +92,7 @@ impl Locks {
         self.takes.contains_key(&pc)
     }
 
-    /// Whether it may take a lock, and nobody reads whether it does.
+    /// Whether the atomic may take a lock, and its result is not read.
     pub(super) fn is_blind(&self, pc: u32) -> bool {
         self.blind.contains(&pc)
     }

@@ -440,7 +440,7 @@ impl Race {
                 let strong = Strong {
                     order,
                     scope,
-                    // An atomic whose result nobody reads acquires nothing.
+                    // An atomic whose result is not read acquires nothing.
                     reads: seen.access != Access::Write && !self.locks.is_blind(pc),
                     writes: seen.access != Access::Read
                         && !misses(context, pc, lane, seen, frame, memory),

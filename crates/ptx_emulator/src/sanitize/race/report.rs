@@ -54,7 +54,7 @@ impl Report<'_> {
         }
     }
 
-    /// Whether one of the two is a plain read of global memory whose value nobody uses.
+    /// Whether one of the two is a plain read of global memory whose value is not used.
     fn is_harmless(&self, rule: Rule, suspects: &mut Suspects) -> bool {
         let (here, there) = (self.current.now.pc, self.hazard.earlier.pc());
         let (read, write) = match rule {

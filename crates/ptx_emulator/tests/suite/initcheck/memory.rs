@@ -1,4 +1,4 @@
-//! Memory that nobody wrote: shared, global, local and what passes from one to another.
+//! Memory that was never written: shared, global, local and what passes from one to another.
 
 use super::{Device, TILE, check, clean, kernel, memory, only};
 use crate::common::shape;

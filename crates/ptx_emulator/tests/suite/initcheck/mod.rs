@@ -1,4 +1,4 @@
-//! Uses of values that nobody wrote: each kind is reported with the right places, and what
+//! Uses of values that were never written: each kind is reported with the right places, and what
 //! compilers do with undefined values without using them is not.
 
 mod harmless;

@@ -128,7 +128,7 @@ fn an_atomic_on_memory_that_nobody_wrote() {
         finding.message
     );
     assert_eq!(finding.site.target.expect("an access").size, 4);
-    // An exchange whose old value nobody looks at is a store.
+    // An exchange whose old value is not used is a store.
     clean(
         "",
         "atom.global.exch.b32 %r0, [%out], %t;\nred.global.add.u32 [%out], 1;",

@@ -51,7 +51,7 @@ fn a_thread_reads_what_it_has_written() {
         "{hint}"
     );
     clean(&check(&with(OWN, "ld.global.nc", "ld.global"), (1, 32)));
-    // Nobody writes what is read.
+    // No thread writes what is read.
     clean(&check(&with(OWN, "st.global.u32 [%d4], %r1;", ""), (1, 32)));
     let beside = with(
         OWN,

@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// `flags[i]` tells whether character `i` is a letter; `upper[i]` is its upper case (of ASCII), or
-/// `char::REPLACEMENT_CHARACTER` if `codes[i]` is none.
+/// `flags[i]` tells whether character `i` is a letter; `upper[i]` is its upper case (ASCII only),
+/// or `char::REPLACEMENT_CHARACTER` if `codes[i]` is not a character.
 #[kernel]
 pub unsafe fn characters(codes: &[u32], flags: *mut bool, upper: *mut char) {
     let i = thread::index_1d() as usize;

@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Six columns for each pair: quotient, remainder, the Euclidean ones, the same as unsigned. `y` is
-/// not 0.
+/// Six columns for each pair: quotient and remainder, the Euclidean ones, and those of the values
+/// as unsigned integers. `y` is not 0.
 #[kernel]
 pub unsafe fn quotients(x: &[i64], y: &[i64], out: *mut i64) {
     let i = thread::index_1d() as usize;

@@ -9,8 +9,7 @@ pub unsafe fn lanes(out: *mut u32) {
     let lane = warp::lane_id();
     *out.add(2 * i) = lane;
     warp::sync_warp(u32::MAX);
-    // Which lanes happen to be active is not fixed, but this one is, and nobody else than the
-    // branch's.
+    // The set of active lanes may vary, but it contains this lane, and only lanes of this branch.
     let mut seen = 2;
     if lane % 3 == 1 {
         let active = warp::activemask();

@@ -17,7 +17,7 @@ use crate::number::Word;
 /// # Launch
 /// One-dimensional blocks of any size. The grid strides over runs of block · [`ITEMS`] elements.
 #[kernel(instances(u8, u16, u32, u64), require(input.len() == output.len()))]
-pub fn reverse_axis<T: Word>(
+pub fn reverse_along<T: Word>(
     block: &mut Block,
     input: &[T],
     mut output: Out<T, Strided<ITEMS>>,
