@@ -26,7 +26,7 @@ pub(crate) fn broken_kernels() -> Result<()> {
 
 /// Builds the crates whose PTX the tests read from files, and the kernels for `ptxas`: the broken
 /// kernels, those that exercise `cuda_std`, and the small crates of `tests/kernel_crates`, which
-/// make one PTX file a target. For two targets if `all` are wanted.
+/// make one PTX file a target. For newer GPUs too if `all` are wanted.
 pub(crate) fn for_tests(all: bool) -> Result<()> {
     let mut targets = [
         "kernels",
@@ -42,6 +42,11 @@ pub(crate) fn for_tests(all: bool) -> Result<()> {
         targets.push(Target {
             place: "tests/kernel_crates",
             arch: NvvmArch::Compute90,
+        });
+        // What a release build has for these GPUs is a part of it.
+        targets.push(Target {
+            place: "kernels",
+            arch: NvvmArch::Compute90a,
         });
     }
     build_all(&targets, &workspace::ptx()?)

@@ -7,6 +7,8 @@ mod options;
 mod program;
 mod queue;
 mod table;
+#[cfg(test)]
+mod targets;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
