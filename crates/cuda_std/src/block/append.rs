@@ -181,7 +181,7 @@ impl<T: Plain> Append<'_, T> {
             let at = start + number as usize;
             if lanes[item] & lane != 0 && at < self.len {
                 // SAFETY: this lane has kept a value: it is written. Below the length. The warp's
-                // numbers from `start` on are nobody else's, and each value has its own.
+                // numbers from `start` on belong to this call only, and each value has its own.
                 unsafe { self.first.add(at).write(values[item].assume_init()) };
             }
         });

@@ -230,7 +230,7 @@ impl Scratch<'_, u64> {
         };
         let (mut before, mut sum) = (0_u32, 0_u32);
         let mut add = |warp: usize| {
-            // SAFETY: the block has this warp; what nobody has written is anything.
+            // SAFETY: the block has this warp; an unwritten slot may hold any value.
             let value = unsafe { slots.of(warp) };
             before = before.wrapping_add(if warp < index { value } else { 0 });
             sum = sum.wrapping_add(value);
