@@ -45,6 +45,8 @@ mod obsolete;
 mod output;
 mod package;
 mod parameters;
+mod pieces;
+mod ptx;
 mod rust_code;
 mod scope;
 mod sysroot;
@@ -314,15 +316,6 @@ impl CudaBuilder {
     /// has no kernel; a shared variable is accessed through the generic space; a barrier was
     /// duplicated or may be missed by some threads; a file cannot be written.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
-        self.build_with(str::to_owned)
-    }
-
-    /// Like [`build`](Self::build); the copy has no comments.
-    fn build_compact(self) -> Result<PathBuf, CudaBuilderError> {
-        self.build_with(compact::compact)
-    }
-
-    fn build_with(self, copied: fn(&str) -> String) -> Result<PathBuf, CudaBuilderError> {
         self.refuse_what_has_no_meaning()?;
         let toolchain = Toolchain::find()?;
         let bitcode = Bitcode::compile(&self, &toolchain)?;
@@ -343,10 +336,10 @@ impl CudaBuilder {
         }
         warnings::show(&warnings);
         if let Some(path) = &self.final_module_path {
-            files::copy_if_different(&folder.optimised_ir(), path, str::to_owned)?;
+            files::copy_if_different(&folder.optimised_ir(), path)?;
         }
         match self.ptx_file_copy_path {
-            Some(path) => files::copy_if_different(&folder.ptx(), &path, copied).map(|()| path),
+            Some(path) => files::copy_if_different(&folder.ptx(), &path).map(|()| path),
             None => Ok(folder.ptx()),
         }
     }
