@@ -122,7 +122,8 @@ mod tests {
         assert_eq!(with(&good.bytes[..good.bytes.len() - 1]).text(), None);
         assert_eq!(with(&[]).text_of("a"), None);
         let mut wrong = good.bytes.to_vec();
-        wrong[0] = 0xff;
+        // More literals than there are.
+        wrong[1] = 0xff;
         assert_eq!(with(wrong.leak()).text(), None);
     }
 }
