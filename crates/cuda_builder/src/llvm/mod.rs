@@ -264,10 +264,18 @@ mod tests {
 
     /// Two kernels share memory of the block, two a function that stays one.
     fn text(value: u32) -> String {
-        let kernel = |name: &str, body: &str| {
+        let kernel = |name: &str, number: u32, body: &str| {
+            // Each function has a subprogram of its own, and positions in it.
+            let body = body.replace("!dbg !9", &format!("!dbg !{}", number + 1));
+            let positions = format!(
+                "!{number} = distinct !DISubprogram(name: \"{name}\", file: !2, line: 1, type: !6, unit: !1, spFlags: DISPFlagDefinition)\n\
+                 !{} = !DILocation(line: 3, column: 5, scope: !{number})\n",
+                number + 1
+            );
             format!(
                 "@{name}__signature = constant [2 x i8] c\"{name}\\0A\"\n\
-                 define ptx_kernel void @{name}(ptr addrspace(1) %x, i32 %n) !dbg !8 {{\n{body}  ret void, !dbg !9\n}}\n"
+                 define ptx_kernel void @{name}(ptr addrspace(1) %x, i32 %n) !dbg !{number} {{\n{body}  ret void, !dbg !{}\n}}\n{positions}",
+                number + 1
             )
         };
         let tile = "  %t = addrspacecast ptr addrspace(3) @tile to ptr\n  store i32 %n, ptr %t, align 4, !dbg !9\n  \
@@ -292,12 +300,11 @@ mod tests {
              !4 = !{{i32 2, !\"Dwarf Version\", i32 4}}\n!5 = !DIFile(filename: \"b.rs\", directory: \"/x\")\n\
              !6 = !DISubroutineType(types: !{{}})\n\
              !7 = distinct !DISubprogram(name: \"help\", file: !5, line: 1, type: !6, unit: !1, spFlags: DISPFlagDefinition)\n\
-             !8 = distinct !DISubprogram(name: \"k\", file: !2, line: 1, type: !6, unit: !1, spFlags: DISPFlagDefinition)\n\
-             !9 = !DILocation(line: 3, column: 5, scope: !8)\n!10 = !DILocation(line: 4, column: 7, scope: !7)\n",
-            kernel("a", tile),
-            kernel("b", &helps),
-            kernel("c", loops),
-            kernel("d", tile),
+             !10 = !DILocation(line: 4, column: 7, scope: !7)\n",
+            kernel("a", 20, tile),
+            kernel("b", 22, &helps),
+            kernel("c", 24, loops),
+            kernel("d", 26, tile),
         )
     }
 
