@@ -3,7 +3,7 @@
 import importlib
 import math
 
-DTYPES = {"f32": "float32", "f64": "float64", "i64": "int64"}
+DTYPES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64"}
 
 
 def module(name):
@@ -51,7 +51,8 @@ class Problem:
 
     def uniform(self, *shape):
         if self.dtype.kind == "i":
-            return self.random.integers(-(2**63), 2**63 - 1, shape, dtype=self.dtype)
+            limits = self.cupy.iinfo(self.dtype)
+            return self.random.integers(limits.min, limits.max, shape, dtype=self.dtype)
         values = self.random.random(shape, dtype=self.dtype)
         values *= 2
         values -= 1
@@ -354,10 +355,44 @@ class Reverse(Problem):
         return "every element, exactly", int((result != self.arrays[copy]["input"][::-1]).sum())
 
 
+class Scan(Problem):
+    """Running sums. Names: input, n, out."""
+
+    def make(self):
+        (n,) = self.size
+        return {"input": self.whole(n), "out": self.cupy.empty(n, self.dtype)}
+
+    def names(self):
+        return {"n": self.size[0]}
+
+    def peers(self):
+        def of_torch(torch, source, out):
+            torch.cumsum(source, 0, dtype=source.dtype, out=out)
+
+        def of_cupy(cp, source, out):
+            cp.cumsum(source, dtype=source.dtype, out=out)
+
+        return [
+            ("torch", "cumsum", "", self.torch(of_torch, "input", "out")),
+            ("cupy", "cumsum (CUB)", "", self.cupy_call(of_cupy, "input", "out")),
+        ]
+
+    def compare(self, copy, result, rung):
+        # Sums of whole numbers are exact as long as they stay below 2^24.
+        wrong, total, step = 0, 0, 1 << 26
+        for start in range(0, self.size[0], step):
+            part = self.arrays[copy]["input"][start : start + step].astype(self.cupy.int64)
+            sums = self.cupy.cumsum(part) + total
+            wrong += int((result[start : start + step] != sums).sum())
+            total = int(sums[-1])
+        return "every element, exactly", wrong
+
+
 PROBLEMS = {
     **dict.fromkeys(["sum", "min", "max", "dot"], Reduce),
     **dict.fromkeys(["conv-same", "conv-full"], Convolution),
     "matmul": Matmul,
     "transpose": Transpose,
     "reverse": Reverse,
+    "scan": Scan,
 }

@@ -3,11 +3,11 @@
 //! A kernel is a function that many threads run at the same time. Threads come in blocks, and a
 //! launch starts a grid of blocks.
 //!
-//! - The kernel is safe Rust. [`Out`] hands each thread the elements that are its own, so no two
-//!   threads write the same one, whatever the grid is.
-//! - The host uploads, launches, reads back. The kernel's signature is the launch's: a wrong type,
-//!   count, order or mutability of the arguments does not compile. What types cannot say stands in
-//!   `require`, which is checked before the kernel starts.
+//! - The kernel is safe Rust. [`Out`] gives each thread its own elements, so no two threads write
+//!   the same one, whatever the grid is.
+//! - The host uploads, launches and reads back. The launch has the kernel's signature: a wrong
+//!   type, count, order or mutability of the arguments does not compile. `require` states the
+//!   conditions that types cannot; they are checked before the kernel starts.
 
 #![forbid(unsafe_code)]
 
@@ -37,7 +37,7 @@ mod host {
     pub fn saxpy_on(device: &Device, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
         let x = device.upload(x)?;
         let mut y = device.upload(y)?;
-        // Enough blocks for one thread an element; the device chooses the block size.
+        // Enough blocks for one thread per element; the device chooses the block size.
         let kernel = saxpy::on(device)?.covering(y.len())?;
         kernel.launch(a, &x, &mut y)?;
         y.to_vec()

@@ -2,15 +2,15 @@
 //!
 //! Each output reads 2·RADIUS + 1 elements, and neighbouring outputs read nearly the same ones. So
 //! a block loads its span of the input once into shared memory, the fast memory that its threads
-//! have in common, and computes from there.
+//! share, and computes from there.
 //!
 //! - Slot s of the tile holds x\[first + s − RADIUS\], zero outside x, where `first` is the block's
-//!   first output. The threads share the slots among them: `write` calls its closure for each slot
-//!   that is the thread's own. The 2·RADIUS slots beyond the block's outputs are the halo.
-//! - A barrier between loading and computing: a thread reads slots that others wrote. Another one
-//!   after it: the next tile overwrites slots that others still read.
+//!   first output. The threads divide the slots: `write` calls its closure for each slot that the
+//!   thread owns. The 2·RADIUS slots beyond the block's outputs are the halo.
+//! - The barrier between loading and computing orders the writes of slots before other threads'
+//!   reads. The barrier after it orders these reads before the writes of the next tile.
 //!
-//! The compiler knows both. What `write` returns cannot be read, and what the first barrier returns
+//! The compiler checks both. What `write` returns cannot be read; what the first barrier returns
 //! cannot be written. With `let loaded = written;` in place of that barrier:
 //!
 //! ```text
@@ -19,8 +19,8 @@
 //!
 //! Without the second one, "use of moved value: `tile`".
 //!
-//! Every thread of a block has to arrive at a barrier, also one that has no output. If the kernel
-//! began with an early `return` for those, it would not build:
+//! Every thread of a block must arrive at a barrier, including one that has no output. If the
+//! kernel began with an early `return` for those, it would not build:
 //!
 //! ```text
 //! kernel `smooth`: not all threads of the block reach the barrier at
@@ -49,12 +49,12 @@ pub fn smooth(
 ) {
     let thread = block.thread();
     for place in block.tiles(y.len()) {
-        // What lies left of x wraps around to a huge index, which is outside x too.
+        // An index left of x wraps to a huge one, which is outside x too.
         let start = place.start().wrapping_sub(RADIUS);
         let written = tile.write(block, |slot| {
             x.get(start.wrapping_add(slot)).copied().unwrap_or(0.0)
         });
-        // Every thread's writes to the tile come before any thread's reads of others' slots.
+        // Orders every thread's writes to the tile before any thread's reads of others' slots.
         let loaded = block.sync_threads(written);
         y.store(block, place, |_| {
             let mut sum = 0.0;
@@ -63,7 +63,7 @@ pub fn smooth(
             }
             sum / WIDTH as f32
         });
-        // Every thread's reads come before any thread's writes of the next tile.
+        // Orders every thread's reads before any thread's writes of the next tile.
         tile = block.sync_threads(loaded);
     }
 }
@@ -82,7 +82,7 @@ mod host {
     pub fn smooth_on(device: &Device, x: &[f32]) -> Result<Vec<f32>> {
         let x = device.upload(x)?;
         let mut y = device.zeros::<f32>(x.len())?;
-        // Blocks of THREADS: the kernel's `Block<THREADS>` says it.
+        // Blocks of THREADS, as the kernel's `Block<THREADS>` says.
         smooth::on(device)?.covering(x.len())?.launch(&x, &mut y)?;
         y.to_vec()
     }
@@ -96,7 +96,7 @@ mod host {
                 .iter()
                 .map(|x| f64::from(*x) / WIDTH as f64);
             let magnitude = terms.clone().map(f64::abs).sum();
-            // An addition for each term, and the division.
+            // One rounding per addition, and one for the division.
             assert!(
                 is_near(*got, terms.sum(), magnitude, WIDTH + 1),
                 "element {i} of {}: {got}",

@@ -4,23 +4,24 @@
 //!
 //! - Each thread sums its share: elements index, index + grid threads, … Neighbouring threads read
 //!   neighbouring elements.
-//! - The block folds its threads' sums in shared memory by a tree: of the values that are left,
-//!   `fold_halves` adds the upper half to the lower one, until one is left. Rounding the half up
-//!   makes that right for every thread count. A barrier at the head of each round: it reads what
-//!   other threads wrote in the round before.
+//! - The block folds its threads' sums in shared memory by a tree: `fold_halves` adds the upper
+//!   half of the remaining values to the lower half, until one is left. Halves round up, so any
+//!   thread count works. A barrier at the start of each round orders the previous round's writes
+//!   before this round's reads.
 //! - The block writes one partial sum. A second launch, of one block, sums the partial sums.
-//!   Launches of one queue run in order, so nobody waits in between.
+//!   Launches of one queue run in order, so the host does not wait in between.
 //!
-//! The shared array is dynamic: a slot for each thread of a block that the launch chooses.
-//! `shared(..)` says its length; the launch computes the bytes.
+//! The shared array is dynamic: one slot for each thread of a block whose size the launch chooses.
+//! `shared(..)` gives its length; the launch computes the bytes.
 //!
-//! The tree shows how blocks fold. [`Scratch::reduce`] is faster, by the shuffles of `12_warps`.
+//! The tree shows how blocks fold. [`Scratch::reduce`] is faster: it uses the shuffles of
+//! `12_warps`.
 
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;
 
-/// partials\[block\] = the sum of what the block's threads have read. Any grid, any block.
+/// partials\[block\] = the sum of the elements that the block's threads read. Any grid, any block.
 #[kernel(shared(slots = block.threads()))]
 pub fn sum(block: &mut Block, slots: Shared<[f32]>, x: &[f32], mut partials: Out<f32, PerBlock>) {
     let share = block.fold_strided(x, 0.0, |sum, x| sum + x);
@@ -31,7 +32,7 @@ pub fn sum(block: &mut Block, slots: Shared<[f32]>, x: &[f32], mut partials: Out
     while slots.len() > 1 {
         slots.fold_halves(block, |low, high| low + high);
     }
-    // One value is left, and it is thread 0's.
+    // One value is left, and thread 0 has it.
     if let Some(sum) = slots.mine() {
         partials.store(block, sum);
     }
@@ -66,8 +67,8 @@ mod host {
     pub(super) fn check(x: &[f32], got: f32, threads: u32) {
         let exact = x.iter().map(|x| f64::from(*x)).sum();
         let magnitude = x.iter().map(|x| f64::from(x.abs())).sum();
-        // The longest way of an element: its thread's share, then the tree, and both again for the
-        // partial sums.
+        // The most additions that an element goes through: its thread's share, then the tree, and
+        // both again for the partial sums.
         let share = |len: usize, threads: u32| len.div_ceil(threads as usize);
         let tree = threads.next_power_of_two().ilog2() as usize;
         let roundings =

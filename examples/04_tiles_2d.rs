@@ -7,12 +7,12 @@
 //! - Thread (x, y) owns C\[top + y, left + x\] of the tile at `top` and `left`. In a step from k it
 //!   loads A\[top + y, k + x\] and B\[k + y, left + x\] into slot (y, x) of the tiles, zero outside
 //!   the matrices. Neighbouring x are neighbouring addresses: coalesced.
-//! - Two barriers a step: one before the tiles are read, one before the next step overwrites them.
-//!   Each moves both tiles on.
-//! - Global reads for each element of C: 2·inner/TILE instead of 2·inner.
+//! - Two barriers per step: the first orders the loads of both tiles before their reads, the second
+//!   these reads before the loads of the next step. Each advances the state of both tiles.
+//! - Global reads per element of C: 2·inner/TILE instead of 2·inner.
 //!
 //! A [`Matrix`] is a buffer with its rows and columns, which the launch compares with the buffer's
-//! length. An [`OutMatrix`] has an owner for each element, as [`Out`] has.
+//! length. An [`OutMatrix`] has an owner for each element, like [`Out`].
 
 #![forbid(unsafe_code)]
 
@@ -40,12 +40,12 @@ pub fn multiply(
                     tile_a.write(block, |(row, i)| a.or_default(top.start() + row, k + i)),
                     tile_b.write(block, |(i, col)| b.or_default(k + i, left.start() + col)),
                 );
-                // Every thread's loads come before any thread's reads of both tiles.
+                // Orders every thread's loads before any thread's reads of both tiles.
                 let (a, b) = block.sync_threads(written);
                 for i in 0..TILE {
                     sum = a[y][i].mul_add(b[i][x], sum);
                 }
-                // Every thread's reads come before any thread's loads of the next step.
+                // Orders every thread's reads before any thread's loads of the next step.
                 (tile_a, tile_b) = block.sync_threads((a, b));
             }
             c.store(block, top, left, |_| sum);

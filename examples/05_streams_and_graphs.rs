@@ -1,12 +1,12 @@
-//! Streams and graphs: work that overlaps, and work that is started once for all.
+//! Streams and graphs: work that overlaps, and work that is launched as a whole.
 //!
-//! - A stream is a queue of the device. What is in one queue runs in order; two queues overlap
-//!   where the device can. Uses of one buffer by several streams are ordered by themselves: a
-//!   reader waits for the last writer, on the device, and the host waits for neither.
+//! - A stream is a queue of the device. Work in one queue runs in order; work in two queues
+//!   overlaps if the device can do both. If several streams use one buffer, the uses are ordered
+//!   automatically: on the device, a reader waits for the last writer; the host does not wait.
 //! - A [`StagedBuffer`](blockwise::StagedBuffer) has its elements twice, on the device and in
-//!   pinned host memory. A GPU copies pinned memory by itself while the host goes on.
+//!   pinned host memory. A GPU copies pinned memory while the host continues.
 //! - A graph is a recorded sequence of launches. Replaying it is one call, however many launches it
-//!   holds.
+//!   contains.
 
 #![forbid(unsafe_code)]
 
@@ -36,18 +36,18 @@ mod host {
         let mut level = StagedBuffer::new(&copies, source.len())?;
 
         input.host()?.copy_from_slice(source);
-        // Each line only queues its work. The kernel waits for both copies, and the copy back for
-        // the kernel.
+        // Each line only enqueues work. The kernel waits for both copies, and the copy back for the
+        // kernel.
         input.upload()?;
         level.upload()?;
         let kernel = leak::on(device)?.covering(source.len())?.stream(&kernels);
         kernel.launch(0.5, input.device(), level.device_mut())?;
         level.download()?;
-        // This waits.
+        // This waits for the copy back.
         Ok(level.host()?.to_vec())
     }
 
-    /// `replays` times two steps from a level of zero, as a graph.
+    /// Two steps, `replays` times, from a level of zero, as a graph.
     pub fn many_steps(device: &Device, source: &[f32], replays: usize) -> Result<Vec<f32>> {
         let source = device.upload(source)?;
         let mut level = device.zeros::<f32>(source.len())?;

@@ -1,18 +1,18 @@
-//! Checking in a test: what a GPU does not say.
+//! Checking in a test: mistakes that a GPU does not report.
 //!
 //! [`Device::checked()`](blockwise::Device::checked) is the emulator with every detector on. A
-//! launch there fails on a race, a read of memory that nobody wrote, an access out of bounds, a
-//! barrier that only some threads reach; the error names the kernel's Rust line. A test needs no
-//! GPU for it: `cargo test` is the check.
+//! launch there fails on a race, a read of uninitialised memory, an access out of bounds, or a
+//! barrier that only some threads reach; the error names the kernel's Rust line. It needs no GPU:
+//! `cargo test` is the check.
 //!
-//! A safe kernel has none of these mistakes: what is left to find are panics and wrong results. An
-//! `unsafe` one may have them all. Three kernels reverse each block's elements through shared
-//! memory, in the same launch:
+//! A safe kernel has none of these mistakes: only panics and wrong results remain. An `unsafe` one
+//! may have them all. Three kernels reverse each block's elements through shared memory, in the
+//! same launch:
 //!
 //! - [`reverse_blocks`] is safe. Without its barrier it does not compile.
-//! - [`reverse_blocks_raw`] is the same in rust-cuda's style. Nothing asks for its barrier.
-//! - [`broken::reverse_without_barrier`] lacks it. On a GPU it is often right, and sometimes not;
-//!   under the detectors it fails, with the lines of the write and of the read.
+//! - [`reverse_blocks_raw`] is the same in rust-cuda's style. Nothing enforces its barrier.
+//! - [`broken::reverse_without_barrier`] has none. On a GPU the result is often right; under the
+//!   detectors the launch fails, with the lines of the write and of the read.
 
 use cuda_std::prelude::*;
 
@@ -31,22 +31,21 @@ pub fn reverse_blocks(
     for place in block.tiles(x.len()) {
         let first = place.start();
         let written = tile.write(block, |slot| x.get(first + slot).copied().unwrap_or(0));
-        // Every thread's write of its slot comes before the read of that slot by the thread at the
-        // other end.
+        // Orders each thread's write of a slot before another thread's read of it.
         let loaded = block.sync_threads(written);
         let count = THREADS.min(x.len() - first);
         y.store(block, place, |i| loaded[count - 1 - (i - first)]);
-        // Every thread's read comes before any thread's write of the next tile.
+        // Orders every read of this tile before the writes of the next one.
         tile = block.sync_threads(loaded);
     }
 }
 // ANCHOR_END: safe
 
-/// The same in rust-cuda's style: the threads share a pointer, and each computes which slots and
-/// elements are its own. The grid covers `x`.
+/// The same in rust-cuda's style: the threads share a pointer, and each computes the indices of its
+/// own slots and elements. The grid covers `x`.
 ///
 /// # Safety
-/// Nobody else writes `y`. The rest is checked.
+/// No other code writes `y` during the launch. The launch checks the rest.
 #[kernel(require(
     x.len() == y.len(),
     block.x as usize == THREADS,
@@ -63,7 +62,8 @@ pub unsafe fn reverse_blocks_raw(x: &[u32], y: *mut u32) {
         // SAFETY: a slot for each thread.
         unsafe { tile.add(thread).write(x[first + thread]) };
     }
-    // Not inside the condition: every thread of the block arrives, also one without an element.
+    // Outside the condition, so that every thread of the block arrives, including one without an
+    // element.
     thread::sync_threads();
     if thread < count {
         // SAFETY: the slot was written before the barrier; only this thread has this element.
@@ -72,7 +72,7 @@ pub unsafe fn reverse_blocks_raw(x: &[u32], y: *mut u32) {
 }
 // ANCHOR_END: raw
 
-/// The mistake.
+/// The kernel with the mistake.
 pub mod broken {
     use super::*;
 
@@ -108,7 +108,7 @@ mod host {
     use super::broken::reverse_without_barrier;
     use super::{THREADS, reverse_blocks, reverse_blocks_raw};
 
-    /// Reverses the elements of each block.
+    /// The launch: typed by the kernel's signature.
     pub fn reverse_on(device: &Device, x: &[u32]) -> Result<Vec<u32>> {
         let (x, mut y) = (device.upload(x)?, device.zeros::<u32>(x.len())?);
         let kernel = reverse_blocks::on(device)?.covering(x.len())?;
@@ -161,7 +161,7 @@ mod host {
 
         println!("without it, under the detectors:");
         let race = reverse_with_races().expect_err("a race").to_string();
-        // What and where; the whole report shows both sides of each race in the source.
+        // What and where. The whole report shows both sides of each race in the source.
         let short = |line: &&str| line.contains("Error: ") || line.contains("-->");
         race.lines()
             .filter(short)

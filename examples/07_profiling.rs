@@ -1,15 +1,15 @@
 //! Profiling: bank conflicts of a transpose, counted.
 //!
-//! Shared memory has 32 banks, and successive words lie in successive banks. A warp's access takes
-//! one pass if its words lie in different banks, and one more pass for each further word of the
-//! busiest bank. A transpose writes rows of its tile and reads columns. In a tile of 32 slots a
-//! row, the words of a column lie in one bank: 32 passes. With one unused slot at the end of each
-//! row they lie in 32 banks: 1 pass.
+//! Shared memory has 32 banks, and consecutive words are in consecutive banks. A warp's access
+//! takes one pass if its words are in different banks; in general it takes as many passes as there
+//! are different words in the busiest bank. A transpose writes rows of its tile and reads columns.
+//! With 32 slots per row, the words of a column are in one bank: 32 passes. With one unused slot at
+//! the end of each row they are in 32 banks: 1 pass.
 //!
 //! - [`Watch::Profile`](blockwise::Watch) makes the emulator count what NVIDIA's profiler counts on
-//!   a GPU, without one.
-//! - The two kernels are one: a generic function of the slots in a row, with two instances. `cargo
-//!   run -p blockwise_cli -- profile` gives the same figures, and more, for any kernel.
+//!   a GPU, without a GPU.
+//! - The two kernels are one: a generic function of the slots per row, with two instances. `cargo
+//!   run -p blockwise_cli -- profile` prints the same figures, and more, for any kernel.
 
 #![forbid(unsafe_code)]
 
@@ -18,8 +18,7 @@ use cuda_std::prelude::*;
 /// Side of a tile, and of a block.
 pub const TILE: usize = 32;
 
-/// b = a, where `a` lies row after row and `b` column after column, through a tile with `PITCH`
-/// slots in a row.
+/// b = a, where `a` is row-major and `b` column-major, through a tile with `PITCH` slots per row.
 ///
 /// Thread (x, y) writes slot (y, x), and stores slot (x, y): neighbouring x are neighbours in both
 /// matrices.
@@ -34,7 +33,7 @@ pub fn transpose<const PITCH: usize>(
     a: Matrix<f32>,
     mut b: OutMatrix<f32, TILE, TILE, ColMajor>,
 ) {
-    // For arrays that are filled again and again: `fill` has the barriers before and after.
+    // For arrays that are filled repeatedly: `fill` contains the barriers before and after.
     let mut tile = tile.refill();
     for top in block.tiles_y::<TILE>(a.rows()) {
         for left in block.tiles_x::<TILE>(a.cols()) {
@@ -55,7 +54,7 @@ mod host {
 
     use super::{TILE, transpose};
 
-    /// The transposed `a`, through a tile with `PITCH` slots in a row: 32 or 33.
+    /// The transposed `a`, through a tile with `PITCH` slots per row: 32 or 33.
     pub fn transpose_on<const PITCH: usize>(
         device: &Device,
         a: &[f32],
@@ -135,7 +134,7 @@ mod tests {
 
     #[test]
     fn padding_removes_every_conflict() -> Result<()> {
-        // As many loads, of 32 passes, as stores, of 1.
+        // One load of 32 passes for every store of 1 pass.
         assert_eq!(passes::<32>()?, 16.5);
         assert_eq!(passes::<33>()?, 1.0);
         Ok(())

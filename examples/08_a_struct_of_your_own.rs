@@ -12,15 +12,15 @@
 use cuda_std::Plain;
 use cuda_std::prelude::*;
 
-/// What holds for all particles.
+/// The same for all particles.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Plain)]
 pub struct World {
-    /// Seconds of a step.
+    /// Seconds per step.
     pub step: f32,
-    /// Upwards, so below zero.
+    /// Upwards, so it is negative.
     pub gravity: f32,
-    /// The part of its speed that a particle keeps when it bounces.
+    /// The fraction of its speed that a particle keeps when it bounces.
     pub bounce: f32,
 }
 
@@ -103,7 +103,7 @@ mod host {
         particles.iter().map(last).collect()
     }
 
-    /// Particles at rest, each a centimetre above the one before.
+    /// Particles at rest, each a centimetre above the previous one.
     pub(super) fn at_rest(count: usize) -> Vec<Particle> {
         let at = |i| Particle {
             height: 1.0 + 0.01 * i as f32,

@@ -1,10 +1,11 @@
-//! Generic kernels: one function, an entry point for each instance.
+//! Generic kernels: one function, with one entry point per instance.
 //!
-//! `instances(..)` lists the type arguments that the kernel is compiled for; `|` makes all
-//! combinations. Host code that is generic itself asks for an instance by a bound, so an instance
-//! that is missing in the list is a compile error at the call.
+//! `instances(..)` lists the type arguments that the kernel is compiled for; `|` forms all
+//! combinations. Generic host code requires an instance by a bound, so an instance that is not in
+//! the list is a compile error at the call.
 //!
-//! An operation is a type here, not a function pointer: the compiler puts its code into the kernel.
+//! An operation is a type here, not a function pointer: the compiler inlines its code into the
+//! kernel.
 
 #![forbid(unsafe_code)]
 

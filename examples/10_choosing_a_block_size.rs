@@ -1,11 +1,11 @@
 //! Choosing a block size, by measuring.
 //!
-//! More threads in a block hide more of the memory's latency, until registers or shared memory run
-//! out; a multiple of 32 fills its warps. `covering` asks the device for a size when none is given.
-//! To do better, measure: [`Device::record`](blockwise::Device::record) puts an event into the
-//! queue, and the time between two events is the device's own, without the host's.
+//! More threads per block hide more memory latency, until registers or shared memory run out; a
+//! multiple of 32 fills its warps. If no size is given, `covering` asks the device for one. To do
+//! better, measure: [`Device::record`](blockwise::Device::record) puts an event into the queue, and
+//! the time between two events is measured by the device, without the host's overhead.
 //!
-//! A first launch is slower than the next ones, so one runs before the measured ones. On the
+//! The first launch is slower than the next ones, so one runs before the measured ones. On the
 //! emulator the times are those of the host's CPU and say nothing about a GPU.
 
 #![forbid(unsafe_code)]
@@ -40,14 +40,14 @@ mod host {
     /// Runs the example.
     pub fn run(device: &Device) -> Result<()> {
         let (len, launches) = match device.properties().kind {
-            // More than a cache holds.
+            // Larger than the caches.
             DeviceKind::Cuda => (1 << 26, 20),
             DeviceKind::Emulator => (1 << 18, 1),
         };
         println!("{len} elements\n{:>7} {:>9} {:>7}", "threads", "µs", "GB/s");
         for threads in BLOCKS {
             let seconds = seconds(device, len, threads, launches)?;
-            // Two reads and a write of 4 bytes for each element.
+            // Two reads and one write of 4 bytes per element.
             let rate = 12.0 * len as f64 / seconds / 1e9;
             println!("{threads:7} {:9.1} {rate:7.1}", seconds * 1e6);
         }

@@ -1,13 +1,13 @@
 //! Atomics: a histogram of bytes.
 //!
 //! Many threads add to few counters, and plain additions would race: two threads read the same
-//! value, and one addition is lost. An atomic addition is one step. So elements of which every
-//! thread changes every one are [`Atomics`] in global memory and `Counting` in shared memory, and
-//! have no other operations.
+//! value, and one addition is lost. An atomic addition is a single step. So elements that every
+//! thread may change are [`Atomics`] in global memory and `Counting` in shared memory, which have
+//! atomic operations only.
 //!
-//! Additions to one address wait for each other, so the block counts in shared memory, where that
-//! is fast, and adds its counts to global memory once: 256 additions a block there, not one for
-//! each byte.
+//! Additions to one address are serialised, so the block counts in shared memory, where that is
+//! fast, and then adds its counts to global memory: 256 additions per block there instead of one
+//! per byte.
 
 #![forbid(unsafe_code)]
 
@@ -17,7 +17,7 @@ use cuda_std::prelude::*;
 pub const BINS: usize = 256;
 
 // ANCHOR: kernel
-/// counts\[v\] += how often the byte v comes. Any grid.
+/// counts\[v\] += the number of bytes with the value v. Any grid.
 #[kernel(require(counts.len() == BINS))]
 pub fn histogram(
     block: &mut Block<BINS>,
@@ -27,14 +27,14 @@ pub fn histogram(
 ) {
     let thread = block.thread();
     let zeroed = bins.zeroed(block);
-    // Every thread's zero comes before any thread's additions to that bin.
+    // Orders every thread's zero before any thread's additions to that bin.
     let counting = block.sync_threads(zeroed);
     for tile in block.tiles(bytes.len()) {
         if let Some(&byte) = bytes.get(tile.start() + thread) {
             counting.add(usize::from(byte), 1);
         }
     }
-    // Every thread's additions to a bin come before the read of it.
+    // Orders every thread's additions to a bin before the read of it.
     let counted = block.sync_threads(counting);
     counts.add(thread, counted[thread]);
 }
@@ -91,7 +91,7 @@ mod tests {
     fn every_byte_is_counted_once() -> Result<()> {
         on_every_device(|device| {
             for len in [0, 1, 255, 256, 257, 997, 10_000] {
-                // Few values, many times: additions that would be lost without atomics.
+                // Few values, many times each: without atomics, additions would be lost.
                 let bytes: Vec<u8> = (0..len).map(|i| (i * 7 % 5 * 60) as u8).collect();
                 for blocks in [1, 4] {
                     let counts = histogram_on(device, &bytes, blocks)?;

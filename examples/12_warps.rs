@@ -4,13 +4,13 @@
 //! registers: a shuffle. So a warp sums its 32 values in 5 shuffles, with no shared memory and no
 //! barrier; compare with the tree of `03_reduction`.
 //!
-//! - In the round of `delta` = 16, 8, 4, 2, 1 lane l adds the value of lane l + delta. Lane 0 ends
-//!   up with the sum of all. The block is a whole number of warps, so every source is there;
-//!   [`Warp::fold`] is the same for warps of fewer lanes, too.
+//! - In the rounds with `delta` = 16, 8, 4, 2, 1, lane l adds the value of lane l + delta. Lane 0
+//!   ends up with the sum of all. The block is a whole number of warps, so every source lane
+//!   exists; [`Warp::fold`] also handles warps with fewer lanes.
 //! - A shuffle waits for every lane, as a barrier does for every thread. Lanes may leave the loop
-//!   before it one by one; a shuffle that only some lanes reach is an error of the build.
-//! - Lane 0 of each warp adds the warp's sum to the total: one atomic addition for each warp, not
-//!   for each element. Their order is open, and with it the last bits of the total.
+//!   before it one by one; a shuffle that only some lanes reach is a build error.
+//! - Lane 0 of each warp adds the warp's sum to the total: one atomic addition per warp, not per
+//!   element. Their order varies, and with it the last bits of the total.
 
 #![forbid(unsafe_code)]
 
@@ -60,7 +60,7 @@ mod host {
     pub(super) fn check(x: &[f32], y: &[f32], got: f32) {
         let products = x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y));
         let magnitude = products.clone().map(f64::abs).sum();
-        // A lane's share, the shuffles, and the additions of all warps.
+        // Additions per term: a lane's share, the shuffles, and the additions of all warps.
         let threads = BLOCKS * THREADS;
         let roundings = x.len().div_ceil(threads) + 5 + threads / 32;
         assert!(

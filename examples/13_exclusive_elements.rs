@@ -1,15 +1,15 @@
 //! Elements at computed indices: compaction, scatter, and a thread's own element.
 //!
-//! Whose an element is must be known before a thread writes it. Three ways, without `unsafe` in the
-//! kernel:
+//! A thread may write an element only if it owns it. Three ways to own elements at computed
+//! indices, without `unsafe` in the kernel:
 //!
-//! - `Append`: a ticket. Threads take elements from a count by an atomic addition, so nobody else
-//!   has them. A block takes those of a whole tile at once.
-//! - `Scatter`: a permutation. That no place is there twice is checked on the device, once, when
-//!   the host makes a `Permutation`; launches through it check nothing.
-//! - `Out::own`: the element of the thread's number, for a launch of a thread per element.
+//! - `Append`: by ticket. Threads take elements from a count by an atomic addition, so no other
+//!   thread gets them. A block takes those of a whole tile together.
+//! - `Scatter`: by a permutation. The device checks once, when the host creates a `Permutation`,
+//!   that no index occurs twice; launches through it check nothing.
+//! - `Out::own`: the element with the thread's number, for a launch with one thread per element.
 //!
-//! The same kernels with raw pointers stand beside them, and `ratios` times both.
+//! The same kernels with raw pointers are next to them, and `ratios` times both.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -17,7 +17,7 @@ use cuda_std::warp::warp_vote_ballot;
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;
-/// Elements that a thread tests at a time.
+/// Elements that a thread tests together.
 pub const ITEMS: usize = 8;
 
 /// Keeps the elements above `limit`, in any order. Any grid.
@@ -35,7 +35,7 @@ pub fn compact(
     }
 }
 
-/// `y[order[i]] = x[i]`, by a thread for each element.
+/// `y[order[i]] = x[i]`, with one thread per element.
 #[kernel(require(x.len() == y.len()))]
 pub fn scatter(x: &[f32], mut y: Scatter<f32>) {
     if let Some((i, mut y)) = y.own() {
@@ -43,7 +43,7 @@ pub fn scatter(x: &[f32], mut y: Scatter<f32>) {
     }
 }
 
-/// y = a x, by a thread for each element.
+/// y = a x, with one thread per element.
 #[kernel(require(x.len() == y.len()))]
 pub fn scale(a: f32, x: &[f32], mut y: Out<f32>) {
     if let Some((i, y)) = y.own() {
@@ -89,7 +89,7 @@ pub unsafe fn compact_raw(x: &[f32], limit: f32, kept: *mut f32, room: usize, co
             sum += of_warp;
         }
         if thread == 0 {
-            // SAFETY: the caller's promise; a slot that only this thread writes.
+            // SAFETY: the caller's promise; only this thread writes the slot.
             unsafe {
                 let count = core::sync::atomic::AtomicU64::from_ptr(count);
                 let taken = count.fetch_add(u64::from(sum), core::sync::atomic::Ordering::Relaxed);
@@ -102,7 +102,7 @@ pub unsafe fn compact_raw(x: &[f32], limit: f32, kept: *mut f32, room: usize, co
         unrolled::<ITEMS>(|item| {
             let at = first + numbers[item] as usize;
             if values[item] > limit && at < room {
-                // SAFETY: there is room, and the number is this value's alone.
+                // SAFETY: there is room, and no other value has this number.
                 unsafe { kept.add(at).write(values[item]) };
             }
         });
@@ -113,7 +113,7 @@ pub unsafe fn compact_raw(x: &[f32], limit: f32, kept: *mut f32, room: usize, co
 /// [`scatter`] without the check.
 ///
 /// # Safety
-/// `order` has each number below the length once.
+/// `order` contains each number below the length once.
 #[kernel(require(x.len() == y.len(), x.len() == order.len(), [grid.y, grid.z, block.y, block.z] == [1; 4]))]
 pub unsafe fn scatter_raw(x: &[f32], order: &[u32], y: *mut [f32]) {
     let i = thread::block_idx_x() as usize * thread::block_dim_x() as usize
@@ -169,13 +169,13 @@ mod host {
         y.to_vec()
     }
 
-    /// Blocks for a tile each, at most those that fill the device a few times.
+    /// One block per tile, but at most a few times as many as fill the device.
     fn blocks(device: &Device, len: usize) -> u32 {
         let most = 8 * device.properties().multiprocessors as usize;
         len.div_ceil(BLOCK * ITEMS).clamp(1, most) as u32
     }
 
-    /// Numbers in no order.
+    /// Numbers in a scrambled order.
     pub(super) fn mixed(len: usize) -> Vec<u32> {
         let mut numbers = Vec::from_iter(0..len as u32);
         let mut state = 1_u64;
@@ -188,7 +188,7 @@ mod host {
         numbers
     }
 
-    /// Seconds of a launch: the least of several series.
+    /// Seconds of a launch: the minimum of several series.
     fn seconds(device: &Device, mut launch: impl FnMut() -> Result<()>) -> Result<f64> {
         const SERIES: usize = 7;
         const LAUNCHES: usize = 10;
@@ -205,10 +205,10 @@ mod host {
         Ok(least)
     }
 
-    /// A form with raw pointers and the safe one, in seconds.
+    /// The times of the raw form and of the safe form, in seconds.
     #[derive(Clone, Copy, Debug)]
     pub struct Pair {
-        /// What they do.
+        /// What the kernels do.
         pub name: &'static str,
         /// By raw pointers.
         pub raw: f64,
@@ -217,7 +217,7 @@ mod host {
     }
 
     /// Times both forms of each kernel, and the check of a permutation against a pass over its
-    /// numbers.
+    /// entries.
     pub fn ratios(device: &Device, len: usize) -> Result<(Vec<Pair>, Pair)> {
         let numbers = mixed(len);
         let x = Vec::from_iter(numbers.iter().map(|&n| n as f32 / len.max(1) as f32));
@@ -265,7 +265,7 @@ mod host {
 
         let check = Pair {
             name: "check of the permutation",
-            // A copy reads the numbers and writes as many: two passes.
+            // A copy reads the numbers and writes the same amount: two passes.
             raw: seconds(device, || {
                 let mut bytes = y.view_mut(..);
                 bytes.copy_from(x.as_view())
@@ -275,7 +275,7 @@ mod host {
         Ok((pairs, check))
     }
 
-    /// Seconds of a check, the least of several.
+    /// Seconds of a check, the minimum of several.
     fn check_seconds(device: &Device, mut order: Buffer<u32>) -> Result<f64> {
         let mut least = f64::INFINITY;
         for _ in 0..7 {

@@ -1,8 +1,8 @@
-//! A course in GPU programming: one file an example, each with its kernels, the host code that
+//! A course in GPU programming: one file per example, each with its kernels, the host code that
 //! launches them, and tests.
 //!
-//! The crate is compiled twice: for the device, where only the kernels are left, and for the host,
-//! where the PTX of the first build is embedded. `cargo run -p course` lists the examples.
+//! The crate is compiled twice: for the device, with the kernels only, and for the host, with the
+//! PTX of the first build embedded. `cargo run -p course` lists the examples.
 
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 

@@ -1,6 +1,6 @@
-//! When a rounded sum counts as right.
+//! When a rounded sum counts as correct.
 
-/// Whether a sum of `f32` is the exact one but for its rounding.
+/// Whether a sum of `f32` is the exact one apart from rounding.
 ///
 /// `magnitude` is the sum of the terms' absolute values, and each term goes through at most
 /// `roundings` operations: each of them is off by less than one part in 2²³. A NaN is never near.

@@ -2,7 +2,8 @@
 
 use cuda_builder::NvvmArch;
 
-/// Kernels that instructions of compute capability 9.0 make faster, or possible.
+/// Kernels that are also built for compute capability 9.0, whose instructions make them faster or
+/// possible.
 const HOPPER: &[&str] = &[
     "matmul_mma_square_f64",
     "matmul_mma_tall_f64",
@@ -15,7 +16,7 @@ const HOPPER: &[&str] = &[
 
 fn main() {
     cuda_builder::embed()
-        .arch_for(NvvmArch::Compute90a, HOPPER)
+        .release_arch_for(NvvmArch::Compute90a, HOPPER)
         .options(|builder| builder.deny_divergence(true))
         .finish();
 }

@@ -14,7 +14,7 @@
 //! | [`conv1d_halo_off_by_one`] | the halo's loop runs once too often | out of bounds, shared memory |
 //! | [`copy_off_by_one`] | the last guard has `<=` | out of bounds, global memory |
 //! | [`load_misaligned`] | a vector load from an odd element | misaligned access |
-//! | [`conv1d_halo_not_loaded`] | nobody loads the halo | uninitialised shared memory |
+//! | [`conv1d_halo_not_loaded`] | no thread loads the halo | uninitialised shared memory |
 //! | [`matmul_accumulates`] | the sum begins with what C holds | uninitialised global memory |
 //! | [`sum_unwritten_partials`] | 32 partial results are added, fewer were written | uninitialised global memory |
 //! | [`sum_barrier_in_branch`] | a barrier inside a branch | divergent barrier |
@@ -23,7 +23,7 @@
 //! | [`sum_warp_without_sync`] | a warp relies on lockstep | races within a warp, as warnings |
 //! | [`reverse_copy_too_early`] | an asynchronous copy is not waited for | a read before the copy |
 //! | [`sum_blocks_race`] | blocks add to one total without an atomic | a race on global memory |
-//! | [`matmul_uncovered_grid`] | right only if the grid covers C | a note: elements of C that nobody wrote |
+//! | [`matmul_uncovered_grid`] | right only if the grid covers C | a note: elements of C that no thread wrote |
 //!
 //! # Safety
 //! There is none: that is the point. On a GPU these kernels access memory that is not theirs, or

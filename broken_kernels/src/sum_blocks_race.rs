@@ -6,8 +6,8 @@
 //!   covers shared memory only and reports nothing.
 //! - On the emulator: a race on global memory between two blocks, with both lines.
 //!
-//! The sound twins write one partial result per block; an atomic addition would do too.
-//! The sound twins write one partial result for each block; an atomic addition would do too.
+//! The sound twins write one partial result per block. An atomic addition to the total would do
+//! too.
 
 use cuda_std::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Pictures as PNG and SVG, and those of the two-tone filter: the signal before and after, and the
-//! spectra of both.
+//! Plots as PNG and SVG, and those of the two-tone filter: the signal before and after, and both
+//! spectra.
 
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -12,16 +12,15 @@ use rustfft::num_complex::Complex;
 
 use crate::io::{FileError, OutputFile};
 
-/// Width and height of a picture, in pixels.
+/// Width and height of a plot, in pixels.
 const SIZE: (u32, u32) = (1000, 600);
 /// Seconds of the signal that are drawn: more would be a solid band.
 const SHOWN: f64 = 0.04;
-/// Seconds that hold whole periods of both tones: one of 50 Hz, 140 of 7 kHz. Over whole periods a
-/// tone is one line of the spectrum, as high as its amplitude; over others it would leak into its
-/// neighbours.
+/// Seconds that contain whole periods of both tones: one of 50 Hz, 140 of 7 kHz. A tone is then one
+/// line of the spectrum, as high as its amplitude; otherwise it would leak into its neighbours.
 const PERIODS: f64 = 0.02;
 
-/// Why a picture could not be made.
+/// Why a plot could not be drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
     /// The folder cannot be made.
@@ -52,14 +51,14 @@ struct Curve {
     color: RGBColor,
 }
 
-/// How the points of a curve are joined.
+/// How the points of a curve are drawn.
 enum Shape {
     Line,
     /// From the axis up: a spectrum's peaks are one point wide, and a line would lose them.
     Bars,
 }
 
-/// A picture with one curve.
+/// A plot with one curve.
 struct Picture<'a> {
     name: &'a str,
     title: &'a str,
@@ -120,7 +119,7 @@ pub fn two_tones(
     Ok(files)
 }
 
-/// What can be drawn on any backend.
+/// A drawing for any backend.
 pub(crate) trait Drawing {
     /// Draws on an empty area.
     fn draw<B: DrawingBackend>(
@@ -129,7 +128,7 @@ pub(crate) trait Drawing {
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>>;
 }
 
-/// Draws into a folder as PNG and as SVG, N pixels wide and high; returns the files.
+/// Draws into a folder as PNG and SVG of this size in pixels; returns the files.
 pub(crate) fn write(
     folder: &Path,
     name: &str,
@@ -180,7 +179,7 @@ fn in_time(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The samples after the filter's start, as many as whole periods take; all of a signal too short
+/// The samples after the filter's start that fill whole periods; all samples of a signal too short
 /// for that.
 fn steady(samples: &[f64], sample_rate: f64) -> &[f64] {
     let period = (PERIODS * sample_rate).round() as usize;
@@ -210,7 +209,7 @@ fn spectrum(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The highest of every few points, about one for each column of pixels.
+/// The maximum of every few points, about one per column of pixels.
 fn peaks(spectrum: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let width = spectrum.len().div_ceil(SIZE.0 as usize).max(1);
     let highest = |points: &[(f64, f64)]| points.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
@@ -265,7 +264,7 @@ impl Drawing for Picture<'_> {
     }
 }
 
-/// A tick's number without superfluous zeros.
+/// A tick's number without trailing zeros.
 fn short(value: f64) -> String {
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -276,11 +275,11 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Registers the font that the bitmap's text is drawn with: this machine may have none.
+/// Registers the font of the bitmap's text, because the machine may have none.
 pub(crate) fn font() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
-        // Fails only for bytes that are no font; then drawing text reports it.
+        // Fails only for invalid fonts; drawing text reports that.
         let _ = register_font(
             "sans-serif",
             FontStyle::Normal,

@@ -1,20 +1,18 @@
 //! Launches of this project's kernels as a page of `blockwise trace` runs them again.
 
-use blockwise::{Given, GivenLaunch};
+use blockwise::{Given, GivenLaunch, Type};
 use blockwise_viewer::{Detectors, Document, Launch, StoredFile};
-use kernel_arguments::Number;
-
-use crate::profile::ElementType;
 
 /// Instructions after which a page gives a launch up.
 const STEPS: u64 = 100_000_000;
 
 /// Adds a launch to a document, with the arrays that it was given.
-pub fn add(document: &mut Document, name: &str, given: &GivenLaunch, ty: ElementType) {
+pub fn add(document: &mut Document, name: &str, given: &GivenLaunch, ty: Type) {
+    // What has no number of its own is a word of as many bits.
     let number = match ty {
-        ElementType::F32 => Number::F32,
-        ElementType::F64 => Number::F64,
-        ElementType::I64 => Number::I64,
+        Type::Bool => Type::U8,
+        Type::F16 => Type::U16,
+        ty => ty,
     };
     let mut arguments = Vec::new();
     let mut parameters = given.parameters.iter().peekable();
@@ -22,9 +20,9 @@ pub fn add(document: &mut Document, name: &str, given: &GivenLaunch, ty: Element
         arguments.push(match parameter {
             Given::Bytes(bytes) => plain(bytes),
             Given::Memory { bytes, written } => {
-                let whole = bytes.len().is_multiple_of(number.size());
-                let ty = if whole { number } else { Number::U8 };
-                let len = bytes.len() / ty.size();
+                let whole = bytes.len().is_multiple_of(number.bytes());
+                let ty = if whole { number } else { Type::U8 };
+                let len = bytes.len() / ty.bytes();
                 let is_slice = parameters
                     .next_if_eq(&&Given::Bytes((len as u64).to_le_bytes().to_vec()))
                     .is_some();
@@ -69,7 +67,7 @@ fn plain(bytes: &[u8]) -> String {
 }
 
 /// Keeps an array; its name. Launches that are given the same share it.
-fn file_of(document: &mut Document, ty: Number, len: usize, bytes: &[u8]) -> String {
+fn file_of(document: &mut Document, ty: Type, len: usize, bytes: &[u8]) -> String {
     let name = format!("operand{}.npy", document.files.len());
     let file = StoredFile::new(name, ty, vec![len], bytes);
     let same = |known: &&StoredFile| (&known.ty, &known.base64) == (&file.ty, &file.base64);

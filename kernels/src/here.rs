@@ -1,5 +1,5 @@
-//! Values that LLVM takes for new ones each time: what is computed from them is not moved out of a
-//! loop or a rare way, and holds no registers where it is not needed.
+//! Values that LLVM must treat as new at each use: code that computes with them is neither hoisted
+//! out of a loop or a rare branch nor kept in registers where it is not needed.
 
 use cuda_std::gpu_only;
 

@@ -57,6 +57,7 @@ pub mod peak;
 pub mod raw;
 pub mod reduce;
 pub mod reverse;
+pub mod scan;
 pub mod transpose;
 
 cuda_std::embedded_kernels!();

@@ -17,9 +17,11 @@ impl Real for f64 {
     const ZERO: Self = 0.0;
 }
 
-/// A type for kernels that only move elements: every type of the same width is moved the same way.
+/// A type for kernels that only move elements: every type of the same width moves the same way.
 pub trait Word: Plain + Default + sealed::Sealed {}
 
+impl Word for u8 {}
+impl Word for u16 {}
 impl Word for u32 {}
 impl Word for u64 {}
 
@@ -27,9 +29,9 @@ impl Word for u64 {}
 pub trait Scalar: Plain + WarpShuffleValue + sealed::Sealed {
     /// 0.
     const ZERO: Self;
-    /// At least as large as every value: the minimum of nothing.
+    /// At least as large as every value: the minimum of an empty input.
     const HIGHEST: Self;
-    /// At most as large as every value: the maximum of nothing.
+    /// At most as large as every value: the maximum of an empty input.
     const LOWEST: Self;
     /// The sum.
     fn add(self, other: Self) -> Self;
@@ -41,31 +43,36 @@ pub trait Scalar: Plain + WarpShuffleValue + sealed::Sealed {
     fn max(self, other: Self) -> Self;
 }
 
-impl Scalar for i64 {
-    const ZERO: Self = 0;
-    const HIGHEST: Self = i64::MAX;
-    const LOWEST: Self = i64::MIN;
+macro_rules! impl_scalar_for_integer {
+    ($($t:ident)*) => {$(
+        impl Scalar for $t {
+            const ZERO: Self = 0;
+            const HIGHEST: Self = $t::MAX;
+            const LOWEST: Self = $t::MIN;
 
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
 
-    #[inline(always)]
-    fn mul_add(self, factor: Self, addend: Self) -> Self {
-        self.wrapping_mul(factor).wrapping_add(addend)
-    }
+            #[inline(always)]
+            fn mul_add(self, factor: Self, addend: Self) -> Self {
+                self.wrapping_mul(factor).wrapping_add(addend)
+            }
 
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        if other < self { other } else { self }
-    }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                if other < self { other } else { self }
+            }
 
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        if other > self { other } else { self }
-    }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                if other > self { other } else { self }
+            }
+        }
+    )*};
 }
+impl_scalar_for_integer!(i32 i64);
 
 macro_rules! impl_scalar_for_float {
     ($($t:ident)*) => {$(
@@ -103,8 +110,11 @@ impl_scalar_for_float!(f32 f64);
 mod sealed {
     pub trait Sealed {}
 
+    impl Sealed for u8 {}
+    impl Sealed for u16 {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
+    impl Sealed for i32 {}
     impl Sealed for i64 {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}

@@ -1,4 +1,4 @@
-//! 16-byte packs, the widest load or store of a thread.
+//! 16-byte packs, the widest load or store of one thread.
 
 /// Adjacent elements that are loaded or stored together: 16 bytes, aligned to 16.
 #[derive(Clone, Copy)]

@@ -6,15 +6,16 @@ use rayon::prelude::*;
 use crate::jobs::Job;
 
 /// Runs jobs of good kernels with all detectors, in the emulator's own order and in N other
-/// schedules, and tells every report and every wrong result.
+/// schedules from a seed on, and tells every report and every wrong result.
 ///
 /// # Panics
 /// When the text is no PTX.
-pub fn all(ptx: &str, jobs: &[Job], schedules: u32) -> Vec<String> {
+pub fn all(ptx: &str, jobs: &[Job], schedules: u32, seed: u64) -> Vec<String> {
     let module = Module::parse(ptx).unwrap_or_else(|error| panic!("{error}"));
     let limits = Limits::default();
     let options = CheckOptions {
         schedules,
+        seed,
         ..CheckOptions::default()
     };
     let alarms = |job: &Job| {

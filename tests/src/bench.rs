@@ -97,7 +97,7 @@ impl Bench {
         out.to_vec().unwrap()
     }
 
-    /// A buffer that nobody has written.
+    /// A buffer filled with [`POISON`], so that elements that a kernel leaves unwritten show.
     pub fn poisoned<T: Plain>(&self, len: usize) -> Buffer<T> {
         self.device.filled(len, POISON).unwrap()
     }

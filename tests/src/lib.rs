@@ -13,9 +13,21 @@ pub mod mutation;
 pub mod ncu;
 pub mod objects;
 pub mod ptx;
+pub mod sampling;
 pub mod sums;
 
 pub use arguments::Arguments;
+
+/// Whether a test of all kernels takes this one: `cargo xtask test --changed` names families.
+pub fn is_wanted(kernel: &str) -> bool {
+    match std::env::var("BLOCKWISE_TEST_KERNELS") {
+        Ok(families) => {
+            let family = kernel.split('_').next();
+            families.split(',').any(|one| Some(one) == family)
+        }
+        Err(_) => true,
+    }
+}
 
 /// Whether tests run whole sweeps in place of telling cases: `cargo xtask test --all`.
 pub fn whole_sweeps() -> bool {

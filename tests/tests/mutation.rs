@@ -1,24 +1,40 @@
-//! Every small mistake in a good kernel is found. `cargo xtask mutants` shows the table. Of kernels
-//! that differ in the type of their elements one is tried, with `cargo xtask test --all` each.
+//! Every small mistake in a good kernel is found. `cargo xtask mutants` shows the table. Each run
+//! draws a third of the kernels, one for each type of elements, and tries the barriers of the
+//! others; `cargo xtask test --all` tries every kernel.
 
 use std::sync::LazyLock;
 
-use blockwise_tests::mutation::{Extent, Operator, SURVIVORS, Trial, Verdict, trials, unexplained};
+use blockwise_tests::mutation::{
+    Extent, Operator, SURVIVORS, Trial, Verdict, count, trials, unexplained,
+};
 use blockwise_tests::ptx::files;
+use blockwise_tests::sampling::Sample;
 use blockwise_tests::{jobs, whole_sweeps};
 use ptx_emulator::Tool;
 
+static SAMPLE: LazyLock<Sample> = LazyLock::new(|| Sample::draw("kernels with mistakes"));
+
+/// Every mutant of the drawn kernels.
 static TRIALS: LazyLock<Vec<Trial>> = LazyLock::new(|| {
-    let extent = match whole_sweeps() {
+    of_extent(match whole_sweeps() {
         true => Extent::Whole,
-        false => Extent::Telling,
-    };
-    trials(&files("kernels")[0].text, &jobs::telling(), extent)
+        false => Extent::Drawn(*SAMPLE),
+    })
 });
+
+/// The missing barriers of the others.
+static OTHERS: LazyLock<Vec<Trial>> = LazyLock::new(|| match whole_sweeps() {
+    true => Vec::new(),
+    false => of_extent(Extent::OtherBarriers(*SAMPLE)),
+});
+
+fn of_extent(extent: Extent) -> Vec<Trial> {
+    trials(&files("kernels")[0].text, &jobs::telling(), extent)
+}
 
 fn of(barriers: bool) -> impl Iterator<Item = &'static Trial> {
     let kind = move |trial: &&Trial| (trial.mutant.operator == Operator::DeleteBarrier) == barriers;
-    TRIALS.iter().filter(kind)
+    TRIALS.iter().chain(OTHERS.iter()).filter(kind)
 }
 
 /// By a detector, not by a result that happens to be wrong; but for one that orders atomics, which
@@ -37,11 +53,13 @@ fn every_deleted_barrier_is_reported_as_a_race_or_a_divergence() {
     assert!(of(true).count() >= 50, "{}", of(true).count());
 }
 
+/// Of all kernels together; of a few somewhat less may be.
 #[test]
 fn ninety_five_of_a_hundred_other_mistakes_are_found() {
     let found = |trial: &&Trial| matches!(trial.verdict, Verdict::Detector(_) | Verdict::Oracle);
     let (found, all) = (of(false).filter(found).count(), of(false).count());
-    assert!(100 * found >= 95 * all, "{found} of {all}");
+    let wanted = if whole_sweeps() { 95 } else { 90 };
+    assert!(100 * found >= wanted * all, "{found} of {all}");
 }
 
 #[test]
@@ -62,10 +80,7 @@ fn every_survivor_is_explained_and_every_explanation_needed() {
 #[test]
 fn every_operator_is_at_work() {
     for operator in Operator::ALL {
-        let count = TRIALS
-            .iter()
-            .filter(|trial| trial.mutant.operator == operator)
-            .count();
+        let count = count(&files("kernels")[0].text, operator);
         assert!(count >= 50, "{operator}: {count}");
     }
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cuda_std::launch::{Argument, Shape};
+use launch_contract::launch::{Argument, Shape};
 
 use crate::{DeviceProperties, Result};
 
@@ -14,7 +14,7 @@ pub(crate) trait Backend: Send + Sync {
 
     fn alloc(&self, bytes: u64) -> Result<u64>;
 
-    /// Frees memory after all earlier work. There is nobody to report an error to.
+    /// Frees memory after all earlier work. Errors are dropped: the caller is a destructor.
     ///
     /// # Safety
     /// The address came from [`alloc`](Self::alloc) and is freed once.
@@ -32,8 +32,8 @@ pub(crate) trait Backend: Send + Sync {
     /// As for [`write`](Self::write).
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
 
-    /// Creates a queue, which overlaps with others where the device can. Blocks of an urgent
-    /// queue's kernels start before those of others that wait.
+    /// Creates a queue, which overlaps with others if the device can. Blocks of an urgent queue's
+    /// kernels start before waiting blocks of other queues.
     fn queue(&self, urgent: bool) -> Result<Arc<dyn Queue>>;
 
     /// Allocates host memory that a [`Queue`] can copy from and to asynchronously.
@@ -75,7 +75,7 @@ pub(crate) type Started = (Arc<dyn Backend>, Arc<dyn Queue>);
 pub(crate) struct Rows {
     /// The first row's address.
     pub(crate) address: u64,
-    /// From a row's begin to the next one's.
+    /// Bytes between the starts of two rows.
     pub(crate) pitch: usize,
 }
 

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use cuda_std::launch::{
+use launch_contract::launch::{
     DevicePointer, Memory, Plain, Pointer, Read, ReadPointer, Write, WritePointer,
 };
 
@@ -24,7 +24,7 @@ pub struct Buffer<T: Plain> {
 }
 
 impl<T: Plain> Buffer<T> {
-    /// Memory that nobody has written. Whoever hands it out writes it first.
+    /// Uninitialised memory. The caller writes it before handing it out.
     pub(crate) fn alloc(core: &Arc<Core>, len: usize) -> Result<Self> {
         check_alignment::<T>(ALIGNMENT)?;
         let bytes = len

@@ -26,7 +26,7 @@ impl fmt::Display for DeviceChoice {
     }
 }
 
-/// A text that is not a device.
+/// A text that names no device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDevice(String);
 

@@ -1,7 +1,9 @@
 //! Contracts in PTX, compared with the program's: what the two builds of a kernel saw beside its
-//! signature. `cuda_std::launch::RECORD_SUFFIX` documents the text.
+//! signature. `launch_contract::launch::RECORD_SUFFIX` documents the text.
 
 use std::collections::BTreeMap;
+
+use crate::parameters::split;
 
 /// What differs first between the record in the PTX and the program's; `None` if nothing does.
 pub(crate) fn difference(ptx: &str, program: &str) -> Option<String> {
@@ -51,7 +53,7 @@ fn subjects(record: &str) -> BTreeMap<Subject<'_>, &str> {
 /// The parameters' names, from the signature.
 fn names(record: &str) -> Vec<&str> {
     let signature = record.lines().next().unwrap_or_default();
-    let parameters = crate::signature::split(signature).into_iter();
+    let parameters = split(signature).into_iter();
     parameters
         .map(|parameter| {
             parameter

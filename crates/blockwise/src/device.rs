@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use cuda_std::launch::{Entry, Kernels, Plain, Target};
+use launch_contract::launch::{Entry, Kernels, Plain, Target};
 
 use crate::backend::{Backend, Started};
 use crate::memory::Core;
@@ -104,8 +104,8 @@ impl Device {
         None
     }
 
-    /// How one GPU reaches another one's memory, by their ordinals; `None` when there are no such
-    /// two.
+    /// How one GPU reaches another one's memory, by their ordinals; `None` if either does not
+    /// exist.
     pub fn gpu_peer(from: usize, to: usize) -> Option<PeerAccess> {
         #[cfg(feature = "cuda")]
         return crate::cuda::peer(from, to);
@@ -199,8 +199,8 @@ impl Device {
         Buffer::filled(&self.0.core, None, len, value)
     }
 
-    /// Allocates `len` elements and writes none of them: [`zeros`](Self::zeros) without the pass
-    /// over the memory. The device may hand out memory that was freed, with whatever it held.
+    /// Allocates `len` elements without writing them: [`zeros`](Self::zeros) without the pass over
+    /// the memory. The device may return freed memory with its old contents.
     ///
     /// # Safety
     /// Every element is written before it is read: by a whole copy or fill, or by a kernel that
@@ -238,8 +238,8 @@ impl Device {
         Stream::open(&self.0.core, false)
     }
 
-    /// The same, but where blocks of several streams wait for room, this one's start first: for
-    /// short work, such as transfers, beside long kernels.
+    /// The same, but if blocks of several streams wait for a free multiprocessor, this stream's
+    /// start first: for short work, such as transfers, beside long kernels.
     ///
     /// # Errors
     /// As for [`stream`](Self::stream).
@@ -275,7 +275,7 @@ impl Device {
     /// Waits for all work of the device's own queue. The thread sleeps.
     ///
     /// # Errors
-    /// What went wrong in it.
+    /// Failures of that work.
     pub fn synchronize(&self) -> Result<()> {
         self.0.core.queue.synchronize()?;
         self.0.core.check()
@@ -283,7 +283,7 @@ impl Device {
 
     /// Makes every later launch, copy and wait of this device an [`Error::Spoiled`]: for a library
     /// whose work failed after it was enqueued, such as a transfer whose sender has died. The first
-    /// cause stays. [`Device::gpu`] opens the same GPU anew.
+    /// cause is kept. [`Device::gpu`] reopens the same GPU.
     pub fn spoil(&self, cause: impl Into<String>) {
         self.0.core.spoiled.get_or_init(|| cause.into());
     }
@@ -363,8 +363,8 @@ impl Device {
         self.backend().take_profiles()
     }
 
-    /// What the launches since the last call were given, in their order. Only a device that was
-    /// made with [`Watch::Launches`] keeps it.
+    /// The arguments of the launches since the last call, in order. Only a device created with
+    /// [`Watch::Launches`] has any.
     #[cfg(feature = "emulator")]
     pub fn take_launches(&self) -> Vec<crate::GivenLaunch> {
         self.backend().take_launches()

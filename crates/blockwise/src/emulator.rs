@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use cuda_std::launch::{Argument, Shape};
+use launch_contract::launch::{Argument, Shape};
 use ptx_emulator::metrics::{Demand, DeviceModel, Occupancy, Profile};
 use ptx_emulator::report::{Sources, Style, text};
 use ptx_emulator::{
@@ -68,7 +68,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// A launch with the memory that it begins with.
+    /// A launch with the initial contents of its memory.
     fn given(&self, kernel: &str, config: LaunchConfig, arguments: &[&[u8]]) -> GivenLaunch {
         let given = |bytes: &&[u8]| {
             let address = <[u8; 8]>::try_from(*bytes).map(u64::from_le_bytes);

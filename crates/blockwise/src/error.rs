@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use cuda_std::launch::Refusal;
+use launch_contract::launch::Refusal;
 
 /// Why a device could not do what was requested. [`hint`](Self::hint) says what to do about it.
 #[non_exhaustive]
@@ -264,7 +264,7 @@ impl fmt::Display for Error {
             ),
             Self::Cast { from, to } => write!(
                 f,
-                "elements of {from} cannot be read as {to}: their sizes differ, or the address is not aligned"
+                "elements of {from} cannot be read as {to}: the bytes are not a whole number of them, or the address is not aligned"
             ),
             Self::Alignment {
                 element,

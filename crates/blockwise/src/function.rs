@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use cuda_std::launch::{self, Argument, Memory, Shape};
+use launch_contract::launch::{self, Argument, Memory, Shape};
 
 use crate::backend::Callable;
 use crate::memory::{Allocation, Core};

@@ -4,6 +4,7 @@
     allow(dead_code, reason = "without a device nothing runs")
 )]
 
+mod any;
 mod backend;
 mod buffer;
 mod choice;
@@ -19,6 +20,7 @@ mod function;
 mod graph;
 mod memory;
 mod module;
+mod parameters;
 mod permutation;
 mod properties;
 mod ptx;
@@ -32,16 +34,18 @@ mod view;
 #[cfg(feature = "emulator")]
 mod watch;
 
+pub use any::{AnyBuffer, AnyView, AnyViewMut, Typed};
 pub use buffer::Buffer;
 pub use choice::{DeviceChoice, UnknownDevice};
-pub use cuda_std::launch::{
-    Argument, DevicePointer, Dim, Instance, Memory, Plain, Refusal, Shape, Target,
-};
 pub use device::Device;
 pub use error::{Error, Result, Room};
 pub use event::Event;
 pub use function::Function;
 pub use graph::Graph;
+pub use launch_contract::Type;
+pub use launch_contract::launch::{
+    Argument, DevicePointer, Dim, Instance, Memory, Plain, Refusal, Shape, Target,
+};
 pub use module::Module;
 pub use permutation::Permutation;
 pub use properties::{DeviceKind, DeviceProperties, PeerAccess};

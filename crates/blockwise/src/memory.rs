@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::backend::{Backend, Queue};
-use crate::permutation::Check;
+use crate::permutation::check::Check;
 use crate::{Error, Result};
 
 /// Shared by the buffers, functions and streams of one device.

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use cuda_std::launch::{Argument, Entry, Function as _, Memory, Shape, Target};
+use launch_contract::launch::{Argument, Entry, Function as _, Memory, Shape, Target};
 
 use crate::backend::Program;
 use crate::memory::Core;
 use crate::signature::{self, Parameters};
 use crate::{Error, Function, Result, Stream};
 
-/// PTX loaded into a device: kernels are launched from it as embedded ones are from the device.
+/// PTX loaded into a device. Kernels are launched from it as embedded ones are from the device.
 /// Keeps its device alive.
 #[derive(Clone)]
 pub struct Module(Arc<Inner>);

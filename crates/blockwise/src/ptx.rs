@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuda_std::launch::{Kernels, KernelsFile};
+use launch_contract::launch::{Kernels, KernelsFile};
 
 use crate::{DeviceKind, DeviceProperties, Error, Result};
 
@@ -173,8 +173,8 @@ impl PtxFile {
         }
     }
 
-    /// Whether it is for one architecture only, like `sm_90a`, and may use that one's special
-    /// features.
+    /// Whether it is for one architecture only, like `sm_90a`, whose special features it may then
+    /// use.
     pub fn is_for_one_architecture(&self) -> bool {
         word_after(&self.text, ".target").is_some_and(|name| name.ends_with('a'))
     }
@@ -239,7 +239,7 @@ fn target_of_text(text: &str) -> Option<u32> {
     digits[..end].parse().ok()
 }
 
-/// The word after the first such directive outside of comments, across spaces and lines.
+/// The word after the first such directive outside comments, across spaces and lines.
 fn word_after<'a>(text: &'a str, directive: &str) -> Option<&'a str> {
     let (mut rest, mut found) = (text, false);
     loop {
@@ -263,7 +263,7 @@ fn word_after<'a>(text: &'a str, directive: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use cuda_std::launch::Piece;
+    use launch_contract::launch::Piece;
 
     use super::*;
 

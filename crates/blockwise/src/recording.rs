@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_std::launch::{Argument, Shape};
+use launch_contract::launch::{Argument, Shape};
 
 use crate::backend::{Callable, Step};
 use crate::memory::Allocation;
 
-/// A step and the memory that it uses, with whether that is written.
+/// A step and its memory, each with whether the step writes it.
 pub(crate) struct Recorded {
     pub(crate) step: Step,
     pub(crate) uses: Vec<(Arc<Allocation>, bool)>,

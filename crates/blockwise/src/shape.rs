@@ -1,6 +1,6 @@
 //! A device's limits on a launch's shape.
 
-use cuda_std::launch::{Dim, Shape};
+use launch_contract::launch::{Dim, Shape};
 
 use crate::{DeviceProperties, Error, Result};
 

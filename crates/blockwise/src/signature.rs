@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
-use cuda_std::launch::{Entry, RECORD_SUFFIX};
+use launch_contract::launch::{Entry, RECORD_SUFFIX};
 
+use crate::parameters::split;
 use crate::{Error, Result, contract};
 
 /// The bytes of each parameter of a kernel.
@@ -146,27 +147,6 @@ fn difference(ptx: &str, program: &str) -> String {
         Some((index, (a, b))) => format!("parameter {} is `{a}` there and `{b}` here", index + 1),
         None => format!("{} parameters there and {} here", ptx.len(), program.len()),
     }
-}
-
-/// The parameters of a signature, split at commas outside brackets.
-pub(crate) fn split(signature: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0_i32, 0);
-    for (at, c) in signature.char_indices() {
-        match c {
-            '{' | '[' | '(' | '<' => depth += 1,
-            '}' | ']' | ')' | '>' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(signature[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    let last = signature[start..].trim();
-    if !last.is_empty() {
-        parts.push(last);
-    }
-    parts
 }
 
 #[cfg(test)]

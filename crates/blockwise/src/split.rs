@@ -1,9 +1,9 @@
-//! PTX from elsewhere, kernel by kernel, as [`cuda_std::launch::KernelsFile`] has embedded PTX.
+//! PTX from elsewhere, kernel by kernel, as [`launch_contract::launch::KernelsFile`] has embedded PTX.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use cuda_std::launch::RECORD_SUFFIX;
+use launch_contract::launch::RECORD_SUFFIX;
 
 use crate::PtxFile;
 
@@ -13,7 +13,7 @@ pub(crate) struct Split {
     places: Places,
 }
 
-/// Places in a text, by the kernels' names.
+/// Byte ranges in a text, by kernel name.
 #[derive(Default)]
 struct Places {
     kernels: HashMap<String, Range<usize>>,
@@ -30,11 +30,11 @@ impl Split {
         }
     }
 
-    /// The text without the other kernels and their records. What remains is on the same lines.
+    /// The text without the other kernels and their records. The rest keeps its line numbers.
     pub(crate) fn only(&self, kernel: &str) -> String {
         let text = &self.file.text;
         let Places { kernels, records } = &self.places;
-        // A kernel without a record is not mistaken for one of another compiler's.
+        // A kernel without a record must not be mistaken for one from another compiler.
         let records = records.contains_key(kernel).then_some(records);
         let all = kernels.iter().chain(records.into_iter().flatten());
         let others = all.filter(|(name, _)| *name != kernel);
@@ -53,11 +53,11 @@ impl Split {
     }
 }
 
-/// The kernels' places. `None` if there is a variable in global memory, except for records.
+/// The kernels' ranges. `None` if a variable other than a record is in global memory.
 fn places(text: &str) -> Option<Places> {
     let mut places = Places::default();
     let mut tokens = Tokens { text, at: 0 };
-    // Braces and parentheses that are open.
+    // Depth of open braces and parentheses.
     let mut depth = 0_usize;
     let mut before = 0..0;
     while let Some(token) = tokens.next() {
@@ -119,8 +119,8 @@ impl Tokens<'_> {
         }
     }
 
-    /// The end of what an open brace begins. Nearly all of a text is here, so it is not read word
-    /// by word: only braces count, outside comments and strings.
+    /// The end of what an open brace starts. Nearly all of a text is here, so it is not read word
+    /// by word: only braces outside comments and strings count.
     fn end_of_braces(&mut self) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut depth = 1_usize;

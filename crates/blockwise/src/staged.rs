@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cuda_std::launch::Plain;
+use launch_contract::launch::Plain;
 
 use crate::backend::HostMemory;
 use crate::buffer::check_alignment;

@@ -5,15 +5,15 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use cuda_std::launch::Memory;
+use launch_contract::launch::Memory;
 
 use crate::backend::Queue;
 use crate::memory::{Allocation, Core};
 use crate::recording::{Recorded, record};
 use crate::{Error, Event, Result};
 
-/// A queue of device work in addition to the device's own: copies and launches of one stream are in
-/// order, those of two streams overlap where the device can. On the emulator all work has finished
+/// A queue of device work in addition to the device's own: copies and launches of one stream run in
+/// order, those of two streams overlap if the device can. On the emulator all work has finished
 /// when its call returns.
 ///
 /// Uses of one buffer by two streams are ordered automatically: the later one waits.
@@ -83,8 +83,8 @@ impl Stream {
     ///
     /// # Safety
     /// The library enqueues its work in this stream during the call. It uses no memory of this
-    /// device but its own and what this call names, or an earlier one since which nothing else has
-    /// enqueued a conflicting use.
+    /// device but its own and the memory named by this call or by an earlier one, with no
+    /// conflicting use enqueued since.
     pub unsafe fn enqueue_foreign<E: From<Error>>(
         &self,
         memory: &[Memory<'_>],

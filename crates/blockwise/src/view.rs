@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use cuda_std::launch::{
+use launch_contract::launch::{
     DevicePointer, Memory, Plain, Pointer, Read, ReadPointer, Write, WritePointer,
 };
 
@@ -56,19 +56,33 @@ impl<'a, T: Plain> Span<'a, T> {
     }
 
     fn cast<U: Plain>(self) -> Result<Span<'a, U>> {
-        if size_of::<T>() != size_of::<U>() || !self.address.is_multiple_of(align_of::<U>() as u64)
-        {
+        let len = match (size_of::<T>(), size_of::<U>()) {
+            (from, to) if from == to => Some(self.len),
+            (_, 0) => None,
+            (_, to) => self.bytes().is_multiple_of(to).then(|| self.bytes() / to),
+        };
+        let aligned = self.address.is_multiple_of(align_of::<U>() as u64);
+        let Some(len) = len.filter(|_| aligned) else {
             return Err(Error::Cast {
                 from: T::NAME,
                 to: U::NAME,
             });
-        }
+        };
         Ok(Span {
             memory: self.memory,
             address: self.address,
-            len: self.len,
+            len,
             element: PhantomData,
         })
+    }
+
+    fn into_bytes(self) -> Span<'a, u8> {
+        Span {
+            memory: self.memory,
+            address: self.address,
+            len: self.bytes(),
+            element: PhantomData,
+        }
     }
 
     fn memory(self, written: bool) -> Memory<'a> {
@@ -78,6 +92,25 @@ impl<'a, T: Plain> Span<'a, T> {
             owner: self.memory,
             written,
         }
+    }
+
+    fn read(self, values: &mut [T]) -> Result<()> {
+        if values.len() != self.len {
+            return Err(Error::LengthMismatch {
+                buffer: self.len,
+                given: values.len(),
+            });
+        }
+        let bytes = self.bytes();
+        if bytes > 0 {
+            // SAFETY: they are initialised, and any bytes are valid values of a plain type.
+            let room = unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), bytes) };
+            // SAFETY: the span is inside its memory.
+            unsafe { self.memory.core.backend.read(self.address, room)? };
+            // After the wait, in which work in flight may have failed.
+            self.memory.core.check()?;
+        }
+        Ok(())
     }
 
     fn to_vec(self) -> Result<Vec<T>> {
@@ -143,10 +176,10 @@ impl<'a, T: Plain> View<'a, T> {
         Self { span }
     }
 
-    /// The same bytes as elements of another type of the same size.
+    /// The same bytes as elements of another type.
     ///
     /// # Errors
-    /// When the sizes differ, or the address is not aligned for `U`.
+    /// When the bytes are not a whole number of `U`, or the address is not aligned for it.
     pub fn cast<U: Plain>(self) -> Result<View<'a, U>> {
         let span = self.span.cast()?;
         Ok(View { span })
@@ -158,6 +191,19 @@ impl<'a, T: Plain> View<'a, T> {
     /// If the host lacks memory for them, the copy fails, or an earlier launch has failed.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.span.to_vec()
+    }
+
+    pub(crate) fn into_bytes(self) -> View<'a, u8> {
+        let span = self.span.into_bytes();
+        View { span }
+    }
+
+    /// Copies the elements from the device into `values`, after all launches so far.
+    ///
+    /// # Errors
+    /// When the lengths differ, the copy fails, or an earlier launch has failed.
+    pub fn copy_to_slice(&self, values: &mut [T]) -> Result<()> {
+        self.span.read(values)
     }
 }
 
@@ -212,13 +258,18 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         (Self { span: before }, Self { span: after })
     }
 
-    /// The same bytes as elements of another type of the same size.
+    /// The same bytes as elements of another type.
     ///
     /// # Errors
-    /// When the sizes differ, or the address is not aligned for `U`.
+    /// When the bytes are not a whole number of `U`, or the address is not aligned for it.
     pub fn cast<U: Plain>(self) -> Result<ViewMut<'a, U>> {
         let span = self.span.cast()?;
         Ok(ViewMut { span })
+    }
+
+    pub(crate) fn into_bytes(self) -> ViewMut<'a, u8> {
+        let span = self.span.into_bytes();
+        ViewMut { span }
     }
 
     /// Copies the elements from the device, after all launches so far.

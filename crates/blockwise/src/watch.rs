@@ -10,15 +10,15 @@ pub enum Watch {
     Profile,
     /// What each launch is given: see [`Device::take_launches`](crate::Device::take_launches).
     Launches,
-    /// Races, bad accesses, divergent barriers, reads of what nobody wrote. A finding is an
+    /// Races, bad accesses, divergent barriers and uninitialised reads. A finding is an
     /// [`Error::Findings`](crate::Error::Findings).
     Check(CheckOptions),
 }
 
-/// A launch as it was asked for, with the memory that it began with.
+/// A launch's arguments, with the initial contents of its memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenLaunch {
-    /// The kernel.
+    /// The kernel's entry point.
     pub kernel: String,
     /// The launch's shape.
     pub config: LaunchConfig,
@@ -26,16 +26,16 @@ pub struct GivenLaunch {
     pub parameters: Vec<Given>,
 }
 
-/// What a parameter was given.
+/// The argument for a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Given {
     /// These bytes.
     Bytes(Vec<u8>),
     /// The address of memory.
     Memory {
-        /// What it held.
+        /// Its initial contents.
         bytes: Vec<u8>,
-        /// Whether all of it had been written.
+        /// Whether all of it was initialised.
         written: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! The arguments of requests, as far as this debugger looks at them.
+//! The request arguments that this debugger uses.
 
 use crate::wire::Request;
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 /// The arguments of a request.
 pub(crate) fn parse<T: DeserializeOwned>(request: &Request) -> Result<T, String> {
-    // A list would be taken for the fields in order.
+    // Serde would read a list as the fields in order.
     if !request.arguments.is_object() {
         return Err(format!("`{}` has no arguments by name", request.command));
     }

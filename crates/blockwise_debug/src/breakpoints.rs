@@ -2,12 +2,13 @@
 
 use crate::arguments::{DataBreakpointInfo, SetBreakpoints, SetDataBreakpoints};
 use crate::breaks::{LineBreak, Watch};
-use crate::debuggee::{Debuggee, LaneId};
+use crate::debuggee::Debuggee;
 use crate::expression::Condition;
+use crate::lane::LaneId;
 use ptx_emulator::replay::Word;
 use serde_json::{Value, json};
 
-/// Takes the place of a file's breakpoints.
+/// Replaces a file's breakpoints.
 pub(crate) fn set_lines(debuggee: &mut Debuggee, of: &SetBreakpoints, count: &mut i64) -> Value {
     let file = &of.source.path;
     debuggee.breaks.lines.retain(|known| known.file != *file);
@@ -50,7 +51,7 @@ pub(crate) fn set_lines(debuggee: &mut Debuggee, of: &SetBreakpoints, count: &mu
     json!({ "breakpoints": answers })
 }
 
-/// The bytes that a name stands for.
+/// The bytes that a name refers to.
 pub(crate) fn data_info(debuggee: &Debuggee, of: &DataBreakpointInfo, mut lane: LaneId) -> Value {
     let mut name = of.name.clone();
     if let Some((path, block)) = of
@@ -77,7 +78,7 @@ pub(crate) fn data_info(debuggee: &Debuggee, of: &DataBreakpointInfo, mut lane: 
     }
 }
 
-/// Takes the place of all breakpoints of data.
+/// Replaces all data breakpoints.
 pub(crate) fn set_data(debuggee: &mut Debuggee, of: &SetDataBreakpoints, count: &mut i64) -> Value {
     let mut watches = Vec::new();
     let mut answers = Vec::new();

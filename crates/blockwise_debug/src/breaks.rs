@@ -1,12 +1,10 @@
-//! What stops a launch that runs, forwards or backwards.
+//! What may stop a launch that runs.
 
-use crate::debuggee::{Debuggee, LaneId, Stop, first_lane, identity};
-use crate::element::Number;
-use crate::expression::{Condition, Scope};
-use ptx_emulator::replay::{Direction, Event, Instruction, Replay, Word};
-use ptx_emulator::{CheckOptions, Finding, Tool};
+use crate::expression::Condition;
+use crate::lane::{LaneId, first_lane};
+use ptx_emulator::replay::{Event, Word};
+use ptx_emulator::{Finding, Tool};
 use std::collections::HashSet;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// The filters of exceptions: their names, labels, and the detectors that they stand for.
 pub(crate) const FILTERS: [(&str, &str, Tool); 4] = [
@@ -34,7 +32,7 @@ pub(crate) struct Breaks {
     pub(crate) lines: Vec<LineBreak>,
     pub(crate) watches: Vec<Watch>,
     /// Findings of the launch in this order of threads; made when first asked for.
-    findings: Option<Vec<Finding>>,
+    pub(crate) findings: Option<Vec<Finding>>,
     /// The filters that are switched on.
     pub(crate) tools: Vec<Tool>,
 }
@@ -56,20 +54,8 @@ pub(crate) struct Watch {
     pub(crate) writes: bool,
 }
 
-/// What of a lane is known without its registers.
-struct Identity<'a>(&'a Replay, LaneId);
-
-impl Scope for Identity<'_> {
-    fn value(&self, name: &str, index: Option<i128>) -> Option<Number> {
-        match index {
-            None => identity(self.0, self.1, name),
-            Some(_) => None,
-        }
-    }
-}
-
 impl Watch {
-    fn meets(&self, event: &Event<'_>) -> Option<LaneId> {
+    pub(crate) fn meets(&self, event: &Event<'_>) -> Option<LaneId> {
         let Event::Access(instruction, accesses) = event else {
             return None;
         };
@@ -80,129 +66,5 @@ impl Watch {
         })?;
         let LaneId { block, warp, .. } = first_lane(instruction);
         Some(LaneId { block, warp, lane })
-    }
-}
-
-impl Debuggee {
-    /// The findings of the launch, in the order of their steps.
-    pub(crate) fn findings(&mut self) -> &[Finding] {
-        let Self { replay, breaks, .. } = self;
-        breaks.findings.get_or_insert_with(|| {
-            let mut findings = replay.check(&CheckOptions::default()).findings;
-            findings.sort_by_key(|finding| finding.step);
-            findings
-        })
-    }
-
-    /// Runs until something stops it, or to the end or the beginning.
-    pub(crate) fn run(&mut self, direction: Direction) -> Stop {
-        let tools = self.breaks.tools.clone();
-        let mut steps: HashSet<u64> = HashSet::new();
-        if !tools.is_empty() {
-            let findings = self.findings().iter();
-            let wanted = findings.filter(|finding| tools.contains(&finding.rule.tool()));
-            steps.extend(wanted.map(|finding| finding.step));
-        }
-        loop {
-            let interrupt = &self.interrupt;
-            let heads: HashSet<u32> = self
-                .breaks
-                .lines
-                .iter()
-                .flat_map(|line| line.heads.iter().copied())
-                .collect();
-            let watches = &self.breaks.watches;
-            let found = self.replay.find(direction, &mut |step, event| {
-                interrupt.load(Relaxed)
-                    || match event {
-                        Event::Step(at) => {
-                            (heads.contains(&at.pc) && !at.waits) || steps.contains(&step)
-                        }
-                        event => watches.iter().any(|watch| watch.meets(event).is_some()),
-                    }
-            });
-            self.look_at_next();
-            if self.interrupt.swap(false, Relaxed) {
-                return Stop::new("pause", "paused");
-            }
-            let Some(step) = found else {
-                return self.nothing_left(direction);
-            };
-            if let Some(stop) = self.reason(step, &steps) {
-                return stop;
-            }
-        }
-    }
-
-    fn nothing_left(&self, direction: Direction) -> Stop {
-        match (direction, self.replay.fault()) {
-            (Direction::Backwards, _) => Stop::new("entry", "the beginning of the launch"),
-            (Direction::Forwards, Some(fault)) => Stop::new("exception", fault.kind.to_string()),
-            (Direction::Forwards, None) => Stop::new("pause", "the end of the launch"),
-        }
-    }
-
-    /// Why the launch stops before a step, if it does; the replay stays there, and the lane at
-    /// fault is looked at.
-    fn reason(&mut self, step: u64, wanted: &HashSet<u64>) -> Option<Stop> {
-        if wanted.contains(&step)
-            && let Some(finding) = self.findings().iter().find(|finding| finding.step == step)
-        {
-            let text = format!("{}: {}", finding.rule.name(), finding.message);
-            return Some(Stop::new("exception", text));
-        }
-        let mut met: Vec<(i64, LaneId)> = Vec::new();
-        if !self.breaks.watches.is_empty() {
-            let watches = &self.breaks.watches;
-            self.replay.scan(step..step + 1, &mut |_, event| {
-                let hits = watches
-                    .iter()
-                    .filter_map(|watch| Some((watch.id, watch.meets(event)?)));
-                met.extend(hits);
-            });
-            self.replay.seek(step);
-        }
-        if let Some(&(_, lane)) = met.first() {
-            self.focus = lane;
-            return Some(Stop {
-                reason: "data breakpoint",
-                text: format!("the next step of {} accesses it", self.describe(lane)),
-                breakpoints: met.into_iter().map(|(id, _)| id).collect(),
-            });
-        }
-        let next = self.replay.next()?;
-        let lines = self
-            .breaks
-            .lines
-            .iter()
-            .filter(|line| line.heads.contains(&next.pc));
-        let hits: Vec<(i64, LaneId)> = lines
-            .filter_map(|line| Some((line.id, self.lane_of(line, &next)?)))
-            .collect();
-        let &(_, lane) = hits.first()?;
-        self.focus = lane;
-        Some(Stop {
-            reason: "breakpoint",
-            text: self.describe(lane),
-            breakpoints: hits.into_iter().map(|(id, _)| id).collect(),
-        })
-    }
-
-    /// The first lane of the next instruction for which the condition holds.
-    fn lane_of(&self, line: &LineBreak, next: &Instruction) -> Option<LaneId> {
-        let Some(condition) = &line.condition else {
-            return Some(first_lane(next));
-        };
-        let mut lanes = (0..32).filter(|lane| next.lanes >> lane & 1 == 1);
-        lanes.find_map(|lane| {
-            let at = LaneId {
-                lane,
-                ..first_lane(next)
-            };
-            // Mostly it is said who, and nobody's registers are needed.
-            let known = condition.holds(&Identity(&self.replay, at));
-            let holds = known.or_else(|| condition.holds(&self.scope(at)));
-            (holds == Some(true)).then_some(at)
-        })
     }
 }

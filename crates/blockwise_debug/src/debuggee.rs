@@ -4,30 +4,12 @@ use crate::Loaded;
 use crate::breaks::Breaks;
 use crate::element::{Element, Number};
 use crate::expression::Scope;
+use crate::lane::{LaneId, first_lane, identity, thread_index};
 use crate::lines::Lines;
 use crate::names::Names;
-use ptx_emulator::LaunchConfig;
-use ptx_emulator::replay::{Instruction, Replay};
+use ptx_emulator::replay::Replay;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// A lane of a warp.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LaneId {
-    pub(crate) block: u64,
-    pub(crate) warp: u32,
-    pub(crate) lane: u32,
-}
-
-/// Why the launch stands still.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stop {
-    /// As the protocol names it.
-    pub(crate) reason: &'static str,
-    pub(crate) text: String,
-    /// Numbers of the breakpoints.
-    pub(crate) breakpoints: Vec<i64>,
-}
 
 /// What a variables reference names.
 #[derive(Clone, Copy, Debug)]
@@ -56,16 +38,6 @@ pub(crate) struct Debuggee {
     pub(crate) shown: usize,
     /// Set while a request to stop waits.
     pub(crate) interrupt: Arc<AtomicBool>,
-}
-
-impl Stop {
-    pub(crate) fn new(reason: &'static str, text: impl Into<String>) -> Self {
-        Self {
-            reason,
-            text: text.into(),
-            breakpoints: Vec::new(),
-        }
-    }
 }
 
 impl Debuggee {
@@ -129,43 +101,6 @@ impl Debuggee {
         let [tx, ty, tz] = thread_index(self.replay.config(), at);
         format!("block ({x}, {y}, {z}), thread ({tx}, {ty}, {tz})")
     }
-}
-
-/// The first lane that an instruction is executed by.
-pub(crate) fn first_lane(at: &Instruction) -> LaneId {
-    let lanes = if at.lanes == 0 { at.active } else { at.lanes };
-    LaneId {
-        block: at.block,
-        warp: at.warp,
-        lane: lanes.trailing_zeros() & 31,
-    }
-}
-
-/// The index of a lane's thread in its block.
-pub(crate) fn thread_index(config: LaunchConfig, at: LaneId) -> [u32; 3] {
-    let [x, y, _] = config.block;
-    let thread = 32 * at.warp + at.lane;
-    [thread % x, thread / x % y, thread / x / y]
-}
-
-/// What is the same in every moment: who a lane is.
-pub(crate) fn identity(replay: &Replay, at: LaneId, name: &str) -> Option<Number> {
-    let block = || replay.block_index(at.block);
-    let thread = || thread_index(replay.config(), at);
-    let value = match name {
-        "lane" => at.lane,
-        "warp" => at.warp,
-        "block" => return Some(Number::Integer(at.block.into())),
-        "thread" => 32 * at.warp + at.lane,
-        "block.x" => block()[0],
-        "block.y" => block()[1],
-        "block.z" => block()[2],
-        "thread.x" => thread()[0],
-        "thread.y" => thread()[1],
-        "thread.z" => thread()[2],
-        _ => return None,
-    };
-    Some(Number::Integer(value.into()))
 }
 
 /// Names as a lane sees them at the moment.

@@ -26,9 +26,9 @@ enum Compare {
     GreaterOrEqual,
 }
 
-/// What names mean at a place.
+/// The meaning of names at a place.
 pub(crate) trait Scope {
-    /// The value; nothing when it is not known here.
+    /// The value; `None` if it is not known here.
     fn value(&self, name: &str, index: Option<i128>) -> Option<Number>;
 }
 
@@ -47,7 +47,7 @@ impl Condition {
             let places = COMPARES
                 .iter()
                 .filter_map(|&(sign, compare)| Some((part.find(sign)?, sign, compare)));
-            // Of `<=` and `<` at one place the longer.
+            // Where both `<=` and `<` match, the longer one.
             let first = places.min_by_key(|&(at, sign, _)| (at, std::cmp::Reverse(sign.len())));
             let (at, sign, compare) =
                 first.ok_or_else(|| format!("`{}` compares nothing", part.trim()))?;
@@ -61,14 +61,14 @@ impl Condition {
         Ok(Self(comparisons?))
     }
 
-    /// The first name in it that means nothing.
+    /// The first name in it that has no meaning.
     pub(crate) fn unknown(&self, is_known: impl Fn(&str) -> bool) -> Option<&str> {
         let terms = self.0.iter().flat_map(|(a, _, b)| [a, b]);
         let mut names = terms.flat_map(Term::names);
         names.find(|name| !is_known(name))
     }
 
-    /// Whether it holds; nothing while a value that matters is not known.
+    /// Whether it holds; `None` while a value that matters is unknown.
     pub(crate) fn holds(&self, scope: &dyn Scope) -> Option<bool> {
         let mut known = Some(true);
         for (a, compare, b) in &self.0 {

@@ -1,12 +1,12 @@
 //! A debugger that steps back: the [Debug Adapter Protocol] over a [`Replay`].
 //!
-//! [`serve`] answers one client until it disconnects. What to debug comes from the client's
-//! `launch` request, which a [`Loader`] understands: it knows where PTX and arguments come from,
-//! the session does not.
+//! [`serve`] answers one client until it disconnects. The client's `launch` request says what to
+//! debug. A [`Loader`] interprets it: it knows where PTX and arguments come from, the session does
+//! not.
 //!
-//! A DAP thread is a warp, or a lane of the warp that stands at the launch's next step. Time is the
-//! launch's own: a step of the client is a line of one lane, and every other warp goes on meanwhile
-//! as the order of threads has it.
+//! A DAP thread is a warp, or a lane of the warp at the launch's next step. Time is the launch's
+//! own: a client's step is one source line of one lane; meanwhile all other warps continue in the
+//! order of the schedule.
 //!
 //! [Debug Adapter Protocol]: https://microsoft.github.io/debug-adapter-protocol/specification
 
@@ -16,8 +16,10 @@ mod breaks;
 mod debuggee;
 mod element;
 mod expression;
+mod lane;
 mod lines;
 mod names;
+mod run;
 mod session;
 mod steps;
 mod threads;
@@ -31,7 +33,7 @@ use ptx_emulator::replay::Replay;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// Makes what a client wants to debug.
+/// Creates the launch that a client wants to debug.
 pub trait Loader {
     /// A launch, from the arguments of the client's request.
     ///
@@ -44,9 +46,8 @@ pub trait Loader {
 pub struct Loaded {
     /// The launch, before its first step.
     pub replay: Replay,
-    /// Types of elements, by the names of arrays; the others are those of the kernel's signature,
-    /// or `u32`.
+    /// Element types by array name; other arrays have those of the kernel's signature, or `u32`.
     pub types: HashMap<String, Element>,
-    /// The PTX file: shown where the PTX has no lines of a source.
+    /// The PTX file, shown where the PTX has no source lines.
     pub ptx: String,
 }

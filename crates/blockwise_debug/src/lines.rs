@@ -1,14 +1,14 @@
-//! Lines of the source and the instructions that belong to them.
+//! Source lines and the instructions that belong to them.
 
 use ptx_emulator::SourceLocation;
 use ptx_emulator::replay::{Location, Replay};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-/// The places of a launch's instructions.
+/// The source locations of a launch's instructions.
 pub(crate) struct Lines {
     places: HashMap<u32, Location>,
-    /// In the order of the code.
+    /// In code order.
     code: Vec<u32>,
     /// Shown where there is no source.
     ptx: String,
@@ -25,7 +25,7 @@ impl Lines {
         }
     }
 
-    /// The frames of an instruction, innermost first; its line of the PTX when it has no source.
+    /// The frames of an instruction, innermost first; its PTX line if it has no source.
     pub(crate) fn frames(&self, pc: u32) -> Vec<SourceLocation> {
         let Some(place) = self.places.get(&pc) else {
             return Vec::new();
@@ -42,7 +42,7 @@ impl Lines {
         }]
     }
 
-    /// The function of the PTX that an instruction is in.
+    /// The PTX function that contains an instruction.
     pub(crate) fn function(&self, pc: u32) -> &str {
         self.places.get(&pc).map_or("", |place| &place.function)
     }
@@ -52,7 +52,7 @@ impl Lines {
         self.places.get(&pc).map_or(0, |place| place.ptx_line)
     }
 
-    /// How many of the frames lie inside the one that the user wrote: they belong to libraries.
+    /// How many innermost frames belong to libraries, not to the user's code.
     pub(crate) fn library_frames(&self, pc: u32) -> usize {
         let own = self.places.get(&pc).and_then(|place| place.source.as_ref());
         let frames = self.frames(pc);
@@ -60,8 +60,8 @@ impl Lines {
         at.unwrap_or(0)
     }
 
-    /// The lines that an instruction stands at, from the kernel's inwards to the innermost that the
-    /// user wrote.
+    /// The lines of an instruction, from the kernel's inwards to the innermost one that the user
+    /// wrote.
     pub(crate) fn chain(&self, pc: u32) -> Vec<(String, u32)> {
         let inner = self.library_frames(pc);
         let frames = self.frames(pc).into_iter().skip(inner);
@@ -70,8 +70,8 @@ impl Lines {
         chain
     }
 
-    /// Where a breakpoint of a line is: the line, or the next one with code, and the instructions
-    /// that begin it.
+    /// Where a line breakpoint is: the line, or the next one with code, and the instructions that
+    /// start it.
     pub(crate) fn resolve(&self, file: &str, line: u32) -> Option<(u32, HashSet<u32>)> {
         let is_ptx = same_file(file, &self.ptx);
         let lines_of = |pc: u32| -> Vec<u32> {
@@ -97,8 +97,7 @@ impl Lines {
     }
 }
 
-/// Whether a path of the client is one of the line table, which may be relative to a folder that
-/// nobody knows.
+/// Whether a client's path is one in the line table, which may be relative to an unknown folder.
 fn same_file(client: &str, table: &str) -> bool {
     let parts = |path: &str| -> Vec<String> {
         let path = path.replace('\\', "/");

@@ -1,5 +1,4 @@
-//! What the debugger calls parameters and arrays: by the kernel's Rust signature, which its PTX
-//! carries.
+//! The debugger's names for parameters and arrays, from the kernel's Rust signature in the PTX.
 
 use crate::element::Element;
 use ptx_emulator::replay::{Array, Replay};
@@ -29,12 +28,12 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// `types` are those that the user gave, by name.
+    /// `types` are the ones that the user specified, by name.
     pub(crate) fn of(replay: &Replay, kernel: &str, types: &HashMap<String, Element>) -> Self {
         let arrays = replay.arrays();
         let rust = signature(replay, &arrays, kernel);
         let raw = replay.parameters();
-        // A parameter of the PTX that is not in the signature keeps its name.
+        // A PTX parameter that is not in the signature keeps its name.
         let fits = rust.len() == raw.len();
         let of_rust = |at: usize| rust.get(at).filter(|_| fits);
         let parameters = raw.iter().enumerate().map(|(at, (name, bytes))| Parameter {
@@ -49,7 +48,7 @@ impl Names {
             .zip(&parameters)
             .filter(|((name, _), _)| is_array(name));
         let mut elements = pointers.filter_map(|(_, parameter)| parameter.element);
-        // Shared arrays mostly hold what the slices do.
+        // Shared arrays usually have the slices' element type.
         let usual = match elements.next() {
             Some(first) if elements.all(|element| element == first) => first,
             _ => Element::Unsigned(4),
@@ -91,12 +90,12 @@ impl Named {
         self.array.space == Space::Shared
     }
 
-    /// Its elements.
+    /// Number of elements.
     pub(crate) fn len(&self) -> u64 {
         self.array.size / u64::from(self.element.size())
     }
 
-    /// An element's bytes, in the shared memory of a block where the array is there.
+    /// An element's bytes; for a shared array, in the given block.
     pub(crate) fn read(&self, replay: &Replay, block: u64, index: u64) -> Option<Vec<u8>> {
         let size = u64::from(self.element.size());
         let mut bytes = vec![0; size as usize];
@@ -112,7 +111,7 @@ impl Named {
     }
 }
 
-/// The kernel's Rust parameters as those of the PTX, with their types where the debugger knows them.
+/// The kernel's Rust parameters as those of the PTX, with their types where known.
 fn signature(replay: &Replay, arrays: &[Array], kernel: &str) -> Vec<(String, Option<Element>)> {
     let record = format!("{kernel}{SIGNATURE_SUFFIX}");
     let Some(record) = arrays.iter().find(|array| array.name == record) else {

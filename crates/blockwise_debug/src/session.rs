@@ -3,7 +3,8 @@
 use crate::arguments::{DataBreakpointInfo, Evaluate, OfThread, Scopes, SetExceptionBreakpoints};
 use crate::arguments::{StackTrace, Variables, parse};
 use crate::breaks::FILTERS;
-use crate::debuggee::{Debuggee, LaneId, Stop};
+use crate::debuggee::Debuggee;
+use crate::lane::{LaneId, Stop};
 use crate::steps::Stride;
 use crate::wire::{self, Request, Writer};
 use crate::{Loader, breakpoints, threads};
@@ -13,16 +14,16 @@ use std::io::{self, BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
 
-/// Requests that wait for the one that is answered, at most.
+/// The most requests that wait while one is answered.
 const WAITING: usize = 64;
 
-/// Answers a client until it disconnects or its input ends. Where there is a `token`, a request to
-/// launch or to attach that does not have it as a field ends the session.
+/// Answers a client until it disconnects or its input ends. With a `token`, a request to launch or
+/// attach without that field ends the session.
 ///
-/// A thread reads the input, so that a request to pause is seen while the launch runs.
+/// A thread reads the input, so that a pause request is seen while the launch runs.
 ///
 /// # Errors
-/// When the output fails, or the input is not the protocol's.
+/// When the output fails, or the input is not valid protocol.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write,
@@ -76,19 +77,19 @@ pub fn serve(
 struct Session<'l, W> {
     writer: Writer<W>,
     loader: &'l mut dyn Loader,
-    /// What a client must know.
+    /// The token that a client must know.
     token: Option<String>,
     debuggee: Option<Debuggee>,
     interrupt: Arc<AtomicBool>,
     stop_on_entry: bool,
-    /// Breakpoints that have got a number.
+    /// The number of breakpoints that have an id.
     breakpoints: i64,
 }
 
 /// What follows an answer.
 enum Next {
     Nothing,
-    /// The client may send its breakpoints.
+    /// The client may now send its breakpoints.
     Initialized,
     Move(Motion),
     End,
@@ -110,7 +111,7 @@ fn just(body: Value) -> Answer {
 }
 
 impl<W: Write> Session<'_, W> {
-    /// Answers a request; false when the session ends.
+    /// Answers a request; false if the session ends.
     fn handle(&mut self, request: &Request) -> io::Result<bool> {
         if let Some(problem) = self.is_stranger(request) {
             self.writer
@@ -158,7 +159,7 @@ impl<W: Write> Session<'_, W> {
             "launch" => self.launch(request),
             "attach" => Err("there is nothing to attach to: `launch` starts a kernel".to_owned()),
             "pause" => {
-                // A launch that ran has stopped already.
+                // A launch that ran has already stopped.
                 self.interrupt.store(false, Relaxed);
                 just(json!({}))
             }
@@ -199,7 +200,7 @@ impl<W: Write> Session<'_, W> {
         Ok((json!({}), Next::Initialized))
     }
 
-    /// Moves the launch, and says where it stands then.
+    /// Moves the launch, and reports where it stops.
     fn make(&mut self, motion: Motion) -> io::Result<()> {
         let Some(debuggee) = &mut self.debuggee else {
             return Ok(());
@@ -307,7 +308,7 @@ fn of_debuggee(debuggee: &mut Debuggee, request: &Request) -> Answer {
     }
 }
 
-/// Compares in a time that depends on the lengths only.
+/// Compares in a time that depends only on the lengths.
 fn is_same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
@@ -316,7 +317,7 @@ fn frame(debuggee: &Debuggee, id: i64) -> Result<(LaneId, usize), String> {
     threads::frame_of(debuggee, id).ok_or_else(|| format!("there is no frame {id}"))
 }
 
-/// The lane of a frame, or the one that is looked at.
+/// The lane of a frame, or the one in focus.
 fn lane_of(debuggee: &Debuggee, id: Option<i64>) -> Result<LaneId, String> {
     id.map_or(Ok(debuggee.focus), |id| Ok(frame(debuggee, id)?.0))
 }
@@ -334,7 +335,7 @@ fn evaluate(debuggee: &mut Debuggee, of: &Evaluate) -> Answer {
     just(debuggee.evaluate(&of.expression, lane)?)
 }
 
-/// The findings whose step is the next one, or the fault that ended the launch.
+/// The findings at the next step, or the fault that ended the launch.
 fn exception_info(debuggee: &mut Debuggee) -> Value {
     let at = debuggee.replay.at();
     let ended = debuggee.replay.has_ended();

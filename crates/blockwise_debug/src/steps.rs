@@ -1,6 +1,7 @@
-//! Steps of one lane: lines of its source, forwards and backwards.
+//! Steps of one lane by source lines, forwards and backwards.
 
-use crate::debuggee::{Debuggee, LaneId, Stop};
+use crate::debuggee::Debuggee;
+use crate::lane::{LaneId, Stop};
 use ptx_emulator::replay::{Direction, Event, Instruction};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,16 +11,16 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(crate) enum Stride {
     /// To the next instruction.
     Instruction,
-    /// To the next line, over what it calls.
+    /// To the next line, over calls.
     Over,
-    /// To the next line, into what is called.
+    /// To the next line, into calls.
     In,
     /// Out of the call or inlined function.
     Out,
 }
 
 impl Debuggee {
-    /// Lets a lane make a step; the others go on meanwhile.
+    /// Lets a lane take a step; the others continue meanwhile.
     pub(crate) fn step(&mut self, lane: LaneId, stride: Stride) -> Stop {
         let Some((pc, calls)) = self.stands(lane) else {
             return Stop::new("step", "the lane has ended");
@@ -29,7 +30,7 @@ impl Debuggee {
         self.arrive(lane, found)
     }
 
-    /// Takes a lane back to the beginning of its line, or of the line before.
+    /// Takes a lane back to the start of its line, or of the previous line.
     pub(crate) fn step_back(&mut self, lane: LaneId, stride: Stride) -> Stop {
         let last = self.find(Direction::Backwards, lane, |_| true);
         let before = self.replay.next().filter(|_| last.is_some());
@@ -120,7 +121,7 @@ impl Debuggee {
     }
 }
 
-/// Whether an instruction is one of a lane, which does not only wait there.
+/// Whether the lane executes the instruction, rather than only waiting at it.
 fn executes(at: &Instruction, lane: LaneId) -> bool {
     (at.block, at.warp) == (lane.block, lane.warp) && at.active >> lane.lane & 1 == 1 && !at.waits
 }

@@ -1,19 +1,20 @@
-//! Threads of the protocol: warps, and the lanes of the one that is looked at. Their stacks.
+//! The protocol's threads: warps, and the lanes of the warp in focus. Their stacks.
 
-use crate::debuggee::{Debuggee, LaneId, thread_index};
+use crate::debuggee::Debuggee;
+use crate::lane::{LaneId, thread_index};
 use ptx_emulator::SourceLocation;
 use ptx_emulator::replay::{Status, WarpState};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Warps that are listed, at most.
+/// The most warps that are listed.
 const MOST: usize = 256;
-/// Numbers of a warp: its own and 32 for its lanes.
+/// Ids per warp: its own and 32 for its lanes.
 const NUMBERS: u64 = 33;
-/// Frames of a stack that have numbers of their own.
+/// Stack frames that have ids of their own.
 const FRAMES: i64 = 256;
 
-/// The number of a lane that is a thread of its own.
+/// The id of a lane that is a thread of its own.
 pub(crate) fn lane_number(debuggee: &Debuggee, at: LaneId) -> i64 {
     warp_number(debuggee, at) + 1 + i64::from(at.lane)
 }
@@ -29,7 +30,7 @@ fn warps_of_block(debuggee: &Debuggee) -> u64 {
     u64::from(threads.div_ceil(32))
 }
 
-/// The lane that a thread's number means: a warp's is the first that is somewhere.
+/// The lane that a thread id refers to: for a warp, its first lane that still runs.
 pub(crate) fn lane(debuggee: &Debuggee, number: i64) -> Option<LaneId> {
     let number = u64::try_from(number.checked_sub(1)?).ok()?;
     let (warp, lane) = (number / NUMBERS, number % NUMBERS);
@@ -56,13 +57,13 @@ pub(crate) fn lane(debuggee: &Debuggee, number: i64) -> Option<LaneId> {
     }
 }
 
-/// The running warps and the lanes of the one in focus; how many were left out.
+/// The running warps and the lanes of the one in focus; and how many were left out.
 pub(crate) fn list(debuggee: &Debuggee) -> Value {
     let replay = &debuggee.replay;
     let focus = debuggee.focus;
     let mut threads = Vec::new();
     let mut blocks = replay.running();
-    // The one that is looked at is never left out.
+    // The one in focus is never left out.
     blocks.sort_by_key(|&block| (block != focus.block, block));
     let mut left = 0;
     for block in blocks {
@@ -103,7 +104,7 @@ pub(crate) fn list(debuggee: &Debuggee) -> Value {
     json!({ "threads": threads })
 }
 
-/// What a warp does.
+/// What a warp is doing.
 fn what(warp: &WarpState) -> String {
     let groups = warp.groups.iter().map(|group| {
         let lanes = group.lanes.count_ones();
@@ -131,7 +132,7 @@ pub(crate) fn stack(debuggee: &Debuggee, number: i64, first: usize, count: usize
         .replay
         .done()
         .map(|(instruction, _)| instruction.pc);
-    // Past its end a lane is shown where the launch is.
+    // After its end a lane is shown at the launch's position.
     let (pc, calls) = debuggee.stands(at).or_else(|| Some((done?, Vec::new())))?;
     let lines = &debuggee.lines;
     let mut frames = Vec::new();
@@ -161,7 +162,7 @@ pub(crate) fn stack(debuggee: &Debuggee, number: i64, first: usize, count: usize
     Some(json!({ "stackFrames": shown.collect::<Vec<_>>(), "totalFrames": total }))
 }
 
-/// The lane of a frame's number, and the call that it belongs to: 0 is the running function.
+/// The lane of a frame id, and its call: 0 is the running function.
 pub(crate) fn frame_of(debuggee: &Debuggee, frame: i64) -> Option<(LaneId, usize)> {
     let at = lane(debuggee, frame.div_euclid(FRAMES))?;
     let mut left = usize::try_from(frame.rem_euclid(FRAMES)).ok()?;

@@ -1,13 +1,14 @@
 //! Scopes, variables and arrays as the protocol shows them.
 
-use crate::debuggee::{Container, Debuggee, LaneId};
+use crate::debuggee::{Container, Debuggee};
 use crate::element::{Element, Number};
 use crate::expression::Term;
+use crate::lane::LaneId;
 use ptx_emulator::Access;
 use ptx_emulator::replay::Word;
 use serde_json::{Value, json};
 
-/// Elements of an array that one answer holds, at most.
+/// The most elements of an array in one answer.
 const MOST: u64 = 4096;
 
 impl Debuggee {
@@ -30,7 +31,7 @@ impl Debuggee {
         json!({ "scopes": scopes })
     }
 
-    /// The variables of a reference: of an array, `count` elements from `start`.
+    /// The variables of a reference: for an array, `count` elements from `start`.
     pub(crate) fn variables(
         &mut self,
         reference: i64,
@@ -76,7 +77,7 @@ impl Debuggee {
         Ok(json!({ "result": text_of(value), "variablesReference": 0 }))
     }
 
-    /// The bytes that an expression names, for a breakpoint of data.
+    /// The bytes that an expression names, for a data breakpoint.
     pub(crate) fn word(&self, text: &str, at: LaneId) -> Result<Word, String> {
         let Term::Index(name, index) = Term::parse(text)? else {
             return Err(format!("`{text}` is no element of an array: `name[index]`"));
@@ -209,7 +210,7 @@ fn variable(name: &str, value: String) -> Value {
     json!({ "name": name, "value": value, "evaluateName": name, "variablesReference": 0 })
 }
 
-/// An integer also as hexadecimal digits.
+/// A value as text; an integer also in hexadecimal.
 fn text_of(value: Number) -> String {
     match value {
         Number::Integer(value) if value > 9 => format!("{value} ({value:#x})"),
@@ -217,7 +218,7 @@ fn text_of(value: Number) -> String {
     }
 }
 
-/// A register's bits as what they may be.
+/// The possible interpretations of a register's bits.
 fn bits(width: u32, value: u64) -> String {
     let number = text_of(Number::Integer(value.into()));
     let float = match width {

@@ -4,14 +4,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Read as _, Write};
 
-/// A message's bytes, at most.
+/// The most bytes of a message.
 const LONGEST: usize = 1 << 20;
-/// What a header line begins with: the protocol has this one.
+/// The start of a header line: the protocol has only this one.
 const HEADER: &[u8] = b"content-length:";
-/// A header line's bytes, at most.
+/// The most bytes of a header line.
 const LONGEST_LINE: usize = 64;
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Request {
     pub(crate) seq: i64,
@@ -20,15 +20,15 @@ pub(crate) struct Request {
     pub(crate) arguments: Value,
 }
 
-/// What was read: a request, or why it is none, with its number where that could be read.
+/// The input: a request, or why it is not one, with its number if that could be read.
 pub(crate) type Read = Result<Request, (i64, String)>;
 
-/// The next message; nothing at the end of the input.
+/// The next message; `None` at the end of the input.
 ///
 /// # Errors
-/// When the input fails, or its headers are not the protocol's: then nobody knows where the next
-/// message begins. Requests of other protocols, which pages of a browser can send to a port of this
-/// machine, end with their first byte that is not of a header.
+/// When the input fails, or its headers are not the protocol's: then the start of the next message
+/// is unknown. Requests of other protocols, which a browser page can send to a local port, end at
+/// their first byte that does not belong to a header.
 pub(crate) fn read(input: &mut impl BufRead) -> io::Result<Option<Read>> {
     let Some(header) = line(input, HEADER)? else {
         return Ok(None);
@@ -63,9 +63,9 @@ fn wrong(problem: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 
-/// The next line without its end, which begins with these lower-case letters and goes on with a
-/// number; an empty one where there are no letters. Nothing at the end of the input. A byte too many or another one is an error as
-/// soon as it is there.
+/// The next line without its end. It starts with these lower-case letters and continues with a
+/// number; without letters, it must be empty. `None` at the end of the input. A wrong or
+/// superfluous byte is an error as soon as it arrives.
 fn line(input: &mut impl BufRead, start: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     loop {
@@ -93,7 +93,7 @@ fn line(input: &mut impl BufRead, start: &[u8]) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Writes messages, with their numbers.
+/// Writes messages with their numbers.
 pub(crate) struct Writer<W> {
     output: W,
     seq: i64,

@@ -12,7 +12,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, JoinOptions, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix,
     Split, convolve, dot, matmul, reduce, transpose,
 };
-use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction, TransposeOptions};
+use blockwise_ops::{ConvMode, ConvOptions, Options, ReduceOptions, Reduction};
 
 const TAPS: usize = 31;
 
@@ -96,7 +96,7 @@ fn matrices(mesh: &Mesh, grid: Grid) -> Result<(), Error> {
             let of_b = Blocks::even([inner, cols], grid);
             let by_rows = Blocks::even([rows, inner], Grid::column(rank.ranks()));
             let turned = ShardedMatrix::part_of(rank, &a, by_rows)?;
-            let turned = transpose(rank, &turned, &TransposeOptions::default())?;
+            let turned = transpose(rank, &turned, &Options::default())?;
             let a = ShardedMatrix::part_of(rank, &a, Blocks::even([rows, inner], grid))?;
             let b = ShardedMatrix::part_of(rank, &b, of_b)?;
             let c = matmul(rank, &a, &b, &ShardedMatmulOptions::default())?;

@@ -6,10 +6,10 @@ use crate::call::Digest;
 use crate::{Error, Rank, Result};
 
 impl Rank {
-    /// The root's values, on every rank. What the others pass is not used.
+    /// The root's values, on every rank. What the other ranks pass is ignored.
     ///
     /// # Errors
-    /// [`Error::NoRank`], and what goes wrong on the way.
+    /// [`Error::NoRank`], and failures of the communication.
     #[track_caller]
     pub fn broadcast<T: Element>(&mut self, root: usize, values: &[T]) -> Result<Vec<T>> {
         let (me, ranks) = (self.number(), self.ranks());

@@ -15,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// This rank's device failed, or refused.
+    /// This rank's device failed, or refused a launch.
     #[error("rank {rank}: {source}")]
     Device {
         /// The rank.
@@ -23,7 +23,7 @@ pub enum Error {
         /// What went wrong.
         source: Box<LaunchError>,
     },
-    /// Two ranks do not call the same collective.
+    /// Two ranks call different collectives.
     #[error("ranks {} and {} do not call the same ({difference}): rank {} calls {}; rank {} calls {}", .calls[0].0, .calls[1].0, .calls[0].0, .calls[0].1, .calls[1].0, .calls[1].1)]
     Mismatch {
         /// What they disagree on.
@@ -38,22 +38,22 @@ pub enum Error {
         missing: usize,
         /// The rank that waits.
         rank: usize,
-        /// Where.
+        /// The call in which it waits.
         call: Box<Call>,
     },
-    /// A rank has not come in time.
+    /// A rank has not sent anything in time.
     #[error("rank {missing} has sent nothing for {} s, and rank {rank} waits for it in {call}", .limit.as_secs_f64())]
     Late {
         /// The rank that is waited for.
         missing: usize,
         /// The rank that waits.
         rank: usize,
-        /// Where.
+        /// The call in which it waits.
         call: Box<Call>,
         /// The time limit.
         limit: Duration,
     },
-    /// Every rank waits for another one.
+    /// Every rank waits for another.
     #[error("no rank can go on: {}", list(.waits))]
     Standstill {
         /// Each rank that waits, which one it waits for, and where.
@@ -64,7 +64,7 @@ pub enum Error {
     Failed {
         /// The other rank.
         rank: usize,
-        /// Its words.
+        /// Its message.
         reason: String,
     },
     /// The connection to another rank has broken: its process was killed, or its machine is gone.
@@ -72,7 +72,7 @@ pub enum Error {
     Lost {
         /// The other rank.
         rank: usize,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
     /// An array lives on another rank, or is split over another number of ranks.
@@ -87,17 +87,17 @@ pub enum Error {
         /// The ranks of its split.
         ranks: usize,
     },
-    /// A part of an array has not the length that its split gives this rank.
+    /// A part of an array does not have the length that its split gives this rank.
     #[error("rank {rank}: a part of {given} elements was given, the split has {needed} there")]
     PartLength {
         /// The rank.
         rank: usize,
-        /// The split's length.
+        /// The length in the split.
         needed: usize,
         /// The length that was given.
         given: usize,
     },
-    /// An array is split otherwise than the operation was made for.
+    /// The split of an array differs from the one that the operation was created for.
     #[error("rank {rank}: {what} is split otherwise than the operation was made for")]
     OtherSplit {
         /// The rank.
@@ -105,10 +105,10 @@ pub enum Error {
         /// The array.
         what: &'static str,
     },
-    /// A kernel that only computes all outputs at once.
+    /// A kernel that can only compute all outputs together.
     #[error("kernel `{kernel}` computes all outputs at once, so it cannot be divided over ranks")]
     Indivisible {
-        /// The kernel.
+        /// Its name.
         kernel: &'static str,
     },
     /// The ranks of a job could not meet.
@@ -122,10 +122,10 @@ pub enum Error {
     Secret {
         /// The rank.
         rank: usize,
-        /// Who has refused whom.
+        /// Which rank refused which.
         problem: String,
     },
-    /// The ranks would meet over a network without knowing each other.
+    /// The ranks would meet over a network without any authentication.
     #[error("the ranks of this job meet at {address}, where anybody could come: it needs a secret")]
     NoSecret {
         /// Where rank 0 would listen.
@@ -141,7 +141,7 @@ pub enum Error {
         /// [`MOST_RANKS`](crate::MOST_RANKS) or [`MOST_EMULATED`](crate::MOST_EMULATED).
         most: usize,
     },
-    /// The variables of a launcher make no sense.
+    /// The launcher's variables are inconsistent.
     #[error("no rank of a job: {problem}")]
     Job {
         /// The variable, and what is wrong with it.
@@ -150,26 +150,26 @@ pub enum Error {
     /// No launcher has started this process.
     #[error("this process belongs to no job: no launcher's variables are set")]
     NoJob,
-    /// NCCL is not there, or has failed.
+    /// NCCL is missing, or has failed.
     #[error("rank {rank}: {reason}")]
     Nccl {
         /// The rank.
         rank: usize,
-        /// NCCL's words, or where it comes from.
+        /// NCCL's message, or where NCCL is to be had.
         reason: String,
     },
     /// Two ranks use the same elements of a [`Window`](crate::Window), one of them writes, and
-    /// nothing orders the two.
+    /// nothing orders the two accesses.
     #[error("ranks {} and {} race for elements {}..{} of rank {of}'s window: {}; {}; no barrier or other collective orders the two", .accesses[0].rank, .accesses[1].rank, .elements.start, .elements.end, .accesses[0], .accesses[1])]
     Race {
         /// The rank whose memory it is.
         of: usize,
         /// The elements that both use.
         elements: Range<usize>,
-        /// Both accesses, in the order in which they happened this time.
+        /// Both accesses, in the order of this run.
         accesses: Box<[Access; 2]>,
     },
-    /// A rank has sent what no rank has received.
+    /// A rank was sent a message that it never received.
     #[error(
         "rank {rank} has ended its program without receiving what rank {from} sent it in {call}"
     )]
@@ -178,10 +178,10 @@ pub enum Error {
         rank: usize,
         /// The sender.
         from: usize,
-        /// What it was sent in.
+        /// The call that it was sent in.
         call: Box<Call>,
     },
-    /// Ranks of several processes do not reach each other's memory.
+    /// Ranks in different processes cannot access each other's memory.
     #[error("rank {rank}: a window needs all ranks in one process")]
     NoPeers {
         /// The rank.
@@ -190,12 +190,12 @@ pub enum Error {
     /// There is no such rank.
     #[error("there is no rank {rank}: the mesh has {ranks}")]
     NoRank {
-        /// What was asked for.
+        /// The requested rank.
         rank: usize,
         /// The number of ranks.
         ranks: usize,
     },
-    /// A mesh of no devices.
+    /// A mesh without devices.
     #[error("a mesh needs at least one device")]
     NoRanks,
 }

@@ -1,4 +1,4 @@
-//! Pieces of any length on their way from every rank to rank 0.
+//! Pieces of any length, sent from every rank to rank 0.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use blockwise_ops::Element;
 use crate::call::Digest;
 use crate::{Call, Rank, Result};
 
-/// A collective of many messages: every rank but rank 0 sends pieces, and rank 0 takes each rank's
-/// in their order. What rank 0 has not taken yet lies in its memory.
+/// A collective of many messages: every rank but 0 sends pieces, and rank 0 takes each rank's
+/// pieces in order. Pieces that rank 0 has not taken yet are in its memory.
 pub struct Funnel<T> {
     call: Arc<Call>,
     element: PhantomData<T>,
 }
 
 impl<T: Element> Funnel<T> {
-    /// Begins it, on every rank.
+    /// Starts the collective, on every rank.
     #[track_caller]
     pub fn begin(rank: &mut Rank) -> Self {
         Self {
@@ -28,27 +28,27 @@ impl<T: Element> Funnel<T> {
     /// Sends the next piece.
     ///
     /// # Errors
-    /// What goes wrong on the way.
+    /// Failures of the communication.
     pub fn send(&self, rank: &Rank, piece: &[T]) -> Result<()> {
         match piece {
-            // No elements are the end.
+            // An empty piece marks the end.
             [] => Ok(()),
             piece => rank.send(0, &self.call, piece),
         }
     }
 
-    /// There are no more pieces of this rank.
+    /// Ends this rank's pieces.
     ///
     /// # Errors
-    /// What goes wrong on the way.
+    /// Failures of the communication.
     pub fn end(self, rank: &Rank) -> Result<()> {
         rank.send::<T>(0, &self.call, &[])
     }
 
-    /// On rank 0: the next piece of another rank; `None` at its end.
+    /// On rank 0: the next piece of another rank; `None` after its last.
     ///
     /// # Errors
-    /// What goes wrong on the way, or with that rank.
+    /// Failures of the communication, or with that rank.
     pub fn receive(&self, rank: &Rank, from: usize) -> Result<Option<Vec<T>>> {
         let piece: Vec<T> = rank.receive(from, &self.call)?;
         Ok((!piece.is_empty()).then_some(piece))

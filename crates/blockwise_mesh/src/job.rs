@@ -1,17 +1,16 @@
-//! Which rank of a job this process is, by its launcher's variables.
+//! Which rank of a job this process is, according to its launcher's variables.
 
 use std::net::IpAddr;
 
 use crate::{Error, MOST_RANKS, Result, Secret};
 
-/// Where rank 0 listens, where the launcher's own variables do not say, or not rightly:
-/// `host:port`.
+/// Where rank 0 listens, if the launcher's own variables do not say or are wrong: `host:port`.
 pub const ADDRESS_VARIABLE: &str = "BLOCKWISE_MESH_ADDRESS";
 
-/// The port where rank 0 listens unless somebody says otherwise.
+/// The port where rank 0 listens by default.
 const PORT: u16 = 29_570;
 
-/// This process's place in a job of several.
+/// This process's place in a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Who started it: `torchrun`, `Slurm` or `Open MPI`.
@@ -20,29 +19,29 @@ pub struct Job {
     pub rank: usize,
     /// The number of ranks.
     pub ranks: usize,
-    /// Its number among the ranks of its machine: which GPU it takes.
+    /// Its number among the ranks of its machine, which selects its GPU.
     pub local_rank: usize,
     /// Where the ranks meet.
     pub place: MeetingPlace,
 }
 
-/// Where the ranks of a job meet, and how they know each other.
+/// Where the ranks of a job meet, and how they authenticate each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MeetingPlace {
-    /// All are processes of one machine (Linux) and of one user: they meet at sockets in a folder
-    /// of mode 0700, where each end looks at the other's user.
+    /// All are processes of one user on one machine (Linux): they meet at sockets in a folder of
+    /// mode 0700, where each end checks the other's user.
     Machine {
-        /// What this job's ranks have in common, and no other job of this user.
+        /// What identifies this job among this user's jobs.
         key: String,
     },
-    /// They meet over TCP, and each end of a connection proves to the other that it knows the
-    /// job's secret.
+    /// They meet over TCP, and each end of a connection proves to the other that it knows the job's
+    /// secret.
     Network {
         /// Where rank 0 listens: the host, whose interface it binds to.
         host: String,
         /// And the port.
         port: u16,
-        /// What all ranks know.
+        /// The secret that all ranks know.
         secret: Secret,
     },
 }
@@ -53,11 +52,11 @@ struct Launcher {
     rank: &'static str,
     ranks: &'static str,
     local_rank: &'static str,
-    /// What no other job of this user on this machine has.
+    /// Variables that differ for every job of this user on this machine.
     run: &'static [&'static str],
 }
 
-/// The first that fits: torchrun and mpirun may themselves be started by srun.
+/// The first match wins: torchrun and mpirun may themselves be started by srun.
 const LAUNCHERS: [Launcher; 3] = [
     Launcher {
         name: "torchrun",
@@ -73,7 +72,7 @@ const LAUNCHERS: [Launcher; 3] = [
         local_rank: "OMPI_COMM_WORLD_LOCAL_RANK",
         run: &["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"],
     },
-    // `SLURM_NTASKS` is there in a batch script too, which is one process.
+    // `SLURM_NTASKS` is also set in a batch script, which is one process.
     Launcher {
         name: "Slurm",
         rank: "SLURM_PROCID",
@@ -84,7 +83,7 @@ const LAUNCHERS: [Launcher; 3] = [
 ];
 
 impl Job {
-    /// The job that this process belongs to. `None` when it was started alone.
+    /// The job that this process belongs to. `None` if it was started alone.
     ///
     /// | launcher | variables | where rank 0 listens |
     /// | --- | --- | --- |
@@ -92,22 +91,22 @@ impl Job {
     /// | Slurm (`srun`) | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS`, `SLURM_LOCALID` | the first host of `SLURM_STEP_NODELIST`, a port by `SLURM_JOB_ID` |
     /// | Open MPI (`mpirun`) | `OMPI_COMM_WORLD_RANK`, `_SIZE`, `_LOCAL_RANK` | this host |
     ///
-    /// `MASTER_ADDR` and `MASTER_PORT` are taken under every launcher, and [`ADDRESS_VARIABLE`]
-    /// goes before all of these.
+    /// `MASTER_ADDR` and `MASTER_PORT` apply under every launcher, and [`ADDRESS_VARIABLE`] takes
+    /// precedence over all of these.
     ///
-    /// Where all ranks are on one machine, they meet at a socket there instead, which needs no
-    /// secret: the launcher says so (`LOCAL_WORLD_SIZE`, `OMPI_COMM_WORLD_LOCAL_SIZE`, one host in
+    /// If all ranks are on one machine, they meet at a socket there instead, which needs no secret:
+    /// the launcher says so (`LOCAL_WORLD_SIZE`, `OMPI_COMM_WORLD_LOCAL_SIZE`, one host in
     /// `SLURM_STEP_NODELIST`), or the address is a loopback one. [`ADDRESS_VARIABLE`] with a secret
-    /// is TCP in any case.
+    /// always means TCP.
     ///
     /// # Errors
-    /// Variables that are no numbers, too large or contradict each other, a job whose rank 0 nobody
-    /// can find, a secret that is none, and [`Error::NoSecret`].
+    /// Variables that are not numbers, too large or contradictory, a job whose rank 0 cannot be
+    /// found, an invalid secret, and [`Error::NoSecret`].
     pub fn from_env() -> Result<Option<Self>> {
         Self::from_variables(&|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
-    /// The same from any variables.
+    /// The same for any variables.
     ///
     /// # Errors
     /// As for [`from_env`](Self::from_env).
@@ -167,7 +166,7 @@ fn place(
             (host, port, on_one_machine)
         }
     };
-    // Elsewhere a socket does not say who is at its other end.
+    // On other systems a socket does not identify its peer.
     if on_one_machine && cfg!(target_os = "linux") {
         let run: Vec<_> = launcher
             .run
@@ -185,7 +184,7 @@ fn place(
     }
 }
 
-/// Whether the launcher says that it has started all ranks on one machine.
+/// Whether the launcher says that all ranks are on one machine.
 fn is_one_machine(
     launcher: &str,
     ranks: usize,
@@ -200,11 +199,11 @@ fn is_one_machine(
     }
 }
 
-/// The port where rank 0 listens, by the launcher's variables.
+/// The port where rank 0 listens, from the launcher's variables.
 fn port(launcher: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<u16> {
     let job = number(variable, "SLURM_JOB_ID")?.filter(|_| launcher == "Slurm");
     let port = match (number(variable, "MASTER_PORT")?, job) {
-        // torchrun listens at its port itself.
+        // torchrun itself listens at its port.
         (Some(port), _) if launcher == "torchrun" => port.saturating_add(1),
         (Some(port), _) => port,
         (None, Some(job)) => 20_000 + job % 20_000,
@@ -218,7 +217,7 @@ fn port(launcher: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<u16
     }
 }
 
-/// The host where rank 0 listens, by the launcher's variables.
+/// The host where rank 0 listens, from the launcher's variables.
 fn host(
     launcher: &str,
     on_one_machine: bool,
@@ -271,8 +270,7 @@ fn host_and_port(address: &str) -> Result<(String, u16)> {
     })
 }
 
-/// A number, if the variable is there. One beyond what a machine counts is the largest that it
-/// counts.
+/// The variable as a number, if it is set. A number too large for `usize` becomes the largest one.
 fn number(variable: &dyn Fn(&str) -> Option<String>, name: &str) -> Result<Option<usize>> {
     let Some(value) = variable(name) else {
         return Ok(None);
@@ -361,8 +359,8 @@ mod tests {
         check_machine(&TORCHRUN[..3], "torchrun 127.0.0.1:29570 ");
     }
 
-    /// `BLOCKWISE_MESH_ADDRESS` with a secret is TCP, also on one machine; without one it is TCP
-    /// where others can come.
+    /// `BLOCKWISE_MESH_ADDRESS` with a secret means TCP, also on one machine; without a secret, it
+    /// means TCP if other machines can connect.
     #[test]
     fn an_address_is_taken_at_its_word_where_there_is_a_secret() {
         let with = |address, more: &[(&'static str, &'static str)]| {

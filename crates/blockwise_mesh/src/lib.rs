@@ -34,6 +34,7 @@
 
 mod broadcast;
 mod call;
+mod carried;
 mod conv1d;
 mod error;
 mod funnel;
@@ -56,6 +57,7 @@ mod window;
 mod wire;
 
 pub use call::Call;
+pub use carried::{carried, parts};
 pub use conv1d::{ShardedConvolution, convolve};
 pub use error::{Error, Result};
 pub use funnel::Funnel;

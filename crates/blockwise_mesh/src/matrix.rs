@@ -1,4 +1,4 @@
-//! Matrices that are divided over the ranks in blocks.
+//! Matrices that are divided into blocks over the ranks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use blockwise_ops::{Element, LaunchError, MatmulShape};
 use crate::call::Digest;
 use crate::{Call, Error, Rank, Result, Split};
 
-/// Ranks in rows and columns: rank `row · cols + col` has a place in both.
+/// Ranks in rows and columns: rank `row · cols + col` is at (row, col).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// Rows of ranks.
@@ -30,9 +30,9 @@ impl Grid {
     /// The grid of all ranks in which a matrix product moves the fewest bytes.
     ///
     /// Each row of ranks gathers its rows of A, each column its columns of B. Together, r × c ranks
-    /// receive `rows·inner·(c − 1) + inner·cols·(r − 1)` elements. Among equals it is the grid with
-    /// the fewest columns, which gathers less of A before it multiplies: row shards for two ranks
-    /// and a square product, 2 × 2 for four.
+    /// receive `rows·inner·(c − 1) + inner·cols·(r − 1)` elements. On a tie the grid with the
+    /// fewest columns wins, because it gathers less of A before it multiplies: row shards for two
+    /// ranks and a square product, 2 × 2 for four.
     pub fn for_product(shape: MatmulShape, ranks: usize) -> Self {
         let moved = |grid: &Self| {
             let a = (shape.rows as f64) * (grid.cols as f64 - 1.0);
@@ -58,7 +58,7 @@ impl Grid {
         (rank / self.cols, rank % self.cols)
     }
 
-    /// The rank at a place.
+    /// The rank in that row and column.
     pub(crate) fn rank(self, row: usize, col: usize) -> usize {
         row * self.cols + col
     }
@@ -139,7 +139,7 @@ impl<T: Element> ShardedMatrix<T> {
     /// Copies this rank's block to its device.
     ///
     /// # Errors
-    /// A block of another length, a grid of another number of ranks, and no room.
+    /// A block of the wrong length, a grid with a different number of ranks, and a lack of memory.
     pub fn upload(rank: &Rank, blocks: Blocks, part: &[T]) -> Result<Self> {
         let needed = block_len(rank, &blocks)?;
         if part.len() != needed {
@@ -156,7 +156,7 @@ impl<T: Element> ShardedMatrix<T> {
     /// Takes this rank's block of a row-major matrix that all ranks have.
     ///
     /// # Errors
-    /// A matrix of another length, a grid of another number of ranks, and no room.
+    /// A matrix of the wrong length, a grid with a different number of ranks, and a lack of memory.
     pub fn part_of(rank: &Rank, whole: &[T], blocks: Blocks) -> Result<Self> {
         block_len(rank, &blocks)?;
         let [_, pitch] = blocks.shape();
@@ -176,7 +176,7 @@ impl<T: Element> ShardedMatrix<T> {
     /// A matrix of zeros.
     ///
     /// # Errors
-    /// A grid of another number of ranks, no room, and what goes wrong on the device.
+    /// A grid with a different number of ranks, a lack of memory, and failures of the device.
     pub fn zeros(rank: &Rank, blocks: Blocks) -> Result<Self> {
         let len = block_len(rank, &blocks)?;
         let part = rank.device().zeros(len).map_err(|e| rank.failed(e))?;
@@ -206,7 +206,7 @@ impl<T: Element> ShardedMatrix<T> {
         &self.part
     }
 
-    /// This rank's block, to be written.
+    /// This rank's block, mutable.
     pub fn part_mut(&mut self) -> ViewMut<'_, T> {
         self.part.as_view_mut()
     }
@@ -222,7 +222,7 @@ impl<T: Element> ShardedMatrix<T> {
     /// The whole matrix in row-major order, on every rank's host.
     ///
     /// # Errors
-    /// What goes wrong on a device or on the way.
+    /// Failures of a device or of the communication.
     #[track_caller]
     pub fn gather(&self, rank: &mut Rank) -> Result<Vec<T>> {
         let (call, part) = self.announced(rank, "gather")?;
@@ -233,7 +233,7 @@ impl<T: Element> ShardedMatrix<T> {
     /// The same on rank 0's host only; `None` on the others.
     ///
     /// # Errors
-    /// What goes wrong on a device or on the way.
+    /// Failures of a device or of the communication.
     #[track_caller]
     pub fn collect(&self, rank: &mut Rank) -> Result<Option<Vec<T>>> {
         let (call, part) = self.announced(rank, "collect")?;
@@ -255,7 +255,7 @@ impl<T: Element> ShardedMatrix<T> {
         Ok((call, part))
     }
 
-    /// Puts all ranks' blocks together.
+    /// Assembles all ranks' blocks.
     fn whole(&self, rank: &Rank, parts: Vec<Vec<T>>) -> Result<Vec<T>> {
         let [rows, cols] = self.shape();
         let mut whole = vec![T::default(); elements(rank, rows, cols)?];
@@ -282,7 +282,7 @@ impl<T: Element> ShardedMatrix<T> {
         Ok(())
     }
 
-    /// Refuses a matrix of other blocks too.
+    /// Also refuses a matrix with other blocks.
     pub(crate) fn check_blocks(
         &self,
         rank: &Rank,
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(grid([100; 3], 4), (2, 2));
         assert_eq!(grid([100; 3], 8), (4, 2));
         assert_eq!(grid([100; 3], 7), (7, 1));
-        // A has few rows, so it is A that travels; then B.
+        // A has few rows, so A is transferred; then B.
         assert_eq!(grid([10, 100, 1000], 4), (1, 4));
         assert_eq!(grid([1000, 100, 10], 4), (4, 1));
     }

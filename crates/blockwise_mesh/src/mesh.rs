@@ -13,21 +13,20 @@ use crate::scratch::Scratch;
 use crate::wire::{Mailbox, Meeting, Memory, Processes, Wire};
 use crate::{Error, Job, Rank, Result, Traffic};
 
-/// How long a rank waits for another one that works, unless asked for otherwise. One that has died
-/// is noticed at once.
+/// How long a rank waits for another that is still working, by default. A dead one is noticed at
+/// once.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long a job's ranks wait for each other before the program begins, unless asked for
-/// otherwise.
+/// How long a job's ranks wait for each other before the program starts, by default.
 pub const MEETING_LIMIT: Duration = Duration::from_secs(60);
 
-/// The ranks of a mesh, at most. Each pair of them has a queue, and each rank a thread or a process.
+/// The most ranks of a mesh. Each pair of them has a queue, and each rank a thread or a process.
 pub const MOST_RANKS: usize = 1024;
 
-/// Emulated devices of a mesh, at most: 256 add up some numbers within seconds.
+/// The most emulated devices of a mesh: 256 add up a few numbers within seconds.
 pub const MOST_EMULATED: usize = 256;
 
-/// Fails for more than a mesh can have.
+/// Fails for more than the most that a mesh can have.
 fn bounded(ranks: usize, what: &'static str, most: usize) -> Result<()> {
     match ranks {
         0 => Err(Error::NoRanks),
@@ -38,7 +37,7 @@ fn bounded(ranks: usize, what: &'static str, most: usize) -> Result<()> {
 
 /// Devices that work together: all ranks as threads of this process, or one rank of a job.
 pub struct Mesh {
-    /// Of the ranks in this process.
+    /// Those of the ranks in this process.
     devices: Vec<Device>,
     /// Of the same ranks.
     scratch: Vec<Scratch>,
@@ -51,14 +50,14 @@ pub struct Mesh {
 
 /// Where the ranks are.
 enum Place {
-    /// All here. How long one waits for another.
+    /// All in this process; how long one waits for another.
     Threads(Duration),
-    /// One here.
+    /// One in this process.
     Process {
         wire: Arc<Processes>,
         /// How many collectives this rank has called.
         calls: Mutex<u64>,
-        /// Whether there is a GPU for each rank of this machine up to this one.
+        /// Whether every rank of this machine up to this one has a GPU.
         #[cfg(feature = "cuda")]
         own_gpu: bool,
     },
@@ -67,17 +66,17 @@ enum Place {
 /// How a process joins a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinOptions {
-    /// The program's name and version, which all ranks must share.
+    /// The program's name and version, the same on all ranks.
     pub program: String,
     /// How long the ranks wait for each other before the program begins.
     pub meeting_limit: Duration,
-    /// How long a rank waits for another one that works. A process that dies is noticed at once, a
-    /// machine that does by this limit.
+    /// How long a rank waits for another that is still working. A dead process is noticed at once,
+    /// a dead machine only by this limit.
     pub time_limit: Duration,
 }
 
 impl JoinOptions {
-    /// For a program of this name and version.
+    /// Options for a program with this name and version.
     pub fn of(program: impl Into<String>) -> Self {
         Self {
             program: program.into(),
@@ -117,7 +116,7 @@ impl Mesh {
         Self::of((0..ranks).map(|_| Device::checked()).collect())
     }
 
-    /// Devices of one's own: one rank each.
+    /// A mesh of the given devices, one rank each.
     ///
     /// # Errors
     /// For no devices, and for more than [`MOST_RANKS`].
@@ -136,7 +135,7 @@ impl Mesh {
     /// The first GPUs of this machine, with NCCL between them.
     ///
     /// # Errors
-    /// For no devices, GPUs that are not there, and more than one without NCCL.
+    /// For no devices, missing GPUs, and several GPUs without NCCL.
     #[cfg(feature = "cuda")]
     pub fn local(gpus: usize) -> Result<Self> {
         let device = |ordinal| {
@@ -153,11 +152,11 @@ impl Mesh {
         }
     }
 
-    /// Lets NCCL move what goes from device to device, instead of copies through the hosts. Every
-    /// rank of a job must do so.
+    /// Lets NCCL transfer data between devices, instead of copies through the hosts. Every rank of
+    /// a job must call it.
     ///
     /// # Errors
-    /// [`Error::Nccl`] where it is not there, or fails.
+    /// [`Error::Nccl`] if NCCL is missing or fails.
     #[cfg(feature = "cuda")]
     pub fn with_nccl(mut self) -> Result<Self> {
         let links = self.run(Link::open)?;
@@ -165,11 +164,11 @@ impl Mesh {
         Ok(self)
     }
 
-    /// The same where every rank finds NCCL and has a GPU of its own. Otherwise copies go through
-    /// the hosts, and `without` gets the reason.
+    /// The same if every rank finds NCCL and has a GPU of its own. Otherwise copies go through the
+    /// hosts, and `without` receives the reason.
     ///
     /// # Errors
-    /// What goes wrong on the way, and [`Error::Nccl`] where it fails.
+    /// Failures of the communication, and [`Error::Nccl`] where it fails.
     #[cfg(feature = "cuda")]
     pub fn with_nccl_or(self, without: impl FnOnce(&str)) -> Result<Self> {
         let own_gpus = match &self.place {
@@ -186,11 +185,12 @@ impl Mesh {
         }
     }
 
-    /// One rank of a job: meets the other ranks' processes, at sockets of this machine or over TCP.
+    /// Joins a job as one rank: meets the other ranks' processes at sockets of this machine or over
+    /// TCP.
     ///
     /// # Errors
     /// [`Error::Meeting`] with the rank that did not come, differs, or cannot listen;
-    /// [`Error::Secret`] where the ranks do not have the same; [`Error::TooMany`].
+    /// [`Error::Secret`] if the secrets differ; [`Error::TooMany`].
     pub fn join(job: &Job, device: Device, options: &JoinOptions) -> Result<Self> {
         let failed = |reason| Error::Meeting { reason };
         bounded(job.ranks, "ranks", MOST_RANKS)?;
@@ -224,12 +224,12 @@ impl Mesh {
         })
     }
 
-    /// The rank that this process is of the job that a launcher has started, with the GPU of its
-    /// number on its machine, or an emulated device where there is none. See [`Job::from_env`] and
+    /// This process's rank in the job that a launcher started, with the GPU of its number on its
+    /// machine, or an emulated device if it has none. See [`Job::from_env`] and
     /// [`join`](Self::join).
     ///
     /// # Errors
-    /// [`Error::NoJob`] without a launcher, and those of both.
+    /// [`Error::NoJob`] without a launcher, and the errors of both.
     pub fn from_env(options: &JoinOptions) -> Result<Self> {
         let job = Job::from_env()?.ok_or(Error::NoJob)?;
         let choice = match job.local_rank {
@@ -243,8 +243,7 @@ impl Mesh {
         Self::join(&job, device, options)
     }
 
-    /// Lets a rank wait no longer than this for another one of this process: [`TIME_LIMIT`] by
-    /// default.
+    /// Limits how long a rank waits for another one of this process: [`TIME_LIMIT`] by default.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         if let Place::Threads(of_threads) = &mut self.place {
             *of_threads = limit;
@@ -273,12 +272,12 @@ impl Mesh {
         &self.devices
     }
 
-    /// What went over each link so far.
+    /// The bytes and messages sent over each link so far.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic
     }
 
-    /// Runs a program on every rank, and gives what each returns, in the order of the ranks.
+    /// Runs a program on every rank and returns the results in the order of the ranks.
     ///
     /// ```
     /// use blockwise_mesh::{Error, Mesh, Sharded, reduce};
@@ -294,7 +293,7 @@ impl Mesh {
     /// ```
     ///
     /// # Errors
-    /// That of the rank that failed first; the others end with it.
+    /// The error of the rank that failed first; the others end with it.
     ///
     /// # Panics
     /// When a rank's program panics; the others end with it too.
@@ -305,8 +304,8 @@ impl Mesh {
         self.run_with(|_| Ok(()), |rank, ()| program(rank))
     }
 
-    /// The same for programs that each get an input of their own, made on this thread by the rank's
-    /// number.
+    /// The same for programs with an input of their own, which `input` creates on this thread from
+    /// the rank's number.
     ///
     /// # Errors
     /// Those of `input`, before anything runs, and as for [`run`](Self::run).
@@ -366,7 +365,7 @@ impl Mesh {
 }
 
 impl Mesh {
-    /// A rank of this process, by its place in it.
+    /// A rank of this process, by its index in it.
     fn rank(&self, place: usize, wire: Arc<dyn Wire>, traffic: Traffic, calls: u64) -> Rank {
         let rank = Rank::new(self.devices[place].clone(), wire, traffic, calls);
         let rank = rank.with_scratch(self.scratch[place].clone());
@@ -376,12 +375,12 @@ impl Mesh {
     }
 }
 
-/// Runs one rank's program. One that goes wrong is made known to the other ranks.
+/// Runs one rank's program, and reports its failure to the other ranks.
 fn guarded<R, E: fmt::Display>(
     rank: &mut Rank,
     program: impl FnOnce(&mut Rank) -> Result<R, E>,
 ) -> Result<R, E> {
-    // The panic goes on below: nothing that it left half done is looked at.
+    // The panic continues below: nothing that it left half done is used.
     match catch_unwind(AssertUnwindSafe(|| program(rank))) {
         Ok(Ok(outcome)) => Ok(outcome),
         Ok(Err(error)) => {

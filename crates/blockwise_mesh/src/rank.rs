@@ -14,23 +14,23 @@ use crate::scratch::Scratch;
 use crate::wire::{Mailbox, Wire};
 use crate::{Call, Error, Result, Split, Traffic, wait};
 
-/// One rank of a mesh, with its device. [`Mesh::run`](crate::Mesh::run) hands it to the program.
+/// One rank of a mesh, with its device. [`Mesh::run`](crate::Mesh::run) passes it to the program.
 ///
-/// Every rank makes the same collective calls in the same order. What two ranks do differently is
-/// an error that names both and their lines.
+/// Every rank makes the same collective calls in the same order. If two ranks differ, the error
+/// names both and their lines.
 pub struct Rank {
     device: Device,
     wire: Arc<dyn Wire>,
     traffic: Traffic,
     calls: u64,
     scratch: Scratch,
-    /// To the other GPUs, if there is one.
+    /// To the other GPUs, if NCCL connects them.
     #[cfg(feature = "cuda")]
     link: Option<Arc<Link>>,
 }
 
 impl Rank {
-    /// A rank that has called that many collectives before.
+    /// A rank that has already called that many collectives.
     pub(crate) fn new(device: Device, wire: Arc<dyn Wire>, traffic: Traffic, calls: u64) -> Self {
         Self {
             device,
@@ -43,7 +43,7 @@ impl Rank {
         }
     }
 
-    /// The same with memory that an earlier program of the rank has left.
+    /// The same, with memory left by an earlier program of the rank.
     pub(crate) fn with_scratch(self, scratch: Scratch) -> Self {
         Self { scratch, ..self }
     }
@@ -52,7 +52,7 @@ impl Rank {
         &self.scratch
     }
 
-    /// The same with a way to the other GPUs.
+    /// The same, with a connection to the other GPUs.
     #[cfg(feature = "cuda")]
     pub(crate) fn linked(self, link: Option<Arc<Link>>) -> Self {
         Self { link, ..self }
@@ -63,7 +63,7 @@ impl Rank {
         &self.wire
     }
 
-    /// What the ranks of this process share, if all are here.
+    /// The mailbox that the ranks of this process share, if all ranks are here.
     pub(crate) fn mailbox(&self) -> Option<Arc<Mailbox>> {
         self.wire.mailbox()
     }
@@ -91,15 +91,15 @@ impl Rank {
     /// Waits for all work of its device.
     ///
     /// # Errors
-    /// What went wrong in it, or with a rank from which it has waited for data.
+    /// Failures of that work, or of a rank from which it has waited for data.
     pub fn synchronize(&self) -> Result<()> {
         wait::attentively(&self.device).map_err(|e| self.failed(e))
     }
 
-    /// Waits until every rank has come here.
+    /// Waits until every rank has called it.
     ///
     /// # Errors
-    /// What keeps another rank from coming.
+    /// The failure that keeps another rank from calling it.
     #[track_caller]
     pub fn barrier(&mut self) -> Result<()> {
         self.agree("barrier", &[])
@@ -109,27 +109,27 @@ impl Rank {
     /// their own parts of files.
     ///
     /// # Errors
-    /// [`Error::Mismatch`], and what keeps another rank from coming.
+    /// [`Error::Mismatch`], and the failure that keeps another rank from calling it.
     #[track_caller]
     pub fn agree(&mut self, operation: &str, sizes: &[usize]) -> Result<()> {
         let call = self.announce(operation, "", sizes, Digest::new());
         self.all::<u32>(&call, &[]).map(drop)
     }
 
-    /// Every rank's values, in the order of the ranks; all have the same number of them.
+    /// Every rank's values, in the order of the ranks; all ranks pass the same number.
     ///
     /// # Errors
-    /// What goes wrong on the way.
+    /// Failures of the communication.
     #[track_caller]
     pub fn gather<T: Element>(&mut self, values: &[T]) -> Result<Vec<Vec<T>>> {
         let call = self.call::<T>("gather", &[values.len()], Digest::new());
         self.all(&call, values)
     }
 
-    /// Folds a value of each rank that has one, in the order of the ranks. `None` when none has.
+    /// Folds the values of the ranks that have one, in the order of the ranks. `None` if none has.
     ///
     /// # Errors
-    /// What goes wrong on the way.
+    /// Failures of the communication.
     #[track_caller]
     pub fn fold<T: Number>(&mut self, value: Option<T>, reduction: Reduction) -> Result<Option<T>> {
         let folded = self.fold_totals(value.map(Total::from), reduction)?;
@@ -139,7 +139,7 @@ impl Rank {
     /// The same for results that are not rounded yet.
     ///
     /// # Errors
-    /// What goes wrong on the way.
+    /// Failures of the communication.
     #[track_caller]
     pub fn fold_totals<T: Number>(
         &mut self,
@@ -150,7 +150,7 @@ impl Rank {
         self.fold_in(&call, total, reduction)
     }
 
-    /// The same within another call.
+    /// The same as part of another call.
     pub(crate) fn fold_in<T: Number>(
         &mut self,
         call: &Arc<Call>,
@@ -164,7 +164,7 @@ impl Rank {
         Ok(totals.reduce(|sofar, next| sofar.fold(next, reduction)))
     }
 
-    /// Sends values to every rank, and gives those of all, in the order of the ranks.
+    /// Sends values to every rank, and returns those of all, in the order of the ranks.
     pub(crate) fn all<T: Element>(&mut self, call: &Arc<Call>, own: &[T]) -> Result<Vec<Vec<T>>> {
         let me = self.number();
         for to in (0..self.ranks()).filter(|&to| to != me) {
@@ -177,8 +177,8 @@ impl Rank {
         values.collect()
     }
 
-    /// Moves elements between devices: each rank names what it sends and what it receives. Of two
-    /// ranks, what the one sends first the other receives first.
+    /// Moves elements between devices: each rank names what it sends and what it receives. Between
+    /// two ranks, elements arrive in the order in which they were sent.
     #[allow(dead_code, reason = "matrix product and transpose call it")]
     pub(crate) fn exchange<'v, T: Element>(
         &self,
@@ -190,8 +190,8 @@ impl Rank {
         self.end_exchange(call, exchange)
     }
 
-    /// The first half of an exchange, which waits for no other rank. What is launched between the
-    /// halves may read what is sent, and overlaps with the transfers.
+    /// The first half of an exchange, which waits for no other rank. Launches between the halves
+    /// may read what is sent, and overlap with the transfers.
     pub(crate) fn begin_exchange<'v, T: Element>(
         &self,
         call: &Arc<Call>,
@@ -213,7 +213,7 @@ impl Rank {
     }
 
     /// The second half: waits until the partners' calls are known to match. Later work of the
-    /// device finds what was received.
+    /// device sees the received data.
     pub(crate) fn end_exchange<T: Element>(
         &self,
         call: &Arc<Call>,
@@ -262,7 +262,7 @@ impl Rank {
         Ok(bytemuck::pod_collect_to_vec(&bytes))
     }
 
-    /// Begins a collective: its number, and the line of the caller of the function that is marked
+    /// Starts a collective: its number, and the line of the caller of the function that is marked
     /// `#[track_caller]`.
     #[track_caller]
     pub(crate) fn call<T: Element>(
@@ -288,7 +288,7 @@ impl Rank {
         Arc::new(Call::new(number, operation, element, sizes, digest, at))
     }
 
-    /// This rank's device has failed, unless transfers from another rank have.
+    /// The error of a failed device, unless transfers from another rank failed.
     pub(crate) fn failed(&self, error: impl Into<LaunchError>) -> Error {
         #[cfg(feature = "cuda")]
         if let Some(link) = &self.link
@@ -302,7 +302,7 @@ impl Rank {
         }
     }
 
-    /// Refuses a split over another number of ranks.
+    /// Refuses a split over a different number of ranks.
     pub(crate) fn check_split(&self, split: &Split) -> Result<()> {
         if split.ranks() != self.ranks() {
             return Err(Error::Foreign {
@@ -321,11 +321,11 @@ impl Rank {
     }
 }
 
-/// An exchange that has begun: what is left of it.
+/// An exchange that has started: what is left to do.
 pub(crate) enum Exchange<'v, T: Element> {
-    /// By copies through the hosts: what is received.
+    /// By copies through the hosts: what to receive.
     Hosts(Vec<(usize, ViewMut<'v, T>)>),
-    /// From memory to memory.
+    /// From device memory to device memory.
     #[cfg(feature = "cuda")]
     Link(Transfers<'v>),
 }

@@ -1,10 +1,10 @@
 //! Dot product, sum, minimum and maximum of sharded arrays.
 //!
 //! Each rank reduces its part as a single device would, and every rank folds the
-//! [totals](blockwise_ops::reduce::Total), which are rounded last, in the order of the ranks. So all
-//! ranks get the same bits whatever arrives first: those of a single device that works on the same
-//! parts one after the other, as [`Reducer`](blockwise_ops::pipeline::Reducer) does with chunks.
-//! Integers, minima and maxima are the same however the array is split; so are
+//! [totals](blockwise_ops::reduce::Total), which are rounded last, in the order of the ranks. So
+//! all ranks get the same bits, whatever arrives first: those of a single device that works on the
+//! same parts one after the other, as [`Reducer`](blockwise_ops::pipeline::Reducer) does with
+//! chunks. Integers, minima and maxima do not depend on the split; nor do
 //! [sums](blockwise_ops::reduce#how-exact-sums-are) that are rounded correctly.
 
 use blockwise_ops::reduce::{enqueue_dot, enqueue_reduce, plan_dot, plan_reduce};
@@ -16,7 +16,7 @@ use crate::{Rank, Result, Sharded};
 /// Sum, minimum or maximum of all elements, on every rank.
 ///
 /// # Errors
-/// A minimum or maximum of nothing, and what goes wrong on a device or on the way.
+/// A minimum or maximum of an empty array, and failures of a device or of the communication.
 #[track_caller]
 pub fn reduce<T: Number>(
     rank: &mut Rank,
@@ -48,10 +48,10 @@ pub fn reduce<T: Number>(
     Ok(total.unwrap_or_default().round())
 }
 
-/// The dot product Σ a\[i\] · b\[i\] of two arrays that are split alike, on every rank.
+/// The dot product Σ a\[i\] · b\[i\] of two arrays with the same split, on every rank.
 ///
 /// # Errors
-/// Operands of unlike lengths or splits, and what goes wrong on a device or on the way.
+/// Operands of unlike lengths or splits, and failures of a device or of the communication.
 #[track_caller]
 pub fn dot<T: Number>(
     rank: &mut Rank,

@@ -1,4 +1,4 @@
-//! A rank's memory for reductions, which stays from call to call.
+//! A rank's memory for reductions, kept from call to call.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -10,13 +10,12 @@ use blockwise_ops::{LaunchError, LaunchPlan, Number, Reduction};
 
 use crate::wait;
 
-/// The memory of one reduction at a time, for each type of elements. Allocating it for each call
-/// would cost more than a millisecond's reduction gains from a second GPU. A clone is the same
-/// memory.
+/// The memory of one reduction at a time, for each element type. Allocating it per call would cost
+/// more than a reduction of a millisecond gains from a second GPU. A clone shares the memory.
 #[derive(Clone, Default)]
 pub(crate) struct Scratch(Arc<Mutex<HashMap<TypeId, Box<dyn Any + Send>>>>);
 
-/// The blocks' results, and those that the host folds.
+/// The blocks' results, on the device and on the host.
 struct Memory<T: Number> {
     partials: Partials<T>,
     results: StagedBuffer<PartialOf<T>>,
@@ -30,8 +29,8 @@ impl<T: Number> Memory<T> {
         })
     }
 
-    /// Copies the results of a launch to the host behind it, so that there is one wait, and folds
-    /// them in the order of the blocks.
+    /// Enqueues the copy of a launch's results to the host after it, so that one wait suffices, and
+    /// folds them in the order of the blocks.
     fn fold(&mut self, device: &Device, reduction: Reduction) -> Result<Total<T>, LaunchError> {
         let results = self.partials.results()?;
         if self.results.len() != results.len() {
@@ -45,8 +44,8 @@ impl<T: Number> Memory<T> {
 }
 
 impl Scratch {
-    /// Launches a reduction with memory for its plan, waits, and gives its result. What a failed
-    /// launch has used is not used again.
+    /// Launches a reduction with memory for its plan, waits, and returns its result. Memory that a
+    /// failed launch has used is not used again.
     pub(crate) fn reduce<T: Number>(
         &self,
         device: &Device,
@@ -80,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// A launch finds the memory of the one before, unless it needs more or that one has failed.
+    /// A launch reuses the memory of the previous one, unless it needs more or that one failed.
     #[test]
     fn memory_stays_until_a_launch_needs_more_or_fails() {
         let device = Device::emulator();
@@ -93,7 +92,7 @@ mod tests {
             (plan.unwrap(), options)
         };
         let scratch = Scratch::default();
-        // The sum of that many ones, and the blocks that there was memory for.
+        // The sum of that many ones, and the number of blocks that had memory.
         let sum = |kernel, len: usize| {
             let values = device.upload(&vec![1.0_f32; len]).unwrap();
             let (plan, options) = plan(kernel, len);

@@ -1,4 +1,4 @@
-//! What the ranks of a job know and nobody else: the proof over TCP that a process is one of them.
+//! The secret of a job: over TCP, knowing it proves that a process is one of its ranks.
 
 use std::fmt;
 use std::io::Read;
@@ -10,10 +10,10 @@ use crate::{Error, Result};
 /// The job's secret itself.
 pub const SECRET_VARIABLE: &str = "BLOCKWISE_MESH_SECRET";
 
-/// A file that holds it, which only its owner may read.
+/// A file with the secret, which only its owner may read.
 pub const SECRET_FILE_VARIABLE: &str = "BLOCKWISE_MESH_SECRET_FILE";
 
-/// Bytes of a secret: one that can be guessed is none, and one that is a whole file is a mistake.
+/// Lengths of a secret in bytes: a short one can be guessed, and a whole file is a mistake.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=4096;
 
 /// What all ranks of a job know. It is never printed.
@@ -21,8 +21,7 @@ const LENGTHS: std::ops::RangeInclusive<usize> = 16..=4096;
 pub struct Secret(Arc<[u8]>);
 
 impl Secret {
-    /// From its bytes: 16 or more, of which nobody can guess any. `openssl rand -hex 32` makes
-    /// some.
+    /// From its bytes: 16 or more, all unguessable. `openssl rand -hex 32` creates such bytes.
     ///
     /// # Errors
     /// [`Error::Job`] for one that is too short or too long.
@@ -34,7 +33,7 @@ impl Secret {
         &self.0
     }
 
-    /// The secret that the variables hold or name, if they do.
+    /// The secret in the variables or in the file that they name, if any.
     pub(crate) fn read(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>> {
         match (variable(SECRET_VARIABLE), variable(SECRET_FILE_VARIABLE)) {
             (Some(_), Some(_)) => Err(Error::Job {
@@ -50,14 +49,14 @@ impl Secret {
         }
     }
 
-    /// A file of one line. It must be a regular file that nobody but its owner may read.
+    /// From a file of one line. It must be a regular file that only its owner may read.
     fn of_file(path: &Path) -> Result<Self> {
         let name = format!("the file of `{SECRET_FILE_VARIABLE}`, {}", path.display());
         let failed = |what: String| Error::Job {
             problem: format!("{name}: {what}"),
         };
         let unreadable = |error: std::io::Error| failed(error.to_string());
-        // Looked at before it is opened, for a pipe without a writer would block.
+        // Checked before the file is opened, because opening a pipe without a writer would block.
         if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
             return Err(failed("it is no regular file".to_owned()));
         }

@@ -9,8 +9,8 @@ use blockwise_ops::Element;
 use crate::call::Digest;
 use crate::{Error, Rank, Result};
 
-/// How an array is divided: each rank has a run of neighbours, in the order of the ranks; some may
-/// have none.
+/// How an array is divided: each rank has one contiguous run, in the order of the ranks. A run may
+/// be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// Where each rank's run ends.
@@ -18,7 +18,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// Runs that differ by one element at most, the longer ones first.
+    /// Runs whose lengths differ by at most one, the longer ones first.
     pub fn even(len: usize, ranks: usize) -> Self {
         let (each, more) = (len / ranks.max(1), len % ranks.max(1));
         let end = |rank: usize| (rank + 1) * each + more.min(rank + 1);
@@ -66,7 +66,7 @@ impl Split {
         start..self.ends[rank]
     }
 
-    /// The ranks that hold a range, each with its part of it.
+    /// The ranks that own parts of a range, each with its part.
     pub(crate) fn owners(
         &self,
         range: Range<usize>,
@@ -98,8 +98,8 @@ impl<T: Element> Sharded<T> {
     /// Copies this rank's part to its device.
     ///
     /// # Errors
-    /// A part of another length than the split's, a split over another number of ranks, and no
-    /// room.
+    /// A part whose length is not the split's, a split over a different number of ranks, and a lack
+    /// of memory.
     pub fn upload(rank: &Rank, split: Split, part: &[T]) -> Result<Self> {
         rank.check_split(&split)?;
         let needed = split.range(rank.number()).len();
@@ -127,7 +127,7 @@ impl<T: Element> Sharded<T> {
     /// An array of zeros.
     ///
     /// # Errors
-    /// A split over another number of ranks, no room, and what goes wrong on the device.
+    /// A split over another number of ranks, a lack of memory, and failures of the device.
     pub fn zeros(rank: &Rank, split: Split) -> Result<Self> {
         rank.check_split(&split)?;
         let len = split.range(rank.number()).len();
@@ -168,7 +168,7 @@ impl<T: Element> Sharded<T> {
         &self.part
     }
 
-    /// This rank's elements, to be written.
+    /// This rank's elements, mutable.
     pub fn part_mut(&mut self) -> blockwise::ViewMut<'_, T> {
         self.part.as_view_mut()
     }
@@ -184,7 +184,7 @@ impl<T: Element> Sharded<T> {
     /// The whole array, on every rank's host.
     ///
     /// # Errors
-    /// What goes wrong on a device or on the way.
+    /// Failures of a device or of the communication.
     #[track_caller]
     pub fn gather(&self, rank: &mut Rank) -> Result<Vec<T>> {
         self.check(rank, "the array")?;
@@ -208,7 +208,7 @@ impl<T: Element> Sharded<T> {
         Ok(())
     }
 
-    /// Refuses an array of another split too.
+    /// Also refuses an array with another split.
     pub(crate) fn check_split(&self, rank: &Rank, what: &'static str, split: &Split) -> Result<()> {
         self.check(rank, what)?;
         if self.split != *split {

@@ -1,15 +1,15 @@
-//! What goes over each link.
+//! The bytes and messages sent over each link.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes and messages that ranks have sent each other. A clone counts the same.
+/// Bytes and messages that ranks have sent each other. A clone shares the counts.
 ///
-/// Messages that only compare calls count as messages of no bytes.
+/// Messages that only compare calls count as messages without bytes.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     ranks: usize,
-    /// Of each pair of ranks, by sender and receiver.
+    /// One per pair of ranks, by sender and receiver.
     links: Arc<[Link]>,
 }
 
@@ -33,7 +33,8 @@ impl Traffic {
         link.messages.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Bytes that one rank has sent another. Of another process's ranks nothing is known: 0.
+    /// Bytes that one rank has sent another. 0 for ranks of other processes, which are not counted
+    /// here.
     ///
     /// # Panics
     /// When there is no such rank.

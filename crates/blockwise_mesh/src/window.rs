@@ -1,4 +1,4 @@
-//! Memory that other ranks read and write without its rank's help, watched for races.
+//! Memory that other ranks read and write directly, checked for races.
 
 use std::any::Any;
 use std::fmt;
@@ -12,13 +12,12 @@ use blockwise_ops::Element;
 use crate::call::Digest;
 use crate::{Error, Rank, Result, Split};
 
-/// An array that is divided over the ranks of one process, each part of which every rank may read
-/// and write: one-sided copies, as over peer memory.
+/// An array divided over the ranks of one process, each part of which every rank may read and
+/// write: one-sided copies, as over peer memory.
 ///
-/// Nothing orders these copies but the ranks' collective calls. Every access is compared with those
-/// before it: two that overlap, one of which writes, are a race unless a chain of messages, such as
-/// a barrier's, leads from the one to the other. So a race is found in every run, whatever the
-/// timing.
+/// Only the ranks' collective calls order these copies. Every access is compared with earlier ones:
+/// two that overlap, one of which writes, are a race unless a chain of messages, such as a
+/// barrier's, leads from one to the other. So a race is found in every run, whatever the timing.
 ///
 /// ```
 /// use blockwise_mesh::{Error, Mesh, Split, Window};
@@ -39,7 +38,7 @@ pub struct Window<T: Element> {
 
 type Shared<T> = Arc<Mutex<Part<T>>>;
 
-/// One rank's part, and who used it.
+/// One rank's part, and its uses.
 struct Part<T: Element> {
     memory: Buffer<T>,
     uses: Vec<Use>,
@@ -54,7 +53,7 @@ struct Use {
     time: u64,
 }
 
-/// How, by whom and where a window was used.
+/// An access to a window: its kind, rank and line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The rank.
@@ -67,7 +66,7 @@ pub struct Access {
     pub line: u32,
 }
 
-/// `rank 1 writes at src/main.rs:12`.
+/// For example `rank 1 writes at src/main.rs:12`.
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = if self.writes { "writes" } else { "reads" };
@@ -82,8 +81,8 @@ impl<T: Element> Window<T> {
     /// Allocates a part on every rank. All elements are zero.
     ///
     /// # Errors
-    /// [`Error::NoPeers`] for the processes of a job, a split over another number of ranks, no
-    /// room, and what goes wrong on the way.
+    /// [`Error::NoPeers`] for the processes of a job, a split over a different number of ranks, a
+    /// lack of memory, and failures of the communication.
     #[track_caller]
     pub fn new(rank: &mut Rank, split: Split) -> Result<Self> {
         rank.check_split(&split)?;
@@ -100,10 +99,10 @@ impl<T: Element> Window<T> {
         mailbox.publish(rank.number(), part);
         rank.all::<u32>(&call, &[])?;
         let parts = mailbox.published().into_iter();
-        // All have published this type: their calls agree.
+        // All parts have this type, because the calls agree.
         let parts = parts.filter_map(|part| part.downcast::<Mutex<Part<T>>>().ok());
         let parts = parts.collect();
-        // Nobody withdraws its part before all have it.
+        // No rank withdraws its part before all have received it.
         rank.all::<u32>(&call, &[])?;
         mailbox.withdraw(rank.number());
         Ok(Self { split, parts })
@@ -117,7 +116,7 @@ impl<T: Element> Window<T> {
     /// Copies elements of a rank's part.
     ///
     /// # Errors
-    /// [`Error::Race`], a rank or elements that there are not, and what goes wrong on the device.
+    /// [`Error::Race`], a missing rank or elements, and failures of the device.
     #[track_caller]
     pub fn read(&self, rank: &Rank, of: usize, range: Range<usize>) -> Result<Vec<T>> {
         let part = self.use_part(rank, of, range.clone(), false)?;
@@ -137,10 +136,10 @@ impl<T: Element> Window<T> {
         written.map_err(|e| rank.failed(e))
     }
 
-    /// Lets this rank's device work on its part, which counts as writing all of it, and waits.
+    /// Lets this rank's device work on its part, which counts as a write of all of it, and waits.
     ///
     /// # Errors
-    /// [`Error::Race`], that of the work, and what goes wrong on the device.
+    /// [`Error::Race`], the error of the work, and failures of the device.
     #[track_caller]
     pub fn update<R>(
         &self,
@@ -155,7 +154,7 @@ impl<T: Element> Window<T> {
         Ok(result)
     }
 
-    /// A part, if its use by this rank races with none before.
+    /// A part, unless this use of it races with an earlier one.
     #[track_caller]
     fn use_part(
         &self,
@@ -203,7 +202,7 @@ impl<T: Element> Window<T> {
 }
 
 impl<T: Element> Part<T> {
-    /// Compares a use with those before. The clock says what its rank knows of the others.
+    /// Compares a use with earlier ones. The clock is what its rank knows of the others.
     fn note(&mut self, now: Use, clock: &[u64]) -> Result<(), (Access, Range<usize>)> {
         let before = |used: &Use| {
             let other = used.access.rank;
@@ -216,7 +215,7 @@ impl<T: Element> Part<T> {
                 return Err((used.access, common));
             }
         }
-        // What is ordered after this use is so after those that it covers.
+        // What is ordered after this use is also ordered after the uses that it covers.
         self.uses.retain(|used| {
             let within = now.range.start <= used.range.start && used.range.end <= now.range.end;
             let same = used.access.rank == now.access.rank && !used.access.writes;

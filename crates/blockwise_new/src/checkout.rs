@@ -33,7 +33,7 @@ impl Checkout {
         let path = folder
             .canonicalize()
             .map_err(|error| Error::io("cannot find", folder, error))?;
-        // It is inserted between quotes, in TOML and YAML.
+        // The path is inserted between quotes, in TOML and YAML.
         match path.to_str() {
             Some(path) if !path.contains(['"', '\\']) && !path.contains(char::is_control) => {
                 Ok(Self(path.to_owned()))

@@ -185,7 +185,7 @@ fn read(path: &Path) -> Result<DocumentMut, Error> {
     text.parse().map_err(|error: TomlError| {
         let start = error.span().map_or(0, |span| span.start);
         let line = 1 + text[..start].matches('\n').count();
-        // The lines after the first say the same in more detail.
+        // The lines after the first repeat it in more detail.
         let message = error.message().lines().next().unwrap_or_default();
         Error::new(format!("{}:{line}: {message}", path.display()))
     })

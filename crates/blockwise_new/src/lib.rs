@@ -1,9 +1,9 @@
 //! Creates projects: [`New`] a new one, [`Init`] adds a kernel to an existing one.
 //!
-//! Both are the arguments of a command line too: of `blockwise new`, `blockwise init` and
-//! `cargo xtask new`, which is the quick way from a fresh checkout. A project is one crate for host
-//! and device. Its files lie in `template/`, or with the book's exercises in `exercises/`, as they
-//! are written but for `my-project`, `my_project` and `CHECKOUT`.
+//! Both are also command-line arguments: of `blockwise new`, `blockwise init` and `cargo xtask
+//! new`, the quick way from a fresh checkout. A project is one crate for host and device. Its files
+//! are in `template/`, or with the book's exercises in `exercises/`, exactly as written except for
+//! the placeholders `my-project`, `my_project` and `CHECKOUT`.
 
 mod checkout;
 mod error;
@@ -21,7 +21,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use checkout::Checkout;
-use cuda_builder::tools::Toolchain;
+use cuda_tools::Toolchain;
 pub use error::Error;
 pub use init::Init;
 pub use new::New;
@@ -34,7 +34,7 @@ const TESTS: &str = include_str!("../template/tests/kernels.rs");
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// For the user: what was done, and what to do next.
+    /// What was done, and what to do next, for the user.
     pub text: String,
     /// The package's folder.
     pub folder: PathBuf,
@@ -42,7 +42,7 @@ pub struct Outcome {
     pub package: String,
     /// The Blockwise checkout that it uses.
     pub blockwise: PathBuf,
-    /// Files that are new, or were changed.
+    /// Files that were created or changed.
     pub files: Vec<PathBuf>,
 }
 

@@ -228,7 +228,7 @@ mod tests {
              [patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n\n# The end.\n"
         );
         assert_eq!(changes.len(), 7, "{changes:#?}");
-        // The second time there is nothing to do.
+        // The second call has nothing to do.
         assert_eq!(
             edited(&text.replace('…', "/checkout")).1,
             Vec::<String>::new()

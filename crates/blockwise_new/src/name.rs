@@ -47,14 +47,16 @@ const LIBRARIES: [&str; 5] = ["alloc", "core", "proc_macro", "std", "test"];
 
 const FOLDERS: [&str; 4] = ["build", "deps", "examples", "incremental"];
 
-const DEPENDENCIES: [&str; 9] = [
+const DEPENDENCIES: [&str; 11] = [
     "blockwise",
     "cuda_builder",
     "cuda_std",
     "cuda_std_macros",
+    "cuda_tools",
     "cust",
     "cust_raw",
     "find_cuda_helper",
+    "launch_contract",
     "libcuda_loader",
     "ptx_emulator",
 ];

@@ -50,11 +50,11 @@ const EXAMPLE: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the example's bench adds to the manifest.
+/// The manifest entry of the example's bench.
 const BENCH: &str = "[[bench]]\nname = \"smooth\"\nharness = false\n\n";
 
-/// Files of the checkout that are the project's too: the compiler and the versions that Blockwise
-/// is tested with. Cargo takes out of the lock file what the project does not need.
+/// Files of the checkout that a project copies: the compiler and the versions that Blockwise is
+/// tested with. Cargo removes from the lock file what the project does not need.
 const COPIED: [&str; 2] = ["rust-toolchain.toml", "Cargo.lock"];
 
 /// Makes a project in a folder that is new or empty.
@@ -125,7 +125,7 @@ impl New {
         if let Some(workspace) = workspace {
             files.push(workspace.write()?);
         }
-        // A workspace shares what is compiled already.
+        // A workspace already shares what is compiled.
         let earlier = match self.member {
             true => None,
             false => reuse::dependencies(Path::new(checkout.path()), &folder),

@@ -1,15 +1,15 @@
-//! What an earlier project compiled, for a new one.
+//! Reuses an earlier project's compiled dependencies in a new one.
 //!
 //! Projects of one checkout have the same dependencies, and compiling them takes minutes. Each
-//! project's folder is noted in the checkout's `target/projects`. A new project starts with the
-//! dependencies that the latest of them has compiled: libraries as hard links, the rest as copies
-//! with their times. Cargo decides as always what is fresh and compiles the rest, and what it
-//! replaces in one project stays as it is in the other.
+//! project's folder is recorded in the checkout's `target/projects`. A new project starts with the
+//! dependencies that the latest of them has compiled: libraries as hard links, everything else as
+//! copies that keep their times. Cargo decides as usual what is fresh and compiles the rest;
+//! replacing a file in one project does not change it in the other.
 //!
-//! The earlier project's own packages are left out. Cargo tells a workspace's packages apart by
-//! their path inside it, so those of another workspace could pass for this one's.
+//! The earlier project's own packages are left out. Cargo distinguishes a workspace's packages by
+//! their path inside it, so another workspace's could be mistaken for this one's.
 //!
-//! Nothing here fails: without reuse the first build takes longer.
+//! Nothing here fails: without reuse, the first build just takes longer.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -22,25 +22,25 @@ use toml_edit::DocumentMut;
 /// Where cargo writes, in a project and in the checkout.
 const TARGET: &str = "target";
 
-/// The list of projects, in the checkout's target folder; the latest is the last.
+/// The list of projects, in the checkout's target folder; the latest is last.
 const LIST: &str = "projects";
 
 /// How many projects the list keeps.
 const KEPT: usize = 16;
 
-/// Cargo's folder of what is compiled, one folder for each unit, named `PACKAGE-HASH`.
+/// Cargo's folder of compiled units, with one folder per unit, named `PACKAGE-HASH`.
 const UNITS: &str = ".fingerprint";
 
-/// Profiles' folders are at most this deep: `cuda-builder/sm_80/nvptx64-nvidia-cuda/release`.
+/// Profile folders are at most this deep: `cuda-builder/sm_80/nvptx64-nvidia-cuda/release`.
 const DEPTH: usize = 4;
 
-/// Gives a new project the dependencies of the latest one that has compiled some, and notes the new
-/// one. Returns the earlier project's folder.
+/// Gives a new project the dependencies of the latest one that has compiled any, and records the
+/// new one. Returns the earlier project's folder.
 pub(crate) fn dependencies(checkout: &Path, project: &Path) -> Option<PathBuf> {
     let list = checkout.join(TARGET).join(LIST);
     let text = fs::read_to_string(&list).unwrap_or_default();
     let projects: Vec<&Path> = text.lines().map(Path::new).collect();
-    // A target folder that all projects share needs nothing.
+    // A target folder shared by all projects needs nothing.
     let shared = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
     let is_shared = shared.iter().any(|name| std::env::var_os(name).is_some());
     let mut earlier = projects.iter().rev().filter(|_| !is_shared);
@@ -49,7 +49,7 @@ pub(crate) fn dependencies(checkout: &Path, project: &Path) -> Option<PathBuf> {
     found.map(|found| found.to_path_buf())
 }
 
-/// Adds a project to the list. Two commands at a time may lose one of their entries.
+/// Adds a project to the list. Two concurrent commands may lose one of their entries.
 fn note(list: &Path, projects: &[&Path], project: &Path) {
     let others = projects.iter().filter(|other| **other != project);
     let all: Vec<_> = others
@@ -61,7 +61,7 @@ fn note(list: &Path, projects: &[&Path], project: &Path) {
     let _ = fs::write(list, kept.join("\n") + "\n");
 }
 
-/// Links an earlier project's dependencies; how many units.
+/// Links an earlier project's dependencies; returns the number of units.
 fn link_from(checkout: &Path, earlier: &Path, project: &Path) -> usize {
     let names = dependency_names(checkout, earlier);
     let mut profiles = Vec::new();
@@ -71,13 +71,13 @@ fn link_from(checkout: &Path, earlier: &Path, project: &Path) -> usize {
         let Ok(inside) = profile.strip_prefix(earlier) else {
             continue;
         };
-        // Half a profile is no harm: cargo compiles what is missing.
+        // Half a profile does no harm: cargo compiles what is missing.
         units += link_profile(&profile, &project.join(inside), &names).unwrap_or(0);
     }
     units
 }
 
-/// The packages that an earlier project did not write itself: those of its lock file that come from
+/// The packages that an earlier project did not write itself: those in its lock file that come from
 /// a registry, and the checkout's.
 fn dependency_names(checkout: &Path, earlier: &Path) -> HashSet<String> {
     let text = fs::read_to_string(earlier.join("Cargo.lock")).unwrap_or_default();
@@ -100,7 +100,7 @@ fn dependency_names(checkout: &Path, earlier: &Path) -> HashSet<String> {
     names
 }
 
-/// The folders of profiles, such as `target/debug`.
+/// The profile folders, such as `target/debug`.
 fn find_profiles(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     if folder.join(UNITS).is_dir() {
         found.push(folder.to_owned());
@@ -116,7 +116,7 @@ fn is_folder(entry: &DirEntry) -> bool {
     entry.file_type().is_ok_and(|kind| kind.is_dir())
 }
 
-/// Links a profile's units; how many.
+/// Links a profile's units; returns their number.
 fn link_profile(from: &Path, to: &Path, names: &HashSet<String>) -> io::Result<usize> {
     let mut hashes = HashSet::new();
     for entry in fs::read_dir(from.join(UNITS))?.flatten() {
@@ -150,7 +150,7 @@ fn link_profile(from: &Path, to: &Path, names: &HashSet<String>) -> io::Result<u
     Ok(hashes.len())
 }
 
-/// Copies a folder's files and folders. Links in it are left out.
+/// Copies a folder's files and folders, but no links.
 fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -166,8 +166,8 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A library as a hard link: rustc replaces libraries and never changes one. Other files, or across
-/// file systems, as a copy.
+/// Hard-links a library: rustc replaces libraries and never changes one. Copies other files, and
+/// across file systems.
 fn link(from: &Path, to: &Path) -> io::Result<()> {
     let is_library = |extension: &OsStr| extension == "rlib" || extension == "rmeta";
     if from.extension().is_some_and(is_library) && fs::hard_link(from, to).is_ok() {
@@ -176,7 +176,7 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
     copy(from, to)
 }
 
-/// Copies a file with its time, by which cargo sees what is fresh.
+/// Copies a file with its time, which tells cargo what is fresh.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let modified = fs::metadata(from)?.modified()?;
     fs::copy(from, to)?;
@@ -209,7 +209,7 @@ mod tests {
         write(&folder.join("own/Cargo.toml"), own);
         let source = folder.join("own/src/lib.rs");
         write(&source, "");
-        // Older than what any project has compiled, as in an unpacked archive.
+        // Older than anything a project has compiled, as in an unpacked archive.
         let source = File::options().write(true).open(source).unwrap();
         source.set_modified(UNIX_EPOCH).unwrap();
         folder
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(compiled(&second), ["own", "second"]);
         assert_eq!(compiled(&first), [""; 0]);
 
-        // A change of what they share is seen in both.
+        // A change in what they share affects both.
         write(&shared.join("src/lib.rs"), "pub fn shared() -> u32 { 1 }\n");
         let third = project(root, "third");
         assert_eq!(dependencies(&checkout, &third), Some(second));

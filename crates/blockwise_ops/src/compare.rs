@@ -3,6 +3,7 @@
 use ndarray::{ArrayView, Dimension, IntoDimension};
 
 use crate::oracle::{Expected, Precision};
+use crate::{AnyArray, AnyNumber};
 
 /// How a result differs from its reference.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,6 +163,62 @@ pub fn exactly<T: ToNumber, R: ToNumber, D: Dimension>(
             }
         },
     )))
+}
+
+/// Compares two arrays of any types and of one number of elements in their order, each within its
+/// tolerance, or exactly without any: numbers, of which none is rounded.
+///
+/// # Errors
+/// [`ShapeMismatch`].
+pub fn any(
+    result: &AnyArray,
+    reference: &AnyArray,
+    tolerance: Option<&[f64]>,
+) -> Result<Comparison, ShapeMismatch> {
+    if result.len() != reference.len() {
+        same_shape(result.shape(), reference.shape())?;
+    }
+    let mut comparison = summarise((0..result.len()).map(|index| {
+        let (value, expected) = (result.number(index), reference.number(index));
+        let (result, reference) = (value.to_f64(), expected.to_f64());
+        let error = match (integer(value), integer(expected)) {
+            (Some(value), Some(expected)) => value.abs_diff(expected) as f64,
+            _ => (result - reference).abs(),
+        };
+        Pair {
+            index,
+            result,
+            reference,
+            tolerance: tolerance.map_or(0.0, |all| all[index]),
+            error,
+            same: error == 0.0 || result.is_infinite() && result == reference,
+        }
+    }));
+    if let Some(first) = &mut comparison.first_mismatch {
+        first.index = place(first.index[0], result.shape());
+    }
+    Ok(comparison)
+}
+
+/// The number, if it is an integer of at most 100 bits.
+fn integer(number: AnyNumber) -> Option<i128> {
+    match number {
+        AnyNumber::Integer(value) => Some(value),
+        AnyNumber::Float(value) => value.to_integer(),
+    }
+}
+
+/// The indices of an element of an array in row-major order.
+fn place(mut at: usize, shape: &[usize]) -> Vec<usize> {
+    let mut indices: Vec<_> = (shape.iter().rev())
+        .map(|&extent| {
+            let index = at % extent;
+            at /= extent;
+            index
+        })
+        .collect();
+    indices.reverse();
+    indices
 }
 
 /// A number of any type.

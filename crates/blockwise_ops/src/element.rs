@@ -2,36 +2,21 @@
 
 use std::fmt::{Debug, Display};
 
-use blockwise::Plain;
+use blockwise::Typed;
 
 use crate::conv1d::Convolves;
 use crate::matmul::Multiplies;
 use crate::reduce::Number;
-use crate::word::Word;
 
-/// A number type that operations work on: `i32`, `u32`, `f32`, `i64`, `u64` or `f64`. Its name is
-/// [`Plain::NAME`].
-pub trait Element:
-    sealed::Sealed + Plain + bytemuck::Pod + Default + PartialOrd + Debug + Display
-{
-    /// What kernels that only move data take it for: the integer of its width.
-    #[doc(hidden)]
-    type Word: Word;
-}
-
-mod sealed {
-    pub trait Sealed {}
-}
+/// A number type that operations work on. Its name is [`Plain::NAME`](blockwise::Plain::NAME).
+pub trait Element: Typed + bytemuck::Pod + Default + PartialOrd + Debug + Display {}
 
 macro_rules! elements {
-    ($($number:ident: $Word:ident)*) => { $(
-        impl sealed::Sealed for $number {}
-        impl Element for $number {
-            type Word = $Word;
-        }
+    ($($number:ident)*) => { $(
+        impl Element for $number {}
     )* };
 }
-elements!(i32: u32 u32: u32 f32: u32 i64: u64 u64: u64 f64: u64);
+elements!(i8 u8 i16 u16 i32 u32 f32 i64 u64 f64);
 
 /// The floating-point types that convolution and the matrix product have kernels for: `f32` and
 /// `f64`.

@@ -1,5 +1,7 @@
 //! Why a launch was refused or failed.
 
+use blockwise::Type;
+
 use crate::ConvMode;
 use kernels::conv1d::tiled::conv1d_tiled;
 
@@ -150,6 +152,54 @@ pub enum LaunchError {
         /// The kernel.
         kernel: &'static str,
     },
+    /// A kernel without an instance for an element type.
+    #[error("kernel `{kernel}` has no instance for {given}")]
+    NoInstance {
+        /// The kernel.
+        kernel: &'static str,
+        /// The type asked for.
+        given: Type,
+    },
+    /// A kernel that works on whole arrays, and an axis was asked for.
+    #[error("kernel `{kernel}` reverses whole arrays, not along an axis")]
+    NoAxes {
+        /// The kernel.
+        kernel: &'static str,
+    },
+    /// An operation, or such a problem of it, that cannot be divided.
+    #[error("`{operation}` along an axis of a larger array is not divided")]
+    NotDivided {
+        /// The operation.
+        operation: &'static str,
+    },
+    /// A kernel of another operation.
+    #[error("kernel `{kernel}` is none of `{operation}`")]
+    NotOf {
+        /// The kernel.
+        kernel: &'static str,
+        /// The operation.
+        operation: &'static str,
+    },
+    /// An operand of another type than is computed with, or one that is missing.
+    #[error("the {what} has elements of {}, {wanted} is wanted", .given.map_or("no type", Type::name))]
+    OperandType {
+        /// The operand.
+        what: &'static str,
+        /// The type that is computed with.
+        wanted: Type,
+        /// The operand's type; `None` if it is missing.
+        given: Option<Type>,
+    },
+    /// An operand of other dimensions.
+    #[error("{what} has shape {shape:?}, and {wanted} is wanted")]
+    Rank {
+        /// The operand.
+        what: &'static str,
+        /// Its shape.
+        shape: Vec<usize>,
+        /// What is wanted.
+        wanted: &'static str,
+    },
     /// A kernel that does not have this mode.
     #[error("kernel `{kernel}` computes mode {supported} only, not {given}")]
     UnsupportedMode {
@@ -179,9 +229,13 @@ impl LaunchError {
                 Some("use fewer threads per block")
             }
             Self::TensorCores { .. } => Some(
-                "use the product without tensor cores (without `--tensor`); on such a GPU use PTX for sm_90a, which is embedded unless BLOCKWISE_ARCH says otherwise",
+                "use the product without tensor cores (without `--tensor`); on such a GPU use PTX for sm_90a: release builds embed it, debug builds with BLOCKWISE_ARCH=sm_80,sm_90a",
             ),
-            Self::NeedsMemory { .. } => Some("make a `Convolution`, which holds the memory"),
+            Self::NeedsMemory { .. } => {
+                Some("make a `Call` or a `Convolution`, which holds the memory")
+            }
+            Self::NoInstance { .. } => Some("leave the kernel out, or use `padded` or `direct`"),
+            Self::Rank { .. } => Some("reshape it first"),
             Self::NotWholeWarps { .. } => Some("use kernel `tree`, or whole warps"),
             Self::FixedBlock { .. } => Some("leave the threads out, or use another kernel"),
             Self::NoAxis { .. } => {

@@ -1,4 +1,4 @@
-//! Common to all families: from a plan to a launch.
+//! From a plan to a launch, for all families.
 
 use std::time::{Duration, Instant};
 

@@ -17,6 +17,7 @@
 
 #![deny(unsafe_code)]
 
+mod array;
 pub mod compare;
 pub mod conv1d;
 mod element;
@@ -25,20 +26,22 @@ mod launch;
 pub mod limits;
 pub mod matmul;
 pub mod named;
+pub mod operation;
 pub mod oracle;
 pub mod peak;
 pub mod pipeline;
 pub mod pitched;
 pub mod reduce;
 pub mod reverse;
+pub mod scan;
 pub mod tensor;
 pub mod transpose;
 pub mod tuning;
-mod word;
 
 use blockwise::{Buffer, Device};
 use ndarray::{Array2, ArrayView, Dimension};
 
+pub use array::{AnyArray, Number as AnyNumber};
 pub use conv1d::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, ConvPlan, Convolution, convolve};
 pub use element::{Element, Float};
 pub use error::LaunchError;
@@ -46,11 +49,12 @@ pub use launch::{Execution, LaunchPlan};
 pub use limits::check;
 pub use matmul::{Matmul, MatmulKernel, MatmulOptions, MatmulShape, matmul};
 pub use named::UnknownName;
+pub use operation::{OPERATIONS, Operation, Options, Variant};
 pub use pitched::PitchedMatmul;
 pub use reduce::{Number, Partials, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
-pub use reverse::{ReverseKernel, ReverseOptions, reverse};
+pub use reverse::reverse;
 pub use tensor::{TensorMatmul, matmul_tensor};
-pub use transpose::{TransposeKernel, TransposeOptions, transpose};
+pub use transpose::transpose;
 
 /// Checks that the buffer for `what` has the length that the launch needs.
 fn check_len(what: &'static str, given: usize, needed: usize) -> Result<(), LaunchError> {

@@ -9,7 +9,7 @@ use crate::{LaunchError, LaunchPlan};
 /// A kernel's static shared memory is unknown here: the device adds it in its own check.
 ///
 /// # Errors
-/// The first limit that the plan breaks.
+/// The first limit that the plan exceeds.
 pub fn check(plan: &LaunchPlan, properties: &DeviceProperties) -> Result<(), LaunchError> {
     check_block(plan.block, properties)?;
     let grid = plan.grid;
@@ -62,8 +62,7 @@ fn exceeds(extents: [u32; 3], limits: [u32; 3]) -> bool {
         .any(|(extent, limit)| extent > limit)
 }
 
-/// A plan with a one-dimensional block and grid, checked. `shared_bytes` may be more than any
-/// device has.
+/// A checked plan with a one-dimensional block and grid. `shared_bytes` may exceed every device.
 pub(crate) fn plan_1d(
     kernel: &'static str,
     blocks: u32,
@@ -78,14 +77,14 @@ pub(crate) fn plan_1d(
         kernel,
         grid: [blocks, 1, 1],
         block: [threads, 1, 1],
-        // The check has shown that it is not over a limit of 32 bits.
+        // Checked above against a limit of 32 bits.
         dynamic_shared_bytes: shared_bytes as u32,
     };
     check(&plan, properties)?;
     Ok(plan)
 }
 
-/// A plan with a two-dimensional block and grid and no dynamic shared memory, checked.
+/// A checked plan with a two-dimensional block and grid and no dynamic shared memory.
 pub(crate) fn plan_2d(
     kernel: &'static str,
     grid: [u32; 2],
@@ -103,7 +102,7 @@ pub(crate) fn plan_2d(
 }
 
 /// The number of blocks that cover `items` with `per_block` each: at most `cap`, and at most
-/// `limit`. Fewer blocks are correct too, because all kernels use grid-stride loops. At least one,
+/// `limit`. Fewer blocks are correct too, because all kernels have grid-stride loops. At least one,
 /// except for a cap of zero, which a check refuses.
 pub(crate) fn blocks_for(items: usize, per_block: u32, cap: Option<u32>, limit: u32) -> u32 {
     let covering = items.div_ceil(per_block.max(1) as usize).max(1);

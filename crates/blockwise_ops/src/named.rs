@@ -6,7 +6,7 @@
 pub struct UnknownName {
     /// The kind of value, such as `device`.
     pub what: &'static str,
-    /// The text that was given.
+    /// The given text.
     pub given: String,
     /// All names.
     pub known: Vec<String>,

@@ -9,7 +9,7 @@ use crate::{LaunchError, LaunchPlan, check_len};
 /// Plans `blocks` blocks.
 ///
 /// # Errors
-/// When a limit is broken.
+/// When a limit is exceeded.
 pub fn plan(blocks: u32, properties: &DeviceProperties) -> Result<LaunchPlan, LaunchError> {
     let threads = kernels::peak::fma::THREADS;
     plan_1d(peak_fma_f32::ENTRY.name, blocks, threads, 0, properties)
@@ -18,7 +18,7 @@ pub fn plan(blocks: u32, properties: &DeviceProperties) -> Result<LaunchPlan, La
 /// Starts `blocks` blocks. `output` has one element for each thread.
 ///
 /// # Errors
-/// Those of [`plan`], an output of another length, and what goes wrong on the device.
+/// Those of [`plan`], an output of the wrong length, and failures of the device.
 pub fn enqueue<'a>(
     device: &Device,
     stream: Option<&Stream>,
@@ -49,7 +49,7 @@ pub fn operations(blocks: u32, rounds: u32) -> u64 {
     2 * threads(blocks) as u64 * u64::from(rounds) * (CHAINS * UNROLL) as u64
 }
 
-/// The value that the launch writes for a thread, bit by bit.
+/// The value that the launch writes for a thread, with all bits.
 pub fn expected(thread: usize, rounds: u32) -> f32 {
     use kernels::peak::fma::{ADDEND, CHAINS, FACTOR, UNROLL};
     (0..CHAINS)

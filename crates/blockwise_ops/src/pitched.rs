@@ -1,8 +1,8 @@
-//! The matrix product C = A·B of f32 for extents whose rows begin at any address.
+//! The matrix product C = A·B of f32 for extents whose rows start at any address.
 //!
-//! Two launches, in order, without any wait of the host: A and B are copied to rows that begin at
-//! whole sectors of memory ([`kernels::matmul::pitched`]), and the copies are multiplied, 16 bytes
-//! at a time. The result has the bits of [`kernels::matmul::pipelined`]'s.
+//! Two launches in order, without a wait by the host: A and B are copied to rows that start at
+//! whole memory sectors ([`kernels::matmul::pitched`]), and the copies are multiplied, 16 bytes at
+//! a time. The result has the bits of [`kernels::matmul::pipelined`]'s.
 
 use blockwise::{
     Buffer, Device, DeviceProperties, Instance as _, Plain as _, Stream, View, ViewMut,
@@ -27,14 +27,14 @@ pub struct PitchedMatmul<T: Float> {
 }
 
 impl<T: Float> PitchedMatmul<T> {
-    /// Whether this is the fastest way for the type and the shape.
+    /// Whether this is the fastest method for the type and the shape.
     pub fn pays(shape: MatmulShape) -> bool {
         T::pitched().is_some()
             && !shape.cols.is_multiple_of(VECTOR)
             && shape.rows.min(shape.inner).min(shape.cols) >= PITCHED_FROM
     }
 
-    /// The product, if this is the fastest way to it and there is room.
+    /// The product, if this is the fastest method and there is enough memory.
     pub(crate) fn where_it_pays(
         device: &Device,
         shape: MatmulShape,
@@ -48,11 +48,11 @@ impl<T: Float> PitchedMatmul<T> {
         }
     }
 
-    /// Allocates the memory: that of A and B, up to seven elements more for each row.
+    /// Allocates the memory: that of A and B, plus up to seven elements per row.
     ///
     /// # Errors
-    /// When there are no such kernels for the type, when a size overflows, when a limit is broken,
-    /// and when there is no room.
+    /// When the type has no such kernels, a size overflows, a limit is exceeded, or memory is
+    /// lacking.
     pub fn new(device: &Device, shape: MatmulShape) -> Result<Self, LaunchError> {
         let routines = routines::<T>()?;
         let room = |rows, cols| -> Result<_, LaunchError> {
@@ -73,11 +73,11 @@ impl<T: Float> PitchedMatmul<T> {
     }
 
     /// Starts a product of row-major matrices. Both launches go to the device's own queue, or to
-    /// one stream. Returns the one that multiplies; `None` when C has no elements, and so nothing
-    /// was launched.
+    /// one stream. Returns the one that multiplies; `None` if C has no elements, so that nothing is
+    /// launched.
     ///
     /// # Errors
-    /// An operand whose length is not its matrix's, and what goes wrong on the device.
+    /// An operand whose length is not its matrix's, and failures of the device.
     pub fn enqueue<'a>(
         &mut self,
         stream: Option<&Stream>,
@@ -108,7 +108,7 @@ impl<T: Float> PitchedMatmul<T> {
     }
 }
 
-/// A copy of B alone, for a product of slices: threads of `sliced` read single elements of A, but
+/// A copy of B alone, for a product in slices: threads of `sliced` read single elements of A, but
 /// vectors of B.
 pub(crate) struct PitchedCopy<T: Float> {
     shape: MatmulShape,
@@ -136,7 +136,7 @@ impl<T: Float> PitchedCopy<T> {
         })
     }
 
-    /// Starts the copy. Returns it, and the elements from a row to the next.
+    /// Starts the copy. Returns it, and the elements between the starts of two rows.
     pub(crate) fn enqueue(
         &mut self,
         device: &Device,
@@ -169,7 +169,7 @@ fn routines<T: Float>() -> Result<Pitched<T>, LaunchError> {
 /// The launch that copies A and B.
 ///
 /// # Errors
-/// When a limit is broken.
+/// When a limit is exceeded.
 pub fn plan_copy(
     MatmulShape { rows, inner, cols }: MatmulShape,
     properties: &DeviceProperties,
@@ -193,7 +193,7 @@ pub fn plan_copy(
 /// The launch that multiplies the copies.
 ///
 /// # Errors
-/// When a limit is broken.
+/// When a limit is exceeded.
 pub fn plan(shape: MatmulShape, properties: &DeviceProperties) -> Result<LaunchPlan, LaunchError> {
     plan_1d(
         matmul_pipelined_pitched_f32::ENTRY.name,

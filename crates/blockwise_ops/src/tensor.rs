@@ -1,10 +1,10 @@
 //! The matrix product C = A·B of f32 on the tensor cores of compute capability 9.0, with an error
 //! no larger than that of FP32 arithmetic.
 //!
-//! Three launches, in order, without any wait of the host: A and B are split into three BF16 terms
-//! each, and their ranges are noted ([`kernels::matmul::split`]); the product of the terms is
-//! computed where those ranges allow it ([`kernels::matmul::tensor`]); where they do not, for
-//! infinities, NaN and the very large or small, the same words let FP32 arithmetic compute it
+//! Three launches in order, without a wait by the host: A and B are split into three BF16 terms
+//! each, and their ranges are recorded ([`kernels::matmul::split`]); the product of the terms is
+//! computed if those ranges allow it ([`kernels::matmul::tensor`]); otherwise (infinities, NaN,
+//! very large or small elements) the same words make FP32 arithmetic compute it
 //! ([`kernels::matmul::pipelined`]).
 
 use blockwise::{
@@ -35,11 +35,11 @@ pub struct TensorMatmul {
 }
 
 impl TensorMatmul {
-    /// Allocates the memory: 6 bytes for each element of A and B, filled up to whole tiles.
+    /// Allocates the memory: 6 bytes for each element of A and B, padded to whole tiles.
     ///
     /// # Errors
-    /// [`LaunchError::TensorCores`] when the device has no such instructions or its PTX does not
-    /// use them, when a size overflows, and when there is no room.
+    /// [`LaunchError::TensorCores`] if the device lacks these instructions or its PTX does not use
+    /// them; when a size overflows, or memory is lacking.
     pub fn new(device: &Device, shape: MatmulShape) -> Result<Self, LaunchError> {
         check(device)?;
         matrix_len(shape.rows, shape.cols)?;
@@ -61,7 +61,7 @@ impl TensorMatmul {
     /// stream.
     ///
     /// # Errors
-    /// An operand whose length is not its matrix's, and what goes wrong on the device.
+    /// An operand whose length is not its matrix's, and failures of the device.
     pub fn enqueue<'a>(
         &mut self,
         stream: Option<&Stream>,
@@ -83,11 +83,11 @@ impl TensorMatmul {
         let Some(mut otherwise) = otherwise else {
             return Ok(());
         };
-        // Its blocks stride over C, and mostly find nothing to do.
+        // Its blocks stride over C, and usually have nothing to do.
         let few = 2 * properties.multiprocessors;
         otherwise.plan.grid[0] = otherwise.plan.grid[0].min(few);
 
-        // All bits set is a range of nothing.
+        // All bits set is an empty range.
         self.ranges.fill_bytes_on(stream, 0xFF)?;
         let split =
             matmul_split_f32::on(device)?.shape(plan_split(self.shape, properties)?.shape());
@@ -109,10 +109,10 @@ impl TensorMatmul {
     }
 }
 
-/// The product A·B on tensor cores. With no inner extent it is all zeros.
+/// The product A·B on tensor cores. With an inner extent of 0 it is all zeros.
 ///
 /// # Errors
-/// When the shapes do not fit, and as for [`TensorMatmul`].
+/// When the shapes do not match, and as for [`TensorMatmul`].
 pub fn matmul_tensor(
     device: &Device,
     a: ArrayView2<'_, f32>,
@@ -147,7 +147,7 @@ fn check(device: &Device) -> Result<(), LaunchError> {
 /// The launch that splits A and B.
 ///
 /// # Errors
-/// When a limit is broken.
+/// When a limit is exceeded.
 pub fn plan_split(
     MatmulShape { rows, inner, cols }: MatmulShape,
     properties: &DeviceProperties,
@@ -165,7 +165,7 @@ pub fn plan_split(
     Ok(plan)
 }
 
-/// The launch that multiplies: one block for each multiprocessor.
+/// The launch that multiplies: one block per multiprocessor.
 fn plan(shape: MatmulShape, properties: &DeviceProperties) -> Result<LaunchPlan, LaunchError> {
     let tiles = shape
         .rows

@@ -77,6 +77,16 @@ pub(crate) fn kernel<K: FromStr>(
     ty: &str,
     extents: &[usize],
 ) -> Option<K> {
+    name(properties, operation, ty, extents)?.parse().ok()
+}
+
+/// The same by its name.
+pub(crate) fn name(
+    properties: &DeviceProperties,
+    operation: &str,
+    ty: &str,
+    extents: &[usize],
+) -> Option<&'static str> {
     let saved = saved();
     if saved.devices.is_empty() {
         return None;
@@ -84,7 +94,7 @@ pub(crate) fn kernel<K: FromStr>(
     let rules = saved.of(&key(properties))?.iter();
     let mut near = rules.filter(|rule| rule.holds(operation, ty, extents));
     // The last one was saved last.
-    near.next_back()?.kernel.parse().ok()
+    Some(&near.next_back()?.kernel)
 }
 
 /// The file's path, and its text with rules for a device added, in place of those for the same

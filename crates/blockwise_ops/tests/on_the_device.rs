@@ -9,8 +9,8 @@ use blockwise_ops::matmul::{self, matmul_buffers};
 use blockwise_ops::reduce::{dot_buffers, enqueue_dot, enqueue_reduce, plan_reduce};
 use blockwise_ops::{
     ConvKernel, ConvMode, ConvOptions, LaunchError, MatmulKernel, MatmulOptions, MatmulShape,
-    Partials, PitchedMatmul, ReduceKernel, ReduceOptions, Reduction, ReverseOptions, TensorMatmul,
-    TransposeOptions, reverse, transpose,
+    Options, Partials, PitchedMatmul, ReduceKernel, ReduceOptions, Reduction, TensorMatmul,
+    reverse, transpose,
 };
 
 fn on_each(test: fn(&Device) -> Result<(), LaunchError>) -> Result<(), LaunchError> {
@@ -42,15 +42,9 @@ fn recorded_sequence_on(device: &Device) -> Result<(), LaunchError> {
     let mut partials = Partials::alloc(device, &plan)?;
     let graph = device.graph(|stream| {
         let stream = Some(stream);
-        let movement = TransposeOptions::default();
+        let movement = Options::default();
         transpose::enqueue(device, stream, &input, &mut turned, rows, cols, &movement)?;
-        reverse::enqueue(
-            device,
-            stream,
-            &turned,
-            &mut backwards,
-            &ReverseOptions::default(),
-        )?;
+        reverse::enqueue(device, stream, &turned, &mut backwards, &Options::default())?;
         enqueue_dot(device, stream, &input, &input, &mut partials, &options)?;
         enqueue_reduce(
             device,
@@ -147,7 +141,7 @@ fn parts_on(device: &Device) -> Result<(), LaunchError> {
         }
         let mut output = device.filled::<f32>(140, 0xFF)?;
         let to = output.view_mut(from..from + 130);
-        let options = TransposeOptions::default();
+        let options = Options::default();
         transpose::enqueue(
             device,
             None,
@@ -288,24 +282,8 @@ fn wrong_lengths_on(device: &Device) -> Result<(), LaunchError> {
             &convolution,
         )
         .map(drop),
-        reverse::enqueue(
-            device,
-            None,
-            &input,
-            &mut output,
-            &ReverseOptions::default(),
-        )
-        .map(drop),
-        transpose::enqueue(
-            device,
-            None,
-            &input,
-            &mut output,
-            3,
-            4,
-            &TransposeOptions::default(),
-        )
-        .map(drop),
+        reverse::enqueue(device, None, &input, &mut output, &Options::default()).map(drop),
+        transpose::enqueue(device, None, &input, &mut output, 3, 4, &Options::default()).map(drop),
     ] {
         let error = error.expect_err("11 elements for 12");
         assert!(

@@ -1,4 +1,4 @@
-//! The instructions of a launch: their lines in the PTX and in the source.
+//! A launch's instructions, with their PTX and source lines.
 
 use ptx_emulator::SourceLocation;
 use ptx_emulator::replay::Replay;
@@ -7,22 +7,22 @@ use serde::Serialize;
 /// An instruction that may run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Instruction {
-    /// What steps name it by.
+    /// The instruction's number in steps.
     pub pc: u32,
     /// The line of the PTX, from 1.
     pub line: u32,
-    /// The frame that the user wrote.
+    /// The innermost frame that the user wrote.
     pub source: Option<SourceLocation>,
     /// Every frame that the compiler inlined there, innermost first.
     pub frames: Vec<SourceLocation>,
 }
 
-/// What a PTX instruction is, as far as the timeline asks.
+/// The kinds of PTX instructions that the timeline distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
     /// A barrier of a block or a warp.
     Barrier,
-    /// An asynchronous copy whose lanes come one by one.
+    /// An asynchronous copy, whose lanes are reported one by one.
     Copy,
     Other,
 }
@@ -41,7 +41,7 @@ pub(crate) fn instructions(replay: &Replay) -> Vec<Instruction> {
     replay.instructions().map(of).collect()
 }
 
-/// What stands in a line of the PTX.
+/// The kind of instruction in a PTX line.
 pub(crate) fn sort(line: &str) -> Sort {
     let line = line.trim_start();
     // Without the guard, `@%p1` or `@!%p1`.

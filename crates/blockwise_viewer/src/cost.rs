@@ -1,13 +1,13 @@
-//! What accesses cost, by the rules of `blockwise profile`.
+//! The cost of accesses, by the rules of `blockwise profile`.
 
 use ptx_emulator::metrics::{Sectors, Wavefronts, bank_wavefronts, sectors};
 use ptx_emulator::replay::Accesses;
 
-/// Costs do not change when all addresses move by so much: a word of a bank, a sector.
+/// Costs do not change if all addresses move by this: a word of a bank, or a sector.
 const BANK_UNIT: u64 = 4;
 const SECTOR_UNIT: u64 = 32;
 
-/// Asks for each pattern of addresses once: the lanes of an instruction mostly keep their
+/// Computes the cost of each address pattern once: the lanes of an instruction mostly keep their
 /// distances.
 #[derive(Default)]
 pub(crate) struct Costs {
@@ -24,21 +24,21 @@ struct Known<T> {
 struct Pattern {
     lanes: u32,
     size: u32,
-    /// Where the first lane stands in a unit.
+    /// The first lane's offset within the unit.
     phase: u64,
     /// Each lane's distance from the first.
     distances: [u64; 32],
 }
 
 impl Costs {
-    /// The wavefronts of an access to shared memory by the instruction of that number.
+    /// The wavefronts of a shared-memory access by the instruction `pc`.
     pub(crate) fn shared(&mut self, pc: u32, seen: &Accesses<'_>) -> Wavefronts {
         recall(&mut self.shared, pc, Pattern::of(seen, BANK_UNIT), || {
             bank_wavefronts(seen.addresses, seen.lanes, seen.size, seen.access)
         })
     }
 
-    /// The sectors of an access to global memory.
+    /// The sectors of a global-memory access.
     pub(crate) fn global(&mut self, pc: u32, seen: &Accesses<'_>) -> Sectors {
         recall(&mut self.global, pc, Pattern::of(seen, SECTOR_UNIT), || {
             sectors(seen.addresses, seen.lanes, seen.size, seen.access)

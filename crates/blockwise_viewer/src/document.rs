@@ -1,13 +1,13 @@
-//! What a page holds beside the emulator.
+//! What a page contains besides the emulator.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use kernel_arguments::{Array, Files, Number, Problem};
+use kernel_arguments::{Array, Files, Problem, Type};
 use ptx_emulator::{CheckOptions, LaunchConfig};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Launches to be looked at side by side, and all that they need.
+/// Launches to compare side by side, and everything they need.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     /// The page's heading.
@@ -25,11 +25,11 @@ pub struct Document {
 /// One launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
-    /// What tells it from the others.
+    /// Distinguishes it from the other launches.
     pub name: String,
     /// The number of its PTX.
     pub ptx: usize,
-    /// The kernel.
+    /// The kernel's entry point.
     pub kernel: String,
     /// Blocks of the grid.
     pub grid: [u32; 3],
@@ -39,26 +39,26 @@ pub struct Launch {
     pub shared_bytes: u32,
     /// The arguments, as `kernel_arguments` reads them.
     pub arguments: Vec<String>,
-    /// The order of the threads; none is the emulator's own.
+    /// The seed of the thread order; `None` for the emulator's own order.
     pub seed: Option<u64>,
-    /// Instructions after which the launch is given up.
+    /// The launch is abandoned after this many instructions.
     pub steps: u64,
-    /// What is looked for.
+    /// Which detectors run.
     pub detectors: Detectors,
 }
 
-/// What is looked for in a launch, as the options of `blockwise check` say it.
+/// Which detectors run, in the terms of `blockwise check`'s options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detectors {
     /// Races.
     pub race: bool,
-    /// Bytes of global memory in which races are looked for.
+    /// Bytes of global memory that are checked for races.
     pub race_bytes: u64,
-    /// Uses of values that nobody wrote.
+    /// Uses of uninitialised values.
     pub init: bool,
-    /// Different findings to keep, at most.
+    /// The most distinct findings to keep.
     pub max_findings: u32,
-    /// Makes an error of what is only for information.
+    /// Reports notes as errors.
     pub strict: bool,
 }
 
@@ -69,7 +69,7 @@ impl Default for Detectors {
 }
 
 impl Detectors {
-    /// Those of a check, in whatever order of threads.
+    /// The detectors of a check, for any thread order.
     pub fn of(options: &CheckOptions) -> Self {
         Self {
             race: options.race,
@@ -93,13 +93,13 @@ impl Detectors {
 }
 
 impl Document {
-    /// Empties the lines of kernels that no launch runs: numbers of lines stay, and a page opens
+    /// Empties the lines of kernels that no launch runs: line numbers stay, and the page opens
     /// faster.
     pub fn leave_out_other_kernels(&mut self) {
         for (number, ptx) in self.ptx.iter_mut().enumerate() {
             let launches = self.launches.iter().filter(|launch| launch.ptx == number);
             let kept: Vec<&str> = launches.map(|launch| launch.kernel.as_str()).collect();
-            // Braces that are open in the kernel that is left out; it ends with its last one.
+            // Braces open in the kernel being left out; the kernel ends with the last one.
             let mut inside: Option<i32> = None;
             let mut text = String::with_capacity(ptx.text.len());
             for line in ptx.text.lines() {
@@ -122,7 +122,7 @@ impl Document {
     }
 }
 
-/// The kernel whose declaration begins in a line.
+/// The kernel whose declaration starts in a line.
 fn entry(line: &str) -> Option<&str> {
     let (before, name) = line.split_once(".entry")?;
     let declares = before.split_whitespace().all(|word| word.starts_with('.'));
@@ -132,7 +132,7 @@ fn entry(line: &str) -> Option<&str> {
 }
 
 impl Launch {
-    /// Its shape.
+    /// The launch's shape.
     pub fn config(&self) -> LaunchConfig {
         LaunchConfig {
             grid: self.grid,
@@ -175,7 +175,7 @@ pub struct StoredFile {
 
 impl StoredFile {
     /// Keeps an array.
-    pub fn new(name: impl Into<String>, ty: Number, extents: Vec<usize>, bytes: &[u8]) -> Self {
+    pub fn new(name: impl Into<String>, ty: Type, extents: Vec<usize>, bytes: &[u8]) -> Self {
         Self {
             name: name.into(),
             ty: ty.to_string(),
@@ -185,12 +185,12 @@ impl StoredFile {
     }
 }
 
-/// The arrays that a page carries.
+/// The arrays in a page.
 #[derive(Clone, Debug, Default)]
 pub struct StoredFiles(pub Vec<StoredFile>);
 
 impl Files for StoredFiles {
-    fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem> {
+    fn array(&self, path: &Path, ty: Type) -> Result<Array, Problem> {
         let named = |file: &&StoredFile| Path::new(&file.name) == path && file.ty == ty.name();
         let names = || {
             let known = self.0.iter();

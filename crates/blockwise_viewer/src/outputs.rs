@@ -1,45 +1,45 @@
-//! Outputs that the launch left partly unwritten: what stands in each word at the end, and who
+//! Outputs that the launch left partly unwritten: the final value of each word, and which thread
 //! wrote it.
 
 use ptx_emulator::replay::{Array, Event, Replay};
 use ptx_emulator::{Access, Finding, Rule, Space};
 use serde::Serialize;
 
-/// Words of an output that are shown, at most.
+/// The most words of an output that are shown.
 const MOST_WORDS: u64 = 1 << 20;
 
-/// Stands for a word that nobody wrote.
+/// Marks a word that no thread wrote.
 const NOBODY: u32 = u32::MAX;
 
-/// An output with gaps, as the launch leaves it.
+/// An output with gaps, as the launch left it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Output {
-    /// The finding that is about it, counted from 0.
+    /// The index of its finding.
     pub finding: usize,
     /// Its address.
     pub address: u64,
-    /// Its bytes that are shown.
+    /// The number of its bytes that are shown.
     pub size: u64,
-    /// Its bytes that found no room.
+    /// The number of its bytes that are not shown.
     pub left_out: u64,
-    /// Bytes from row to row, where rows of threads write rows of it.
+    /// The pitch in bytes, if rows of threads write rows of it.
     pub row_bytes: Option<u32>,
     /// Its contents.
     #[serde(skip)]
     pub bytes: Vec<u8>,
-    /// For each word, the step of the launch that wrote it last; the largest number is nobody's.
+    /// For each word, the launch's step that wrote it last; the largest number if none did.
     #[serde(skip)]
     pub steps: Vec<u32>,
-    /// The block that did.
+    /// The block that wrote it.
     #[serde(skip)]
     pub blocks: Vec<u32>,
-    /// The thread of the block.
+    /// The thread, within the block, that wrote it.
     #[serde(skip)]
     pub threads: Vec<u16>,
 }
 
 impl Output {
-    /// Runs the launch again where a finding says that an output has gaps.
+    /// Runs the launch again for the findings about outputs with gaps.
     pub(crate) fn all(replay: &mut Replay, findings: &[Finding]) -> Vec<Self> {
         let arrays = replay.arrays();
         let mut outputs: Vec<Self> = findings
@@ -85,7 +85,7 @@ impl Output {
                 _ => None,
             };
             output.bytes = vec![0; output.size as usize];
-            // The array is one of the replay's: it can be read.
+            // The array is one of the replay's, so it can be read.
             let _ = replay.read(output.address, &mut output.bytes);
         }
         outputs
@@ -107,7 +107,7 @@ impl Output {
         }
     }
 
-    /// Notes a write; whether it touches what is shown.
+    /// Records a write; returns whether it touches what is shown.
     fn write(&mut self, address: u64, size: u32, at: u64, (block, thread): (u64, u32)) -> bool {
         let Some(offset) = address.checked_sub(self.address) else {
             return false;

@@ -1,4 +1,4 @@
-//! Puts a page together: one HTML file that asks nobody for anything.
+//! Assembles a page: one HTML file without any external reference.
 
 use crate::document::Document;
 use base64::Engine;
@@ -10,11 +10,11 @@ use std::io::Write;
 /// This crate and the emulator as WebAssembly, compressed; `cargo xtask build-viewer` makes it.
 const MODULE: &[u8] = include_bytes!("../viewer.wasm.gz");
 
-/// The page's own text; the names between `/*` and `*/` are filled in.
+/// The page's skeleton; names between `/*` and `*/` are replaced.
 const FRAME: &str = include_str!("../web/page.html");
 const STYLE: &str = include_str!("../web/page.css");
 
-/// Each file stands for itself; the order is that of their use.
+/// The scripts, in the order in which they use each other.
 const SCRIPTS: &[&str] = &[
     include_str!("../web/engine.js"),
     include_str!("../web/colors.js"),
@@ -34,7 +34,7 @@ pub fn html(document: &Document) -> String {
     let data = BASE64_STANDARD.encode(compressed(&data));
     let title = document.title.replace('&', "&amp;").replace('<', "&lt;");
     let mut page = String::new();
-    // Each mark stands once in the frame.
+    // Each mark occurs once in the skeleton.
     for part in FRAME.split("/*") {
         let (mark, rest) = part.split_once("*/").unwrap_or(("", part));
         match mark {

@@ -1,48 +1,48 @@
-//! Launches in the Trace Event format, which Perfetto's UI and other viewers of traces open.
+//! Launches in the Trace Event format, which Perfetto's UI and other trace viewers open.
 //!
-//! A block is a process, a warp a thread of it, and an instruction of a warp a slice, whose
+//! A block is a process, a warp one of its threads, and a warp's instruction a slice, whose
 //! arguments say where it comes from and what it cost. The slice of a barrier lasts until the warp
-//! goes on. Counters of each block add up the wavefronts and sectors that are needed, and those
-//! beyond. Findings are instants.
+//! continues. Counters per block add up the needed wavefronts and sectors, and the excess ones.
+//! Findings are instant events.
 //!
-//! The format knows no other time than microseconds: **one step is one microsecond**. The emulator
-//! makes one step at a time, so warps overlap only where they wait. The time is an order, not a
-//! measurement.
+//! The format measures time in microseconds only: **one step is one microsecond**. The emulator
+//! takes one step at a time, so warps overlap only where they wait. The time axis shows order, not
+//! duration.
 
 use crate::session::Session;
+use crate::spent::{Kind, Spent};
 use crate::steps::Step;
-use crate::timeline::{Kind, Spent};
 use ptx_emulator::{Finding, LaunchConfig};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Steps of a file, at most: a browser must be able to open it.
+/// The most steps in a file: a browser must be able to open it.
 pub const MOST_STEPS: usize = 200_000;
 
-/// A file that is being written.
+/// A file being written.
 pub struct Trace {
     events: Vec<String>,
     /// Steps that still fit.
     room: usize,
     left_out: u64,
-    /// Processes of the launches so far.
+    /// The number of processes so far.
     processes: u64,
 }
 
-/// The launch that is being added.
+/// The launch being added.
 struct Launch<'a> {
     trace: &'a mut Trace,
     /// The process of block 0.
     first: u64,
-    /// For each instruction, what slices of it say.
+    /// The label of each instruction's slices.
     labels: HashMap<u32, Label>,
     /// The last step of each warp, whose end is not known yet.
     open: BTreeMap<(u64, u32), Step>,
-    /// What each block has spent.
+    /// The costs of each block so far.
     spent: HashMap<u64, Spent>,
 }
 
-/// An instruction: its opcode, its line in the PTX, and the line that the user wrote.
+/// An instruction: its opcode, its PTX line, and its source line.
 struct Label {
     name: String,
     ptx: String,
@@ -98,7 +98,7 @@ impl Trace {
         self.processes += config.grid.map(u64::from).iter().product::<u64>();
     }
 
-    /// Steps that found no room.
+    /// The number of steps that did not fit.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -165,7 +165,7 @@ impl Launch<'_> {
         }
     }
 
-    /// A step of a warp whose next one begins at `next`.
+    /// A warp's step, which ends when its next one starts, at `next`.
     fn slice(&mut self, step: &Step, next: u64) {
         let Step {
             at,
@@ -202,7 +202,7 @@ impl Launch<'_> {
         }));
     }
 
-    /// The last step of each warp.
+    /// Writes the last step of each warp.
     fn finish(mut self) {
         for step in std::mem::take(&mut self.open).into_values() {
             self.slice(&step, step.at + 1);
@@ -210,7 +210,7 @@ impl Launch<'_> {
     }
 }
 
-/// What sort of step it is, as the page names it.
+/// The step's category, named as in the page.
 fn category(kind: u8, spent: &Spent) -> &'static str {
     if kind & Kind::BARRIER != 0 {
         "barrier"

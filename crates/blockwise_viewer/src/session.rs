@@ -1,12 +1,13 @@
-//! One launch that can be looked at from every side.
+//! One launch, with everything that the page shows of it.
 
 use crate::code::{self, Instruction};
 use crate::document::{Launch, StoredFiles};
 use crate::outputs::Output;
+use crate::spent::Spent;
 use crate::step_state::StepState;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::steps::{Step, Steps};
-use crate::timeline::{Spent, Timeline};
+use crate::timeline::Timeline;
 use kernel_arguments::{Arguments, Problem};
 use ptx_emulator::replay::{Array, Replay};
 use ptx_emulator::{Emulator, Entry, Finding, Limits, LoadedModule, Module, Space};
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Memory for checkpoints.
 const CHECKPOINTS: u64 = 128 << 20;
 
-/// A launch: what was found in it, and a replay of it.
+/// A launch: its findings, and a replay of it.
 pub struct Session {
     ptx: String,
     code: Vec<Instruction>,
@@ -30,27 +31,27 @@ pub struct Session {
     profile: Option<Spent>,
 }
 
-/// What is said of a launch as a whole.
+/// The summary of a launch.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary<'a> {
     /// The blocks of the grid.
     pub blocks: u64,
     /// Steps of the launch.
     pub steps: u64,
-    /// What was found, the worst first.
+    /// The findings, the worst first.
     pub findings: &'a [Finding],
-    /// What was not looked for.
+    /// What was not checked.
     pub notices: &'a [String],
-    /// The whole launch in this order of threads.
+    /// The totals of the launch in this thread order.
     pub total: Spent,
-    /// The same as `blockwise profile` counts it, in the emulator's own order; none when the launch
-    /// faults there.
+    /// The totals that `blockwise profile` counts, in the emulator's own order; `None` if the
+    /// launch faults there.
     pub profile: Option<Spent>,
     /// The fault that ended the launch.
     pub fault: Option<String>,
     /// The instructions that may run.
     pub code: &'a [Instruction],
-    /// What each instruction did in the whole launch.
+    /// The totals of each instruction.
     pub spent: &'a BTreeMap<u32, Spent>,
     /// The shared arrays.
     pub arrays: Vec<Shared>,
@@ -69,18 +70,18 @@ pub struct Shared {
     pub start: u32,
     /// Its size in bytes.
     pub size: u32,
-    /// Bytes of a row, as far as the accesses show rows.
+    /// Bytes per row, if the accesses reveal rows.
     pub row_bytes: Option<u32>,
 }
 
-/// The block that is shown.
+/// The block being shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Block {
     /// Its number in the grid, x fastest.
     pub number: u64,
     /// Its index.
     pub index: [u32; 3],
-    /// Its steps that found no room.
+    /// The number of its steps that did not fit.
     pub left_out: u64,
 }
 
@@ -89,7 +90,7 @@ pub struct Block {
 pub enum Order {
     /// The emulator's own.
     Own,
-    /// That of a seed.
+    /// By a seed.
     Seed(u64),
 }
 
@@ -103,15 +104,33 @@ impl Order {
 }
 
 impl Session {
-    /// Runs a launch under all detectors and makes it ready to be looked at.
+    /// Runs a launch under all detectors and prepares it for viewing.
     ///
     /// # Errors
-    /// When the PTX, the arguments or the launch are refused. What the program does wrong is in the
+    /// When the PTX, the arguments or the launch are refused. The program's own mistakes are
     /// findings.
     pub fn open(launch: &Launch, ptx: &str, files: &StoredFiles) -> Result<Self, Problem> {
+        Self::open_watched(launch, ptx, files, &|_| {})
+    }
+
+    /// The same. The launch runs on several emulators, one after the other: `watch` sees each
+    /// before.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn open_watched(
+        launch: &Launch,
+        ptx: &str,
+        files: &StoredFiles,
+        watch: &dyn Fn(&Emulator),
+    ) -> Result<Self, Problem> {
         let module = Module::parse(ptx).map_err(problem)?;
         let order = launch.seed.map_or(Order::Own, Order::Seed);
-        let ready = |launch: &Launch| Ready::new(launch, &module, files);
+        let ready = |launch: &Launch| {
+            let ready = Ready::new(launch, &module, files)?;
+            watch(&ready.emulator);
+            Ok::<_, Problem>(ready)
+        };
 
         let at = ready(launch)?;
         let options = launch.detectors.options();
@@ -184,20 +203,20 @@ impl Session {
         Ok(session)
     }
 
-    /// The files that the instructions come from: the user's own, each once.
+    /// The user's source files of the instructions, each once.
     pub fn files(&self) -> BTreeSet<&str> {
         let places = self.code.iter().filter_map(|code| code.source.as_ref());
         places.map(|place| place.file.as_str()).collect()
     }
 
-    /// Shows another block.
+    /// Switches to another block.
     pub fn show(&mut self, block: u64) {
         let arrays: Vec<_> = self.shared_arrays().iter().map(place).collect();
         self.block = block;
         self.timeline = Timeline::of(&mut self.replay, block, &self.code, &self.ptx, &arrays);
     }
 
-    /// The launch as a whole.
+    /// The launch's summary.
     pub fn summary(&mut self) -> Summary<'_> {
         let steps = self.replay.count();
         let config = self.replay.config();
@@ -234,7 +253,7 @@ impl Session {
         }
     }
 
-    /// An output that the launch left partly unwritten, by its place in the summary.
+    /// An output that the launch left partly unwritten, by its index in the summary.
     pub fn output(&self, number: usize) -> Option<&Output> {
         self.outputs.get(number)
     }
@@ -249,14 +268,14 @@ impl Session {
         &self.timeline
     }
 
-    /// Makes a step of the block, counted from 0, the last one, and shows what it did.
+    /// Executes step `step` of the block, counted from 0, and shows what it did.
     pub fn go_to(&mut self, step: usize) -> StepState {
         let at = self.timeline.at.get(step).copied().unwrap_or_default();
         self.replay.seek(u64::from(at) + 1);
         StepState::of(&self.replay)
     }
 
-    /// Shared memory of the block where the last [`go_to`](Self::go_to) left it.
+    /// The block's shared memory where the last [`go_to`](Self::go_to) left it.
     pub fn memory(&mut self) -> Vec<u8> {
         let mut bytes = vec![0; self.shared_bytes()];
         let read = |replay: &Replay, bytes: &mut [u8]| replay.read_shared(self.block, 0, bytes);
@@ -268,8 +287,8 @@ impl Session {
         bytes
     }
 
-    /// For each word of shared memory, the step of the block that wrote it last, and its lane. The
-    /// largest number is nobody's.
+    /// For each word of shared memory, the block's step that wrote it last, and the lane. The
+    /// largest number if none did.
     pub fn writers(&self, step: usize) -> (Vec<u32>, Vec<u8>) {
         let writers = self.timeline.writes.last(step as u32);
         (writers.steps, writers.lanes)
@@ -288,10 +307,10 @@ impl Session {
     }
 }
 
-/// What a trace for other viewers is made of.
+/// The inputs of a trace for other viewers.
 #[cfg(not(target_arch = "wasm32"))]
 impl Session {
-    /// What was found, the worst first.
+    /// The findings, the worst first.
     pub(crate) fn findings(&self) -> &[Finding] {
         &self.findings
     }
@@ -306,7 +325,7 @@ impl Session {
         &self.ptx
     }
 
-    /// The launch where it stands.
+    /// The replay at its current step.
     pub(crate) fn replay(&self) -> &Replay {
         &self.replay
     }
@@ -321,7 +340,7 @@ impl Session {
     }
 }
 
-/// Where a shared array lies.
+/// Offset and size of a shared array.
 fn place(array: &Array) -> (u32, u32) {
     (array.address as u32, array.size as u32)
 }
@@ -337,7 +356,7 @@ impl Ready {
     fn new(launch: &Launch, module: &Module, files: &StoredFiles) -> Result<Self, Problem> {
         let emulator = Emulator::new(Limits {
             warp_instructions: launch.steps,
-            // What is printed is shown at the step that prints it.
+            // One worker, so that printed text belongs to the step that printed it.
             workers: Some(1),
             ..Limits::default()
         });

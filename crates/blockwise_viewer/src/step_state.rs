@@ -6,7 +6,7 @@ use ptx_emulator::{Access as AccessKind, Space};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// A step that was just made.
+/// A step that was just executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StepState {
     /// Its accesses to memory.
@@ -14,7 +14,7 @@ pub struct StepState {
     /// The registers of the first lane that executed it, after the step: names and hexadecimal
     /// values.
     pub registers: Vec<(String, String)>,
-    /// That lane.
+    /// That lane's number.
     pub lane: u32,
     /// What the kernel has printed so far.
     pub printed: String,
@@ -27,24 +27,22 @@ pub struct Access {
     pub space: Space,
     /// Read, write or atomic.
     pub kind: AccessKind,
-    /// Bytes of each lane.
+    /// Bytes per lane.
     pub size: u32,
-    /// For each lane that takes part: its number, its address, and the bytes after the step in
-    /// hexadecimal.
+    /// For each active lane: its number, its address, and the bytes after the step in hexadecimal.
     pub lanes: Vec<(u32, u64, String)>,
-    /// The passes of an access to shared memory: the bank, the word and the lanes that it is given
-    /// to.
+    /// The wavefronts of a shared-memory access: bank, word, and the lanes that receive it.
     pub passes: Vec<Vec<(u32, u64, u32)>>,
-    /// The sectors of an access to global memory: address, and a bit for each byte that is used.
+    /// The sectors of a global-memory access: address, and one bit per byte used.
     pub sectors: Vec<(u64, u32)>,
-    /// Sectors as the hardware counts them; atomics may need one twice.
+    /// The number of sectors as the hardware counts them; atomics may need one twice.
     pub touched: u32,
-    /// Sectors that would do.
+    /// The minimum number of sectors.
     pub needed: u32,
 }
 
 impl StepState {
-    /// Of the step that led to where the replay stands.
+    /// For the step that led to the replay's current position.
     pub(crate) fn of(replay: &Replay) -> Self {
         let Some((instruction, touches)) = replay.done() else {
             return Self {
@@ -68,7 +66,7 @@ impl StepState {
     }
 }
 
-/// Lanes that come one by one belong to one access.
+/// Merges lanes that are reported one by one into one access.
 fn merged(touches: &[Touch]) -> Vec<Touch> {
     let mut all: Vec<Touch> = Vec::new();
     for touch in touches {
@@ -97,7 +95,7 @@ impl Access {
         }
         let hexadecimal = |bytes: &[u8]| {
             bytes.iter().fold(String::new(), |mut text, byte| {
-                // Writing to a text does not fail.
+                // Writing to a string does not fail.
                 let _ = write!(text, "{byte:02x}");
                 text
             })
@@ -137,7 +135,7 @@ impl Access {
     }
 }
 
-/// The sectors that lanes touch, and the bytes of each that they use.
+/// The sectors that the lanes touch, and the bytes used in each.
 fn used(touch: &Touch) -> Vec<(u64, u32)> {
     let mut all = std::collections::BTreeMap::new();
     for lane in &touch.lanes {

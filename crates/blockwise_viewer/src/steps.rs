@@ -1,12 +1,12 @@
-//! Steps with what they did and cost, put together from the events of a scan.
+//! Steps with their effects and costs, assembled from the events of a scan.
 
 use crate::code::{self, Instruction as Code, Sort};
 use crate::cost::Costs;
-use crate::timeline::{Kind, Spent};
+use crate::spent::{Kind, Spent};
 use ptx_emulator::replay::{Accesses, Event, Instruction};
 use ptx_emulator::{Access, Space};
 
-/// A step that is complete.
+/// A complete step.
 pub(crate) struct Step {
     /// Its number in the launch.
     pub(crate) at: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Step {
     pub(crate) spent: Spent,
 }
 
-/// Turns events into steps.
+/// Assembles events into steps.
 pub(crate) struct Steps {
     costs: Costs,
     sorts: Vec<Sort>,
@@ -24,8 +24,8 @@ pub(crate) struct Steps {
     copy: Option<Box<Copied>>,
 }
 
-/// The lanes of an asynchronous copy, which come one by one: to shared memory, and from global
-/// memory.
+/// The lanes of an asynchronous copy, which are reported one by one: to shared memory, and from
+/// global memory.
 #[derive(Default)]
 struct Copied {
     to: Lanes,
@@ -56,7 +56,7 @@ impl Steps {
         }
     }
 
-    /// Takes the next event. Where a step begins, the one before it is complete.
+    /// Takes the next event. The start of a step completes the previous one.
     pub(crate) fn take(&mut self, at: u64, event: &Event<'_>) -> Option<Step> {
         match event {
             Event::Step(instruction) => {
@@ -99,7 +99,7 @@ impl Steps {
             step.spent.wavefronts += u64::from(cost.taken);
             step.spent.needed_wavefronts += u64::from(cost.needed);
             step.spent.shared_requests = 1;
-            // A copy that only fills with zeros reads nothing.
+            // A copy that only writes zeros reads nothing.
             let from = copy.from.seen(Access::Read);
             let cost = self.costs.global(pc, &from);
             step.spent.sectors += u64::from(cost.touched);

@@ -1,40 +1,21 @@
-//! What each step of a block did and cost, in the order in which it ran: arrays as the page draws
-//! them.
+//! The effects and costs of each step of a block in execution order, as the arrays that the page
+//! draws.
 
 use crate::code::Instruction;
+use crate::spent::Spent;
 use crate::steps::{Step, Steps};
 use crate::writes::Writes;
 use ptx_emulator::replay::{Accesses, Event, Replay};
 use ptx_emulator::{Access, Space};
-use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// Steps of a block that are kept, at most.
+/// The most steps that are kept per block.
 const MOST_STEPS: usize = 4_000_000;
-
-/// What a step did, as bits.
-#[derive(Debug)]
-pub struct Kind;
-
-impl Kind {
-    /// Read shared memory.
-    pub const READS_SHARED: u8 = 1;
-    /// Wrote shared memory.
-    pub const WRITES_SHARED: u8 = 2;
-    /// Read global memory.
-    pub const READS_GLOBAL: u8 = 4;
-    /// Wrote global memory.
-    pub const WRITES_GLOBAL: u8 = 8;
-    /// Arrived at a barrier.
-    pub const BARRIER: u8 = 16;
-    /// Lanes wait at a warp-level instruction for others of their warp.
-    pub const WAITS: u8 = 32;
-}
 
 /// The steps of one block.
 #[derive(Default)]
 pub struct Timeline {
-    /// The step of the launch.
+    /// The step's number in the launch.
     pub at: Vec<u32>,
     /// The warp.
     pub warp: Vec<u8>,
@@ -42,57 +23,26 @@ pub struct Timeline {
     pub pc: Vec<u32>,
     /// The lanes that executed it.
     pub lanes: Vec<u32>,
-    /// Bits of [`Kind`].
+    /// Bits of [`Kind`](crate::Kind).
     pub kind: Vec<u8>,
     /// Wavefronts of shared memory.
     pub wavefronts: Vec<u16>,
-    /// Those that would do without bank conflicts.
+    /// The wavefronts needed without bank conflicts.
     pub needed_wavefronts: Vec<u16>,
     /// Sectors of global memory.
     pub sectors: Vec<u16>,
-    /// Those that would do if the bytes lay together.
+    /// The sectors needed if the bytes were contiguous.
     pub needed_sectors: Vec<u16>,
-    /// Steps before each completed barrier of the whole block.
+    /// The number of steps before each completed block barrier.
     pub releases: Vec<u32>,
-    /// Steps that found no room.
+    /// The number of steps that did not fit.
     pub left_out: u64,
-    /// What each instruction did in the whole launch, by its number.
+    /// The totals of each instruction in the whole launch.
     pub spent: BTreeMap<u32, Spent>,
-    /// For each stretch of shared memory that starts there, how often lanes were N bytes
+    /// For each range of shared memory from that start, how often neighbouring lanes were N bytes
     /// apart.
     pub(crate) strides: HashMap<(u32, u32), u64>,
     pub(crate) writes: Writes,
-}
-
-/// What an instruction did, or several.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Spent {
-    /// Steps.
-    pub steps: u64,
-    /// Steps that reached shared memory.
-    pub shared_requests: u64,
-    /// Wavefronts of shared memory.
-    pub wavefronts: u64,
-    /// Those that would do without bank conflicts.
-    pub needed_wavefronts: u64,
-    /// Steps that reached global memory.
-    pub global_requests: u64,
-    /// Sectors of global memory.
-    pub sectors: u64,
-    /// Those that would do if the bytes lay together.
-    pub needed_sectors: u64,
-}
-
-impl Spent {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.steps += other.steps;
-        self.shared_requests += other.shared_requests;
-        self.wavefronts += other.wavefronts;
-        self.needed_wavefronts += other.needed_wavefronts;
-        self.global_requests += other.global_requests;
-        self.sectors += other.sectors;
-        self.needed_sectors += other.needed_sectors;
-    }
 }
 
 impl Timeline {
@@ -121,14 +71,14 @@ impl Timeline {
         timeline
     }
 
-    /// The whole launch.
+    /// The totals of the whole launch.
     pub fn total(&self) -> Spent {
         let mut total = Spent::default();
         self.spent.values().for_each(|spent| total.add(spent));
         total
     }
 
-    /// The rows of a shared array: bytes from row to row, where most accesses across rows agree.
+    /// The pitch in bytes of a shared array, if most accesses across rows agree on one.
     pub(crate) fn row_bytes(&self, array: u32) -> Option<u32> {
         let of = self
             .strides
@@ -162,14 +112,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether the running step is to be kept: it is one of the block's, and there is room.
+    /// Whether to keep the current step: it belongs to the block, and there is room.
     fn is_shown(&self) -> bool {
         let running = self.steps.running();
         running.is_some_and(|step| step.instruction.block == self.block)
             && self.timeline.at.len() < MOST_STEPS
     }
 
-    /// Enters a complete step.
+    /// Records a complete step.
     fn enter(&mut self, step: Option<Step>) {
         let Some(step) = step else {
             return;
@@ -198,7 +148,7 @@ impl Builder<'_> {
         timeline.needed_sectors.push(small(needed.1));
     }
 
-    /// Notes what the running step does to the block's shared memory.
+    /// Records the current step's accesses to the block's shared memory.
     fn access(&mut self, seen: &Accesses<'_>) {
         if seen.space != Space::Shared || seen.block != self.block {
             return;
@@ -210,7 +160,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Looks how far apart neighbouring lanes stand.
+    /// Records the distance between neighbouring lanes.
     fn note_stride(&mut self, seen: &Accesses<'_>) {
         if seen.lanes & 3 != 3 {
             return;

@@ -1,5 +1,5 @@
-//! What the page calls: requests and replies are JSON, long rows of numbers are read from memory as
-//! they are.
+//! The interface to the page: requests and replies are JSON, long columns of numbers are read
+//! directly from memory.
 
 use crate::document::{Launch, StoredFile, StoredFiles};
 use crate::outputs::Output;
@@ -9,19 +9,19 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 
-/// What the page asks for.
+/// A request of the page.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Request {
-    /// Keeps the arrays that arguments may name.
+    /// Stores the arrays that arguments may name.
     Files(Vec<StoredFile>),
-    /// Runs a launch; the answer is its session's number.
+    /// Runs a launch; the reply is its session's number.
     Open { launch: Launch, ptx: String },
     /// Shows another block of a session.
     Show { session: usize, block: u64 },
     /// Goes to a step.
     Step { session: usize, step: usize },
-    /// Forgets a session.
+    /// Closes a session.
     Close { session: usize },
 }
 
@@ -38,7 +38,7 @@ thread_local! {
     static MACHINE: RefCell<Machine> = RefCell::default();
 }
 
-/// Allocates room for a request of N bytes; its address.
+/// Allocates memory for a request of N bytes; returns its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn room(bytes: usize) -> *mut u8 {
     MACHINE.with_borrow_mut(|machine| {
@@ -47,7 +47,7 @@ pub extern "C" fn room(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Answers the request in the room; the length of the reply.
+/// Answers the request in that memory; returns the reply's length.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() -> usize {
     MACHINE.with_borrow_mut(|machine| {
@@ -59,8 +59,8 @@ pub extern "C" fn ask() -> usize {
     })
 }
 
-/// Puts a column of a session where the reply is; its length in bytes. `step` matters for the
-/// writers of memory, and is the number of an output.
+/// Writes a column of a session where replies are; returns its length in bytes. `step` selects the
+/// step for the writers of memory, and the output for columns of an output.
 #[unsafe(no_mangle)]
 pub extern "C" fn column(session: usize, column: u32, step: usize) -> usize {
     MACHINE.with_borrow_mut(|machine| {
@@ -70,7 +70,7 @@ pub extern "C" fn column(session: usize, column: u32, step: usize) -> usize {
     })
 }
 
-/// Where the reply or column lies.
+/// The address of the reply or column.
 #[unsafe(no_mangle)]
 pub extern "C" fn reply() -> *const u8 {
     MACHINE.with_borrow(|machine| machine.output.as_ptr())
@@ -112,8 +112,7 @@ impl Machine {
     }
 }
 
-/// A column, its numbers one after the other with the least significant byte first. `web/engine.js`
-/// has their names.
+/// A column as little-endian numbers. `web/engine.js` has the columns' names.
 fn bytes(session: &mut Session, column: u32, step: usize) -> Vec<u8> {
     fn wide(numbers: &[u32]) -> Vec<u8> {
         numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
@@ -121,7 +120,7 @@ fn bytes(session: &mut Session, column: u32, step: usize) -> Vec<u8> {
     fn narrow(numbers: &[u16]) -> Vec<u8> {
         numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
     }
-    // Of an output `step` is its number.
+    // For a column of an output, `step` is the output's number.
     let output = |of: &dyn Fn(&Output) -> Vec<u8>| session.output(step).map_or(Vec::new(), of);
     let timeline = session.timeline();
     match column {

@@ -1,21 +1,21 @@
-//! Who wrote a word of shared memory last: a list of all writes of a block.
+//! The last writer of each word of shared memory, from a list of a block's writes.
 
 use ptx_emulator::replay::Accesses;
 use std::ops::Range;
 
-/// Bytes of the unit that has one writer.
+/// The unit in bytes that has one writer.
 const WORD: u32 = 4;
 
-/// Memory for the copies between which writes are applied again.
+/// Memory for snapshots; from a snapshot, writes are applied again.
 const COPIES: usize = 16 << 20;
-/// Writes from one copy to the next, at least.
+/// The fewest writes between two snapshots.
 const STRIDE: usize = 1024;
 
 /// Writes to shared memory, in order.
 #[derive(Default)]
 pub(crate) struct Writes {
     all: Vec<Write>,
-    /// Offsets of those whose lanes keep no distance.
+    /// Offsets of writes whose lanes are not equally spaced.
     irregular: Vec<[u32; 32]>,
     /// The last writers before the first write, and after every `stride` further ones.
     copies: Vec<Writers>,
@@ -23,7 +23,7 @@ pub(crate) struct Writes {
 }
 
 struct Write {
-    /// The step within the block's timeline.
+    /// The step in the block's timeline.
     step: u32,
     lanes: u32,
     size: u32,
@@ -32,18 +32,18 @@ struct Write {
 
 #[derive(Clone, Copy)]
 enum Place {
-    /// Offset of lane 0, and bytes from lane to lane.
+    /// Offset of lane 0, and bytes between lanes.
     Row(u32, i32),
-    /// Its number among the irregular ones.
+    /// Its index among the irregular ones.
     Irregular(u32),
 }
 
 /// The last writers after one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Writers {
-    /// For each word, the step that wrote it last; the largest number for nobody's.
+    /// For each word, the step that wrote it last; the largest number if none did.
     pub(crate) steps: Vec<u32>,
-    /// The lane that did.
+    /// The lane that wrote it.
     pub(crate) lanes: Vec<u8>,
 }
 
@@ -62,7 +62,7 @@ impl Writes {
         });
     }
 
-    /// Makes it quick to ask for the last writers of N words, at any step.
+    /// Prepares fast queries of the last writers of N words, at any step.
     pub(crate) fn index(&mut self, words: usize) {
         let bytes = words * (size_of::<u32>() + size_of::<u8>());
         let most = (COPIES / bytes.max(1)).max(1);
@@ -90,14 +90,14 @@ impl Writes {
         writers
     }
 
-    /// The nearest copy before a step's end, and the writes from there.
+    /// The nearest snapshot before the end of a step, and the writes from there.
     fn since(&self, step: u32) -> (usize, Range<usize>) {
         let count = self.all.partition_point(|write| write.step <= step);
         let copy = count / self.stride.max(1);
         (copy, copy * self.stride..count)
     }
 
-    /// Of lanes that write one word, the highest counts.
+    /// If several lanes write a word, the highest lane counts.
     fn apply(&self, write: &Write, writers: &mut Writers) {
         for lane in (0..32).filter(|lane| write.lanes >> lane & 1 == 1) {
             let offset = self.offset(write, lane);
@@ -121,7 +121,7 @@ impl Writes {
     }
 }
 
-/// Lanes that keep a distance from each other.
+/// Lanes that are equally spaced.
 fn row(offsets: &[u32; 32], lanes: u32) -> Option<Place> {
     let mut members = (0..32_i32).filter(|lane| lanes >> lane & 1 == 1);
     let first = members.next()?;
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use ptx_emulator::{Access, Space};
 
-    /// Writes of two lanes at places that follow no rule, some of them beyond the end.
+    /// Writes of two lanes at irregular offsets, some of them past the end.
     fn some(count: u32) -> Writes {
         let mut writes = Writes::default();
         let mut number = 1_u32;
@@ -192,7 +192,7 @@ mod tests {
     fn a_step_in_either_direction_applies_few_writes() {
         let mut writes = some(20_000);
         writes.index(4096);
-        // 20 KiB a copy: all of them fit.
+        // 20 KiB per snapshot: all of them fit.
         assert_eq!(writes.stride, STRIDE);
         for step in 0..3 * 20_000 {
             assert!(writes.since(step).1.len() < STRIDE, "step {step}");

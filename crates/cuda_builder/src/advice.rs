@@ -1,11 +1,11 @@
-//! What the compiler's messages leave to find out.
+//! Advice that the compiler's messages lack.
 
 use std::collections::BTreeMap;
 
 /// The versions of each crate in the dependency graph, ascending.
 pub(crate) type Versions = BTreeMap<String, Vec<String>>;
 
-/// The crates whose vectors cuda_std passes on, and the versions that it accepts.
+/// The crates whose vectors cuda_std re-exports, and the versions that it accepts.
 const PASSED_ON: [(&str, &str); 2] = [
     ("vek", "cuda_std accepts any from 0.15 on"),
     (
@@ -20,9 +20,9 @@ pub(crate) fn order(version: &str) -> Vec<u64> {
     numbers.map_while(|number| number.parse().ok()).collect()
 }
 
-/// A help line where two versions of one crate are in the way: their types meet, or one lacks a
-/// feature that cuda_std turns on in the other. The compiler names neither, and cargo chooses the
-/// newest for a new project although cuda_std accepts the other one too.
+/// A help line if two versions of one crate conflict: their types meet, or one lacks a feature that
+/// cuda_std enables in the other. The compiler names neither, and cargo chooses the newest for a
+/// new project although cuda_std also accepts the other.
 pub(crate) fn on(messages: &str, versions: &Versions) -> Option<String> {
     PASSED_ON.iter().find_map(|(name, accepted)| {
         let signs = [

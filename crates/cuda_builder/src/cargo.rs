@@ -20,7 +20,7 @@ pub(crate) fn profile(builder: &CudaBuilder) -> (&'static str, &'static str) {
     }
 }
 
-/// Which source positions the bitcode contains.
+/// The source positions that the bitcode contains.
 fn debug(builder: &CudaBuilder) -> &'static str {
     if builder.debug == DebugInfo::Full {
         "2"
@@ -38,7 +38,7 @@ pub(crate) fn cargo(builder: &CudaBuilder, toolchain: &Toolchain, flags: &[Strin
         .args(["rustc", "--lib", "--crate-type", "rlib", "--target", TARGET])
         .arg("--message-format=json-render-diagnostics")
         .env("RUSTC_BOOTSTRAP", "1") // unstable flags on the stable compiler, as the Linux kernel's build does
-        // A panic of the compiler is in the error; it leaves no file.
+        // A panic of the compiler is part of the error and leaves no file.
         .env("RUSTC_ICE", "0")
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("CUDA_ARCH", format!("{}0", builder.arch.capability_value()))
@@ -100,8 +100,9 @@ pub(crate) fn flags(builder: &CudaBuilder) -> Vec<String> {
     flags
 }
 
-/// Runs cargo, forwarding its progress. Its messages are the caller's, who shows them in an error;
-/// those of a build that succeeds are warnings, and forwarded. Returns (success, stdout, stderr).
+/// Runs cargo, forwarding its progress. The caller gets the other messages and shows them in an
+/// error; those of a successful build are warnings, which are forwarded. Returns (success, stdout,
+/// stderr).
 pub(crate) fn run(
     command: &mut Command,
     cargo: &Path,

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use crate::error::io_error;
 use crate::pieces::{Piece, pieces};
 use crate::tools::variables;
 use crate::{CudaBuilder, CudaBuilderError, NvvmArch, files};
@@ -89,8 +88,22 @@ impl Embed {
     /// instructions make faster. A device takes the others from the next best file, so there must
     /// be one with all kernels, which is [`NvvmArch::Compute80`] by default.
     pub fn arch_for(mut self, arch: NvvmArch, kernels: &'static [&'static str]) -> Self {
-        let only = kernels;
-        self.archs.push(Wanted { arch, only });
+        let wanted = Wanted::whole(arch);
+        self.archs.push(Wanted {
+            only: kernels,
+            ..wanted
+        });
+        self
+    }
+
+    /// Like [`arch_for`](Self::arch_for), but only where the kernels' speed counts: in release
+    /// builds, and where `BLOCKWISE_ARCH` names the architecture beside a whole one. Another
+    /// architecture costs a debug build its own `core` and another run of LLVM.
+    pub fn release_arch_for(mut self, arch: NvvmArch, kernels: &'static [&'static str]) -> Self {
+        self = self.arch_for(arch, kernels);
+        if let Some(wanted) = self.archs.last_mut() {
+            wanted.only_in_release = true;
+        }
         self
     }
 
@@ -135,7 +148,8 @@ impl Embed {
         if std::env::var_os("DOCS_RS").is_some() {
             return Ok(Vec::new());
         }
-        let archs = self.chosen(std::env::var(ARCH).ok())?;
+        let release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
+        let archs = self.chosen(std::env::var(ARCH).ok(), release)?;
         let results: Vec<_> = std::thread::scope(|scope| {
             let build = |&wanted| scope.spawn(move || self.build_for(wanted, script));
             let builds: Vec<_> = archs.iter().map(build).collect();
@@ -174,27 +188,34 @@ impl Embed {
 
     fn build_for(
         &self,
-        Wanted { arch, only }: Wanted,
+        Wanted { arch, only, .. }: Wanted,
         script: &Script,
     ) -> Result<Vec<Piece>, CudaBuilderError> {
         let builder = CudaBuilder::new(&script.folder).arch(arch);
         let builder = (self.configure)(builder).only(only);
-        let ptx = builder.build_args(&script.features()).build()?;
-        let text = std::fs::read_to_string(&ptx).map_err(io_error("read", ptx))?;
-        let (pieces, bytes) = pieces(&text);
+        let ptx = builder.build_args(&script.features()).build_text()?;
+        let (pieces, bytes) = pieces(&ptx);
         files::write_if_different(&script.out.join(file_name(arch)), &bytes)?;
         Ok(pieces)
     }
 
     /// Each architecture once, in the order given.
-    fn chosen(&self, variable: Option<String>) -> Result<Vec<Wanted>, String> {
+    fn chosen(&self, variable: Option<String>, release: bool) -> Result<Vec<Wanted>, String> {
         let mut archs = self.archs.clone();
+        archs.retain(|wanted| release || !wanted.only_in_release);
         if let Some(variable) = variable.filter(|variable| !variable.is_empty()) {
-            archs = variable
+            let whole: Vec<_> = variable
                 .split(',')
                 .map(|name| name.trim().parse().map(Wanted::whole))
                 .collect::<Result<_, _>>()
                 .map_err(|error| format!("{ARCH}={variable}: {error}"))?;
+            // What the script wants for some kernels only, beside an architecture for all.
+            let own = |wanted: &Wanted| self.archs.iter().find(|own| own.arch == wanted.arch);
+            let named = |wanted| own(wanted).copied().unwrap_or(*wanted);
+            archs = whole.iter().map(named).collect();
+            if archs.iter().all(|wanted| !wanted.only.is_empty()) {
+                archs = whole;
+            }
         }
         if archs.iter().all(|wanted| !wanted.only.is_empty()) {
             archs.insert(0, Wanted::whole(NvvmArch::default()));
@@ -211,11 +232,16 @@ struct Wanted {
     arch: NvvmArch,
     /// These kernels; all if empty.
     only: &'static [&'static str],
+    only_in_release: bool,
 }
 
 impl Wanted {
     fn whole(arch: NvvmArch) -> Self {
-        Wanted { arch, only: &[] }
+        Wanted {
+            arch,
+            only: &[],
+            only_in_release: false,
+        }
     }
 }
 
@@ -292,7 +318,7 @@ impl Script {
 fn code(built: &[Built]) -> String {
     let mut code = "&[\n".to_owned();
     for Built { wanted, pieces } in built {
-        let Wanted { arch, only } = wanted;
+        let Wanted { arch, only, .. } = wanted;
         let name = file_name(*arch);
         let _ = writeln!(code, "    KernelsFile {{\n        arch: \"{arch}\",");
         let _ = writeln!(code, "        only: &{only:?},\n        pieces: &[");
@@ -341,7 +367,7 @@ mod tests {
     #[test]
     fn architectures_come_from_the_script_or_the_variable() {
         let chosen = |embed: Embed, variable: Option<&str>| {
-            let chosen = embed.chosen(variable.map(str::to_owned));
+            let chosen = embed.chosen(variable.map(str::to_owned), false);
             chosen.map(|all| all.iter().map(|wanted| wanted.arch).collect::<Vec<_>>())
         };
         assert_eq!(chosen(embed(), None), Ok(vec![Compute80]));
@@ -361,6 +387,22 @@ mod tests {
     }
 
     #[test]
+    fn what_only_release_builds_have_can_be_asked_for() {
+        let chosen = |variable: Option<&str>, release| {
+            let embed = embed().release_arch_for(Compute90a, &["k"]);
+            let chosen = embed.chosen(variable.map(str::to_owned), release).unwrap();
+            let chosen = chosen.into_iter().map(|wanted| (wanted.arch, wanted.only));
+            chosen.collect::<Vec<_>>()
+        };
+        let both: [(_, &[&str]); 2] = [(Compute80, &[]), (Compute90a, &["k"])];
+        assert_eq!(chosen(None, false), both[..1]);
+        assert_eq!(chosen(None, true), both);
+        assert_eq!(chosen(Some("sm_80,sm_90a"), false), both);
+        // Alone it has to serve all kernels.
+        assert_eq!(chosen(Some("sm_90a"), false), [(Compute90a, &[][..])]);
+    }
+
+    #[test]
     fn the_code_lists_the_files() {
         let piece = |kernel: &str, lines| Piece {
             kernel: kernel.to_owned(),
@@ -369,7 +411,10 @@ mod tests {
             compressed: 3,
         };
         let built = |arch, only, pieces| Built {
-            wanted: Wanted { arch, only },
+            wanted: Wanted {
+                only,
+                ..Wanted::whole(arch)
+            },
             pieces,
         };
         let text = code(&[

@@ -1,13 +1,13 @@
-//! The compiler's messages, as an error shows them: each error once, and its own panics.
+//! The compiler's messages as an error shows them: each error once, and the compiler's own panics.
 
 /// The errors among the compiler's messages; all messages if there are none. A panic of the
-/// compiler is one of them, with what it was compiling.
+/// compiler counts as an error, with what it was compiling.
 pub(crate) fn errors_of(messages: &str) -> String {
     let mut errors: Vec<String> = Vec::new();
     let mut add = |text: &str| {
         let text = text.trim_end();
         let is_panic = text.starts_with("error: the compiler unexpectedly panicked");
-        // cargo repeats that the compiler failed, with its command.
+        // cargo repeats that the compiler failed, with the compiler's command line.
         let is_summary =
             text.starts_with("error: could not compile") && text.contains("Caused by:");
         let text = match is_summary {
@@ -35,7 +35,8 @@ pub(crate) fn errors_of(messages: &str) -> String {
         }
         if line.starts_with("error") {
             let mut text = line.to_owned();
-            // Every compiler message ends with an empty line, and the next begins at the margin.
+            // Every compiler message ends with an empty line, and the next one starts at the
+            // margin.
             while let Some(line) = rest.next_if(|line| !starts(line)) {
                 text.push('\n');
                 text.push_str(line);
@@ -49,7 +50,7 @@ pub(crate) fn errors_of(messages: &str) -> String {
     }
 }
 
-/// Whether a line begins a message.
+/// Whether a line starts a message.
 fn starts(line: &str) -> bool {
     let kinds = ["error", "warning", "note", "help"];
     kinds.iter().any(|kind| line.starts_with(kind)) || Panic::starting(line).is_some()
@@ -57,11 +58,11 @@ fn starts(line: &str) -> bool {
 
 /// A panic of the compiler.
 struct Panic {
-    /// The place in the compiler.
+    /// The source location in the compiler.
     place: String,
     message: Vec<String>,
     is_message: bool,
-    /// What it was doing, innermost first.
+    /// The compiler's tasks, innermost first.
     doing: Vec<String>,
 }
 
@@ -152,7 +153,7 @@ mod tests {
              at compiler/nvptx64.rs:78:14 of the compiler: this is not a fault of the kernel, but something that it uses must be \
              written in another way\n\nerror: could not compile `k` (lib)"
         );
-        // Two kernels are two errors; one without a stack of queries is one, too.
+        // Two kernels are two errors; a panic without a query stack is one too.
         let two = errors_of(&(panic("first") + &panic("second")));
         assert!(two.contains("`first`") && two.contains("`second`"), "{two}");
         let bare = errors_of("thread 'rustc' panicked at x.rs:1:2:\nwhy\n");

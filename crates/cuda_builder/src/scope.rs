@@ -1,11 +1,11 @@
-//! One scope for all of `core`'s atomics: the system.
+//! Gives all of `core`'s atomics one scope: the system.
 //!
 //! `core` has no scopes, so its atomics are atomic for every thread that can reach the memory: the
-//! device's, its peers' and the host's. LLVM 22 prints loads, stores, fences and `cmpxchg` so, but
-//! every `atomicrmw` without order and scope, which PTX reads as `.relaxed.gpu`.
+//! device's, its peers' and the host's. LLVM 22 prints loads, stores, fences and `cmpxchg` with
+//! that scope, but every `atomicrmw` without order and scope, which PTX reads as `.relaxed.gpu`.
 
-/// Adds order and scope to LLVM's own atomics in PTX for sm_70 and later. Assembly stays as its
-/// author wrote it.
+/// Adds order and scope to LLVM's own atomics in PTX for sm_70 and later. Inline assembly is left
+/// unchanged.
 pub(crate) fn complete(ptx: &str) -> String {
     let (mut complete, mut is_assembly) = (String::with_capacity(ptx.len()), false);
     for line in ptx.split_inclusive('\n') {

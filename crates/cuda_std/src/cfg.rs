@@ -1,6 +1,6 @@
 //! The compute capability that the kernel is built for, known at compile time.
 //!
-//! Besides this module `cuda_builder` sets a cfg for each architecture whose features may be used:
+//! `cuda_builder` also sets a cfg for each architecture whose features may be used:
 //! `#[cfg(target_feature = "compute_80")]` holds in code for 8.0 and newer.
 
 use crate::gpu_only;

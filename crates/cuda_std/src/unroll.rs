@@ -1,4 +1,4 @@
-//! Loops that must be unrolled before register allocation, or to have more loads in flight.
+//! Loops that must be unrolled before register allocation, or that need more loads in flight.
 
 use core::ops::{Bound, Range, RangeBounds};
 
@@ -55,12 +55,12 @@ impl<const LEN: usize, const STEP: usize> Calls<LEN, STEP> {
     const FEW: bool = Self::COUNT <= 32;
 }
 
-/// Calls `body` for every index of `range` in order, in unrolled groups of `N` calls; the rest in
-/// smaller and smaller groups. `N` is a power of two, at most 32.
+/// Calls `body` for every index of `range` in order, in unrolled groups of `N` calls, then in ever
+/// smaller groups for the rest. `N` is a power of two, at most 32.
 ///
-/// All loads of a group can be in flight together: a loop with a trip count unknown to the compiler
-/// waits for memory in each iteration. LLVM unrolls it by four at best, nvcc by 16. The calls are
-/// in order, so sums have the same bits.
+/// All loads of a group can be in flight together. A loop with a trip count unknown to the compiler
+/// would wait for memory in each iteration: LLVM unrolls it by four at best, nvcc by 16. The calls
+/// stay in order, so sums have the same bits.
 #[inline(always)]
 pub fn in_groups<const N: usize>(range: Range<usize>, mut body: impl FnMut(usize)) {
     const { assert!(N.is_power_of_two() && N <= 32, "no group of the list below") };

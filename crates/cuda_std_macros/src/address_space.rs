@@ -1,4 +1,4 @@
-//! `#[address_space(..)]`: marks a static for cuda_builder, which moves it before any optimisation.
+//! `#[address_space(..)]`: marks a static for cuda_builder, which moves it before LLVM optimises.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -7,7 +7,8 @@ use syn::{Error, Ident, ItemStatic, Result, StaticMutability};
 
 use crate::{cuda_std, tokens};
 
-/// The first step: a check needs cuda_std, whose macro calls the second one.
+/// The first step. A check in generated code needs cuda_std's path, so one of its macros calls the
+/// second step.
 pub(crate) fn begin(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let is_checked = matches!(
         syn::parse2(item.clone()),
@@ -28,15 +29,15 @@ pub(crate) fn begin(arguments: TokenStream, item: TokenStream) -> Result<TokenSt
     }
 }
 
-/// `root` is how generated code names cuda_std, which a shared static without `mut` needs.
+/// `root` is the path of cuda_std in generated code; a shared static without `mut` needs it.
 pub(crate) fn expand(
     root: Option<TokenStream>,
     arguments: TokenStream,
     item: TokenStream,
 ) -> Result<TokenStream> {
     let space: Ident = syn::parse2(arguments.clone()).map_err(|_| unknown_space(&arguments))?;
-    // The section's name is the mark: nothing else of a static survives to LLVM's IR unchanged on
-    // the stock compiler.
+    // The section's name is the mark: with the stock compiler, no other property of a static
+    // survives unchanged to LLVM's IR.
     let section = match space.to_string().as_str() {
         "shared" => Some("cuda_std.shared"),
         "constant" => Some("cuda_std.constant"),
@@ -57,7 +58,7 @@ pub(crate) fn expand(
     let check = match item.mutability {
         StaticMutability::None if space == "shared" => never_initialised(&item, root.as_ref()),
         StaticMutability::None => never_written(&item)?,
-        // Which safe code cannot use.
+        // Safe code cannot use a `static mut`.
         _ => TokenStream::new(),
     };
     Ok(quote! {
@@ -67,12 +68,13 @@ pub(crate) fn expand(
     })
 }
 
-/// Fails to compile unless the type says that the shared static has no value at first.
+/// Fails to compile unless the type allows a shared static without an initial value.
 ///
-/// It goes by the static's name: its type can hold items, which would find the trait here.
+/// The check uses the static's name, not its type: a type can contain items, which would find the
+/// trait here.
 fn never_initialised(item: &ItemStatic, root: Option<&TokenStream>) -> TokenStream {
     let core = root.map_or(quote! { ::core }, |root| quote! { #root::__private::core });
-    // What is wrong is the type.
+    // Errors point at the type.
     let mut name = item.ident.clone();
     name.set_span(name.span().located_at(item.ty.span()));
     let place = quote_spanned! { item.ty.span() => &#name };
@@ -104,7 +106,7 @@ fn never_written(item: &ItemStatic) -> Result<TokenStream> {
             "constant memory is read-only for kernels: an atomic belongs in global memory, `#[address_space(global)]`",
         ));
     }
-    // The compiler refuses a constant that leads to what changes inside any other type.
+    // The compiler refuses references to interior mutability in a constant of any other type.
     Ok(quote! { const _: &#ty = &#value; })
 }
 

@@ -1,4 +1,4 @@
-//! How the crate that is compiled names cuda_std.
+//! How the crate being compiled names cuda_std.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::Ident;
 
-/// The path, `None` where the crate does not depend on it itself.
+/// The path; `None` if the crate does not depend on cuda_std itself.
 pub(crate) fn path() -> Option<TokenStream> {
-    // Its own tests and examples.
+    // cuda_std's own tests and examples.
     if std::env::var("CARGO_PKG_NAME").is_ok_and(|name| name == "cuda_std") {
         return Some(quote! { ::cuda_std });
     }
@@ -20,8 +20,8 @@ pub(crate) fn path() -> Option<TokenStream> {
     Some(quote! { ::#name })
 }
 
-/// Whether the package's build script embedded its PTX, and the crate root has it. An example of
-/// the documentation is a crate of its own, without.
+/// Whether the package's build script embedded its PTX and the crate root has it. A doc example is
+/// a crate of its own, which has none.
 pub(crate) fn has_embedded_kernels() -> bool {
     std::env::var_os("CUDA_STD_KERNELS").is_some()
         && std::env::var_os("UNSTABLE_RUSTDOC_TEST_PATH").is_none()
@@ -37,7 +37,7 @@ fn workspace_of(folder: &Path) -> Option<String> {
     })
 }
 
-/// The name under which the manifest has cuda_std.
+/// The name under which the manifest lists cuda_std.
 fn dependency(manifest: &str, workspace: impl FnOnce() -> Option<String>) -> Option<String> {
     let own = dependencies(manifest, &["dependencies", "dev-dependencies"]);
     let is_cuda_std = |dependency: &&Dependency| match &dependency.package {
@@ -47,7 +47,7 @@ fn dependency(manifest: &str, workspace: impl FnOnce() -> Option<String>) -> Opt
     if let Some(found) = own.iter().find(is_cuda_std) {
         return Some(found.name.clone());
     }
-    // The workspace's manifest may have renamed it.
+    // The workspace's manifest may rename it.
     let inherited: Vec<_> = own
         .iter()
         .filter(|dependency| dependency.inherited)
@@ -77,9 +77,8 @@ struct Dependency {
     inherited: bool,
 }
 
-/// The dependencies in tables whose last or next to last word is one of `tables`, as far as a
-/// manifest's usual forms go: `name = ".."`, `name = { .. }`, `name.key = ..` and
-/// `[dependencies.name]`.
+/// The dependencies in tables whose last or next to last word is one of `tables`, for the usual
+/// forms of a manifest: `name = ".."`, `name = { .. }`, `name.key = ..` and `[dependencies.name]`.
 fn dependencies(manifest: &str, tables: &[&str]) -> Vec<Dependency> {
     let mut found: Vec<Dependency> = Vec::new();
     let mut table: Vec<String> = Vec::new();
@@ -144,8 +143,7 @@ impl Dependency {
     }
 }
 
-/// The parts between separators that stand outside of strings and brackets; of a key, without
-/// quotes.
+/// The parts between separators outside strings and brackets; for a key, without quotes.
 fn words(text: &str, separator: char) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = text;
@@ -157,7 +155,7 @@ fn words(text: &str, separator: char) -> Vec<String> {
     words
 }
 
-/// At the first separator outside of strings and brackets.
+/// Splits at the first separator outside strings and brackets.
 fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
     let (mut quote, mut depth) = (None, 0_i32);
     for (at, c) in text.char_indices() {

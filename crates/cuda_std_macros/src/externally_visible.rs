@@ -23,14 +23,14 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     if let Some(name) = own {
         symbols::refuse_reserved(&name.to_string(), name.span())?;
     }
-    // rust-cuda's attribute asks for a `#[no_mangle]` beside it; one is enough.
+    // rust-cuda's attribute requires `#[no_mangle]` next to it; a duplicate is dropped.
     let attributes = match &parsed {
         Item::Fn(function) => &function.attrs,
         Item::Static(variable) => &variable.attrs,
         _ => return Err(misplaced(item)),
     };
     let no_mangle = (!attributes.iter().any(is_no_mangle)).then(|| quote! { unsafe(no_mangle), });
-    // The section's name is the mark for cuda_builder, which takes it off again.
+    // The section's name is the mark for cuda_builder, which removes it.
     Ok(quote! {
         #[cfg_attr(target_arch = "nvptx64", #no_mangle unsafe(link_section = "cuda_std.externally_visible"))]
         #item
@@ -44,7 +44,7 @@ fn misplaced(item: TokenStream) -> Error {
     )
 }
 
-/// `#[no_mangle]`, or `#[unsafe(no_mangle)]` as newer editions want it.
+/// `#[no_mangle]`, or `#[unsafe(no_mangle)]` as newer editions require.
 fn is_no_mangle(attribute: &Attribute) -> bool {
     attribute.path().is_ident("no_mangle")
         || (attribute.path().is_ident("unsafe")

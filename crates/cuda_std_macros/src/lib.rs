@@ -101,7 +101,8 @@ pub fn __kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `shared`: one copy for each running block, never initialised whatever the initialiser says. So
 /// it is a `static mut`, or of `MaybeUninit`. `constant`: read-only, a table that is known when the
 /// crate is built. What the host chooses is an argument, of up to 32,764 bytes: CUDA keeps those in
-/// constant memory too, and each launch has its own.
+/// constant memory too, and each launch has its own. The host cannot set such a static, as
+/// `cudaMemcpyToSymbol` does: a Rust static does not change, and kernels are compiled with its value.
 #[proc_macro_attribute]
 pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
     address_space::begin(arguments.into(), item.into())

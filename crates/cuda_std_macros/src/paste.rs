@@ -10,8 +10,8 @@ pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
             None => {
                 let inside = expand(group.stream());
                 let delimiter = match group.delimiter() {
-                    // A `macro_rules` fragment: the compiler would forget that its tokens belong
-                    // together.
+                    // A `macro_rules` fragment: without the group the compiler would forget that
+                    // its tokens belong together.
                     Delimiter::None if inside.clone().into_iter().nth(1).is_some() => {
                         Delimiter::Parenthesis
                     }
@@ -35,7 +35,7 @@ fn name(group: &Group) -> Option<Ident> {
     let text = group.stream().to_string();
     let parts = text.strip_prefix('<')?.strip_suffix('>')?;
     let name: String = parts.split_whitespace().collect();
-    // A part's own place, so that messages lead to it.
+    // A part's own span, so that messages point at it.
     let span = group.stream().into_iter().nth(1)?.span();
     let is_name = syn::parse_str::<Ident>(&name).is_ok();
     is_name.then(|| Ident::new(&name, span))

@@ -1,4 +1,4 @@
-//! `#[derive(Plain)]`: a struct whose bytes both sides read alike.
+//! `#[derive(Plain)]`: a struct whose bytes host and device read alike.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -7,7 +7,7 @@ use syn::{Data, DeriveInput, Error, Fields, Ident, Path, Result};
 
 use crate::cuda_std;
 
-/// The first step: finds cuda_std, whose macro calls the second one.
+/// The first step: finds cuda_std, whose macro calls the second.
 pub(crate) fn begin(item: TokenStream) -> Result<TokenStream> {
     let parsed: DeriveInput = syn::parse2(item.clone())?;
     let path = match attributes(&parsed)?.path {
@@ -17,7 +17,7 @@ pub(crate) fn begin(item: TokenStream) -> Result<TokenStream> {
     Ok(quote! { #path::__plain! { #item } })
 }
 
-/// `path` is how generated code names cuda_std.
+/// `path` is the path of cuda_std in generated code.
 pub(crate) fn expand(path: &TokenStream, item: TokenStream) -> Result<TokenStream> {
     let item: DeriveInput = syn::parse2(item)?;
     let name = &item.ident;
@@ -80,8 +80,8 @@ pub(crate) fn expand(path: &TokenStream, item: TokenStream) -> Result<TokenStrea
     })
 }
 
-/// Fails to compile unless the struct has these fields, in this order, and this alignment: anybody
-/// can call the macro that makes this of a struct, and show it another one.
+/// Fails to compile unless the struct has these fields, in this order, and this alignment: any code
+/// can call the macro that generates this from a struct, and pass it another one.
 fn fields_are_these(
     name: &Ident,
     fields: &Fields,
@@ -124,7 +124,7 @@ fn names(fields: &Fields) -> Vec<String> {
 }
 
 struct Attributes {
-    /// The alignment that was asked for.
+    /// The requested alignment.
     align: Option<u32>,
     /// `#[plain(crate = path)]`.
     path: Option<Path>,

@@ -1,11 +1,11 @@
 //! The root of generated code: cuda_std's own `$crate`.
 //!
-//! What `::core` or `::cuda_std` is, the crate that is compiled decides: `extern crate other as
-//! core` gives safe code another `Option`, another `assert!`. So an attribute generates no code by
-//! such a path. It calls a macro of cuda_std's, `__kernel!` or the like, whose `$crate` is cuda_std
-//! whatever its names are, and that macro calls the second step with it. A path that leads to
-//! another macro leads nowhere: the second step needs the word `unsafe`, and makes a block of it
-//! that the compiler refuses where `unsafe` is forbidden.
+//! The crate being compiled decides what `::core` and `::cuda_std` are: `extern crate other as
+//! core` gives safe code another `Option`, another `assert!`. So an attribute generates no code
+//! with such a path. It calls a macro of cuda_std's, `__kernel!` for instance, whose `$crate` is
+//! cuda_std under any name, and that macro calls the second step with it. A path to an impostor's
+//! macro does not help: the second step needs the word `unsafe`, and wraps it in a block that the
+//! compiler refuses where `unsafe` is forbidden.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::quote;
@@ -13,10 +13,10 @@ use syn::{Error, Result};
 
 /// The input of a second step: `unsafe $crate, ..`.
 pub(crate) struct Rooted {
-    /// How generated code names cuda_std.
+    /// The path of cuda_std in generated code.
     pub(crate) path: TokenStream,
     pub(crate) rest: TokenStream,
-    /// An item that does not compile where whoever wrote `unsafe` may not.
+    /// An item that does not compile if the writer of `unsafe` may not use it.
     pub(crate) claim: TokenStream,
 }
 
@@ -29,7 +29,8 @@ impl Rooted {
             && matches!(&comma, TokenTree::Punct(comma) if comma.as_char() == ',')
         {
             let path: TokenStream = path.into();
-            // The whole block has the span of the word, by which the compiler knows the writer.
+            // The whole block has the span of that word, by which the compiler identifies the
+            // writer.
             let body = quote! { #path::__private::core::hint::assert_unchecked(true) };
             let mut body = Group::new(Delimiter::Brace, body);
             body.set_span(word.span());

@@ -1,9 +1,9 @@
-//! Names that compiled code calls by itself: safe code may not put functions of its own there.
+//! Names that compiled code calls implicitly: safe code must not define functions under them.
 
 use proc_macro2::Span;
 use syn::{Error, Result};
 
-/// Beginnings of the names of compilers, libdevice and this crate.
+/// Prefixes of the names of compilers, libdevice and this crate.
 const PREFIXES: [&str; 5] = ["__", "_R", "_Z", "llvm.", "cuda_std_"];
 /// What compiled code and the runtime call.
 const NAMES: [&str; 12] = [
@@ -11,7 +11,7 @@ const NAMES: [&str; 12] = [
     "realloc", "strlen", "vprintf",
 ];
 
-/// Refuses a symbol that something else would be found under.
+/// Refuses a symbol that would replace another definition.
 pub(crate) fn refuse_reserved(name: &str, span: Span) -> Result<()> {
     let is_reserved =
         NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix));

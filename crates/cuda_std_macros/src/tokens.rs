@@ -1,4 +1,4 @@
-//! Tokens as text, spaced as a person writes them.
+//! Tokens as text, spaced as a person would.
 
 use proc_macro2::{Delimiter, Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
@@ -29,7 +29,7 @@ pub(crate) fn words(tokens: TokenStream) -> Vec<String> {
 
 struct Writer {
     text: String,
-    /// What stands at both sides of an operator.
+    /// The space on both sides of an operator.
     space: &'static str,
     last: Last,
     /// Open `<` of generic arguments.
@@ -42,9 +42,9 @@ enum Last {
     Nothing,
     /// A word, a literal or a closed group.
     Operand,
-    /// `.` or `::`, or an operator of one operand: what follows sticks to it.
+    /// `.` or `::`, or a unary operator: what follows is not separated.
     Prefix,
-    /// An operator whose operand follows after a space.
+    /// A binary operator, whose operand follows after a space.
     Operator,
 }
 
@@ -188,7 +188,7 @@ impl Writer {
     }
 }
 
-/// Whether `next` belongs to the operator, so that `<&` is two and `<=` is one.
+/// Whether `next` continues the operator, so that `<&` is two operators and `<=` is one.
 fn is_operator(operator: &str, next: char) -> bool {
     const OPERATORS: [&str; 25] = [
         "::", "..", "..=", "...", "->", "=>", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>", "+=",
@@ -198,12 +198,12 @@ fn is_operator(operator: &str, next: char) -> bool {
     OPERATORS.contains(&&*joined)
 }
 
-/// Where `'static` stands, if it does.
+/// The position of `'static`, if it occurs.
 pub(crate) fn static_lifetime(tokens: TokenStream) -> Option<Span> {
     lifetime(tokens, &|name| name == "static")
 }
 
-/// Where a lifetime with a name stands, if one does.
+/// The position of a named lifetime, if one occurs.
 pub(crate) fn named_lifetime(tokens: TokenStream) -> Option<Span> {
     lifetime(tokens, &|name| name != "_")
 }
@@ -226,8 +226,7 @@ fn lifetime(tokens: TokenStream, wanted: &impl Fn(&Ident) -> bool) -> Option<Spa
     None
 }
 
-/// The same with other words: each lifetime and each identifier goes through `word`, which says
-/// what to write for it.
+/// The same tokens with other words: `word` gives the replacement of each lifetime and identifier.
 pub(crate) fn replace(
     tokens: TokenStream,
     word: &impl Fn(bool, &Ident) -> Option<TokenStream>,
@@ -255,7 +254,7 @@ pub(crate) fn replace(
     replaced
 }
 
-/// The same words at the same places, as what the attribute writes itself.
+/// The same words at the same positions, marked as written by the attribute.
 pub(crate) fn generated(tokens: TokenStream) -> TokenStream {
     let own = |mut token: TokenTree| {
         token.set_span(token.span().resolved_at(Span::call_site()));
@@ -264,7 +263,7 @@ pub(crate) fn generated(tokens: TokenStream) -> TokenStream {
     tokens.into_iter().map(own).collect()
 }
 
-/// Where an identifier that is wanted stands first, if one does.
+/// The position of the first wanted identifier, if one occurs.
 pub(crate) fn find_word(tokens: TokenStream, wanted: &impl Fn(&Ident) -> bool) -> Option<Span> {
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Ident(word) => wanted(&word).then(|| word.span()),
@@ -273,7 +272,7 @@ pub(crate) fn find_word(tokens: TokenStream, wanted: &impl Fn(&Ident) -> bool) -
     })
 }
 
-/// Whether the identifier stands in the tokens, and where first.
+/// The position of the first occurrence of the identifier, if any.
 pub(crate) fn find(tokens: TokenStream, name: &str) -> Option<Span> {
     let (mut field, mut range) = (false, false);
     for token in tokens {

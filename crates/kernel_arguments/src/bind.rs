@@ -1,58 +1,58 @@
-//! From what is written to the bytes of each parameter.
+//! From the arguments as written to the bytes of each parameter.
 
 use crate::syntax::{self, Form, Written};
-use crate::{Files, Number, Problem};
+use crate::{Files, Problem, Type};
 use ptx_emulator::{Emulator, Entry, LoadedModule, Param};
 use std::path::PathBuf;
 
 /// The arguments of a launch on an emulator.
 pub struct Arguments {
     values: Vec<Vec<u8>>,
-    /// The memory that was taken for them, in order.
+    /// The memory allocated for them, in order.
     pub placed: Vec<Placed>,
 }
 
 /// Memory of an argument.
 #[derive(Clone, Debug)]
 pub struct Placed {
-    /// What was written for it.
+    /// The argument as written.
     pub written: String,
-    /// What it is passed as.
+    /// How it is passed.
     pub role: Role,
     /// The type of its numbers.
-    pub ty: Number,
+    pub ty: Type,
     /// Its first byte.
     pub address: u64,
-    /// Its numbers.
+    /// The number of its elements.
     pub len: usize,
     /// The file for its contents after the launch.
     pub save: Option<PathBuf>,
 }
 
-/// How a kernel gets memory.
+/// How a kernel receives memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// By its address, as the parameter of that number.
+    /// By its address, as the parameter with that index.
     Parameter(usize),
-    /// Through a texture or surface reference of that name.
+    /// Through the texture or surface reference with that name.
     Reference(String),
 }
 
-/// What one parameter is passed.
+/// The value of one parameter.
 struct Passed<'a> {
     written: &'a str,
     bytes: Vec<u8>,
     /// The number's type; `None` for an address and for plain bytes.
-    ty: Option<Number>,
+    ty: Option<Type>,
     is_address: bool,
 }
 
 impl Arguments {
-    /// Reads what was written for the parameters of `kernel`, puts buffers into the emulator's
-    /// memory, and binds references of the module.
+    /// Parses the arguments for the parameters of `kernel`, puts buffers into the emulator's
+    /// memory, and binds the module's references.
     ///
     /// # Errors
-    /// What is wrong with an argument, or with their number.
+    /// What is wrong with an argument, or with the number of arguments.
     pub fn bind(
         kernel: &Entry,
         written: &[String],
@@ -63,7 +63,7 @@ impl Arguments {
             .iter()
             .map(|text| syntax::parse(text))
             .collect::<Result<_, _>>()?;
-        // The number of parameters first: no file is read for a launch that cannot be.
+        // Compares the number of parameters first: no file is read for a launch that is refused.
         let given: usize = written.iter().map(Written::parameters).sum();
         if given != kernel.params().len() {
             return Err(Problem::new(format!(
@@ -114,7 +114,7 @@ impl Arguments {
                     passed.push(of(address.to_le_bytes().to_vec(), None, true));
                     if buffer.is_slice {
                         let bytes = (len as u64).to_le_bytes().to_vec();
-                        passed.push(of(bytes, Some(Number::U64), false));
+                        passed.push(of(bytes, Some(Type::U64), false));
                     }
                     place(parameter, buffer, address, len);
                 }
@@ -134,7 +134,7 @@ impl Arguments {
 }
 
 impl Passed<'_> {
-    /// Whether a parameter can be passed this.
+    /// Whether this can be passed for a parameter.
     fn fits(&self, index: usize, param: &Param, kernel: &Entry) -> Result<(), Problem> {
         let is = if self.bytes.len() != param.size as usize {
             format!("has {} bytes", self.bytes.len())
@@ -168,7 +168,7 @@ pub fn described(kernel: &Entry) -> String {
     }
 }
 
-/// Says what a kernel takes when no argument was given, with a command to begin from.
+/// Says what a kernel takes if no argument was given, with a command to start from.
 pub fn missing(kernel: &Entry, command: &str) -> Problem {
     let example = |param: &Param| {
         if param.is_pointer {

@@ -1,18 +1,19 @@
 //! Memory that is passed by its address.
 
-use crate::{Array, Files, Number, Problem};
+use crate::number::{iota, random};
+use crate::{Array, Files, Problem, Type};
 use ptx_emulator::{Emulator, MemoryError};
 use rand::{SeedableRng, rngs::StdRng};
 use std::path::{Path, PathBuf};
 
-/// Elements that are made at a time: a buffer may be larger than the host's memory until somebody
-/// writes it.
+/// Elements that are generated together: a buffer may be larger than the host's memory until it is
+/// written.
 const CHUNK: usize = 1 << 14;
 
 /// A buffer as the user describes it.
 pub(crate) struct Buffer {
-    pub(crate) ty: Number,
-    /// Elements; `None` takes a file's.
+    pub(crate) ty: Type,
+    /// Elements; `None` takes the file's number.
     pub(crate) len: Option<usize>,
     pub(crate) fill: Fill,
     pub(crate) is_slice: bool,
@@ -20,9 +21,9 @@ pub(crate) struct Buffer {
     pub(crate) save: Option<PathBuf>,
 }
 
-/// What a buffer holds before the launch.
+/// The contents of a buffer before the launch.
 pub(crate) enum Fill {
-    /// Nobody writes it.
+    /// Not written before the launch.
     Nothing,
     Zeros,
     Iota,
@@ -31,7 +32,7 @@ pub(crate) enum Fill {
 }
 
 impl Buffer {
-    /// Puts it into the emulator's memory: its address, its length in elements and a file's
+    /// Puts it into the emulator's memory; returns its address, its length in elements and a file's
     /// extents.
     pub(crate) fn place(
         &self,
@@ -40,34 +41,34 @@ impl Buffer {
     ) -> Result<(u64, usize, Option<Vec<usize>>), Problem> {
         if let Fill::File(path) = &self.fill {
             let Array { extents, bytes } = files.array(path, self.ty)?;
-            let len = bytes.len() / self.ty.size();
+            let len = bytes.len() / self.ty.bytes();
             self.check_len(path, len)?;
             let address = emulator.alloc(bytes.len() as u64)?;
             emulator.write(address, &bytes)?;
             return Ok((address, len, Some(extents)));
         }
         let len = self.len.unwrap_or(0);
-        let bytes = (len as u64).saturating_mul(self.ty.size() as u64);
+        let bytes = (len as u64).saturating_mul(self.ty.bytes() as u64);
         let address = emulator.alloc(bytes)?;
         self.fill(emulator, address, len)?;
         Ok((address, len, None))
     }
 
     fn fill(&self, emulator: &Emulator, address: u64, len: usize) -> Result<(), MemoryError> {
-        let mut random = match self.fill {
+        let mut generator = match self.fill {
             Fill::Nothing => return Ok(()),
             Fill::Random(seed) => Some(StdRng::seed_from_u64(seed)),
             Fill::Zeros | Fill::Iota | Fill::File(_) => None,
         };
-        let size = self.ty.size();
+        let size = self.ty.bytes();
         let mut bytes = Vec::with_capacity(CHUNK.min(len) * size);
         for start in (0..len).step_by(CHUNK) {
             let count = CHUNK.min(len - start);
             bytes.clear();
-            match &mut random {
-                Some(random) => self.ty.random(count, random, &mut bytes),
+            match &mut generator {
+                Some(generator) => random(self.ty, count, generator, &mut bytes),
                 None if matches!(self.fill, Fill::Iota) => {
-                    self.ty.iota(start..start + count, &mut bytes);
+                    iota(self.ty, start..start + count, &mut bytes);
                 }
                 None => bytes.resize(count * size, 0),
             }
@@ -76,7 +77,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// A length that is given must be the file's own.
+    /// A given length must be the file's own.
     fn check_len(&self, path: &Path, elements: usize) -> Result<(), Problem> {
         let path = path.display();
         match self.len {

@@ -3,7 +3,9 @@
 //! `.surfref` of the module.
 
 use crate::buffer::{Buffer, Fill};
-use crate::{Files, Number, Problem, syntax};
+use crate::fill::{fill, saved};
+use crate::number::named;
+use crate::{Files, Problem, Type};
 use ptx_emulator::{AddressMode, Channel, Emulator, Filter, Image, Sampling, Shape};
 use std::path::PathBuf;
 
@@ -59,7 +61,7 @@ fn described(
             ));
         }
     };
-    let (text, save) = syntax::saved(text)?;
+    let (text, save) = saved(text)?;
     let (texel, rest) = text
         .split_once('=')
         .ok_or("a texture or surface has contents: =x.npy")?;
@@ -73,19 +75,19 @@ fn described(
         Some((ty, "4")) => (ty, 4),
         Some((_, count)) => return Err(format!("a texel has 1, 2 or 4 channels, not `{count}`")),
     };
-    let ty: Number = ty.parse()?;
+    let ty = named(ty)?;
     let channel = match ty {
-        Number::U8 => Channel::U8,
-        Number::U16 => Channel::U16,
-        Number::U32 => Channel::U32,
-        Number::I8 => Channel::S8,
-        Number::I16 => Channel::S16,
-        Number::I32 => Channel::S32,
-        Number::F32 => Channel::F32,
+        Type::U8 => Channel::U8,
+        Type::U16 => Channel::U16,
+        Type::U32 => Channel::U32,
+        Type::I8 => Channel::S8,
+        Type::I16 => Channel::S16,
+        Type::I32 => Channel::S32,
+        Type::F32 => Channel::F32,
         _ => return Err(format!("a texel cannot be made of {ty}")),
     };
     let mut words = rest.split(',').map(str::trim);
-    let fill = syntax::fill(words.next().unwrap_or_default())?;
+    let fill = fill(words.next().unwrap_or_default())?;
     let mut sampling = Sampling::default();
     for word in words {
         let mode = match word {

@@ -18,13 +18,15 @@
 
 mod bind;
 mod buffer;
+mod fill;
 mod image;
 mod number;
 mod problem;
 mod syntax;
 
 pub use bind::{Arguments, Placed, Role, described, missing};
-pub use number::Number;
+pub use launch_contract::Type;
+pub use number::bytes_of;
 pub use problem::Problem;
 
 use std::path::Path;
@@ -35,7 +37,7 @@ pub trait Files {
     ///
     /// # Errors
     /// When there is no such file, or its numbers are not the same in that type.
-    fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem>;
+    fn array(&self, path: &Path, ty: Type) -> Result<Array, Problem>;
 }
 
 /// A file's array.

@@ -1,8 +1,10 @@
 //! What the user writes for an argument.
 
 use crate::buffer::{Buffer, Fill};
+use crate::fill::{fill, saved};
 use crate::image::{self, Described};
-use crate::{Number, Problem};
+use crate::number::{bytes_of, named};
+use crate::{Problem, Type};
 use std::path::PathBuf;
 
 /// One `--arg`.
@@ -12,7 +14,7 @@ pub(crate) struct Written<'a> {
 }
 
 pub(crate) enum Form {
-    Number(Number, Vec<u8>),
+    Number(Type, Vec<u8>),
     Bytes(Vec<u8>),
     Buffer(Buffer),
     Image(Box<Described>),
@@ -53,8 +55,8 @@ fn plain(text: &str) -> Result<Form, String> {
     if ty == "bytes" {
         return bytes(value).map(Form::Bytes);
     }
-    let ty: Number = ty.parse()?;
-    Ok(Form::Number(ty, ty.parse(value)?))
+    let ty = named(ty)?;
+    Ok(Form::Number(ty, bytes_of(ty, value)?))
 }
 
 fn bytes(text: &str) -> Result<Vec<u8>, String> {
@@ -77,14 +79,14 @@ fn buffer(text: &str) -> Result<Buffer, String> {
         None => (text, false),
     };
     let (declared, fill) = match text.split_once('=') {
-        Some((declared, fill)) => (declared, self::fill(fill)?),
+        Some((declared, text)) => (declared, fill(text)?),
         None => (text, Fill::Nothing),
     };
     let parts = declared
         .strip_suffix(']')
         .and_then(|text| text.split_once('['));
     let (ty, len) = parts.ok_or("a buffer is TYPE[LENGTH]")?;
-    let ty = ty.parse::<Number>()?;
+    let ty = named(ty)?;
     let len = match (len, &fill) {
         ("", Fill::File(_)) => None,
         ("", _) => return Err("only a file's length may be left out".to_owned()),
@@ -96,31 +98,6 @@ fn buffer(text: &str) -> Result<Buffer, String> {
         fill,
         is_slice,
         save,
-    })
-}
-
-/// What stands before `-> FILE`, and the file.
-pub(crate) fn saved(text: &str) -> Result<(&str, Option<&str>), String> {
-    match text.split_once("->") {
-        Some((_, path)) if path.trim().is_empty() => Err("no file follows `->`".to_owned()),
-        Some((text, path)) => Ok((text.trim(), Some(path.trim()))),
-        None => Ok((text.trim(), None)),
-    }
-}
-
-pub(crate) fn fill(text: &str) -> Result<Fill, String> {
-    Ok(match text.trim() {
-        "zeros" => Fill::Zeros,
-        "iota" => Fill::Iota,
-        text => match text.strip_prefix("random:") {
-            Some(seed) => Fill::Random(seed.parse().map_err(|_| format!("`{seed}` is no seed"))?),
-            None if text.contains('.') => Fill::File(PathBuf::from(text)),
-            None => {
-                return Err(format!(
-                    "`{text}` is none of zeros, iota, random:SEED and a .npy or .csv file"
-                ));
-            }
-        },
     })
 }
 

@@ -1,12 +1,12 @@
 //! Checks made before a launch.
 
+use crate::decode::Entry;
 use crate::decode::Function;
-use crate::emulator::LaunchConfig;
 use crate::error::InvalidLaunch;
 use crate::exec::MAX_SHARED_BYTES;
+use crate::launch::LaunchConfig;
 use crate::limits::Limits;
 use crate::metrics::{Demand, H200, Occupancy};
-use crate::module::Entry;
 
 /// Limit for the registers, constants and local memory of one block, in bytes of host memory.
 const MAX_BLOCK_BYTES: u64 = 1 << 30;

@@ -1,5 +1,6 @@
 use crate::decode::Function;
 use crate::error::{InvalidLaunch, LaunchError, MemoryError};
+use crate::launch::{LaunchConfig, Output, Statistics};
 use crate::limits::Limits;
 use crate::loaded::LoadedModule;
 use crate::memory::{Kind, Table};
@@ -9,7 +10,6 @@ use crate::progress::{Progress, Sink};
 use crate::sanitize::{self, CheckOptions, CheckReport};
 use crate::texture::{Image, Sampling, Texture};
 use crate::{check, exec, variables};
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,31 +23,6 @@ pub struct Emulator {
     memory: Arc<Mutex<Table>>,
     output: Output,
     progress: Sink,
-}
-
-/// Receives the output of device code, one `printf` call at a time.
-pub(crate) type Output = Mutex<Box<dyn FnMut(&str) + Send>>;
-
-/// The configuration of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LaunchConfig {
-    /// Blocks along x, y and z.
-    pub grid: [u32; 3],
-    /// Threads of a block along x, y and z.
-    pub block: [u32; 3],
-    /// Bytes of the dynamic shared array.
-    pub dynamic_shared_bytes: u32,
-}
-
-/// Execution counts of a launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Statistics {
-    /// Blocks that ran.
-    pub blocks: u64,
-    /// Instructions executed, counted once per group of lanes that executed them together.
-    pub warp_instructions: u64,
-    /// Instructions executed, counted per lane.
-    pub lane_instructions: u64,
 }
 
 impl Emulator {

@@ -50,6 +50,14 @@ fn is_users(file: &str, own: &str) -> bool {
     !is_library(&file) && (file.contains('/') || file == own)
 }
 
+/// Whether a folder is that of a crate which every kernel has in it.
+fn is_own(folder: &str) -> bool {
+    ["cuda_std", "launch_contract"].iter().any(|name| {
+        let version = folder.strip_prefix(name);
+        version.is_some_and(|version| version.is_empty() || version.starts_with('-'))
+    })
+}
+
 /// Files that come with a compiler: Rust's libraries and the device API of all kernels, CUDA's
 /// headers, Triton's and Numba's libraries.
 pub(crate) fn is_library(file: &str) -> bool {
@@ -76,8 +84,6 @@ pub(crate) fn is_library(file: &str) -> bool {
         || ["library/core/", "library/alloc/"]
             .iter()
             .any(|start| file.starts_with(start))
-        || file
-            .split('/')
-            .any(|part| part == "cuda_std" || part.starts_with("cuda_std-"))
+        || file.split('/').any(is_own)
         || toolkit()
 }

@@ -1,4 +1,4 @@
-//! What the device can do at most, measured in the same run.
+//! The device's limits, measured in the same run.
 
 use blockwise::{Device, DeviceKind};
 use blockwise_ops::peak;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::measure::{self, Delay};
 use super::{BenchError, Timing};
 
-/// The ceilings, with the timings that they come from.
+/// The ceilings, with the timings behind them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceilings {
-    /// Bytes a second that a copy within the device reads and writes, both counted.
+    /// Bytes per second of a copy within the device, reads plus writes.
     pub copy_bytes_per_second: f64,
     /// The copy.
     pub copy: Timing,
-    /// `f32` operations a second of fused multiply-adds, two each.
+    /// `f32` operations per second of fused multiply-adds, two each.
     pub fma_per_second: f64,
     /// The fused multiply-adds.
     pub fma: Timing,
@@ -22,11 +22,11 @@ pub struct Ceilings {
 
 /// Elements of the copy: 2 GiB read and 2 GiB written.
 const COPIED: usize = 1 << 29;
-/// Steps of the multiply-adds: some 2 ms on a GPU.
+/// Steps of the multiply-adds: about 2 ms on a GPU.
 const ROUNDS: u32 = 2000;
-/// An emulator takes a moment for the smallest launch.
+/// The smallest launch, because an emulator is slow.
 const EMULATED: (usize, u32) = (1 << 10, 1);
-/// Blocks for each multiprocessor: as many threads as it holds.
+/// Blocks per multiprocessor: as many threads as fit.
 const BLOCKS_EACH: u32 = 8;
 /// Threads whose results are compared.
 const COMPARED: usize = 16;
@@ -35,7 +35,7 @@ impl Ceilings {
     /// Measures both.
     ///
     /// # Errors
-    /// When the device fails, or the multiply-adds come out wrong.
+    /// When the device fails, or the multiply-adds are wrong.
     pub fn measure(device: &Device) -> Result<Self, BenchError> {
         let (copied, rounds) = match device.properties().kind {
             DeviceKind::Cuda => (COPIED, ROUNDS),

@@ -197,8 +197,8 @@ impl<T: Random + Precision> Problem for Convolution<T> {
     ) -> Result<Box<dyn Loaded + 'a>, BenchError> {
         let mut sets = Vec::new();
         for _ in 0..copies {
-            let signal = inputs.take::<T>(Kind::Uniform, self.len);
-            let taps = inputs.take::<T>(Kind::Uniform, self.taps);
+            let signal = inputs.take::<T>(Kind::Uniform, self.len)?;
+            let taps = inputs.take::<T>(Kind::Uniform, self.taps)?;
             sets.push(Copy {
                 signal_there: device.upload(&signal)?,
                 taps_there: device.upload(&taps)?,

@@ -2,7 +2,9 @@
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use super::{Size, Sizes, Work, conv1d, matmul, movement, reduce};
+use blockwise_ops::OPERATIONS;
+
+use super::{Size, Sizes, Work, conv1d, matmul, operation, reduce};
 
 /// Arithmetic operations of a drawn work, at most: the slowest kernels are timed too.
 const MOST_OPERATIONS: f64 = 1e10;
@@ -29,7 +31,13 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
     let signals = drawn(&[3e7, 2e4], |size| {
         size[0] * size[1] <= MOST_OPERATIONS && size[0] > size[1]
     });
-    let matrices = drawn(&[3e6, 3e6], |size| size[0] * size[1] <= MOST_ELEMENTS);
+    let described = OPERATIONS.iter().map(|of| {
+        let sizes = drawn(of.bench.drawn, |size| {
+            size.iter().product::<f64>() <= MOST_ELEMENTS
+        });
+        operation::works_of(of, &sizes)
+    });
+    let described: Vec<_> = described.flatten().collect();
     let products = drawn(&[2e4, 2e4, 2e4], |size| {
         let [rows, inner, cols] = [size[0], size[1], size[2]];
         let largest = (rows * inner).max(inner * cols).max(rows * cols);
@@ -38,7 +46,7 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
     let works = [
         reduce::works(&lengths),
         conv1d::works(&signals),
-        movement::works(&matrices),
+        described,
         matmul::works(&products),
     ];
     works.into_iter().flatten().collect()

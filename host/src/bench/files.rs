@@ -195,12 +195,12 @@ impl Work {
         let mut files = Files { folder, sum: 0.0 };
         let wanted = [("x.npy", Some(self.elements)), ("taps.npy", self.taps)];
         for (name, len) in wanted.iter().filter_map(|&(name, len)| Some((name, len?))) {
-            let mut written = || -> Result<f64, FileError> {
+            let mut written = || -> Result<f64, Box<dyn std::error::Error>> {
                 let place = OutputFile::prepare(&files.at(name))?;
                 let mut file = ArrayWriter::create(place, Format::Npy, &[len], io::Kind::F32)?;
                 let mut sum = 0.0;
                 for start in (0..len).step_by(PIECE) {
-                    let piece = inputs.take::<f32>(Kind::Whole, PIECE.min(len - start));
+                    let piece = inputs.take::<f32>(Kind::Whole, PIECE.min(len - start))?;
                     sum += piece.iter().map(|&value| f64::from(value)).sum::<f64>();
                     file.write(&piece)?;
                 }

@@ -1,24 +1,16 @@
 //! Random inputs, made once for each type and kind, and given out in windows.
 
-use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use blockwise_ops::Element;
+use blockwise::Type;
+use blockwise_ops::operation::Numbers as Kind;
+use blockwise_ops::{AnyArray, Element, LaunchError};
+use launch_contract::for_type;
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
 use rayon::prelude::*;
-
-/// What the numbers are like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Whole numbers from −8 to 8. Their sums, and the sums of their products, are exact in `f32`
-    /// as long as every partial sum stays below 2²⁴, which a random walk of 2²⁹ steps does: any
-    /// order gives the same bits, and a single element that is left out or taken twice shows.
-    Whole,
-    /// Floats from −1 to 1 with all bits of the significand in use; integers over the whole range.
-    Uniform,
-}
 
 /// An element type that random inputs exist in.
 pub trait Random: Element {
@@ -31,31 +23,25 @@ fn whole(rng: &mut StdRng) -> i8 {
     rng.random_range(-8..=8)
 }
 
-impl Random for f32 {
-    fn random(kind: Kind, rng: &mut StdRng) -> Self {
-        match kind {
-            Kind::Whole => whole(rng).into(),
-            Kind::Uniform => (rng.next_u32() as i32) as f32 * 2.0_f32.powi(-31),
+macro_rules! random {
+    ($(|$word:ident| $($t:ident)*: $uniform:expr;)*) => { $($(
+        impl Random for $t {
+            fn random(kind: Kind, rng: &mut StdRng) -> Self {
+                match kind {
+                    Kind::Whole => whole(rng) as Self,
+                    Kind::Uniform => {
+                        let $word = rng;
+                        $uniform
+                    }
+                }
+            }
         }
-    }
+    )*)* };
 }
-
-impl Random for f64 {
-    fn random(kind: Kind, rng: &mut StdRng) -> Self {
-        match kind {
-            Kind::Whole => whole(rng).into(),
-            Kind::Uniform => (rng.next_u64() as i64) as f64 * 2.0_f64.powi(-63),
-        }
-    }
-}
-
-impl Random for i64 {
-    fn random(kind: Kind, rng: &mut StdRng) -> Self {
-        match kind {
-            Kind::Whole => whole(rng).into(),
-            Kind::Uniform => rng.next_u64() as i64,
-        }
-    }
+random! {
+    |rng| f32: (rng.next_u32() as i32) as f32 * 2.0_f32.powi(-31);
+    |rng| f64: (rng.next_u64() as i64) as f64 * 2.0_f64.powi(-63);
+    |rng| i8 u8 i16 u16 i32 u32 i64 u64: rng.next_u64() as Self;
 }
 
 /// Windows start at random places of a pool, within N elements.
@@ -68,7 +54,7 @@ const CHUNK: usize = 1 << 16;
 pub struct Inputs {
     seed: u64,
     places: StdRng,
-    pools: HashMap<(TypeId, Kind), Arc<dyn Any + Send + Sync>>,
+    pools: HashMap<(Type, Kind), Arc<AnyArray>>,
 }
 
 impl Inputs {
@@ -82,10 +68,25 @@ impl Inputs {
     }
 
     /// `len` random numbers.
-    pub fn take<T: Random>(&mut self, kind: Kind, len: usize) -> Window<T> {
+    ///
+    /// # Errors
+    /// When the host lacks memory.
+    pub fn take<T: Random>(&mut self, kind: Kind, len: usize) -> Result<Window<T>, LaunchError> {
+        let window = self.any(T::TYPE, kind, len)?;
+        Ok(Window {
+            window,
+            element: PhantomData,
+        })
+    }
+
+    /// `len` random numbers of a type.
+    ///
+    /// # Errors
+    /// When the host lacks memory.
+    pub fn any(&mut self, ty: Type, kind: Kind, len: usize) -> Result<AnyWindow, LaunchError> {
         let start = self.places.random_range(0..SLACK);
-        let pool = self.pool(kind, len + SLACK);
-        Window { pool, start, len }
+        let pool = self.pool(ty, kind, len + SLACK)?;
+        Ok(AnyWindow { pool, start, len })
     }
 
     /// A random number, for what else is chosen at random.
@@ -93,50 +94,94 @@ impl Inputs {
         self.places.next_u64()
     }
 
-    fn pool<T: Random>(&mut self, kind: Kind, len: usize) -> Arc<Vec<T>> {
-        let key = (TypeId::of::<T>(), kind);
-        let there = self.pools.get(&key).cloned();
-        match there.and_then(|pool| pool.downcast::<Vec<T>>().ok()) {
-            Some(pool) if pool.len() >= len => pool,
+    fn pool(&mut self, ty: Type, kind: Kind, len: usize) -> Result<Arc<AnyArray>, LaunchError> {
+        let key = (ty, kind);
+        match self.pools.get(&key) {
+            Some(pool) if pool.len() >= len => Ok(Arc::clone(pool)),
             _ => {
                 // The smaller one goes first: the host need not hold both.
                 self.pools.remove(&key);
-                let pool = Arc::new(self.numbers(kind, len));
-                let shared: Arc<dyn Any + Send + Sync> = Arc::clone(&pool) as _;
-                self.pools.insert(key, shared);
-                pool
+                let pool = Arc::new(numbers(self.seed, ty, kind, len)?);
+                self.pools.insert(key, Arc::clone(&pool));
+                Ok(pool)
             }
         }
     }
+}
 
-    fn numbers<T: Random>(&self, kind: Kind, len: usize) -> Vec<T> {
-        let mut numbers = vec![T::default(); len];
+/// Random numbers that follow from a seed. Of `bool` and `f16` there are none, but zeros.
+///
+/// # Errors
+/// When the host lacks memory.
+pub(crate) fn numbers(
+    seed: u64,
+    ty: Type,
+    kind: Kind,
+    len: usize,
+) -> Result<AnyArray, LaunchError> {
+    let mut array = AnyArray::zeros(ty, &[len])?;
+    for_type!(ty, T => {
+        let numbers: &mut [T] = bytemuck::cast_slice_mut(array.bytes_mut());
         numbers
             .par_chunks_mut(CHUNK)
             .enumerate()
             .for_each(|(chunk, numbers)| {
-                let mut rng = StdRng::seed_from_u64(self.seed);
+                let mut rng = StdRng::seed_from_u64(seed);
                 rng = StdRng::seed_from_u64(rng.next_u64() ^ chunk as u64);
                 for number in numbers {
                     *number = T::random(kind, &mut rng);
                 }
             });
-        numbers
-    }
+    }, else ());
+    Ok(array)
 }
 
 /// Numbers that other windows may show too.
 pub struct Window<T> {
-    pool: Arc<Vec<T>>,
+    window: AnyWindow,
+    element: PhantomData<T>,
+}
+
+impl<T: Random> Deref for Window<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        bytemuck::cast_slice(self.window.bytes())
+    }
+}
+
+/// Numbers of a type that other windows may show too.
+pub struct AnyWindow {
+    pool: Arc<AnyArray>,
     start: usize,
     len: usize,
 }
 
-impl<T> Deref for Window<T> {
-    type Target = [T];
+impl AnyWindow {
+    /// The elements' type.
+    pub fn ty(&self) -> Type {
+        self.pool.ty()
+    }
 
-    fn deref(&self) -> &[T] {
-        &self.pool[self.start..self.start + self.len]
+    /// The elements' bytes.
+    pub fn bytes(&self) -> &[u8] {
+        let width = self.ty().bytes();
+        &self.pool.bytes()[self.start * width..(self.start + self.len) * width]
+    }
+
+    /// Some of the elements.
+    ///
+    /// # Errors
+    /// When the host lacks memory.
+    ///
+    /// # Panics
+    /// When the range is not inside.
+    pub fn array(&self, range: std::ops::Range<usize>) -> Result<AnyArray, LaunchError> {
+        let width = self.ty().bytes();
+        let mut array = AnyArray::zeros(self.ty(), &[range.len()])?;
+        let bytes = &self.bytes()[range.start * width..range.end * width];
+        array.bytes_mut().copy_from_slice(bytes);
+        Ok(array)
     }
 }
 
@@ -148,20 +193,22 @@ mod tests {
     fn a_seed_fixes_the_numbers_and_windows_differ() {
         let take = |seed| {
             let mut inputs = Inputs::new(seed);
-            let [a, b] = [0; 2].map(|_| inputs.take::<f32>(Kind::Uniform, 1000).to_vec());
+            let [a, b] = [0; 2].map(|_| inputs.take::<f32>(Kind::Uniform, 1000).unwrap().to_vec());
             assert_ne!(a, b);
             a
         };
         assert_eq!(take(1), take(1));
         assert_ne!(take(1), take(2));
         // The third chunk's numbers are not the first's.
-        let long = Inputs::new(1).take::<f32>(Kind::Uniform, 3 * CHUNK);
+        let long = Inputs::new(1)
+            .take::<f32>(Kind::Uniform, 3 * CHUNK)
+            .unwrap();
         assert_ne!(long[..100], long[2 * CHUNK..2 * CHUNK + 100]);
     }
 
     #[test]
     fn whole_numbers_take_every_value_and_have_no_common_sign() {
-        let numbers = Inputs::new(3).take::<f32>(Kind::Whole, 10_000);
+        let numbers = Inputs::new(3).take::<f32>(Kind::Whole, 10_000).unwrap();
         for value in -8..=8 {
             assert!(numbers.contains(&(value as f32)), "{value}");
         }

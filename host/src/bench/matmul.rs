@@ -258,8 +258,8 @@ impl<T: Random + Precision> Problem for Products<T> {
         let MatmulShape { rows, inner, cols } = self.shape;
         let mut sets = Vec::new();
         for _ in 0..copies {
-            let a_here = inputs.take::<T>(Kind::Uniform, rows * inner);
-            let b_here = inputs.take::<T>(Kind::Uniform, inner * cols);
+            let a_here = inputs.take::<T>(Kind::Uniform, rows * inner)?;
+            let b_here = inputs.take::<T>(Kind::Uniform, inner * cols)?;
             let mut rng = StdRng::seed_from_u64(inputs.number());
             sets.push(Copy {
                 a: device.upload(&a_here)?,

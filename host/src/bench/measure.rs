@@ -16,16 +16,16 @@ pub struct Timing {
     pub p10: f64,
     /// Nine tenths of them took less.
     pub p90: f64,
-    /// How many there were.
+    /// The number of launches.
     pub samples: usize,
 }
 
 impl Timing {
-    /// From the seconds of each launch, of which there is at least one.
+    /// From the seconds of at least one launch.
     pub fn of(mut seconds: Vec<f64>) -> Self {
         seconds.sort_by(f64::total_cmp);
         let last = seconds.len().saturating_sub(1);
-        // Between two ranks, the straight line: NumPy's percentile.
+        // Linear interpolation between two ranks, as in NumPy's percentile.
         let percentile = |share: f64| {
             let rank = share * last as f64;
             let (low, high) = (seconds[rank as usize], seconds[rank.ceil() as usize]);
@@ -40,18 +40,18 @@ impl Timing {
     }
 }
 
-/// Launches timed, at least: kernels of more than 20 ms, whose times differ by less than a percent.
+/// The fewest timed launches: of kernels above 20 ms, whose times differ by less than a percent.
 const FEWEST: usize = 10;
-/// Launches timed, at most.
+/// The most timed launches.
 const MOST: usize = 200;
-/// Seconds that the timed launches of a rung should take together, as far as [`FEWEST`] allows.
+/// Total seconds of a kernel's timed launches, as far as [`FEWEST`] allows.
 const SECONDS: f64 = 0.2;
 /// Launches before the timed ones: the first loads the code, the next raise the clock.
 const WARM_UP: usize = 3;
-/// Seconds that the warm-up takes, at least.
+/// The shortest warm-up in seconds.
 const WARM_UP_SECONDS: f64 = 0.02;
 
-/// A kernel that keeps the device busy, and its memory nearly untouched, while the host queues a
+/// A kernel that keeps the device busy, with almost no memory traffic, while the host queues a
 /// launch and its events.
 pub(super) struct Delay<'a> {
     device: &'a Device,
@@ -60,9 +60,9 @@ pub(super) struct Delay<'a> {
 }
 
 impl<'a> Delay<'a> {
-    /// Some 250 µs: several times what a host takes. The length is a margin, not a measured need.
+    /// About 250 µs: several times what a host takes. The length is a margin, not a measured need.
     const LONG: u32 = 2000;
-    /// Some 60 µs, where thousands of kernels are timed.
+    /// About 60 µs, where thousands of kernels are timed.
     const SHORT: u32 = 500;
 
     pub(super) fn long(device: &'a Device) -> Result<Self, BenchError> {
@@ -92,7 +92,8 @@ impl<'a> Delay<'a> {
     }
 }
 
-/// Warms up and times `launch`, which gets the copies of the inputs in turn: each at least once.
+/// Warms up and times `launch`, which receives the copies of the inputs in turn, each at least
+/// once.
 pub(super) fn samples(
     device: &Device,
     delay: &mut Delay<'_>,
@@ -113,13 +114,13 @@ pub(super) fn samples(
     };
     let wanted = match device.properties().kind {
         DeviceKind::Cuda => ((SECONDS / each) as usize).clamp(FEWEST, MOST).max(copies),
-        // Its time says nothing: each result is wanted once.
+        // An emulator's times are meaningless: each result is wanted once.
         DeviceKind::Emulator => copies,
     };
     timed(device, delay, copies, wanted, launch)
 }
 
-/// Times N launches, each after a delay that hides what the host takes to queue it.
+/// Times N launches, each after a delay that hides the host's time to queue it.
 fn timed(
     device: &Device,
     delay: &mut Delay<'_>,
@@ -142,10 +143,10 @@ fn timed(
     Ok(Timing::of(seconds?))
 }
 
-/// Launches timed where many kernels are compared.
+/// Launches timed if many kernels are compared.
 const FEW: usize = 9;
 
-/// The median of few launches, in seconds; that of a single one where it takes longer than `enough`
+/// The median of a few launches, in seconds; of a single one if it takes longer than `enough`
 /// seconds.
 pub(super) fn few(
     device: &Device,
@@ -162,22 +163,22 @@ pub(super) fn few(
     Ok(timed(device, delay, copies, FEW.max(copies), launch)?.median)
 }
 
-/// The copies of the inputs: together at least four times the L2 cache, so that a launch finds
-/// nothing of its own there.
+/// The number of input copies: together at least four times the L2 cache, so that a launch finds
+/// none of its own data there.
 pub(super) fn copies(device: &Device, bytes: u64) -> usize {
     const MOST: u64 = 64;
     let cold = 4 * u64::from(device.properties().l2_bytes);
     cold.div_ceil(bytes.max(1)).clamp(2, MOST) as usize
 }
 
-/// As [`copies`], as few as leave nothing of a launch in the L2 cache for the next one.
+/// As [`copies`], but the fewest that leave nothing of a launch in the L2 cache for the next one.
 pub(super) fn few_copies(device: &Device, bytes: u64) -> usize {
     const MOST: u64 = 8;
     let cold = 2 * u64::from(device.properties().l2_bytes);
     cold.div_ceil(bytes.max(1)).clamp(2, MOST) as usize
 }
 
-/// A row for each rung of a work.
+/// One row per kernel of a work.
 pub(super) fn work(
     device: &Device,
     work: &Work,
@@ -201,7 +202,7 @@ pub(super) fn work(
         bar.set_message(work.row_name(rung));
         rows.push(match one(device, &mut *loaded, rung.index, copies) {
             Ok((timing, check)) => Row::measured(work, rung, timing, &check, ceilings),
-            // That a device has no such kernel is no mistake of the kernel's.
+            // A kernel that does not exist on a device is not wrong.
             Err(error) => Row {
                 passed: matches!(error, BenchError::Launch(LaunchError::TensorCores { .. })),
                 ..Row::skipped(work, rung, &error.to_string())
@@ -212,7 +213,7 @@ pub(super) fn work(
     rows
 }
 
-/// Times a rung of a work whose inputs are loaded, and checks its results.
+/// Times a kernel on loaded inputs, and checks its results.
 pub(super) fn one(
     device: &Device,
     loaded: &mut dyn Loaded,
@@ -220,8 +221,7 @@ pub(super) fn one(
     copies: usize,
 ) -> Result<(Timing, Check), BenchError> {
     loaded.select(rung)?;
-    // Each launch of a rung does the same as the one before, so what the warm-up writes the timed
-    // launches write too.
+    // Each launch of a kernel does the same, so the timed launches write what the warm-up wrote.
     loaded.clear()?;
     let mut delay = Delay::long(device)?;
     let timing = samples(device, &mut delay, copies, |copy| loaded.enqueue(copy))?;

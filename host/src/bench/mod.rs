@@ -27,7 +27,7 @@ mod inputs;
 mod matmul;
 mod measure;
 mod mesh;
-mod movement;
+mod operation;
 mod peers;
 mod picture;
 mod reduce;
@@ -42,9 +42,11 @@ use blockwise::Device;
 use blockwise_ops::LaunchError;
 use indicatif::{ProgressBar, ProgressStyle};
 
+pub use blockwise_ops::operation::Numbers as Kind;
 pub use ceilings::Ceilings;
 pub use files::{Commands, files};
-pub use inputs::{Inputs, Kind, Random, Window};
+pub(crate) use inputs::numbers;
+pub use inputs::{AnyWindow, Inputs, Random, Window};
 pub use measure::Timing;
 pub use mesh::{MeshReport, MeshRow, MeshWork, mesh_peers, mesh_row, mesh_works};
 pub use peers::{PeersError, join};
@@ -108,7 +110,12 @@ pub fn works(options: &Options) -> Vec<Work> {
 
 /// The families' works at these sizes.
 fn tables(sizes: &Sizes) -> Vec<Work> {
-    let tables = [reduce::works, conv1d::works, movement::works, matmul::works];
+    let tables = [
+        reduce::works,
+        conv1d::works,
+        operation::works,
+        matmul::works,
+    ];
     tables.iter().flat_map(|table| table(sizes)).collect()
 }
 

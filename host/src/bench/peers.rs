@@ -1,4 +1,4 @@
-//! What others take for the same works: a script times them, here its rows are joined with ours.
+//! Times of other libraries for the same works: a script measures them, and its rows join ours.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -22,7 +22,7 @@ pub enum PeersError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The script failed; it has said why on standard error.
+    /// The script failed; it reported the reason on standard error.
     #[error("{} failed: {how}", script.display())]
     Failed {
         /// The script.
@@ -30,7 +30,7 @@ pub enum PeersError {
         /// How it ended.
         how: String,
     },
-    /// What it wrote is not what was asked for.
+    /// The script's output is not valid.
     #[error("{} wrote a line that is no row: {source}", script.display())]
     Answer {
         /// The script.
@@ -40,7 +40,7 @@ pub enum PeersError {
     },
 }
 
-/// What the script is asked.
+/// A request to the script.
 #[derive(Serialize)]
 struct Question<'a> {
     works: Vec<Asked<'a>>,
@@ -75,8 +75,8 @@ struct Answered {
     passed: bool,
 }
 
-/// Times the peers of the works and adds their rows, each as soon as it is there; then `done` gets
-/// what there is so far.
+/// Times the peers of the works and adds their rows as they arrive; each time `done` receives the
+/// results so far.
 ///
 /// # Errors
 /// When the script cannot be run or fails. A peer that is missing is a row.
@@ -152,14 +152,13 @@ fn ask(
         .spawn()
         .map_err(start)?;
     let text = serde_json::to_vec(&question).map_err(|error| failed(error.to_string()))?;
-    // The script reads all before it writes anything. If it ends before it has read, that shows in
-    // its exit code.
+    // The script reads everything before it writes. If it ends before that, its exit code shows it.
     if let Some(mut stdin) = child.stdin.take() {
         let _ = stdin.write_all(&text);
     }
     let mut wrong = Ok(());
     if let Some(stdout) = child.stdout.take() {
-        // All lines are read, also after a wrong one: the script waits for that.
+        // All lines are read, even after a wrong one: the script waits for that.
         for line in BufReader::new(stdout).lines() {
             let line = line.map_err(serde_json::Error::io);
             match line.and_then(|line| serde_json::from_str(&line)) {
@@ -182,6 +181,7 @@ fn ask(
 mod tests {
     use super::*;
     use crate::bench::{Sizes, TWIN, tables};
+    use blockwise_ops::operation::Tier;
 
     #[test]
     fn every_rung_has_a_twin_in_cuda_cpp_and_none_where_it_is_not() {
@@ -201,17 +201,24 @@ mod tests {
         for work in tables(&Sizes::Standard) {
             let works = format!("{}/{}", work.operation, work.ty);
             let has = |rung: &str| work.rungs.iter().any(|it| it.name == rung);
-            // What the launcher takes by itself is one of the other rungs; of a rung in two forms
-            // the safe one has the twin. Transforms in registers and products by slices have none:
-            // their peers are the libraries.
+            // The launcher's default is one of the other kernels, and of a kernel with two forms
+            // the safe one has a twin in CUDA C++. FFTs in registers and sliced products have no
+            // twin: their peers are the libraries.
             let is_own = |name: &str| {
-                let of_libraries = ["sliced", "vector"].contains(&name) || name.starts_with("mma");
+                let of_libraries =
+                    ["axis", "scan", "sliced", "vector"].contains(&name) || name.starts_with("mma");
                 name != "default"
                     && !name.ends_with("-raw")
                     && (!name.starts_with("fft") || name == "fft-radix2")
                     && !of_libraries
             };
-            for rung in work.rungs.iter().filter(|rung| is_own(&rung.name)) {
+            let is_ablation = |name: &str| {
+                let variant = blockwise_ops::operation::find(work.operation);
+                let variant = variant.and_then(|of| of.variant(name));
+                variant.is_some_and(|variant| variant.tier == Tier::Ablation)
+            };
+            let own = work.rungs.iter().filter(|rung| is_own(&rung.name));
+            for rung in own.filter(|rung| !is_ablation(&rung.name)) {
                 let twin = (works.clone(), rung.name.clone());
                 assert!(
                     twins.contains_key(&twin),

@@ -1,4 +1,4 @@
-//! The picture: how near each work comes to the ceiling that binds it.
+//! The chart: how close each work comes to its ceiling.
 
 use plotters::prelude::*;
 
@@ -27,7 +27,7 @@ pub fn svg(report: &Report) -> Result<String, String> {
 
 type Bars<'a> = (&'a str, Option<f64>, Option<f64>);
 
-/// For each work what our fastest row and the fastest peer's reach of their ceilings.
+/// For each work, the fractions of the ceiling that our fastest row and the fastest peer reach.
 fn bars(report: &Report) -> Vec<Bars<'_>> {
     let of_work = |(work, rows): (_, Vec<&Row>)| {
         let fastest = |whose: fn(&str) -> bool| {

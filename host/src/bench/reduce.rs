@@ -260,7 +260,7 @@ impl<T: Exact> Problem for Reduce<T> {
         for _ in 0..copies {
             let numbers: Vec<_> = (0..self.operation.operands())
                 .map(|_| inputs.take::<T>(self.operation.kind(), self.len))
-                .collect();
+                .collect::<Result<_, _>>()?;
             let operands: Result<_, _> = (numbers.iter())
                 .map(|numbers| device.upload(numbers))
                 .collect();

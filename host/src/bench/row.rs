@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ceilings, Check, Rung, Timing, Work};
 
-/// The implementation that our own rows name.
+/// The implementation name of our own rows.
 pub const OURS: &str = "blockwise";
 
-/// The implementation of rows of our kernels written again in CUDA C++: they tell compiler from
-/// algorithm, and are no peers.
+/// The implementation name of our kernels rewritten in CUDA C++: they separate compiler from
+/// algorithm, and are not peers.
 pub const TWIN: &str = "nvcc";
 
-/// All that was measured in one run.
+/// All results of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Where, when and with what inputs.
     pub run: Run,
-    /// What the device can do at most.
+    /// The device's limits.
     pub ceilings: Ceilings,
-    /// One for each implementation of each work.
+    /// One per implementation and work.
     pub rows: Vec<Row>,
 }
 
@@ -42,9 +42,9 @@ pub struct Run {
     pub driver: String,
     /// The day, in UTC: `2026-11-21`.
     pub date: String,
-    /// What the random inputs followed from.
+    /// The seed of the random inputs.
     pub seed: u64,
-    /// The peers' versions, where there were peers.
+    /// The peers' versions, if there were peers.
     #[serde(default)]
     pub versions: BTreeMap<String, String>,
 }
@@ -54,7 +54,7 @@ pub struct Run {
 pub struct Row {
     /// The work: `sum/f32/2^29`.
     pub work: String,
-    /// Whose it is: `blockwise`, or a peer's name.
+    /// `blockwise`, or a peer's name.
     pub implementation: String,
     /// The kernel's name in its family.
     pub rung: String,
@@ -64,15 +64,15 @@ pub struct Row {
     pub bytes: u64,
     /// The operations that must be done.
     pub operations: u64,
-    /// Seconds of a launch; `None` when there was none.
+    /// Seconds of a launch; `None` if there was none.
     pub timing: Option<Timing>,
-    /// Bytes over median, as a share of the copy's.
+    /// Bytes per second, as a fraction of the copy's.
     pub of_copy: Option<f64>,
-    /// Operations over median, as a share of the multiply-adds'; only of `f32`.
+    /// Operations per second, as a fraction of the multiply-adds'; for `f32` only.
     pub of_fma: Option<f64>,
     /// What was compared with the oracle, or why nothing was timed.
     pub check: String,
-    /// Whether the result was right, or this device can have none.
+    /// Whether the result was correct, or this device cannot run the kernel.
     pub passed: bool,
 }
 
@@ -93,7 +93,7 @@ impl Run {
         format!("{device}, {driver}{versions}, {date}, seed {seed}")
     }
 
-    /// Now, on this device.
+    /// The current time, on this device.
     pub fn of(device: &Device, seed: u64) -> Self {
         let properties = device.properties();
         Run {
@@ -122,7 +122,7 @@ impl Row {
         .with_shares(work, ceilings)
     }
 
-    /// With the shares of the ceilings that follow from the median.
+    /// The row with the fractions of the ceilings that follow from the median.
     pub(super) fn with_shares(self, work: &Work, ceilings: &Ceilings) -> Self {
         let share = |amount: u64, ceiling: f64| {
             let timing = self.timing.as_ref()?;
@@ -136,7 +136,7 @@ impl Row {
         }
     }
 
-    /// The share of the ceiling that binds.
+    /// The larger of the two fractions.
     pub fn of_ceiling(&self) -> Option<f64> {
         match (self.of_copy, self.of_fma) {
             (Some(copy), Some(fma)) => Some(copy.max(fma)),
@@ -162,8 +162,7 @@ impl Row {
 }
 
 impl Report {
-    /// Whether every result of ours was right. A peer that is missing or wrong is a row that says
-    /// so.
+    /// Whether every result of ours was correct. A missing or wrong peer is a row that says so.
     pub fn passed(&self) -> bool {
         let ours = |row: &&Row| row.implementation == OURS;
         self.rows.iter().filter(ours).all(|row| row.passed)
@@ -199,7 +198,7 @@ impl Report {
         text
     }
 
-    /// Where and when, and what the device can do.
+    /// Date, device and its limits.
     fn heading(&self) -> String {
         format!(
             "{}\ncopy {:.0} GB/s, FMA {:.2} TFLOP/s",
@@ -223,7 +222,7 @@ impl Report {
     }
 }
 
-/// Lines of cells in columns, those of `numbers` to the right.
+/// Cells in aligned columns; those of `numbers` are right-aligned.
 pub(super) fn lines_up<const COLUMNS: usize>(
     lines: &[[String; COLUMNS]],
     numbers: Range<usize>,
@@ -272,7 +271,7 @@ impl Row {
     }
 }
 
-/// Seconds in a unit that suits them.
+/// Seconds in a suitable unit.
 pub(super) fn seconds(seconds: f64) -> String {
     if seconds < 1e-3 {
         format!("{:.2} µs", seconds * 1e6)

@@ -1,24 +1,23 @@
-//! What the families offer to the search for a better policy.
+//! The searches for better policies that each family offers.
 //!
-//! A search is a [`Work`] whose rungs are policies, the first of which is what the launcher takes by
-//! itself.
+//! A search is a [`Work`] whose alternatives are policies; the first one is the launcher's default.
 
 use blockwise_ops::LaunchPlan;
 
 use super::Work;
 
-/// A work whose rungs are policies, the launcher's choice first.
+/// A work whose alternatives are policies, the launcher's default first.
 pub(super) struct Search {
     /// The work.
     pub work: Work,
-    /// Where the launcher's choice is written.
+    /// The source location of the launcher's choice.
     pub place: &'static str,
 }
 
-/// What the launcher takes by itself, in words.
+/// The launcher's default, in words.
 pub(super) const CHOICE: &str = "the launcher's choice";
 
-/// Leaves the ways that this device can launch, and of several that are one launch the first.
+/// Keeps the candidates that this device can launch, and of equal launches only the first.
 pub(super) fn distinct<W>(candidates: &mut Vec<W>, plan: impl Fn(&W) -> Option<LaunchPlan>) {
     let mut plans = Vec::new();
     candidates.retain(|candidate| match plan(candidate) {

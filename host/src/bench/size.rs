@@ -91,6 +91,30 @@ impl Sizes {
     }
 }
 
+impl Sizes {
+    /// The same for an operation with so many extents. A single number is the side of a matrix.
+    pub(super) fn pick_any(
+        &self,
+        extents: usize,
+        quick: &[&[usize]],
+        standard: &[&[usize]],
+    ) -> Vec<Vec<usize>> {
+        let owned = |sizes: &[&[usize]]| sizes.iter().map(|size| size.to_vec()).collect();
+        match self {
+            Sizes::Standard => owned(standard),
+            Sizes::Quick => owned(quick),
+            Sizes::Given(sizes) => sizes
+                .iter()
+                .filter_map(|size| match size.0[..] {
+                    [side] => Some(vec![side; extents]),
+                    ref given => (given.len() == extents).then(|| given.to_vec()),
+                })
+                .filter(|extents| fits(extents))
+                .collect(),
+        }
+    }
+}
+
 /// Whether N products can be counted, with their bytes: a long vector's length is no side of
 /// a cube.
 fn fits(extents: &[usize]) -> bool {

@@ -1,9 +1,9 @@
-//! Compares the launcher's choice with every rung, at many sizes drawn at random.
+//! Compares the launcher's default with every kernel, at many random sizes.
 //!
-//! Each rung is timed by few launches, and by a single one where it takes several times as long as
-//! the fastest so far. Where the launcher's choice seems slower than the fastest, both are timed
-//! again by turns, and the smallest difference counts: of many rungs that are alike the luckiest
-//! seems fast.
+//! Each kernel is timed by a few launches, and by a single one if it takes several times as long as
+//! the fastest so far. If the default seems slower than the fastest, both are timed again
+//! alternately, and the smallest difference counts: among many similar kernels the luckiest seems
+//! fast.
 
 use std::time::{Duration, Instant};
 
@@ -15,18 +15,18 @@ use super::row::{lines_up, seconds};
 use super::work::DEFAULT;
 use super::{BenchError, Inputs, Options, Run, Work, draw, measure};
 
-/// How much slower than the fastest rung the launcher's choice may be.
+/// How much slower than the fastest kernel the default may be.
 const MARGIN: f64 = 0.05;
 /// How many times the two are timed again.
 const TURNS: usize = 5;
-/// Works that the report lists, the worst first.
+/// The number of works that the report lists, the worst first.
 const LISTED: usize = 10;
-/// A rung this many times as slow as the fastest so far is timed by a single launch.
+/// A kernel this many times as slow as the fastest so far is timed by a single launch.
 const HOPELESS: f64 = 4.0;
 /// Bytes and operations of a work up to which every result is checked. `bench` checks larger ones.
 const CHECKED: u64 = 1 << 22;
 
-/// The launcher's choice at one size.
+/// The launcher's default at one size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
     /// The work: `sum/f32/2^29`.
@@ -37,9 +37,9 @@ pub struct Choice {
     pub best: String,
     /// Its seconds.
     pub fastest: f64,
-    /// Every rung that was timed.
+    /// Every kernel that was timed.
     pub rungs: Vec<Timed>,
-    /// Rungs with a wrong result.
+    /// Kernels with a wrong result.
     pub wrong: Vec<String>,
 }
 
@@ -50,12 +50,12 @@ pub struct Timed {
     pub name: String,
     /// Seconds of a launch.
     pub seconds: f64,
-    /// Seconds of the host to make what the launches share, such as a table of twiddle factors.
+    /// Seconds of the host to create what launches share, such as a table of twiddle factors.
     pub prepared: f64,
 }
 
 impl Choice {
-    /// How much longer the launcher's choice takes than the fastest rung, as a share.
+    /// How much longer the default takes than the fastest kernel, as a fraction.
     pub fn excess(&self) -> f64 {
         self.default / self.fastest - 1.0
     }
@@ -68,7 +68,7 @@ pub struct Sweep {
     pub run: Run,
     /// One for each work.
     pub choices: Vec<Choice>,
-    /// The operations whose time ended before their sizes did.
+    /// The operations that ran out of time before all sizes were done.
     pub cut: Vec<String>,
 }
 
@@ -81,11 +81,11 @@ pub struct Extent {
     pub most: Option<Duration>,
 }
 
-/// Sweeps over random sizes of each operation that the filter leaves. After each operation `done`
-/// gets what there is so far.
+/// Sweeps over random sizes of each operation that passes the filter. After each operation `done`
+/// receives the results so far.
 ///
 /// # Errors
-/// When the filter leaves nothing.
+/// When nothing passes the filter.
 pub fn sweep(
     device: &Device,
     options: &Options,
@@ -99,7 +99,7 @@ pub fn sweep(
         filter.is_empty() || filter.iter().any(|text| name.contains(text.as_str()))
     };
     for work in &mut works {
-        // No launcher takes it by itself: its products are not those of FP32 arithmetic.
+        // No launcher chooses it by default: its products are not FP32 arithmetic.
         work.rungs.retain(|rung| rung.name != "tensor");
     }
     works.retain(|work| chosen(work) && work.rungs.len() > 1);
@@ -128,7 +128,7 @@ pub fn sweep(
                 break;
             }
             bar.set_message(work.name());
-            // Work that no memory has room for is no choice.
+            // Works that do not fit the memory are skipped.
             if let Ok(Some(choice)) = choice(device, work, &mut inputs) {
                 sweep.choices.push(choice);
             }
@@ -165,7 +165,7 @@ fn choice(device: &Device, work: &Work, inputs: &mut Inputs) -> Result<Option<Ch
     let (mut default, mut best) = (None, None::<(usize, f64)>);
     for rung in &work.rungs {
         let enough = best.map_or(f64::INFINITY, |(_, fastest)| HOPELESS * fastest);
-        // That a device has no such kernel, or the kernel no such sizes, is no mistake.
+        // A kernel that does not exist for this device or size is not wrong.
         let Ok((seconds, prepared, is_wrong)) = time(rung.index, enough) else {
             continue;
         };
@@ -200,7 +200,7 @@ fn choice(device: &Device, work: &Work, inputs: &mut Inputs) -> Result<Option<Ch
             (default, fastest) = (of_default, of_best);
         }
     }
-    // In the turns, the default may have been the faster one.
+    // In the alternating runs, the default may have been the faster one.
     if default < fastest {
         (index, fastest) = (now, default);
     }
@@ -216,7 +216,7 @@ fn choice(device: &Device, work: &Work, inputs: &mut Inputs) -> Result<Option<Ch
 }
 
 impl Sweep {
-    /// Whether every result was right.
+    /// Whether every result was correct.
     pub fn passed(&self) -> bool {
         self.choices.iter().all(|choice| choice.wrong.is_empty())
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::row::{lines_up, seconds};
 use super::search::Search;
 use super::{
-    BenchError, Inputs, Options, Run, Size, Timing, conv1d, matmul, measure, movement, reduce,
+    BenchError, Inputs, Options, Run, Size, Timing, conv1d, matmul, measure, operation, reduce,
 };
 
 /// What a search found.
@@ -96,7 +96,7 @@ fn searches(options: &Options, properties: &DeviceProperties) -> Vec<Search> {
     let tables = [
         reduce::searches,
         conv1d::searches,
-        movement::searches,
+        operation::searches,
         matmul::searches,
     ];
     let all = tables

@@ -1,4 +1,4 @@
-//! What is timed, as plain data, and what a family must be able to do.
+//! What is timed, as plain data, and the interface of a family.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use blockwise_ops::oracle::Precision;
 
 use super::{BenchError, Inputs, Size};
 
-/// An operation at a size: the same for every rung and every peer.
+/// An operation at a size, the same for every kernel and every peer.
 pub struct Work {
     /// What is computed, such as `sum`.
     pub operation: &'static str,
@@ -19,16 +19,16 @@ pub struct Work {
     pub bytes: u64,
     /// The arithmetic operations that must be done.
     pub operations: u64,
-    /// The kernels and policies that can do it.
+    /// The kernels and policies that can compute it.
     pub rungs: Vec<Rung>,
-    /// How inputs are made, kernels started and results checked.
+    /// Creates inputs, starts kernels and checks results.
     pub problem: Box<dyn Problem>,
 }
 
-/// One way to do a work.
+/// One kernel or policy for a work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rung {
-    /// Its place among the family's ways, for [`Loaded::select`].
+    /// Its index in the family's list, for [`Loaded::select`].
     pub index: usize,
     /// The kernel's name in its family.
     pub name: String,
@@ -37,7 +37,7 @@ pub struct Rung {
 }
 
 impl Work {
-    /// The name without a rung: `sum/f32/2^29`.
+    /// The name without a kernel: `sum/f32/2^29`.
     pub fn name(&self) -> String {
         format!("{}/{}/{}", self.operation, self.ty, self.size)
     }
@@ -47,7 +47,7 @@ impl Work {
         format!("{}/{}/{}/{}", self.operation, self.ty, rung.name, self.size)
     }
 
-    /// Leaves the rungs whose name contains one of the texts; all when there are none.
+    /// Keeps the kernels whose name contains one of the texts; all if there are none.
     pub(super) fn choose(&mut self, filter: &[String]) {
         let mut rungs = std::mem::take(&mut self.rungs);
         rungs.retain(|rung| is_chosen(filter, &self.row_name(rung)));
@@ -55,18 +55,18 @@ impl Work {
     }
 }
 
-/// Whether a name has one of these texts in it, if there are any.
+/// Whether a name contains one of these texts, if there are any.
 pub(super) fn is_chosen(filter: &[String], name: &str) -> bool {
     filter.is_empty() || filter.iter().any(|text| name.contains(text.as_str()))
 }
 
-/// The name of the rung that is the launcher's choice.
+/// The name of the launcher's default.
 pub(super) const DEFAULT: &str = "default";
 
-/// A kernel or policy that does a work: its options, and its name in the table.
+/// A kernel or policy for a work: its options, and its name in the table.
 #[derive(Clone)]
 pub(super) struct Candidate<O> {
-    /// For the launcher.
+    /// The options for the launcher.
     pub options: O,
     /// The kernel's name in its family.
     pub name: String,
@@ -105,9 +105,9 @@ pub(super) fn rungs<W>(candidates: &[W], describe: impl Fn(&W) -> (String, Strin
         .collect()
 }
 
-/// How a family makes a work's inputs.
+/// How a family creates a work's inputs.
 pub trait Problem {
-    /// Puts `copies` sets of random inputs into the device's memory, each with other numbers.
+    /// Puts `copies` sets of random inputs into the device's memory, each with different numbers.
     ///
     /// # Errors
     /// When the device fails.
@@ -121,20 +121,19 @@ pub trait Problem {
 
 /// A work with its inputs on the device.
 pub trait Loaded {
-    /// Takes the rung of this index, with outputs for it.
+    /// Selects the kernel with this index, and allocates outputs for it.
     ///
     /// # Errors
-    /// When the rung cannot do this work, or the device fails.
+    /// When the kernel cannot do this work, or the device fails.
     fn select(&mut self, rung: usize) -> Result<(), BenchError>;
 
-    /// Fills the outputs of every copy with 0xFF bytes, so that an element that no thread writes
-    /// shows.
+    /// Fills the outputs of every copy with 0xFF bytes, so that unwritten elements show.
     ///
     /// # Errors
     /// When the device fails.
     fn clear(&mut self) -> Result<(), BenchError>;
 
-    /// Starts the selected rung on a copy, without waiting for it.
+    /// Starts the selected kernel on a copy, without waiting for it.
     ///
     /// # Errors
     /// When the device fails.
@@ -147,15 +146,14 @@ pub trait Loaded {
     fn verify(&self, copy: usize) -> Result<Check, BenchError>;
 }
 
-/// What a comparison with the oracle says.
+/// The outcome of a comparison with the oracle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// What was compared, such as `every element, exactly`.
     pub how: String,
-    /// Elements that differ by more than they may.
+    /// Elements outside their tolerance.
     pub wrong: u64,
-    /// The largest error as a share of the largest error that is allowed; 0 where results are
-    /// exact.
+    /// The largest error as a fraction of the allowed error; 0 for exact results.
     pub worst: f64,
 }
 
@@ -169,7 +167,7 @@ impl Check {
         }
     }
 
-    /// Takes in an element that may be `tolerance` away from what is expected. NaN never passes.
+    /// Adds an element that may differ by `tolerance` from the expected value. NaN never passes.
     pub(super) fn element<T: Precision>(&mut self, value: T, expected: f64, tolerance: f64) {
         let error = (Into::<f64>::into(value) - expected).abs();
         if error <= tolerance {
@@ -181,7 +179,7 @@ impl Check {
         }
     }
 
-    /// For people.
+    /// The outcome in words.
     pub(super) fn verdict(&self) -> String {
         match self.wrong {
             0 if self.worst > 0.0 => format!("{}: {:.2} of the bound", self.how, self.worst),
@@ -190,7 +188,7 @@ impl Check {
         }
     }
 
-    /// Both together.
+    /// Combines two outcomes.
     #[must_use]
     pub fn and(self, other: Check) -> Check {
         Check {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use blockwise::Type;
 use blockwise_ops::compare::{Comparison, ToNumber};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pipeline::{AxisReducer, Piece};
@@ -11,13 +12,13 @@ use ndarray::{ArrayD, IxDyn};
 use serde_json::json;
 
 use super::failure::Failure;
-use super::movement::made;
 use super::operand::{self, ArrayOutput, Holds, Sums};
 use super::reduce::Options;
 use super::report::Report;
+use super::run::made;
 use super::seconds::{Seconds, timed};
 use super::{Global, progress};
-use crate::io::{self, Data, Kind, Reader, Stored};
+use crate::io::{self, Data, Kind, Reader};
 
 /// A reduction of a file over an axis.
 struct Job<'a> {
@@ -27,7 +28,7 @@ struct Job<'a> {
     /// The result's.
     shape: Vec<usize>,
     /// The result's type in a file.
-    stored: Stored,
+    stored: Type,
     output: &'a Path,
     options: &'a Options,
 }
@@ -109,7 +110,7 @@ impl Job<'_> {
         let seconds = seconds.on_device(reducer.finish(&mut emit)?);
         bar.finish_and_clear();
         let name = &device.properties().name;
-        let of = self.stored.short_name();
+        let of = self.stored.name();
         let report = made(reduction.name(), self.output, name, &self.shape, of);
         let report = match reference {
             None => report,

@@ -120,11 +120,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     let mut so_far = |report: &Report| {
         report::notice(&report.lines_from(printed));
         printed = report.rows.len();
-        // What goes wrong later is reported when all is done.
+        // Errors are reported at the end.
         let _ = write(report);
     };
     let mut report = bench::run(&device, &options, &mut so_far)?;
-    // The others find the memory that the device's kernels had.
+    // Frees the kernels' memory for the peers.
     drop(device);
     if let Some(script) = &arguments.peers {
         let works = bench::works(&options);
@@ -160,14 +160,14 @@ fn sweep(
         }
         None => Ok(()),
     };
-    // What goes wrong on the way is reported when all is done.
+    // Errors are reported at the end.
     let sweep = bench::sweep(device, options, extent, |so_far| drop(write(so_far)))?;
     write(&sweep)?;
     let json = serde_json::to_value(&sweep).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Outcome::new(sweep.table(), json).passed(sweep.passed()))
 }
 
-/// This command on the same GPU, and its peer.
+/// The commands that run this program and its peer on the same GPU.
 fn commands(global: &Global, arguments: &Arguments) -> Result<Commands, Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::new(error.to_string()))?;
     let device = match global.device {
@@ -191,7 +191,7 @@ fn commands(global: &Global, arguments: &Arguments) -> Result<Commands, Failure>
     })
 }
 
-/// Times operations over 1, 2, 4, … GPUs, up to a number of them, with NCCL between them.
+/// Times operations over 1, 2, 4, … GPUs, up to `gpus`, connected by NCCL.
 fn over(global: &Global, arguments: &Arguments, gpus: usize) -> Result<Outcome, Failure> {
     let options = arguments.choice.options();
     let works = bench::mesh_works(&options);
@@ -215,7 +215,7 @@ fn over(global: &Global, arguments: &Arguments, gpus: usize) -> Result<Outcome, 
             report::notice(&row.line());
             rows.push(row);
         }
-        // The peers find the memory that ours had.
+        // Frees our memory for the peers.
         drop(mesh);
         if let Some(script) = &arguments.peers {
             rows.extend(bench::mesh_peers(&arguments.python, script, count, &works)?);
@@ -228,7 +228,7 @@ fn over(global: &Global, arguments: &Arguments, gpus: usize) -> Result<Outcome, 
 
 const FILES: [&str; 3] = ["results.json", "results.md", "results.svg"];
 
-/// Writes the results for machines, for a document, and as a picture.
+/// Writes the results as JSON, Markdown and a chart.
 fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
     let json =
         serde_json::to_string_pretty(report).map_err(|error| Failure::new(error.to_string()))?;
@@ -245,7 +245,7 @@ impl From<PeersError> for Failure {
     }
 }
 
-/// The GPU: nothing else has a clock that says how fast a kernel is.
+/// The GPU: only its clock measures a kernel's speed.
 pub(super) fn gpu(global: &Global) -> Result<Device, Failure> {
     const ADVICE: &str = "without a GPU, `cargo bench -p ptx_emulator` measures the emulator, and `blockwise profile` counts what a kernel costs";
     if global.device == DeviceChoice::Emulator {

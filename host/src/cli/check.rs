@@ -108,7 +108,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
 
     let emulator = arguments.launch.emulator();
     let mut loaded = emulator.load(&module)?;
+    // Random numbers and files of gigabytes take longer than many a check.
+    let clock = progress::clock(&format!("preparing the arguments of {}", kernel.name()));
     let bound = KernelArguments::bind(kernel, &arguments.launch.args, &emulator, &mut loaded)?;
+    clock.finish_and_clear();
     let config = arguments.launch.config()?;
     let options = arguments.options();
     let bytes = bound.bytes();

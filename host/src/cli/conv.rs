@@ -58,7 +58,7 @@ impl Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     let signal = Frames::signal(operand::open(&arguments.signal)?)?;
     let taps = Frames::signal(operand::open(&arguments.taps)?)?;
-    // A recording is float64 whatever it is kept in.
+    // A recording is float64, whatever its coding.
     let is_f32 = |frames: &Frames| frames.kind() == Kind::F32 && frames.sound().is_none();
     if is_f32(&signal) && is_f32(&taps) {
         let taps = Taps::read(taps, &signal)?;
@@ -84,7 +84,7 @@ fn convolve<T: Sample>(
     {
         operand::notice_of_integers(largest);
     }
-    // Rank 0 writes; the others send it their outputs.
+    // Rank 0 writes; the other ranks send it their outputs.
     let sink = match mesh.first() {
         0 => Some(Sink::prepare(
             arguments,
@@ -115,7 +115,7 @@ fn convolve<T: Sample>(
                 let send = |samples: &[T]| Ok(pieces.send(rank, samples)?);
                 let seconds = conv_part::compute(rank, arguments, operands, part, send)?;
                 pieces.end(rank)?;
-                // Its outputs go to rank 0.
+                // Their outputs go to rank 0.
                 return Ok(Seconds {
                     links: seconds.writing,
                     writing: None,
@@ -147,12 +147,12 @@ fn convolve<T: Sample>(
     }
 }
 
-/// What becomes of the outputs.
+/// The destination of the outputs.
 struct Sink<'a, T: Sample> {
     writer: Writer,
     check: Option<Check<'a, T>>,
     shape: Vec<usize>,
-    /// The form of the recording, if it is one.
+    /// The format of the recording, if it is one.
     recording: Option<Sound>,
 }
 
@@ -184,7 +184,7 @@ impl<'a, T: Sample> Sink<'a, T> {
         }
     }
 
-    /// Puts the output in place.
+    /// Finishes the output file.
     fn finish(self, mesh: &Mesh, output: &Path, seconds: Seconds) -> Result<Report, Failure> {
         let finished = self.writer.finish()?;
         let report = match self.recording {
@@ -199,14 +199,14 @@ impl<'a, T: Sample> Sink<'a, T> {
     }
 }
 
-/// Where the result goes, and as what.
+/// The destination of the result, and its format.
 enum Place {
     Array(ArrayOutput),
     Recording(OutputFile, Sound),
 }
 
 impl Place {
-    /// Takes the place before the computation.
+    /// Reserves the destination before the computation.
     fn prepare(path: &Path, sound: Option<Sound>) -> Result<Self, Failure> {
         let Some(sound) = sound else {
             return Ok(Self::Array(ArrayOutput::prepare(path)?));
@@ -218,7 +218,7 @@ impl Place {
         })
     }
 
-    /// The form of the recording, if it is one.
+    /// The format of the recording, if it is one.
     fn recording(&self) -> Option<Sound> {
         match self {
             Self::Array(_) => None,
@@ -243,7 +243,7 @@ impl Place {
     }
 }
 
-/// A result on its way into a file.
+/// A result being written to a file.
 enum Writer {
     Array(ArrayWriter),
     Recording(RecordingWriter),
@@ -261,7 +261,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Puts the output in place.
+    /// Finishes the output file.
     fn finish(self) -> Result<Finished, Failure> {
         Ok(match self {
             Self::Array(writer) => {

@@ -1,17 +1,17 @@
-//! Which kernel `blockwise conv` takes, and why.
+//! Which kernel `blockwise conv` uses, and why.
 
 use blockwise::{DeviceKind, DeviceProperties};
 use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, Float, LaunchError, conv1d};
 use serde_json::{Value, json};
 
-/// A kernel and what chose it.
+/// A kernel and the reason for it.
 pub(super) struct Choice {
     kernel: ConvKernel,
     by: By,
 }
 
 enum By {
-    /// The user.
+    /// The user's request.
     Request,
     /// `blockwise tune --save`.
     Tuning,
@@ -39,19 +39,19 @@ impl Choice {
         let fastest = expected[0].0;
         let kernel = match fastest.is_fft() {
             true => fastest,
-            // Where shared memory is too small, it is another.
+            // If shared memory is too small, it is another one.
             false => conv1d::plan::<T>(samples, taps, mode, options, properties)?.kernel,
         };
         let by = By::Model(expected);
         Ok(Self { kernel, by })
     }
 
-    /// Whether the kernel convolves by transforms.
+    /// Whether it is an FFT kernel.
     pub(super) fn is_fft(&self) -> bool {
         self.kernel.is_fft()
     }
 
-    /// One line for people. What a model of a GPU expects is of no use on the emulator.
+    /// One line of text. The times of a GPU model are meaningless on the emulator.
     pub(super) fn line(&self, device: DeviceKind) -> Option<String> {
         let name = self.kernel.name();
         Some(match self.by {
@@ -70,7 +70,7 @@ impl Choice {
         })
     }
 
-    /// The same for machines.
+    /// The same as JSON.
     pub(super) fn json(&self) -> Value {
         let (by, expected) = match self.by {
             By::Request => ("request", None),
@@ -104,7 +104,7 @@ mod tests {
         assert!(line.starts_with("kernel fft2048; "), "{line}");
         assert_eq!(chosen.line(DeviceKind::Emulator), None);
         assert_eq!(chosen.json()["expected"][0]["kernel"], "fft2048");
-        // Transforms take at most 393,185 taps.
+        // FFTs take at most 393,185 taps.
         let long = choice(600_000, 590_000, &options);
         let line = long.line(DeviceKind::Cuda).expect("a line");
         assert!(line.starts_with("kernel blocked; "), "{line}");

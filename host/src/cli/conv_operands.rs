@@ -1,4 +1,4 @@
-//! What `blockwise conv` convolves: a signal in frames, and taps.
+//! The operands of `blockwise conv`: a signal in frames, and taps.
 
 use blockwise_ops::oracle::Precision;
 
@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::operand::{self, other_shape};
 use crate::io::{Contents, Kind, Metadata, Number, Reader, Sound};
 
-/// What a convolution computes with.
+/// A type that a convolution computes with.
 pub(super) trait Sample: Precision + Number {}
 impl Sample for f32 {}
 impl Sample for f64 {}
@@ -16,14 +16,14 @@ pub(super) struct Frames {
     reader: Reader,
     channels: usize,
     frames: usize,
-    /// Of a recording.
+    /// Its format, if it is a recording.
     sound: Option<Sound>,
-    /// The precision that the samples were kept in; that of integers is taken for float64's.
+    /// The precision of the samples in the file; integers count as float64.
     kind: Kind,
 }
 
 impl Frames {
-    /// A vector is one channel, a matrix has a row for each frame.
+    /// A vector is one channel; a matrix has one row per frame.
     pub(super) fn of(reader: Reader) -> Result<Self, Failure> {
         let (shape, sound, kind) = match reader.contents() {
             Contents::Array(array) => (array.shape().to_vec(), None, array.kind()),
@@ -66,7 +66,7 @@ impl Frames {
         }
     }
 
-    /// The same from its beginning.
+    /// The same, rewound to its start.
     pub(super) fn again(&self) -> Self {
         Self {
             reader: self.reader.again(),
@@ -90,7 +90,7 @@ impl Frames {
         self.kind
     }
 
-    /// The largest relative error of one rounding to the type that they are kept in.
+    /// The largest relative error of one rounding to the samples' type.
     pub(super) fn unit_roundoff(&self) -> f64 {
         match self.reader.contents() {
             Contents::Array(array) => operand::unit_roundoff(array.stored()),
@@ -98,7 +98,7 @@ impl Frames {
         }
     }
 
-    /// The next samples, channel after channel of each frame.
+    /// The next samples, frame by frame with all channels.
     pub(super) fn read<T: Number>(&mut self, samples: &mut [T]) -> Result<(), Failure> {
         Ok(self.reader.read(samples)?)
     }
@@ -107,13 +107,13 @@ impl Frames {
 /// The taps of each channel, or one list for all channels.
 pub(super) struct Taps<T> {
     lists: Vec<Vec<T>>,
-    /// They are integers.
+    /// Whether they are integers.
     integers: bool,
 }
 
 impl<T: Sample> Taps<T> {
     /// Reads taps for a signal: a vector, or a recording of an impulse response, whose samples are
-    /// parts of full scale.
+    /// fractions of full scale.
     pub(super) fn read(mut taps: Frames, signal: &Frames) -> Result<Self, Failure> {
         let integers = taps.kind == Kind::I64;
         let mut samples = vec![T::default(); taps.frames * taps.channels];
@@ -150,7 +150,7 @@ impl<T: Sample> Taps<T> {
         } else if signal.sound.is_some()
             && let Some(at) = samples.iter().position(|&tap| !tap.into().is_finite())
         {
-            // A recording holds finite samples only.
+            // A recording contains finite samples only.
             let tap: f64 = samples[at].into();
             return Err(
                 Failure::new(format!("{name}: tap {at} is {tap}, not a finite number"))
@@ -167,26 +167,26 @@ impl<T: Sample> Taps<T> {
 }
 
 /// The two operands of a convolution of each channel. The longer one arrives frame by frame, the
-/// other is in memory.
+/// other one is in memory.
 pub(super) struct Operands<T> {
     channels: usize,
-    /// The signal's file, its frames, and its form if it is a recording.
+    /// The signal's file, its frames, and its format if it is a recording.
     source: (Reader, usize, Option<Sound>),
     long: Long<T>,
     /// One for each channel, or one for all.
     short: Vec<Vec<T>>,
-    /// Both are integers.
+    /// Whether both are integers.
     integers: bool,
 }
 
 enum Long<T> {
     Signal(Frames),
-    /// One for each channel or one for all, and how many frames of them were read.
+    /// One list per channel or one for all, and the number of frames read so far.
     Taps(Vec<Vec<T>>, usize),
 }
 
 impl<T: Sample> Operands<T> {
-    /// A signal and its taps. A signal with fewer samples than there are taps is read here.
+    /// A signal and its taps. A signal with fewer samples than taps is read into memory here.
     pub(super) fn new(mut signal: Frames, taps: Taps<T>) -> Result<Self, Failure> {
         let channels = signal.channels;
         let source = (signal.reader.again(), signal.frames, signal.sound);
@@ -209,7 +209,7 @@ impl<T: Sample> Operands<T> {
         })
     }
 
-    /// The same from their beginning.
+    /// The same, rewound to their start.
     pub(super) fn again(&self) -> Self {
         Self {
             channels: self.channels,
@@ -223,10 +223,10 @@ impl<T: Sample> Operands<T> {
         }
     }
 
-    /// The largest magnitude that a sum of products may have, if both operands are integers. Reads
+    /// The largest possible magnitude of a sum of products, if both operands are integers. Reads
     /// the longer operand.
     pub(super) fn largest_integer_sum(&self) -> Result<Option<f64>, Failure> {
-        /// Frames that are read at a time.
+        /// Frames per read.
         const PIECE: usize = 1 << 16;
         if !self.integers {
             return Ok(None);
@@ -258,8 +258,8 @@ impl<T: Sample> Operands<T> {
         self.source.2
     }
 
-    /// What the recording holds beside its samples, for a result of `frames` frames. Marks stay
-    /// where the result has a frame for each of the recording's.
+    /// The recording's metadata for a result of `frames` frames. Marks are kept if the result has
+    /// one frame for each of the recording's.
     pub(super) fn metadata(&self, frames: usize) -> Result<Metadata, Failure> {
         let (reader, of_signal, _) = &self.source;
         Ok(reader.metadata(frames == *of_signal)?)
@@ -278,7 +278,7 @@ impl<T: Sample> Operands<T> {
         &self.short[channel.min(self.short.len() - 1)]
     }
 
-    /// Leaves out the longer operand's next frames.
+    /// Skips the longer operand's next frames.
     pub(super) fn skip(&mut self, frames: usize) {
         match &mut self.long {
             Long::Signal(signal) => signal.reader.skip(frames * self.channels),
@@ -286,7 +286,7 @@ impl<T: Sample> Operands<T> {
         }
     }
 
-    /// The longer operand's next samples, channel after channel of each frame.
+    /// The longer operand's next samples, frame by frame with all channels.
     pub(super) fn read(&mut self, samples: &mut [T]) -> Result<(), Failure> {
         match &mut self.long {
             Long::Signal(frames) => frames.read(samples),

@@ -11,8 +11,8 @@ use super::failure::Failure;
 use super::progress;
 use super::seconds::{Seconds, timed};
 
-/// Computes some outputs from the samples that they need, and hands them out in order, channel
-/// after channel of each frame. While `emit` has one chunk, the next one is read.
+/// Computes some outputs from the samples that they need, and passes them to `emit` in order, frame
+/// by frame with all channels. While `emit` handles one chunk, the next one is read.
 pub(super) fn compute<T: Sample>(
     rank: &Rank,
     arguments: &Arguments,
@@ -77,7 +77,7 @@ pub(super) fn compute<T: Sample>(
     })
 }
 
-/// Hands each channel its sample of each frame.
+/// Distributes each frame's samples to the channels.
 fn split<T: Sample>(frames: &[T], channels: &mut [&mut [T]]) {
     for (index, frame) in frames.chunks_exact(channels.len()).enumerate() {
         for (channel, &sample) in channels.iter_mut().zip(frame) {
@@ -86,7 +86,7 @@ fn split<T: Sample>(frames: &[T], channels: &mut [&mut [T]]) {
     }
 }
 
-/// The channels' samples frame after frame.
+/// The channels' samples, frame by frame.
 fn interleave<'a, T: Sample>(channels: &[&[T]], frames: &'a mut Vec<T>) -> &'a [T] {
     let len = channels.first().map_or(0, |samples| samples.len());
     frames.resize(len * channels.len(), T::default());

@@ -1,4 +1,4 @@
-//! Compares what `blockwise conv` computes with `--reference`, as it comes.
+//! Compares the outputs of `blockwise conv` with `--reference` as they are computed.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,22 +14,23 @@ use super::operand::{self, Reference};
 use super::report::Report;
 use crate::io::Sound;
 
-/// A comparison in flight. It reads the operands a second time, for the oracle.
+/// A comparison in progress. It reads the operands a second time, for the oracle.
 pub(super) struct Check<'a, T> {
     options: &'a Reference,
     name: String,
     reference: Frames,
     operands: Operands<T>,
-    /// What a convolution by FFT adds to the error for each unit of the loudest sample, in each
-    /// channel. SciPy takes one for long operands by itself.
+    /// The additional error of a convolution by FFT, per unit of the loudest sample, for each
+    /// channel. SciPy uses FFTs for long operands by default.
     fft_errors: Vec<f64>,
-    /// The kernel is one, whose error follows from samples beside an output's own, too.
+    /// Whether the kernel uses FFTs, so that its error also depends on samples near an output's
+    /// own.
     by_fft: bool,
     /// The outputs, by their index in the full convolution.
     outputs: Range<usize>,
-    /// Outputs that were compared.
+    /// The number of outputs compared.
     at: usize,
-    /// Samples of each channel from `start` on, as far as they were read and are needed.
+    /// Samples of each channel from `start` on that were read and are still needed.
     window: Vec<Vec<T>>,
     start: usize,
     comparison: Comparison,
@@ -73,14 +74,14 @@ impl<'a, T: Sample> Check<'a, T> {
         }))
     }
 
-    /// Compares the next outputs, channel after channel of each frame.
+    /// Compares the next outputs, frame by frame with all channels.
     pub(super) fn add(&mut self, outputs: &[T]) -> Result<(), Failure> {
         let channels = self.operands.channels();
         let frames = outputs.len() / channels;
         let first = self.outputs.start + self.at;
         let coarser = operand::coarser::<T>(self.reference.unit_roundoff());
         let taps = self.operands.short(0).len();
-        // What is beside an output's own samples and counts all the same.
+        // Samples next to an output's own that affect its error.
         let reach = if self.by_fft { taps - 1 } else { 0 };
         self.read_to(first + frames + reach, taps - 1 + reach)?;
 
@@ -102,7 +103,7 @@ impl<'a, T: Sample> Check<'a, T> {
             let of_channel = tolerance.iter_mut().skip(channel).step_by(channels);
             let bounds = expected.tolerance.iter().zip(own).zip(ours);
             for (to, ((&sum, own), ours)) in of_channel.zip(bounds) {
-                // `expected` adds the reference's part: `coarser` times what is given here.
+                // `expected` adds the reference's part: `coarser` times the value here.
                 *to = sum + unit * (coarser * own + ours) / (1.0 + coarser);
             }
         }
@@ -113,8 +114,8 @@ impl<'a, T: Sample> Check<'a, T> {
             .as_ref()
             .and_then(Sound::integer_range)
         {
-            // Whoever wrote integers clipped, and rounded or cut off: up to one unit away, of which
-            // the comparison doubles the half.
+            // The writer of integers clipped, and rounded or truncated: an error of up to one unit,
+            // half of which the comparison doubles.
             tolerance.iter_mut().for_each(|tolerance| *tolerance += 0.5);
             for sample in &mut result {
                 *sample = T::nearest((*sample).into().clamp(lowest, highest));
@@ -148,8 +149,8 @@ impl<'a, T: Sample> Check<'a, T> {
         report.comparison(&self.name, &self.comparison.bounded_by(bound))
     }
 
-    /// Reads the samples before `end`, and forgets those that are further than `back` before the
-    /// next output's newest one.
+    /// Reads the samples before `end`, and drops those more than `back` before the newest sample of
+    /// the next output.
     fn read_to(&mut self, end: usize, back: usize) -> Result<(), Failure> {
         let channels = self.operands.channels();
         let needed_from = (self.outputs.start + self.at).saturating_sub(back);
@@ -183,14 +184,14 @@ pub(super) fn shape(frames: usize, channels: usize) -> Vec<usize> {
     }
 }
 
-/// The largest finite magnitude near each output: among the samples from `before` the output's
-/// newest one to `after` it. An output of its own that is not finite is compared as such.
+/// The largest finite magnitude near each output: from `before` the output's newest sample to
+/// `after` it. An output's own samples that are not finite are compared as such.
 fn loudest<T: Sample>(
     samples: &[T],
     outputs: Range<usize>,
     [before, after]: [usize; 2],
 ) -> Vec<f64> {
-    // The samples that are the largest from their place on, in order of both.
+    // Samples larger than all later ones, in order: a sliding maximum.
     let mut falling: VecDeque<(usize, f64)> = VecDeque::new();
     let mut next = outputs.start.saturating_sub(before);
     let of_output = |output: usize| {

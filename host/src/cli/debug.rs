@@ -220,11 +220,10 @@ fn built(folder: &Path, kernel: Option<&str>) -> Result<PathBuf, Failure> {
         for package in files(&profile.join("build")) {
             for file in files(&package.join("out")) {
                 let is_ptx = file.extension().is_some_and(|extension| extension == "ptx");
-                let Some(time) = fs::metadata(&file)
-                    .and_then(|about| about.modified())
-                    .ok()
-                    .filter(|_| is_ptx)
-                else {
+                // Opening a pipe would wait for whoever writes it.
+                let about = fs::metadata(&file).ok();
+                let about = about.filter(|about| is_ptx && about.is_file());
+                let Some(time) = about.and_then(|about| about.modified().ok()) else {
                     continue;
                 };
                 if newest.as_ref().is_some_and(|(known, _)| *known >= time) {

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::report::Report;
-use super::{Global, folder, names};
-use crate::demo::{self, Demo, DemoError};
+use super::{Global, folder, names, progress};
+use crate::demo::{self, Demo, DemoError, Row};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -29,19 +29,28 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     }
     arguments.plot.as_deref().map_or(Ok(()), folder::prepare)?;
     let device = global.open()?;
-    let outcome = demo::run(&device, arguments.demo, arguments.plot.as_deref())?;
-    let failed = outcome.rows.iter().filter(|row| !row.pass).count();
+    let mut progress = progress::Checks::new(arguments.demo.checks());
+    let mut watcher = |row: &Row| progress.take(&format!("{} {}", row.kernel, row.size));
+    let outcome = demo::run(
+        &device,
+        arguments.demo,
+        arguments.plot.as_deref(),
+        &mut watcher,
+    )?;
+    let (rows, remarks) = (outcome.rows, outcome.remarks);
+    progress.end();
+    let failed = rows.iter().filter(|row| !row.pass).count();
     let verdict = match failed {
-        0 => format!("all {} checks passed", outcome.rows.len()),
-        _ => format!("{failed} of {} checks FAILED", outcome.rows.len()),
+        0 => format!("all {} checks passed", rows.len()),
+        _ => format!("{failed} of {} checks FAILED", rows.len()),
     };
     let name = &device.properties().name;
-    let mut text = vec![format!("device: {name}"), demo::table(&outcome.rows)];
-    text.extend(outcome.remarks.iter().cloned());
+    let mut text = vec![format!("device: {name}"), demo::table(&rows)];
+    text.extend(remarks.iter().cloned());
     text.push(verdict);
     Ok(Report::new(
         text.join("\n"),
-        json!({ "device": name, "rows": outcome.rows, "remarks": outcome.remarks }),
+        json!({ "device": name, "rows": rows, "remarks": remarks }),
     )
     .passed(failed == 0))
 }

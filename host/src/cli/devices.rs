@@ -13,7 +13,7 @@ pub(super) fn run(global: &Global) -> Result<Report, Failure> {
     let mut missing = Vec::new();
     match global.device {
         DeviceChoice::Auto => {
-            // Where there is none, the first one's error says why.
+            // Without any GPU, the first one's error gives the reason.
             for choice in (0..Device::gpu_count().max(1)).map(DeviceChoice::Gpu) {
                 match Device::open(choice) {
                     Ok(device) => devices.push((choice, device)),

@@ -31,13 +31,13 @@ impl Failure {
         self
     }
 
-    /// The same of a file.
+    /// The same, with the file's name.
     pub(super) fn about(mut self, path: &Path) -> Self {
         self.message = format!("{}: {}", path.display(), self.message);
         self
     }
 
-    /// The same for a caller that is no command.
+    /// The same, for a caller other than a command.
     pub(super) fn into_problem(self) -> Problem {
         let Failure { message, hint } = self;
         Problem { message, hint }
@@ -57,7 +57,7 @@ impl Failure {
     }
 }
 
-/// For who prints it in another way.
+/// For callers that print it differently.
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)?;
@@ -68,7 +68,7 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// For the errors that know their own advice.
+/// For errors that have their own hint.
 macro_rules! from_error_with_hint {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {

@@ -1,27 +1,125 @@
 //! What `profile` and `trace` run: the project's kernels by their families, or a kernel of any PTX.
 
-use blockwise_ops::{
-    ConvKernel, ConvMode, MatmulKernel, ReduceKernel, ReverseKernel, TransposeKernel,
-};
-use clap::Subcommand;
+use blockwise::Type;
+use blockwise_ops::operation::{Given, OPERATIONS, Operation as Described, Size, Variant, find};
+use blockwise_ops::{ConvKernel, ConvMode, MatmulKernel, ReduceKernel};
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 
 use super::kernel_args::{ARGUMENTS_HELP, Launch};
 use super::names;
+use super::operation;
 use crate::profile::{Operation, Workload};
 
 /// What to run: every kernel of a family side by side, or some of them; or a kernel of any PTX.
-#[derive(Clone, Subcommand)]
+#[derive(Clone)]
 pub(super) enum Family {
-    /// The transposes of a matrix
-    Transpose {
-        #[arg(long, default_value_t = 512)]
-        rows: usize,
-        #[arg(long, default_value_t = 512)]
-        cols: usize,
-        /// These kernels only, separated by commas
-        #[arg(long, value_delimiter = ',', value_parser = names(TransposeKernel::ALL))]
-        kernel: Vec<TransposeKernel>,
+    /// An operation that has a description.
+    Operation {
+        of: &'static Described,
+        sizes: Vec<usize>,
+        given: Given,
+        kernels: Vec<&'static Variant>,
     },
+    Other(Other),
+}
+
+/// The types that there are random numbers of.
+pub(super) const TYPES: [Type; 10] = [
+    Type::F32,
+    Type::F64,
+    Type::I8,
+    Type::I16,
+    Type::I32,
+    Type::I64,
+    Type::U8,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+];
+
+impl Family {
+    pub(super) fn subject(&self) -> Subject {
+        match self.clone() {
+            Self::Operation {
+                of,
+                sizes,
+                given,
+                kernels,
+            } => Subject::Workload(Workload::Operation {
+                operation: of,
+                sizes,
+                given,
+                kernels,
+            }),
+            Self::Other(other) => other.subject(),
+        }
+    }
+}
+
+/// The subcommand of an operation.
+fn command(of: &'static Described) -> Command {
+    let mut command = Command::new(of.name).about(of.about);
+    for size in of.sizes {
+        let size = Arg::new(size.name)
+            .long(size.name)
+            .help(size.about)
+            .value_parser(clap::value_parser!(usize))
+            .default_value(size.profile.to_string());
+        command = command.arg(size);
+    }
+    let kernel = Arg::new("kernel")
+        .long("kernel")
+        .help("These kernels only, separated by commas")
+        .value_delimiter(',')
+        .action(ArgAction::Append)
+        .value_parser(PossibleValuesParser::new(
+            of.variants.iter().map(|variant| variant.name),
+        ));
+    operation::settings(command.arg(kernel), of)
+}
+
+impl Subcommand for Family {
+    fn augment_subcommands(command: Command) -> Command {
+        Other::augment_subcommands(
+            command.subcommands(OPERATIONS.iter().map(|of| self::command(of))),
+        )
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        find(name).is_some() || Other::has_subcommand(name)
+    }
+}
+
+impl FromArgMatches for Family {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let described = matches.subcommand();
+        let Some((of, matches)) = described.and_then(|(name, of)| Some((find(name)?, of))) else {
+            return Other::from_arg_matches(matches).map(Self::Other);
+        };
+        let size = |size: &Size| matches.get_one(size.name).copied().unwrap_or(size.profile);
+        let kernels = matches.get_many::<String>("kernel").unwrap_or_default();
+        Ok(Self::Operation {
+            of,
+            sizes: of.sizes.iter().map(size).collect(),
+            given: operation::given(matches, of),
+            kernels: kernels.filter_map(|name| of.variant(name)).collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The families that have no description, and any PTX.
+#[derive(Clone, Subcommand)]
+pub(super) enum Other {
     /// The products of an M x K and a K x N matrix
     Matmul {
         /// M
@@ -66,15 +164,6 @@ pub(super) enum Family {
         #[arg(long, value_delimiter = ',', value_parser = names(ConvKernel::ALL))]
         kernel: Vec<ConvKernel>,
     },
-    /// The reversals of a vector
-    Reverse {
-        /// Elements
-        #[arg(long, default_value_t = 1 << 16)]
-        len: usize,
-        /// These kernels only, separated by commas
-        #[arg(long, value_delimiter = ',', value_parser = names(ReverseKernel::ALL))]
-        kernel: Vec<ReverseKernel>,
-    },
     /// Any kernel of any PTX file
     #[command(after_help = ARGUMENTS_HELP)]
     Ptx(Launch),
@@ -86,14 +175,9 @@ pub(super) enum Subject {
     File(Launch),
 }
 
-impl Family {
-    pub(super) fn subject(&self) -> Subject {
+impl Other {
+    fn subject(&self) -> Subject {
         Subject::Workload(match self.clone() {
-            Self::Transpose { rows, cols, kernel } => Workload::Transpose {
-                rows,
-                cols,
-                kernels: kernel,
-            },
             Self::Matmul {
                 rows,
                 inner,
@@ -125,10 +209,6 @@ impl Family {
                 len,
                 taps,
                 mode,
-                kernels: kernel,
-            },
-            Self::Reverse { len, kernel } => Workload::Reverse {
-                len,
                 kernels: kernel,
             },
             Self::Ptx(launch) => return Subject::File(launch),

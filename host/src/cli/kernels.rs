@@ -1,4 +1,4 @@
-//! The PTX of this project's kernels: embedded in the program, or the user's own in its place.
+//! The PTX of this project's kernels: embedded in the program, or a replacement by the user.
 
 use std::path::PathBuf;
 
@@ -10,24 +10,24 @@ use super::failure::Failure;
 use super::progress::Listener;
 use super::{Global, report};
 
-/// The file or folder with the user's own PTX, where `--ptx` names none.
+/// The file or folder with the user's PTX, if `--ptx` is not given.
 const VARIABLE: &str = "BLOCKWISE_PTX_DIR";
 
 impl Global {
-    /// Where the user's own PTX is, if there is any.
+    /// The user's PTX, if any.
     fn replacement(&self) -> Option<PtxSource> {
         let from_environment = || std::env::var_os(VARIABLE).filter(|path| !path.is_empty());
         let path = (self.ptx.clone()).or_else(|| from_environment().map(PathBuf::from))?;
         Some(PtxSource::at(path))
     }
 
-    /// The device, with the user's own kernels instead of the embedded ones, if there are any.
+    /// The device, with the user's kernels instead of the embedded ones, if any.
     pub(super) fn with_kernels(&self, device: Device) -> Result<Device, Failure> {
         if let Some(source) = self.replacement() {
             let file = source.select(KERNELS.package, device.properties())?;
             report::notice(&format!("kernels from {}", file.origin));
-            // SAFETY: the user named this PTX, and so vouches that it is the
-            // kernels'. Signatures are compared.
+            // SAFETY: by naming this PTX, the user vouches that it is the kernels'. Signatures are
+            // compared.
             unsafe { device.replace_kernels(KERNELS.package, file) };
             let mut listener = Listener::alone();
             device.set_progress(move |progress| listener.hear(progress));

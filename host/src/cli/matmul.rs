@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 
-use blockwise::{Device, Plain as _};
+use blockwise::{Buffer, Device, Plain as _};
 use blockwise_mesh::{Grid, Mesh, ShardedMatmulOptions};
 use blockwise_ops::matmul::plan;
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::{LaunchError, MatmulKernel, MatmulOptions, MatmulShape};
+use blockwise_ops::{LaunchError, Matmul, MatmulKernel, MatmulOptions, MatmulShape, TensorMatmul};
 use clap::Args;
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 use serde_json::json;
 
 use super::failure::Failure;
 use super::mesh::{self, Gpus};
 use super::operand::{self, Holds, MatrixFile, Reference};
 use super::report::Report;
-use super::seconds::Seconds;
+use super::seconds::{Seconds, on_one_device, timed};
 use super::{Global, names, progress};
 use crate::io::{Data, Kind, Number};
 
@@ -48,6 +48,21 @@ impl Arguments {
             ..MatmulOptions::default()
         }
     }
+
+    /// One device's product.
+    fn product<T: Precision>(
+        &self,
+        device: &Device,
+        shape: MatmulShape,
+    ) -> Result<
+        impl FnOnce(&[Buffer<T>], &mut Buffer<T>) -> Result<(), LaunchError> + use<T>,
+        LaunchError,
+    > {
+        let mut product = Matmul::new(device, shape, &self.launch())?;
+        Ok(move |ab: &[Buffer<T>], c: &mut Buffer<T>| {
+            product.enqueue(None, &ab[0], &ab[1], c).map(drop)
+        })
+    }
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
@@ -55,35 +70,38 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
         MatrixFile::open(&arguments.a)?,
         MatrixFile::open(&arguments.b)?,
     ];
-    let launch = arguments.launch();
     match (files[0].kind, files[1].kind) {
-        (Kind::F32, Kind::F32) => multiply::<f32>(global, arguments, &files, |device, a, b| {
-            match arguments.tensor {
-                true => blockwise_ops::matmul_tensor(device, a, b),
-                false => blockwise_ops::matmul(device, a, b, &launch),
-            }
+        (Kind::F32, Kind::F32) if arguments.tensor => {
+            multiply(global, arguments, &files, |device, shape| {
+                let mut product = TensorMatmul::new(device, shape)?;
+                Ok(move |ab: &[Buffer<f32>], c: &mut _| product.enqueue(None, &ab[0], &ab[1], c))
+            })
+        }
+        (Kind::F32, Kind::F32) => multiply(global, arguments, &files, |device, shape| {
+            arguments.product::<f32>(device, shape)
         }),
+        _ if arguments.tensor => Err(LaunchError::UnsupportedType {
+            kernel: "tensor",
+            supported: f32::NAME,
+            given: f64::NAME,
+        }
+        .into()),
         // As NumPy promotes them, but integers too: there are kernels for floats only.
-        _ => multiply::<f64>(global, arguments, &files, |device, a, b| {
-            match arguments.tensor {
-                true => Err(LaunchError::UnsupportedType {
-                    kernel: "tensor",
-                    supported: f32::NAME,
-                    given: f64::NAME,
-                }),
-                false => blockwise_ops::matmul(device, a, b, &launch),
-            }
+        _ => multiply(global, arguments, &files, |device, shape| {
+            arguments.product::<f64>(device, shape)
         }),
     }
 }
 
-fn multiply<T: Precision + Number>(
+/// `ready` makes one device's product ready, before anything is read.
+fn multiply<T: Precision + Number, P>(
     global: &Global,
     arguments: &Arguments,
     files: &[MatrixFile; 2],
-    alone: impl FnOnce(&Device, ArrayView2<'_, T>, ArrayView2<'_, T>) -> Result<Array2<T>, LaunchError>,
+    ready: impl FnOnce(&Device, MatmulShape) -> Result<P, LaunchError>,
 ) -> Result<Report, Failure>
 where
+    P: FnOnce(&[Buffer<T>], &mut Buffer<T>) -> Result<(), LaunchError>,
     Data: Holds<T>,
 {
     let [a, b] = files;
@@ -100,13 +118,22 @@ where
     let clock = progress::clock("multiplying");
     let product = match mesh::alone(&mesh) {
         Some(device) => {
-            let [a, b] = [a.whole::<T>()?, b.whole::<T>()?];
-            Some((alone(device, a.view(), b.view())?, None))
+            let product = ready(device, shape)?;
+            let mut seconds = Seconds::default();
+            let [a, b] = timed(&mut seconds.reading, || {
+                Ok::<_, Failure>([a.whole::<T>()?, b.whole::<T>()?])
+            })?;
+            let operands = [&a, &b].map(|matrix| matrix.as_slice().unwrap_or_default());
+            let len = shape.rows.saturating_mul(shape.cols);
+            let c = on_one_device(device, &mut seconds, &operands, len, product)?;
+            let c = Array2::from_shape_vec((shape.rows, shape.cols), c);
+            let overflow = |_| LaunchError::SizeOverflow { what: "the matrix" };
+            Some((c.map_err(overflow)?, seconds))
         }
-        None => divided::<T>(&mesh, arguments, shape, files)?.map(|(c, s)| (c, Some(s))),
+        None => divided::<T>(&mesh, arguments, shape, files)?,
     };
     clock.finish_and_clear();
-    let (Some((c, seconds)), Some(output)) = (product, output) else {
+    let (Some((c, mut seconds)), Some(output)) = (product, output) else {
         return Ok(Report::silent());
     };
     let shape = c.shape().to_vec();
@@ -119,10 +146,6 @@ where
     );
     let json = json!({ "command": "matmul", "output": arguments.output.display().to_string(), "shape": shape, "type": T::NAME, "device": mesh::names(&mesh) });
     let report = Report::new(text, json);
-    let report = match seconds {
-        Some(seconds) => report.with("seconds", json!(seconds)),
-        None => report,
-    };
     let report = match reference {
         None => report,
         Some((name, data)) => {
@@ -137,8 +160,9 @@ where
             report.comparison(&name, &comparison)
         }
     };
-    output.write(&Data::wrap(c.into_dyn()))?;
-    Ok(report)
+    let writing = seconds.writing.insert(0.0);
+    timed(writing, || output.write(&Data::wrap(c.into_dyn())))?;
+    Ok(report.with("seconds", json!(seconds)))
 }
 
 /// The roundings between a product and its sum: the inner extent, divided by the slices that are

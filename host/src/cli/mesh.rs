@@ -30,7 +30,7 @@ pub(super) struct Gpus {
     meeting_timeout: u64,
 }
 
-/// Seconds of the longest wait.
+/// The longest allowed wait in seconds.
 const DAY: u64 = 24 * 3600;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl FromStr for Count {
 }
 
 impl Gpus {
-    /// The number of GPUs that is asked for, if one is.
+    /// The requested number of GPUs, if any.
     pub(super) fn count(&self) -> Result<Option<usize>, Failure> {
         let there = Device::gpu_count();
         match self.gpus {
@@ -70,7 +70,7 @@ fn too_many(count: usize, there: usize) -> Failure {
 }
 
 impl Global {
-    /// The chosen devices: one, unless `--gpus` says more, or a launcher has started this process
+    /// The chosen devices: one, unless `--gpus` asks for more, or a launcher started this process
     /// as a rank of a job.
     pub(super) fn mesh(&self, gpus: &Gpus) -> Result<Mesh, Failure> {
         if let Some(job) = Job::from_env()?.filter(|job| job.ranks > 1) {
@@ -83,7 +83,7 @@ impl Global {
         Ok(Mesh::of(devices)?)
     }
 
-    /// The same for work that moves arrays from device to device: with NCCL, where it is there.
+    /// The same for work that moves arrays between devices: with NCCL, if available.
     pub(super) fn linked_mesh(&self, gpus: &Gpus) -> Result<Mesh, Failure> {
         let mesh = self.mesh(gpus)?;
         if mesh.ranks() == 1 {
@@ -153,7 +153,7 @@ impl Global {
                 return Err(failure.hint("say how many: `--gpus N`"));
             }
             (_, Count::All) if there == 0 => {
-                // Its error says why there is none.
+                // The error says why there is no GPU.
                 let device = Device::gpu(0).map_err(|error| {
                     let advice = error.hint().unwrap_or_default().to_owned();
                     Failure::from(error).hint(format!(
@@ -180,12 +180,12 @@ impl Global {
     }
 }
 
-/// The device, where there is but one.
+/// The device, if there is only one.
 pub(super) fn alone(mesh: &Mesh) -> Option<&Device> {
     mesh.devices().first().filter(|_| mesh.ranks() == 1)
 }
 
-/// Takes the place of an output, in the process of rank 0, which writes it.
+/// Reserves an output, in the process of rank 0, which writes it.
 pub(super) fn output(mesh: &Mesh, path: &Path) -> Result<Option<ArrayOutput>, Failure> {
     let first = mesh.first() == 0;
     first.then(|| ArrayOutput::prepare(path)).transpose()
@@ -207,7 +207,7 @@ pub(super) fn part<T: Element + io::Number>(
     })
 }
 
-/// Computes a matrix on this rank's device and collects it at rank 0; the time of both is added.
+/// Computes a matrix on this rank's device and collects it at rank 0; adds the time of both.
 pub(super) fn collected<T: Element>(
     rank: &mut Rank,
     seconds: &mut Seconds,
@@ -224,8 +224,8 @@ pub(super) fn collected<T: Element>(
     Ok(whole)
 }
 
-/// The matrix that rank 0 has collected, if it is of this process, and how long its ranks took,
-/// which is also said.
+/// The matrix collected at rank 0, if rank 0 is in this process, and its ranks' times, which are
+/// also printed.
 pub(super) fn whole<T>(
     collected: Vec<(Option<Vec<T>>, Seconds)>,
     rows: usize,
@@ -240,7 +240,7 @@ pub(super) fn whole<T>(
     Ok(matrix.map(|matrix| (matrix, seconds)))
 }
 
-/// What a report says of the devices.
+/// The devices, as named in a report.
 pub(super) fn names(mesh: &Mesh) -> String {
     let name = |device: &Device| device.properties().name.clone();
     let first = mesh.devices().first().map(name).unwrap_or_default();

@@ -21,13 +21,14 @@ mod kernel_args;
 mod kernels;
 mod matmul;
 mod mesh;
-mod movement;
 mod new;
 mod operand;
+mod operation;
 mod profile;
 mod progress;
 mod reduce;
 mod report;
+mod run;
 mod scale;
 mod seconds;
 mod shell;
@@ -42,7 +43,7 @@ use std::process::ExitCode;
 use blockwise::{Device, DeviceChoice};
 use blockwise_mesh::Job;
 use blockwise_ops::Reduction;
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
 use report::Report;
@@ -77,8 +78,44 @@ struct Global {
     quiet: bool,
 }
 
-#[derive(Subcommand)]
+/// An operation, or a tool.
 enum Command {
+    /// An operation that has a description.
+    Operation(operation::Arguments),
+    /// Any other command.
+    Tool(Tool),
+}
+
+impl Subcommand for Command {
+    fn augment_subcommands(command: clap::Command) -> clap::Command {
+        Tool::augment_subcommands(command.subcommands(operation::commands()))
+    }
+
+    fn augment_subcommands_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        blockwise_ops::operation::find(name).is_some() || Tool::has_subcommand(name)
+    }
+}
+
+impl FromArgMatches for Command {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        match operation::arguments(matches) {
+            Some(arguments) => arguments.map(Self::Operation),
+            None => Tool::from_arg_matches(matches).map(Self::Tool),
+        }
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+#[derive(Subcommand)]
+enum Tool {
     /// Convolve a signal with taps: y[i] = sum of taps[k] * signal[i - k]
     Conv(conv::Arguments),
     /// Dot product of two vectors
@@ -91,10 +128,6 @@ enum Command {
     Max(reduce::Arguments),
     /// Matrix product C = A*B
     Matmul(matmul::Arguments),
-    /// Transpose a matrix
-    Transpose(movement::TransposeArguments),
-    /// Reverse a vector
-    Reverse(movement::ReverseArguments),
     /// Count on the emulator what kernels cost, by source line: instructions, bank conflicts,
     /// sectors, occupancy
     Profile(profile::Arguments),
@@ -188,28 +221,30 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 impl Cli {
     fn run(self) -> Result<Report, Failure> {
         let global = &self.global;
-        match self.command {
-            Command::Conv(arguments) => conv::run(global, &arguments),
-            Command::Dot(arguments) => reduce::dot(global, &arguments),
-            Command::Sum(arguments) => reduce::run(global, Reduction::Sum, &arguments),
-            Command::Min(arguments) => reduce::run(global, Reduction::Min, &arguments),
-            Command::Max(arguments) => reduce::run(global, Reduction::Max, &arguments),
-            Command::Matmul(arguments) => matmul::run(global, &arguments),
-            Command::Transpose(arguments) => movement::transpose(global, &arguments),
-            Command::Reverse(arguments) => movement::reverse(global, &arguments),
-            Command::Profile(arguments) => profile::run(global, &arguments),
-            Command::Trace(arguments) => trace::run(global, &arguments),
-            Command::Check(arguments) => check::run(global, &arguments),
-            Command::Debug(arguments) => debug::run(global, &arguments),
-            Command::Bench(arguments) => bench::run(global, &arguments),
-            Command::Scale(arguments) => scale::run(&arguments),
-            Command::Tune(arguments) => tune::run(global, &arguments),
-            Command::New(arguments) => new::run(&arguments),
-            Command::Init(arguments) => new::init(&arguments),
-            Command::Devices => devices::run(global),
-            Command::Demo(arguments) => demo::run(global, &arguments),
-            Command::Completions(arguments) => shell::completions(&arguments),
-            Command::Man(arguments) => shell::man(&arguments),
+        let tool = match self.command {
+            Command::Operation(arguments) => return run::run(global, &arguments),
+            Command::Tool(tool) => tool,
+        };
+        match tool {
+            Tool::Conv(arguments) => conv::run(global, &arguments),
+            Tool::Dot(arguments) => reduce::dot(global, &arguments),
+            Tool::Sum(arguments) => reduce::run(global, Reduction::Sum, &arguments),
+            Tool::Min(arguments) => reduce::run(global, Reduction::Min, &arguments),
+            Tool::Max(arguments) => reduce::run(global, Reduction::Max, &arguments),
+            Tool::Matmul(arguments) => matmul::run(global, &arguments),
+            Tool::Profile(arguments) => profile::run(global, &arguments),
+            Tool::Trace(arguments) => trace::run(global, &arguments),
+            Tool::Check(arguments) => check::run(global, &arguments),
+            Tool::Debug(arguments) => debug::run(global, &arguments),
+            Tool::Bench(arguments) => bench::run(global, &arguments),
+            Tool::Scale(arguments) => scale::run(&arguments),
+            Tool::Tune(arguments) => tune::run(global, &arguments),
+            Tool::New(arguments) => new::run(&arguments),
+            Tool::Init(arguments) => new::init(&arguments),
+            Tool::Devices => devices::run(global),
+            Tool::Demo(arguments) => demo::run(global, &arguments),
+            Tool::Completions(arguments) => shell::completions(&arguments),
+            Tool::Man(arguments) => shell::man(&arguments),
         }
     }
 }

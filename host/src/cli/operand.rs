@@ -4,19 +4,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use blockwise::Plain as _;
+use blockwise::{Plain as _, Type};
 use blockwise_ops::LaunchError;
 use blockwise_ops::compare::{self, Comparison, ToNumber};
 use blockwise_ops::oracle::{self, Expected, Precision};
 use blockwise_ops::pipeline;
 use clap::Args;
-use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix1, Ix2};
+use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix2};
 
 use super::failure::Failure;
 use super::report;
-use crate::io::{
-    self, ArrayReader, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader, Stored,
-};
+use crate::io::{self, ArrayReader, ArrayWriter, Contents, Data, Format, Kind, OutputFile, Reader};
 
 /// `--reference` and its tolerance.
 #[derive(Args)]
@@ -34,14 +32,14 @@ pub(super) struct Reference {
     atol: Option<f64>,
     /// The type of the reference's elements in its file.
     #[arg(skip)]
-    stored: OnceLock<Stored>,
+    stored: OnceLock<Type>,
 }
 
 /// The largest relative error of one rounding to a type.
-pub(super) fn unit_roundoff(stored: Stored) -> f64 {
+pub(super) fn unit_roundoff(stored: Type) -> f64 {
     match stored {
-        Stored::F16 => 2_f64.powi(-11),
-        Stored::F32 => f32::UNIT_ROUNDOFF,
+        Type::F16 => 2_f64.powi(-11),
+        Type::F32 => f32::UNIT_ROUNDOFF,
         _ => f64::UNIT_ROUNDOFF,
     }
 }
@@ -88,6 +86,12 @@ impl Reference {
             Some(data) => Ok(Some((path.display().to_string(), data))),
             None => Err(sound(path)),
         }
+    }
+
+    /// `--rtol` and `--atol`, if either was given.
+    pub(super) fn allowed(&self) -> Option<[f64; 2]> {
+        let [rtol, atol] = [self.rtol, self.atol];
+        (rtol.or(atol)).map(|_| [rtol.unwrap_or(0.0), atol.unwrap_or(0.0)])
     }
 
     /// The largest relative error of the reference's own roundings.
@@ -296,14 +300,6 @@ pub(super) fn open(path: &Path) -> Result<Reader, Failure> {
     Ok(reader)
 }
 
-/// An array file, read whole.
-pub(super) fn array(path: &Path) -> Result<Data, Failure> {
-    match open(path)?.array()? {
-        Some(data) => Ok(data),
-        None => Err(sound(path)),
-    }
-}
-
 /// The array in a file that is open.
 pub(super) fn contents(reader: &Reader) -> Result<&ArrayReader, Failure> {
     match reader.contents() {
@@ -312,12 +308,10 @@ pub(super) fn contents(reader: &Reader) -> Result<&ArrayReader, Failure> {
     }
 }
 
-/// The type and the little-endian bytes of a file's elements.
-pub(super) fn elements(path: &Path) -> Result<(Stored, Vec<u8>), Failure> {
-    match open(path)?.bytes()? {
-        Some(elements) => Ok(elements),
-        None => Err(sound(path)),
-    }
+/// The type and the little-endian bytes of the elements in a file that is open.
+pub(super) fn elements(reader: Reader) -> Result<(Type, Vec<u8>), Failure> {
+    let path = reader.path().to_owned();
+    reader.bytes()?.ok_or_else(|| sound(&path))
 }
 
 /// A file to be read piece by piece, with its shape and the type of its elements. A recording has a
@@ -463,14 +457,6 @@ pub(super) fn notice_of_integers(largest_sum: f64) {
     }
 }
 
-/// The array as a vector.
-pub(super) fn vector<T>(array: ArrayD<T>, path: &Path) -> Result<Array<T, Ix1>, Failure> {
-    let shape = array.shape().to_vec();
-    array
-        .into_dimensionality()
-        .map_err(|_| other_shape(path, &shape, "a vector"))
-}
-
 /// The length of a vector of this shape.
 pub(super) fn vector_len(shape: &[usize], path: &Path) -> Result<usize, Failure> {
     match *shape {
@@ -518,7 +504,7 @@ impl ArrayOutput {
     pub(super) fn create(
         self,
         shape: &[usize],
-        stored: impl Into<Stored>,
+        stored: impl Into<Type>,
     ) -> Result<ArrayWriter, Failure> {
         Ok(ArrayWriter::create(self.place, self.format, shape, stored)?)
     }

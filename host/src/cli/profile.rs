@@ -2,20 +2,18 @@
 
 use std::path::PathBuf;
 
-use blockwise::{Device, EmulatorLimits, PtxFile, Watch};
+use blockwise::{Device, EmulatorLimits, PtxFile, Type, Watch};
 use clap::Args;
 use ptx_emulator::metrics::{DeviceModel, Profile};
 use ptx_emulator::report::LeftOut;
 use serde_json::{Map, json};
 
 use super::failure::Failure;
-use super::family::{Family, Subject};
+use super::family::{self, Family, Subject};
 use super::kernel_args::{Arguments as KernelArguments, Launch};
 use super::report::{self, Report};
 use super::{Global, folder, names, progress};
-use crate::profile::{
-    self, Assembler, ElementType, KernelReport, Variant, Workload, WorkloadError,
-};
+use crate::profile::{self, Assembler, KernelReport, Variant, Workload, WorkloadError};
 
 const EXIT_CODES: &str = "Exit codes: 0 the profile was made, 2 it could not be.";
 
@@ -25,8 +23,8 @@ pub(super) struct Arguments {
     #[command(subcommand)]
     family: Family,
     /// The element type
-    #[arg(long = "type", global = true, default_value = "f32", value_parser = names(ElementType::ALL))]
-    ty: ElementType,
+    #[arg(long = "type", global = true, default_value = "f32", value_parser = names(&family::TYPES))]
+    ty: Type,
     /// The device whose limits occupancy and roofline are computed with
     #[arg(long, global = true, default_value = "sm_90", value_parser = models())]
     device_model: DeviceModel,
@@ -70,9 +68,9 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     let kernel = launch.kernel(&ptx.origin, &module, "blockwise profile ptx")?;
     let emulator = launch.emulator();
     let mut loaded = emulator.load(&module)?;
-    let bound = KernelArguments::bind(kernel, &launch.args, &emulator, &mut loaded)?;
     let what = format!("profiling {}", kernel.name());
     let clock = progress::clock(&what);
+    let bound = KernelArguments::bind(kernel, &launch.args, &emulator, &mut loaded)?;
     let mut listener = progress::Listener::of(&what, &clock);
     emulator.set_progress(move |progress| listener.hear(progress));
     let profile = emulator.profile(&loaded, kernel.name(), launch.config()?, &bound.bytes());
@@ -217,6 +215,7 @@ fn models() -> impl clap::builder::TypedValueParser<Value = DeviceModel> {
 impl From<WorkloadError> for Failure {
     fn from(error: WorkloadError) -> Self {
         let hint = match error {
+            WorkloadError::Launch(error) => return error.into(),
             WorkloadError::NoKernel { .. } => "use `--type f32` or `--type f64`",
             WorkloadError::TooLarge { .. } => "the counts of a smaller one say the same",
         };

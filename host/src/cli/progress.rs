@@ -1,8 +1,9 @@
-//! What a terminal shows while a command works. Standard error that is no terminal gets nothing but
-//! a line for a block that runs long; with `--quiet` nobody gets anything.
+//! What a terminal shows while a command works. Standard error that is no terminal gets a line when
+//! a work or a block runs long; with `--quiet` nobody gets anything.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal, stderr};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use blockwise_mesh::Rank;
@@ -13,6 +14,9 @@ use super::report;
 
 /// How long a block runs before its place is reported.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a work runs before it is named where there is no terminal.
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// A bar for this many elements.
 pub(super) fn bar(what: &str, elements: usize) -> ProgressBar {
@@ -33,18 +37,21 @@ pub(super) fn of_rank(rank: &Rank, what: &str, elements: usize) -> ProgressBar {
 
 /// The time since a work began of which nobody knows how long it takes.
 pub(super) fn clock(what: &str) -> ProgressBar {
-    begin(ProgressBar::new_spinner(), what, "{elapsed} {wide_msg}")
+    let clock = begin(ProgressBar::new_spinner(), what, "{elapsed} {wide_msg}");
+    say_later(&clock);
+    clock
 }
 
 /// A bar for a launch in N orders of its threads; the time, when it is one.
 pub(super) fn orders(what: &str, orders: u64) -> ProgressBar {
     match orders {
         1 => clock(what),
-        _ => begin(
-            ProgressBar::new(orders),
-            what,
-            "order {pos} of {len} {bar:20} {eta} {wide_msg}",
-        ),
+        _ => {
+            let template = "order {pos} of {len} {bar:20} {eta} {wide_msg}";
+            let bar = begin(ProgressBar::new(orders), what, template);
+            say_later(&bar);
+            bar
+        }
     }
 }
 
@@ -58,6 +65,77 @@ fn begin(bar: ProgressBar, what: &str, template: &str) -> ProgressBar {
     // What ends at once shows nothing.
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// How often checks are counted where there is no terminal.
+const COUNTED: Duration = Duration::from_secs(5);
+
+/// Counts checks: on a terminal in a bar, elsewhere with a line now and then.
+pub(super) struct Checks {
+    bar: ProgressBar,
+    total: usize,
+    done: usize,
+    shown: Instant,
+}
+
+impl Checks {
+    pub(super) fn new(total: usize) -> Self {
+        Self {
+            bar: begin(
+                ProgressBar::new(total as u64),
+                "",
+                "check {pos} of {len} {bar:20} {wide_msg}",
+            ),
+            total,
+            done: 0,
+            shown: Instant::now(),
+        }
+    }
+
+    /// One that has ended.
+    pub(super) fn take(&mut self, what: &str) {
+        self.done += 1;
+        self.bar.inc(1);
+        self.bar.set_message(what.to_owned());
+        if !stderr().is_terminal() && self.shown.elapsed() >= COUNTED {
+            self.shown = Instant::now();
+            report::notice(&format!("{} of {} checks: {what}", self.done, self.total));
+        }
+    }
+
+    pub(super) fn end(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Names a work that runs long, once, where there is no terminal.
+fn say_later(bar: &ProgressBar) {
+    if stderr().is_terminal() {
+        return;
+    }
+    let weak = bar.downgrade();
+    let word = move || {
+        thread::sleep(SILENCE);
+        if let Some(text) = weak.upgrade().and_then(|bar| still(&bar)) {
+            report::notice(&text);
+        }
+    };
+    // Without one more thread nothing is said.
+    let _ = thread::Builder::new().spawn(word);
+}
+
+/// What is said of a work that has not ended and whose place was not reported.
+fn still(bar: &ProgressBar) -> Option<String> {
+    let what = bar.message();
+    if bar.is_finished() || what.is_empty() {
+        return None;
+    }
+    Some(match bar.length() {
+        Some(orders @ 1..) => {
+            format!("still {what}: order {} of {orders}", bar.position() + 1)
+        }
+        _ => format!("still {what}"),
+    })
 }
 
 /// Follows the emulator's launches: shows on a terminal which loop a block is in that runs long,
@@ -130,11 +208,37 @@ impl Listener {
         );
         match &self.bar {
             Some(bar) if terminal => bar.set_message(format!("{}: {place}", self.what)),
-            _ => report::notice(&format!("still running: {place}")),
+            bar => {
+                report::notice(&format!("still running: {place}"));
+                if let Some(bar) = bar {
+                    bar.set_message("");
+                }
+            }
         }
     }
 }
 
 fn triple([x, y, z]: [u32; 3]) -> String {
     format!("({x}, {y}, {z})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_work_that_goes_on_is_named_and_one_that_has_ended_is_not() {
+        let bar = ProgressBar::hidden().with_message("profiling sum");
+        bar.unset_length();
+        assert_eq!(still(&bar).as_deref(), Some("still profiling sum"));
+        bar.set_length(8);
+        bar.set_position(2);
+        let expected = "still profiling sum: order 3 of 8";
+        assert_eq!(still(&bar).as_deref(), Some(expected));
+        bar.set_message("");
+        assert_eq!(still(&bar), None);
+        bar.set_message("profiling sum");
+        bar.finish_and_clear();
+        assert_eq!(still(&bar), None);
+    }
 }

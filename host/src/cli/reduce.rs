@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use blockwise::Plain;
+use blockwise::Type;
 use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::compare::ToNumber;
 use blockwise_ops::oracle::{self, Precision};
@@ -20,7 +21,7 @@ use super::operand::{self, Chunk, Reference, Sums};
 use super::report::Report;
 use super::seconds::{Seconds, timed};
 use super::{Global, axis, names, progress};
-use crate::io::{self, Contents, Kind, Reader, Stored};
+use crate::io::{self, Contents, Kind, Reader};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -174,7 +175,7 @@ impl Job<'_> {
     /// Integers, which wrap as NumPy's do: modulo 2⁶⁴, from 0 on if all are of uint64.
     fn integer(self, global: &Global) -> Result<Report, Failure> {
         let is_unsigned = |reader: &Reader| match reader.contents() {
-            Contents::Array(array) => array.stored() == Stored::U64,
+            Contents::Array(array) => array.stored() == Type::U64,
             Contents::Recording(_) => false,
         };
         match self.inputs.iter().all(is_unsigned) {

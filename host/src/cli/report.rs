@@ -1,4 +1,4 @@
-//! What a command has to say, for people and for machines.
+//! The output of a command, as text and as JSON.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 
 use crate::io;
 
-/// The outcome of a command that was carried out.
+/// The outcome of a command.
 pub(super) struct Report {
     text: String,
-    /// `None` when the text has the form that was asked for already.
+    /// `None` if the text already has the requested format.
     json: Option<Map<String, Value>>,
     passed: bool,
 }
@@ -31,7 +31,7 @@ impl Report {
         }
     }
 
-    /// A text that is printed as it is, also when JSON was asked for: then it is some.
+    /// A text that is printed unchanged, also with `--json`: it is then JSON itself.
     pub(super) fn document(text: impl Into<String>) -> Self {
         Report {
             text: text.into(),
@@ -40,7 +40,7 @@ impl Report {
         }
     }
 
-    /// Nothing to say: standard output had something else.
+    /// No report: standard output has other contents.
     pub(super) fn silent() -> Self {
         Report::document("")
     }
@@ -63,7 +63,7 @@ impl Report {
         self.passed(comparison.passed())
     }
 
-    /// Adds something that only machines read.
+    /// Adds a value that appears only in JSON.
     pub(super) fn with(mut self, name: &str, value: Value) -> Self {
         self.insert(name, value);
         self
@@ -122,8 +122,8 @@ fn describe(name: &str, comparison: &Comparison) -> String {
     text
 }
 
-/// A line on standard output, on standard error where an output has that; false when it cannot be
-/// written. A reader that went away (`| head`) is no error.
+/// A line on standard output, or on standard error if an output goes to standard output; false if
+/// it cannot be written. A reader that went away (`| head`) is not an error.
 pub(super) fn line(text: &str) -> bool {
     if io::standard_output_is_taken() {
         note(text);
@@ -138,10 +138,10 @@ pub(super) fn line(text: &str) -> bool {
     }
 }
 
-/// Whether notices and progress are unwanted.
+/// Whether notices and progress are suppressed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Leaves out notices and progress from here on.
+/// Suppresses notices and progress from now on.
 pub(super) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
     io::without_notes();
@@ -151,7 +151,7 @@ pub(super) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// A line on standard error that nobody needs to act upon.
+/// A line on standard error that requires no action.
 pub(super) fn notice(text: &str) {
     if !is_quiet() {
         note(text);

@@ -1,7 +1,10 @@
 //! `blockwise scale`.
 
+use blockwise::Type;
 use blockwise_mesh::scale::{Estimate, Link, Machine, Work, estimate};
+use blockwise_ops::operation::{OPERATIONS, Parts, find};
 use blockwise_ops::{ConvMode, MatmulShape};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
@@ -12,8 +15,9 @@ use super::report::Report;
 #[derive(Args)]
 pub(super) struct Arguments {
     /// The operation
-    operation: Operation,
-    /// Extents: elements of sum, min, max and dot; samples,taps of conv; rows,inner,columns of
+    #[arg(value_parser = operations())]
+    operation: String,
+    /// Extents: elements of sum, min, max, dot and scan; samples,taps of conv; rows,inner,columns of
     /// matmul; rows,columns of transpose
     #[arg(long, value_name = "N", value_delimiter = ',', required = true, value_parser = size)]
     sizes: Vec<usize>,
@@ -34,15 +38,15 @@ pub(super) struct Arguments {
     gpus_per_host: usize,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Operation {
-    Sum,
-    Min,
-    Max,
-    Dot,
-    Conv,
-    Matmul,
-    Transpose,
+/// The operations without a description.
+const OTHERS: [&str; 6] = ["sum", "min", "max", "dot", "conv", "matmul"];
+
+/// A parser for the operations that can be divided.
+fn operations() -> impl clap::builder::TypedValueParser<Value = String> {
+    let described = OPERATIONS
+        .iter()
+        .filter(|of| !matches!(of.parts, Parts::Whole));
+    PossibleValuesParser::new(OTHERS.into_iter().chain(described.map(|of| of.name)))
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -75,16 +79,16 @@ fn size(text: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("a whole number, such as 1000000 or 2^30, up to {LARGEST}"))
 }
 
-/// Elements of an operand, at most: their bytes and operations can be counted.
+/// The most elements of an operand: their bytes and operations fit in 64 bits.
 const LARGEST: usize = 1 << 48;
 
-/// Every two of the sizes.
+/// Every pair of neighbouring sizes.
 fn pairs<T>(sizes: &[T]) -> impl Iterator<Item = [&T; 2]> {
     let after = move |at: usize| sizes[at + 1..].iter().map(move |b| [&sizes[at], b]);
     (0..sizes.len()).flat_map(after)
 }
 
-/// The most GPUs that a prediction takes less than a second for.
+/// The most GPUs for which a prediction takes less than a second.
 const MOST: usize = 4096;
 
 fn count(text: &str) -> Result<usize, String> {
@@ -107,25 +111,39 @@ impl Arguments {
                 return Err(Failure::new(what));
             }
         }
-        Ok(match (self.operation, &*self.sizes) {
-            (Operation::Sum | Operation::Min | Operation::Max, &[len]) => {
-                Work::Reduce { len, operands: 1 }
-            }
-            (Operation::Dot, &[len]) => Work::Reduce { len, operands: 2 },
-            (Operation::Conv, &[samples, taps]) => Work::Convolve {
+        if let Some(of) = find(&self.operation) {
+            let names: Vec<_> = of.sizes.iter().map(|size| size.name).collect();
+            return match (of.parts, &*self.sizes) {
+                (Parts::Tiles, &[rows, cols]) => Ok(Work::Transpose { rows, cols }),
+                (Parts::Carried(carry), &[len]) => {
+                    let align = (carry.align)(self.r#type.ty());
+                    Ok(Work::Carried { len, align })
+                }
+                _ => Err(wanted(&names.join(","))),
+            };
+        }
+        Ok(match (&*self.operation, &*self.sizes) {
+            ("dot", &[len]) => Work::Reduce { len, operands: 2 },
+            ("conv", &[samples, taps]) => Work::Convolve {
                 samples,
                 taps,
                 mode: self.mode,
             },
-            (Operation::Matmul, &[rows, inner, cols]) => {
-                Work::Matmul(MatmulShape { rows, inner, cols })
-            }
-            (Operation::Transpose, &[rows, cols]) => Work::Transpose { rows, cols },
-            (Operation::Conv, _) => return Err(wanted("samples,taps")),
-            (Operation::Matmul, _) => return Err(wanted("rows,inner,columns")),
-            (Operation::Transpose, _) => return Err(wanted("rows,columns")),
+            ("matmul", &[rows, inner, cols]) => Work::Matmul(MatmulShape { rows, inner, cols }),
+            ("conv", _) => return Err(wanted("samples,taps")),
+            ("matmul", _) => return Err(wanted("rows,inner,columns")),
+            (_, &[len]) => Work::Reduce { len, operands: 1 },
             _ => return Err(wanted("the elements")),
         })
+    }
+}
+
+impl Element {
+    fn ty(self) -> Type {
+        match self {
+            Self::F32 => Type::F32,
+            Self::F64 => Type::F64,
+        }
     }
 }
 
@@ -140,10 +158,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report, Failure> {
         },
         ..Machine::H200
     };
-    let element_bytes = match arguments.r#type {
-        Element::F32 => size_of::<f32>(),
-        Element::F64 => size_of::<f64>(),
-    };
+    let element_bytes = arguments.r#type.ty().bytes();
     let predict = |gpus| estimate(&work, element_bytes, gpus, &machine);
     let one = predict(1)?;
     let estimates = arguments.gpus.iter().map(|&gpus| predict(gpus));

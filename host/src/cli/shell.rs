@@ -1,5 +1,4 @@
-//! `blockwise completions` and `blockwise man`: what shells and `man` want to know, made from the
-//! command line's own description.
+//! `blockwise completions` and `blockwise man`, generated from the description of the command line.
 
 use std::path::PathBuf;
 
@@ -32,7 +31,7 @@ pub(super) fn completions(arguments: &CompletionsArguments) -> Result<Report, Fa
     Ok(Report::document(text.trim_end()))
 }
 
-/// The manual, a page a command.
+/// The man pages, one per command.
 pub(super) fn man(arguments: &ManArguments) -> Result<Report, Failure> {
     let folder = &arguments.output;
     folder::prepare(folder)?;
@@ -52,7 +51,7 @@ pub(super) fn man(arguments: &ManArguments) -> Result<Report, Failure> {
     Ok(Report::new(text, serde_json::json!({ "pages": names })))
 }
 
-/// The command and the commands in it, under the names of their pages.
+/// The command and its subcommands, by the names of their pages.
 fn pages(command: clap::Command) -> Vec<(String, clap::Command)> {
     let commands = command
         .get_subcommands()

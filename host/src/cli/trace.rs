@@ -1,21 +1,23 @@
 //! `blockwise trace`: a page in which launches can be looked at step by step.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use blockwise::{Device, EmulatorLimits, PtxFile, Watch};
+use blockwise::{Device, EmulatorLimits, PtxFile, Type, Watch};
 use blockwise_viewer::perfetto::Trace;
 use blockwise_viewer::{Detectors, Document, Ptx, Session, Source, StoredFiles, page};
 use clap::{Args, ValueEnum};
 use ptx_emulator::report::Sources;
 use ptx_emulator::{CheckOptions, CheckReport, Emulator};
+use serde_json::json;
 
 use super::failure::Failure;
-use super::family::{Family, Subject};
+use super::family::{self, Family, Subject};
 use super::kernel_args::{Arguments as KernelArguments, Launch, Recording};
 use super::report::{self, Report};
 use super::{Global, names, progress};
 use crate::io::OutputFile;
-use crate::profile::{ElementType, Workload};
+use crate::profile::Workload;
 use crate::trace;
 
 /// The largest whole number that a page's script keeps exactly.
@@ -29,8 +31,8 @@ pub(super) struct Arguments {
     #[command(subcommand)]
     family: Family,
     /// The element type
-    #[arg(long = "type", global = true, default_value = "f32", value_parser = names(ElementType::ALL))]
-    ty: ElementType,
+    #[arg(long = "type", global = true, default_value = "f32", value_parser = names(&family::TYPES))]
+    ty: Type,
     /// The order of the threads by a seed, instead of the emulator's own
     #[arg(long, global = true)]
     seed: Option<u64>,
@@ -74,20 +76,25 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     for launch in &mut document.launches {
         launch.seed = arguments.seed;
     }
-    let names = document.launches.iter().map(|launch| launch.name.as_str());
-    let names = names.collect::<Vec<_>>().join(", ");
-    let how = match arguments.format {
+    let names: Vec<_> = (document.launches.iter())
+        .map(|launch| launch.name.clone())
+        .collect();
+    let title = document.title.clone();
+    let (format, how, left_out) = match arguments.format {
         Format::Html => {
             write_page(document, place)?;
-            "open it in a browser"
+            ("html", "open it in a browser", 0)
         }
         Format::Perfetto => {
-            write_trace(document, place)?;
-            "open it in Perfetto's UI; one step is one microsecond"
+            let left_out = write_trace(document, place)?;
+            let how = "open it in Perfetto's UI; one step is one microsecond";
+            ("perfetto", how, left_out)
         }
     };
     let path = path.display();
-    Ok(Report::document(format!("{path}: {names}; {how}")))
+    let text = format!("{path}: {}; {how}", names.join(", "));
+    let json = json!({ "command": "trace", "output": path.to_string(), "format": format, "title": title, "launches": names, "steps_left_out": left_out });
+    Ok(Report::new(text, json))
 }
 
 fn of_workload(
@@ -227,8 +234,8 @@ pub(super) fn write_page(mut document: Document, place: OutputFile) -> Result<()
     Ok(())
 }
 
-/// Writes the launches in the Trace Event format.
-fn write_trace(document: Document, place: OutputFile) -> Result<(), Failure> {
+/// Writes the launches in the Trace Event format; how many steps are left out.
+fn write_trace(document: Document, place: OutputFile) -> Result<u64, Failure> {
     let mut trace = Trace::default();
     each(&document, |launch, mut session| {
         trace.add(&launch.name, &mut session)
@@ -239,8 +246,9 @@ fn write_trace(document: Document, place: OutputFile) -> Result<(), Failure> {
             trace.left_out()
         ));
     }
+    let left_out = trace.left_out();
     place.write(trace.finish(&document.title).as_bytes())?;
-    Ok(())
+    Ok(left_out)
 }
 
 /// Runs the launches, one after the other.
@@ -249,13 +257,22 @@ fn each(
     mut visit: impl FnMut(&blockwise_viewer::Launch, Session),
 ) -> Result<(), Failure> {
     let files = StoredFiles(document.files.clone());
-    let clock = progress::clock("running the launches");
     for launch in &document.launches {
-        visit(
-            launch,
-            Session::open(launch, &document.ptx[launch.ptx].text, &files)?,
-        );
+        let what = format!("running {}", launch.name);
+        let clock = progress::clock(&what);
+        // A loop is reported once, however often the launch runs.
+        let listener = Arc::new(Mutex::new(progress::Listener::of(&what, &clock)));
+        let watch = |emulator: &Emulator| {
+            let listener = Arc::clone(&listener);
+            emulator.set_progress(move |progress| {
+                if let Ok(mut listener) = listener.lock() {
+                    listener.hear(progress);
+                }
+            });
+        };
+        let ptx = &document.ptx[launch.ptx].text;
+        visit(launch, Session::open_watched(launch, ptx, &files, &watch)?);
+        clock.finish_and_clear();
     }
-    clock.finish_and_clear();
     Ok(())
 }

@@ -31,8 +31,8 @@ pub(super) struct Arguments {
     forget: bool,
 }
 
-/// Searches the launchers' policies on the GPU. Without `--save` it changes nothing: it says what it
-/// would change.
+/// Searches the launchers' policies on the GPU. Without `--save` it changes nothing, and reports
+/// what it would change.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     if arguments.forget {
         let device = global.open()?;
@@ -46,7 +46,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let device = bench::gpu(global)?;
     let tuning = crate::bench::tune(&device, &arguments.choice.options(), |tuning| {
         report::notice(&tuning.latest());
-        // What is wrong with the place is reported when all is done.
+        // Errors of the destination are reported at the end.
         if let (Some(place), Ok(text)) = (&output, text(tuning)) {
             let _ = place.write_so_far(text.as_bytes());
         }
@@ -67,7 +67,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     Ok(Report::new(tuning.table(), json).passed(tuning.passed()))
 }
 
-/// Writes the file of saved choices.
+/// Writes the file with the saved choices.
 fn replace(changed: std::io::Result<(PathBuf, String)>) -> Result<PathBuf, Failure> {
     let (path, text) = changed.map_err(|error| {
         Failure::new(error.to_string()).hint("BLOCKWISE_TUNING names another file")

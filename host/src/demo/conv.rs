@@ -18,25 +18,25 @@ use crate::plot;
 /// Sample rate of the MATLAB document, in Hz.
 const SAMPLE_RATE: f64 = 16_000.0;
 const SAMPLES: usize = 10_000;
-/// Its two tones, in Hz, and what a mean over ten samples leaves of each, to five decimals.
+/// Its two tones, in Hz, and each one's gain after a mean over ten samples, to five decimals.
 const TONES: [(f64, f64); 2] = [(50.0, 0.99841), (7_000.0, 0.09420)];
 const TAPS: usize = 10;
 
 pub(super) fn run(
     device: &Device,
     plots: Option<&Path>,
-    outcome: &mut Outcome,
+    outcome: &mut Outcome<'_>,
 ) -> Result<(), DemoError> {
     two_tones(device, plots, outcome)?;
     random_signals(device, outcome)
 }
 
-/// A sum of two sines through a mean over ten samples, by each kernel; the gain of each tone,
+/// The mean over ten samples of a sum of two sines, by each kernel; the gain of each tone is
 /// measured in the output.
 fn two_tones(
     device: &Device,
     plots: Option<&Path>,
-    outcome: &mut Outcome,
+    outcome: &mut Outcome<'_>,
 ) -> Result<(), DemoError> {
     let tone = |frequency: f64, i: usize| {
         (std::f64::consts::TAU * frequency * i as f64 / SAMPLE_RATE).sin()
@@ -67,12 +67,12 @@ fn two_tones(
         );
         let gains = TONES.map(|(frequency, documented)| {
             let gain = amplitude(&filtered, frequency);
-            // The documented figure has five decimals.
+            // The document gives five decimals.
             row.number(format!("gain at {frequency} Hz"), gain, documented, 0.5e-5)
         });
-        outcome.rows.push(row);
+        outcome.push(row);
         if kernel == ConvKernel::BlockPerOutput {
-            outcome.rows.extend(gains);
+            gains.into_iter().for_each(|gain| outcome.push(gain));
             if let Some(folder) = plots {
                 let files = plot::two_tones(
                     folder,
@@ -104,7 +104,7 @@ fn amplitude(output: &Array1<f64>, frequency: f64) -> f64 {
 }
 
 /// The Numba document's sizes, those that its early return got wrong, and one larger.
-fn random_signals(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
+fn random_signals(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
     let mut random = StdRng::seed_from_u64(2);
     for (samples, taps) in [(1_000, 9), (300, 65), (100_003, 31)] {
         let signal = Array1::from_shape_fn(samples, |_| random.random_range(-1.0_f32..1.0));
@@ -113,7 +113,7 @@ fn random_signals(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
         for kernel in [ConvKernel::Tiled, ConvKernel::TiledRaw, ConvKernel::Direct] {
             let (output, times) = convolve(device, &signal, &taps, ConvMode::Same, kernel)?;
             let comparison = compare::with_oracle(output.view(), &oracle)?;
-            outcome.rows.push(Row::compared(
+            outcome.push(Row::compared(
                 "random, same",
                 format!("{samples} * {} taps", taps.len()),
                 device,
@@ -190,7 +190,7 @@ fn convolve<T: Precision>(
     ))
 }
 
-/// Mean, deviation and median of the kernel's time over many runs, and the copies beside it.
+/// Mean, deviation and median of the kernel's time over many runs, and the times of the copies.
 fn profile(
     device: &Device,
     signal: &Array1<f32>,

@@ -1,7 +1,7 @@
-//! The tutorials' experiments, with their figures, each checked against an oracle or a closed form.
+//! The tutorials' experiments, with each figure checked against a reference or a closed form.
 //!
-//! One file a demo. A demo computes rows for one table; a row that is not within its tolerance
-//! makes the whole demo fail.
+//! One file per demo. A demo computes the rows of a table; one row beyond its tolerance makes the
+//! whole demo fail.
 
 mod conv;
 mod reduce;
@@ -10,6 +10,7 @@ mod shared;
 mod tiling;
 
 use std::path::Path;
+use std::time::Instant;
 
 use blockwise::Device;
 use blockwise_ops::LaunchError;
@@ -37,7 +38,7 @@ named_enum! {
     }
 }
 
-/// Why a demo could not be carried out. A wrong result is no error but a row that did not pass.
+/// Why a demo could not be carried out. A wrong result is not an error but a row that did not pass.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// A launch was refused or failed.
@@ -46,12 +47,28 @@ pub enum DemoError {
     /// The device failed.
     #[error(transparent)]
     Device(#[from] blockwise::Error),
-    /// A result has another shape than its reference: a mistake in this program.
+    /// A result's shape differs from its reference's: a bug in this program.
     #[error(transparent)]
     Shape(#[from] ShapeMismatch),
     /// A plot could not be drawn or written.
     #[error(transparent)]
     Plot(#[from] PlotError),
+}
+
+impl Demo {
+    /// How many rows it gives.
+    pub fn checks(self) -> usize {
+        match self {
+            Demo::Conv => 16,
+            Demo::Reduce => 30,
+            Demo::Tiling => 20,
+            Demo::Shared => 10,
+            Demo::All => {
+                let each = [Demo::Conv, Demo::Reduce, Demo::Tiling, Demo::Shared];
+                each.map(Demo::checks).iter().sum()
+            }
+        }
+    }
 }
 
 impl DemoError {
@@ -66,27 +83,49 @@ impl DemoError {
     }
 }
 
-/// What outputs are filled with before a launch, so that an element that no thread writes shows.
+/// Outputs are filled with this before a launch, so that an element that no thread writes shows.
 const UNWRITTEN: u8 = 0xFF;
 
 /// What the demos gave.
-#[derive(Debug, Default)]
-pub struct Outcome {
+pub struct Outcome<'a> {
     /// One row for each kernel and size.
     pub rows: Vec<Row>,
     /// Remarks for the reader, such as timings over many runs.
     pub remarks: Vec<String>,
+    /// Is shown each row as it comes.
+    watcher: &'a mut dyn FnMut(&Row),
+    /// When the check that runs now began.
+    began: Instant,
 }
 
-/// Runs the experiments on a device. With `plots`, draws the MATLAB document's figures into that
-/// folder.
+impl Outcome<'_> {
+    fn push(&mut self, mut row: Row) {
+        row.check_seconds = self.began.elapsed().as_secs_f64();
+        (self.watcher)(&row);
+        self.rows.push(row);
+        self.began = Instant::now();
+    }
+}
+
+/// Runs the experiments on a device and shows `watcher` each row as it comes. With `plots`, draws
+/// the MATLAB document's figures into that folder.
 ///
 /// # Errors
 /// [`DemoError`].
-pub fn run(device: &Device, demo: Demo, plots: Option<&Path>) -> Result<Outcome, DemoError> {
+pub fn run<'a>(
+    device: &Device,
+    demo: Demo,
+    plots: Option<&Path>,
+    watcher: &'a mut dyn FnMut(&Row),
+) -> Result<Outcome<'a>, DemoError> {
     // Loads the kernels, all of which are in one module: else the first row's time would hold that.
     let _ = peak_fma_f32::on(device)?;
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome {
+        rows: Vec::new(),
+        remarks: Vec::new(),
+        watcher,
+        began: Instant::now(),
+    };
     let wanted = |one: Demo| demo == one || demo == Demo::All;
     if wanted(Demo::Conv) {
         conv::run(device, plots, &mut outcome)?;

@@ -19,7 +19,7 @@ const BLOCKS: u32 = 32;
 /// Σ i·2i for i = 1…N is 2·N(N + 1)(2N + 1)/6.
 const CLOSED_FORM: i64 = 25_725_848_529_920;
 
-pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
+pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
     let a: Vec<i64> = (1..=LENGTH).collect();
     let b: Vec<i64> = a.iter().map(|i| 2 * i).collect();
     let (a_buffer, b_buffer) = (device.upload(&a)?, device.upload(&b)?);
@@ -31,12 +31,12 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
             ..ReduceOptions::default()
         };
         let (value, execution) = dot_buffers(device, &a_buffer, &b_buffer, &options)?;
-        // Against the closed form, and the closed form against plain sums.
+        // The result against the closed form, and the closed form against plain sums.
         let (exact, wrapped) = oracle::dot_i64(a.as_slice().into(), b.as_slice().into());
         let mut comparison = compare::exactly(arr0(value).view(), arr0(CLOSED_FORM).view())?;
         comparison.mismatches +=
             usize::from(exact != i128::from(CLOSED_FORM) || wrapped != CLOSED_FORM);
-        outcome.rows.push(Row::compared(
+        outcome.push(Row::compared(
             &format!("dot = {value}"),
             format!("{LENGTH} i64"),
             device,
@@ -48,7 +48,7 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
 }
 
 /// Random floats, a prime number of them.
-fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
+fn floats(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
     let mut random = StdRng::seed_from_u64(3);
     let mut vector = || Array1::from_shape_fn(100_003, |_| random.random_range(-1.0_f32..1.0));
     let (x, y) = (vector(), vector());
@@ -69,7 +69,7 @@ fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
             arr0(value).view(),
             &oracle::dot(x.view(), y.view(), error(Operands::Two)),
         )?;
-        outcome.rows.push(Row::compared(
+        outcome.push(Row::compared(
             "dot, random",
             &size,
             device,
@@ -93,7 +93,7 @@ fn floats(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
                     arr0(oracle::max(x.view()).unwrap_or(f32::NAN)).view(),
                 )?,
             };
-            outcome.rows.push(Row::compared(
+            outcome.push(Row::compared(
                 &format!("{reduction}, random"),
                 &size,
                 device,

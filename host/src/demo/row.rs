@@ -7,7 +7,7 @@ use blockwise_ops::Execution;
 use blockwise_ops::compare::Comparison;
 use serde::Serialize;
 
-/// One experiment: a kernel at a size on a device, and whether it was right.
+/// One experiment: a kernel, a size, a device, and whether the result was right.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// What was computed, and where it comes from.
@@ -20,16 +20,18 @@ pub struct Row {
     pub device: String,
     /// Seconds from launch to end, without copies.
     pub seconds: f64,
+    /// Seconds of the whole check: inputs, copies, launch, reference result, comparison.
+    pub check_seconds: f64,
     /// Largest absolute error.
     pub max_error: f64,
-    /// The error that is allowed.
+    /// The largest error that passes.
     pub tolerance: f64,
     /// Whether the error is within it.
     pub pass: bool,
 }
 
 impl Row {
-    /// A row for an array and its oracle.
+    /// A row for an array and its reference.
     pub(super) fn compared(
         experiment: &str,
         size: impl Into<String>,
@@ -43,6 +45,7 @@ impl Row {
             size: size.into(),
             device: device.properties().name.clone(),
             seconds: execution.elapsed.as_secs_f64(),
+            check_seconds: 0.0,
             max_error: comparison.max_absolute_error,
             tolerance: comparison.max_tolerance,
             pass: comparison.passed(),
@@ -74,19 +77,21 @@ pub fn table(rows: &[Row]) -> String {
         "experiment",
         "kernel",
         "size",
-        "time",
+        "launch",
+        "check",
         "max error",
         "tolerance",
         "",
     ]
     .map(str::to_owned);
-    let cells: Vec<[String; 7]> = std::iter::once(header)
+    let cells: Vec<[String; 8]> = std::iter::once(header)
         .chain(rows.iter().map(|row| {
             [
                 row.experiment.clone(),
                 row.kernel.clone(),
                 row.size.clone(),
                 time(Duration::from_secs_f64(row.seconds)),
+                time(Duration::from_secs_f64(row.check_seconds)),
                 format!("{:.1e}", row.max_error),
                 format!("{:.1e}", row.tolerance),
                 if row.pass {
@@ -104,15 +109,15 @@ pub fn table(rows: &[Row]) -> String {
             .max()
             .unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..7).map(width).collect();
-    let line = |row: &[String; 7]| {
+    let widths: Vec<usize> = (0..8).map(width).collect();
+    let line = |row: &[String; 8]| {
         let padded = row
             .iter()
             .zip(&widths)
             .enumerate()
             .map(|(column, (cell, &width))| {
                 // Numbers to the right.
-                if (3..6).contains(&column) {
+                if (3..7).contains(&column) {
                     format!("{cell:>width$}")
                 } else {
                     format!("{cell:<width$}")
@@ -123,7 +128,7 @@ pub fn table(rows: &[Row]) -> String {
     cells.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A time in the unit that suits it.
+/// A time in a suitable unit.
 pub(super) fn time(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     match seconds {
@@ -144,6 +149,7 @@ mod tests {
             size: "10".into(),
             device: "emulator".into(),
             seconds: 0.0025,
+            check_seconds: 0.4,
             max_error: 0.0,
             tolerance: 1e-6,
             pass: true,
@@ -169,6 +175,7 @@ mod tests {
         assert_eq!(text.lines().count(), 3);
         assert!(
             text.contains("2.50 ms")
+                && text.contains("400.00 ms")
                 && text.contains("pass")
                 && text
                     .lines()

@@ -1,10 +1,8 @@
 //! Array reversal with static and dynamic shared memory.
 
 use blockwise::Device;
-use blockwise_ops::compare;
-use blockwise_ops::oracle;
-use blockwise_ops::reverse::reverse_buffers;
-use blockwise_ops::{ReverseKernel, ReverseOptions};
+use blockwise_ops::reverse::{self, reverse_buffers};
+use blockwise_ops::{Options, Variant, compare, oracle};
 use ndarray::Array1;
 
 use super::row::Row;
@@ -13,16 +11,22 @@ use super::{DemoError, Outcome, UNWRITTEN};
 /// The article's 64 elements, and many blocks with a partial last one.
 const LENGTHS: [usize; 2] = [64, 100_003];
 
-pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoError> {
+/// The article's kernels, and the one that a caller gets.
+const KERNELS: [&Variant; 5] = [
+    &reverse::STATIC,
+    &reverse::STATIC_RAW,
+    &reverse::DYNAMIC,
+    &reverse::DYNAMIC_RAW,
+    &reverse::DIRECT,
+];
+
+pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
     for length in LENGTHS {
         let input = Array1::from_shape_fn(length, |i| i as u32);
         let buffer = device.upload(input.as_slice().unwrap_or(&[]))?;
         let mut output = device.zeros::<u32>(length)?;
-        for &kernel in ReverseKernel::ALL {
-            let options = ReverseOptions {
-                kernel,
-                ..ReverseOptions::default()
-            };
+        for kernel in KERNELS {
+            let options = Options::of(kernel);
             output.fill_bytes(UNWRITTEN)?;
             let Some(execution) = reverse_buffers(device, &buffer, &mut output, &options)? else {
                 continue;
@@ -30,7 +34,7 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome) -> Result<(), DemoErro
             let reversed = Array1::from_vec(output.to_vec()?);
             let comparison =
                 compare::exactly(reversed.view(), oracle::reverse(input.view()).view())?;
-            outcome.rows.push(Row::compared(
+            outcome.push(Row::compared(
                 "reverse",
                 format!("{length} u32"),
                 device,

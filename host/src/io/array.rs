@@ -1,10 +1,11 @@
 //! Arrays in files, read piece by piece.
 
+use blockwise::Type;
 use ndarray::{ArrayD, IxDyn};
 
 use super::bytes::Bytes;
 use super::error::{Defect, Problem};
-use super::number::{Kind, Number, Stored};
+use super::number::{Kind, Number};
 use super::{Data, pieces};
 
 /// Elements that one thread reads at a time.
@@ -32,7 +33,7 @@ pub struct ArrayReader {
     shape: Vec<usize>,
     /// Rows and columns of a vector that is written as a matrix of one row or one column.
     as_matrix: Option<[usize; 2]>,
-    stored: Stored,
+    stored: Type,
     bytes: Bytes,
     /// The place of the first element.
     start: u64,
@@ -44,7 +45,7 @@ pub struct ArrayReader {
 
 impl ArrayReader {
     /// From `start` on, `bytes` are the elements in row-major order, little-endian.
-    pub(super) fn new(shape: Vec<usize>, stored: Stored, bytes: Bytes, start: u64) -> Self {
+    pub(super) fn new(shape: Vec<usize>, stored: Type, bytes: Bytes, start: u64) -> Self {
         Self {
             shape,
             as_matrix: None,
@@ -81,11 +82,11 @@ impl ArrayReader {
 
     /// The type to compute with.
     pub fn kind(&self) -> Kind {
-        self.stored.kind()
+        Kind::of(self.stored)
     }
 
     /// The type in the file.
-    pub fn stored(&self) -> Stored {
+    pub fn stored(&self) -> Type {
         self.stored
     }
 
@@ -106,6 +107,30 @@ impl ArrayReader {
         Ok(())
     }
 
+    /// Reads the next elements in this type, the file's or one that holds each of them, into their
+    /// bytes, which are aligned for it.
+    pub(super) fn read_as(&mut self, ty: Type, bytes: &mut [u8]) -> Result<(), Defect> {
+        if ty == self.stored && cfg!(target_endian = "little") {
+            let start = self.place(self.at);
+            self.at += bytes.len() / ty.bytes();
+            return Ok(pieces::fill(bytes, PIECE, |first, bytes| {
+                self.bytes.read_exact_at(start + first as u64, bytes)
+            })?);
+        }
+        match ty {
+            Type::F32 => self.read::<f32>(bytemuck::cast_slice_mut(bytes)),
+            Type::F64 => self.read::<f64>(bytemuck::cast_slice_mut(bytes)),
+            // The bytes of numbers without a sign are the same.
+            Type::I64 | Type::U64 => self.read::<i64>(bytemuck::cast_slice_mut(bytes)),
+            _ => Err(Problem::new(format!(
+                "elements of {} are not converted to {}",
+                self.stored.numpy(),
+                ty.numpy()
+            ))
+            .into()),
+        }
+    }
+
     /// Reads the elements from the one with index `at` on.
     fn read_piece<T: Number>(&self, at: usize, values: &mut [T]) -> Result<(), Defect> {
         macro_rules! integers {
@@ -121,28 +146,28 @@ impl ArrayReader {
                 let bytes = bytemuck::cast_slice_mut(values);
                 Ok(self.bytes.read_exact_at(self.place(at), bytes)?)
             }
-            Stored::Bool => self.convert(at, values, |at, [byte]| {
+            Type::Bool => self.convert(at, values, |at, [byte]| {
                 let value = (byte != 0).into();
                 T::from_i64(value).ok_or_else(|| rounded::<T>(at, value.into()))
             }),
-            Stored::I8 => integers!(i8),
-            Stored::I16 => integers!(i16),
-            Stored::I32 => integers!(i32),
-            Stored::I64 => integers!(i64),
-            Stored::U8 => integers!(u8),
-            Stored::U16 => integers!(u16),
-            Stored::U32 => integers!(u32),
-            Stored::U64 => self.convert(at, values, |at, bytes| {
+            Type::I8 => integers!(i8),
+            Type::I16 => integers!(i16),
+            Type::I32 => integers!(i32),
+            Type::I64 => integers!(i64),
+            Type::U8 => integers!(u8),
+            Type::U16 => integers!(u16),
+            Type::U32 => integers!(u32),
+            Type::U64 => self.convert(at, values, |at, bytes| {
                 let value = u64::from_le_bytes(bytes);
                 T::from_u64(value).ok_or_else(|| rounded::<T>(at, value.into()))
             }),
-            Stored::F16 => self.convert(at, values, |_, bytes| {
+            Type::F16 => self.convert(at, values, |_, bytes| {
                 Ok(T::from_f32(half::f16::from_le_bytes(bytes).to_f32()))
             }),
-            Stored::F32 => self.convert(at, values, |_, bytes| {
+            Type::F32 => self.convert(at, values, |_, bytes| {
                 Ok(T::from_f32(f32::from_le_bytes(bytes)))
             }),
-            Stored::F64 => self.convert(at, values, |_, bytes| {
+            Type::F64 => self.convert(at, values, |_, bytes| {
                 Ok(T::from_f64(f64::from_le_bytes(bytes)))
             }),
         }
@@ -187,7 +212,7 @@ impl ArrayReader {
     }
 
     /// The bytes of all elements, little-endian, and their type.
-    pub(super) fn into_bytes(self) -> Result<(Stored, Vec<u8>), Defect> {
+    pub(super) fn into_bytes(self) -> Result<(Type, Vec<u8>), Defect> {
         let mut bytes = zeros(self.shape.iter().product::<usize>() * self.stored.bytes())?;
         pieces::fill(&mut bytes, PIECE, |first, bytes| {
             self.bytes.read_exact_at(self.start + first as u64, bytes)
@@ -228,7 +253,7 @@ mod tests {
     #[test]
     fn elements_are_read_in_pieces_and_converted() {
         let bytes: Vec<u8> = (0..40_000_i64).flat_map(i64::to_le_bytes).collect();
-        let mut reader = ArrayReader::new(vec![40_000], Stored::I64, bytes.into(), 0);
+        let mut reader = ArrayReader::new(vec![40_000], Type::I64, bytes.into(), 0);
         let mut values = vec![0.0_f64; 30_000];
         reader.read(&mut values[..1]).unwrap();
         assert_eq!(values[0], 0.0);
@@ -247,7 +272,7 @@ mod tests {
         const LEN: usize = 2 * PIECE + 1;
         let byte = |index: usize| (index * 7 + index / PIECE) as u8;
         let bytes: Vec<u8> = (0..LEN + 2).map(byte).collect();
-        let mut reader = ArrayReader::new(vec![LEN], Stored::U8, bytes.into(), 2);
+        let mut reader = ArrayReader::new(vec![LEN], Type::U8, bytes.into(), 2);
         let mut values = vec![0_i64; LEN];
         reader.read(&mut values).unwrap();
         let expected = (2..).map(byte).map(i64::from);
@@ -258,7 +283,7 @@ mod tests {
             .iter()
             .flat_map(|value| value.to_le_bytes())
             .collect();
-        let mut reader = ArrayReader::new(vec![LEN], Stored::F32, bytes.into(), 0);
+        let mut reader = ArrayReader::new(vec![LEN], Type::F32, bytes.into(), 0);
         reader.skip(1);
         let mut values = vec![0.0_f32; LEN - 1];
         reader.read(&mut values).unwrap();
@@ -278,7 +303,7 @@ mod tests {
             let file = std::fs::File::create_new(&path).unwrap();
             file.set_len(16 * PIECE as u64).unwrap();
             let bytes = Bytes::File(std::sync::Arc::new(std::fs::File::open(&path).unwrap()));
-            let mut reader = ArrayReader::new(vec![2 * PIECE], Stored::F64, bytes, 0);
+            let mut reader = ArrayReader::new(vec![2 * PIECE], Type::F64, bytes, 0);
             file.set_len(8 * left as u64 + 4).unwrap();
             let mut values = vec![1.0_f64; 2 * PIECE];
             assert!(matches!(
@@ -298,7 +323,7 @@ mod tests {
                 .iter()
                 .flat_map(|value| value.to_le_bytes())
                 .collect();
-            let mut reader = ArrayReader::new(vec![2 * PIECE], Stored::U64, bytes.into(), 0);
+            let mut reader = ArrayReader::new(vec![2 * PIECE], Type::U64, bytes.into(), 0);
             let Err(Defect::Content(problem)) = reader.read(&mut vec![0_i64; 2 * PIECE]) else {
                 panic!("{at} is read");
             };

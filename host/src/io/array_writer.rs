@@ -2,8 +2,11 @@
 
 use std::io::{BufWriter, Write};
 
+use blockwise::Type;
+use half::f16;
+
 use super::error::Defect;
-use super::number::{Number, Stored};
+use super::number::Number;
 use super::output::Unfinished;
 use super::{FileError, Format, OutputFile, csv, npy};
 
@@ -14,7 +17,7 @@ const PIECE: usize = 1 << 14;
 pub struct ArrayWriter {
     file: BufWriter<Unfinished>,
     format: Format,
-    stored: Stored,
+    stored: Type,
     /// Numbers of a line of text.
     columns: usize,
     /// Numbers of the last line that are there.
@@ -30,7 +33,7 @@ impl ArrayWriter {
         place: OutputFile,
         format: Format,
         shape: &[usize],
-        stored: impl Into<Stored>,
+        stored: impl Into<Type>,
     ) -> Result<Self, FileError> {
         let stored = stored.into();
         let mut file = place.create()?;
@@ -77,6 +80,43 @@ impl ArrayWriter {
                 }
                 self.file.write_all(&bytes)
             }),
+        };
+        written.map_err(|error| self.file.get_ref().refused(error))
+    }
+
+    /// Writes the next elements by their bytes, which are aligned for the file's own type.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), FileError> {
+        /// The machine's own order of bytes is the file's on all but a few.
+        const NATIVE: bool = cfg!(target_endian = "little");
+        let Self {
+            file,
+            format,
+            stored,
+            columns,
+            column,
+        } = self;
+        let written = if *format != Format::Csv && NATIVE {
+            file.write_all(bytes)
+        } else if *format != Format::Csv {
+            (bytes.chunks_exact(stored.bytes())).try_for_each(|element| {
+                let swapped: Vec<u8> = element.iter().rev().copied().collect();
+                file.write_all(&swapped)
+            })
+        } else {
+            launch_contract::for_type!(*stored, T => {
+                let values: &[T] = bytemuck::cast_slice(bytes);
+                csv::write(file, values, *columns, column)
+            }, else match *stored {
+                Type::F16 => {
+                    let words: &[u16] = bytemuck::cast_slice(bytes);
+                    let values = words.iter().map(|&bits| f16::from_bits(bits).to_f32());
+                    csv::write(file, &values.collect::<Vec<_>>(), *columns, column)
+                }
+                _ => csv::write(file, bytes, *columns, column),
+            })
         };
         written.map_err(|error| self.file.get_ref().refused(error))
     }
@@ -146,7 +186,7 @@ mod tests {
 
     #[test]
     fn numbers_are_written_as_the_type_that_they_come_from() {
-        fn check<T: Number + PartialEq>(stored: Stored, values: &[T]) {
+        fn check<T: Number + PartialEq>(stored: Type, values: &[T]) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("x.npy");
             let place = OutputFile::prepare(&path).unwrap();
@@ -163,20 +203,20 @@ mod tests {
             reader.read(&mut read).unwrap();
             assert!(read == values, "{stored:?}: {read:?}");
         }
-        check(Stored::Bool, &[1_i64, 0]);
-        check(Stored::I8, &[-128_i64, 127]);
-        check(Stored::U8, &[0_i64, 255]);
-        check(Stored::I16, &[-32_768_i64, 32_767]);
-        check(Stored::U16, &[1_i64, 65_535]);
-        check(Stored::I32, &[-1_i64, i32::MIN.into()]);
-        check(Stored::U32, &[7_i64, u32::MAX.into()]);
-        check(Stored::U64, &[7_i64, i64::MAX]);
+        check(Type::Bool, &[1_i64, 0]);
+        check(Type::I8, &[-128_i64, 127]);
+        check(Type::U8, &[0_i64, 255]);
+        check(Type::I16, &[-32_768_i64, 32_767]);
+        check(Type::U16, &[1_i64, 65_535]);
+        check(Type::I32, &[-1_i64, i32::MIN.into()]);
+        check(Type::U32, &[7_i64, u32::MAX.into()]);
+        check(Type::U64, &[7_i64, i64::MAX]);
         check(
-            Stored::F16,
+            Type::F16,
             &[0.1_f32, 65_504.0].map(|x| half::f16::from_f32(x).to_f32()),
         );
-        check(Stored::F16, &[f32::INFINITY, -0.0]);
-        check(Stored::F64, &[0.1_f64, f64::MIN_POSITIVE]);
+        check(Type::F16, &[f32::INFINITY, -0.0]);
+        check(Type::F64, &[0.1_f64, f64::MIN_POSITIVE]);
     }
 
     #[test]

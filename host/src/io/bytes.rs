@@ -1,15 +1,15 @@
-//! The bytes of a file, which several threads read at once.
+//! The bytes of a file, which several threads read concurrently.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::sync::Arc;
 
-/// A file, or the bytes of one that cannot be read twice. A clone has the same bytes.
+/// A file, or the contents of one that cannot be read twice. A clone has the same bytes.
 #[derive(Clone, Debug)]
 pub(super) enum Bytes {
     /// A regular file.
     File(Arc<File>),
-    /// What was read of a stream, or decoded from text.
+    /// What was read from a stream, or decoded from text.
     Memory(Arc<Vec<u8>>),
 }
 
@@ -50,7 +50,7 @@ impl Bytes {
         }
     }
 
-    /// Reads from the first byte on.
+    /// Reads from the first byte.
     pub(super) fn reader(&self) -> InOrder<'_> {
         InOrder { bytes: self, at: 0 }
     }

@@ -12,9 +12,10 @@
 use std::fmt::Debug;
 use std::io::Write;
 
+use blockwise::Type;
+
 use super::array::ArrayReader;
 use super::error::Problem;
-use super::number::Stored;
 
 /// Opens a vector or a matrix.
 pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {
@@ -26,11 +27,11 @@ pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {
     let (stored, elements): (_, Vec<u8>) = match table.values {
         Values::Floats(values) => {
             let bytes = values.into_iter().flat_map(f64::to_le_bytes);
-            (Stored::F64, bytes.collect())
+            (Type::F64, bytes.collect())
         }
         Values::Integers(values) => {
             let bytes = values.into_iter().flat_map(i64::to_le_bytes);
-            (Stored::I64, bytes.collect())
+            (Type::I64, bytes.collect())
         }
     };
     let array = ArrayReader::new(shape, stored, elements.into(), 0);
@@ -93,7 +94,7 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
     // The first integer that float64 does not hold.
     let mut too_long = None;
     for (index, record) in reader.records().enumerate() {
-        let record = record.map_err(|error| Problem::new(ragged_or(text, &error)))?;
+        let record = record.map_err(|error| ragged_or(text, &error))?;
         let line = || line_of(text, record.position());
         if index == 0
             && record.get(0) == Some("")
@@ -272,10 +273,13 @@ fn number(cell: &str) -> Result<f64, String> {
     }
 }
 
+const SEPARATOR: &str =
+    "cells end with a comma: numpy.savetxt(.., delimiter=','), R's write.csv, not write.csv2";
+
 /// What to do about a cell that is no number.
 fn advice(cell: &str) -> &'static str {
     if cell.contains([';', '\t', ' ']) {
-        "cells end with a comma: numpy.savetxt(.., delimiter=','), R's write.csv, not write.csv2"
+        SEPARATOR
     } else if cell.replacen(',', ".", 1).parse::<f64>().is_ok() {
         "write numbers with a decimal point"
     } else {
@@ -296,7 +300,7 @@ fn shown(cell: &str) -> String {
     start.flat_map(char::escape_debug).collect()
 }
 
-fn ragged_or(text: &str, error: &csv::Error) -> String {
+fn ragged_or(text: &str, error: &csv::Error) -> Problem {
     match error.kind() {
         csv::ErrorKind::UnequalLengths {
             pos,
@@ -304,9 +308,16 @@ fn ragged_or(text: &str, error: &csv::Error) -> String {
             len,
         } => {
             let line = line_of(text, pos.as_ref());
-            format!("line {line} has {len} cells, the lines before have {expected_len}")
+            let problem = Problem::new(format!(
+                "line {line} has {len} cells, the lines before have {expected_len}"
+            ));
+            // A spreadsheet whose decimal sign is the comma.
+            match text.contains(';') {
+                true => problem.hint(SEPARATOR),
+                false => problem,
+            }
         }
-        _ => error.to_string(),
+        _ => Problem::new(error.to_string()),
     }
 }
 
@@ -388,6 +399,7 @@ mod tests {
         check_refused(b"1;2\n", "`1;2` is no number");
         for (text, hint) in [
             ("1;2\n", "cells end with a comma"),
+            ("\u{feff}x;y\r\n1,5;2,5\r\n", "cells end with a comma"),
             ("1\t2\n", "cells end with a comma"),
             ("\"1,5\"\n", "decimal point"),
             ("n/a\n", "every cell"),

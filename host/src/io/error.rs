@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file could not be read or written. [`hint`](Self::hint) says what to do, where that is not
-/// plain.
+/// Why a file could not be read or written. [`hint`](Self::hint) says what to do, if that is not
+/// obvious.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The extension names no format.
@@ -19,7 +19,7 @@ pub enum FileError {
         /// The folder.
         path: PathBuf,
     },
-    /// The system refuses to read it.
+    /// The system refused to read it.
     #[error("cannot read {}: {source}", path.display())]
     Read {
         /// The file.
@@ -27,7 +27,7 @@ pub enum FileError {
         /// The system's error.
         source: io::Error,
     },
-    /// The system refuses to write it.
+    /// The system refused to write it.
     #[error("cannot write {}: {source}", path.display())]
     Write {
         /// The file.
@@ -35,7 +35,7 @@ pub enum FileError {
         /// The system's error.
         source: io::Error,
     },
-    /// The bytes are not what the extension says, or something that is not supported.
+    /// The contents do not match the extension, or are not supported.
     #[error("{}: {}", path.display(), problem.what)]
     Content {
         /// The file.
@@ -63,7 +63,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem that speaks for itself.
+    /// A problem without advice.
     pub(super) fn new(what: impl Into<String>) -> Self {
         Problem {
             what: what.into(),
@@ -71,21 +71,21 @@ impl Problem {
         }
     }
 
-    /// With advice.
+    /// Adds advice.
     pub(super) fn hint(mut self, hint: &'static str) -> Self {
         self.hint = Some(hint);
         self
     }
 }
 
-/// What goes wrong inside a file whose name is known further out.
+/// An error inside a file, whose name the caller adds.
 #[derive(Debug)]
 pub(super) enum Defect {
-    /// The system refuses.
+    /// The system's error.
     Io(io::Error),
     /// The bytes are wrong.
     Content(Problem),
-    /// The format cannot hold it.
+    /// The format cannot hold the result.
     Unwritable(String),
 }
 
@@ -110,7 +110,7 @@ impl From<Problem> for Defect {
 }
 
 impl Defect {
-    /// The error of a file that is read.
+    /// The error for a file being read.
     pub(super) fn reading(self, path: &Path) -> FileError {
         let path = path.to_owned();
         match self {
@@ -120,7 +120,7 @@ impl Defect {
         }
     }
 
-    /// The error of a file that is written.
+    /// The error for a file being written.
     pub(super) fn writing(self, path: &Path) -> FileError {
         let path = path.to_owned();
         match self {

@@ -1,17 +1,17 @@
-//! Files of other formats, recognised by their first bytes, so that an error can name them.
+//! Files of other formats, recognised by their first bytes so that an error can name them.
 
-/// A format that is not read here.
+/// A format that is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Foreign {
     pub(super) name: &'static str,
-    /// How its numbers become one of the formats that are.
+    /// How to convert it to a supported format.
     pub(super) hint: &'static str,
 }
 
-/// How many of the first bytes tell.
+/// How many of the first bytes are needed.
 pub(super) const ENOUGH: usize = 64;
 
-/// Floats of 64 bits keep integers of 32.
+/// 64-bit floats preserve 32-bit integers.
 const CONVERT_SOUND: &str =
     "convert it, for example by `ffmpeg -i IN -c:a pcm_f64le OUT.wav`: samples of 1 and less";
 const FROM_HDF5: &str = "in Python: `numpy.save('x.npy', h5py.File('IN')['x'][()])`; MATLAB's and Julia's arrays are transposed there";
@@ -19,7 +19,7 @@ const FROM_R: &str =
     "in R: `write.table(x, 'x.csv', sep = ',', row.names = FALSE, col.names = FALSE)`";
 const FROM_EXCEL: &str = "in the spreadsheet: save the sheet as CSV (comma-separated, UTF-8)";
 
-/// The format of a file that begins with these bytes, if it is a known one.
+/// The format of a file that starts with these bytes, if it is known.
 pub(super) fn foreign(start: &[u8]) -> Option<Foreign> {
     const KNOWN: &[(&[u8], &str, &str)] = &[
         (

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use blockwise::Type;
 use ndarray::ArrayD;
 
 use bytes::Bytes;
@@ -29,7 +30,7 @@ use error::{Defect, Problem};
 pub use array::ArrayReader;
 pub use array_writer::ArrayWriter;
 pub use error::FileError;
-pub use number::{Kind, Number, Stored};
+pub use number::{Kind, Number};
 pub use output::{OutputFile, standard_output_is_taken, without_notes};
 pub use wav::{Coding, Finished, Metadata, RecordingReader, RecordingWriter, Sound};
 
@@ -145,9 +146,9 @@ fn recognised(bytes: &Bytes, len: u64) -> Result<(), Defect> {
     }
 }
 
-/// Whether a path stands for standard input or output.
-fn is_standard(path: &Path) -> bool {
-    path == Path::new("-")
+/// Whether a path stands for standard input, or for standard output: `-`, or the system's names.
+fn is_standard(path: &Path, names: [&str; 3]) -> bool {
+    path == Path::new("-") || names.iter().any(|name| path == Path::new(name))
 }
 
 /// Reads numbers of `N` bytes from `place` on and converts them, the first one being number `at`.
@@ -200,7 +201,8 @@ impl Reader {
             path: path.to_owned(),
             source,
         };
-        if is_standard(path) {
+        const NAMES: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+        if is_standard(path, NAMES) {
             static TAKEN: AtomicBool = AtomicBool::new(false);
             if TAKEN.swap(true, Ordering::Relaxed) {
                 return Err(FileError::Content {
@@ -220,7 +222,8 @@ impl Reader {
                 path: path.to_owned(),
             });
         }
-        if metadata.is_file() {
+        // What leads to a descriptor has no name of its own, also where that is a file.
+        if metadata.is_file() && !output::is_descriptor(path) {
             let file = File::open(path).map_err(system)?;
             let len = file.metadata().map_err(system)?.len();
             let bytes = Bytes::File(Arc::new(file));
@@ -330,6 +333,22 @@ impl Reader {
         read.map_err(|error| error.reading(&self.path))
     }
 
+    /// Reads the next elements in this type, the file's own or one that holds each of them, into
+    /// their bytes, which are aligned for it.
+    ///
+    /// # Errors
+    /// The system's, a type that does not hold a number, and a file that became shorter.
+    pub fn read_as(&mut self, ty: Type, bytes: &mut [u8]) -> Result<(), FileError> {
+        let read = match &mut self.contents {
+            Contents::Array(array) => array.read_as(ty, bytes),
+            Contents::Recording(recording) => match ty {
+                Type::F32 => recording.read::<f32>(bytemuck::cast_slice_mut(bytes)),
+                _ => recording.read::<f64>(bytemuck::cast_slice_mut(bytes)),
+            },
+        };
+        read.map_err(|error| error.reading(&self.path))
+    }
+
     /// Leaves out the next numbers.
     pub fn skip(&mut self, numbers: usize) {
         match &mut self.contents {
@@ -350,7 +369,7 @@ impl Reader {
     ///
     /// # Errors
     /// Those of [`read`](Self::read). `None` of a recording.
-    pub fn bytes(self) -> Result<Option<(Stored, Vec<u8>)>, FileError> {
+    pub fn bytes(self) -> Result<Option<(Type, Vec<u8>)>, FileError> {
         self.whole(ArrayReader::into_bytes)
     }
 

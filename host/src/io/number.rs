@@ -1,5 +1,7 @@
 //! The types of elements: in files, and those that are computed with.
 
+use blockwise::Type;
+
 /// A type that is computed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -13,122 +15,47 @@ pub enum Kind {
 
 impl Kind {
     /// The same type in files.
-    pub(super) fn stored(self) -> Stored {
+    pub(super) fn stored(self) -> Type {
         match self {
-            Kind::F32 => Stored::F32,
-            Kind::F64 => Stored::F64,
-            Kind::I64 => Stored::I64,
+            Kind::F32 => Type::F32,
+            Kind::F64 => Type::F64,
+            Kind::I64 => Type::I64,
         }
     }
 }
 
-impl From<Kind> for Stored {
+impl From<Kind> for Type {
     fn from(kind: Kind) -> Self {
         kind.stored()
     }
 }
 
-/// A type of elements in files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stored {
-    /// False is 0, true is 1.
-    Bool,
-    /// 8-bit integers.
-    I8,
-    /// 16-bit integers.
-    I16,
-    /// 32-bit integers.
-    I32,
-    /// 64-bit integers.
-    I64,
-    /// 8-bit integers without a sign.
-    U8,
-    /// 16-bit integers without a sign.
-    U16,
-    /// 32-bit integers without a sign.
-    U32,
-    /// 64-bit integers without a sign.
-    U64,
-    /// 16-bit floats.
-    F16,
-    /// 32-bit floats.
-    F32,
-    /// 64-bit floats.
-    F64,
-}
-
-impl Stored {
-    /// Bytes of an element.
-    pub fn bytes(self) -> usize {
-        match self {
-            Stored::Bool | Stored::I8 | Stored::U8 => 1,
-            Stored::I16 | Stored::U16 | Stored::F16 => 2,
-            Stored::I32 | Stored::U32 | Stored::F32 => 4,
-            Stored::I64 | Stored::U64 | Stored::F64 => 8,
-        }
-    }
-
-    /// NumPy's name of it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Stored::Bool => "bool",
-            Stored::I8 => "int8",
-            Stored::I16 => "int16",
-            Stored::I32 => "int32",
-            Stored::I64 => "int64",
-            Stored::U8 => "uint8",
-            Stored::U16 => "uint16",
-            Stored::U32 => "uint32",
-            Stored::U64 => "uint64",
-            Stored::F16 => "float16",
-            Stored::F32 => "float32",
-            Stored::F64 => "float64",
-        }
-    }
-
-    /// Rust's name of it.
-    pub fn short_name(self) -> &'static str {
-        match self {
-            Stored::Bool => "bool",
-            Stored::I8 => "i8",
-            Stored::I16 => "i16",
-            Stored::I32 => "i32",
-            Stored::I64 => "i64",
-            Stored::U8 => "u8",
-            Stored::U16 => "u16",
-            Stored::U32 => "u32",
-            Stored::U64 => "u64",
-            Stored::F16 => "f16",
-            Stored::F32 => "f32",
-            Stored::F64 => "f64",
-        }
-    }
-
-    /// NumPy's name of it in the header of a little-endian file.
-    pub(super) fn descr(self) -> &'static str {
-        match self {
-            Stored::Bool => "|b1",
-            Stored::I8 => "|i1",
-            Stored::I16 => "<i2",
-            Stored::I32 => "<i4",
-            Stored::I64 => "<i8",
-            Stored::U8 => "|u1",
-            Stored::U16 => "<u2",
-            Stored::U32 => "<u4",
-            Stored::U64 => "<u8",
-            Stored::F16 => "<f2",
-            Stored::F32 => "<f4",
-            Stored::F64 => "<f8",
-        }
-    }
-
-    /// The type that holds every number of this one but the largest of [`U64`](Self::U64).
-    pub fn kind(self) -> Kind {
-        match self {
-            Stored::F16 | Stored::F32 => Kind::F32,
-            Stored::F64 => Kind::F64,
+impl Kind {
+    /// The type that holds every number of a file's type but the largest of `u64`.
+    pub fn of(ty: Type) -> Self {
+        match ty {
+            Type::F16 | Type::F32 => Kind::F32,
+            Type::F64 => Kind::F64,
             _ => Kind::I64,
         }
+    }
+}
+
+/// NumPy's name of a type in the header of a little-endian file.
+pub(super) fn descr(ty: Type) -> &'static str {
+    match ty {
+        Type::Bool => "|b1",
+        Type::I8 => "|i1",
+        Type::I16 => "<i2",
+        Type::I32 => "<i4",
+        Type::I64 => "<i8",
+        Type::U8 => "|u1",
+        Type::U16 => "<u2",
+        Type::U32 => "<u4",
+        Type::U64 => "<u8",
+        Type::F16 => "<f2",
+        Type::F32 => "<f4",
+        Type::F64 => "<f8",
     }
 }
 
@@ -146,7 +73,7 @@ pub trait Number: bytemuck::Pod + Send + Sync + std::fmt::Debug {
     /// See [`from_i64`](Self::from_i64).
     fn from_u64(value: u64) -> Option<Self>;
     /// Appends the number's bytes as this type, little-endian. It must have the number.
-    fn append(self, stored: Stored, bytes: &mut Vec<u8>);
+    fn append(self, stored: Type, bytes: &mut Vec<u8>);
 }
 
 macro_rules! numbers {
@@ -172,13 +99,13 @@ macro_rules! numbers {
                 (number as i128 == i128::from(value)).then_some(number)
             }
 
-            fn append(self, stored: Stored, bytes: &mut Vec<u8>) {
+            fn append(self, stored: Type, bytes: &mut Vec<u8>) {
                 match stored {
-                    Stored::F16 => {
+                    Type::F16 => {
                         bytes.extend(half::f16::from_f64(self as f64).to_le_bytes());
                     }
-                    Stored::F32 => bytes.extend((self as f32).to_le_bytes()),
-                    Stored::F64 => bytes.extend((self as f64).to_le_bytes()),
+                    Type::F32 => bytes.extend((self as f32).to_le_bytes()),
+                    Type::F64 => bytes.extend((self as f64).to_le_bytes()),
                     // The low bytes are the same with and without a sign.
                     _ => bytes.extend(&(self as i64).to_le_bytes()[..stored.bytes()]),
                 }

@@ -4,12 +4,12 @@ use std::num::NonZero;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder};
 
-/// The most threads. One alone does not keep up with a GPU's copies.
+/// The most threads. A single one cannot keep up with a GPU's copies.
 const THREADS: usize = 16;
 
-/// Lets `fill` write `values` in pieces; it gets the index of a piece's first value.
+/// Lets `fill` write `values` in pieces; it receives the index of a piece's first value.
 ///
-/// The error is that of the first piece that fails: pieces are begun in order, and none after a
+/// The error is that of the first piece that fails: pieces start in order, and none starts after a
 /// failure.
 pub(super) fn fill<T: Send, E: Send>(
     values: &mut [T],
@@ -36,7 +36,7 @@ pub(super) fn fill<T: Send, E: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            // Without one more thread, the others do its work.
+            // If no thread can be started, the others do its work.
             let _ = Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -77,7 +77,7 @@ mod tests {
         let failed = fill(&mut values, 1, |first, values| {
             values[0] = 1;
             match first {
-                // Later in time than the next piece's.
+                // Later than the next piece's.
                 40 => {
                     thread::sleep(std::time::Duration::from_millis(20));
                     Err(first)

@@ -1,4 +1,4 @@
-//! The report for machines.
+//! The report as JSON.
 
 use ptx_emulator::metrics::{
     Counters, DeviceModel, GlobalTraffic, InstructionClass, Precision, Profile, SharedTraffic,
@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::KernelReport;
 use super::text::name_of;
 
-/// All kernels, their lines, and the device that occupancy and roofline are of; `subject` says of
-/// what.
+/// All kernels with their lines, and the device of occupancy and roofline; `subject` is the
+/// workload.
 pub fn json(
     kernels: &[KernelReport],
     model: &DeviceModel,
@@ -36,7 +36,7 @@ struct Document<'a> {
     subject: Map<String, Value>,
 }
 
-/// There may be very many lines: they become JSON one by one.
+/// There may be very many lines, so they are serialised one by one.
 #[derive(Serialize)]
 struct Kernel<'a> {
     #[serde(flatten)]

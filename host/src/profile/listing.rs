@@ -1,4 +1,4 @@
-//! The source with each line's costs before it.
+//! The source with each line's costs in front of it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,8 +11,8 @@ use super::text::{COSTS, Row, aligned, costs, remarks, short};
 /// Lines without costs that are shown around those that have some.
 const CONTEXT: u32 = 2;
 
-/// A kernel's source, file by file: from the first to the last line that was executed. Instructions
-/// without a source line are shown in the PTX text, `ptx`.
+/// A kernel's source, file by file, from the first to the last executed line. Instructions without
+/// a source line are shown in the PTX text, `ptx`.
 pub fn listing(kernel: &KernelReport, ptx: &str) -> String {
     let mut files: BTreeMap<Option<String>, BTreeMap<u32, Counters>> = BTreeMap::new();
     for line in kernel.profile.lines() {
@@ -31,7 +31,7 @@ pub fn listing(kernel: &KernelReport, ptx: &str) -> String {
             let heading = format!("{} in {}:\n", kernel.name, short(file));
             match std::fs::read_to_string(whole_path(file, ptx)) {
                 Ok(text) => heading + &annotated(&text, lines),
-                // The costs are shown all the same.
+                // The costs are shown even without the source.
                 Err(error) => format!(
                     "{heading}({file} cannot be read: {error})\n{}",
                     annotated("", lines)
@@ -43,7 +43,7 @@ pub fn listing(kernel: &KernelReport, ptx: &str) -> String {
 }
 
 /// A line table may name a file relative to the folder where the compiler ran; `.file` then has the
-/// whole path.
+/// full path.
 fn whole_path<'a>(file: &'a str, ptx: &'a str) -> &'a str {
     let directive = |line: &'a str| line.trim_start().strip_prefix(".file")?.split('"').nth(1);
     let mut paths = ptx.lines().rev().filter_map(directive);
@@ -63,7 +63,7 @@ fn annotated(text: &str, lines: &BTreeMap<u32, Counters>) -> String {
         if shown > 0 && first > shown + 1 {
             rows.push(vec!["...".to_owned()]);
         }
-        // What lies between this line's context and the next line's is left out.
+        // Lines between two contexts are left out.
         for line in first.max(shown + 1)..=line + CONTEXT {
             let source = text.get(line as usize - 1).copied();
             let counters = lines.get(&line);

@@ -1,5 +1,5 @@
-//! What kernels cost: launches on the emulator that are counted, put beside the resources that
-//! machine code needs and a device's limits.
+//! The cost of kernels: counts from launches on the emulator, the resources of the machine code,
+//! and a device's limits.
 
 mod json;
 mod listing;
@@ -10,31 +10,31 @@ mod workload;
 
 use ptx_emulator::metrics::{Demand, DeviceModel, Occupancy, Profile, Roofline};
 
-pub use cuda_builder::tools::ptxas::Usage;
+pub use cuda_tools::ptxas::Usage;
 pub use json::json;
 pub use listing::listing;
 pub use plot::plot;
 pub use resources::Assembler;
 pub use text::table;
-pub use workload::{ElementType, Operation, Variant, Workload, WorkloadError};
+pub use workload::{Operation, Variant, Workload, WorkloadError};
 
-/// One kernel of a report: a launch, and what follows from it for a device.
+/// One kernel of a report: its launch, and what that means for a device.
 #[derive(Clone, Debug)]
 pub struct KernelReport {
-    /// The name that tells it from the others of the report.
+    /// Distinguishes it from the other kernels of the report.
     pub name: String,
-    /// What was counted.
+    /// The counts.
     pub profile: Profile,
-    /// What the machine code needs, or why that is not known.
+    /// The resources of the machine code, or why they are unknown.
     pub usage: Result<Usage, String>,
-    /// How many of its blocks a multiprocessor holds.
+    /// How many of its blocks fit a multiprocessor.
     pub occupancy: Occupancy,
-    /// What bounds its time.
+    /// The bottleneck.
     pub roofline: Roofline,
 }
 
 impl KernelReport {
-    /// Puts a profile beside what one device allows.
+    /// Combines a profile with the limits of a device.
     pub fn new(
         name: String,
         profile: Profile,

@@ -1,5 +1,4 @@
-//! Pictures of a profile: the kernels under the device's roof, and what each line of a kernel
-//! costs.
+//! Plots of a profile: the kernels on the device's roofline, and the cost of each line of a kernel.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +11,9 @@ use super::text::short;
 use crate::plot::{self, Drawing, PlotError};
 
 const SIZE: (u32, u32) = (1000, 600);
-/// Lines of a kernel that are drawn: those that cost most.
+/// The most lines of a kernel that are drawn: the costliest.
 const MOST_LINES: usize = 24;
-/// Pixels of a line's bars, of the names on the left, and for title and axis.
+/// Pixels for a line's bars, for the names on the left, and for title and axis.
 const LINE: u32 = 44;
 const LEFT: u32 = 300;
 const AROUND: u32 = 130;
@@ -60,7 +59,7 @@ impl Roof<'_> {
         self.model.bandwidth_gb_s * 1e9
     }
 
-    /// The peaks that kernels are held against: each kernel's own mix of operations has one.
+    /// The peaks that kernels are compared with: each mix of operations has its own.
     fn peaks(&self) -> Vec<f64> {
         let of_kernels = self
             .kernels
@@ -75,8 +74,8 @@ impl Roof<'_> {
         peaks
     }
 
-    /// A kernel's place: its intensities without caches and with perfect ones, and what the device
-    /// gives at each.
+    /// A kernel's points: its intensity without caches and with perfect ones, and the device's
+    /// limit at each.
     fn place(&self, kernel: &KernelReport) -> Option<[(f64, f64); 2]> {
         let (low, high) = kernel.roofline.intensity()?;
         let peak = kernel.roofline.ridge? * self.bandwidth();
@@ -164,10 +163,10 @@ impl Drawing for Roof<'_> {
     }
 }
 
-/// What is counted of a line.
+/// The counts drawn per line.
 const COSTS: [&str; 3] = ["warp instructions", "wavefronts", "sectors"];
 
-/// The lines of a kernel that cost most, in the order of the source.
+/// The costliest lines of a kernel, in source order.
 struct Lines<'a> {
     kernel: &'a str,
     rows: Vec<(String, [u64; 3])>,
@@ -177,7 +176,7 @@ impl<'a> Lines<'a> {
     fn of(kernel: &'a KernelReport) -> Self {
         let lines = kernel.profile.lines().map(|line| {
             let file = line.file.as_deref().map_or_else(|| "PTX".to_owned(), short);
-            // The end of a long path says most.
+            // The end of a long path is the most informative part.
             let name: Vec<char> = format!("{file}:{}", line.line).chars().collect();
             let name = name[name.len().saturating_sub(34)..].iter().collect();
             let counters = &line.counters;
@@ -226,7 +225,7 @@ impl Drawing for Lines<'_> {
             .x_label_formatter(&|x| format!("{x:.0}"))
             .draw()?;
         let style = ("sans-serif", 16).into_font().color(&BLACK);
-        // The first line is the uppermost.
+        // The first line is at the top.
         for (place, (name, costs)) in self.rows.iter().enumerate() {
             let top = count - place as f64 - 0.06;
             for (kind, &cost) in costs.iter().enumerate() {

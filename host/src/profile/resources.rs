@@ -1,21 +1,21 @@
-//! Registers and spills of machine code, by NVIDIA's assembler.
+//! Registers and spills of the machine code, from NVIDIA's assembler.
 
 use std::io::Write as _;
 use std::path::Path;
 
-use cuda_builder::tools::Ptxas;
-use cuda_builder::tools::ptxas::Usage;
+use cuda_tools::Ptxas;
+use cuda_tools::ptxas::Usage;
 use tempfile::NamedTempFile;
 
-/// Asks `ptxas` what kernels of one PTX need.
+/// Asks `ptxas` for the resources of kernels in one PTX.
 pub struct Assembler {
     tools: Result<(Ptxas, NamedTempFile), String>,
 }
 
 impl Assembler {
-    /// For this PTX. Without a `ptxas`, every answer is the reason.
+    /// For this PTX. Without `ptxas`, every answer is the reason.
     pub fn new(ptx: &str) -> Self {
-        // `cargo xtask` keeps the tools that it fetches in target/tools, and this program is
+        // `cargo xtask` keeps the tools that it downloads in target/tools, and this program is
         // target/release/blockwise.
         let program = std::env::current_exe().unwrap_or_default();
         let target = program.ancestors().nth(2).unwrap_or(Path::new(""));
@@ -24,7 +24,7 @@ impl Assembler {
         Self { tools }
     }
 
-    /// What a kernel needs on an architecture such as `sm_90`, or why that is not known.
+    /// A kernel's resources on an architecture such as `sm_90`, or why they are unknown.
     pub fn usage(&self, arch: &str, kernel: &str) -> Result<Usage, String> {
         let (ptxas, file) = self.tools.as_ref().map_err(Clone::clone)?;
         let usage = ptxas.usage(file.path(), arch, kernel);
@@ -32,7 +32,7 @@ impl Assembler {
     }
 }
 
-/// A file with the text: `ptxas` reads nothing else.
+/// The text in a file: `ptxas` reads nothing else.
 fn copy(ptx: &str) -> Result<NamedTempFile, String> {
     let write = || {
         let mut file = tempfile::Builder::new().suffix(".ptx").tempfile()?;

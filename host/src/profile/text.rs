@@ -1,11 +1,11 @@
-//! The report as a table: a row a figure, a column a kernel.
+//! The report as a table: one row per figure, one column per kernel.
 
 use ptx_emulator::metrics::{Counters, InstructionClass, LineProfile, Precision};
 
 use super::{KernelReport, Usage};
 
-/// How many lines of a kernel the table shows: those that cost more than they must, and then those
-/// with the most instructions.
+/// The most lines of a kernel in the table: first those with avoidable costs, then those with the
+/// most instructions.
 const LINES: usize = 12;
 
 /// The figures of all kernels side by side, then the costliest lines of each.
@@ -21,7 +21,7 @@ pub fn table(kernels: &[KernelReport]) -> String {
 /// A row of cells; the first is its name.
 pub(super) type Row = Vec<String>;
 
-/// A row for each figure that is not nothing for every kernel.
+/// One row per figure that is not empty for every kernel.
 fn figures(kernels: &[KernelReport]) -> Vec<Row> {
     let columns: Vec<_> = kernels.iter().map(column).collect();
     let names = columns.first().into_iter().flatten().enumerate();
@@ -106,7 +106,7 @@ fn column(kernel: &KernelReport) -> Vec<(String, String)> {
 
 fn lines(kernel: &KernelReport) -> Vec<Row> {
     let all = kernel.profile.total().warp_instructions;
-    // Of very many lines only these are ever held.
+    // Of very many lines, only these are kept.
     let mut best: Vec<_> = Vec::new();
     for line in kernel.profile.lines() {
         let remarkable = !remarks(&line.counters).is_empty();
@@ -149,8 +149,8 @@ pub(super) const COSTS: [&str; 5] = [
     "sectors/store",
 ];
 
-/// Instructions, lanes of one, wavefronts of a shared request, sectors of a global load and of a
-/// store or atomic.
+/// Instructions, active lanes per instruction, wavefronts per shared request, sectors per global
+/// load and per store or atomic.
 pub(super) fn costs(counters: &Counters) -> [String; 5] {
     let mut stores = counters.global_stores;
     stores += counters.global_atomics;
@@ -163,7 +163,7 @@ pub(super) fn costs(counters: &Counters) -> [String; 5] {
     ]
 }
 
-/// What a line costs more than it must.
+/// A line's avoidable costs.
 pub(super) fn remarks(counters: &Counters) -> String {
     let mut remarks = Vec::new();
     let (shared, global) = (counters.shared(), counters.global());
@@ -198,7 +198,7 @@ fn place(line: &LineProfile) -> String {
     }
 }
 
-/// A path from the working directory on, where it lies below that.
+/// A path relative to the working directory, if it is below it.
 pub(super) fn short(file: &str) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let path = std::path::Path::new(file);
@@ -208,8 +208,7 @@ pub(super) fn short(file: &str) -> String {
         .to_string()
 }
 
-/// Columns as wide as they must be: names to the left, figures to the right, and what comes last as
-/// it is.
+/// Aligned columns: names to the left, figures to the right, and the last column unchanged.
 pub(super) fn aligned(rows: &[Row]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -244,7 +243,7 @@ pub(super) fn name_of(precision: Precision) -> &'static str {
     }
 }
 
-/// With a comma after every three digits.
+/// With a comma between groups of three digits.
 fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

@@ -1,27 +1,18 @@
-//! The kernels of this project at a size of the user's choice, each way to do the same thing once.
+//! This project's kernels at a size of the user's choice, one launch of each.
 
 use std::fmt;
 
-use blockwise::Device;
+use blockwise::{Device, Type};
+use blockwise_ops::operation::{self, Given};
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, Element, Float, LaunchError, MatmulKernel, MatmulOptions,
-    Number, ReduceKernel, ReduceOptions, Reduction, ReverseKernel, ReverseOptions, TransposeKernel,
-    TransposeOptions, named_enum,
+    self as ops, AnyArray, ConvKernel, ConvMode, ConvOptions, Element, Float, LaunchError,
+    MatmulKernel, MatmulOptions, Number, Options, ReduceKernel, ReduceOptions, Reduction,
+    named_enum,
 };
 use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-named_enum! {
-    /// The element types that there are kernels for.
-    pub enum ElementType("element type") {
-        /// 32-bit floats.
-        F32 = "f32",
-        /// 64-bit floats.
-        F64 = "f64",
-        /// 64-bit integers; not for convolutions and matrix products.
-        I64 = "i64",
-    }
-}
+use crate::bench::numbers;
 
 named_enum! {
     /// What a reduction computes.
@@ -37,20 +28,22 @@ named_enum! {
     }
 }
 
-/// Elements of an operand, at most: 1 GiB of doubles.
+/// The most elements of an operand: 1 GiB of doubles.
 const MAX_ELEMENTS: usize = 1 << 27;
 
 /// What to run. Where no kernel is named, every one that does it runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Workload {
-    /// A transpose.
-    Transpose {
-        /// Rows of the matrix.
-        rows: usize,
-        /// Its columns.
-        cols: usize,
-        /// The kernels.
-        kernels: Vec<TransposeKernel>,
+    /// An operation that has a description.
+    Operation {
+        /// Which one.
+        operation: &'static ops::Operation,
+        /// Its sizes.
+        sizes: Vec<usize>,
+        /// Its settings.
+        given: Given,
+        /// The variants.
+        kernels: Vec<&'static ops::Variant>,
     },
     /// A matrix product.
     Matmul {
@@ -60,18 +53,18 @@ pub enum Workload {
         inner: usize,
         /// Columns of B and C.
         cols: usize,
-        /// The kernels.
+        /// The kernels to run; all of the family if empty.
         kernels: Vec<MatmulKernel>,
     },
     /// A dot product, sum, minimum or maximum.
     Reduce {
-        /// Which of them.
+        /// Which reduction.
         operation: Operation,
         /// Elements.
         len: usize,
         /// Threads of a block.
         threads: Option<u32>,
-        /// The kernels.
+        /// The kernels to run; all of the family if empty.
         kernels: Vec<ReduceKernel>,
     },
     /// A convolution.
@@ -82,61 +75,30 @@ pub enum Workload {
         taps: usize,
         /// Which outputs.
         mode: ConvMode,
-        /// The kernels.
+        /// The kernels to run; all of the family if empty.
         kernels: Vec<ConvKernel>,
-    },
-    /// A reversal.
-    Reverse {
-        /// Elements.
-        len: usize,
-        /// The kernels.
-        kernels: Vec<ReverseKernel>,
     },
 }
 
-/// One way to do a [`Workload`]: its name, and what its launch left or why it cannot do that.
+/// One kernel for a [`Workload`]: its name, and the result of its launch or why it cannot run.
 #[derive(Debug)]
 pub struct Variant<T> {
-    /// The kernel's name among those that do the same.
+    /// The kernel's name in its family.
     pub name: &'static str,
-    /// What was taken of its launch; `None` when there was nothing to launch.
+    /// What `take` returned after its launch; `None` if there was nothing to launch.
     pub outcome: Result<Option<T>, LaunchError>,
 }
 
-/// `$body` with `$T` as the element type that `$ty` names.
-macro_rules! with_number {
-    ($ty:expr, $T:ident => $body:expr) => {
+/// `$body` with `$T` as the element type that `$ty` names, of those that there are kernels for.
+macro_rules! with {
+    ($self:expr, $ty:expr, [$($Type:ident $t:ty),*], $T:ident => $body:expr) => {
         match $ty {
-            ElementType::F32 => {
-                type $T = f32;
+            $(Type::$Type => {
+                type $T = $t;
                 $body
-            }
-            ElementType::F64 => {
-                type $T = f64;
-                $body
-            }
-            ElementType::I64 => {
-                type $T = i64;
-                $body
-            }
-        }
-    };
-}
-
-/// The same where only floats will do.
-macro_rules! with_float {
-    ($self:expr, $ty:expr, $T:ident => $body:expr) => {
-        match $ty {
-            ElementType::F32 => {
-                type $T = f32;
-                $body
-            }
-            ElementType::F64 => {
-                type $T = f64;
-                $body
-            }
-            ElementType::I64 => {
-                let (workload, ty) = ($self.family(), $ty);
+            })*
+            ty => {
+                let workload = $self.family();
                 return Err(WorkloadError::NoKernel { workload, ty });
             }
         }
@@ -144,38 +106,33 @@ macro_rules! with_float {
 }
 
 impl Workload {
-    /// Runs it with inputs that are the same each time. `take` takes from the device what its last
-    /// launch left: a profile, or what it was given.
+    /// Runs it with the same inputs every time. `take` reads from the device what its last launch
+    /// left: a profile, or its arguments.
     ///
     /// # Errors
-    /// When there is no kernel for elements of that type, or the inputs are too large to be
-    /// emulated.
+    /// When no kernel takes elements of that type, or the inputs are too large to emulate.
     pub fn run<L>(
         &self,
         device: &Device,
-        ty: ElementType,
+        ty: Type,
         take: fn(&Device) -> Option<L>,
     ) -> Result<Vec<Variant<L>>, WorkloadError> {
         let on = On { device, take };
         self.check_size()?;
         Ok(match self {
-            Self::Transpose {
-                rows,
-                cols,
+            Self::Operation {
+                operation,
+                sizes,
+                given,
                 kernels,
-            } => {
-                with_number!(ty, T => transpose::<T, L>(&on, [*rows, *cols], kernels))
-            }
-            Self::Reverse { len, kernels } => {
-                with_number!(ty, T => reverse::<T, L>(&on, *len, kernels))
-            }
+            } => return described(&on, ty, (operation, sizes, given), kernels),
             Self::Reduce {
                 operation,
                 len,
                 threads,
                 kernels,
             } => {
-                with_number!(ty, T => reduce::<T, L>(&on, *operation, *len, *threads, kernels))
+                with!(self, ty, [F32 f32, F64 f64, I64 i64], T => reduce::<T, L>(&on, *operation, *len, *threads, kernels))
             }
             Self::Matmul {
                 rows,
@@ -183,7 +140,7 @@ impl Workload {
                 cols,
                 kernels,
             } => {
-                with_float!(self, ty, T => matmul::<T, L>(&on, [*rows, *inner, *cols], kernels))
+                with!(self, ty, [F32 f32, F64 f64], T => matmul::<T, L>(&on, [*rows, *inner, *cols], kernels))
             }
             Self::Conv {
                 len,
@@ -191,7 +148,7 @@ impl Workload {
                 mode,
                 kernels,
             } => {
-                with_float!(self, ty, T => conv::<T, L>(&on, [*len, *taps], *mode, kernels))
+                with!(self, ty, [F32 f32, F64 f64], T => conv::<T, L>(&on, [*len, *taps], *mode, kernels))
             }
         })
     }
@@ -199,21 +156,23 @@ impl Workload {
     /// The family's name.
     pub fn family(&self) -> &'static str {
         match self {
-            Self::Transpose { .. } => "transpose",
+            Self::Operation { operation, .. } => operation.name,
             Self::Matmul { .. } => "matmul",
             Self::Reduce { operation, .. } => operation.name(),
             Self::Conv { .. } => "conv",
-            Self::Reverse { .. } => "reverse",
         }
     }
 
     fn check_size(&self) -> Result<(), WorkloadError> {
         let operands = match *self {
-            Self::Transpose { rows, cols, .. } => [(rows, cols), (0, 0), (0, 0)],
+            Self::Operation { ref sizes, .. } => {
+                let product = sizes.iter().copied().fold(1, usize::saturating_mul);
+                [(product, 1), (0, 0), (0, 0)]
+            }
             Self::Matmul {
                 rows, inner, cols, ..
             } => [(rows, inner), (inner, cols), (rows, cols)],
-            Self::Reduce { len, .. } | Self::Reverse { len, .. } => [(len, 1), (0, 0), (0, 0)],
+            Self::Reduce { len, .. } => [(len, 1), (0, 0), (0, 0)],
             Self::Conv { len, taps, .. } => [(len, 1), (taps, 1), (0, 0)],
         };
         let fits = |&(rows, cols): &(usize, usize)| {
@@ -230,42 +189,40 @@ impl Workload {
     }
 }
 
-fn transpose<T: Sample, L>(
+/// Runs the chosen variants, or each one that the problem does not refuse.
+fn described<L>(
     on: &On<'_, L>,
-    [rows, cols]: [usize; 2],
-    kernels: &[TransposeKernel],
-) -> Vec<Variant<L>> {
-    let input = matrix::<T>(rows, cols);
-    variants(
-        on,
-        TransposeKernel::ALL,
-        kernels,
-        TransposeKernel::name,
-        |kernel| {
-            let options = TransposeOptions {
-                kernel: Some(kernel),
-                ..TransposeOptions::default()
-            };
-            blockwise_ops::transpose(on.device, input.view(), &options).map(drop)
-        },
-    )
-}
-
-fn reverse<T: Sample, L>(on: &On<'_, L>, len: usize, kernels: &[ReverseKernel]) -> Vec<Variant<L>> {
-    let input = vector::<T>(len);
-    variants(
-        on,
-        ReverseKernel::ALL,
-        kernels,
-        ReverseKernel::name,
-        |kernel| {
-            let options = ReverseOptions {
-                kernel,
-                ..ReverseOptions::default()
-            };
-            blockwise_ops::reverse(on.device, input.view(), &options).map(drop)
-        },
-    )
+    ty: Type,
+    (operation, sizes, given): (&'static ops::Operation, &[usize], &Given),
+    kernels: &[&'static ops::Variant],
+) -> Result<Vec<Variant<L>>, WorkloadError> {
+    let shapes = (operation.shapes)(sizes);
+    let slices: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
+    let posed = (operation.pose)(ty, &slices, given)?;
+    let inputs = shapes.iter().enumerate().map(|(at, shape)| {
+        let len = shape.iter().product();
+        let numbers = numbers(at as u64 + 1, ty, operation.bench.numbers, len)?;
+        Ok(numbers
+            .reshaped(shape)
+            .unwrap_or(AnyArray::zeros(ty, shape)?))
+    });
+    let inputs = inputs.collect::<Result<Vec<_>, LaunchError>>()?;
+    let takes: Vec<_> = (operation.variants.iter().copied())
+        .filter(|variant| variant.takes(ty))
+        .collect();
+    if takes.is_empty() {
+        let workload = operation.name;
+        return Err(WorkloadError::NoKernel { workload, ty });
+    }
+    let chosen = if kernels.is_empty() { &takes } else { kernels };
+    let run = |&variant: &&'static ops::Variant| {
+        let ran = operation::run(on.device, operation, &posed, &Options::of(variant), &inputs);
+        Variant {
+            name: variant.name,
+            outcome: ran.map(|_| (on.take)(on.device)),
+        }
+    };
+    Ok(chosen.iter().map(run).collect())
 }
 
 fn reduce<T: Sample + Number, L>(
@@ -329,7 +286,7 @@ fn conv<T: Sample + Float, L>(
     kernels: &[ConvKernel],
 ) -> Vec<Variant<L>> {
     let (signal, taps) = (vector::<T>(len), vector::<T>(taps));
-    // A long transform has at least 65,536 points, whatever the signal: only where asked for.
+    // A long FFT has at least 65,536 points, whatever the signal, so it runs only on request.
     let all = ConvKernel::ALL.iter().copied();
     let others: Vec<_> = all.filter(|kernel| !kernel.is_long()).collect();
     let kernels = match kernels {
@@ -349,13 +306,21 @@ impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let family = self.family();
         match self {
-            Self::Transpose { rows, cols, .. } => write!(f, "{family} {rows} x {cols}"),
+            Self::Operation {
+                operation, sizes, ..
+            } => match sizes[..] {
+                [len] => write!(f, "{family} of {len} elements"),
+                _ => {
+                    let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
+                    write!(f, "{} {}", operation.name, sizes.join(" x "))
+                }
+            },
             Self::Matmul {
                 rows, inner, cols, ..
             } => {
                 write!(f, "{family} {rows} x {inner} * {inner} x {cols}")
             }
-            Self::Reduce { len, .. } | Self::Reverse { len, .. } => {
+            Self::Reduce { len, .. } => {
                 write!(f, "{family} of {len} elements")
             }
             Self::Conv {
@@ -368,33 +333,36 @@ impl fmt::Display for Workload {
 }
 
 /// Why a [`Workload`] cannot be run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
+    /// The sizes, or the memory for them.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
     /// There is no kernel for such elements.
     #[error("there are no `{workload}` kernels for {ty}")]
     NoKernel {
         /// The family.
         workload: &'static str,
         /// The element type.
-        ty: ElementType,
+        ty: Type,
     },
     /// An operand or the result is too large.
     #[error(
         "{workload} is too large to be emulated: a matrix or vector may have {MAX_ELEMENTS} elements"
     )]
     TooLarge {
-        /// What was asked for.
+        /// The requested workload.
         workload: String,
     },
 }
 
-/// Where launches are made, and what is taken of each.
+/// Where launches run, and what is taken from each.
 struct On<'a, L> {
     device: &'a Device,
     take: fn(&Device) -> Option<L>,
 }
 
-/// Runs the chosen kernels, or each one.
+/// Runs the chosen kernels, or all.
 fn variants<K: Copy, L>(
     on: &On<'_, L>,
     all: &'static [K],

@@ -6,10 +6,12 @@ use std::path::Path;
 use crate::command::{Run, blockwise};
 use list::{BROKEN, OUTPUTS, Part, TRACES};
 
-#[path = "../../../xtask/src/book/cut.rs"]
+#[path = "../../../crates/workbench/src/book/cut.rs"]
 mod cut;
-#[path = "../../../xtask/src/book/list.rs"]
+#[path = "../../../crates/workbench/src/book/list.rs"]
 mod list;
+#[path = "../../../crates/workbench/src/book/options.rs"]
+mod options;
 
 /// Runs the commands of the book that `is_meant` chooses, and compares.
 fn compare(is_meant: fn(&Part) -> bool) {
@@ -60,6 +62,20 @@ fn the_books_figures_are_those_of_the_profiler() {
 #[test]
 fn the_books_findings_are_those_of_the_check() {
     compare(|part| matches!(part, Part::Finding { .. }));
+}
+
+#[test]
+fn every_option_is_in_the_book() {
+    let now = options::markdown(|words| {
+        let words = words.iter().cloned().chain(["--help".to_owned()]);
+        Ok(Run::of(&mut blockwise(words)).ends(0).stdout)
+    });
+    let kept = include_str!("../../../docs/book/src/output/options.md");
+    assert!(
+        now.expect("every command has help") == kept,
+        "`cargo xtask book` writes docs/book/src/output/{} anew",
+        options::FILE
+    );
 }
 
 #[test]

@@ -205,6 +205,97 @@ fn clients_come_to_a_port_one_after_the_other() {
     drop(silent);
 }
 
+/// Clients that have gone leave nothing behind: no place, no thread, no open file.
+#[cfg(target_os = "linux")]
+#[test]
+fn ended_connections_are_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("k.ptx"), PTX).unwrap();
+    let server = Server::start(folder.path());
+    let process = |what: &str| {
+        let entries = fs::read_dir(format!("/proc/{}/{what}", server.process.id()));
+        entries.unwrap().count()
+    };
+    let before = [process("fd"), process("task")];
+    let greeting = r#"{"seq":1,"type":"request","command":"initialize"}"#;
+    for round in 0..120 {
+        let (mut output, mut input) = server.connect();
+        match round % 4 {
+            // At once, in the middle of a header, in the middle of a message, after an answer.
+            0 => {}
+            1 => output.write_all(b"Content-Len").unwrap(),
+            2 => write!(output, "Content-Length: 500\r\n\r\n{greeting}").unwrap(),
+            _ => {
+                send(&mut output, 1, "initialize", json!({}));
+                expect(&mut input, "initialize");
+            }
+        }
+    }
+    // With a launch that nobody disconnects from.
+    let (mut output, mut input) = server.connect();
+    let launch =
+        json!({ "ptx": "k.ptx", "block": [64], "args": ["f32[64]=zeros"], "token": server.token });
+    send(&mut output, 1, "launch", launch);
+    assert_eq!(expect(&mut input, "launch")["success"], true);
+    drop((output, input));
+    let (mut output, mut input) = server.connect();
+    session(&mut output, &mut input, folder.path(), Some(&server.token));
+    drop((output, input));
+    let mut now = [process("fd"), process("task")];
+    while now != before {
+        std::thread::yield_now();
+        now = [process("fd"), process("task")];
+    }
+}
+
+/// A pipe in the place of a file would keep the debugger waiting for whoever writes it, and all
+/// other clients with it.
+#[cfg(unix)]
+#[test]
+fn pipes_are_no_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let out = at("package/target/debug/build/k/out");
+    fs::create_dir_all(&out).unwrap();
+    fs::write(at("k.ptx"), PTX).unwrap();
+    let pipe = |path: &Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    pipe(&at("pipe.ptx"));
+    pipe(&at("pipe.npy"));
+    pipe(&out.join("k.ptx"));
+    std::os::unix::fs::symlink(at("pipe.npy"), at("link.npy")).unwrap();
+    let server = Server::start(folder.path());
+    for (launch, why) in [
+        (json!({ "ptx": "pipe.ptx" }), "pipe.ptx is no file"),
+        (
+            json!({ "ptx": "k.ptx", "args": ["f32[64]=pipe.npy"] }),
+            "pipe.npy is no file",
+        ),
+        (
+            json!({ "ptx": "k.ptx", "args": ["f32[64]=link.npy"] }),
+            "link.npy is no file",
+        ),
+        (
+            json!({ "ptx": "k.ptx", "cwd": "pipe.npy" }),
+            "pipe.npy is no file",
+        ),
+        (json!({ "crate": "package" }), "cargo has built no PTX"),
+        (
+            json!({ "crate": "package", "kernel": "exchange" }),
+            "cargo has built no PTX",
+        ),
+        (json!({ "ptx": "/dev/stdin" }), "no such file below"),
+    ] {
+        let answer = server.launch(launch.clone());
+        let text = answer["message"].as_str().unwrap_or_default();
+        assert!(text.contains(why), "{launch}: {answer}");
+    }
+    let (mut output, mut input) = server.connect();
+    session(&mut output, &mut input, folder.path(), Some(&server.token));
+}
+
 /// What pages of a browser can send: nothing is answered, and nothing in them is done.
 #[test]
 fn a_page_gets_no_answer() {

@@ -190,6 +190,44 @@ fn gpus_that_are_hidden_are_told_with_the_variable() {
 }
 
 #[test]
+fn a_driver_without_gpus_is_told_from_no_driver() {
+    let run = |line: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("x.npy"), vector(&[1.0, 2.0])).unwrap();
+        let mut command = program();
+        command
+            .args(line.split_whitespace())
+            .current_dir(folder.path())
+            .env_remove("CUDA_VISIBLE_DEVICES")
+            .env("BLOCKWISE_LIBCUDA", driver())
+            .env("FAKE_GPUS", "0");
+        Run::of(&mut command)
+    };
+    for line in [
+        "sum x.npy --device gpu",
+        "sum x.npy --device gpu:1",
+        "sum x.npy --gpus all",
+        "sum x.npy --gpus 2 --device gpu",
+        "bench --quick",
+        "tune",
+    ] {
+        let run = run(line);
+        run.refused("the driver sees no GPU");
+        assert!(run.stderr.contains("nvidia-smi"), "{run:?}");
+    }
+    // Left to itself the command takes emulators, and a list says why.
+    let alone = run("sum x.npy").ends(0);
+    assert!(alone.stderr.contains("using the emulator"), "{alone:?}");
+    let two = run("sum x.npy --gpus 2").ends(0);
+    assert!(two.stderr.contains("using 2 emulated devices"), "{two:?}");
+    let listed = run("devices").ends(0);
+    assert!(
+        listed.stdout.contains("the driver sees no GPU"),
+        "{listed:?}"
+    );
+}
+
+#[test]
 fn no_driver_and_all_gpus_says_why_there_is_none() {
     let absent = Path::new("/absent/libcuda.so.1");
     let run = with(absent, "", "sum x.npy --gpus all");

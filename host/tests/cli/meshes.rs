@@ -234,6 +234,32 @@ fn nothing_is_nothing_on_several_devices_too() {
     Run::line(folder.path(), "min x.npy --gpus 3").refused("minimum or maximum is empty");
 }
 
+/// Each rank would do all of it, and write the one file.
+#[test]
+fn what_one_device_does_is_refused_to_a_jobs_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x.npy"), vector(&[1.0, 2.0, 3.0])).unwrap();
+    for (what, line) in [
+        ("sum --axis", "sum x.npy --axis 0 -o y.npy"),
+        ("min --axis", "min x.npy --axis -1 -o y.npy"),
+        ("max --axis", "max x.npy --axis 0 -o y.csv"),
+        ("reverse", "reverse x.npy -o y.npy"),
+    ] {
+        for number in [0, 1] {
+            let run = Run::of(&mut rank(number, 7000, folder.path(), line));
+            run.refused(&format!(
+                "this is rank {number} of 2 (torchrun), and `{what}`"
+            ));
+            assert!(run.stderr.contains("without the launcher"), "{run:?}");
+        }
+        assert_eq!(names(folder.path()), ["x.npy"]);
+    }
+    // A job of one is none.
+    let mut alone = rank(0, 7000, folder.path(), "reverse x.npy -o y.npy");
+    Run::of(alone.env("WORLD_SIZE", "1")).ends(0);
+    assert_eq!(names(folder.path()), ["x.npy", "y.npy"]);
+}
+
 #[test]
 fn what_cannot_be_divided_is_refused_and_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -51,6 +51,42 @@ fn a_dash_is_standard_input_and_output() {
     assert_eq!(names(folder.path()), ["one.npy", "x.npy"]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_input_is_one_operand_by_each_of_its_names() {
+    let folder = folder();
+    let at = folder.path();
+    let signal = vector(&[1.0, -2.0, 3.5]);
+    for line in [
+        "conv - - -o y.npy",
+        "dot - /dev/stdin",
+        "dot /dev/fd/0 /dev/fd/0",
+        "matmul /proc/self/fd/0 - -o y.npy",
+        "sum /dev/stdin --reference -",
+    ] {
+        // Of a matrix, too.
+        let input = match line.starts_with("matmul") {
+            true => b"1,2\n3,4\n".to_vec(),
+            false => signal.clone(),
+        };
+        let (code, _, stderr) = piped(at, line, &input);
+        assert_eq!(code, 2, "{line}: {stderr}");
+        assert!(
+            stderr.contains("standard input was read already"),
+            "{line}: {stderr}"
+        );
+    }
+    for name in ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"] {
+        let (code, stdout, stderr) = piped(at, &format!("sum {name}"), &signal);
+        assert_eq!((code, &*stdout), (0, &b"2.5\n"[..]), "{name}: {stderr}");
+        // A file there has no name either.
+        let mut command = blockwise(["sum", name]);
+        command.stdin(fs::File::open(at.join("x.npy")).unwrap());
+        assert_eq!(Run::of(&mut command).ends(0).stdout, "2\n", "{name}");
+    }
+    assert_eq!(names(at), ["one.npy", "x.npy"]);
+}
+
 #[test]
 fn one_standard_output_holds_one_output() {
     let folder = folder();

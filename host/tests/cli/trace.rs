@@ -211,3 +211,38 @@ fn findings_are_instants_at_their_step() {
             .starts_with("<!doctype html>")
     );
 }
+
+/// What was written is also said to programs.
+#[test]
+fn json_says_what_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |line: &str| Run::line(folder.path(), line).ends(0).json();
+    let page = run("--json trace reverse --len 40 --kernel direct,static -o page.html");
+    assert_eq!(page["command"], "trace");
+    assert_eq!(page["output"], "page.html");
+    assert_eq!(page["format"], "html");
+    assert_eq!(page["launches"], serde_json::json!(["direct", "static"]));
+    let events = run("--json trace reverse --len 40 --kernel direct --format perfetto");
+    assert_eq!(
+        (&events["output"], &events["format"]),
+        (&"trace.json".into(), &"perfetto".into())
+    );
+    assert_eq!(events["steps_left_out"], 0);
+    assert_eq!(
+        crate::command::names(folder.path()),
+        ["page.html", "trace.json"]
+    );
+}
+
+/// A loop without an end is named while it runs, and the page shows where it was given up.
+#[test]
+fn an_endless_loop_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let endless = ".version 8.0\n.target sm_80\n.address_size 64\n\
+        .visible .entry k() { .reg .b32 %a; mov.u32 %a, 1;\nROUND:\n add.u32 %a, %a, 1;\n bra ROUND;\n}\n";
+    fs::write(folder.path().join("k.ptx"), endless).unwrap();
+    // Steps enough for the second after which a loop is named, on any machine.
+    let run = Run::line(folder.path(), "trace ptx k.ptx --steps 20000000").ends(0);
+    let named = "still running: block (0, 0, 0), thread (0, 0, 0) is in the loop ";
+    assert_eq!(run.stderr.matches(named).count(), 1, "{run:?}");
+}

@@ -1,21 +1,21 @@
-//! Instructions of the tuned kernels that the compiler does not choose by itself, on addresses
-//! within shared memory.
+//! Instructions that the compiler does not choose by itself, for the tuned kernels. Addresses are
+//! offsets within shared memory.
 //!
-//! None of the accesses is marked pure, so that they stay in order with the barriers.
+//! No access is marked pure, so all of them stay in order with the barriers.
 
 use cuda_std::gpu_only;
 
-/// The address of the block's dynamic shared memory, within shared memory.
+/// The offset of the block's dynamic shared memory.
 #[gpu_only]
 #[inline(always)]
 pub(super) fn dynamic_shared() -> u32 {
     cuda_std::async_copy::shared_address(cuda_std::shared::dynamic_shared_mem::<f32>())
 }
 
-/// Four elements of shared memory.
+/// Loads four words from shared memory.
 ///
 /// # Safety
-/// `address` is that of four written words, aligned to 16 bytes.
+/// `address` points to four written words and is aligned to 16 bytes.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn load_four(address: u32) -> [f32; 4] {
@@ -35,10 +35,10 @@ pub(super) unsafe fn load_four(address: u32) -> [f32; 4] {
     [x, y, z, w]
 }
 
-/// Two doubles of shared memory.
+/// Loads two doubles from shared memory.
 ///
 /// # Safety
-/// `address` is that of two written ones, aligned to 16 bytes.
+/// `address` points to two written doubles and is aligned to 16 bytes.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn load_pair(address: u32) -> [f64; 2] {
@@ -56,9 +56,9 @@ pub(super) unsafe fn load_pair(address: u32) -> [f64; 2] {
     [x, y]
 }
 
-/// C += A·B for 16 × 8 elements of A and 8 × 8 of B, which the lanes of a warp hold: lane 4g + t of
-/// A the elements (g + 8h, t + 4k) at 2k + h, of B (t + 4k, g) at k, of C (g + 8h, 2t + i) at 2h
-/// + i.
+/// C += A·B for a 16 × 8 fragment of A and an 8 × 8 fragment of B, spread over the lanes of a warp.
+/// Lane 4g + t holds A\[g + 8h, t + 4k\] at index 2k + h, B\[t + 4k, g\] at k, and C\[g + 8h, 2t +
+/// i\] at 2h + i.
 ///
 /// # Safety
 /// All lanes of the warp call it.
@@ -106,7 +106,7 @@ pub(super) unsafe fn multiply_add(a: [f64; 4], b: [f64; 2], c: &mut [f64; 4]) {
     *c = [c0, c1, c2, c3];
 }
 
-/// Starts a copy of N bytes from global to shared memory; zeros unless `$inside`.
+/// Starts a copy of N bytes from global to shared memory; writes zeros unless `$inside`.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! copy {
     ($cache:literal, $bytes:literal, $slot:ident, $source:ident, $inside:ident) => {
@@ -127,12 +127,12 @@ macro_rules! copy {
     };
 }
 
-/// Starts to copy one element, or [`VECTOR`](super::policy::VECTOR) of them, to shared memory;
-/// zeros unless `inside`, and then `source` is not read.
+/// Starts to copy one element, or [`VECTOR`](super::policy::VECTOR) of them, to shared memory.
+/// Unless `inside`, writes zeros and does not read `source`.
 ///
 /// # Safety
-/// `slot` is as many words of shared memory and `source` as many elements of global memory, both
-/// aligned to their size, and they stay so until the copy was waited for.
+/// `slot` points to that many words of shared memory and `source` to that many elements of global
+/// memory, both aligned to their size. They stay valid until the copy has been waited for.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn copy(elements: usize, slot: u32, source: *const f32, inside: bool) {
@@ -142,7 +142,7 @@ pub(super) unsafe fn copy(elements: usize, slot: u32, source: *const f32, inside
     }
 }
 
-/// As [`copy`], one double or two.
+/// As [`copy`], for one double or two.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -155,13 +155,13 @@ pub(super) unsafe fn copy_doubles(elements: usize, slot: u32, source: *const f64
     }
 }
 
-/// The same element in a register that `ptxas` cannot take for the one that it came from.
+/// Moves the element to a register that `ptxas` cannot identify with the original one.
 ///
-/// A store of 16 bytes wants its four registers side by side, and `ptxas` then gives such registers
-/// to the sums from the start: of the 1024 FMAs of a round of
-/// [`Tiles::Wide`](super::policy::Tiles::Wide), 565 would find operands in the same bank of
-/// registers where 150 do with this (counted in the machine code of ptxas 13.0; `pipelined` says
-/// what that costs).
+/// A 16-byte store needs four adjacent registers, and `ptxas` would allocate the sums to such
+/// groups from the start. Then 565 of the 1024 FMAs in a round of
+/// [`Tiles::Wide`](super::policy::Tiles::Wide) find operands in the same register bank; with this
+/// move, 150 do (counted in the machine code of ptxas 13.0; `pipelined` says what a bank conflict
+/// costs).
 #[gpu_only]
 #[inline(always)]
 pub(super) fn moved(element: f32) -> f32 {

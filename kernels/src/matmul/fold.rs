@@ -1,14 +1,14 @@
 //! Adds the products of slices: C\[i\] = Σ sums\[s\]\[i\] over the slices s.
 //!
-//! Change from [`fold_axis`](crate::reduce::axis), which adds the same with one element a thread: a
-//! thread loads 16 bytes at a time, and [`PARTS`] of them share an output, so that a warp has the
-//! loads of sixteen slices in flight. C of 128 × 128 has 16,384 elements: with one a thread, each of
-//! an H200's 528 schedulers has one warp.
+//! Change from [`fold_axis`](crate::reduce::axis), which computes the same with one element per
+//! thread: a thread loads 16 bytes at a time, and [`PARTS`] threads share an output, so that a warp
+//! has the loads of sixteen slices in flight. A C of 128 × 128 has 16,384 elements: at one per
+//! thread, each of an H200's 528 schedulers has one warp.
 //!
-//! - Loads: lane p · `ACROSS` + j of a warp adds pack j of the slices p, p + PARTS, … in their
-//!   order. `ACROSS` neighbours load 128 bytes that follow each other.
-//! - The lanes of a pack exchange their sums by shuffles: (p₀ + p₂) + (p₁ + p₃). The bits of C depend
-//!   on the slices alone. The first of them stores the pack.
+//! - Loads: lane p · `ACROSS` + j of a warp adds pack j of slices p, p + PARTS, … in that order.
+//!   `ACROSS` neighbouring lanes load 128 contiguous bytes.
+//! - The lanes of a pack exchange their sums by shuffles: (p₀ + p₂) + (p₁ + p₃). The bits of C
+//!   depend on the slices alone. The first lane stores the pack.
 //! - No shared memory and no barrier. Each element of the sums is read once.
 //!
 //! Prototypes in CUDA C++ with a block's parts in shared memory took 128 × 8192 × 128 in 32 slices
@@ -26,14 +26,14 @@ use crate::pack::{Pack, lanes};
 pub const THREADS: u32 = 256;
 /// Threads that share an output.
 pub const PARTS: usize = 4;
-/// Packs that a warp adds at once.
+/// Packs that a warp adds concurrently.
 const ACROSS: usize = WARP / PARTS;
 const WARP: usize = 32;
 const WARPS: usize = THREADS as usize / WARP;
-/// Slices that a thread loads at once.
+/// Slices whose loads a thread has in flight.
 const IN_FLIGHT: usize = 4;
 
-/// Blocks that add all elements of C at once.
+/// Blocks for which each pack of C has its own threads.
 pub const fn blocks<T>(outputs: usize) -> usize {
     outputs.div_ceil(WARPS * ACROSS * lanes::<T>())
 }
@@ -41,8 +41,8 @@ pub const fn blocks<T>(outputs: usize) -> usize {
 /// C, the sum of all slices' products.
 ///
 /// # Parameters
-/// - `sums`: `slices` matrices as large as C, one after the other. `c`: C, a whole number of packs
-///   of 16 bytes. Both begin at multiples of 16 bytes.
+/// - `sums`: `slices` matrices of the size of C, one after the other. `c`: C, a whole number of
+///   16-byte packs. Both are aligned to 16 bytes.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x. The grid strides over the packs.
@@ -65,8 +65,8 @@ pub fn matmul_fold<T: Scalar>(sums: &[T], mut c: Out<T>, slices: usize) {
 }
 
 /// # Safety
-/// `sums` has `slices · packs` packs, `c` has `packs`, and nobody but this launch uses it. All
-/// threads of the launch call it: blocks of [`THREADS`] along x, a grid without y and z.
+/// `sums` has `slices · packs` packs, `c` has `packs`, and only this launch uses `c`. All threads
+/// of the launch call it: blocks of [`THREADS`] along x, a grid without y and z.
 #[inline(always)]
 unsafe fn fold<T: Scalar, const LANES: usize>(
     sums: *const Pack<T, LANES>,
@@ -75,7 +75,7 @@ unsafe fn fold<T: Scalar, const LANES: usize>(
     slices: usize,
 ) {
     let t = thread::thread_idx_x();
-    // SAFETY: threads of a block of one dimension are lanes by their number.
+    // SAFETY: in a one-dimensional block, lanes are numbered by thread index.
     let warp = unsafe { assume_warp_uniform(t / WARP as u32) } as usize;
     let (part, across) = (t as usize % WARP / ACROSS, t as usize % ACROSS);
     let mut first = (thread::block_idx_x() as usize * WARPS + warp) * ACROSS;
@@ -99,7 +99,7 @@ unsafe fn fold<T: Scalar, const LANES: usize>(
             });
             of_parts += IN_FLIGHT * PARTS;
         }
-        // Half of the parts gives the other half its sums, then a quarter.
+        // Each round halves the number of parts that still hold a sum.
         let mut delta = PARTS / 2;
         while delta > 0 {
             unrolled::<LANES>(|lane| {

@@ -1,15 +1,14 @@
-//! Instructions of compute capability 9.0 that [`tensor`](super::tensor) is made of. Addresses are
-//! those within shared memory.
+//! Instructions of compute capability 9.0 for [`tensor`](super::tensor). Addresses are offsets
+//! within shared memory.
 //!
-//! None of the accesses is marked pure, so that they stay in order with each other and with the
-//! barriers.
+//! No access is marked pure, so all of them stay in order with each other and with the barriers.
 
 use cuda_std::gpu_only;
 
-/// Makes a word of 8 bytes an `mbarrier` whose phases end after `arrivals`.
+/// Initialises 8 bytes as an `mbarrier` whose phases complete after `arrivals`.
 ///
 /// # Safety
-/// The word lies in shared memory, aligned, and is used for nothing else.
+/// The word is in shared memory, aligned, and is used for nothing else.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn init(barrier: u32, arrivals: u32) {
@@ -24,7 +23,7 @@ pub(super) unsafe fn init(barrier: u32, arrivals: u32) {
     }
 }
 
-/// Shows new barriers to the engine for bulk copies; a barrier of the block must follow.
+/// Makes new barriers visible to the bulk-copy engine; a block barrier must follow.
 #[gpu_only]
 #[inline(always)]
 pub(super) fn publish_barriers() {
@@ -32,10 +31,10 @@ pub(super) fn publish_barriers() {
     unsafe { core::arch::asm!("fence.mbarrier_init.release.cluster;", options(nostack)) }
 }
 
-/// Arrives.
+/// Arrives at the barrier.
 ///
 /// # Safety
-/// The barrier was made.
+/// The barrier was initialised.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn arrive(barrier: u32) {
@@ -49,10 +48,10 @@ pub(super) unsafe fn arrive(barrier: u32) {
     }
 }
 
-/// Arrives, and lets the phase end only when copies of N bytes more have.
+/// Arrives, and lets the phase complete only after N more bytes have been copied.
 ///
 /// # Safety
-/// The barrier was made, and those copies are started.
+/// The barrier was initialised, and those copies are started.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn arrive_with_copies(barrier: u32, bytes: u32) {
@@ -67,11 +66,11 @@ pub(super) unsafe fn arrive_with_copies(barrier: u32, bytes: u32) {
     }
 }
 
-/// Waits for the end of the phase of this parity; before the first phase, that of parity 1 has
-/// ended.
+/// Waits until the phase of this parity completes. Before the first phase, parity 1 counts as
+/// complete.
 ///
 /// # Safety
-/// The barrier was made.
+/// The barrier was initialised.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn wait(barrier: u32, parity: u32) {
@@ -97,11 +96,11 @@ pub(super) unsafe fn wait(barrier: u32, parity: u32) {
     }
 }
 
-/// Starts a copy from global to shared memory whose end the barrier counts.
+/// Starts a copy from global to shared memory, whose completion the barrier counts.
 ///
 /// # Safety
-/// Both sides are there for the whole copy, aligned to 16 bytes and of a length that 16 divides;
-/// the barrier was made.
+/// Both sides stay valid during the copy, are aligned to 16 bytes and have a length divisible by
+/// 16; the barrier was initialised.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn copy_bulk(slot: u32, source: *const u32, bytes: u32, barrier: u32) {
@@ -122,46 +121,45 @@ pub(super) unsafe fn copy_bulk(slot: u32, source: *const u32, bytes: u32, barrie
     }
 }
 
-/// Gives registers of this warp back, down to `N` a thread.
+/// Releases registers of this warp, down to `N` per thread.
 #[gpu_only]
 #[inline(always)]
 pub(super) fn release_registers<const N: u32>() {
-    // SAFETY: the assembler keeps to the number, or ignores it.
+    // SAFETY: the assembler honours the count or ignores it.
     unsafe {
         core::arch::asm!("setmaxnreg.dec.sync.aligned.u32 {n};", n = const N, options(nostack));
     }
 }
 
-/// Waits for free registers, and takes them for this warp, up to `N` a thread.
+/// Waits for free registers and claims them for this warp, up to `N` per thread.
 #[gpu_only]
 #[inline(always)]
 pub(super) fn take_registers<const N: u32>() {
-    // SAFETY: the assembler keeps to the number, or ignores it.
+    // SAFETY: the assembler honours the count or ignores it.
     unsafe {
         core::arch::asm!("setmaxnreg.inc.sync.aligned.u32 {n};", n = const N, options(nostack));
     }
 }
 
-/// What a `wgmma` knows of an operand in shared memory: where it starts, that 8 rows of 64 bytes
-/// follow each other without a gap, and how the pieces of a row are exchanged (code 2: as for rows
-/// of 64 bytes).
+/// The `wgmma` descriptor of an operand in shared memory: its start, 8 contiguous rows of 64 bytes,
+/// and the 64-byte swizzle (code 2).
 #[inline(always)]
 pub(super) fn operand(address: u32) -> u64 {
     2 << 62 | (512 >> 4) << 32 | u64::from(address >> 4)
 }
 
-/// The product of 64 rows and 32 elements of A with 32 elements and 128 columns of B, made by a
-/// group of four warps, which waits for it. Lane l of warp w owns rows 16·w + l / 4 and 8 more, and
-/// of every 8 columns those from 2·(l mod 4) on: two of the first row, two of the second, then the
-/// next 8 columns.
+/// The product of 64 × 32 elements of A and 32 × 128 of B by a group of four warps, which waits for
+/// the result. Lane l of warp w owns rows 16·w + l / 4 and that + 8. In every 8 columns it owns
+/// two, from 2·(l mod 4) on: first both of the first row, then both of the second, then the next 8
+/// columns.
 ///
 /// # Safety
-/// All four warps call it with the same operands, which are in shared memory: three terms each, 32
-/// elements of the inner extent.
+/// All four warps call it with the same operands in shared memory: three terms each, 32 elements of
+/// the inner extent.
 #[gpu_only]
 #[inline(always)]
 pub(super) unsafe fn multiply(a: u64, b: u64) -> [f32; 64] {
-    // The 64 sums of a thread, as operands.
+    // The 64 sums of a thread, as operands of the instruction.
     macro_rules! sums {
         () => {
             "{{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}, {16}, {17}, {18}, {19}, {20}, {21}, {22}, {23}, {24}, {25}, {26}, {27}, {28}, {29}, {30}, {31}, {32}, {33}, {34}, {35}, {36}, {37}, {38}, {39}, {40}, {41}, {42}, {43}, {44}, {45}, {46}, {47}, {48}, {49}, {50}, {51}, {52}, {53}, {54}, {55}, {56}, {57}, {58}, {59}, {60}, {61}, {62}, {63}}}"
@@ -169,8 +167,8 @@ pub(super) unsafe fn multiply(a: u64, b: u64) -> [f32; 64] {
     }
 
     // One `wgmma`: with the predicate `add` sums +=, with `none` sums = term `$a` of A · term `$b`
-    // of B, for the first or the second 16 elements of the inner extent. Terms are 128 rows of 64
-    // bytes apart, halves 32 bytes; addresses count in units of 16 bytes.
+    // of B, for the first or second 16 elements of the inner extent. Terms are 128 rows of 64 bytes
+    // apart, halves 32 bytes; descriptor addresses count 16-byte units.
     macro_rules! product {
         ($add:literal, $a:literal, $b:literal, $half:literal) => {
             concat!(

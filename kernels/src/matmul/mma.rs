@@ -1,31 +1,30 @@
 //! Matrix product of doubles on tensor cores.
 //!
-//! Change from [`pipelined`](super::pipelined): the warp multiplies, not the thread. `mma.sync`
-//! takes 16 × 8 elements of one operand and 8 × 8 of the other, which its lanes hold, and does what
-//! 32 FMAs of each lane would, with a rounding for each of them as DGEMM has.
+//! Change from [`pipelined`](super::pipelined): a warp multiplies, not a thread. `mma.sync` takes a
+//! 16 × 8 and an 8 × 8 fragment from the registers of the warp's lanes and replaces 32 FMAs per
+//! lane, each of which is rounded, as in DGEMM.
 //!
 //! - The instruction's 16 rows are columns of C, its 8 columns rows of C: it computes Cᵀ = Bᵀ·Aᵀ. A
-//!   lane's operands are then neighbours in memory on both sides, and its registers what loads of
-//!   16 bytes fill: lane 4g + t has of each 8 elements of the inner extent 2t and 2t + 1, of A in
-//!   row g, of B in columns 2g and 2g + 1 (of each 8 rows and 16 columns of C).
-//! - [`MmaTiles`] says how much of C a block and its warps compute. Fragments are loaded a slot
-//!   ahead: a slot is the multiplications of 8 rows, between which the next 8 rows are loaded; the
-//!   columns of the next 8 elements of the inner extent are loaded one or two pieces of 16 bytes a
-//!   slot, or one every second slot. `asm` keeps that order in PTX.
-//! - Loads: `cp.async`, stages of 16 elements of the inner extent, up to four copies a slot. Two
-//!   elements a copy where rows are whole pairs, else one. Copies write zeros for rows and columns
-//!   beyond the matrices, for the first elements of the first step where the inner extent is no
-//!   multiple of 16, and for steps that do not exist.
-//! - In shared memory rows of A have 128 bytes each, their halves exchanged in odd rows, and rows of
-//!   B are two elements longer than the tile: any eight lanes read all 32 banks.
-//! - The barrier in the middle of a step puts all threads' copies of the next stage before its
-//!   reads, and all reads of the stage before this one before the copies that replace it.
+//!   lane's operands are then adjacent in memory on both sides, and 16-byte loads fill its
+//!   registers: of each 8 elements of the inner extent, lane 4g + t has elements 2t and 2t + 1, in
+//!   row g of A and in columns 2g and 2g + 1 of B (of each 8 rows and 16 columns of C).
+//! - [`MmaTiles`] says how much of C a block and its warps compute. A step is divided into slots:
+//!   the multiplications of 8 rows. Fragments are loaded one slot ahead: the next 8 rows between
+//!   the multiplications of these, and the columns for the next 8 elements of the inner extent at
+//!   one or two 16-byte loads per slot, or one every second slot. `asm` keeps that order in PTX.
+//! - Loads: `cp.async`, in stages of 16 elements of the inner extent, up to four copies per slot. A
+//!   copy moves two elements where rows are whole pairs, else one. Copies write zeros for rows and
+//!   columns beyond the matrices, for the first elements of the first step if the inner extent is
+//!   not a multiple of 16, and for steps that do not exist.
+//! - In shared memory, rows of A have 128 bytes each, with their halves exchanged in odd rows; rows
+//!   of B are two elements longer than the tile. Any eight lanes read all 32 banks.
+//! - The barrier in the middle of a step orders all threads' copies of the next stage before the
+//!   reads of it, and all reads of the previous stage before the copies that overwrite it.
 //! - Global reads per element of C: inner/`cols` of A and inner/`rows` of B of the block; shared
 //!   reads inner/`warp_cols` and inner/`warp_rows`.
 //! - Slices of the inner extent: as in [`sliced`](super::sliced).
 //!
-//! PTX for compute capability 9.0 has one instruction for these 16 × 8 × 8; in older PTX four of
-//! 8 × 8 × 4 do the same.
+//! PTX for compute capability 9.0 has one 16 × 8 × 8 instruction; older PTX uses four of 8 × 8 × 4.
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wait_group};
 use cuda_std::prelude::*;
@@ -43,17 +42,17 @@ mod tiles;
 
 pub use tiles::*;
 
-/// Groups of copies that are in flight when a step's middle waits for the next stage.
+/// Groups of copies still in flight when the middle of a step waits for the next stage.
 const AHEAD: u32 = STAGES as u32 - 3;
 
 macro_rules! kernel {
     ($name:ident, $max_threads:tt, $min_blocks:tt, $($instances:tt)*) => {
-        /// The products of all slices: C with one slice.
+        /// The products of all slices; with one slice, C.
         ///
         /// # Parameters
         /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `sums`: `slices`
-        ///   matrices of `rows · cols` elements. For an instance that moves pairs `inner` and `cols`
-        ///   are even, and all three begin at multiples of 16 bytes.
+        ///   matrices of `rows · cols` elements. For an instance that moves pairs, `inner` and
+        ///   `cols` are even, and all three are aligned to 16 bytes.
         ///
         /// # Launch
         /// Blocks of as many threads as the instance's policy says, with the shared memory of its
@@ -113,7 +112,7 @@ macro_rules! kernel {
         }
     };
 }
-// The smallest tiles are three blocks a multiprocessor, with 168 registers a thread.
+// Three blocks of the smallest tiles fit a multiprocessor, with 168 registers per thread.
 kernel!(matmul_mma_small, 128, 3, Square, SquareRagged);
 kernel!(matmul_mma, 256, 1, Tall, Large, TallRagged, LargeRagged);
 
@@ -127,14 +126,14 @@ struct Operands<'a> {
     cols: usize,
 }
 
-/// The product of the `len` elements of the inner extent from `first` on. A warp has HIGH × WIDE
-/// multiplications, in SLOTS slots a step: as many as `policy` says.
+/// The product over `len` elements of the inner extent, starting at `first`. A warp has HIGH × WIDE
+/// multiplications, in SLOTS slots per step, as `policy` says.
 ///
 /// # Safety
-/// The operands have their extents' sizes; `c` is a matrix like C, and nobody but the blocks of
-/// this layer of the grid uses it. All threads of those call this; a block has the policy's threads
-/// along x and the shared memory of its stages. Where copies move pairs, inner extent and columns
-/// are even, and all three matrices begin at multiples of 16 bytes.
+/// The operands have the sizes of their extents; `c` is a matrix like C, and only the blocks of
+/// this layer of the grid use it. All threads of those blocks call this; a block has the policy's
+/// threads along x and the shared memory of its stages. Where copies move pairs, inner extent and
+/// columns are even, and all three matrices are aligned to 16 bytes.
 #[inline(always)]
 unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
     policy: Policy,
@@ -148,7 +147,7 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
     let last = (STAGES as u32 - 1) * bytes;
     let next = |stage: u32| if stage == last { 0 } else { stage + bytes };
 
-    // A warp's first row and column, and a lane's place in each 8 rows and 16 columns.
+    // A warp's first row and column, and a lane's position in each 8 rows and 16 columns.
     let place = |t: u32| {
         let (warp, lane) = (t / 32, t % 32);
         let warps = (policy.cols / policy.warp_cols) as u32;
@@ -181,7 +180,7 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
     while let Some((top, left)) = policy.tile(tile, of.rows, of.cols) {
         let start = first as isize - missing as isize;
         let mut copies = Copies::new(&policy, of, shared, [top, left], start);
-        // The stage that is copied to next.
+        // The stage to copy to next.
         let mut write = 0;
         let mut step = 0;
         while step < STAGES - 1 {
@@ -194,7 +193,7 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
             };
             let mut copy = 0;
             while copy < copies_of(&policy) {
-                // SAFETY: the extents are the caller's promise; nobody reads this stage.
+                // SAFETY: the extents are the caller's promise; no thread reads this stage.
                 unsafe { copies.start(&policy, copy, write, from) };
                 copy += 1;
             }
@@ -202,7 +201,7 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
             write = next(write);
             step += 1;
         }
-        // The first step's copies of all threads come before its reads.
+        // Orders all threads' copies of the first step before the reads of them.
         cp_async_wait_group::<{ AHEAD + 1 }>();
         thread::sync_threads();
 
@@ -221,7 +220,7 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
             unrolled::<WIDE>(|j| unrolled::<2>(|half| load_piece!(read, 0, j, half)));
             rows[0] = load_rows(read, 0, 0);
         }
-        // Steps that are not computed with.
+        // Steps not computed yet.
         let mut remain = steps;
         while remain > 0 {
             let from = if remain < STAGES { INNER as u32 } else { 0 };
@@ -229,8 +228,8 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
             unrolled::<SLOTS>(|slot| {
                 let (group, i) = (slot / HIGH, slot % HIGH);
                 if slot == HIGH {
-                    // The next step's copies of all threads come before its reads, and all reads
-                    // of the stage before this one before the copies that replace it.
+                    // Orders all threads' copies of the next step before the reads of them, and all
+                    // reads of the previous stage before the copies that overwrite it.
                     cp_async_wait_group::<AHEAD>();
                     thread::sync_threads();
                 }
@@ -242,7 +241,7 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
                     if j > 0 {
                         return;
                     }
-                    // The last multiplications with these registers are a slot ago.
+                    // The last multiplications that use these registers were one slot ago.
                     rows[(slot + 1) % 2] = if slot + 1 == SLOTS {
                         load_rows(after, 0, 0)
                     } else {
@@ -260,20 +259,20 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
                     unrolled::<MOST_COPIES>(|part| {
                         let copy = i * copies_of(&policy) / HIGH + part;
                         if copy < (i + 1) * copies_of(&policy) / HIGH {
-                            // SAFETY: the extents are the caller's promise; the stage's readers are
-                            // past the barrier.
+                            // SAFETY: the extents are the caller's promise; all readers of the
+                            // stage have passed the barrier.
                             unsafe { copies.start(&policy, copy, write, from) };
                         }
                     });
                 }
             });
-            // Also without copies, so that there are as many groups as steps.
+            // Commits an empty group too, so that groups and steps stay in step.
             cp_async_commit_group();
             write = next(write);
             read = after;
             remain -= 1;
         }
-        // Every thread's reads come before any thread's copies for the next tile.
+        // Orders every thread's reads before any thread's copies for the next tile.
         cp_async_wait_all();
         thread::sync_threads();
 
@@ -292,7 +291,7 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
                 unrolled::<WIDE>(|j| {
                     let [x, y] = [sums[i][j][half], sums[i][j][2 + half]];
                     let (to, col) = (to.wrapping_add(COLS * j), (COLS * j) as u32);
-                    // SAFETY: inside C, only this thread has this row and these columns, and `to`
+                    // SAFETY: inside C; only this thread has this row and these columns, and `to`
                     // is aligned where columns come in pairs.
                     unsafe {
                         if policy.vector == PAIR {

@@ -15,7 +15,7 @@ pub mod sliced;
 pub mod slices;
 pub mod split;
 mod stage;
-// On the host for its numbers.
+// The host compiles it for its constants.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "compute_90a"))]
 pub mod tensor;
 pub mod tiled;

@@ -1,4 +1,4 @@
-//! Matrix product without shared memory: the version to compare with.
+//! Matrix product without shared memory: the baseline.
 //!
 //! C\[row, col\] = Σₖ A\[row, k\] · B\[k, col\], one thread for each element of C, summed in the
 //! order of k.

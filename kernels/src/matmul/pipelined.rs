@@ -1,26 +1,26 @@
-//! Matrix product whose copies run ahead of the arithmetic.
+//! Matrix product with asynchronous copies that run ahead of the arithmetic.
 //!
-//! Change from [`register_tile`](super::register_tile): global memory is copied to shared memory by
-//! `cp.async`, some stages ahead, so that no thread waits for it; fragments come from shared memory
-//! 16 bytes at a time, one step of k ahead; one barrier a stage instead of two.
+//! Change from [`register_tile`](super::register_tile): `cp.async` copies global memory to shared
+//! memory several stages ahead, so no thread waits for it; fragments are loaded from shared memory
+//! 16 bytes at a time, one step of k ahead; one barrier per stage instead of two.
 //!
-//! - Loads: see `stage.rs`, and [`Tiles`] for what the instances copy at once. Blocks take the
-//!   tiles of C in groups of rows, so that those of a moment share operands in the L2 cache.
+//! - Loads: see `stage.rs`, and [`Tiles`] for the width of a copy in each instance. Blocks take the
+//!   tiles of C in groups of rows, so that blocks that run concurrently share operands in the L2
+//!   cache.
 //! - A warp has 8 × 4 lanes, each with 8 rows and, in the instance [`Tiles::Wide`], 16 columns: 64
-//!   × 64 elements. Neighbouring lanes share rows, those two apart share columns: the hardware then
-//!   reads 16 lanes at once, without bank conflicts.
-//! - A thread walks through its columns, and in them up and down through the rows, so that
-//!   neighbouring FMAs share an operand. Sums run in the order of k.
-//! - The barrier of a stage puts all threads' copies of the next stage before its reads, and all
-//!   reads of this stage before the copies that replace it.
+//!   × 64 elements. Adjacent lanes share rows, lanes two apart share columns: the hardware then
+//!   serves 16 lanes in one wavefront, without bank conflicts.
+//! - A thread goes through its columns, and within each up or down through the rows, so that
+//!   consecutive FMAs share an operand. Sums run in the order of k.
+//! - The barrier of a stage orders all threads' copies of the next stage before the reads of it,
+//!   and all reads of the previous stage before the copies that overwrite it.
 //!
-//! Where no thread waits for memory, the issue of FMAs sets the pace. On an H200 one seems to take
-//! a second cycle when the operands that it must read come from one bank of registers, the even or
-//! the odd ones, or when all three must be read. The walk above, with registers as `ptxas` 13.0
-//! gives them out, leaves 150 of those among the 1024 FMAs of a round of [`Tiles::Wide`]. With A's
-//! tile as it lies in memory, so that vectors come in along the inner extent, there were 767 among
-//! 2048 instead of 166, and 0.84 to 0.87 of cuBLAS's speed instead of 0.92 to 0.98. What the
-//! instances reach is at [`Tiles`].
+//! Where no thread waits for memory, the issue rate of FMAs is the limit. On an H200 an FMA seems
+//! to take a second cycle if the operands that it must read come from one register bank (even or
+//! odd), or if it must read all three. With the order above and the registers that `ptxas` 13.0
+//! allocates, 150 of the 1024 FMAs in a round of [`Tiles::Wide`] do. With A's tile stored as in
+//! memory, so that vectors run along the inner extent, it was 767 of 2048 instead of 166, and 0.84
+//! to 0.87 of cuBLAS's speed instead of 0.92 to 0.98. [`Tiles`] has the speed of each instance.
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wait_group};
 use cuda_std::prelude::*;
@@ -37,7 +37,7 @@ const ROWS: usize = 8;
 /// Lanes of a warp along the rows and along the columns of C.
 const LANE_ROWS: usize = 8;
 const LANE_COLS: usize = 4;
-/// Elements of the inner extent in a stage, and stages, at most.
+/// The most elements of the inner extent in a stage.
 const MOST_INNER: usize = 16;
 const MOST_STAGES: usize = 4;
 
@@ -54,12 +54,12 @@ pub(super) const fn vectors(policy: &Policy) -> usize {
     columns(policy) / VECTOR
 }
 
-/// Groups of copies that are in flight beside the next step's.
+/// Groups of copies in flight besides that of the next step.
 pub(super) const fn ahead(policy: &Policy) -> u32 {
     policy.stages as u32 - 2
 }
 
-/// [`multiply_unless`] by the policy of these tiles, which is a constant.
+/// Calls [`multiply_unless`] with the policy of these tiles, which is a constant.
 macro_rules! product {
     ($tiles:expr, $of:expr, $c:expr, $unless:expr) => {{
         const POLICY: Policy = $tiles.policy();
@@ -73,11 +73,11 @@ macro_rules! product {
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
-///   elements. An instance that moves vectors [fits](Tiles::fit) the columns, and B and C begin at
-///   multiples of 16 bytes.
-/// - `unless`: empty, or two ranges of [`RANGE_WORDS`]: nothing is done when they
-///   [fit](super::split::fits), for then [`tensor`](super::tensor) has done it. Whatever they hold,
-///   C is computed or left as it is.
+///   elements. The columns [fit](Tiles::fit) an instance that moves vectors, and B and C are
+///   aligned to 16 bytes.
+/// - `unless`: empty, or two ranges of [`RANGE_WORDS`]. If they [fit](super::split::fits),
+///   [`tensor`](super::tensor) has computed C, and this kernel does nothing. Whatever the words
+///   are, C is computed or left unchanged.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the policy of these [`Tiles`]
@@ -193,11 +193,11 @@ unsafe fn multiply_unless<const COLS: usize, const WIDE: usize, const AHEAD: u32
 }
 
 /// # Safety
-/// The operands and C have their extents' sizes, and nobody but this launch uses C. All threads of
+/// The operands and C have the sizes of their extents, and only this launch uses C. All threads of
 /// the launch call it; a block has the policy's threads along x and at least its dynamic shared
-/// memory, the grid one layer. If the policy moves vectors, rows of B begin at multiples of 16
-/// bytes, and unless it is pitched, C too. A thread owns COLS columns, which are WIDE
-/// vectors; AHEAD groups of copies are in flight beside the next step's.
+/// memory, the grid one layer. If the policy moves vectors, rows of B are aligned to 16 bytes, and
+/// those of C too unless it is pitched. A thread owns COLS columns, which are WIDE vectors; AHEAD
+/// groups of copies are in flight besides that of the next step.
 #[inline(always)]
 pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
     policy: Policy,
@@ -227,17 +227,17 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
     let mut tile = thread::block_idx_y() as usize * blocks + thread::block_idx_x() as usize;
     while let Some((top, left)) = policy.tile(tile, of.rows, of.cols) {
         let copies = Copies::new(policy, of, shared, top, left);
-        // The step that is copied next, and its first element of the inner extent.
+        // The step to copy next, and its first element of the inner extent.
         let (mut filled, mut k) = (0, 0);
         let mut fill = |stage: u32, len: Option<usize>| {
             if filled < steps {
-                // SAFETY: the extents are the caller's promise; the stage's readers are past a
-                // barrier.
+                // SAFETY: the extents are the caller's promise; all readers of the stage have
+                // passed a barrier.
                 unsafe { copies.start(stage, k, len) };
                 k += len.unwrap_or(policy.inner);
                 filled += 1;
             }
-            // Also without copies, so that there are as many groups as steps.
+            // Commits an empty group too, so that groups and steps stay in step.
             cp_async_commit_group();
         };
         unrolled::<{ MOST_STAGES - 1 }>(|i| {
@@ -246,7 +246,7 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
             }
         });
         let (mut read, mut write) = (0, last);
-        // The first step's copies of all threads come before its reads.
+        // Orders all threads' copies of the first step before the reads of them.
         cp_async_wait_group::<AHEAD>();
         thread::sync_threads();
 
@@ -293,8 +293,8 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
                     multiply!(k);
                 }
             });
-            // The next step's copies of all threads come before its reads, and all reads of this
-            // step's stage, which are done, before the copies that replace it.
+            // Orders all threads' copies of the next step before the reads of them, and all reads
+            // of this step's stage before the copies that overwrite it.
             cp_async_wait_group::<AHEAD>();
             thread::sync_threads();
             read = next(read);
@@ -303,11 +303,11 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
             step += 1;
         }
         // ANCHOR_END: steps
-        // Every thread's reads come before any thread's copies for the next tile.
+        // Orders every thread's reads before any thread's copies for the next tile.
         cp_async_wait_all();
         thread::sync_threads();
 
-        // Also rows of C are whole vectors where those of B follow each other without a gap.
+        // Rows of C are whole vectors too if those of B are contiguous.
         let whole = policy.vector == VECTOR
             && !policy.pitched
             && (of.pitch_b == of.cols || of.cols.is_multiple_of(VECTOR));
@@ -319,7 +319,7 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
                 let sums: [f32; VECTOR] = core::array::from_fn(|lane| sums[i][j * VECTOR + lane]);
                 if whole {
                     if row < of.rows && col < of.cols {
-                        // SAFETY: inside C, only this thread has this row and these columns, and
+                        // SAFETY: inside C; only this thread has this row and these columns, and
                         // `to` is aligned where columns come in vectors.
                         unsafe {
                             to.cast::<Pack<f32, VECTOR>>()

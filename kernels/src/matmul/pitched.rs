@@ -1,16 +1,16 @@
-//! Matrix product of copies of A and B whose rows all begin at whole sectors of memory, for extents
-//! that are no multiples of a vector.
+//! Matrix product of padded copies of A and B, whose rows all start at whole memory sectors: for
+//! extents that are not multiples of a vector.
 //!
-//! Rows of 4099 elements begin anywhere: no copy of theirs can move 16 bytes at a time, and runs of
-//! them touch a sector more than they have. A copy of both operands costs memory traffic in the
-//! order of rows · inner, the product arithmetic in the order of rows · inner · cols; the product
-//! of the copies, [`pipelined`](super::pipelined) otherwise, moves vectors.
+//! Rows of 4099 elements start at any address: no copy from them can move 16 bytes, and a run of
+//! them touches one sector more than it fills. Copying both operands costs memory traffic of the
+//! order of rows · inner; the product costs arithmetic of the order of rows · inner · cols. The
+//! product of the copies moves vectors, and is otherwise [`pipelined`](super::pipelined).
 //!
-//! The kernel that copies:
+//! The copying kernel:
 //!
-//! - Loads: threads of a block load neighbours of one row (coalesced), each [`ITEMS`] of them a
-//!   block's width apart, all in flight together.
-//! - Stores: likewise; a row is filled up with zeros.
+//! - Loads: the threads of a block load neighbours in one row (coalesced). Each loads [`ITEMS`]
+//!   elements, a block's width apart, all in flight together.
+//! - Stores: likewise; a row is padded with zeros.
 
 use cuda_std::prelude::*;
 
@@ -21,10 +21,10 @@ use cuda_std::unroll::unrolled;
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Elements of a row that a thread copies at once.
+/// Elements of a row that a thread has in flight.
 pub const ITEMS: usize = 4;
 
-/// Copies A and B to rows that are [`pitch`] elements apart.
+/// Copies A and B to rows that start [`pitch`] elements apart.
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements.
@@ -60,14 +60,14 @@ pub fn matmul_pitch_f32(
     }
 }
 
-/// C = A·B for copies.
+/// C = A·B from the copies.
 ///
 /// # Parameters
-/// - `a`, `b`: the copies of A and B, whose rows are [`pitch`] elements apart; that of B begins at
-///   a multiple of 16 bytes. `c`: C, `rows · cols` elements.
+/// - `a`, `b`: the copies of A and B, whose rows start [`pitch`] elements apart; that of B is
+///   aligned to 16 bytes. `c`: C, `rows · cols` elements.
 ///
 /// # Launch
-/// Blocks of as many threads and as much dynamic shared memory as [`PITCHED`] says; the grid
+/// Blocks with as many threads and as much dynamic shared memory as [`PITCHED`] says; the grid
 /// strides over the tiles of C.
 #[kernel(
     max_threads = 128,
@@ -111,13 +111,12 @@ pub fn matmul_pipelined_pitched_f32(
 }
 
 /// # Safety
-/// `from` is a matrix of `rows · cols` elements, `to` has `rows · pitch(cols)`, and nobody but
-/// these blocks uses them. All threads of a layer of blocks call it, and a block has [`THREADS`]
-/// along x.
+/// `from` is a matrix of `rows · cols` elements, `to` has `rows · pitch(cols)`, and only these
+/// blocks use `to`. All threads of a layer of blocks call it, and a block has [`THREADS`] along x.
 #[inline(always)]
 unsafe fn copy(from: &[f32], to: *mut f32, rows: usize, cols: usize) {
     if cols == 0 {
-        // Rows without elements may be too many to count through.
+        // Without elements in a row, the number of rows may be too large to loop over.
         return;
     }
     let threads = THREADS as usize;
@@ -138,8 +137,7 @@ unsafe fn copy(from: &[f32], to: *mut f32, rows: usize, cols: usize) {
             unrolled::<ITEMS>(|i| {
                 let col = first + i * threads;
                 if col < pitch {
-                    // SAFETY: inside the row of the copy, and only this thread has this row and
-                    // column.
+                    // SAFETY: inside the row of the copy; only this thread has this row and column.
                     unsafe { to.wrapping_add(row * pitch + col).write(elements[i]) };
                 }
             });

@@ -1,14 +1,13 @@
-//! What the tuned kernels leave open: tile shapes and stages, as plain data for kernels, launcher
-//! and tests.
+//! Tile shapes and stages of the tuned kernels, as plain data for kernels, launcher and tests.
 
-/// Elements of 16 bytes, the most that a thread moves at once.
+/// Elements in 16 bytes, the most that a thread moves in one access.
 pub const VECTOR: usize = 4;
 
-/// Percent of the multiprocessors that [`Wide`](Tiles::Wide) tiles, of which each has one at a
-/// time, must keep busy on the average: with fewer [`Tall`](Tiles::Tall) and
+/// [`Wide`](Tiles::Wide) tiles are chosen if they keep at least this percentage of the
+/// multiprocessors busy on average, at one tile each; below it [`Tall`](Tiles::Tall) and
 /// [`sliced`](super::sliced) are faster.
 ///
-/// Measured on an H200 (driver 580, 2026-11-21), medians of 60, cuBLAS SGEMM's time over the
+/// Measured on an H200 (driver 580, 2026-11-21), medians of 60: cuBLAS SGEMM's time over the
 /// kernel's:
 ///
 /// | product | busy | Wide | Tall |
@@ -22,11 +21,11 @@ pub const VECTOR: usize = 4;
 /// | 8192³ | 97 % | 1.01 | 1.00 |
 pub const WIDE_BUSY: usize = 90;
 
-/// The smallest extent from which on copies of the operands pay ([`pitched`](super::pitched)), if
-/// the columns are no multiple of [`VECTOR`].
+/// The smallest extent at which copying the operands pays ([`pitched`](super::pitched)), if the
+/// columns are not a multiple of [`VECTOR`].
 ///
-/// Measured on an H200 (driver 580, 2026-11-22), medians of 24, cuBLAS SGEMM's time over the
-/// kernel's, the copies included:
+/// Measured on an H200 (driver 580, 2026-11-22), medians of 24: cuBLAS SGEMM's time over the
+/// kernel's, copies included:
 ///
 /// | product | [`Ragged`](Tiles::Ragged) | [`PITCHED`] |
 /// | --- | --- | --- |
@@ -40,8 +39,8 @@ pub const WIDE_BUSY: usize = 90;
 /// | 4099 × 64 × 4099 | 0.62 | 0.52 |
 pub const PITCHED_FROM: usize = 512;
 
-/// Elements between the starts of neighbouring rows of `extent` elements when
-/// [`pitched`](super::pitched) has copied them: whole sectors of memory.
+/// Elements between the starts of two rows of `extent` elements in a copy by
+/// [`pitched`](super::pitched): whole memory sectors.
 pub const fn pitch(extent: usize) -> usize {
     extent.saturating_add(SECTOR - 1) / SECTOR * SECTOR
 }
@@ -57,20 +56,20 @@ pub struct Policy {
     pub cols: usize,
     /// Elements of the inner extent in a stage.
     pub inner: usize,
-    /// Stages in shared memory: one is computed with while the others arrive.
+    /// Stages in shared memory: one is used while the others arrive.
     pub stages: usize,
     /// Rows of C that a warp computes.
     pub warp_rows: usize,
     /// Columns of C that a warp computes.
     pub warp_cols: usize,
-    /// Elements that a copy from B moves: 1 or [`VECTOR`], of which the columns must be a multiple,
-    /// or B's rows lie [`pitch`] elements apart.
+    /// Elements that one copy from B moves: 1 or [`VECTOR`]. For [`VECTOR`] the columns are a
+    /// multiple of it, or B's rows start [`pitch`] elements apart.
     pub vector: usize,
-    /// Whether the rows of A and B lie [`pitch`] elements apart. Those of C never do: elements are
-    /// stored one by one then.
+    /// Whether the rows of A and B start [`pitch`] elements apart. Those of C never do, so elements
+    /// of C are then stored one by one.
     pub pitched: bool,
-    /// Rows of tiles that neighbouring blocks walk through column by column, so that the blocks of
-    /// a moment share operands in the L2 cache.
+    /// Rows of tiles that neighbouring blocks go through column by column, so that blocks that run
+    /// concurrently share operands in the L2 cache.
     pub group: usize,
 }
 
@@ -90,10 +89,10 @@ pub struct Policy {
 /// | 128 × 128 with single elements, 128 threads | 0.89 | 0.91 | 0.93 | 0.74 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tiles {
-    /// 128 × 256, a block on a multiprocessor: the fewest reads of shared memory. The columns are a
-    /// multiple of [`VECTOR`].
+    /// 128 × 256, one block per multiprocessor: the fewest reads of shared memory. The columns are
+    /// a multiple of [`VECTOR`].
     Wide,
-    /// 128 × 64, three blocks on a multiprocessor: more tiles, which fill the device better. The
+    /// 128 × 64, three blocks per multiprocessor: more tiles, which fill the device better. The
     /// columns are a multiple of [`VECTOR`].
     Tall,
     /// As [`Tall`](Self::Tall), for any columns.
@@ -142,9 +141,9 @@ impl Tiles {
     }
 }
 
-/// The instance of [`pipelined`](super::pipelined) for operands that [`pitched`](super::pitched)
-/// has copied. At 4093 × 4099 × 4111 tiles of 128 × 128 are as fast, those of 128 × 256 take 1.2
-/// times as long: there are 544 of them for 132 multiprocessors.
+/// The instance of [`pipelined`](super::pipelined) for the copies that [`pitched`](super::pitched)
+/// makes. At 4093 × 4099 × 4111 tiles of 128 × 128 are as fast; tiles of 128 × 256 take 1.2 times
+/// as long, because there are 544 of them for 132 multiprocessors.
 pub const PITCHED: Policy = Policy {
     pitched: true,
     ..Tiles::Tall.policy()
@@ -156,9 +155,9 @@ impl Policy {
         32 * (self.rows / self.warp_rows) * (self.cols / self.warp_cols)
     }
 
-    /// Words from one element of the inner extent to the next in A's tile, which is stored
-    /// transposed: four more than it has rows, so that neighbouring elements, which neighbouring
-    /// threads store, begin in different banks.
+    /// Words between two elements of the inner extent in A's tile, which is stored transposed: four
+    /// more than it has rows, so that neighbouring elements, stored by neighbouring threads, start
+    /// in different banks.
     pub const fn stride_a(&self) -> usize {
         self.rows + VECTOR
     }
@@ -178,7 +177,7 @@ impl Policy {
         4 * self.stages * self.words()
     }
 
-    /// Tiles of a rows × cols matrix; at most `usize::MAX`.
+    /// Number of tiles of a rows × cols matrix; at most `usize::MAX`.
     pub const fn tiles(&self, rows: usize, cols: usize) -> usize {
         rows.div_ceil(self.rows)
             .saturating_mul(cols.div_ceil(self.cols))
@@ -192,7 +191,7 @@ impl Policy {
         if tile >= high * wide {
             return None;
         }
-        // There is a tile, so nothing here is 0; `max` says so to the compiler.
+        // A tile exists, so nothing here is 0; `max` tells the compiler.
         let in_group = (self.group * wide).max(1);
         let first = tile / in_group * self.group;
         let height = self.group.min(high - first).max(1);

@@ -1,23 +1,23 @@
 //! Matrix product with a tile of C in each thread's registers.
 //!
 //! Change from [`tiled`](super::tiled): a thread owns [`OWNED`] × [`OWNED`] elements of C instead
-//! of one, so that an element read from shared memory is used [`OWNED`] times, not once. A block
-//! still has TILE × TILE threads and computes [`SIDE`] × [`SIDE`] elements.
+//! of one, so each element read from shared memory is used [`OWNED`] times. A block still has TILE
+//! × TILE threads; it computes [`SIDE`] × [`SIDE`] elements.
 //!
 //! - Loads: in steps of [`DEPTH`] along the inner dimension, neighbouring threads load neighbouring
 //!   elements of a row; zero outside the matrices. A's tile is stored transposed ([`ColMajor`]
-//!   numbers it as A lies), and padded by one word a row, so that neighbours store into different
-//!   banks.
+//!   numbers its slots in the order of A), with one word of padding per row, so that neighbours
+//!   store into different banks.
 //! - Thread (x, y) owns C\[top + y + TILE·i, left + x + TILE·j\] for i, j < OWNED, and sums in the
 //!   order of k: the values of the naive kernel.
 //! - Reads per element of C: 2·inner/SIDE from global memory, 2·inner/OWNED from shared memory. In
 //!   a warp `tile_a` is read at two addresses and `tile_b` at 16 neighbouring ones: no bank
 //!   conflict in f32.
-//! - Two barriers for each step. A thread outside C takes part in both.
+//! - Two barriers per step. A thread outside C arrives at both.
 //!
-//! On an H200 (docs/log/2026-11-22-safe-kernels.md) at 4096³: 29.2 TFLOP/s where `tiled` has 8.1.
-//! The `unsafe` form had 28.8; 28.2 with a test after each element of the inner dimension; 8.8 with
-//! loads that each wait for the one before: eight waits for global memory a step.
+//! On an H200 (docs/log/2026-11-22-safe-kernels.md) at 4096³: 29.2 TFLOP/s, `tiled` 8.1. The
+//! `unsafe` form reached 28.8; with a test after each element of the inner dimension it is 28.2;
+//! with loads that wait for each other 8.8, because of eight waits for global memory per step.
 
 #![forbid(unsafe_code)]
 
@@ -37,9 +37,9 @@ const TILE: usize = super::TILE as usize;
 const EACH: usize = OWNED as usize;
 const EDGE: usize = SIDE as usize;
 const STEP: usize = DEPTH as usize;
-/// Elements of the inner dimension between two tests for a step's end.
+/// Elements of the inner dimension between two tests for the end of a step.
 const UNROLLED: usize = 4;
-/// Words from one row of a tile to the next.
+/// Words between the starts of two rows of a tile.
 const PITCH: usize = EDGE + 1;
 
 /// C = A·B.
@@ -70,7 +70,7 @@ pub fn matmul_register_tile<T: Real>(
                     tile_a.write(block, |(k, row)| a.or_default(top.start() + row, step + k)),
                     tile_b.write(block, |(k, col)| b.or_default(step + k, left.start() + col)),
                 );
-                // Every thread's loads come before any thread's reads of both tiles.
+                // Orders every thread's loads before any thread's reads of both tiles.
                 let (of_a, of_b) = block.sync_threads(written);
                 in_groups::<UNROLLED>(0..STEP, |k| {
                     let (mut rows, mut cols) = ([T::ZERO; EACH], [T::ZERO; EACH]);
@@ -82,7 +82,7 @@ pub fn matmul_register_tile<T: Real>(
                         unrolled::<EACH>(|j| sums[i][j] = rows[i].mul_add(cols[j], sums[i][j]));
                     });
                 });
-                // Every thread's reads come before any thread's next loads.
+                // Orders every thread's reads before any thread's next loads.
                 (tile_a, tile_b) = block.sync_threads((of_a, of_b));
                 step += STEP;
             }

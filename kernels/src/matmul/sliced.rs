@@ -1,14 +1,14 @@
-//! Matrix product in smaller tiles, whose inner extent may be cut into slices.
+//! Matrix product in smaller tiles, with an inner extent that can be cut into slices.
 //!
 //! Change from [`pipelined`](super::pipelined), which computes each tile: tiles down to 64 × 32,
-//! and a layer of the grid for each [slice](super::slices) of the inner extent. A 128 × 128 product
-//! of an inner extent of 8192 has 4 tiles of 64 × 64, and 256 blocks in 64 slices.
+//! and one layer of the grid per [slice](super::slices) of the inner extent. A 128 × 128 product
+//! with an inner extent of 8192 has 4 tiles of 64 × 64, and 256 blocks in 64 slices.
 //!
 //! - sums\[s\]\[i, j\] = Σ A\[i, k\] · B\[k, j\] over k in slice s. With one slice that is C. With
 //!   more, [`fold`](super::fold) adds them in a second launch.
-//! - Loads, owners and barriers: those of `pipelined`, for A's columns and B's rows of the slice.
-//! - Global reads per element of C: inner/`rows` + inner/`cols` of the tile, and `slices` sums that
-//!   are written and read again.
+//! - Loads, owners and barriers: those of `pipelined`, for the slice's columns of A and rows of B.
+//! - Global reads per element of C: inner/`rows` + inner/`cols` of the tile, plus one write and one
+//!   read of each of `slices` sums.
 
 use cuda_std::prelude::*;
 
@@ -20,10 +20,10 @@ use super::stage::Operands;
 /// The products of all slices.
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, of which a row begins `pitch` elements after the one
-///   before: `inner · pitch` elements, `cols` unless it was [copied](super::pitched). `sums`:
-///   `slices` matrices of `rows · cols` elements. For an instance that moves vectors `pitch` is a
-///   whole number of them, and B and `sums` begin at multiples of 16 bytes.
+/// - `a`: A, `rows · inner` elements. `b`: B, with rows that start `pitch` elements apart: `inner ·
+///   pitch` elements; `pitch` is `cols` unless B was [copied](super::pitched). `sums`: `slices`
+///   matrices of `rows · cols` elements. For an instance that moves vectors, `pitch` is a whole
+///   number of them, and B and `sums` are aligned to 16 bytes.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The

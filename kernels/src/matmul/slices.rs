@@ -1,15 +1,15 @@
 //! Products whose inner extent is cut into slices, as plain data for kernels, launcher and tests.
 //!
-//! C has too few tiles to fill a device where it is small, and the inner extent is what is left to
-//! divide. Each slice of it gives a product of its own, as large as C; C is their sum, in the order
-//! of the slices, so that its bits depend on the slices alone.
+//! A small C has too few tiles to fill a device; what is left to divide is the inner extent. Each
+//! slice gives a product of its own, of the size of C. C is their sum, in the order of the slices,
+//! so its bits depend on the slices alone.
 
 use super::policy::{Policy, Tiles, VECTOR};
 
-/// The most slices: the most blocks of a grid along z are 65,535.
+/// The most slices. (A grid has at most 65,535 blocks along z.)
 pub const MOST_SLICES: usize = 1024;
 
-/// Slices begin at multiples of this many elements of the inner extent: whole steps of every
+/// Slices start at multiples of this many elements of the inner extent: whole steps of every
 /// kernel, and whole vectors.
 const STEP: usize = 16;
 
@@ -20,7 +20,7 @@ pub const fn slice_len(inner: usize, slices: usize) -> usize {
     inner.div_ceil(slices).saturating_add(STEP - 1) / STEP * STEP
 }
 
-/// The first element of slice number `slice`, and how many elements it has.
+/// The first element of slice number `slice`, and its number of elements.
 #[inline(always)]
 pub fn slice(inner: usize, slices: usize, slice: usize) -> (usize, usize) {
     let len = slice_len(inner, slices);
@@ -28,8 +28,8 @@ pub fn slice(inner: usize, slices: usize, slice: usize) -> (usize, usize) {
     (first, len.min(inner - first))
 }
 
-/// Elements of `slices` products of rows × cols elements, one after the other; `None` when they are
-/// too many to count, or there are no slices or more than [`MOST_SLICES`].
+/// Elements of `slices` products of rows × cols elements, one after the other. `None` if that
+/// number overflows, or `slices` is 0 or above [`MOST_SLICES`].
 pub const fn sums(rows: usize, cols: usize, slices: usize) -> Option<usize> {
     if slices == 0 || slices > MOST_SLICES {
         return None;
@@ -40,10 +40,10 @@ pub const fn sums(rows: usize, cols: usize, slices: usize) -> Option<usize> {
     }
 }
 
-/// How a product with slices divides its work.
+/// How a product divides its work into slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slicing {
-    /// The tiles of [`sliced`](super::sliced). The other kernels have one size of their own.
+    /// The tiles of [`sliced`](super::sliced). The other kernels have a single size.
     pub cut: Cut,
     /// Slices of the inner extent, 1 to [`MOST_SLICES`].
     pub slices: usize,
@@ -56,12 +56,12 @@ pub enum Cut {
     Tall,
     /// 64 × 64, two warps.
     Square,
-    /// 64 × 32, two warps: half the sums in a thread, so that there are twice as many.
+    /// 64 × 32, two warps: half the sums per thread, so twice as many threads.
     Small,
 }
 
 impl Cut {
-    /// All of them.
+    /// Every instance.
     pub const ALL: [Self; 3] = [Self::Tall, Self::Square, Self::Small];
 
     /// How a block divides its work, with copies of vectors from B or of single elements.

@@ -1,21 +1,20 @@
-//! Splits a matrix into three of lower precision, whose sum it is, in the order in which
+//! Splits each element of a matrix into three BF16 terms, stored in the order in which
 //! [`tensor`](super::tensor) multiplies them.
 //!
-//! x = x₀ + x₁ + x₂, each term the BF16 number nearest to what the terms before it leave. A BF16
-//! number has 8 significant bits and FP32's exponents, so that three of them hold the 24 bits of
+//! x = x₀ + x₁ + x₂, each term the BF16 number nearest to what the earlier terms leave. A BF16
+//! number has 8 significant bits and FP32's exponent range, so three of them hold the 24 bits of
 //! any x but the very largest and smallest.
 //!
-//! - A block makes one tile: [`SIDE`] rows of A, or columns of B, times [`DEPTH`] elements of the
-//!   inner dimension, all three terms. Tiles lie one behind the other along the inner dimension,
-//!   and are filled up with zeros.
-//! - Four neighbouring threads share a row of the tile, each with 8 elements: the 64 bytes of a row
-//!   are written as a whole, and from both row-major operands each 32 bytes of global memory are
-//!   read by one warp.
-//! - In a tile the four 16-byte pieces of a row are exchanged as the tensor cores ask for ("64-byte
-//!   swizzle"): piece p of row r lies at p ⊕ (r / 2 mod 4), so that eight rows of one piece lie in
-//!   different banks. The tile can then be copied to shared memory as it is.
-//! - A thread that meets a very small or large element notes it: that decides whether the product
-//!   may use the terms.
+//! - A block makes one tile: [`SIDE`] rows of A, or columns of B, by [`DEPTH`] elements of the
+//!   inner dimension, all three terms. Tiles follow each other along the inner dimension and are
+//!   padded with zeros.
+//! - Four neighbouring threads share a row of the tile, each with 8 elements: they write the 64
+//!   bytes of a row together, and one warp reads each 32-byte sector of either row-major operand.
+//! - The four 16-byte pieces of a tile's row are swizzled as the tensor cores expect ("64-byte
+//!   swizzle"): piece p of row r is at p ⊕ (r / 2 mod 4), so that one piece of eight rows spans
+//!   different banks. The tile can then be copied to shared memory unchanged.
+//! - A thread that finds a very small or very large element records it: that decides whether the
+//!   product may use the terms.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -27,43 +26,42 @@ use cuda_std::unroll::unrolled;
 pub const SIDE: usize = 128;
 /// Elements of the inner dimension in a tile.
 pub const DEPTH: usize = 32;
-/// Terms that an element is split into.
+/// BF16 terms of an element.
 pub const TERMS: usize = 3;
 /// 32-bit words of a tile, each with two BF16 numbers.
 pub const TILE_WORDS: usize = TERMS * SIDE * DEPTH / 2;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
 
-/// Elements that a thread splits at once: 16 bytes of each term.
+/// Elements that a thread splits together: 16 bytes of each term.
 const PIECE: usize = 8;
 /// Pieces of a row.
 const PIECES: usize = DEPTH / PIECE;
 
-/// Words of a range: what an operand has outside `SMALL` to `LARGE`. They start with all bits set
-/// and only ever fall: the bits of the smallest magnitude but 0, and the inverted bits of the
-/// largest. Most operands write neither.
+/// Words of an operand's range: its extremes outside `SMALL` to `LARGE`. Both start with all bits
+/// set and only decrease: the bits of the smallest magnitude other than 0, and the inverted bits of
+/// the largest. For most operands neither is written.
 pub const RANGE_WORDS: usize = 2;
 
-/// The bits of 2⁻⁴⁸, and of 2⁴⁸: products of such numbers need no closer look.
+/// The bits of 2⁻⁴⁸ and of 2⁴⁸: products of numbers between them are always safe.
 const SMALL: u32 = (127 - 48) << 23;
 const LARGE: u32 = (127 + 48) << 23;
 
-/// Whether terms are as good as the elements that they come from, for operands with these ranges:
-/// no term, product or sum of the product can overflow, and none that matters is subnormal. False
-/// for infinities and NaN.
+/// Whether the terms can replace the elements, for operands with these ranges: no term, product or
+/// sum can overflow, and none that matters is subnormal. False for infinities and NaN.
 #[inline(always)]
 pub fn fits(ranges: [[u32; RANGE_WORDS]; 2], inner: usize) -> bool {
     let [a, b] = ranges.map(|[smallest, largest]| {
         [smallest.min(SMALL) >> 23, (!largest).max(LARGE) >> 23].map(|exponent| exponent as usize)
     });
-    // Exponents are biased by 127. A product of two elements is below 2 to the sum of theirs plus
-    // 2, and so is each of its nine parts; a sum of `inner` such products is below that times
-    // `inner`. As the other operand counts with LARGE at least, no element is so large that a term
-    // of it overflows.
+    // Exponents are biased by 127. A product of two elements is below 2 to the sum of their
+    // exponents plus 2, and so is each of its nine parts; a sum of `inner` such products is below
+    // that times `inner`. The other operand counts with at least LARGE, so no element is large
+    // enough for a term of it to overflow.
     let of_inner = (usize::BITS - inner.leading_zeros()) as usize;
     a[1] + b[1] + of_inner + 3 < 2 * 127 + 127
-        // What a sum cuts off is a normal number. As the other operand counts with SMALL at most,
-        // so are all terms.
+        // The part that a sum cuts off is a normal number. The other operand counts with at most
+        // SMALL, so all terms are normal too.
         && a[0] + b[0] > 127 + 27
 }
 
@@ -76,16 +74,16 @@ fn terms(x: f32) -> [u32; TERMS] {
     [first, second, nearest(rest - f32::from_bits(second))]
 }
 
-/// The BF16 number nearest to `x`, with the even one of two that are equally near; of the largest
-/// ones an infinity.
+/// The BF16 number nearest to `x`; of two equally near ones the even one; an infinity for the
+/// largest `x`.
 #[inline(always)]
 fn nearest(x: f32) -> u32 {
     let bits = x.to_bits();
     bits.wrapping_add(0x7FFF + (bits >> 16 & 1)) & 0xFFFF_0000
 }
 
-/// Words of the tiles of an operand with N rows of A, or columns of B; `None` when they are
-/// too many to count.
+/// Words of the tiles of an operand with N rows of A, or columns of B; `None` if that number
+/// overflows.
 pub fn words(side: usize, inner: usize) -> Option<usize> {
     let tiles = side.div_ceil(SIDE).checked_mul(inner.div_ceil(DEPTH))?;
     tiles.checked_mul(TILE_WORDS)
@@ -96,8 +94,8 @@ pub fn words(side: usize, inner: usize) -> Option<usize> {
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements.
 /// - `a_tiles`, `b_tiles`: their [`words`], aligned to 16 bytes.
-/// - `ranges`: [`RANGE_WORDS`] words for A, then for B, with all bits set. With other bits they may
-///   tell of elements that are not there.
+/// - `ranges`: [`RANGE_WORDS`] words for A, then for B, with all bits set. Other bits may claim
+///   elements that do not exist.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads; x runs over tiles along the inner dimension, y over those along
@@ -139,13 +137,13 @@ pub fn matmul_split_f32(
     }
 }
 
-/// Splits a matrix of which A's rows, or B's columns, count as rows; element (r, k) is number
-/// `steps[0] · r + steps[1] · k`.
+/// Splits one matrix. Its rows are rows of A or columns of B; element (r, k) is number `steps[0] ·
+/// r + steps[1] · k`.
 ///
 /// # Safety
 /// The matrix has those elements; `tiles` has [`words`] for it, aligned to 16 bytes, and `range`
-/// [`RANGE_WORDS`], which everybody uses atomically. All threads of a layer of blocks call it, and
-/// nobody else uses the tiles; a block has [`THREADS`] along x.
+/// [`RANGE_WORDS`], which all threads access atomically. All threads of a layer of blocks call it,
+/// and no other code uses the tiles; a block has [`THREADS`] along x.
 #[inline(always)]
 unsafe fn split(
     matrix: &[f32],
@@ -156,7 +154,7 @@ unsafe fn split(
 ) {
     let across = inner.div_ceil(DEPTH);
     if across == 0 {
-        // Rows without elements may be too many to count through.
+        // Without elements in a row, the number of rows may be too large to loop over.
         return;
     }
     let t = thread::thread_idx_x() as usize;
@@ -179,8 +177,8 @@ unsafe fn split(
                     } else {
                         0
                     };
-                    // Read in any case: LLVM keeps a guard as a branch, and then a thread has fewer
-                    // loads in flight. SAFETY: inside the matrix, which has a first element.
+                    // Loads unconditionally: LLVM keeps a guard as a branch, and a thread then has
+                    // fewer loads in flight. SAFETY: inside the matrix, which has a first element.
                     let x = unsafe { *matrix.get_unchecked(at) };
                     elements[i] = if inside { x } else { 0.0 };
                 });
@@ -189,7 +187,7 @@ unsafe fn split(
                     let x = elements[i];
                     let magnitude = x.abs().to_bits();
                     largest = largest.max(magnitude);
-                    // Zero wraps, and is no smallest one.
+                    // Zero wraps to the largest value, so it is never the smallest.
                     smallest = smallest.min(magnitude.wrapping_sub(1));
                     let terms = terms(x);
                     unrolled::<TERMS>(|term| {
@@ -213,7 +211,7 @@ unsafe fn split(
         }
         tile_y += thread::grid_dim_y() as usize;
     }
-    // SAFETY: the two words are there, and atomics for the whole launch.
+    // SAFETY: both words exist, and are accessed atomically during the launch.
     unsafe {
         if smallest < SMALL {
             AtomicU32::from_ptr(range).fetch_min(smallest + 1, Relaxed);
@@ -224,7 +222,7 @@ unsafe fn split(
     }
 }
 
-/// 16 bytes that are written at once.
+/// 16 bytes that are written in one store.
 #[repr(C, align(16))]
 struct Piece([u32; PIECE / 2]);
 

@@ -1,13 +1,14 @@
-//! A stage of the tuned kernel: tiles of A and B that arrive in shared memory while the block
+//! A stage of the tuned kernels: tiles of A and B that arrive in shared memory while the block
 //! computes with earlier ones.
 //!
-//! A's tile is stored transposed, for a thread reads several rows of one column at once, and a copy
-//! from A moves one element; B's lies as in memory, and a copy from B moves as many elements as the
-//! policy says: one, so that rows of any length will do, or a vector.
+//! A's tile is stored transposed, because a thread reads several rows of one column together; a
+//! copy from A moves one element. B's tile is stored as in memory; a copy from B moves one element,
+//! so that rows may have any length, or a vector, as the policy says.
 //!
-//! The tiles along the inner extent start with the ragged one, whose end is filled with zeros: all
-//! others are whole, and their copies need no guard. Rows of A and columns of B beyond the matrices
-//! are replaced by the last ones, whose products nobody stores, so that no copy reads outside.
+//! The first tile along the inner extent is the partial one, padded with zeros: all others are
+//! whole, and their copies need no guard. Copies for rows of A and columns of B beyond the matrices
+//! read the last row or column instead, so that none reads outside; those products are never
+//! stored.
 
 use cuda_std::prelude::*;
 
@@ -15,7 +16,7 @@ use super::asm;
 use super::policy::Policy;
 use cuda_std::unroll::unrolled;
 
-/// The most copies of one thread from A, and from B, in a stage.
+/// The most copies of one thread from A, and from B, per stage.
 const MOST: usize = 16;
 
 /// A product's operands and extents.
@@ -26,13 +27,13 @@ pub(super) struct Operands<'a> {
     pub(super) rows: usize,
     pub(super) inner: usize,
     pub(super) cols: usize,
-    /// Elements from a row of A to the next, and from a row of B.
+    /// Elements between the starts of two rows of A, and of B.
     pub(super) pitch_a: usize,
     pub(super) pitch_b: usize,
 }
 
 impl<'a> Operands<'a> {
-    /// Matrices whose rows follow each other without a gap.
+    /// Matrices with contiguous rows.
     #[inline(always)]
     pub(super) fn packed(a: &'a [f32], b: &'a [f32], [rows, inner, cols]: [usize; 3]) -> Self {
         Operands {
@@ -53,19 +54,18 @@ pub(super) struct Copies<'a> {
     of: Operands<'a>,
     /// Sources of the copies from A, at the start of the inner extent.
     a: [*const f32; MOST],
-    /// Source of the first copy from B, there.
+    /// Source of the first copy from B, at the start of the inner extent.
     b: *const f32,
     /// This thread's first element of the inner extent in A's tile, and in B's.
     a_inner: usize,
     b_inner: usize,
-    /// Where the first copies go, in the first stage.
+    /// Where the first copy goes in the first stage.
     a_slot: u32,
     b_slot: u32,
 }
 
 impl<'a> Copies<'a> {
-    /// The share of this thread, for the tile of C whose first element is (top, left). `shared` is
-    /// the first stage.
+    /// This thread's share for the tile of C at (top, left). `shared` is the first stage.
     #[inline(always)]
     pub(super) fn new(
         policy: Policy,
@@ -95,12 +95,12 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// Starts the copies of the tile at `k` into the stage `stage` bytes behind the first one. With
-    /// `len` only N elements of the inner extent exist in it, else all.
+    /// Starts the copies of the tile at `k` into the stage `stage` bytes after the first one. With
+    /// `len`, only the first N elements of the inner extent exist in it; without, all do.
     ///
     /// # Safety
-    /// The operands have their extents' sizes, the tile ends within the inner extent, and nobody
-    /// reads this stage.
+    /// The operands have the sizes of their extents, the tile ends within the inner extent, and no
+    /// thread reads this stage.
     #[inline(always)]
     pub(super) unsafe fn start(&self, stage: u32, k: usize, len: Option<usize>) {
         let Self { policy, of, .. } = *self;
@@ -135,7 +135,7 @@ impl<'a> Copies<'a> {
         });
     }
 
-    /// Rows of A that the block copies at once.
+    /// Rows of A that the block copies concurrently.
     #[inline(always)]
     const fn rows_at_once(policy: Policy) -> usize {
         policy.threads() / policy.inner

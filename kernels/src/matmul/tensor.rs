@@ -1,28 +1,29 @@
 //! Matrix product with FP32's accuracy on the tensor cores of compute capability 9.0, from operands
 //! that [`split`](super::split) has split.
 //!
-//! Change from [`pipelined`](super::pipelined): the multiplications are `wgmma` of BF16 numbers,
-//! whose products tensor cores make and add sixteen at a time. With a = a₀ + a₁ + a₂ and b
-//! likewise, a·b is the sum of nine products; the three smallest together are below 2⁻²⁶ of it and
-//! are left out. Six products at sixteen times the rate of FP32 arithmetic are 2.7 times as fast.
+//! Change from [`pipelined`](super::pipelined): the multiplications are `wgmma` on BF16 numbers;
+//! tensor cores multiply and add sixteen at a time. With a = a₀ + a₁ + a₂ and b likewise, a·b is
+//! the sum of nine products. The three smallest together are below 2⁻²⁶ of it and are left out. Six
+//! products at sixteen times the rate of FP32 arithmetic are 2.7 times as fast.
 //!
-//! - Loads: the engine for bulk copies brings a tile of A and a tile of B, three terms each, as
-//!   they lie in memory. One thread, in a group of warps of its own, starts the copies for a stage
-//!   as soon as it is free, across the end of a tile of C too. Two `mbarrier`s a stage: `full`
-//!   counts the copies' bytes, `empty` the warps that have read the stage.
-//! - Each of two groups of four warps owns 64 × 128 elements of C, 64 a thread. While one group
-//!   adds, the other one multiplies.
-//! - Tensor cores cut off what does not fit when they add, always towards zero, so their sums stay
-//!   short: [`DEPTH`] elements of the inner extent, the smallest products first. Ordinary
-//!   additions, which round to nearest, join these: runs of `RUN` into `recent`, and these into
-//!   `total` with what the addition lost carried over into the next run. An error then grows
-//!   neither with the inner extent nor with the order of the elements.
-//! - Before anything else a block looks at the operands' ranges: where the terms would not do, it
-//!   leaves the product to [`pipelined`](super::pipelined), which looks at the same words.
+//! - Loads: bulk copies bring a tile of A and a tile of B, three terms each, as they are in memory.
+//!   One thread, in a warp group of its own, starts the copies for a stage as soon as it is free,
+//!   also across the end of a tile of C. Each stage has two `mbarrier`s: `full` counts the copies'
+//!   bytes and orders them before the reads; `empty` counts the warps that have read the stage and
+//!   orders their reads before the next copies.
+//! - Each of two warp groups owns 64 × 128 elements of C, 64 per thread. While one group adds, the
+//!   other multiplies.
+//! - When tensor cores add, they truncate towards zero, so their sums are kept short: [`DEPTH`]
+//!   elements of the inner extent, the smallest products first. Ordinary additions, which round to
+//!   nearest, combine these sums: runs of `RUN` into `recent`, and these into `total`, where the
+//!   rounding error of the addition is carried into the next run. The error then grows neither with
+//!   the inner extent nor with the order of the elements.
+//! - First a block reads the operands' ranges. If the terms would be too inaccurate, it leaves the
+//!   product to [`pipelined`](super::pipelined), which reads the same words.
 //!
 //! Measured on an H200 (driver 580, 2026-11-21), medians of 30 beside cuBLAS SGEMM in the same run:
-//! milliseconds with the split, but without the launch that then finds nothing to do; ‖error‖ / ‖C‖
-//! for normally distributed elements, the same for badly scaled rows, columns and inner positions:
+//! milliseconds with the split, without the second launch, which then does nothing; ‖error‖ / ‖C‖
+//! for normally distributed elements (the same for badly scaled rows, columns and inner positions):
 //!
 //! | size | this | of that the split | cuBLAS | times | error | cuBLAS's error |
 //! | --- | --- | --- | --- | --- | --- | --- |
@@ -31,8 +32,8 @@
 //! | 8192³ | 8.66 | 0.44 | 23.5 | 2.71 | | |
 //! | 4093 × 4099 × 4111 | 1.172 | 0.118 | 2.964 | 2.53 | | |
 //!
-//! At 4096³, multiplication only: 1.03 ms; 1.13 when a thread of those that multiply starts the
-//! copies; 1.56 when every sum of tensor cores is added with what was lost carried over (error
+//! At 4096³, multiplication only: 1.03 ms; 1.13 if one of the multiplying threads starts the
+//! copies; 1.56 if every sum of the tensor cores is added with its rounding error carried (error
 //! 6e-8). Sums twice as long triple the error, so they stay at [`DEPTH`]. An inner extent of only a
 //! few elements is the exception: the error is then 6e-8, and SGEMM's may be 3e-8.
 
@@ -44,7 +45,7 @@ use super::split::{DEPTH, RANGE_WORDS, SIDE, TILE_WORDS, fits};
 use super::{asm, hopper};
 use cuda_std::unroll::unrolled;
 
-/// What the kernel is built with.
+/// The policy of this kernel.
 pub const TENSOR: Policy = Policy {
     rows: SIDE,
     cols: SIDE,
@@ -57,24 +58,24 @@ pub const TENSOR: Policy = Policy {
     group: 8,
 };
 
-/// Threads of a block: those that multiply, and a group of four warps of which one thread copies.
+/// Threads of a block: those that multiply, and a warp group of which one thread copies.
 pub const THREADS: u32 = TENSOR.threads() as u32 + 128;
-/// Bytes of dynamic shared memory: the stages, their barriers, and what may be missing to
-/// `ALIGNMENT` at the front.
+/// Bytes of dynamic shared memory: the stages, their barriers, and up to `ALIGNMENT` bytes of
+/// padding before the first stage.
 pub const SHARED_BYTES: usize =
     ALIGNMENT as usize + TENSOR.stages * (2 * 4 * TILE_WORDS + 2 * size_of::<u64>());
 
-/// Bytes after which the pattern of exchanged pieces surely repeats.
+/// A multiple of the length after which the swizzle pattern repeats.
 const ALIGNMENT: u32 = 1024;
-/// Tiles of the inner extent whose sums are added before the total takes them in.
+/// Tiles of the inner extent whose sums are added up before they go into the total.
 const RUN: usize = 16;
 /// Elements of C that a thread owns.
 const OWNED: usize = SIDE / 2;
 
-/// Rows of C of a group of four warps.
+/// Rows of C per warp group.
 const GROUP_ROWS: usize = 64;
 const STAGES: u32 = TENSOR.stages as u32;
-/// A term's row of a tile.
+/// Bytes of a term's row in a tile.
 const ROW_BYTES: u32 = 2 * DEPTH as u32;
 const OPERAND_BYTES: u32 = 4 * TILE_WORDS as u32;
 const STAGE_BYTES: u32 = 2 * OPERAND_BYTES;
@@ -82,10 +83,10 @@ const STAGE_BYTES: u32 = 2 * OPERAND_BYTES;
 /// C = A·B from split operands, if their ranges allow it.
 ///
 /// # Parameters
-/// - `a`, `b`: the tiles of A, and of B, as [`split`](super::split) makes them, aligned to 16
-///   bytes. Other words in them are other terms.
-/// - `ranges`: [`RANGE_WORDS`] for A, then for B. Whatever they hold, C is computed or left as it
-///   is.
+/// - `a`, `b`: the tiles of A and B in the form that [`split`](super::split) writes, aligned to 16
+///   bytes. Any words are valid terms.
+/// - `ranges`: [`RANGE_WORDS`] for A, then for B. Whatever they hold, C is computed or left
+///   unchanged.
 /// - `c`: C, `rows · cols` elements.
 ///
 /// # Launch
@@ -123,7 +124,7 @@ pub fn matmul_tensor_f32(
     }
     let t = thread::thread_idx_x() as usize;
     let block = Block {
-        // Exchanged rows repeat after 512 bytes, so stages start at multiples of that.
+        // Swizzled rows repeat after 512 bytes, so stages start at multiples of that.
         stages: asm::dynamic_shared().next_multiple_of(ALIGNMENT),
         steps: inner.div_ceil(DEPTH),
         rows,
@@ -131,8 +132,7 @@ pub fn matmul_tensor_f32(
     };
     if t == 0 {
         for stage in 0..STAGES {
-            // SAFETY: `require` states shared memory for these words too, and they are for nothing
-            // else.
+            // SAFETY: `require` includes shared memory for these words, and nothing else uses them.
             unsafe {
                 hopper::init(block.full(stage), 1);
                 hopper::init(block.empty(stage), TENSOR.threads() as u32 / 32);
@@ -140,11 +140,11 @@ pub fn matmul_tensor_f32(
         }
         hopper::publish_barriers();
     }
-    // The barriers are made before anybody uses them.
+    // Orders the initialisation of the barriers before their first use.
     thread::sync_threads();
-    // SAFETY: threads of a block of one dimension are lanes by their number.
+    // SAFETY: in a one-dimensional block, lanes are numbered by thread index.
     let warp = unsafe { assume_warp_uniform(t as u32 / 32) };
-    // Registers go from the group that copies to those that multiply.
+    // Moves registers from the copying warp group to the multiplying ones.
     if warp >= TENSOR.threads() as u32 / 32 {
         hopper::release_registers::<40>();
         if t == TENSOR.threads() {
@@ -162,7 +162,7 @@ pub fn matmul_tensor_f32(
 
 /// What the threads of a block share.
 struct Block {
-    /// Where the stages begin in shared memory.
+    /// Where the stages start in shared memory.
     stages: u32,
     /// Tiles along the inner extent.
     steps: usize,
@@ -188,12 +188,12 @@ impl Block {
         self.full(stage) + 8
     }
 
-    /// Brings the tiles of A and B for all of this block's tiles of C, as stages become free.
+    /// Copies the tiles of A and B for all of this block's tiles of C, as stages become free.
     ///
     /// # Safety
-    /// One thread of the block calls it, with the barriers made, and the others call
-    /// [`multiply`](Self::multiply). `a` and `b` lead to the tiles of matrices of these extents, at
-    /// multiples of 16 bytes.
+    /// One thread of the block calls it, with the barriers initialised, and the others call
+    /// [`multiply`](Self::multiply). `a` and `b` point to the tiles of matrices of these extents,
+    /// aligned to 16 bytes.
     #[inline(always)]
     unsafe fn copy(&self, a: *const u32, b: *const u32) {
         let mut place = Ring::default();
@@ -203,7 +203,7 @@ impl Block {
             let mut of_b = b.wrapping_add(left / SIDE * self.steps * TILE_WORDS);
             for _ in 0..self.steps {
                 let (full, slot) = (self.full(place.stage), self.slot(place.stage));
-                // SAFETY: the tiles are there, and all warps have read what was in the stage.
+                // SAFETY: the tiles exist, and all warps have read the stage's previous contents.
                 unsafe {
                     hopper::wait(self.empty(place.stage), place.parity ^ 1);
                     hopper::arrive_with_copies(full, STAGE_BYTES);
@@ -221,8 +221,8 @@ impl Block {
     /// Computes and stores this group's half of all of this block's tiles of C.
     ///
     /// # Safety
-    /// Two groups of four warps of the block call it, with the barriers made, and another thread
-    /// calls [`copy`](Self::copy). `c` leads to C, which only this launch uses; the grid has one
+    /// Two warp groups of the block call it, with the barriers initialised, and another thread
+    /// calls [`copy`](Self::copy). `c` points to C, which only this launch uses; the grid has one
     /// row of blocks.
     #[inline(always)]
     unsafe fn multiply(&self, c: *mut f32) {
@@ -241,14 +241,14 @@ impl Block {
                     let slot = self.slot(place.stage);
                     let of_a = hopper::operand(slot + rows_of_group as u32 * ROW_BYTES);
                     let of_b = hopper::operand(slot + OPERAND_BYTES);
-                    // SAFETY: the copies have arrived, and the stage stays as it is until all warps
-                    // have read it.
+                    // SAFETY: the copies have arrived, and the stage does not change until all
+                    // warps have read it.
                     let sums = unsafe {
                         hopper::wait(self.full(place.stage), place.parity);
                         hopper::multiply(of_a, of_b)
                     };
                     if lane == 0 {
-                        // SAFETY: this warp's share of the multiplication has ended.
+                        // SAFETY: this warp's share of the multiplication has completed.
                         unsafe { hopper::arrive(self.empty(place.stage)) };
                     }
                     each(|i| recent[i] += sums[i]);
@@ -267,7 +267,7 @@ impl Block {
             each(|i| {
                 let (row, col) = (row + i / 2 % 2 * 8, col + i / 4 * 8 + i % 2);
                 if row < self.rows && col < self.cols {
-                    // SAFETY: inside C, and only this thread has this row and column.
+                    // SAFETY: inside C; only this thread has this row and column.
                     unsafe { c.add(row * self.cols + col).write(total[i]) };
                 }
             });
@@ -282,7 +282,7 @@ fn each(mut body: impl FnMut(usize)) {
     unrolled::<2>(|half| unrolled::<{ OWNED / 2 }>(|i| body(half * OWNED / 2 + i)));
 }
 
-/// A place in the ring of stages, and the parity of the phase that its `full` is in.
+/// A position in the ring of stages, and the parity of the current phase of its `full`.
 #[derive(Clone, Copy, Default)]
 struct Ring {
     stage: u32,

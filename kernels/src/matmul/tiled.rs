@@ -10,9 +10,9 @@
 //! - Thread (x, y) owns C\[row, col\] and sums in the order of k: the same values as the naive
 //!   kernel's (a zero pad adds nothing).
 //! - Reads per element of C: 2·inner/TILE from global memory, 2·inner from shared memory. In a warp
-//!   (two rows of 16) `tile_a` is read at two addresses, broadcast to 16 lanes each; `tile_b` at 16
-//!   neighbouring ones: no bank conflict in f32.
-//! - Two barriers for each step. A thread outside C loads zeros and takes part in both.
+//!   (two rows of 16), `tile_a` is read at two addresses, each broadcast to 16 lanes, and `tile_b`
+//!   at 16 adjacent ones: no bank conflict in f32.
+//! - Two barriers per step. A thread outside C loads zeros and arrives at both.
 
 #![forbid(unsafe_code)]
 
@@ -45,8 +45,8 @@ pub fn matmul_tiled<T: Real>(
     let (x, y) = block.thread_xy();
     for top in block.tiles_y::<SIDE>(c.rows()) {
         for left in block.tiles_x::<SIDE>(c.cols()) {
-            // A thread has one slot of each tile, (y, x): its row of A and its column of B are the
-            // same in every step.
+            // A thread has one slot of each tile, (y, x): its row of A and column of B are the same
+            // in every step.
             let (row, col) = (a.row(top.start() + y), b.col(left.start() + x));
             let mut sum = T::ZERO;
             let mut step = 0;
@@ -57,12 +57,12 @@ pub fn matmul_tiled<T: Real>(
                     }),
                     tile_b.write(block, |(k, _)| col.get(step + k).unwrap_or_default()),
                 );
-                // Every thread's loads come before any thread's reads of both tiles.
+                // Orders every thread's loads before any thread's reads of both tiles.
                 let (of_a, of_b) = block.sync_threads(written);
                 for k in 0..SIDE {
                     sum = of_a[y][k].mul_add(of_b[k][x], sum);
                 }
-                // Every thread's reads come before any thread's next loads.
+                // Orders every thread's reads before any thread's next loads.
                 (tile_a, tile_b) = block.sync_threads((of_a, of_b));
                 step += SIDE;
             }

@@ -1,31 +1,31 @@
-//! Products of a matrix and a vector: each element of the matrix is used once, so all that counts
-//! is how fast it is read.
+//! Products of a matrix and a vector: each element of the matrix is used once, so only the speed of
+//! reading it counts.
 //!
-//! Change from [`sliced`](super::sliced): no shared tiles, no copies that run ahead; every thread
-//! has `IN_FLIGHT` loads of the matrix in flight, of 16 bytes each where rows are whole packs.
+//! Change from [`sliced`](super::sliced): no tiles in shared memory, no asynchronous copies. Every
+//! thread has `IN_FLIGHT` loads of the matrix in flight, 16 bytes each where rows are whole packs.
 //!
 //! `matmul_rows`, A · b: sums\[s\]\[i\] = Σ A\[i, k\] · b\[k\] over k in slice s.
-//! - A warp owns a row, or several short ones: as few of its lanes a row, down to eight, as have
-//!   all packs of it in flight together. Of n lanes, lane l reads packs l, l + n, … (coalesced);
-//!   each lane of a pack has a sum of its own, which the thread adds, then the row's lanes by
-//!   shuffles.
+//! - A warp owns one row, or several short ones. A row gets the fewest lanes, at least eight, that
+//!   can have all of its packs in flight together. Of n lanes, lane l reads packs l, l + n, …
+//!   (coalesced). Each element of a pack has its own sum; the thread adds them, then shuffles add
+//!   the row's lanes.
 //! - No barrier. Global reads per element of C: inner of A, inner of b, which the caches hold.
 //!
 //! `matmul_cols`, a · B: sums\[s\]\[j\] = Σ a\[k\] · B\[k, j\] over k in slice s.
-//! - A block owns `columns` columns, 128 bytes of each row. Neighbouring threads read
-//!   neighbouring packs, the next ones the next row, the block a run of rows at once, strided by
+//! - A block owns `columns` columns, 128 bytes of each row. Neighbouring threads read neighbouring
+//!   packs of a row, then of the next row; the block reads a run of rows at a time and strides by
 //!   that run.
-//! - Lanes with the same columns add theirs by shuffles. The first of them writes a warp's sum to
-//!   slot (warp, column) of shared memory, and thread j of the block adds column j's in the order
-//!   of warps.
-//! - The barrier after the writes puts them before those reads, the one after the reads puts them
-//!   before the writes for the next columns.
+//! - Shuffles add the lanes with the same columns. The first of them writes the warp's sum to slot
+//!   (warp, column) of shared memory, and thread j of the block adds column j in the order of the
+//!   warps.
+//! - The barrier after the writes orders them before those reads; the barrier after the reads
+//!   orders them before the writes for the next columns.
 //! - Global reads per element of C: inner of B, and of a, which the caches hold.
 //!
-//! With [`WIDE_FROM`] columns there are enough of them for every thread to own a pack's, all rows
-//! of the slice, and no sums of others.
+//! From [`WIDE_FROM`] columns on, every thread owns the columns of one pack and adds all rows of
+//! the slice; there is nothing to combine.
 //!
-//! What several slices give, [`fold`](super::fold) adds in a second launch.
+//! [`fold`](super::fold) adds the sums of several slices in a second launch.
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
@@ -43,16 +43,16 @@ pub const COL_THREADS: u32 = 512;
 const ACROSS: usize = 128;
 /// Loads of the matrix that a thread has in flight.
 const IN_FLIGHT: usize = 8;
-/// The same where fewer are left.
+/// The number in flight for what remains.
 const FEW: usize = 4;
-/// Columns from which on `matmul_cols` has a thread for each pack of them.
+/// From this number of columns on, `matmul_cols` has one thread per pack of columns.
 pub const WIDE_FROM: usize = 1 << 18;
 
 const WARP: usize = 32;
 const ROW_WARPS: usize = ROW_THREADS as usize / WARP;
 const COL_WARPS: usize = COL_THREADS as usize / WARP;
 
-/// Columns of C that a block of `matmul_cols` computes at once, of fewer than [`WIDE_FROM`].
+/// Columns of C that a block of `matmul_cols` computes together, below [`WIDE_FROM`] columns.
 const fn columns<T>() -> usize {
     ACROSS / size_of::<T>()
 }
@@ -67,12 +67,12 @@ const fn lanes_for(packs: usize) -> usize {
     }
 }
 
-/// Blocks of `matmul_rows` that compute all rows at once.
+/// Blocks of `matmul_rows` that cover all rows.
 pub const fn row_blocks<T>(rows: usize, inner: usize) -> usize {
     rows.div_ceil(ROW_WARPS * WARP / lanes_for(inner / lanes::<T>()))
 }
 
-/// Blocks of `matmul_cols` that compute all columns at once.
+/// Blocks of `matmul_cols` that cover all columns.
 pub const fn col_blocks<T>(cols: usize) -> usize {
     let wide = COL_THREADS as usize * lanes::<T>();
     cols.div_ceil(if cols < WIDE_FROM {
@@ -86,11 +86,11 @@ pub const fn col_blocks<T>(cols: usize) -> usize {
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements, a whole number of packs in each row. `b`: `inner` elements.
-///   Both begin at multiples of 16 bytes. `sums`: `slices` times `rows` elements. `cols`: 1.
+///   Both are aligned to 16 bytes. `sums`: `slices` times `rows` elements. `cols`: 1.
 ///
 /// # Launch
-/// Blocks of [`ROW_THREADS`] threads along x, which run over the rows; y has one, z runs over
-/// slices. The grid strides over both.
+/// Blocks of [`ROW_THREADS`] threads along x, which cover the rows; y is 1, z runs over slices. The
+/// grid strides over both.
 #[kernel(
     instances(f32, f64),
     require(
@@ -148,11 +148,11 @@ pub fn matmul_rows_ragged<T: Scalar>(
 ///
 /// # Parameters
 /// - `a`: `inner` elements. `b`: B, `inner · cols` elements, a whole number of packs in each row,
-///   from a multiple of 16 bytes on. `sums`: `slices` times `cols` elements. `rows`: 1.
+///   aligned to 16 bytes. `sums`: `slices` times `cols` elements. `rows`: 1.
 ///
 /// # Launch
-/// Blocks of [`COL_THREADS`] threads along x, which run over the columns; y has one, z runs over
-/// slices. The grid strides over both.
+/// Blocks of [`COL_THREADS`] threads along x, which cover the columns; y is 1, z runs over slices.
+/// The grid strides over both.
 #[kernel(
     instances(f32, f64),
     require(
@@ -214,9 +214,9 @@ pub fn matmul_cols_ragged<T: Scalar>(
 }
 
 /// # Safety
-/// A has `rows · inner` elements, `b` `inner`, and both begin at whole packs of LANES, of which a
-/// row is a whole number; `sums` has `slices · rows`, and only this launch uses it. All threads of
-/// the launch call it: blocks of [`ROW_THREADS`] along x, a grid without y.
+/// A has `rows · inner` elements, `b` `inner`; both are aligned to packs of LANES elements, and a
+/// row is a whole number of packs. `sums` has `slices · rows`, and only this launch uses it. All
+/// threads of the launch call it: blocks of [`ROW_THREADS`] along x, a grid without y.
 #[inline(always)]
 unsafe fn dot_rows<T: Scalar, const LANES: usize>(
     a: &[T],
@@ -244,30 +244,30 @@ unsafe fn dot_rows<T: Scalar, const LANES: usize>(
     }
 }
 
-/// One slice of a product of rows.
+/// One slice of the product of rows.
 struct Rows<T> {
     of_a: *const T,
     of_b: *const T,
     packs: usize,
     rows: usize,
-    /// Elements from a row to the next.
+    /// Elements between the starts of two rows.
     pitch: usize,
     sums: *mut T,
 }
 
 impl<T: Scalar> Rows<T> {
-    /// Each row by as many lanes of a warp as [`lanes_for`] says.
+    /// Computes each row with as many lanes of a warp as [`lanes_for`] says.
     ///
     /// # Safety
     /// As for [`dot_rows`].
     #[inline(always)]
     unsafe fn each<const LANES: usize>(&self) {
         let t = thread::thread_idx_x();
-        // A power of two: a division by it is a shift.
+        // A power of two, so dividing by it is a shift.
         let lanes = lanes_for(self.packs);
         let shift = lanes.trailing_zeros();
         let at_once = WARP >> shift;
-        // SAFETY: threads of a block of one dimension are lanes by their number.
+        // SAFETY: in a one-dimensional block, lanes are numbered by thread index.
         let warp = unsafe { assume_warp_uniform(t / WARP as u32) } as usize;
         let (part, lane) = ((t as usize % WARP) >> shift, t as usize % lanes);
         let mut first = (thread::block_idx_x() as usize * ROW_WARPS + warp) * at_once;
@@ -278,7 +278,7 @@ impl<T: Scalar> Rows<T> {
             let of_a = of_a.cast::<[T; LANES]>().wrapping_add(lane);
             let mut own = [T::ZERO; LANES];
             let pack = |i: usize| {
-                // SAFETY: a pack of the row's slice, and of b's.
+                // SAFETY: a pack of the row's slice, and one of b's.
                 unsafe {
                     (
                         load::<T, LANES>(of_a.wrapping_add(i << shift)),
@@ -305,7 +305,7 @@ impl<T: Scalar> Rows<T> {
                 delta /= 2;
             }
             if lane == 0 && row < self.rows {
-                // SAFETY: the row is this lane's alone, and the slice this layer's.
+                // SAFETY: only this lane has this row, and only this layer of the grid this slice.
                 unsafe { self.sums.wrapping_add(row).write(sum) };
             }
             first += thread::grid_dim_x() as usize * ROW_WARPS * at_once;
@@ -314,9 +314,10 @@ impl<T: Scalar> Rows<T> {
 }
 
 /// # Safety
-/// `a` has `inner` elements, B `inner · cols`, and B begins at a whole pack of LANES, of which a
-/// row is a whole number; `sums` has `slices · cols`, and only this launch uses it. All threads of
-/// the launch call it: blocks of [`COL_THREADS`] along x, a grid without y. COLS is [`columns`].
+/// `a` has `inner` elements, B `inner · cols`; B is aligned to packs of LANES elements, and a row
+/// is a whole number of packs. `sums` has `slices · cols`, and only this launch uses it. All
+/// threads of the launch call it: blocks of [`COL_THREADS`] along x, a grid without y. COLS is
+/// [`columns`].
 #[inline(always)]
 unsafe fn sum_cols<T: Scalar, const LANES: usize, const COLS: usize>(
     a: &[T],
@@ -407,14 +408,14 @@ unsafe fn sum_cols<T: Scalar, const LANES: usize, const COLS: usize>(
                         slots.add(warp * COLS + own_col + part).write(own[part]);
                     });
                 }
-                // All warps' sums come before their reads.
+                // Orders all warps' sums before the reads of them.
                 thread::sync_threads();
                 if t < COLS && left + t < cols {
                     let mut sum = T::ZERO;
                     unrolled::<COL_WARPS>(|warp| sum = sum.add(slots.add(warp * COLS + t).read()));
                     sums.wrapping_add(number * cols + left + t).write(sum);
                 }
-                // All reads come before the next columns' sums.
+                // Orders all reads before the next columns' sums.
                 thread::sync_threads();
             }
             left += thread::grid_dim_x() as usize * COLS;
@@ -423,8 +424,8 @@ unsafe fn sum_cols<T: Scalar, const LANES: usize, const COLS: usize>(
     }
 }
 
-/// Calls `add` with `load(i)` for each i below `count`, in order; [`IN_FLIGHT`] loads are started
-/// before the first is waited for.
+/// Calls `add` with `load(i)` for each i below `count`, in order. [`IN_FLIGHT`] loads start before
+/// the first is waited for.
 #[inline(always)]
 fn in_flight<E: Copy>(count: usize, load: impl Fn(usize) -> E, mut add: impl FnMut(E)) {
     let mut i = 0;
@@ -434,7 +435,7 @@ fn in_flight<E: Copy>(count: usize, load: impl Fn(usize) -> E, mut add: impl FnM
         i += IN_FLIGHT;
     }
     while i < count {
-        // Beyond the last one it again, so that no load waits for a comparison.
+        // Past the end, repeats the last element, so that no load waits for a comparison.
         let loaded: [E; FEW] = core::array::from_fn(|part| load((i + part).min(count - 1)));
         unrolled::<FEW>(|part| {
             if i + part < count {
@@ -445,10 +446,10 @@ fn in_flight<E: Copy>(count: usize, load: impl Fn(usize) -> E, mut add: impl FnM
     }
 }
 
-/// LANES elements at once.
+/// Loads LANES elements.
 ///
 /// # Safety
-/// They are there, and lie at a multiple of their bytes, or LANES is 1.
+/// The elements exist and are aligned to their total size, or LANES is 1.
 #[inline(always)]
 unsafe fn load<T: Scalar, const LANES: usize>(from: *const [T; LANES]) -> [T; LANES] {
     // SAFETY: passed on to the caller.

@@ -4,11 +4,12 @@
 //! [`FACTOR`] + [`ADDEND`], from x_c = thread mod 256 + c.
 //!
 //! - Each thread has [`CHAINS`] independent chains: while one waits for its previous step, the
-//!   others fill the pipeline. Four cycles of latency on four schedulers need that many warps or
-//!   chains; both exist.
+//!   others fill the pipeline. A latency of four cycles on four schedulers needs that many chains
+//!   or warps; this kernel has both.
 //! - With a factor below 1 the values stay near ADDEND / (1 − FACTOR): no overflow, no subnormal
-//!   numbers, and the host can reproduce the result bit by bit.
-//! - One write per thread, so that nothing can be optimised away. No shared memory, no barrier.
+//!   numbers, and the host can reproduce every bit.
+//! - Each thread writes one element, so that nothing can be optimised away. No shared memory, no
+//!   barrier.
 
 #![forbid(unsafe_code)]
 

@@ -1,3 +1,3 @@
-//! Measures the device's peak rate, as a reference for the other kernels.
+//! The device's peak rate of multiply-adds, as a ceiling for the other kernels.
 
 pub mod fma;

@@ -1,4 +1,4 @@
-//! Convolution in shared memory: by tiles with a halo, and with one block per output.
+//! Convolution in shared memory: tiles with a halo, and one block per output.
 
 use cuda_std::prelude::*;
 
@@ -6,14 +6,14 @@ use crate::conv1d::taps_inside;
 use crate::number::Real;
 use cuda_std::unroll::in_groups;
 
-/// Taps and samples that a thread loads together.
+/// Taps and samples whose loads a thread has in flight together.
 const GROUP: usize = 32;
 
 /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, summed in tap order.
 ///
 /// Slot s of the tile gets sample `first + offset − (m − 1) + s`, or zero outside the signal;
-/// thread t owns output `first + t`. A thread past the last output loads its part of the halo and
-/// arrives at both barriers.
+/// thread t owns output `first + t`. A thread past the last output still loads its part of the halo
+/// and arrives at both barriers.
 ///
 /// # Parameters
 /// - `signal`: n samples. `taps`: m ≥ 1 taps.
@@ -24,7 +24,7 @@ const GROUP: usize = 32;
 /// strides over the tiles.
 ///
 /// # Safety
-/// The crate's rules; there is a tap, and the shared memory has that size; `offset` plus the
+/// The crate's rules; m is at least 1, and the shared memory has that size; `offset` plus the
 /// output's length does not overflow.
 #[kernel(
     instances(f32, f64),
@@ -48,7 +48,7 @@ pub unsafe fn conv1d_tiled_raw<T: Real>(signal: &[T], taps: &[T], output: *mut [
         let start = (first + offset).wrapping_sub(halo);
         let mut slot = thread;
         while slot < threads + halo {
-            // Negative indices wrap to huge numbers, which are outside the signal too.
+            // A negative index wraps to a huge one, which is outside the signal too.
             let at = start.wrapping_add(slot);
             // SAFETY: the sample's index is compared first; the launch allocates `threads + halo`
             // slots, and only this thread writes this one.
@@ -93,7 +93,7 @@ pub unsafe fn conv1d_tiled_raw<T: Real>(signal: &[T], taps: &[T], output: *mut [
 /// of `m · 8` bytes. The grid strides over the outputs.
 ///
 /// # Safety
-/// The crate's rules; the block has exactly m ≥ 1 threads and the shared memory that size.
+/// The crate's rules; the block has exactly m ≥ 1 threads, and the shared memory has that size.
 #[kernel(require(
     !taps.is_empty(),
     block.x as usize == taps.len(),
@@ -108,9 +108,9 @@ pub unsafe fn conv1d_block_per_output_raw_f64(signal: &[f64], taps: &[f64], outp
 
     let mut i = thread::block_idx_x() as usize;
     while i < output_len {
-        // Negative indices wrap to huge numbers, which are outside the signal too.
+        // A negative index wraps to a huge one, which is outside the signal too.
         let at = i.wrapping_sub(k);
-        // SAFETY: there are as many threads and slots as taps; the sample's index is compared
+        // SAFETY: threads, slots and taps are equal in number; the sample's index is compared
         // first.
         unsafe {
             let product = if at < signal.len() {
@@ -129,7 +129,7 @@ pub unsafe fn conv1d_block_per_output_raw_f64(signal: &[f64], taps: &[f64], outp
                 // SAFETY: below the number of slots, all of which have been written.
                 sum += unsafe { products.add(slot).read() };
             }
-            // SAFETY: i is below the output's length, and only this block has this i.
+            // SAFETY: i is below the output's length; only this block has this i.
             unsafe { output.add(i).write(sum) };
         }
         i += thread::grid_dim_x() as usize;

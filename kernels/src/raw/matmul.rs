@@ -14,6 +14,7 @@ const AREA: usize = SIDE * SIDE;
 /// A block computes a tile of C, in steps of TILE along the inner dimension. Thread (x, y) loads
 /// A\[row, step + x\] and B\[step + y, col\] into slots (y, x), or zero outside the matrices, and
 /// owns C\[row, col\]. A thread outside C arrives at both barriers of every step.
+///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
 ///   elements.
@@ -81,7 +82,7 @@ pub unsafe fn matmul_tiled_raw<T: Real>(
                 step += SIDE;
             }
             if row < rows && col < cols {
-                // SAFETY: inside C, and only this thread has this row and column.
+                // SAFETY: inside C; only this thread has this row and column.
                 unsafe { c.add(row * cols + col).write(sum) };
             }
             left += thread::grid_dim_x() as usize * SIDE;
@@ -103,7 +104,7 @@ unsafe fn element_or_zero<T: Real>(
     cols: usize,
 ) -> T {
     if row < rows && col < cols {
-        // SAFETY: just compared.
+        // SAFETY: compared above.
         unsafe { *matrix.get_unchecked(row * cols + col) }
     } else {
         T::ZERO

@@ -1,4 +1,4 @@
-//! Reductions with a halving tree in shared memory, in the element's type: see
+//! Reductions by a halving tree in shared memory, in the element's type: see
 //! [`tree`](crate::reduce::tree).
 
 use cuda_std::prelude::*;
@@ -27,7 +27,7 @@ use crate::reduce::{Addend, Max, Min, Op, Sum, grid_stride, write_partial};
     )
 )]
 pub unsafe fn dot_tree_raw<T: Addend>(a: &[T], b: &[T], partials: *mut <T as Addend>::Partial) {
-    // SAFETY: i is below the length of both.
+    // SAFETY: i is below both lengths.
     let load = |i: usize| unsafe { (*a.get_unchecked(i), *b.get_unchecked(i)) };
     let share = grid_stride(a.len(), T::ZERO, load, |sum, (a, b)| a.mul_add(b, sum));
     // SAFETY: passed on to the caller.
@@ -63,7 +63,7 @@ pub unsafe fn fold_tree_raw<T: Addend, O: Op>(input: &[T], partials: *mut <T as 
     unsafe { write_partial(partials, tree::<T, O>(share).partial()) }
 }
 
-/// Combines the values of all threads of the block; thread 0 gets the result, the others the
+/// Combines the values of all threads of the block. Thread 0 gets the result, the others the
 /// identity.
 ///
 /// # Safety
@@ -80,7 +80,7 @@ unsafe fn tree<T: Scalar, O: Op>(value: T) -> T {
         let slot = slots.add(thread as usize);
         slot.write(value);
         while active > 1 {
-            // Orders the previous round's writes to the slots below `active` before this round's
+            // Orders the previous round's writes of the slots below `active` before this round's
             // reads of the upper half.
             thread::sync_threads();
             let half = active.div_ceil(2);
@@ -90,7 +90,7 @@ unsafe fn tree<T: Scalar, O: Op>(value: T) -> T {
             }
             active = half;
         }
-        // Thread 0 itself wrote slot 0 last; any other reader would need a barrier.
+        // Thread 0 itself was the last to write slot 0; any other reader would need a barrier.
         if thread == 0 {
             slots.read()
         } else {

@@ -46,7 +46,7 @@ pub unsafe fn reverse_dynamic_raw<T: Word>(input: &[T], output: *mut T) {
     unsafe { through_tile(input, output, shared::dynamic_shared_mem::<T>()) }
 }
 
-/// Reverses this block's tiles; a tile has as many elements as the block has threads.
+/// Reverses this block's tiles; a tile has one element per thread.
 ///
 /// # Safety
 /// `output` has as many elements as `input`; `tile` has one slot of shared memory per thread.
@@ -63,7 +63,7 @@ unsafe fn through_tile<T: Copy>(input: &[T], output: *mut T, tile: *mut T) {
             threads
         };
         if thread < count {
-            // SAFETY: first + thread is below n; this thread alone writes this slot.
+            // SAFETY: first + thread is below n; only this thread writes this slot.
             unsafe { tile.add(thread).write(*input.get_unchecked(first + thread)) };
         }
         // Orders every thread's load before another thread's read of that slot.

@@ -7,8 +7,8 @@ use crate::transpose::{ROWS, TILE};
 use cuda_std::unroll::unrolled;
 
 const SIDE: usize = TILE as usize;
-/// Slots between rows of the tile: one more than a row uses, so that the 32 slots of a column are
-/// in 32 different banks.
+/// Slots between the starts of two rows of the tile: one more than a row uses, so that the 32 slots
+/// of a column are in 32 different banks.
 const PITCH: usize = SIDE + 1;
 /// Elements of a tile that a thread moves. All its loads are in flight before its first store.
 const EACH: usize = (TILE / ROWS) as usize;

@@ -139,6 +139,16 @@ impl Twofold {
         }
     }
 
+    /// [`add`](Self::add) of a number without an error: an addition less.
+    #[inline(always)]
+    fn plus(self, value: f64) -> Self {
+        let (sum, lost) = two_sum(self.sum, value);
+        Self {
+            sum,
+            rest: self.rest + lost,
+        }
+    }
+
     /// Of a settled total: the nearest `f64` whose last bit is odd where it is not the total
     /// itself. It rounds to any shorter format like the total, without a second rounding.
     #[inline(always)]
@@ -242,7 +252,7 @@ impl Addend for f64 {
 
     #[inline(always)]
     fn add_to(self, sum: Twofold) -> Twofold {
-        sum.add(self, 0.0)
+        sum.plus(self)
     }
 
     #[inline(always)]

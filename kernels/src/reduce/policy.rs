@@ -54,9 +54,23 @@ pub struct Row {
 /// an H200 (132 multiprocessors, driver 580.159, 2026-11-21), as threads × blocks per
 /// multiprocessor.
 ///
-/// A few megabytes: the launch and the last block dominate. The sum of 2²⁰ `f32` takes 6.7 to 7.4
-/// µs with 512 threads, varying between runs; no policy between 128 × 8 and 1024 × 4 is faster by
-/// more than that, and 128 × 16 is slower (8.0 µs).
+/// Up to what the caches hold, the end of a launch counts: all warps fold their lanes at about the
+/// same time, with four shuffles and eight additions a round where a sum has two terms. Fewer
+/// threads have less of it, and four packs each are still enough in flight. Sums since they add in
+/// more, in graphs, old time over new (2026-11-26); old: `f32` and `f64` in themselves, 512 × 2 up
+/// to 8 MiB and 1024 × 2 beyond, or `shuffle`:
+///
+/// | | **256 × 2** | **256 × 4** | 512 × 2 | 512 × 3 | 1024 × 2 |
+/// | --- | --- | --- | --- | --- | --- |
+/// | sum, 2²⁰ `f32` | 0.98 | 0.98 | 0.96 | 0.96 | 0.86 |
+/// | sum, 2²⁰ `f64` | 0.89 | 0.86 | 0.85 | 0.85 | 0.82 |
+/// | dot, 2²⁰ `f32` | 0.94 | 0.94 | 0.92 | 0.92 | 0.78 |
+/// | dot, 2²⁰ `f64` | 0.87 | 0.84 | 0.86 | 0.86 | 0.84 |
+/// | sum, 6,260,706 `f32` | 1.01 | 1.05 | 1.02 | 1.02 | 0.90 |
+/// | dot, 6,260,706 `f32` | 0.97 | 1.03 | 1.02 | 1.01 | 0.83 |
+/// | sum, 24,369,310 `f32` | 0.96 | 1.00 | 0.99 | 0.99 | 0.97 |
+/// | sum, 24,369,310 `f64` | 0.95 | 0.99 | 0.99 | 0.99 | 0.98 |
+/// | dot, 24,369,310 `f64` | 0.79 | 0.96 | 0.97 | 0.99 | 0.97 |
 ///
 /// Operands larger than the caches: all threads that an H200 holds, in few blocks. One policy
 /// varies by up to 0.4 %.
@@ -81,33 +95,37 @@ pub struct Row {
 pub const TABLE: &[Row] = &[
     Row {
         name: "small",
-        bytes: 1 << 23,
-        policy: Policy {
-            threads: 512,
-            blocks_each: 2,
-            in_flight: InFlight::Four,
-        },
-        dot: Policy {
-            threads: 512,
-            blocks_each: 2,
-            in_flight: InFlight::Four,
-        },
+        bytes: 8 << 20,
+        policy: policy(256, 2),
+        dot: policy(256, 2),
+    },
+    Row {
+        name: "cached",
+        bytes: 64 << 20,
+        policy: policy(256, 4),
+        dot: policy(256, 4),
+    },
+    Row {
+        name: "medium",
+        bytes: 256 << 20,
+        policy: policy(256, 4),
+        dot: policy(512, 3),
     },
     Row {
         name: "large",
         bytes: usize::MAX,
-        policy: Policy {
-            threads: 1024,
-            blocks_each: 2,
-            in_flight: InFlight::Four,
-        },
-        dot: Policy {
-            threads: 512,
-            blocks_each: 3,
-            in_flight: InFlight::Four,
-        },
+        policy: policy(1024, 2),
+        dot: policy(512, 3),
     },
 ];
+
+const fn policy(threads: u32, blocks_each: u32) -> Policy {
+    Policy {
+        threads,
+        blocks_each,
+        in_flight: InFlight::Four,
+    }
+}
 
 /// The row for an operand of `bytes` bytes.
 pub fn row(bytes: usize) -> &'static Row {

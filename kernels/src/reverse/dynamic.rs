@@ -1,6 +1,6 @@
 //! Reverse with a dynamic shared array: the launch computes its size.
 //!
-//! Change from [`fixed`](super::fixed): the block size that the launch chooses is the tile size.
+//! Change from [`fixed`](super::fixed): the launch chooses the block size, which is the tile size.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Reverse with a static shared array: its size is in the kernel's signature.
 //!
 //! - Loads: thread t puts input\[start + t\] into slot t, for the tile that starts at `start`.
-//! - Stores: the tile goes to the mirrored place, counted from the output's end ([`FromEnd`]);
+//! - Stores: the tile goes to the mirrored position, counted from the output's end ([`FromEnd`]);
 //!   thread t writes the t-th element there, the one with `rest` elements after it. Loads and
 //!   stores are coalesced; a warp reads its slots in descending order, one per bank.
 //! - `fill` has two barriers: the first orders every thread's reads of the previous tile before the

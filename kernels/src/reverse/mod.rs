@@ -1,10 +1,11 @@
 //! Array reverse: output\[n − 1 − i\] = input\[i\].
 //!
 //! The smallest kernels that need shared memory and a barrier: a block reverses a tile in shared
-//! memory, so that global memory is read and written in order. In [`fixed`] the kernel determines
-//! the tile's size, in [`dynamic`] the launch; [`direct`] shows that reversing needs no shared
-//! memory. Instances are by width, as in [`transpose`](crate::transpose).
+//! memory, so that global memory is read and written in order. [`fixed`] sets the tile's size in
+//! the kernel, [`dynamic`] in the launch; [`direct`] shows that reversing needs no shared memory.
+//! Instances are by width, as in [`transpose`](crate::transpose).
 
+pub mod axis;
 pub mod direct;
 pub mod dynamic;
 pub mod fixed;

@@ -1,18 +1,18 @@
-//! Transpose whose writes start at whole sectors of memory.
+//! Transpose whose writes start at whole memory sectors.
 //!
-//! Change from [`padded`](super::padded): unless the number of rows is a multiple of a sector's
-//! elements, a tile's rows of the output start and end inside a sector, which two blocks then write
-//! in parts. Here they start at a multiple of [`ALIGN`] elements: the tile also holds up to that
-//! many of the input's next rows, and leaves as many to the tile above. Tiles are larger too, and a
-//! thread has all its loads in flight before it stores the first element.
+//! Change from [`padded`](super::padded): unless the number of rows is a multiple of the elements
+//! of a sector, a tile's rows of the output start and end inside a sector, which two blocks then
+//! write in parts. Here they start at a multiple of [`ALIGN`] elements: the tile also holds up to
+//! that many of the input's next rows, and leaves as many to the tile above. Tiles are larger too,
+//! and all loads of a thread are in flight before its first store.
 //!
 //! - Loads: thread t loads column t % cols of rows t / cols, t / cols + THREADS / cols, …: a warp
 //!   reads 32 adjacent elements (coalesced).
 //! - Stores: thread t stores element t % ROWS, counted from the first multiple, of output rows t /
 //!   ROWS, …: coalesced too. A warp reads a column of the tile, whose rows are padded by one slot:
 //!   no bank conflict.
-//! - Adjacent blocks take tiles below each other: rows that two tiles load come from the L2 cache,
-//!   and output rows are written by blocks that run concurrently.
+//! - Neighbouring blocks take tiles below each other: rows that two tiles load come from the L2
+//!   cache, and blocks that run concurrently write neighbouring output.
 //! - Tiles at an edge are handled the same way, with a guard per element.
 //!
 //! Share of the copy's bandwidth (4.19 to 4.26 TB/s) on an H200, driver 580.159, 2026-11-21,
@@ -161,7 +161,7 @@ unsafe fn through_multiples<
     const HIGH: usize = ROWS as usize;
     const MORE: usize = ALIGN as usize;
     if cols == 0 {
-        // Rows without elements may be too many to count through.
+        // With no elements per row, the number of rows may be too large to loop over.
         return;
     }
     let across = THREADS / HIGH;
@@ -203,18 +203,18 @@ unsafe fn through_multiples<
             // Orders every thread's loads of the tile before any thread's reads of it.
             thread::sync_threads();
 
-            // The tile's first row in the output row of column `left + col`.
+            // Where the tile's first row goes: in the output row of column `left + col`.
             let out = |col: usize| output.wrapping_add((left + col) * rows + top);
-            // Elements from there to the first multiple.
+            // Elements from there to the first multiple of MORE.
             let skipped = |col: usize| (out(col).addr() / size_of::<T>()).wrapping_neg() % MORE;
             // SAFETY: the slot was loaded, because its element is inside the matrix; only this
-            // thread writes this place.
+            // thread writes this output element.
             let store = |row: usize, col: usize| unsafe {
                 out(col).add(row).write(tile.add(row * pitch + col).read());
             };
             if inside {
-                // Offsets between this thread's output rows, in 32 bits: 64 bits would cost
-                // registers, and those a resident block.
+                // Offsets between this thread's output rows, in 32 bits: 64 bits would take
+                // registers and cost a resident block.
                 let (to, first) = (out(to_col), skipped(to_col) as u32);
                 let step = (across * rows) as u32;
                 let from = tile.wrapping_add(to_row * pitch + to_col);
@@ -233,8 +233,8 @@ unsafe fn through_multiples<
                     let first = skipped(col);
                     let mut row = to_row;
                     while row < HIGH + first && top + row < rows {
-                        // Elements before the first multiple belong to the tile above, if there is
-                        // one.
+                        // Elements before the first multiple belong to the tile above, if one
+                        // exists.
                         if row >= first || top == 0 {
                             store(row, col);
                         }

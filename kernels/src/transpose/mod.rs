@@ -1,7 +1,7 @@
 //! Matrix transpose: output\[col, row\] = input\[row, col\], both row-major.
 //!
-//! Nothing is computed, so the kernels are instantiated by width: `u32` also moves `f32` and `i32`,
-//! `u64` also `f64` and `i64`. They differ only in how they traverse global and shared memory.
+//! Nothing is computed, so instances are by width: `u32` also moves `f32` and `i32`, `u64` also
+//! `f64` and `i64`. The kernels differ only in how they traverse global and shared memory.
 
 pub mod aligned;
 pub mod naive;
@@ -11,7 +11,8 @@ pub mod quads;
 pub mod thin;
 pub mod tiled;
 
-/// Side of a tile, except in [`aligned`], [`thin`], [`quads`] and [`packs`]. One row of a tile is one warp's access.
+/// Side of a tile, except in [`aligned`], [`thin`], [`quads`] and [`packs`]. One row of a tile is
+/// one access of a warp.
 pub const TILE: u32 = 32;
 
 /// Rows of threads per block: each thread moves TILE / ROWS elements.

@@ -18,7 +18,7 @@ const EACH: usize = SIDE / HEIGHT;
 /// output\[col, row\] = input\[row, col\].
 ///
 /// # Parameters
-/// - `input`: row-major. `output`: the same matrix, column after column.
+/// - `input`: row-major. `output`: the same matrix, column-major.
 ///
 /// # Launch
 /// Blocks of [`TILE`](super::TILE) × [`ROWS`](super::ROWS); x runs over columns, y over rows of

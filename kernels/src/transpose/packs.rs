@@ -1,20 +1,21 @@
-//! Transpose whose every global access is a pack of 16 bytes, whatever the matrix's extents.
+//! Transpose with 16-byte packs in every global access, for any extents.
 //!
-//! Change from [`aligned`](super::aligned): the input's rows are read from a whole pack on, as the
-//! output's are written from a whole sector on. Rows of 4099 elements begin anywhere in a pack, so
-//! a tile also holds the elements from the pack's begin to its first column, as it does the rows
-//! from the sector's begin to its first row.
+//! Change from [`aligned`](super::aligned): the reads of input rows start at whole packs, as the
+//! writes of output rows start at whole sectors. A row of 4099 elements starts anywhere in a pack,
+//! so a tile also holds the elements between the start of that pack and its first column, as it
+//! does the rows between the start of the sector and its first row.
 //!
 //! - Tiles: [`ROWS`] rows and [`columns`]. Tiles overlap by [`BEFORE`] rows and one pack.
-//! - Loads: a warp loads a row at a time, lane l its l-th pack: 512 adjacent bytes (coalesced). All
-//!   of a thread's loads are in flight before it stores the first one.
-//! - Slots: the tile is kept by elements. The columns of a row that have the same place in a pack
-//!   lie side by side, and rows an odd number of slots apart.
+//! - Loads: a warp loads one row at a time, lane l its l-th pack: 512 contiguous bytes (coalesced).
+//!   All loads of a thread are in flight before its first store.
+//! - Slots: the tile is stored by elements. The columns of a row that have the same position in a
+//!   pack are adjacent, and rows are an odd number of slots apart.
 //!   - Writes: 32 lanes write adjacent slots. No bank conflict.
-//!   - Reads: 8 lanes have packs of one output row, 4 lanes neighbours with the same place. Rows of
-//!     neighbouring packs are 4 · 133 slots apart, neighbours one slot. No bank conflict.
-//! - Stores: 8 lanes store adjacent packs of an output row, 128 bytes from a whole sector on.
-//! - Adjacent blocks take tiles below each other, as in `aligned`.
+//!   - Reads: 8 lanes read packs of one output row, 4 lanes its neighbours with the same position
+//!     in a pack. Rows of neighbouring packs are 4 · 133 slots apart, neighbours one slot. No bank
+//!     conflict.
+//! - Stores: 8 lanes store adjacent packs of an output row, 128 bytes from the start of a sector.
+//! - Neighbouring blocks take tiles below each other, as in `aligned`.
 //! - Tiles at an edge move single elements: 32 lanes store neighbours of an output row.
 //! - The first barrier orders every thread's writes of a tile before any thread's reads of it, the
 //!   second these reads before the next tile's writes.
@@ -30,29 +31,29 @@ use cuda_std::unroll::unrolled;
 use crate::number::Word;
 use crate::pack::{Pack, lanes};
 
-/// Rows by which tiles are apart.
+/// Rows between the starts of two tiles.
 pub const ROWS: u32 = 64;
-/// Rows of the tile above that a tile also holds. Its output rows begin at a multiple of as many
+/// Rows of the tile above that a tile also holds. Its output rows start at a multiple of this many
 /// elements: one sector of `u32`, two of `u64`.
 pub const BEFORE: u32 = 8;
 /// Warps of a block.
 const WARPS: usize = 8;
 /// Threads of a block.
 pub const THREADS: u32 = 32 * WARPS as u32;
-/// Packs of a row: one for each lane.
+/// Packs per row: one per lane.
 const PACKS: usize = 32;
-/// Adjacent lanes that store packs of one row of the output.
+/// Adjacent lanes that store packs of one output row.
 const RUN: usize = 8;
 /// Rows of a tile.
 const HIGH: usize = (ROWS + BEFORE) as usize;
 
-/// Columns by which tiles are apart: all packs but the one that the next tile begins in.
+/// Columns between the starts of two tiles: all packs but the one in which the next tile starts.
 pub const fn columns<T>() -> u32 {
     ((PACKS - 1) * lanes::<T>()) as u32
 }
 
-/// Slots from one row of a tile to the next: those of its packs, of one more for what comes before
-/// the first column, and one that makes their number odd.
+/// Slots between the starts of two rows of a tile: those of its packs, one more pack for what
+/// precedes the first column, and one slot that makes the number odd.
 const fn pitch(lanes: usize) -> usize {
     (PACKS + 1) * lanes + 1
 }
@@ -62,12 +63,13 @@ pub const fn slots<T>() -> u32 {
     (HIGH * pitch(lanes::<T>())) as u32
 }
 
-/// Runs of a tile's output row.
+/// Runs of a tile's output row, each of RUN packs.
 const fn runs<T>() -> usize {
     ROWS as usize / (RUN * lanes::<T>())
 }
 
-/// Rows that the tiles cover: an output row ends up to `BEFORE - 1` elements after a tile's last.
+/// Rows that the tiles cover: an output row ends up to `BEFORE - 1` elements after a tile's last
+/// row.
 pub const fn reach(rows: usize) -> usize {
     rows.saturating_add(BEFORE as usize - 1)
 }
@@ -94,7 +96,7 @@ pub fn transpose_packs<T: Word>(input: &[T], mut output: Out<T>, rows: usize, co
     let slots = shared_array![T; slots::<T>() as usize];
     let (from, to) = (input.as_ptr(), output.as_mut_ptr());
     if rows == 0 || cols == 0 {
-        // The other side may be too long to count through.
+        // With one extent 0, the other may be too large to loop over.
         return;
     }
     let (high, wide) = (ROWS as usize, columns::<T>() as usize);
@@ -107,8 +109,8 @@ pub fn transpose_packs<T: Word>(input: &[T], mut output: Out<T>, rows: usize, co
                 extents: [rows, cols],
                 first: [top, left],
             };
-            // SAFETY: `require` states the matrices' sizes and the block, whose threads all come
-            // here; one layer of blocks takes no tile twice.
+            // SAFETY: `require` states the matrices' sizes and the block, all of whose threads get
+            // here; the grid has one layer of blocks, and no tile is taken twice.
             unsafe {
                 tile.load::<{ lanes::<T>() }>(from);
                 // Orders every thread's writes of the tile before any thread's reads of it.
@@ -123,8 +125,8 @@ pub fn transpose_packs<T: Word>(input: &[T], mut output: Out<T>, rows: usize, co
     }
 }
 
-/// A tile: its slots in shared memory, the matrix's extents, and the first row and column. The tile
-/// also holds [`BEFORE`] rows above, and up to a pack's columns on the left.
+/// A tile: its slots in shared memory, the matrix's extents, and its first row and column. It also
+/// holds [`BEFORE`] rows above, and less than a pack of columns on the left.
 struct Tile<T> {
     slots: *mut T,
     extents: [usize; 2],
@@ -132,21 +134,22 @@ struct Tile<T> {
 }
 
 impl<T: Word> Tile<T> {
-    /// Whether the matrix has all rows and columns that the tile may hold.
+    /// Whether the matrix has every row and column that the tile can hold.
     #[inline(always)]
     fn is_inside(&self, lanes: usize) -> bool {
         let ([rows, cols], [top, left]) = (self.extents, self.first);
         top > 0 && top + ROWS as usize <= rows && left + PACKS * lanes <= cols
     }
 
-    /// The slot of a column, counted from one pack before the tile's first one, in the first row.
+    /// The slot of a column in the first row. Columns count from one pack before the tile's first
+    /// one.
     #[inline(always)]
     fn slot(col: usize, lanes: usize) -> usize {
         col % lanes * (PACKS + 1) + col / lanes
     }
 
     /// # Safety
-    /// The slots are there, and nobody else reads or writes them; `from` has the matrix's elements.
+    /// The slots exist, and no other code reads or writes them; `from` has the matrix's elements.
     /// All threads of the block call it.
     #[inline(always)]
     unsafe fn load<const LANES: usize>(&self, from: *const T) {
@@ -155,11 +158,11 @@ impl<T: Word> Tile<T> {
         let pitch = const { pitch(LANES) };
         let thread = thread::thread_idx_x() as usize;
         let (warp, lane) = (thread / 32, thread % 32);
-        // The first of this thread's rows. Above row 0 there is none.
+        // The first of this thread's rows; above row 0 it wraps.
         let row = (top + warp).wrapping_sub(BEFORE as usize);
         let first = row.wrapping_mul(cols).wrapping_add(left);
-        // Elements from a whole pack to there: as many in each of this thread's rows, which are a
-        // multiple of LANES apart.
+        // Elements between the start of the pack and `from + first`: the same in each of this
+        // thread's rows, which are a multiple of LANES apart.
         let early = (from.wrapping_add(first).addr() / size_of::<T>()) % LANES;
         let slots: [*mut T; LANES] = from_fn(|i| {
             let col = (lane + 1) * LANES + i - early;
@@ -170,8 +173,8 @@ impl<T: Word> Tile<T> {
             let first = first.wrapping_sub(early) + lane * LANES;
             let mut packs = [Pack([T::default(); LANES]); LOADS];
             unrolled::<LOADS>(|j| {
-                // SAFETY: a whole pack, inside the matrix because its row and its columns are;
-                // those before column 0 are in the row above, which is inside too.
+                // SAFETY: a whole pack, inside the matrix because its row and columns are; elements
+                // before column 0 are in the row above, which is inside too.
                 packs[j] = unsafe {
                     let pack = from.add(first + j * WARPS * cols);
                     pack.cast::<Pack<T, LANES>>().read()
@@ -179,7 +182,7 @@ impl<T: Word> Tile<T> {
             });
             unrolled::<LOADS>(|j| {
                 unrolled::<LANES>(|i| {
-                    // SAFETY: the slot is inside the tile, and this thread's alone.
+                    // SAFETY: the slot is inside the tile; only this thread writes it.
                     unsafe { slots[i].add(j * WARPS * pitch).write(packs[j].0[i]) };
                 });
             });
@@ -191,8 +194,8 @@ impl<T: Word> Tile<T> {
             unrolled::<LANES>(|i| {
                 let col = (left + lane * LANES + i).wrapping_sub(early);
                 if row < rows && col < cols {
-                    // SAFETY: inside the matrix; the slot is inside the tile, and this thread's
-                    // alone.
+                    // SAFETY: inside the matrix; the slot is inside the tile, and only this thread
+                    // writes it.
                     unsafe {
                         let element = from.add(row * cols + col).read();
                         slots[i].add(down * pitch).write(element);
@@ -204,8 +207,8 @@ impl<T: Word> Tile<T> {
     }
 
     /// # Safety
-    /// The tile was loaded, before a barrier; `to` has as many elements as the matrix, of which
-    /// only this block writes the tile's. All threads of the block call it.
+    /// The tile was loaded, and a barrier followed; `to` has as many elements as the matrix, and
+    /// only this block writes the tile's elements. All threads of the block call it.
     #[inline(always)]
     unsafe fn store<const LANES: usize, const RUNS: usize>(&self, to: *mut T) {
         let ([rows, cols], [top, left]) = (self.extents, self.first);
@@ -214,13 +217,13 @@ impl<T: Word> Tile<T> {
         let thread = thread::thread_idx_x() as usize;
         if self.is_inside(LANES) {
             let (group, run) = (thread / RUN, thread % RUN);
-            // Where the output row of the group's first column has the tile's first row, and
-            // elements from a multiple of BEFORE to there. In 32 bits: 64 would cost registers, and
-            // those a resident block.
+            // Where the tile's first row is in the output row of the group's first column, and the
+            // number of elements from a multiple of BEFORE to there. In 32 bits: 64 would take
+            // registers and cost a resident block.
             let start = (left + group * LANES) * rows + top;
             let early = (to.wrapping_add(start).addr() / size_of::<T>()) as u32;
             if group == PACKS - 1 {
-                // These columns are the next tile's.
+                // These columns belong to the next tile.
                 return;
             }
             unrolled::<LANES>(|i| {
@@ -230,8 +233,8 @@ impl<T: Word> Tile<T> {
                 let at = start + i * rows + row - before;
                 unrolled::<RUNS>(|j| {
                     let down = j * RUN * LANES;
-                    // SAFETY: the slots were written before the barrier; the pack is whole, inside
-                    // the output, and this thread's alone.
+                    // SAFETY: the slots were written before the barrier; the pack is whole and
+                    // inside the output, and only this thread writes it.
                     unsafe {
                         let slot = self.slots.add(slot + down * pitch);
                         let pack = from_fn(|i| slot.add(i * pitch).read());
@@ -252,7 +255,7 @@ impl<T: Word> Tile<T> {
                 if row < rows {
                     let slot = (before + down - early) * pitch + Self::slot(LANES + col, LANES);
                     // SAFETY: the slot was written before the barrier; the element is inside the
-                    // output, and this thread's alone.
+                    // output, and only this thread writes it.
                     unsafe {
                         let element = self.slots.add(slot).read();
                         to.add((left + col) * rows + row).write(element);

@@ -1,24 +1,24 @@
-//! Transpose whose every access, of global and of shared memory, is a pack of 16 bytes.
+//! Transpose with 16-byte packs in every access to global and to shared memory.
 //!
-//! Change from [`padded`](super::padded) and [`thin`](super::thin): a thread loads a quad, as many
-//! packs below each other as a pack has elements (4 × 4 of `u32`, 2 × 2 of `u64`), turns it in its
-//! registers, and has packs of the output's rows.
+//! Change from [`padded`](super::padded) and [`thin`](super::thin): a thread loads a quad, a square
+//! of as many packs below each other as a pack has elements (4 × 4 of `u32`, 2 × 2 of `u64`). It
+//! transposes the quad in registers, which gives packs of the output's rows.
 //!
-//! - Tiles: [`Tile::Square`] has one quad for each thread. [`Tile::Short`] holds the whole short
-//!   side of a matrix, and along the long one as many whole lines of 128 bytes as 8 packs a thread
-//!   allow: on that side of the transpose a tile is one run of memory.
-//! - Loads: neighbouring threads load neighbours of a row of quads (coalesced).
-//! - Slots: the tile is kept transposed, a pack in a slot. After the columns of a quad one slot is
-//!   left free: the packs of neighbouring quads, which eight threads write in one cycle, are an odd
-//!   number of slots apart. No bank conflict within a row of quads.
+//! - Tiles: [`Tile::Square`] has one quad per thread. [`Tile::Short`] spans the whole short side of
+//!   a matrix, and along the long side as many whole 128-byte lines as 8 packs per thread allow: on
+//!   that side of the transpose a tile is one contiguous run of memory.
+//! - Loads: neighbouring threads load neighbouring packs of a row (coalesced).
+//! - Slots: the tile is stored transposed, one pack per slot. One slot is left free after the
+//!   columns of a quad, so that the packs of neighbouring quads, which eight threads write in one
+//!   cycle, are an odd number of slots apart. No bank conflict within a row of quads.
 //! - Stores: neighbouring threads read neighbouring slots and store neighbours of an output row.
-//! - Adjacent blocks take tiles below each other, so that blocks which run concurrently write
+//! - Neighbouring blocks take tiles below each other, so that blocks that run concurrently write
 //!   neighbouring memory.
 //! - The first barrier orders every thread's writes of a tile before any thread's reads of it, the
 //!   second these reads before the next tile's writes.
 //!
-//! On an H200: 0.970 of the copy's bandwidth at 16384² of `f32` ([`aligned`](super::aligned):
-//! 0.941), 0.956 at 100 × 1,000,000 (`thin`: 0.811) (docs/log/2026-11-23-transposes.md).
+//! On an H200: 0.970 of the copy's bandwidth for 16384² `f32` ([`aligned`](super::aligned): 0.941),
+//! 0.956 for 100 × 1,000,000 (`thin`: 0.811) (docs/log/2026-11-23-transposes.md).
 
 use core::array::from_fn;
 
@@ -33,14 +33,14 @@ use crate::pack::{BYTES, Pack, lanes};
 pub const SIDE: u32 = 16;
 /// Threads of a block.
 pub const THREADS: u32 = SIDE * SIDE;
-/// Slots of a tile that holds the whole short side: 33 KB, and five blocks share a multiprocessor.
+/// Slots of a tile that spans the short side: 33 KB, so that five blocks fit a multiprocessor.
 const SLOTS: u32 = 2112;
-/// Packs that a thread moves of such a tile, at most.
+/// The most packs of such a tile that a thread moves.
 const PACKS: u32 = 8;
-/// Packs of 128 bytes.
+/// Packs in 128 bytes.
 const LINE: u32 = 8;
 
-/// How a matrix is cut into tiles. There is an instance for each.
+/// How a matrix is cut into tiles. Each way has an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tile {
     /// [`SIDE`] quads along both sides.
@@ -53,7 +53,7 @@ impl Tile {
     /// Every instance.
     pub const ALL: [Self; 2] = [Self::Square, Self::Short];
 
-    /// For a matrix of `rows` × `cols`.
+    /// The cut for a matrix of `rows` × `cols`.
     pub fn of(rows: usize, cols: usize) -> Self {
         match rows.min(cols) <= SHORT as usize {
             true => Self::Short,
@@ -81,11 +81,11 @@ impl Tile {
     }
 }
 
-/// Rows and columns of quads in a tile that holds the whole short side.
+/// Rows and columns of quads in a tile that spans the short side.
 #[inline(always)]
 fn whole_short_side(rows: usize, cols: usize, lanes: u32) -> [u32; 2] {
     let short = (rows.min(cols).min(SHORT as usize) as u32 / lanes).max(1);
-    // A quad's columns, and the slot after them.
+    // Slots of a quad's columns, plus the free slot after them.
     let fit = SLOTS / (short * lanes + 1);
     let share = THREADS * (PACKS / lanes) / short;
     let long = fit.min(share) / LINE * LINE;
@@ -100,16 +100,16 @@ const fn square<T>() -> u32 {
     SIDE * (SIDE * lanes::<T>() as u32 + 1)
 }
 
-/// Quads of a thread, in a tile that holds the whole short side.
+/// Quads per thread in a tile that spans the short side.
 const fn each<T>() -> usize {
     PACKS as usize / lanes::<T>()
 }
 
-/// output\[col, row\] = input\[row, col\], where both extents are multiples of a pack's elements.
+/// output\[col, row\] = input\[row, col\], for extents that are multiples of a pack's elements.
 ///
 /// # Parameters
 /// - `input`: `rows · cols` elements, row-major. `output`: `cols · rows` elements, row-major. Both
-///   begin at whole packs.
+///   are aligned to packs.
 ///
 /// # Launch
 /// One-dimensional blocks of [`THREADS`]; x runs over rows of `input`, y over columns, in tiles of
@@ -130,7 +130,7 @@ const fn each<T>() -> usize {
 pub fn transpose_quads<T: Word>(input: &[T], mut output: Out<T>, rows: usize, cols: usize) {
     let tile = shared_array![Pack<T, { lanes::<T>() }>; square::<T>() as usize];
     // SAFETY: `require` states the matrices' sizes and alignment, the block and one layer of
-    // blocks; the tile has its slots.
+    // blocks; the tile has enough slots.
     unsafe {
         through::<T, { lanes::<T>() }, 1, false>(
             input.as_ptr(),
@@ -173,12 +173,12 @@ pub fn transpose_thin_quads<T: Word>(input: &[T], mut output: Out<T>, rows: usiz
 }
 
 /// # Safety
-/// `from` and `to` have `rows · cols` elements each and begin at whole packs, of which both extents
-/// are multiples; only this launch uses the output. All threads of the launch call it. A block has
-/// [`THREADS`] threads along x, the grid one layer. A tile has as many rows and columns of quads as
-/// `quads` says, at most EACH for each thread, and `tile` has their slots in shared memory. EXACT
-/// says that a tile at an edge has fewer; otherwise `quads` are constants, and what is beyond the
-/// edge is left out.
+/// `from` and `to` have `rows · cols` elements each and are aligned to packs; both extents are
+/// multiples of a pack's elements; only this launch uses the output. All threads of the launch call
+/// it. A block has [`THREADS`] threads along x, the grid one layer. A tile has the rows and columns
+/// of quads in `quads`, at most EACH per thread, and `tile` has their slots in shared memory. With
+/// EXACT a tile at an edge has fewer quads; without, `quads` are constants and quads beyond the
+/// edge are skipped.
 #[inline(always)]
 unsafe fn through<T: Word, const LANES: usize, const EACH: usize, const EXACT: bool>(
     from: *const T,
@@ -188,7 +188,7 @@ unsafe fn through<T: Word, const LANES: usize, const EACH: usize, const EXACT: b
     tile: *mut Pack<T, LANES>,
 ) {
     if rows == 0 || cols == 0 {
-        // The other side may be too long to count through.
+        // With one extent 0, the other may be too large to loop over.
         return;
     }
     let lanes = LANES as u32;
@@ -197,7 +197,7 @@ unsafe fn through<T: Word, const LANES: usize, const EACH: usize, const EXACT: b
     while top < rows {
         let mut left = thread::block_idx_y() as usize * wide;
         while left < cols {
-            // The tile's elements inside the matrix.
+            // The part of the tile inside the matrix.
             let [rows_here, cols_here] = [
                 (rows - top).min(high) as u32,
                 (cols - left).min(wide) as u32,
@@ -243,9 +243,9 @@ unsafe fn through<T: Word, const LANES: usize, const EACH: usize, const EXACT: b
                     if col < cols_here && (EXACT || row < rows_here) {
                         let slot = col * down + col / lanes + walk.place;
                         // SAFETY: the slot was written before the barrier; its pack is inside the
-                        // output, and this thread's alone.
+                        // output, and only this thread writes it.
                         unsafe {
-                            // Element by element: as a whole a pack would be moved in two halves.
+                            // By elements: LLVM would move a whole pack in two halves.
                             let pack = tile.add(slot as usize).read().0;
                             let at = (left + col as usize) * rows + top + row as usize;
                             let to = to.add(at).cast::<Pack<T, LANES>>();
@@ -263,7 +263,7 @@ unsafe fn through<T: Word, const LANES: usize, const EACH: usize, const EXACT: b
     }
 }
 
-/// A thread's way through lines of packs or quads, which the block's threads take in turn.
+/// A thread's position in lines of packs or quads, which the block's threads take in turn.
 #[derive(Clone, Copy)]
 struct Walk {
     len: u32,
@@ -283,7 +283,7 @@ impl Walk {
         }
     }
 
-    /// To the place as many places on as there are threads.
+    /// Advances by the number of threads.
     #[inline(always)]
     fn on(&mut self) {
         self.line += THREADS / self.len;
@@ -299,7 +299,7 @@ impl Walk {
 mod tests {
     use super::*;
 
-    /// Of every short side: its slots fit, and no thread has more quads than its share.
+    /// For every short side: the slots suffice, and no thread has more quads than its share.
     fn check<T>() {
         let lanes = lanes::<T>();
         for short in (0..=SHORT as usize + lanes).step_by(lanes) {

@@ -1,16 +1,16 @@
-//! Transpose through tiles that hold the whole short side of a matrix.
+//! Transpose in tiles that span the whole short side of a matrix.
 //!
 //! Change from [`aligned`](super::aligned): on one side of the transpose a tile is one contiguous
-//! run of memory. 100 rows are 1.6 tiles of 64 rows, and their columns runs of 400 bytes; as one
-//! run, 80 such columns are 32 KB. Short sides of more than [`SHORT`] are cut into pieces of that
-//! length.
+//! run of memory. A matrix of 100 rows has 1.6 tiles of 64 rows, and its columns are runs of 400
+//! bytes; here 80 of them form one run of 32 KB. Short sides above [`SHORT`] are cut into pieces of
+//! that length.
 //!
 //! - Slot (s, l) of the tile holds the element with index s along the short side and l along the
-//!   long one. Its rows are an odd number of slots apart, so that both directions are without bank
+//!   long one. Its rows are an odd number of slots apart, so both directions are free of bank
 //!   conflicts.
-//! - With fewer rows than columns, neighbouring threads load neighbours of a row (coalesced,
-//!   [`width`] of them), and store neighbours of the run. Otherwise they load neighbours of the
-//!   run, and store neighbours of a row of the output. Of both, `IN_FLIGHT` elements at a time.
+//! - With fewer rows than columns, neighbouring threads load neighbours in a row (coalesced,
+//!   [`width`] of them) and store neighbours in the run. Otherwise they load neighbours in the run
+//!   and store neighbours in an output row. Either way `IN_FLIGHT` elements are in flight.
 //! - The first barrier orders every thread's loads of a tile before any thread's reads of it, the
 //!   second these reads before the next tile's loads.
 
@@ -19,21 +19,21 @@ use cuda_std::unroll::unrolled;
 
 use crate::number::Word;
 
-/// Elements of a tile along the short side, at most.
+/// The most elements of a tile along the short side.
 pub const SHORT: u32 = 128;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
-/// Elements of which a thread has all loads in flight before the first store.
+/// Elements whose loads a thread has in flight before its first store.
 const IN_FLIGHT: usize = 8;
-/// Elements of 32 bytes, of `u32`: widths are multiples of it.
+/// Elements of `u32` in 32 bytes: widths are multiples of it.
 const SECTOR: u32 = 8;
 
-/// Slots of a tile for elements of type `T`: 33 KB, so that six blocks share a multiprocessor.
+/// Slots of a tile for elements of type `T`: 33 KB, so that six blocks fit a multiprocessor.
 pub const fn slots<T>() -> u32 {
     SHORT * (256 / size_of::<T>() as u32 + 1)
 }
 
-/// Elements of a tile along the long side, where it has `high` along the short one.
+/// Elements of a tile along the long side, if it has `high` along the short one.
 #[inline(always)]
 pub const fn width<T>(high: u32) -> u32 {
     let high = if high == 0 { 1 } else { high };
@@ -84,15 +84,15 @@ pub fn transpose_thin<T: Word>(input: &[T], mut output: Out<T>, rows: usize, col
                 pitch: short,
                 slots: [pitch, 1],
             };
-            // `require` states the matrices' sizes. A walk's places are inside them and its slots
-            // inside the tile; each has one thread on each side of the barrier.
-            // SAFETY: the place is inside the input, which nobody writes.
+            // `require` states the matrices' sizes. The positions of a walk are inside them and its
+            // slots inside the tile; each has one thread on each side of the barrier.
+            // SAFETY: the position is inside the input, which is not written.
             let load = |place: usize, _| unsafe { from.add(place).read() };
-            // SAFETY: the slot is inside the tile, and this thread's until the barrier.
+            // SAFETY: the slot is inside the tile, and only this thread uses it until the barrier.
             let fill = |_, slot: u32, element| unsafe { tile.add(slot as usize).write(element) };
             // SAFETY: the slot is inside the tile, and was written before the barrier.
             let read = |_, slot: u32| unsafe { tile.add(slot as usize).read() };
-            // SAFETY: the place is inside the output, and this thread's alone.
+            // SAFETY: the position is inside the output, and only this thread writes it.
             let store = |place: usize, _, element| unsafe { to.add(place).write(element) };
             let (mut loads, mut stores) = (along_run, along_rows);
             if few_rows {
@@ -110,25 +110,25 @@ pub fn transpose_thin<T: Word>(input: &[T], mut output: Out<T>, rows: usize, col
     }
 }
 
-/// A block's way through the elements of a tile.
+/// The order in which a block goes through the elements of a tile.
 #[derive(Clone, Copy)]
 struct Walk {
-    /// Elements in a row of the matrix, and rows.
+    /// Elements per row of the matrix, and rows.
     extents: [u32; 2],
-    /// Where the first one is in the matrix, and from a row to the next.
+    /// Where the first element is in the matrix, and the distance between rows.
     first: usize,
     pitch: usize,
-    /// Slots from an element to the next, and from a row to the next.
+    /// Slots between neighbouring elements, and between rows.
     slots: [u32; 2],
 }
 
 impl Walk {
-    /// Moves this thread's elements, a group at a time. Both closures get an element's place in the
-    /// matrix and its slot.
+    /// Moves this thread's elements, a group at a time. Both closures get an element's position in
+    /// the matrix and its slot.
     #[inline(always)]
     fn each<T: Word>(self, load: impl Fn(usize, u32) -> T, store: impl Fn(usize, u32, T)) {
         let [len, rows] = self.extents;
-        // In 32 bits: a division of 64 takes 100 instructions.
+        // In 32 bits: a 64-bit division takes 100 instructions.
         let len = len.max(1);
         let (over, down) = (THREADS % len, THREADS / len);
         let t = thread::thread_idx_x();

@@ -34,7 +34,7 @@ pub fn transpose_tiled<T: Word>(
     through_tile(block, tile, input, &mut output);
 }
 
-/// Moves the block's tiles through a shared one whose rows are `PITCH` slots apart.
+/// Moves the block's tiles through a shared one whose rows start `PITCH` slots apart.
 #[inline(always)]
 // ANCHOR: tile
 pub(super) fn through_tile<T: Word, const PITCH: usize>(

@@ -17,6 +17,7 @@
 // No module is named like a kernel: its handle would have the same name.
 mod arithmetic;
 mod barriers;
+mod builds;
 mod contracts;
 mod functions;
 mod indices;
@@ -30,6 +31,7 @@ mod warps;
 
 pub use arithmetic::*;
 pub use barriers::*;
+pub use builds::*;
 pub use contracts::*;
 pub use functions::*;
 pub use indices::*;

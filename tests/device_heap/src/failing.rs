@@ -64,7 +64,7 @@ pub unsafe fn fails(case: u32, at: u32, n: usize, out: *mut u32) {
     if t == at || at == u32::MAX {
         fail(case, n);
     }
-    // Nobody waits for a thread that has panicked.
+    // No thread waits for one that has panicked.
     thread::sync_threads();
     // SAFETY: the crate's rule.
     unsafe { AtomicU32::from_ptr(out) }.fetch_add(1, Ordering::Relaxed);

@@ -84,7 +84,7 @@ pub unsafe fn reuse(len: usize, rounds: u32, out: *mut u32) {
 }
 
 /// 1 column: 0, or the first alignment for which the allocator's memory was not as promised:
-/// aligned, zeroed if asked, the same after it moved, nobody else's.
+/// aligned, zeroed if requested, unchanged after a move, and exclusive.
 #[kernel]
 pub unsafe fn alignments(out: *mut u32) {
     let t = thread::index_1d();

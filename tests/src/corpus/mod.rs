@@ -25,6 +25,7 @@ mod memory;
 mod product;
 pub mod rule;
 pub mod run;
+mod small;
 mod values;
 mod video;
 mod warp;

@@ -1,8 +1,8 @@
 //! `mma` of every shape and type (9.7.14.5), on small numbers whose sums are exact in every order.
 
 use super::case::Case;
+use super::small::{eighths, half, pack};
 use super::values::{Source, Values};
-use super::wgmma::{half, pack};
 use crate::data::random_bits;
 
 /// A type of elements: its name, its bits, and a register of them from random bits.
@@ -20,23 +20,6 @@ const F64: Element = ("f64", 64, |random| random % 61);
 /// Fits every integer type.
 fn any(random: u64) -> u64 {
     random & 0xffff_ffff
-}
-
-/// The bits of small integers in a float of 8 bits.
-pub(super) fn eighths(random: u64, exponent: u32) -> u64 {
-    pack(random, 8, |value| {
-        let bits = u64::from(value.to_bits());
-        let mantissa = 7 - exponent;
-        let bias = (1 << (exponent - 1)) - 1;
-        match value {
-            0.0 => 0,
-            _ => {
-                bits >> 31 << 7
-                    | ((bits >> 23 & 0xff) - 127 + bias) << mantissa
-                    | bits >> (23 - mantissa) & ((1 << mantissa) - 1)
-            }
-        }
-    })
 }
 
 fn integer(name: &'static str, bits: usize) -> Element {

@@ -2,29 +2,12 @@
 //! wherever an element is looked for, the sum is exact and tells.
 
 use super::case::Case;
-use super::product::eighths;
+use super::small::{eighths, half, pack};
 use super::values::{Source, Values};
 use crate::data::random_bits;
 
 /// A kind of element: its name, the sum's length, and four or two of them from random bits.
 type Element = (&'static str, usize, fn(u64) -> u64);
-
-/// Integers from -7 to 8 in N bits each.
-pub(super) fn pack(random: u64, bits: usize, of: impl Fn(f32) -> u64) -> u64 {
-    (0..64 / bits).fold(0, |all, at| {
-        let value = (random >> (4 * at) & 15) as f32 - 7.0;
-        all | of(value) << (bits * at)
-    })
-}
-
-pub(super) fn half(value: f32) -> u64 {
-    let bits = u64::from(value.to_bits());
-    // An integer's exponent fits and its fraction is short.
-    match value {
-        0.0 => 0,
-        _ => bits >> 31 << 15 | ((bits >> 23 & 0xff) - 112) << 10 | bits >> 13 & 0x3ff,
-    }
-}
 
 const F16: Element = ("f16", 16, |random| pack(random, 16, half));
 const BF16: Element = ("bf16", 16, |random| {

@@ -187,7 +187,7 @@ fn neighbours() -> Job {
 }
 
 impl Job {
-    /// The same with an output that nobody writes before the launch.
+    /// The same with an output that is uninitialised before the launch.
     #[must_use]
     fn with_fresh_output(mut self) -> Self {
         self.fill = None;

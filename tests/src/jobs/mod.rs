@@ -4,8 +4,8 @@
 mod axis;
 mod broken;
 mod conv1d;
+mod described;
 mod matmul;
-mod movement;
 mod peak;
 mod reduce;
 mod refused;
@@ -293,7 +293,7 @@ pub fn telling() -> Vec<Job> {
         reduce::telling,
         matmul::telling,
         split::telling,
-        movement::telling,
+        described::telling,
         peak::telling,
     ];
     families.iter().flat_map(|family| family(on)).collect()
@@ -309,7 +309,7 @@ pub fn size_matrix() -> Vec<Job> {
         reduce::sizes,
         matmul::sizes,
         split::sizes,
-        movement::sizes,
+        described::sizes,
         peak::sizes,
     ];
     families.iter().flat_map(|family| family(on)).collect()

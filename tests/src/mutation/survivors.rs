@@ -62,7 +62,7 @@ const FEW_AT_ONCE: &str = "What is not loaded in groups of eight is loaded in gr
 
 const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left after the first pack.";
 
-/// The list.
+/// Every mutant that may survive, with the reason why no launch can show it.
 pub const SURVIVORS: &[Survivor] = &[
     never(
         &["conv1d_block_per_output_", "conv1d_block_per_output_raw_"],

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::{Mutant, Operator, Source};
 use crate::jobs::Job;
+use crate::sampling::Sample;
 
 /// A mutant and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,12 +72,32 @@ const UNTRIED: [&str; 9] = [
 ];
 
 /// Which kernels are mutated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Extent {
     /// All.
     Whole,
-    /// Of kernels that differ in the type of their elements one, which stands for the others.
-    Telling,
+    /// Of kernels that differ in the type of their elements one, which stands for the others; and of
+    /// these a third.
+    Drawn(Sample),
+    /// The barriers of those that [`Extent::Drawn`] leaves out.
+    OtherBarriers(Sample),
+}
+
+impl Extent {
+    fn takes(self, kernel: &str) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Drawn(sample) => sample.takes(kernel, 3),
+            Self::OtherBarriers(sample) => !sample.takes(kernel, 3),
+        }
+    }
+
+    fn operators(self) -> &'static [Operator] {
+        match self {
+            Self::OtherBarriers(_) => &[Operator::DeleteBarrier],
+            _ => &Operator::ALL,
+        }
+    }
 }
 
 /// A kernel's name without the type of its elements.
@@ -97,17 +118,30 @@ fn keep_telling(sources: &mut Vec<Source>) {
     }
 }
 
+/// The kernels of a PTX text without `INSTANCES` and `UNTRIED`.
+fn tried(text: &str) -> Vec<Source> {
+    let mut sources = Source::split(text);
+    sources.retain(|source| !INSTANCES.iter().any(|name| source.kernel.contains(name)));
+    sources.retain(|source| !UNTRIED.iter().any(|name| source.kernel.starts_with(name)));
+    sources
+}
+
+/// How many mutants an operator makes of a PTX text.
+pub fn count(text: &str, operator: Operator) -> usize {
+    let mutants = |source: &Source| operator.mutants(source).len();
+    tried(text).iter().map(mutants).sum()
+}
+
 /// Every mutant of the kernels in a PTX text, without `INSTANCES` and `UNTRIED`.
 ///
 /// # Panics
 /// When a good kernel is not good, or has no job.
 pub fn trials(text: &str, jobs: &[Job], extent: Extent) -> Vec<Trial> {
-    let mut sources = Source::split(text);
-    sources.retain(|source| !INSTANCES.iter().any(|name| source.kernel.contains(name)));
-    sources.retain(|source| !UNTRIED.iter().any(|name| source.kernel.starts_with(name)));
-    if extent == Extent::Telling {
+    let mut sources = tried(text);
+    if !matches!(extent, Extent::Whole) {
         keep_telling(&mut sources);
     }
+    sources.retain(|source| extent.takes(&source.kernel));
     let run_all = |source: &Source| {
         let jobs: Vec<_> = jobs
             .iter()
@@ -120,9 +154,7 @@ pub fn trials(text: &str, jobs: &[Job], extent: Extent) -> Vec<Trial> {
         );
         let steps = steps(source, &jobs);
         let refused = refused(source, &jobs, &steps);
-        let mutants = Operator::ALL
-            .iter()
-            .flat_map(|operator| operator.mutants(source));
+        let mutants = (extent.operators().iter()).flat_map(|operator| operator.mutants(source));
         let mutants: Vec<_> = mutants.collect();
         let trial = |mutant: Mutant| {
             let mut verdict = run(&mutant, source, &jobs, &steps);
@@ -219,7 +251,7 @@ pub fn run(mutant: &Mutant, source: &Source, jobs: &[&Job], steps: &[u64]) -> Ve
 }
 
 /// A deleted barrier must be reported as what it is: that the emulator's order of threads leads to
-/// a value that nobody wrote, or to a wrong result, is luck.
+/// a value that no thread wrote, or to a wrong result, is luck.
 fn settles(operator: Operator, tool: Tool) -> bool {
     operator != Operator::DeleteBarrier || matches!(tool, Tool::Racecheck | Tool::Synccheck)
 }

@@ -3,8 +3,8 @@
 
 use blockwise::Device;
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, MatmulKernel, MatmulOptions, ReduceKernel, ReduceOptions,
-    ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions,
+    ConvKernel, ConvMode, ConvOptions, MatmulKernel, MatmulOptions, Options, ReduceKernel,
+    ReduceOptions, reverse, transpose,
 };
 
 use crate::data::{matrix, vector};
@@ -12,15 +12,8 @@ use crate::data::{matrix, vector};
 const GOOD: &str = "a launch that is within every limit";
 
 pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
-    for kernel in [
-        TransposeKernel::Naive,
-        TransposeKernel::Tiled,
-        TransposeKernel::Padded,
-    ] {
-        let options = TransposeOptions {
-            kernel: Some(kernel),
-            ..TransposeOptions::default()
-        };
+    for kernel in [&transpose::NAIVE, &transpose::TILED, &transpose::PADDED] {
+        let options = Options::of(kernel);
         for (rows, cols) in [(256, 256), (100, 77)] {
             let input = matrix::<f32>(1, rows, cols);
             blockwise_ops::transpose(device, input.view(), &options).expect(GOOD);
@@ -72,11 +65,14 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
     blockwise_ops::convolve(device, signal.view(), taps.view(), ConvMode::Full, &options)
         .expect(GOOD);
     launched("conv block-per-output f64 300 10");
-    for &kernel in ReverseKernel::ALL {
-        let options = ReverseOptions {
-            kernel,
-            ..ReverseOptions::default()
-        };
+    for kernel in [
+        &reverse::STATIC,
+        &reverse::STATIC_RAW,
+        &reverse::DYNAMIC,
+        &reverse::DYNAMIC_RAW,
+        &reverse::DIRECT,
+    ] {
+        let options = Options::of(kernel);
         for len in [4096, 1001] {
             let input = vector::<f32>(10, len);
             blockwise_ops::reverse(device, input.view(), &options).expect(GOOD);

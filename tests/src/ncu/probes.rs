@@ -183,8 +183,8 @@ fn text(space: &str) -> String {
     text
 }
 
-/// Shared memory that nobody reads needs no stores: one word is read after a barrier, by all
-/// lanes.
+/// Stores to shared memory that is never read would be removed, so all lanes read one word after a
+/// barrier.
 const READ_BACK: [&str; 2] = ["", "bar.sync 0; ld.shared.u32 %result, [tile];"];
 
 /// A kernel of one instruction that the lanes of a mask execute, each at its offset.

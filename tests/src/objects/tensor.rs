@@ -240,7 +240,7 @@ drain:
     }
 }
 
-/// No exponent of ones: which NaN comes out is fixed by nobody.
+/// No exponent of all ones: the bits of a resulting NaN are not specified.
 fn finite(element: TensorElement, mut bytes: Vec<u8>) -> Vec<u8> {
     let width = element.bytes() as usize;
     let last = match element {

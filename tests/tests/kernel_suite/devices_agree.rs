@@ -2,10 +2,12 @@
 //! result: on the emulator with one worker, on the emulator with all, and on a GPU.
 
 use blockwise::{Device, DeviceChoice, EmulatorLimits, Watch};
+use blockwise_ops::reverse::REVERSE;
+use blockwise_ops::transpose::TRANSPOSE;
 use blockwise_ops::{
     ConvKernel, ConvMode, ConvOptions, Element, MatmulKernel, MatmulOptions, MatmulShape, Number,
-    ReduceKernel, ReduceOptions, Reduction, ReverseKernel, ReverseOptions, TransposeKernel,
-    TransposeOptions, convolve, dot, matmul, reduce, reverse, transpose,
+    Options, ReduceKernel, ReduceOptions, Reduction, convolve, dot, matmul, reduce, reverse,
+    transpose,
 };
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix, vector};
@@ -194,11 +196,10 @@ fn reductions<T: Number + Draw>(pair: (&Device, &Device), options: ReduceOptions
 }
 
 fn movements<T: Element + Draw>(pair: (&Device, &Device)) {
-    for &kernel in TransposeKernel::ALL {
-        let options = TransposeOptions {
-            kernel: Some(kernel),
+    for &kernel in TRANSPOSE.variants {
+        let options = Options {
             grid_cap: Some(2),
-            ..TransposeOptions::default()
+            ..Options::of(kernel)
         };
         for (rows, cols) in [(75, 140), (132, 140), (140, 72)] {
             let input = matrix::<T>(67, rows, cols);
@@ -207,11 +208,10 @@ fn movements<T: Element + Draw>(pair: (&Device, &Device)) {
             });
         }
     }
-    for &kernel in ReverseKernel::ALL {
-        let options = ReverseOptions {
-            kernel,
-            threads: None,
+    for &kernel in REVERSE.variants {
+        let options = Options {
             grid_cap: Some(3),
+            ..Options::of(kernel)
         };
         let input = vector::<T>(68, 1777);
         agree(pair, (T::NAME, options), |device| {

@@ -2,14 +2,12 @@
 
 use blockwise::Device;
 use blockwise_ops::compare::ToNumber;
-use blockwise_ops::{
-    Element, ReverseKernel, ReverseOptions, TransposeKernel, TransposeOptions, oracle, reverse,
-    transpose,
-};
+use blockwise_ops::reverse::{self, REVERSE};
+use blockwise_ops::transpose::{self, TRANSPOSE};
+use blockwise_ops::{Element, Options, Variant, oracle};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix, vector};
 use blockwise_tests::devices::devices;
-use kernels::transpose::aligned::Tile;
 use ndarray::{Array1, Array2, ArrayView2, s};
 use proptest::prelude::*;
 
@@ -17,11 +15,11 @@ use proptest::prelude::*;
 pub(super) fn check_transpose<T: Element + ToNumber + Draw>(
     device: &Device,
     (rows, cols): (usize, usize),
-    options: TransposeOptions,
+    options: Options,
 ) {
     let input = matrix::<T>(41, rows, cols);
     let case = (T::NAME, rows, cols, options);
-    let result = transpose(device, input.view(), &options)
+    let result = transpose::transpose(device, input.view(), &options)
         .unwrap_or_else(|error| panic!("{case:?}: {error}"));
     check::equal(device, case, &result, &oracle::transpose(input.view()));
 }
@@ -30,12 +28,12 @@ pub(super) fn check_transpose<T: Element + ToNumber + Draw>(
 pub(super) fn check_reverse<T: Element + ToNumber + Draw>(
     device: &Device,
     n: usize,
-    options: ReverseOptions,
+    options: Options,
 ) {
     let input = vector::<T>(42, n);
     let case = (T::NAME, n, options);
-    let result =
-        reverse(device, input.view(), &options).unwrap_or_else(|error| panic!("{case:?}: {error}"));
+    let result = reverse::reverse(device, input.view(), &options)
+        .unwrap_or_else(|error| panic!("{case:?}: {error}"));
     check::equal(device, case, &result, &oracle::reverse(input.view()));
 }
 
@@ -74,11 +72,8 @@ fn transposes_of_every_shape() {
     ];
     for device in devices() {
         for shape in shapes {
-            for &kernel in TransposeKernel::ALL {
-                let options = TransposeOptions {
-                    kernel: Some(kernel),
-                    ..TransposeOptions::default()
-                };
+            for &kernel in TRANSPOSE.variants {
+                let options = Options::of(kernel);
                 check_transpose::<f32>(device, shape, options);
                 check_transpose::<f64>(device, shape, options);
                 check_transpose::<i64>(device, shape, options);
@@ -93,11 +88,11 @@ fn transposes_of_every_shape() {
 fn transposes_with_a_grid_that_must_stride_in_both_directions() {
     for device in devices() {
         for grid_cap in [1, 2] {
-            for &kernel in TransposeKernel::ALL {
-                let options = TransposeOptions {
+            for &kernel in TRANSPOSE.variants {
+                let options = Options {
                     kernel: Some(kernel),
                     grid_cap: Some(grid_cap),
-                    ..TransposeOptions::default()
+                    ..Options::default()
                 };
                 check_transpose::<u32>(device, (70, 133), options);
                 check_transpose::<u64>(device, (133, 70), options);
@@ -112,7 +107,7 @@ fn a_transpose_of_a_view_that_is_not_contiguous() {
     let input = matrix::<f32>(43, 40, 60);
     let view = input.slice(s![1..;2, ..;-1]);
     for device in devices() {
-        let result = transpose(device, view, &TransposeOptions::default()).expect("a launch");
+        let result = transpose::transpose(device, view, &Options::default()).expect("a launch");
         check::equal(device, "view", &result, &oracle::transpose(view));
     }
 }
@@ -126,11 +121,8 @@ fn transposes_of_parts_of_buffers() {
     let values = vector::<f32>(44, len + 1).to_vec();
     for device in devices() {
         let from = device.upload(&values).expect("memory");
-        for &kernel in TransposeKernel::ALL {
-            let options = TransposeOptions {
-                kernel: Some(kernel),
-                ..TransposeOptions::default()
-            };
+        for &kernel in TRANSPOSE.variants {
+            let options = Options::of(kernel);
             for [from_at, to_at] in [[1, 0], [0, 1], [1, 1]] {
                 let mut to = device.upload(&vec![-7.0_f32; len + 1]).expect("memory");
                 let part = from.view(from_at..from_at + len);
@@ -153,17 +145,13 @@ fn transposes_of_parts_of_buffers() {
 const LENGTHS: [usize; 12] = [0, 1, 2, 3, 32, 255, 256, 257, 511, 512, 1009, 5000];
 
 /// The kernels that take any block.
-const OF_ANY_BLOCK: [ReverseKernel; 3] = [
-    ReverseKernel::Dynamic,
-    ReverseKernel::DynamicRaw,
-    ReverseKernel::Direct,
-];
+const OF_ANY_BLOCK: [&Variant; 3] = [&reverse::DYNAMIC, &reverse::DYNAMIC_RAW, &reverse::DIRECT];
 
-fn by(kernel: ReverseKernel, threads: u32, grid_cap: Option<u32>) -> ReverseOptions {
-    ReverseOptions {
-        kernel,
+fn by(kernel: &'static Variant, threads: u32, grid_cap: Option<u32>) -> Options {
+    Options {
         threads: Some(threads),
         grid_cap,
+        ..Options::of(kernel)
     }
 }
 
@@ -171,12 +159,11 @@ fn by(kernel: ReverseKernel, threads: u32, grid_cap: Option<u32>) -> ReverseOpti
 fn reversals_of_every_length() {
     for device in devices() {
         for n in LENGTHS {
-            for &kernel in ReverseKernel::ALL {
+            for &kernel in REVERSE.variants {
                 for grid_cap in [None, Some(1), Some(2)] {
-                    let options = ReverseOptions {
-                        kernel,
-                        threads: None,
+                    let options = Options {
                         grid_cap,
+                        ..Options::of(kernel)
                     };
                     check_reverse::<f32>(device, n, options);
                     check_reverse::<i64>(device, n, options);
@@ -204,24 +191,18 @@ fn moved_values_keep_every_bit() {
     let bits = [0xFFC0_1234_u32, 0x7F80_0001, 0x8000_0000, 0, 1, 0x7FC0_0000];
     let input = Array1::from_iter(bits.map(f32::from_bits));
     for device in devices() {
-        for &kernel in ReverseKernel::ALL {
-            let options = ReverseOptions {
-                kernel,
-                ..ReverseOptions::default()
-            };
-            let result = reverse(device, input.view(), &options).expect("a launch");
+        for &kernel in REVERSE.variants {
+            let options = Options::of(kernel);
+            let result = reverse::reverse(device, input.view(), &options).expect("a launch");
             check::same_bits(kernel, &result, &oracle::reverse(input.view()));
         }
-        for &kernel in TransposeKernel::ALL {
-            let options = TransposeOptions {
-                kernel: Some(kernel),
-                ..TransposeOptions::default()
-            };
+        for &kernel in TRANSPOSE.variants {
+            let options = Options::of(kernel);
             let input = input
                 .view()
                 .into_shape_with_order((2, 3))
                 .expect("6 elements");
-            let result = transpose(device, input, &options).expect("a launch");
+            let result = transpose::transpose(device, input, &options).expect("a launch");
             check::same_bits(kernel, &result, &oracle::transpose(input));
         }
     }
@@ -235,12 +216,10 @@ proptest! {
         rows in 1..300_usize,
         cols in 1..400_usize,
         multiple in proptest::sample::select(&[1_usize, 4]),
-        kernel in proptest::sample::select(
-            &[TransposeKernel::Thin, TransposeKernel::Quads, TransposeKernel::Packs]
-        ),
+        kernel in proptest::sample::select(vec![&transpose::THIN, &transpose::QUADS, &transpose::PACKS]),
         grid_cap in proptest::option::of(1..3_u32),
     ) {
-        let options = TransposeOptions { kernel: Some(kernel), grid_cap, ..TransposeOptions::default() };
+        let options = Options { kernel: Some(kernel), grid_cap, ..Options::default() };
         let shape = (rows.next_multiple_of(multiple), cols.next_multiple_of(multiple));
         for device in devices() {
             check_transpose::<f32>(device, shape, options);
@@ -253,9 +232,9 @@ proptest! {
         rows in 1..300_usize,
         cols in 1..400_usize,
         grid_cap in proptest::option::of(1..3_u32),
-        tile in proptest::sample::select(&Tile::ALL),
+        kernel in proptest::sample::select(vec![&transpose::ALIGNED, &transpose::NARROW]),
     ) {
-        let options = TransposeOptions { kernel: Some(TransposeKernel::Aligned), grid_cap, tile: Some(tile) };
+        let options = Options { grid_cap, ..Options::of(kernel) };
         for device in devices() {
             check_transpose::<f32>(device, (rows, cols), options);
         }
@@ -265,15 +244,15 @@ proptest! {
     fn twice_transposed_is_the_input(
         rows in 0..100_usize,
         cols in 0..100_usize,
-        kernel in proptest::sample::select(TransposeKernel::ALL),
+        kernel in proptest::sample::select(TRANSPOSE.variants),
         grid_cap in proptest::option::of(1..4_u32),
     ) {
         let input = matrix::<f64>(44, rows, cols);
-        let options = TransposeOptions { kernel: Some(kernel), grid_cap, ..TransposeOptions::default() };
+        let options = Options { kernel: Some(kernel), grid_cap, ..Options::default() };
         for device in devices() {
             check_transpose::<f64>(device, (rows, cols), options);
-            let once = transpose(device, input.view(), &options).expect("a launch");
-            let twice = transpose(device, once.view(), &options).expect("a launch");
+            let once = transpose::transpose(device, input.view(), &options).expect("a launch");
+            let twice = transpose::transpose(device, once.view(), &options).expect("a launch");
             check::equal(device, options, &twice, &input);
         }
     }
@@ -289,8 +268,8 @@ proptest! {
         let options = by(kernel, threads, grid_cap);
         for device in devices() {
             check_reverse::<u64>(device, n, options);
-            let once = reverse(device, input.view(), &options).expect("a launch");
-            let twice = reverse(device, once.view(), &options).expect("a launch");
+            let once = reverse::reverse(device, input.view(), &options).expect("a launch");
+            let twice = reverse::reverse(device, once.view(), &options).expect("a launch");
             check::equal(device, options, &twice, &input);
         }
     }

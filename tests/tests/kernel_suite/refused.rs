@@ -4,9 +4,8 @@
 use blockwise::Device;
 use blockwise_ops::conv1d::convolve_buffers;
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, LaunchError, MatmulOptions, ReduceKernel, ReduceOptions,
-    Reduction, ReverseKernel, ReverseOptions, TransposeOptions, convolve, dot, matmul, reduce,
-    reverse, transpose,
+    ConvKernel, ConvMode, ConvOptions, LaunchError, MatmulOptions, Options, ReduceKernel,
+    ReduceOptions, Reduction, convolve, dot, matmul, reduce, reverse, transpose,
 };
 use blockwise_tests::data::{Draw, matrix, vector};
 use blockwise_tests::devices::devices;
@@ -27,7 +26,7 @@ fn check<R: std::fmt::Debug>(
             assert!(text.contains(part), "`{text}` does not mention `{part}`");
         }
         let input = array![1_u32, 2, 3];
-        let reversed = reverse(device, input.view(), &ReverseOptions::default());
+        let reversed = reverse(device, input.view(), &Options::default());
         assert_eq!(reversed.expect("a good launch"), array![3, 2, 1]);
     }
 }
@@ -112,10 +111,9 @@ fn more_threads_than_a_block_can_have() {
 
 #[test]
 fn blocks_that_do_not_fit_the_kernel() {
-    let no_threads = ReverseOptions {
-        kernel: ReverseKernel::Dynamic,
+    let no_threads = Options {
         threads: Some(0),
-        grid_cap: None,
+        ..Options::of(&reverse::DYNAMIC)
     };
     let input = array![1_u32, 2];
     check(
@@ -123,10 +121,9 @@ fn blocks_that_do_not_fit_the_kernel() {
         |error| matches!(error, LaunchError::ZeroThreads { .. }),
         &["at least one thread"],
     );
-    let half_a_tile = ReverseOptions {
-        kernel: ReverseKernel::Static,
+    let half_a_tile = Options {
         threads: Some(128),
-        grid_cap: None,
+        ..Options::of(&reverse::STATIC)
     };
     check(
         |device| reverse(device, input.view(), &half_a_tile),
@@ -156,9 +153,9 @@ fn blocks_that_do_not_fit_the_kernel() {
 
 #[test]
 fn grids_without_blocks() {
-    let options = TransposeOptions {
+    let options = Options {
         grid_cap: Some(0),
-        ..TransposeOptions::default()
+        ..Options::default()
     };
     check(
         |device| transpose(device, array![[1_u32]].view(), &options),

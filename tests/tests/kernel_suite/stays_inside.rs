@@ -1,5 +1,5 @@
 //! Every sound kernel, launched by its plain parameters, fills its output and touches nothing
-//! beside it: on a GPU nobody else would notice a write into the same allocation.
+//! beside it: nothing else would notice a write into the same allocation on a GPU.
 
 use blockwise_ops::Element;
 use blockwise_tests::Arguments;

@@ -56,7 +56,7 @@ fn compaction_keeps_each_element_once() {
                         sorted(expected.collect()),
                         "{:?}, {grid}, {len}, {keep}", $block
                     );
-                    // What nobody appended keeps its value.
+                    // Elements that no thread appended keep their values.
                     assert!(values(&kept)[count..].iter().all(|&x| x == u32::MAX));
                 }
             }

@@ -70,8 +70,8 @@ fn a_read_of_what_nobody_wrote_is_an_error() {
     );
 }
 
-/// Memory comes back from earlier buffers with what they held, which nobody may rely on. Safe
-/// allocations are written, in each of their forms.
+/// Reused memory has the contents of earlier buffers, which count as uninitialised. Every safe
+/// allocation is written first.
 #[test]
 fn memory_that_was_freed_counts_as_unwritten() {
     let device = Device::checked();

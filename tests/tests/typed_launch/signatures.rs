@@ -2,7 +2,7 @@
 //! arguments.
 
 use blockwise::{Device, DeviceKind, Error, PtxFile};
-use blockwise_ops::{LaunchError, ReverseKernel, ReverseOptions, reverse};
+use blockwise_ops::{LaunchError, Options, reverse};
 use blockwise_tests::devices::devices;
 use blockwise_tests::ptx::file;
 use kernels::raw::reverse::reverse_static_raw;
@@ -162,10 +162,7 @@ fn a_right_record_over_other_parameters() {
 /// A file in the place of embedded PTX is compared as well, and operations hand the error on.
 #[test]
 fn a_stale_file_is_refused_by_the_operations_that_use_it() {
-    let options = ReverseOptions {
-        kernel: ReverseKernel::StaticRaw,
-        ..ReverseOptions::default()
-    };
+    let options = Options::of(&reverse::STATIC_RAW);
     let stale = with_record(&good(), |own| Some(own.replace("&[u32]", "&[i32]")));
     for device in devices() {
         // One of its own: the others keep their kernels.

@@ -8,10 +8,10 @@ use cust::CudaApiVersion;
 use cust::context::{Context, ContextFlags, CurrentContext, ResourceLimit};
 use cust::device::{Device, DeviceAttribute};
 use cust::error::CudaResult;
+use cust::stream::Stream;
 use cust_raw::{CUdevice_attribute, CUresult};
 
 use super::panics::Listener;
-use super::queue::CudaQueue;
 use super::{driver_error, lost, unbound_error};
 use crate::{DeviceKind, DeviceProperties, Result, Room};
 
@@ -28,8 +28,8 @@ pub(super) struct CudaContext {
     stack_is_set: AtomicBool,
     /// The modules that can panic.
     listeners: Mutex<Vec<Weak<Listener>>>,
-    /// The open queues.
-    queues: Mutex<Vec<Weak<CudaQueue>>>,
+    /// The streams of the open queues.
+    streams: Mutex<Vec<Weak<Stream>>>,
     /// The bytes of this process's allocations, by address.
     allocated: Mutex<HashMap<u64, u64>>,
 }
@@ -53,7 +53,7 @@ impl CudaContext {
             lost: lost::of(ordinal),
             stack_is_set: AtomicBool::new(false),
             listeners: Mutex::default(),
-            queues: Mutex::default(),
+            streams: Mutex::default(),
             allocated: Mutex::default(),
         })
     }
@@ -98,12 +98,12 @@ impl CudaContext {
         alive(&self.listeners)
     }
 
-    pub(super) fn opened(&self, queue: &Arc<CudaQueue>) {
-        lock(&self.queues).push(Arc::downgrade(queue));
+    pub(super) fn opened(&self, stream: &Arc<Stream>) {
+        lock(&self.streams).push(Arc::downgrade(stream));
     }
 
-    pub(super) fn queues(&self) -> Vec<Arc<CudaQueue>> {
-        alive(&self.queues)
+    pub(super) fn streams(&self) -> Vec<Arc<Stream>> {
+        alive(&self.streams)
     }
 
     pub(super) fn stack_bytes(&self) -> Result<usize> {

@@ -77,7 +77,7 @@ fn reason(ordinal: usize, count: usize, error: Error, failure: Option<Failure>) 
         let value = std::env::var_os(VISIBLE).unwrap_or_default();
         reason += &format!(" ({VISIBLE} is \"{}\")", value.to_string_lossy());
     }
-    // The stub, or a driver of another version, is recognised by its path.
+    // The path tells a stub or a driver of another version.
     match libcuda_loader::status() {
         Ok(library) if !reason.contains(library) => reason + &format!(" ({library})"),
         _ => reason,
@@ -294,7 +294,7 @@ impl HostMemory for Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // Freeing, which follows, needs the context. There is nobody to report an error to.
+        // The memory is freed next, which needs the context. Errors are dropped.
         let _ = self.1.enter();
     }
 }

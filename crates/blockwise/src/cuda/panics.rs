@@ -1,15 +1,15 @@
 //! Panics of kernels on a GPU: a module that can panic writes the first panic into memory shared
-//! with the host, as described in `cuda_std::panic`.
+//! with the host, as described in `launch_contract::panic`.
 
 use std::ffi::CString;
 use std::mem::offset_of;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cuda_std::panic::{CHANNEL, Channel, Report};
 use cust::error::{CudaError, CudaResult};
 use cust::memory::{CopyDestination, LockedBuffer};
 use cust::module::{Module, Symbol};
 use cust::stream::Stream;
+use launch_contract::panic::{CHANNEL, Channel, Report};
 
 use crate::Error;
 

@@ -20,8 +20,8 @@ pub(super) fn sleep_until(event: &Event) -> CudaResult<()> {
     Ok(())
 }
 
-/// Pauses between polls of something that the driver cannot wait for: none at first, then longer
-/// and longer ones.
+/// Pauses between polls of something that the driver cannot wait for: none at first, then
+/// increasingly long ones.
 pub(super) struct Pause {
     start: Instant,
     next: Duration,

@@ -4,10 +4,10 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cuda_std::launch::{Argument, Shape};
 use cust::context::CurrentContext;
 use cust::error::CudaError;
 use cust_raw::{CUfunction, CUfunction_attribute};
+use launch_contract::launch::{Argument, Shape};
 
 use super::context::CudaContext;
 use super::panics::Listener;
@@ -194,9 +194,9 @@ impl Callable for CudaFunction {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // Unloading the module, which follows, needs the context. No document of CUDA's says that it
-        // waits for the module's kernels: they run its code, and report a panic to the listener's
-        // memory. There is nobody to report an error to.
+        // The module is unloaded next, which needs the context. CUDA's documentation does not say
+        // that unloading waits for the module's kernels, which run its code and report panics to
+        // the listener's memory. Errors are dropped.
         if self.context.enter().is_ok() {
             let _ = CurrentContext::synchronize();
         }

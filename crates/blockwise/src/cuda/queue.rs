@@ -17,7 +17,7 @@ use crate::{Error, Result};
 
 /// Fields are dropped in this order: the stream before its context.
 pub(super) struct CudaQueue {
-    pub(super) stream: Stream,
+    pub(super) stream: Arc<Stream>,
     pub(super) context: Arc<CudaContext>,
 }
 
@@ -29,12 +29,12 @@ impl CudaQueue {
         // A blocking stream: copies of the legacy default stream wait for it, and it for them.
         let stream = Stream::new(StreamFlags::DEFAULT, priority)
             .map_err(driver_error(context, "making a stream"))?;
-        let queue = Arc::new(Self {
+        let stream = Arc::new(stream);
+        context.opened(&stream);
+        Ok(Arc::new(Self {
             stream,
             context: Arc::clone(context),
-        });
-        context.opened(&queue);
-        Ok(queue)
+        }))
     }
 
     fn event(&self, flags: EventFlags) -> Result<Event> {

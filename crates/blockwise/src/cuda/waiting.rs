@@ -70,9 +70,9 @@ impl CudaContext {
         if listeners.is_empty() {
             return Ok(());
         }
-        self.queues()
+        self.streams()
             .iter()
-            .try_for_each(|queue| self.settle(&queue.stream, &listeners))
+            .try_for_each(|stream| self.settle(stream, &listeners))
     }
 
     /// The error of a launch that does not finish.

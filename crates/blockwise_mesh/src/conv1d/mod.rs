@@ -1,7 +1,7 @@
 //! Convolution of sharded signals, with halos from the neighbours.
 //!
-//! The outputs are those of a single device bit by bit with the same kernel, but for kernels by
-//! transforms, whose windows lie elsewhere in a part.
+//! The outputs have the bits of a single device's with the same kernel. The exception is FFT
+//! kernels, whose windows start elsewhere in a part.
 
 mod plan;
 
@@ -30,7 +30,7 @@ impl<T: Float> ShardedConvolution<T> {
     ///
     /// # Errors
     /// No samples or no taps, more taps than samples (see [`convolve`]), a kernel that computes all
-    /// outputs at once, a broken limit, and no room.
+    /// outputs at once, a broken limit, and a lack of memory.
     pub fn new(
         rank: &Rank,
         signal: &Split,
@@ -48,8 +48,8 @@ impl<T: Float> ShardedConvolution<T> {
         }
         let device = rank.device();
         let chosen = Convolution::<T>::once(device, signal.len(), taps.len(), mode, options);
-        // The whole's kernel for each part, as `convolve` chooses it: the bits are a single device's.
-        // But one with a block per output computes no parts.
+        // The kernel that `convolve` chooses for the whole, so that the bits are a single device's.
+        // A kernel with one block per output cannot compute parts.
         let kernel = match chosen.map_err(failed)?.kernel() {
             kernel if kernel.is_block_per_output() && rank.ranks() > 1 => ConvKernel::Tiled,
             kernel => kernel,
@@ -83,7 +83,7 @@ impl<T: Float> ShardedConvolution<T> {
     /// Starts the convolution.
     ///
     /// # Errors
-    /// A signal or an output of another split, and what goes wrong on a device or on the way.
+    /// A signal or an output of another split, and failures of a device or of the communication.
     #[track_caller]
     pub fn enqueue(
         &mut self,
@@ -128,8 +128,8 @@ impl<T: Float> ShardedConvolution<T> {
                 }
             }
         }
-        // The transfers are ordered before the inner kernel, which hides them and the wait for the
-        // neighbours' calls.
+        // The transfers are ordered before the inner kernel, which overlaps them and the wait for
+        // the neighbours' calls.
         let exchange = rank.begin_exchange(&call, sends, receives)?;
         if !self.inner.is_empty() {
             let started = compute(signal.part().as_view(), own.start, &self.inner);
@@ -144,7 +144,7 @@ impl<T: Float> ShardedConvolution<T> {
     }
 }
 
-/// Where each owner's samples go in the window of an edge.
+/// Where each owner's samples go in an edge's window.
 fn places<'a, T: Float>(
     signal: &Split,
     edge: &Edge,
@@ -160,7 +160,7 @@ fn places<'a, T: Float>(
     places
 }
 
-/// A part of the signal as the rank that has `own` counts.
+/// A range of the signal in the indices of the rank that owns `own`.
 fn local(part: &Range<usize>, own: &Range<usize>) -> Range<usize> {
     part.start - own.start..part.end - own.start
 }
@@ -169,8 +169,8 @@ fn local(part: &Range<usize>, own: &Range<usize>) -> Range<usize> {
 /// The outputs are evenly divided.
 ///
 /// # Errors
-/// No samples or no taps, as for [`ShardedConvolution::new`], and what goes wrong on a device or on
-/// the way.
+/// No samples or no taps, as for [`ShardedConvolution::new`], and failures of a device or of the
+/// communication.
 #[track_caller]
 pub fn convolve<T: Float>(
     rank: &mut Rank,
@@ -182,7 +182,7 @@ pub fn convolve<T: Float>(
     let outputs = mode.outputs(signal.len(), taps.len());
     outputs.map_err(|e| rank.failed(e))?;
     if taps.len() > signal.len() {
-        // Convolution commutes: the longer operand is the one that is divided.
+        // Convolution commutes: the longer operand is divided.
         let samples = signal.gather(rank)?;
         let signal = Sharded::part_of(rank, taps)?;
         return convolve_long(rank, &signal, &samples, mode, options);

@@ -6,21 +6,21 @@ use blockwise_ops::ConvOutputs;
 
 use crate::Split;
 
-/// A convolution over ranks: `taps` elements with a signal that is split and no shorter.
+/// A convolution over ranks: `taps` elements with a signal that is split and at least as long.
 ///
-/// The outputs are evenly divided. Most of a rank's need its own samples only; those at its edges
-/// need up to `taps` − 1 samples of its neighbours, or of several ranks where parts are shorter
+/// The outputs are evenly divided. Most of a rank's outputs need its own samples only; those at its
+/// edges need up to `taps` − 1 samples of its neighbours, or of several ranks if parts are shorter
 /// than that.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(super) signal: Split,
     pub(super) taps: usize,
-    /// The full convolution's index of the first output.
+    /// The index of the first output in the full convolution.
     pub(super) offset: usize,
     pub(super) outputs: Split,
 }
 
-/// What one rank computes. Outputs go by their index in the full convolution.
+/// What one rank computes. Outputs are numbered as in the full convolution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Share {
     /// Outputs that need the rank's own samples only.
@@ -37,7 +37,7 @@ pub(super) struct Edge {
     pub(super) window: Range<usize>,
 }
 
-/// Elements after which outputs of any type are aligned to 16 bytes; a cache line of `f32`.
+/// Outputs of any type are aligned to 16 bytes at multiples of this: a cache line of `f32`.
 const ALIGNMENT: usize = 32;
 
 impl Layout {
@@ -51,7 +51,7 @@ impl Layout {
         }
     }
 
-    /// Samples that a rank receives of each other one.
+    /// Samples that a rank receives from each other one.
     pub(crate) fn received(&self, rank: usize) -> Vec<(usize, usize)> {
         let edges = self.share(rank).edges.into_iter();
         let parts = edges.flat_map(|edge| self.signal.owners(edge.window).collect::<Vec<_>>());
@@ -65,7 +65,7 @@ impl Layout {
         [samples, self.outputs.range(rank).len(), self.taps]
     }
 
-    /// A rank's outputs, by their index in the full convolution.
+    /// A rank's outputs, numbered as in the full convolution.
     pub(super) fn outputs_of(&self, rank: usize) -> Range<usize> {
         let Range { start, end } = self.outputs.range(rank);
         self.offset + start..self.offset + end
@@ -85,9 +85,9 @@ impl Layout {
         }
     }
 
-    /// Those of a rank's outputs that need its own samples only.
+    /// The outputs of a rank that need its own samples only.
     fn inner(&self, all: &Range<usize>, own: &Range<usize>) -> Range<usize> {
-        // With fewer samples than taps a launch would exchange the two, and add in another order.
+        // With fewer samples than taps a launch would swap the two, and add in another order.
         if own.len() < self.taps {
             return 0..0;
         }
@@ -100,13 +100,13 @@ impl Layout {
             false => own.end,
         };
         let (start, end) = (all.start.max(first), all.end.min(end));
-        // Kernels store 16 bytes at a time only where their first output is aligned, and a rank's
-        // memory is: what lies before such a place goes to the edge.
+        // Kernels make 16-byte stores only if their first output is aligned, and a rank's memory
+        // is. Outputs before the first aligned one belong to the edge.
         let start = all.start + (start - all.start).next_multiple_of(ALIGNMENT);
         start.min(end)..end
     }
 
-    /// The samples for some outputs, and at least as many as there are taps.
+    /// The samples for some outputs, at least as many as taps.
     fn edge(&self, outputs: Range<usize>) -> Edge {
         let samples = self.signal.len();
         let first = (outputs.start + 1).saturating_sub(self.taps);
@@ -140,7 +140,8 @@ mod tests {
         }
     }
 
-    /// Every output is computed once, from all samples that it needs; what is inner needs nobody.
+    /// Every output is computed once, from all samples that it needs; inner outputs need no other
+    /// rank.
     #[test]
     fn every_output_has_its_samples() {
         for signal in [
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Neighbours send one sample less than there are taps, and nobody else sends any.
+    /// Neighbours send one sample less than there are taps; other ranks send none.
     #[test]
     fn a_halo_is_one_sample_less_than_the_taps() {
         let layout = layout(&[100, 100, 100], 31, 15, 300);

@@ -1,16 +1,16 @@
-//! The matrix product of matrices in blocks.
+//! The product of matrices that are divided into blocks.
 //!
-//! Each rank gathers its rows of A from its row of the grid, and its columns of B from its column,
-//! as in SUMMA. B comes in panels of columns: while one is multiplied, the next one travels. With
-//! row shards, a grid of one column, A stays where it is.
+//! Each rank gathers its rows of A along its row of the grid, and its columns of B along its
+//! column, as in SUMMA. B arrives in panels of columns: while one is multiplied, the next one is in
+//! transit. With row shards, a grid of one column, A does not move.
 //!
-//! Panels are multiplied in two streams in turn, so that the blocks of one start where the last
-//! wave of the one before leaves room: together they take as many waves as one launch would.
+//! Panels alternate between two streams, so that the blocks of one start where the last wave of the
+//! previous one leaves multiprocessors idle: together they take as many waves as one launch would.
 //!
-//! A panel has the whole inner extent, so every element of C is summed in one launch: with the same
-//! kernel and one slice of the inner extent ([`MatmulOptions`]) it has a single device's bits.
-//! Without a kernel in the options panels take the one that is fastest for all of them together,
-//! and the narrow last one that for its own shape.
+//! A panel has the whole inner extent, so one launch computes each element of C: with the same
+//! kernel and one slice of the inner extent ([`MatmulOptions`]) the bits are a single device's. If
+//! the options name no kernel, panels use the one that is fastest for all of them together, and the
+//! narrow last panel the fastest for its own shape.
 
 mod plan;
 
@@ -24,39 +24,38 @@ use crate::call::Digest;
 use crate::matrix::{block_len, elements};
 use crate::{Blocks, Call, Error, Rank, Result, ShardedMatrix};
 
-/// How to multiply sharded matrices. All ranks must agree on it.
+/// How to multiply sharded matrices. The same on all ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShardedMatmulOptions {
     /// How each panel is launched.
     pub launch: MatmulOptions,
-    /// Multiply f32 on the tensor cores of compute capability 9.0, as accurately as without them;
-    /// `launch` is not used then.
+    /// Multiply f32 on the tensor cores of compute capability 9.0, with the same accuracy; `launch`
+    /// is then unused.
     pub tensor: bool,
-    /// Columns of B that travel at a time. `None` takes an eighth of a rank's columns, and fewer at
-    /// the end.
+    /// Columns of B per panel. `None` takes an eighth of a rank's columns, and fewer at the end.
     pub panel: Option<usize>,
 }
 
-/// A product of sharded matrices of certain blocks, with the memory for what is gathered: a rank's
-/// rows of A where other ranks have parts of them, and two panels of B.
+/// A product for certain blocks, with memory for what a rank gathers: its rows of A where other
+/// ranks have parts of them, and two panels of B.
 pub struct ShardedMatmul<T: Float> {
     layout: Layout,
-    /// The rank's rows of A, unless it has all of them.
+    /// The rank's rows of A, unless it owns them whole.
     rows: Option<Gathered<T>>,
     lanes: [Lane<T>; 2],
-    /// For copies beside the products.
+    /// For copies that overlap with the products.
     copies: Stream,
 }
 
-/// What every other panel is multiplied with. The next panel's blocks start while the last ones of
-/// a panel still run.
+/// The resources of every other panel. The next panel's blocks start while the last ones of a panel
+/// still run.
 struct Lane<T: Float> {
     stream: Stream,
-    /// Of B.
+    /// The panel of B.
     panel: Buffer<T>,
-    /// The panel's part of C, where C has several.
+    /// The panel's part of C, if C has several.
     product: Buffer<T>,
-    /// The products of a panel and of narrower ones at the end.
+    /// The products for a panel and for the narrower ones at the end, by width.
     multiply: Vec<(usize, Product<T>)>,
 }
 
@@ -92,17 +91,18 @@ impl<T: Float> Product<T> {
     }
 }
 
-/// Blocks of other ranks, as they arrive and in their place.
+/// Blocks of other ranks, as they arrive and in their final place.
 struct Gathered<T: Float> {
     arrived: Buffer<T>,
     whole: Buffer<T>,
 }
 
 impl<T: Float> ShardedMatmul<T> {
-    /// Chooses kernels, and allocates.
+    /// Chooses kernels and allocates memory.
     ///
     /// # Errors
-    /// Shapes that do not fit, unlike grids, what [`Matmul::new`] refuses, and no room.
+    /// Shapes that do not match, unequal grids, the errors of [`Matmul::new`], and a lack of
+    /// memory.
     pub fn new(
         rank: &Rank,
         a: &Blocks,
@@ -136,7 +136,7 @@ impl<T: Float> ShardedMatmul<T> {
             cols,
             ..shape
         };
-        // What is fastest for all wide panels together: their waves of blocks overlap.
+        // The fastest for all wide panels together: their waves of blocks overlap.
         let mut together = *options;
         if together.launch == MatmulOptions::default() && panels.len() > 1 {
             let properties = device.properties();
@@ -195,7 +195,7 @@ impl<T: Float> ShardedMatmul<T> {
     /// Starts the product.
     ///
     /// # Errors
-    /// Matrices of other blocks, and what goes wrong on a device or on the way.
+    /// Matrices of other blocks, and failures of a device or of the communication.
     #[track_caller]
     pub fn enqueue(
         &mut self,
@@ -219,8 +219,8 @@ impl<T: Float> ShardedMatmul<T> {
         if !panels.is_empty() {
             self.fetch(rank, &call, b, 0)?;
         }
-        // A stream that waits for another one waits for all that is in it by then. So a panel is
-        // multiplied before the next one is fetched, and put in its place after that.
+        // A stream that waits for another waits for everything enqueued there so far. So a panel's
+        // product is enqueued before the next panel is fetched, and its copy into C after that.
         for panel in 0..panels.len() {
             self.multiply(rank, a, b, c, panel)?;
             if panel > 0 {
@@ -357,8 +357,8 @@ impl<T: Float> ShardedMatmul<T> {
         started.map_err(|e| rank.failed(e))
     }
 
-    /// Puts the product of a panel in its place in C. The last one goes through the device's own
-    /// queue, so that a wait for the device is one for all of C.
+    /// Copies a panel's product into C. The last copy goes through the device's own queue, so that
+    /// waiting for the device waits for all of C.
     fn put(&mut self, rank: &Rank, c: &mut ShardedMatrix<T>, panel: usize) -> Result<()> {
         let (me, layout) = (rank.number(), &self.layout);
         if !layout.multiplies(me) {
@@ -379,7 +379,7 @@ impl<T: Float> ShardedMatmul<T> {
 /// The product A·B, and waits. C has A's rows and B's columns.
 ///
 /// # Errors
-/// As for [`ShardedMatmul::new`], and what goes wrong on a device or on the way.
+/// As for [`ShardedMatmul::new`], and failures of a device or of the communication.
 #[track_caller]
 pub fn matmul<T: Float>(
     rank: &mut Rank,

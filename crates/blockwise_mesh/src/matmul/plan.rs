@@ -1,33 +1,33 @@
-//! Which blocks of A and B travel to which rank, and in what panels.
+//! Which blocks of A and B go to which rank, and in what panels.
 
 use std::ops::Range;
 
 use crate::Blocks;
 
-/// A product over a grid of ranks. Ranks of one row of the grid have blocks of the same rows of A;
-/// ranks of one column, blocks of the same columns of B. A rank's block of C needs all of both.
+/// A product over a grid of ranks. Ranks in one row of the grid have blocks of the same rows of A;
+/// ranks in one column, blocks of the same columns of B. A rank's block of C needs all of both.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(super) a: Blocks,
     pub(super) b: Blocks,
-    /// Columns of B that travel at a time.
+    /// Columns of B per panel.
     pub(super) panel: usize,
     /// Whether the last panel is [`TILE`] columns wide.
     pub(super) tapers: bool,
 }
 
-/// Panels of B unless asked for otherwise: what precedes the first one is not overlapped with
-/// anything, and each of the others is still large enough to fill a device.
+/// Default number of panels of B. The transfer of the first is not overlapped, so panels should be
+/// small, but each must be large enough to fill a device.
 const PANELS: usize = 8;
 
-/// Whole tiles of every kernel.
+/// A whole number of tiles for every kernel.
 const TILE: usize = 256;
 
 impl Layout {
     /// A panel is `panel` columns wide, or an eighth of the widest block in whole tiles. In the
-    /// latter case the last one ends with a panel of a single tile's width, whose smaller blocks
-    /// fill the multiprocessors that the other panels' last wave leaves idle: at 16384³ on two GPUs
-    /// four tiles of 4096 would be a wave of their own, 3 % of the time.
+    /// latter case the last panel is split, and its final part is one tile wide: its smaller blocks
+    /// fill the multiprocessors that the last wave of the other panels leaves idle. At 16384³ on
+    /// two GPUs four tiles of 4096 would be a wave of their own, 3 % of the time.
     pub(crate) fn new(a: Blocks, b: Blocks, panel: Option<usize>) -> Self {
         let widest = (0..b.grid().cols).map(|col| b.cols().range(col).len());
         let eighth = widest.max().unwrap_or_default().div_ceil(PANELS);
@@ -60,13 +60,13 @@ impl Layout {
         panels.chain((end < len).then_some(end..len)).collect()
     }
 
-    /// Whether a panel is one that fills what the others leave.
+    /// Whether a panel is the narrow one that fills idle multiprocessors.
     pub(super) fn is_narrow(&self, panel: &Range<usize>) -> bool {
         self.tapers && panel.len() <= TILE
     }
 
-    /// The ranks whose blocks of A a rank gathers, its own among them, each with its columns, in
-    /// their order. A rank without elements of C gathers its own only.
+    /// The ranks whose blocks of A a rank gathers, itself included, each with its columns, in
+    /// order. A rank without elements of C gathers only its own.
     pub(super) fn of_a(&self, rank: usize) -> Vec<(usize, Range<usize>)> {
         let grid = self.a.grid();
         let (row, _) = grid.place(rank);
@@ -74,7 +74,7 @@ impl Layout {
         self.gathered(rank, holders)
     }
 
-    /// The same of B, each with its rows.
+    /// The same for B, each with its rows.
     pub(super) fn of_b(&self, rank: usize) -> Vec<(usize, Range<usize>)> {
         let grid = self.b.grid();
         let (_, col) = grid.place(rank);
@@ -94,14 +94,14 @@ impl Layout {
             .collect()
     }
 
-    /// The others of its row of the grid that multiply: they need a rank's block of A.
+    /// The other multiplying ranks in its row of the grid: they need this rank's block of A.
     pub(super) fn takers_of_a(&self, rank: usize) -> Vec<usize> {
         let grid = self.a.grid();
         let (row, _) = grid.place(rank);
         self.others(rank, (0..grid.cols).map(|col| grid.rank(row, col)))
     }
 
-    /// The others of its column of the grid that multiply: they need a rank's block of B.
+    /// The other multiplying ranks in its column of the grid: they need this rank's block of B.
     pub(super) fn takers_of_b(&self, rank: usize) -> Vec<usize> {
         let grid = self.b.grid();
         let (_, col) = grid.place(rank);
@@ -126,14 +126,14 @@ impl Layout {
         [rows, self.a.cols().len(), cols]
     }
 
-    /// The part of a rank's columns that travels before it multiplies.
+    /// The fraction of a rank's columns that must arrive before it multiplies.
     pub(crate) fn first_panel(&self, rank: usize) -> f64 {
         let [_, _, cols] = self.lengths(rank);
         let first = self.panels(rank).first().map_or(0, Range::len);
         first as f64 / cols.max(1) as f64
     }
 
-    /// Elements of its blocks, of what it gathers of A and of two panels of B and of C.
+    /// Elements of its blocks, of the parts of A that it gathers, and of two panels of B and of C.
     pub(crate) fn held(&self, rank: usize) -> usize {
         let [rows, inner, cols] = self.lengths(rank);
         let [a, b] = [&self.a, &self.b].map(|blocks| {
@@ -150,7 +150,7 @@ impl Layout {
         a + b + rows * cols + gathered + panels * self.panel.min(cols)
     }
 
-    /// Elements that a rank receives of each other one: of A, all before it multiplies, and of B,
+    /// Elements that a rank receives from each other one: for A, all before it multiplies; for B,
     /// in panels.
     pub(crate) fn received(&self, rank: usize) -> [Vec<(usize, usize)>; 2] {
         let [rows, _] = self.a.block(rank);

@@ -1,8 +1,8 @@
-//! NCCL's functions, found when first needed. All of the crate's `unsafe` is here.
+//! NCCL's functions, loaded on first use. All of the crate's `unsafe` is here.
 //!
-//! A binary names no libnccl. The library is the system's `libnccl.so.2`, or what
-//! [`LIBRARY_VARIABLE`] names, such as the one in PyPI's wheel `nvidia-nccl-cu13`. Declarations are
-//! those of NVIDIA's header `nccl.h`, which are the same from 2.7 on.
+//! The binary does not link to libnccl. The library is the system's `libnccl.so.2`, or the one that
+//! [`LIBRARY_VARIABLE`] names, such as the one in PyPI's wheel `nvidia-nccl-cu13`. The declarations
+//! are those of NVIDIA's header `nccl.h`, unchanged since 2.7.
 #![allow(unsafe_code, reason = "NCCL is a C library")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -18,7 +18,7 @@ use super::Span;
 /// The library to load instead of the system's: a path or a file name.
 pub const LIBRARY_VARIABLE: &str = "BLOCKWISE_LIBNCCL";
 
-/// The oldest version that has what is called here, as NCCL counts: 2.18.0.
+/// The oldest version with all functions used here, in NCCL's numbering: 2.18.0.
 const OLDEST: c_int = 21_800;
 
 /// `ncclUint8`.
@@ -27,7 +27,7 @@ const BYTES: c_int = 1;
 /// `ncclInProgress`.
 const IN_PROGRESS: c_int = 7;
 
-/// How long an abort waits for a call of another thread to return.
+/// How long an abort waits for another thread's call to return.
 const ABORT_GRACE: Duration = Duration::from_secs(1);
 
 /// `ncclUniqueId`.
@@ -42,7 +42,7 @@ impl Default for UniqueId {
 }
 
 impl UniqueId {
-    /// As numbers, to be sent.
+    /// As words, to be sent.
     pub(super) fn words(&self) -> Vec<u32> {
         let words = self.0.as_chunks().0.iter();
         words.map(|&word| u32::from_le_bytes(word)).collect()
@@ -95,11 +95,11 @@ impl Library {
                 "NCCL cannot be loaded from {name} ({error}); install NVIDIA's package libnccl2, or `pip install nvidia-nccl-cu13` and set {LIBRARY_VARIABLE} to its libnccl.so.2 (`cargo xtask setup --nccl` does both)"
             )
         })?;
-        // It stays loaded as long as its functions are called: to the process's end.
+        // It stays loaded while its functions may be called: until the process ends.
         let shared: &'static Shared = Box::leak(Box::new(shared));
         macro_rules! function {
             ($name:literal) => {
-                // SAFETY: the field that this goes to has the type that `nccl.h` declares for the
+                // SAFETY: the field that receives it has the type that `nccl.h` declares for the
                 // name.
                 *unsafe { shared.get($name) }
                     .map_err(|_| format!("{name} has no {}", $name.escape_ascii()))?
@@ -107,7 +107,7 @@ impl Library {
         }
         let get_version: unsafe extern "C" fn(*mut c_int) -> c_int = function!(b"ncclGetVersion");
         let mut version = 0;
-        // SAFETY: the place for the answer is valid.
+        // SAFETY: the pointer for the answer is valid.
         unsafe { get_version(&mut version) };
         if version < OLDEST {
             return Err(format!(
@@ -133,7 +133,7 @@ impl Library {
 
     pub(super) fn unique_id(&self) -> Result<UniqueId, String> {
         let mut id = UniqueId::default();
-        // SAFETY: the place for the id is valid.
+        // SAFETY: the pointer for the id is valid.
         self.answer("ncclGetUniqueId", unsafe { (self.get_unique_id)(&mut id) })?;
         Ok(id)
     }
@@ -146,7 +146,7 @@ impl Library {
         ranks: usize,
     ) -> Result<Communicator, String> {
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the place for the handle is valid, and the id is rank 0's.
+        // SAFETY: the pointer for the handle is valid, and the id is rank 0's.
         let joined =
             unsafe { (self.comm_init_rank)(&mut handle, ranks as c_int, *id, rank as c_int) };
         self.answer("ncclCommInitRank", joined)?;
@@ -172,9 +172,9 @@ impl Library {
 pub(super) struct Communicator {
     library: &'static Library,
     handle: Handle,
-    /// One thread calls at a time.
+    /// Serialises calls: NCCL allows one thread at a time.
     calling: Mutex<()>,
-    /// The handle is not used any more.
+    /// Set once the handle is no longer used.
     aborted: AtomicBool,
 }
 
@@ -185,8 +185,8 @@ unsafe impl Send for Communicator {}
 unsafe impl Sync for Communicator {}
 
 impl Communicator {
-    /// Orders a stream's later transfers after other streams' uses of memory, and later uses of it
-    /// after them.
+    /// Orders a stream's later transfers after other streams' uses of the memory, and later uses of
+    /// it after the transfers.
     pub(super) fn order(&self, stream: &Stream, memory: &[Memory<'_>]) -> Result<(), String> {
         // SAFETY: nothing is enqueued.
         unsafe { stream.enqueue_foreign(memory, |_| Ok::<_, blockwise::Error>(())) }
@@ -205,7 +205,7 @@ impl Communicator {
             return Err("NCCL's transfers were aborted".to_owned());
         }
         let mut started = Ok(());
-        // SAFETY: the group's transfers use the spans' memory alone, which the caller has ordered.
+        // SAFETY: the group's transfers use only the spans' memory, which the caller has ordered.
         let enqueued = unsafe {
             stream.enqueue_foreign(&[], |stream| {
                 started = self.group(stream, sends, receives);
@@ -224,7 +224,7 @@ impl Communicator {
         let Self {
             library, handle, ..
         } = self;
-        // SAFETY: a group begins and ends in this function.
+        // SAFETY: the group starts and ends in this function.
         library.answer("ncclGroupStart", unsafe { (library.group_start)() })?;
         let mut started = Ok(());
         for (to, Span { address, bytes }) in sends {
@@ -246,13 +246,13 @@ impl Communicator {
         started.and(ended)
     }
 
-    /// What went wrong in transfers that have been started.
+    /// The error of transfers that have been started.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.aborted.load(Ordering::Acquire) {
             return Ok(());
         }
         let mut code = 0;
-        // SAFETY: the handle is alive: only the thread that calls this aborts. The place for the
+        // SAFETY: the handle is alive: only the thread that calls this aborts. The pointer for the
         // answer is valid.
         let asked = unsafe { (self.library.comm_get_async_error)(self.handle, &mut code) };
         self.library.answer("ncclCommGetAsyncError", asked)?;
@@ -262,13 +262,13 @@ impl Communicator {
         }
     }
 
-    /// Ends all transfers, whatever the other ranks do: their waiters go on.
+    /// Ends all transfers, whatever the other ranks do, so that threads waiting for them continue.
     pub(super) fn abort(&self) {
         if self.aborted.swap(true, Ordering::AcqRel) {
             return;
         }
         let begin = Instant::now();
-        // A call that never returns is one that waits for a dead rank: the abort ends it.
+        // A call that never returns waits for a dead rank: the abort ends it.
         let _calling = loop {
             match self.calling.try_lock() {
                 Ok(calling) => break Some(calling),
@@ -285,7 +285,8 @@ impl Communicator {
 impl Drop for Communicator {
     fn drop(&mut self) {
         if !self.aborted.load(Ordering::Acquire) {
-            // SAFETY: the handle is this value's alone. A failure has nobody to be reported to.
+            // SAFETY: only this value has the handle. A failure is ignored: a drop cannot return
+            // it.
             let _ = unsafe { (self.library.comm_destroy)(self.handle) };
         }
     }

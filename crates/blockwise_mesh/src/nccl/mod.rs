@@ -1,7 +1,7 @@
-//! GPUs that reach each other by NCCL: data goes from memory to memory.
+//! GPUs connected by NCCL: data goes from device memory to device memory.
 //!
-//! Transfers have a stream of their own, so they overlap with kernels. NCCL itself waits forever
-//! for a rank that has died: [`Watch`] ends its transfers then, and [`Link::open`] its own wait.
+//! Transfers have a stream of their own, so they overlap with kernels. NCCL itself would wait
+//! forever for a dead rank: [`Watch`] then ends its transfers, and [`Link::open`] its own wait.
 
 mod library;
 mod watch;
@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blockwise::{Buffer, Device, DeviceKind, Memory, Plain, Stream, View, ViewMut};
-use cuda_std::launch::{Read, Write};
+use launch_contract::launch::{Read, Write};
 
 use crate::wire::Wire;
 use crate::{Call, Error, Rank, Result};
@@ -23,17 +23,17 @@ use self::watch::Watch;
 
 pub use self::library::LIBRARY_VARIABLE;
 
-/// How often a wait looks at the other ranks.
+/// How often a waiting rank checks the other ranks.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A part of a device's memory, as NCCL takes it. It stays allocated while a transfer is in flight.
+/// A range of device memory in NCCL's terms. It stays allocated while a transfer is in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     address: u64,
     pub(crate) bytes: usize,
 }
 
-/// What a rank sends and receives at once.
+/// What a rank sends and receives in one exchange.
 pub(crate) struct Transfers<'v> {
     sends: Vec<(usize, Span)>,
     receives: Vec<(usize, Span)>,
@@ -86,7 +86,7 @@ impl<'v> Transfers<'v> {
     }
 }
 
-/// A rank's way to the other GPUs.
+/// A rank's connection to the other GPUs.
 pub(crate) struct Link {
     // Dropped first: it uses the communicator.
     watch: Watch,
@@ -95,8 +95,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Why there can be no links, the same on every rank that has it itself; `None` when every rank
-    /// has NCCL and a GPU of its own.
+    /// Why no links are possible, the same on every rank; `None` if every rank has NCCL and a GPU
+    /// of its own.
     #[track_caller]
     pub(crate) fn missing(rank: &mut Rank, own_gpu: bool) -> Result<Option<String>> {
         let own = match (rank.device().properties().kind, own_gpu) {
@@ -112,7 +112,7 @@ impl Link {
         }))
     }
 
-    /// Opens it on every rank: rank 0 makes an id, which all must know.
+    /// Opens the link on every rank: rank 0 creates an id, which all must know.
     #[track_caller]
     pub(crate) fn open(rank: &mut Rank) -> Result<Self> {
         let (me, ranks) = (rank.number(), rank.ranks());
@@ -127,7 +127,7 @@ impl Link {
         let (device, (done, opened)) = (rank.device().clone(), channel());
         let joined = Arc::new(OnceLock::new());
         let joining = Arc::clone(&joined);
-        // NCCL meets the other ranks in this thread, and never returns if one has died.
+        // NCCL meets the other ranks in this thread, and never returns if one of them has died.
         thread::spawn(move || done.send(meet(library, &id, me, ranks, &device, &joining)));
         let outcome = wait(&opened, rank).inspect_err(|_| {
             let joined: Option<&Arc<Communicator>> = joined.get();
@@ -143,13 +143,13 @@ impl Link {
         })
     }
 
-    /// Orders transfers of this memory after its earlier uses, and later uses after them.
+    /// Orders transfers of this memory after its earlier uses, and later uses after the transfers.
     pub(crate) fn order(&self, rank: usize, memory: &[Memory<'_>]) -> Result<()> {
         let ordered = self.communicator.order(&self.stream, memory);
         ordered.map_err(|reason| Error::Nccl { rank, reason })
     }
 
-    /// Starts transfers whose memory was ordered.
+    /// Starts transfers whose memory has been ordered.
     pub(crate) fn exchange(
         &self,
         wire: &Arc<dyn Wire>,
@@ -174,7 +174,7 @@ impl Link {
         Ok(())
     }
 
-    /// Why transfers were ended, if they were: the device's memory is undefined.
+    /// Why transfers were aborted, if they were; the device's memory is then undefined.
     pub(crate) fn check(&self) -> Result<()> {
         self.watch.check()
     }
@@ -182,7 +182,7 @@ impl Link {
 
 type Met = Result<(Arc<Communicator>, Stream), String>;
 
-/// Waits for NCCL, but for no rank that has failed, nor beyond the time limit.
+/// Waits for NCCL, but not for a rank that has failed, nor beyond the time limit.
 fn wait(opened: &Receiver<Met>, rank: &Rank) -> Result<Met> {
     let (begin, limit) = (Instant::now(), rank.wire().limit());
     let failed = |reason| Error::Nccl {
@@ -204,7 +204,7 @@ fn wait(opened: &Receiver<Met>, rank: &Rank) -> Result<Met> {
     )))
 }
 
-/// Joins the other ranks, and connects to each: what comes later waits for none to connect.
+/// Joins the other ranks and connects to each, so that later transfers need not connect.
 fn meet(
     library: &'static Library,
     id: &UniqueId,
@@ -213,7 +213,7 @@ fn meet(
     device: &Device,
     joined: &OnceLock<Arc<Communicator>>,
 ) -> Met {
-    // NCCL takes the device of the thread's context.
+    // NCCL takes the device from the thread's context.
     let begun = || -> blockwise::Result<(Stream, Buffer<u8>)> {
         device.synchronize()?;
         Ok((device.urgent_stream()?, device.zeros(2 * ranks)?))
@@ -221,7 +221,7 @@ fn meet(
     let (stream, cells) = begun().map_err(|error| error.to_string())?;
     device.synchronize().map_err(|error| error.to_string())?;
     let communicator = Arc::new(library.join(id, me, ranks)?);
-    // Whoever gives up can abort it from here on.
+    // From here on another thread can abort it.
     let _ = joined.set(Arc::clone(&communicator));
     let cell = |at: usize| Span {
         address: cells.address().address + at as u64,

@@ -1,4 +1,4 @@
-//! Ends transfers that a rank's death or silence would keep waiting forever.
+//! Ends transfers that would wait forever because a rank is dead or silent.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -11,11 +11,11 @@ use super::library::Communicator;
 use crate::wire::Wire;
 use crate::{Call, Error, Result};
 
-/// How long an error of NCCL waits for the connections' word, which names the rank.
+/// How long an NCCL error waits for an error of the connections, which names the rank.
 const WORD: Duration = Duration::from_secs(2);
 
-/// A thread that looks at the other ranks while a transfer is in flight, and aborts it when one has
-/// failed, NCCL reports an error, or the time limit has passed.
+/// A thread that checks the other ranks while a transfer is in flight. It aborts the transfer if a
+/// rank fails, NCCL reports an error, or the time limit passes.
 pub(super) struct Watch {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -31,7 +31,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// The last one; those before it end before it does.
+    /// The last transfer; earlier ones end before it does.
     transfer: Option<Transfer>,
     /// Why transfers were aborted.
     failure: Option<Error>,
@@ -64,7 +64,7 @@ impl Watch {
         }
     }
 
-    /// A transfer has been started, which ends before `end`.
+    /// Reports a started transfer, which must end before `end`.
     pub(super) fn transfer(
         &self,
         end: Event,
@@ -87,7 +87,7 @@ impl Watch {
         }
     }
 
-    /// Why transfers were aborted, at every call from then on.
+    /// Why transfers were aborted; the same at every later call.
     pub(super) fn check(&self) -> Result<()> {
         match &self.shared.state().failure {
             Some(failure) => Err(self.shared.repeat(failure)),
@@ -99,7 +99,7 @@ impl Watch {
 impl Shared {
     fn run(&self) {
         let mut state = self.state();
-        // Memory is freed when transfers have ended, so the last one is seen to its end.
+        // Memory is freed once transfers have ended, so the last one is always seen to its end.
         while !state.closed || state.transfer.is_some() {
             let Some(transfer) = &mut state.transfer else {
                 let woken = self.changed.wait(state);
@@ -113,8 +113,8 @@ impl Shared {
                     state = woken.unwrap_or_else(PoisonError::into_inner).0;
                 }
                 Err(failure) => {
-                    // Whoever waits for the device goes on when the transfer has ended, and finds
-                    // the device spoilt.
+                    // Whoever waits for the device continues when the transfer has ended, and finds
+                    // the device marked as failed.
                     self.device.spoil(failure.to_string());
                     state.failure = Some(failure);
                     state.transfer = None;
@@ -154,7 +154,7 @@ impl Shared {
         }
     }
 
-    /// The same failure once more.
+    /// A copy of the failure.
     fn repeat(&self, failure: &Error) -> Error {
         match failure {
             Error::Failed { rank, reason } => Error::Failed {
@@ -197,7 +197,7 @@ impl Drop for Watch {
         self.shared.state().closed = true;
         self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // It has panicked at worst, which the thread itself has reported.
+            // At worst the thread has panicked, and has reported it itself.
             let _ = thread.join();
         }
     }

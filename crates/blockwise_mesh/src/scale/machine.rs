@@ -1,13 +1,13 @@
-//! What GPUs and links reach: the model's parameters, all of them.
+//! The rates of GPUs and links: all parameters of the model.
 
-/// A link of one rank, in one direction: LogGP's latency, overhead and gap of a byte.
+/// A link of one rank, in one direction, by LogGP's latency, overhead and gap per byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// Seconds from a send to its arrival, for a message of no bytes.
+    /// Seconds from a send to its arrival, for an empty message.
     pub latency: f64,
-    /// Seconds of the sender for each message.
+    /// Seconds of the sender per message.
     pub overhead: f64,
-    /// Bytes a second of long messages.
+    /// Bytes per second of long messages.
     pub bandwidth: f64,
 }
 
@@ -28,15 +28,15 @@ impl Link {
         bandwidth: 57e9,
     };
 
-    /// Copies through the host's memory, as without NCCL: two copies of pageable memory, one after
-    /// the other. Not measured.
+    /// Copies through the host's memory, as without NCCL: two copies of pageable memory in
+    /// sequence. Not measured.
     pub const HOST: Self = Self {
         latency: 20e-6,
         overhead: 5e-6,
         bandwidth: 5e9,
     };
 
-    /// One 400 Gb/s port for each GPU: 50 GB/s nominal, less a tenth. Not measured.
+    /// One 400 Gb/s port per GPU: 50 GB/s nominal, less a tenth. Not measured.
     pub const NETWORK: Self = Self {
         latency: 15e-6,
         overhead: 1e-6,
@@ -47,7 +47,7 @@ impl Link {
 /// GPUs of one kind, in hosts of one kind. Ranks fill one host after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machine {
-    /// GPUs of a host.
+    /// GPUs per host.
     pub gpus_per_host: usize,
     /// Between GPUs of one host.
     pub within: Link,
@@ -55,19 +55,19 @@ pub struct Machine {
     pub between: Link,
     /// A GPU's memory in bytes.
     pub memory: f64,
-    /// Bytes a second of kernels that mostly read: sums and dot products.
+    /// Bytes per second of kernels that mostly read: sums and dot products.
     pub reading: f64,
-    /// Bytes a second, read and written, of kernels that write as much as they read.
+    /// Bytes per second, read plus written, of kernels that write as much as they read.
     pub copying: f64,
-    /// Multiplications and additions a second of products.
+    /// Operations per second of matrix products, multiplications and additions each counted.
     pub product_f32: f64,
-    /// The same of float64.
+    /// The same for float64.
     pub product_f64: f64,
-    /// The same of convolutions of f32; of f64 half as many.
+    /// The same for convolutions of f32; for f64 half as many.
     pub convolution: f64,
-    /// Seconds that a convolution by transforms takes for an output.
+    /// Seconds per output of a convolution by FFT.
     pub transforms: f64,
-    /// Seconds that an operation takes on one GPU besides: launches, and the wait for its end.
+    /// Fixed seconds of an operation on one GPU: launches, and the wait for the end.
     pub fixed: f64,
 }
 
@@ -78,7 +78,7 @@ impl Machine {
     ///   52 TFLOP/s at 8192³; convolutions: 0.737 of 62.9 TFLOP/s with 63 taps, and 0.178 ms for
     ///   2²⁶ outputs with 127 (docs/bench/h200.md, PERFORMANCE.md).
     /// - Products of f64: 577 µs at 2048³ with PTX for sm_80 (docs/log/2026-11-23-products.md).
-    /// - Fixed: 7 µs of a reduction of 2²⁰ and a host that waits.
+    /// - Fixed: 7 µs for a reduction of 2²⁰ elements and a host that waits.
     pub const H200: Self = Self {
         gpus_per_host: 8,
         within: Link::NVLINK,

@@ -1,10 +1,10 @@
-//! A model of the time that an operation takes on any number of GPUs, and of what binds it.
+//! A model of an operation's time on any number of GPUs, and of its bottleneck.
 //!
-//! Bytes of each link come from the plans by which the operations run; [`Machine`] has the rates of
-//! kernels and links. A rank's time is that of what arrives before its kernels start, and then the
-//! longer of its kernels and what arrives meanwhile. A link takes its latency, an overhead for each
-//! message, and a time for each byte; messages from GPUs of the same host share one link, those
-//! from other hosts another one. The slowest rank counts.
+//! The bytes of each link come from the plans that the operations run; [`Machine`] has the rates of
+//! kernels and links. A rank's time is that of what must arrive before its kernels start, plus the
+//! longer of its kernels and what arrives during them. A link takes its latency, an overhead per
+//! message, and a time per byte. Messages from GPUs of the same host share one link, those from
+//! other hosts another. The slowest rank counts.
 
 mod machine;
 mod work;
@@ -18,7 +18,7 @@ pub use self::work::Work;
 
 use self::work::Demand;
 
-/// What most of a step's time goes to.
+/// What takes most of a step's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// The kernels' reads and writes.
@@ -27,11 +27,11 @@ pub enum Bound {
     Arithmetic,
     /// Bytes on the links.
     Bandwidth,
-    /// Launches, and messages however short.
+    /// Launches, and messages of any length.
     Latency,
 }
 
-/// `link bandwidth`.
+/// For example `link bandwidth`.
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -46,22 +46,22 @@ impl fmt::Display for Bound {
 /// What the model predicts for one number of GPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// GPUs.
+    /// Number of GPUs.
     pub gpus: usize,
     /// Of the slowest rank.
     pub seconds: f64,
-    /// What binds it.
+    /// The bottleneck.
     pub bound: Bound,
-    /// Bytes that it receives.
+    /// Bytes that the slowest rank receives.
     pub received: usize,
-    /// Whether every rank's arrays fit into its memory.
+    /// Whether every rank's arrays fit its memory.
     pub fits: bool,
 }
 
-/// Predicts a step of an operation on some GPUs.
+/// Predicts the time of an operation on some number of GPUs.
 ///
 /// # Errors
-/// What the operation itself refuses, such as a convolution of nothing.
+/// The errors of the operation itself, such as a convolution of an empty signal.
 pub fn estimate(
     work: &Work,
     element_bytes: usize,
@@ -92,7 +92,7 @@ pub fn estimate(
     Ok(slowest)
 }
 
-/// The seconds of a rank, by what they go to.
+/// The seconds of a rank, by what takes them.
 fn terms(rank: usize, demand: &Demand, machine: &Machine) -> [(Bound, f64); 4] {
     let first = Transfer::of(rank, &demand.first, 1, machine);
     let during = Transfer::of(rank, &demand.during, demand.rounds, machine);
@@ -120,7 +120,7 @@ struct Transfer {
 }
 
 impl Transfer {
-    /// Of messages by sender, in some rounds that follow each other.
+    /// For messages by sender, in a number of consecutive rounds.
     fn of(rank: usize, links: &[(usize, usize)], rounds: usize, machine: &Machine) -> Self {
         let host = |rank: usize| rank / machine.gpus_per_host;
         let over = |link: &Link, near: bool| {
@@ -137,7 +137,7 @@ impl Transfer {
                 },
             }
         };
-        // Both links work at the same time.
+        // Both links work concurrently.
         let (near, far) = (over(&machine.within, true), over(&machine.between, false));
         match near.bytes + near.latency > far.bytes + far.latency {
             true => near,

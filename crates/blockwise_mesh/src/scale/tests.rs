@@ -29,7 +29,7 @@ fn one_gpu_takes_its_kernels_time() {
     assert_eq!(predict(cube(16384), 1).bound, Bound::Arithmetic);
 }
 
-/// What binds changes with the number of GPUs: a small sum by messages, a transpose by links.
+/// The bottleneck changes with the number of GPUs: messages for a small sum, links for a transpose.
 #[test]
 fn each_bound_is_named() {
     let small = Work::Reduce {

@@ -1,10 +1,10 @@
-//! What an operation asks of each rank: bytes from the other ranks, memory and arithmetic. Bytes
-//! come from the plans by which the operations themselves run.
+//! What an operation costs each rank: bytes from the other ranks, memory and arithmetic. Bytes come
+//! from the plans that the operations themselves run.
 
 use blockwise_ops::{ConvMode, LaunchError, MatmulShape};
 
 use super::Machine;
-use crate::{Blocks, Grid, Split, conv1d, matmul, transpose};
+use crate::{Blocks, Grid, Split, carried, conv1d, matmul, transpose};
 
 /// An operation on arrays that are evenly divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub enum Work {
         /// Which outputs.
         mode: ConvMode,
     },
-    /// Matrix product, on the grid that moves least.
+    /// Matrix product, on the grid that moves the fewest elements.
     Matmul(MatmulShape),
     /// Transpose of row shards.
     Transpose {
@@ -35,6 +35,13 @@ pub enum Work {
         /// Columns.
         cols: usize,
     },
+    /// Parts that begin with what the parts before them come to, such as running sums.
+    Carried {
+        /// Elements.
+        len: usize,
+        /// Parts begin at multiples of so many.
+        align: usize,
+    },
 }
 
 /// What one rank has to do.
@@ -42,14 +49,14 @@ pub enum Work {
 pub(super) struct Demand {
     /// Bytes of its parts of the arrays and of what it gathers.
     pub(super) memory: f64,
-    /// Seconds of its kernels by the memory that they move, and by their arithmetic.
+    /// Seconds of its kernels, by memory traffic and by arithmetic.
     pub(super) moving: f64,
     pub(super) computing: f64,
     /// Bytes that arrive before the kernels start, by sender.
     pub(super) first: Vec<(usize, usize)>,
     /// Bytes that arrive while they run, by sender.
     pub(super) during: Vec<(usize, usize)>,
-    /// Messages of each of those senders.
+    /// Messages from each of those senders.
     pub(super) rounds: usize,
 }
 
@@ -72,7 +79,7 @@ impl Work {
         Ok((0..ranks).flat_map(of_rank).collect())
     }
 
-    /// What each rank has to do, in their order.
+    /// The cost for each rank, in order.
     pub(super) fn demands(
         &self,
         ranks: usize,
@@ -92,11 +99,15 @@ enum Plan {
     },
     Convolve {
         layout: conv1d::Layout,
-        /// The operand that every rank gathers, where there are more taps than samples.
+        /// The operand that every rank gathers, if there are more taps than samples.
         gathered: Option<Split>,
     },
     Matmul(matmul::Layout),
     Transpose(transpose::Layout),
+    Carried {
+        split: Split,
+        align: usize,
+    },
 }
 
 impl Plan {
@@ -128,24 +139,35 @@ impl Plan {
                 rows: Split::even(rows, ranks),
                 cols: Split::even(cols, ranks),
             }),
+            Work::Carried { len, align } => Self::Carried {
+                split: carried::aligned(len, align, ranks),
+                align,
+            },
         })
     }
 
     /// Bytes that a rank receives before its kernels start, and while they run, by sender.
     fn received(&self, rank: usize, element_bytes: usize) -> [Vec<(usize, usize)>; 2] {
         let elements = match self {
-            // Every rank's total, to be folded in order.
+            // Every rank's total, folded in order.
             Self::Reduce { split, .. } => {
                 let with = others(split, rank).filter(|(_, len)| *len > 0);
                 let totals = with.map(|(from, _)| (from, size_of::<[u64; 2]>()));
                 return [totals.collect(), Vec::new()];
+            }
+            // As many totals of each other rank as the longest part has.
+            Self::Carried { split, align } => {
+                let longest = (0..split.ranks()).map(|rank| split.range(rank).len()).max();
+                let totals = longest.unwrap_or(0).div_ceil(*align);
+                let with = others(split, rank).map(|(from, _)| (from, totals));
+                [with.filter(|(_, len)| *len > 0).collect(), Vec::new()]
             }
             Self::Convolve { layout, gathered } => {
                 let whole = gathered.iter().flat_map(|split| others(split, rank));
                 [whole.chain(layout.received(rank)).collect(), Vec::new()]
             }
             Self::Transpose(layout) => [layout.received(rank), Vec::new()],
-            // The first panel of B is not overlapped.
+            // The transfer of B's first panel is not overlapped.
             Self::Matmul(layout) => {
                 let [mut first, panels] = layout.received(rank);
                 let share = layout.first_panel(rank);
@@ -174,6 +196,13 @@ impl Plan {
                 let read = bytes((split.range(rank).len() * operands) as f64);
                 (read, read / machine.reading, 0.0, 1)
             }
+            // Where there are several, the totals are a pass of their own.
+            Self::Carried { split, .. } => {
+                let part = bytes(split.range(rank).len() as f64);
+                let totals = if split.ranks() > 1 { part } else { 0.0 };
+                let moving = totals / machine.reading + 2.0 * part / machine.copying;
+                (2.0 * part, moving, 0.0, 1)
+            }
             Self::Convolve { layout, .. } => {
                 let [inputs, outputs, taps] = layout.lengths(rank).map(|len| len as f64);
                 let moved = bytes(inputs + outputs);
@@ -199,8 +228,8 @@ impl Plan {
                 let held = bytes(layout.held(rank) as f64);
                 (held, moved, computing, layout.panels(rank).len().max(1))
             }
-            // In and out for the kernel. Several ranks have copies of both, and move the output
-            // again where tiles are put next to each other.
+            // The kernel's reads and writes. With several ranks, both are also copied once, and the
+            // output moves again when tiles are put next to each other.
             Self::Transpose(layout) => {
                 let input = (layout.rows.range(rank).len() * layout.cols.len()) as f64;
                 let output = (layout.cols.range(rank).len() * layout.rows.len()) as f64;

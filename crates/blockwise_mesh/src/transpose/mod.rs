@@ -1,19 +1,19 @@
 //! The transpose of a matrix in row shards: all-to-all of tiles.
 //!
-//! Each rank transposes its rows as a single device would. What it has then are whole rows of each
-//! other rank's tile, one tile after the other, so tiles leave without a copy; those that arrive
-//! are put next to each other. One rank alone transposes straight into the output.
+//! Each rank transposes its rows as a single device would. The result consists of whole rows of
+//! each other rank's tile, one tile after the other, so tiles are sent without a copy; arriving
+//! tiles are put next to each other. A single rank transposes straight into the output.
 
 use blockwise::Buffer;
 use blockwise_ops::transpose as ops;
-use blockwise_ops::{Element, TransposeOptions};
+use blockwise_ops::{Element, Options};
 
 use crate::call::Digest;
 use crate::matrix::{block_len, elements};
 use crate::{Blocks, Error, Rank, Result, ShardedMatrix, Split};
 
-/// Which tiles travel. The input's rows are split, and so are its columns: they are the output's
-/// rows.
+/// Which tiles are sent where. The input's rows are split, and so are its columns, which are the
+/// output's rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) rows: Split,
@@ -21,7 +21,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Elements that a rank receives of each other one.
+    /// Elements that a rank receives from each other one.
     pub(crate) fn received(&self, rank: usize) -> Vec<(usize, usize)> {
         let own = self.cols.range(rank).len();
         let others = (0..self.rows.ranks()).filter(|&from| from != rank);
@@ -30,14 +30,14 @@ impl Layout {
     }
 }
 
-/// The transpose of matrices of certain row shards, with the memory for copies of a rank's input
-/// and output.
+/// The transpose of matrices with certain row shards, with memory for copies of a rank's input and
+/// output.
 pub struct ShardedTranspose<T: Element> {
     layout: Layout,
-    options: TransposeOptions,
+    options: Options,
     /// This rank's rows as columns.
     turned: Buffer<T>,
-    /// The others' tiles.
+    /// The other ranks' tiles.
     arrived: Buffer<T>,
 }
 
@@ -46,7 +46,7 @@ impl<T: Element> ShardedTranspose<T> {
     ///
     /// # Errors
     /// A matrix that is not divided by rows, and no room.
-    pub fn new(rank: &Rank, input: &Blocks, options: &TransposeOptions) -> Result<Self> {
+    pub fn new(rank: &Rank, input: &Blocks, options: &Options) -> Result<Self> {
         let len = block_len(rank, input)?;
         if input.grid().cols > 1 {
             let what = "a matrix in blocks";
@@ -80,7 +80,7 @@ impl<T: Element> ShardedTranspose<T> {
     /// Starts the transpose.
     ///
     /// # Errors
-    /// Matrices of other blocks, and what goes wrong on a device or on the way.
+    /// Matrices of other blocks, and failures of a device or of the communication.
     #[track_caller]
     pub fn enqueue(
         &mut self,
@@ -147,15 +147,15 @@ impl<T: Element> ShardedTranspose<T> {
     }
 }
 
-/// The transpose of a matrix that is divided by rows, evenly divided by rows, and waits.
+/// The transpose of a matrix that is divided by rows, evenly divided by rows; waits for the result.
 ///
 /// # Errors
-/// As for [`ShardedTranspose::new`], and what goes wrong on a device or on the way.
+/// As for [`ShardedTranspose::new`], and failures of a device or of the communication.
 #[track_caller]
 pub fn transpose<T: Element>(
     rank: &mut Rank,
     input: &ShardedMatrix<T>,
-    options: &TransposeOptions,
+    options: &Options,
 ) -> Result<ShardedMatrix<T>> {
     let mut transpose = ShardedTranspose::new(rank, input.blocks(), options)?;
     let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;

@@ -1,4 +1,4 @@
-//! A connection to another process of the job: bytes both ways, sealed over TCP.
+//! A connection to another process of the job: bytes in both directions, sealed over TCP.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr};
@@ -25,7 +25,7 @@ pub(super) struct Writing {
 }
 
 impl Connection {
-    /// On the side that has connected. Without a secret the other end's user is known already.
+    /// On the connecting side. Without a secret the other end's user is already known.
     pub(super) fn connect(
         mut stream: Stream,
         secret: Option<&Secret>,
@@ -42,7 +42,7 @@ impl Connection {
         Ok(Self::new(stream, keys)?)
     }
 
-    /// On the side that listens.
+    /// On the listening side.
     pub(super) fn accept(
         mut stream: Stream,
         secret: Option<&Secret>,
@@ -76,7 +76,7 @@ impl Connection {
         })
     }
 
-    /// Sets when reads and writes fail.
+    /// Sets when reads and writes time out.
     pub(super) fn until(&mut self, deadline: Instant) {
         self.reading.stream.get_mut().until(deadline);
         self.writing.stream.until(deadline);
@@ -111,7 +111,7 @@ impl Writing {
         }
     }
 
-    /// Says that nothing more comes.
+    /// Shuts down the sending direction.
     pub(super) fn end(&self) -> io::Result<()> {
         self.stream.shutdown(Shutdown::Write)
     }

@@ -1,5 +1,5 @@
-//! Who comes to a rank that listens: a few at a time, each for a short time, until it has proved
-//! that it is of the job.
+//! Accepts connections for a rank that listens: a few at a time, each for a short time, until it
+//! has proved that it belongs to the job.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read};
@@ -14,29 +14,29 @@ use super::seal::Unproven;
 use super::stream::{Listener, Stream};
 use crate::secret::Secret;
 
-/// Connections that have not proved themselves, at most.
+/// The most connections that have not proved themselves.
 const UNPROVEN: usize = 64;
 
-/// How long each of them has for proof and greeting, all together.
+/// How long each has for proof and greeting together.
 const GREETING: Duration = Duration::from_secs(5);
 
-/// How long the oldest of them stays when others wait for its place.
+/// How long the oldest stays if others wait for its place.
 const STAY: Duration = Duration::from_millis(250);
 
-/// Pause between two looks at who waits.
+/// Pause between two polls of the listener.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Bytes of a program's name and version.
 const PROGRAM: u64 = 256;
 
-/// What a rank says first.
+/// A rank's first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
-    /// The meeting's number, from one rank to another; 0 for rank 0, which draws it.
+    /// The meeting's number, from one rank to another; 0 to rank 0, which draws it.
     pub(super) session: u64,
     pub(super) rank: u64,
     pub(super) ranks: u64,
-    /// Where it listens: a port, or what takes its place at a socket.
+    /// Where it listens: a port, or its equivalent for a socket.
     pub(super) port: u16,
     pub(super) program: String,
 }
@@ -64,12 +64,12 @@ impl Hello {
     }
 }
 
-/// A program's name as a greeting holds it.
+/// A program's name as sent in a greeting.
 pub(super) fn program(name: &str) -> &str {
     &name[..name.floor_char_boundary(PROGRAM as usize)]
 }
 
-/// A process that is of the job.
+/// A connected process that has proved to belong to the job.
 pub(super) struct Guest {
     pub(super) connection: Connection,
     pub(super) hello: Hello,
@@ -80,11 +80,11 @@ pub(super) struct Door {
     listener: Listener,
     secret: Option<Secret>,
     unproven: VecDeque<Visitor>,
-    /// The number of the next one.
+    /// The number of the next connection.
     number: u64,
     sender: Sender<(u64, Result<Guest, Unproven>)>,
     receiver: Receiver<(u64, Result<Guest, Unproven>)>,
-    /// Connections that came to nothing, by reason.
+    /// Connections without a valid rank, by reason.
     strangers: usize,
     without_secret: usize,
 }
@@ -110,19 +110,19 @@ impl Door {
         }
     }
 
-    /// The port, or what takes its place at a socket.
+    /// The port, or its equivalent for a socket.
     pub(super) fn port(&self) -> io::Result<u16> {
         self.listener.port()
     }
 
-    /// The next guest, if one comes within a short time. Nothing that strangers do is an error.
+    /// The next guest, if one arrives shortly. Nothing that strangers do is an error.
     pub(super) fn next(&mut self) -> Option<Guest> {
         while self.has_room() {
             match self.listener.accept() {
                 Ok(Some(stream)) => self.admit(stream),
                 Ok(None) => self.strangers += 1,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // It went away, or the system has no room: the next look is soon.
+                // The peer went away, or the system has no resources: poll again soon.
                 Err(_) => break,
             }
         }
@@ -136,7 +136,7 @@ impl Door {
         None
     }
 
-    /// Who came and was no rank, for the error of a rank that has not come.
+    /// Who connected but was no rank, for the error about a rank that has not come.
     pub(super) fn others(&self) -> String {
         let Self {
             strangers,
@@ -153,13 +153,13 @@ impl Door {
         text
     }
 
-    /// Whether one more may come in. Where all places are taken, the oldest visitor's becomes free
-    /// as soon as that one has had its time.
+    /// Whether another connection may be accepted. If all places are taken, the oldest visitor's is
+    /// freed as soon as its time is up.
     fn has_room(&mut self) -> bool {
         if self.unproven.len() >= UNPROVEN
             && let Some(oldest) = self.unproven.pop_front_if(|one| one.since.elapsed() > STAY)
         {
-            // Its thread's read ends.
+            // This ends the read of its thread.
             let _ = oldest.stream.shutdown(Shutdown::Both);
         }
         self.unproven.len() < UNPROVEN
@@ -176,7 +176,7 @@ impl Door {
             // The meeting may be over.
             let _ = sender.send((number, greeted(stream, secret.as_ref())));
         };
-        // Without one more thread it is turned away.
+        // If no thread can be started, the connection is turned away.
         if Builder::new().stack_size(1 << 18).spawn(prove).is_ok() {
             self.unproven.push_back(Visitor {
                 number,
@@ -219,7 +219,7 @@ mod tests {
         for cut in 0..bytes.len() {
             assert!(Hello::read(&mut &bytes[..cut]).is_err(), "{cut}");
         }
-        // The length of the name: a gigabyte, and all that there is.
+        // The announced length of the name: too long, a gigabyte, and the largest number.
         for len in [257_u64, 1 << 30, u64::MAX] {
             let mut long = bytes.clone();
             long[32..40].copy_from_slice(&len.to_le_bytes());

@@ -1,28 +1,28 @@
-//! What goes over a connection, as bytes. Numbers are little-endian.
+//! The encoding of messages as bytes. Numbers are little-endian.
 
 use std::io::{self, ErrorKind, Read};
 
 use crate::Call;
 
-/// A message of one rank to another.
+/// A message from one rank to another.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// Elements that belong to a call.
     Data(Call, Vec<u8>),
-    /// The sender's program has ended well.
+    /// The sender's program has succeeded.
     Ended,
-    /// It has not, because this rank has failed, which may be another one.
+    /// The sender's program has failed because this rank did, possibly another one.
     Failed(usize, String),
-    /// It has not, because the connection to this rank has broken.
+    /// The sender's program has failed because the connection to this rank broke.
     Lost(usize, String),
 }
 
-/// Bytes of a name or a path, and of a reason. What is longer is cut off by its writer.
+/// The most bytes of a name, path or reason. The writer truncates longer ones.
 const NAME: u64 = 4096;
 const REASON: u64 = 1 << 16;
-/// Bytes of the lengths of a call.
+/// The most bytes of a call's lengths.
 const SIZES: u64 = 1 << 12;
-/// Bytes of a message's elements.
+/// The most bytes of a message's elements.
 const ELEMENTS: u64 = 1 << 40;
 
 const DATA: u8 = 0;
@@ -31,7 +31,7 @@ const FAILED: u8 = 2;
 const LOST: u8 = 3;
 
 impl Frame {
-    /// One byte for the kind; for data the call; the length of the rest in 8 bytes; the rest.
+    /// One byte for the kind; for data, the call; the length of the rest in 8 bytes; the rest.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         match self {
@@ -91,18 +91,18 @@ impl Frame {
     }
 }
 
-/// Appends bytes after their number.
+/// Appends the length of the bytes, then the bytes.
 pub(super) fn put(bytes: &mut Vec<u8>, more: &[u8]) {
     bytes.extend((more.len() as u64).to_le_bytes());
     bytes.extend(more);
 }
 
-/// The first bytes of a text, whole characters of it.
+/// The longest prefix of whole characters within that many bytes.
 fn cut(text: &str, most: u64) -> &[u8] {
     &text.as_bytes()[..text.floor_char_boundary(most as usize)]
 }
 
-/// Reads what [`put`] has appended: `most` bytes, or it is an error.
+/// Reads what [`put`] has appended; more than `most` bytes are an error.
 pub(super) fn take(from: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
     let len = u64::from_le_bytes(array(from)?);
     if len > most {
@@ -110,7 +110,7 @@ pub(super) fn take(from: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(ErrorKind::InvalidData, what));
     }
     let mut bytes = Vec::new();
-    // Memory grows with what has arrived, so that a number alone allocates nothing.
+    // Memory grows with what has arrived, so that a length alone allocates nothing.
     while (bytes.len() as u64) < len {
         let more = (len - bytes.len() as u64).min((bytes.len() as u64).max(PIECE));
         bytes.try_reserve_exact(more as usize)?;
@@ -121,7 +121,7 @@ pub(super) fn take(from: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Bytes that are allocated for a message before any of it has arrived, at most.
+/// The most bytes that are allocated for a message before any of it has arrived.
 const PIECE: u64 = 1 << 16;
 
 pub(super) fn text(from: &mut impl Read, most: u64) -> io::Result<String> {
@@ -176,7 +176,7 @@ mod tests {
         assert!(rest.is_empty());
     }
 
-    /// A reader that says how much it has handed out.
+    /// A reader that counts the bytes it has returned.
     struct Endless(u64);
 
     impl Read for Endless {
@@ -201,7 +201,7 @@ mod tests {
                 assert_eq!(endless.0, 0);
             }
         }
-        // What does not come is not allocated either.
+        // Bytes that do not arrive are not allocated either.
         let mut announced = &[&ELEMENTS.to_le_bytes()[..], &[0; 100]].concat()[..];
         let error = take(&mut announced, ELEMENTS).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);

@@ -1,5 +1,5 @@
-//! Bytes of a connection as fuzzing gives them: each part of what a process reads before it knows
-//! who sends it, and after.
+//! Fuzzing input for each parser of a connection's bytes, before and after the sender is
+//! authenticated.
 
 use std::io::{self, Read, Write};
 
@@ -9,7 +9,7 @@ use super::meeting::answer;
 use super::seal::{self, Opener, Sealer};
 use crate::{Call, Secret};
 
-/// A connection that has said its last, and does not listen.
+/// A connection that sends these bytes and then ends, and ignores what it receives.
 struct Said<'a>(&'a [u8]);
 
 impl Read for Said<'_> {
@@ -28,7 +28,7 @@ impl Write for Said<'_> {
     }
 }
 
-/// Reads bytes of a connection as the part that `what` says; what became of them.
+/// Reads a connection's bytes with the parser that `what` names; returns what became of them.
 #[doc(hidden)]
 pub fn read_as_a_rank_would(what: u8, bytes: &[u8]) -> String {
     let mut said = Said(bytes);
@@ -62,7 +62,7 @@ pub fn read_as_a_rank_would(what: u8, bytes: &[u8]) -> String {
     read().unwrap_or_else(|error| error.to_string())
 }
 
-/// What ranks send, each with the part that it is.
+/// The messages of ranks, each with the name of its parser.
 #[doc(hidden)]
 pub fn what_a_rank_sends() -> Vec<(u8, Vec<u8>)> {
     let hello = Hello {

@@ -1,4 +1,4 @@
-//! Where messages wait for their receivers, and what is known of each rank.
+//! Where messages wait for their receivers, and the state of each rank.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use super::stream::after;
 use crate::{Call, Error, Result};
 
-/// How long a rank that waits polls before it sleeps: waking it takes longer than GPUs that have
-/// equal parts differ.
+/// How long a waiting rank polls before it sleeps. Waking it takes longer than GPUs with equal
+/// parts differ in time.
 const ATTENTIVE: Duration = Duration::from_micros(200);
 
-/// Messages between ranks that have arrived in this process. A rank that waits is woken by a
-/// message, by the end of the rank that it waits for, by any rank's failure, when no rank can go
-/// on, and at the time limit.
+/// Messages between ranks that have arrived in this process. A waiting rank is woken by a message,
+/// by the end of the rank that it waits for, by any rank's failure, by a deadlock of all ranks, and
+/// at the time limit.
 pub(crate) struct Mailbox {
     ranks: usize,
     limit: Duration,
@@ -23,15 +23,15 @@ pub(crate) struct Mailbox {
 }
 
 struct State {
-    /// Of each pair of ranks, by receiver and sender.
+    /// One per pair of ranks, by receiver and sender.
     queues: Vec<VecDeque<Message>>,
-    /// What each rank of this process knows of all ranks' clocks. A rank's own clock counts the
-    /// messages that it has sent.
+    /// Vector clocks: what each rank of this process knows of all ranks' clocks. A rank's own clock
+    /// counts the messages that it has sent.
     clocks: Vec<Vec<u64>>,
-    /// What each rank lets the others have.
+    /// What each rank has published to the others.
     published: Vec<Option<Published>>,
     progress: Vec<Progress>,
-    /// The first rank that failed: the others' errors follow from it.
+    /// The first rank that failed: the errors of the others follow from it.
     first_failure: Option<usize>,
 }
 
@@ -41,19 +41,19 @@ type Published = Arc<dyn Any + Send + Sync>;
 struct Message {
     call: Arc<Call>,
     bytes: Vec<u8>,
-    /// The sender's clock, of a rank of this process.
+    /// The sender's clock, if it is in this process.
     clock: Vec<u64>,
 }
 
-/// What a rank does, as far as this process knows.
+/// A rank's state, as known to this process.
 enum Progress {
-    /// It runs, here or in another process.
+    /// Running, here or in another process.
     Running,
-    /// It waits for a message.
+    /// Waiting for a message.
     Waiting { from: usize, call: Arc<Call> },
     /// Its program has ended.
     Ended,
-    /// Its program has ended with an error.
+    /// Its program has failed.
     Failed(String),
     /// Its connection has broken.
     Lost(String),
@@ -119,18 +119,18 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
-    /// What a rank of this process knows of all ranks' clocks. An access of another rank at its
-    /// time t is ordered before what follows when this is greater than t.
+    /// Rank `rank`'s vector clock. An access of another rank at that rank's time t happened before
+    /// what follows if this clock's entry for it exceeds t.
     pub(crate) fn clock(&self, rank: usize) -> Vec<u64> {
         self.state().clocks[rank].clone()
     }
 
-    /// Lets the other ranks of this process have something of this one.
+    /// Publishes an object of this rank to the other ranks of this process.
     pub(crate) fn publish(&self, rank: usize, what: Published) {
         self.state().published[rank] = Some(what);
     }
 
-    /// Lets them have it no longer.
+    /// Withdraws it.
     pub(crate) fn withdraw(&self, rank: usize) {
         self.state().published[rank] = None;
     }
@@ -140,7 +140,7 @@ impl Mailbox {
         self.state().published.iter().flatten().cloned().collect()
     }
 
-    /// A message that nobody has received.
+    /// A message that was never received.
     pub(crate) fn unread(&self) -> Option<Error> {
         let state = self.state();
         let messages = state.queues.iter().enumerate();
@@ -152,12 +152,12 @@ impl Mailbox {
         })
     }
 
-    /// Notes that a rank's program has ended.
+    /// Records that a rank's program has ended.
     pub(crate) fn end(&self, rank: usize, failure: Option<String>) {
         self.note(rank, failure.map_or(Progress::Ended, Progress::Failed));
     }
 
-    /// Notes that a rank's connection has broken.
+    /// Records that a rank's connection has broken.
     pub(crate) fn lose(&self, rank: usize, reason: String) {
         self.note(rank, Progress::Lost(reason));
     }
@@ -207,8 +207,7 @@ impl Mailbox {
 }
 
 impl State {
-    /// The next message for a rank that waits, or why there will be none. `None` while there may be
-    /// one.
+    /// The next message for a waiting rank, or why none will come. `None` while one may still come.
     fn answer(&mut self, me: usize, from: usize, call: &Arc<Call>) -> Option<Result<Vec<u8>>> {
         let ranks = self.progress.len();
         if let Some(message) = self.queues[me * ranks + from].pop_front() {
@@ -254,8 +253,7 @@ impl State {
         }
     }
 
-    /// What every rank waits for, when none has a message to read, and none runs that could send
-    /// one.
+    /// The wait of every rank, if none has a message to read and none runs that could send one.
     fn standstill(&self) -> Option<Vec<(usize, usize, Call)>> {
         let ranks = self.progress.len();
         let mut waits = Vec::new();

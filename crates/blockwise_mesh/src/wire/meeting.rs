@@ -1,6 +1,6 @@
-//! How the ranks of a job find each other: rank 0 listens at a place that all know, and tells
-//! everyone where the others listen. Nothing is read of a connection, beyond its proof, and nothing
-//! is kept of it, before it has shown that it is the job's.
+//! How the ranks of a job find each other: rank 0 listens at a place known to all, and tells the
+//! others where every rank listens. Before a connection has proved that it belongs to the job,
+//! nothing but its proof is read and nothing is kept of it.
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
@@ -13,13 +13,13 @@ use super::seal::Unproven;
 use super::stream::{Stream, after, left};
 use crate::{Error, MeetingPlace};
 
-/// How long a rank that was late waits more for rank 0's word.
+/// How much longer a late rank waits for rank 0's answer.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Bytes of the reason for which a meeting has failed, and of an address.
+/// The most bytes of the reason for a failed meeting, and of an address.
 const REASON: u64 = 1 << 16;
 const ADDRESS: u64 = 64;
 
@@ -30,7 +30,7 @@ pub(crate) struct Meeting {
     pub(crate) ranks: usize,
     /// Where rank 0 listens.
     pub(crate) place: MeetingPlace,
-    /// Name and version: all ranks must run the same program.
+    /// Name and version, the same for all ranks.
     pub(crate) program: String,
     /// How long to wait for the others.
     pub(crate) limit: Duration,
@@ -46,7 +46,7 @@ fn failed(reason: impl Into<String>) -> Error {
 }
 
 impl Meeting {
-    /// Connects to all other ranks: a connection for each, by rank.
+    /// Connects to all other ranks; returns the connections by rank.
     pub(crate) fn connect(&self) -> Result<Peers, Error> {
         let deadline = after(self.limit);
         match self.rank {
@@ -98,7 +98,7 @@ impl Meeting {
                 }
                 (Some(reason), _) => reason,
             };
-            // It is the job's: whoever started it hears of it everywhere.
+            // The guest belongs to the job, so its user sees the reason on every rank.
             let _ = guest.connection.writing.send(&refusal(&reason));
             break Some(reason);
         };
@@ -125,7 +125,7 @@ impl Meeting {
         guests.into_iter().enumerate().map(send).collect()
     }
 
-    /// In what a guest is not as rank 0.
+    /// How a guest differs from rank 0, if it does.
     fn unlike(&self, hello: &Hello) -> Option<String> {
         let Hello { rank, ranks, .. } = *hello;
         let (own, theirs) = (program(&self.program), &hello.program);
@@ -143,7 +143,7 @@ impl Meeting {
         }
     }
 
-    /// Another rank: greets rank 0, then connects to those before it and waits for those after it.
+    /// Another rank: greets rank 0, then connects to lower ranks and waits for higher ones.
     fn join(&self, deadline: Instant) -> Result<Peers, Error> {
         let me = self.rank;
         let unable = |e: io::Error| failed(format!("rank {me} cannot listen: {e}"));
@@ -194,7 +194,7 @@ impl Meeting {
         Ok(peers)
     }
 
-    /// Connects to a rank as soon as it listens, and proves that both are of the job.
+    /// Connects to a rank as soon as it listens; both prove that they belong to the job.
     fn reach(
         &self,
         other: usize,
@@ -205,7 +205,7 @@ impl Meeting {
         let me = self.rank;
         loop {
             let late = match connect(deadline) {
-                // What listens there is another user's, or nobody lets this one in.
+                // The listener belongs to another user, or does not admit this one.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     return Err(failed(format!(
                         "rank {me} cannot reach rank {other} at {address}: {error}"
@@ -234,7 +234,7 @@ impl Meeting {
                             format!("rank {me}: what answers at {address} is no rank {other}");
                         return Err(failed(what));
                     }
-                    // It had too many visitors, or is no rank and silent.
+                    // It had too many visitors, or is silent and no rank.
                     Err(Unproven::Io(error)) => format!(
                         "rank {me} reached {address}, where rank {other} does not answer: {error}"
                     ),
@@ -270,8 +270,7 @@ impl Meeting {
     }
 }
 
-/// Rank 0's answer: the session and the addresses of the ranks from 1 on, or why there is no
-/// meeting.
+/// Rank 0's answer: the session and the addresses of ranks 1 and up, or why the meeting failed.
 pub(super) fn answer(
     from: &mut impl Read,
     ranks: usize,
@@ -288,7 +287,7 @@ pub(super) fn answer(
 }
 
 impl Guest {
-    /// Where it listens: over TCP, at the address that it comes from.
+    /// Where it listens: over TCP, at the address that it connects from.
     fn address(&self) -> String {
         match self.connection.addresses() {
             Ok(Some([_, from])) => SocketAddr::new(from.ip(), self.hello.port).to_string(),
@@ -297,7 +296,7 @@ impl Guest {
     }
 }
 
-/// Rank 0's word that the meeting has failed.
+/// Rank 0's message that the meeting has failed.
 fn refusal(reason: &str) -> Vec<u8> {
     let mut bytes = vec![0];
     put(

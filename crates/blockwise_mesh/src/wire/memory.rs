@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::{Mailbox, Wire};
 use crate::{Call, Result};
 
-/// One rank's way to the others of its process.
+/// One rank's connection to the others of its process.
 pub(crate) struct Memory {
     rank: usize,
     mailbox: Arc<Mailbox>,
 }
 
 impl Memory {
-    /// All ranks of an mailbox.
+    /// All ranks of a mailbox.
     pub(crate) fn of(mailbox: &Arc<Mailbox>) -> Vec<Self> {
         let rank = |rank| Self {
             rank,

@@ -14,6 +14,8 @@ mod seal;
 #[cfg(target_os = "linux")]
 mod socket;
 mod stream;
+#[cfg(target_os = "linux")]
+mod unix;
 
 use std::sync::Arc;
 
@@ -25,8 +27,8 @@ pub(crate) use meeting::Meeting;
 pub(crate) use memory::Memory;
 pub(crate) use processes::Processes;
 
-/// A way to the other ranks. Messages of one rank to another arrive in their order; sending never
-/// waits for the receiver.
+/// A connection to the other ranks. Messages between two ranks arrive in order; sending never waits
+/// for the receiver.
 pub(crate) trait Wire: Send + Sync {
     /// This rank's number.
     fn rank(&self) -> usize;
@@ -34,14 +36,14 @@ pub(crate) trait Wire: Send + Sync {
     /// The number of ranks.
     fn ranks(&self) -> usize;
 
-    /// Sends what belongs to a call.
+    /// Sends data of a call.
     fn send(&self, to: usize, call: &Arc<Call>, bytes: Vec<u8>) -> Result<()>;
 
     /// Waits for the next message of another rank, and compares its call with this one. It waits no
     /// longer than the mesh's time limit, and not at all for a rank that cannot send any more.
     fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>>;
 
-    /// What the ranks of this process share, if all are here.
+    /// What the ranks of this process share, if all ranks are here.
     fn mailbox(&self) -> Option<Arc<Mailbox>> {
         None
     }
@@ -54,6 +56,6 @@ pub(crate) trait Wire: Send + Sync {
     #[cfg(feature = "cuda")]
     fn limit(&self) -> std::time::Duration;
 
-    /// Tells the other ranks that this one's program has ended, and why if it went wrong.
+    /// Tells the other ranks that this rank's program has ended, with the reason if it failed.
     fn end(&self, failure: Option<String>);
 }

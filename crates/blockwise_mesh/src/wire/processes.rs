@@ -9,8 +9,8 @@ use super::frame::Frame;
 use super::{Mailbox, Wire};
 use crate::{Call, Error, Result};
 
-/// One rank's connections to all others. A thread for each reads what arrives, so that no sender
-/// waits for this rank's program.
+/// One rank's connections to all others. One thread per connection reads what arrives, so that no
+/// sender waits for this rank's program.
 pub(crate) struct Processes {
     rank: usize,
     mailbox: Arc<Mailbox>,
@@ -54,7 +54,7 @@ impl Processes {
     }
 }
 
-/// Hands on what a rank sends, until its program has ended or its connection breaks.
+/// Passes on a rank's messages, until its program ends or its connection breaks.
 fn read_all(stream: &mut Reading, from: usize, me: usize, mailbox: &Mailbox) {
     loop {
         match Frame::read(stream) {
@@ -91,7 +91,7 @@ impl Wire for Processes {
         self.mailbox.check(self.rank)?;
         let frame = Frame::Data(Call::clone(call), bytes);
         self.write(to, &frame).map_err(|error| {
-            // What that rank or another one said before tells more.
+            // An earlier message of that rank or another one says more.
             let known = self.mailbox.check(self.rank).err();
             known.unwrap_or_else(|| Error::Lost {
                 rank: to,
@@ -115,7 +115,7 @@ impl Wire for Processes {
     }
 
     fn end(&self, failure: Option<String>) {
-        // Where another rank was first, it is the one to be named.
+        // If another rank failed first, that one is named.
         let frame = match (self.mailbox.check(self.rank), failure) {
             (_, None) => Frame::Ended,
             (Err(Error::Failed { rank, reason }), _) => Frame::Failed(rank, reason),
@@ -123,7 +123,7 @@ impl Wire for Processes {
             (_, Some(reason)) => Frame::Failed(self.rank, reason),
         };
         for to in 0..self.ranks() {
-            // One that is gone needs no word.
+            // A rank that is gone needs no message.
             let _ = self.write(to, &frame);
         }
         for peer in self.peers.iter().flatten() {

@@ -1,4 +1,4 @@
-//! Where the ranks of a job listen, and how the others get there.
+//! Where the ranks of a job listen, and how others connect to them.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use crate::MeetingPlace;
 use crate::secret::Secret;
 
 impl MeetingPlace {
-    /// What proves a process to be of the job; on one machine, its user does.
+    /// The secret that proves a process to belong to the job; on one machine its user does.
     pub(super) fn secret(&self) -> Option<&Secret> {
         match self {
             Self::Machine { .. } => None,
@@ -30,7 +30,7 @@ impl MeetingPlace {
         }
     }
 
-    /// Where another rank listens: on the interface by which it reaches rank 0.
+    /// Where another rank listens: on the interface through which it reaches rank 0.
     pub(super) fn listen_as(&self, rank: usize, interface: Option<IpAddr>) -> io::Result<Listener> {
         match (self, interface) {
             (Self::Network { .. }, Some(interface)) => Listener::tcp(&[(interface, 0).into()]),
@@ -56,7 +56,7 @@ impl MeetingPlace {
         }
     }
 
-    /// Connects to another rank, at the address that rank 0 has named.
+    /// Connects to another rank, at the address that rank 0 has sent.
     pub(super) fn connect_to(
         &self,
         rank: usize,
@@ -129,7 +129,7 @@ mod machine {
     }
 }
 
-/// Elsewhere nobody can say who is at the other end.
+/// On other systems a socket does not identify its peer.
 #[cfg(not(target_os = "linux"))]
 mod machine {
     use std::io;

@@ -1,11 +1,11 @@
-//! Proofs that both ends of a TCP connection know the job's secret, and records that nobody else
-//! can write, change, leave out or repeat.
+//! Proofs that both ends of a TCP connection know the job's secret, and records that a third party
+//! cannot write, change, drop or repeat.
 //!
-//! Who connects sends 32 random bytes, who listens answers with 32 of its own. Each then sends
-//! HMAC-SHA-256 of both under the secret, with a label for its side, who connects first: who
-//! listens gives nothing away before. Each direction has a key of its own, made of the same.
-//! Records carry an HMAC of their number, their length and their bytes. Nothing is secret on the
-//! way: what ranks say to each other can be read, not changed.
+//! The connecting side sends 32 random bytes, the listening side answers with 32 of its own. Each
+//! then sends the HMAC-SHA-256 of both under the secret, with a label for its side; the connecting
+//! side goes first, so that the listening side reveals nothing before. Each direction has a key of
+//! its own, derived from the same values. Records carry an HMAC of their number, length and bytes.
+//! Nothing is encrypted: what ranks send each other can be read, but not changed.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -17,29 +17,29 @@ use crate::secret::Secret;
 
 type Hash = Hmac<Sha256>;
 
-/// What a connection begins with, on both sides.
+/// The first bytes of a connection, on both sides.
 pub(super) const MAGIC: &[u8; 16] = b"blockwise mesh 2";
 
 /// Bytes of a proof.
 const TAG: usize = 32;
 
-/// Bytes of a record, at most: what is kept before it is known to be a rank's.
+/// The most bytes of a record: what is held before it is known to come from a rank.
 const RECORD: usize = 1 << 16;
 
 /// The answer to a proof.
 const WRONG: u8 = 0;
 const RIGHT: u8 = 1;
 
-/// Why two processes have not become each other's peers.
+/// Why two processes have not become peers.
 #[derive(Debug)]
 pub(super) enum Unproven {
     /// The other end has refused this one's secret.
     Refused,
     /// It does not know the secret.
     Stranger,
-    /// It speaks something else.
+    /// It speaks another protocol.
     NoMesh,
-    /// The connection broke, or the time is over.
+    /// The connection broke or timed out.
     Io(io::Error),
 }
 
@@ -49,10 +49,10 @@ impl From<io::Error> for Unproven {
     }
 }
 
-/// The key of what is written, then that of what is read.
+/// The key for writing, then the key for reading.
 pub(super) type Keys = [Hash; 2];
 
-/// Proves both ends to each other, on the side that has connected.
+/// Proves both ends to each other, on the connecting side.
 pub(super) fn connect(stream: &mut (impl Read + Write), secret: &Secret) -> Result<Keys, Unproven> {
     let own = nonce()?;
     stream.write_all(&[&MAGIC[..], &own].concat())?;
@@ -68,7 +68,7 @@ pub(super) fn connect(stream: &mut (impl Read + Write), secret: &Secret) -> Resu
     Ok([keyed.key(b"to who listens"), keyed.key(b"to who connects")])
 }
 
-/// The same on the side that listens.
+/// The same on the listening side.
 pub(super) fn accept(stream: &mut (impl Read + Write), secret: &Secret) -> Result<Keys, Unproven> {
     magic(stream)?;
     let theirs = array(stream)?;
@@ -83,7 +83,7 @@ pub(super) fn accept(stream: &mut (impl Read + Write), secret: &Secret) -> Resul
     Ok([keyed.key(b"to who connects"), keyed.key(b"to who listens")])
 }
 
-/// Reads what a connection begins with.
+/// Reads the first bytes of a connection.
 pub(super) fn magic(stream: &mut impl Read) -> Result<(), Unproven> {
     match array(stream)? == *MAGIC {
         true => Ok(()),
@@ -122,7 +122,7 @@ impl Keyed {
         self.labelled(label).finalize().into_bytes().into()
     }
 
-    /// Compares in a time that does not depend on the bytes.
+    /// Compares in constant time.
     fn verify(&self, label: &[u8], tag: &[u8; TAG]) -> Result<(), Unproven> {
         let verified = self.labelled(label).verify_slice(tag);
         verified.map_err(|_| Unproven::Stranger)
@@ -182,7 +182,7 @@ impl Opener {
         }
     }
 
-    /// Bytes of the other rank; none where the connection ends.
+    /// Bytes from the other rank; none at the end of the connection.
     pub(super) fn read(&mut self, from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
         if self.at == self.bytes.len() && !into.is_empty() {
             self.next(from)?;
@@ -196,7 +196,7 @@ impl Opener {
         self.bytes.clear();
         self.at = 0;
         let mut head = [0; 4];
-        // Between records a connection may end.
+        // A connection may end between records.
         match from.read(&mut head)? {
             0 => return Ok(()),
             count => from.read_exact(&mut head[count..])?,
@@ -266,8 +266,8 @@ mod tests {
         assert!(matches!(b, Err(Unproven::Stranger)), "{b:?}");
     }
 
-    /// Who listens without the secret learns a proof, and convinces nobody: not with the same
-    /// proof, nor with its own words.
+    /// A listener without the secret learns a proof, and can use it nowhere: neither by returning
+    /// the same proof nor with its own bytes.
     #[test]
     fn who_listens_must_prove_itself_too() {
         for echo in [true, false] {
@@ -349,7 +349,7 @@ mod tests {
         assert_eq!(bytes, [b"first", &long[..], b"last"].concat());
     }
 
-    /// Nothing that was changed, left out, swapped, repeated or cut is handed on.
+    /// No changed, dropped, swapped, repeated or truncated record is passed on.
     #[test]
     fn a_changed_record_is_noticed_before_it_is_read() {
         let records = sealed(&[b"first", b"second", b"third"]);

@@ -8,17 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use super::stream::{Listener, Stream};
-
-/// A socket's path, which is removed with this.
-#[derive(Debug)]
-pub(super) struct SocketPath(PathBuf);
-
-impl Drop for SocketPath {
-    fn drop(&mut self) {
-        // One that stays is in nobody's way: the next job takes its place.
-        let _ = fs::remove_file(&self.0);
-    }
-}
+use super::unix::{SocketPath, is_own};
 
 /// Where rank 0 of a job listens. `folder` is for temporary files.
 pub(super) fn path(folder: &Path, key: &str) -> io::Result<PathBuf> {
@@ -92,12 +82,6 @@ pub(super) fn connect(path: &Path) -> io::Result<Stream> {
             "what listens there is another user's",
         )),
     }
-}
-
-/// Whether the other end is a process of the user who runs this one.
-pub(super) fn is_own(stream: &UnixStream) -> io::Result<bool> {
-    let other = rustix::net::sockopt::socket_peercred(stream)?;
-    Ok(other.uid == rustix::process::geteuid())
 }
 
 #[cfg(test)]

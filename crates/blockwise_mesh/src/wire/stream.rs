@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
 #[cfg(target_os = "linux")]
-use super::socket::SocketPath;
+use super::unix::{SocketPath, is_own};
 
 /// A connection.
 #[derive(Debug)]
@@ -178,7 +178,7 @@ impl Listener {
             #[cfg(target_os = "linux")]
             Self::Unix { listener, .. } => {
                 let (stream, _) = listener.accept()?;
-                match super::socket::is_own(&stream)? {
+                match is_own(&stream)? {
                     true => Stream::of_unix(stream).map(Some),
                     false => Ok(None),
                 }

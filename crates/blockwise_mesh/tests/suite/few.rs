@@ -7,7 +7,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Sharded, ShardedMatmulOptions, ShardedMatrix, Split, convolve, dot,
     matmul, reduce, transpose,
 };
-use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction, TransposeOptions};
+use blockwise_ops::{ConvMode, ConvOptions, Options, ReduceOptions, Reduction};
 use ndarray::ArrayView1;
 
 /// Parts of which most are empty: in front, between and at the end.
@@ -89,7 +89,7 @@ fn products_and_transposes_of_three_rows_on_seven_ranks() {
                 let of_b = Blocks::even([inner, cols], grid);
                 let by_rows = Blocks::even([rows, inner], Grid::column(7));
                 let turned = ShardedMatrix::part_of(rank, &a, by_rows)?;
-                let turned = transpose(rank, &turned, &TransposeOptions::default())?;
+                let turned = transpose(rank, &turned, &Options::default())?;
                 let a = ShardedMatrix::part_of(rank, &a, of_a)?;
                 let b = ShardedMatrix::part_of(rank, &b, of_b)?;
                 let c = matmul(rank, &a, &b, &ShardedMatmulOptions::default())?;

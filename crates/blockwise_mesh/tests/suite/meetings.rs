@@ -11,7 +11,7 @@ use blockwise_mesh::{
 };
 use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction};
 
-/// A port that nobody listens at.
+/// A port without a listener.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()

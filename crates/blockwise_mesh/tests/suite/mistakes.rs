@@ -7,7 +7,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Rank, Sharded, ShardedMatmul, ShardedMatmulOptions, ShardedMatrix,
     ShardedTranspose, Split, Window, reduce,
 };
-use blockwise_ops::{ReduceOptions, Reduction, TransposeOptions};
+use blockwise_ops::{Options, ReduceOptions, Reduction};
 
 const RANKS: usize = 3;
 
@@ -268,7 +268,7 @@ fn shards_of_another_matrix() {
         let whole = vec![1.0_f64; rows * 5];
         let blocks = Blocks::even([rows, 5], Grid::column(RANKS));
         let input = ShardedMatrix::part_of(rank, &whole, blocks)?;
-        let options = TransposeOptions::default();
+        let options = Options::default();
         let mut transpose = ShardedTranspose::new(rank, input.blocks(), &options)?;
         let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
         transpose.enqueue(rank, &input, &mut output)

@@ -7,7 +7,7 @@ use blockwise_mesh::{
     matmul, reduce, transpose,
 };
 use blockwise_ops::{
-    ConvMode, ConvOptions, Element, MatmulShape, ReduceOptions, Reduction, TransposeOptions,
+    ConvMode, ConvOptions, Element, MatmulShape, Options, ReduceOptions, Reduction,
 };
 
 /// Meshes of every size.
@@ -104,7 +104,7 @@ fn transposes() {
         check::<f64, _>(&meshes, Work::Transpose { rows, cols }, |rank| {
             let blocks = Blocks::even([rows, cols], Grid::column(rank.ranks()));
             let input = ShardedMatrix::part_of(rank, &whole, blocks)?;
-            transpose(rank, &input, &TransposeOptions::default())
+            transpose(rank, &input, &Options::default())
         });
     }
 }

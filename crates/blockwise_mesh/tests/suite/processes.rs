@@ -226,7 +226,7 @@ fn kill(victim: usize, moment: &str) {
     }
 }
 
-/// Nobody waits for a limit, whose error has other words: what has died is noticed at once.
+/// A dead rank is noticed at once: no error is that of a time limit, which has other words.
 #[test]
 fn a_rank_killed_at_any_of_ten_moments_ends_the_others_with_its_name() {
     let moments = [

@@ -1,5 +1,5 @@
-//! Who is not of a job and tries to be: nobody comes in, nothing that they do ends the job, and the
-//! right rank still finds its place.
+//! Strangers that try to join a job: none gets in, nothing that they do ends the job, and the real
+//! rank still finds its place.
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
@@ -133,37 +133,40 @@ fn a_thousand_silent_connections_keep_nobody_out() {
     assert!(most < 200, "{most}");
 }
 
-/// Passes on what two ends say to each other; the bytes of who has connected. `change` sees each
-/// piece of theirs.
-fn relay(to: u16, listener: TcpListener, change: impl Fn(usize, &mut [u8]) + Send) -> Vec<u8> {
-    let (mut one, _) = listener.accept().unwrap();
-    let mut other = connect(to);
-    let (mut back, mut forth) = (other.try_clone().unwrap(), one.try_clone().unwrap());
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let _ = std::io::copy(&mut back, &mut forth);
-            let _ = forth.shutdown(Shutdown::Write);
-        });
+/// Passes on what two ends say to each other; the bytes of who has connected, and of the other.
+/// `change` sees each piece of the first.
+fn relay(to: u16, listener: TcpListener, change: impl Fn(usize, &mut [u8]) + Send) -> [Vec<u8>; 2] {
+    let (one, _) = listener.accept().unwrap();
+    let other = connect(to);
+    let pass = |mut from: &TcpStream, mut to: &TcpStream, change: &dyn Fn(usize, &mut [u8])| {
         let mut all = Vec::new();
         let mut piece = [0; 4096];
-        while let Ok(count @ 1..) = one.read(&mut piece) {
+        while let Ok(count @ 1..) = from.read(&mut piece) {
             let piece = &mut piece[..count];
             change(all.len(), piece);
             all.extend_from_slice(piece);
-            if other.write_all(piece).is_err() {
+            if to.write_all(piece).is_err() {
                 break;
             }
         }
-        let _ = other.shutdown(Shutdown::Write);
+        let _ = to.shutdown(Shutdown::Write);
         all
+    };
+    std::thread::scope(|scope| {
+        let back = scope.spawn(|| pass(&other, &one, &|_, _| ()));
+        let forth = pass(&one, &other, &change);
+        [forth, back.join().unwrap()]
     })
 }
 
 /// What each of two ranks has gathered.
 type Gathered = [Result<Vec<Vec<u32>>, Error>; 2];
 
-/// A job of two whose rank 1 comes through a relay.
-fn relayed(options: &JoinOptions, change: impl Fn(usize, &mut [u8]) + Send) -> (Gathered, Vec<u8>) {
+/// A job of two whose rank 1 comes through a relay; what rank 1 has said, and rank 0.
+fn relayed(
+    options: &JoinOptions,
+    change: impl Fn(usize, &mut [u8]) + Send,
+) -> (Gathered, [Vec<u8>; 2]) {
     let port = free_port();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let detour = listener.local_addr().unwrap().port();
@@ -178,7 +181,7 @@ fn relayed(options: &JoinOptions, change: impl Fn(usize, &mut [u8]) + Send) -> (
 
 #[test]
 fn a_recorded_rank_is_no_rank() {
-    let (outcomes, recorded) = relayed(&options(), |_, _| ());
+    let (outcomes, [recorded, _]) = relayed(&options(), |_, _| ());
     for outcome in outcomes {
         assert_eq!(outcome.unwrap(), [[0], [1]]);
     }
@@ -199,7 +202,7 @@ fn what_is_changed_on_the_way_is_noticed() {
         meeting_limit: Duration::from_secs(1),
         ..options()
     };
-    let length = relayed(&options(), |_, _| ()).1.len();
+    let length = relayed(&options(), |_, _| ()).1[0].len();
     // Behind 16 bytes of name, 32 of challenge and 32 of proof come records.
     for at in [20, 50, 82, 90, 130, length - 40, length - 1] {
         let (outcomes, _) = relayed(&short, |start, piece| {
@@ -257,10 +260,13 @@ fn who_has_not_come_is_named_with_those_who_have() {
     assert_eq!(error, expected);
 }
 
-/// Who takes rank 0's place learns nothing and convinces nobody.
+/// Who takes rank 0's place learns nothing and convinces nobody, also with all that one has said.
 #[test]
 fn a_false_rank_0_is_noticed() {
+    let (_, [_, recorded]) = relayed(&options(), |_, _| ());
+    assert!(recorded.len() > 100);
     for answer in [
+        recorded,
         [&MAGIC[..], &[9; 32], &[1], &[0; 32]].concat(),
         [&MAGIC[..], &[9; 32], &[1], &[0xFF; 4096]].concat(),
         b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n".to_vec(),
@@ -351,7 +357,7 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// On one machine no port is open, nobody else can enter the folder, and nothing is left there.
+/// On one machine no port is open, only the user can enter the folder, and nothing is left there.
 #[test]
 fn a_job_of_one_machine_has_no_port() {
     let job = AtSockets::new();

@@ -2,13 +2,14 @@
 
 use crate::common::{MESHES, splits};
 use blockwise_mesh::{Blocks, Error, Grid, Mesh, ShardedMatrix, ShardedTranspose, transpose};
-use blockwise_ops::{Element, TransposeKernel, TransposeOptions};
+use blockwise_ops::transpose::TRANSPOSE;
+use blockwise_ops::{Element, Options};
 
 #[track_caller]
 fn check<T: Element + PartialEq>(
     mesh: &Mesh,
     blocks: &Blocks,
-    options: &TransposeOptions,
+    options: &Options,
     number: impl Fn(usize) -> T,
 ) {
     let [rows, cols] = blocks.shape();
@@ -28,7 +29,7 @@ fn check<T: Element + PartialEq>(
 
 #[test]
 fn every_element_is_in_its_place() {
-    let options = TransposeOptions::default();
+    let options = Options::default();
     for ranks in MESHES {
         let mesh = Mesh::emulated(ranks).unwrap();
         for [rows, cols] in [[1, 1], [7, 5], [40, 3], [2, 67], [33, 64], [0, 4], [4, 0]] {
@@ -47,11 +48,8 @@ fn every_element_is_in_its_place() {
 fn with_every_kernel() {
     let mesh = Mesh::checked(3).unwrap();
     let blocks = Blocks::even([35, 45], Grid::column(3));
-    for &kernel in TransposeKernel::ALL {
-        let options = TransposeOptions {
-            kernel: Some(kernel),
-            ..TransposeOptions::default()
-        };
+    for &kernel in TRANSPOSE.variants {
+        let options = Options::of(kernel);
         check(&mesh, &blocks, &options, |i| i as f32);
     }
 }
@@ -64,7 +62,7 @@ fn a_transpose_can_be_run_again_and_moves_each_tile_once() {
     let run = mesh.run(|rank| {
         let blocks = Blocks::even([30, 60], Grid::column(3));
         let input = ShardedMatrix::part_of(rank, &whole, blocks)?;
-        let options = TransposeOptions::default();
+        let options = Options::default();
         let mut transpose = ShardedTranspose::new(rank, input.blocks(), &options)?;
         let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
         transpose.enqueue(rank, &input, &mut output)?;
@@ -85,7 +83,7 @@ fn blocks_are_refused() {
     let mesh = Mesh::emulated(2).unwrap();
     let blocks = Blocks::even([4, 4], Grid { rows: 1, cols: 2 });
     let run = mesh.run(|rank| {
-        let options = TransposeOptions::default();
+        let options = Options::default();
         ShardedTranspose::<f32>::new(rank, &blocks, &options).map(drop)
     });
     let error = run.unwrap_err().to_string();

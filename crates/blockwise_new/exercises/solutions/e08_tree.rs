@@ -8,7 +8,7 @@ pub const THREADS: usize = 256;
 /// largest\[block\] = the largest of the block's elements.
 ///
 /// # Safety
-/// Nobody else writes `largest`.
+/// No other code writes `largest` during the launch.
 #[kernel(require(
     x.len() == grid.x as usize * THREADS,
     largest.len() == grid.x as usize,
@@ -25,7 +25,7 @@ pub unsafe fn largest_of_blocks(x: &[u32], largest: *mut u32) {
         // The writes of the round before come before this round's reads.
         thread::sync_threads();
         if thread < half {
-            // SAFETY: both slots exist; nobody writes the upper half in this round.
+            // SAFETY: both slots exist; no thread writes the upper half in this round.
             unsafe {
                 let own = slots.add(thread);
                 own.write(own.read().max(slots.add(thread + half).read()));

@@ -8,7 +8,7 @@ pub const THREADS: usize = 128;
 /// y\[i\] = x\[i\] − the first element of i's block. The grid covers `x`.
 ///
 /// # Safety
-/// Nobody else writes `y`.
+/// No other code writes `y` during the launch.
 #[kernel(require(
     x.len() == y.len(),
     block.x as usize == THREADS,

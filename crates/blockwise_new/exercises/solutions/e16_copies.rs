@@ -9,7 +9,7 @@ pub const THREADS: usize = 128;
 /// Reverses each block's elements.
 ///
 /// # Safety
-/// Nobody else writes `y`.
+/// No other code writes `y` during the launch.
 #[kernel(require(
     x.len() == y.len(),
     block.x as usize == THREADS,

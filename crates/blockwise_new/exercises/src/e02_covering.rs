@@ -5,7 +5,7 @@ use cuda_std::prelude::*;
 /// y\[i\] = 2 · x\[i\]. Any grid of one dimension.
 ///
 /// # Safety
-/// Nobody else writes `y`.
+/// No other code writes `y` during the launch.
 #[kernel(require(x.len() == y.len(), [grid.y, grid.z, block.y, block.z] == [1; 4]))]
 pub unsafe fn double(x: &[u32], y: *mut u32) {
     let i = thread::index_1d() as usize;

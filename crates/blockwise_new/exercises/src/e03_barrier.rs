@@ -8,7 +8,7 @@ pub const THREADS: usize = 128;
 /// Rotates each block's elements by one: y\[t\] = x\[t + 1\], and the last is the first.
 ///
 /// # Safety
-/// Nobody else writes `y`.
+/// No other code writes `y` during the launch.
 #[kernel(require(
     x.len() == y.len(),
     block.x as usize == THREADS,

@@ -8,7 +8,7 @@ pub const ITEMS: usize = 8;
 /// y\[i\] = ½ · x\[i\], [`ITEMS`] elements a thread.
 ///
 /// # Safety
-/// Nobody else writes `y`.
+/// No other code writes `y` during the launch.
 #[kernel(require(
     x.len() == y.len(),
     x.len() <= ITEMS * (grid.x * block.x) as usize,

@@ -8,7 +8,7 @@ pub const THREADS: usize = 256;
 /// largest\[block\] = the largest of the block's elements.
 ///
 /// # Safety
-/// Nobody else writes `largest`.
+/// No other code writes `largest` during the launch.
 #[kernel(require(
     x.len() == grid.x as usize * THREADS,
     largest.len() == grid.x as usize,

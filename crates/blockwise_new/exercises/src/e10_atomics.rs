@@ -8,7 +8,7 @@ pub const THREADS: usize = 256;
 /// total\[0\] += how many elements of `x` are multiples of 7. Any grid.
 ///
 /// # Safety
-/// Nobody else writes `total`.
+/// No other code writes `total` during the launch.
 #[kernel(require(
     total.len() == 1,
     block.x as usize == THREADS,

@@ -10,7 +10,7 @@ pub struct Four(pub [f32; 4]);
 /// y\[i\] = x\[4i\] + x\[4i + 1\] + x\[4i + 2\] + x\[4i + 3\].
 ///
 /// # Safety
-/// Nobody else writes `y`.
+/// No other code writes `y` during the launch.
 #[kernel(require(
     x.len() == 4 * y.len(),
     x.is_aligned_to(16),

@@ -3,7 +3,7 @@
 use blockwise::Device;
 use my_project::kernels::{BLOCK, smoothed};
 
-/// The same in the simplest way.
+/// The same, computed in the simplest way.
 fn reference(x: &[f32]) -> Vec<f32> {
     let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
     (0..x.len())

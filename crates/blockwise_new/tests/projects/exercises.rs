@@ -7,7 +7,7 @@ use std::path::Path;
 use blockwise_new::New;
 
 use crate::place::{Place, text};
-use crate::{new, read, repository};
+use crate::{new, read, repository, whole_sweeps};
 
 /// Names of the files in a folder that are an exercise's, in order: `e01_threads` for
 /// `e01_threads.rs`.
@@ -57,8 +57,10 @@ fn outcomes(place: &Place, project: &Path, names: &[String]) -> BTreeMap<String,
 
 #[test]
 fn every_exercise_fails_until_it_is_solved() {
-    let place = Place::new(&["exercises"]);
-    let project = place.folder.join("exercises");
+    let scratch = tempfile::tempdir().unwrap();
+    let place = whole_sweeps().then(|| Place::new(&["exercises"]));
+    let folder = place.as_ref().map_or(scratch.path(), |place| &place.folder);
+    let project = folder.join("exercises");
     let made = New {
         exercises: true,
         member: false,
@@ -70,7 +72,6 @@ fn every_exercise_fails_until_it_is_solved() {
         "{}",
         outcome.text
     );
-    place.passes(&project, &["fmt", "--check"]);
 
     let names = exercises(&project.join("src"));
     assert_eq!(names.len(), 16);
@@ -86,6 +87,8 @@ fn every_exercise_fails_until_it_is_solved() {
         assert!(!read(solutions.join(&file)).contains("TODO"), "{name}");
     }
 
+    let Some(place) = place else { return };
+    place.passes(&project, &["fmt", "--check"]);
     write_all(&project, &names);
     for (name, (_, failed)) in outcomes(&place, &project, &names) {
         assert!(failed > 0, "{name} passes unsolved");

@@ -1,9 +1,9 @@
 //! Which kernel convolves.
 //!
-//! Each kernel has a model of a launch's time, and the fastest one is taken. The models' constants
+//! Each kernel has a model of a launch's time, and the fastest one is chosen. The models' constants
 //! are nanoseconds on an H200 (132 multiprocessors, driver 580), fitted to sweeps of 500 sizes of
-//! `f32` and 732 of `f64` (docs/log/2026-11-23-choices.md). A device with other multiprocessors
-//! shares the blocks out among its own.
+//! `f32` and 732 of `f64` (docs/log/2026-11-23-choices.md). A device with another number of
+//! multiprocessors divides the blocks among its own.
 
 use blockwise::DeviceProperties;
 use kernels::conv1d::fft::shape::discarded;
@@ -15,17 +15,17 @@ use super::routines::most_taps;
 use super::{ConvKernel, ConvMode, ConvOutputs};
 use crate::{Float, LaunchError, tuning};
 
-/// How often what a kernel needs is used: the factors of its transforms are made once.
+/// How often a convolution's twiddle factors are used, which are computed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Calls {
     /// In a single call, which pays for them.
     One,
-    /// In many.
+    /// In many calls.
     Many,
 }
 
 impl Calls {
-    /// To allocate and copy the factors of a transform: 31 to 65 µs of the host.
+    /// Time to allocate and copy the twiddle factors: 31 to 65 µs of the host.
     const fn prepare(self) -> f64 {
         match self {
             Self::One => 40_000.0,
@@ -39,15 +39,15 @@ impl Calls {
 pub(super) struct Task {
     taps: usize,
     outputs: usize,
-    /// The most taps of a kernel with a block for each output.
+    /// The most taps of a kernel with one block per output.
     per_output: usize,
     multiprocessors: f64,
 }
 
 impl Task {
     /// Some outputs of the convolution of operands of these lengths. Only all outputs of mode full
-    /// can have a block each: that kernel has no offset, so a piece of a stream or of a mesh, or
-    /// another mode, takes one of the others.
+    /// can have one block each: that kernel has no offset, so a piece of a stream or of a mesh, or
+    /// another mode, uses one of the other kernels.
     pub(super) fn new(
         lengths: [usize; 2],
         mode: ConvMode,
@@ -68,7 +68,7 @@ impl Task {
         }
     }
 
-    /// Blocks of this many outputs, for each multiprocessor.
+    /// Blocks of this many outputs per multiprocessor.
     fn blocks(&self, outputs: usize) -> f64 {
         self.outputs.div_ceil(outputs) as f64 / self.multiprocessors
     }
@@ -82,13 +82,13 @@ pub(super) fn most_threads(properties: &DeviceProperties) -> u32 {
 
 /// A launch of blocks of [`THREADS`] outputs.
 struct Spread {
-    /// The launch, with its loads and stores in flight.
+    /// The launch, with its first loads and last stores.
     launch: f64,
     /// An output's load and store.
     output: f64,
-    /// A tap for a lone block.
+    /// One tap of a lone block.
     lone: f64,
-    /// A tap for each block of a full multiprocessor.
+    /// One tap for each block of a full multiprocessor.
     each: f64,
 }
 
@@ -99,22 +99,23 @@ impl Spread {
     }
 }
 
-/// What the models of the kernels without transforms have for a type. A kernel without constants is
-/// not taken: others are as fast within the models' error.
+/// The constants of the models of kernels without FFTs, for one type. A kernel without constants is
+/// never chosen: others are as fast within the models' error.
 struct Costs {
     /// [`tiled`](kernels::conv1d::tiled).
     tiled: Spread,
     /// [`direct`](kernels::conv1d::direct), for a few taps.
     direct: Option<Spread>,
-    /// [`window`]: a launch, a tile's start, and a tap, until memory binds.
+    /// [`window`]: a launch, a tile's start, and one tap, until memory is the limit.
     window: Option<[f64; 3]>,
-    /// [`blocked`]: a launch, a tap for a lone block, and for each further one of a multiprocessor,
-    /// until memory binds.
+    /// [`blocked`]: a launch, one tap of a lone block, and of each further block of a
+    /// multiprocessor, until memory is the limit.
     blocked: [f64; 3],
-    /// Tiles from which on [`blocked`] is taken: a tap of fewer takes up to three times as long.
+    /// The smallest number of tiles for [`blocked`]: with fewer, a tap takes up to three times as
+    /// long.
     blocked_from: usize,
-    /// [`block_per_output`](kernels::conv1d::block_per_output): a launch, a tap of a block, and each
-    /// block of a multiprocessor.
+    /// [`block_per_output`](kernels::conv1d::block_per_output): a launch, one tap of a block, and
+    /// each block of a multiprocessor.
     per_output: Option<[f64; 3]>,
 }
 
@@ -163,7 +164,7 @@ impl Costs {
         }
     }
 
-    /// The kernels for a task with their times.
+    /// The kernels for a task, with their times.
     fn times<T>(&self, task: Task) -> Vec<(ConvKernel, f64)> {
         let mut times = vec![(ConvKernel::Tiled, self.tiled.time(task))];
         if let Some(direct) = &self.direct {
@@ -183,7 +184,7 @@ impl Costs {
     }
 }
 
-/// The outputs, and as many samples, at the bandwidth of global memory.
+/// The time to read the samples and write the outputs at the bandwidth of global memory.
 fn memory<T>(task: Task) -> f64 {
     2.0 * (task.outputs * size_of::<T>()) as f64 / long::BANDWIDTH
 }
@@ -197,7 +198,7 @@ fn blocked_time<T>([launch, lone, each]: [f64; 3], task: Task) -> f64 {
     launch + (task.taps as f64 * (lone + each * more)).max(memory::<T>(task))
 }
 
-/// The blocks that fit onto the multiprocessors add their taps at the same time, one thread each.
+/// Blocks that are resident together add their taps concurrently, one thread each.
 fn per_output_time([launch, tap, block]: [f64; 3], task: Task) -> f64 {
     const THREADS_EACH: usize = 2048;
     const BLOCKS_EACH: usize = 32;
@@ -206,7 +207,7 @@ fn per_output_time([launch, tap, block]: [f64; 3], task: Task) -> f64 {
     launch + waves * tap * task.taps as f64 + block * task.blocks(1)
 }
 
-/// The time of transforms: of two launches with a block each, and of every further block that a
+/// The time of FFT kernels: of two launches with one block each, and of every further block that a
 /// multiprocessor has.
 struct Transforms {
     kernel: ConvKernel,
@@ -239,7 +240,7 @@ impl Transforms {
     }
 }
 
-/// The kernels that can be the fastest, with their times in nanoseconds.
+/// The kernels that may be the fastest, with their times in nanoseconds.
 fn times<T: Float>(task: Task, calls: Calls) -> Vec<(ConvKernel, f64)> {
     let mut times = Costs::of::<T>().times::<T>(task);
     if task.taps >= FFT_FROM {
@@ -277,7 +278,7 @@ pub fn saved<T: Float>(
         ConvMode::Valid => "conv-valid",
     };
     let kernel = tuning::kernel(properties, operation, T::NAME, &lengths)?;
-    // A size nearby may have more taps.
+    // The saved size is only nearby, and may have more taps.
     let taps = lengths[0].min(lengths[1]);
     let able = match kernel {
         ConvKernel::Window => taps <= window::MAX_TAPS,
@@ -296,7 +297,7 @@ pub(super) fn fastest<T: Float>(task: Task, calls: Calls) -> ConvKernel {
     times::<T>(task, calls)[0].0
 }
 
-/// The fastest kernel without transforms: it needs no memory but the operands'.
+/// The fastest kernel without FFTs: it needs no memory but the operands'.
 pub(super) fn direct<T: Float>(task: Task) -> ConvKernel {
     let times = times::<T>(task, Calls::Many);
     let direct = times.iter().find(|(kernel, _)| !kernel.is_fft());
@@ -304,8 +305,7 @@ pub(super) fn direct<T: Float>(task: Task) -> ConvKernel {
 }
 
 /// The two fastest kernels of a [`Convolution`](super::Convolution) for many calls, with the
-/// seconds of a launch that the choice expects: on an H200, for devices that no constants were
-/// measured on.
+/// expected seconds of a launch. On devices without measured constants these are an H200's.
 ///
 /// # Errors
 /// When an operand is empty or a size overflows.

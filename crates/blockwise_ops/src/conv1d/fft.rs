@@ -1,4 +1,4 @@
-//! Convolutions together with the memory that they need.
+//! Convolutions with the memory that they need.
 
 use blockwise::{Buffer, Device, DeviceProperties, Stream, View, ViewMut};
 use kernels::conv1d::fft::shape::shift;
@@ -14,28 +14,28 @@ use crate::{Float, LaunchError, LaunchPlan, check_len};
 
 /// A convolution of operands of given lengths, with the memory that its kernel needs.
 ///
-/// From 64 taps on, where that is faster, it uses fast Fourier transforms: it transforms two windows
-/// of N samples at a time, multiplies by the taps' transform, and transforms back. A block does all
-/// of it in shared memory, or, for many taps, the transforms go through global memory. More than
-/// 393,185 taps (98,273 of `f64`) are direct sums.
+/// From 64 taps on, where that is faster, it uses fast Fourier transforms: it transforms two
+/// windows of N samples together, multiplies by the taps' transform, and transforms back. A block
+/// does all of it in shared memory; for many taps, the transforms go through global memory. More
+/// than 393,185 taps (98,273 of `f64`) are summed directly.
 ///
-/// **Error.** An output then differs from the exact one by at most
-/// 16·u·log₂N·Σ|taps|·max|samples|, where the maximum is over the samples less than one filter's
-/// length away from the output's own window, and u is the unit roundoff: a quiet passage keeps its
-/// digits beside a loud one. If all those samples are zero, so is the output. A direct sum's bound
-/// is m·u·Σ|tap·sample| for m taps. [`oracle::transform_error`](crate::oracle::transform_error)
-/// computes the bound; the constant holds with a margin of four on every signal that was tried,
-/// and is not proved: the proved bound of a transform has the norm of the window in place of the
-/// maximum. Below the normal numbers the rounding of the terms comes on top, as in direct sums.
+/// **Error.** An output then differs from the exact one by at most 16·u·log₂N·Σ|taps|·max|samples|,
+/// where the maximum is over the samples less than one filter's length away from the output's own
+/// window, and u is the unit roundoff: a quiet passage keeps its digits next to a loud one. If all
+/// those samples are zero, so is the output. The bound of a direct sum is m·u·Σ|tap·sample| for m
+/// taps. [`oracle::transform_error`](crate::oracle::transform_error) computes the bound. The
+/// constant holds with a margin of four on every signal that was tried, but is not proved: the
+/// proved bound of an FFT has the norm of the window in place of the maximum. Below the normal
+/// numbers the terms' rounding errors add to it, as in direct sums.
 ///
-/// A block whose samples have such a range is transformed in parts by loudness, each added to the
-/// outputs that it reaches: twice to a few times the work, on the device, for that block alone.
-/// [`ConvKernel::FftRadix2`], the first rung, has the bound with the maximum over its two windows,
-/// and is never taken by default.
+/// A block whose samples differ that much in loudness is transformed in parts by loudness, each
+/// added to the outputs that it reaches: twice to a few times the work, on the device, for that
+/// block alone. [`ConvKernel::FftRadix2`], the simplest FFT kernel, has the bound with the maximum
+/// over its two windows, and is never the default.
 ///
-/// An infinity, a NaN or a sample so large that a sum might overflow reaches the outputs whose
-/// windows it is in, and no other: those are direct sums, bit by bit like [`ConvKernel::Direct`]
-/// except for the bits of NaN.
+/// An infinity, a NaN or a sample so large that a sum might overflow reaches only the outputs whose
+/// windows contain it: those are direct sums, with the bits of [`ConvKernel::Direct`] except for
+/// those of NaN.
 pub struct Convolution<T: Float> {
     device: Device,
     lengths: [usize; 2],
@@ -46,14 +46,14 @@ pub struct Convolution<T: Float> {
     memory: Held<T>,
 }
 
-/// The memory that a kernel needs.
+/// A kernel's memory.
 enum Held<T: Float> {
     Nothing,
     Fft(Fft<T>),
     Long(Long<T>),
 }
 
-/// The memory of a convolution by transforms.
+/// The memory of a convolution by FFT.
 struct Fft<T: Float> {
     routines: FftRoutines<T>,
     plan_taps: LaunchPlan,
@@ -62,11 +62,11 @@ struct Fft<T: Float> {
 }
 
 impl<T: Float> Convolution<T> {
-    /// Chooses the kernel for many calls, and allocates what it needs: at most 1 MiB, and 150 MiB for
-    /// transforms through global memory.
+    /// Chooses the kernel for many calls, and allocates its memory: at most 1 MiB, and 150 MiB for
+    /// FFTs through global memory.
     ///
     /// # Errors
-    /// Those of [`plan`](super::plan()), and out of memory.
+    /// Those of [`plan`](super::plan()), and a lack of memory.
     pub fn new(
         device: &Device,
         signal_len: usize,
@@ -77,7 +77,7 @@ impl<T: Float> Convolution<T> {
         Self::with(device, [signal_len, taps_len], mode, options, Calls::Many)
     }
 
-    /// As [`new`](Self::new), for a single call: it counts the time to allocate too.
+    /// As [`new`](Self::new), for a single call: its choice includes the time to allocate.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -108,7 +108,7 @@ impl<T: Float> Convolution<T> {
             }
             let task = Task::new(lengths, mode, outputs, properties);
             let kernel = untouched.then(|| choice::fastest::<T>(task, calls))?;
-            // Which of the others, `prepare` finds: it knows their shared memory.
+            // `prepare` chooses among the others, because it knows their shared memory.
             kernel.is_fft().then_some(kernel)
         };
         let options = ConvOptions {
@@ -133,7 +133,7 @@ impl<T: Float> Convolution<T> {
         })
     }
 
-    /// The kernel.
+    /// The kernel that was chosen.
     pub fn kernel(&self) -> ConvKernel {
         self.kernel
     }
@@ -146,7 +146,7 @@ impl<T: Float> Convolution<T> {
     /// Starts a convolution of operands of the given lengths: one launch, or two in order.
     ///
     /// # Errors
-    /// An operand of another length, and errors of the device.
+    /// An operand of the wrong length, and errors of the device.
     pub fn enqueue<'a>(
         &mut self,
         stream: Option<&Stream>,
@@ -160,11 +160,11 @@ impl<T: Float> Convolution<T> {
         self.enqueue_outputs(stream, signal, taps, output, self.outputs)
     }
 
-    /// Starts some outputs of the full convolution, of a signal of any length: a part of the one
-    /// that this was made for, with all samples that those outputs need.
+    /// Starts some outputs of the full convolution of a signal of any length, which is a part of
+    /// the one that this was created for, with all samples that those outputs need.
     ///
     /// # Errors
-    /// An output of another length, and what goes wrong on the device.
+    /// An output of the wrong length, and failures of the device.
     pub fn enqueue_outputs<'a>(
         &mut self,
         stream: Option<&Stream>,

@@ -1,4 +1,4 @@
-//! Convolutions by transforms through global memory, in batches of windows.
+//! Convolutions by FFT through global memory, in batches of windows.
 
 use blockwise::{Buffer, Device, DeviceProperties, Stream};
 use kernels::conv1d::fft::columns::{RADIX, THREADS};
@@ -13,17 +13,17 @@ use crate::launch::On;
 use crate::limits::{blocks_for, plan_1d};
 use crate::{Float, LaunchError, LaunchPlan};
 
-/// Bytes of the transforms that are in memory at a time, unless one pair of windows needs more.
+/// Bytes of the transforms in memory at a time, unless one pair of windows needs more.
 const BATCH_BYTES: usize = 128 << 20;
 
-/// The division of the outputs into pairs of windows, and those into batches of equal size.
+/// How the outputs are divided into pairs of windows, and these into batches of equal size.
 #[derive(Clone, Copy)]
 pub(super) struct Batches {
     discarded: usize,
     kept: usize,
     /// Pairs of windows per batch.
     pub(super) pairs: usize,
-    /// Pairs of windows of all batches.
+    /// Pairs of windows in all batches.
     all: usize,
 }
 
@@ -50,7 +50,7 @@ impl Batches {
     }
 }
 
-/// Bytes a nanosecond at which kernels read and write.
+/// Bytes per nanosecond that the kernels read and write.
 pub(super) const BANDWIDTH: f64 = 4000.0;
 
 /// Time of a convolution on an H200 in ns: the launches, the points that are transformed, and the
@@ -69,7 +69,7 @@ pub(super) fn time<T>(kernel: ConvKernel, taps: usize, outputs: usize) -> f64 {
     launches + (pairs * points) as f64 * each * bytes / 4.0 + copied
 }
 
-/// The memory of a convolution by long transforms.
+/// The memory of a convolution by long FFTs.
 pub(super) struct Long<T: Float> {
     routines: LongRoutines<T>,
     factors: Buffer<T>,
@@ -77,7 +77,7 @@ pub(super) struct Long<T: Float> {
     spectrum: Buffer<T>,
     /// The transforms of a batch, and of the taps.
     points: Buffer<T>,
-    /// Of all pairs of windows, and of the taps.
+    /// The marks of all pairs of windows, and of the taps.
     marks: Buffer<u32>,
 }
 
@@ -93,14 +93,14 @@ impl<T: Float> Long<T> {
             roots: device.upload((routines.roots)())?,
             spectrum: device.zeros(routines.spectrum_len)?,
             points: device.zeros((batches.pairs + 1) * len)?,
-            // Other outputs of as many may be shifted otherwise, and need a pair more.
+            // The same number of outputs at another offset may need one pair more.
             marks: device.zeros((batches.all + 2) * routines.marks_len)?,
             routines,
         })
     }
 
-    /// Starts three launches per batch, with the taps' in the first, and one for the pairs of
-    /// windows that need more.
+    /// Starts three launches per batch, the first of which include the taps', and one launch for
+    /// the pairs of windows that need more.
     pub(super) fn enqueue(
         &mut self,
         device: &Device,
@@ -143,7 +143,7 @@ impl<T: Float> Long<T> {
         for first in (0..output.len()).step_by(most) {
             let outputs = most.min(output.len() - first);
             let (before, pairs) = (first / pair, outputs.div_ceil(pair));
-            // The first batch brings the taps along.
+            // The first batch includes the taps.
             let all = pairs + usize::from(first == 0);
             let name = routines.load.entry.name;
             (routines.load.launch)(

@@ -28,7 +28,7 @@ named_enum! {
         Full = "full",
         /// The central max(n, m).
         Same = "same",
-        /// Those for which the operands overlap wholly: max(n, m) − min(n, m) + 1.
+        /// Those for which the operands overlap completely: max(n, m) − min(n, m) + 1.
         Valid = "valid",
     }
 }
@@ -36,8 +36,8 @@ named_enum! {
 named_enum! {
     /// The kernels that convolve.
     pub enum ConvKernel("convolution kernel") {
-        /// One block per output and one thread per tap, of `f64` in mode full: the MATLAB
-        /// document's.
+        /// One block per output and one thread per tap, for `f64` in mode full: the MATLAB
+        /// document's kernel.
         BlockPerOutput = "block-per-output",
         /// The same in rust-cuda's form.
         BlockPerOutputRaw = "block-per-output-raw",
@@ -52,9 +52,9 @@ named_enum! {
         Window = "window",
         /// Outputs and samples in registers, for any number of taps.
         Blocked = "blocked",
-        /// By transforms of 2048 points in shared memory, of `f32`, one butterfly per thread and
-        /// step: the first of the kernels by transforms. See [`Convolution`] for their error; this
-        /// one loses quiet passages beside loud ones.
+        /// By FFTs of 2048 points in shared memory, for `f32`, one butterfly per thread and step:
+        /// the simplest FFT kernel. See [`Convolution`] for the error; this kernel loses quiet
+        /// passages next to loud ones.
         FftRadix2 = "fft-radix2",
         /// The same transforms in a thread's registers, four steps at a time, for hundreds of taps.
         Fft2048 = "fft2048",
@@ -66,7 +66,7 @@ named_enum! {
         Fft16384 = "fft16384",
         /// `fft4096` without gaps in shared memory, of `f32`: with bank conflicts.
         Fft4096Ungapped = "fft4096-ungapped",
-        /// By transforms of 65,536 points through global memory, for tens of thousands of taps, of
+        /// By FFTs of 65,536 points through global memory, for tens of thousands of taps, for
         /// `f32`.
         Fft65536 = "fft65536",
         /// The same with 131,072 points, also of `f64`.
@@ -79,13 +79,13 @@ named_enum! {
 }
 
 impl ConvKernel {
-    /// Whether it is one of the two with a block per output, which compute `f64` in mode full only.
+    /// Whether it has one block per output, and so computes only `f64` in mode full.
     pub const fn is_block_per_output(self) -> bool {
         matches!(self, Self::BlockPerOutput | Self::BlockPerOutputRaw)
     }
 
-    /// Whether it is one of those by transforms, which need the memory of a [`Convolution`] and
-    /// have an error of their own.
+    /// Whether it is an FFT kernel, which needs the memory of a [`Convolution`] and has a larger
+    /// error.
     pub const fn is_fft(self) -> bool {
         matches!(
             self,
@@ -98,7 +98,7 @@ impl ConvKernel {
         ) || self.is_long()
     }
 
-    /// Whether it is one of those by transforms through global memory.
+    /// Whether it is an FFT kernel that goes through global memory.
     pub const fn is_long(self) -> bool {
         matches!(
             self,
@@ -107,12 +107,12 @@ impl ConvKernel {
     }
 }
 
-/// A run of outputs of the full convolution.
+/// A contiguous range of outputs of the full convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvOutputs {
-    /// The full convolution's index of the first.
+    /// The index of the first output in the full convolution.
     pub offset: usize,
-    /// How many.
+    /// The number of outputs.
     pub len: usize,
 }
 
@@ -137,23 +137,22 @@ impl ConvMode {
     }
 }
 
-/// How to launch a convolution. The default chooses by itself.
+/// How to launch a convolution. The default chooses everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConvOptions {
-    /// The kernel. `None` takes the one that a model of their times says is the fastest: `window`
-    /// or `blocked`, by the number of taps, for many outputs; for few ones `tiled`,
-    /// `block-per-output` where it can, or `direct`. When `threads` are given it takes `tiled` if
-    /// its shared memory fits, else `direct`. A [`Convolution`] takes one by transforms where that
-    /// is faster.
+    /// The kernel. `None` takes the fastest by a model of their times: for many outputs `window` or
+    /// `blocked`, by the number of taps; for few outputs `tiled`, `block-per-output` where
+    /// possible, or `direct`. If `threads` is given, it takes `tiled` if its shared memory fits,
+    /// else `direct`. A [`Convolution`] takes an FFT kernel where that is faster.
     pub kernel: Option<ConvKernel>,
-    /// Threads per block. `None` takes the kernels' own number; `block-per-output` has one for each
-    /// tap in any case, and `window` and `blocked` have blocks of one size.
+    /// Threads per block. `None` takes the kernel's default; `block-per-output` always has one per
+    /// tap, and `window` and `blocked` have a fixed block size.
     pub threads: Option<u32>,
-    /// Blocks, at most.
+    /// The most blocks.
     pub grid_cap: Option<u32>,
     /// Tiles that a warp of `window`, or a block of `blocked`, computes one after the other. `None`
-    /// takes those of [the policy](kernels::conv1d::policy). With transforms through global memory,
-    /// the pairs of windows of a batch; `None` takes what 128 MiB hold. Other kernels have none.
+    /// takes [the policy](kernels::conv1d::policy)'s number. For FFTs through global memory, the
+    /// pairs of windows per batch; `None` takes what fits 128 MiB. Other kernels ignore it.
     pub tiles_each: Option<NonZeroU32>,
 }
 
@@ -188,7 +187,7 @@ fn full_len(long: usize, short: usize) -> Result<usize, LaunchError> {
 /// ```
 ///
 /// # Errors
-/// Those of [`plan`], an output of another length, and what goes wrong on the device.
+/// Those of [`plan`], an output of the wrong length, and failures of the device.
 pub fn enqueue<'a, T: Float>(
     device: &Device,
     stream: Option<&Stream>,
@@ -204,7 +203,8 @@ pub fn enqueue<'a, T: Float>(
     enqueue_outputs(device, stream, signal, taps, output, mode, outputs, options)
 }
 
-/// Starts the outputs of `mode`, or a part of them. With a block per output there are no parts.
+/// Starts the outputs of `mode`, or a part of them. Kernels with one block per output compute no
+/// parts.
 #[allow(clippy::too_many_arguments, reason = "`enqueue`'s, and which outputs")]
 pub(crate) fn enqueue_outputs<T: Float>(
     device: &Device,

@@ -1,4 +1,4 @@
-//! Which convolution is launched, and how.
+//! Which convolution kernel is launched, and how.
 
 use blockwise::{DeviceProperties, Plain as _};
 use kernels::conv1d::fft::shape::shift;
@@ -12,27 +12,27 @@ use crate::launch::Ready;
 use crate::limits::{blocks_for, plan_1d};
 use crate::{Float, LaunchError, LaunchPlan};
 
-/// What a convolution launches.
+/// A convolution's launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvPlan {
-    /// Kernel, grid, block and shared bytes; of several launches, the longest.
+    /// Kernel, grid, block and shared bytes; the longest of several launches.
     pub launch: LaunchPlan,
     /// The kernel's family.
     pub kernel: ConvKernel,
     /// The length of the output.
     pub output_len: usize,
-    /// The full convolution's index of the first output.
+    /// The index of the first output in the full convolution.
     pub offset: usize,
-    /// True when the second operand is the longer one. Convolution commutes, and the shorter one
-    /// plays the taps.
+    /// True if the second operand is the longer one. Convolution commutes, and the shorter one
+    /// serves as the taps.
     pub swapped: bool,
 }
 
 /// Plans the convolution of `signal_len` with `taps_len` elements of type `T`.
 ///
 /// # Errors
-/// When an operand is empty, a size overflows, the kernel does not have the type or the mode, or a
-/// limit is broken.
+/// When an operand is empty, a size overflows, the kernel does not have the type or mode, or a
+/// limit is exceeded.
 pub fn plan<T: Float>(
     signal_len: usize,
     taps_len: usize,
@@ -45,7 +45,7 @@ pub fn plan<T: Float>(
     Ok(plan)
 }
 
-/// What a plan launches: one kernel, or those that transform.
+/// What a plan launches: one kernel, or those of an FFT.
 pub(super) enum Chosen<T: Float> {
     Direct(ConvLaunch<T>),
     Fft(FftRoutines<T>),
@@ -53,7 +53,7 @@ pub(super) enum Chosen<T: Float> {
 }
 
 /// Plans some outputs of the convolution of two operands that are not empty: those of `mode`, or a
-/// part of them. With the kernel that computes them.
+/// part of them. Also returns the kernel that computes them.
 pub(super) fn prepare<T: Float>(
     signal_len: usize,
     taps_len: usize,
@@ -87,7 +87,7 @@ pub(super) fn prepare<T: Float>(
     };
     let tiled = |kernel| striding(kernel, span_bytes::<T>(threads, short)?);
     let direct = || striding(ConvKernel::Direct, 0);
-    // Blocks for tiles of `outputs` outputs, by the number of tiles in the options; else by the
+    // Blocks for tiles of `outputs` outputs, by the number of tiles in the options or in the
     // policy.
     let blocks = |outputs: usize, by_policy| match options.tiles_each {
         Some(each) => output_len.div_ceil(outputs).div_ceil(each.get() as usize),
@@ -202,7 +202,7 @@ fn span_bytes<T: Float>(threads: u32, taps: usize) -> Result<u64, LaunchError> {
         })
 }
 
-/// One thread per tap, if the kernel can do that at all.
+/// One thread per tap, if the kernel can compute this at all.
 fn block_per_output_threads<T: Float>(
     kernel: ConvKernel,
     taps: usize,
@@ -235,7 +235,7 @@ fn block_per_output_threads<T: Float>(
     Ok(threads)
 }
 
-/// The kernels with a block per output have `f64` only, and some of those by transforms `f32`.
+/// Kernels with one block per output take `f64` only, and some FFT kernels `f32` only.
 fn unsupported<T: Float>(kernel: ConvKernel) -> LaunchError {
     LaunchError::UnsupportedType {
         kernel: kernel.name(),
@@ -248,7 +248,7 @@ fn unsupported<T: Float>(kernel: ConvKernel) -> LaunchError {
     }
 }
 
-/// Refuses another block than the kernel's own.
+/// Refuses a block size that is not the kernel's own.
 fn check_fixed(kernel: ConvKernel, needed: u32, options: &ConvOptions) -> Result<(), LaunchError> {
     match options.threads {
         Some(given) if given != needed => Err(LaunchError::FixedBlock {

@@ -1,4 +1,4 @@
-//! The convolutions' kernels by type.
+//! The convolution kernels for each type.
 
 use std::sync::OnceLock;
 
@@ -13,12 +13,12 @@ use super::ConvKernel;
 use crate::launch::{On, Routine, routine};
 use crate::{Element, Float};
 
-/// What a convolution reads and writes; no more taps than samples.
+/// The operands and outputs of a convolution; at most as many taps as samples.
 pub struct Operands<'a, T: Element> {
     pub(super) signal: View<'a, T>,
     pub(super) taps: View<'a, T>,
     pub(super) output: ViewMut<'a, T>,
-    /// The full convolution's index of the first output.
+    /// The index of the first output in the full convolution.
     pub(super) offset: usize,
 }
 
@@ -32,7 +32,7 @@ impl<'a, T: Element> Operands<'a, T> {
 
 pub(crate) type ConvLaunch<T> = for<'a> fn(On<'a>, Operands<'a, T>) -> Result<(), blockwise::Error>;
 
-/// What a convolution by transforms reads and writes.
+/// The operands and outputs of a convolution by FFT.
 pub(crate) struct FftOperands<'a, T: Element> {
     pub(super) of: Operands<'a, T>,
     pub(super) spectrum: View<'a, T>,
@@ -40,7 +40,7 @@ pub(crate) struct FftOperands<'a, T: Element> {
     pub(super) shift: usize,
 }
 
-/// The taps and where their spectrum goes.
+/// The taps, and the memory for their spectrum.
 pub(crate) struct TapsOperands<'a, T: Element> {
     pub(super) taps: View<'a, T>,
     pub(super) factors: View<'a, T>,
@@ -53,22 +53,22 @@ pub(crate) type FftLaunch<T> =
 pub(crate) type TapsLaunch<T> =
     for<'a> fn(On<'a>, TapsOperands<'a, T>) -> Result<(), blockwise::Error>;
 
-/// The kernels that convolve by transforms of one shape, and what they need.
+/// The FFT kernels of one shape, and their requirements.
 pub struct FftRoutines<T: Element> {
     pub(super) points: usize,
     pub(super) threads: u32,
     pub(super) shared_bytes: usize,
     pub(super) most_taps: usize,
-    /// Points at the start of a window that yield no output, by the taps and their shift.
+    /// Points at the start of a window that give no output, by the taps and their shift.
     pub(super) discarded: fn(usize, usize) -> usize,
     pub(super) spectrum_len: usize,
-    /// The table of factors, which the first call computes.
+    /// The table of twiddle factors, which the first call computes.
     pub(super) factors: fn() -> &'static [T],
     pub(super) taps: Routine<TapsLaunch<T>>,
     pub(super) convolve: Routine<FftLaunch<T>>,
 }
 
-/// What the columns of windows, and of the taps, are read from and written to.
+/// The inputs and outputs of the column transforms of windows and taps.
 pub(crate) struct ColumnsOperands<'a, T: Element> {
     pub(super) signal: View<'a, T>,
     pub(super) taps: View<'a, T>,
@@ -82,7 +82,7 @@ pub(crate) struct ColumnsOperands<'a, T: Element> {
     pub(super) shift: usize,
 }
 
-/// The taps' rows and where their spectrum goes.
+/// The taps' rows, and the memory for their spectrum.
 pub(crate) struct TapsRowsOperands<'a, T: Element> {
     pub(super) points: View<'a, T>,
     pub(super) marks: View<'a, u32>,
@@ -90,14 +90,14 @@ pub(crate) struct TapsRowsOperands<'a, T: Element> {
     pub(super) spectrum: ViewMut<'a, T>,
 }
 
-/// Rows, changed in place.
+/// Rows, which are changed in place.
 pub(crate) struct RowsOperands<'a, T: Element> {
     pub(super) spectrum: View<'a, T>,
     pub(super) factors: View<'a, T>,
     pub(super) points: ViewMut<'a, T>,
 }
 
-/// The columns of products and where the outputs go.
+/// The columns of products, and the memory for the outputs.
 pub(crate) struct OutputsOperands<'a, T: Element> {
     pub(super) points: View<'a, T>,
     pub(super) roots: View<'a, T>,
@@ -106,7 +106,7 @@ pub(crate) struct OutputsOperands<'a, T: Element> {
     pub(super) discarded: usize,
 }
 
-/// What pairs of windows with a range are computed again from.
+/// The inputs for recomputing pairs of windows with a large range of loudness.
 pub(crate) struct LevelsOperands<'a, T: Element> {
     pub(super) of: Operands<'a, T>,
     pub(super) spectrum: View<'a, T>,
@@ -128,13 +128,13 @@ pub(crate) type OutputsLaunch<T> =
 pub(crate) type LevelsLaunch<T> =
     for<'a> fn(On<'a>, LevelsOperands<'a, T>) -> Result<(), blockwise::Error>;
 
-/// The kernels that convolve by transforms of one length through global memory.
+/// The FFT kernels of one length that go through global memory.
 pub struct LongRoutines<T: Element> {
     /// Points per row.
     pub(super) columns: usize,
     /// Threads per row.
     pub(super) threads: u32,
-    /// Shared memory of the rows, of the taps' rows, and of the levels.
+    /// Shared memory for the rows, for the taps' rows, and for the loudness levels.
     pub(super) shared_bytes: [usize; 3],
     pub(super) spectrum_len: usize,
     /// The marks of a pair of windows.
@@ -148,14 +148,13 @@ pub struct LongRoutines<T: Element> {
     pub(super) levels: Routine<LevelsLaunch<T>>,
 }
 
-/// A type with kernels that convolve.
+/// A type with convolution kernels.
 pub trait Convolves: Element {
-    /// The kernels that convolve by transforms through global memory, if there are such for the
-    /// type.
+    /// The FFT kernels that go through global memory, if the type has them.
     fn long(kernel: ConvKernel) -> Option<LongRoutines<Self>>;
-    /// The kernels that convolve by transforms, if there are such for the type.
+    /// The FFT kernels, if the type has them.
     fn fft(kernel: ConvKernel) -> Option<FftRoutines<Self>>;
-    /// The kernel, if there is one for the type.
+    /// The kernel, if the type has it.
     fn convolution(kernel: ConvKernel) -> Option<Routine<ConvLaunch<Self>>>;
 }
 
@@ -298,7 +297,8 @@ macro_rules! fft {
     };
 }
 
-/// A window of the first rung is half old samples, whatever the taps, and nothing is shifted.
+/// Half of a window of the radix-2 kernel is old samples, whatever the taps, and nothing is
+/// shifted.
 fn radix2() -> FftRoutines<f32> {
     FftRoutines {
         points: radix2::POINTS,
@@ -351,15 +351,14 @@ convolves!(f64, block_per_output: [
     Fft131072: Points4096, conv1d_fft_taps_rows4096_wide, conv1d_fft_rows4096_wide, conv1d_fft_levels4096_wide;
 });
 
-/// The most taps of a kernel by transforms; `None` for other kernels, and for types without such
-/// kernels.
+/// The most taps of an FFT kernel; `None` for other kernels, and for types without FFT kernels.
 pub fn most_taps<T: Float>(kernel: ConvKernel) -> Option<usize> {
     let in_shared_memory = T::fft(kernel).map(|routines| routines.most_taps);
     in_shared_memory
         .or_else(|| T::long(kernel).map(|routines| shape::quarter_kept(routines.points())))
 }
 
-/// The points of a kernel's transforms; `None` as for [`most_taps`].
+/// The points of a kernel's FFTs; `None` as for [`most_taps`].
 pub fn points<T: Float>(kernel: ConvKernel) -> Option<usize> {
     let in_shared_memory = T::fft(kernel).map(|routines| routines.points);
     in_shared_memory.or_else(|| T::long(kernel).map(|routines| routines.points()))

@@ -1,7 +1,7 @@
 //! Which kernel computes a product, and in how many slices.
 //!
-//! The kernel, its tiles and its slices are those for which a [model](super::cost) of the launches gives
-//! the shortest time; `blockwise tune` compares the choices on the device at hand.
+//! The kernel, its tiles and its slices have the shortest time in a [model](super::cost) of the
+//! launches; `blockwise tune` compares the choices on the device at hand.
 
 use blockwise::DeviceProperties;
 use kernels::matmul::policy::{Tiles, VECTOR, WIDE_BUSY};
@@ -14,31 +14,31 @@ use super::vectors::vectors;
 use super::{MatmulKernel, MatmulShape, mma};
 use crate::{Float, tuning};
 
-/// Nanoseconds of a launch that copies B before the product, and of each row; bytes a nanosecond
-/// that it reads and writes: 11 µs for 4099 × 601, 6 for 1000 × 1001, 16 for 8192 × 303.
+/// Nanoseconds of a launch that copies B before the product, and per row; bytes per nanosecond that
+/// it reads and writes: 11 µs for 4099 × 601, 6 for 1000 × 1001, 16 for 8192 × 303.
 const COPY: f64 = 3200.0;
 const ROW: f64 = 0.8;
 const COPIED: f64 = 4000.0;
-/// Part of the time without a copy that one with it may take.
+/// The fraction of the time without a copy that a product with a copy may take.
 const WORTH: f64 = 0.97;
 
-/// A vector's product with fewer elements of the inner extent than these, and no more outputs,
-/// takes less than [`vector`] by a kernel for any product: f32 1 × 7 × 18266 5.4 µs instead of 6.5.
-/// Rows of f32 that are no whole vectors: 440 × 33 × 1 takes 4.2 instead of 4.8, 867 × 170 × 1 7.0
-/// instead of 5.9.
+/// Products of a vector with a shorter inner extent than this, and at most as many outputs, are
+/// faster with a general kernel than with [`vector`]: f32 1 × 7 × 18266 takes 5.4 µs instead of
+/// 6.5. For rows of f32 that are not whole vectors: 440 × 33 × 1 takes 4.2 instead of 4.8, 867 ×
+/// 170 × 1 7.0 instead of 5.9.
 const SHORT: usize = 16;
 const SHORT_RAGGED: usize = 129;
 const FEW_OUTPUTS: usize = 20_000;
 
-/// Blocks a multiprocessor that keep memory busy with a vector's product, and elements of the inner
-/// extent of their slices, at least: 64 × 1,000,000 × 1 is fastest in 32 slices of 8 blocks, 1024 ×
-/// 1024 × 1 in one slice, 1 × 1024 × 1024 in four slices of 32 blocks.
+/// Blocks per multiprocessor that keep memory busy with a vector's product, and the smallest inner
+/// extent of their slices: 64 × 1,000,000 × 1 is fastest in 32 slices of 8 blocks, 1024 × 1024 × 1
+/// in one slice, 1 × 1024 × 1024 in four slices of 32 blocks.
 const VECTOR_BLOCKS: usize = 2;
 const SHORTEST_ROW: usize = 2048;
 const SHORTEST_COL: usize = 256;
 
-/// Blocks a multiprocessor that stay where rows are many times as many: 1,000,000 × 100 × 1 takes
-/// 114 µs with these and 134 with a block for each 32 rows.
+/// Persistent blocks per multiprocessor where there are many more rows: 1,000,000 × 100 × 1 takes
+/// 114 µs with these and 134 with one block per 32 rows.
 const STAYING: usize = 8;
 const MANY: usize = 8;
 
@@ -59,8 +59,8 @@ pub(super) fn saved<T: Float>(
     kernel.takes::<T>(shape).then_some(kernel)
 }
 
-/// The kernel that is fastest for the type and the shape, in at most `most` slices: the saved one,
-/// or by the model.
+/// The fastest kernel for the type and the shape in at most `most` slices: the saved one, or by the
+/// model.
 pub(super) fn kernel<T: Float>(
     shape: MatmulShape,
     most: usize,
@@ -98,7 +98,7 @@ pub(super) fn kernel<T: Float>(
     fastest.map_or(MatmulKernel::Tiled, |(_, kernel)| kernel)
 }
 
-/// Whether the product is one of a vector that takes [`vector`] the least time.
+/// Whether [`vector`] is the fastest kernel for a vector's product.
 fn vector_pays<T: Float>(shape: MatmulShape) -> bool {
     let MatmulShape { rows, inner, cols } = shape;
     let ragged = cols == 1 && size_of::<T>() == 4 && !inner.is_multiple_of(lanes::<T>());
@@ -116,13 +116,13 @@ pub(super) fn wide_fills(shape: MatmulShape, properties: &DeviceProperties) -> b
 }
 
 /// Whether there are enough tiles for copies of the operands to pay: at 512 × 4099 × 513 they take
-/// 2.8 times as long as slices, at 1500 × 1501 × 1502 as long.
+/// 2.8 times as long as slices, at 1500 × 1501 × 1502 the same time.
 pub(super) fn fills_without_slices(shape: MatmulShape, properties: &DeviceProperties) -> bool {
     let tiles = Tiles::Ragged.policy().tiles(shape.rows, shape.cols);
     tiles >= 2 * properties.multiprocessors_to_fill() as usize
 }
 
-/// The slices, at most `most`, in which the kernel is fastest.
+/// The number of slices, at most `most`, with which the kernel is fastest.
 pub(super) fn slicing<T: Float>(
     kernel: MatmulKernel,
     shape: MatmulShape,
@@ -148,8 +148,8 @@ pub(super) fn slicing<T: Float>(
     fastest::<T>(shape, most, vectors, properties).1
 }
 
-/// The slices in which `sliced` is fastest for a copy of B that moves in vectors, if that is worth
-/// the copy.
+/// The number of slices with which `sliced` is fastest for a copy of B in vectors, if the copy
+/// pays.
 pub(super) fn slicing_of_copy<T: Float>(
     kernel: MatmulKernel,
     shape: MatmulShape,
@@ -167,8 +167,8 @@ pub(super) fn slicing_of_copy<T: Float>(
     (copied < WORTH * single).then_some(slicing)
 }
 
-/// The slices, at most `most`, in which `sliced` is fastest, and the nanoseconds. `vectors` says
-/// whether the operands move 16 bytes at a time.
+/// The number of slices, at most `most`, with which `sliced` is fastest, and the nanoseconds.
+/// `vectors` says whether the operands move 16 bytes at a time.
 fn fastest<T: Float>(
     shape: MatmulShape,
     most: usize,
@@ -203,7 +203,7 @@ mod tests {
         (kernel, slicing)
     }
 
-    /// Within 5 % of what was measured fastest: tables of the log, and products of the sweeps.
+    /// Within 5 % of the fastest that was measured: tables of the log, and products of the sweeps.
     #[test]
     fn the_model_chooses_what_was_measured() {
         for (shape, cut, slices) in [

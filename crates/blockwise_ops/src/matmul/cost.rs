@@ -1,10 +1,10 @@
 //! A model of a launch's time, by which the launcher chooses.
 //!
-//! The busiest multiprocessor decides: its blocks, each of which walks along the inner extent in
-//! steps and then stores its tile. The figures are least squares of the logarithms over the 1601
-//! products of two sweeps on an H200 (driver 580, 2026-11-23; docs/log), whose extents are random
-//! up to 20,000, and over the products of the tables there. Half of the times they give are within
-//! 5 % of the measured ones, nine in ten within 17 %.
+//! The busiest multiprocessor decides: its blocks, each of which steps along the inner extent and
+//! then stores its tile. The constants are a least-squares fit of logarithms to the 1601 products
+//! of two sweeps on an H200 (driver 580, 2026-11-23; docs/log), with random extents up to 20,000,
+//! and to the products of the tables there. Half of the predicted times are within 5 % of the
+//! measured ones, nine in ten within 17 %.
 
 use kernels::matmul::policy::{Policy, Tiles};
 use kernels::matmul::slices::{Cut, slice_len};
@@ -12,7 +12,7 @@ use kernels::matmul::{TILE, register_tile};
 
 use super::MatmulShape;
 
-/// What a kernel's blocks cost, in nanoseconds. The pairs are for copies of 16 bytes and for single
+/// The costs of a kernel's blocks, in nanoseconds. Pairs are for 16-byte copies and for single
 /// elements.
 pub(super) struct Cost {
     /// Rows and columns of C that a block computes.
@@ -21,31 +21,30 @@ pub(super) struct Cost {
     depth: usize,
     /// A launch that computes nothing.
     launch: f64,
-    /// A step of each block that a multiprocessor has.
+    /// One step of each block of a multiprocessor.
     step: [f64; 2],
-    /// Blocks by which a multiprocessor seems to have more: what few blocks wait for.
+    /// Extra blocks per multiprocessor that account for the latency of few blocks.
     more: f64,
-    /// Blocks that together have a warp for each of the four schedulers: fewer take as long.
+    /// Blocks that together have a warp for each of the four schedulers: fewer take the same time.
     together: usize,
-    /// Blocks that a multiprocessor holds, if it matters: those that are left over after whole
-    /// waves leave most multiprocessors idle.
+    /// Blocks that fit a multiprocessor, if it matters: the blocks after the last whole wave leave
+    /// most multiprocessors idle.
     resident: usize,
     /// The start of a block, and the stores of a whole tile.
     start: f64,
     store: [f64; 2],
 }
 
-/// Elements of the inner extent of a slice, at least: the copies that run ahead fill three stages
-/// of 16.
+/// The smallest inner extent of a slice: the asynchronous copies fill three stages of 16.
 pub(super) const SHORTEST: usize = 48;
 
-/// Nanoseconds of a second launch, which adds slices, and of each slice; bytes a nanosecond at
-/// which the products of slices are written and read again, most of which stay in the L2 cache.
+/// Nanoseconds of a second launch, which adds the slices, and per slice; bytes per nanosecond at
+/// which the products of slices are written and read again, mostly in the L2 cache.
 const FOLD: f64 = 2050.0;
 const SLICE: f64 = 53.0;
 const SUMS: f64 = 3000.0;
 
-/// The same for every kernel without asynchronous copies.
+/// The constants that all kernels without asynchronous copies share.
 const SIMPLE: Cost = Cost {
     tile: [TILE as usize; 2],
     depth: 1,
@@ -140,8 +139,8 @@ pub(super) const fn sliced(cut: Cut) -> Cost {
     }
 }
 
-/// [`Tiles::Wide`]: 2048³ gives 1280 for the step. It is 5 % less here, because at 8192³ `sliced`
-/// takes 6 % longer than its model says, and `pipelined` does not (21.5 and 21.1 ms).
+/// [`Tiles::Wide`]: 2048³ gives 1280 for a step. The value here is 5 % less, because at 8192³
+/// `sliced` takes 6 % longer than its model says, and `pipelined` does not (21.5 and 21.1 ms).
 pub(super) const WIDE: Cost = Cost {
     step: [1220.0; 2],
     more: 0.05,
@@ -150,8 +149,8 @@ pub(super) const WIDE: Cost = Cost {
 };
 
 impl Cost {
-    /// Nanoseconds of the launch that multiplies. `vectors` says whether B, and C, move 16 bytes at
-    /// a time.
+    /// Nanoseconds of the launch that multiplies. `vectors` says whether B and C move 16 bytes at a
+    /// time.
     pub(super) fn time(
         &self,
         MatmulShape { rows, inner, cols }: MatmulShape,
@@ -175,7 +174,7 @@ impl Cost {
         let left = each > self.resident && !each.is_multiple_of(self.resident);
         let last = if left { self.together } else { 0 };
         let busy = turns.saturating_add(last) as f64 + self.more;
-        // The part of the tiles that is inside C.
+        // The fraction of the tiles' area that is inside C.
         let inside = rows as f64 * cols as f64 / (tiles as f64 * (high * wide) as f64);
         let [read, stored] = vectors.map(|vectors| usize::from(!vectors));
         let block = self.start + self.store[stored] * inside;

@@ -9,7 +9,7 @@ use crate::limits::{blocks_for, plan_1d};
 use crate::reduce::{Axis, enqueue_axis};
 use crate::{Element, Float, LaunchError, LaunchPlan, Reduction};
 
-/// What it reads and writes: `sums` has `slices` matrices as large as C.
+/// The inputs and outputs: `sums` has `slices` matrices of the size of C.
 pub struct Slices<'a, T: Element> {
     pub(crate) sums: View<'a, T>,
     pub(crate) c: ViewMut<'a, T>,
@@ -18,10 +18,10 @@ pub struct Slices<'a, T: Element> {
 
 pub(crate) type FoldLaunch<T> = for<'a> fn(On<'a>, Slices<'a, T>) -> Result<(), blockwise::Error>;
 
-/// Plans the launch for a C of that many elements, a whole number of 16 bytes.
+/// Plans the launch for a C of that many elements, a whole number of 16-byte packs.
 ///
 /// # Errors
-/// When a limit is broken.
+/// When a limit is exceeded.
 pub fn plan_fold<T: Float>(
     outputs: usize,
     properties: &DeviceProperties,
@@ -31,8 +31,8 @@ pub fn plan_fold<T: Float>(
     plan_1d(entry.name, blocks, THREADS, 0, properties)
 }
 
-/// Starts it. A C that is no whole number of 16 bytes, or does not begin at a multiple of them, is
-/// added element by element.
+/// Starts it. A C that is not a whole number of 16-byte packs, or is not aligned to them, is added
+/// element by element.
 pub(super) fn enqueue_fold<T: Float>(
     device: &Device,
     stream: Option<&Stream>,

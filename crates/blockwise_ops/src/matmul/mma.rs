@@ -1,10 +1,10 @@
-//! The tiles and slices of `mma`, by a model of the launch's time.
+//! The tiles and slices of `mma`, from a model of the launch's time.
 //!
-//! The time is that of the busiest multiprocessor: waves of as many blocks as it holds, and a last
-//! one of fewer, which wait for each other more; then the start of each wave and the stores of each
-//! tile. The rates are those of products of 512³ to 8192³ on an H200 (driver 580, 2026-11-23;
-//! docs/log), start and stores are fitted to the
-//! 480 products of a sweep: half of them take within 5 % of the model, nine in ten within 19 %.
+//! The time is that of the busiest multiprocessor: full waves of resident blocks, and a last wave
+//! of fewer blocks, which hide less of each other's latency; plus the start of each wave and the
+//! stores of each tile. The rates are those of products of 512³ to 8192³ on an H200 (driver 580,
+//! 2026-11-23; docs/log). Starts and stores are fitted to the 480 products of a sweep: half of them
+//! take within 5 % of the model, nine in ten within 19 %.
 
 use blockwise::DeviceProperties;
 use kernels::matmul::mma::{MmaTiles, PAIR};
@@ -13,12 +13,11 @@ use kernels::matmul::slices::slice_len;
 use super::MatmulShape;
 use super::cost::{SHORTEST, fold};
 
-/// What the blocks of one size cost, in nanoseconds.
+/// The costs of the blocks of one size, in nanoseconds.
 struct Rates {
-    /// An element of the inner extent, with one, two, … blocks on a multiprocessor, up to as many
-    /// as it holds.
+    /// One element of the inner extent, with one, two, … resident blocks per multiprocessor.
     element: &'static [f64],
-    /// The start of a wave of blocks, and the stores of a whole tile: by pairs, and one by one.
+    /// The start of a wave of blocks, and the stores of a whole tile: in pairs, and one by one.
     start: [f64; 2],
     store: [f64; 2],
 }
@@ -46,14 +45,14 @@ const fn rates(tiles: MmaTiles) -> Rates {
 /// A launch that computes nothing.
 const LAUNCH: f64 = 3740.0;
 
-/// How much longer single elements take than pairs.
+/// The time of single elements relative to pairs.
 const SINGLE: f64 = 1.15;
 
-/// Part of the time of one slice that several may take.
+/// The fraction of the time of one slice that several slices may take.
 const WORTH: f64 = 0.95;
 
-/// The tiles that are fastest for the product in that many slices. `pairs` says whether elements
-/// move 16 bytes at a time.
+/// The fastest tiles for the product in that many slices. `pairs` says whether elements move 16
+/// bytes at a time.
 pub(super) fn tiles(
     shape: MatmulShape,
     slices: usize,
@@ -63,7 +62,7 @@ pub(super) fn tiles(
     fastest_tiles(shape, slices, pairs, properties).1
 }
 
-/// The slices, at most `most`, in which the product is fastest, and its nanoseconds.
+/// The number of slices, at most `most`, with which the product is fastest, and its nanoseconds.
 pub(super) fn slices(
     shape: MatmulShape,
     most: usize,
@@ -122,7 +121,7 @@ fn time(
     let slower = if pairs { 1.0 } else { SINGLE };
     let [start, store] = [start, store].map(|cost| cost[usize::from(!pairs)]);
     let len = slice_len(shape.inner, slices).next_multiple_of(policy.inner);
-    // The part of the tiles that is inside C.
+    // The fraction of the tiles' area that is inside C.
     let area = (policy.rows * policy.cols) as f64 * blocks as f64;
     let inside = shape.rows as f64 * shape.cols as f64 / area;
     let waves = each.div_ceil(element.len());
@@ -137,7 +136,7 @@ mod tests {
     use super::*;
     use crate::limits::h200;
 
-    /// Products, and what was measured fastest.
+    /// Products, and the fastest choice that was measured.
     #[test]
     fn small_tiles_fill_the_device_where_large_ones_do_not() {
         for ([rows, inner, cols], expected) in [
@@ -150,7 +149,7 @@ mod tests {
             ([4096; 3], (MmaTiles::Large, 1)),
             ([8192; 3], (MmaTiles::Large, 1)),
             ([4093, 4099, 4111], (MmaTiles::Large, 1)),
-            // 198 tiles of 128 x 64 take two turns, 396 of 64 x 64 three shorter ones.
+            // 198 tiles of 128 x 64 take two waves, 396 of 64 x 64 three shorter ones.
             ([1408, 1024, 1152], (MmaTiles::Square, 1)),
             ([1664, 1024, 1024], (MmaTiles::Large, 1)),
             // Slices that save 1 % of the time are not worth their memory.

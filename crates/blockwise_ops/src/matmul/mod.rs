@@ -38,7 +38,7 @@ named_enum! {
         TiledRaw = "tiled-raw",
         /// Each thread keeps a tile of the output in registers.
         RegisterTile = "register-tile",
-        /// Copies run ahead of the arithmetic; for f32.
+        /// Asynchronous copies run ahead of the arithmetic; for f32.
         Pipelined = "pipelined",
         /// The same in smaller tiles, and in slices of the inner extent; for f32.
         Sliced = "sliced",
@@ -55,7 +55,7 @@ impl MatmulKernel {
         T::product(self, Instance::ANY).is_some() && self.fits(shape)
     }
 
-    /// Whether it computes slices of the inner extent.
+    /// Whether it can divide the inner extent into slices.
     fn has_slices(self) -> bool {
         matches!(self, Self::Sliced | Self::Mma | Self::Vector)
     }
@@ -65,26 +65,25 @@ impl MatmulKernel {
     }
 }
 
-/// How to launch a matrix product. The default chooses by itself.
+/// How to launch a matrix product. The default chooses everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MatmulOptions {
-    /// The kernel. `None` takes the one that is fastest for the type and the shape.
+    /// The kernel. `None` takes the fastest for the type and the shape.
     pub kernel: Option<MatmulKernel>,
-    /// Blocks along each of x and y, at most.
+    /// The most blocks along each of x and y.
     pub grid_cap: Option<u32>,
     /// The instance of `pipelined`. `None`, and one that does not [fit](Tiles::fit) the columns or
     /// the operands' alignment, takes the fastest that does.
     pub tiles: Option<Tiles>,
     /// The tiles of `mma`. `None` takes the fastest.
     pub mma: Option<MmaTiles>,
-    /// How `sliced`, `mma` and `vector` divide the inner extent. `None` chooses. [`enqueue`], which
-    /// has no memory for more, takes one slice only: [`Matmul`] takes any.
+    /// How `sliced`, `mma` and `vector` divide the inner extent. `None` chooses. [`enqueue`] takes
+    /// a single slice only, because it has no memory for more; [`Matmul`] takes any number.
     pub slicing: Option<Slicing>,
 }
 
 impl MatmulOptions {
-    /// The kernel and the tiles that are fastest for a product, for launches that compute parts of
-    /// it.
+    /// The fastest kernel and tiles for a product, for launches that compute parts of it.
     pub fn of_whole<T: Float>(shape: MatmulShape, properties: &DeviceProperties) -> Self {
         let kernel = choice::kernel::<T>(shape, 1, properties);
         let tiles = plan::tiles(None, shape, true, properties);
@@ -111,7 +110,7 @@ impl MatmulShape {
     /// The shape of the product of two matrices, given as (rows, columns).
     ///
     /// # Errors
-    /// When the columns of A are not as many as the rows of B.
+    /// When the number of columns of A differs from the number of rows of B.
     pub fn of(a: (usize, usize), b: (usize, usize)) -> Result<Self, LaunchError> {
         if a.1 != b.0 {
             return Err(LaunchError::ShapeMismatch {
@@ -130,13 +129,12 @@ impl MatmulShape {
     }
 }
 
-/// Starts C = A·B of row-major matrices: A has `shape.rows · shape.inner` elements, B
-/// `shape.inner · shape.cols`, C `shape.rows · shape.cols`. `None` when C has no elements, and so
-/// nothing was launched.
+/// Starts C = A·B of row-major matrices: A has `shape.rows · shape.inner` elements, B `shape.inner
+/// · shape.cols`, C `shape.rows · shape.cols`. `None` if C has no elements, so that nothing is
+/// launched.
 ///
 /// # Errors
-/// Those of [`plan`], an operand whose length is not its matrix's, and what goes wrong on the
-/// device.
+/// Those of [`plan`], an operand whose length is not its matrix's, and failures of the device.
 pub fn enqueue<'a, T: Float>(
     device: &Device,
     stream: Option<&Stream>,
@@ -170,8 +168,8 @@ pub(crate) fn check_operands<T: Float>(
     check_len("output", c.len(), matrix_len(rows, cols)?)
 }
 
-/// Whether A, B and C begin where 16 bytes can be moved at a time. Whole buffers do, parts of them
-/// need not.
+/// Whether A, B and C are aligned for moves of 16 bytes. Whole buffers are; parts of them may not
+/// be.
 pub(crate) fn in_vectors<T: Float>(
     a: View<'_, T>,
     b: View<'_, T>,
@@ -181,7 +179,7 @@ pub(crate) fn in_vectors<T: Float>(
         .map(|at| at.address.is_multiple_of(kernels::pack::BYTES as u64))
 }
 
-/// Computes C = A·B as [`enqueue`] does, and waits. `None` when there was nothing to launch.
+/// Computes C = A·B as [`enqueue`] does, and waits. `None` if there is nothing to launch.
 ///
 /// # Errors
 /// Those of [`enqueue`].
@@ -196,10 +194,10 @@ pub fn matmul_buffers<'a, T: Float>(
     Execution::of(device, || enqueue(device, None, a, b, c, shape, options))
 }
 
-/// The matrix product A·B. With no inner extent it is all zeros.
+/// The matrix product A·B. With an inner extent of 0 it is all zeros.
 ///
 /// # Errors
-/// When the shapes do not fit, and as for [`Matmul`].
+/// When the shapes do not match, and as for [`Matmul`].
 pub fn matmul<T: Float>(
     device: &Device,
     a: ArrayView2<'_, T>,

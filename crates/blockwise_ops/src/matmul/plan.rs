@@ -1,4 +1,4 @@
-//! Which product is launched, and how.
+//! Which matrix product is launched, and how.
 
 use blockwise::{DeviceProperties, Plain as _};
 use kernels::matmul::policy::Tiles;
@@ -12,12 +12,12 @@ use crate::launch::Ready;
 use crate::limits::{blocks_for, plan_1d, plan_2d};
 use crate::{Float, LaunchError, LaunchPlan, matrix_len};
 
-/// Plans a product of matrices that begin at multiples of 16 bytes, as buffers do. `None` when
-/// there is no output, and so nothing to launch. With several slices it is the launch that computes
+/// Plans a product of matrices that are aligned to 16 bytes, as buffers are. `None` if there is no
+/// output, so that there is nothing to launch. With several slices it is the launch that computes
 /// their products.
 ///
 /// # Errors
-/// When a size overflows or a limit is broken, and when the kernel does not compute such products.
+/// When a size overflows, a limit is exceeded, or the kernel does not compute such products.
 pub fn plan<T: Float>(
     shape: MatmulShape,
     options: &MatmulOptions,
@@ -27,8 +27,8 @@ pub fn plan<T: Float>(
     Ok(planned.map(|ready| ready.plan))
 }
 
-/// The plan, for rows of B that begin `pitch` elements after each other. `aligned` says whether A, B
-/// and C begin at multiples of 16 bytes.
+/// The plan for rows of B that start `pitch` elements apart. `aligned` says whether A, B and C are
+/// aligned to 16 bytes.
 pub(crate) fn prepare<T: Float>(
     shape: MatmulShape,
     pitch: usize,
@@ -122,7 +122,7 @@ pub(crate) fn prepare<T: Float>(
     Ok((outputs > 0).then_some(Ready { plan, launch }))
 }
 
-/// The instance of `pipelined`: the one that is asked for, if it fits, or the fastest.
+/// The instance of `pipelined`: the requested one if it fits, or the fastest.
 pub(super) fn tiles(
     asked: Option<Tiles>,
     shape: MatmulShape,
@@ -175,7 +175,7 @@ fn plan_by_blocks(
     plan_1d(name, blocks, threads, shared_bytes as u64, properties)
 }
 
-/// The same with a layer for each slice.
+/// The same with one layer per slice.
 fn plan_by_slices(
     name: &'static str,
     blocks: usize,

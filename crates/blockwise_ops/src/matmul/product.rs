@@ -11,9 +11,9 @@ use crate::launch::{On, Ready};
 use crate::pitched::PitchedCopy;
 use crate::{Float, LaunchError, LaunchPlan, PitchedMatmul};
 
-/// The matrix product C = A·B of matrices of one shape, with the memory that the fastest way to it
-/// needs: for the products of slices of the inner extent, which are then added in their order, or
-/// for copies of the operands ([`PitchedMatmul`]). Without room for it, a way that needs none.
+/// The matrix product C = A·B for one shape, with the memory that the fastest method needs: for the
+/// products of slices of the inner extent, which are then added in order, or for copies of the
+/// operands ([`PitchedMatmul`]). If that memory is lacking, a method that needs none.
 ///
 /// The result has the same bits in every run.
 pub struct Matmul<T: Float> {
@@ -32,16 +32,16 @@ enum Method<T: Float> {
 struct InSlices<T: Float> {
     options: MatmulOptions,
     slices: usize,
-    /// The products of the slices, if there are several.
+    /// The products of the slices, if there is more than one.
     sums: Option<Buffer<T>>,
     copy: Option<PitchedCopy<T>>,
 }
 
 impl<T: Float> Matmul<T> {
-    /// Chooses, and allocates.
+    /// Chooses the method, and allocates.
     ///
     /// # Errors
-    /// Those of [`plan`](super::plan()), and no room for slices that are asked for.
+    /// Those of [`plan`](super::plan()), and a lack of memory for slices that were requested.
     pub fn new(
         device: &Device,
         shape: MatmulShape,
@@ -57,7 +57,7 @@ impl<T: Float> Matmul<T> {
                 method,
             }
         };
-        // A saved kernel is one that was faster than these two ways.
+        // A saved kernel was faster than these two methods.
         let chooses =
             *options == MatmulOptions::default() && choice::saved::<T>(shape, properties).is_none();
         if chooses
@@ -113,11 +113,11 @@ impl<T: Float> Matmul<T> {
     }
 
     /// Starts a product of row-major matrices: up to three launches in order, in the device's own
-    /// queue or in one stream. Returns the launch that multiplies; `None` when C has no elements,
-    /// and so nothing was launched.
+    /// queue or in one stream. Returns the launch that multiplies; `None` if C has no elements, so
+    /// that nothing is launched.
     ///
     /// # Errors
-    /// An operand whose length is not its matrix's, and what goes wrong on the device.
+    /// An operand whose length is not its matrix's, and failures of the device.
     pub fn enqueue<'a>(
         &mut self,
         stream: Option<&Stream>,
@@ -175,7 +175,7 @@ impl<T: Float> InSlices<T> {
     }
 }
 
-/// Memory for the products of several slices; none for one.
+/// Memory for the products of several slices; none for one slice.
 fn sums_of<T: Float>(
     device: &Device,
     MatmulShape { rows, cols, .. }: MatmulShape,
@@ -190,7 +190,7 @@ fn sums_of<T: Float>(
     Ok(Some(device.zeros(len)?))
 }
 
-/// `None` when there is no room.
+/// `None` if there is no memory.
 fn or_no_room<R>(result: Result<R, LaunchError>) -> Result<Option<R>, LaunchError> {
     match result {
         Err(LaunchError::Device(blockwise::Error::OutOfMemory { .. })) => Ok(None),

@@ -1,4 +1,4 @@
-//! The matrix products' kernels by type.
+//! The matrix product kernels for each type.
 
 use blockwise::{View, ViewMut};
 use kernels::matmul::mma::{self, MmaTiles};
@@ -12,21 +12,21 @@ use super::{MatmulKernel, MatmulShape};
 use crate::Element;
 use crate::launch::{On, Routine, routine};
 
-/// What a product reads and writes.
+/// The operands and output of a product.
 pub struct Operands<'a, T: Element> {
     pub(crate) a: View<'a, T>,
     pub(crate) b: View<'a, T>,
     pub(crate) c: ViewMut<'a, T>,
     pub(crate) shape: MatmulShape,
-    /// Elements from a row of B to the next: its columns, unless it was copied.
+    /// Elements between the starts of two rows of B: its columns, unless it was copied.
     pub(crate) pitch: usize,
-    /// Slices of the inner extent: `c` is as many matrices.
+    /// Slices of the inner extent; `c` has one matrix per slice.
     pub(crate) slices: usize,
-    /// `pipelined` does nothing when these ranges fit the tensor cores.
+    /// `pipelined` does nothing if these ranges fit the tensor cores.
     pub(crate) unless: Option<View<'a, u32>>,
 }
 
-/// What is copied to rows that begin at whole sectors.
+/// The operands of a copy to rows that start at whole memory sectors.
 pub(crate) struct Copied<'a, T: Element> {
     pub(crate) a: View<'a, T>,
     pub(crate) b: View<'a, T>,
@@ -36,7 +36,7 @@ pub(crate) struct Copied<'a, T: Element> {
 }
 
 impl<'a, T: Element> Operands<'a, T> {
-    /// Those of a product in one slice, which is always computed, of matrices without gaps.
+    /// The operands of a product in one slice, which is always computed, of matrices without gaps.
     pub(crate) fn whole(
         a: View<'a, T>,
         b: View<'a, T>,
@@ -60,23 +60,23 @@ pub(crate) type MatmulLaunch<T> =
     for<'a> fn(On<'a>, Operands<'a, T>) -> Result<(), blockwise::Error>;
 pub(crate) type CopyLaunch<T> = for<'a> fn(On<'a>, Copied<'a, T>) -> Result<(), blockwise::Error>;
 
-/// Which instance of a kernel that has several.
+/// The instance of a kernel that has several.
 #[derive(Clone, Copy)]
 pub struct Instance {
-    /// Of `pipelined`.
+    /// For `pipelined`.
     pub(crate) tiles: Tiles,
-    /// Of `sliced`.
+    /// For `sliced`.
     pub(crate) cut: Cut,
-    /// Of `mma`.
+    /// For `mma`.
     pub(crate) mma: MmaTiles,
-    /// Of `sliced`, `mma` and `vector`: whether elements move 16 bytes at a time.
+    /// For `sliced`, `mma` and `vector`: whether elements move 16 bytes at a time.
     pub(crate) vectors: bool,
-    /// Of `vector`: whether A is the matrix.
+    /// For `vector`: whether A is the matrix.
     pub(crate) by_rows: bool,
 }
 
 impl Instance {
-    /// One that there is of every kernel.
+    /// An instance that exists for every kernel.
     pub(crate) const ANY: Self = Self {
         tiles: Tiles::Ragged,
         cut: Cut::Small,
@@ -92,11 +92,11 @@ pub struct Pitched<T: Element> {
     pub(crate) product: Routine<MatmulLaunch<T>>,
 }
 
-/// A type with kernels that multiply matrices.
+/// A type with matrix product kernels.
 pub trait Multiplies: Element {
-    /// The kernel, if there is one for the type.
+    /// The kernel, if the type has it.
     fn product(kernel: MatmulKernel, instance: Instance) -> Option<Routine<MatmulLaunch<Self>>>;
-    /// The kernels that multiply copies of the operands, if there are any for the type.
+    /// The kernels that multiply copies of the operands, if the type has them.
     fn pitched() -> Option<Pitched<Self>>;
     /// The kernel that adds the products of slices.
     fn fold_slices() -> Routine<FoldLaunch<Self>>;
@@ -172,7 +172,7 @@ macro_rules! pipelined {
             of.shape.cols,
             match of.unless {
                 Some(ranges) => ranges,
-                // None of A's elements.
+                // An empty range of A.
                 None => of.a.view(..0).cast()?,
             }
         ))

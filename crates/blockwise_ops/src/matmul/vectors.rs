@@ -5,11 +5,11 @@ use kernels::pack::lanes;
 use super::{MatmulKernel, MatmulShape};
 use crate::Float;
 
-/// Whether an instance that moves 16 bytes at a time can compute the product and is worth it.
+/// Whether an instance that moves 16 bytes at a time can compute the product and pays.
 ///
-/// Copies of 16 bytes bypass the L1 cache, and [`sliced`](kernels::matmul::sliced) reads columns
-/// beyond the matrix as the last ones. Where most are, all blocks wait for one line of the L2 cache:
-/// f32 16547 × 237 × 4 takes 55 µs, where 15 were predicted.
+/// 16-byte copies bypass the L1 cache, and [`sliced`](kernels::matmul::sliced) reads the last
+/// columns in place of those beyond the matrix. If most columns are beyond it, all blocks wait for
+/// one line of the L2 cache: f32 16547 × 237 × 4 takes 55 µs, where 15 were predicted.
 pub(super) fn vectors<T: Float>(
     kernel: MatmulKernel,
     MatmulShape { inner, cols, .. }: MatmulShape,
@@ -26,5 +26,5 @@ pub(super) fn vectors<T: Float>(
     }
 }
 
-/// Bytes of a row of B up to which its columns are read one by one.
+/// The widest row of B in bytes whose columns are read one by one.
 const NARROW_BYTES: usize = 32;

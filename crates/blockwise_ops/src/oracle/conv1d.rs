@@ -8,9 +8,9 @@ use ndarray::{Array1, ArrayView1, Ix1};
 use super::{Expected, Precision, Sum};
 use crate::ConvMode;
 
-/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] as `numpy.convolve` has it, for results in `T`.
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] as in `numpy.convolve`, for results in `T`.
 ///
-/// With either operand empty there is nothing to convolve: no outputs.
+/// If either operand is empty, there are no outputs.
 pub fn convolve<T: Precision>(
     signal: ArrayView1<'_, T>,
     taps: ArrayView1<'_, T>,
@@ -61,20 +61,20 @@ fn output(signal: &[f64], taps: &[f64], i: usize) -> Sum {
 /// The largest error of a convolution by FFT of a signal whose largest magnitude is `loudest`:
 /// 8·u·max|signal|·Σ|taps|, the same for every output, even where the signal is silent. Without the
 /// factor 8, the measured error is below 2 such units, on noise and on signals with long silences
-/// (SciPy, both precisions). Taps that are not finite do not count: outputs that they are part of
-/// are not covered.
+/// (SciPy, both precisions). Taps that are not finite are ignored: outputs that use them are not
+/// covered.
 pub fn fft_error<T: Precision>(loudest: f64, taps: ArrayView1<'_, T>) -> f64 {
     let finite = taps.iter().map(|&tap| tap.into().abs());
     let gain: f64 = finite.filter(|tap| tap.is_finite()).sum();
     8.0 * T::UNIT_ROUNDOFF * loudest * gain
 }
 
-/// The largest error of [`Convolution`](crate::Convolution)'s transforms of `points` points, for
-/// some outputs of the full convolution: 16·u·log₂`points`·Σ|taps| times the largest sample less
-/// than a filter's length away from the output's own window; and, as for a direct sum, half of the
-/// smallest number for each tap. Zero where all those samples are zero: the output is exact.
+/// The largest error of [`Convolution`](crate::Convolution)'s FFTs of `points` points, for some
+/// outputs of the full convolution: 16·u·log₂`points`·Σ|taps| times the largest sample less than a
+/// filter's length away from the output's own window; plus, as for a direct sum, half of the
+/// smallest number for each tap. Zero if all those samples are zero: the output is then exact.
 ///
-/// Numbers that are not finite do not count: outputs that they are part of are not covered.
+/// Numbers that are not finite are ignored: outputs that use them are not covered.
 pub fn transform_error<T: Precision>(
     signal: ArrayView1<'_, T>,
     taps: ArrayView1<'_, T>,
@@ -88,7 +88,7 @@ pub fn transform_error<T: Precision>(
     let unit = 16.0 * T::UNIT_ROUNDOFF * (points as f64).log2() * gain;
     let reach = taps.len() - 1;
     let loud = |at: usize| Some(signal[at].into().abs()).filter(|sample| sample.is_finite());
-    // The samples from which on all later ones are quieter, by their index.
+    // Indices of the samples after which all are quieter, for a sliding maximum.
     let mut louder: VecDeque<(usize, f64)> = VecDeque::new();
     let mut next = outputs.start.saturating_sub(2 * reach);
     let errors = outputs.map(|i| {

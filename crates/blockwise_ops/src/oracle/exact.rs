@@ -1,21 +1,21 @@
-//! Exact sums of numbers and products, for references that owe nothing to the kernels' arithmetic.
+//! Exact sums of numbers and products, for references independent of the kernels' arithmetic.
 
 use super::Precision;
 
-/// Bits of a limb; the others of its 64 collect carries.
+/// Value bits of a limb; the rest of its 64 bits collects carries.
 const BITS: usize = 32;
-/// The exponent of the lowest bit: that of a product of two of the smallest `f64`.
+/// The exponent of the lowest bit: that of the product of the two smallest `f64`.
 const LOWEST: i32 = -2 * 1074;
-/// From the lowest bit to the largest products, and 64 bits for the number of terms.
+/// From the lowest bit to the largest products, plus 64 bits for the number of terms.
 const LIMBS: usize = (2 * 1074 + 2 * 1024 + 64) / BITS + 1;
 
-/// A sum of `f64` and of products of two, as a fixed-point number that holds each of their bits.
+/// A sum of `f64` and of products of two, as a fixed-point number that holds every bit.
 #[derive(Clone, Debug)]
 pub struct Exact {
     limbs: [i64; LIMBS],
-    /// Additions since the carries were moved up.
+    /// Additions since the carries were propagated.
     pending: u32,
-    /// The sum of the terms that are infinite or NaN, 0 without any.
+    /// The sum of the infinite and NaN terms; 0 if there are none.
     special: f64,
     magnitude: f64,
     terms: usize,
@@ -43,7 +43,7 @@ fn integer(value: f64) -> (u64, i32) {
     }
 }
 
-/// 2 to a power that `f64` has.
+/// 2 to a power within the range of `f64`.
 fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(match exponent {
         -1022.. => ((exponent + 1023) as u64) << 52,
@@ -101,7 +101,7 @@ impl Exact {
         self.terms += other.terms;
     }
 
-    /// Leaves digits of 32 bits in all limbs but the last, which has the sign.
+    /// Reduces all limbs to 32 bits except the last, which has the sign.
     fn carry(&mut self) {
         self.pending = 1;
         let mut carry = 0;
@@ -131,15 +131,15 @@ impl Exact {
         let Some(top) = sum.limbs.iter().rposition(|&limb| limb != 0) else {
             return T::nearest(0.0);
         };
-        // The highest limbs, of more bits than any type has; whether any other has a bit; and the
-        // lowest one's exponent.
+        // The highest limbs, which have more bits than any type; whether any lower bit is set; and
+        // the lowest one's exponent.
         let from = top.saturating_sub(2);
         let head = (sum.limbs[from..=top].iter().rev())
             .fold(0_u128, |head, &limb| head << BITS | limb as u128);
         let below = sum.limbs[..from].iter().any(|&limb| limb != 0);
         let exponent = LOWEST + (from * BITS) as i32;
 
-        // The last place of the result.
+        // The exponent of the result's last place.
         let bits = 128 - head.leading_zeros() as i32;
         let last = exponent.max(exponent + bits - precision).max(smallest);
         let rounded = match last - exponent {
@@ -150,10 +150,10 @@ impl Exact {
                 let up = rest > half || rest == half && (below || kept & 1 == 1);
                 kept + u128::from(up)
             }
-            // Less than half of the smallest.
+            // Less than half of the smallest number.
             _ => 0,
         };
-        // As many bits as the type has: exact.
+        // No more bits than the type has: exact.
         let magnitude = match last {
             ..=971 => rounded as f64 * power_of_two(last),
             _ => f64::INFINITY,
@@ -169,7 +169,8 @@ impl Exact {
         }
     }
 
-    /// The magnitudes' sum over the sum's: how much cancels. Infinite where all does, 1 of zeros.
+    /// The sum of magnitudes over the magnitude of the sum. Infinite if the sum cancels to 0, 1 if
+    /// all terms are 0.
     pub fn condition(&self) -> f64 {
         match self.magnitude() {
             0.0 => 1.0,
@@ -247,7 +248,7 @@ mod tests {
         }
     }
 
-    /// 1 + 2⁻²⁴ is the middle of two `f32`, and rounds to the even one, unless anything is added.
+    /// 1 + 2⁻²⁴ is halfway between two `f32`, and rounds to the even one, unless anything is added.
     #[test]
     fn a_sum_is_rounded_once() {
         let middle = 1.0 + 0.5_f64.powi(24);

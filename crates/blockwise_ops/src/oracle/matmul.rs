@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2, Ix2};
 
 use super::{Expected, Precision, Sum};
 
-/// C = A·B for results in `T`. The caller has checked that A's columns are B's rows.
+/// C = A·B for results in `T`. The caller has checked the inner extents.
 pub fn matmul<T: Precision>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>) -> Expected<Ix2> {
     let sums = products(&a.mapv(Into::into), &b.mapv(Into::into));
     Expected {
@@ -17,7 +17,7 @@ pub fn matmul<T: Precision>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>) -> Expec
 /// crate.
 fn products(a: &Array2<f64>, b: &Array2<f64>) -> Array2<Sum> {
     let mut sums = Array2::from_elem((a.nrows(), b.ncols()), Sum::default());
-    // Row by row of B, so that a large product takes seconds, not minutes.
+    // By rows of B, so that a large product takes seconds, not minutes.
     for (mut sums, factors) in sums.rows_mut().into_iter().zip(a.rows()) {
         for (&factor, elements) in factors.iter().zip(b.rows()) {
             for (sum, &element) in sums.iter_mut().zip(elements) {

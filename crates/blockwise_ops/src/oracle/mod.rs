@@ -4,16 +4,16 @@
 //! # The tolerance of convolutions and matrix products
 //! A sum of n products computed with unit roundoff u, in any order and with or without fma, differs
 //! from the exact one by at most γₙ · Σ|aᵢ||bᵢ|, γₙ = n·u / (1 − n·u) (Higham, *Accuracy and
-//! Stability of Numerical Algorithms*, 2nd ed., section 3.1). The oracle's own sum has the
-//! same bound with float64's u. The tolerance is the sum of both, plus one rounding of the result
-//! and half of the smallest subnormal for each product. Products with 0 are exact. Integers, minima, maxima and moved data are exact: tolerance
-//! zero.
+//! Stability of Numerical Algorithms*, 2nd ed., section 3.1). The oracle's own sum has the same
+//! bound with float64's u. The tolerance is the sum of both, plus one rounding of the result and
+//! half of the smallest subnormal for each product. Products with 0 are exact. Integers, minima,
+//! maxima and moved data are exact: tolerance zero.
 //!
 //! # The tolerance of sums and dot products
-//! A term that goes through only h of the roundings, as in a tree, has γₕ instead (ibid., section
-//! 4.2). For our kernels h is in
-//! [`ReduceOptions::sum_error`](crate::ReduceOptions::sum_error), for other libraries' pairwise and
-//! blocked sums in [`blocked_path`], and for their dot products in [`blas_path`].
+//! A term that takes part in only h roundings, as in a tree, has γₕ instead (ibid., section 4.2).
+//! [`ReduceOptions::sum_error`](crate::ReduceOptions::sum_error) has h for our kernels,
+//! [`blocked_path`] for other libraries' pairwise and blocked sums, and [`blas_path`] for their dot
+//! products.
 
 mod conv1d;
 mod exact;
@@ -76,7 +76,7 @@ pub struct Sum {
     value: f64,
     magnitude: f64,
     terms: usize,
-    /// Terms of which neither factor is 0.
+    /// Terms with two non-zero factors.
     telling: usize,
 }
 
@@ -133,7 +133,7 @@ mod tests {
         let (short, long) = (sum_of(10), sum_of(1000));
         assert!(long.tolerance::<f32>() > 1000.0 * short.tolerance::<f32>());
         assert!(long.tolerance::<f64>() < 1e-8 * long.tolerance::<f32>());
-        // 1000 roundings of at most 2^-24, of a sum of 1000.
+        // 1000 roundings of at most 2^-24, in a sum of 1000.
         assert!(
             (long.tolerance::<f32>() / (1001.0 * 1000.0 / (1u64 << 24) as f64) - 1.0).abs() < 1e-3
         );

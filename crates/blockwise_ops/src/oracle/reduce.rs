@@ -1,20 +1,20 @@
-//! The reductions' references.
+//! The references of reductions.
 
 use ndarray::{ArrayView1, Ix0, arr0};
 
 use super::{Exact, Expected, Precision, gamma};
 
-/// Σ aᵢ·bᵢ for results in `T` that are off by at most `error` of Σ|aᵢ||bᵢ| before their rounding.
+/// Σ aᵢ·bᵢ for results in `T` whose error before rounding is at most `error` · Σ|aᵢ||bᵢ|.
 pub fn dot<T: Precision>(a: ArrayView1<'_, T>, b: ArrayView1<'_, T>, error: f64) -> Expected<Ix0> {
     let mut sum = Exact::default();
     a.iter()
         .zip(b)
         .for_each(|(&a, &b)| sum.add_product(a.into(), b.into()));
-    // Each product may lose what is below the smallest number.
+    // Each product may underflow by up to half of the smallest number.
     expected::<T>(&sum, error, T::SMALLEST * (sum.terms() as f64 / 2.0))
 }
 
-/// Σ xᵢ for results in `T` that are off by at most `error` of Σ|xᵢ| before their rounding.
+/// Σ xᵢ for results in `T` whose error before rounding is at most `error` · Σ|xᵢ|.
 pub fn sum<T: Precision>(input: ArrayView1<'_, T>, error: f64) -> Expected<Ix0> {
     let mut sum = Exact::default();
     input.iter().for_each(|&value| sum.add(value.into()));
@@ -24,7 +24,7 @@ pub fn sum<T: Precision>(input: ArrayView1<'_, T>, error: f64) -> Expected<Ix0> 
 fn expected<T: Precision>(sum: &Exact, error: f64, lost: f64) -> Expected<Ix0> {
     let value = sum.nearest::<f64>();
     // Half a unit in the last place is at most this, or half of the smallest number, which float64
-    // does not have for its own.
+    // cannot represent for itself.
     let rounding = (T::UNIT_ROUNDOFF * value.abs()).max(T::SMALLEST / 2.0);
     let tolerance = rounding + error * sum.magnitude() + lost;
     Expected {
@@ -38,9 +38,9 @@ fn expected<T: Precision>(sum: &Exact, error: f64, lost: f64) -> Expected<Ix0> {
     }
 }
 
-/// What a sum may be off before its rounding, as a part of its magnitude, that is added in `f64`
-/// for `f32` and in two terms for `f64`, with at most `path` operations between any element and the
-/// result: see [`kernels::reduce::addend`].
+/// The error of a sum before rounding, relative to the sum of its terms' magnitudes, if `f32` is
+/// added in `f64` and `f64` in two terms, with at most `path` operations between any element and
+/// the result: see [`kernels::reduce::addend`].
 pub(crate) fn widened<T: Precision>(path: usize) -> f64 {
     let errors = gamma(path, f64::UNIT_ROUNDOFF);
     match T::UNIT_ROUNDOFF > f64::UNIT_ROUNDOFF {
@@ -49,16 +49,16 @@ pub(crate) fn widened<T: Precision>(path: usize) -> f64 {
     }
 }
 
-/// The most additions between an element and the result of a pairwise or blocked sum of so many
-/// terms, as other libraries have them:
+/// The most additions between an element and the result of a pairwise or blocked sum of that many
+/// terms, as in other libraries:
 ///
-/// - NumPy adds blocks of 128 in eight sums each, and the blocks in pairs: 16 and log₂.
-/// - PyTorch on a CPU adds in four levels of at least 16 terms each, in 32 sums: below 256 to 2³³
-///   terms.
+/// - NumPy adds blocks of 128 elements in eight sums each, and the blocks in pairs: 16 and log₂.
+/// - PyTorch on a CPU adds in four levels of at least 16 terms each, in 32 sums: below 256 up to
+///   2³³ terms.
 /// - PyTorch and CUB on a GPU add in at least 2¹⁸ sums, and these in trees.
 ///
-/// A loop that adds one by one has as many as there are terms; so do NumPy's sums over any axis but
-/// the last.
+/// A loop that adds one by one has one addition per term; so do NumPy's sums over any axis but the
+/// last.
 pub fn blocked_path(terms: usize) -> usize {
     let levels = terms.checked_ilog2().unwrap_or_default() as usize + 1;
     terms.min(256 + levels + (terms >> 18))
@@ -69,29 +69,29 @@ pub fn blas_path(terms: usize) -> usize {
     terms.min(blocked_path(terms).max(terms / 32 + 8))
 }
 
-/// Σ aᵢ·bᵢ without overflow, and what `i64` wraps it to.
+/// Σ aᵢ·bᵢ without overflow, and wrapped to `i64`.
 pub fn dot_i64(a: ArrayView1<'_, i64>, b: ArrayView1<'_, i64>) -> (i128, i64) {
     wrap(a.iter().zip(b).fold(0, |sum: i128, (&a, &b)| {
         sum.wrapping_add(i128::from(a) * i128::from(b))
     }))
 }
 
-/// Σ xᵢ without overflow, and what `i64` wraps it to.
+/// Σ xᵢ without overflow, and wrapped to `i64`.
 pub fn sum_i64(input: ArrayView1<'_, i64>) -> (i128, i64) {
     wrap(input.iter().map(|&value| i128::from(value)).sum())
 }
 
-/// The low 64 bits, as arithmetic modulo 2⁶⁴ leaves them.
+/// The low 64 bits, as in arithmetic modulo 2⁶⁴.
 fn wrap(exact: i128) -> (i128, i64) {
     (exact, exact as i64)
 }
 
-/// The smallest element; one that is not equal to itself (NaN) wins. `None` of nothing.
+/// The smallest element; NaN if there is one. `None` if there are no elements.
 pub fn min<T: PartialOrd + Copy>(input: ArrayView1<'_, T>) -> Option<T> {
     extreme(input, |value, best| value < best)
 }
 
-/// The largest element; one that is not equal to itself (NaN) wins. `None` of nothing.
+/// The largest element; NaN if there is one. `None` if there are no elements.
 pub fn max<T: PartialOrd + Copy>(input: ArrayView1<'_, T>) -> Option<T> {
     extreme(input, |value, best| value > best)
 }

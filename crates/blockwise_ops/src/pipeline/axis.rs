@@ -9,12 +9,12 @@ use super::{DeviceTimes, Ring, fit};
 use crate::reduce::{Axis, PartialOf, Total, enqueue_axis, enqueue_runs, plan_axis, plan_runs};
 use crate::{LaunchError, Number, Reduction, matrix_len};
 
-/// A part of the array as a matrix of `outer` · `extent` rows and `inner` columns.
+/// A part of the array, seen as a matrix of `outer` · `extent` rows and `inner` columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Its rows.
+    /// The rows of the part.
     pub rows: Range<usize>,
-    /// Its columns in each of them.
+    /// The columns of the part, in each of those rows.
     pub cols: Range<usize>,
 }
 
@@ -26,8 +26,8 @@ impl Piece {
 }
 
 /// Reduces an array over one axis; the array arrives in pieces. The results come in row-major order
-/// and are those of [`reduce_axis`](crate::reduce::reduce_axis), bit by bit, whatever the pieces: a
-/// sum is cut only between the runs of 1024 rows that go into its total.
+/// with the bits of [`reduce_axis`](crate::reduce::reduce_axis), whatever the pieces: a sum is cut
+/// only between the runs of 1024 rows that are added to its total.
 ///
 /// ```
 /// use blockwise::Device;
@@ -60,26 +60,26 @@ impl Piece {
 pub struct AxisReducer<T: Number> {
     device: Device,
     cut: Cut,
-    /// Of the next step.
+    /// The position of the next step.
     at: Place,
     results: Results<T>,
     lanes: Ring<Lane<T>>,
 }
 
-/// How an array is cut.
+/// How an array is cut into steps.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     axis: Axis,
     reduction: Reduction,
-    /// The most of a step.
+    /// The most outer indices per step.
     outers: usize,
     rows: usize,
     cols: usize,
-    /// Sums of runs of rows are left unrounded.
+    /// Whether sums of runs of rows stay unrounded.
     unrounded: bool,
 }
 
-/// Where a step begins.
+/// The start of a step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     outer: usize,
@@ -87,21 +87,21 @@ struct Place {
     col: usize,
 }
 
-/// What one launch reduces: some rows of the axis, of some of the outer indices and some columns.
+/// The part that one launch reduces: rows of the axis, outer indices and columns.
 #[derive(Clone, Debug)]
 struct Step {
     outers: Range<usize>,
     rows: Range<usize>,
     cols: Range<usize>,
-    /// Rows of a run whose sum is left unrounded.
+    /// Rows per run whose sum stays unrounded.
     run: Option<usize>,
 }
 
-/// What steps leave.
+/// The results of the steps so far.
 struct Results<T: Number> {
     reduction: Reduction,
     extent: usize,
-    /// Of the columns whose axis is cut, and has not ended.
+    /// The totals of columns whose axis is cut and has not ended.
     totals: Vec<Total<T>>,
     times: DeviceTimes,
 }
@@ -112,13 +112,13 @@ struct Lane<T: Number> {
     input: Option<StagedBuffer<T>>,
     output: Option<StagedBuffer<T>>,
     partials: Option<StagedBuffer<PartialOf<T>>>,
-    /// In flight.
+    /// The step in flight.
     step: Option<(Step, [Event; 4])>,
 }
 
 impl Cut {
-    /// Into steps of at most `chunk` elements, but at least one run of one column. `rounds`: sums
-    /// have to be rounded.
+    /// Cuts into steps of at most `chunk` elements, but at least one run of one column. `rounds`:
+    /// sums must be rounded.
     fn new(axis: Axis, reduction: Reduction, rounds: bool, chunk: usize) -> Self {
         let Axis {
             outer,
@@ -130,12 +130,12 @@ impl Cut {
         let whole = lane.saturating_mul(columns);
         let sums = rounds && reduction == Reduction::Sum && extent > RUN;
         let outers = (chunk / whole).min(outer);
-        // Where an axis has more runs than there are others beside it, they have more threads.
+        // An axis with more runs than outer indices has more threads if it is divided by runs.
         let by_runs = sums && outers < extent / RUN;
         let (outers, rows, cols) = if outers > 0 && !by_runs {
             (outers, extent, inner)
         } else if run.saturating_mul(columns) <= chunk {
-            // Whole rows lie together in a file.
+            // Whole rows are contiguous in a file.
             (1, chunk / columns / run * run, inner)
         } else {
             (1, run.min(extent), (chunk / run).max(1))
@@ -206,7 +206,7 @@ impl Step {
         }
     }
 
-    /// As its launch sees it.
+    /// The array as its launch sees it.
     fn axis(&self) -> Axis {
         let extent = self.run.unwrap_or(self.rows.len());
         let outer = match self.run {
@@ -236,7 +236,7 @@ impl Step {
 }
 
 impl<T: Number> AxisReducer<T> {
-    /// Reduces an array by pieces of at most `chunk` elements, but of at least 1024 rows of one
+    /// Reduces an array by pieces of at most `chunk` elements, but at least 1024 rows of one
     /// column.
     ///
     /// # Errors
@@ -361,7 +361,7 @@ impl<T: Number> Lane<T> {
 }
 
 impl<T: Number> Results<T> {
-    /// Waits for a step, and passes on the results that it completes.
+    /// Waits for a step, and emits the results that it completes.
     fn take<E: From<LaunchError>>(
         &mut self,
         lane: &mut Lane<T>,
@@ -396,7 +396,7 @@ impl<T: Number> Results<T> {
         Ok(self.times.add(&events)?)
     }
 
-    /// Folds a row of results into those of the rows before it.
+    /// Folds a row of results into those of earlier rows.
     fn fold(&mut self, next: impl Iterator<Item = Total<T>>) {
         if self.totals.is_empty() {
             self.totals.extend(next);
@@ -408,7 +408,7 @@ impl<T: Number> Results<T> {
     }
 }
 
-/// What a launch has left.
+/// The results of a launch, on the host.
 fn host<T: blockwise::Plain>(
     buffer: &mut Option<StagedBuffer<T>>,
 ) -> Result<&mut [T], LaunchError> {

@@ -12,8 +12,8 @@ use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError}
 /// equal those of [`convolve`](crate::convolve), whatever the chunks.
 ///
 /// Each chunk is launched with the preceding samples that its outputs need, so a launch never pads
-/// inside the signal, and adds up the same terms as the launch of the whole: the bits are the same,
-/// except for kernels by transforms, whose windows then start elsewhere.
+/// inside the signal, and adds the same terms as the launch of the whole: the bits are the same,
+/// except for FFT kernels, whose windows then start elsewhere.
 ///
 /// ```
 /// use blockwise::Device;
@@ -42,17 +42,17 @@ use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError}
 /// # Ok::<(), LaunchError>(())
 /// ```
 pub struct Convolver<T: Float> {
-    /// Of each channel.
+    /// The taps of each channel.
     taps: Vec<Buffer<T>>,
     /// The samples that the outputs need, by their index in the signal.
     samples: Range<usize>,
-    /// The outputs that are wanted, by their index in the full convolution.
+    /// The requested outputs, by their index in the full convolution.
     wanted: Range<usize>,
-    /// Samples of each channel.
+    /// Samples per channel in a chunk.
     chunk: usize,
-    /// The index of the next sample that arrives.
+    /// The index of the next sample to arrive.
     arrived: usize,
-    /// The last of them in each channel, which the next chunk's first output needs.
+    /// The last samples of each channel, which the next chunk's first output needs.
     halos: Vec<Vec<T>>,
     times: DeviceTimes,
     lanes: Ring<Lane<T>>,
@@ -62,7 +62,7 @@ pub struct Convolver<T: Float> {
 struct Lane<T: Float> {
     stream: Stream,
     convolution: Convolution<T>,
-    /// Of each channel.
+    /// The windows of each channel.
     windows: Vec<Option<StagedBuffer<T>>>,
     outputs: Vec<Option<StagedBuffer<T>>>,
     events: Option<[Event; 4]>,
@@ -70,13 +70,14 @@ struct Lane<T: Float> {
 
 impl<T: Float> Convolver<T> {
     /// Convolves each channel of `signal_len` samples with its taps, in chunks of at most `chunk`
-    /// samples of all channels, but at least as many of each as taps.
+    /// samples over all channels, but per channel at least as many samples as taps.
     ///
-    /// The kernels with a block per output cannot compute a part of the outputs: their only chunk
-    /// is the whole signal.
+    /// Kernels with one block per output cannot compute a part of the outputs: their only chunk is
+    /// the whole signal.
     ///
     /// # Errors
-    /// Those of [`plan`](crate::conv1d::plan), more taps than samples, and no memory for the taps.
+    /// Those of [`plan`](crate::conv1d::plan), more taps than samples, and a lack of memory for the
+    /// taps.
     ///
     /// # Panics
     /// Without channels, and if they have different numbers of taps.
@@ -99,7 +100,7 @@ impl<T: Float> Convolver<T> {
     /// As for [`new`](Self::new).
     ///
     /// # Panics
-    /// As [`new`](Self::new), and when there are no such outputs.
+    /// As [`new`](Self::new), and if these outputs do not exist.
     pub fn part(
         device: &Device,
         signal_len: usize,
@@ -131,7 +132,7 @@ impl<T: Float> Convolver<T> {
             whole.output_len
         );
         let wanted = whole.offset + outputs.start..whole.offset + outputs.end;
-        // With fewer samples than taps a launch would exchange the two, and add in another order.
+        // With fewer samples than taps a launch would swap the two, and add in another order.
         let first = (wanted.start + 1).saturating_sub(taps_len);
         let first = first.min(signal_len - taps_len);
         let samples = first..wanted.end.max(first + taps_len).min(signal_len);
@@ -166,7 +167,7 @@ impl<T: Float> Convolver<T> {
         self.wanted.len()
     }
 
-    /// The samples that arrive, by their index in the signal.
+    /// The samples that must arrive, by their index in the signal.
     pub fn samples(&self) -> Range<usize> {
         self.samples.clone()
     }
@@ -215,7 +216,7 @@ impl<T: Float> Convolver<T> {
         } else {
             fill(&mut samples)?;
         }
-        // The first output of the next chunk needs one sample fewer than there are taps before it.
+        // The first output of the next chunk needs one sample fewer than taps before it.
         let kept = window_len.min(self.taps[0].len() - 1);
         for (window, halo) in windows.iter().zip(&mut self.halos) {
             halo.clear();
@@ -234,7 +235,7 @@ impl<T: Float> Convolver<T> {
     /// for all chunks.
     ///
     /// # Errors
-    /// Those of the closure, and what goes wrong on the device.
+    /// Those of the closure, and failures of the device.
     pub fn finish<E: From<LaunchError>>(
         mut self,
         mut emit: impl FnMut(&[&[T]]) -> Result<(), E>,
@@ -247,8 +248,8 @@ impl<T: Float> Convolver<T> {
         Ok(self.times)
     }
 
-    /// The outputs that the next `len` samples complete; the last chunk brings those after the
-    /// signal too.
+    /// The outputs that the next `len` samples complete; the last chunk also completes those after
+    /// the signal.
     fn outputs_of(&self, len: usize) -> Range<usize> {
         let end = match self.arrived + len {
             end if end == self.samples.end => self.wanted.end,
@@ -293,7 +294,7 @@ impl<T: Float> Lane<T> {
     }
 }
 
-/// Room for `len` samples of each channel.
+/// Memory for `len` samples of each channel.
 fn room<'a, T: Float>(
     windows: &'a mut [Option<StagedBuffer<T>>],
     stream: &Stream,
@@ -305,7 +306,7 @@ fn room<'a, T: Float>(
         .collect()
 }
 
-/// Waits for a chunk; the outputs of each channel.
+/// Waits for a chunk; returns the outputs of each channel.
 fn finished<'a, T: Float>(
     outputs: &'a mut [Option<StagedBuffer<T>>],
     events: Option<[Event; 4]>,
@@ -321,7 +322,7 @@ fn finished<'a, T: Float>(
     Ok(outputs)
 }
 
-/// Passes on the outputs, if there are any.
+/// Emits the outputs, if there are any.
 fn emit_some<T, E>(outputs: &[&[T]], emit: impl FnOnce(&[&[T]]) -> Result<(), E>) -> Result<(), E> {
     match outputs.first().is_some_and(|outputs| !outputs.is_empty()) {
         true => emit(outputs),

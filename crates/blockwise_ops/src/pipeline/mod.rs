@@ -24,12 +24,12 @@ pub const IN_FLIGHT: usize = 3;
 /// 1 MiB; page-locking the memory of a chunk takes 0.4 ms per MiB.
 pub const CHUNK: usize = 1 << 23;
 
-/// The device's time for chunks, in seconds. What overlaps counts more than once.
+/// The device's time for chunks, in seconds. Overlapping work counts more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceTimes {
     /// Copies to and from the device.
     pub copying: f64,
-    /// The kernels.
+    /// Running kernels.
     pub computing: f64,
 }
 

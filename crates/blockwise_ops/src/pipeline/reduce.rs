@@ -28,7 +28,7 @@ impl Operation {
         }
     }
 
-    /// The same for the choice of a kernel.
+    /// The same, for choosing a kernel.
     fn operands_for_a_choice(self) -> Operands {
         match self {
             Self::Dot => Operands::Two,
@@ -45,9 +45,10 @@ impl Operation {
     }
 }
 
-/// Reduces operands that arrive in chunks; the chunks' [totals](Total) are folded in order. With one
-/// chunk the result equals that of [`reduce`](crate::reduce()) or [`dot`](crate::dot()), bit by bit;
-/// with several too, as often as [a sum is rounded correctly](mod@crate::reduce#how-exact-sums-are).
+/// Reduces operands that arrive in chunks; the chunks' [totals](Total) are folded in order. With
+/// one chunk the result has the bits of [`reduce`](crate::reduce()) or [`dot`](crate::dot()); with
+/// several, it has them whenever [a sum is rounded
+/// correctly](mod@crate::reduce#how-exact-sums-are).
 ///
 /// ```
 /// use blockwise::Device;
@@ -138,7 +139,7 @@ impl<T: Number> Reducer<T> {
         self.chunk.min(self.len - self.arrived)
     }
 
-    /// What a sum may be off before its rounding; see [`ReduceOptions::sum_error`].
+    /// The error of a sum before rounding; see [`ReduceOptions::sum_error`].
     pub fn sum_error(&self) -> f64
     where
         T: Precision,
@@ -186,7 +187,7 @@ impl<T: Number> Reducer<T> {
         let (reduction, result) = (self.operation.reduction(), &mut self.result);
         let times = &mut self.times;
         (self.lanes).drain(|lane| lane.finish(reduction, result, times))?;
-        // Only a sum can be of nothing.
+        // Only a sum accepts empty operands.
         Ok((self.result.unwrap_or_default(), self.times))
     }
 }

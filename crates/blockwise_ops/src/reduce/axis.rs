@@ -14,11 +14,11 @@ use crate::{Element, LaunchError, LaunchPlan, matrix_len, upload};
 /// An array as a reduction over an axis sees it: `outer` × `extent` × `inner`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Elements of the dimensions before the axis.
+    /// The product of the dimensions before the axis.
     pub outer: usize,
-    /// The axis.
+    /// The length of the axis.
     pub extent: usize,
-    /// Elements of the dimensions after it.
+    /// The product of the dimensions after it.
     pub inner: usize,
 }
 
@@ -48,7 +48,7 @@ impl Axis {
     }
 }
 
-/// What a reduction over an axis reads and writes.
+/// The input and output of a reduction over an axis.
 pub struct AxisFold<'a, T: Element> {
     input: View<'a, T>,
     output: ViewMut<'a, T>,
@@ -57,7 +57,7 @@ pub struct AxisFold<'a, T: Element> {
 
 pub(crate) type AxisLaunch<T> = for<'a> fn(On<'a>, AxisFold<'a, T>) -> Result<(), blockwise::Error>;
 
-/// What a sum of runs of rows reads and writes.
+/// The input and output of sums of runs of rows.
 pub struct Runs<'a, T: Element + Addend> {
     input: View<'a, T>,
     partials: ViewMut<'a, PartialOf<T>>,
@@ -68,9 +68,9 @@ pub(crate) type RunsLaunch<T> = for<'a> fn(On<'a>, Runs<'a, T>) -> Result<(), bl
 
 /// A type with kernels that reduce over an axis.
 pub trait ReducesAxis: Element + Addend {
-    /// The kernel.
+    /// The kernel of the reduction.
     fn axis(reduction: Reduction) -> Routine<AxisLaunch<Self>>;
-    /// The kernel that leaves sums unrounded; `None` of a type whose sums need no rounding.
+    /// The kernel that leaves sums unrounded; `None` for a type whose sums need no rounding.
     fn runs() -> Option<Routine<RunsLaunch<Self>>>;
 }
 
@@ -117,11 +117,11 @@ reduces_axis! {
     f64: runs!(f64);
 }
 
-/// Plans a reduction over an axis. `None` when the result has no elements, and so nothing is
+/// Plans a reduction over an axis. `None` if the result has no elements, so that nothing is
 /// launched.
 ///
 /// # Errors
-/// A minimum or maximum over an axis of no elements, which has none, and a broken limit.
+/// A minimum or maximum over an empty axis, and an exceeded limit.
 pub fn plan_axis<T: Number>(
     axis: Axis,
     reduction: Reduction,
@@ -137,7 +137,7 @@ fn prepare<T: Number>(
     grid_cap: Option<u32>,
     properties: &DeviceProperties,
 ) -> Result<Option<Ready<AxisLaunch<T>>>, LaunchError> {
-    // As NumPy, which refuses it even where the result has no elements.
+    // NumPy refuses it too, even if the result has no elements.
     if axis.extent == 0 && reduction != Reduction::Sum {
         return Err(LaunchError::EmptyInput {
             what: "the axis of a minimum or maximum",
@@ -150,8 +150,8 @@ fn prepare<T: Number>(
     Ok((outputs > 0).then_some(Ready { plan, launch }))
 }
 
-/// What a sum over an axis may be off before its rounding, as a part of the sum of its terms'
-/// magnitudes, whatever the extent: it is added in runs of 1024.
+/// The error of a sum over an axis before rounding, relative to the sum of its terms' magnitudes:
+/// the same for any extent, because it is added in runs of 1024.
 pub fn sum_error_along_axis<T: Precision>() -> f64 {
     oracle::widened::<T>(RUN + 2)
 }
@@ -177,11 +177,11 @@ pub(crate) fn enqueue_axis<'a, T: Number>(
     Ok(())
 }
 
-/// Plans the sums of runs that are to be merged: an axis of at most [`RUN`] rows. `None` of a type
-/// whose sums need no rounding.
+/// Plans the sums of runs that will be merged, over an axis of at most [`RUN`] rows. `None` for a
+/// type whose sums need no rounding.
 ///
 /// # Errors
-/// A broken limit.
+/// An exceeded limit.
 pub fn plan_runs<T: Number>(
     axis: Axis,
     grid_cap: Option<u32>,
@@ -215,11 +215,11 @@ pub(crate) fn enqueue_runs<'a, T: Number>(
     Ok(())
 }
 
-/// Sum, minimum or maximum over one axis: the array's shape without it. The sum over no elements is
-/// 0.
+/// Sum, minimum or maximum over one axis: an array with the shape without it. The sum over an empty
+/// axis is 0.
 ///
 /// # Errors
-/// When there is no such axis, as for [`plan_axis`], and what goes wrong on the device.
+/// When there is no such axis, as for [`plan_axis`], and failures of the device.
 pub fn reduce_axis<T: Number>(
     device: &Device,
     input: ArrayViewD<'_, T>,

@@ -1,23 +1,23 @@
 //! Dot product, sum, minimum and maximum.
 //!
 //! Each block folds its share into one partial result, and the host folds those in block order;
-//! with [`ReduceKernel::Single`] the last block does. Without a kernel in the options, the
-//! operand's size chooses one. With the same threads and blocks the order of
-//! all operations, and so every bit of the result, is the same on every device. The defaults of
-//! [`ReduceKernel::Wide`] and [`ReduceKernel::Single`] depend on the number of multiprocessors.
+//! with [`ReduceKernel::Single`] the last block does. If the options name no kernel, the operand's
+//! size chooses one. With the same threads and blocks, the order of all operations, and so every
+//! bit of the result, is the same on every device. The defaults of [`ReduceKernel::Wide`] and
+//! [`ReduceKernel::Single`] depend on the number of multiprocessors.
 //!
 //! # How exact sums are
 //!
 //! Sums and dot products of `f32` are added in `f64`, those of `f64` in two terms, whole and along
 //! an axis, for any length, and rounded once. With S the exact result and M the sum of the
-//! magnitudes of its terms, the error is at most half a unit in the last place and 2⁻⁴¹·M for
-//! `f32`, 2⁻⁸⁰·M for `f64`. Where M ≤ 2¹⁶·|S| that is less than one unit; at least 999 arrays in
-//! 1000 are rounded correctly, and have the same bits for every kernel of [`choice`], device, chunk
-//! and number of ranks. [`kernels::reduce::addend`] derives it. A `grid_cap` makes a thread's share
-//! longer, and the bound with it: [`ReduceOptions::sum_error`].
+//! magnitudes of its terms, the error is at most half a unit in the last place plus 2⁻⁴¹·M for
+//! `f32`, 2⁻⁸⁰·M for `f64`. If M ≤ 2¹⁶·|S|, that is less than one unit; at least 999 arrays in 1000
+//! are rounded correctly, and have the same bits for every kernel of [`choice`], device, chunk and
+//! number of ranks. [`kernels::reduce::addend`] derives this. A `grid_cap` makes a thread's share
+//! longer, and the bound larger: [`ReduceOptions::sum_error`].
 //!
 //! [`ReduceKernel::Interleaved`], [`ReduceKernel::Tree`] and [`ReduceKernel::TreeRaw`] are for
-//! learning: they add in the element's type, as the documents that they follow do.
+//! teaching: they add in the element's type, as in the documents that they follow.
 
 mod axis;
 pub mod choice;
@@ -48,7 +48,7 @@ pub use total::Total;
 named_enum! {
     /// The reductions of one operand.
     pub enum Reduction("reduction") {
-        /// The sum; 0 of nothing. Integers wrap around, as in NumPy.
+        /// The sum; 0 for no elements. Integers wrap around, as in NumPy.
         Sum = "sum",
         /// The smallest element; NaN if there is one.
         Min = "min",
@@ -61,7 +61,7 @@ named_enum! {
     /// The kernels that reduce.
     pub enum ReduceKernel("reduction kernel") {
         /// A tree in shared memory that folds neighbours first, with bank conflicts; for any number
-        /// of threads. Like the next two it adds in the element's type.
+        /// of threads. Like the next two kernels it adds in the element's type.
         Interleaved = "interleaved",
         /// A halving tree in shared memory, for any number of threads.
         Tree = "tree",
@@ -71,7 +71,7 @@ named_enum! {
         Shuffle = "shuffle",
         /// The same with loads of 16 bytes, several at a time.
         Wide = "wide",
-        /// The same with the last block folding the blocks' results, instead of the host.
+        /// The same, with the blocks' results folded by the last block instead of the host.
         Single = "single",
     }
 }
@@ -112,7 +112,7 @@ macro_rules! number_of_floats {
 }
 number_of_floats!(f32, f64);
 
-/// What a block writes: a sum in more precision than its elements.
+/// A block's result: a sum in more precision than its elements.
 pub type PartialOf<T> = <T as Addend>::Partial;
 
 /// Default number of blocks of the first three kernels.
@@ -121,8 +121,8 @@ pub const DEFAULT_GRID_CAP: u32 = 1024;
 /// How to launch a reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReduceOptions {
-    /// The kernel. `None` takes the one that is fastest for the operand's size, or
-    /// [`ReduceKernel::Single`] where other options are given.
+    /// The kernel. `None` takes the fastest for the operand's size, or [`ReduceKernel::Single`] if
+    /// other options are given.
     pub kernel: Option<ReduceKernel>,
     /// Threads per block. `None` is the kernel's default, or the
     /// [policy](kernels::reduce::policy)'s.
@@ -135,10 +135,10 @@ pub struct ReduceOptions {
     pub in_flight: Option<InFlight>,
 }
 
-/// Starts a dot product of two operands of one length.
+/// Starts a dot product of two operands of the same length.
 ///
 /// # Errors
-/// Those of [`plan_dot`], partials for fewer blocks, and what goes wrong on the device.
+/// Those of [`plan_dot`], partials for fewer blocks, and failures of the device.
 pub fn enqueue_dot<'a, T: Number>(
     device: &Device,
     stream: Option<&Stream>,
@@ -154,7 +154,7 @@ pub fn enqueue_dot<'a, T: Number>(
     Ok(plan)
 }
 
-/// The same into memory of any kind.
+/// The same, into any memory.
 pub(crate) fn enqueue_dot_to<T: Number>(
     device: &Device,
     stream: Option<&Stream>,
@@ -173,7 +173,7 @@ pub(crate) fn enqueue_dot_to<T: Number>(
 /// Starts a sum, minimum or maximum.
 ///
 /// # Errors
-/// Those of [`plan_reduce`], partials for fewer blocks, and what goes wrong on the device.
+/// Those of [`plan_reduce`], partials for fewer blocks, and failures of the device.
 pub fn enqueue_reduce<'a, T: Number>(
     device: &Device,
     stream: Option<&Stream>,
@@ -189,7 +189,7 @@ pub fn enqueue_reduce<'a, T: Number>(
     Ok(plan)
 }
 
-/// The same into memory of any kind.
+/// The same, into any memory.
 pub(crate) fn enqueue_reduce_to<T: Number>(
     device: &Device,
     stream: Option<&Stream>,
@@ -209,7 +209,7 @@ pub(crate) fn enqueue_reduce_to<T: Number>(
 /// The dot product of two operands on the device.
 ///
 /// # Errors
-/// Those of [`plan_dot`], and what goes wrong on the device.
+/// Those of [`plan_dot`], and failures of the device.
 pub fn dot_buffers<'a, T: Number>(
     device: &Device,
     a: impl Into<View<'a, T>>,
@@ -228,7 +228,7 @@ pub fn dot_buffers<'a, T: Number>(
 /// Sum, minimum or maximum of an operand on the device.
 ///
 /// # Errors
-/// Those of [`plan_reduce`], and what goes wrong on the device.
+/// Those of [`plan_reduce`], and failures of the device.
 pub fn reduce_buffer<'a, T: Number>(
     device: &Device,
     input: impl Into<View<'a, T>>,
@@ -244,7 +244,7 @@ pub fn reduce_buffer<'a, T: Number>(
     Ok((partials.fold(reduction)?, execution))
 }
 
-/// The dot product Σ a\[i\] · b\[i\]; 0 of nothing.
+/// The dot product Σ a\[i\] · b\[i\]; 0 for no elements.
 ///
 /// # Errors
 /// As for [`dot_buffers`].

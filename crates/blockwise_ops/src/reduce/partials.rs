@@ -21,10 +21,10 @@ pub struct Partials<T: Number> {
 }
 
 impl<T: Number> Partials<T> {
-    /// Memory for the launch of a plan.
+    /// Allocates memory for the launch of a plan.
     ///
     /// # Errors
-    /// When the device has no room for it.
+    /// When the device lacks the memory.
     pub fn alloc(device: &Device, plan: &LaunchPlan) -> Result<Self, LaunchError> {
         Ok(Self {
             values: device.zeros(plan.grid[0] as usize)?,
@@ -56,13 +56,13 @@ impl<T: Number> Partials<T> {
     /// The result of the last launch, after its end. Partial results are folded in block order.
     ///
     /// # Errors
-    /// When nothing was launched, and what goes wrong on the device.
+    /// When nothing was launched, and failures of the device.
     pub fn fold(&self, reduction: Reduction) -> Result<T, LaunchError> {
         let results = self.results()?.to_vec()?;
         Ok(Total::<T>::of_partials(&results, reduction).round())
     }
 
-    /// What the last launch writes, for a copy of one's own and [`Total::of_partials`].
+    /// The results of the last launch, for a copy of one's own and [`Total::of_partials`].
     ///
     /// # Errors
     /// When nothing was launched.
@@ -94,7 +94,7 @@ pub(crate) fn ticket(device: &Device) -> Result<Buffer<u32>, LaunchError> {
     Ok(device.zeros(1)?)
 }
 
-/// What a launch writes.
+/// The output of a launch.
 pub(crate) struct Memory<'a, T: Addend> {
     /// At least one per block.
     pub(crate) values: ViewMut<'a, T::Partial>,

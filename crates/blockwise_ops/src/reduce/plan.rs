@@ -12,15 +12,15 @@ use crate::limits::{blocks_for, plan_1d};
 use crate::oracle::{self, Precision};
 use crate::{LaunchError, LaunchPlan};
 
-/// The most elements of a thread unless a cap of the grid asks for more: what [`PATH`] leaves after
-/// the levels of a block and the last block's fold, of more blocks than any device has memory for.
+/// The most elements per thread unless a grid cap asks for more: what [`PATH`] leaves after the
+/// levels of a block and the last block's fold, for more blocks than any device has memory for.
 const SHARE: usize = PATH - 1024;
 
-/// Plans the dot product of two operands of these lengths; one partial result for each block.
+/// Plans the dot product of two operands of these lengths, with one partial result per block.
 ///
 /// # Errors
-/// When the lengths differ, a limit is broken, or the kernel needs whole warps and the threads are
-/// none.
+/// When the lengths differ, a limit is exceeded, or the kernel needs whole warps and the threads
+/// are not.
 pub fn plan_dot<T: Number>(
     a_len: usize,
     b_len: usize,
@@ -30,7 +30,7 @@ pub fn plan_dot<T: Number>(
     Ok(prepare_dot::<T>(a_len, b_len, options, properties)?.plan)
 }
 
-/// The same with its launch.
+/// The same, with its launch.
 pub(super) fn prepare_dot<T: Number>(
     a_len: usize,
     b_len: usize,
@@ -46,11 +46,11 @@ pub(super) fn prepare_dot<T: Number>(
     Ok(Ready { plan, launch })
 }
 
-/// Plans the reduction of `len` elements; one partial result for each block.
+/// Plans the reduction of `len` elements, with one partial result per block.
 ///
 /// # Errors
-/// For minimum and maximum of nothing, when a limit is broken, or the kernel needs whole warps and
-/// the threads are none.
+/// For a minimum or maximum of no elements, when a limit is exceeded, or the kernel needs whole
+/// warps and the threads are not.
 pub fn plan_reduce<T: Number>(
     len: usize,
     reduction: Reduction,
@@ -60,7 +60,7 @@ pub fn plan_reduce<T: Number>(
     Ok(prepare_reduce::<T>(len, reduction, options, properties)?.plan)
 }
 
-/// The same with its launch.
+/// The same, with its launch.
 pub(super) fn prepare_reduce<T: Number>(
     len: usize,
     reduction: Reduction,
@@ -81,10 +81,10 @@ pub(super) fn prepare_reduce<T: Number>(
     Ok(Ready { plan, launch })
 }
 
-/// Checks that a dot product's operands have one length.
+/// Checks that a dot product's operands have the same length.
 ///
 /// # Errors
-/// When they have not.
+/// When they do not.
 pub fn same_length(a_len: usize, b_len: usize) -> Result<(), LaunchError> {
     if a_len != b_len {
         return Err(LaunchError::ShapeMismatch {
@@ -125,9 +125,9 @@ fn plan<T: Number>(
 }
 
 impl ReduceOptions {
-    /// What a sum or dot product of `len` elements may be off before its rounding, as a part of the
-    /// sum of its terms' magnitudes. It follows from the additions on the longest path of an
-    /// element: see [`kernels::reduce::addend`].
+    /// The error of a sum or dot product of `len` elements before rounding, relative to the sum of
+    /// its terms' magnitudes. It follows from the additions on the longest path of an element: see
+    /// [`kernels::reduce::addend`].
     pub fn sum_error<T: Number + Precision>(
         &self,
         operands: Operands,
@@ -144,8 +144,8 @@ impl ReduceOptions {
         }
     }
 
-    /// The most operations between an element and its block's result, or the launch's where the
-    /// last block folds: one product, the thread's share, the levels of its block.
+    /// The most operations between an element and its block's result, or the launch's if the last
+    /// block folds: one product, the thread's share, the levels of its block.
     fn path(
         &self,
         kernel: ReduceKernel,
@@ -158,10 +158,10 @@ impl ReduceOptions {
         let (threads, blocks) = (threads.max(1) as usize, blocks.max(1) as usize);
         let share = len.div_ceil(threads * blocks);
         let lanes = pack::BYTES / size;
-        // A thread may have a whole part of a tile more than another, and its lanes are added.
+        // A thread may have one more part of a tile than another, and its lanes are added.
         let uneven = lanes * (self.in_flight(kernel, len, size).packs() + 1);
         // A block has at most 1024 threads: ten levels, by tree or by shuffles; or five, and then
-        // its 32 warps one after the other.
+        // its 32 warps in sequence.
         1 + share
             + match kernel {
                 ReduceKernel::Interleaved | ReduceKernel::Tree | ReduceKernel::TreeRaw => 10,
@@ -171,8 +171,7 @@ impl ReduceOptions {
             }
     }
 
-    /// Threads of a block and blocks for `len` elements of `size` bytes, before any limit of the
-    /// device.
+    /// Threads per block and blocks for `len` elements of `size` bytes, before any device limit.
     fn shape(
         &self,
         kernel: ReduceKernel,
@@ -195,7 +194,7 @@ impl ReduceOptions {
             _ => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, 1),
         };
         let threads = self.threads.unwrap_or(threads);
-        // More blocks than the device holds, rather than longer sums.
+        // More blocks than fit the device, rather than longer sums.
         let short = len.div_ceil(threads.max(1) as usize * SHARE);
         let short = u32::try_from(short).unwrap_or(u32::MAX);
         let cap = self.grid_cap.unwrap_or(cap.max(short));
@@ -203,7 +202,7 @@ impl ReduceOptions {
         (threads, blocks)
     }
 
-    /// Packs of 16 bytes that a thread has in flight.
+    /// 16-byte packs that a thread has in flight.
     fn in_flight(&self, kernel: ReduceKernel, len: usize, size: usize) -> InFlight {
         match kernel {
             ReduceKernel::Single => {

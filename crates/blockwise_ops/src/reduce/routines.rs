@@ -1,4 +1,4 @@
-//! The reductions' kernels by type.
+//! The reduction kernels for each type.
 
 use blockwise::View;
 use kernels::raw;
@@ -10,14 +10,14 @@ use super::{ReduceKernel, Reduction};
 use crate::Element;
 use crate::launch::{On, Routine, routine};
 
-/// What a dot product reads and writes.
+/// The operands and output of a dot product.
 pub struct Dot<'a, T: Element + Addend> {
     pub(super) a: View<'a, T>,
     pub(super) b: View<'a, T>,
     pub(super) memory: Memory<'a, T>,
 }
 
-/// What another reduction reads and writes.
+/// The operand and output of another reduction.
 pub struct Fold<'a, T: Element + Addend> {
     pub(super) input: View<'a, T>,
     pub(super) memory: Memory<'a, T>,
@@ -28,7 +28,7 @@ pub(crate) type FoldLaunch<T> = for<'a> fn(On<'a>, Fold<'a, T>) -> Result<(), bl
 
 /// A type with kernels that reduce.
 pub trait Reduces: Element + Addend {
-    /// The kernel of a dot product. Only `single` has packs in flight to choose from.
+    /// The kernel of a dot product. Only `single` has a choice of packs in flight.
     fn dot(kernel: ReduceKernel, in_flight: InFlight) -> Routine<DotLaunch<Self>>;
     /// The kernel of another reduction.
     fn reduction(

@@ -4,11 +4,11 @@ use kernels::reduce::{Max, Min, Op as _, Partial as _, TotalOf, merge_totals};
 
 use super::{Number, PartialOf, Reduction};
 
-/// The result of a part of the elements: of blocks, of a chunk, of a rank.
+/// The result for a part of the elements: of blocks, of a chunk, of a rank.
 ///
-/// A sum is in twice the precision of `f64`, for `f32` too, until [`round`](Self::round): so
-/// neither the number of parts nor their order shows in the result, but for one array in thousands
-/// (see [`kernels::reduce::addend`]).
+/// A sum has twice the precision of `f64`, for `f32` too, until [`round`](Self::round): so neither
+/// the number of parts nor their order shows in the result, except for one array in thousands (see
+/// [`kernels::reduce::addend`]).
 ///
 /// ```
 /// use blockwise_ops::{Reduction, reduce::Total};
@@ -36,7 +36,7 @@ impl<T: Number> Total<T> {
         T::rounded(self.0)
     }
 
-    /// Folds what the blocks of a launch have written, in their order.
+    /// Folds the results of a launch's blocks, in order.
     pub fn of_partials(partials: &[PartialOf<T>], reduction: Reduction) -> Self {
         let totals = partials.iter().map(|partial| Self(partial.settle()));
         let total = totals.reduce(|sofar, next| sofar.fold(next, reduction));
@@ -62,7 +62,7 @@ impl<T: Number> From<T> for Total<T> {
     }
 }
 
-/// The sum of nothing.
+/// The sum of no elements.
 impl<T: Number> Default for Total<T> {
     fn default() -> Self {
         T::default().into()

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// Everything of this workspace that goes into the module.
 const SOURCES: [&str; 4] = [
     "crates/blockwise_viewer/src",
-    "crates/cuda_std/src/panic",
     "crates/kernel_arguments/src",
+    "crates/launch_contract/src",
     "crates/ptx_emulator/src",
 ];
 

@@ -1,10 +1,9 @@
 //! Works around sign extensions that LLVM 22 miscompiles.
 //!
-//! The pass `slsr`, which `llc` runs for this target and has no switch to disable, treats `sext(x +
+//! The pass `slsr`, which `llc` runs for this target and which cannot be disabled, treats `sext(x +
 //! 1)` as `sext(x) + 1` if both index one pointer, even where the addition wraps. For `i1`, where
 //! `!x` is `x + 1`, it wraps every other time. The standard library's merge of sorted runs steps
 //! two pointers this way, so every sort of more than 20 elements was wrong.
-//! pointers so, and every sort of more than 20 elements came out wrong.
 
 use super::module::{Instruction, Module, Opcode, typed};
 use crate::error::CudaBuilderError;

@@ -3,9 +3,9 @@
 //! Such an access is slower, and its correctness depends on a chain of passes (rust-cuda#402 is a
 //! store that was miscompiled). A kernel that keeps its shared pointers in inlined code has none.
 //!
-//! An address that is only compared or subtracted, as the iterators of slices do, is a number and
-//! accesses nothing. Rust's own recursive functions, which sort, may have a generic pointer: nothing
-//! that a user writes would let LLVM inline them.
+//! An address that is only compared or subtracted, as in the iterators of slices, is a number and
+//! accesses nothing. Recursive functions of Rust's library, which sort, may have a generic pointer:
+//! nothing in the user's code would make LLVM inline them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -79,7 +79,7 @@ struct Access<'m> {
     is_kept: bool,
 }
 
-/// Whether an access is a call of a recursive function of Rust's library.
+/// Whether an access is a call of a recursive function in Rust's library.
 fn recurses(module: &Module<'_>, access: &Access<'_>) -> bool {
     let name = callee(access.instruction).ok().flatten();
     name.is_some_and(|name| place::is_of(name, &["core", "alloc"]) && calls_itself(module, name))
@@ -184,7 +184,7 @@ fn accesses<'m>(function: &'m Function<'m>) -> Result<Vec<Access<'m>>, CudaBuild
     }
 }
 
-/// Whether an intrinsic only tells the optimiser something about its arguments.
+/// Whether an intrinsic only informs the optimiser about its arguments.
 fn is_promise(name: &str) -> bool {
     ["assume", "lifetime.", "invariant.", "experimental.noalias"]
         .iter()
@@ -336,8 +336,8 @@ fn is_shared(operand: &str, tainted: &HashMap<&str, String>) -> bool {
         || cast(operand, false).is_some()
 }
 
-/// The shared variable that a constant expression casts to a generic pointer. One that only the
-/// address is taken of is a number, unless that becomes a pointer again.
+/// The shared variable that a constant expression casts to a generic pointer. If only the address
+/// is taken, the result is a number, unless it becomes a pointer again.
 fn cast(operands: &str, mut to_pointer: bool) -> Option<String> {
     let mut tokens = Lexer::new(operands);
     while let Some(Spanned { token, span, depth }) = tokens.next() {
@@ -488,7 +488,7 @@ mod tests {
             let slice = format!("  %s = insertvalue {{ ptr, i64 }} poison, ptr {CAST}, 0\n");
             check_body(&format!("{slice}  {line}\n"), Ok(()));
         }
-        // What becomes a pointer again is one.
+        // A number that becomes a pointer again is one.
         let back =
             format!("  %1 = load i32, ptr inttoptr (i64 add (i64 {end}, i64 4) to ptr), align 4\n");
         check_body(&back, Err("is read through"));

@@ -1,12 +1,12 @@
 //! Atomics that LLVM 22 lowers to a loop around `atom.cas`: those of 8 and 16 bits, and `nand`.
 //!
-//! LLVM reads the first value by a plain load, which races with the other threads' atomics, and
-//! the bytes beside an `AtomicU8` or `AtomicU16` with it. Here no load is plain. 16 bits have a
-//! `cas` of their own. A byte is changed within its word: the first guess of the other bytes is 0,
-//! and the `cas` that fails returns them. The word's address is the byte's with its last two bits
-//! cleared by an instruction beside the `cas`, so that the emulator knows which byte is meant.
+//! LLVM reads the first value with a plain load, which races with other threads' atomics on it and
+//! on the bytes next to an `AtomicU8` or `AtomicU16`. Here no load is plain. 16 bits have a `cas`
+//! of their own. A byte is changed within its word: the first guess of the other bytes is 0, and
+//! the failing `cas` returns them. The word's address is the byte's with its last two bits cleared
+//! by an instruction next to the `cas`, which tells the emulator which byte is meant.
 //!
-//! A thread's own stack has no atomics: there LLVM's loop becomes plain accesses, and stays.
+//! A thread's own stack has no atomics: there LLVM's loop becomes plain accesses, and is kept.
 
 use super::module::{Instruction, Module, ORDERINGS, Opcode, local, typed, unexpected, value};
 use super::own_stack::own_pointers;
@@ -95,7 +95,7 @@ impl<'i> Atomic<'i> {
         }
     }
 
-    /// The instructions that do the same.
+    /// The equivalent instructions.
     fn lines(&self, instruction: &Instruction<'_>, number: u32) -> Option<Vec<String>> {
         let bits = self.bits()?;
         let space = match self.pointer {
@@ -139,7 +139,7 @@ impl<'i> Atomic<'i> {
         } else if orderings.iter().any(|kind| releases(kind)) {
             lines.push(fence("release"));
         }
-        // A byte is in a register of 32 bits.
+        // A byte is in a 32-bit register.
         let widened = |value: &str, part: &str| match bits {
             8 => (
                 Some(format!("{name}.{part} = zext i8 {value} to i32")),
@@ -234,7 +234,7 @@ fn whole(operation: &str) -> Option<String> {
 /// `$0` is the old value, `$1` the address, `$2` and `$3` the expected and the new value.
 const COMPARED: &str = "atom.relaxedSCOPESPACE.cas.bBITS $0, [$1], $2, $3;";
 
-/// The word of the byte at `$1`, how far the byte is shifted in it, and the byte's bits.
+/// The word of the byte at `$1`, the byte's shift within it, and its mask.
 const BYTE: &str = "{
 .reg .pred again, same;
 .reg .b64 word;
@@ -248,7 +248,7 @@ shl.b32 mask, mask, shift;
 not.b32 keep, mask;
 ";
 
-/// The same for a byte, of which all values have 32 bits. Bits need no loop.
+/// The same for a byte; all values have 32 bits. Bitwise operations need no loop.
 fn byte(operation: &str) -> Option<String> {
     let signed = |operation: &str| {
         format!(
@@ -287,7 +287,7 @@ fn byte(operation: &str) -> Option<String> {
     ))
 }
 
-/// Repeated while only the other bytes differ from what they were taken for.
+/// Repeats while only the other bytes differ from the guess.
 const BYTE_COMPARED: &str = "{
 .reg .pred again, same;
 .reg .b64 word;

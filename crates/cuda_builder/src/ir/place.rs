@@ -1,10 +1,10 @@
-//! Places in the user's source, for messages.
+//! Source locations for messages.
 
 use super::module::{Frame, Instruction, Nodes};
 use super::names::{demangle, home, is_in};
 
-/// The place of an instruction: the kernel's own line, then the lines of the user's functions that
-/// lead to it. `None` if the module has no line for it.
+/// The location of an instruction: the kernel's own line, then the lines of the user's functions
+/// that lead to it. `None` if the module has no line for it.
 pub(crate) fn of(instruction: &Instruction<'_>, nodes: &Nodes<'_>) -> Option<String> {
     let mut frames = instruction
         .position()
@@ -18,7 +18,7 @@ pub(crate) fn of(instruction: &Instruction<'_>, nodes: &Nodes<'_>) -> Option<Str
     }
     let of_user = |frame: &&Frame<'_>| !is_library(frame.function);
     let users: Vec<_> = frames.iter().rev().filter(of_user).collect();
-    // A library's own kernel has no line of the user's.
+    // A library's own kernel has no line in the user's code.
     let mut shown = if users.is_empty() {
         frames.iter().rev().collect()
     } else {
@@ -44,7 +44,13 @@ fn line(frame: &Frame<'_>) -> String {
 pub(crate) fn is_library(function: &str) -> bool {
     is_of(
         function,
-        &["core", "alloc", "compiler_builtins", "cuda_std"],
+        &[
+            "core",
+            "alloc",
+            "compiler_builtins",
+            "cuda_std",
+            "launch_contract",
+        ],
     )
 }
 

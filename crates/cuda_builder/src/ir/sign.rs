@@ -1,9 +1,9 @@
-//! Negation and absolute value change the sign bit alone, of a NaN too.
+//! Negation and absolute value change only the sign bit, also for a NaN.
 //!
-//! Rust promises that; PTX's `neg` and `abs` may turn a NaN into any other, and GPUs do. Where only
-//! arithmetic and comparisons read the result, no bit of a NaN is observable, and the hardware
-//! applies the sign within the next instruction for free. Elsewhere the sign bit is changed as a
-//! bit, by assembly, because LLVM's code generator turns `xor` back into `neg`.
+//! Rust guarantees this, but PTX's `neg` and `abs` may turn a NaN into any other, and GPUs do. If
+//! only arithmetic and comparisons read the result, no bit of a NaN is observable, and the hardware
+//! applies the sign within the next instruction for free. Otherwise the sign bit is changed by
+//! assembly, because LLVM's code generator turns `xor` back into `neg`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -67,7 +67,7 @@ impl Change {
         })
     }
 
-    /// The same change, bit by bit.
+    /// The same change as a bit operation.
     fn lines(self, instruction: &Instruction<'_>, number: u32) -> Option<Vec<String>> {
         let call = instruction.call().ok()?;
         let operand = match &call {
@@ -105,7 +105,7 @@ impl Change {
     }
 
     fn scalar(self, ty: &str, operand: &str, result: &str, name: &str) -> Option<Vec<String>> {
-        // An immediate of 16 bits is printed as in LLVM's own code.
+        // A 16-bit immediate is printed as in LLVM's own code.
         let (bits, class, flip, clear) = match ty {
             "half" | "bfloat" => (16, "h", "-32768", "32767"),
             "float" => (32, "f", "-2147483648", "2147483647"),
@@ -122,7 +122,7 @@ impl Change {
             )
         };
         Some(match bits {
-            // Assembly takes registers of 16 bits as integers.
+            // Assembly takes 16-bit registers as integers.
             16 => vec![
                 format!("{name}.i = bitcast {ty} {operand} to i16"),
                 format!("{name}.s = {}", change("i16", &format!("{name}.i"))),
@@ -133,10 +133,10 @@ impl Change {
     }
 }
 
-/// The results whose bits something may observe if they are NaN.
+/// The results whose bits may be observed if they are NaN.
 fn observable(function: &Function<'_>) -> Result<HashSet<String>, CudaBuilderError> {
     let mut changes = false;
-    // For each value that only passes on bits, the values that it passes on.
+    // For each value that only passes on bits, the values whose bits it passes on.
     let mut passed: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut waiting: Vec<&str> = Vec::new();
     for instruction in function.instructions() {
@@ -162,9 +162,9 @@ fn observable(function: &Function<'_>) -> Result<HashSet<String>, CudaBuilderErr
     Ok(seen.into_iter().map(str::to_owned).collect())
 }
 
-/// What an instruction does with the bits of a NaN.
+/// How an instruction uses the bits of a NaN.
 enum Role {
-    /// Its result is a number that no bit of a NaN decides, or any NaN.
+    /// Its result does not depend on the bits of a NaN, or is an arbitrary NaN.
     Hides,
     /// Its result has the bits of an operand.
     Passes,
@@ -180,7 +180,7 @@ fn role(instruction: &Instruction<'_>) -> Result<Role, CudaBuilderError> {
         Op::FNeg | Op::Phi | Op::Select | Op::Freeze => Role::Passes,
         Op::ExtractElement | Op::InsertElement | Op::ShuffleVector => Role::Passes,
         Op::AtomicRmw if instruction.operands().trim_start().starts_with("fadd ") => {
-            // The address is no float.
+            // The address is not a float.
             Role::Hides
         }
         Op::Call => {
@@ -196,7 +196,7 @@ fn role(instruction: &Instruction<'_>) -> Result<Role, CudaBuilderError> {
     })
 }
 
-/// Whether an intrinsic computes with numbers: of what it makes of a NaN, nothing is promised.
+/// Whether an intrinsic computes with numbers: the bits of a resulting NaN are unspecified.
 fn is_arithmetic(name: &str) -> bool {
     const GENERAL: &[&str] = &[
         "fma.",

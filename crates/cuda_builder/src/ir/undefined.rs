@@ -1,4 +1,4 @@
-//! Finds functions and statics that kernels use and nobody defines.
+//! Finds functions and statics that kernels use and that are defined nowhere.
 //!
 //! LLVM prints them as `.extern`, and the driver refuses the module when it is loaded.
 
@@ -70,7 +70,7 @@ fn report(kernel: &str, (what, symbol): (&str, &str), place: &str) -> String {
     )
 }
 
-/// The symbols without a definition, and what each is.
+/// The symbols without a definition, and the kind of each.
 fn undefined<'m>(module: &'m Module<'_>) -> HashMap<&'m str, &'static str> {
     let is_supplied = |name: &str| name.starts_with("llvm.") || OF_THE_DRIVER.contains(&name);
     let functions = (module.declarations().map(Head::name))

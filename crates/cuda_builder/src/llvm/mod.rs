@@ -17,7 +17,7 @@ use crate::error::{CudaBuilderError, io_error};
 use crate::ir::module::{Excerpts, Module};
 use crate::ir::{self, Stage, calls, public};
 use crate::output::Folder;
-use crate::tools::Toolchain;
+use cuda_tools::Toolchain;
 use crate::uniformity::Suspects;
 use crate::{CudaBuilder, DebugInfo, EmitOption};
 use crate::{nvvm, parameters};

@@ -1,8 +1,8 @@
-//! Functions that wait and are called through pointers.
+//! Functions that wait for other threads and are called through pointers.
 //!
-//! The analysis cannot follow a call through a pointer: which function runs, and so which barrier,
-//! may differ between threads. So the address of a function that leads to a wait must not be taken
-//! at all, be it for a vtable, a function pointer or an argument.
+//! The analysis cannot follow a call through a pointer: the function that runs, and with it the
+//! barrier, may differ between threads. So the address of a function that leads to a wait must not
+//! be taken at all, whether for a vtable, a function pointer or an argument.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ pub(super) fn functions<'m>(
     for function in module.functions() {
         for instruction in function.instructions() {
             let callee = instruction.call()?.and_then(|call| call.function());
-            // It stands first; the name may also be among the arguments.
+            // The callee comes first; its name may also be among the arguments.
             taken.extend(instruction.globals().skip(usize::from(callee.is_some())));
         }
     }

@@ -76,8 +76,8 @@ impl<'m> Body<'m> {
     }
 }
 
-/// Removes blocks from which threads only reach `unreachable` without waiting: a thread that panics
-/// exits, and no thread waits for it.
+/// Removes blocks from which threads reach only `unreachable`, without waiting: a thread that
+/// panics exits, and no thread waits for it.
 fn leave_out_panics(
     function: &Function<'_>,
     blocks: &[Vec<Step<'_>>],
@@ -201,7 +201,7 @@ impl<'m, 'p> Reader<'m, 'p> {
                 Action::Store(operand(stored), operand(pointer), bytes)
             }
             AtomicRmw | CmpXchg => Action::Atomic,
-            // It may turn an undefined value into a different number in each thread.
+            // `freeze` may turn an undefined value into a different number in each thread.
             Freeze => Action::Known(Level::Divergent, Reason::Undefined),
             GetElementPtr => Action::Move(layout::moved(instruction)),
             ExtractValue => Action::Take {
@@ -253,8 +253,7 @@ impl<'m, 'p> Reader<'m, 'p> {
         local(text).and_then(|name| self.numbers.get(name).copied())
     }
 
-    /// What the addresses among an instruction's operands point to, other than values of the
-    /// function.
+    /// The targets of the constant addresses among an instruction's operands.
     fn constants(&self, instruction: &'m Instruction<'m>) -> Result<Targets<'m>, CudaBuilderError> {
         if !instruction.operands().contains('@') {
             return Ok(Targets::default());
@@ -331,7 +330,7 @@ impl<'m, 'p> Reader<'m, 'p> {
     }
 }
 
-/// The read of a `load`, by its type with what precedes it: `volatile i32`.
+/// The read of a `load`, from its type and what precedes it: `volatile i32`.
 fn access(text: &str) -> Access {
     let (kind, ty) = match text.split_once(' ') {
         Some(("volatile", ty)) => (AccessKind::Volatile, ty),

@@ -1,5 +1,5 @@
-//! The state of the analysis of one function, called in one way: levels of its values and branches,
-//! by the rules in the module's header.
+//! The state of the analysis of one function for one chain of calls: levels of its values and
+//! branches, by the rules in the module's header.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -19,7 +19,7 @@ pub(super) struct Context<'m> {
     pub(super) at: usize,
     pub(super) name: &'m str,
     pub(super) body: Rc<Body<'m>>,
-    /// The context and the call that it was first seen in; `None` for the kernel.
+    /// The context and the call through which it was first reached; `None` for the kernel.
     pub(super) caller: Option<(usize, &'m Instruction<'m>)>,
     /// The contexts of its calls, by the call's text and the function.
     pub(super) callees: HashMap<(*const Instruction<'m>, &'m str), usize>,
@@ -31,7 +31,7 @@ pub(super) struct Context<'m> {
     pub(super) returned: Fact<'m>,
     /// For each block, the rank of the branches that control whether a thread reaches it.
     decided: Vec<Rank<'m>>,
-    /// Minimum rank of each value due to control flow.
+    /// The minimum rank of each value due to control flow.
     floors: Vec<Rank<'m>>,
     /// The divergent branches, with their regions.
     partings: BTreeMap<usize, (Rank<'m>, Region)>,
@@ -66,7 +66,7 @@ impl<'m> Context<'m> {
         self.entry.or(self.decided[block])
     }
 
-    /// Adds what is known of a step's result; returns whether that was new.
+    /// Adds a fact about a step's result; returns whether it was new.
     pub(super) fn learn(&mut self, result: usize, new: Fact<'m>) -> bool {
         let fact = &mut self.facts[result];
         fact.spread = new.spread;
@@ -87,7 +87,7 @@ impl<'m> Context<'m> {
         })
     }
 
-    /// Raises everything controlled by divergent branches; returns whether there are new ones.
+    /// Raises everything that divergent branches control; returns whether there are new ones.
     pub(super) fn part(&mut self) -> bool {
         let body = Rc::clone(&self.body);
         let mut changed = false;
@@ -98,7 +98,7 @@ impl<'m> Context<'m> {
             if !body.graph.branches(block) {
                 continue;
             }
-            // A `switch` may be on an address.
+            // A `switch` may test an address.
             let rank = self.addresses(branch);
             let known = self.partings.get(&block).map(|(known, _)| known.level);
             if rank.level > known.unwrap_or(Level::Block) {
@@ -152,7 +152,7 @@ impl<'m> Context<'m> {
         }
     }
 
-    /// What is known of an operand.
+    /// The fact about an operand.
     pub(super) fn operand(&self, operand: &Operand<'m>) -> Fact<'m> {
         match operand.value {
             Some(value) => self.facts[value].clone(),
@@ -160,7 +160,7 @@ impl<'m> Context<'m> {
         }
     }
 
-    /// The fact of a result that is one of a step's operands.
+    /// The fact of a result that equals one of the step's operands.
     pub(super) fn kept(&self, step: &Step<'m>) -> Fact<'m> {
         let mut kept = Fact::pointer(Rank::BLOCK, step.constants.clone());
         for &value in &step.reads {
@@ -169,7 +169,7 @@ impl<'m> Context<'m> {
         kept
     }
 
-    /// What the values that a step reads point to.
+    /// The targets of the values that a step reads.
     pub(super) fn targets(&self, step: &Step<'m>) -> Targets<'m> {
         self.kept(step).targets
     }
@@ -180,8 +180,8 @@ impl<'m> Context<'m> {
         ranks.fold(Rank::BLOCK, Rank::or)
     }
 
-    /// The rank of what depends on a value's bits. The fact's own rank is that of the offset in its
-    /// memory.
+    /// The rank of what depends on a value's bits. The fact's own rank is that of the offset within
+    /// its memory.
     pub(super) fn address(&self, step: &Step<'m>, value: usize) -> Rank<'m> {
         let fact = &self.facts[value];
         match fact.targets.is_own() {

@@ -1,13 +1,13 @@
-//! What is known of a value.
+//! What is known about a value.
 
 use super::lanes::Spread;
 use super::level::{Cause, Level, Rank};
 use super::targets::Targets;
 
-/// What is known of a value, or of memory's content.
+/// What is known about a value, or about the contents of memory.
 ///
-/// For an address, the rank is that of the choice of the object and of the offset in it: two
-/// threads' variables correspond, wherever they lie.
+/// For an address, the rank covers the choice of the object and the offset in it: two threads'
+/// variables correspond, wherever they are.
 #[derive(Clone, Debug)]
 pub(super) struct Fact<'m> {
     pub(super) rank: Rank<'m>,
@@ -17,17 +17,17 @@ pub(super) struct Fact<'m> {
 }
 
 impl<'m> Fact<'m> {
-    /// A number.
+    /// The fact of a number.
     pub(super) fn number(rank: Rank<'m>) -> Self {
         Fact::pointer(rank, Targets::default())
     }
 
-    /// Nothing is known.
+    /// No information.
     pub(super) fn unknown(cause: Cause<'m>) -> Self {
         Fact::pointer(Rank::new(Level::Divergent, cause), Targets::unknown())
     }
 
-    /// Anything that may be an address.
+    /// The fact of anything that may be an address.
     pub(super) fn pointer(rank: Rank<'m>, targets: Targets<'m>) -> Self {
         Fact {
             rank,

@@ -1,9 +1,9 @@
 //! Allocations whose failure ends the thread.
 //!
-//! In which threads an allocation fails is nobody's choice, so what a failed one leads to would
-//! have to be the thread's own. Nearly always it leads to a panic, but only after the error has
-//! been returned through several functions, which share their paths with success. Here the values
-//! on these paths are followed: those that are constants, as errors are.
+//! Which threads an allocation fails in is arbitrary, so the code after a failure would have to be
+//! divergent. Nearly always it leads to a panic, but only after the error has been returned through
+//! several functions, whose paths success shares. This module follows the values on these paths
+//! that are constants, as errors are.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,8 +12,8 @@ use super::program::Program;
 use super::step::{Action, Step};
 use crate::ir::module::{Function, Opcode, local, value};
 
-/// Removes the edges that only a thread takes whose allocation has failed, and that only lead to
-/// panics. These allocations are then marked: every thread that goes on has one.
+/// Removes the edges that are taken only after a failed allocation and that only lead to panics.
+/// These allocations are then marked: every thread that continues has one.
 pub(super) fn leave_out<'m>(
     function: &'m Function<'m>,
     blocks: &mut [Vec<Step<'m>>],
@@ -39,9 +39,9 @@ pub(super) fn leave_out<'m>(
     }
 }
 
-/// The constants that a value may be; `None`: anything.
+/// The constants that a value may be; `None`: any value.
 type Constants = Option<BTreeSet<i128>>;
-/// More constants are anything.
+/// A value with more constants may be anything.
 const MOST_CONSTANTS: usize = 8;
 
 struct Paths<'p, 'm> {
@@ -51,7 +51,7 @@ struct Paths<'p, 'm> {
     successors: &'p [Vec<usize>],
     /// Immediate dominators.
     dominators: Vec<usize>,
-    /// What values may be, whatever has happened.
+    /// The possible values in general.
     always: HashMap<&'m str, Constants>,
 }
 
@@ -79,8 +79,8 @@ impl<'p, 'm> Paths<'p, 'm> {
         paths
     }
 
-    /// The allocation at the end of a block whose branch asks whether it has failed: its step, and
-    /// where a failure leads to.
+    /// The allocation at the end of a block whose branch tests for failure: its step, and the block
+    /// executed on failure.
     fn asks_for_success(&self, block: usize) -> Option<(usize, usize)> {
         let steps = &self.blocks[block];
         let [_, _] = self.successors[block][..] else {
@@ -108,13 +108,13 @@ impl<'p, 'm> Paths<'p, 'm> {
         (is_question && is_allocation).then_some((at, failed))
     }
 
-    /// Whether a thread whose allocation, the step `at` of a block, has failed and that goes on to
-    /// `failed` can only panic, without waiting for others.
+    /// Whether a thread whose allocation (step `at` of a block) failed, and that continues at
+    /// `failed`, can only panic, without waiting for others.
     fn only_panics(&self, block: usize, at: usize, failed: usize) -> bool {
         let mut known = HashMap::new();
         let allocation = self.blocks[block][at].instruction.result();
         known.extend(allocation.map(|name| (name, Some(BTreeSet::from([0])))));
-        // What the block computes from it.
+        // The values that the block computes from it.
         self.visit(block, at + 1, &mut known, |_, _| false);
         let mut taken = vec![Vec::new(); self.blocks.len()];
         taken[block].push(failed);
@@ -122,7 +122,7 @@ impl<'p, 'm> Paths<'p, 'm> {
         loop {
             let mut changed = false;
             for one in reached.clone() {
-                // Back where it was, values would be those of another round.
+                // Back at this block, the values would be those of another iteration.
                 if self.goes_on(one) || self.dominates(one, block) {
                     return false;
                 }
@@ -164,7 +164,7 @@ impl<'p, 'm> Paths<'p, 'm> {
         terminator.is_some_and(|terminator| terminator.opcode() == opcode)
     }
 
-    /// The successors that a block may have, as far as values are known.
+    /// The successors that a block may have, given the known values.
     fn ways(&self, block: usize, known: &HashMap<&str, Constants>) -> Vec<usize> {
         let next = &self.successors[block];
         let condition = (self.blocks[block].last())
@@ -179,7 +179,7 @@ impl<'p, 'm> Paths<'p, 'm> {
         }
     }
 
-    /// Computes a block's values, from a step on; returns whether more is possible than before.
+    /// Computes a block's values from a step on; returns whether more values became possible.
     fn visit(
         &self,
         block: usize,
@@ -247,14 +247,14 @@ impl<'p, 'm> Paths<'p, 'm> {
         }
     }
 
-    /// What an operand may be: by what is known since the failure, or whatever has happened.
+    /// The possible values of an operand: since the failure, or in general.
     fn operand(&self, text: &str, known: &HashMap<&str, Constants>) -> Constants {
         let text = value(text);
         let Some(name) = local(text) else {
             return match text {
                 "null" | "false" => Some(BTreeSet::from([0])),
                 "true" => Some(BTreeSet::from([1])),
-                // Any value will do.
+                // Any value is possible.
                 "undef" | "poison" => Some(BTreeSet::new()),
                 number => Some(BTreeSet::from([number.parse().ok()?])),
             };
@@ -266,7 +266,7 @@ impl<'p, 'm> Paths<'p, 'm> {
     }
 }
 
-/// One of two.
+/// The union of both.
 fn either(one: Constants, other: Constants) -> Constants {
     let mut all = one?;
     all.extend(other?);

@@ -1,9 +1,9 @@
 //! The analysis of a kernel with all functions that it calls.
 //!
 //! A function that is not inlined is analysed once for each chain of calls that leads to it, as if
-//! it were inlined. A recursive call leads to the function's context in the chain, which then has
-//! what is known of all calls together. All contexts share the thread's memory. A kernel that has
-//! very many contexts has one for each further function.
+//! it were inlined. A recursive call leads to the function's context in the chain, which then
+//! combines the facts of all its calls. All contexts share the thread's memory. Beyond a number of
+//! contexts, a kernel has a single one for each further function.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -26,17 +26,17 @@ pub(super) struct Flow<'p, 'm> {
     /// Whether the block is assumed to have one dimension and whole warps.
     pub(super) trusts_shape: bool,
     pub(super) memory: Memory<'m>,
-    /// `None` while it is being computed. The first is the kernel's.
+    /// `None` while a context is being computed. The first is the kernel's.
     contexts: Vec<Option<Context<'m>>>,
-    /// For each of them, what called it, and whether that may happen several times.
+    /// For each context, what called it, and whether that can happen several times.
     calls: Vec<Called>,
-    /// The functions that were read so far.
+    /// The functions read so far.
     bodies: HashMap<&'m str, Rc<Body<'m>>>,
-    /// The contexts of functions beyond [`MOST_CONTEXTS`].
+    /// The shared contexts of functions beyond [`MOST_CONTEXTS`].
     merged: HashMap<&'m str, usize>,
-    /// The instructions of all contexts.
+    /// The number of instructions in all contexts.
     steps: usize,
-    /// What is known grows no more: an address without targets is not one that is yet to come.
+    /// No fact grows any more: an address without targets is final.
     pub(super) is_settled: bool,
     pub(super) changed: bool,
 }
@@ -47,9 +47,9 @@ struct Called {
     repeats: bool,
 }
 
-/// With more, functions have one context each.
+/// Beyond this number, each function has a single context.
 const MOST_CONTEXTS: usize = 128;
-/// With more instructions, no further calls are followed.
+/// Beyond this number of instructions, no further calls are followed.
 const MOST_STEPS: usize = 200_000;
 
 impl<'p, 'm> Flow<'p, 'm> {
@@ -76,7 +76,7 @@ impl<'p, 'm> Flow<'p, 'm> {
         loop {
             flow.changed = false;
             let mut at = 0;
-            // There may be more on the way.
+            // The loop may append contexts.
             while at < flow.contexts.len() {
                 flow.sweep(at)?;
                 at += 1;
@@ -108,7 +108,7 @@ impl<'p, 'm> Flow<'p, 'm> {
         chain
     }
 
-    /// What a launch passes to a kernel: the same to all threads.
+    /// The arguments of a launch, which are the same for all threads.
     fn pass_parameters(&mut self, at: usize) {
         let Some(context) = &mut self.contexts[at] else {
             return;
@@ -116,7 +116,7 @@ impl<'p, 'm> Flow<'p, 'm> {
         let body = Rc::clone(&context.body);
         for (fact, parameter) in context.facts.iter_mut().zip(&body.parameters) {
             fact.targets = match parameter.as_bytes().first() {
-                // The thread's own copy.
+                // A copy that the thread owns.
                 Some(b'p') if parameter.contains(" byval(") => {
                     let content = Fact::pointer(Rank::BLOCK, Targets::unknown());
                     Targets::object(self.memory.create(content, Kind::Variable, Some(at)))
@@ -161,7 +161,7 @@ impl<'p, 'm> Flow<'p, 'm> {
         Some(*context.objects.entry(step.result?).or_insert_with(create))
     }
 
-    /// Whether all that an object stands for lies at one place: a variable, and what a thread
+    /// Whether everything that an object stands for is in one place: a variable, and what a thread
     /// allocates there at most once.
     pub(super) fn is_one_place(&self, object: Object) -> bool {
         if self.memory.kind(object) == Kind::Variable {
@@ -183,7 +183,7 @@ impl<'p, 'm> Flow<'p, 'm> {
         self.changed |= self.memory.escape(targets, cause);
     }
 
-    /// The result of a call whose code is not followed.
+    /// The result of a call that is not followed.
     pub(super) fn lost_call(&mut self, arguments: &[Fact<'m>], cause: Cause<'m>) -> Fact<'m> {
         for argument in arguments {
             let cause = Cause {
@@ -195,7 +195,7 @@ impl<'p, 'm> Flow<'p, 'm> {
         Fact::unknown(cause)
     }
 
-    /// The result of a call. `control`: the rank of what decides whether it is made.
+    /// The result of a call. `control`: the rank of the branches that control it.
     pub(super) fn call(
         &mut self,
         context: &mut Context<'m>,
@@ -211,7 +211,7 @@ impl<'p, 'm> Flow<'p, 'm> {
         };
         let callee = match &mut self.contexts[callee] {
             Some(callee) => callee,
-            // It calls itself.
+            // The call is recursive.
             None => context,
         };
         let mut changed = callee.entry.raise(control);
@@ -253,7 +253,7 @@ impl<'p, 'm> Flow<'p, 'm> {
         Ok(Ok(found))
     }
 
-    /// Records that the contexts of a chain, from the last one to the first, are entered again.
+    /// Records that the contexts of a chain, from `last` to `first`, are entered again.
     fn repeat(&mut self, last: usize, first: usize) {
         let mut at = Some(last);
         while let Some(one) = at {

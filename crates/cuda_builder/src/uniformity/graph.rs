@@ -1,7 +1,7 @@
 //! The control-flow graph of one function, by index: post-dominators and the regions of branches.
 
-/// Blocks and their edges. Node 0 is the entry; the last node is the exit, which every block that a
-/// thread may reach leads to.
+/// Blocks and their edges. Node 0 is the entry; the last node is the exit, which every reachable
+/// block leads to.
 pub(super) struct Graph {
     successors: Vec<Vec<usize>>,
     predecessors: Vec<Vec<usize>>,
@@ -13,7 +13,7 @@ impl Graph {
     /// The graph of blocks with these successors.
     ///
     /// An endless loop gets an edge from its header to the exit: its post-dominators are then those
-    /// of threads that would leave after complete iterations. So does a block without successors.
+    /// of threads that would leave after whole iterations. So does a block without successors.
     pub(super) fn new(mut successors: Vec<Vec<usize>>) -> Self {
         let exit = successors.len();
         successors.push(Vec::new());
@@ -52,7 +52,7 @@ impl Graph {
         next.iter().any(|other| *other != next[0])
     }
 
-    /// Whether a thread may pass the block several times.
+    /// Whether a thread may execute the block several times.
     pub(super) fn repeats(&self, node: usize) -> bool {
         let next = self.successors[node].iter();
         next.copied()
@@ -78,7 +78,7 @@ impl Graph {
 pub(super) struct Region {
     /// The immediate post-dominator of the branch.
     pub(super) join: usize,
-    /// For each node, whether a thread may pass it between the branch and the join.
+    /// For each node, whether a thread may execute it between the branch and the join.
     pub(super) inside: Vec<bool>,
 }
 
@@ -158,14 +158,14 @@ fn reversed(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     reversed
 }
 
-/// Immediate dominators of blocks, the first of which is the entry. It and those that it does not
-/// reach are their own.
+/// Immediate dominators of blocks, the first of which is the entry. The entry and blocks that it
+/// does not reach are their own.
 pub(super) fn dominators(successors: &[Vec<usize>]) -> Vec<usize> {
     post_dominators(&reversed(successors), successors, 0)
 }
 
-/// Immediate post-dominators: dominators of the reversed graph, found iteratively on the tree known
-/// so far. The exit and nodes that do not reach it are their own.
+/// Immediate post-dominators: dominators of the reversed graph, found iteratively on the tree so
+/// far. The exit and nodes that do not reach it are their own.
 fn post_dominators(
     successors: &[Vec<usize>],
     predecessors: &[Vec<usize>],
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn an_endless_loop_may_end_at_its_first_block() {
         check(&[&[1], &[2], &[3, 4], &[4], &[1]], 2, 4, &[3]);
-        // A loop that is endless for some threads controls everything that the others do.
+        // A loop that is endless for some threads controls everything that other threads do.
         check(&[&[1, 2], &[1], &[3], &[]], 0, 4, &[1, 2, 3]);
         check(&[&[1, 2], &[1], &[2]], 0, 3, &[1, 2]);
     }

@@ -1,11 +1,11 @@
-//! Values modulo 32: shows that `index / 32` and `index < 64` are warp-uniform.
+//! Values modulo 32: proves that `index / 32` and `index < 64` are warp-uniform.
 //!
-//! Assumes that the block has one dimension and whole warps.
+//! Assumes that the block is one-dimensional and consists of whole warps.
 
 use super::level::Level;
 use crate::ir::module::{Instruction, Opcode, local, value};
 
-/// What is known of a value modulo 32.
+/// What is known about a value modulo 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spread {
     /// Nothing.
@@ -27,7 +27,7 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// The operands of a binary instruction; `known` are level and spread of those that are not
+    /// The operands of a binary instruction; `known` has level and spread of those that are not
     /// constant, in order.
     pub(super) fn pair(
         instruction: &Instruction<'_>,

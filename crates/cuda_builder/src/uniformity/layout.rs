@@ -26,7 +26,7 @@ impl Type {
         parse(&mut Lexer::new(text).peekable()).unwrap_or(Type::Other)
     }
 
-    /// The bytes that a load or store of it accesses.
+    /// The number of bytes that a load or store of it accesses.
     pub(super) fn stored(&self) -> Option<u64> {
         match self {
             Type::Integer(bits) => Some(bits.div_ceil(8)),
@@ -34,7 +34,7 @@ impl Type {
         }
     }
 
-    /// The distance of two elements of an array of it.
+    /// The distance between two elements in an array of it.
     pub(super) fn size(&self) -> Option<u64> {
         Some(match self {
             Type::Integer(bits) => bits.div_ceil(8).next_multiple_of(self.align()?),
@@ -93,12 +93,12 @@ impl Type {
         }
     }
 
-    /// Whether it is made of several values.
+    /// Whether it consists of several values.
     pub(super) fn is_aggregate(&self) -> bool {
         matches!(self, Type::Array(..) | Type::Struct { .. } | Type::Other)
     }
 
-    /// Whether a value of it may be or contain a pointer as such.
+    /// Whether a value of it may be or contain a pointer.
     fn holds_pointers(&self) -> bool {
         match self {
             Type::Integer(_) | Type::Float(_) => false,
@@ -184,7 +184,7 @@ fn fields<'a>(
     }
 }
 
-/// By how many bytes a `getelementptr` moves its pointer.
+/// The number of bytes by which a `getelementptr` moves its pointer.
 pub(super) fn moved(instruction: &Instruction<'_>) -> Offset {
     distance(instruction).unwrap_or(Offset::ANY)
 }
@@ -229,7 +229,7 @@ fn distance(instruction: &Instruction<'_>) -> Option<Offset> {
     Some(bytes)
 }
 
-/// Whether the result of an `extractvalue` may be a pointer as such.
+/// Whether the result of an `extractvalue` may be a pointer.
 pub(super) fn extracts_pointers(instruction: &Instruction<'_>) -> bool {
     let mut pieces = instruction.pieces();
     let whole = Type::parse(pieces.next().map_or("", |piece| typed(piece).0));

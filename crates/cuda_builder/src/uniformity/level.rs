@@ -1,4 +1,4 @@
-//! How uniform a value is, and why it is not more so.
+//! How uniform a value is, and why it is not more uniform.
 
 use crate::ir::module::Instruction;
 
@@ -13,7 +13,7 @@ pub(super) enum Level {
     Divergent,
 }
 
-/// A level, and what raised a value to it.
+/// A level, and the cause of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rank<'m> {
     pub(super) level: Level,
@@ -21,7 +21,7 @@ pub(super) struct Rank<'m> {
     pub(super) cause: Option<Cause<'m>>,
 }
 
-/// The instruction that made a value less uniform than its operands.
+/// The instruction whose result is less uniform than its operands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cause<'m> {
     pub(super) at: &'m Instruction<'m>,
@@ -35,15 +35,15 @@ pub(super) struct Cause<'m> {
 pub(super) enum Reason<'m> {
     /// It differs between threads: an index, a lane, a clock, an atomic, a shuffle.
     Thread,
-    /// It depends on where a variable lies.
+    /// It depends on the address of a variable.
     Address,
-    /// It is read through a pointer that was not followed, or from memory that others write.
+    /// It is read through a pointer that was not followed, or from memory that other threads write.
     Memory,
-    /// It is a variable's content, and this lets its address go where it is not followed.
+    /// It is the content of a variable whose address escapes here.
     Escape,
-    /// It is computed by a function that a pointer names.
+    /// It is computed by a function called through a pointer.
     Pointer,
-    /// It is computed by a function whose code is not there.
+    /// It is computed by an external function.
     Outside(&'m str),
     /// It is computed by inline assembly.
     Assembly,
@@ -51,7 +51,7 @@ pub(super) enum Reason<'m> {
     Volatile,
     /// It is undefined.
     Undefined,
-    /// It is the success of an allocation.
+    /// It is whether an allocation succeeded.
     Allocation,
     /// The program is too large to follow all of its calls.
     Size,
@@ -70,7 +70,7 @@ impl<'m> Rank<'m> {
         }
     }
 
-    /// The less uniform of two. Of two causes the one that is a difference between threads.
+    /// The less uniform of two. Of two causes, the one that is a difference between threads.
     pub(super) fn or(self, other: Rank<'m>) -> Rank<'m> {
         let differs = |rank: Rank<'_>| {
             rank.cause

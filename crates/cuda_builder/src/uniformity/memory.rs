@@ -1,7 +1,7 @@
 //! The contents of the thread's own memory: variables that LLVM left in memory, and allocations.
 //!
-//! An object's content is what was ever stored in it, by range of bytes: a fact covers one range, or
-//! the same field of each element of an array, and a store adds to it. An object whose address
+//! An object's content is everything ever stored in it, by range of bytes: a fact covers one range,
+//! or the same field of each element of an array, and a store adds to it. An object whose address
 //! [escapes](Memory::escape) can contain anything.
 
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ pub(super) struct Memory<'m> {
     contents: Vec<Content<'m>>,
 }
 
-/// Where an access reads or writes: the offset in bytes, and the length, if that is constant. An
-/// unknown length reaches to the object's end.
+/// The range of an access: the offset in bytes, and the length if it is constant. An unknown length
+/// extends to the object's end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
     pub(super) offset: Offset,
@@ -26,7 +26,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// From an address itself.
+    /// The range that starts at an address.
     pub(super) fn first(len: Option<u64>) -> Self {
         Range {
             offset: Offset::exact(0),
@@ -42,32 +42,31 @@ impl Range {
 struct Content<'m> {
     /// What is stored, by offset and length.
     cells: BTreeMap<(Offset, u64), Fact<'m>>,
-    /// What may be anywhere.
+    /// What may be stored anywhere.
     rest: Fact<'m>,
-    /// Everything is in `rest`.
+    /// All facts are in `rest`.
     is_whole: bool,
     escaped: Option<Cause<'m>>,
     kind: Kind,
-    /// The [context](super::flow::Flow) that creates it, once each time that it is called. `None`:
-    /// in a loop.
+    /// The [context](super::flow::Flow) that creates it once per call. `None`: it is created in a
+    /// loop.
     home: Option<usize>,
 }
 
-/// What an object is.
+/// The kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Variable,
     Allocation { may_fail: bool },
 }
 
-/// The bytes of an address.
+/// The size of an address in bytes.
 const ADDRESS: u64 = 8;
-/// More ranges than that are one.
+/// Beyond this number, the ranges are merged into one.
 const MOST_CELLS: usize = 64;
 
 impl<'m> Memory<'m> {
-    /// A new object. `content`: what it holds from the start. `home`: the context that creates it
-    /// once.
+    /// A new object. `content`: its initial contents. `home`: the context that creates it once.
     pub(super) fn create(&mut self, content: Fact<'m>, kind: Kind, home: Option<usize>) -> Object {
         self.contents.push(Content {
             cells: BTreeMap::new(),
@@ -84,12 +83,12 @@ impl<'m> Memory<'m> {
         self.contents[object].kind
     }
 
-    /// The context that creates an object, if that is once each time that it is called.
+    /// The context that creates an object once per call, if there is one.
     pub(super) fn home(&self, object: Object) -> Option<usize> {
         self.contents[object].home
     }
 
-    /// Whether a range is either one address or holds none of the thread's own.
+    /// Whether a range is a single address or contains no address of the thread's own memory.
     pub(super) fn is_one_address(&self, object: Object, range: Range) -> bool {
         let content = &self.contents[object];
         let is_address = |(offset, len): (Offset, u64)| {
@@ -123,14 +122,14 @@ impl<'m> Memory<'m> {
         changed
     }
 
-    /// What a copy of a range contains, by the place in the copy.
+    /// The contents of a copy of a range, by offset in the copy.
     pub(super) fn copied(&self, object: Object, range: Range) -> Vec<(Range, Fact<'m>)> {
         let content = &self.contents[object];
         let mut parts = vec![(Range::first(range.len), content.rest.clone())];
         for (&(offset, len), cell) in content.overlapping(range) {
             let place = offset.minus(range.offset);
             let part = match place.constant() {
-                // Only what lies within the range.
+                // Only what is inside the range.
                 Some(start) => {
                     let cut = u64::try_from(start.saturating_neg()).unwrap_or(0);
                     let start = start.max(0);
@@ -150,8 +149,9 @@ impl<'m> Memory<'m> {
         parts
     }
 
-    /// Records that addresses are known where they are not followed: what they point to, and what
-    /// the pointers there point to, can contain anything. Returns whether anything changed.
+    /// Records that addresses become known to code that is not followed: their targets, and the
+    /// targets of the pointers stored there, can contain anything. Returns whether anything
+    /// changed.
     pub(super) fn escape(&mut self, targets: &Targets<'m>, cause: Cause<'m>) -> bool {
         let mut waiting: Vec<_> = targets
             .objects()
@@ -191,7 +191,7 @@ impl<'m> Content<'m> {
     }
 }
 
-/// What nobody has stored to.
+/// Contents that were never stored to.
 pub(super) fn fresh<'m>() -> Fact<'m> {
     Fact::number(Rank::BLOCK)
 }

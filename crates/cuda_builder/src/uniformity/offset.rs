@@ -1,6 +1,6 @@
 //! Offsets in bytes, as far as they are known: `residue` modulo `modulus`.
 //!
-//! An index into an array of structs of 16 bytes leaves the offset of a field modulo 16.
+//! An index into an array of 16-byte structs determines the offset of a field modulo 16.
 
 /// A set of offsets: `residue + k * modulus` for every integer k. Modulus 0: one offset; 1: any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ impl Offset {
         }
     }
 
-    /// Each multiple of a number of bytes.
+    /// All multiples of a number of bytes.
     pub(super) fn multiple(bytes: u64) -> Self {
         Offset::reduced(0, bytes)
     }
@@ -39,7 +39,7 @@ impl Offset {
         }
     }
 
-    /// The offset, if it is one.
+    /// The offset, if it is a single one.
     pub(super) fn constant(self) -> Option<i64> {
         (self.modulus == 0).then_some(self.residue)
     }
@@ -60,13 +60,13 @@ impl Offset {
         }
     }
 
-    /// One of both.
+    /// The union of both.
     pub(super) fn or(self, other: Offset) -> Self {
         let apart = self.residue.abs_diff(other.residue);
         Offset::reduced(self.residue, gcd(gcd(self.modulus, other.modulus), apart))
     }
 
-    /// Whether a range of bytes here may overlap another one there.
+    /// Whether a range of bytes at this offset may overlap one at the other.
     pub(super) fn overlaps(self, len: u64, other: Offset, other_len: u64) -> bool {
         let apart = other.minus(self);
         match apart.constant() {
@@ -80,7 +80,7 @@ impl Offset {
         }
     }
 
-    /// Whether two ranges of this length are the same wherever they overlap.
+    /// Whether two ranges of this length are equal wherever they overlap.
     pub(super) fn matches(self, other: Offset, len: u64) -> bool {
         let apart = other.minus(self);
         apart.residue == 0 && (apart.modulus == 0 || apart.modulus >= len)

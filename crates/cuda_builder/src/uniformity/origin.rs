@@ -1,11 +1,11 @@
-//! Where an address comes from within a function.
+//! The origin of an address within a function.
 
 use super::body::Body;
 use super::step::{Action, Step};
 use crate::ir::module::{Opcode, local, value};
 
-/// The value that an address is moved or cast from. Two addresses with the same one differ by what
-/// they were moved.
+/// The value that an address is moved or cast from. Two addresses with the same origin differ by
+/// their moves.
 pub(super) fn of(body: &Body<'_>, address: usize) -> usize {
     let mut at = address;
     loop {
@@ -17,9 +17,9 @@ pub(super) fn of(body: &Body<'_>, address: usize) -> usize {
     }
 }
 
-/// The only value that a phi is made from, by moves and in rounds of loops. A value of an earlier
-/// round of the loop that computes it arrives by a phi that has something else in the first round,
-/// so that one has no such value.
+/// The only value that a phi is derived from, by moves and through iterations of loops. A value
+/// from an earlier iteration of the loop that computes it arrives through a phi with something else
+/// in the first iteration, so such a phi has none.
 fn only(body: &Body<'_>, phi: usize) -> Option<usize> {
     let (mut seen, mut next, mut found) = (vec![phi], 0, None);
     while let Some(&one) = seen.get(next) {
@@ -38,7 +38,7 @@ fn only(body: &Body<'_>, phi: usize) -> Option<usize> {
 }
 
 enum Before {
-    /// The value is computed otherwise, or from a constant.
+    /// The value is computed differently, or from a constant.
     Nothing,
     One(usize),
     Either(Vec<usize>),
@@ -70,7 +70,7 @@ fn before(body: &Body<'_>, address: usize) -> Before {
 }
 
 /// Whether a step moves a pointer within its memory, or by few bytes: no loop gets past the end of
-/// all addresses that way.
+/// the address space that way.
 pub(super) fn stays_inside(body: &Body<'_>, step: &Step<'_>) -> bool {
     let operands = step.instruction.operands().trim_start();
     let mut reads = step.reads[usize::from(step.base().is_some())..].iter();
@@ -84,7 +84,7 @@ pub(super) fn stays_inside(body: &Body<'_>, step: &Step<'_>) -> bool {
         })
 }
 
-/// Whether a value has 8 bits, or is the negative of one that has.
+/// Whether a value has 8 bits, or is the negative of such a value.
 fn is_small(body: &Body<'_>, number: usize) -> bool {
     let Some(step) = body.definition(number) else {
         return false;

@@ -1,4 +1,4 @@
-//! The module around the functions: which of them wait, what declarations promise, what globals
+//! The module around the functions: which of them wait, what declarations guarantee, what globals
 //! contain.
 
 use std::collections::{HashMap, HashSet};
@@ -15,7 +15,7 @@ pub(super) struct Program<'m> {
     declared: HashSet<&'m str>,
     convergent: HashSet<&'m str>,
     pure: HashSet<&'m str>,
-    /// What the address of each global points to.
+    /// The target of each global's address.
     globals: HashMap<&'m str, Targets<'m>>,
     /// The symbols that a constant contains.
     mentioned: HashMap<&'m str, Vec<&'m str>>,
@@ -58,7 +58,7 @@ impl<'m> Program<'m> {
         self.pure.contains(declaration)
     }
 
-    /// What the address of a global variable or function points to.
+    /// The target of the address of a global variable or function.
     pub(super) fn target(&self, symbol: &'m str) -> Targets<'m> {
         match self.globals.get(symbol) {
             Some(targets) => targets.clone(),
@@ -103,9 +103,9 @@ impl<'m> Program<'m> {
 fn addressed<'m>(global: &'m Global<'m>) -> Targets<'m> {
     let is_in = |space: &str| global.linkage().contains(space);
     let is_constant = global.keyword() == "constant" && !is_in("addrspace(");
-    // Tables of libdevice that it does not call constant. Safe code defines no such symbol.
+    // Tables of libdevice that are not declared constant. Safe code defines no such symbol.
     let is_table = global.name().starts_with("__cudart_");
-    // The host may set what is in constant memory.
+    // The host may change what is in constant memory.
     if is_constant && global.globals().next().is_some() {
         Targets::symbol(global.name())
     } else if is_table

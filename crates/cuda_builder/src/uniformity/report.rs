@@ -7,20 +7,20 @@ use crate::ir::module::{Instruction, Nodes};
 use crate::ir::names::demangle;
 use crate::ir::place;
 
-/// A problem with a wait.
+/// A problem with an instruction that waits.
 pub(super) enum Problem<'m> {
-    /// Threads diverge at a branch, so only some of them reach the barrier.
+    /// Threads diverge at a branch, so that only some of them reach the barrier.
     Barrier {
         barrier: &'m Instruction<'m>,
         parting: Parting<'m>,
     },
-    /// Lanes diverge at a branch, so only some of those that the operation names reach it.
+    /// Lanes diverge at a branch, so that only some of the named lanes reach the operation.
     WarpOperation {
         operation: &'m Instruction<'m>,
         name: String,
         parting: Parting<'m>,
     },
-    /// The call leads to a wait in a function that could not be inlined.
+    /// The call leads to a wait in a function that could not be followed.
     NotFollowed {
         call: &'m Instruction<'m>,
         function: &'m str,
@@ -30,8 +30,8 @@ pub(super) enum Problem<'m> {
 /// A branch at which threads may diverge.
 pub(super) struct Parting<'m> {
     pub(super) branch: &'m Instruction<'m>,
-    /// What its condition comes from, and where: the instruction, and the calls that lead to it,
-    /// the kernel's own last.
+    /// The origin of its condition: the instruction, and the calls that lead to it, the kernel's
+    /// own last.
     pub(super) reason: Option<Reason<'m>>,
     pub(super) chain: Vec<&'m Instruction<'m>>,
 }
@@ -87,7 +87,7 @@ impl Problem<'_> {
 }
 
 impl Parting<'_> {
-    /// What the branch depends on, if it is not the thread but something that was not followed.
+    /// What the branch depends on, if that is not the thread but something that was not followed.
     fn lost(&self, nodes: &Nodes<'_>) -> Option<String> {
         let what = match self.reason? {
             Reason::Thread => return None,
@@ -113,7 +113,7 @@ impl Parting<'_> {
         Some(format!("{what} at {}", self.place(nodes)))
     }
 
-    /// The innermost place that is the user's.
+    /// The innermost location in the user's code.
     fn place(&self, nodes: &Nodes<'_>) -> String {
         let of_user = |instruction: &&Instruction<'_>| {
             let frames = instruction.position().map(|node| nodes.frames(node));
@@ -129,8 +129,8 @@ impl Parting<'_> {
     }
 }
 
-/// The nearest instruction with a position: this one, or else the next one of its block, or the last
-/// before it.
+/// The nearest instruction with a position: this one, or else the next one in its block, or the
+/// last one before it.
 pub(super) fn placed<'m>(
     body: &Body<'m>,
     instruction: &'m Instruction<'m>,
@@ -144,7 +144,7 @@ pub(super) fn placed<'m>(
     Some(found.instruction)
 }
 
-/// The report of a function that waits and whose address is taken.
+/// The report about a function that waits and whose address is taken.
 pub(super) fn address_taken(kernel: &str, function: &str) -> String {
     format!(
         "kernel `{kernel}`: the barrier in `{}` may be reached through a pointer (a trait object, a function pointer), and threads \
@@ -153,7 +153,7 @@ pub(super) fn address_taken(kernel: &str, function: &str) -> String {
     )
 }
 
-/// Where an instruction is in the user's source.
+/// The location of an instruction in the user's source.
 fn place(instruction: &Instruction<'_>, nodes: &Nodes<'_>) -> String {
     place::of(instruction, nodes).unwrap_or_else(|| "an unknown line".to_owned())
 }

@@ -22,13 +22,13 @@ pub(super) struct Step<'m> {
 pub(super) enum Action<'m> {
     /// A number, computed from its operands.
     Compute,
-    /// One of its operands, a part of one, or several together: `bitcast`, `insertelement`.
+    /// One of its operands, a part of one, or several combined: `bitcast`, `insertelement`.
     Keep,
     /// Moves a pointer by a number of bytes.
     Move(Offset),
     /// Takes a value out of an aggregate.
     Take { may_be_pointer: bool },
-    /// Puts a value into an aggregate: its number, and whether it may be a pointer as such.
+    /// Puts a value into an aggregate: its number, and whether it may be a pointer.
     Put(Option<usize>, bool),
     /// Chooses between its operands by a condition, if that is not constant.
     Select(Option<usize>),
@@ -40,7 +40,7 @@ pub(super) enum Action<'m> {
     Subtract,
     /// Creates a variable.
     Variable,
-    /// Allocates memory. `may_fail`: threads may go on without.
+    /// Allocates memory. `may_fail`: threads may continue without it.
     Allocate { may_fail: bool },
     /// Reads memory.
     Load(Access),
@@ -50,13 +50,13 @@ pub(super) enum Action<'m> {
     Copy(Operand<'m>, Operand<'m>, Option<u64>),
     /// Reads and writes memory that other threads may access.
     Atomic,
-    /// A result of this level, for any operands.
+    /// A result with this level, whatever the operands.
     Known(Level, Reason<'m>),
     /// Waits for other threads.
     Wait(Vec<Wait>, Vec<Operand<'m>>),
     /// Calls a function by name.
     Call(&'m str, Vec<Operand<'m>>),
-    /// Calls a function that a value names.
+    /// Calls a function through a value.
     Indirect(usize, Vec<Operand<'m>>),
     /// Returns from the function.
     Return,
@@ -68,7 +68,7 @@ pub(super) enum Action<'m> {
 #[derive(Clone, Copy)]
 pub(super) struct Access {
     pub(super) bytes: Option<u64>,
-    /// Of an integer or a float.
+    /// Reads an integer or a float.
     pub(super) is_number: bool,
     pub(super) kind: AccessKind,
 }
@@ -78,7 +78,7 @@ pub(super) enum AccessKind {
     Plain,
     Volatile,
     Atomic,
-    /// Of several values at once.
+    /// Reads several values.
     Aggregate,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct Operand<'m> {
     pub(super) text: &'m str,
     /// Its number, if it is a value of the function.
     pub(super) value: Option<usize>,
-    /// What it points to, if it is a constant.
+    /// Its targets, if it is a constant.
     pub(super) constant: Targets<'m>,
 }
 
@@ -108,7 +108,7 @@ impl Step<'_> {
         self.instruction.operands().ends_with(" i64")
     }
 
-    /// The value that an instruction that moves a pointer starts from. `None`: a constant.
+    /// The value that a pointer-moving instruction starts from. `None`: a constant.
     pub(super) fn base(&self) -> Option<usize> {
         let base = self.instruction.pieces().nth(1);
         let is_value = base.is_none_or(|base| local(value(base)).is_some());

@@ -1,15 +1,15 @@
-//! What a value points to.
+//! The targets of a value: the memory that it may point to.
 
 use super::offset::Offset;
 
-/// A variable of the thread, or memory that it has allocated. One number stands for all that one
-/// instruction creates in one [context](super::flow::Flow).
+/// A variable of the thread, or memory that it has allocated. One number stands for everything that
+/// one instruction creates in one [context](super::flow::Flow).
 pub(super) type Object = usize;
 
-/// The memory that a value may be the address of. A number that is no part of an address has none.
+/// The memory that a value may be the address of. A number that is not part of an address has none.
 ///
-/// Every value that is computed from an address, integers included, has its targets: what a store
-/// through any pointer may change is always among the pointer's targets, or
+/// Every value that is computed from an address, integers included, has its targets: whatever a
+/// store through a pointer may change is among the pointer's targets, or has
 /// [escaped](super::memory::Memory::escape).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Targets<'m> {
@@ -17,13 +17,13 @@ pub(super) struct Targets<'m> {
     objects: Vec<(Object, Offset)>,
     /// Functions, and constants that contain addresses.
     symbols: Vec<&'m str>,
-    /// Memory that reads the same for all threads of a block until the next barrier: see the
+    /// Memory with the same contents for all threads of a block until the next barrier: see the
     /// module's header.
     pub(super) steady: bool,
-    /// Any other memory, escaped objects included.
+    /// Any other memory, including escaped objects.
     pub(super) unknown: bool,
-    /// The value may be a part of an address, or parts of several: enough to move them elsewhere,
-    /// but its bits say something of where an object lies.
+    /// The value may be a part of an address, or of several: enough to carry them elsewhere, but
+    /// its bits depend on where an object is.
     pub(super) partial: bool,
 }
 
@@ -68,12 +68,12 @@ impl<'m> Targets<'m> {
         self.objects.is_empty() && self.symbols.is_empty() && !self.steady && !self.unknown
     }
 
-    /// Whether the value may be the address of memory of the thread's own, which lies anywhere.
+    /// Whether the value may be the address of the thread's own memory, whose location varies.
     pub(super) fn is_own(&self) -> bool {
         !self.objects.is_empty()
     }
 
-    /// The only object that it may point to.
+    /// The only object that it may point to, if there is one.
     pub(super) fn only_object(&self) -> Option<Object> {
         match self.objects[..] {
             [(object, _)] if self.symbols.is_empty() && !self.steady && self.is_whole() => {
@@ -83,7 +83,7 @@ impl<'m> Targets<'m> {
         }
     }
 
-    /// Whether the value is one address, and of known memory.
+    /// Whether the value is one address of known memory.
     pub(super) fn is_whole(&self) -> bool {
         !self.unknown && !self.partial
     }
@@ -122,7 +122,7 @@ impl<'m> Targets<'m> {
         changed
     }
 
-    /// The targets of the address so many bytes farther.
+    /// The targets of the address moved by that many bytes.
     pub(super) fn moved(mut self, bytes: Offset) -> Self {
         for (_, offset) in &mut self.objects {
             *offset = offset.plus(bytes);
@@ -130,14 +130,14 @@ impl<'m> Targets<'m> {
         self
     }
 
-    /// What a number computed from such an address may point to.
+    /// The targets of a number computed from such an address.
     pub(super) fn computed(self) -> Self {
         let unknown = !self.is_empty();
         let moved = self.moved(Offset::ANY).in_parts();
         Targets { unknown, ..moved }
     }
 
-    /// The same for a part of the address.
+    /// The same, for a part of the address.
     pub(super) fn in_parts(self) -> Self {
         Targets {
             partial: self.partial || self.is_own(),

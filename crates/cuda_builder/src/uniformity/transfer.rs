@@ -1,4 +1,4 @@
-//! Transfer functions: what follows from an instruction, for its result and for memory.
+//! Transfer functions: the effect of an instruction on its result and on memory.
 
 use super::context::Context;
 use super::fact::Fact;
@@ -15,7 +15,7 @@ use crate::error::CudaBuilderError;
 use crate::ir::module::Opcode;
 
 impl<'m> Flow<'_, 'm> {
-    /// Carries out a step; returns the fact of its result.
+    /// Executes a step; returns the fact of its result.
     pub(super) fn execute(
         &mut self,
         context: &mut Context<'m>,
@@ -147,7 +147,7 @@ impl<'m> Flow<'_, 'm> {
         fact
     }
 
-    /// Numbers in an aggregate are no addresses: those that are leave the analysis.
+    /// Numbers in an aggregate are not treated as addresses: those that are leave the analysis.
     fn put(
         &mut self,
         context: &Context<'m>,
@@ -166,20 +166,20 @@ impl<'m> Flow<'_, 'm> {
         fact
     }
 
-    /// Whether the result of a comparison or subtraction depends on two offsets, wherever their
-    /// memory lies:
+    /// Whether the result of a comparison or subtraction depends only on two offsets, wherever
+    /// their memory is:
     ///
-    /// - of two addresses in one variable of the thread, or in an allocation made once;
-    /// - of two that are moved from [one address](origin);
-    /// - of an address and null;
-    /// - whether two addresses are equal, but of allocations: two variables lie at the same distance
-    ///   in all threads, and what is allocated may lie where something was freed.
+    /// - for two addresses in one variable of the thread, or in an allocation made once;
+    /// - for two addresses moved from [one address](origin);
+    /// - for an address and null;
+    /// - for a test whether two addresses are equal, except allocations: two variables are equally
+    ///   far apart in all threads, but an allocation may reuse freed memory.
     fn compares_offsets(&self, context: &Context<'m>, step: &Step<'m>) -> bool {
         let targets = |value: usize| &context.facts[value].targets;
         match step.reads[..] {
             [one, other] => {
                 let is_to_come = |value| targets(value).is_empty() && !self.is_settled;
-                // Nothing may be said of a difference that a result still to come explains.
+                // No conclusion from a difference that a later result may explain.
                 if is_to_come(one) != is_to_come(other) {
                     return true;
                 }
@@ -211,7 +211,7 @@ impl<'m> Flow<'_, 'm> {
         }
     }
 
-    /// Whether an instruction compares an allocation with null: in some threads it may fail.
+    /// Whether an instruction compares an allocation with null: it may fail in some threads only.
     fn asks_for_success(&self, context: &Context<'m>, step: &Step<'m>) -> bool {
         let targets = context.targets(step);
         let mut objects = targets.objects().iter();
@@ -219,7 +219,7 @@ impl<'m> Flow<'_, 'm> {
         compares_with_null(step) && objects.any(|(object, _)| self.memory.kind(*object) == may_fail)
     }
 
-    /// Records that the addresses that a step reads are known where they are not followed.
+    /// Records that the addresses that a step reads escape.
     fn let_escape(&mut self, context: &Context<'m>, step: &Step<'m>) {
         let targets = context.targets(step);
         self.escape(&targets, context.cause(step, Reason::Escape));
@@ -236,7 +236,7 @@ impl<'m> Flow<'_, 'm> {
         for (_, part) in self.contents(context, step, &pointer, access.bytes) {
             read.add(&part);
         }
-        // No pointer is ever a number there.
+        // Such memory never contains pointers as numbers.
         if access.is_number && pointer.targets == Targets::steady() {
             read.targets = Targets::default();
         }
@@ -258,7 +258,7 @@ impl<'m> Flow<'_, 'm> {
         read
     }
 
-    /// What may be in so many bytes at an address, each with its place there.
+    /// The possible contents of that many bytes at an address, each with its offset there.
     fn contents(
         &self,
         context: &Context<'m>,
@@ -355,13 +355,13 @@ fn moved<'m>(context: &Context<'m>, step: &Step<'m>, bytes: Offset) -> Fact<'m> 
     fact.spread = Spread::Any;
     fact.targets.add(&step.constants);
     fact.targets = fact.targets.moved(bytes);
-    // Beyond the end of all addresses the order is another one.
+    // Past the end of the address space the order is different.
     if !origin::stays_inside(&context.body, step) {
         fact.targets = fact.targets.in_parts();
     }
     for &index in indices {
         fact.rank.raise(context.address(step, index));
-        // An address may be reached from null.
+        // An address may be computed from null.
         let targets = &context.facts[index].targets;
         if targets.is_own() {
             fact.targets.add(&targets.clone().computed());
@@ -375,7 +375,7 @@ fn compares_with_null(step: &Step<'_>) -> bool {
     step.instruction.opcode() == Opcode::ICmp && matches!(constant, Some("0" | "null"))
 }
 
-/// What is asked of two values.
+/// The question that is asked about two values.
 enum Question {
     Distance,
     Order,
@@ -395,7 +395,7 @@ impl Question {
     }
 }
 
-/// The rank of the length of a copy or a `llvm.memset`: threads may write different ones.
+/// The rank of the length of a copy or a `llvm.memset`: threads may write different lengths.
 fn length<'m>(context: &Context<'m>, step: &Step<'m>, bytes: Option<u64>) -> Rank<'m> {
     match (step.instruction.opcode(), bytes, step.reads.last()) {
         (Opcode::Call, None, Some(&len)) => context.address(step, len),
@@ -403,7 +403,7 @@ fn length<'m>(context: &Context<'m>, step: &Step<'m>, bytes: Option<u64>) -> Ran
     }
 }
 
-/// The fact of a value in an aggregate.
+/// The fact of a value taken from an aggregate.
 fn taken(aggregate: Fact<'_>, may_be_pointer: bool) -> Fact<'_> {
     if may_be_pointer {
         return aggregate;

@@ -1,4 +1,4 @@
-//! What waits for other threads: barriers of the block, and warp operations.
+//! Instructions that wait for other threads: barriers of the block, and warp operations.
 
 /// An instruction that threads must reach together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,13 +42,14 @@ pub(super) enum Operand {
 /// Which threads get the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Each thread a different one.
+    /// Each thread may get a different one.
     Own,
     /// The lanes in the mask.
     Lanes,
     /// All threads of the block.
     Block,
-    /// All lanes get the value of one, if they name the same `lane` and `range` is the whole warp.
+    /// All lanes get the value of one lane, if they name the same `lane` and `range` is the whole
+    /// warp.
     Broadcast { lane: Operand, range: Operand },
 }
 

@@ -1,6 +1,6 @@
-//! Atomic floats, and atomics with a scope. Integers also have `core::sync::atomic`: all of its
-//! operations and fences have the scope of the system, because Rust's atomics are atomic for
-//! everyone who can reach the memory.
+//! Atomic floats, and atomics with a scope. Integers also have `core::sync::atomic`, whose
+//! operations and fences all have system scope: Rust's atomics are atomic for every thread that can
+//! reach the memory.
 //!
 //! A scope is the set of threads among which an operation is atomic and ordered: `Block…` the
 //! block, `Atomic…` the device, `System…` the device, its peers and the host; of one type, every

@@ -1,4 +1,4 @@
-//! Numbers as the registers that atomics operate on.
+//! The register type of each number that atomics operate on.
 
 /// A number of 32 or 64 bits.
 pub(super) trait Word: Copy {

@@ -1,10 +1,10 @@
-//! [`Append`]: an output of as many elements as the threads find.
+//! [`Append`]: an output that grows by the elements that the threads append.
 
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::number::sealed::{Atomic, Integer};
 use super::tiles::{Linear, TileRange};
 use super::warp::Warp;
 use super::whole_array::whole_array;
@@ -15,10 +15,11 @@ use crate::unroll::unrolled;
 /// An output that threads append to: stream compaction. The launch passes `(&mut buffer, &mut
 /// count)` for this parameter, where `count` is one `u64`: the number of elements so far.
 ///
-/// Each append takes numbers from the count by one atomic addition. Nobody else gets them during
-/// the launch, so the elements of those numbers are exclusive. Their order is not fixed. Elements
-/// past the end of the buffer are counted and not stored: a count above the length tells the host
-/// how much room was missing. A count that is not reset continues after the earlier elements.
+/// Each append takes numbers from the count by one atomic addition. No other thread gets them
+/// during the launch, so the elements of those numbers are exclusive. Their order is not fixed.
+/// Elements past the end of the buffer are counted but not stored: a count above the length tells
+/// the host how much room was missing. A count that is not reset continues after the earlier
+/// elements.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -46,7 +47,7 @@ pub struct Append<'a, T> {
     memory: PhantomData<(&'a mut [T], *mut u64)>,
 }
 
-/// A count that never grows far beyond this cannot wrap, and so hands out no number twice.
+/// A count that stays near this bound cannot wrap, and so gives out no number twice.
 const FULL: u64 = 1 << 62;
 /// The most elements of one call: more bytes than a GPU has.
 const MOST: usize = match 1_usize.checked_shl(42) {
@@ -82,17 +83,19 @@ impl<'a, T> Append<'a, T> {
 
     whole_array!();
 
-    /// The first of `count` numbers, at most [`MOST`], that no other call of this launch gets, or
-    /// the length if they begin past the end.
+    /// The first of `count` numbers, at most [`MOST`], that no other call of this launch gets; the
+    /// length if the numbers start past the end.
     #[inline(always)]
     fn take(&mut self, count: usize) -> usize {
+        // Not `Atomics`' instructions, which take generic addresses: here LLVM knows that the count
+        // is in global memory.
         // SAFETY: the count is accessed only atomically.
-        let taken = unsafe { <u64 as Atomic>::add(self.count, count as u64) };
+        let counter = unsafe { AtomicU64::from_ptr(self.count) };
+        let taken = counter.fetch_add(count as u64, Ordering::Relaxed);
         if taken >= FULL {
             // Fewer than 2²⁰ threads run at once, and all of them together add less than 2⁶² between
             // this addition and the cap. So the count passes the array's numbers at most once.
-            // SAFETY: as above.
-            unsafe { <u64 as Integer>::min(self.count, FULL) };
+            counter.fetch_min(FULL, Ordering::Relaxed);
         }
         if taken < self.len as u64 {
             taken as usize
@@ -101,8 +104,8 @@ impl<'a, T> Append<'a, T> {
         }
     }
 
-    /// Takes `count` elements for this thread: the index of the first, and the elements with what
-    /// they held. `None` if so many are not left; the count grows all the same.
+    /// Takes `count` elements for this thread: the index of the first, and the elements with their
+    /// previous values. `None` if fewer are left; the count grows all the same.
     ///
     /// One atomic addition per call, and additions to one address wait for each other: take many
     /// elements at a time, or use [`store`](Self::store).
@@ -113,7 +116,7 @@ impl<'a, T> Append<'a, T> {
             return None;
         }
         // SAFETY: the elements are inside the array, and initialised. No other call of the launch
-        // gets these numbers, so nobody else reaches them.
+        // gets these numbers, so no other thread accesses the elements.
         let elements = unsafe { core::slice::from_raw_parts_mut(self.first.add(start), count) };
         Some((start, elements))
     }
@@ -125,7 +128,7 @@ impl<T: Plain> Append<'_, T> {
     #[inline(always)]
     pub fn push(&mut self, value: T) -> Option<usize> {
         let (index, element) = self.reserve(1)?;
-        // SAFETY: there is one.
+        // SAFETY: the slice has one element.
         *unsafe { element.get_unchecked_mut(0) } = value;
         Some(index)
     }
@@ -144,41 +147,40 @@ impl<T: Plain> Append<'_, T> {
         mut choose: impl FnMut(L) -> Option<T>,
     ) {
         let (first, step) = (tile.start() + block.thread(), block.threads());
-        let (mut loads, mut loaded) = ([const { MaybeUninit::uninit() }; ITEMS], 0_u32);
+        // Zeros, because LLVM keeps what has a value in some iterations only in a register of its
+        // own, through the kernel's loop.
+        let (mut loads, mut loaded) = ([const { MaybeUninit::zeroed() }; ITEMS], 0_u32);
         unrolled::<ITEMS>(|item| {
             if let Some(found) = load(first + item * step) {
                 loads[item].write(found);
                 loaded |= 1 << item;
             }
         });
-        let (mut values, mut kept) = ([const { MaybeUninit::uninit() }; ITEMS], 0_u32);
+        // The warp's lanes that keep a value: adjacent ones store adjacent elements.
+        let warp = Warp::of(block);
+        let (lane, mut of_warp) = (1_u32 << warp.lane(), 0);
+        let mut values = [const { MaybeUninit::zeroed() }; ITEMS];
+        let (mut lanes, mut before) = ([0_u32; ITEMS], [0_u32; ITEMS]);
         unrolled::<ITEMS>(|item| {
+            let mut kept = false;
             if loaded >> item & 1 != 0
                 // SAFETY: written above, under the same condition.
                 && let Some(chosen) = choose(unsafe { loads[item].assume_init() })
             {
                 values[item].write(chosen);
-                kept |= 1 << item;
+                kept = true;
             }
-        });
-        let has = |item: usize| kept >> item & 1 != 0;
-
-        // The number of each value among those of the warp: adjacent lanes store adjacent elements.
-        let warp = Warp::of(block);
-        let below = (1_u32 << warp.lane()) - 1;
-        let (mut of_warp, mut number) = (0, [0_u32; ITEMS]);
-        unrolled::<ITEMS>(|item| {
-            let lanes = warp.ballot(has(item));
-            number[item] = of_warp + (lanes & below).count_ones();
-            of_warp += lanes.count_ones();
+            (lanes[item], before[item]) = (warp.ballot(kept), of_warp);
+            of_warp += lanes[item].count_ones();
         });
 
         let start = self.take_for_warp(block, scratch, of_warp as usize);
         unrolled::<ITEMS>(|item| {
+            let number = before[item] + (lanes[item] & (lane - 1)).count_ones();
             // At most the length and 2¹⁵.
-            let at = start + number[item] as usize;
-            if has(item) && at < self.len {
-                // SAFETY: written above, under the same condition. Below the length. The warp's
+            let at = start + number as usize;
+            if lanes[item] & lane != 0 && at < self.len {
+                // SAFETY: this lane has kept a value: it is written. Below the length. The warp's
                 // numbers from `start` on are nobody else's, and each value has its own.
                 unsafe { self.first.add(at).write(values[item].assume_init()) };
             }
@@ -195,24 +197,20 @@ impl<T: Plain> Append<'_, T> {
         of_warp: usize,
     ) -> usize {
         let (before, of_block, all) = scratch.sums_around(block, of_warp);
-        if all {
-            // Nothing between here and the next barrier can end a thread.
-            let taken = if block.thread() == 0 {
-                self.take(of_block)
-            } else {
-                0
-            };
-            return scratch.of_first(block, taken as u64) as usize + before;
-        }
-        // A thread has panicked, perhaps the one that would write a slot: slots mean nothing.
         let warp = Warp::of(block);
-        let leader = warp.ballot(true).trailing_zeros() as usize;
-        let taken = if warp.lane() == leader {
-            self.take(of_warp)
-        } else {
-            0
+        // Where a thread has panicked, perhaps the one that would write a slot, slots mean nothing:
+        // each warp takes its own.
+        let running = warp.ballot(true).trailing_zeros() as usize;
+        let (takes, count) = match all {
+            true => (block.thread() == 0, of_block),
+            false => (warp.lane() == running, of_warp),
         };
-        warp.shuffle(taken as u64, leader) as usize
+        let taken = if takes { self.take(count) as u64 } else { 0 };
+        if all {
+            // Nothing between the last barrier and this one can end a thread.
+            return scratch.of_first(block, taken) as usize + before;
+        }
+        Warp::of(block).shuffle(taken, running) as usize
     }
 }
 

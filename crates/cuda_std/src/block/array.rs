@@ -13,14 +13,14 @@ use crate::unroll::unrolled;
 /// The shape of a shared array: `[T; N]`, `[T]`, [`Tile`], or a [`Pair`] of one of them.
 ///
 /// An array has numbered elements. Thread t of a block owns the elements t, t + threads, …,
-/// whichever function writes them. That is the whole map, and it depends only on the array's type
-/// and the launch.
+/// whichever function writes them. That is the whole map: it depends on the array's type and the
+/// launch alone.
 ///
 /// # Safety
 /// - `put` with different elements below `len` writes different places inside the array, and
 ///   nothing else.
-/// - Once each element was put, `&Self` may be created and read. Elements that a panicked thread
-///   never put have arbitrary bits: every bit pattern is valid.
+/// - Once every element has been put, `&Self` may be created and read. Elements that a panicked
+///   thread never put have arbitrary bits: every bit pattern is valid.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a shared array",
     note = "shared arrays are `[T; N]`, `[T]`, `Tile<T, ROWS, COLS>` and `Pair` of them, where `T` is `Plain`: numbers, arrays of numbers, \
@@ -51,7 +51,7 @@ pub unsafe trait Array {
 
 /// Elements that a thread loads before it stores the first of them, if their number is a constant.
 const TOGETHER: usize = 8;
-/// The same if it is not.
+/// The same for a number that is not a constant.
 const GROUP: usize = 4;
 
 /// This thread's share of an array of type `A`.
@@ -102,7 +102,8 @@ pub(super) unsafe fn write_own<
         }
         _ => {
             let mut element = first;
-            // A dynamic array has few more elements than the block has threads: no groups.
+            // A dynamic array has few more elements than the block has threads, so it gets no
+            // groups.
             while A::LEN.is_some() && element + (GROUP - 1) * step < len {
                 let mut values = [const { MaybeUninit::uninit() }; GROUP];
                 unrolled::<GROUP>(|i| {
@@ -118,8 +119,7 @@ pub(super) unsafe fn write_own<
                 // SAFETY: the element is this thread's, and below the length.
                 unsafe { A::put(array, element, 0, value(A::index(element, 0))) };
             };
-            // Usually there is one more. Tested before the loop, where LLVM may know that there is
-            // no other.
+            // Usually one is left. Tested before the loop, where LLVM may know that none is.
             if element < len {
                 put(element);
                 element += step;

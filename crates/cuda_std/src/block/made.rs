@@ -1,11 +1,11 @@
-//! What the launch makes for a parameter, which `#[kernel]` recognises by its name.
+//! What a launch creates for a parameter, which `#[kernel]` recognises by the name of its type.
 
 use super::{
     Append, Array, Atomics, Matrix, Number, Out, OutMatrix, Ring, Scatter, Scratch, Shared,
 };
 use crate::Plain;
 
-/// cuda_std's own types of the names that `#[kernel]` knows.
+/// cuda_std's own types that have the names `#[kernel]` knows.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter of this name is `cuda_std::block`'s, and `{Self}` is another type",

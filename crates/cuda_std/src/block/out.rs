@@ -5,7 +5,8 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 use super::Block;
-use super::position::{Indices, registers, thread_of_grid};
+use super::position::{Indices, thread_of_grid};
+use super::registers::registers;
 use super::tiles::{Linear, TileRange};
 use super::whole_array::whole_array;
 use crate::Plain;
@@ -97,7 +98,7 @@ impl<'a, T, Map> Out<'a, T, Map> {
             )
         };
         let _ = launch;
-        // SAFETY: the caller's promise. A reference is never null, which `Option` makes use of; no
+        // SAFETY: the caller's promise. A reference is never null, which `Option` relies on; no
         // allocation is larger.
         unsafe {
             core::hint::assert_unchecked(!first.is_null());
@@ -126,9 +127,9 @@ impl<T> Out<'_, T> {
         }
     }
 
-    /// This thread's first element, with its index; `None` if it has none. In a launch of at least
-    /// as many threads as there are elements, each thread has at most this one: a kernel that is
-    /// launched so needs no loop. Others of its elements keep their values.
+    /// This thread's first element, with its index; `None` if it has none. In a launch with at
+    /// least as many threads as elements, a thread has no others, so the kernel needs no loop. In a
+    /// smaller launch the thread's other elements keep their values.
     ///
     /// ```
     /// use cuda_std::prelude::*;
@@ -150,7 +151,7 @@ impl<T> Out<'_, T> {
         if index >= self.len {
             return None;
         }
-        // SAFETY: below the length, and this thread's alone.
+        // SAFETY: below the length, and only this thread accesses it.
         Some((index, unsafe { &mut *self.first.add(index) }))
     }
 }
@@ -180,8 +181,8 @@ impl<T: Plain, const ITEMS: usize> Out<'_, T, Strided<ITEMS>> {
         let (first, step) = (tile.start() + block.thread(), block.threads());
         if ITEMS == 1 {
             if first < self.len {
-                // SAFETY: below the length. In a one-dimensional grid the tile belongs to this
-                // block alone, and this is thread i of the grid for element i, as in `mine`.
+                // SAFETY: below the length. In a one-dimensional grid only this block has the tile,
+                // and element i belongs to thread i of the grid, as in `mine`.
                 unsafe { self.first.add(first).write(value(first)) };
             }
             return;
@@ -197,8 +198,8 @@ impl<T: Plain, const ITEMS: usize> Out<'_, T, Strided<ITEMS>> {
             let i = first + item * step;
             if i < self.len {
                 // SAFETY: written above, under the same condition. Below the length. In a
-                // one-dimensional grid the tile belongs to this block alone, and thread t has its
-                // elements t, t + threads, ….
+                // one-dimensional grid only this block has the tile, and thread t has its elements
+                // t, t + threads, ….
                 unsafe { self.first.add(i).write(values[item].assume_init()) };
             }
         });
@@ -276,7 +277,7 @@ impl<T: Plain> Out<'_, T, PerBlock> {
             && let Some(value) = value
         {
             // SAFETY: below the length; no other block of a one-dimensional grid has this number,
-            // and no other thread of it is the first.
+            // and no other thread of the block is the first.
             unsafe { self.first.add(index).write(value) };
         }
     }
@@ -328,7 +329,7 @@ impl<T> fmt::Debug for Mine<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::position::Registers;
+    use super::super::registers::Registers;
     use super::super::testing::{SHAPES, as_thread, block, launch, owners};
     use super::*;
     use crate::block::ANY;

@@ -127,9 +127,8 @@ impl<T: Plain, const R: usize, const C: usize, Layout: Order, Threads: Order>
             } else {
                 own.at_col * rows + own.at_row
             };
-            // SAFETY: `for_own` gives elements inside the matrix, and so below `rows · cols`. The
-            // tile belongs to this block alone, because the grid has one plane, and the element to
-            // this thread.
+            // SAFETY: `for_own` gives elements inside the matrix, so below `rows · cols`. Only this
+            // block has the tile, because the grid has one plane, and only this thread the element.
             unsafe { first.add(element).write(value(own)) };
         };
         let (down, across) = (Side::new(top, rows), Side::new(left, cols));
@@ -200,9 +199,9 @@ fn for_own<const X: usize, const Y: usize, const O: usize, const I: usize>(
     inner: Side<I>,
     mut visit: impl FnMut((usize, usize, usize), (usize, usize, usize)),
 ) {
-    // With few elements, each address is computed where it is stored. If only an addition remains
-    // of that, ptxas turns the bounds tests into predicates and moves the loads of the values
-    // before the first store: with bank conflicts these loads delay the other blocks' loads in the
+    // With few elements, each address is computed where it is stored. If only an addition remained
+    // there, ptxas would turn the bounds tests into predicates and move the loads of the values
+    // before the first store. With bank conflicts these loads delay the other blocks' loads in the
     // same queue (5 % of `transpose_tiled` on an H200). With many elements the additions pay off.
     let few = Calls::<O, Y>::COUNT.saturating_mul(Calls::<I, X>::COUNT) <= 4;
     let ((x, y), (width, height)) = (block.thread_xy(), block.extents_xy());

@@ -1,37 +1,11 @@
-//! A thread's position, for the ownership maps: the only place in this folder that reads the index
-//! registers.
+//! A thread's position, for the ownership maps.
 
 use core::hint::assert_unchecked;
 
-use super::ANY;
+use super::registers::{Registers, registers};
 
-/// The position registers along x, y and z.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Registers {
-    /// The thread in its block.
-    pub(super) thread: [u32; 3],
-    /// Threads of the block.
-    pub(super) block: [u32; 3],
-    /// The block in the grid.
-    pub(super) at: [u32; 3],
-    /// Blocks of the grid.
-    pub(super) grid: [u32; 3],
-}
-
-#[cfg(not(test))]
-#[inline(always)]
-pub(super) fn registers() -> Registers {
-    use crate::thread::*;
-    Registers {
-        thread: [thread_idx_x(), thread_idx_y(), thread_idx_z()],
-        block: [block_dim_x(), block_dim_y(), block_dim_z()],
-        at: [block_idx_x(), block_idx_y(), block_idx_z()],
-        grid: [grid_dim_x(), grid_dim_y(), grid_dim_z()],
-    }
-}
-
-#[cfg(test)]
-pub(super) use super::testing::registers;
+/// An extent of a [`Block`](super::Block) that the launch chooses.
+pub const ANY: usize = 0;
 
 /// An extent of the block: the constant of its type, or the launch's.
 #[inline(always)]
@@ -56,10 +30,10 @@ pub(super) fn block_of_grid() -> (usize, usize) {
     (x + width * (y + height * z), width * height * depth)
 }
 
-/// The first index of this block and its stride, where the blocks along x take turns with runs of
+/// The first index of this block and its stride, for blocks along x that take turns with runs of
 /// `run` indices, at most 2¹⁵. Neither reaches 2⁴⁶.
 ///
-/// Blocks that differ only along y or z have the same ones. That is why a launch with an
+/// Blocks that differ only along y or z get the same values. That is why a launch with an
 /// [`Out`](super::Out) and a `Block` must have a one-dimensional grid: handling other grids would
 /// cost every such kernel registers.
 #[inline(always)]
@@ -106,10 +80,10 @@ impl Iterator for Indices {
     }
 }
 
-/// Tells the compiler that the grid and the block have one dimension.
+/// Tells the compiler that the grid and the block are one-dimensional.
 ///
 /// # Safety
-/// They have.
+/// They are.
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn one_dimensional() {
@@ -118,8 +92,8 @@ pub unsafe fn one_dimensional() {
     unsafe { assert_unchecked((grid[1] | grid[2] | block[1] | block[2]) == 1) };
 }
 
-/// This thread's number in the grid, x fastest, and the number of threads. Two threads never have
-/// the same number below the largest index of an element; numbers that do not fit become that
+/// This thread's number in the grid, x fastest, and the number of threads. Below the largest index
+/// of an element no two threads have the same number; a number that does not fit becomes that
 /// index, which no array has.
 ///
 /// In a one-dimensional grid this is the first index of the block's first run, plus the thread.

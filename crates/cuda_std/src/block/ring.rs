@@ -63,12 +63,12 @@ impl<A: Array, const N: usize> Ring<'_, A, N> {
     ) -> &A {
         self.at = if self.at + 1 == N { 0 } else { self.at + 1 };
         let array = self.arrays.cast::<A>().wrapping_add(self.at);
-        // SAFETY: `at` is below N. This array was last read between the N-th last call and the one
-        // after it, where the borrow ended. That later call had a barrier, which this thread has
-        // passed, as N ≥ 2: so no thread reads it any more. No other thread has these elements.
+        // SAFETY: `at` is below N. The last reads of this array followed the call N calls ago, and
+        // their borrow ended before the call after that one, whose barrier this thread has passed
+        // (N ≥ 2): no thread reads it any more. No other thread has these elements.
         unsafe { write_own(array, block, value) };
-        // Orders every thread's writes before any thread's reads, and the reads of the last array
-        // before the writes of the call after next.
+        // Orders every thread's writes before any thread's reads, and the reads of the previous
+        // array before the writes of the call after next.
         block.sync_threads(());
         // SAFETY: every element is written, and the next writes to this array follow the end of the
         // borrow and a barrier.

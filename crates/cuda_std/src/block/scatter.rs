@@ -16,8 +16,8 @@ use crate::unroll::unrolled;
 /// An output whose element i is stored at place `permutation[i]`. The launch passes `(&mut buffer,
 /// &permutation)` for this parameter, of the same length.
 ///
-/// The permutation was checked once, on the device, when the host made its type
-/// (`blockwise::Permutation`): each place is below the length, and no two are equal. So elements
+/// The permutation was checked once, on the device, when the host created it
+/// (`blockwise::Permutation`): each entry is below the length, and no two are equal. So elements
 /// are owned by their index i, as in an [`Out`](super::Out), and storing them needs no further
 /// check.
 ///
@@ -45,8 +45,8 @@ impl<'a, T> Scatter<'a, T> {
     /// The output of this thread, for as long as the borrow of `launch`.
     ///
     /// # Safety
-    /// As for [`Out::new`](super::Out::new). `places` points to `len` numbers, which are 0 to
-    /// `len − 1` in any order, and which nobody changes meanwhile.
+    /// As for [`Out::new`](super::Out::new). `places` points to `len` numbers: 0 to `len − 1` in
+    /// any order, unchanged for as long.
     #[doc(hidden)]
     #[inline(always)]
     pub unsafe fn new<S>(launch: &'a S, first: *mut T, len: usize, places: *const u32) -> Self {
@@ -94,8 +94,8 @@ impl<'a, T> Scatter<'a, T> {
         if index >= self.len {
             return None;
         }
-        // SAFETY: below the length. The index belongs to this thread alone, and no other index has
-        // its place.
+        // SAFETY: below the length. Only this thread has the index, and no other index has its
+        // place.
         Some((index, Placed(unsafe { self.place(index) }, PhantomData)))
     }
 
@@ -132,8 +132,8 @@ impl<T: Plain> Scatter<'_, T> {
         });
         unrolled::<ITEMS>(|item| {
             if first + item * step < self.len {
-                // SAFETY: written above, under the same condition. As in `Out::store`, the index
-                // belongs to this thread alone, and no other index has its place.
+                // SAFETY: written above, under the same condition. As in `Out::store`, only this
+                // thread has the index, and no other index has its place.
                 unsafe {
                     let (value, place) = values[item].assume_init();
                     place.write(value);
@@ -144,8 +144,8 @@ impl<T: Plain> Scatter<'_, T> {
 }
 
 /// An element of a [`Scatter`], exclusively borrowed.
-// Not `&mut T`: whether an `Option` of one is `None`, LLVM would ask of the address, which it does
-// not know before the place is loaded.
+// Not `&mut T`: LLVM would test whether an `Option` of one is `None` by its address, which is not
+// known before the permutation's entry is loaded.
 pub struct Placed<'o, T>(*mut T, PhantomData<&'o mut T>);
 
 impl<T> Deref for Placed<'_, T> {
@@ -153,7 +153,7 @@ impl<T> Deref for Placed<'_, T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: an element, which belongs to this thread alone and is borrowed once.
+        // SAFETY: an element that only this thread has, borrowed once.
         unsafe { &*self.0 }
     }
 }

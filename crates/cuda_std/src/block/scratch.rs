@@ -13,7 +13,7 @@ use crate::unroll::unrolled;
 /// Shared memory for reductions, scans and broadcasts of a whole block: a kernel's parameter.
 ///
 /// For blocks of any size and shape. The order of operations depends on the block only, so results
-/// are the same in every run. One barrier each.
+/// are the same in every run. Each operation has one barrier.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -204,7 +204,7 @@ impl<T: Plain> Scratch<'_, T> {
 }
 
 impl Scratch<'_, u64> {
-    /// Sums of `of_warp`, which is the same in all lanes of a warp: over the warps below this one,
+    /// Sums of `of_warp`, which is the same in all lanes of a warp and below 2³²: over the warps below this one,
     /// and over all. And whether every thread of the block still runs; otherwise a slot may not
     /// have been written, and the sums are of anything.
     #[inline(always)]
@@ -213,15 +213,16 @@ impl Scratch<'_, u64> {
         block: &mut Block<X, Y, Z>,
         of_warp: usize,
     ) -> (usize, usize, bool) {
-        let first = self.memory.cast::<u64>().wrapping_add(self.half * LANES);
+        // Half a slot each: fewer loads.
+        let first = (self.memory.cast::<u64>().wrapping_add(self.half * LANES)).cast::<u32>();
         self.half = 1 - self.half;
         let warp = Warp::of(block);
         let (index, lane) = (warp.index(), warp.lane());
         if lane == 0 {
             // SAFETY: as in `exchange`.
-            unsafe { first.add(index).write(of_warp as u64) };
+            unsafe { first.add(index).write(of_warp as u32) };
         }
-        // Orders as in `exchange`.
+        // Orders every warp's write before any thread's reads.
         let all = block.sync_threads_count(true) as usize == block.threads();
         let slots = OfWarps {
             first: first.cast_const(),
@@ -230,7 +231,7 @@ impl Scratch<'_, u64> {
         let (mut before, mut sum) = (0_u32, 0_u32);
         let mut add = |warp: usize| {
             // SAFETY: the block has this warp; what nobody has written is anything.
-            let value = unsafe { slots.of(warp) } as u32;
+            let value = unsafe { slots.of(warp) };
             before = before.wrapping_add(if warp < index { value } else { 0 });
             sum = sum.wrapping_add(value);
         };

@@ -167,8 +167,8 @@ impl<A: Array + ?Sized> Refill<'_, A> {
         value: impl FnMut(A::Index) -> A::Element,
     ) -> &A {
         if self.filled {
-            // Orders every thread's reads of the old contents before any thread's writes: the
-            // borrow ended before this call.
+            // Orders every thread's reads of the old contents, whose borrow ended before this call,
+            // before any thread's writes.
             block.sync_threads(());
         }
         self.filled = true;

@@ -8,7 +8,7 @@ use crate::Plain;
 
 /// One value per thread in shared memory; each fold leaves about half of them: [`Shared::slots`].
 ///
-/// [`Scratch::reduce`](super::Scratch::reduce) is faster; these are the trees that it replaces.
+/// [`Scratch::reduce`](super::Scratch::reduce) is faster: it replaces these trees.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -155,7 +155,7 @@ impl<T: Plain> Slots<'_, T> {
     #[inline(always)]
     pub fn mine(&self) -> Option<T> {
         // SAFETY: it remains. It was last written by this thread, or by another one before the last
-        // barrier; it is next written after the next barrier.
+        // barrier; its next write follows the next barrier.
         (self.thread < self.len).then(|| unsafe { self.slot(self.thread).read() })
     }
 

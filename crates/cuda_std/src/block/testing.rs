@@ -1,19 +1,7 @@
 //! A simulated block on the host: the unit tests set the registers that the ownership maps read.
 
-use std::cell::Cell;
-
 use super::Block;
-use super::position::Registers;
-
-thread_local! {
-    static REGISTERS: Cell<Registers> = const {
-        Cell::new(Registers { thread: [0; 3], block: [1; 3], at: [0; 3], grid: [1; 3] })
-    };
-}
-
-pub(super) fn registers() -> Registers {
-    REGISTERS.get()
-}
+use super::registers::{self, Registers};
 
 /// All positions below `extents`, x fastest.
 pub(super) fn positions([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
@@ -24,7 +12,7 @@ pub(super) fn positions([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
 pub(super) fn launch(grid: [u32; 3], block: [u32; 3], mut body: impl FnMut()) {
     for at in positions(grid) {
         for thread in positions(block) {
-            REGISTERS.set(Registers {
+            registers::set(Registers {
                 thread,
                 block,
                 at,
@@ -36,8 +24,8 @@ pub(super) fn launch(grid: [u32; 3], block: [u32; 3], mut body: impl FnMut()) {
 }
 
 /// Calls `body` as one thread.
-pub(super) fn as_thread(registers: Registers, body: impl FnOnce()) {
-    REGISTERS.set(registers);
+pub(super) fn as_thread(at: Registers, body: impl FnOnce()) {
+    registers::set(at);
     body();
 }
 

@@ -1,15 +1,13 @@
-//! [`Block`]: the token which states that all threads of a block are here.
+//! [`Block`]: the token that states that all threads of a block are here.
 
 use core::hint::assert_unchecked;
 use core::marker::PhantomData;
 
 use super::phase::Phase;
-use super::position::{block_of_grid, extent, registers, runs_of_grid};
+use super::position::{ANY, block_of_grid, extent, runs_of_grid};
+use super::registers::registers;
 use super::tiles::{AlongX, AlongY, AlongZ, Linear, Tiles};
 use crate::thread;
-
-/// An extent of a [`Block`] that the launch chooses.
-pub const ANY: usize = 0;
 
 /// States that all threads of an `X` × `Y` × `Z` block are here: a kernel's parameter `&mut
 /// Block<..>`.
@@ -201,8 +199,7 @@ fn below<const N: usize>(index: u32, extent: usize) -> usize {
     }
     let index = index as usize;
     if N.is_power_of_two() {
-        // The same number, in a form that LLVM knows to be below N wherever it moves the
-        // expression.
+        // The same number, in a form that keeps it below N wherever LLVM moves the expression.
         return index & (N - 1);
     }
     // SAFETY: the hardware guarantees it, and the launch has these extents (`Block::new`).

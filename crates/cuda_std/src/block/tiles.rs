@@ -2,8 +2,8 @@
 
 use core::marker::PhantomData;
 
-use super::position::registers;
-use super::threads::ANY;
+use super::position::ANY;
+use super::registers::registers;
 
 /// [`TileRange`]s by the block's column in the grid, with `ITEMS` indices per thread.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub enum AlongY {}
 #[derive(Clone, Copy, Debug)]
 pub enum AlongZ {}
 
-/// A run of `N` indices (as `Axis` says, if `N` is [`ANY`]) that no other block along `Axis` has.
+/// A run of `N` indices (for `N` = [`ANY`], as `Axis` says) that no other block along `Axis` has.
 ///
 /// Only a block's own iterators create one ([`Block::tiles`](super::Block::tiles)), from the launch
 /// alone: whatever length a thread passes, its tiles are among the block's. It cannot be sent
@@ -91,9 +91,8 @@ impl<Axis, const N: usize> Iterator for Tiles<Axis, N> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        // The step is taken on every path, because LLVM would turn it into a condition otherwise,
-        // and then no longer recognise a strided loop. It wraps around only after the end, which is
-        // 0 by then.
+        // The step is taken on every path: LLVM would otherwise turn it into a condition and no
+        // longer recognise a strided loop. It wraps only after the end, which is 0 by then.
         let start = self.before.wrapping_add(self.stride);
         self.before = start;
         if start < self.end {

@@ -1,4 +1,4 @@
-//! [`Warp`]: the token which states that all lanes of a thread's warp are here.
+//! [`Warp`]: the token that states that all lanes of a thread's warp are here.
 
 use core::hint::assert_unchecked;
 use core::marker::PhantomData;
@@ -56,8 +56,8 @@ impl<'b> Warp<'b> {
         block: &'b Block<X, Y, Z>,
     ) -> Self {
         let (thread, threads) = (block.thread() as u32, block.threads() as u32);
-        // At most a comparison: the compiler often knows it, from the block's type or from a rule
-        // of the launch.
+        // A comparison at most: the compiler often knows the result, from the block's type or from
+        // a rule of the launch.
         let whole = block.threads().is_multiple_of(LANES);
         // SAFETY: a warp is 32 consecutive threads, starting at a multiple of 32.
         let index = unsafe { assume_warp_uniform(thread / LANES as u32) };

@@ -1,4 +1,4 @@
-//! What every thread may ask of an array in global memory, whichever elements are its own.
+//! What every thread may ask of an array in global memory, whichever elements it owns.
 
 /// Methods of a type with the fields `first` and `len`.
 macro_rules! whole_array {

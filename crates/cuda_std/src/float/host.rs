@@ -16,7 +16,7 @@ pub(super) mod special_f64 {
     }
 
     pub(in crate::float) fn unbiased_exp(x: f64) -> i32 {
-        // libm's value for zero and NaN is another one.
+        // libm returns another value for zero and NaN.
         if x == 0.0 || x.is_nan() {
             i32::MIN
         } else {
@@ -84,8 +84,8 @@ pub(super) mod special_f64 {
             _ if y > 1.0 => return -inv_complementary_error_function(2.0 - y),
             _ => {}
         }
-        // A start on the right side of the root, from the tail's leading term; then Halley's steps,
-        // which triple the digits.
+        // Starts on the correct side of the root, from the tail's leading term; then Halley's
+        // steps, each of which triples the digits.
         let mut x = if y > 0.5 {
             (1.0 - y) * PI.sqrt() / 2.0
         } else {
@@ -175,7 +175,7 @@ mod tests {
             1e-300_f64, 1e-20, 1e-3, 0.3, 0.5, 0.7, 0.999, 1.0, 1.001, 1.5, 1.999,
         ] {
             let x = FloatExt::inv_complementary_error_function(y);
-            // The argument's own rounding comes back multiplied by the slope.
+            // The argument's own rounding error appears in the result, multiplied by the slope.
             let tolerance = 1e-14 * (1.0 + 2.0 * x * x) * y;
             assert!(
                 (x.complementary_error_function() - y).abs() <= tolerance,

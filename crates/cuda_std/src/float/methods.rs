@@ -2,10 +2,10 @@
 
 use super::GpuFloat;
 
-/// Declares each method of [`GpuFloat`] that core's floats lack once more, by reference.
+/// Declares again, by reference, each method of [`GpuFloat`] that core's floats lack.
 macro_rules! by_reference {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        /// In the prelude instead of [`GpuFloat`] itself: if another trait with such methods is
+        /// In the prelude instead of [`GpuFloat`] itself. If another trait with such methods is
         /// imported too, such as `Float` of num_traits, its methods, which take values, are found
         /// first, and nothing is ambiguous.
         pub trait FloatMethods: GpuFloat {$(

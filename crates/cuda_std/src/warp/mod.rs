@@ -1,4 +1,4 @@
-//! A warp: the 32 threads (lanes) of a block that the hardware runs together.
+//! A warp: 32 threads (lanes) of a block that the hardware executes together.
 //!
 //! Every operation here that takes a `mask` waits for all lanes in it. Bit `i` of a mask is lane
 //! `i`; `u32::MAX` is the whole warp.
@@ -21,7 +21,7 @@ pub fn lane_id() -> u32 {
     nvvm::laneid()
 }
 
-/// The lanes of the warp that execute this call together right now.
+/// The lanes of the warp that execute this call together at this moment.
 ///
 /// This is the set of lanes that happen to be active: do not use it as the mask of a later
 /// operation.

@@ -278,6 +278,24 @@ fn a_kernel_of_one_dimension_has_such_a_grid() {
         );
     }
     launch([7, 1, 1], [8, 1, 1]).unwrap();
+    // The PTX records what the types ask, so that a build which asks something else is refused.
+    let implied = |record: &'static str| -> Vec<&str> {
+        let lines = record.lines();
+        lines
+            .filter_map(|line| line.strip_prefix("implied "))
+            .collect()
+    };
+    let flat = |what: &str| format!("(&& (== ({what} y) 1) (== ({what} z) 1))");
+    assert_eq!(
+        implied(threads::entry().record),
+        [flat("grid"), flat("block")]
+    );
+    assert_eq!(implied(tiles_counted::entry().record), [flat("grid")]);
+    assert_eq!(
+        implied(everything::<f64, 8>::entry().record),
+        [flat("grid")]
+    );
+    assert!(implied(in_a_plane::entry().record).is_empty());
     // Its own rule is about the grid, and says which.
     let plane = in_a_plane::on(&device).unwrap().grid((3, 2)).block((4, 4));
     plane.launch(&mut Buffer::new(1, 1)).unwrap();

@@ -1,10 +1,10 @@
-//! What the launch has checked, as facts for the compiler of the device.
+//! What the launch has checked, as facts for the device compiler.
 //!
-//! A rule that says that two lengths are equal spares the kernel the second one's bounds checks. A
-//! fact that does not hold is undefined behaviour, so only what means the same on the host and on
-//! the device becomes one: comparisons of lengths, extents, numbers and literals, rebuilt from the
-//! entry point's own parameters. A call, a constant or a type of the user's could have another
-//! value there (`#[cfg]`, a shadowed name); such a rule is checked and not assumed.
+//! A rule that two lengths are equal saves the kernel the bounds checks of the second. A false fact
+//! is undefined behaviour, so a rule becomes a fact only if it means the same on host and device:
+//! comparisons of lengths, extents, numbers and literals, rebuilt from the entry point's own
+//! parameters. A call, a constant or a type of the user's could have another value there (`#[cfg]`,
+//! a shadowed name); such a rule is checked but not assumed.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -17,7 +17,7 @@ use super::{Kernel, Length};
 use crate::tokens;
 
 impl Kernel<'_> {
-    /// A statement for each rule of a safe kernel that can be one. The parameters have been
+    /// A statement for each rule of a safe kernel that can be assumed. The parameters have been
     /// assembled.
     pub(super) fn assumptions(&self) -> Vec<TokenStream> {
         if !self.is_safe() {
@@ -31,8 +31,8 @@ impl Kernel<'_> {
             .lengths
             .iter()
             .filter_map(|Length { array, length, .. }| {
-                // Computed again rather than compared: `block.threads()` is a register of 32 bits, the
-                // length a parameter of 64.
+                // Recomputed rather than compared: `block.threads()` is a 32-bit register, the
+                // length a 64-bit parameter.
                 let of_array = self.parameters[*array].part(Part::Length);
                 let length = self.sum(length)?;
                 Some(quote! { let #of_array = unsafe { #length }; })
@@ -73,7 +73,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// A number, of arithmetic that cannot wrap: another one wraps elsewhere on a host of 32 bits.
+    /// A number, from arithmetic that cannot wrap: other arithmetic wraps differently on a 32-bit
+    /// host.
     fn number(&self, tree: &Tree) -> Option<TokenStream> {
         let core = &self.core;
         match tree {
@@ -85,7 +86,7 @@ impl Kernel<'_> {
                 let found = &self.parameters[*index];
                 let is_usize = tokens::of_type(found.ty.to_token_stream()) == "usize";
                 let (name, span) = (&found.name, found.type_span());
-                // It does not compile where `usize` is a type of the user's.
+                // Does not compile if `usize` is a type of the user's.
                 let number = quote_spanned! { span => #core::primitive::usize };
                 is_usize.then(|| quote! { #core::convert::identity::<#number>(#name) })
             }
@@ -104,8 +105,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// A number, or sums, differences and products of numbers. The host computed it with checks, so
-    /// no operation overflows.
+    /// A number, or sums, differences and products of numbers. The host computed them with checks,
+    /// so no operation overflows.
     fn sum(&self, tree: &Tree) -> Option<TokenStream> {
         let Tree::Arithmetic(operator, [left, right], _) = tree else {
             return self.number(tree);
@@ -120,7 +121,7 @@ impl Kernel<'_> {
         Some(quote! { #core::primitive::usize::#function(#left, #right) })
     }
 
-    /// `x.len()` of a parameter that the entry point takes in parts.
+    /// `x.len()` of a parameter that the entry point receives in parts.
     fn extent(&self, index: usize, part: Part) -> Option<TokenStream> {
         let found = &self.parameters[index];
         let is_memory = matches!(found.kind, Kind::Slice { .. } | Kind::View { .. });

@@ -1,4 +1,4 @@
-//! The rules of a kernel that show in its signature.
+//! The rules that a kernel's signature must obey.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
@@ -35,8 +35,7 @@ pub(super) fn signature(sig: &Signature) -> Result<()> {
     if let Some(asyncness) = &sig.asyncness {
         return refuse(asyncness, "a kernel cannot be `async`");
     }
-    // rust-cuda's kernels may say it, although the attribute gives them a convention of their own,
-    // there and here.
+    // rust-cuda's kernels may name an ABI, although the attribute sets one, there and here.
     if let Some(abi) = &sig.abi
         && abi.name.as_ref().is_some_and(|name| name.value() != "C")
     {
@@ -51,7 +50,7 @@ pub(super) fn signature(sig: &Signature) -> Result<()> {
     Ok(())
 }
 
-/// What a kernel may take that says it is safe.
+/// What a kernel may take if it is declared safe.
 pub(super) fn safe(parameters: &[Parameter<'_>]) -> Result<()> {
     for parameter in parameters {
         let message = match &parameter.kind {
@@ -83,7 +82,7 @@ pub(super) fn safe(parameters: &[Parameter<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// What the words of the rules stand for must be one thing.
+/// Each word of a rule must have exactly one meaning.
 pub(super) fn words(
     parameters: &[Parameter<'_>],
     sig: &Signature,
@@ -139,7 +138,7 @@ pub(super) fn words(
     Ok(())
 }
 
-/// The names that a pattern gives to parts of a parameter.
+/// The names that a pattern binds to parts of a parameter.
 fn parts_of(pat: &Pat) -> Vec<Ident> {
     struct Parts(Vec<Ident>);
     impl VisitMut for Parts {
@@ -156,7 +155,7 @@ fn parts_of(pat: &Pat) -> Vec<Ident> {
     parts.0
 }
 
-/// What goes for the block and its shared arrays in any kernel.
+/// Rules for the block and its shared arrays, in any kernel.
 pub(super) fn shared(parameters: &[Parameter<'_>], options: &Options) -> Result<()> {
     let mut blocks =
         (parameters.iter()).filter(|parameter| matches!(parameter.kind, Kind::Block { .. }));
@@ -235,7 +234,7 @@ fn is_reference_to_own(ty: &Type) -> bool {
     matches!(ty, Type::Reference(reference) if names(&reference.elem, &OWN))
 }
 
-/// What becomes of the parameters in a kernel.
+/// Names that the parameters have later in a kernel.
 const LATER: [&str; 9] = [
     "Written",
     "Published",
@@ -267,8 +266,8 @@ pub(super) const SAFE_DIVERGENCE: &str =
     "a safe kernel's barriers are for all threads of the block: an exception needs `unsafe fn`";
 const COMPUTED: &str = "the launch computes `shared_bytes` from `shared(..)`: leave the rule out";
 
-/// OptiX knows its programs by their names. On the device such a kernel is an error: nothing here
-/// could launch it.
+/// OptiX finds its programs by name. On the device such a kernel is an error: nothing here could
+/// launch it.
 pub(super) fn program_of_optix(name: &Ident, core: &TokenStream) -> Option<TokenStream> {
     const PROGRAMS: [&str; 8] = [
         "raygen",

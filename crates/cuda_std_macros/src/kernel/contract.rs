@@ -12,8 +12,8 @@ use super::rule::{Dimensions, Names, Tree};
 use crate::tokens;
 
 impl Kernel<'_> {
-    /// The statements that return a refusal. They find the shape in `shape`, and leave there the
-    /// shared memory of the arrays.
+    /// The statements that return a refusal. They read the shape from `shape` and store the shared
+    /// memory of the arrays there.
     pub(super) fn contract(
         &self,
         entry: &TokenStream,
@@ -45,7 +45,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// What the parameters' types ask for: conditions, and their texts.
+    /// What the parameters' types require: conditions, and their texts.
     fn types_rules(&self, shape: &Ident) -> Vec<(TokenStream, String)> {
         let (path, core) = (self.path(), &self.core);
         let mut rules = Vec::new();
@@ -92,8 +92,8 @@ impl Kernel<'_> {
         rules
     }
 
-    /// What the parameters' types ask of the launch's shape, and the texts. The device assumes it,
-    /// so it stands in the record.
+    /// What the parameters' types require of the launch's shape, with texts. The device assumes it,
+    /// so it is in the record.
     pub(super) fn implied(&self) -> Vec<(Tree, String)> {
         let has_block =
             (self.parameters.iter()).any(|parameter| matches!(parameter.kind, Kind::Block { .. }));
@@ -109,7 +109,7 @@ impl Kernel<'_> {
                 format!("{what}.y == 1 && {what}.z == 1"),
             )
         };
-        // A block owns the tiles that its index along x says, and a matrix's by x and y.
+        // A block owns tiles by its index along x; a matrix's tiles by x and y.
         if has_block && (self.has(View::Out) || self.has(View::Scatter)) {
             vec![flat(Dimensions::Grid)]
         } else if self.has(View::OutMatrix) {
@@ -117,7 +117,7 @@ impl Kernel<'_> {
         } else if self.is_of_one_dimension() {
             vec![flat(Dimensions::Grid), flat(Dimensions::Block)]
         } else if self.is_safe() && self.has_line_of_threads() && !self.names_grid() {
-            // Blocks that differ along y would do the same tiles again.
+            // Blocks that differ along y would repeat the same tiles.
             vec![flat(Dimensions::Grid)]
         } else {
             Vec::new()
@@ -130,8 +130,8 @@ impl Kernel<'_> {
         (self.parameters.iter()).any(|parameter| is_wanted(&parameter.kind))
     }
 
-    /// Whether threads are counted along x only: a safe kernel with an output, no block, and no
-    /// rule of its own on the grid. Threads along other axes would find nothing to do.
+    /// Whether threads count along x only: a safe kernel with an output, no block, and no rule of
+    /// its own on the grid. Threads along other axes would have nothing to do.
     pub(super) fn is_of_one_dimension(&self) -> bool {
         let blocks = |parameter: &Parameter<'_>| matches!(parameter.kind, Kind::Block { .. });
         self.is_safe()
@@ -151,7 +151,7 @@ impl Kernel<'_> {
         })
     }
 
-    /// Whether a rule of the kernel's own is about the grid.
+    /// Whether one of the kernel's own rules is about the grid.
     fn names_grid(&self) -> bool {
         (self.options.require.iter())
             .any(|rule| tokens::find(rule.condition.to_token_stream(), "grid").is_some())
@@ -223,7 +223,7 @@ pub(super) fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// The texts of what the parameter was given, with the values.
+/// The texts of what was passed for the parameter, with the values.
 fn given(parameter: &Parameter<'_>) -> Vec<TokenStream> {
     let name = &parameter.name;
     let extent = |word: &str, value: TokenStream| {

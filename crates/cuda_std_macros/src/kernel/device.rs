@@ -1,4 +1,4 @@
-//! The entry points in the device's build.
+//! The entry points in the device build.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -29,11 +29,11 @@ impl Kernel<'_> {
         let flags = self.flags(instance);
         let conditions = self.conditions();
         let record = self.record(instance);
-        // Where an item begins decides whether a lint takes it for the user's: in a `macro_rules`
-        // of theirs, `forbid(unsafe_code)` would refuse it.
+        // Lints decide by an item's first token whether it is the user's: inside a `macro_rules` of
+        // theirs, `forbid(unsafe_code)` would refuse it.
         let vis = (!self.is_generic()).then(|| tokens::generated(vis.to_token_stream()));
-        // The body stays a function of its own, with the signature as written: slices are slices in
-        // it, and what it may not do (return a value, say) the compiler checks.
+        // The body stays a function of its own, with the signature as written: its slices are
+        // slices, and the compiler checks what it must not do, such as return a value.
         let function = quote! {
             #(#attrs)*
             #[cfg(target_arch = "nvptx64")]
@@ -89,8 +89,8 @@ impl Kernel<'_> {
         })
     }
 
-    /// How a value is passed whose type is not simple: the compiler knows no parameter that is
-    /// aligned to more than 16 bytes.
+    /// How a value of a non-simple type is passed: the compiler has no parameters aligned to more
+    /// than 16 bytes.
     fn passed(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
         let (path, core, ty) = (self.root.as_ref()?, &self.core, parameter.ty);
         if !matches!(parameter.kind, Kind::Value) || is_simple(ty) {
@@ -113,7 +113,7 @@ impl Kernel<'_> {
         let (safety, inputs) = (&sig.safety, &sig.inputs);
         let (lifetimes, predicates) = (self.lifetimes(), self.lifetime_predicates());
         let launch = launch_scope();
-        // It would stand in the way of a parameter or a function of its name.
+        // Omitted if it would shadow a parameter or function of that name.
         let taken = tokens::words(self.function.to_token_stream());
         let kernel_body = format_ident!("{}", fresh("kernel_body", &taken));
         let no_hidden_slices = no_hidden_slices(&self.parameters, &self.core);
@@ -128,7 +128,7 @@ impl Kernel<'_> {
             quote! { unsafe { #kernel_body(#(#passed),*) } }
         };
         let (assumptions, call) = (self.assumptions(), self.with_shared_memory(call));
-        // The launch checks it.
+        // The launch checks this.
         let line = self.is_of_one_dimension().then(|| {
             let path = self.path();
             quote! { unsafe { #path::block::one_dimensional() }; }
@@ -137,7 +137,7 @@ impl Kernel<'_> {
             #[inline(always)]
             #safety fn #kernel_body #lifetimes (#inputs) #predicates #block
             #no_hidden_slices
-            // What safe code is given lives no longer than this.
+            // What safe code receives lives no longer than this.
             #[allow(unused_variables)]
             let #launch = ();
             #(#whole)*
@@ -147,14 +147,14 @@ impl Kernel<'_> {
         }
     }
 
-    /// The whole, from its parts.
+    /// The whole parameter, assembled from its parts.
     fn assemble(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
         let name = &parameter.name;
         let (path, core, launch) = (self.path(), &self.core, launch_scope());
         let parts = parameter.kind.parts().unwrap_or_default();
         let parts: Vec<_> = parts.iter().map(|&part| parameter.part(part)).collect();
         let whole = match &parameter.kind {
-            // In safe code the slice's lifetime must not be free.
+            // In safe code the slice's lifetime must not be chosen by the caller.
             Kind::Slice { mutable: false, .. } if self.is_safe() => {
                 quote! { unsafe { #path::launch::borrowed(&#launch, #(#parts),*) } }
             }
@@ -192,7 +192,7 @@ impl Kernel<'_> {
         Some(quote! { let #name = #whole; })
     }
 
-    /// The section that tells cuda_builder what the kernel asks of it, when there is anything.
+    /// The section that tells cuda_builder the kernel's options, if there are any.
     fn flags(&self, instance: &Instance) -> Option<TokenStream> {
         let Options {
             max_threads,
@@ -215,15 +215,15 @@ impl Kernel<'_> {
     }
 }
 
-/// What lives for as long as the entry point.
+/// A scope that lives as long as the entry point.
 fn launch_scope() -> Ident {
     Ident::new("launch", Span::mixed_site())
 }
 
-/// Fails to compile for the device where an alias hides a slice: the host passes two parameters for
-/// one, and the entry would take one.
+/// Fails to compile for the device if a type alias hides a slice: the host passes two parameters
+/// for a slice, and the entry point would take one.
 ///
-/// A constant of the type itself goes before one of a trait's, so that each type tells what it is.
+/// An inherent constant takes precedence over a trait's, which tells the types apart.
 fn no_hidden_slices(parameters: &[Parameter<'_>], core: &TokenStream) -> TokenStream {
     let checks = parameters
         .iter()
@@ -268,7 +268,7 @@ fn no_hidden_slices(parameters: &[Parameter<'_>], core: &TokenStream) -> TokenSt
     }
 }
 
-/// A type of which every alignment is known: numbers, pointers and arrays of them.
+/// A type whose alignment is known: numbers, pointers and arrays of them.
 fn is_simple(ty: &Type) -> bool {
     const NUMBERS: [&str; 14] = [
         "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "usize", "isize", "f32", "f64",

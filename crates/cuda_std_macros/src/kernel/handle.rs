@@ -8,7 +8,7 @@ use super::{ImplGenerics, Kernel, fresh, instances, lifetime, of_the_macro};
 use crate::tokens;
 
 impl Kernel<'_> {
-    /// Nothing where cuda_std has no known name.
+    /// Empty if cuda_std has no known name.
     pub(super) fn handle(&self) -> Result<Option<TokenStream>> {
         let Some(path) = &self.root else {
             return Ok(None);
@@ -44,7 +44,7 @@ impl Kernel<'_> {
 
         let (vis, conditions) = (&function.vis, self.conditions());
         let documents = self.attributes("doc");
-        // Said where the handle is made, for the code here uses the handle too.
+        // Reported where the handle is created, because the code here uses the handle too.
         let deprecated = self.attributes("deprecated");
         let usage = self.usage();
         let launch = self.launch(&entry, &f, is_instance.as_ref());
@@ -57,7 +57,7 @@ impl Kernel<'_> {
             with(quote! { block(self.prepared, block) }),
         );
         let shared_bytes = with(quote! { shared_bytes(self.prepared, shared_bytes) });
-        // Of a kernel with dynamic arrays the launch computes them.
+        // For a kernel with dynamic arrays, the launch computes it.
         let shared_bytes = (!self.has_dynamic_arrays()).then(|| {
             quote! {
                 /// The bytes of dynamic shared memory of a block.
@@ -175,7 +175,7 @@ impl Kernel<'_> {
     }
 
     /// All words of the signature, the rules and the sizes. A type parameter of the handle with the
-    /// name of a type there would stand in its place.
+    /// name of a type among them would shadow it.
     fn mentioned_words(&self) -> Vec<String> {
         let rules = self.options.require.iter().map(|rule| &rule.condition);
         let sizes = self.options.shared.iter().map(|size| &size.length);

@@ -19,9 +19,9 @@ pub(super) struct Instance {
     pub(super) arguments: Vec<TokenStream>,
     /// `type T = f32; const N: usize = 4;`
     pub(super) aliases: TokenStream,
-    /// What stands for each parameter in the text of a type.
+    /// What replaces each parameter in the text of a type.
     pub(super) texts: Vec<(String, String)>,
-    /// Its number of blocks in `min_blocks`.
+    /// Its entry in `min_blocks`.
     pub(super) min_blocks: Option<u32>,
 }
 
@@ -93,7 +93,7 @@ fn named(sig: &Signature, options: &Options) -> Result<Vec<Instance>> {
     Ok(instances)
 }
 
-/// One of each column, in all ways, the last column fastest.
+/// Every combination of one item per column, the last column fastest.
 fn product(columns: &[Vec<Argument>]) -> Vec<Vec<Argument>> {
     columns.iter().fold(vec![Vec::new()], |rows, column| {
         let longer = |row: Vec<Argument>| {
@@ -188,7 +188,7 @@ impl Instance {
     }
 }
 
-/// `type T = T` would be a circle.
+/// `type T = T` would be circular.
 fn refuse_own_name(parameters: &[&GenericParam], argument: &Argument) -> Result<()> {
     let text = argument.tokens().to_string();
     if parameters
@@ -205,7 +205,7 @@ fn refuse_own_name(parameters: &[&GenericParam], argument: &Argument) -> Result<
     Ok(())
 }
 
-/// The name by the pattern, else the kernel's name and the words.
+/// The name by the pattern; without one, the kernel's name and the words.
 fn entry_name(sig: &Signature, options: &Options, words: &[(String, String)]) -> Result<String> {
     let kernel = sig.ident.to_string();
     let kernel = kernel.trim_start_matches("r#");
@@ -264,7 +264,7 @@ impl Argument {
         }
     }
 
-    /// A constant's value, for which a block needs no braces.
+    /// A constant's value, in a form that needs no braces.
     fn value(&self) -> TokenStream {
         match self {
             Argument::Const(Expr::Block(block)) => match &*block.block.stmts {
@@ -275,7 +275,7 @@ impl Argument {
         }
     }
 
-    /// What stands for it in a name.
+    /// Its word in a name.
     fn word(&self) -> String {
         let text = match self {
             Argument::Type(ty) => word_of_type(ty),

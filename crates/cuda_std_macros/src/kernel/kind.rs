@@ -1,4 +1,4 @@
-//! What a parameter is, by the way its type is written.
+//! What a parameter is, judged by how its type is written.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -91,7 +91,7 @@ impl<'a> Kind<'a> {
                 },
                 (Type::Path(path), false) if path.path.is_ident("str") => Kind::Text,
                 (_, false) => Kind::Reference { element: elem },
-                // Any other is not `Copy`, and the compiler says so.
+                // Any other type is not `Copy`, and the compiler says so.
                 (ty, true) => match named(ty) {
                     Some((name, arguments)) if name == "Block" => Kind::Block {
                         extents: extents(&arguments),
@@ -117,7 +117,7 @@ impl<'a> Kind<'a> {
 }
 
 impl Kind<'_> {
-    /// Whether the launch makes one of cuda_std's types for it.
+    /// Whether the launch creates one of cuda_std's types for it.
     pub(super) fn is_of_cuda_std(&self) -> bool {
         matches!(
             self,
@@ -177,7 +177,7 @@ pub(super) fn named(ty: &Type) -> Option<(&Ident, Vec<&GenericArgument>)> {
     Some((&last.ident, arguments))
 }
 
-/// A type that a `macro_rules!` macro was given stands in a group of its own.
+/// A type that came through a `macro_rules!` macro is in a group of its own.
 fn ungrouped(ty: &Type) -> &Type {
     match ty {
         Type::Group(inner) => ungrouped(&inner.elem),
@@ -186,7 +186,7 @@ fn ungrouped(ty: &Type) -> &Type {
     }
 }
 
-/// As `Block` declares them.
+/// The extents as `Block` declares them.
 fn extents(arguments: &[&GenericArgument]) -> [TokenStream; 3] {
     let mut extents = [quote! { 0 }, quote! { 1 }, quote! { 1 }];
     for (extent, argument) in extents.iter_mut().zip(arguments) {

@@ -1,5 +1,4 @@
-//! The handle's `launch`: the kernel's signature, its contract, and the arguments in the order of
-//! the PTX.
+//! The handle's `launch`: the kernel's signature, its contract, and the arguments in PTX order.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -9,7 +8,7 @@ use super::kind::{Kind, View};
 use super::parameter::{Parameter, Part};
 use super::{Kernel, fresh, lifetime};
 
-/// What `launch` is given for a parameter.
+/// What `launch` receives for a parameter.
 enum Given {
     /// Memory of `[T]`.
     Memory { mutable: bool, of: TokenStream },
@@ -21,12 +20,12 @@ enum Given {
     Pointer { mutable: bool, of: TokenStream },
     /// The value itself.
     Value,
-    /// The launch makes it.
+    /// Nothing: the launch creates it.
     Nothing,
 }
 
 impl Given {
-    /// The field of its memory, if it is made of more.
+    /// The field with its memory, if it has more than one part.
     fn memory(&self) -> Option<TokenStream> {
         matches!(self, Given::Matrix { .. } | Given::Pair { .. }).then(|| quote! { .memory })
     }
@@ -85,7 +84,8 @@ impl Kernel<'_> {
         let memory = (self.parameters.iter()).flat_map(|parameter| memory(parameter, core));
         let documents = self.launch_documents();
         let a = self.lifetime_of_memory();
-        // The handle itself is one. Only where it matters, for some crates forbid to allow.
+        // The handle counts as an argument. Added only where needed, because some crates forbid
+        // `allow`.
         let many = (inputs.len() > 6).then(|| quote! { #[allow(clippy::too_many_arguments)] });
         quote! {
             #(#[doc = #documents])*
@@ -96,8 +96,8 @@ impl Kernel<'_> {
                 let #shape = #path::launch::Prepared::shape(&self.prepared)?;
                 #(#passed)*
                 #contract
-                // SAFETY: the arguments are the signature's; what they must be beside their types,
-                // the caller promises or was checked.
+                // SAFETY: the arguments are the signature's; what they must satisfy beyond their
+                // types was checked, or is the caller's promise.
                 unsafe { #path::launch::Prepared::launch(&self.prepared, #entry, #shape, [#(#path::launch::Argument::of_value(&#arguments)),*], [#(#memory),*]) }
             }
         }
@@ -138,7 +138,7 @@ impl Kernel<'_> {
         })
     }
 
-    /// The statement that makes memory of an argument.
+    /// The statement that turns an argument into memory.
     fn pass(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
         let (path, core, name) = (self.path(), &self.core, &parameter.name);
         let (what, mutable, of) = match Given::of(&parameter.kind, core) {
@@ -176,7 +176,7 @@ impl Kernel<'_> {
         self.parameters.iter().filter_map(text).collect()
     }
 
-    /// Whether the kernel's type says the whole block, as far as its words tell.
+    /// Whether the words of the kernel's type fix the whole block.
     pub(super) fn has_fixed_block(&self) -> bool {
         let is_any = |extent: &TokenStream| {
             let text = extent.to_string();
@@ -224,7 +224,7 @@ impl Kernel<'_> {
     }
 }
 
-/// What is copied into the launch, in the order of the PTX.
+/// What is copied into the launch, in PTX order.
 fn copied(parameter: &Parameter<'_>, core: &TokenStream) -> Vec<TokenStream> {
     let name = &parameter.name;
     let memory = Given::of(&parameter.kind, core).memory();
@@ -233,7 +233,7 @@ fn copied(parameter: &Parameter<'_>, core: &TokenStream) -> Vec<TokenStream> {
         Part::Second => quote! { #name.second.address },
         Part::Rows => quote! { #name.rows },
         Part::Cols => quote! { #name.cols },
-        // Of a dynamic array the contract computed it.
+        // The contract computed a dynamic array's length.
         Part::Length if matches!(parameter.kind, Kind::Dynamic { .. }) => {
             parameter.part(Part::Length).to_token_stream()
         }
@@ -246,7 +246,7 @@ fn copied(parameter: &Parameter<'_>, core: &TokenStream) -> Vec<TokenStream> {
     }
 }
 
-/// The memory that an argument leads to, if any.
+/// The memory that an argument points to, if any.
 fn memory(parameter: &Parameter<'_>, core: &TokenStream) -> Vec<TokenStream> {
     let name = &parameter.name;
     let some = quote! { #core::option::Option::Some };

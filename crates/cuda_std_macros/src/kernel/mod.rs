@@ -1,5 +1,5 @@
-//! `#[kernel]`: checks the rules of a kernel, and writes its entry points, their records and the
-//! handle that launches them.
+//! `#[kernel]`: checks a kernel against the rules, and writes its entry points, their records and
+//! the handle that launches them.
 
 mod assume;
 mod check;
@@ -32,7 +32,7 @@ use options::Options;
 use parameter::Parameter;
 use rule::{Reader, Tree};
 
-/// The first step: finds cuda_std, whose macro calls the second one.
+/// The first step: finds cuda_std, whose macro calls the second.
 pub(crate) fn begin(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let options = Options::parse(arguments.clone())?;
     let path = match options.path {
@@ -45,7 +45,8 @@ pub(crate) fn begin(arguments: TokenStream, item: TokenStream) -> Result<TokenSt
     }
 }
 
-/// `root` is how generated code names cuda_std. Without one there is no launch, only the kernel.
+/// `root` is the path of cuda_std in generated code. Without it there is no launch, only the
+/// kernel.
 pub(crate) fn expand(
     root: Option<TokenStream>,
     arguments: TokenStream,
@@ -58,24 +59,24 @@ pub(crate) fn expand(
     Kernel::new(&function, options, root)?.expand()
 }
 
-/// A kernel that keeps the rules.
+/// A kernel that obeys the rules.
 struct Kernel<'a> {
     function: &'a ItemFn,
     options: Options,
     parameters: Vec<Parameter<'a>>,
     instances: Vec<Instance>,
-    /// What `require(..)` says.
+    /// The rules in `require(..)`.
     rules: Vec<Tree>,
-    /// The dynamic arrays' lengths, in the order of the parameters, as both sides place them.
+    /// The lengths of the dynamic arrays, in the order of the parameters; both sides place them so.
     lengths: Vec<Length>,
-    /// How generated code names cuda_std. `None` where the crate has it through another one and did
-    /// not say so.
+    /// The path of cuda_std in generated code. `None` if the crate has it only through another
+    /// crate and did not say so.
     root: Option<TokenStream>,
-    /// How it names `core`.
+    /// The path of `core` in generated code.
     core: TokenStream,
 }
 
-/// What `shared(..)` says of an array.
+/// An array's length in `shared(..)`.
 struct Length {
     /// Which parameter it is.
     array: usize,
@@ -152,7 +153,7 @@ impl<'a> Kernel<'a> {
         })
     }
 
-    /// How generated code names cuda_std, where it needs it.
+    /// The path of cuda_std, where generated code needs one.
     fn path(&self) -> &TokenStream {
         self.root.as_ref().unwrap_or(&self.core)
     }
@@ -179,7 +180,7 @@ impl<'a> Kernel<'a> {
         is_safe(&self.function.sig)
     }
 
-    /// The conditions of the function, which go for all that is made of it.
+    /// The function's `#[cfg]`s, which apply to everything generated from it.
     fn conditions(&self) -> Vec<&Attribute> {
         let attributes = self.function.attrs.iter();
         attributes
@@ -196,7 +197,7 @@ impl<'a> Kernel<'a> {
         quote! { <#(#lifetimes),*> }
     }
 
-    /// The conditions on lifetimes alone.
+    /// The `where` clauses about lifetimes only.
     fn lifetime_predicates(&self) -> TokenStream {
         let clause = &self.function.sig.generics.where_clause;
         let predicates: Vec<_> = (clause.iter().flat_map(|clause| &clause.predicates))
@@ -208,7 +209,7 @@ impl<'a> Kernel<'a> {
         quote! { where #(#predicates),* }
     }
 
-    /// The tokens of a type where the kernel's lifetimes are unknown: they are `'static` there.
+    /// The tokens of a type where the kernel's lifetimes are unknown: they become `'static`.
     fn without_lifetimes(&self, tokens: impl ToTokens) -> TokenStream {
         let generics = &self.function.sig.generics;
         crate::tokens::replace(tokens.to_token_stream(), &|is_lifetime, word| {
@@ -218,8 +219,8 @@ impl<'a> Kernel<'a> {
         })
     }
 
-    /// On the host: the function itself; of a generic kernel's instance a copy that is only
-    /// checked. And the entry's description.
+    /// On the host: the function itself, or for an instance of a generic kernel a copy that is only
+    /// checked; and the entry's description.
     fn on_host(&self, instance: &Instance) -> TokenStream {
         let ItemFn {
             attrs,
@@ -234,8 +235,8 @@ impl<'a> Kernel<'a> {
         let checks = self.checks();
         let entry = self.entry(instance);
         if !self.is_generic() {
-            // In the documentation the handle stands for both: links to the kernel would be
-            // ambiguous, its examples run twice.
+            // In the documentation the handle stands for both: otherwise links to the kernel would
+            // be ambiguous, and its examples would run twice.
             let documented = self.root.is_none().then(|| quote! { doc, });
             return quote! {
                 #(#attrs)*
@@ -258,7 +259,7 @@ impl<'a> Kernel<'a> {
                     #aliases
                     #(#attrs)*
                     #safety fn #name #lifetimes (#inputs) #predicates #block
-                    // Used, so that the compiler looks for unused code in its body only.
+                    // Used, so that the compiler reports unused code only in its body.
                     const _: () = { let _ = #name; };
                     #checks
                     #entry
@@ -278,7 +279,7 @@ struct ImplGenerics<'a> {
 impl<'a> ImplGenerics<'a> {
     fn of(function: &'a ItemFn) -> Self {
         let generics = &function.sig.generics;
-        // Of the macro, for an `impl` may not use all.
+        // Marked as the macro's, because an `impl` may not use all of them.
         let own = |parameter: &LifetimeParam| {
             let mut parameter = parameter.clone();
             parameter.lifetime.ident = of_the_macro(&parameter.lifetime.ident);
@@ -294,14 +295,14 @@ impl<'a> ImplGenerics<'a> {
     }
 }
 
-/// The same name where it was written, but of the macro: lints look at what the user wrote only.
+/// The same name and place, marked as the macro's: lints look only at what the user wrote.
 fn of_the_macro(name: &Ident) -> Ident {
     let mut name = name.clone();
     name.set_span(name.span().resolved_at(Span::call_site()));
     name
 }
 
-/// A lifetime or an identifier that none of the names is.
+/// A lifetime or identifier that differs from all those names.
 fn fresh(wanted: &str, taken: &[String]) -> String {
     let mut name = wanted.to_owned();
     while taken.contains(&name) {

@@ -1,4 +1,4 @@
-//! What stands in the brackets of `#[kernel(..)]`.
+//! The options in `#[kernel(..)]`.
 
 use proc_macro2::TokenStream;
 use syn::ext::IdentExt;
@@ -21,7 +21,7 @@ const NO_REASON: &str = "say why every thread that a barrier waits for arrives a
 #[derive(Default)]
 pub(super) struct Options {
     pub(super) max_threads: Option<u32>,
-    /// One number for all instances, or one for each, in their order.
+    /// One number for all instances, or one per instance in order.
     pub(super) min_blocks: Option<Vec<u32>>,
     /// Products of columns, each a list of alternatives. `None` without the option.
     pub(super) instances: Option<Vec<Vec<Vec<Argument>>>>,
@@ -85,7 +85,7 @@ impl Options {
 
     fn parse_one(&mut self, word: &Ident, input: ParseStream<'_>) -> Result<()> {
         match &*word.to_string().to_ascii_lowercase() {
-            // rust-cuda's hints on the dimensions change nothing, there and here.
+            // rust-cuda's hints about dimensions have no effect, there or here.
             "grid_dim" | "block_dim" => {
                 input.parse::<Token![=]>()?;
                 let value: Lit = input.parse()?;
@@ -172,7 +172,7 @@ fn reason(input: ParseStream<'_>) -> Option<LitStr> {
     (!reason.value().trim().is_empty()).then_some(reason)
 }
 
-/// Not a text.
+/// A path, not a string.
 fn path(input: ParseStream<'_>) -> Result<Path> {
     let message = "`crate` is followed by a path, as in `crate = other::cuda_std`";
     (input.call(Path::parse_mod_style)).map_err(|error| Error::new(error.span(), message))

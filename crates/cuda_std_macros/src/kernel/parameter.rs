@@ -1,4 +1,4 @@
-//! The kernel's parameters: their names, and what of each stands in the PTX.
+//! The kernel's parameters: their names, and the PTX parameters of each.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -9,13 +9,13 @@ use super::kind::{Kind, View};
 
 /// One parameter of the kernel.
 pub(super) struct Parameter<'a> {
-    /// As written, or for a pattern a name of ours.
+    /// As written; for a pattern, a generated name.
     pub(super) name: Ident,
     pub(super) ty: &'a Type,
     pub(super) kind: Kind<'a>,
 }
 
-/// One of the parameters of the PTX that stand for a kernel's parameter.
+/// One of the PTX parameters that together form a kernel's parameter.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Part {
     Pointer,
@@ -27,7 +27,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// What a rule calls it.
+    /// How a rule refers to it.
     pub(super) fn method(self) -> &'static str {
         match self {
             Part::Pointer => "is_aligned_to",
@@ -47,7 +47,7 @@ impl<'a> Parameter<'a> {
                 "a kernel is a free function, not a method",
             ));
         };
-        // The body takes it apart; in the entry point a pattern needs a name.
+        // The body destructures it; in the entry point a pattern needs a name.
         let name = match &**pat {
             Pat::Ident(ident) if ident.subpat.is_none() => ident.ident.clone(),
             _ => format_ident!("parameter_{index}", span = pat.span()),
@@ -56,7 +56,7 @@ impl<'a> Parameter<'a> {
         Ok(Parameter { name, ty, kind })
     }
 
-    /// The span of the type, with the names of the macro.
+    /// The span of the type, with macro hygiene.
     pub(super) fn type_span(&self) -> Span {
         self.ty.span().resolved_at(Span::mixed_site())
     }
@@ -75,7 +75,7 @@ impl<'a> Parameter<'a> {
 }
 
 impl Kind<'_> {
-    /// What the entry point takes for it. `None`: the parameter itself.
+    /// The parts that the entry point takes. `None`: the parameter itself.
     pub(super) fn parts(&self) -> Option<&'static [Part]> {
         match self {
             Kind::Slice { .. } | Kind::RawSlice { .. } | Kind::Text => {

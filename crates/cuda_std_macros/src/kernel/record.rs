@@ -22,14 +22,14 @@ impl Kernel<'_> {
         let name = format!("{}__signature", instance.entry);
         Some(quote! {
             const KERNEL_PARTS: &[&#core::primitive::str] = { #parts };
-            // The section's name is the mark for cuda_builder, which takes it off again.
+            // The section's name is the mark for cuda_builder, which removes it.
             #[unsafe(export_name = #name)]
             #[unsafe(link_section = "cuda_std.externally_visible")]
             static KERNEL_RECORD: [#core::primitive::u8; #path::launch::length(KERNEL_PARTS)] = #path::launch::join(KERNEL_PARTS);
         })
     }
 
-    /// On the host: the entry as the launch knows it.
+    /// On the host: the entry as the launch sees it.
     pub(super) fn entry(&self, instance: &Instance) -> Option<TokenStream> {
         let path = self.root.as_ref()?;
         let core = &self.core;
@@ -38,8 +38,8 @@ impl Kernel<'_> {
         let entry = &instance.entry;
         let (own, kernels) = if crate::cuda_std::has_embedded_kernels() {
             (
-                // Another crate's type is an error here: its PTX has other kernels of the same
-                // names.
+                // A type of another crate is an error here: that crate's PTX has other kernels of
+                // the same names.
                 quote! { impl crate::EmbeddedKernels {} },
                 quote! { #core::option::Option::Some(<crate::EmbeddedKernels as #path::launch::Embedded>::KERNELS) },
             )
@@ -72,7 +72,7 @@ impl Kernel<'_> {
         })
     }
 
-    /// The list of the texts that make the record.
+    /// The list of the texts that form the record.
     fn parts(&self, instance: &Instance) -> Option<TokenStream> {
         let path = self.root.as_ref()?;
         let mut parts = Parts::default();
@@ -135,7 +135,7 @@ impl Kernel<'_> {
         })
     }
 
-    /// The parameters that the signature names: a static array is the device's alone.
+    /// The parameters in the signature: a static array exists on the device only.
     fn recorded(&self) -> Vec<usize> {
         let is_recorded =
             |index: &usize| !matches!(self.parameters[*index].kind, Kind::Static { .. });
@@ -185,7 +185,7 @@ impl Kernel<'_> {
         parts.tokens(quote! { #path::launch::Decimal::<{ #core::mem::align_of::<#of>() }>::TEXT });
     }
 
-    /// The arguments that say which elements of an output a thread has.
+    /// The arguments that determine which elements of an output a thread owns.
     fn map(&self, parts: &mut Parts, parameter: &Parameter<'_>) {
         let Kind::View {
             view, arguments, ..
@@ -214,7 +214,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// A rule or a length, in the grammar.
+    /// A rule or a length, in the record's grammar.
     fn tree(&self, parts: &mut Parts, instance: &Instance, tree: &Tree) {
         let path = self.path();
         let mut node = |word: &str, children: &[Box<Tree>]| {
@@ -229,7 +229,7 @@ impl Kernel<'_> {
             Tree::Literal(_, text) => parts.text(text),
             Tree::Constant(expression, text) => {
                 parts.text(&format!("(const {} ", quoted(text)));
-                // Without an item, whose name the expression could have.
+                // Written without an item, whose name could shadow one in the expression.
                 parts.tokens(quote! {
                     #path::launch::digits_of(const { &#path::launch::digits(#expression) })
                 });
@@ -268,7 +268,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// The parts that tell a type: a plain type's name, or how it is written and its size.
+    /// The parts that identify a type: a plain type's name, or its text and size.
     fn name_of(&self, instance: &Instance, ty: &Type) -> TokenStream {
         let (path, core) = (self.path(), &self.core);
         let text = tokens::of_type(instance.substitute(ty.to_token_stream()));
@@ -285,7 +285,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// The bytes of the parameters of the PTX.
+    /// The bytes of the PTX parameters.
     fn sizes(&self) -> impl Iterator<Item = TokenStream> {
         let core = &self.core;
         self.parameters.iter().flat_map(move |parameter| {
@@ -303,7 +303,7 @@ impl Kernel<'_> {
         })
     }
 
-    /// The threads of a block that the kernel is written for.
+    /// The block's threads that the kernel is written for.
     fn block(&self) -> TokenStream {
         let path = self.path();
         let extents = self
@@ -320,7 +320,7 @@ impl Kernel<'_> {
     }
 }
 
-/// The texts of a record, of which neighbours are joined.
+/// The texts of a record; adjacent ones are joined.
 #[derive(Default)]
 struct Parts {
     list: TokenStream,
@@ -349,12 +349,12 @@ impl Parts {
     }
 }
 
-/// Text of the user's in the record, on one line.
+/// The user's text in the record, on one line.
 fn quoted(text: &str) -> String {
     format!("{text:?}")
 }
 
-/// Tells definitions apart: of all words, numbers and marks, whatever their places.
+/// Tells definitions apart: a hash of all words, numbers and punctuation, without their positions.
 fn hash(tokens: TokenStream) -> u64 {
     // FNV-1a.
     fn add(hash: &mut u64, text: &str) {
@@ -385,7 +385,7 @@ fn hash(tokens: TokenStream) -> u64 {
     of_all
 }
 
-/// How a parameter stands in the record: the type that it is made of, between two texts.
+/// How a parameter appears in the record: the type that it is made of, between two texts.
 struct Text<'k> {
     before: String,
     middle: Middle<'k>,
@@ -431,7 +431,7 @@ impl<'k> Text<'k> {
 }
 
 impl Instance {
-    /// The type's tokens with the arguments in the place of the parameters.
+    /// The type's tokens with parameters replaced by arguments.
     fn substitute(&self, tokens: TokenStream) -> TokenStream {
         tokens::replace(tokens, &|is_lifetime, word| {
             let (_, text) = self

@@ -1,7 +1,7 @@
 //! Errors of the builder's checks, shown at the kernel that they are about.
 //!
-//! The build script has run before the host's compiler expands `#[kernel]`: what it refused is in a
-//! file of its output folder, one error a line.
+//! The build script runs before the host's compiler expands `#[kernel]`: its errors are in a file
+//! in its output folder, one per line.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -11,7 +11,7 @@ use syn::Error;
 const FILE: &str = "refused.txt";
 const WHOLE: &str = "error.txt";
 
-/// Why the build script could not build the kernels, where the crate declares them.
+/// Why the build script could not build the kernels, reported where the crate declares them.
 pub(crate) fn not_built() -> TokenStream {
     match read(WHOLE) {
         error if error.is_empty() => TokenStream::new(),
@@ -26,7 +26,7 @@ fn read(name: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The errors about these entry points, at a place of the kernel.
+/// The errors about these entry points, located at the kernel.
 pub(super) fn errors<'e>(entries: impl Iterator<Item = &'e str>, span: Span) -> TokenStream {
     let text = read(FILE);
     let errors = entries.flat_map(|entry| about(&text, entry)).map(|error| {

@@ -1,9 +1,9 @@
 //! Rules and lengths as trees.
 //!
-//! The host's check, the device's assumption and the record in the PTX are written from one tree,
-//! so that they cannot mean different things. A word of a rule is a parameter by its text, whatever
-//! macro it comes from. `cuda_std::launch::RECORD_SUFFIX` documents the grammar; what is outside of
-//! it the host alone evaluates, as the user wrote it.
+//! The host's check, the device's assumption and the record in the PTX are generated from one tree,
+//! so that they cannot differ. A word of a rule names a parameter by its text, whatever macro it
+//! comes from. `cuda_std::launch::RECORD_SUFFIX` documents the grammar; only the host evaluates
+//! what is outside it, as the user wrote it.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -15,7 +15,7 @@ use super::kind::Kind;
 use super::parameter::{Parameter, Part};
 use crate::tokens;
 
-/// The words of the rules that stand for the launch's shape.
+/// The words that stand for the launch's shape.
 pub(super) const WORDS: [&str; 3] = ["grid", "block", "shared_bytes"];
 
 pub(super) enum Tree {
@@ -33,7 +33,7 @@ pub(super) enum Tree {
     Volume(Dimensions),
     SharedBytes,
     Cast(Type, Box<Tree>),
-    /// A launch for which there is no result is refused.
+    /// A launch for which the result does not exist is refused.
     Arithmetic(Operator, [Box<Tree>; 2], Span),
     /// `a.checked_mul(b)`.
     Checked(Operator, [Box<Tree>; 2], Span),
@@ -49,7 +49,7 @@ pub(super) enum Tree {
     /// `a.is_multiple_of(b)`.
     Multiple([Box<Tree>; 2], Span),
     IsSome(Box<Tree>),
-    /// Outside of the grammar.
+    /// Outside the grammar.
     Host(Expr, String),
 }
 
@@ -124,8 +124,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A condition. Only what stands between `&&` of its top may be the host's alone: a reader
-    /// leaves out such a part and has a weaker rule.
+    /// A condition. Only an operand of the outermost `&&` may be evaluated by the host alone:
+    /// without it the device still has a valid, weaker rule.
     pub(super) fn rule(&self, expression: &Expr) -> Tree {
         if let Expr::Binary(binary) = ungrouped(expression)
             && matches!(binary.op, BinOp::And(_))
@@ -269,7 +269,7 @@ impl Reader<'_> {
             )),
             Expr::Binary(binary) => {
                 let operator = Operator::of(&binary.op)?;
-                // Of its first word: messages propose what to write behind it.
+                // Of its first word: compiler messages suggest what to write after it.
                 let span = binary.span();
                 if matches!(operator, Operator::Shl | Operator::Shr) {
                     let by = literal(&binary.right)?;
@@ -292,7 +292,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A number that may be none.
+    /// A number that may not exist.
     fn option(&self, expression: &Expr) -> Option<Tree> {
         match ungrouped(expression) {
             Expr::MethodCall(call) => {
@@ -323,7 +323,7 @@ impl Reader<'_> {
     fn word(&self, path: &ExprPath) -> Option<Tree> {
         let expression = Expr::Path(path.clone());
         if let Some(index) = self.parameter(&expression) {
-            // Any other has extents only.
+            // Any other parameter has extents only.
             let is_value = matches!(self.parameters[index].kind, Kind::Value);
             return is_value.then(|| Tree::Value(index, path.span()));
         }
@@ -349,7 +349,7 @@ impl Reader<'_> {
         self.has(index, part).then_some(Tree::Extent(index, part))
     }
 
-    /// Whether the host knows this of the parameter.
+    /// Whether the host knows this part of the parameter.
     fn has(&self, index: usize, part: Part) -> bool {
         match &self.parameters[index].kind {
             Kind::View { view, .. } if view.is_matrix() => !matches!(part, Part::Pointer),
@@ -382,7 +382,7 @@ impl Reader<'_> {
         parameters.position(|parameter| parameter.name.unraw() == word)
     }
 
-    /// A path of the user's items, and what stands in it.
+    /// A path to one of the user's items, and its contents.
     fn is_constant(&self, expression: &Expr) -> bool {
         match ungrouped(expression) {
             Expr::Path(path) => {
@@ -398,7 +398,7 @@ impl Reader<'_> {
 }
 
 impl Tree {
-    /// The parameters that it depends on, those of the host's own part left out.
+    /// The parameters that it depends on, without those of the host's own part.
     pub(super) fn parameters(&self) -> Vec<usize> {
         let of_all = |trees: &[Box<Tree>]| {
             let of_each = trees.iter().flat_map(|tree| tree.parameters());
@@ -425,7 +425,7 @@ impl Tree {
         }
     }
 
-    /// The parts that the host alone evaluates.
+    /// The parts that only the host evaluates.
     pub(super) fn hosts(&self) -> Vec<&Expr> {
         match self {
             Tree::Host(expression, _) => vec![expression],
@@ -458,7 +458,7 @@ fn literal(expression: &Expr) -> Option<Tree> {
     Some(Tree::Literal(lit.to_token_stream(), text))
 }
 
-/// The elements of two arrays that are compared: `[a, b] == [1; 2]`.
+/// The pairs of elements in a comparison of two arrays: `[a, b] == [1; 2]`.
 fn pairs(left: &Expr, right: &Expr) -> Option<Vec<(Expr, Expr)>> {
     let (left, right) = (elements(left)?, elements(right)?);
     let count = match (&left, &right) {
@@ -497,7 +497,7 @@ fn elements(expression: &Expr) -> Option<Elements> {
     }
 }
 
-/// All of them; `None` of none.
+/// The conjunction of all; `None` if there are none.
 fn all(trees: Vec<Tree>) -> Option<Tree> {
     let and = |left, right| Tree::And([left, right].map(Box::new));
     trees.into_iter().reduce(and)
@@ -520,7 +520,7 @@ fn is_comparison(op: &BinOp) -> bool {
     )
 }
 
-/// Without the parentheses, and the groups that `macro_rules!` makes.
+/// Without parentheses, and without the groups that `macro_rules!` adds.
 pub(super) fn ungrouped(expression: &Expr) -> &Expr {
     match expression {
         Expr::Paren(inner) => ungrouped(&inner.expr),
@@ -529,7 +529,7 @@ pub(super) fn ungrouped(expression: &Expr) -> &Expr {
     }
 }
 
-/// What a rule is written from.
+/// The names that a rule refers to.
 pub(super) struct Names<'a> {
     pub(super) path: &'a TokenStream,
     pub(super) core: &'a TokenStream,
@@ -635,7 +635,7 @@ impl Names<'_> {
                 let tree = self.host(tree);
                 quote! { #core::option::Option::is_some(&#tree) }
             }
-            // A function of its own: what the user wrote may return.
+            // In a function of its own: the user's expression may `return`.
             Tree::Host(expression, _) => {
                 let expression = expression.to_token_stream();
                 let (words, expression) = (self.words(&expression), self.resolved(&expression));
@@ -654,8 +654,8 @@ impl Names<'_> {
         }
     }
 
-    /// How to name cuda_std in code that stands at a place of the user's, and the span of that code.
-    /// All of it has one origin, else the compiler would point at the whole attribute.
+    /// The path of cuda_std in code placed at the user's, and the span of that code. All of it has
+    /// one origin; otherwise the compiler would point at the whole attribute.
     fn at(&self, place: Span) -> (TokenStream, Span) {
         let at_place = |token: TokenTree| {
             let span = token.span().located_at(place);
@@ -668,7 +668,7 @@ impl Names<'_> {
         (path, spans.first().copied().unwrap_or(place))
     }
 
-    /// What the words of the user's own expression stand for: the shape's extents, and those of the
+    /// What the words of the user's expression stand for: the extents of the shape and of the
     /// parameters.
     pub(super) fn words(&self, expression: &TokenStream) -> TokenStream {
         let Names { path, shape, .. } = self;
@@ -700,8 +700,8 @@ impl Names<'_> {
         quote! { #(#dimensions)* #(#extents)* }
     }
 
-    /// The user's own expression, each word of it with the names of what it stands for, whatever
-    /// macro it comes from.
+    /// The user's expression with each word replaced by what it stands for, whatever macro it comes
+    /// from.
     pub(super) fn resolved(&self, expression: &TokenStream) -> TokenStream {
         tokens::replace(expression.clone(), &|is_lifetime, word| {
             if is_lifetime {

@@ -1,4 +1,4 @@
-//! Shared memory as a parameter: a static array for each, or its place in the dynamic shared
+//! Shared memory as a parameter: a static array for each, or its position in the dynamic shared
 //! memory.
 
 use proc_macro2::{Span, TokenStream};
@@ -16,7 +16,7 @@ use super::{Kernel, Length};
 const COMPUTED: &str = "no other shared bytes than `shared(..)` computes";
 
 impl Kernel<'_> {
-    /// The call with a handle for each shared array, whose lifetime no other handle has.
+    /// The call with a handle for each shared array; no two handles have the same lifetime.
     pub(super) fn with_shared_memory(&self, call: TokenStream) -> TokenStream {
         let path = self.path();
         let dynamic = local("dynamic");
@@ -46,8 +46,8 @@ impl Kernel<'_> {
         self.parameters.iter().any(is_dynamic)
     }
 
-    /// On the host, the statements that compute each dynamic array's length, and the shared memory
-    /// of all.
+    /// On the host: the statements that compute each dynamic array's length, and their total shared
+    /// memory.
     pub(super) fn sizes_of_arrays(&self, refused: &Ident, shape: &Ident) -> Vec<TokenStream> {
         if !self.has_dynamic_arrays() {
             return Vec::new();
@@ -82,7 +82,7 @@ impl Kernel<'_> {
                 format!("a size from 0 to 4 GiB for {text}"),
             );
             let number = quote! { #core::option::Option<#core::primitive::usize> };
-            // Placed outside of the closure, which the expression may leave by a `return`.
+            // Placed outside the closure, which the expression may leave by `return`.
             statements.push(quote! {
                 let #size = || -> #number {
                     #(let #pointers = #pointers.memory?;)*
@@ -113,7 +113,7 @@ impl Kernel<'_> {
         statements
     }
 
-    /// The statement that finds the array's memory. No token of the user's stands in an `unsafe`
+    /// The statement that finds the array's memory. No token of the user's is inside an `unsafe`
     /// block.
     fn memory(&self, parameter: &Parameter<'_>, dynamic: &Ident) -> Option<TokenStream> {
         let (path, memory) = (self.path(), memory(parameter));
@@ -135,7 +135,7 @@ impl Kernel<'_> {
                 let length = parameter.part(Part::Length);
                 Some(quote! {
                     let #memory: *mut [#element] =
-                        unsafe { #path::launch::DynamicShared::array(&mut #dynamic, #length) };
+                        unsafe { #path::launch::dynamic_array(&mut #dynamic, #length) };
                 })
             }
             _ => None,
@@ -148,7 +148,7 @@ fn memory(parameter: &Parameter<'_>) -> Ident {
     format_ident!("{}_memory", parameter.name, span = Span::mixed_site())
 }
 
-/// The expression with checked arithmetic, which returns `None` where a result is no `usize`.
+/// The expression with checked arithmetic; it returns `None` where a result does not fit `usize`.
 fn checked(length: &Expr, core: &TokenStream) -> Expr {
     let mut length = length.clone();
     Checked { core }.visit_expr_mut(&mut length);
@@ -164,7 +164,7 @@ impl VisitMut for Checked<'_> {
         visit_mut::visit_expr_mut(self, expression);
         let binary = match expression {
             Expr::Binary(binary) => binary,
-            // A call needs none.
+            // A call needs no parentheses.
             Expr::Paren(inner) if matches!(*inner.expr, Expr::Try(_)) => {
                 *expression = (*inner.expr).clone();
                 return;
@@ -186,7 +186,7 @@ impl VisitMut for Checked<'_> {
             parse_quote_spanned! { span => #core::primitive::usize::#function(#left, #right)? };
     }
 
-    // A `?` in these would not return from here.
+    // A `?` in these would return from the closure.
     fn visit_expr_closure_mut(&mut self, _: &mut ExprClosure) {}
     fn visit_type_mut(&mut self, _: &mut Type) {}
     fn visit_generic_argument_mut(&mut self, _: &mut GenericArgument) {}

@@ -1,4 +1,4 @@
-//! What the compiler checks of a kernel's types beside the code that uses them.
+//! What the compiler checks about a kernel's types, besides the code that uses them.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -9,7 +9,7 @@ use super::instances::Instance;
 use super::kind::{Kind, View};
 
 impl Kernel<'_> {
-    /// Fails to compile unless the instance's arguments keep the kernel's bounds.
+    /// Fails to compile unless the instance's arguments satisfy the kernel's bounds.
     pub(super) fn assert_bounds(&self, instance: &Instance) -> TokenStream {
         let generics = &self.function.sig.generics;
         let (parameters, clause) = (&generics.params, &generics.where_clause);
@@ -21,9 +21,8 @@ impl Kernel<'_> {
     }
 
     /// Fails to compile, pointing at the type, unless it may be copied byte by byte into the
-    /// launch. What a slice or one of cuda_std's types is made of always may. In a safe kernel,
-    /// values and elements must be plain; all of cuda_std's types but `Out` ask for that
-    /// themselves.
+    /// launch. The parts of slices and of cuda_std's types always may. In a safe kernel, values and
+    /// elements must be plain; all of cuda_std's types but `Out` require that themselves.
     pub(super) fn checks(&self) -> TokenStream {
         let (path, core, lifetimes) = (self.path(), &self.core, self.lifetimes());
         let checks = self.parameters.iter().map(|parameter| {
@@ -43,7 +42,7 @@ impl Kernel<'_> {
             let plain = plain
                 .filter(|_| self.is_safe())
                 .map(|plain| quote_spanned! { span => #path::launch::#check::<#plain>(); });
-            // The block is compared with its extents below.
+            // The block's extents are compared below.
             let own = (parameter.kind.is_of_cuda_std()
                 && !matches!(parameter.kind, Kind::Block { .. }))
             .then(|| quote_spanned! { span => #path::block::made_by_launch::<#ty>(); });
@@ -59,8 +58,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// The type that the launch takes the parameter for, where an alias could hide another block or
-    /// another map.
+    /// The type that the launch assumes for the parameter, where an alias could hide another block
+    /// or another map.
     fn taken_for(&self, kind: &Kind<'_>) -> Option<TokenStream> {
         let path = self.path();
         match kind {

@@ -1,8 +1,9 @@
 use super::builder::Builder;
 use super::form::{Form, Ty};
-use super::memory::{scope, space};
+use super::memory::scope;
 use super::op::{AtomicKind, AtomicOp, Half, Op, Order, PartOfWord, Scope};
 use super::operand::is_sink;
+use super::space::space;
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;

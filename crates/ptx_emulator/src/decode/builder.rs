@@ -1,9 +1,9 @@
+use super::class::Kind;
 use super::names::{Class, ModuleNames, Symbol};
 use super::op::{CARRY, Cell, Inst, Op, Pred, Row, TRUE};
 use super::program::{FileSizes, Function, LOCAL_GAP, Value};
 use super::special_registers::{Special, is_foreign_register};
 use crate::error::ParseError;
-use crate::metrics::Kind;
 use crate::positions::Position;
 use std::collections::HashMap;
 

@@ -3,20 +3,14 @@
 
 use super::atomic;
 use super::builder::Builder;
+use super::completion::{Completion, complete, completion, nothing, path_of, take_blocks};
 use super::form::{Form, Ty};
 use super::hint;
-use super::op::{Address, AtomicKind, CopyBulk, Half, MbarrierKind, MbarrierOp, Op, Order, Row};
+use super::op::{AtomicKind, CopyBulk, Half, Op};
 use super::tensor;
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;
-
-/// How the completion of a copy is observed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Completion {
-    Object,
-    Group,
-}
 
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,
@@ -76,30 +70,6 @@ pub(super) fn reduce<'a>(
     copy(b, form, Some((kind, ty.size())))
 }
 
-/// Parses a copy's completion mechanism.
-pub(super) fn completion(form: &mut Form<'_, '_>) -> Result<Completion, ParseError> {
-    match form.take_one_of(&["mbarrier::complete_tx::bytes", "bulk_group"]) {
-        Some("bulk_group") => Ok(Completion::Group),
-        Some(_) => Ok(Completion::Object),
-        None => Err(form.unsupported()),
-    }
-}
-
-/// Parses `.multicast::cluster` and the block mask after the other operands.
-pub(super) fn take_blocks<'a>(
-    b: &mut Builder<'a, '_>,
-    form: &mut Form<'_, 'a>,
-) -> Result<Option<Row>, ParseError> {
-    if !form.take("multicast::cluster") {
-        return Ok(None);
-    }
-    let Some((blocks, rest)) = form.operands.split_last() else {
-        return Err(form.wrong("needs a mask of blocks"));
-    };
-    form.operands = rest;
-    b.r16(form, blocks).map(Some)
-}
-
 fn copy<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,
@@ -153,37 +123,6 @@ fn copy<'a>(
     if let Some(address) = object {
         complete(b, (to.0, address), size, blocks);
     }
-    Ok(())
-}
-
-/// Signals an mbarrier object that bytes have arrived.
-pub(super) fn complete(
-    b: &mut Builder<'_, '_>,
-    (space, address): (Space, Address),
-    bytes: Row,
-    blocks: Option<Row>,
-) {
-    b.emit(Op::Mbarrier(Box::new(MbarrierOp {
-        kind: MbarrierKind::Complete { bytes },
-        space,
-        // Threads that wait for the bytes see them.
-        order: Order::Release,
-        address,
-        blocks,
-    })));
-}
-
-/// The two spaces of a copy, in the order of the text.
-pub(super) fn path_of(text: &str) -> Option<(&str, &str)> {
-    let mut spaces = text
-        .split('.')
-        .filter(|part| matches!(*part, "shared::cluster" | "shared::cta" | "global"));
-    let path = (spaces.next()?, spaces.next()?);
-    spaces.next().is_none().then_some(path)
-}
-
-pub(super) fn nothing(b: &mut Builder<'_, '_>) -> Result<(), ParseError> {
-    b.emit(Op::Nop);
     Ok(())
 }
 

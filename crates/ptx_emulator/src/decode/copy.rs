@@ -36,8 +36,8 @@ fn source_bytes<'a>(
 }
 
 /// `cp.async.ca|cg.shared.global [to], [from], size[, source_size | , ignore_source]`,
-/// `cp.async.commit_group`, `wait_group n`, `wait_all`. The copy executes at issue, which is one of
-/// the orders that PTX allows.
+/// `cp.async.commit_group`, `wait_group n`, `wait_all`. The copy executes when it is issued, which
+/// PTX allows.
 pub(super) fn decode<'a>(
     b: &mut Builder<'a, '_>,
     mut form: Form<'_, 'a>,

@@ -1,7 +1,7 @@
 //! `min` and `max` of 32-bit floats with modifiers, or of three operands.
 
+use super::around::{Around, r32, single, wrap32};
 use super::builder::Builder;
-use super::float::{Around, r32, single, wrap32};
 use super::form::{Form, Ty};
 use super::lane::Lane;
 use super::op::{LaneFn, Reg};

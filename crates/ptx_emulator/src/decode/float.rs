@@ -1,10 +1,11 @@
+use super::around::{Around, r32, single, wrap32};
 use super::builder::Builder;
 use super::extreme;
 use super::form::{Form, Ty};
 use super::fused;
 use super::half;
 use super::lane::Lane;
-use super::op::{FloatFn, FloatOp, LaneFn, Op, Reg, Row};
+use super::op::{FloatFn, FloatOp, LaneFn, Op, Reg};
 use super::rounding::{
     self, DOWN, FLUSH, NEAREST, UP, ZERO, canonical, directed64, sum32, sum64, to_f32,
 };
@@ -25,20 +26,6 @@ pub(super) fn rounding_mode(form: &mut Form<'_, '_>) -> Option<u8> {
         "rp" => UP,
         _ => NEAREST,
     })
-}
-
-/// `.ftz` and `.sat`: applied before and after the operation.
-#[derive(Clone, Copy)]
-pub(super) struct Around {
-    pub(super) flush: bool,
-    pub(super) saturate: bool,
-}
-
-impl Around {
-    /// The rounding mode, with flushing if the instruction has `.ftz`.
-    pub(super) fn mode(self, mode: u8) -> u8 {
-        if self.flush { mode | FLUSH } else { mode }
-    }
 }
 
 /// The instance of a lane function for a rounding mode, optionally with [`FLUSH`].
@@ -189,37 +176,6 @@ pub(super) fn arithmetic<'a>(
     }
 }
 
-pub(super) fn r32(rows: &[Row]) -> Vec<Reg> {
-    rows.iter().map(|&row| Reg::R32(row)).collect()
-}
-
-/// Emits the operation with the flushing and clamping that the modifiers ask for.
-pub(super) fn wrap32<'a, 'm>(
-    b: &mut Builder<'a, 'm>,
-    around: Around,
-    d: Row,
-    sources: &[Row],
-    operation: impl FnOnce(&mut Builder<'a, 'm>, Row, &[Row]),
-) -> Result<(), ParseError> {
-    let mut flushed = sources.to_vec();
-    if around.flush {
-        for row in &mut flushed {
-            let t = b.temp32()?;
-            b.emit(Op::Flush { d: t, a: *row });
-            *row = t;
-        }
-    }
-    // Only the last instruction may overwrite the guard, and only 32-bit rows are written here.
-    operation(b, d, &flushed);
-    if around.flush {
-        b.emit(Op::Flush { d, a: d });
-    }
-    if around.saturate {
-        b.emit(Op::Saturate32 { d, a: d });
-    }
-    Ok(())
-}
-
 fn multiply_add<'a>(
     b: &mut Builder<'a, '_>,
     form: &Form<'_, 'a>,
@@ -294,10 +250,6 @@ pub(super) fn unary<'a>(
 
 pub(super) fn wide(bits: u64) -> f64 {
     f64::from(f32::from_bits(bits as u32))
-}
-
-pub(super) fn single(value: f32) -> (u64, bool) {
-    (u64::from(value.to_bits()), false)
 }
 
 pub(super) fn double(nearest: f64, tail: f64, mode: u8) -> (u64, bool) {

@@ -1,7 +1,8 @@
 //! Functions of one float, exact and approximate, and inspection of a float's bits.
 
+use super::around::{Around, r32, single, wrap32};
 use super::builder::Builder;
-use super::float::{Around, double, r32, rounded, rounding_mode, single, unary, wide, wrap32};
+use super::float::{double, rounded, rounding_mode, unary, wide};
 use super::form::{Form, Ty};
 use super::half;
 use super::lane::Lane;

@@ -2,9 +2,9 @@
 
 use super::builder::Builder;
 use super::form::{Form, Ty};
-use super::memory::space;
 use super::op::Op;
 use super::program::Value;
+use super::space::space;
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::Operand;

@@ -3,9 +3,9 @@
 use super::builder::Builder;
 use super::form::{Form, Ty};
 use super::lane::Lane;
-use super::memory::space;
 use super::op::{COUNT_BITS, MbarrierKind, MbarrierOp, Op, Order, Reg};
 use super::operand::is_sink;
+use super::space::space;
 use crate::error::ParseError;
 use crate::fault::Space;
 

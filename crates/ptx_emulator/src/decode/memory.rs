@@ -5,31 +5,10 @@ use super::names::Symbol;
 use super::op::{NO_ROW, Op, Order, Reg, Row, Scope, Transfer, Width};
 use super::operand::is_sink;
 use super::program::Value;
+use super::space::space;
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::parse::{Base, Operand};
-
-/// Parses the state space; generic if none is named.
-pub(super) fn space(form: &mut Form<'_, '_>) -> Space {
-    let names = [
-        "global",
-        "shared",
-        "shared::cta",
-        "local",
-        "const",
-        "param",
-        "param::entry",
-        "param::func",
-    ];
-    match form.take_one_of(&names) {
-        Some("global") => Space::Global,
-        Some("shared" | "shared::cta") => Space::Shared,
-        Some("local") => Space::Local,
-        Some("const") => Space::Const,
-        Some(_) => Space::Param,
-        None => Space::Generic,
-    }
-}
 
 /// Parses a scope.
 pub(super) fn scope(form: &mut Form<'_, '_>) -> Option<Scope> {

@@ -1,4 +1,6 @@
 use super::builder::Builder;
+use super::class::Kind;
+use super::entry::{Entry, Param};
 use super::form::Form;
 use super::instruction;
 use super::names::{ModuleNames, RESERVED_SHARED, Symbol, WORKSPACE};
@@ -6,29 +8,19 @@ use super::op::{Op, Slot, TRUE};
 use super::order;
 use super::part_word;
 use super::program::{Function, Program};
+use super::replaced;
 use super::variables::declare_variables;
 use crate::error::ParseError;
-use crate::exec;
 use crate::fault::Space;
-use crate::metrics::Kind;
-use crate::module::Param;
 use crate::parse::{self, Locations, ParamDecl, Statement, StatementKind, Tree};
 use crate::positions::{Position, Positions};
-use crate::source::SourceLocation;
 
 /// Limit for the instructions of all functions of a module together.
 const MAX_INSTRUCTIONS: usize = 1 << 24;
 /// Largest cluster of any device; more than 8 blocks need a launch attribute.
 const MAX_CLUSTER_BLOCKS: u64 = 16;
-/// A kernel's properties as declared by the module.
-pub(crate) struct EntryInfo {
-    pub(crate) function: u32,
-    pub(crate) params: Vec<(Slot, Param)>,
-    pub(crate) location: Option<SourceLocation>,
-}
-
 /// Decodes a whole module.
-pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), ParseError> {
+pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<Entry>), ParseError> {
     let mut names = ModuleNames {
         refused: tree.refused.iter().cloned().collect(),
         ..ModuleNames::default()
@@ -69,18 +61,14 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
         if definition.is_entry {
             limit_parameters(tree, definition)?;
         }
-        let (function, info) = function(definition, &mut names, &mut program, &mut locations)?;
+        let (function, params) = function(definition, &mut names, &mut program, &mut locations)?;
         let is_known = function.start.is_some() || function.refused.is_some();
         if is_known && definition.is_entry {
             let positions = program.lines[start..].iter().map(|&(_, position)| position);
             let location = positions.filter(|&position| position != Position::NONE);
             let location = location.map(|position| program.positions.user(position));
             let location = location.flatten().next();
-            entries.push(EntryInfo {
-                function: program.functions.len() as u32,
-                params: info,
-                location,
-            });
+            entries.push((program.functions.len() as u32, params, location));
         }
         program.functions.push(function);
     }
@@ -88,6 +76,10 @@ pub(crate) fn decode(tree: &Tree<'_>) -> Result<(Program, Vec<EntryInfo>), Parse
     program.workspace = names.system.get(WORKSPACE).copied();
     program.reserved_shared = names.system.get(RESERVED_SHARED).copied();
     part_word::mark(&mut program);
+    let entries = entries.into_iter();
+    let entries = entries
+        .map(|(function, params, location)| Entry::new(&program, function, params, location));
+    let entries = entries.collect();
     Ok((program, entries))
 }
 
@@ -225,7 +217,8 @@ fn function<'a>(
         b.function.returns = declare_params(&mut b, &tree.returns)?;
         b.function.params = declare_params(&mut b, &tree.params)?;
     }
-    let body = tree.body.as_ref().filter(|_| !exec::replaces(tree.name));
+    let body = tree.body.as_ref();
+    let body = body.filter(|_| !replaced::NAMES.contains(&tree.name));
     let refused = tree.refused.clone().map_or(Ok(()), Err);
     let coded = refused.and_then(|()| match body {
         Some(body) => code(&mut b, (body, tree.line), program, locations),

@@ -1,4 +1,4 @@
-//! What names stand for.
+//! The meaning of names.
 
 use super::op::Row;
 use super::program::Variable;
@@ -22,7 +22,7 @@ pub(super) enum Class {
     B128,
 }
 
-/// What a name stands for inside a function.
+/// The meaning of a name inside a function.
 #[derive(Clone, Copy)]
 pub(super) enum Symbol {
     Register(Class, Row),

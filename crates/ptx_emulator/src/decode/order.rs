@@ -5,8 +5,8 @@
 //! contiguous. Compilers emit this order, except that LLVM sometimes puts a loop's last block
 //! before its body; such functions are sorted here.
 
+use super::class::Kind;
 use super::op::{Inst, Op, TRUE};
-use crate::metrics::Kind;
 use crate::positions::Position;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashSet};

@@ -1,8 +1,8 @@
+use super::class::Kind;
 use super::op::{Cell, Inst, Row, Slot};
 use super::special_registers::Special;
 use crate::error::ParseError;
 use crate::fault::{Place, Space};
-use crate::metrics::Kind;
 use crate::positions::{Position, Positions};
 use crate::source::SourceLocation;
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 
 use super::atomic;
 use super::builder::Builder;
-use super::bulk::complete;
+use super::completion::complete;
 use super::form::{Form, Ty};
 use super::memory::{check_width, stored_rows};
 use super::op::{AtomicOp, Op, Order, PartOfWord, Scope, Transfer};

@@ -10,7 +10,7 @@ use crate::parse::Operand;
 
 /// What a function that allocates reserves in each frame.
 const STACK_BYTES: u64 = 16 << 10;
-/// Outside of any thread's local memory: what does not fit lies here, and its first access faults.
+/// An offset outside every thread's local memory, for what does not fit: its first access faults.
 const NOWHERE: u64 = 1 << 31;
 const ALIGNMENT: u64 = 16;
 

@@ -1,7 +1,7 @@
 //! `cp.async.bulk.tensor`: copies boxes of tensors between global and shared memory.
 
 use super::builder::Builder;
-use super::bulk::{Completion, complete, completion, nothing, path_of, take_blocks};
+use super::completion::{Completion, complete, completion, nothing, path_of, take_blocks};
 use super::form::Form;
 use super::hint;
 use super::op::{Address, CopyTensor, Direction, Op, Reduction, Row};

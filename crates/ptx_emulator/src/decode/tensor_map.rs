@@ -3,12 +3,13 @@
 //! A field of a map is a number at a fixed place of it, so that replacing one is a store.
 
 use super::builder::Builder;
-use super::bulk::path_of;
+use super::completion::path_of;
 use super::form::Form;
-use super::memory::{scope, space};
+use super::memory::scope;
 use super::op::{Compare, CompareType, Convert, CopyBulk, IntOp, Op, Order, Pred, PredOp, Row};
 use super::op::{NO_ROW, Scope, TRUE, Transfer, Width};
 use super::program::Value;
+use super::space::space;
 use super::special_registers::Special;
 use crate::error::ParseError;
 use crate::fault::Space;

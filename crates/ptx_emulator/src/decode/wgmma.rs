@@ -3,7 +3,7 @@
 
 use super::builder::Builder;
 use super::form::Form;
-use super::matrix::are_operands;
+use super::matrix_operands::are_operands;
 use super::op::{Element, GroupMultiply, MatrixKind, MatrixOp, Op, Reg};
 use crate::error::ParseError;
 use crate::parse::Operand;

@@ -3,10 +3,12 @@
 
 use super::builder::Builder;
 use super::form::Form;
-use super::matrix::{self, emit, extents};
-use super::memory::space;
+use super::matrix_operands::{
+    are_operands, bit_operation, emit, extents, product, sources, targets,
+};
 use super::op::{Element, IntOp, MatrixKind, Multiply, Op, Row, Tile};
 use super::program::Value;
+use super::space::space;
 use crate::error::ParseError;
 use crate::fault::Space;
 
@@ -37,9 +39,9 @@ pub(super) fn multiply<'a>(
         "f64" => &["f64"],
         _ => &["s32"],
     };
-    let exclusive = left.name == "b1" && matrix::bit_operation(&mut form)?;
+    let exclusive = left.name == "b1" && bit_operation(&mut form)?;
     let wraps = left.is_any(&["s8", "u8", "s4", "u4"]);
-    let known = matrix::are_operands(left, right) && has_shape(left, shape);
+    let known = are_operands(left, right) && has_shape(left, shape);
     if !(known && c.is_any(sums) && d.is_any(sums))
         || (is_narrow(left) && orders != [Some("row"), Some("col")])
         || (saturate && !wraps)
@@ -58,7 +60,7 @@ pub(super) fn multiply<'a>(
         opaque: !is_narrow(left),
         exclusive,
     };
-    matrix::product(b, &form, multiply)
+    product(b, &form, multiply)
 }
 
 /// `wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {d}, [p], stride` and
@@ -125,10 +127,10 @@ pub(super) fn tile<'a>(
         },
     };
     if stores {
-        let sources = matrix::sources(b, &form, fragment, element, count)?;
+        let sources = sources(b, &form, fragment, element, count)?;
         emit(b, MatrixKind::Store(tile), Vec::new(), sources, memory);
     } else {
-        let targets = matrix::targets(b, &form, fragment, element, count)?;
+        let targets = targets(b, &form, fragment, element, count)?;
         emit(b, MatrixKind::Load(tile), targets, Vec::new(), memory);
     }
     Ok(())

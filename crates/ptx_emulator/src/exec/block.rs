@@ -1,5 +1,6 @@
+use super::activity::Activity;
 use super::barrier;
-use super::deadlock::{Activity, Looks};
+use super::deadlock::Looks;
 use super::launch::Launch;
 use super::memory::SharedWords;
 use super::observe::Observer;
@@ -7,7 +8,7 @@ use super::rounds::Rounds;
 use super::schedule::Schedule;
 use super::split::Split;
 use super::warp::{Arrival, RaisedAt, TurnEnd, Warp, WarpContext};
-use crate::emulator::Statistics;
+use crate::launch::Statistics;
 use crate::progress::{Progress, Running};
 
 /// A block while it runs. Blocks are used again, so that their memory is taken only once.

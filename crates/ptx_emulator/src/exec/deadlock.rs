@@ -7,6 +7,7 @@
 //! started and none has finished, and each had two still inspections while no other inspection
 //! found a change: every block has returned to an earlier state while memory stayed the same.
 
+use super::activity::Activity;
 use super::frame::{Row32, Row64};
 use super::split::Split;
 use super::warp::Warp;
@@ -18,22 +19,6 @@ const STRIDE: u64 = 1 << 14;
 /// Maximum number of turns that one inspection may take to find the snapshot's state again:
 /// barriers inside a loop end turns.
 const TRIES: u32 = 64;
-
-/// What the blocks of a worker know of each other.
-#[derive(Clone, Default)]
-pub(super) struct Activity {
-    /// Counts events that may have changed memory.
-    epoch: u64,
-    /// An atomic operation has changed a value.
-    pub(super) changed: bool,
-}
-
-impl Activity {
-    /// Memory may have changed: earlier still inspections prove nothing.
-    pub(super) fn disturb(&mut self) {
-        self.epoch += 1;
-    }
-}
 
 /// What a block was like, and how often it was found so again.
 #[derive(Clone, Default)]

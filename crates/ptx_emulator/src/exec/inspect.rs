@@ -7,12 +7,12 @@ use super::split::{Base, Split, State};
 use super::warp::Warp;
 use crate::decode::{Cell, Program};
 
-/// Lanes of a warp that stand at one instruction of one call.
+/// Lanes of a warp that are at one instruction of one call.
 pub(crate) struct Standing<'a> {
     pub(crate) lanes: u32,
     pub(crate) pc: u32,
     pub(crate) base: Base,
-    /// The callers, outermost first, and where each goes on.
+    /// The callers, outermost first, and where each continues.
     pub(crate) stack: &'a [(Base, u32)],
     pub(crate) wait: Wait,
 }
@@ -24,7 +24,7 @@ pub(crate) enum Wait {
     Next,
     /// Their turn.
     Turn,
-    /// A barrier of the block: its number, and its count of threads unless that is all.
+    /// A barrier of the block: its number, and its thread count unless it is all threads.
     Barrier(u32, Option<u32>),
     Cluster,
     /// Other lanes of the warp.

@@ -1,13 +1,13 @@
 //! A launch: what is asked for, and what its workers share of it.
 
 use super::memory::MAX_SHARED_BYTES;
+use crate::decode::Entry;
 use crate::decode::op::{Op, Order, Row};
 use crate::decode::{Program, Value};
-use crate::emulator::{LaunchConfig, Output};
 use crate::fault::Space;
+use crate::launch::{LaunchConfig, Output};
 use crate::limits::Limits;
 use crate::memory::{FUNCTION_BASE, Table};
-use crate::module::Entry;
 use crate::progress::Sink;
 use std::collections::HashMap;
 

@@ -5,8 +5,8 @@ use super::block::Block;
 use super::launch::{Launch, Request};
 use super::observe::Observer;
 use super::shift::{Progress, Shift, Turned};
-use crate::emulator::Statistics;
 use crate::fault::Fault;
+use crate::launch::Statistics;
 
 /// The state of a launch on one worker, but for what its [`Table`](crate::memory::Table) holds.
 ///

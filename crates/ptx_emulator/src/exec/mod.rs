@@ -1,5 +1,6 @@
 //! Runs decoded programs. A launch consists of blocks, a block of warps, a warp of splits: groups
 //! of lanes at the same instruction.
+mod activity;
 mod atomics;
 mod barrier;
 mod block;
@@ -44,6 +45,5 @@ pub(crate) use mbarrier::phase_of;
 pub(crate) use memory::{MAX_SHARED_BYTES, Memory, Region};
 pub(crate) use observe::{Arrived, Complete, Left, Observer, Seen, Stray, Turn};
 pub(crate) use split::Base;
-pub(crate) use system::replaces;
 pub(crate) use warp::Warp;
 pub(crate) use workers::{Outcome, launch, watch};

@@ -47,7 +47,7 @@ pub(crate) trait Observer: Send {
     fn step(&mut self, _program: &Program, _pc: u32, _mask: u32, _active: u32, _frame: &Frame<'_>) {
     }
 
-    /// Lanes come to a warp-level instruction and wait there for its other members: it is executed
+    /// Lanes arrive at a warp-level instruction and wait there for its other members: it executes
     /// later.
     fn waits(&mut self, _pc: u32, _mask: u32) {}
 
@@ -62,8 +62,8 @@ pub(crate) trait Observer: Send {
     /// and offsets in it.
     fn takes(&mut self, _heap: u64, _chunk: Range<u64>) {}
 
-    /// An instruction ends the launch with a fault. A later one, of a block that began before,
-    /// takes its place.
+    /// An instruction ends the launch with a fault. It may be superseded by a later fault of a
+    /// block that started earlier.
     fn faults(&mut self) {}
 
     /// Lanes met at a `bar.warp.sync`.
@@ -78,7 +78,7 @@ pub(crate) trait Observer: Send {
     /// Lanes divided an integer by zero: their results are undefined.
     fn divides_by_zero(&mut self, _pc: u32, _lanes: u32) {}
 
-    /// Lanes announce themselves at a barrier and go on: `bar.arrive`, `barrier.cluster.arrive`.
+    /// Lanes arrive at a barrier without waiting: `bar.arrive`, `barrier.cluster.arrive`.
     fn arrives(&mut self, _slot: usize, _arrived: &Arrived) {}
 
     /// A cluster barrier is complete: every arrival, with the slot of its block.

@@ -30,7 +30,7 @@ pub(super) struct Cursor {
     pub(super) quantum: u32,
     /// The same when the turn began.
     pub(super) granted: u32,
-    /// Instructions until the launch pauses, when somebody watches it.
+    /// Instructions until the launch pauses, if it is observed.
     pub(super) budget: u64,
     /// The target and the place of the last backward branch.
     pub(super) last_loop: Option<(u32, u32)>,
@@ -44,7 +44,7 @@ pub(super) struct Cursor {
 
 /// Why the loop stopped; unless stated otherwise, the cursor is at the instruction.
 pub(super) enum Event {
-    /// The budget is used up: the turn goes on here later.
+    /// The budget is used up: the turn continues here later.
     Pause,
     /// Another split is at this instruction, or before it.
     Switch,
@@ -89,7 +89,7 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Running<'_, '_, O>) -> Event {
     let code = program.code.as_slice();
     let active = cursor.mask;
     let mut pc = cursor.pc;
-    // A launch that nobody watches is compiled without the test.
+    // A launch without an observer is compiled without the test.
     let (pauses, budget) = (observer.watches(), cursor.budget);
     let mut steps = 0;
     let mut lane_steps = 0;

@@ -81,7 +81,7 @@ pub(super) fn taps(texture: &Texture, aim: &Aim) -> Taps {
     let linear = texture.sampling.filter == Filter::Linear || aim.gathers;
     let axis = |axis: usize| {
         let mode = if image.shape == Shape::Cube {
-            // What lies past a face is on another one: here, its own edge.
+            // A texel past a face belongs to another face; here, the edge of this face is used.
             AddressMode::Clamp
         } else if aim.integers {
             // Zeros outside, whatever the address mode says (seen on an H200).
@@ -162,7 +162,7 @@ fn around(at: f64, extent: u32, mode: AddressMode) -> Axis {
 /// A normalized coordinate in texels.
 fn scaled(at: f64, extent: u32, mode: AddressMode) -> f64 {
     let at = match mode {
-        // Whole numbers of images, of which an infinity has every number.
+        // An infinity has no remainder: it wraps to 0.
         AddressMode::Wrap | AddressMode::Mirror if at.is_infinite() => 0.0,
         AddressMode::Wrap | AddressMode::Mirror => at.rem_euclid(2.0),
         AddressMode::Clamp | AddressMode::Border => at.clamp(-FAR, FAR),
@@ -170,7 +170,7 @@ fn scaled(at: f64, extent: u32, mode: AddressMode) -> f64 {
     (at * NORMALIZED_STEPS).floor() * f64::from(extent) / NORMALIZED_STEPS
 }
 
-/// The texel of a number, which may lie outside.
+/// The texel for an index, which may be outside.
 fn place(index: i64, extent: u32, mode: AddressMode) -> Option<u32> {
     let extent = i64::from(extent);
     let index = match mode {

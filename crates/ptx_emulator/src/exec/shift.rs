@@ -1,15 +1,15 @@
 //! One worker: takes blocks until none is left. Its state can be copied between any two
 //! instructions.
 
+use super::activity::Activity;
 use super::block::{Block, LoopPlace, Worker};
-use super::deadlock::Activity;
 use super::launch::{Launch, RESIDENT};
 use super::observe::Observer;
 use super::raise::Raised;
 use super::schedule::Schedule;
 use super::team::{Team, TeamSlice};
-use crate::emulator::Statistics;
 use crate::fault::{Fault, FaultKind, Place};
+use crate::launch::Statistics;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};

@@ -6,16 +6,11 @@ use super::memory::Memory;
 use super::printf;
 use crate::decode::op::Slot;
 use crate::fault::FaultKind;
-use cuda_std::panic::{self, Kind, MESSAGE_BYTES};
+use launch_contract::panic::{self, Kind, MESSAGE_BYTES};
 use std::sync::PoisonError;
 
 /// Longer strings are truncated: a GPU's print buffer holds a few MiB.
 const MAX_TEXT: u64 = 1 << 20;
-
-/// Whether the emulator replaces a module's function: no host listens to panics here.
-pub(crate) fn replaces(name: &str) -> bool {
-    [panic::NUMBERS, panic::TEXT].contains(&name)
-}
 
 /// A call made by one lane.
 pub(super) struct Caller<'a, 'm> {

@@ -6,7 +6,7 @@ use super::block::{Block, Slice, Worker};
 use super::launch::Launch;
 use super::observe::{Arrived, Observer};
 use super::split::State;
-use crate::emulator::Statistics;
+use crate::launch::Statistics;
 
 #[derive(Clone)]
 pub(super) struct Team {

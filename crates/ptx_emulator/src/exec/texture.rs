@@ -236,7 +236,7 @@ pub(super) fn query(
     Ok(())
 }
 
-/// As an H200 answers: layers count along the axis after the image's own, which is 0 without them.
+/// As on an H200: layers count as the axis after the image's own, which is 0 without them.
 fn extent(image: &Image, axis: usize) -> u32 {
     let is_layered = image.layers > 1;
     match (image.shape, axis) {

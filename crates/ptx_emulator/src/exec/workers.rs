@@ -3,8 +3,8 @@
 use super::launch::{Launch, Request};
 use super::observe::Observer;
 use super::shift::{Progress, Shift, Turned};
-use crate::emulator::Statistics;
 use crate::fault::Fault;
+use crate::launch::Statistics;
 use std::sync::{Mutex, PoisonError};
 
 /// How a launch ended.

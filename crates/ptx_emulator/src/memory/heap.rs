@@ -60,7 +60,7 @@ impl Heap {
             .map_or(0, |offset| self.base + offset)
     }
 
-    /// Frees a chunk; an error says why the address is not one.
+    /// Frees a chunk; the error says why the address is not one.
     pub(crate) fn free(&self, address: u64) -> Result<(), &'static str> {
         self.chunks().give(address.wrapping_sub(self.base))
     }

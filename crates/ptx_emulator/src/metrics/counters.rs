@@ -1,4 +1,4 @@
-use super::class::{InstructionClass, Precision};
+use crate::decode::{InstructionClass, Precision};
 use std::ops::AddAssign;
 
 /// Counts for one instruction, a source line, or a whole launch.

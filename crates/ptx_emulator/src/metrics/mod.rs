@@ -10,7 +10,6 @@
 //! them, so arithmetic instruction counts differ from a hardware profiler's; memory accesses are
 //! the same.
 mod banks;
-mod class;
 mod collect;
 mod counters;
 mod footprint;
@@ -20,12 +19,11 @@ mod profile;
 mod roofline;
 mod sectors;
 
-pub(crate) use class::Kind;
 pub(crate) use collect::Collector;
 pub(crate) use model::H200;
 
+pub use crate::decode::{InstructionClass, Precision};
 pub use banks::{Served, Wavefronts, bank_passes, bank_wavefronts};
-pub use class::{InstructionClass, Precision};
 pub use counters::{Counters, GlobalTraffic, SharedTraffic};
 pub use footprint::Footprint;
 pub use model::{DeviceModel, UnknownModel};

@@ -1,4 +1,4 @@
-use super::class::Precision;
+use crate::decode::Precision;
 use std::str::FromStr;
 
 /// A GPU's capacities and rates, for occupancy and roofline.

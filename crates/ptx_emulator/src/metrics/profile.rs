@@ -1,9 +1,9 @@
-use super::class::{InstructionClass, Kind};
 use super::collect::{Collector, Tally};
 use super::counters::Counters;
 use super::footprint::Footprint;
 use crate::decode::Program;
-use crate::emulator::LaunchConfig;
+use crate::decode::{InstructionClass, Kind};
+use crate::launch::LaunchConfig;
 use std::collections::HashMap;
 
 /// The counts of a launch, by instruction.

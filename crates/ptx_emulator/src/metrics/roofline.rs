@@ -1,8 +1,8 @@
-use super::class::Precision;
 use super::counters::Counters;
 use super::footprint::Footprint;
 use super::model::DeviceModel;
 use super::sectors::SECTOR_BYTES;
+use crate::decode::Precision;
 
 /// A launch's position on a device's roofline: whether arithmetic or memory is the lower bound of
 /// its time.

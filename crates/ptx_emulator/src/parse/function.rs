@@ -1,7 +1,8 @@
 use super::ast::{Instruction, Loc, Statement, StatementKind};
 use super::lexer::{Lexer, Token};
-use super::{MAX_DEPTH, module, operand, variable};
-use crate::decode;
+use super::opcodes::Family;
+use super::skip::{skip_statement, space};
+use super::{MAX_DEPTH, operand, variable};
 use crate::error::ParseError;
 use std::ops::ControlFlow;
 
@@ -80,11 +81,11 @@ fn directive<'a>(
         ".reg" => Some(registers(lexer)?),
         ".loc" => Some(location(lexer)?),
         ".pragma" => {
-            module::skip_statement(lexer)?;
+            skip_statement(lexer)?;
             None
         }
         ".local" | ".shared" | ".param" | ".global" | ".const" => {
-            let space = module::space(directive).expect("one of the five");
+            let space = space(directive).expect("one of the five");
             let mut variables = Vec::new();
             variable::variables(lexer, space, false, &mut variables)?;
             let statement = |variable| Statement {
@@ -224,7 +225,7 @@ fn instruction<'a>(
             operands,
         }),
         // Texture and video instructions have a special operand syntax.
-        Err(_) if decode::is_other_opcode(opcode) => Err(ParseError::unsupported(line, opcode)),
+        Err(_) if Family::of(opcode).is_none() => Err(ParseError::unsupported(line, opcode)),
         Err(error) => Err(error),
     }
 }

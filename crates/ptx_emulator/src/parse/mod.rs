@@ -5,12 +5,16 @@ mod function;
 mod lexer;
 mod location;
 mod module;
+mod opcodes;
 mod operand;
+mod skip;
 mod variable;
 
 pub(crate) use ast::*;
 pub(crate) use location::Locations;
 pub(crate) use module::parse;
+pub(crate) use opcodes::Family;
+pub use opcodes::OPCODES;
 
 /// Longer texts are refused, so that hostile input cannot exhaust memory.
 const MAX_SOURCE_BYTES: usize = 128 << 20;

@@ -2,10 +2,10 @@
 
 use super::ast::{Function, Tree, Variable};
 use super::lexer::{Lexer, Token};
+use super::skip::{skip_statement, space};
 use super::variable::{params, variables};
 use super::{MAX_SOURCE_BYTES, function};
 use crate::error::ParseError;
-use crate::fault::Space;
 
 /// Parses a whole PTX text.
 pub(crate) fn parse(text: &str) -> Result<Tree<'_>, ParseError> {
@@ -108,16 +108,6 @@ fn skip_section(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
     }
 }
 
-pub(super) fn skip_statement(lexer: &mut Lexer<'_>) -> Result<(), ParseError> {
-    loop {
-        match lexer.next()? {
-            Token::Mark(';') => return Ok(()),
-            Token::End => return Err(lexer.unexpected(Token::End, "`;`")),
-            _ => {}
-        }
-    }
-}
-
 /// `[.extern|.visible|.weak|.common] (.entry|.func|variable)`
 fn declaration<'a>(
     lexer: &mut Lexer<'a>,
@@ -181,17 +171,6 @@ fn module_variables<'a>(
         Some(space) => variables(lexer, space, is_extern, into),
         None => unsupported(lexer, word.to_owned()),
     }
-}
-
-pub(super) fn space(word: &str) -> Option<Space> {
-    Some(match word {
-        ".global" => Space::Global,
-        ".const" => Space::Const,
-        ".shared" => Space::Shared,
-        ".local" => Space::Local,
-        ".param" => Space::Param,
-        _ => return None,
-    })
 }
 
 /// A function of which only the name could be parsed.

@@ -43,7 +43,7 @@ impl Checkpoints {
         self.stride
     }
 
-    /// Makes a checkpoint of a moment, unless there is one near before it.
+    /// Creates a checkpoint at a step, unless there is one shortly before it.
     pub(super) fn offer(&mut self, at: u64, machine: &Machine, table: &Table) {
         let place = self.all.partition_point(|known| known.at <= at);
         let before = place.checked_sub(1).map(|before| &self.all[before]);

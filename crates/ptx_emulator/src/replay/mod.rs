@@ -45,6 +45,7 @@
 mod arrays;
 mod checkpoint;
 mod image;
+mod instruction;
 mod plan;
 mod printed;
 mod search;
@@ -52,14 +53,16 @@ mod state;
 mod watch;
 
 pub use arrays::Array;
+pub use instruction::Instruction;
 pub use search::{Direction, Word};
-pub use state::{Call, Group, Instruction, Location, Register, Status, WarpState};
+pub use state::{Call, Group, Location, Register, Status, WarpState};
 pub use watch::{Accesses, Event, LaneAccess, Touch};
 
-use crate::emulator::{Emulator, LaunchConfig, Statistics};
+use crate::emulator::Emulator;
 use crate::error::{InvalidLaunch, MemoryError};
 use crate::exec::{Machine, Observer};
 use crate::fault::Fault;
+use crate::launch::{LaunchConfig, Statistics};
 use crate::loaded::LoadedModule;
 use crate::memory::Table;
 use checkpoint::Checkpoints;

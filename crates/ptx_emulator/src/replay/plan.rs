@@ -1,13 +1,14 @@
 //! A launch as it was asked for: all that stays the same while it runs.
 
 use super::printed::Printed;
-use crate::emulator::{Emulator, LaunchConfig, Output};
+use crate::decode::Entry;
+use crate::emulator::Emulator;
 use crate::error::InvalidLaunch;
 use crate::exec::{Addresses, Request};
+use crate::launch::{LaunchConfig, Output};
 use crate::limits::Limits;
 use crate::loaded::LoadedModule;
 use crate::memory::Table;
-use crate::module::Entry;
 use crate::progress::Sink;
 use std::sync::Mutex;
 

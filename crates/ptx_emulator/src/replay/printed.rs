@@ -24,7 +24,7 @@ impl Printed {
         })
     }
 
-    /// A stretch of steps begins: what was printed from there on is printed again.
+    /// A range of steps starts: text printed from there on is printed again.
     pub(super) fn begin(&self, at: u64) {
         let mut pieces = lock(&self.0);
         pieces.at = at;

@@ -2,9 +2,9 @@
 
 use super::Replay;
 use super::watch::{Accesses, Event, Scanner};
-use crate::emulator::Output;
 use crate::exec::Request;
 use crate::fault::{Access, Space};
+use crate::launch::Output;
 use crate::sanitize::{self, CheckOptions, CheckReport};
 use std::ops::Range;
 use std::sync::Mutex;

@@ -1,28 +1,10 @@
 //! The state of a launch at one moment: blocks, warps, lanes, registers, places in the program.
 
 use super::Replay;
-use super::plan::Plan;
 use super::watch::copy_shared;
 use crate::decode::Cell;
-use crate::exec::{Machine, Standing, Wait, Warp};
+use crate::exec::{Standing, Wait, Warp};
 use crate::source::{SourceLocation, user_frame};
-
-/// An instruction of a warp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instruction {
-    /// The block's number in the grid, x fastest.
-    pub block: u64,
-    /// The warp's number in its block.
-    pub warp: u32,
-    /// Names the instruction within the module; [`Replay::location`] says where it is.
-    pub pc: u32,
-    /// The lanes that execute it.
-    pub lanes: u32,
-    /// The lanes that stand there, also those that its guard holds back.
-    pub active: u32,
-    /// The lanes only arrive at a warp-level instruction, and wait for its other members.
-    pub waits: bool,
-}
 
 /// Where an instruction is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,21 +81,6 @@ pub struct Register {
     pub bits: u32,
     /// Its value, zero-extended.
     pub value: u64,
-}
-
-impl Instruction {
-    pub(super) fn next(machine: &Machine, plan: &Plan) -> Option<Self> {
-        let (block, warp) = machine.next()?;
-        let at = warp.standing().next()?;
-        Some(Self {
-            block: block.number(),
-            warp: warp.number(),
-            pc: at.pc,
-            lanes: warp.guarded(&at, plan.program()),
-            active: at.lanes,
-            waits: false,
-        })
-    }
 }
 
 impl Replay {

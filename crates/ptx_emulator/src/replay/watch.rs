@@ -1,6 +1,6 @@
 //! What is seen of a stretch of steps while it runs.
 
-use super::state::Instruction;
+use super::instruction::Instruction;
 use crate::decode::Program;
 use crate::exec::{Base, Complete, Frame, Machine, Memory, Observer, Region, Seen, Turn, lanes};
 use crate::fault::{Access, Space};

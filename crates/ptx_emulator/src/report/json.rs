@@ -1,5 +1,6 @@
 use super::count;
-use crate::module::{Entry, Module};
+use crate::decode::Entry;
+use crate::module::Module;
 use crate::sanitize::{CheckReport, Severity};
 use serde::{Deserialize, Serialize};
 

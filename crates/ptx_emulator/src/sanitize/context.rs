@@ -2,12 +2,12 @@ use super::finding::{Site, Target};
 use super::frames::Frames;
 use super::parameters::Parameters;
 use super::{Variables, distance};
+use crate::decode::Entry;
 use crate::decode::{LOCAL_GAP, Program};
-use crate::emulator::LaunchConfig;
 use crate::exec::{Base, Region, Request, Seen, Turn};
 use crate::fault::{Access, Space};
+use crate::launch::LaunchConfig;
 use crate::memory::CONST_BASE;
-use crate::module::Entry;
 use std::ops::Range;
 
 /// The context of the current event: what every detector needs to know, and to name the place of a

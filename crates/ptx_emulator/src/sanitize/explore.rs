@@ -2,9 +2,9 @@
 //! the results.
 
 use super::{CheckOptions, CheckReport, Ledger, Sanitizer, Suspects, Written, differs};
-use crate::emulator::{Output, Statistics};
 use crate::exec::{self, Outcome, Request};
 use crate::fault::FaultKind;
+use crate::launch::{Output, Statistics};
 use crate::memory::Image;
 use crate::progress::Progress;
 use std::sync::Mutex;

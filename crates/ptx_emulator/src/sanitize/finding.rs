@@ -1,5 +1,5 @@
-use crate::emulator::Statistics;
 use crate::fault::{Access, Place, Space};
+use crate::launch::Statistics;
 use crate::source::SourceLocation;
 use serde::{Deserialize, Serialize};
 use std::fmt;

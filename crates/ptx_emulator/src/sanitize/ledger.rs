@@ -31,7 +31,7 @@ type Key = (Rule, u32, u32);
 enum Known {
     /// Kept, under that index.
     Kept(usize),
-    /// There was no space for it.
+    /// It was dropped for lack of space.
     Dropped(Severity),
 }
 

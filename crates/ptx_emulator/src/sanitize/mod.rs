@@ -81,8 +81,8 @@ impl<'a> Sanitizer<'a> {
         limits.for_each(|text| self.ledger.notice(text));
     }
 
-    /// Adds what can be said once the launch has ended without a fault. What it leaves unwritten may
-    /// follow from another error, which is to be mended first.
+    /// Adds the findings of a launch that ended without a fault. What it leaves unwritten may
+    /// follow from another error, which comes first.
     pub(crate) fn ended(&mut self) {
         if let Some(init) = self.init.as_ref().filter(|_| !self.ledger.has_errors()) {
             init.report_outputs(&self.context, self.ledger);

@@ -1,8 +1,8 @@
 //! Names addresses of global memory by the parameter that leads there, and the element.
 
+use crate::decode::Entry;
 use crate::decode::Program;
 use crate::exec::Request;
-use crate::module::Entry;
 use crate::signature::{RustParameter, SIGNATURE_SUFFIX, rust_parameters};
 use std::ops::Range;
 

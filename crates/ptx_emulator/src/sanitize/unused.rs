@@ -1,4 +1,4 @@
-//! Racy reads whose value nobody uses.
+//! Racy reads whose value is never used.
 //!
 //! A compiler may run copies of a computation in several warps and let one of them store: Triton
 //! does in small blocks. If the kernel works in place, a copy may read what the owner has already

@@ -1,6 +1,7 @@
 use super::arguments::{Argument, Placed};
-use crate::emulator::{Emulator, LaunchConfig};
+use crate::emulator::Emulator;
 use crate::error::{InvalidLaunch, MemoryError, ParseError};
+use crate::launch::LaunchConfig;
 use crate::limits::Limits;
 use crate::module::Module;
 use crate::report::{self, Sources, Style};

@@ -1,7 +1,7 @@
 //! Operations over several GPUs, and how they scale.
 //!
-//! A step is timed on the host, from a barrier of all ranks to the slowest rank's end. Every result
-//! is checked.
+//! A step is timed on the host, from a barrier of all ranks to the end of the slowest rank. Every
+//! result is checked.
 
 mod peers;
 mod steps;
@@ -21,7 +21,7 @@ pub use work::{MeshWork, mesh_works};
 pub struct MeshRow {
     /// The operation with its size: `sum/f32/2^33`.
     pub work: String,
-    /// Whose it is.
+    /// The implementation: ours or a peer's.
     pub implementation: String,
     /// `default`, or `tensor` for a product on tensor cores.
     pub rung: String,
@@ -31,11 +31,11 @@ pub struct MeshRow {
     pub bytes: u64,
     /// The arithmetic operations that they must do.
     pub operations: u64,
-    /// Seconds of a step; `None` when there was none.
+    /// Seconds of a step; `None` if there was none.
     pub timing: Option<Timing>,
-    /// The same implementation's median on one GPU over this one.
+    /// The speed-up: the same implementation's median on one GPU over this one.
     pub speed_up: Option<f64>,
-    /// The fastest peer's median on as many GPUs over this one.
+    /// The fastest peer's median on the same number of GPUs over this one.
     pub over_peer: Option<f64>,
     /// What was compared, or why nothing was timed.
     pub check: String,
@@ -43,7 +43,7 @@ pub struct MeshRow {
     pub passed: bool,
 }
 
-/// All that was measured.
+/// All results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeshReport {
     /// Where and when.
@@ -52,7 +52,7 @@ pub struct MeshReport {
     pub rows: Vec<MeshRow>,
 }
 
-/// Times a work on the ranks of a mesh. One that fails is a row that says so.
+/// Times a work on the ranks of a mesh. A failure becomes a row that says so.
 pub fn mesh_row(mesh: &Mesh, work: &MeshWork) -> MeshRow {
     let row = MeshRow::of(work, OURS, mesh.ranks());
     let ranks = match mesh.run(|rank| (work.step)(rank, &work.size.0, work.rounds)) {
@@ -75,13 +75,13 @@ pub fn mesh_row(mesh: &Mesh, work: &MeshWork) -> MeshRow {
     }
 }
 
-/// The largest error. NaN is the worst: that of outputs that nothing was written to.
+/// The largest error. NaN is the worst: unwritten outputs give it.
 fn worst(errors: impl IntoIterator<Item = f64>) -> f64 {
     let worst = errors.into_iter().max_by(f64::total_cmp);
     worst.unwrap_or(f64::NAN)
 }
 
-/// Largest relative error of a result whose terms are all alike.
+/// The largest relative error of a result whose terms are all alike.
 const TOLERANCE: f64 = 1e-4;
 
 impl MeshReport {
@@ -106,7 +106,7 @@ impl MeshReport {
         Self { run, rows }
     }
 
-    /// Whether every result of ours was right.
+    /// Whether every result of ours was correct.
     pub fn passed(&self) -> bool {
         let ours = |row: &&MeshRow| row.implementation == OURS;
         self.rows.iter().filter(ours).all(|row| row.passed)
@@ -137,7 +137,7 @@ const HEADING: [&str; 13] = [
 ];
 
 impl MeshRow {
-    /// Nothing timed yet.
+    /// A row without a timing.
     fn of(work: &MeshWork, implementation: &str, gpus: usize) -> Self {
         let (bytes, operations) = work.amounts();
         Self {
@@ -155,7 +155,7 @@ impl MeshRow {
         }
     }
 
-    /// What there is to say when it has been timed.
+    /// The row as one line, once timed.
     pub fn line(&self) -> String {
         self.cells().join("  ")
     }

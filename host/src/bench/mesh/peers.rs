@@ -9,7 +9,7 @@ use super::MeshRow;
 use super::work::{MeshWork, TENSOR};
 use crate::bench::{PeersError, Timing};
 
-/// A line of the script.
+/// A line of the script's output.
 #[derive(Deserialize)]
 struct Answer {
     work: usize,
@@ -19,7 +19,8 @@ struct Answer {
     passed: bool,
 }
 
-/// Times PyTorch with NCCL, and cuBLASMp where it is installed, by a script, which torchrun starts once for each GPU.
+/// Times PyTorch with NCCL, and cuBLASMp if it is installed, by a script that torchrun starts once
+/// per GPU.
 ///
 /// # Errors
 /// When the script cannot be run or fails.
@@ -29,7 +30,7 @@ pub fn mesh_peers(
     gpus: usize,
     works: &[MeshWork],
 ) -> Result<Vec<MeshRow>, PeersError> {
-    // It has no tensor cores for f32 of this accuracy: its products are those of FP32 arithmetic.
+    // PyTorch has no tensor-core product of f32 with this accuracy: its products are FP32.
     let works: Vec<&MeshWork> = works.iter().filter(|work| work.rung != TENSOR).collect();
     let mut command = Command::new(python);
     command

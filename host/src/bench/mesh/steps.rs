@@ -8,7 +8,7 @@ use blockwise_mesh::{
     ShardedMatrix, ShardedTranspose, Split,
 };
 use blockwise_ops::reduce::reduce_buffer;
-use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction, TransposeOptions};
+use blockwise_ops::{ConvMode, ConvOptions, Options, ReduceOptions, Reduction};
 
 use super::worst;
 
@@ -198,7 +198,7 @@ pub(super) fn transpose(
     count: usize,
 ) -> Result<Outcome, Error> {
     let input = matrix(rank, [extents[0], extents[1]])?;
-    let options = TransposeOptions::default();
+    let options = Options::default();
     let mut transpose = ShardedTranspose::new(rank, input.blocks(), &options)?;
     let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
     output.fill_bytes(rank, 0xff)?;

@@ -5,7 +5,7 @@ use blockwise_mesh::{Error, Rank};
 use super::steps::{self, Outcome};
 use crate::bench::{Options, Size};
 
-/// An operation at a size, and the way it is done.
+/// An operation at a size, and its method.
 #[derive(Clone, Debug)]
 pub struct MeshWork {
     pub(super) operation: &'static str,
@@ -17,11 +17,11 @@ pub struct MeshWork {
     pub(super) step: Step,
 }
 
-/// Timed steps of products, which take a second, and of the others.
+/// Timed steps of products, which take a second each, and of the others.
 const FEW: usize = 5;
 const MANY: usize = 25;
 
-/// A rank's part of an operation of these extents, that many times.
+/// A rank's part of an operation with these extents, repeated that many times.
 pub(super) type Step = fn(&mut Rank, &[usize], usize) -> Result<Outcome, Error>;
 
 /// The rung of products on tensor cores.

@@ -1,5 +1,5 @@
-//! Clients that come over a port. Whoever reaches it may be a page of a browser: until a client has
-//! named the token it gets a thread and nothing else, and a few of them are all that there is.
+//! Clients on a port. Any of them may be a browser page: until a client has presented the token it
+//! gets one thread and nothing else, and the number of such clients is limited.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,10 +16,10 @@ use crate::cli::Global;
 use crate::cli::failure::Failure;
 use crate::cli::report::{self, Report};
 
-/// Clients that have not launched anything, at most: then the oldest goes.
+/// The most clients without a launch; beyond that the oldest is closed.
 const UNPROVEN: usize = 16;
 
-/// Answers clients until the command is ended.
+/// Serves clients until the command ends.
 pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
     let failed = |error: io::Error| Failure::new(format!("the port {port}: {error}"));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
@@ -34,7 +34,7 @@ pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
     std::thread::scope(|scope| {
         loop {
             let Ok((stream, _)) = listener.accept() else {
-                // It went away, or there is no room for one more.
+                // The peer went away, or the system is out of resources.
                 std::thread::yield_now();
                 continue;
             };
@@ -69,11 +69,11 @@ pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
                 if let Err(error) = serve(input, output, &mut launches, Some(token)) {
                     report::notice(&format!("a session ended: {error}"));
                 }
-                // It counts no longer as one of those who wait, and nothing keeps it open.
+                // It no longer counts as waiting.
                 lock().retain(|client| !Arc::ptr_eq(&client.known, &known));
                 let _ = stream.shutdown(Shutdown::Both);
             };
-            // Without one more thread the client is turned away.
+            // If no thread can be started, the client is turned away.
             if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, session) {
                 report::notice(&format!("a client was turned away: {error}"));
             }
@@ -81,10 +81,10 @@ pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
     })
 }
 
-/// A client that may have to go.
+/// A client that may be closed.
 struct Client {
     stream: TcpStream,
-    /// Whether it has named the token.
+    /// Whether it has presented the token.
     known: Arc<AtomicBool>,
 }
 
@@ -103,7 +103,7 @@ fn copies(stream: &TcpStream) -> io::Result<[TcpStream; 3]> {
     ])
 }
 
-/// The launches of one client. Those of others wait until its session ends.
+/// The launches of one client. Other clients' launches wait until its session ends.
 struct Launches<'a> {
     kernels: Kernels<'a>,
     known: &'a AtomicBool,
@@ -112,7 +112,7 @@ struct Launches<'a> {
 }
 
 impl Loader for Launches<'_> {
-    /// Comes after the token.
+    /// Called after the token was checked.
     fn load(&mut self, arguments: &Map<String, Value>) -> Result<Loaded, String> {
         self.known.store(true, Relaxed);
         if self.turn.is_none() {

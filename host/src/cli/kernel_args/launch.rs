@@ -25,7 +25,7 @@ Arguments, one --arg for each parameter in order:
   surf2d:f32[64,64]=zeros  a surface's handle; may be saved, too
   NAME=tex2d:u8=x.npy      no parameter: what the .texref or .surfref NAME is bound to";
 
-/// Instructions of a launch after which a loop is taken for endless: seconds.
+/// The limit after which a loop counts as endless: seconds.
 const STEPS: u64 = 100_000_000;
 
 /// Which kernel, on how many blocks and threads, with what.
@@ -55,12 +55,12 @@ pub(in crate::cli) struct Launch {
 }
 
 impl Launch {
-    /// The PTX file that was named.
+    /// The PTX file, if one was named.
     pub(in crate::cli) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// Prepares a file for what is said of the launch: not in place of the PTX.
+    /// Prepares an output file about the launch; refuses the path of the PTX.
     pub(in crate::cli) fn output(
         &self,
         global: &Global,
@@ -92,8 +92,8 @@ impl Launch {
         Ok((ptx, module))
     }
 
-    /// The kernel that was named, or the only one. When it has parameters and no arguments were
-    /// given, the failure shows how to give them to `command`.
+    /// The named kernel, or the only one. If it has parameters and no arguments were given, the
+    /// failure shows how to pass them to `command`.
     pub(in crate::cli) fn kernel<'m>(
         &self,
         origin: &str,
@@ -148,7 +148,7 @@ impl Launch {
         }
     }
 
-    /// An emulator that ends an endless loop.
+    /// An emulator that stops endless loops.
     pub(in crate::cli) fn emulator(&self) -> Emulator {
         Emulator::new(Limits {
             warp_instructions: self.steps,
@@ -158,13 +158,13 @@ impl Launch {
 
     /// The shape of the launch.
     ///
-    /// Each warp executes an instruction at least, so that a grid may be too large for `--steps`
-    /// before it begins.
+    /// Each warp executes at least one instruction, so a grid can be too large for `--steps` before
+    /// it starts.
     pub(in crate::cli) fn config(&self) -> Result<LaunchConfig, Failure> {
         let count = |extents: [u32; 3]| extents.map(u128::from).iter().product::<u128>();
         let threads = count(self.block);
         let warps = count(self.grid) * threads.div_ceil(32);
-        // What no grid or block can have the launch itself refuses.
+        // Extents that no grid or block can have are refused by the launch itself.
         let [x, y, z] = self.grid;
         let is_a_launch =
             x <= i32::MAX as u32 && y.max(z) <= u32::from(u16::MAX) && threads <= 1024;

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use blockwise_viewer::StoredFile;
-use kernel_arguments::{Array, Files, Number, Placed, Problem, Role};
+use kernel_arguments::{Array, Files, Placed, Problem, Role, Type};
 use ptx_emulator::{Emulator, Entry, LoadedModule};
 
 use super::failure::Failure;
@@ -93,7 +93,7 @@ impl Arguments {
             },
         ) in self.outputs
         {
-            let mut bytes = vec![0; len * ty.size()];
+            let mut bytes = vec![0; len * ty.bytes()];
             emulator.read(address, &mut bytes)?;
             file.write(&number::array(ty, &bytes)?)?;
         }
@@ -105,9 +105,10 @@ impl Arguments {
 pub(super) struct Disk;
 
 impl Files for Disk {
-    fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem> {
-        let (_, extents, _) = operand::reader(path).map_err(Failure::into_problem)?;
-        let (stored, bytes) = operand::elements(path).map_err(Failure::into_problem)?;
+    fn array(&self, path: &Path, ty: Type) -> Result<Array, Problem> {
+        // Opened once: a stream can be read once.
+        let (reader, extents, _) = operand::reader(path).map_err(Failure::into_problem)?;
+        let (stored, bytes) = operand::elements(reader).map_err(Failure::into_problem)?;
         let bytes = number::convert(ty, stored, bytes).map_err(|reason| {
             Problem::new(format!("{}: {reason}", path.display())).hint(
                 "floats take floats of no more bits, and integers take integers that they can hold",
@@ -129,7 +130,7 @@ impl Recording {
 }
 
 impl Files for Recording {
-    fn array(&self, path: &Path, ty: Number) -> Result<Array, Problem> {
+    fn array(&self, path: &Path, ty: Type) -> Result<Array, Problem> {
         let array = Disk.array(path, ty)?;
         let name = path.to_string_lossy();
         let stored = StoredFile::new(name, ty, array.extents.clone(), &array.bytes);

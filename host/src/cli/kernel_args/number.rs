@@ -1,59 +1,59 @@
 //! The numbers of files as those that kernels take, and back.
 
-use kernel_arguments::Number;
+use kernel_arguments::{Type, bytes_of};
 use ndarray::Array1;
 
 use crate::cli::failure::Failure;
-use crate::io::{Data, Stored};
+use crate::io::Data;
 
 /// `$body` with `$T` as the integer type, or one of the other two.
 macro_rules! for_type {
     ($number:expr, $T:ident => $body:expr, f32 => $f32:expr, f64 => $f64:expr) => {
         match $number {
-            Number::U8 => {
+            Type::U8 | Type::Bool => {
                 type $T = u8;
                 $body
             }
-            Number::U16 => {
+            Type::U16 | Type::F16 => {
                 type $T = u16;
                 $body
             }
-            Number::U32 => {
+            Type::U32 => {
                 type $T = u32;
                 $body
             }
-            Number::U64 => {
+            Type::U64 => {
                 type $T = u64;
                 $body
             }
-            Number::I8 => {
+            Type::I8 => {
                 type $T = i8;
                 $body
             }
-            Number::I16 => {
+            Type::I16 => {
                 type $T = i16;
                 $body
             }
-            Number::I32 => {
+            Type::I32 => {
                 type $T = i32;
                 $body
             }
-            Number::I64 => {
+            Type::I64 => {
                 type $T = i64;
                 $body
             }
-            Number::F32 => $f32,
-            Number::F64 => $f64,
+            Type::F32 => $f32,
+            Type::F64 => $f64,
         }
     };
 }
 
 /// The bytes of a file's numbers in another type; only such that are the same numbers.
-pub(super) fn convert(to: Number, stored: Stored, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+pub(super) fn convert(to: Type, stored: Type, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     let integers = |value: fn(&[u8]) -> i128| {
         let mut converted = Vec::new();
         for element in bytes.chunks_exact(stored.bytes()) {
-            converted.extend(to.parse(&value(element).to_string())?);
+            converted.extend(bytes_of(to, &value(element).to_string())?);
         }
         Ok(converted)
     };
@@ -64,41 +64,41 @@ pub(super) fn convert(to: Number, stored: Stored, bytes: Vec<u8>) -> Result<Vec<
         };
     }
     let other = || {
-        let name = stored.name();
+        let name = stored.numpy();
         Err(format!("it holds {name}, which is not converted to {to}"))
     };
     match (to, stored) {
-        (Number::F32, Stored::F32) | (Number::F64, Stored::F64) => Ok(bytes),
-        (Number::F32 | Number::F64, Stored::F16 | Stored::F32) => {
+        (Type::F32, Type::F32) | (Type::F64, Type::F64) => Ok(bytes),
+        (Type::F32 | Type::F64, Type::F16 | Type::F32) => {
             let value: fn(&[u8]) -> f64 = match stored {
-                Stored::F16 => number!(half::f16),
+                Type::F16 => number!(half::f16),
                 _ => number!(f32),
             };
             let values = bytes.chunks_exact(stored.bytes()).map(value);
             Ok(match to {
-                Number::F32 => values
+                Type::F32 => values
                     .flat_map(|value| (value as f32).to_le_bytes())
                     .collect(),
                 _ => values.flat_map(f64::to_le_bytes).collect(),
             })
         }
         _ if to.is_float() => other(),
-        (_, Stored::Bool) => integers(|element| i128::from(element != [0])),
-        (_, Stored::I8) => integers(number!(i8)),
-        (_, Stored::I16) => integers(number!(i16)),
-        (_, Stored::I32) => integers(number!(i32)),
-        (_, Stored::I64) => integers(number!(i64)),
-        (_, Stored::U8) => integers(number!(u8)),
-        (_, Stored::U16) => integers(number!(u16)),
-        (_, Stored::U32) => integers(number!(u32)),
-        (_, Stored::U64) => integers(number!(u64)),
-        (_, Stored::F16 | Stored::F32 | Stored::F64) => other(),
+        (_, Type::Bool) => integers(|element| i128::from(element != [0])),
+        (_, Type::I8) => integers(number!(i8)),
+        (_, Type::I16) => integers(number!(i16)),
+        (_, Type::I32) => integers(number!(i32)),
+        (_, Type::I64) => integers(number!(i64)),
+        (_, Type::U8) => integers(number!(u8)),
+        (_, Type::U16) => integers(number!(u16)),
+        (_, Type::U32) => integers(number!(u32)),
+        (_, Type::U64) => integers(number!(u64)),
+        (_, Type::F16 | Type::F32 | Type::F64) => other(),
     }
 }
 
-/// Numbers of a type as an array for a file: integers become int64.
-pub(super) fn array(ty: Number, bytes: &[u8]) -> Result<Data, Failure> {
-    let chunks = bytes.chunks_exact(ty.size());
+/// Types of a type as an array for a file: integers become int64.
+pub(super) fn array(ty: Type, bytes: &[u8]) -> Result<Data, Failure> {
+    let chunks = bytes.chunks_exact(ty.bytes());
     let too_large = || {
         Failure::new("a number of the output is larger than an int64, in which integers are saved")
     };
@@ -126,21 +126,21 @@ mod tests {
     #[test]
     fn a_files_numbers_are_converted_where_they_stay_the_same() {
         let four = 4_i32.to_le_bytes().to_vec();
-        let to = |ty: Number, stored, bytes: &[u8]| convert(ty, stored, bytes.to_vec());
-        assert_eq!(to(Number::I32, Stored::I32, &four), Ok(four.clone()));
-        assert_eq!(to(Number::U8, Stored::I32, &four), Ok(vec![4]));
-        assert_eq!(to(Number::I16, Stored::Bool, &[1, 0]), Ok(vec![1, 0, 0, 0]));
-        assert_eq!(to(Number::U64, Stored::U64, &[255; 8]), Ok(vec![255; 8]));
-        assert!(to(Number::I64, Stored::U64, &[255; 8]).is_err());
-        assert!(to(Number::U8, Stored::I8, &[255]).is_err());
+        let to = |ty: Type, stored, bytes: &[u8]| convert(ty, stored, bytes.to_vec());
+        assert_eq!(to(Type::I32, Type::I32, &four), Ok(four.clone()));
+        assert_eq!(to(Type::U8, Type::I32, &four), Ok(vec![4]));
+        assert_eq!(to(Type::I16, Type::Bool, &[1, 0]), Ok(vec![1, 0, 0, 0]));
+        assert_eq!(to(Type::U64, Type::U64, &[255; 8]), Ok(vec![255; 8]));
+        assert!(to(Type::I64, Type::U64, &[255; 8]).is_err());
+        assert!(to(Type::U8, Type::I8, &[255]).is_err());
         let half = 1.5_f32.to_le_bytes().to_vec();
-        assert_eq!(to(Number::F32, Stored::F16, &[0, 0x3E]), Ok(half.clone()));
+        assert_eq!(to(Type::F32, Type::F16, &[0, 0x3E]), Ok(half.clone()));
         assert_eq!(
-            to(Number::F64, Stored::F32, &half),
+            to(Type::F64, Type::F32, &half),
             Ok(1.5_f64.to_le_bytes().to_vec())
         );
-        assert!(to(Number::F32, Stored::F64, &[0; 8]).is_err());
-        assert!(to(Number::F32, Stored::I32, &four).is_err());
-        assert!(to(Number::I32, Stored::F32, &half).is_err());
+        assert!(to(Type::F32, Type::F64, &[0; 8]).is_err());
+        assert!(to(Type::F32, Type::I32, &four).is_err());
+        assert!(to(Type::I32, Type::F32, &half).is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! The part of Python's literals that headers consist of: strings, numbers, `True`, `False`,
-//! `None`, tuples, lists and dictionaries.
+//! The Python literals that occur in headers: strings, numbers, `True`, `False`, `None`, tuples,
+//! lists and dictionaries.
 
-/// How deeply NumPy nests the names of an array of records.
+/// How deeply NumPy nests the field names of a record array.
 const DEEPEST: usize = 32;
 
 /// A value as it is written.
@@ -40,7 +40,7 @@ impl Literal {
     }
 }
 
-/// What is not read yet; never begins with white space.
+/// The rest of the text; never starts with white space.
 struct Rest<'t> {
     text: &'t str,
     depth: usize,
@@ -54,7 +54,7 @@ impl Rest<'_> {
         match first {
             '(' => {
                 let (mut items, comma) = self.sequence(')', Self::literal)?;
-                // Parentheses around one value make no tuple.
+                // Parentheses around one value are not a tuple.
                 match (items.len(), comma) {
                     (1, false) => Ok(items.remove(0)),
                     _ => Ok(Literal::Tuple(items)),
@@ -80,21 +80,21 @@ impl Rest<'_> {
                         return Ok(value);
                     }
                 }
-                // Prefixes that change nothing here; with `r` a backslash would be an ordinary
-                // character, and no writer uses that.
+                // Prefixes without effect here. (With `r` a backslash would be literal, but no
+                // writer uses that.)
                 let _ = self.word("u").or_else(|| self.word("b"));
                 self.string()
             }
         }
     }
 
-    /// Passes over a word and the white space behind it.
+    /// Skips a word and the white space after it.
     fn word(&mut self, word: &str) -> Option<()> {
         self.text = self.text.strip_prefix(word)?.trim_start();
         Some(())
     }
 
-    /// The items up to `end`, and whether a comma stands behind the last one.
+    /// The items up to `end`, and whether a comma follows the last one.
     fn sequence<T>(
         &mut self,
         end: char,
@@ -104,7 +104,7 @@ impl Rest<'_> {
         if self.depth > DEEPEST {
             return Err(Broken::Deep);
         }
-        // The opening bracket, a byte long.
+        // The opening bracket, one byte long.
         self.text = self.text[1..].trim_start();
         let (mut items, mut comma) = (Vec::new(), true);
         while !self.text.starts_with(end) {
@@ -125,7 +125,7 @@ impl Rest<'_> {
             .find(|next: char| !next.is_ascii_digit())
             .unwrap_or(self.text.len() - sign);
         let (number, rest) = self.text.split_at(sign + digits);
-        // Python 2 marks its long integers.
+        // The suffix of Python 2's long integers.
         let rest = rest.strip_prefix('L').unwrap_or(rest);
         let goes_on = |next: char| next == '.' || next == '_' || next.is_alphanumeric();
         if digits == 0 || rest.starts_with(goes_on) {
@@ -150,7 +150,7 @@ impl Rest<'_> {
                     'n' => text.push('\n'),
                     'r' => text.push('\r'),
                     't' => text.push('\t'),
-                    // Names of fields only: kept as it is written.
+                    // Occurs in field names only: kept as written.
                     other => text.extend(['\\', other]),
                 },
                 other => text.push(other),

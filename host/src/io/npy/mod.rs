@@ -6,12 +6,13 @@ mod literal;
 use std::fs::File;
 use std::io::{Read, Write};
 
-use self::literal::{Broken, Literal};
+use blockwise::Type;
 
+use self::literal::{Broken, Literal};
 use super::array::ArrayReader;
 use super::bytes::Bytes;
 use super::error::{Defect, Problem};
-use super::number::Stored;
+use super::number::descr;
 
 /// What a file begins with.
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -205,7 +206,7 @@ fn length(value: &Literal) -> Option<usize> {
 }
 
 /// The element type of NumPy's name, and whether its bytes come highest first.
-fn stored(ty: &str) -> Result<(Stored, bool), Problem> {
+fn stored(ty: &str) -> Result<(Type, bool), Problem> {
     let unsupported = || {
         let kind = ty.trim_start_matches(['<', '>', '=', '|']);
         let (what, hint) = match kind.chars().next() {
@@ -247,18 +248,18 @@ fn stored(ty: &str) -> Result<(Stored, bool), Problem> {
     };
     let big_endian = order == ">";
     let stored = match name {
-        "b1" => Stored::Bool,
-        "i1" => Stored::I8,
-        "i2" => Stored::I16,
-        "i4" => Stored::I32,
-        "i8" => Stored::I64,
-        "u1" => Stored::U8,
-        "u2" => Stored::U16,
-        "u4" => Stored::U32,
-        "u8" => Stored::U64,
-        "f2" => Stored::F16,
-        "f4" => Stored::F32,
-        "f8" => Stored::F64,
+        "b1" => Type::Bool,
+        "i1" => Type::I8,
+        "i2" => Type::I16,
+        "i4" => Type::I32,
+        "i8" => Type::I64,
+        "u1" => Type::U8,
+        "u2" => Type::U16,
+        "u4" => Type::U32,
+        "u8" => Type::U64,
+        "f2" => Type::F16,
+        "f4" => Type::F32,
+        "f8" => Type::F64,
         _ => return Err(unsupported()),
     };
     Ok((stored, big_endian))
@@ -284,11 +285,7 @@ fn size_in_bytes(shape: &[usize], item: usize) -> Result<usize, Problem> {
 }
 
 /// Writes the header of an array, leaves the file at its end, and returns the length of the whole.
-pub(super) fn write_header(
-    file: &mut File,
-    shape: &[usize],
-    stored: Stored,
-) -> Result<u64, Defect> {
+pub(super) fn write_header(file: &mut File, shape: &[usize], stored: Type) -> Result<u64, Defect> {
     let bytes = size_in_bytes(shape, stored.bytes())? as u64;
     let header = header(shape, stored);
     file.write_all(&header)?;
@@ -299,8 +296,8 @@ pub(super) fn write_header(
 }
 
 /// The bytes before the elements.
-fn header(shape: &[usize], stored: Stored) -> Vec<u8> {
-    let descr = stored.descr();
+fn header(shape: &[usize], stored: Type) -> Vec<u8> {
+    let descr = descr(stored);
     // A tuple of one has a comma.
     let shape: String = match shape {
         [len] => format!("{len},"),
@@ -558,10 +555,10 @@ mod tests {
     #[test]
     fn what_is_written_can_be_read() {
         for (shape, stored) in [
-            (vec![], Stored::F64),
-            (vec![3], Stored::F16),
-            (vec![0, 5], Stored::Bool),
-            (vec![1; 30_000], Stored::F32),
+            (vec![], Type::F64),
+            (vec![3], Type::F16),
+            (vec![0, 5], Type::Bool),
+            (vec![1; 30_000], Type::F32),
         ] {
             let mut file = super::header(&shape, stored);
             assert_eq!(file.len() % ALIGNMENT, 0);
@@ -573,7 +570,7 @@ mod tests {
             assert_eq!(read.shape(), shape);
         }
         assert_eq!(
-            super::header(&[2, 3], Stored::F64),
+            super::header(&[2, 3], Type::F64),
             b"\x93NUMPY\x01\0\x76\0{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }                                                          \n"
         );
     }

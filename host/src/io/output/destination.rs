@@ -24,7 +24,7 @@ impl Destination {
     /// Looks at the path without opening anything, for a pipe without a reader would block.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         const STANDARD: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-        if is_standard(path) || STANDARD.iter().any(|name| path == Path::new(name)) {
+        if is_standard(path, STANDARD) {
             return Ok(Self::Standard);
         }
         if is_descriptor(path) {
@@ -49,7 +49,7 @@ impl Destination {
 }
 
 /// Whether it leads, like `/dev/stderr`, to a descriptor of the process: what that is, another program has opened.
-fn is_descriptor(path: &Path) -> bool {
+pub(in crate::io) fn is_descriptor(path: &Path) -> bool {
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {
         if target.starts_with("/dev/fd") || target.starts_with("/proc") {

@@ -15,6 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::FileError;
 use destination::Destination;
+pub(super) use destination::is_descriptor;
 use room::Room;
 use temporary::Temporary;
 

@@ -1,29 +1,30 @@
-//! What a file that takes another one's place takes over from it: owner, rights, access list and
-//! attributes. Never more than it can have: where the group cannot be kept, its rights are those of
-//! everybody.
+//! What a replacement file inherits from the file that it replaces: owner, permissions, access list
+//! and attributes. Never more than the user may set: if the group cannot be kept, the group gets
+//! the permissions of everybody.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
-/// Reading, writing and executing, for owner, group and everybody.
+/// Read, write and execute, for owner, group and everybody.
 const RIGHTS: u32 = 0o777;
 
-/// The names of a file at `path`, where there are several.
+/// The number of hard links of the file at `path`, if there are several.
 pub(super) fn names(path: &Path) -> Option<u64> {
     let about = std::fs::metadata(path).ok()?;
     Some(about.nlink()).filter(|&names| names > 1)
 }
 
-/// Gives `file`, which only its owner may read so far, what the one at `path` has, if there is one.
+/// Gives `file`, so far readable by its owner only, the properties of the file at `path`, if it
+/// exists.
 pub(super) fn take_over(file: &File, path: &Path) -> io::Result<()> {
     let old = match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         old => old?,
     };
     let mut mode = old.mode() & RIGHTS;
-    // A file is root's to give away, and its group one of its owner's.
+    // Only root may give a file away; its group must be one of the owner's.
     let _ = fchown(file, None, Some(old.gid()));
     let _ = fchown(file, Some(old.uid()), None);
     if file.metadata()?.gid() != old.gid() || !attributes::copy(path, file) {
@@ -32,7 +33,7 @@ pub(super) fn take_over(file: &File, path: &Path) -> io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
-/// The group gets no more than everybody.
+/// Limits the group to the permissions of everybody.
 fn as_everybody(mode: u32) -> u32 {
     mode & !0o070 | mode & (mode & 0o007) << 3
 }
@@ -48,15 +49,15 @@ mod attributes {
     /// The access list.
     const ACCESS: &CStr = c"system.posix_acl_access";
 
-    /// Bytes of an attribute, and of all names, at most (Linux).
+    /// The most bytes of an attribute, and of all names (Linux).
     const LARGEST: usize = 1 << 16;
 
-    /// Copies the access list, a label of SELinux and the user's own attributes; whether the access
-    /// list is that of `path` then.
+    /// Copies the access list, the SELinux label and the user's own attributes; returns whether the
+    /// access list is then that of `path`.
     pub(super) fn copy(path: &Path, file: &File) -> bool {
         let mut names = vec![0; LARGEST];
         let Ok(len) = listxattr(path, &mut names[..]) else {
-            // The file system has none.
+            // The file system does not support attributes.
             return true;
         };
         let names = names[..len].split_inclusive(|&byte| byte == 0);
@@ -72,14 +73,14 @@ mod attributes {
         for name in &names {
             let bytes = name.to_bytes();
             if bytes.starts_with(b"user.") || bytes == b"security.selinux" {
-                // What cannot be kept gives nobody any rights.
+                // An attribute that cannot be copied grants no permissions.
                 let _ = copy(name);
             }
         }
         match names.iter().any(|name| name.as_c_str() == ACCESS) {
             true => copy(ACCESS).is_some(),
             false => {
-                // The folder may have given it one.
+                // The folder may have set a default one.
                 let _ = fremovexattr(file, ACCESS);
                 true
             }
@@ -89,7 +90,7 @@ mod attributes {
 
 #[cfg(not(target_os = "linux"))]
 mod attributes {
-    /// Elsewhere nothing is known of them.
+    /// Not supported on other systems.
     pub(super) fn copy(_: &std::path::Path, _: &std::fs::File) -> bool {
         true
     }

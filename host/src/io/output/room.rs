@@ -1,10 +1,10 @@
-//! Room on the disk for an output, taken before its contents are there.
+//! Disk space for an output, allocated before the contents exist.
 
 use std::fs::File;
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// Room that a thread is taking.
+/// Space being allocated by a thread.
 ///
 /// A file in memory (tmpfs) gets its pages while the device starts, and writing only copies into
 /// them. A disk that is too small is found before anything is computed.
@@ -12,15 +12,15 @@ use std::thread::{Builder, JoinHandle};
 pub(super) struct Room(Option<JoinHandle<io::Result<()>>>);
 
 impl Room {
-    /// Begins to take room for the file's first `len` bytes.
+    /// Starts to allocate the file's first `len` bytes.
     pub(super) fn begin(file: &File, len: u64) -> io::Result<Self> {
         let file = file.try_clone()?;
         let thread = Builder::new().spawn(move || take(&file, len));
-        // Without one more thread the writes take the room.
+        // If no thread can be started, the writes allocate the space.
         Ok(Self(thread.ok()))
     }
 
-    /// Waits for it. Says once that there is none.
+    /// Waits for the allocation. Reports a full disk once.
     pub(super) fn wait(&mut self) -> io::Result<()> {
         match self.0.take().map(JoinHandle::join) {
             Some(Ok(taken)) => taken,
@@ -37,7 +37,7 @@ fn take(file: &File, len: u64) -> io::Result<()> {
 
     match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, len)) {
         Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
-        // Some file systems cannot; what else is wrong the writes report.
+        // Some file systems cannot allocate; the writes report any other error.
         _ => Ok(()),
     }
 }

@@ -1,5 +1,5 @@
-//! Hidden files beside an output while it is written. They go away with the program, also when a signal ends it; what a kill leaves is
-//! found by the next run.
+//! Hidden files next to an output while it is written. They are removed when the program ends, also
+//! by a signal; after a kill, the next run finds them.
 
 use std::collections::BTreeSet;
 use std::io::{Error, ErrorKind};
@@ -8,13 +8,13 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use tempfile::NamedTempFile;
 
-/// Every temporary file starts with this, then the number of the process, then `-`.
+/// Every temporary file's name starts with this, followed by the process id and `-`.
 const PREFIX: &str = ".blockwise-";
 
 /// The files that a signal must remove.
 static ALIVE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// A file beside an output, removed unless it takes the output's place.
+/// A file next to an output, removed unless it replaces the output.
 #[derive(Debug)]
 pub(super) struct Temporary(Option<NamedTempFile>);
 
@@ -25,8 +25,8 @@ impl Temporary {
         let prefix = format!("{PREFIX}{}-", std::process::id());
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix);
-        // What an ordinary new file gets, so that the user's umask decides. One that takes another's
-        // place is read by nobody else until it has the other's rights.
+        // The mode of an ordinary new file, so that the user's umask applies. A file that will
+        // replace another one is readable by its owner only until it has the other's permissions.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(
             match path.exists() {
@@ -34,7 +34,7 @@ impl Temporary {
                 false => 0o666,
             },
         ));
-        // Held over the creation: a signal then waits until the file is known.
+        // Held during the creation: a signal then waits until the file is registered.
         let mut alive = alive();
         let file = builder
             .tempfile_in(folder_of(path))
@@ -54,13 +54,13 @@ impl Temporary {
         file.ok_or_else(|| Error::other("the temporary file is in place already"))
     }
 
-    /// Renames it over `target`, whose rights it takes over.
+    /// Renames it over `target`, whose permissions it takes over.
     pub(super) fn persist(mut self, target: &Path) -> std::io::Result<()> {
         let mut alive = alive();
         let Some(file) = self.0.take() else {
             return Ok(());
         };
-        // A file system without rights has none to keep.
+        // A file system without permissions has none to keep.
         #[cfg(unix)]
         let _ = super::rights::take_over(file.as_file(), target);
         file.as_file().sync_all()?;
@@ -75,13 +75,13 @@ impl Drop for Temporary {
         if let Some(file) = self.0.take() {
             let mut alive = alive();
             alive.remove(file.path());
-            // Without it the file stays, and the next run says so.
+            // If this fails the file stays, and the next run reports it.
             let _ = file.close();
         }
     }
 }
 
-/// What runs that were killed left in the folder of `path`.
+/// Files left by killed runs in the folder of `path`.
 pub(super) fn left_behind(path: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder_of(path)) else {
         return Vec::new();
@@ -100,12 +100,12 @@ pub(super) fn left_behind(path: &Path) -> Vec<PathBuf> {
     left
 }
 
-/// The process in a temporary file's name.
+/// The process id in a temporary file's name.
 fn process_of(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok()
 }
 
-/// Known on Linux only; elsewhere nothing is said.
+/// Known on Linux only; on other systems nothing is reported.
 fn is_gone(process: u32) -> bool {
     Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{process}")).exists()
 }
@@ -120,7 +120,8 @@ fn alive() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     ALIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Once: a thread that waits for the signals that end a program, removes the files and lets the signal end it.
+/// Once: starts a thread that waits for the signals that end a program, removes the files, and lets
+/// the signal end it.
 fn remove_on_signals() {
     #[cfg(unix)]
     {
@@ -129,9 +130,10 @@ fn remove_on_signals() {
 
         static STARTED: Once = Once::new();
         STARTED.call_once(|| {
-            // A file beyond the user's limit (`ulimit -f`) is an error of the write, as a full disk is.
+            // Exceeding the user's file-size limit (`ulimit -f`) is then a write error, like a full
+            // disk.
             let _ = signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default());
-            // `nohup` and shells' background jobs ignore some: those stay ignored.
+            // `nohup` and background jobs of shells ignore some signals: those stay ignored.
             let caught = [SIGHUP, SIGINT, SIGTERM]
                 .into_iter()
                 .filter(|&signal| !is_ignored(signal));
@@ -140,7 +142,7 @@ fn remove_on_signals() {
             };
             std::thread::spawn(move || {
                 if let Some(signal) = signals.forever().next() {
-                    // Kept until the end: nobody makes or finishes a file meanwhile.
+                    // Held until the end: no file is created or finished meanwhile.
                     let alive = alive();
                     for file in alive.iter() {
                         let _ = std::fs::remove_file(file);
@@ -152,7 +154,7 @@ fn remove_on_signals() {
     }
 }
 
-/// Whether the process was started with this signal ignored, by the mask that Linux shows.
+/// Whether the process was started with this signal ignored, from the mask that Linux shows.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
@@ -173,7 +175,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out.npy");
         let own = Temporary::beside(&output).unwrap();
-        // Above the largest number that Linux gives.
+        // Above Linux's largest process id.
         let dead = folder.path().join(".blockwise-4194305-abc");
         std::fs::write(&dead, "").unwrap();
         std::fs::write(folder.path().join(".blockwise-notes"), "").unwrap();

@@ -94,6 +94,12 @@ impl Parts {
                             .to_owned(),
                     );
                 }
+                if sound.is_ambisonic {
+                    notices.push(
+                        "its channels are those of a sound field (ambisonic B-format), and each is read as a channel"
+                            .to_owned(),
+                    );
+                }
                 let length = if is_open {
                     let whole = left - left % sound.frame();
                     notices.push(open_length(promised, whole / sound.frame(), left - whole));

@@ -25,8 +25,16 @@ pub(super) fn format(chunk: &[u8]) -> Result<Sound, Problem> {
             "the file is truncated: its part `fmt ` has less than 16 bytes",
         ));
     };
+    let mut is_ambisonic = false;
     let (coding, bits_of_sample, speakers) = match coding {
-        tag::EXTENSIBLE => (word(24).unwrap_or(coding), word(18), long(20).unwrap_or(0)),
+        tag::EXTENSIBLE => {
+            match number(chunk, 26).unwrap_or(tag::GUID_END) {
+                tag::GUID_END | tag::GUID_END_HIGHEST_FIRST => {}
+                tag::AMBISONIC_END => is_ambisonic = true,
+                _ => return Err(unknown_guid(&chunk[24..40])),
+            }
+            (word(24).unwrap_or(coding), word(18), long(20).unwrap_or(0))
+        }
         _ => (coding, None, 0),
     };
     if channels == 0 || sample_rate == 0 {
@@ -60,6 +68,12 @@ pub(super) fn format(chunk: &[u8]) -> Result<Sound, Problem> {
             bytes,
         },
         (tag::FLOAT, 4 | 8) => Coding::Float { bytes },
+        (tag::INTEGER, 1..=4) => {
+            return Err(Problem::new(format!(
+                "broken .wav file: {bits_of_sample} bits of a sample cannot lie in {bytes} bytes"
+            ))
+            .hint(REWRITE));
+        }
         _ => {
             let kind = if coding == tag::INTEGER {
                 "integers"
@@ -75,7 +89,17 @@ pub(super) fn format(chunk: &[u8]) -> Result<Sound, Problem> {
         sample_rate,
         coding,
         speakers,
+        is_ambisonic,
     })
+}
+
+/// The coding's whole name is none that is known, whatever its first two bytes say.
+fn unknown_guid(name: &[u8]) -> Problem {
+    let digits: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+    Problem::new(format!(
+        "samples are coded in a way (the subformat with the bytes {digits}) that is not supported; {FORMATS}"
+    ))
+    .hint(CONVERT)
 }
 
 /// The names of compressed codings, by their tag (RFC 2361).
@@ -95,6 +119,7 @@ fn coding_name(tag: u16) -> Option<&'static str> {
         0x00FF | 0x1600 | 0x706D => "AAC",
         0x0160..=0x0163 => "Windows Media Audio",
         0x0270 => "ATRAC",
+        0x028F => "G.722 ADPCM",
         0x2000 => "AC-3",
         0x2001 => "DTS",
         0xF1AC => "FLAC",

@@ -1,24 +1,24 @@
-//! What a recording holds beside its samples: texts, times, names.
+//! A recording's contents besides its samples: texts, times, names.
 
 use super::super::bytes::Bytes;
 use super::chunks::{Chunk, Order};
 
-/// Bytes of all chunks together that are kept.
+/// The most bytes of all kept chunks together.
 const MOST: u64 = 16 << 20;
 
-/// Chunks of one recording on their way into another.
+/// Chunks of one recording to be copied into another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metadata {
-    /// Those that stood before the samples, with their heads.
+    /// Chunks before the samples, with their headers.
     pub(super) before: Vec<u8>,
-    /// Those that stood after them.
+    /// Chunks after the samples.
     pub(super) after: Vec<u8>,
-    /// The names of those that are left out.
+    /// The names of the chunks left out.
     pub left_out: Vec<String>,
 }
 
 impl Metadata {
-    /// Reads what stays true of the new recording.
+    /// Reads the chunks that are still true for the new recording.
     pub(super) fn read(
         bytes: &Bytes,
         order: Order,
@@ -30,7 +30,7 @@ impl Metadata {
         let mut size = 0;
         for chunk in chunks {
             let length = chunk.place.end - chunk.place.start;
-            // They hold nothing, or are written anew.
+            // They are empty, or are written anew.
             if matches!(&chunk.id, b"fact" | b"JUNK" | b"junk" | b"PAD " | b"FLLR") {
                 continue;
             }
@@ -62,7 +62,7 @@ impl Metadata {
     }
 }
 
-/// Whether a chunk says of the new samples what it said of the old ones.
+/// Whether a chunk describes the new samples as well as the old ones.
 fn stays_true(id: &[u8; 4], start: [u8; 4], same_times: bool) -> bool {
     match id {
         // Peaks and envelopes of the old samples.
@@ -70,12 +70,12 @@ fn stays_true(id: &[u8; 4], start: [u8; 4], same_times: bool) -> bool {
         // Texts and pictures.
         b"LIST" if &start == b"INFO" => true,
         b"id3 " | b"ID3 " | b"_PMX" | b"DISP" => true,
-        // Marks, loops, broadcast times, labels of marks, and what is not known here.
+        // Marks, loops, broadcast times, labels of marks, and unknown chunks.
         _ => same_times,
     }
 }
 
-/// A chunk's name for people: `LIST adtl`, `cue`.
+/// A chunk's name as text: `LIST adtl`, `cue`.
 fn name(id: &[u8; 4], start: [u8; 4]) -> String {
     let text = |bytes: &[u8]| bytes.escape_ascii().to_string().trim_end().to_owned();
     match id {
@@ -84,7 +84,7 @@ fn name(id: &[u8; 4], start: [u8; 4]) -> String {
     }
 }
 
-/// Takes the measured loudness out of a broadcast extension: 0x7FFF stands for none (EBU Tech 3285,
+/// Removes the measured loudness from a broadcast extension: 0x7FFF means none (EBU Tech 3285,
 /// version 2).
 fn without_loudness(bext: &mut [u8]) {
     let version = bext.get(346..348).map(|word| [word[0], word[1]]);

@@ -60,6 +60,8 @@ pub struct Sound {
     pub coding: Coding,
     /// Which loudspeakers the channels are for, where the file says so.
     pub speakers: u32,
+    /// The channels are those of a sound field (ambisonic B-format), not of loudspeakers.
+    pub is_ambisonic: bool,
 }
 
 impl Sound {
@@ -104,6 +106,13 @@ mod tag {
     /// What follows those two.
     pub(super) const GUID_END: [u8; 14] =
         [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71];
+    /// The same in RIFX, where its parts of two bytes may be turned.
+    pub(super) const GUID_END_HIGHEST_FIRST: [u8; 14] =
+        [0, 0, 0, 0, 0, 0x10, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71];
+    /// What follows the same two for ambisonic B-format (files with the extension .amb).
+    pub(super) const AMBISONIC_END: [u8; 14] = [
+        0, 0, 0x21, 0x07, 0xD3, 0x11, 0x86, 0x44, 0xC8, 0xC1, 0xCA, 0, 0, 0,
+    ];
 }
 
 /// The length of a chunk whose length stands elsewhere, or is not known.
@@ -123,6 +132,7 @@ mod tests {
             sample_rate: 48_000,
             coding,
             speakers: 0,
+            is_ambisonic: false,
         }
     }
 
@@ -216,6 +226,36 @@ mod tests {
             .map(|sample| f64::from(sample.unwrap()))
             .collect();
         assert_eq!(samples, SAMPLES);
+    }
+
+    #[test]
+    fn a_sound_field_stays_one_and_unknown_codings_are_refused() {
+        for coding in [integers(16, 2), Coding::Float { bytes: 4 }] {
+            let field = Sound {
+                is_ambisonic: true,
+                ..sound(4, coding)
+            };
+            let (bytes, _) = encode(field, &SAMPLES);
+            assert_eq!(decode(&bytes).unwrap(), (field, SAMPLES.to_vec()));
+            assert!(notices(&bytes)[0].contains("B-format"));
+        }
+        // Where the subformat's name stands.
+        let guid = 44;
+        let (good, _) = encode(sound(4, integers(16, 2)), &SAMPLES);
+        assert_eq!(good[guid..guid + 2], [1, 0]);
+        assert!(notices(&good).is_empty());
+        for at in [guid + 2, guid + 6, guid + 15] {
+            let mut changed = good.clone();
+            changed[at] ^= 0x40;
+            let refused = refusal(&changed);
+            assert!(
+                refused.contains("the subformat with the bytes 0100"),
+                "{refused}"
+            );
+        }
+        let mut changed = good.clone();
+        changed[guid - 6] = 17;
+        assert!(refusal(&changed).contains("17 bits of a sample cannot lie in 2 bytes"));
     }
 
     #[test]

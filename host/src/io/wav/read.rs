@@ -17,12 +17,12 @@ const PIECE: usize = 1 << 18;
 #[derive(Clone)]
 pub struct RecordingReader {
     bytes: Bytes,
-    /// The place of the samples.
+    /// The range of the samples.
     data: Range<u64>,
     order: Order,
     sound: Sound,
     frames: usize,
-    /// The chunks but format and samples.
+    /// The chunks other than format and samples.
     others: Arc<[Chunk]>,
     notices: Arc<[String]>,
     /// Samples that were read.
@@ -40,13 +40,13 @@ impl RecordingReader {
         self.frames
     }
 
-    /// What a user should know of the file.
+    /// Notices about the file for the user.
     pub(in super::super) fn notices(&self) -> &[String] {
         &self.notices
     }
 
-    /// What else the file holds, for a recording made of this one. `same_times`: each frame stays
-    /// at its time.
+    /// The other contents of the file, for a recording derived from it. `same_times`: each frame
+    /// keeps its time.
     pub(in super::super) fn metadata(&self, same_times: bool) -> Result<Metadata, Defect> {
         let samples = self.data.start;
         let (bytes, others) = (&self.bytes, &self.others);
@@ -55,7 +55,7 @@ impl RecordingReader {
         )?)
     }
 
-    /// Reads the next samples, channel after channel of each frame.
+    /// Reads the next samples, frame by frame with all channels.
     pub(in super::super) fn read<T: Number>(&mut self, samples: &mut [T]) -> Result<(), Defect> {
         pieces::fill(samples, PIECE, |first, samples| {
             self.read_piece(self.at + first, samples)
@@ -64,7 +64,7 @@ impl RecordingReader {
         Ok(())
     }
 
-    /// Reads the samples from the one with index `at` on.
+    /// Reads samples from index `at` on.
     fn read_piece<T: Number>(&self, at: usize, samples: &mut [T]) -> Result<(), Defect> {
         match self.sound.coding {
             Coding::Integer { bits, bytes: 1 } => self.convert(at, samples, |[byte]: [u8; 1]| {
@@ -108,12 +108,12 @@ impl RecordingReader {
         })
     }
 
-    /// Leaves out the next samples.
+    /// Skips the next samples.
     pub(in super::super) fn skip(&mut self, samples: usize) {
         self.at += samples;
     }
 
-    /// The same from the first sample on.
+    /// The same, rewound to the first sample.
     pub(in super::super) fn again(&self) -> Self {
         Self {
             at: 0,
@@ -133,7 +133,7 @@ impl std::fmt::Debug for RecordingReader {
     }
 }
 
-/// Opens a recording of `len` bytes in all, and checks all of it but the samples themselves.
+/// Opens a recording of `len` bytes, and checks everything but the samples themselves.
 pub(in super::super) fn open(bytes: Bytes, len: u64) -> Result<RecordingReader, Defect> {
     let Parts {
         order,

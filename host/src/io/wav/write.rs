@@ -190,7 +190,8 @@ fn format(sound: &Sound) -> Vec<u8> {
         Coding::Float { bytes } => (tag::FLOAT, 8 * bytes),
     };
     let container = 8 * sound.bytes();
-    let is_plain = bits == container && sound.channels <= 2 && sound.speakers == 0;
+    let is_plain =
+        bits == container && sound.channels <= 2 && sound.speakers == 0 && !sound.is_ambisonic;
     let frame = sound.frame();
     let mut format = Vec::new();
     let mut word = |word: u16| format.extend(word.to_le_bytes());
@@ -217,6 +218,9 @@ fn format(sound: &Sound) -> Vec<u8> {
     word(sound.speakers as u16);
     word((sound.speakers >> 16) as u16);
     word(coding);
-    format.extend(tag::GUID_END);
+    format.extend(match sound.is_ambisonic {
+        true => tag::AMBISONIC_END,
+        false => tag::GUID_END,
+    });
     format
 }

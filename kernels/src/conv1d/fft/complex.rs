@@ -34,6 +34,9 @@ pub trait Transformed:
     /// The larger one of two: `than`, and how loud this number is. NaN and, of `f64`, numbers too
     /// small to be normal may be taken for zero.
     fn louder(self, than: u32) -> u32;
+    /// Whether it has this loudness or more; NaN and, of `f64`, numbers that differ in the last 32
+    /// bits only may be taken for quieter.
+    fn is_as_loud(self, loudness: u32) -> bool;
     /// The smallest number of a loudness that is finite.
     fn of_loudness(loudness: u32) -> Self;
     /// Whether it is NaN.
@@ -99,6 +102,11 @@ macro_rules! transformed {
             }
 
             #[inline(always)]
+            fn is_as_loud(self, loudness: u32) -> bool {
+                is_as_loud::$t(self, loudness)
+            }
+
+            #[inline(always)]
             fn of_loudness(loudness: u32) -> Self {
                 $t::from_bits($bits::from(loudness) << ($bits::BITS - 32))
             }
@@ -126,6 +134,19 @@ mod louder {
         // `max` of two `f64` takes three.
         let high = (number.to_bits() >> 32) as u32 & (u32::MAX >> 1);
         if high > than { high } else { than }
+    }
+}
+
+/// As [`louder`].
+mod is_as_loud {
+    #[inline(always)]
+    pub(super) fn f32(number: f32, loudness: u32) -> bool {
+        number.abs() >= f32::from_bits(loudness)
+    }
+
+    #[inline(always)]
+    pub(super) fn f64(number: f64, loudness: u32) -> bool {
+        (number.to_bits() >> 32) as u32 & (u32::MAX >> 1) >= loudness
     }
 }
 

@@ -157,7 +157,7 @@ fn inside(points: usize, start: usize, samples: usize) -> Range<u32> {
 pub(super) struct Layout {
     /// Points of a window.
     pub(super) points: usize,
-    /// Distance of the runs that a warp's registers hold.
+    /// Distance of the runs that a warp's registers hold: a power of two.
     pub(super) apart: usize,
     /// The place of the first run in runs: below `apart` / 32.
     pub(super) warp: u32,
@@ -187,14 +187,17 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     let Layout {
         apart, warp, lane, ..
     } = layout;
-    let mut loudest = 0;
+    // Four chains: a maximum has to wait for the one before it.
+    let mut louder = [0; 4];
     unrolled::<32>(|e| {
         if e < E {
-            loudest = points[e].im.louder(points[e].re.louder(loudest));
+            let of_four = &mut louder[e % 4];
+            *of_four = points[e].im.louder(points[e].re.louder(*of_four));
         }
     });
+    let [a, b, c, d] = louder;
     // SAFETY: the caller's promise.
-    let loudest = unsafe { most(loudest) };
+    let loudest = unsafe { most(a.max(b).max(c.max(d))) };
     let [first, second] = starts.map(|start| inside(layout.points, start, samples));
     let whole = 0..layout.points as u32;
     let within = first == whole && second == whole;
@@ -202,40 +205,128 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     if within && (if many { warp } else { warp % 4 }) != 1 {
         return [loudest, u32::MAX];
     }
+    let counted = |inside: Range<u32>| {
+        let place = 32 * warp + lane * apart as u32;
+        place + 32 > inside.start && (place + 32 <= inside.end || place == 0 && inside.end > 0)
+    };
+    let mut counts = [true; 2];
+    if !within {
+        counts = [counted(first), counted(second)];
+    }
+    // 2^d neighbours lie in every neighbourhood for each power d with 2^(d − 1)·apart + 16 ≤ taps.
+    let neighbours = (taps.saturating_sub(16) >> apart.trailing_zeros()) as u32;
+    let doublings = if within {
+        32 - neighbours.leading_zeros()
+    } else {
+        0
+    };
+    // SAFETY: the caller's promise: the branches above are the same for a warp.
+    let quietest = unsafe {
+        let quarter = loudest.saturating_sub(2 << T::LOUDNESS_BITS);
+        match are_loud(points, &order, quarter, counts, doublings) {
+            Some(true) => quarter,
+            Some(false) => quietest_run(points, lane, &order, counts, doublings),
+            None => u32::MAX,
+        }
+    };
+    [loudest, quietest]
+}
+
+/// Whether all runs that count are at least as loud as this, or, with many taps, one of each 2 to
+/// the `doublings` neighbours; `None` if none counts. A fifth of the instructions that
+/// [`quietest_run`] needs.
+///
+/// # Safety
+/// All lanes of the warp call it. `counts` is for the run of the lane's number in each window.
+#[inline(always)]
+unsafe fn are_loud<T: Transformed, const E: usize>(
+    points: &[Complex<T>; E],
+    order: impl Fn(usize) -> usize,
+    loudness: u32,
+    counts: [bool; 2],
+    doublings: u32,
+) -> Option<bool> {
+    // A bit for each run, in the order of their places.
+    let all = u32::MAX >> (32 - E);
+    // SAFETY: the caller's promise.
+    let others = counts.map(|counts| unsafe { !warp_vote_ballot(u32::MAX, counts) } & all);
+    if others == [all; 2] {
+        return None;
+    }
+    let mut loud = others;
+    unrolled::<32>(|e| {
+        if e < E {
+            let bit = 1 << order(e);
+            if points[e].re.is_as_loud(loudness) {
+                loud[0] |= bit;
+            }
+            if points[e].im.is_as_loud(loudness) {
+                loud[1] |= bit;
+            }
+        }
+    });
+    let [first, second] = loud.map(|mut runs| {
+        // SAFETY: the caller's promise.
+        runs = unsafe { warp_reduce(u32::MAX, runs, WarpReductionOp::Or) };
+        // Past the last register's run come none.
+        unrolled::<5>(|doubling| {
+            let neighbour = if doubling < doublings as usize {
+                1 << doubling
+            } else {
+                0
+            };
+            runs |= runs >> neighbour;
+        });
+        runs
+    });
+    Some(first & second == all)
+}
+
+/// How loud the quietest run that counts is, or, with many taps, the loudest of 2 to the `doublings`
+/// neighbours.
+///
+/// # Safety
+/// As for [`are_loud`].
+#[inline(always)]
+unsafe fn quietest_run<T: Transformed, const E: usize>(
+    points: &[Complex<T>; E],
+    lane: u32,
+    order: impl Fn(usize) -> usize,
+    counts: [bool; 2],
+    doublings: u32,
+) -> u32 {
     // A lane each, in the order of their places.
     let mut runs = [0; 2];
     unrolled::<32>(|e| {
         if e < E {
-            // SAFETY: the caller's promise: the branches above are the same for a warp.
+            // SAFETY: the caller's promise.
             let both = unsafe { [most(points[e].re.louder(0)), most(points[e].im.louder(0))] };
             if lane as usize == order(e) {
                 runs = both;
             }
         }
     });
-    if !within {
-        let place = 32 * warp + lane * apart as u32;
-        let counted = |inside: Range<u32>| {
-            place + 32 > inside.start && (place + 32 <= inside.end || place == 0 && inside.end > 0)
-        };
-        let or_loud = |run, inside| if counted(inside) { run } else { u32::MAX };
-        runs = [or_loud(runs[0], first), or_loud(runs[1], second)];
-    }
-    let mut together = 1;
-    while within && 2 * together * apart + 32 <= 2 * taps && together < 32 {
+    let or_loud = |window: usize| {
+        if counts[window] {
+            runs[window]
+        } else {
+            u32::MAX
+        }
+    };
+    runs = [or_loud(0), or_loud(1)];
+    for doubling in 0..doublings.min(5) {
         runs = runs.map(|run| {
             // SAFETY: the caller's promise. Past the last register's run come none.
-            let (next, _) = unsafe { warp_shuffle_down(u32::MAX, run, together as u32, 32) };
+            let (next, _) = unsafe { warp_shuffle_down(u32::MAX, run, 1 << doubling, 32) };
             run.max(next)
         });
-        together *= 2;
     }
     let quietest = match (lane as usize) < E {
         true => runs[0].min(runs[1]),
         false => u32::MAX,
     };
     // SAFETY: the caller's promise.
-    [loudest, unsafe { least(quietest) }]
+    unsafe { least(quietest) }
 }
 
 /// Whether a warp's loudest sample and a warp's quietest run keep a block from being transformed as

@@ -10,7 +10,7 @@ use super::outputs::Outputs;
 use super::passes::Worker;
 use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
 use super::shape::{RUN, Shape, discarded, place};
-use crate::here::zero_here;
+use crate::here::{thread_here, zero_here};
 
 /// Loads two windows by their starts.
 #[inline(always)]
@@ -158,24 +158,39 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const CO
     worker: Worker<T>,
     of: Operands<'_, T>,
 ) {
-    let kept = S::POINTS - discarded(of.taps.len(), of.shift);
-    let step = thread::grid_dim_x() as usize * 2 * kept;
-    let mut first = thread::block_idx_x() as usize * 2 * kept;
-    loop {
-        // SAFETY: the caller's promise; the outputs from `first` on belong to this block.
-        unsafe {
-            // Anew after a divided pair, which would keep all of it in registers.
-            let (worker, of) = (worker.here(), of.here());
-            while first < of.output.len() && convolve_whole::<S, T, E>(worker, &of, first) {
-                first += step;
-            }
-            if first >= of.output.len() {
-                return;
-            }
-            convolve_divided::<S, T, E, COUNT>(worker, &of, first);
+    let mut first = thread::block_idx_x() as usize * 2 * kept::<S, T>(&of);
+    // SAFETY: the caller's promise; the outputs from `first` on belong to this block.
+    unsafe {
+        while first < of.output.len() && convolve_whole::<S, T, E>(worker, &of, first) {
+            first += thread::grid_dim_x() as usize * 2 * kept::<S, T>(&of);
         }
-        first += step;
+        if first < of.output.len() {
+            let Operands {
+                signal,
+                taps,
+                spectrum,
+                output,
+                offset,
+                shift,
+            } = of.here();
+            convolve_by_levels::<S, T, E, COUNT>(
+                signal,
+                taps,
+                spectrum,
+                output,
+                offset,
+                shift,
+                worker.factors,
+                first,
+            );
+        }
     }
+}
+
+/// Outputs of a window.
+#[inline(always)]
+fn kept<S: Shape, T: Transformed>(of: &Operands<'_, T>) -> usize {
+    S::POINTS - discarded(of.taps.len(), of.shift)
 }
 
 /// Transforms a pair of windows as it is. Returns false, and writes nothing, if that is not good
@@ -191,8 +206,7 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
 ) -> bool {
     const { assert!(E * S::THREADS == S::POINTS) };
     let thread = worker.thread;
-    let outputs = Outputs::new(of, S::POINTS, first);
-    let starts = outputs.starts(of);
+    let starts = Outputs::new(of, S::POINTS, first).starts(of);
     // SAFETY: the caller's promise. The barriers of the passes order the marks' writes before their
     // reads, and those before the next ones' writes.
     unsafe {
@@ -209,47 +223,77 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
         let vote = !fits || quiet::divides::<T>(loudest, quietest);
         let divided = worker.inverse::<S, E>(&mut points, vote);
         if !divided {
-            outputs.store::<S, T, E>(of, &points, thread);
+            // Computed anew: it would hold registers through both transforms.
+            let of = &of.here();
+            Outputs::new(of, S::POINTS, first).store::<S, T, E>(of, &points, thread);
         }
         !divided
     }
 }
 
-/// Computes the outputs of a pair of windows level by level.
+/// Computes the outputs of the block's pairs of windows from `first` on, level by level: after a
+/// divided pair those after it too, of which there are some only if the grid is capped. The usual
+/// way is never taken up again, and so no registers are kept, or spilled, for that.
 ///
 /// # Safety
 /// As for [`convolve_whole`].
 #[inline(always)]
-unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
-    worker: Worker<T>,
-    of: &Operands<'_, T>,
-    first: usize,
+#[allow(
+    clippy::too_many_arguments,
+    reason = "a struct would go through memory"
+)]
+unsafe fn convolve_by_levels<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
+    signal: &[T],
+    taps: &[T],
+    spectrum: *const Pair<T>,
+    output: *mut [T],
+    offset: usize,
+    shift: usize,
+    factors: *const Pair<T>,
+    mut first: usize,
 ) {
     const { assert!(COUNT * RUN == S::POINTS) };
-    let (worker, of) = (worker.here(), &of.here());
+    let of = &Operands {
+        signal,
+        taps,
+        spectrum,
+        output,
+        offset,
+        shift,
+    };
+    let worker = Worker {
+        thread: thread_here() as usize,
+        shared: shared::dynamic_shared_mem(),
+        factors,
+    };
     let thread = worker.thread;
-    let outputs = Outputs::new(of, S::POINTS, first);
-    // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
-    // place's slot before the first pass and after the last.
-    unsafe {
-        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
-        let runs = Runs::<COUNT, RUN>::new(worker.after_marks::<S>());
-        outputs.by_levels(of, runs, gain, [thread, S::THREADS], |level| {
-            worker.places::<S>(|place, slot| {
-                let starts = outputs.starts(of);
-                slot.write(runs.parts(level, gain.ceiling(), of.signal, starts, place));
+    while first < output.len() {
+        let outputs = Outputs::new(of, S::POINTS, first);
+        // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone
+        // uses a place's slot before the first pass and after the last.
+        unsafe {
+            let gain = Gain::read(spectrum.add(S::POINTS / 2).read());
+            let runs = Runs::<COUNT, RUN>::new(worker.after_marks::<S>());
+            outputs.by_levels(of, runs, gain, [thread, S::THREADS], |level| {
+                worker.places::<S>(|place, slot| {
+                    let starts = outputs.starts(of);
+                    slot.write(runs.parts(level, gain.ceiling(), signal, starts, place));
+                });
+                let mut points = [Complex::zero(); E];
+                worker.get_window::<S, E>(&mut points);
+                worker.forward::<S, E>(&mut points);
+                multiply::<S, T, E>(&mut points, spectrum.wrapping_add(thread));
+                worker.inverse::<S, E>(&mut points, false);
+                worker.put_window::<S, E>(&points);
+                let back = level.back(gain);
+                worker.places::<S>(|place, slot| {
+                    outputs.add(of, runs, place, back, slot.read());
+                });
             });
-            let mut points = [Complex::zero(); E];
-            worker.get_window::<S, E>(&mut points);
-            worker.forward::<S, E>(&mut points);
-            multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread));
-            worker.inverse::<S, E>(&mut points, false);
-            worker.put_window::<S, E>(&points);
-            let back = level.back(gain);
-            worker.places::<S>(|place, slot| {
-                outputs.add(of, runs, place, back, slot.read());
-            });
-        });
+            // Orders the last reads of the runs before their next writes.
+            thread::sync_threads();
+        }
+        first += thread::grid_dim_x() as usize * 2 * kept::<S, T>(of);
     }
 }
 

@@ -8,30 +8,30 @@ use crate::here::thread_here;
 
 /// One thread's share of the copies for one tile of C.
 ///
-/// Sources move from copy to copy: a pointer for each row would take registers that the sums need.
+/// Source pointers advance from copy to copy: one per row would take registers that the sums need.
 pub(super) struct Copies {
-    /// Elements between the rows of A that this thread copies from, and of B.
+    /// Elements between the rows of A, and of B, that this thread copies.
     a_stride: usize,
     b_stride: usize,
     /// Sources of the next copies.
     a: *const f64,
     b: *const f64,
-    /// Copies from A whose row exists.
+    /// Number of copies from A whose row exists.
     rows: u32,
     /// [`INNER`] if the column of B does not exist, else 0.
     outside: u32,
     /// This thread's first element of the inner extent in A's tile, and in B's.
     a_inner: u32,
     b_inner: u32,
-    /// Where the first copies go, in the first stage.
+    /// Where the first copy goes in the first stage.
     a_slot: u32,
     b_slot: u32,
 }
 
 impl Copies {
-    /// The share of this thread, for the tile of C whose first element is (top, left), in steps
-    /// whose first begins at element `k` of the inner extent, before 0 where elements are missing.
-    /// `shared` is the first stage.
+    /// This thread's share for the tile of C at (top, left). Its first step starts at element `k`
+    /// of the inner extent, which is below 0 where elements are missing. `shared` is the first
+    /// stage.
     #[inline(always)]
     pub(super) fn new(
         policy: &Policy,
@@ -69,20 +69,19 @@ impl Copies {
     }
 
     /// Starts copy number `copy` of a step into the stage `stage` bytes after the first one. Writes
-    /// zeros for rows of A and columns of B that do not exist, and for elements of the inner extent
-    /// before number `from` of the step. A step takes all copies in order, and the next step has the
-    /// next elements.
+    /// zeros for rows of A and columns of B that do not exist, and for the first `from` elements of
+    /// the step. A step takes all copies in order; the next step continues where it ended.
     ///
     /// # Safety
-    /// The operands have their extents' sizes and alignment, the other elements exist, and nobody
-    /// reads this stage.
+    /// The operands have the sizes and alignment of their extents, the other elements exist, and no
+    /// thread reads this stage.
     #[inline(always)]
     pub(super) unsafe fn start(&mut self, policy: &Policy, copy: usize, stage: u32, from: u32) {
         let of_a = copies_of_a(policy);
         let (slot, source, exists) = if copy < of_a {
             let down = copy * rows_at_once(policy, INNER);
             let slot = self.a_slot + stage + down as u32 * ROW_BYTES;
-            // One count, not a condition for each copy, which would each take a register.
+            // One count instead of a condition per copy: each condition would take a register.
             let rows = if self.a_inner >= from { self.rows } else { 0 };
             let next = if copy + 1 < of_a {
                 self.a.wrapping_add(self.a_stride)

@@ -1,9 +1,9 @@
-//! The tiles of [`mma`](super), as plain data for kernel, launcher and tests.
+//! The tiles of [`mma`](super), as plain data for the kernel, the launcher and tests.
 
 use super::super::policy::Policy;
 use crate::pack::lanes;
 
-/// Elements of 16 bytes.
+/// Elements in 16 bytes.
 pub const PAIR: usize = lanes::<f64>();
 /// Elements of the inner extent in a stage.
 pub(super) const INNER: usize = 16;
@@ -11,26 +11,27 @@ pub(super) const INNER: usize = 16;
 pub(super) const STAGES: usize = 4;
 
 pub(super) const BYTES: u32 = size_of::<f64>() as u32;
-/// Bytes of a row of A's tile, and of half of one.
+/// Bytes of a row of A's tile, and of half a row.
 pub(super) const ROW_BYTES: u32 = INNER as u32 * BYTES;
 pub(super) const HALF_BYTES: u32 = ROW_BYTES / 2;
 
 /// How much of C a block computes. The bits of the result do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MmaTiles {
-    /// 64 × 64, three on a multiprocessor: the most blocks, and as many warps as the largest.
+    /// 64 × 64, three blocks per multiprocessor: the most blocks, and as many warps as the largest
+    /// tile.
     Square,
-    /// 128 × 64, two on a multiprocessor.
+    /// 128 × 64, two blocks per multiprocessor.
     Tall,
-    /// 128 × 128, one on a multiprocessor: the fewest reads of global memory.
+    /// 128 × 128, one block per multiprocessor: the fewest reads of global memory.
     Large,
 }
 
 impl MmaTiles {
-    /// All of them.
+    /// Every instance.
     pub const ALL: [Self; 3] = [Self::Square, Self::Tall, Self::Large];
 
-    /// How the block divides its work, with copies of [`PAIR`]s or of single elements.
+    /// How a block divides its work, with copies of [`PAIR`]s or of single elements.
     pub const fn policy(self, pairs: bool) -> Policy {
         let (rows, cols, warp_rows, warp_cols) = match self {
             Self::Square => (64, 64, 32, 32),
@@ -58,7 +59,7 @@ impl MmaTiles {
 
 /// An instance of [`mma`](super).
 pub trait Instance {
-    /// Its block.
+    /// The block's tile.
     const TILES: MmaTiles;
     /// How the block divides its work.
     const POLICY: Policy;
@@ -91,7 +92,7 @@ instances! {
     LargeRagged: Large, false;
 }
 
-/// Elements from a row of B's tile to the next.
+/// Elements between the starts of two rows of B's tile.
 pub(super) const fn stride_b(policy: &Policy) -> usize {
     policy.cols + PAIR
 }
@@ -104,12 +105,12 @@ pub(super) const fn stage_bytes(policy: &Policy) -> u32 {
     a_bytes(policy) + (INNER * stride_b(policy)) as u32 * BYTES
 }
 
-/// Rows of a tile of `cols` columns that the block copies at once.
+/// Rows of `cols` columns that the block copies concurrently.
 pub(super) const fn rows_at_once(policy: &Policy, cols: usize) -> usize {
     policy.threads() / (cols / policy.vector)
 }
 
-/// Copies from A of each thread in a stage, and from both operands.
+/// Copies per thread and stage from A, and from both operands.
 pub(super) const fn copies_of_a(policy: &Policy) -> usize {
     policy.rows / rows_at_once(policy, INNER)
 }
@@ -117,15 +118,15 @@ pub(super) const fn copies_of(policy: &Policy) -> usize {
     copies_of_a(policy) + INNER / rows_at_once(policy, policy.cols)
 }
 
-/// Rows and columns of C that one multiplication of a warp computes, and elements of the inner
-/// extent that it takes.
+/// Rows and columns of C that one multiplication of a warp computes, and its elements of the inner
+/// extent.
 pub(super) const ROWS: usize = 8;
 pub(super) const COLS: usize = 16;
 pub(super) const DEPTH: usize = 8;
 /// Multiplications along a stage.
 pub(super) const GROUPS: usize = INNER / DEPTH;
 
-/// The most copies of one thread, and loads of columns, that any instance has in a slot.
+/// The most copies of one thread, and the most loads of columns, in a slot of any instance.
 pub(super) const MOST_COPIES: usize = 4;
 pub(super) const MOST_PIECES: usize = 2;
 

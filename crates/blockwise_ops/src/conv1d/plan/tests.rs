@@ -78,8 +78,8 @@ fn many_outputs_go_to_the_kernels_in_registers() {
     let standard = ConvOptions::default();
     let few = of(large / 4, 9, standard);
     assert_eq!(few, ("conv1d_tiled_f32", 256, 256));
-    // 410 tiles of 640 outputs, for 4 warps of a tile each; of 104,858 ten warps have 10, 18, 27,
-    // 40 or 100.
+    // 410 tiles of 640 outputs, for 4 warps with one tile each; of the 104,858 tiles ten warps take
+    // 10, 18, 27, 40 or 100.
     let window = |blocks| ("conv1d_window_f32", blocks, 128);
     assert_eq!(of(large, 17, standard), window(103));
     assert_eq!(of(1 << 22, 48, standard), window(660));
@@ -202,7 +202,7 @@ fn one_thread_per_tap_has_limits_of_its_own() {
         }
     ));
     assert!(error.hint().is_some_and(|hint| hint.contains("tiled")));
-    // The shorter operand plays the taps, so this one is fine.
+    // The shorter operand serves as the taps, so this one is fine.
     assert_eq!(
         planned::<f64>(3, 5000, ConvMode::Full, &options)
             .launch

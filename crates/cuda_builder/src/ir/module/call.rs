@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::instruction::split;
 use super::lexer::{Lexer, Spanned, Token};
 use super::opcode::Opcode;
+use super::words::split;
 
 /// `fast noundef i32 @f(ptr noundef %x, i32 1) #7`: a call without its opcode.
 #[derive(Clone, Debug)]

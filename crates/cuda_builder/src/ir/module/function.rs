@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::attributes;
-use super::instruction::{Instruction, split};
+use super::instruction::Instruction;
 use super::lexer::{Lexer, Token};
 use super::unexpected;
+use super::words::split;
 use crate::error::CudaBuilderError;
 
 /// A function that the module defines.

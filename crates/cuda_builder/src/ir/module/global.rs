@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::instruction::split;
 use super::lexer::{Lexer, Spanned, Token, type_end};
 use super::unexpected;
+use super::words::split;
 use crate::error::CudaBuilderError;
 
 /// `@x = internal constant [2 x i8] c"ab", section "s", align 1`.

@@ -6,6 +6,7 @@ use super::call::Call;
 use super::lexer::{Lexer, Spanned, Token, is_type};
 use super::opcode::Opcode;
 use super::unexpected;
+use super::words::split;
 use crate::error::CudaBuilderError;
 
 /// An instruction or a debug record. The text is printed; the parts are derived from it.
@@ -316,16 +317,4 @@ pub(crate) fn local(text: &str) -> Option<&str> {
         (Token::Local(name), None) => Some(name),
         _ => None,
     }
-}
-
-/// Splits a text at its outermost commas and trims the pieces.
-pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
-    let mut tokens = Lexer::new(text);
-    let mut start = Some(0);
-    std::iter::from_fn(move || {
-        let from = start?;
-        let comma = tokens.find(|spanned| spanned.depth == 0 && spanned.token == Token::Mark(b','));
-        start = comma.as_ref().map(|comma| comma.span.end);
-        Some(text[from..comma.map_or(text.len(), |comma| comma.span.start)].trim())
-    })
 }

@@ -19,6 +19,7 @@ mod opcode;
 mod parse;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

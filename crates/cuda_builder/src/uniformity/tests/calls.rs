@@ -87,7 +87,7 @@ fn a_pointer_names_functions_with_the_calls_arguments() {
                      %r = call i32 @llvm.nvvm.read.ptx.sreg.laneid()\n  ret i32 %r\n}\n";
     let calls = "%f = select i1 %all, ptr @one, ptr @pair\n  %x = call i32 %f(i32 %n)";
     after(calls, functions, &[]);
-    // A call through a pointer waits for nobody.
+    // A call through a pointer waits for no other thread.
     let calls_one = "define internal i32 @calls(ptr %f, i32 %a) {\n  %r = call i32 %f(i32 %a)\n  ret i32 %r\n}\n";
     let functions = format!("{functions}{calls_one}");
     after("%x = call i32 @calls(ptr @one, i32 %n)", &functions, &[]);

@@ -7,6 +7,7 @@ mod lanes;
 mod place;
 mod rows;
 mod transfer;
+mod window;
 mod wrong;
 
 use super::frame::{Row32, Row64};

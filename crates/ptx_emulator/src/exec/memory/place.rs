@@ -1,13 +1,12 @@
 //! Resolves addresses: the region of an access, and whether the access is allowed.
 
+use super::window::window;
 use super::wrong::misaligned_access;
 use super::{Memory, Part, Region};
 use crate::exec::frame::{ALL, Row64, lanes};
 use crate::exec::raise::{Checked, raise};
 use crate::fault::{Access, FaultKind, Space};
-use crate::memory::{
-    BLOCK_BITS, CONST_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE,
-};
+use crate::memory::{BLOCK_BITS, CONST_BASE};
 
 impl<'a> Memory<'a> {
     /// The region of an address, the address of the region's first byte, and its size.
@@ -219,22 +218,4 @@ impl<'a> Memory<'a> {
         }
         self.part(kind, addresses, 1, 1 << lane, pc)
     }
-}
-
-/// The space of a generic address, and the start of its window.
-#[inline(always)]
-pub(super) fn window(address: u64) -> Option<(Space, u64)> {
-    if address < CONST_BASE {
-        return Some((Space::Global, 0));
-    }
-    if address < SHARED_WINDOW {
-        return Some((Space::Const, 0));
-    }
-    [
-        (Space::Shared, SHARED_WINDOW),
-        (Space::Local, LOCAL_WINDOW),
-        (Space::Param, PARAM_WINDOW),
-    ]
-    .into_iter()
-    .find(|&(_, base)| address.wrapping_sub(base) < WINDOW_SIZE)
 }

@@ -1,6 +1,6 @@
 //! Diagnosis of invalid accesses.
 
-use super::place::window;
+use super::window::window;
 use super::{Memory, Region};
 use crate::exec::frame::{Row64, lanes};
 use crate::exec::raise::Raised;

@@ -7,7 +7,7 @@ mod special;
 mod turn;
 mod waits;
 
-use super::deadlock::Activity;
+use super::activity::Activity;
 use super::frame::{ALL, Frame, Row32, Row64, lanes};
 use super::launch::Launch;
 use super::memory::{Memory, SharedWords};

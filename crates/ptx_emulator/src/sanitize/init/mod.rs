@@ -210,7 +210,7 @@ impl Init {
     }
 
     /// An integer division by zero has an undefined result. Compilers divide in lanes whose result
-    /// nobody uses, so it is reported where it is used.
+    /// is unused, so it is reported where it is used.
     pub(crate) fn divides_by_zero(&mut self, context: &Context<'_>, pc: u32, lanes: u32) {
         let Op::Lane(op) = &context.program.code[pc as usize].op else {
             return;

@@ -6,8 +6,8 @@
 //! acquire has one chain of its own, however many threads participate, which keeps vector clocks
 //! short.
 
-use super::locks::Window;
-use super::shadow::Record;
+use super::cover::{Cover, Window};
+use super::record::Record;
 use super::vector_clock::{CLASSES, Point, Shared, VectorClock, union};
 use crate::exec::lanes;
 use std::collections::HashMap;
@@ -54,17 +54,6 @@ struct Log {
 struct Event {
     cover: Cover,
     point: Point,
-}
-
-/// The accesses of a warp's lanes before a time.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cover {
-    /// The warp's number in the launch.
-    pub(super) warp: u32,
-    pub(super) lanes: u32,
-    pub(super) time: u32,
-    /// Accesses up to this time are not among them.
-    pub(super) since: u32,
 }
 
 /// The accesses and vector clocks of some lanes; becomes an event once another thread learns of it.

@@ -7,9 +7,10 @@
 //! threads, from barriers of some threads or through memory, is kept in vector clocks per lane;
 //! most programs need none.
 
-use super::chains::{Chains, Cover, Past};
+use super::chains::{Chains, Past};
+use super::cover::Cover;
 use super::locks::Hold;
-use super::shadow::Record;
+use super::record::Record;
 use super::vector_clock::{Shared, union};
 use crate::exec::lanes;
 use std::ops::Range;

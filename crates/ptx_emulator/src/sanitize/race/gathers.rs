@@ -5,19 +5,9 @@
 //! object. The exchange orders no data, but an operation on an object is over when its lane comes
 //! to it.
 
-use super::judge::LaneAccess;
-use super::shadow::Record;
+use super::lane_access::{Gather, LaneAccess};
+use super::record::Record;
 use crate::decode::op::{MbarrierKind, Op, WarpKind};
-
-/// Lanes of a warp that met in an exchange after some of them used a barrier object.
-#[derive(Clone, Copy)]
-pub(super) struct Gather {
-    /// The warp's number in the launch.
-    pub(super) warp: u32,
-    pub(super) lanes: u32,
-    /// The warp's time: earlier operations came before.
-    pub(super) time: u32,
-}
 
 /// Whether lanes meet in an instruction.
 pub(super) fn is_exchange(op: &Op) -> bool {

@@ -1,8 +1,8 @@
 //! What would order the two accesses of a race, at the place where it is missing.
 
 use super::judge;
+use super::record::Record;
 use super::report::Report;
-use super::shadow::Record;
 use super::uses::Uses;
 use crate::decode::op::{MbarrierKind, Op};
 use crate::exec::Region;

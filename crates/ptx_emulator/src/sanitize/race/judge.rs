@@ -1,35 +1,14 @@
 //! The full analysis of one lane's access to one word: which accesses it races with, and what is
 //! recorded.
 
-use super::chains::Chains;
-use super::clocks::{Block, Now};
-use super::gathers::{self, Gather};
-use super::shadow::{Cell, Record, Spilled};
+use super::gathers;
+use super::lane_access::{LaneAccess, Strength};
+use super::record::{Cell, Record};
+use super::shadow::Spilled;
 use crate::decode::Program;
 use crate::decode::op::{Direction, MbarrierKind, Op, Order, PartOfWord, Scope, SurfaceKind};
 use crate::exec::lanes;
-use std::collections::HashSet;
 use std::ops::Range;
-
-/// The current access of a lane.
-pub(super) struct LaneAccess<'a> {
-    pub(super) program: &'a Program,
-    pub(super) block: &'a Block,
-    pub(super) chains: &'a Chains,
-    pub(super) now: Now,
-    pub(super) lane: usize,
-    pub(super) writes: bool,
-    /// It continues in the background: an asynchronous copy.
-    pub(super) pending: bool,
-    pub(super) strength: Option<Strength>,
-    /// The kernel has clusters of several blocks.
-    pub(super) clustered: bool,
-    /// Other blocks can access the memory too.
-    pub(super) wide: bool,
-    /// The strong reads that poll for another thread.
-    pub(super) polls: &'a HashSet<u32>,
-    pub(super) gathers: &'a [Gather],
-}
 
 /// A conflict with an earlier access.
 #[derive(Clone, Copy)]
@@ -43,26 +22,6 @@ pub(super) struct Hazard {
     pub(super) bytes: u32,
     /// An exchange of the warp hands on an acquire that orders them.
     pub(super) heard: bool,
-}
-
-/// The strength of an access: atomic, volatile, or with a memory order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Strength {
-    pub(super) order: Order,
-    pub(super) scope: Scope,
-    /// Bytes per element.
-    pub(super) size: u8,
-    /// It may mean only a part of its word.
-    pub(super) in_part: bool,
-}
-
-impl Strength {
-    /// Whether two strong accesses to the same bytes overlap completely: they have the same size,
-    /// or one is an operation on a word that means only the other's bytes.
-    fn overlaps(&self, other: &Self) -> bool {
-        let within = |word: &Self, part: &Self| word.in_part && part.size < word.size;
-        self.size == other.size || within(self, other) || within(other, self)
-    }
 }
 
 impl Hazard {
@@ -184,12 +143,6 @@ impl LaneAccess<'_> {
             Some(lane) => Relation::Race(lane),
             None => Relation::Ordered,
         }
-    }
-
-    /// The lanes of an access among `lanes` that nothing orders before this one.
-    pub(super) fn unordered(&self, record: &Record, lanes: u32) -> u32 {
-        let me = (self.now.warp_in_block(), self.lane);
-        self.block.unordered(self.chains, me, record, lanes)
     }
 
     /// Whether this lane knows an event of another one that came before an access of it.

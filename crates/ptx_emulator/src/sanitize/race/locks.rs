@@ -8,7 +8,7 @@
 //! A location is a lock for a thread that changes it by a compare-and-swap, an exchange or a
 //! bitwise atomic whose result it reads, and later changes it back.
 
-use super::chains::Cover;
+use super::cover::Window;
 use super::ignored;
 use super::vector_clock::Shared;
 use crate::decode::op::{AtomicKind, AtomicOp, Op, TRUE};
@@ -57,13 +57,6 @@ impl Change {
     pub(super) fn bits(self) -> u64 {
         self.old ^ self.new
     }
-}
-
-/// What a thread does under a lock that does not protect it: accesses later than `from`, up to `to`.
-#[derive(Clone, Copy)]
-pub(super) struct Window {
-    pub(super) from: u32,
-    pub(super) to: u32,
 }
 
 impl Locks {
@@ -166,39 +159,6 @@ impl Hold {
             _ => whole,
         };
         (to > from).then_some(Window { from, to })
-    }
-}
-
-impl Window {
-    pub(super) fn holds(&self, time: u32) -> bool {
-        self.from < time && time <= self.to
-    }
-
-    /// What is left of a cover without this window of some lanes.
-    pub(super) fn cut(&self, (warp, lanes): (u32, u32), cover: Cover) -> [Option<Cover>; 3] {
-        let inside = cover.lanes & lanes;
-        if cover.warp != warp || inside == 0 || cover.time <= self.from {
-            return [Some(cover), None, None];
-        }
-        let others = Cover {
-            lanes: cover.lanes & !lanes,
-            ..cover
-        };
-        let before = Cover {
-            lanes: inside,
-            time: self.from,
-            ..cover
-        };
-        let after = Cover {
-            lanes: inside,
-            since: self.to,
-            ..cover
-        };
-        [
-            Some(others).filter(|cover| cover.lanes != 0),
-            Some(before).filter(|cover| cover.since < cover.time),
-            Some(after).filter(|cover| cover.since < cover.time),
-        ]
     }
 }
 

@@ -160,7 +160,7 @@ impl Messages {
             let Some(lane) = block.lane(warp, at) else {
                 return;
             };
-            // A thread knows all of its own past, whatever it tells others.
+            // A thread knows all of its own past, whatever part of it it publishes.
             let cut = [0, 1].map(|scope| without(&past, scope));
             let [narrow, device] =
                 cut.map(|past| past.map(|past| publish(&past, chains, &lane.knows)));
@@ -236,8 +236,8 @@ fn is_same(a: &Shared, b: &Shared) -> bool {
     }
 }
 
-/// Adds what a thread publishes to what is there, which the thread may already know; if it does
-/// not, in place, because atomics on one location make a long list.
+/// Adds what a thread publishes to what is already there. Usually the thread knows that already; if
+/// not, it is added in place, because atomics on one location form a long list.
 fn add(to: &mut Shared, more: Shared) {
     match (to, more) {
         (_, None) => {}

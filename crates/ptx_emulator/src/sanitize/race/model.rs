@@ -5,7 +5,7 @@ use super::chains::Chains;
 use super::clocks::{Block, Contribution};
 use super::locks::{Change, Locks};
 use super::messages::{self, Messages, Strong};
-use super::shadow::Record;
+use super::record::Record;
 use crate::decode::op::{Order, Scope};
 use std::collections::{BTreeSet, HashMap};
 

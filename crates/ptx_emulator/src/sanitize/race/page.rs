@@ -5,7 +5,7 @@
 //! represents all of them. A line accessed in any other way gets one cell per word, until the whole
 //! line is written again.
 
-use super::shadow::{Cell, Record};
+use super::record::{Cell, Record};
 
 /// Words per line: half a warp writes one row of a tile.
 pub(super) const LINE_WORDS: usize = 16;

@@ -1,7 +1,8 @@
 //! Race reports: both accesses, what they did to the bytes, and what would order them.
 
 use super::copy::Copies;
-use super::judge::{Hazard, LaneAccess};
+use super::judge::Hazard;
+use super::lane_access::LaneAccess;
 use super::locks::Locks;
 use super::uses::Uses;
 use crate::decode::op::{AtomicOp, MatrixKind, Op, Order, Transfer};

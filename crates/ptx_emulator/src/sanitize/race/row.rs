@@ -4,7 +4,8 @@
 
 use super::clocks::Now;
 use super::page::{LINE_BYTES, Line, PAGE_BYTES, Page};
-use super::shadow::{Cell, Record, Shadow};
+use super::record::{Cell, Record};
+use super::shadow::Shadow;
 use crate::exec::{Row64, Seen, lanes};
 use crate::fault::Access;
 
@@ -309,7 +310,7 @@ fn write(cell: &mut Cell, now: &Now, bit: u32) -> bool {
 mod tests {
     use super::super::chains::Chains;
     use super::super::clocks::Block;
-    use super::super::judge::LaneAccess;
+    use super::super::lane_access::LaneAccess;
     use super::*;
     use crate::Module;
     use crate::exec::Region;

@@ -1,0 +1,183 @@
+//! [`Permutation`]: numbers that were checked once, for kernels that scatter through them.
+
+pub(crate) mod check;
+
+use std::fmt;
+
+use launch_contract::launch::{Argument, Memory, Permutes, Read, Shape};
+
+use crate::{Buffer, Error, Result, View};
+use check::Check;
+
+/// The numbers 0 to n − 1 in some order, on a device: what a kernel's `Scatter` takes its places
+/// from.
+///
+/// [`new`](Self::new) checks the numbers on the device, once. Nothing changes them afterwards, so
+/// launches need no check.
+///
+/// ```
+/// use blockwise::{Device, Permutation};
+///
+/// let device = Device::any()?;
+/// let order = Permutation::new(device.upload(&[2, 0, 1])?)?;
+/// assert_eq!(order.len(), 3);
+/// let twice = Permutation::new(device.upload(&[2, 0, 2])?).unwrap_err();
+/// assert_eq!(
+///     twice.to_string(),
+///     "the numbers are no permutation: number 2 is 2, as number 0 is"
+/// );
+/// # Ok::<(), blockwise::Error>(())
+/// ```
+///
+/// The numbers are out of reach while they are a permutation:
+///
+/// ```compile_fail,E0382
+/// # use blockwise::{Buffer, Permutation, Result};
+/// # fn changed_later(mut numbers: Buffer<u32>) -> Result<Permutation> {
+/// let order = Permutation::new(numbers)?;
+/// numbers.copy_from_slice(&[0, 0, 0])?;
+/// # Ok(order)
+/// # }
+/// ```
+///
+/// ```compile_fail,E0451
+/// # use blockwise::{Buffer, Permutation};
+/// # fn forged(numbers: Buffer<u32>) -> Permutation {
+/// Permutation { numbers }
+/// # }
+/// ```
+pub struct Permutation {
+    numbers: Buffer<u32>,
+}
+
+impl Permutation {
+    /// Checks the numbers on their device, after all earlier uses of them, and waits. The numbers
+    /// are read once; for each there is one atomic operation on a bit, 1/32 of their memory.
+    ///
+    /// If a [`Graph`](crate::Graph) uses the memory, which it might change when it is replayed, the
+    /// numbers are copied first.
+    ///
+    /// # Errors
+    /// [`Error::NotAPermutation`] with the first number that is too large or there twice, and when
+    /// the device fails or has no room for the bits.
+    pub fn new(numbers: Buffer<u32>) -> Result<Self> {
+        let numbers = numbers.detached()?;
+        if !is_permutation(&numbers)? {
+            let problem = problem(&numbers.to_vec()?);
+            return Err(Error::NotAPermutation { problem });
+        }
+        Ok(Self { numbers })
+    }
+
+    /// Takes the numbers unchecked.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), if they have to be copied.
+    ///
+    /// # Safety
+    /// They are 0 to `len − 1` in some order when all earlier work of the device has finished.
+    pub unsafe fn new_unchecked(numbers: Buffer<u32>) -> Result<Self> {
+        let numbers = numbers.detached()?;
+        Ok(Self { numbers })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// The numbers, for reading.
+    pub fn as_view(&self) -> View<'_, u32> {
+        self.numbers.as_view()
+    }
+
+    /// The numbers, which may be changed from now on. If a [`Graph`](crate::Graph) scatters through
+    /// them, they are copied, and the graph keeps its own.
+    ///
+    /// # Errors
+    /// When the device has no room for the copy, or fails.
+    pub fn into_buffer(self) -> Result<Buffer<u32>> {
+        self.numbers.detached()
+    }
+}
+
+// SAFETY: the numbers are a permutation, checked or promised. They are private, and `detached` has
+// made sure that no graph's launch can write them; nothing here lends them for writing.
+unsafe impl<'a> Permutes<'a> for &'a Permutation {
+    fn pass(self) -> Memory<'a> {
+        Read::pass(&self.numbers)
+    }
+}
+
+impl fmt::Debug for Permutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Permutation({} numbers)", self.len())
+    }
+}
+
+/// Threads of a block of these kernels.
+const THREADS: u32 = 256;
+
+fn is_permutation(numbers: &Buffer<u32>) -> Result<bool> {
+    let (core, len) = (&numbers.memory.core, numbers.len());
+    if len == 0 {
+        return Ok(true);
+    }
+    // No number of 32 bits is as large as the last place.
+    if len > 1 << 32 {
+        return Ok(false);
+    }
+    let check = match core.check.get() {
+        Some(check) => check,
+        None => {
+            let loaded = Check::load(&*core.backend)?;
+            core.check.get_or_init(|| loaded)
+        }
+    };
+    let words = len.div_ceil(32);
+    let bits = Buffer::<u32>::filled(core, None, words + 1, 0)?;
+    let shape = |threads: usize| Shape::new((threads.div_ceil(THREADS as usize)) as u32, THREADS);
+    let (at, at_bits, len) = (numbers.memory.address, bits.memory.address, len as u64);
+    let uses = [(&*numbers.memory, false), (&*bits.memory, true)];
+    core.enqueue(&core.queue, uses.into_iter(), |queue| {
+        let mark = [at, len, at_bits];
+        let gaps = [at_bits, len];
+        // SAFETY: the kernels have these parameters. They read `len` numbers, and have a bit for
+        // each of them and one word more; a number beyond them is skipped. Memory is freed after
+        // all earlier work. A grid has at most 2²⁷ blocks.
+        unsafe {
+            let quads = (len as usize / 4).max(3);
+            (check.mark).launch(queue, shape(quads), &mark.each_ref().map(Argument::new))?;
+            (check.find_gaps).launch(queue, shape(words), &gaps.each_ref().map(Argument::new))
+        }
+    })?;
+    Ok(bits.view(words..).to_vec()? == [0])
+}
+
+/// The first number that makes it no permutation.
+fn problem(numbers: &[u32]) -> String {
+    let len = numbers.len();
+    // A number of 32 bits cannot be as large as the last place.
+    if len > 1 << 32 {
+        return format!("{len} are more than 32 bits can count");
+    }
+    let mut seen = vec![false; len];
+    for (at, &number) in numbers.iter().enumerate() {
+        match seen.get_mut(number as usize) {
+            None => return format!("number {at} is {number}, and there are {len}"),
+            Some(true) => {
+                let before = numbers.iter().position(|&other| other == number);
+                let before = before.unwrap_or_default();
+                return format!("number {at} is {number}, as number {before} is");
+            }
+            Some(seen) => *seen = true,
+        }
+    }
+    // They were written while they were checked: by a kernel of another library.
+    "they changed during the check".to_owned()
+}

@@ -1,0 +1,70 @@
+//! Lanes, and what stops a launch at one.
+
+use crate::element::Number;
+use ptx_emulator::LaunchConfig;
+use ptx_emulator::replay::{Instruction, Replay};
+
+/// A lane of a warp.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LaneId {
+    pub(crate) block: u64,
+    pub(crate) warp: u32,
+    pub(crate) lane: u32,
+}
+
+/// Why the launch stands still.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    /// As the protocol names it.
+    pub(crate) reason: &'static str,
+    pub(crate) text: String,
+    /// Numbers of the breakpoints.
+    pub(crate) breakpoints: Vec<i64>,
+}
+
+impl Stop {
+    pub(crate) fn new(reason: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            reason,
+            text: text.into(),
+            breakpoints: Vec::new(),
+        }
+    }
+}
+
+/// The first lane that an instruction is executed by.
+pub(crate) fn first_lane(at: &Instruction) -> LaneId {
+    let lanes = if at.lanes == 0 { at.active } else { at.lanes };
+    LaneId {
+        block: at.block,
+        warp: at.warp,
+        lane: lanes.trailing_zeros() & 31,
+    }
+}
+
+/// The index of a lane's thread in its block.
+pub(crate) fn thread_index(config: LaunchConfig, at: LaneId) -> [u32; 3] {
+    let [x, y, _] = config.block;
+    let thread = 32 * at.warp + at.lane;
+    [thread % x, thread / x % y, thread / x / y]
+}
+
+/// What is the same in every moment: who a lane is.
+pub(crate) fn identity(replay: &Replay, at: LaneId, name: &str) -> Option<Number> {
+    let block = || replay.block_index(at.block);
+    let thread = || thread_index(replay.config(), at);
+    let value = match name {
+        "lane" => at.lane,
+        "warp" => at.warp,
+        "block" => return Some(Number::Integer(at.block.into())),
+        "thread" => 32 * at.warp + at.lane,
+        "block.x" => block()[0],
+        "block.y" => block()[1],
+        "block.z" => block()[2],
+        "thread.x" => thread()[0],
+        "thread.y" => thread()[1],
+        "thread.z" => thread()[2],
+        _ => return None,
+    };
+    Some(Number::Integer(value.into()))
+}

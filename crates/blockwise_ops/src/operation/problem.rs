@@ -1,0 +1,66 @@
+//! An operation at a size: all that a launch depends on but memory.
+
+use blockwise::Type;
+
+/// An operation's type, extents and settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Problem {
+    /// The type that is computed with.
+    pub ty: Type,
+    /// The operation's own extents, in its own order; 1 beyond them.
+    pub extents: [usize; 4],
+    /// For each [setting](super::Setting) the index of its value; 0 beyond them.
+    pub settings: [u8; 2],
+}
+
+impl Problem {
+    /// With default settings.
+    ///
+    /// # Panics
+    /// With more than four extents.
+    pub fn new(ty: Type, extents: &[usize]) -> Self {
+        let mut all = [1; 4];
+        all[..extents.len()].copy_from_slice(extents);
+        Self {
+            ty,
+            extents: all,
+            settings: [0; 2],
+        }
+    }
+}
+
+/// What a caller sets beside the operands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// For each setting but an axis the index of its value.
+    pub settings: [u8; 2],
+    /// The axis, from the back if negative; `None` for the whole array.
+    pub axis: Option<isize>,
+}
+
+/// What a caller's operands and settings come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Posed {
+    /// The problem.
+    pub problem: Problem,
+    /// The result's shape.
+    pub result: Vec<usize>,
+}
+
+/// Elements of a problem's operands; 0 where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lens {
+    /// Of the inputs.
+    pub inputs: [usize; 2],
+    /// Of the output.
+    pub output: usize,
+}
+
+/// What has to be done at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Bytes: each input read once, each output written once.
+    pub bytes: u64,
+    /// Arithmetic operations.
+    pub operations: u64,
+}

@@ -1,0 +1,367 @@
+//! The ways to do an operation, as data.
+
+use std::fmt;
+
+use blockwise::{AnyView, AnyViewMut, DeviceProperties, Type};
+use cuda_std::launch::Entry;
+
+use super::Problem;
+use crate::launch::On;
+use crate::limits::{self, blocks_for};
+use crate::{LaunchError, LaunchPlan};
+
+/// A way to do an operation: its kernels, and how it is launched.
+pub struct Variant {
+    /// Its name among the operation's.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// For whom it is.
+    pub tier: Tier,
+    /// Its kernels: one for each type or width of element, and instance.
+    pub kernels: &'static [Kernel],
+    /// Chooses the kernel, grid and block; says why if it cannot.
+    pub plan: fn(&Task<'_>) -> Result<Plan, LaunchError>,
+    /// Bytes of memory of its own, zeros before the first launch.
+    pub memory: fn(&Task<'_>) -> usize,
+    /// Other instances and limits that a search for faster ones tries, with a few words each.
+    pub tweaks: fn(&Task<'_>) -> Vec<(Options, String)>,
+}
+
+/// For whom a variant is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// A caller gets it, or can sensibly ask for it.
+    Product,
+    /// A tutorial document describes it.
+    Document,
+    /// It shows what a change costs: benchmark, profiler, trace and detectors take it.
+    Ablation,
+}
+
+impl Variant {
+    /// One for callers, without memory of its own.
+    pub const fn new(
+        name: &'static str,
+        about: &'static str,
+        kernels: &'static [Kernel],
+        plan: fn(&Task<'_>) -> Result<Plan, LaunchError>,
+    ) -> Self {
+        Self {
+            name,
+            about,
+            tier: Tier::Product,
+            kernels,
+            plan,
+            memory: |_| 0,
+            tweaks: |_| Vec::new(),
+        }
+    }
+
+    /// The same for others.
+    #[must_use]
+    pub const fn tier(mut self, tier: Tier) -> Self {
+        self.tier = tier;
+        self
+    }
+
+    /// The same with memory of its own.
+    #[must_use]
+    pub const fn memory(mut self, memory: fn(&Task<'_>) -> usize) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// The same with what a search tries.
+    #[must_use]
+    pub const fn tuned(mut self, tweaks: fn(&Task<'_>) -> Vec<(Options, String)>) -> Self {
+        self.tweaks = tweaks;
+        self
+    }
+
+    /// Whether there is a kernel for elements of a type.
+    pub fn takes(&self, ty: Type) -> bool {
+        self.kernels.iter().any(|kernel| kernel.takes.has(ty))
+    }
+}
+
+impl fmt::Debug for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name)
+    }
+}
+
+impl PartialEq for Variant {
+    /// Each is itself only.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Variant {}
+
+/// An entry point and its typed launch.
+pub struct Kernel {
+    /// The entry point.
+    pub entry: &'static Entry,
+    /// The elements that it is for.
+    pub takes: Takes,
+    /// What it computes, of several things that a variant does.
+    pub code: u8,
+    /// Which of a variant's instances it is.
+    pub instance: u8,
+    /// Starts it.
+    pub launch: LaunchFn,
+}
+
+impl PartialEq for Kernel {
+    /// Each is itself only.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Kernel {}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.entry.name)
+    }
+}
+
+/// Elements that a kernel is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Of this type.
+    Type(Type),
+    /// Of so many bytes.
+    Width(usize),
+}
+
+impl Takes {
+    /// Whether they are of this type.
+    pub fn has(self, ty: Type) -> bool {
+        match self {
+            Self::Type(own) => own == ty,
+            Self::Width(bytes) => bytes == ty.bytes(),
+        }
+    }
+}
+
+/// Starts a kernel.
+pub type LaunchFn = for<'a> fn(On<'a>, Operands<'a>) -> Result<(), blockwise::Error>;
+
+/// What a launch is given.
+pub struct Operands<'a> {
+    /// The problem.
+    pub problem: Problem,
+    /// The inputs.
+    pub inputs: &'a [AnyView<'a>],
+    /// The output.
+    pub output: AnyViewMut<'a>,
+    /// The variant's own memory.
+    pub memory: Option<AnyViewMut<'a>>,
+    /// What the parts before this one come to; nothing of the first, or of a whole.
+    pub before: Option<AnyView<'a>>,
+    /// Where to leave what the parts up to this one come to.
+    pub after: Option<AnyViewMut<'a>>,
+}
+
+/// How to launch an operation. The default chooses by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The variant. `None` takes the one that is fastest for the problem.
+    pub kernel: Option<&'static Variant>,
+    /// Threads of a block, where the variant leaves them open.
+    pub threads: Option<u32>,
+    /// Blocks along each dimension of the grid, at most.
+    pub grid_cap: Option<u32>,
+}
+
+impl Options {
+    /// With this variant.
+    pub const fn of(kernel: &'static Variant) -> Self {
+        Self {
+            kernel: Some(kernel),
+            threads: None,
+            grid_cap: None,
+        }
+    }
+}
+
+/// What a plan follows from.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// The problem.
+    pub problem: &'a Problem,
+    /// The caller's options.
+    pub options: &'a Options,
+    /// The device.
+    pub device: &'a DeviceProperties,
+    /// Whether every operand begins at a multiple of 16 bytes.
+    pub aligned: bool,
+    /// The variant.
+    pub variant: &'static Variant,
+}
+
+/// A launch, and the kernel that it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The launch as plain data.
+    pub launch: LaunchPlan,
+    /// The kernel.
+    pub kernel: &'static Kernel,
+}
+
+impl<'a> Task<'a> {
+    /// The same for another variant.
+    pub fn of(self, variant: &'static Variant) -> Self {
+        Self { variant, ..self }
+    }
+
+    /// Whether the operands begin at whole packs of 16 bytes, and these extents are whole packs.
+    pub(crate) fn in_packs(&self, extents: &[usize]) -> bool {
+        let lanes = kernels::pack::BYTES / self.problem.ty.bytes();
+        self.aligned && extents.iter().all(|extent| extent % lanes == 0)
+    }
+
+    /// The variant's kernel for the problem's type.
+    fn kernel(&self, [code, instance]: [u8; 2]) -> Result<&'static Kernel, LaunchError> {
+        let ty = self.problem.ty;
+        let mut kernels = self.variant.kernels.iter();
+        let fits = |kernel: &&Kernel| [kernel.code, kernel.instance] == [code, instance];
+        let kernel = kernels.find(|kernel| fits(kernel) && kernel.takes.has(ty));
+        kernel.ok_or(LaunchError::NoInstance {
+            kernel: self.variant.name,
+            given: ty,
+        })
+    }
+
+    /// A plan of one-dimensional blocks that cover `items`.
+    ///
+    /// # Errors
+    /// A type without a kernel, and limits that are broken.
+    pub fn plan_1d(
+        &self,
+        which: [u8; 2],
+        items: usize,
+        threads: u32,
+        shared_bytes: u64,
+    ) -> Result<Plan, LaunchError> {
+        let kernel = self.kernel(which)?;
+        let blocks = blocks_for(
+            items,
+            threads,
+            self.options.grid_cap,
+            self.device.max_grid[0],
+        );
+        let name = kernel.entry.name;
+        let launch = limits::plan_1d(name, blocks, threads, shared_bytes, self.device)?;
+        Ok(Plan { launch, kernel })
+    }
+
+    /// A plan of blocks for tiles that cover a matrix.
+    ///
+    /// # Errors
+    /// As for [`plan_1d`](Self::plan_1d).
+    pub fn plan_2d(
+        &self,
+        which: [u8; 2],
+        extents: [usize; 2],
+        tile: [u32; 2],
+        block: [u32; 2],
+    ) -> Result<Plan, LaunchError> {
+        let kernel = self.kernel(which)?;
+        let grid = [0, 1].map(|axis| {
+            let limit = self.device.max_grid[axis];
+            blocks_for(extents[axis], tile[axis], self.options.grid_cap, limit)
+        });
+        let launch = limits::plan_2d(kernel.entry.name, grid, block, self.device)?;
+        Ok(Plan { launch, kernel })
+    }
+
+    /// The block's threads, of a kernel that has but one number of them.
+    ///
+    /// # Errors
+    /// When another one was asked for.
+    pub(crate) fn fixed_block(&self, needed: u32) -> Result<u32, LaunchError> {
+        match self.options.threads {
+            Some(given) if given != needed => Err(LaunchError::FixedBlock {
+                kernel: self.variant.name,
+                needed,
+                given,
+            }),
+            _ => Ok(needed),
+        }
+    }
+}
+
+/// The [`Kernel`] of a handle: `kernel!(takes, [code, instance], handle, |of| (arguments))`, the
+/// arguments in the kernel's order; `|of| { let pattern = value; (arguments) }` where they share something.
+/// `kernel!(unsafe takes, ..)` is for an `unsafe` kernel.
+macro_rules! kernel {
+    (unsafe $takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
+        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of, launch => {
+            // SAFETY: the operands are borrowed, the output mutably. The kernel's `require` checks
+            // lengths and shape; the rest is ensured by the plan.
+            #[expect(unsafe_code, reason = "kernels in rust-cuda's form have no other launch")]
+            unsafe { launch.launch($($argument),+) }
+        })
+    };
+    ($takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
+        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of,
+            launch => launch.launch($($argument),+))
+    };
+    ($takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| {
+        let $own:pat = $with:expr; ($($argument:expr),+ $(,)?)
+    }) => {
+        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of, launch => {
+            let $own = $with;
+            launch.launch($($argument),+)
+        })
+    };
+    (@ $takes:expr, $code:expr, $instance:expr, $handle:ty, $of:ident, $launch:ident => $start:expr) => {
+        $crate::operation::Kernel {
+            entry: <$handle as ::blockwise::Instance>::ENTRY,
+            takes: $takes,
+            code: $code,
+            instance: $instance,
+            launch: |on: $crate::launch::On<'_>, $of: $crate::operation::Operands<'_>| {
+                let $launch = <$handle>::on(on.device)?.shape(on.shape);
+                let $launch = match on.stream {
+                    Some(stream) => $launch.stream(stream),
+                    None => $launch,
+                };
+                $start
+            },
+        }
+    };
+}
+pub(crate) use kernel;
+
+/// A kernel for each width of word: `words!([u32 u64], [code, instance], handle, |of, T| (arguments))`.
+macro_rules! words {
+    (unsafe [$($word:ident)*], $which:tt, $handle:ident, |$of:ident, $T:ident| $arguments:tt) => {
+        &[$({
+            type $T = $word;
+            $crate::operation::kernel!(
+                unsafe $crate::operation::Takes::Width(size_of::<$T>()), $which, $handle<$T>, |$of| $arguments
+            )
+        }),*]
+    };
+    ([$($word:ident)*], $which:tt, $handle:ident, |$of:ident, $T:ident| $arguments:tt) => {
+        &[$({
+            type $T = $word;
+            $crate::operation::kernel!(
+                $crate::operation::Takes::Width(size_of::<$T>()), $which, $handle<$T>, |$of| $arguments
+            )
+        }),*]
+    };
+}
+pub(crate) use words;

@@ -1,0 +1,286 @@
+//! Running sums, minima and maxima.
+
+mod reference;
+
+use blockwise::{AnyView, AnyViewMut, Error, Plain, Type, View, ViewMut};
+use kernels::scan::{self, Extreme, Order, Sum, Way};
+
+use crate::LaunchError;
+use crate::operation::{
+    Axis, Bench, Carry, Case, Given, Kernel, Lens, Numbers, Operand, Operation, Parts, Plan, Posed,
+    Problem, Rank, Setting, Size, Takes, Task, Variant, Work, kernel,
+};
+
+/// The scan: extents are those along the axis, before it, and after it.
+pub static SCAN: Operation = Operation {
+    name: "scan",
+    about: "Running sums, minima or maxima",
+    operands: &[Operand {
+        name: "input",
+        about: "The array (.npy or .csv); without --axis all of it, row after row",
+        rank: Rank::Any,
+    }],
+    settings: &[
+        Setting::OneOf {
+            name: "operation",
+            about: "What runs; NaN stays, once there is one",
+            values: &["sum", "min", "max"],
+        },
+        Setting::Flag {
+            name: "exclusive",
+            about: "Leave out each element itself; the first result is 0, or the type's largest or smallest number",
+        },
+        Setting::Axis {
+            about: "Along this axis only, counted from the back if negative",
+        },
+    ],
+    result: "the running values",
+    types,
+    widens: "Sums of integers are int64 or uint64, as NumPy's cumsum has them, and wrap. Of float16, and of integers below 32 bits, results are float32, int64 or uint64.",
+    sizes: &[Size {
+        name: "len",
+        about: "Elements",
+        profile: 1 << 16,
+    }],
+    shapes: |sizes| vec![sizes.to_vec()],
+    pose,
+    lens: |problem| Lens {
+        inputs: [len(problem), 0],
+        output: len(problem),
+    },
+    work: |problem| Work {
+        bytes: 2 * (len(problem) * problem.ty.bytes()) as u64,
+        operations: len(problem) as u64,
+    },
+    reference: reference::reference,
+    variants: &[&RUNNING],
+    choice: |_| &RUNNING,
+    parts: Parts::Carried(&Carry {
+        is_one_line,
+        align: |ty| by_width!(ty, T => scan::group::<T>()),
+        merge: reference::merge,
+    }),
+    bench: Bench {
+        types: &[
+            (Type::F32, SIZES),
+            (Type::F64, SIZES),
+            (Type::I32, SIZES),
+            (Type::I64, SIZES),
+        ],
+        quick: &[1 << 22],
+        drawn: &[3e7],
+        numbers: Numbers::Whole,
+    },
+    cases: CASES,
+    edges: &[
+        &[0],
+        &[1],
+        &[2],
+        &[31],
+        &[33],
+        &[509],
+        &[511],
+        &[512],
+        &[513],
+        &[2047],
+        &[2048],
+        &[2049],
+        &[4095],
+        &[4096],
+        &[4097],
+        &[16_381],
+        &[70_001],
+    ],
+};
+
+const SIZES: &[&[usize]] = &[&[1], &[1 << 10], &[1 << 20], &[1 << 24], &[1 << 29]];
+
+/// A function of `u32` or `u64`, by a type's width.
+macro_rules! by_width {
+    ($ty:expr, $T:ident => $value:expr) => {
+        match $ty.bytes() {
+            8 => {
+                type $T = u64;
+                $value
+            }
+            _ => {
+                type $T = u32;
+                $value
+            }
+        }
+    };
+}
+use by_width;
+
+/// What runs: the first setting.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Running {
+    Sum,
+    Least,
+    Greatest,
+}
+
+fn running(settings: [u8; 2]) -> Running {
+    match settings[0] {
+        0 => Running::Sum,
+        1 => Running::Least,
+        _ => Running::Greatest,
+    }
+}
+
+fn types(types: &[Type], given: &Given) -> Type {
+    match types[0] {
+        Type::F16 => Type::F32,
+        ty @ (Type::F32 | Type::F64) => ty,
+        ty @ (Type::I32 | Type::U32) if running(given.settings) != Running::Sum => ty,
+        ty if ty.is_signed() || ty == Type::Bool => Type::I64,
+        _ => Type::U64,
+    }
+}
+
+fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchError> {
+    let axis = Axis::of(shapes[0], given.axis)?;
+    let problem = Problem::new(ty, &[axis.extent, axis.outer, axis.inner]);
+    Ok(Posed {
+        problem: Problem {
+            settings: given.settings,
+            ..problem
+        },
+        result: shapes[0].to_vec(),
+    })
+}
+
+/// Elements of the array.
+fn len(problem: &Problem) -> usize {
+    let [extent, outer, inner, _] = problem.extents;
+    outer * extent * inner
+}
+
+/// Whether all elements run in one line.
+fn is_one_line(problem: &Problem) -> bool {
+    problem.extents[1..] == [1; 3]
+}
+
+/// Tiles in one pass that look back in fixed groups: the same bits on any grid, device, number of
+/// devices and chunk. Short lines by warps, lines along another axis than the last by threads.
+pub static RUNNING: Variant = Variant::new(
+    "scan",
+    "tiles in one pass, which look back in fixed groups",
+    KERNELS,
+    plan,
+)
+.memory(|task| {
+    let [extent, _, inner, _] = task.problem.extents;
+    let (way, len) = (Way::of(extent, inner, true), len(task.problem));
+    let words = by_width!(task.problem.ty, T => scan::state_len::<T>(way, len, extent));
+    size_of::<u64>() * words.max(1)
+});
+
+/// Blocks of each multiprocessor that run at once.
+const RESIDENT: usize = 4;
+
+fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    let [extent, _, inner, _] = task.problem.extents;
+    let (way, len) = (Way::of(extent, inner, false), len(task.problem));
+    let blocks = by_width!(task.problem.ty, T => scan::blocks::<T>(way, len, extent));
+    let at_once = RESIDENT * task.device.multiprocessors_to_fill() as usize;
+    let blocks = match way {
+        Way::Tiles => blocks.min(at_once),
+        Way::Rows | Way::Columns => blocks,
+    };
+    let code = u8::from(running(task.problem.settings) != Running::Sum);
+    let threads = task.fixed_block(scan::THREADS)?;
+    task.plan_1d([code, 0], blocks * threads as usize, threads, 0)
+}
+
+/// An instance for sums and one for minima and maxima of each type; unsigned integers are signed
+/// ones in another order.
+static KERNELS: &[Kernel] = &{
+    macro_rules! running {
+        ($Type:ident, $t:ident, $code:expr, $Op:ident) => {
+            kernel!(Takes::Type(Type::$Type), [$code, 0], scan::scan<$t, $Op>, |of| {
+                let (output, after) = ends::<$t>(of.output, of.after)?;
+                (
+                    of.inputs[0].plain::<$t>()?,
+                    output,
+                    state(of.memory)?,
+                    before::<$t>(of.before, of.inputs[0])?,
+                    after,
+                    of.problem.extents[0].max(1),
+                    of.problem.extents[2].max(1),
+                    flip::<$t>(&of.problem),
+                    of.problem.settings[1].into(),
+                )
+            })
+        };
+    }
+    [
+        running!(F32, f32, 0, Sum),
+        running!(F64, f64, 0, Sum),
+        running!(I32, i32, 0, Sum),
+        running!(U32, i32, 0, Sum),
+        running!(I64, i64, 0, Sum),
+        running!(U64, i64, 0, Sum),
+        running!(F32, f32, 1, Extreme),
+        running!(F64, f64, 1, Extreme),
+        running!(I32, i32, 1, Extreme),
+        running!(U32, i32, 1, Extreme),
+        running!(I64, i64, 1, Extreme),
+        running!(U64, i64, 1, Extreme),
+    ]
+};
+
+fn flip<T>(problem: &Problem) -> u64 {
+    let order = match (running(problem.settings), problem.ty) {
+        (Running::Sum, _) => return 0,
+        (Running::Least, Type::U32 | Type::U64) => Order::LeastUnsigned,
+        (Running::Least, _) => Order::Least,
+        (Running::Greatest, Type::U32 | Type::U64) => Order::GreatestUnsigned,
+        (Running::Greatest, Type::F32 | Type::F64) => Order::GreatestFloat,
+        (Running::Greatest, _) => Order::Greatest,
+    };
+    order.flip::<T>()
+}
+
+/// The output, and where what comes after it goes: nowhere, unless it is given.
+fn ends<'a, T: Plain>(
+    output: AnyViewMut<'a>,
+    after: Option<AnyViewMut<'a>>,
+) -> Result<(ViewMut<'a, T>, ViewMut<'a, T>), Error> {
+    let (nowhere, output) = output.plain::<T>()?.split_at_mut(0);
+    let after = after.map(AnyViewMut::plain).transpose()?;
+    Ok((output, after.unwrap_or(nowhere)))
+}
+
+fn before<'a, T: Plain>(
+    before: Option<AnyView<'a>>,
+    input: AnyView<'a>,
+) -> Result<View<'a, T>, Error> {
+    before.unwrap_or(input.view(..0)).plain()
+}
+
+fn state(memory: Option<AnyViewMut<'_>>) -> Result<ViewMut<'_, u64>, Error> {
+    let none = Error::Cast {
+        from: "nothing",
+        to: u64::NAME,
+    };
+    memory.ok_or(none)?.plain()
+}
+
+/// Short and long lines, partial tiles and runs of tiles, a grid that strides.
+static CASES: &[Case] = &{
+    const fn case(sizes: &'static [usize], grid_cap: Option<u32>, spare: bool) -> Case {
+        Case {
+            variants: &[],
+            sizes,
+            grid_cap,
+            spare,
+        }
+    }
+    [
+        case(&[1], None, false),
+        case(&[300], None, true),
+        case(&[9000], Some(2), false),
+        case(&[140_000], Some(3), false),
+    ]
+};

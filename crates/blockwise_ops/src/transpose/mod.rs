@@ -1,0 +1,592 @@
+//! The transpose of a row-major matrix.
+
+mod choice;
+
+use blockwise::{AnyView, Device, DeviceProperties, Stream, Type, View, ViewMut};
+use kernels::raw::transpose::transpose_padded_raw;
+use kernels::transpose::aligned::{self, Tile, transpose_aligned, transpose_aligned_narrow};
+use kernels::transpose::naive::transpose_naive;
+use kernels::transpose::packs::{self, transpose_packs};
+use kernels::transpose::padded::transpose_padded;
+use kernels::transpose::quads::{self, transpose_quads, transpose_thin_quads};
+use kernels::transpose::thin::{self, transpose_thin};
+use kernels::transpose::tiled::transpose_tiled;
+use kernels::transpose::{ROWS, TILE};
+use ndarray::{Array2, ArrayView2};
+
+use crate::operation::{
+    self, Asked, Bench, Case, Expected, Given, Kernel, Lens, Numbers, Operand, Operation, Options,
+    Parts, Plan, Posed, Problem, Rank, Size, Task, Tier, Variant, Work, words,
+};
+use crate::{Element, Execution, LaunchError, download_matrix, matrix_len, upload};
+
+/// The transpose: extents are the matrix's rows and columns.
+pub static TRANSPOSE: Operation = Operation {
+    name: "transpose",
+    about: "Transpose a matrix",
+    operands: &[Operand {
+        name: "input",
+        about: "The matrix (.npy or .csv)",
+        rank: Rank::Matrix,
+    }],
+    settings: &[],
+    result: "the transposed matrix",
+    types: |types, _| types[0],
+    widens: "",
+    sizes: &[
+        Size {
+            name: "rows",
+            about: "",
+            profile: 512,
+        },
+        Size {
+            name: "cols",
+            about: "",
+            profile: 512,
+        },
+    ],
+    shapes: |sizes| vec![sizes.to_vec()],
+    pose,
+    lens: |problem| {
+        let [rows, cols, ..] = problem.extents;
+        Lens {
+            inputs: [rows * cols, 0],
+            output: rows * cols,
+        }
+    },
+    work: |problem| {
+        let [rows, cols, ..] = problem.extents;
+        Work {
+            bytes: 2 * (rows * cols * problem.ty.bytes()) as u64,
+            operations: 0,
+        }
+    },
+    reference,
+    variants: &[
+        &NAIVE,
+        &TILED,
+        &PADDED,
+        &PADDED_RAW,
+        &ALIGNED,
+        &NARROW,
+        &THIN,
+        &QUADS,
+        &PACKS,
+    ],
+    choice: choice::fastest,
+    parts: Parts::Tiles,
+    bench: Bench {
+        types: &[
+            (
+                Type::F32,
+                &[
+                    &[16_384, 16_384],
+                    &[16_381, 16_411],
+                    &[1000, 1000],
+                    &[100, 1_000_000],
+                    &[1_000_000, 100],
+                ],
+            ),
+            (
+                Type::F64,
+                &[&[8192, 8192], &[8191, 8209], &[100, 1_000_000]],
+            ),
+        ],
+        quick: &[4096, 4096],
+        drawn: &[3e6, 3e6],
+        numbers: Numbers::Uniform,
+    },
+    cases: CASES,
+    edges: EDGES,
+};
+
+fn pose(ty: Type, shapes: &[&[usize]], _: &Given) -> Result<Posed, LaunchError> {
+    let &[rows, cols] = shapes[0] else {
+        return Err(LaunchError::Rank {
+            what: "the input",
+            shape: shapes[0].to_vec(),
+            wanted: "a matrix",
+        });
+    };
+    matrix_len(rows, cols)?;
+    Ok(Posed {
+        problem: Problem::new(ty, &[rows, cols]),
+        result: vec![cols, rows],
+    })
+}
+
+fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
+    let [rows, cols, ..] = asked.problem.extents;
+    Expected::moved(&asked.inputs[0], asked.runs, |at| {
+        at % rows * cols + at / rows
+    })
+}
+
+/// Kernels that take matrices, one for each width of word.
+macro_rules! matrices {
+    ($handle:ident, $words:tt) => {
+        words!($words, [0, 0], $handle, |of, T| (
+            (
+                of.inputs[0].plain::<T>()?,
+                of.problem.extents[0],
+                of.problem.extents[1]
+            ),
+            (
+                of.output.plain::<T>()?,
+                of.problem.extents[0],
+                of.problem.extents[1]
+            )
+        ))
+    };
+}
+
+/// Kernels that take slices and the extents.
+macro_rules! slices {
+    ($handle:ident, $words:tt) => {
+        words!($words, [0, 0], $handle, |of, T| (
+            of.inputs[0].plain::<T>()?,
+            of.output.plain::<T>()?,
+            of.problem.extents[0],
+            of.problem.extents[1]
+        ))
+    };
+}
+
+/// Reads rows and writes columns.
+pub static NAIVE: Variant = Variant::new(
+    "naive",
+    "reads rows and writes columns",
+    matrices!(transpose_naive, [u32 u64]),
+    by_tile,
+);
+
+/// Turns tiles in shared memory, so that both sides are rows.
+pub static TILED: Variant = Variant::new(
+    "tiled",
+    "turns tiles in shared memory, so that both sides are rows",
+    matrices!(transpose_tiled, [u32 u64]),
+    by_tile,
+)
+.tier(Tier::Document);
+
+/// The same with padded tiles, whose columns lie in different banks.
+pub static PADDED: Variant = Variant::new(
+    "padded",
+    "the same with padded tiles, whose columns lie in different banks",
+    matrices!(transpose_padded, [u8 u16 u32 u64]),
+    by_tile,
+);
+
+/// The same in rust-cuda's form.
+pub static PADDED_RAW: Variant = Variant::new(
+    "padded-raw",
+    "the same in rust-cuda's form",
+    words!(unsafe [u32 u64], [0, 0], transpose_padded_raw, |of, T| (
+        of.inputs[0].plain::<T>()?,
+        of.output.plain::<T>()?,
+        of.problem.extents[0],
+        of.problem.extents[1]
+    )),
+    by_tile,
+)
+.tier(Tier::Document);
+
+/// Larger tiles, of which each row of the output begins with a sector of memory, whatever the
+/// matrix's extents.
+pub static ALIGNED: Variant = Variant::new(
+    "aligned",
+    "larger tiles, whose rows of the output begin with a sector of memory",
+    slices!(transpose_aligned, [u32 u64]),
+    |task| aligned_plan(task, Tile::Wide),
+)
+.tuned(caps);
+
+/// The same with tiles of half the width.
+pub static NARROW: Variant = Variant::new(
+    "aligned-narrow",
+    "the same with tiles of half the width",
+    slices!(transpose_aligned_narrow, [u32 u64]),
+    |task| aligned_plan(task, Tile::Narrow),
+)
+.tier(Tier::Ablation)
+.tuned(caps);
+
+/// Tiles with the whole short side, so that one side of the transpose is one run of memory.
+pub static THIN: Variant = Variant::new(
+    "thin",
+    "tiles with the whole short side",
+    slices!(transpose_thin, [u32 u64]),
+    thin_plan,
+);
+
+/// Every access 16 bytes: a thread turns 4 × 4 elements of four bytes, or 2 × 2 of eight. Matrices
+/// whose extents are no multiples of that go the way of [`ALIGNED`].
+pub static QUADS: Variant = Variant::new(
+    "quads",
+    "every access 16 bytes: a thread turns 4 x 4 elements of four bytes, or 2 x 2 of eight",
+    QUADS_KERNELS,
+    quads_plan,
+);
+
+/// Every global access 16 bytes, whatever the matrix's extents: [`ALIGNED`] with rows that are read
+/// from a whole pack on.
+pub static PACKS: Variant = Variant::new(
+    "packs",
+    "every global access 16 bytes, whatever the matrix's extents",
+    slices!(transpose_packs, [u32 u64]),
+    packs_plan,
+);
+
+/// Instances by [`quads::Tile`].
+static QUADS_KERNELS: &[Kernel] = &{
+    macro_rules! quads {
+        ($handle:ident, $instance:expr, $T:ident) => {
+            operation::kernel!(
+                operation::Takes::Width(size_of::<$T>()),
+                [0, $instance],
+                $handle<$T>,
+                |of| (
+                    of.inputs[0].plain::<$T>()?,
+                    of.output.plain::<$T>()?,
+                    of.problem.extents[0],
+                    of.problem.extents[1]
+                )
+            )
+        };
+    }
+    [
+        quads!(transpose_quads, 0, u32),
+        quads!(transpose_quads, 0, u64),
+        quads!(transpose_thin_quads, 1, u32),
+        quads!(transpose_thin_quads, 1, u64),
+    ]
+};
+
+/// `$function::<word>()` for elements of so many bytes.
+macro_rules! by_width {
+    ($task:expr, $T:ident => $value:expr) => {
+        match $task.problem.ty.bytes() {
+            8 => {
+                type $T = u64;
+                $value
+            }
+            _ => {
+                type $T = u32;
+                $value
+            }
+        }
+    };
+}
+
+fn by_tile(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    let [rows, cols, ..] = task.problem.extents;
+    task.plan_2d([0, 0], [cols, rows], [TILE; 2], [TILE, ROWS])
+}
+
+fn aligned_plan(task: &Task<'_>, tile: Tile) -> Result<Plan, LaunchError> {
+    let [rows, cols, ..] = task.problem.extents;
+    let extents = [aligned::ROWS, by_width!(task, T => tile.cols::<T>())];
+    task.plan_2d([0, 0], [rows, cols], extents, [tile.threads(), 1])
+}
+
+fn thin_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    let [rows, cols, ..] = task.problem.extents;
+    let extents = [rows.max(cols), rows.min(cols)];
+    let high = extents[1].min(thin::SHORT as usize) as u32;
+    let tile = [by_width!(task, T => thin::width::<T>(high)), thin::SHORT];
+    task.plan_2d([0, 0], extents, tile, [thin::THREADS, 1])
+}
+
+fn quads_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    let [rows, cols, ..] = task.problem.extents;
+    if !task.in_packs(&[rows, cols]) {
+        return aligned_plan(&task.of(&ALIGNED), Tile::Wide);
+    }
+    let tile = quads::Tile::of(rows, cols);
+    let instance = match tile {
+        quads::Tile::Square => 0,
+        quads::Tile::Short => 1,
+    };
+    let extents = by_width!(task, T => tile.extents::<T>(rows, cols));
+    task.plan_2d([0, instance], [rows, cols], extents, [quads::THREADS, 1])
+}
+
+fn packs_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    let [rows, cols, ..] = task.problem.extents;
+    let tile = [packs::ROWS, by_width!(task, T => packs::columns::<T>())];
+    task.plan_2d(
+        [0, 0],
+        [packs::reach(rows), cols],
+        tile,
+        [packs::THREADS, 1],
+    )
+}
+
+/// A block for each tile, or few blocks that stay.
+fn caps(task: &Task<'_>) -> Vec<(Options, String)> {
+    let caps = [16, 32, 64].map(|cap| {
+        let options = Options {
+            grid_cap: Some(cap),
+            ..Options::of(task.variant)
+        };
+        (options, format!("at most {cap} x {cap} blocks"))
+    });
+    caps.into()
+}
+
+/// What each kernel's tiles ask for: partial and whole tiles, short sides, a grid that strides.
+static CASES: &[Case] = &{
+    const fn case(
+        variants: &'static [&'static str],
+        sizes: &'static [usize],
+        grid_cap: Option<u32>,
+        spare: bool,
+    ) -> Case {
+        Case {
+            variants,
+            sizes,
+            grid_cap,
+            spare,
+        }
+    }
+    [
+        case(&[], &[40, 70], Some(1), false),
+        case(&[], &[33, 65], None, false),
+        case(&[], &[1, 1], None, false),
+        // Whole tiles only.
+        case(&[], &[64, 32], None, true),
+        case(&["aligned"], &[203, 141], None, false),
+        case(&["aligned"], &[144, 270], Some(1), false),
+        case(&["aligned"], &[128, 128], None, true),
+        case(&["aligned-narrow"], &[137, 70], Some(1), false),
+        case(&["thin"], &[37, 150], None, false),
+        case(&["thin"], &[150, 37], Some(1), false),
+        case(&["thin"], &[131, 140], Some(1), false),
+        // Whole tiles only, and tiles with 1 to 5 elements for a thread.
+        case(&["thin"], &[128, 192], Some(1), false),
+        case(&["thin"], &[100, 3], None, false),
+        case(&["thin"], &[130, 7], None, false),
+        case(&["thin"], &[130, 9], None, false),
+        case(&["quads"], &[136, 140], Some(1), false),
+        case(&["quads"], &[76, 268], Some(1), false),
+        case(&["quads"], &[268, 76], Some(1), false),
+        case(&["quads"], &[4, 60], None, false),
+        case(&["quads"], &[20, 32], None, false),
+        case(&["quads"], &[60, 12], None, false),
+        // Blocks beyond the edge tiles.
+        case(&["quads"], &[132, 196], None, true),
+        case(&["packs"], &[139, 381], None, false),
+        case(&["packs"], &[201, 131], Some(1), false),
+    ]
+};
+
+/// Tiles of every kernel, ± 1; primes; short sides.
+static EDGES: &[&[usize]] = &[
+    &[0, 5],
+    &[1, 1],
+    &[1, 97],
+    &[31, 31],
+    &[32, 32],
+    &[33, 33],
+    &[97, 1],
+    &[13, 71],
+    &[63, 127],
+    &[64, 64],
+    &[65, 129],
+    &[137, 128],
+    &[127, 300],
+    &[300, 128],
+    &[3, 1000],
+    &[1000, 4],
+    &[124, 132],
+    &[128, 248],
+    &[200, 259],
+];
+
+fn problem<T: Element>(rows: usize, cols: usize) -> Result<Problem, LaunchError> {
+    matrix_len(rows, cols)?;
+    Ok(Problem::new(T::TYPE, &[rows, cols]))
+}
+
+/// Plans the transpose of a matrix of `rows` × `cols` in whole buffers. `None` when it is empty, and
+/// so nothing to launch.
+///
+/// # Errors
+/// When a size overflows or a limit is broken.
+pub fn plan<T: Element>(
+    rows: usize,
+    cols: usize,
+    options: &Options,
+    properties: &DeviceProperties,
+) -> Result<Option<Plan>, LaunchError> {
+    operation::plan(&TRANSPOSE, &problem::<T>(rows, cols)?, options, properties)
+}
+
+/// Starts the transpose of `input`, `rows` × `cols` elements in row-major order, into `output`,
+/// `cols` × `rows`. `None` when there was nothing to launch.
+///
+/// # Errors
+/// Those of [`plan`], an operand of another length, and what goes wrong on the device.
+pub fn enqueue<'a, T: Element>(
+    device: &Device,
+    stream: Option<&Stream>,
+    input: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'a, T>>,
+    rows: usize,
+    cols: usize,
+    options: &Options,
+) -> Result<Option<Plan>, LaunchError> {
+    let inputs = [AnyView::from(input.into())];
+    let problem = problem::<T>(rows, cols)?;
+    operation::enqueue(
+        device,
+        stream,
+        &TRANSPOSE,
+        &problem,
+        options,
+        &inputs,
+        output.into().into(),
+    )
+}
+
+/// Transposes `input`, `rows` × `cols` elements in row-major order, into `output`, `cols` × `rows`,
+/// and waits. `None` when there was nothing to launch.
+///
+/// # Errors
+/// Those of [`enqueue`].
+pub fn transpose_buffers<'a, T: Element>(
+    device: &Device,
+    input: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'a, T>>,
+    rows: usize,
+    cols: usize,
+    options: &Options,
+) -> Result<Option<Execution>, LaunchError> {
+    Execution::of(device, || {
+        let plan = enqueue(device, None, input, output, rows, cols, options)?;
+        Ok(plan.map(|plan| plan.launch))
+    })
+}
+
+/// The transpose of a matrix.
+///
+/// # Errors
+/// As for [`transpose_buffers`].
+pub fn transpose<T: Element>(
+    device: &Device,
+    input: ArrayView2<'_, T>,
+    options: &Options,
+) -> Result<Array2<T>, LaunchError> {
+    let (rows, cols) = input.dim();
+    // Checked before anything is copied.
+    plan::<T>(rows, cols, options, device.properties())?;
+    let input = upload(device, &input)?;
+    let mut output = device.zeros(input.len())?;
+    enqueue(device, None, &input, &mut output, rows, cols, options)?;
+    download_matrix(&output, cols, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LaunchPlan;
+    use crate::limits::h200;
+
+    fn launch<T: Element>(
+        rows: usize,
+        cols: usize,
+        options: &Options,
+        properties: &DeviceProperties,
+    ) -> Result<Option<LaunchPlan>, LaunchError> {
+        let plan = super::plan::<T>(rows, cols, options, properties)?;
+        Ok(plan.map(|plan| plan.launch))
+    }
+
+    fn planned<T: Element>(rows: usize, cols: usize) -> Option<LaunchPlan> {
+        launch::<T>(rows, cols, &Options::default(), &h200()).expect("within every limit")
+    }
+
+    #[test]
+    fn the_grid_covers_the_input_and_the_kernel_goes_by_the_elements_width() {
+        let plan = launch::<f64>(33, 65, &Options::of(&PADDED), &h200());
+        let plan = plan.expect("within every limit").expect("a launch");
+        assert_eq!(plan.kernel, "transpose_padded_u64");
+        assert_eq!((plan.grid, plan.block), ([3, 2, 1], [32, 8, 1]));
+
+        let plan = launch::<f32>(129, 128, &Options::of(&ALIGNED), &h200());
+        let plan = plan.expect("within every limit").expect("a launch");
+        assert_eq!(plan.kernel, "transpose_aligned_u32");
+        assert_eq!((plan.grid, plan.block), ([3, 1, 1], [512, 1, 1]));
+        let plan = launch::<i64>(129, 65, &Options::of(&THIN), &h200());
+        let plan = plan.expect("within every limit").expect("a launch");
+        assert_eq!(plan.kernel, "transpose_thin_u64");
+        assert_eq!((plan.grid, plan.block), ([3, 1, 1], [256, 1, 1]));
+        for (rows, cols, kernel, grid) in [
+            (132, 260, "transpose_quads_u32", [3, 5, 1]),
+            (100, 132, "transpose_thin_quads_u32", [1, 3, 1]),
+            (132, 100, "transpose_thin_quads_u32", [3, 1, 1]),
+            (132, 130, "transpose_aligned_u32", [3, 2, 1]),
+        ] {
+            let plan = launch::<f32>(rows, cols, &Options::of(&QUADS), &h200());
+            let plan = plan.expect("within every limit").expect("a launch");
+            assert_eq!((plan.kernel, plan.grid), (kernel, grid));
+        }
+        let plan = launch::<f32>(129, 65, &Options::of(&NARROW), &h200());
+        let plan = plan.expect("within every limit").expect("a launch");
+        assert_eq!(plan.kernel, "transpose_aligned_narrow_u32");
+        assert_eq!((plan.grid, plan.block), ([3, 2, 1], [256, 1, 1]));
+    }
+
+    #[test]
+    fn the_kernel_goes_by_the_shape() {
+        for (rows, cols, kernel) in [
+            (1000, 1000, "transpose_padded_u32"),
+            (10, 4034, "transpose_naive_u32"),
+            (10, 25, "transpose_naive_u32"),
+            (9, 10_335, "transpose_padded_u32"),
+            (3, 255_531, "transpose_thin_u32"),
+            (12, 63_364, "transpose_thin_quads_u32"),
+            (5207, 775, "transpose_padded_u32"),
+            (775, 4207, "transpose_padded_u32"),
+            (776, 9207, "transpose_thin_u32"),
+            (95_424, 209, "transpose_padded_u32"),
+            (95_425, 209, "transpose_packs_u32"),
+            (132, 154_351, "transpose_thin_u32"),
+            (3631, 1921, "transpose_thin_u32"),
+            (4391, 2420, "transpose_packs_u32"),
+            (4000, 4000, "transpose_quads_u32"),
+            (1021, 16_001, "transpose_packs_u32"),
+            (101, 1_000_000, "transpose_thin_u32"),
+            (100, 1_000_000, "transpose_thin_quads_u32"),
+            (1_000_000, 100, "transpose_thin_quads_u32"),
+            (1_000_001, 128, "transpose_aligned_u32"),
+            (8192, 8192, "transpose_quads_u32"),
+            (16_384, 16_384, "transpose_quads_u32"),
+            (16_381, 16_411, "transpose_packs_u32"),
+        ] {
+            let plan = planned::<f32>(rows, cols).expect("a launch");
+            assert_eq!(plan.kernel, kernel, "{rows} x {cols}");
+        }
+    }
+
+    #[test]
+    fn an_empty_matrix_is_no_launch() {
+        assert_eq!(planned::<f32>(0, 5), None);
+        assert_eq!(planned::<f32>(5, 0), None);
+    }
+
+    #[test]
+    fn an_empty_grid_and_a_size_too_large_to_count_are_refused() {
+        let none = Options {
+            grid_cap: Some(0),
+            ..Options::default()
+        };
+        assert!(matches!(
+            launch::<f32>(2, 2, &none, &h200()),
+            Err(LaunchError::ZeroGrid { .. })
+        ));
+        let options = Options::default();
+        let error = launch::<f32>(1 << 33, 1 << 33, &options, &h200()).expect_err("2⁶⁶ elements");
+        assert!(matches!(error, LaunchError::SizeOverflow { .. }));
+    }
+}

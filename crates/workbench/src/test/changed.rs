@@ -1,0 +1,294 @@
+//! `cargo xtask test --changed [REVISION]`: the tests that a change most likely breaks, in a minute
+//! or two. What is left out is printed: before a change is merged everything runs.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
+
+/// The variable with the families of kernels that tests of all kernels are confined to.
+const KERNELS: &str = "BLOCKWISE_TEST_KERNELS";
+
+/// Files, and what tests them.
+struct Row {
+    /// How the files' paths begin.
+    prefix: &'static str,
+    /// Test programs by package and name, each with filters.
+    programs: &'static [(&'static str, &'static str, &'static [&'static str])],
+    /// The first words of kernels' names.
+    kernels: &'static [&'static str],
+}
+
+const fn row(
+    prefix: &'static str,
+    programs: &'static [(&'static str, &'static str, &'static [&'static str])],
+    kernels: &'static [&'static str],
+) -> Row {
+    Row {
+        prefix,
+        programs,
+        kernels,
+    }
+}
+
+/// A family's tests, and its kernels under all detectors.
+macro_rules! family {
+    ($prefix:literal, $kernels:expr, $filters:expr) => {
+        row(
+            $prefix,
+            &[
+                ("blockwise_tests", "kernel_suite", $filters),
+                ("blockwise_tests", "clean", &["nothing_is_reported"]),
+            ],
+            $kernels,
+        )
+    };
+}
+
+const COMMAND: &[(&str, &str, &[&str])] = &[
+    ("blockwise_cli", "cli", &[]),
+    ("blockwise_cli", "bench", &[]),
+    ("blockwise_cli", "memory", &[]),
+];
+
+/// The first row that fits a path counts. A path without one needs everything.
+const TABLE: &[Row] = &[
+    family!("kernels/src/conv1d/", &["conv1d"], &["conv1d::"]),
+    family!("kernels/src/raw/conv1d.rs", &["conv1d"], &["conv1d::"]),
+    family!(
+        "kernels/src/reduce/",
+        &["dot", "max", "min", "sum"],
+        &["reduce::", "sums::"]
+    ),
+    family!(
+        "kernels/src/raw/reduce.rs",
+        &["dot", "max", "min", "sum"],
+        &["reduce::"]
+    ),
+    family!(
+        "kernels/src/matmul/",
+        &["matmul"],
+        &["matmul::", "tensor::"]
+    ),
+    family!("kernels/src/raw/matmul.rs", &["matmul"], &["matmul::"]),
+    family!("kernels/src/transpose/", &["transpose"], &["movement::"]),
+    family!(
+        "kernels/src/raw/transpose.rs",
+        &["transpose"],
+        &["movement::"]
+    ),
+    family!("kernels/src/reverse/", &["reverse"], &["movement::"]),
+    family!("kernels/src/raw/reverse.rs", &["reverse"], &["movement::"]),
+    row(
+        "crates/ptx_emulator/src/",
+        &[
+            ("ptx_emulator", "suite", &[]),
+            ("blockwise_tests", "clean", &["one_launch_of_each_kernel"]),
+        ],
+        &[],
+    ),
+    row(
+        "crates/ptx_emulator/tests/suite/",
+        &[("ptx_emulator", "suite", &[])],
+        &[],
+    ),
+    row("host/src/", COMMAND, &[]),
+    row("host/tests/", COMMAND, &[]),
+    row("README.md", COMMAND, &[]),
+    row("docs/", COMMAND, &[]),
+];
+
+/// What a change asks for.
+pub(super) struct Plan {
+    paths: Vec<String>,
+    /// The tests; none when everything is to be tested, because of this path.
+    pub(super) part: Option<Part>,
+    unknown: Option<String>,
+}
+
+/// Some of the tests.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Part {
+    programs: BTreeSet<(&'static str, &'static str)>,
+    /// For each program a set; empty when it runs whole.
+    filters: Vec<((&'static str, &'static str), &'static [&'static str])>,
+    kernels: BTreeSet<&'static str>,
+}
+
+impl Part {
+    /// The arguments of `cargo test`. All packages: with fewer, features would differ and everything
+    /// would be compiled again.
+    pub(super) fn cargo(&self) -> Vec<OsString> {
+        let mut words = vec!["--workspace"];
+        let names: BTreeSet<_> = self.programs.iter().map(|(_, program)| program).collect();
+        words.extend(names.into_iter().flat_map(|name| ["--test", name]));
+        words.into_iter().map(OsString::from).collect()
+    }
+
+    /// What the test programs see.
+    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
+        if self.kernels.is_empty() {
+            return Vec::new();
+        }
+        let families: Vec<_> = self.kernels.iter().copied().collect();
+        vec![(KERNELS, families.join(","))]
+    }
+
+    /// The filters of a program; none when it runs whole.
+    pub(super) fn filters(&self) -> Vec<(String, Vec<OsString>)> {
+        let filters = |program: &(&str, &str)| {
+            let own = || self.filters.iter().filter(|(of, _)| of == program);
+            let whole = own().any(|(_, filters)| filters.is_empty());
+            let all = own().flat_map(|(_, filters)| filters.iter());
+            let all: BTreeSet<_> = all.filter(|_| !whole).map(OsString::from).collect();
+            (
+                format!("{}/{}", program.0, program.1),
+                all.into_iter().collect(),
+            )
+        };
+        self.programs.iter().map(filters).collect()
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} files have changed", self.paths.len())?;
+        let Some(part) = &self.part else {
+            let path = self.unknown.as_deref().unwrap_or_default();
+            return write!(f, "everything is tested: {path} is in no row of the table");
+        };
+        for (program, filters) in part.filters() {
+            let filters: Vec<_> = filters
+                .iter()
+                .map(|filter| filter.to_string_lossy())
+                .collect();
+            match filters.is_empty() {
+                true => writeln!(f, "  {program}")?,
+                false => writeln!(f, "  {program}: {}", filters.join(" "))?,
+            }
+        }
+        if !part.kernels.is_empty() {
+            let kernels: Vec<_> = part.kernels.iter().copied().collect();
+            writeln!(f, "  of kernels: {}", kernels.join(", "))?;
+        }
+        write!(
+            f,
+            "left out: every other test program, unit tests, the documentation's examples, kernels \
+             through ptxas, and clippy; `cargo xtask test` and `.ci/run` have them"
+        )
+    }
+}
+
+/// What to test after the changes since `revision`, uncommitted ones included. `None` if there are
+/// none.
+pub(super) fn plan(revision: &OsStr) -> Result<Option<Plan>> {
+    let changed = git(&["diff".as_ref(), "--name-only".as_ref(), revision])?;
+    let new = git(&["ls-files", "--others", "--exclude-standard"].map(OsStr::new))?;
+    let paths: Vec<String> = changed
+        .lines()
+        .chain(new.lines())
+        .map(str::to_owned)
+        .collect();
+    Ok((!paths.is_empty()).then(|| of(paths)))
+}
+
+fn of(paths: Vec<String>) -> Plan {
+    let mut part = Part::default();
+    let mut unknown = None;
+    for path in &paths {
+        let Some(row) = TABLE.iter().find(|row| path.starts_with(row.prefix)) else {
+            unknown.get_or_insert_with(|| path.clone());
+            continue;
+        };
+        for &(package, program, filters) in row.programs {
+            part.programs.insert((package, program));
+            part.filters.push(((package, program), filters));
+        }
+        part.kernels.extend(row.kernels);
+    }
+    Plan {
+        paths,
+        part: unknown.is_none().then_some(part),
+        unknown,
+    }
+}
+
+fn git(arguments: &[&OsStr]) -> Result<String> {
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(workspace::root())
+        .output()
+        .context("cannot run git")?;
+    if !output.status.success() {
+        bail!("git: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(paths: &[&str]) -> Plan {
+        of(paths.iter().map(|&path| path.to_owned()).collect())
+    }
+
+    #[test]
+    fn a_kernel_asks_for_its_familys_tests() {
+        let part = plan(&["kernels/src/reduce/tree.rs"]).part.unwrap();
+        let words = part.cargo().join(OsStr::new(" "));
+        assert_eq!(words, "--workspace --test clean --test kernel_suite");
+        assert_eq!(part.variables(), [(KERNELS, "dot,max,min,sum".to_owned())]);
+        let filters = part.filters();
+        assert_eq!(filters[1].0, "blockwise_tests/kernel_suite");
+        assert_eq!(filters[1].1, ["reduce::", "sums::"]);
+    }
+
+    #[test]
+    fn changes_add_up_and_a_whole_program_stays_whole() {
+        let part = plan(&["crates/ptx_emulator/src/lib.rs", "host/src/main.rs"]);
+        let text = part.to_string();
+        assert!(text.starts_with("2 files have changed\n"), "{text}");
+        assert!(text.contains("  ptx_emulator/suite\n"), "{text}");
+        assert!(text.contains("left out: every other"), "{text}");
+        let part = plan(&["kernels/src/conv1d/mod.rs", "kernels/src/matmul/asm.rs"]);
+        let filters = part.part.unwrap().filters();
+        assert_eq!(filters[1].1, ["conv1d::", "matmul::", "tensor::"]);
+    }
+
+    #[test]
+    fn a_path_without_a_row_asks_for_everything() {
+        let plan = plan(&["host/src/main.rs", "Cargo.toml"]);
+        assert_eq!(plan.part, None);
+        assert!(
+            plan.to_string()
+                .ends_with("Cargo.toml is in no row of the table")
+        );
+    }
+
+    #[test]
+    fn each_row_begins_a_path_of_the_tree_and_names_tests_that_there_are() {
+        for row in TABLE {
+            assert!(
+                workspace::root().join(row.prefix).exists(),
+                "{}",
+                row.prefix
+            );
+            for (package, program, _) in row.programs {
+                let folder = match *package {
+                    "blockwise_cli" => "host".to_owned(),
+                    "blockwise_tests" => "tests".to_owned(),
+                    package => format!("crates/{package}"),
+                };
+                let place = workspace::root().join(folder).join("tests").join(program);
+                let is_there =
+                    place.join("main.rs").is_file() || place.with_extension("rs").is_file();
+                assert!(is_there, "{}", place.display());
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Compiles the test programs.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::{Context, Error, Result, bail};
+use serde_json::Value;
+
+use super::program::Program;
+use crate::workspace;
+
+/// What `xtask` builds for the demo.
+const DEMO: [&str; 8] = [
+    "workbench",
+    "cuda_std_macros",
+    "blockwise_cli",
+    "blockwise",
+    "blockwise_mesh",
+    "blockwise_ops",
+    "cuda_std",
+    "find_cuda_helper",
+];
+
+/// Compiles them; returns what there is to run. `arguments` go to `cargo test`.
+pub(crate) fn programs(
+    arguments: &[OsString],
+    variables: &[(&str, String)],
+) -> Result<Vec<Program>> {
+    let mut command = workspace::cargo();
+    command.args(["test", "--locked", "--no-run"]);
+    command.args(["--message-format=json-render-diagnostics"]);
+    command.args(arguments).envs(variables.iter().cloned());
+    let output = messages(command)?;
+    Ok(output.lines().filter_map(Program::read).collect())
+}
+
+/// That the demo's build finds everything compiled, and compiles no part once more.
+///
+/// # Errors
+/// What would be compiled: its features differ between the two.
+pub(crate) fn demo_shares_all(variables: &[(&str, String)]) -> Result<()> {
+    let mut command = workspace::cargo();
+    command.args(["build", "--locked", "--message-format=json"]);
+    command.envs(variables.iter().cloned());
+    for package in DEMO {
+        command.args(["--package", package]);
+    }
+    let output = messages(command)?;
+    let again: Vec<_> = output.lines().filter_map(compiled).collect();
+    if again.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "`cargo xtask demo` and `cargo xtask test` compile these with different features: {}; see the \
+         last dependencies of crates/workbench/Cargo.toml",
+        again.join(", ")
+    );
+}
+
+/// The name of what a message of cargo's says was compiled just now.
+fn compiled(line: &str) -> Option<String> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let is_new = message["reason"] == "compiler-artifact" && message["fresh"] == false;
+    is_new.then(|| message["target"]["name"].as_str().map(str::to_owned))?
+}
+
+fn messages(mut command: std::process::Command) -> Result<String> {
+    let (success, output) = xtask::progress::show_and_read(&mut command).map_err(Error::msg)?;
+    if !success {
+        bail!("{} failed", workspace::describe(&command));
+    }
+    Ok(output)
+}
+
+/// The folder of the standard library's files that a test of a macro crate loads.
+pub(crate) fn libraries() -> Result<PathBuf> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut command = std::process::Command::new(rustc);
+    let output = command
+        .current_dir(workspace::root())
+        .args(["--print", "target-libdir"])
+        .output()
+        .context("cannot run rustc")?;
+    Ok(PathBuf::from(
+        String::from_utf8_lossy(&output.stdout).trim(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compiled;
+
+    #[test]
+    fn only_what_is_compiled_now_is_told() {
+        let message = |fresh| {
+            format!(
+                r#"{{"reason":"compiler-artifact","target":{{"name":"serde"}},"fresh":{fresh}}}"#
+            )
+        };
+        assert_eq!(compiled(&message(false)), Some("serde".to_owned()));
+        assert_eq!(compiled(&message(true)), None);
+        assert_eq!(compiled(r#"{"reason":"build-finished"}"#), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! The command of an operation, from its description.
+
+use std::path::PathBuf;
+
+use blockwise_ops::operation::{Given, OPERATIONS, Operation, Parts, Setting, Tier, Variant, find};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+
+use super::mesh::Gpus;
+use super::operand::{Chunk, Reference};
+
+/// What a user asks of an operation.
+pub(super) struct Arguments {
+    pub(super) of: &'static Operation,
+    pub(super) inputs: Vec<PathBuf>,
+    pub(super) output: PathBuf,
+    pub(super) kernel: Option<&'static Variant>,
+    pub(super) given: Given,
+    /// Where the operation can be divided over devices.
+    pub(super) gpus: Option<Gpus>,
+    /// Where it can be divided into chunks.
+    pub(super) chunk: Option<Chunk>,
+    pub(super) reference: Reference,
+}
+
+/// Whether an operation can be divided over devices, and into chunks.
+fn divided(of: &Operation) -> [bool; 2] {
+    match of.parts {
+        Parts::Whole => [false, false],
+        Parts::Tiles => [true, false],
+        Parts::Carried(_) => [true, true],
+    }
+}
+
+/// Every operation's command.
+pub(super) fn commands() -> impl Iterator<Item = Command> {
+    OPERATIONS.iter().map(|of| command(of))
+}
+
+fn command(of: &'static Operation) -> Command {
+    let file = |arg: Arg| {
+        arg.value_parser(clap::value_parser!(PathBuf))
+            .required(true)
+    };
+    let mut command = Command::new(of.name);
+    for operand in of.operands {
+        command = command.arg(file(Arg::new(operand.name).help(operand.about)));
+    }
+    let output = Arg::new("output")
+        .short('o')
+        .long("output")
+        .value_name("FILE");
+    command = command.arg(file(output.help(format!("Where to write {}", of.result))));
+    command = settings(command, of).arg(
+        Arg::new("kernel")
+            .long("kernel")
+            .value_name("KERNEL")
+            .help("The kernel [default: the fastest]")
+            .value_parser(kernels(of)),
+    );
+    let [over_devices, in_chunks] = divided(of);
+    if over_devices {
+        command = Gpus::augment_args(command);
+    }
+    if in_chunks {
+        command = Chunk::augment_args(command);
+    }
+    // The groups of arguments above have an `about` of their own.
+    let command = Reference::augment_args(command).about(of.about);
+    match of.widens {
+        "" => command,
+        widens => command.after_help(widens),
+    }
+}
+
+/// A parser of a kernel's name: of those that a user can sensibly choose.
+fn kernels(of: &'static Operation) -> impl TypedValueParser<Value = &'static Variant> {
+    let all = of.variants.iter().map(|variant| {
+        // Not in the help.
+        PossibleValue::new(variant.name).hide(variant.tier == Tier::Ablation)
+    });
+    PossibleValuesParser::new(all).try_map(|name| match of.variant(&name) {
+        Some(variant) if variant.tier != Tier::Ablation => Ok(variant),
+        _ => Err(format!(
+            "`{name}` shows what a change costs: `bench`, `profile`, `trace` and `check` take it"
+        )),
+    })
+}
+
+/// Adds an argument for each setting.
+pub(super) fn settings(mut command: Command, of: &'static Operation) -> Command {
+    for setting in of.settings {
+        command = command.arg(match *setting {
+            Setting::OneOf {
+                name,
+                about,
+                values,
+            } => Arg::new(name)
+                .long(name)
+                .value_name("WHICH")
+                .help(about)
+                .default_value(values[0])
+                .value_parser(PossibleValuesParser::new(values)),
+            Setting::Flag { name, about } => Arg::new(name)
+                .long(name)
+                .help(about)
+                .action(ArgAction::SetTrue),
+            Setting::Axis { about } => Arg::new("axis")
+                .long("axis")
+                .value_name("K")
+                .help(about)
+                .allow_negative_numbers(true)
+                .value_parser(clap::value_parser!(isize)),
+        });
+    }
+    command
+}
+
+/// What was set.
+pub(super) fn given(matches: &ArgMatches, of: &'static Operation) -> Given {
+    let mut given = Given::default();
+    let mut at = 0;
+    for setting in of.settings {
+        let index = match *setting {
+            Setting::OneOf { name, values, .. } => {
+                let value = matches.get_one::<String>(name);
+                let index = values
+                    .iter()
+                    .position(|of| value.is_some_and(|it| it == of));
+                index.unwrap_or(0)
+            }
+            Setting::Flag { name, .. } => usize::from(matches.get_flag(name)),
+            Setting::Axis { .. } => {
+                given.axis = matches.get_one("axis").copied();
+                continue;
+            }
+        };
+        // A setting has few values.
+        given.settings[at] = index as u8;
+        at += 1;
+    }
+    given
+}
+
+/// The arguments of the subcommand that was given, if it is an operation's.
+pub(super) fn arguments(matches: &ArgMatches) -> Option<Result<Arguments, clap::Error>> {
+    let (name, matches) = matches.subcommand()?;
+    Some(of_matches(find(name)?, matches))
+}
+
+fn of_matches(of: &'static Operation, matches: &ArgMatches) -> Result<Arguments, clap::Error> {
+    let missing = || clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument);
+    let file = |name| {
+        matches
+            .get_one::<PathBuf>(name)
+            .cloned()
+            .ok_or_else(missing)
+    };
+    let [over_devices, in_chunks] = divided(of);
+    let gpus = over_devices.then(|| Gpus::from_arg_matches(matches));
+    let chunk = in_chunks.then(|| Chunk::from_arg_matches(matches));
+    Ok(Arguments {
+        of,
+        inputs: (of.operands.iter())
+            .map(|operand| file(operand.name))
+            .collect::<Result<_, _>>()?,
+        output: file("output")?,
+        kernel: matches.get_one("kernel").copied(),
+        given: given(matches, of),
+        gpus: gpus.transpose()?,
+        chunk: chunk.transpose()?,
+        reference: Reference::from_arg_matches(matches)?,
+    })
+}

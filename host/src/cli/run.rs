@@ -1,0 +1,422 @@
+//! Runs an operation on files.
+
+use std::path::Path;
+use std::time::Instant;
+
+use blockwise::{AnyBuffer, Device, Type};
+use blockwise_mesh::{Blocks, Mesh, Rank, ShardedMatrix, Split, parts};
+use blockwise_ops::compare::{self, Comparison, ShapeMismatch};
+use blockwise_ops::operation::{
+    self, Asked, Call, Expected, Operation, Options, Parts, Posed, Problem, Rank as Dimensions,
+};
+use blockwise_ops::{AnyArray, Element, LaunchError, oracle};
+use serde_json::json;
+
+use super::Global;
+use super::failure::Failure;
+use super::mesh;
+use super::operand::{self, ArrayOutput, Reference};
+use super::operation::Arguments;
+use super::report::Report;
+use super::seconds::{Seconds, timed};
+use crate::io::{ArrayWriter, Reader};
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
+    let Arguments { of, output, .. } = arguments;
+    let inputs = Inputs::open(of, arguments)?;
+    let posed = inputs.posed(of, arguments)?;
+    let reference = Expectation::open(&arguments.reference, &posed)?;
+    let mesh = match &arguments.gpus {
+        Some(gpus) => global.linked_mesh(gpus)?,
+        None => Mesh::of(vec![global.open_alone(of.name)?])?,
+    };
+    let place = mesh::output(&mesh, output)?;
+    let options = Options {
+        kernel: arguments.kernel,
+        ..Options::default()
+    };
+    let task = Task {
+        of,
+        posed: &posed,
+        options: &options,
+        inputs: &inputs,
+    };
+    let sink = |place: ArrayOutput| Sink::create(&task, place, reference);
+    let alone = mesh::alone(&mesh);
+    let (sink, mut seconds) = match (alone, place, task.pieces(arguments)) {
+        (Some(device), Some(place), Some(chunk)) => {
+            let mut sink = sink(place)?;
+            let seconds = task.in_chunks(device, chunk, &mut sink)?;
+            (sink, seconds)
+        }
+        (Some(device), Some(place), None) => {
+            let mut sink = sink(place)?;
+            let seconds = task.whole(device, &mut sink)?;
+            (sink, seconds)
+        }
+        (_, place, _) => {
+            let made = task.divided(&mesh)?;
+            let (Some((result, seconds)), Some(place)) = (made, place) else {
+                return Ok(Report::silent());
+            };
+            let mut sink = sink(place)?;
+            sink.take(&posed.problem, &inputs.read()?, &result)?;
+            (sink, seconds)
+        }
+    };
+    seconds.writing = Some(sink.seconds);
+    let ty = posed.problem.ty;
+    let names = mesh::names(&mesh);
+    let report = made(of.name, output, &names, &posed.result, ty.name());
+    Ok(sink.finish(report)?.with("seconds", json!(seconds)))
+}
+
+/// What is said of an array that was made.
+pub(super) fn made(
+    command: &str,
+    output: &Path,
+    device: &str,
+    shape: &[usize],
+    of: &str,
+) -> Report {
+    let text = format!("{}: {shape:?} {of}", output.display());
+    let json = json!({ "command": command, "output": output.display().to_string(), "shape": shape, "type": of, "device": device });
+    Report::new(text, json)
+}
+
+/// The operands' files.
+struct Inputs {
+    readers: Vec<Reader>,
+    shapes: Vec<Vec<usize>>,
+    /// The type that is computed with.
+    ty: Type,
+}
+
+impl Inputs {
+    fn open(of: &Operation, arguments: &Arguments) -> Result<Self, Failure> {
+        let (mut readers, mut shapes, mut types) = (Vec::new(), Vec::new(), Vec::new());
+        for (operand, path) in of.operands.iter().zip(&arguments.inputs) {
+            let reader = operand::open(path)?;
+            let reader = match operand.rank {
+                Dimensions::Matrix => reader.into_matrix(),
+                Dimensions::Any => reader,
+            };
+            let array = operand::contents(&reader)?;
+            shapes.push(array.shape().to_vec());
+            types.push(array.stored());
+            readers.push(reader);
+        }
+        Ok(Self {
+            readers,
+            shapes,
+            ty: (of.types)(&types, &arguments.given),
+        })
+    }
+
+    fn posed(&self, of: &Operation, arguments: &Arguments) -> Result<Posed, Failure> {
+        let shapes: Vec<_> = self.shapes.iter().map(Vec::as_slice).collect();
+        let posed = (of.pose)(self.ty, &shapes, &arguments.given);
+        posed.map_err(|error| operand::named(&arguments.inputs[0], error))
+    }
+
+    /// All operands, whole.
+    fn read(&self) -> Result<Vec<AnyArray>, Failure> {
+        let each = self.readers.iter().zip(&self.shapes);
+        each.map(|(reader, shape)| {
+            let mut array = AnyArray::zeros(self.ty, shape)?;
+            reader.again().read_as(self.ty, array.bytes_mut())?;
+            Ok(array)
+        })
+        .collect()
+    }
+}
+
+/// What is asked for, of the files.
+struct Task<'a> {
+    of: &'static Operation,
+    posed: &'a Posed,
+    options: &'a Options,
+    inputs: &'a Inputs,
+}
+
+impl Task<'_> {
+    /// How the work is divided into chunks, where it can be, and is longer than one.
+    fn pieces(&self, arguments: &Arguments) -> Option<usize> {
+        let (Parts::Carried(carry), Some(chunk)) = (self.of.parts, &arguments.chunk) else {
+            return None;
+        };
+        let problem = &self.posed.problem;
+        let chunk = chunk.chunk.next_multiple_of((carry.align)(problem.ty));
+        let is_longer = (carry.is_one_line)(problem) && problem.extents[0] > chunk;
+        is_longer.then_some(chunk)
+    }
+
+    /// All at once, on one device.
+    fn whole(&self, device: &Device, sink: &mut Sink<'_>) -> Result<Seconds, Failure> {
+        let mut seconds = Seconds::default();
+        let operands = timed(&mut seconds.reading, || self.inputs.read())?;
+        let begin = Instant::now();
+        let (result, computing) =
+            operation::run(device, self.of, self.posed, self.options, &operands)?;
+        seconds.computing = computing.as_secs_f64();
+        seconds.copying = begin.elapsed().as_secs_f64() - seconds.computing;
+        sink.take(&self.posed.problem, &operands, &result)?;
+        Ok(seconds)
+    }
+
+    /// Chunk by chunk, on one device: what the chunks so far come to stays there.
+    fn in_chunks(
+        &self,
+        device: &Device,
+        chunk: usize,
+        sink: &mut Sink<'_>,
+    ) -> Result<Seconds, Failure> {
+        let mut seconds = Seconds::default();
+        let problem = &self.posed.problem;
+        let (ty, len) = (problem.ty, problem.extents[0]);
+        let mut call = Call::new(device, self.of, *self.options);
+        let mut output = AnyBuffer::filled(device, ty, chunk.min(len), 0)?;
+        let [mut before, mut after] = [
+            AnyBuffer::filled(device, ty, 1, 0)?,
+            AnyBuffer::filled(device, ty, 1, 0)?,
+        ];
+        let mut reader = self.inputs.readers[0].again();
+        for start in (0..len).step_by(chunk) {
+            let mut part = *problem;
+            part.extents[0] = chunk.min(len - start);
+            let mut operand = AnyArray::zeros(ty, &[part.extents[0]])?;
+            timed(&mut seconds.reading, || {
+                reader.read_as(ty, operand.bytes_mut())
+            })?;
+            let mut result = AnyArray::zeros(ty, &[part.extents[0]])?;
+            let begin = Instant::now();
+            let input = AnyBuffer::upload(device, ty, operand.bytes())?;
+            device.synchronize()?;
+            timed(&mut seconds.computing, || {
+                let output = output.as_view_mut().into_view_mut(..part.extents[0]);
+                let before = (start > 0).then(|| before.as_view());
+                let ends = (before, after.as_view_mut());
+                call.enqueue_part(None, &part, &[input.as_view()], output, ends)?;
+                Ok::<_, Failure>(device.synchronize()?)
+            })?;
+            let output = output.as_view().view(..part.extents[0]);
+            output.copy_to_slice(result.bytes_mut())?;
+            seconds.copying += begin.elapsed().as_secs_f64();
+            std::mem::swap(&mut before, &mut after);
+            sink.take(&part, &[operand], &result)?;
+        }
+        // It was counted with the copies.
+        seconds.copying -= seconds.computing;
+        Ok(seconds)
+    }
+
+    /// The result by several devices, in the process of rank 0.
+    fn divided(&self, mesh: &Mesh) -> Result<Option<(AnyArray, Seconds)>, Failure> {
+        match self.posed.problem.ty.bytes() {
+            1 => self.by_words::<u8>(mesh),
+            2 => self.by_words::<u16>(mesh),
+            4 => self.by_words::<u32>(mesh),
+            _ => self.by_words::<u64>(mesh),
+        }
+    }
+
+    /// As words of the elements' width. Each rank reads its part only.
+    fn by_words<W: Element>(&self, mesh: &Mesh) -> Result<Option<(AnyArray, Seconds)>, Failure> {
+        let (of, problem, options) = (self.of, &self.posed.problem, self.options);
+        let ty = problem.ty;
+        let not_divided = || LaunchError::NotDivided { operation: of.name };
+        let (rows, cols, shape) = match of.parts {
+            Parts::Tiles => {
+                let [rows, cols, ..] = problem.extents;
+                (Split::even(rows, mesh.ranks()), cols, [cols, rows])
+            }
+            Parts::Carried(carry) if (carry.is_one_line)(problem) => {
+                let len = problem.extents[0];
+                (parts(carry, problem, mesh.ranks()), 1, [len, 1])
+            }
+            Parts::Carried(_) | Parts::Whole => return Err(not_divided().into()),
+        };
+        let wholes = mesh.run(|rank| {
+            let mut seconds = Seconds::default();
+            let own = rows.range(rank.number());
+            let values = timed(&mut seconds.reading, || {
+                let mut values = AnyArray::zeros(ty, &[own.len(), cols])?;
+                let mut reader = self.inputs.readers[0].again();
+                reader.skip(own.start * cols);
+                reader.read_as(ty, values.bytes_mut())?;
+                Ok::<_, Failure>(values)
+            })?;
+            let blocks = Blocks::by_rows(rows.clone(), cols);
+            let part = timed(&mut seconds.copying, || {
+                ShardedMatrix::<W>::upload(rank, blocks, bytemuck::cast_slice(values.bytes()))
+            })?;
+            let compute = |rank: &mut Rank| match of.parts {
+                Parts::Tiles => blockwise_mesh::transpose(rank, &part, options),
+                _ => blockwise_mesh::carried(rank, of, problem, &part, options),
+            };
+            let whole = mesh::collected(rank, &mut seconds, compute)?;
+            Ok::<_, Failure>((whole, seconds))
+        })?;
+        let Some((whole, seconds)) = mesh::whole(wholes, shape[0], shape[1])? else {
+            return Ok(None);
+        };
+        let words = AnyArray::of(whole.view().into_dyn())?;
+        let result = words
+            .retyped(ty)
+            .and_then(|it| it.reshaped(&self.posed.result));
+        Ok(result.map(|result| (result, seconds)))
+    }
+}
+
+/// The reference that results are compared with.
+struct Expectation<'a> {
+    of: &'a Reference,
+    name: String,
+    reader: Reader,
+    ty: Type,
+}
+
+impl<'a> Expectation<'a> {
+    /// Opens it, if there is one; its shape must be the result's.
+    fn open(of: &'a Reference, posed: &Posed) -> Result<Option<Self>, Failure> {
+        let Some(path) = of.path() else {
+            return Ok(None);
+        };
+        let reader = operand::open(path)?;
+        let array = operand::contents(&reader)?;
+        let ty = array.stored();
+        // Dimensions of one element say nothing: a number may be kept as () or (1,), and text keeps
+        // a row and a vector alike.
+        let telling = |shape: &[usize]| -> Vec<usize> {
+            let extents = shape.iter().copied();
+            extents.filter(|&extent| extent != 1).collect()
+        };
+        if telling(&posed.result) != telling(array.shape()) {
+            let mismatch = ShapeMismatch {
+                result: posed.result.clone(),
+                reference: array.shape().to_vec(),
+            };
+            return Err(Failure::from(mismatch).about(path));
+        }
+        Ok(Some(Self {
+            of,
+            name: path.display().to_string(),
+            reader,
+            ty,
+        }))
+    }
+
+    /// Compares a piece of the result: exactly, or within what both may be off.
+    fn compare(
+        &mut self,
+        of: &Operation,
+        (problem, operands): (&Problem, &[AnyArray]),
+        result: &AnyArray,
+        before: &mut [u64; 4],
+    ) -> Result<Comparison, Failure> {
+        let mut expected = AnyArray::zeros(self.ty, result.shape())?;
+        self.reader.read_as(self.ty, expected.bytes_mut())?;
+        let oracle = (of.reference)(Asked {
+            problem,
+            inputs: operands,
+            runs: &[0..result.len()],
+            before,
+        })?;
+        let (tolerance, bound) = match (self.of.allowed(), oracle) {
+            (Some([rtol, atol]), _) => {
+                let allowed = |at| atol + rtol * expected.number(at).to_f64().abs();
+                let allowed: Vec<f64> = (0..expected.len()).map(allowed).collect();
+                (Some(allowed), "--atol + --rtol * |reference|".to_owned())
+            }
+            (None, Expected::Exact(_)) => (None, "none: the result is exact".to_owned()),
+            (None, Expected::Near(near)) => {
+                let unit = operand::unit_roundoff(self.ty);
+                let allowed = near.iter().map(|near| {
+                    // A reference may add its terms one by one, and rounds its result.
+                    let theirs = oracle::gamma(near.terms, unit) * near.magnitude.min(f64::MAX);
+                    near.tolerance + theirs + unit * near.value.abs()
+                });
+                (
+                    Some(allowed.collect()),
+                    "what our kernels promise, and a reference that adds its terms one by one (--rtol and --atol for other references)".to_owned(),
+                )
+            }
+        };
+        let tolerance = tolerance.map(|all: Vec<f64>| -> Vec<f64> {
+            let finite = |tolerance: f64| {
+                if tolerance.is_finite() {
+                    tolerance
+                } else {
+                    0.0
+                }
+            };
+            all.into_iter().map(finite).collect()
+        });
+        let compared = compare::any(result, &expected, tolerance.as_deref())?;
+        Ok(compared.bounded_by(bound))
+    }
+}
+
+/// Where a result goes, piece by piece: its file, and the comparison.
+struct Sink<'a> {
+    of: &'static Operation,
+    shape: &'a [usize],
+    writer: ArrayWriter,
+    expected: Option<(Expectation<'a>, Comparison)>,
+    /// Elements so far.
+    at: usize,
+    /// What the pieces so far come to, for the reference.
+    before: [u64; 4],
+    /// Of writing.
+    seconds: f64,
+}
+
+impl<'a> Sink<'a> {
+    fn create(
+        task: &Task<'a>,
+        place: ArrayOutput,
+        expected: Option<Expectation<'a>>,
+    ) -> Result<Self, Failure> {
+        let shape = &task.posed.result;
+        Ok(Self {
+            of: task.of,
+            shape,
+            writer: place.create(shape, task.posed.problem.ty)?,
+            expected: expected.map(|expected| (expected, Comparison::empty())),
+            at: 0,
+            before: [0; 4],
+            seconds: 0.0,
+        })
+    }
+
+    /// Takes the next piece, of this problem and these operands.
+    fn take(
+        &mut self,
+        problem: &Problem,
+        operands: &[AnyArray],
+        result: &AnyArray,
+    ) -> Result<(), Failure> {
+        if let Some((expected, comparison)) = &mut self.expected {
+            let is_whole = result.shape() == self.shape;
+            let next = expected.compare(self.of, (problem, operands), result, &mut self.before)?;
+            match is_whole {
+                true => *comparison = next,
+                false => comparison.append(self.at, next),
+            }
+        }
+        self.at += result.len();
+        timed(&mut self.seconds, || {
+            self.writer.write_bytes(result.bytes())
+        })?;
+        Ok(())
+    }
+
+    /// Puts the file in place, and says how the comparison ended.
+    fn finish(self, report: Report) -> Result<Report, Failure> {
+        self.writer.finish()?;
+        Ok(match self.expected {
+            None => report,
+            Some((expected, comparison)) => report.comparison(&expected.name, &comparison),
+        })
+    }
+}

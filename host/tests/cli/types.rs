@@ -1,0 +1,162 @@
+//! Types are kept: what is only moved or compared has the file's own type. The references are
+//! NumPy's.
+
+use std::fs;
+
+use crate::command::Run;
+
+/// NumPy's names in headers, and the bytes of the elements 3, 0 and 2 of each type.
+const TYPES: [(&str, [&[u8]; 3]); 12] = [
+    ("|b1", [&[1], &[0], &[1]]),
+    ("|i1", [&[3], &[0xFE], &[2]]),
+    ("<i2", [&[3, 0], &[0xFE, 0xFF], &[2, 0]]),
+    (
+        "<i4",
+        [&[3, 0, 0, 0], &[0xFE, 0xFF, 0xFF, 0xFF], &[2, 0, 0, 0]],
+    ),
+    (
+        "<i8",
+        [
+            &[3, 0, 0, 0, 0, 0, 0, 0],
+            &[0xFE; 8],
+            &[0, 0, 0, 0, 0, 0, 0, 0x80],
+        ],
+    ),
+    ("|u1", [&[3], &[0xFF], &[2]]),
+    ("<u2", [&[3, 0], &[0xFF, 0xFF], &[2, 0]]),
+    ("<u4", [&[3, 0, 0, 0], &[0xFF; 4], &[2, 0, 0, 0]]),
+    (
+        "<u8",
+        [
+            &[3, 0, 0, 0, 0, 0, 0, 0],
+            &[0xFF; 8],
+            &[2, 0, 0, 0, 0, 0, 0, 0],
+        ],
+    ),
+    // 3, a NaN, −2.
+    ("<f2", [&[0, 0x42], &[1, 0x7E], &[0, 0xC0]]),
+    (
+        "<f4",
+        [&[0, 0, 0x40, 0x40], &[1, 0, 0xC0, 0x7F], &[0, 0, 0, 0xC0]],
+    ),
+    (
+        "<f8",
+        [
+            &[0, 0, 0, 0, 0, 0, 8, 0x40],
+            &[1, 0, 0, 0, 0, 0, 0xF8, 0x7F],
+            &[0, 0, 0, 0, 0, 0, 0, 0xC0],
+        ],
+    ),
+];
+
+/// A file of version 1.0 with a header of 128 bytes.
+fn npy(descr: &str, shape: &str, elements: &[&[u8]]) -> Vec<u8> {
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    header += &" ".repeat(117 - header.len());
+    header.push('\n');
+    let length = header.len() as u16;
+    [
+        b"\x93NUMPY\x01\0",
+        &length.to_le_bytes()[..],
+        header.as_bytes(),
+        &elements.concat(),
+    ]
+    .concat()
+}
+
+/// The elements' bytes of a file, whose type and shape are these.
+#[track_caller]
+fn elements(file: &[u8], descr: &str, shape: &str) -> Vec<u8> {
+    let length = usize::from(u16::from_le_bytes([file[8], file[9]]));
+    let header = String::from_utf8_lossy(&file[10..10 + length]);
+    let expected = format!("'descr': '{descr}'");
+    assert!(header.contains(&expected), "{descr}: {header}");
+    assert!(header.contains(&format!("'shape': {shape}")), "{header}");
+    file[10 + length..].to_vec()
+}
+
+#[test]
+fn transposes_and_reversals_keep_every_type_and_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for (descr, [a, b, c]) in TYPES {
+        fs::write(at.join("x.npy"), npy(descr, "(2, 3)", &[a, b, c, c, a, a])).unwrap();
+        let check = |line: &str, shape: &str, expected: [&[u8]; 6]| {
+            Run::line(at, line).ends(0);
+            let file = fs::read(at.join("y.npy")).unwrap();
+            assert_eq!(
+                elements(&file, descr, shape),
+                expected.concat(),
+                "{descr}: {line}"
+            );
+        };
+        check("transpose x.npy -o y.npy", "(3, 2)", [a, c, b, a, c, a]);
+        check("reverse x.npy -o y.npy", "(2, 3)", [a, a, c, c, b, a]);
+        check(
+            "reverse x.npy -o y.npy --axis 0",
+            "(2, 3)",
+            [c, a, a, a, b, c],
+        );
+        check(
+            "reverse x.npy -o y.npy --axis -1",
+            "(2, 3)",
+            [c, b, a, a, a, c],
+        );
+        // Ranks move words of the same width.
+        if descr.contains('u') {
+            let line = "transpose x.npy -o y.npy --gpus 2 --device emulator";
+            check(line, "(3, 2)", [a, c, b, a, c, a]);
+        }
+    }
+}
+
+#[test]
+fn an_element_that_differs_is_found_in_every_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for (descr, [a, b, c]) in TYPES {
+        fs::write(at.join("x.npy"), npy(descr, "(3,)", &[a, b, c])).unwrap();
+        fs::write(at.join("wrong.npy"), npy(descr, "(3,)", &[c, b, b])).unwrap();
+        fs::write(at.join("right.npy"), npy(descr, "(3,)", &[c, b, a])).unwrap();
+        Run::line(at, "reverse x.npy -o y.npy --reference right.npy").ends(0);
+        let run = Run::line(at, "reverse x.npy -o y.npy --reference wrong.npy").ends(1);
+        assert!(
+            run.stdout.contains("at index [2]"),
+            "{descr}: {}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
+fn axes_and_kernels_that_do_not_exist_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(
+        at.join("x.npy"),
+        npy("|u1", "(2, 3)", &[&[1], &[2], &[3], &[4], &[5], &[6]]),
+    )
+    .unwrap();
+    for (line, words) in [
+        (
+            "reverse x.npy -o y.npy --axis 2",
+            "no axis 2 in an array of 2 dimensions",
+        ),
+        ("reverse x.npy -o y.npy --axis -3", "no axis -3"),
+        (
+            "reverse x.npy -o y.npy --axis 0 --kernel static",
+            "not along an axis",
+        ),
+        (
+            "transpose x.npy -o y.npy --kernel thin",
+            "no instance for u8",
+        ),
+        (
+            "transpose x.npy -o y.npy --kernel aligned-narrow",
+            "`bench`",
+        ),
+    ] {
+        let run = Run::line(at, line).ends(2);
+        assert!(run.stderr.contains(words), "{line}: {}", run.stderr);
+    }
+}

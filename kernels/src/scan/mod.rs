@@ -1,0 +1,273 @@
+//! Scans along one axis: running sums, minima or maxima, in one pass over memory.
+//!
+//! The array has outer × extent × inner elements; the `extent` elements that are `inner` apart are
+//! a *line*. Each line is scanned for itself. How depends on `extent` and `inner` alone
+//! ([`Way::of`]), and so do the bits of the result: they are the same on any grid, any device and in
+//! every run, and whether lines are scanned together or in separate launches.
+//!
+//! | way | lines | who scans a line |
+//! | --- | --- | --- |
+//! | [`tiles`](Way::Tiles) | long runs of memory | blocks, a tile each, that publish sums to each other |
+//! | [`rows`](Way::Rows) | runs of at most [`ROW`] elements | the lanes of a warp or some of them |
+//! | [`columns`](Way::Columns) | elements that are `inner` > 1 apart | one thread |
+//!
+//! # A line in pieces
+//!
+//! A line may be scanned in several launches, one after another or on several devices, with the
+//! same bits as in one: pieces begin at multiples of [`group`] elements, and all but the first have
+//! `before`, which is what `after` of the piece before was. A launch without an output computes the
+//! totals of a line's groups instead; `before` of a piece is then the fold of all totals before it, in
+//! order and in the element's type.
+//!
+//! # The error of sums
+//!
+//! Integers wrap. A float sum is off by at most γₕ·Σ|x| of the elements up to it, with γₕ = h·u / (1
+//! − h·u), where u is half the distance from 1 to the next number and h the number of additions on
+//! the longest path from an element to the sum (Higham, *Accuracy and Stability of Numerical
+//! Algorithms*, 2nd ed., section 4.2): [`additions`]. Of a long line these are 31 at most, and one
+//! for each group of 16 MiB before the element; NumPy's, one after the other, as many as elements.
+
+mod columns;
+pub mod op;
+mod rows;
+mod tiles;
+mod words;
+
+pub use op::{Element, Extreme, Op, Order, Sum};
+
+use cuda_std::prelude::*;
+
+use crate::pack::{BYTES, lanes};
+use words::words;
+
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+/// Elements of a line that one warp scans, at most.
+pub const ROW: usize = 512;
+/// Packs of a tile for each thread.
+const PACKS: usize = 4;
+/// Tiles of a run, and runs of a group: as many as a warp has lanes to look back with.
+const RUN: usize = 32;
+const GROUP: usize = RUN * RUN;
+/// Tickets that a block takes before it scans, where blocks have several tiles.
+const AHEAD: usize = 3;
+
+/// Elements of a tile: 16 KiB.
+pub const fn tile<T>() -> usize {
+    PACKS * THREADS as usize * lanes::<T>()
+}
+
+/// Elements of a group: 16 MiB. Pieces of a line begin at multiples of it.
+pub const fn group<T>() -> usize {
+    GROUP * tile::<T>()
+}
+
+/// Groups of a line.
+pub const fn groups<T>(extent: usize) -> usize {
+    extent.div_ceil(group::<T>())
+}
+
+/// The most additions between an element and a sum of a line of `extent` elements.
+pub const fn additions<T>(extent: usize, inner: usize) -> usize {
+    match Way::of(extent, inner, false) {
+        Way::Columns => extent,
+        // Five rounds of shuffles, and the steps of 32 elements.
+        Way::Rows => 5 + extent.div_ceil(32),
+        // In a pack, five rounds, the packs of a lane; the warps, the tiles of a run, the runs of a
+        // group; the group before; and each into what comes before it.
+        Way::Tiles => lanes::<T>() + 5 + PACKS + 3 + 5 + 5 + 5 + groups::<T>(extent),
+    }
+}
+
+/// Who scans a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Blocks.
+    Tiles,
+    /// The lanes of a warp.
+    Rows,
+    /// One thread.
+    Columns,
+}
+
+impl Way {
+    /// Of lines of `extent` elements, `inner` apart. A `piece` has a `before`, or no output.
+    pub const fn of(extent: usize, inner: usize, piece: bool) -> Self {
+        match (inner, extent) {
+            (1, ..=ROW) if !piece => Self::Rows,
+            (1, _) => Self::Tiles,
+            _ => Self::Columns,
+        }
+    }
+}
+
+/// Blocks that have something to do, at least 1; more do no harm. Of [`Way::Tiles`] no more should
+/// be launched than run at once.
+pub const fn blocks<T>(way: Way, len: usize, extent: usize) -> usize {
+    let lines = match extent {
+        0 => 0,
+        _ => len / extent,
+    };
+    let blocks = match way {
+        Way::Tiles => lines * extent.div_ceil(tile::<T>()),
+        Way::Rows => rows::turns(lines, extent).div_ceil(THREADS as usize / 32),
+        Way::Columns => lines.div_ceil(THREADS as usize),
+    };
+    match blocks {
+        0 => 1,
+        _ => blocks,
+    }
+}
+
+/// Elements of the state for an input of `len` elements, as zeros before the first launch. It may
+/// serve any number of launches after each other, of any kinds and smaller sizes.
+pub const fn state_len<T>(way: Way, len: usize, extent: usize) -> usize {
+    match way {
+        Way::Tiles if extent > tile::<T>() => {
+            1 + len / extent * published(extent.div_ceil(tile::<T>())) * words::<T>()
+        }
+        _ => 0,
+    }
+}
+
+/// Values that the tiles of a line publish: each its own, every whole run its total, every whole
+/// group what comes before the next one.
+const fn published(tiles: usize) -> usize {
+    tiles + tiles / RUN + tiles / GROUP
+}
+
+/// Whether the array is whole lines.
+const fn whole_lines(len: usize, extent: usize, inner: usize) -> bool {
+    match extent.checked_mul(inner) {
+        Some(0) | None => false,
+        Some(part) => len.is_multiple_of(part),
+    }
+}
+
+/// Whether 32 bits count the tickets.
+const fn countable<T>(len: usize, extent: usize, blocks: u32) -> bool {
+    let tiles = match extent {
+        0 => 0,
+        _ => (len / extent).saturating_mul(extent.div_ceil(tile::<T>())),
+    };
+    tiles <= 1 << 30 && blocks <= 1 << 28
+}
+
+/// What all ways need.
+#[derive(Clone, Copy)]
+struct Lines<'a, T> {
+    input: &'a [T],
+    /// Null, or where as many elements go.
+    output: *mut T,
+    before: &'a [T],
+    after: *mut T,
+    /// Whether `after` has an element for each line.
+    has_after: bool,
+    extent: usize,
+    inner: usize,
+    flip: u64,
+    exclusive: bool,
+}
+
+impl<T: Element> Lines<'_, T> {
+    /// What line `line` starts with.
+    #[inline(always)]
+    fn start<O: Op>(&self, line: usize) -> T {
+        match self.before.get(line) {
+            Some(&before) => O::turned(before, self.flip),
+            None if self.exclusive => O::first(),
+            None => O::identity(),
+        }
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.input.len() / self.extent
+    }
+}
+
+/// output\[i\] = the sum, or the minimum or maximum, of the elements of i's line up to element i, or
+/// of those before it in an exclusive scan, whose first result is 0, or the type's largest or
+/// smallest number.
+///
+/// Sums of `u32` and `u64` are those of `i32` and `i64`. `flip` is [`Order::flip`] for
+/// [`Extreme`], and any number for [`Sum`].
+///
+/// # Parameters
+/// - `input`: whole lines, of `extent` elements that are `inner` apart. `output`: as many elements,
+///   or none for totals.
+/// - `state`: of [`state_len`]. Zeros before the first launch that it is used in, and then as the
+///   last one left it: otherwise results are wrong, or the launch does not end.
+/// - `before`: what comes before each line, or nothing. `after`: what comes after each line then, or
+///   nothing; without an output, the total of each line's [`groups`], a line's after each other.
+/// - `exclusive`: 0 or 1.
+///
+/// # Launch
+/// One-dimensional blocks of [`THREADS`], any grid; see [`blocks`].
+#[kernel(
+    instances((i32 | i64 | f32 | f64, Sum | Extreme)),
+    name = "scan_{O}_{T}",
+    max_threads = 256,
+    min_blocks = 4,
+    require(
+        whole_lines(input.len(), extent, inner),
+        output.is_empty() || output.len() == input.len(),
+        before.is_empty() || before.len() == input.len() / extent,
+        output.is_empty() || after.is_empty() || after.len() == input.len() / extent,
+        !output.is_empty() || inner == 1,
+        !output.is_empty() || after.len() == input.len() / extent * groups::<T>(extent),
+        state.len() >= state_len::<T>(
+            Way::of(extent, inner, output.is_empty() || !before.is_empty()),
+            input.len(),
+            extent
+        ),
+        countable::<T>(input.len(), extent, grid.x),
+        exclusive <= 1,
+        block.x == THREADS,
+        [grid.y, grid.z, block.y, block.z] == [1; 4]
+    )
+)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "an input, four arrays for the rest, and the shape"
+)]
+pub fn scan<T: Element, O: Op>(
+    input: &[T],
+    mut output: Out<T>,
+    mut state: Atomics<u64>,
+    before: &[T],
+    mut after: Out<T>,
+    extent: usize,
+    inner: usize,
+    flip: u64,
+    exclusive: usize,
+) {
+    let of = Lines {
+        input,
+        output: if output.is_empty() {
+            core::ptr::null_mut()
+        } else {
+            output.as_mut_ptr()
+        },
+        before,
+        has_after: !after.is_empty(),
+        after: after.as_mut_ptr(),
+        extent,
+        inner,
+        flip,
+        exclusive: exclusive != 0,
+    };
+    let is_piece = output.is_empty() || !before.is_empty();
+    // SAFETY: `require` states the lengths, the block, and a grid and tiles that 32 bits count.
+    unsafe {
+        match Way::of(extent, inner, is_piece) {
+            Way::Tiles => {
+                tiles::scan::<T, O, { lanes::<T>() }>(of, state.as_mut_ptr(), state.len())
+            }
+            Way::Rows => rows::scan::<T, O>(of),
+            Way::Columns => columns::scan::<T, O>(of),
+        }
+    }
+}
+
+const _: () = assert!(BYTES == 16);

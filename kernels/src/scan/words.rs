@@ -1,0 +1,120 @@
+//! Values that blocks publish to each other, and the tickets for their tiles.
+//!
+//! The first word of the state counts tickets in its low half and launches in its high half; the
+//! others hold published values. A word is half a value or a whole one of 32 bits, and the number
+//! of the launch that wrote it: its tag. One relaxed 64-bit access moves both, so that a reader sees
+//! either an old tag or the value, and nothing else needs an order.
+//!
+//! - Nothing is cleared between launches. Who takes a launch's last ticket, after which nobody takes
+//!   one, starts the count anew and raises the number: a launch may be repeated in a graph.
+//! - Numbers return after 2³² launches. A word that old must not be left, so a launch writes every
+//!   word that it has a place for, and one of the others by turns.
+//! - A state starts as zeros: no launch has the tag 0 before 2³² others.
+
+use cuda_std::atomic::intrinsics::{
+    atomic_fetch_add_relaxed_u64_device, atomic_load_relaxed_64_device,
+    atomic_store_relaxed_64_device,
+};
+
+use super::op::Element;
+
+/// Published values of one launch.
+#[derive(Clone, Copy)]
+pub(super) struct Words {
+    /// The state's second word.
+    first: *mut u64,
+    tag: u32,
+}
+
+/// Words of a value.
+pub(super) const fn words<T>() -> usize {
+    size_of::<T>().div_ceil(4)
+}
+
+impl Words {
+    pub(super) fn new(state: *mut u64, tag: u32) -> Self {
+        Self {
+            first: state.wrapping_add(1),
+            tag,
+        }
+    }
+
+    #[inline(always)]
+    fn word<T>(self, index: usize) -> *mut u64 {
+        self.first.wrapping_add(index * words::<T>())
+    }
+
+    /// Publishes value `index`.
+    ///
+    /// # Safety
+    /// The state has a place for it, which is accessed only atomically.
+    #[inline(always)]
+    pub(super) unsafe fn put<T: Element>(self, index: usize, value: T) {
+        let (word, bits, tag) = (self.word::<T>(index), value.bits(), u64::from(self.tag));
+        // SAFETY: the caller's promise.
+        unsafe {
+            atomic_store_relaxed_64_device(word, tag << 32 | bits & 0xffff_ffff);
+            if words::<T>() == 2 {
+                atomic_store_relaxed_64_device(word.wrapping_add(1), tag << 32 | bits >> 32);
+            }
+        }
+    }
+
+    /// Value `index`, and whether it has been published.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put).
+    #[inline(always)]
+    pub(super) unsafe fn get<T: Element>(self, index: usize) -> (T, bool) {
+        let word = self.word::<T>(index);
+        // SAFETY: the caller's promise.
+        let (low, high) = unsafe {
+            let low = atomic_load_relaxed_64_device(word);
+            match words::<T>() {
+                2 => (low, atomic_load_relaxed_64_device(word.wrapping_add(1))),
+                _ => (low, low),
+            }
+        };
+        let is_new = |word: u64| (word >> 32) as u32 == self.tag;
+        let bits = low & 0xffff_ffff | high << 32;
+        (T::of_bits(bits), is_new(low) && is_new(high))
+    }
+}
+
+/// The tickets of a launch.
+#[derive(Clone, Copy)]
+pub(super) struct Tickets {
+    pub(super) state: *mut u64,
+    /// Words of the state, and those of them that this launch writes, all but the first.
+    pub(super) len: usize,
+    pub(super) written: usize,
+    /// The tickets that are taken in the launch.
+    pub(super) total: u32,
+}
+
+impl Tickets {
+    /// The next ticket, and the tag of the launch.
+    ///
+    /// # Safety
+    /// Only the tickets of this launch and its published words use the state. Its blocks take
+    /// `total` tickets in all.
+    #[inline(always)]
+    pub(super) unsafe fn take(self) -> (u32, u32) {
+        // SAFETY: the caller's promise.
+        let taken = unsafe { atomic_fetch_add_relaxed_u64_device(self.state, 1) };
+        let (ticket, tag) = (taken as u32, ((taken >> 32) as u32).wrapping_add(1));
+        if ticket == self.total - 1 {
+            let rest = (1 << 32) - u64::from(self.total);
+            let spare = 1 + tag as usize % (self.len - 1);
+            // SAFETY: the caller's promise; the spare word is inside, and nobody else's.
+            unsafe {
+                atomic_fetch_add_relaxed_u64_device(self.state, rest);
+                if spare > self.written {
+                    let word = self.state.wrapping_add(spare);
+                    atomic_store_relaxed_64_device(word, u64::from(tag) << 32);
+                }
+            }
+        }
+        (ticket, tag)
+    }
+}

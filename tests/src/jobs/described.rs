@@ -1,0 +1,333 @@
+//! Jobs of the operations that have a description: their launches, recorded.
+
+use std::sync::Arc;
+
+use blockwise::{Device, DeviceProperties, EmulatorLimits, Given, GivenLaunch, Type, Watch};
+use blockwise_ops::operation::{
+    self, Asked, Case, Expected, Given as Settings, OPERATIONS, Operation, Options, Setting, Takes,
+    Variant,
+};
+use blockwise_ops::{AnyArray, LaunchPlan, compare};
+use launch_contract::for_type;
+
+use super::{Job, Parameter};
+use crate::data::random_bits;
+
+/// The descriptions' cases.
+pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
+    let device = recorder();
+    let mut jobs = Vec::new();
+    for &of in OPERATIONS {
+        for case in of.cases {
+            let named = |variant: &&&Variant| {
+                case.variants.is_empty() || case.variants.contains(&variant.name)
+            };
+            for &variant in of.variants.iter().filter(named) {
+                for ty in types(variant) {
+                    for settings in settings(of) {
+                        jobs.extend(of_case(&device, (of, variant, ty, settings), case));
+                    }
+                }
+            }
+        }
+    }
+    jobs
+}
+
+/// Every variant at the sizes around its tiles, with a grid that covers them and one that strides.
+/// Types and settings take turns.
+pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
+    let device = recorder();
+    let mut jobs = Vec::new();
+    let mut turn = 0;
+    for &of in OPERATIONS {
+        let settings = settings(of);
+        for &variant in of.variants {
+            let types = types(variant);
+            for &sizes in of.edges {
+                for grid_cap in [None, Some(1)] {
+                    let case = Case {
+                        variants: &[],
+                        sizes,
+                        grid_cap,
+                        spare: false,
+                    };
+                    turn += 1;
+                    let (ty, given) = (types[turn % types.len()], settings[turn % settings.len()]);
+                    jobs.extend(of_case(&device, (of, variant, ty, given), &case));
+                }
+            }
+        }
+    }
+    jobs
+}
+
+/// A device that says what each launch was given.
+fn recorder() -> Device {
+    Device::emulator_with(EmulatorLimits::default(), Watch::Launches)
+}
+
+/// One type for each of a variant's kernels.
+fn types(variant: &Variant) -> Vec<Type> {
+    let mut types = Vec::new();
+    for kernel in variant.kernels {
+        let ty = match kernel.takes {
+            Takes::Type(ty) => ty,
+            Takes::Width(1) => Type::U8,
+            Takes::Width(2) => Type::U16,
+            Takes::Width(4) => Type::U32,
+            Takes::Width(_) => Type::U64,
+        };
+        if !types.contains(&ty) {
+            types.push(ty);
+        }
+    }
+    types
+}
+
+/// Every choice of settings.
+fn settings(of: &Operation) -> Vec<Settings> {
+    let mut all = vec![Settings::default()];
+    let mut at = 0;
+    for setting in of.settings {
+        let values = match setting {
+            Setting::OneOf { values, .. } => values.len(),
+            Setting::Flag { .. } => 2,
+            Setting::Axis { .. } => continue,
+        };
+        let with = |given: Settings| {
+            (0..values).map(move |value| {
+                let mut given = given;
+                given.settings[at] = value as u8;
+                given
+            })
+        };
+        all = all.into_iter().flat_map(with).collect();
+        at += 1;
+    }
+    all
+}
+
+/// `None` when there is nothing to launch, or the variant refuses the case.
+fn of_case(
+    device: &Device,
+    (of, variant, ty, given): (&'static Operation, &'static Variant, Type, Settings),
+    case: &Case,
+) -> Vec<Job> {
+    let options = Options {
+        grid_cap: case.grid_cap,
+        ..Options::of(variant)
+    };
+    let name = format!(
+        "{} {ty} {:?}, {variant}, {:?}, {:?}",
+        of.name, case.sizes, given.settings, case.grid_cap
+    );
+    let shapes = (of.shapes)(case.sizes);
+    let slices: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
+    let posed = (of.pose)(ty, &slices, &given).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let Ok(Some(plan)) = operation::plan(of, &posed.problem, &options, device.properties()) else {
+        return Vec::new();
+    };
+    let inputs: Vec<_> = (shapes.iter().enumerate())
+        .map(|(at, shape)| numbers(41 + at as u64, ty, shape))
+        .collect();
+    if let Err(error) = operation::run(device, of, &posed, &options, &inputs) {
+        panic!("{name}: {error}");
+    }
+    let launch = device.take_launches().pop().expect("it was launched");
+    let expected = (of.reference)(Asked {
+        problem: &posed.problem,
+        inputs: &inputs,
+        runs: &[0..(of.lens)(&posed.problem).output],
+        before: &mut [0; 4],
+    });
+    let expected = expected.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let job = recorded(
+        name,
+        plan.launch,
+        plan.kernel.entry.signature,
+        &launch,
+        ty,
+        expected,
+    );
+    match case.spare {
+        true => {
+            let dimensions = case.sizes.len();
+            vec![job.clone().with_spare_blocks(dimensions), job]
+        }
+        false => vec![job],
+    }
+}
+
+/// Numbers that are telling and exact: small whole ones, in an order that repeats nowhere.
+fn numbers(seed: u64, ty: Type, shape: &[usize]) -> AnyArray {
+    let mut array = AnyArray::zeros(ty, shape).expect("a small array");
+    let mut random = random_bits(seed);
+    for_type!(ty, T => {
+        let values: &mut [T] = bytemuck::cast_slice_mut(array.bytes_mut());
+        values.fill_with(|| (random() % 255) as i16 as T);
+    }, else ());
+    array
+}
+
+/// What a parameter of Rust's is in the PTX.
+enum Is {
+    /// Nothing.
+    Nothing,
+    /// A length.
+    Shared,
+    /// An address and so many extents.
+    Input(usize),
+    /// The same, written.
+    Output(usize),
+    /// The same, written by atomics; nobody looks at it afterwards.
+    Memory(usize),
+    /// A number.
+    Value,
+}
+
+fn is(ty: &str) -> Is {
+    match ty {
+        _ if ty.starts_with("&mut Block") => Is::Nothing,
+        _ if ty.starts_with("Shared<[") && !ty.contains(';') => Is::Shared,
+        _ if ty.starts_with("Shared<") => Is::Nothing,
+        _ if ty.starts_with("&[") => Is::Input(1),
+        _ if ty.starts_with("Matrix<") => Is::Input(2),
+        _ if ty.starts_with("*const") => Is::Input(0),
+        _ if ty.starts_with("OutMatrix<") => Is::Output(2),
+        _ if ty.starts_with("Out<") => Is::Output(1),
+        _ if ty.starts_with("*mut") => Is::Output(0),
+        _ if ty.starts_with("Atomics<") => Is::Memory(1),
+        _ => Is::Value,
+    }
+}
+
+/// The types of a signature such as `x: &[f32], y: Out<f32>`.
+fn parameters(signature: &str) -> Vec<&str> {
+    let (mut types, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, byte) in signature.bytes().chain([b',']).enumerate() {
+        match byte {
+            b'<' | b'[' | b'(' => depth += 1,
+            b'>' | b']' | b')' => depth -= 1,
+            b',' if depth == 0 => {
+                let parameter = signature[start..at].trim();
+                types.extend(parameter.split_once(": ").map(|(_, ty)| ty));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    types
+}
+
+/// Where each written operand begins in a job's output.
+const PLACE: usize = 256;
+
+fn recorded(
+    case: String,
+    plan: LaunchPlan,
+    signature: &str,
+    launch: &GivenLaunch,
+    ty: Type,
+    expected: Expected,
+) -> Job {
+    let mut job = Job::new::<u8>(case, plan, 0, |_| Ok(()));
+    job.fill = None;
+    let mut given = launch.parameters.iter();
+    let mut result = None;
+    let number = |given: Option<&Given>| match given {
+        Some(Given::Bytes(bytes)) => {
+            let mut word = [0; 8];
+            word[..bytes.len().min(8)].copy_from_slice(&bytes[..bytes.len().min(8)]);
+            u64::from_le_bytes(word)
+        }
+        _ => panic!("{signature}: a number is an address"),
+    };
+    for parameter in parameters(signature) {
+        let is = is(parameter);
+        let extents = match is {
+            Is::Nothing => continue,
+            Is::Shared => {
+                job.parameters.push(Parameter::Shared(number(given.next())));
+                continue;
+            }
+            Is::Value => {
+                job.parameters.push(Parameter::Value(number(given.next())));
+                continue;
+            }
+            Is::Input(extents) | Is::Output(extents) | Is::Memory(extents) => extents,
+        };
+        let Some(Given::Memory { bytes, .. }) = given.next() else {
+            panic!("{signature}: {parameter} is no address");
+        };
+        if let Is::Input(_) = is {
+            job.parameters.push(Parameter::Input(job.inputs.len(), 0));
+            job.inputs.push(bytes.clone());
+        } else {
+            let place = job.start.len().next_multiple_of(PLACE);
+            job.start.resize(place, 0);
+            job.start.extend(bytes);
+            job.parameters.push(Parameter::Output(place as u64));
+            if let Is::Output(_) = is {
+                result = Some(place..place + bytes.len());
+            }
+        }
+        for _ in 0..extents {
+            job.parameters.push(Parameter::Extent(number(given.next())));
+        }
+    }
+    job.output_bytes = job.start.len();
+    let result = result.expect("a kernel has an output");
+    job.judge = Arc::new(move |bytes| {
+        let bytes = bytes.get(result.clone()).ok_or("the output is too short")?;
+        let mut array = AnyArray::zeros(ty, &[bytes.len() / ty.bytes()]).map_err(text)?;
+        array.bytes_mut().copy_from_slice(bytes);
+        let comparison = match &expected {
+            Expected::Exact(expected) => compare::any(&array, expected, None),
+            Expected::Near(near) => {
+                let mut values = AnyArray::zeros(Type::F64, &[near.len()]).map_err(text)?;
+                let all: &mut [f64] = bytemuck::cast_slice_mut(values.bytes_mut());
+                (all.iter_mut().zip(near)).for_each(|(value, near)| *value = near.value);
+                let tolerance: Vec<_> = near.iter().map(|near| near.tolerance).collect();
+                compare::any(&array, &values, Some(&tolerance))
+            }
+        };
+        super::verdict(comparison)
+    });
+    job
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_taken_apart() {
+        let signature = "block: &mut Block<0,1,1>, tile: Shared<[f32]>, x: &[f32], y: Out<f32, Strided<4>>, n: usize";
+        let expected = [
+            "&mut Block<0,1,1>",
+            "Shared<[f32]>",
+            "&[f32]",
+            "Out<f32, Strided<4>>",
+            "usize",
+        ];
+        assert_eq!(parameters(signature), expected);
+    }
+
+    #[test]
+    fn every_kernel_of_a_description_has_a_job() {
+        let jobs = telling(&super::super::properties());
+        for &of in OPERATIONS {
+            for variant in of.variants {
+                for kernel in variant.kernels {
+                    let name = kernel.entry.name;
+                    assert!(jobs.iter().any(|job| job.plan.kernel == name), "{name}");
+                }
+            }
+        }
+    }
+}

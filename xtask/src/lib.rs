@@ -1,0 +1,5 @@
+//! What the launcher and the development commands share: a look at cargo's progress, and what a part
+//! of the work takes. Without dependencies, like the launcher.
+
+pub mod progress;
+pub mod spent;
