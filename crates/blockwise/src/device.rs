@@ -9,8 +9,8 @@ use launch_contract::launch::{Entry, Kernels, Plain, Target};
 
 use crate::backend::{Backend, Started};
 use crate::memory::Core;
-use crate::ptx::embedded;
-use crate::split::{Parts, Split};
+use crate::ptx::{damaged, embedded, origin};
+use crate::split::Split;
 use crate::{
     Buffer, DeviceChoice, DeviceProperties, Error, Event, Function, Graph, Module, PeerAccess,
     PtxFile, Result, Stream,
@@ -45,7 +45,7 @@ struct Inner {
 enum Package {
     Loaded(Module),
     /// Each kernel is loaded by itself.
-    Split(Arc<Split>),
+    Split(Split),
 }
 
 impl Device {
@@ -388,12 +388,21 @@ impl Device {
         let replaced = lock(&self.0.replaced).get(kernels.package).cloned();
         if let Some(file) = replaced {
             let key = std::ptr::from_ref(kernels).addr();
-            return self.loaded(&mut packages, key, kernel, || Ok(Parts::of(file)));
+            return self.loaded(&mut packages, key, kernel, || match Split::of(file) {
+                Ok(split) => Ok(Package::Split(split)),
+                Err(file) => self.whole(&file),
+            });
         }
         let file = embedded(kernels, |file| file.has(kernel), self.properties())?;
+        if file.is_divided() {
+            let origin = origin(kernels, file);
+            let text = file.text_of(kernel);
+            let text = text.ok_or_else(|| damaged(origin.clone()))?;
+            return Module::load(&self.0.core, &text, &origin);
+        }
         let key = std::ptr::from_ref(file).addr();
         self.loaded(&mut packages, key, kernel, || {
-            Parts::of_embedded(kernels, file)
+            self.whole(&PtxFile::of_file(kernels, file)?)
         })
     }
 
@@ -403,11 +412,11 @@ impl Device {
         packages: &mut HashMap<usize, Package>,
         key: usize,
         kernel: &str,
-        read: impl FnOnce() -> Result<Parts>,
+        read: impl FnOnce() -> Result<Package>,
     ) -> Result<Module> {
         let package = match packages.entry(key) {
             Occupied(package) => package.into_mut(),
-            Vacant(place) => place.insert(self.package(read()?)?),
+            Vacant(place) => place.insert(read()?),
         };
         match package {
             Package::Loaded(module) => Ok(module.clone()),
@@ -417,12 +426,8 @@ impl Device {
         }
     }
 
-    /// Kernels that share no variables are loaded one by one, when they are first used.
-    fn package(&self, parts: Parts) -> Result<Package> {
-        let file = match parts {
-            Parts::Split(split) => return Ok(Package::Split(split)),
-            Parts::Whole(file) => file,
-        };
+    /// Kernels that may share variables are one module.
+    fn whole(&self, file: &PtxFile) -> Result<Package> {
         let module = Module::load(&self.0.core, &file.text, &file.origin)?;
         Ok(Package::Loaded(module))
     }

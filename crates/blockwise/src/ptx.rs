@@ -161,10 +161,16 @@ impl PtxFile {
         Self::of_file(kernels, file)
     }
 
-    /// A file embedded by a crate.
-    pub(crate) fn of_file(kernels: &Kernels, file: &KernelsFile) -> Result<Self> {
-        let origin = format!("the kernels of `{}` for {}", kernels.package, file.arch);
-        Self::from_text(file.text, origin)
+    /// A file embedded by a crate, with all that it has.
+    ///
+    /// # Errors
+    /// If it is not PTX, which no build writes.
+    pub fn of_file(kernels: &Kernels, file: &KernelsFile) -> Result<Self> {
+        let origin = origin(kernels, file);
+        match file.text() {
+            Some(text) => Self::from_text(text, origin),
+            None => Err(damaged(origin)),
+        }
     }
 
     fn fitting(self, device: &DeviceProperties) -> Result<Self> {
@@ -177,6 +183,19 @@ impl PtxFile {
             });
         }
         Ok(self)
+    }
+}
+
+/// What messages call an embedded file.
+pub(crate) fn origin(kernels: &Kernels, file: &KernelsFile) -> String {
+    format!("the kernels of `{}` for {}", kernels.package, file.arch)
+}
+
+/// The error for an embedded file that no build wrote.
+pub(crate) fn damaged(origin: String) -> Error {
+    Error::NotPtx {
+        origin,
+        problem: "its bytes are damaged",
     }
 }
 
@@ -238,6 +257,8 @@ fn word_after<'a>(text: &'a str, directive: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use launch_contract::launch::Piece;
+
     use super::*;
 
     fn device(kind: DeviceKind) -> DeviceProperties {
@@ -265,29 +286,33 @@ mod tests {
 
     #[test]
     fn a_kernel_comes_from_the_best_file_that_has_it() {
-        static KERNELS: Kernels = Kernels {
-            package: "k",
-            files: &[
-                KernelsFile {
-                    arch: "sm_80",
-                    text: SM_80,
-                    only: &[],
-                },
-                KernelsFile {
-                    arch: "sm_90a",
-                    text: ".version 8.0\n.target sm_90a\n",
-                    only: &["fast"],
-                },
-            ],
+        // Without a compressor: a block of so few bytes is its length and itself.
+        const BYTES: &[u8] = b"\xf0\x0d.version 7.0\n.target sm_80\n";
+        const PIECES: &[Piece] = &[Piece {
+            kernel: "",
+            lines: 2,
+            len: 28,
+            compressed: 30,
+        }];
+        let file = |arch, only| KernelsFile {
+            arch,
+            only,
+            pieces: PIECES,
+            bytes: BYTES,
         };
+        let files = vec![file("sm_80", &[]), file("sm_90a", &["fast"])];
+        let kernels: &'static Kernels = Box::leak(Box::new(Kernels {
+            package: "k",
+            files: files.leak(),
+        }));
         let arch = |kernel, kind| {
-            let file = embedded(&KERNELS, |file| file.has(kernel), &device(kind));
+            let file = embedded(kernels, |file| file.has(kernel), &device(kind));
             file.map(|file| file.arch).expect("there is one")
         };
         assert_eq!(arch("fast", DeviceKind::Cuda), "sm_90a");
         assert_eq!(arch("other", DeviceKind::Cuda), "sm_80");
         assert_eq!(arch("fast", DeviceKind::Emulator), "sm_80");
-        let whole = PtxFile::of_embedded(&KERNELS, &device(DeviceKind::Cuda));
+        let whole = PtxFile::of_embedded(kernels, &device(DeviceKind::Cuda));
         assert_eq!(whole.expect("there is one").target, 80);
     }
 

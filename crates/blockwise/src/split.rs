@@ -1,13 +1,11 @@
-//! PTX split by kernel. A driver compiles all of a module when it loads it, which takes seconds for
-//! a hundred kernels, and the emulator decodes all of it; a program usually needs a few.
+//! PTX from elsewhere, kernel by kernel, as [`launch_contract::launch::KernelsFile`] has embedded PTX.
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use launch_contract::launch::{Kernels, KernelsFile, RECORD_SUFFIX};
+use launch_contract::launch::RECORD_SUFFIX;
 
-use crate::{PtxFile, Result};
+use crate::PtxFile;
 
 /// A text whose kernels share no variables, so that each can be a module of its own.
 pub(crate) struct Split {
@@ -23,39 +21,9 @@ struct Places {
     records: HashMap<String, Range<usize>>,
 }
 
-/// A file, split if it can be.
-#[derive(Clone)]
-pub(crate) enum Parts {
-    Split(Arc<Split>),
-    Whole(Arc<PtxFile>),
-}
-
-impl Parts {
-    pub(crate) fn of(file: PtxFile) -> Self {
-        match Split::of(file) {
-            Ok(split) => Self::Split(Arc::new(split)),
-            Err(file) => Self::Whole(Arc::new(file)),
-        }
-    }
-
-    /// Of an embedded file, shared by all devices of a process.
-    pub(crate) fn of_embedded(kernels: &Kernels, file: &'static KernelsFile) -> Result<Self> {
-        static KNOWN: Mutex<Vec<(usize, Parts)>> = Mutex::new(Vec::new());
-        let key = std::ptr::from_ref(file).addr();
-        // Held while splitting: a second thread waits instead of doing the same.
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, parts)) = known.iter().find(|(of, _)| *of == key) {
-            return Ok(parts.clone());
-        }
-        let parts = Self::of(PtxFile::of_file(kernels, file)?);
-        known.push((key, parts.clone()));
-        Ok(parts)
-    }
-}
-
 impl Split {
-    /// Finds the kernels. Returns the file if they may share a variable in global memory.
-    fn of(file: PtxFile) -> std::result::Result<Self, PtxFile> {
+    /// Finds the kernels. Gives the file back if they may share a variable in global memory.
+    pub(crate) fn of(file: PtxFile) -> Result<Self, PtxFile> {
         match places(&file.text) {
             Some(places) => Ok(Self { file, places }),
             None => Err(file),

@@ -1,7 +1,9 @@
 //! Embedding: a crate's build script compiles the crate a second time, for the device.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use crate::pieces::{Piece, pieces};
 use crate::tools::variables;
 use crate::{CudaBuilder, CudaBuilderError, NvvmArch, files};
 
@@ -142,7 +144,7 @@ impl Embed {
     }
 
     /// The PTX that is now in the output folder, or why there is none.
-    fn build(&self, script: &Script) -> Result<Vec<Wanted>, String> {
+    fn build(&self, script: &Script) -> Result<Vec<Built>, String> {
         if std::env::var_os("DOCS_RS").is_some() {
             return Ok(Vec::new());
         }
@@ -160,9 +162,15 @@ impl Embed {
                 })
                 .collect()
         });
-        let mut failures = Vec::new();
-        for (wanted, result) in archs.iter().zip(results) {
-            let Err(error) = result else { continue };
+        let (mut built, mut failures) = (Vec::new(), Vec::new());
+        for (wanted, result) in archs.into_iter().zip(results) {
+            let error = match result {
+                Ok(pieces) => {
+                    built.push(Built { wanted, pieces });
+                    continue;
+                }
+                Err(error) => error,
+            };
             // An error of the code is the same on every architecture: it is shown once.
             let cause = error.to_string().replace(&wanted.arch.to_string(), "");
             let is_known = failures.iter().any(|(known, _)| *known == cause);
@@ -171,7 +179,7 @@ impl Embed {
             }
         }
         if failures.is_empty() {
-            Ok(archs)
+            Ok(built)
         } else {
             let texts: Vec<_> = failures.into_iter().map(|(_, text)| text).collect();
             Err(texts.join("\n\n"))
@@ -182,13 +190,13 @@ impl Embed {
         &self,
         Wanted { arch, only, .. }: Wanted,
         script: &Script,
-    ) -> Result<PathBuf, CudaBuilderError> {
+    ) -> Result<Vec<Piece>, CudaBuilderError> {
         let builder = CudaBuilder::new(&script.folder).arch(arch);
-        (self.configure)(builder)
-            .only(only)
-            .build_args(&script.features())
-            .copy_to(script.out.join(file_name(arch)))
-            .build_compact()
+        let builder = (self.configure)(builder).only(only);
+        let ptx = builder.build_args(&script.features()).build_text()?;
+        let (pieces, bytes) = pieces(&ptx);
+        files::write_if_different(&script.out.join(file_name(arch)), &bytes)?;
+        Ok(pieces)
     }
 
     /// Each architecture once, in the order given.
@@ -237,8 +245,14 @@ impl Wanted {
     }
 }
 
+/// A file that is now in the output folder.
+struct Built {
+    wanted: Wanted,
+    pieces: Vec<Piece>,
+}
+
 fn file_name(arch: NvvmArch) -> String {
-    format!("kernels.{arch}.ptx")
+    format!("kernels.{arch}.lz4")
 }
 
 /// Values that cargo passes to the build script.
@@ -301,21 +315,26 @@ impl Script {
 }
 
 /// The contents of `kernels.rs`: the list that `embedded_kernels!` puts into `KERNELS`.
-fn code(archs: &[Wanted]) -> String {
-    let files: String = archs
-        .iter()
-        .map(|Wanted { arch, only, .. }| {
-            format!(
-                "    KernelsFile {{ arch: \"{arch}\", text: include_str!({:?}), only: &{only:?} }},\n",
-                file_name(*arch)
-            )
-        })
-        .collect();
-    format!("&[\n{files}]\n")
+fn code(built: &[Built]) -> String {
+    let mut code = "&[\n".to_owned();
+    for Built { wanted, pieces } in built {
+        let Wanted { arch, only, .. } = wanted;
+        let name = file_name(*arch);
+        let _ = writeln!(code, "    KernelsFile {{\n        arch: \"{arch}\",");
+        let _ = writeln!(code, "        only: &{only:?},\n        pieces: &[");
+        for piece in pieces {
+            let _ = writeln!(code, "            {piece:?},");
+        }
+        let _ = writeln!(
+            code,
+            "        ],\n        bytes: include_bytes!({name:?}),\n    }},"
+        );
+    }
+    code + "]\n"
 }
 
 /// The errors about single kernels, one a line.
-fn refused(result: &Result<Vec<Wanted>, String>) -> String {
+fn refused(result: &Result<Vec<Built>, String>) -> String {
     let error = result.as_ref().err().map_or("", |error| error);
     let mut lines: Vec<_> = error
         .lines()
@@ -385,15 +404,30 @@ mod tests {
 
     #[test]
     fn the_code_lists_the_files() {
-        let only = Wanted {
-            only: &["k"],
-            ..Wanted::whole(Compute90a)
+        let piece = |kernel: &str, lines| Piece {
+            kernel: kernel.to_owned(),
+            lines,
+            len: 2,
+            compressed: 3,
         };
-        let text = code(&[Wanted::whole(Compute80), only]);
+        let built = |arch, only, pieces| Built {
+            wanted: Wanted {
+                only,
+                ..Wanted::whole(arch)
+            },
+            pieces,
+        };
+        let text = code(&[
+            built(Compute80, &[], vec![piece("", 1)]),
+            built(Compute90a, &["k"], vec![piece("", 4), piece("k", 5)]),
+        ]);
         assert_eq!(
             text,
-            "&[\n    KernelsFile { arch: \"sm_80\", text: include_str!(\"kernels.sm_80.ptx\"), only: &[] },\n    \
-             KernelsFile { arch: \"sm_90a\", text: include_str!(\"kernels.sm_90a.ptx\"), only: &[\"k\"] },\n]\n"
+            "&[\n    KernelsFile {\n        arch: \"sm_80\",\n        only: &[],\n        pieces: &[\n            \
+             Piece { kernel: \"\", lines: 1, len: 2, compressed: 3 },\n        ],\n        bytes: include_bytes!(\"kernels.sm_80.lz4\"),\n    },\n    \
+             KernelsFile {\n        arch: \"sm_90a\",\n        only: &[\"k\"],\n        pieces: &[\n            \
+             Piece { kernel: \"\", lines: 4, len: 2, compressed: 3 },\n            \
+             Piece { kernel: \"k\", lines: 5, len: 2, compressed: 3 },\n        ],\n        bytes: include_bytes!(\"kernels.sm_90a.lz4\"),\n    },\n]\n"
         );
         assert_eq!(code(&[]), "&[\n]\n");
     }

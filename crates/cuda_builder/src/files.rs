@@ -16,14 +16,10 @@ pub(crate) fn lock(target_folder: &Path, library: &str) -> Result<fs::File, Cuda
     Ok(lock)
 }
 
-/// Copies a file through `change`, unless the destination already has the result.
-pub(crate) fn copy_if_different(
-    from: &Path,
-    to: &Path,
-    change: fn(&str) -> String,
-) -> Result<(), CudaBuilderError> {
-    let text = fs::read_to_string(from).map_err(io_error("read", from))?;
-    write_if_different(to, change(&text).as_bytes())
+/// Copies a file, unless the destination already has its contents.
+pub(crate) fn copy_if_different(from: &Path, to: &Path) -> Result<(), CudaBuilderError> {
+    let bytes = fs::read(from).map_err(io_error("read", from))?;
+    write_if_different(to, &bytes)
 }
 
 /// Writes a file unless it already has these contents, so that its modification time is meaningful.

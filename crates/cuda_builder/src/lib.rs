@@ -45,6 +45,8 @@ mod obsolete;
 mod output;
 mod package;
 mod parameters;
+mod pieces;
+mod ptx;
 mod rust_code;
 mod scope;
 mod sysroot;
@@ -314,26 +316,36 @@ impl CudaBuilder {
     /// has no kernel; a shared variable is accessed through the generic space; a barrier was
     /// duplicated or may be missed by some threads; a file cannot be written.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
-        self.build_with(str::to_owned)
+        self.build_then(|folder| match &self.ptx_file_copy_path {
+            Some(path) => {
+                files::copy_if_different(&folder.ptx(), path)?;
+                Ok(path.clone())
+            }
+            None => Ok(folder.ptx()),
+        })
     }
 
-    /// Like [`build`](Self::build); the copy has no comments.
-    fn build_compact(self) -> Result<PathBuf, CudaBuilderError> {
-        self.build_with(compact::compact)
+    /// Builds the PTX, and returns the text instead of a copy.
+    fn build_text(&self) -> Result<String, CudaBuilderError> {
+        self.build_then(|folder| llvm::read(&folder.ptx()))
     }
 
-    fn build_with(self, copied: fn(&str) -> String) -> Result<PathBuf, CudaBuilderError> {
+    /// Builds the PTX, and reads it before another build of the crate may replace it.
+    fn build_then<R>(
+        &self,
+        read: impl FnOnce(&Folder) -> Result<R, CudaBuilderError>,
+    ) -> Result<R, CudaBuilderError> {
         self.refuse_what_has_no_meaning()?;
         let toolchain = Toolchain::find()?;
-        let bitcode = Bitcode::compile(&self, &toolchain)?;
+        let bitcode = Bitcode::compile(self, &toolchain)?;
         if std::env::var_os("OUT_DIR").is_some() {
             bitcode.tell_cargo_what_to_watch();
         }
         let folder = Folder::new(&bitcode)?;
-        let fingerprint = output::fingerprint(&self, &toolchain, &bitcode)?;
+        let fingerprint = output::fingerprint(self, &toolchain, &bitcode)?;
         if !folder.is_fresh(&fingerprint) {
             folder.begin()?;
-            llvm::emit_ptx(&self, &toolchain, &bitcode, &folder)?;
+            llvm::emit_ptx(self, &toolchain, &bitcode, &folder)?;
             folder.finish(&fingerprint)?;
         }
         let warnings = llvm::read(&folder.warnings())?;
@@ -343,12 +355,9 @@ impl CudaBuilder {
         }
         warnings::show(&warnings);
         if let Some(path) = &self.final_module_path {
-            files::copy_if_different(&folder.optimised_ir(), path, str::to_owned)?;
+            files::copy_if_different(&folder.optimised_ir(), path)?;
         }
-        match self.ptx_file_copy_path {
-            Some(path) => files::copy_if_different(&folder.ptx(), &path, copied).map(|()| path),
-            None => Ok(folder.ptx()),
-        }
+        read(&folder)
     }
 
     fn refuse_what_has_no_meaning(&self) -> Result<(), CudaBuilderError> {

@@ -149,7 +149,7 @@ macro_rules! embedded_kernels {
         /// The PTX of this crate's kernels.
         #[cfg(not(target_arch = "nvptx64"))]
         pub static KERNELS: $crate::launch::Kernels = {
-            use $crate::launch::KernelsFile;
+            use $crate::launch::{KernelsFile, Piece};
             $crate::launch::Kernels {
                 package: $crate::__private::core::env!("CARGO_PKG_NAME"),
                 files: $crate::__private::core::include!($crate::__private::core::concat!(

@@ -24,7 +24,7 @@ pub(crate) fn program() -> Command {
 
 /// The embedded kernels' PTX with subtractions where this one adds, as a file in `folder`.
 pub(crate) fn with_mistake(folder: &Path, kernel: &str) -> PathBuf {
-    let ptx = kernels::KERNELS.files[0].text;
+    let ptx = kernels::KERNELS.files[0].text().expect("PTX");
     let entry = ptx.find(&format!(".entry {kernel}(")).expect("the kernel");
     let (before, text) = ptx.split_at(entry);
     let (body, after) = text.split_at(text.find(".visible").unwrap_or(text.len()));

@@ -44,18 +44,13 @@ pub fn file(stem: &str, (major, minor): (u32, u32)) -> PtxFile {
 }
 
 fn embedded() -> Vec<PtxFile> {
-    let of_family = |file: &KernelsFile| {
-        Some(PtxFile {
-            origin: format!("kernels.{}.ptx", file.arch),
-            target: file.arch.strip_prefix("sm_")?.parse().ok()?,
-            text: file.text.to_owned(),
-        })
+    let of_family = |file: &&KernelsFile| !file.arch.ends_with('a');
+    let read = |file: &KernelsFile| PtxFile {
+        origin: format!("kernels.{}.ptx", file.arch),
+        ..PtxFile::of_file(&kernels::KERNELS, file).unwrap_or_else(|error| panic!("{error}"))
     };
-    kernels::KERNELS
-        .files
-        .iter()
-        .filter_map(of_family)
-        .collect()
+    let files = kernels::KERNELS.files.iter();
+    files.filter(of_family).map(read).collect()
 }
 
 /// The files in the first folder that has any.

@@ -2,12 +2,13 @@
 //! that it affects.
 //!
 //! A kernel's PTX does not depend on its group. What kernels share beyond functions that are
-//! inlined into each keeps them together: a variable that one may write and another read, constant
-//! memory, which is limited for all, and public functions.
+//! inlined into each keeps them together: a variable that one may write and another read, and
+//! constant memory, which is limited for all.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::ir::calls;
 use crate::ir::module::{Global, Item, Module, has};
 use crate::ir::references::References;
 
@@ -41,7 +42,7 @@ pub(super) fn groups(
     public: &HashSet<&str>,
     limits: Limits,
 ) -> Option<Vec<Group>> {
-    let kernels: Vec<_> = crate::ir::calls::kernels(module).collect();
+    let kernels: Vec<_> = calls::kernels(module).collect();
     let sizes = sizes(module);
     let bytes: usize = sizes.values().sum();
     if kernels.len() < limits.kernels || bytes < limits.bytes || is_indivisible(module) {
@@ -132,11 +133,7 @@ fn tied(module: &Module<'_>, public: &HashSet<&str>, reached: &[HashSet<&str>]) 
             let is_variable = global.keyword() == "global" && !public.contains(global.name());
             is_variable.then_some((global.name(), global.name()))
         })
-        .chain(
-            (module.functions().map(|function| function.name()))
-                .filter(|name| public.contains(name))
-                .map(|name| (name, name)),
-        )
+        .chain(calls::kernels(module).map(|name| (name, name)))
         .collect();
     let mut first_of: Vec<_> = (0..reached.len()).collect();
     let root = |first_of: &[usize], mut kernel: usize| {
@@ -251,9 +248,9 @@ mod tests {
     }
 
     #[test]
-    fn a_public_function_and_a_kernel_that_is_named_are_compiled_once() {
+    fn a_kernel_that_another_one_names_is_compiled_once() {
         let rest = "define void @help() {\n  ret void\n}\n";
-        check(rest, ["help", "", "help"], &["a c f help", "b"]);
+        check(rest, ["help", "", "help"], &["a f help", "b", "c f help"]);
         check("", ["c", "", ""], &["a c f", "b"]);
     }
 

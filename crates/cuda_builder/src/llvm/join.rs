@@ -4,33 +4,11 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// A declaration or definition.
-struct Item<'t> {
-    kind: Kind,
-    name: &'t str,
-    /// The host may look it up.
-    is_public: bool,
-    /// From the end of the preceding item, so that comments stay with it.
-    text: &'t str,
-    part: usize,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Prototype,
-    Variable,
-    Function,
-    Entry,
-}
+use crate::ptx::{Item, Kind, Ptx, code};
 
 /// A part's text.
 struct Part<'t> {
-    header: &'t str,
-    items: Vec<Item<'t>>,
-    /// The source files by the numbers in `.loc`, quoted.
-    files: HashMap<&'t str, &'t str>,
-    /// A line that ends a text with a line table.
-    section: Option<&'t str>,
+    ptx: Ptx<'t>,
     /// New names of what differs from another part's of the same name.
     renamed: HashMap<&'t str, String>,
 }
@@ -42,21 +20,22 @@ pub(super) fn join(texts: &[String], kernels: &[impl AsRef<str>]) -> Option<Stri
     let mut known: HashMap<(bool, &str), (usize, usize)> = HashMap::new();
     let mut chosen = Vec::new();
     for (number, text) in texts.iter().enumerate() {
-        let mut part = Part::parse(text, number)?;
-        if parts
-            .first()
-            .is_some_and(|first| first.header != part.header)
-        {
+        let mut part = Part {
+            ptx: Ptx::parse(text)?,
+            renamed: HashMap::new(),
+        };
+        let first = parts.first().unwrap_or(&part);
+        if first.ptx.header != part.ptx.header {
             return None;
         }
         // A new name changes what mentions it.
         loop {
-            let differing = part.items.iter().find(|item| {
-                let other = known.get(&item.key());
+            let differing = part.ptx.items.iter().find(|item| {
+                let other = known.get(&key(item));
                 !part.renamed.contains_key(item.name)
                     && other.is_some_and(|&(other, at)| {
                         let other = &parts[other];
-                        compared(&other.items[at], other) != compared(item, &part)
+                        compared(&other.ptx.items[at], other) != compared(item, &part)
                     })
             });
             match differing {
@@ -69,11 +48,11 @@ pub(super) fn join(texts: &[String], kernels: &[impl AsRef<str>]) -> Option<Stri
                 }
             }
         }
-        for (at, item) in part.items.iter().enumerate() {
+        for (at, item) in part.ptx.items.iter().enumerate() {
             if part.renamed.contains_key(item.name) {
                 chosen.push((number, at));
             } else {
-                known.entry(item.key()).or_insert_with(|| {
+                known.entry(key(item)).or_insert_with(|| {
                     chosen.push((number, at));
                     (number, at)
                 });
@@ -83,20 +62,20 @@ pub(super) fn join(texts: &[String], kernels: &[impl AsRef<str>]) -> Option<Stri
     }
     let names = kernels.iter().map(AsRef::as_ref);
     let places: HashMap<&str, _> = names.zip(0..).collect();
-    let item = |&(part, at): &(usize, usize)| -> &Item<'_> { &parts[part].items[at] };
+    let item = |&(part, at): &(usize, usize)| -> &Item<'_> { &parts[part].ptx.items[at] };
     chosen.sort_by_key(|chosen| {
         let item = item(chosen);
         let place = places.get(item.name).filter(|_| item.kind == Kind::Entry);
         (item.kind, place.copied().unwrap_or(0))
     });
     let mut joined = String::with_capacity(texts.iter().map(String::len).sum());
-    joined.push_str(parts.first()?.header);
+    joined.push_str(parts.first()?.ptx.header);
     let mut functions = 0;
     let mut files = Numbers::default();
-    for item in chosen.iter().map(item) {
-        let part = &parts[item.part];
+    for chosen in &chosen {
+        let (item, part) = (item(chosen), &parts[chosen.0]);
         let file = |file: &str, text: &mut String| {
-            let _ = match part.files.get(file) {
+            let _ = match part.ptx.files.get(file) {
                 Some(path) => write!(text, "{}", files.of(path)),
                 None => write!(text, "{file}"),
             };
@@ -104,152 +83,23 @@ pub(super) fn join(texts: &[String], kernels: &[impl AsRef<str>]) -> Option<Stri
         copy(item, &part.renamed, functions, file, &mut joined);
         functions += usize::from(matches!(item.kind, Kind::Function | Kind::Entry));
     }
-    joined.extend(parts.iter().find_map(|part| part.section));
+    joined.extend(parts.iter().find_map(|part| part.ptx.section));
     for (path, number) in files.0.iter().zip(1..) {
         let _ = writeln!(joined, "\t.file\t{number} {path}");
     }
     Some(joined)
 }
 
-impl<'t> Item<'t> {
-    /// Its name; prototypes have those of functions.
-    fn key(&self) -> (bool, &'t str) {
-        (self.kind == Kind::Prototype, self.name)
-    }
-}
-
-impl<'t> Part<'t> {
-    fn parse(text: &'t str, number: usize) -> Option<Self> {
-        let mut part = Part {
-            header: "",
-            items: Vec::new(),
-            files: HashMap::new(),
-            section: None,
-            renamed: HashMap::new(),
-        };
-        let (mut start, mut at) = (0, 0);
-        let mut open: Option<Open<'t>> = None;
-        for line in text.split_inclusive('\n') {
-            at += line.len();
-            let code = code(line);
-            if open.is_none() {
-                let mut words = code.split_whitespace();
-                match words.next().unwrap_or_default() {
-                    "" | ".version" | ".target" => {}
-                    ".address_size" => (part.header, start) = (&text[..at], at),
-                    ".file" => {
-                        let number = words.next()?;
-                        let path = code.split_once(number)?.1.trim();
-                        part.files.insert(number, path);
-                        start = at;
-                    }
-                    ".section" => {
-                        part.section = Some(line).filter(|_| code.trim_end().ends_with('}'));
-                        part.section?;
-                        start = at;
-                    }
-                    _ => open = Some(Open::of(code)?),
-                }
-            }
-            if let Some(item) = &mut open
-                && let Some(kind) = item.ends(line, code)
-            {
-                part.items.push(Item {
-                    kind,
-                    name: item.name,
-                    is_public: item.is_public,
-                    text: &text[start..at],
-                    part: number,
-                });
-                (open, start) = (None, at);
-            }
-        }
-        (open.is_none() && !part.header.is_empty()).then_some(part)
-    }
-}
-
-/// An item whose end has not been read.
-struct Open<'t> {
-    kind: Kind,
-    name: &'t str,
-    is_public: bool,
-    has_body: bool,
-    /// In assembly, whose lines may be anything.
-    is_assembly: bool,
-}
-
-impl<'t> Open<'t> {
-    /// The item that begins in a line.
-    fn of(code: &'t str) -> Option<Self> {
-        let head = code.split(['(', '[', '=', ';']).next()?;
-        let has = |word: &str| head.split_whitespace().any(|other| other == word);
-        let kind = match () {
-            () if has(".func") => Kind::Function,
-            () if has(".entry") => Kind::Entry,
-            () if [".global", ".const", ".shared"]
-                .iter()
-                .any(|space| has(space)) =>
-            {
-                Kind::Variable
-            }
-            () => return None,
-        };
-        let name = match kind {
-            Kind::Function => {
-                let rest = code.split_once(".func")?.1.trim_start();
-                match rest.strip_prefix('(') {
-                    Some(rest) => rest.split_once(')')?.1.split(['(', ';']).next()?,
-                    None => rest.split(['(', ';']).next()?,
-                }
-            }
-            _ => head.split_whitespace().next_back()?,
-        };
-        Some(Open {
-            kind,
-            name: name.trim(),
-            is_public: [".visible", ".weak", ".extern"]
-                .iter()
-                .any(|word| has(word)),
-            has_body: false,
-            is_assembly: false,
-        })
-    }
-
-    /// What the item is, if it ends with a line.
-    fn ends(&mut self, line: &str, code: &str) -> Option<Kind> {
-        match line.trim() {
-            "// begin inline asm" => self.is_assembly = true,
-            "// end inline asm" => self.is_assembly = false,
-            _ if self.is_assembly => {}
-            _ if self.has_body => return (code.trim_end() == "}").then_some(self.kind),
-            _ if code.trim_end().ends_with(';') => {
-                let is_variable = self.kind == Kind::Variable;
-                return Some(if is_variable {
-                    self.kind
-                } else {
-                    Kind::Prototype
-                });
-            }
-            _ => self.has_body = self.kind != Kind::Variable && code.trim_end() == "{",
-        }
-        None
-    }
-}
-
-/// A line without its comment. File names and strings of LLVM's own have no slashes in pairs, but a
-/// path may.
-fn code(line: &str) -> &str {
-    match line.find("//") {
-        Some(at) if !line[..at].contains('"') => &line[..at],
-        _ => line,
-    }
+/// An item's name; prototypes have those of functions.
+fn key<'t>(item: &Item<'t>) -> (bool, &'t str) {
+    (item.kind == Kind::Prototype, item.name)
 }
 
 /// An item's text independent of its place in its part.
 fn compared(item: &Item<'_>, part: &Part<'_>) -> String {
     let mut text = String::new();
     let file = |file: &str, text: &mut String| {
-        text.push_str(part.files.get(file).unwrap_or(&file));
+        text.push_str(part.ptx.files.get(file).unwrap_or(&file));
     };
     copy(item, &part.renamed, 0, file, &mut text);
     let lines = text.lines().map(|line| code(line).trim_end());

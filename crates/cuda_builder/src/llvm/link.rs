@@ -13,7 +13,7 @@ use crate::error::{CudaBuilderError, io_error};
 use crate::ir::module::Module;
 use crate::ir::{calls, public};
 use crate::output::Folder;
-use crate::tools::{self, Toolchain};
+use cuda_tools::Toolchain;
 
 /// One module from all archives, as text, with what kernels and public names reach. For a
 /// dependency such as glam that is almost nothing, and every later step has less to process.
@@ -103,7 +103,7 @@ pub(super) fn libdevice(
     if !calls::uses(module, &public(module), "__nv_") {
         return Ok(None);
     }
-    let library = tools::libdevice::find_or_fetch(&bitcode.tools_folder)?;
+    let library = cuda_tools::libdevice::find_or_fetch(&bitcode.tools_folder)?;
     let (calling, linked) = (folder.file("calling.ll"), folder.file("linked.ll"));
     write(&calling, &module.to_string())?;
     run(Command::new(&toolchain.llvm_link)

@@ -17,11 +17,11 @@ use crate::error::{CudaBuilderError, io_error};
 use crate::ir::module::{Excerpts, Module};
 use crate::ir::{self, Stage, calls, public};
 use crate::output::Folder;
-use crate::tools::Toolchain;
+use cuda_tools::Toolchain;
 use crate::uniformity::Suspects;
 use crate::{CudaBuilder, DebugInfo, EmitOption};
 use crate::{nvvm, parameters};
-use groups::{Group, LIMITS};
+use groups::{Group, LIMITS, Limits};
 use kept::Kept;
 use part::{Compiler, Files};
 pub(crate) use tool::read;
@@ -52,6 +52,7 @@ pub(crate) fn emit_ptx(
         },
         public: &public,
         files: &files,
+        limits: LIMITS,
     };
     let kept = bitcode.target_folder.join("parts").join(&bitcode.name);
     let (ptx, warnings) = program.make(module, &kept)?;
@@ -82,6 +83,7 @@ struct Program<'a> {
     /// Symbols that keep their names.
     public: &'a [String],
     files: &'a Path,
+    limits: Limits,
 }
 
 /// PTX and warnings.
@@ -105,7 +107,7 @@ impl Program<'_> {
         let kernels: Vec<_> = calls::kernels(&module).map(str::to_owned).collect();
         let public = self.public.iter().map(String::as_str).collect();
         let groups = match self.is_divisible() {
-            true => groups::groups(&module, &public, LIMITS),
+            true => groups::groups(&module, &public, self.limits),
             false => None,
         };
         let groups = groups.unwrap_or_default();
@@ -252,5 +254,119 @@ impl Task<'_> {
             Task::Check(_, suspects) => suspects.text().len(),
             Task::Compile(_, piece, _) => piece.lowered.len(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptx::Ptx;
+
+    /// Two kernels share memory of the block, two a function that stays one.
+    fn text(value: u32) -> String {
+        let kernel = |name: &str, number: u32, body: &str| {
+            // Each function has a subprogram of its own, and positions in it.
+            let body = body.replace("!dbg !9", &format!("!dbg !{}", number + 1));
+            let positions = format!(
+                "!{number} = distinct !DISubprogram(name: \"{name}\", file: !2, line: 1, type: !6, unit: !1, spFlags: DISPFlagDefinition)\n\
+                 !{} = !DILocation(line: 3, column: 5, scope: !{number})\n",
+                number + 1
+            );
+            format!(
+                "@{name}__signature = constant [2 x i8] c\"{name}\\0A\"\n\
+                 define ptx_kernel void @{name}(ptr addrspace(1) %x, i32 %n) !dbg !{number} {{\n{body}  ret void, !dbg !{}\n}}\n{positions}",
+                number + 1
+            )
+        };
+        let tile = "  %t = addrspacecast ptr addrspace(3) @tile to ptr\n  store i32 %n, ptr %t, align 4, !dbg !9\n  \
+                    call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n  %v = load i32, ptr %t, align 4\n  \
+                    store i32 %v, ptr addrspace(1) %x, align 4\n";
+        let helps = format!(
+            "  %v = call i32 @help(i32 %n, i32 {value}), !dbg !9\n  %w = load i32, ptr @anon.0.3, align 4\n  %u = add i32 %v, %w\n  \
+             store i32 %u, ptr addrspace(1) %x, align 4\n"
+        );
+        let loops = "  br label %head\nhead:\n  %i = phi i32 [ 0, %0 ], [ %j, %head ]\n  %j = add i32 %i, 1\n  \
+                     %v = call i32 @help(i32 %i, i32 5)\n  store volatile i32 %v, ptr addrspace(1) %x, align 4\n  \
+                     %c = icmp ult i32 %j, %n\n  br i1 %c, label %head, label %end\nend:\n";
+        format!(
+            "target triple = \"nvptx64-nvidia-cuda\"\n@tile = internal addrspace(3) global [4 x i8] undef, align 4\n\
+             @anon.0.3 = private constant [4 x i8] c\"\\07\\00\\00\\00\", align 4\n{}{}{}{}\
+             define internal i32 @help(i32 %a, i32 %b) #0 !dbg !7 {{\n  %c = mul i32 %a, %b, !dbg !10\n  ret i32 %c\n}}\n\
+             declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) #1\n\
+             attributes #0 = {{ noinline }}\nattributes #1 = {{ convergent nounwind }}\n\
+             !llvm.dbg.cu = !{{!1}}\n!llvm.module.flags = !{{!3, !4}}\n\
+             !1 = distinct !DICompileUnit(language: DW_LANG_Rust, file: !2, emissionKind: DebugDirectivesOnly)\n\
+             !2 = !DIFile(filename: \"a.rs\", directory: \"/x\")\n!3 = !{{i32 2, !\"Debug Info Version\", i32 3}}\n\
+             !4 = !{{i32 2, !\"Dwarf Version\", i32 4}}\n!5 = !DIFile(filename: \"b.rs\", directory: \"/x\")\n\
+             !6 = !DISubroutineType(types: !{{}})\n\
+             !7 = distinct !DISubprogram(name: \"help\", file: !5, line: 1, type: !6, unit: !1, spFlags: DISPFlagDefinition)\n\
+             !10 = !DILocation(line: 4, column: 7, scope: !7)\n",
+            kernel("a", 20, tile),
+            kernel("b", 22, &helps),
+            kernel("c", 24, loops),
+            kernel("d", 26, tile),
+        )
+    }
+
+    /// Every part of a text, without comments, by kind and name.
+    fn parts(text: &str) -> Vec<(String, String)> {
+        let ptx = Ptx::parse(text).unwrap();
+        let part = |text: &str| {
+            let lines = text.lines().map(|line| crate::ptx::code(line).trim_end());
+            let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+            lines.join("\n")
+        };
+        let items = ptx.items.iter();
+        let mut parts: Vec<_> = items
+            .map(|item| (format!("{:?} {}", item.kind, item.name), part(item.text)))
+            .collect();
+        parts.sort();
+        parts.push((ptx.header.to_owned(), part(ptx.end)));
+        parts
+    }
+
+    #[test]
+    fn groups_give_what_the_whole_gives_and_are_made_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = folder.path().join("kept");
+        let public: Vec<_> = ["a", "b", "c", "d"]
+            .into_iter()
+            .flat_map(|name| [name.to_owned(), format!("{name}__signature")])
+            .collect();
+        let builder = CudaBuilder::new("nowhere");
+        let toolchain = Toolchain::find().unwrap();
+        let make = |text: &str, kernels: usize| {
+            let program = Program {
+                compiler: Compiler {
+                    builder: &builder,
+                    toolchain: &toolchain,
+                    launch_parameters: &[],
+                },
+                public: &public,
+                files: folder.path(),
+                limits: Limits {
+                    kernels,
+                    bytes: 0,
+                    group: 1,
+                },
+            };
+            program.make(Module::parse(text).unwrap(), &kept).unwrap()
+        };
+        let files = || std::fs::read_dir(&kept).map_or(0, Iterator::count);
+        let whole = make(&text(5), 5);
+        assert_eq!(files(), 0);
+        let divided = make(&text(5), 1);
+        // Two kernels share memory: three groups, each compiled; two of them wait for nobody.
+        assert_eq!(files(), 5);
+        // Labels have the numbers of functions in their order.
+        let whole = join::join(&[whole.0], &["a", "b", "c", "d"]).unwrap();
+        assert_eq!(parts(&divided.0), parts(&whole));
+        assert!(divided.0.contains(".loc"), "{}", divided.0);
+        assert_eq!(make(&text(5), 1), divided);
+        assert_eq!(files(), 5);
+        // Only `b` is another one, and has a `help` of its own.
+        let changed = make(&text(6), 1).0;
+        assert_eq!(files(), 6);
+        assert!(changed.contains("help_"), "{changed}");
     }
 }

@@ -9,7 +9,7 @@ use super::tool::{read, run, take, write};
 use crate::error::CudaBuilderError;
 use crate::ir::module::Module;
 use crate::ir::{self, Stage};
-use crate::tools::Toolchain;
+use cuda_tools::Toolchain;
 use crate::uniformity::Suspects;
 use crate::{CudaBuilder, NvvmArch, labels, nvvm, parameters, scope};
 

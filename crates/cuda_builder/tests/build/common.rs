@@ -96,6 +96,50 @@ pub(crate) fn build(name: &str, source: &str) -> Result<PathBuf, CudaBuilderErro
     CudaBuilder::new(folder).generate_line_info(false).build()
 }
 
+/// Whether to run what takes long and can hardly break unnoticed by the other tests: `cargo xtask
+/// test --all`.
+pub(crate) fn whole_sweeps() -> bool {
+    std::env::var_os("BLOCKWISE_TEST_ALL").is_some()
+}
+
+/// Kernels of several tests in one crate, each test's in a module of its own.
+pub(crate) struct Shared {
+    pub(crate) path: PathBuf,
+    pub(crate) ptx: String,
+}
+
+pub(crate) static SHARED: LazyLock<Shared> = LazyLock::new(|| {
+    let modules = [
+        ("tile", crate::TILE.to_owned()),
+        ("given", crate::GIVEN.to_owned()),
+        ("vecadd", crate::panics::VECADD.to_owned()),
+        ("cheap", crate::panics::cheap()),
+        ("own_stack", crate::stack::source()),
+    ];
+    let modules = modules.map(|(name, source)| {
+        format!("pub mod {name} {{\nuse cuda_std::prelude::*;\n{source}\n}}\n")
+    });
+    let path = build("shared", &modules.concat()).unwrap();
+    let ptx = text(&path);
+    Shared { path, ptx }
+});
+
+impl Shared {
+    /// A kernel's code with its record.
+    pub(crate) fn kernel(&self, name: &str) -> String {
+        let part = |from: String, to: &str| {
+            let start = self.ptx.find(&from).unwrap_or_else(|| panic!("{from}"));
+            let end = self.ptx[start..].find(to).unwrap() + to.len();
+            &self.ptx[start..start + end]
+        };
+        let record = part(
+            format!(".visible .global .align 1 .b8 {name}__signature["),
+            "\n",
+        );
+        record.to_owned() + part(format!(".visible .entry {name}("), "\n}\n")
+    }
+}
+
 pub(crate) fn text(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap()
 }

@@ -48,9 +48,10 @@ pub unsafe fn newest(output: *mut f32) { unsafe { *output = 1.0 } }
 const MAIN: &str = "
 fn main() {
     for file in mine::KERNELS.files {
-        let entries = file.text.lines().filter_map(|line| line.strip_prefix(\".visible .entry \"));
+        let text = file.text().unwrap();
+        let entries = text.lines().filter_map(|line| line.strip_prefix(\".visible .entry \"));
         let names: Vec<_> = entries.map(|line| line.trim_end_matches('(')).collect();
-        println!(\"{} {}: {} {}\", mine::KERNELS.package, file.arch, names.join(\" \"), file.text.contains(\".loc\"));
+        println!(\"{} {}: {} {}\", mine::KERNELS.package, file.arch, names.join(\" \"), text.contains(\".loc\"));
     }
     println!(\"{} {}\", mine::CONNECTED, mine::host::ANSWER);
 }

@@ -17,7 +17,7 @@ mod uniformity;
 
 use std::fs;
 
-use common::{build, start_workspace, text, workspace, write_member};
+use common::{SHARED, build, start_workspace, text, whole_sweeps, workspace, write_member};
 use cuda_builder::{CudaBuilder, CudaBuilderError};
 use ptx_emulator::testing::Launch;
 
@@ -35,7 +35,7 @@ pub(crate) const TILE: &str = "
 
 #[test]
 fn shared_memory_is_accessed_as_shared_and_slices_are_two_parameters() {
-    let ptx = text(build("tile", TILE).unwrap());
+    let ptx = SHARED.kernel("mirror");
     assert_eq!(ptx.matches(".param .u64").count(), 3, "{ptx}");
     assert!(
         ptx.contains("st.shared.b32") && ptx.contains("ld.shared.b32"),
@@ -53,6 +53,9 @@ fn shared_memory_is_accessed_as_shared_and_slices_are_two_parameters() {
 /// The longest test of all; by its name it is one of the first to start.
 #[test]
 fn builds_in_two_places_give_identical_bytes() {
+    if !whole_sweeps() {
+        return;
+    }
     let first = text(build("twin", TILE).unwrap());
     let elsewhere = tempfile::tempdir().unwrap();
     start_workspace(elsewhere.path());
@@ -84,30 +87,28 @@ fn an_unchanged_build_touches_nothing_and_a_changed_one_does() {
     assert_ne!(fs::metadata(other).unwrap().modified().unwrap(), first);
 }
 
+/// Functions that are given shared memory, hold or return it.
+pub(crate) const GIVEN: &str = "struct Tile { data: *mut f32, width: usize }
+impl Tile {
+    #[inline(never)] fn new(width: usize) -> Tile { Tile { data: shared_array![f32; 64], width } }
+    #[inline(never)] unsafe fn put(&self, at: usize, value: f32) { unsafe { *self.data.add(at % self.width) = value } }
+}
+#[inline(never)] unsafe fn get(tile: *const f32, at: usize) -> f32 { unsafe { *tile.add(at) } }
+#[kernel] pub unsafe fn turn(values: *mut f32) {
+    let (tile, thread) = (Tile::new(64), thread::thread_idx_x() as usize);
+    unsafe {
+        tile.put(thread, get(values, thread));
+        thread::sync_threads();
+        *values.add(thread) = get(tile.data, 63 - thread);
+    }
+}";
+
 /// As rust-cuda takes it: functions that are never to be inlined are, when they are given shared
 /// memory, hold or return it.
 #[test]
 fn shared_memory_stays_shared_in_every_function_that_is_given_it() {
-    let ptx = text(
-        build(
-            "given",
-            "struct Tile { data: *mut f32, width: usize }
-            impl Tile {
-                #[inline(never)] fn new(width: usize) -> Tile { Tile { data: shared_array![f32; 64], width } }
-                #[inline(never)] unsafe fn put(&self, at: usize, value: f32) { unsafe { *self.data.add(at % self.width) = value } }
-            }
-            #[inline(never)] unsafe fn get(tile: *const f32, at: usize) -> f32 { unsafe { *tile.add(at) } }
-            #[kernel] pub unsafe fn turn(values: *mut f32) {
-                let (tile, thread) = (Tile::new(64), thread::thread_idx_x() as usize);
-                unsafe {
-                    tile.put(thread, get(values, thread));
-                    thread::sync_threads();
-                    *values.add(thread) = get(tile.data, 63 - thread);
-                }
-            }",
-        )
-        .unwrap(),
-    );
+    let ptx = SHARED.kernel("turn");
+    assert!(!ptx.contains("call"), "all of it is inlined: {ptx}");
     assert!(
         ptx.contains("st.shared.b32") && ptx.contains("ld.shared.b32"),
         "{ptx}"

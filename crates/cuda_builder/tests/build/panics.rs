@@ -1,13 +1,11 @@
 //! What a panic costs: as much as `assert` in CUDA C++, unless its message has to be formatted.
 
-use std::path::Path;
-
 use cuda_builder::tools::ptxas::Ptxas;
 
-use crate::common::{build, repository, text};
+use crate::common::{SHARED, build, repository, text};
 
 /// Checks `a[i]` and `b[i]`; that `c[i]` is right the compiler sees.
-const VECADD: &str = "
+pub(crate) const VECADD: &str = "
     #[kernel]
     pub unsafe fn vecadd(a: &[f32], b: &[f32], c: *mut f32, n: usize) {
         let c = unsafe { core::slice::from_raw_parts_mut(c, n) };
@@ -49,11 +47,20 @@ fn formats(ptx: &str) -> bool {
     ptx.contains("4core3fmt")
 }
 
+/// The source of the kernels that panic without formatting.
+pub(crate) fn cheap() -> String {
+    let kernels = CHEAP.map(|(name, body)| {
+        format!("#[kernel] pub unsafe fn {name}(a: &[u32], n: usize, m: usize, out: *mut u32) {{ unsafe {{ {body} }} }}\n")
+    });
+    kernels.concat()
+}
+
 #[track_caller]
-fn assert_at_most(ptx: &Path, registers: u32) {
+fn assert_at_most(names: &[&str], registers: u32) {
     let ptxas = Ptxas::find_or_fetch(&repository().join("target/tools")).unwrap();
-    let kernels = ptxas.verify(ptx).unwrap();
-    assert!(!kernels.is_empty());
+    let mut kernels = ptxas.verify(&SHARED.path).unwrap();
+    kernels.retain(|usage| names.contains(&&*usage.kernel));
+    assert_eq!(kernels.len(), names.len());
     for usage in kernels {
         assert!(
             usage.registers <= registers && usage.stack == 0,
@@ -64,9 +71,8 @@ fn assert_at_most(ptx: &Path, registers: u32) {
 
 #[test]
 fn a_bounds_check_costs_what_an_assertion_costs() {
-    let path = build("vecadd", VECADD).unwrap();
-    assert_at_most(&path, 20);
-    let ptx = text(path);
+    assert_at_most(&["vecadd"], 20);
+    let ptx = SHARED.kernel("vecadd");
     assert!(!ptx.contains(".local") && !formats(&ptx), "{ptx}");
     // What stands in a comment costs nothing.
     let code = ptx
@@ -81,12 +87,9 @@ fn a_bounds_check_costs_what_an_assertion_costs() {
 
 #[test]
 fn no_panic_without_values_of_the_user_s_formats() {
-    let kernels = CHEAP.map(|(name, body)| {
-        format!("#[kernel] pub unsafe fn {name}(a: &[u32], n: usize, m: usize, out: *mut u32) {{ unsafe {{ {body} }} }}\n")
-    });
-    let path = build("cheap_panics", &kernels.concat()).unwrap();
-    assert_at_most(&path, 32);
-    let ptx = text(path);
-    assert!(!ptx.contains(".local") && !formats(&ptx), "{ptx}");
+    assert_at_most(&CHEAP.map(|(name, _)| name), 32);
+    let ptx = &SHARED.ptx;
+    let has_stack = |&(name, _): &(&str, &str)| SHARED.kernel(name).contains(".local");
+    assert!(!CHEAP.iter().any(has_stack) && !formats(ptx), "{ptx}");
     assert!(formats(&text(build("formats", FORMATS).unwrap())));
 }

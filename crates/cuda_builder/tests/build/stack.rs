@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::*};
 use cuda_builder::tools::ptxas;
 use ptx_emulator::testing::Launch;
 
-use crate::common::{build, repository, text};
+use crate::common::{SHARED, repository};
 
 /// The same on both: `slots` is indexed by what only the launch knows, so that it is no register.
 macro_rules! exercise {
@@ -43,34 +43,37 @@ macro_rules! exercise {
     }};
 }
 
-#[test]
-fn atomics_of_one_thread_are_plain_and_right() {
-    const INPUT: [u32; 9] = [9, 6, 1000, 77, 900, 0, 41, 0xabc, 12];
-    let expected = exercise!(&INPUT);
+/// The same as a kernel.
+pub(crate) fn source() -> String {
     let body = include_str!("stack.rs")
         .split("let x = $x;")
         .nth(1)
         .unwrap();
     let body = body.split("}};").next().unwrap();
-    let source = format!(
+    format!(
         "use core::sync::atomic::{{AtomicI64, AtomicU32, Ordering::*}};
         #[kernel] pub unsafe fn exercise(x: &[u32], out: *mut [u32; 15]) {{ unsafe {{ *out = {{ {body} }} }} }}"
-    );
-    let ptx = build("own_stack", &source).unwrap();
+    )
+}
+
+#[test]
+fn atomics_of_one_thread_are_plain_and_right() {
+    const INPUT: [u32; 9] = [9, 6, 1000, 77, 900, 0, 41, 0xabc, 12];
+    let expected = exercise!(&INPUT);
     let assembler = ptxas::Ptxas::find_or_fetch(&repository().join("target/tools")).unwrap();
     let output = Command::new(&assembler.path)
         .args(["-arch=sm_80", "-o", "/dev/null"])
-        .arg(&ptx)
+        .arg(&SHARED.path)
         .output()
         .unwrap();
-    let ptx = text(ptx);
+    let ptx = &SHARED.ptx;
     assert!(
         output.status.success(),
         "{}\n{ptx}",
         String::from_utf8_lossy(&output.stderr)
     );
     let mut results = [0; 15];
-    Launch::of(&ptx)
+    Launch::of(ptx)
         .unwrap()
         .kernel("exercise")
         .slice(&INPUT)

@@ -8,8 +8,9 @@ pub static KERNELS: Kernels = Kernels {
     package: "mine",
     files: &[KernelsFile {
         arch: "sm_80",
-        text: ".version 7.0",
         only: &[],
+        pieces: &[],
+        bytes: &[],
     }],
 };
 

@@ -19,5 +19,6 @@ fn main() {
     assert!(std::ptr::eq(kernels, &KERNELS));
     assert_eq!(kernels.package, env!("CARGO_PKG_NAME"));
     let file = &kernels.files[0];
-    assert_eq!((file.arch, file.text), ("sm_80", ".version 7.0\n"));
+    assert_eq!(file.arch, "sm_80");
+    assert_eq!(file.text().as_deref(), Some(".version 7.0\n"));
 }

@@ -20,6 +20,8 @@ mod argument;
 #[cfg(not(target_arch = "nvptx64"))]
 mod contract;
 #[cfg(not(target_arch = "nvptx64"))]
+mod embedded;
+#[cfg(not(target_arch = "nvptx64"))]
 mod memory;
 #[cfg(not(target_arch = "nvptx64"))]
 mod prepared;
@@ -29,7 +31,9 @@ mod shape;
 mod target;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use self::{argument::*, contract::*, memory::*, prepared::*, shape::*, target::*};
+pub use self::{
+    argument::*, contract::*, embedded::*, memory::*, prepared::*, shape::*, target::*,
+};
 #[doc(hidden)]
 pub use dynamic::DynamicShared;
 #[doc(hidden)]

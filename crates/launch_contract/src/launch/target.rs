@@ -1,6 +1,6 @@
 //! The interface that a runtime implements, and the description of a kernel that it gets.
 
-use super::{Argument, Memory, Refusal, Shape};
+use super::{Argument, KernelsFile, Memory, Refusal, Shape};
 
 /// An entry point of a kernel crate, as known to the compiled program.
 #[derive(Debug)]
@@ -28,26 +28,8 @@ pub struct Entry {
 pub struct Kernels {
     /// The crate's name.
     pub package: &'static str,
-    /// One text per architecture, in the order of the build script.
+    /// One file per architecture, in the order of the build script.
     pub files: &'static [KernelsFile],
-}
-
-/// Embedded PTX for one architecture.
-#[derive(Debug)]
-pub struct KernelsFile {
-    /// The architecture, such as `sm_80` or `sm_90a`.
-    pub arch: &'static str,
-    /// The PTX.
-    pub text: &'static str,
-    /// The kernels in it, by name; all of the crate if empty.
-    pub only: &'static [&'static str],
-}
-
-impl KernelsFile {
-    /// Whether it has this kernel of the crate.
-    pub fn has(&self, kernel: &str) -> bool {
-        self.only.is_empty() || self.only.contains(&kernel)
-    }
 }
 
 /// The kernels with which a crate was built: `embedded_kernels!` implements it for

@@ -41,6 +41,13 @@ fn a_pointer_of_unknown_origin_stays_one_beside_a_known_one() {
          %b = extractvalue { ptr, i64 } %h, 1\n  %q = inttoptr i64 %b to ptr",
         "%q",
     ));
+    // Nothing here depends on the thread, but for what the global holds.
+    divergent(&either(
+        "%g = insertvalue { ptr, i64 } poison, ptr %v, 0\n  \
+         %h = insertvalue { ptr, i64 } %g, i64 ptrtoint (ptr @counter to i64), 1\n  \
+         %b = extractvalue { ptr, i64 } %h, 1\n  %q = inttoptr i64 %b to ptr",
+        "%q",
+    ));
 }
 
 #[test]
@@ -113,6 +120,8 @@ fn a_part_of_an_aggregate_is_what_was_put_there() {
     };
     uniform(&number("%n"));
     divergent(&number("%tid"));
+    // It is no part of the address beside it, whose bits would be the thread's own.
+    uniform(&number("%n").replace("eq i32 %x, 0", "eq i32 %x, 1"));
 }
 
 #[test]

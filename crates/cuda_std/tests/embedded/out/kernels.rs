@@ -1,3 +1,10 @@
 &[
-    KernelsFile { arch: "sm_80", text: include_str!("kernels.sm_80.ptx"), only: &[] },
+    KernelsFile {
+        arch: "sm_80",
+        only: &[],
+        pieces: &[
+            Piece { kernel: "", lines: 1, len: 13, compressed: 14 },
+        ],
+        bytes: include_bytes!("kernels.sm_80.lz4"),
+    },
 ]
