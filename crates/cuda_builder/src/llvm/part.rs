@@ -9,9 +9,9 @@ use super::tool::{read, run, take, write};
 use crate::error::CudaBuilderError;
 use crate::ir::module::Module;
 use crate::ir::{self, Stage};
-use cuda_tools::Toolchain;
 use crate::uniformity::Suspects;
 use crate::{CudaBuilder, NvvmArch, labels, nvvm, parameters, scope};
+use cuda_tools::Toolchain;
 
 /// What all parts of a program are compiled with.
 pub(super) struct Compiler<'a> {
