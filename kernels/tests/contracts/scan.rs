@@ -168,7 +168,8 @@ fn lines_of_several_tiles_have_a_state_and_a_ring() {
     };
     starts(start(row));
     // One tile needs no state.
-    let (len, extent) = (tile::<f32>() as u64, tile::<f32>());
+    let extent = tile::<f32>();
+    let len = extent as u64;
     starts(start(Launch {
         input: len,
         output: len,
