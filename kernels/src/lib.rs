@@ -91,7 +91,7 @@ mod tests {
             assert_eq!(entry.name, name);
             let head = format!(".entry {name}(");
             for file in entry.kernels.expect("embedded").files {
-                let there = file.text.contains(&head);
+                let there = file.text().expect("as it was built").contains(&head);
                 assert_eq!(there, file.has(name), "{name}, {}", file.arch);
             }
         }
