@@ -70,18 +70,18 @@ struct Tile {
     len: u32,
     /// Its number in its line.
     number: u32,
-    line: u32,
+    line: usize,
 }
 
 impl<T: Element> Tiles<'_, T> {
     #[inline(always)]
     fn tile(&self, ticket: u32) -> Tile {
-        let (line, number) = (ticket / self.each, ticket % self.each);
+        let (line, number) = ((ticket / self.each) as usize, ticket % self.each);
         let (from, size) = (number as usize * super::tile::<T>(), super::tile::<T>());
         let left = self.of.extent.wrapping_sub(from);
         let len = if left < size { left } else { size };
         Tile {
-            start: line as usize * self.of.extent + from,
+            start: line * self.of.extent + from,
             len: if ticket < self.all { len as u32 } else { 0 },
             number,
             line,
@@ -206,7 +206,7 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
                     (next.before_warp, next.own) = join_warps::<T, O>(totals, lane);
                     if !alone && lane == 0 {
                         let Tile { line, number, .. } = nth(n).read();
-                        let first = line as usize * published(each as usize);
+                        let first = line * published(each as usize);
                         words.put(first + number as usize, next.own);
                     }
                 }
@@ -302,7 +302,7 @@ impl Places {
     fn of<T: Element>(tiles: &Tiles<'_, T>, tile: Tile) -> Self {
         let (each, number) = (tiles.each as usize, tile.number as usize);
         let (run, group) = (number / RUN, number / GROUP);
-        let first = tile.line as usize * published(each);
+        let first = tile.line * published(each);
         let (runs, all_groups) = (first + each, first + each + each / RUN);
         Self {
             in_run: number % RUN,
@@ -425,7 +425,7 @@ unsafe fn in_group<T: Element, O: Op>(
     // tile completes, which no other tile does.
     unsafe {
         let tile = tile.read();
-        let (line, number) = (tile.line as usize, tile.number as usize);
+        let (line, number) = (tile.line, tile.number as usize);
         let places = Places::of(tiles, tile);
         while !warp_vote_all(ALL, has_total) {
             (total, has_total) = places.run::<T, O>(words, lane);
