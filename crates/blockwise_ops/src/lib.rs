@@ -52,12 +52,21 @@ pub use launch::{Execution, LaunchPlan};
 pub use limits::check;
 pub use matmul::{Matmul, MatmulKernel, MatmulOptions, MatmulShape, matmul};
 pub use named::UnknownName;
-pub use operation::{OPERATIONS, Operation, Options, Variant};
+pub use operation::{Operation, Options, Variant};
 pub use pitched::PitchedMatmul;
 pub use reduce::{Number, Partials, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
 pub use reverse::reverse;
 pub use tensor::{TensorMatmul, matmul_tensor};
 pub use transpose::transpose;
+
+/// Every operation that has a description.
+pub static OPERATIONS: &[&Operation] = &[&transpose::TRANSPOSE, &reverse::REVERSE, &scan::SCAN];
+
+/// The operation of this name.
+pub fn find(name: &str) -> Option<&'static Operation> {
+    let mut all = OPERATIONS.iter().copied();
+    all.find(|operation| operation.name == name)
+}
 
 /// Checks that the buffer for `what` has the length that the launch needs.
 fn check_len(what: &'static str, given: usize, needed: usize) -> Result<(), LaunchError> {

@@ -213,7 +213,7 @@ mod tests {
                     && !of_libraries
             };
             let is_ablation = |name: &str| {
-                let variant = blockwise_ops::operation::find(work.operation);
+                let variant = blockwise_ops::find(work.operation);
                 let variant = variant.and_then(|of| of.variant(name));
                 variant.is_some_and(|variant| variant.tier == Tier::Ablation)
             };

@@ -1,7 +1,8 @@
 //! What `profile` and `trace` run: the project's kernels by their families, or a kernel of any PTX.
 
 use blockwise::Type;
-use blockwise_ops::operation::{Given, OPERATIONS, Operation as Described, Size, Variant, find};
+use blockwise_ops::operation::{Given, Operation as Described, Size, Variant};
+use blockwise_ops::{OPERATIONS, find};
 use blockwise_ops::{ConvKernel, ConvMode, MatmulKernel, ReduceKernel};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};

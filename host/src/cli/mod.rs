@@ -96,7 +96,7 @@ impl Subcommand for Command {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        blockwise_ops::operation::find(name).is_some() || Tool::has_subcommand(name)
+        blockwise_ops::find(name).is_some() || Tool::has_subcommand(name)
     }
 }
 

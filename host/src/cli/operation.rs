@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use blockwise_ops::operation::{Given, OPERATIONS, Operation, Parts, Setting, Tier, Variant, find};
+use blockwise_ops::operation::{Given, Operation, Parts, Setting, Tier, Variant};
+use blockwise_ops::{OPERATIONS, find};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 

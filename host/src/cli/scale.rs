@@ -2,7 +2,8 @@
 
 use blockwise::Type;
 use blockwise_mesh::scale::{Estimate, Link, Machine, Work, estimate};
-use blockwise_ops::operation::{OPERATIONS, Parts, find};
+use blockwise_ops::operation::{Parts};
+use blockwise_ops::{OPERATIONS, find};
 use blockwise_ops::{ConvMode, MatmulShape};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};

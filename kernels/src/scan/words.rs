@@ -114,7 +114,7 @@ impl Tickets {
             // SAFETY: a state with tickets has words for values.
             unsafe { assert_unchecked(others > 0) };
             let spare = 1 + (tag % others) as usize;
-            // SAFETY: the caller's promise; the spare word is inside, and nobody else's.
+            // SAFETY: the caller's promise; the spare word is inside, and no other thread's.
             unsafe {
                 atomic_fetch_add_relaxed_u64_device(self.state, rest);
                 if spare > self.written {

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use blockwise::{Device, DeviceProperties, EmulatorLimits, Given, GivenLaunch, Type, Watch};
-use blockwise_ops::operation::{
-    self, Asked, Case, Expected, Given as Settings, OPERATIONS, Operation, Options, Setting, Takes,
-    Variant,
-};
+use blockwise_ops::operation::{self, Asked, Case, Expected, Given as Settings, Operation, Options, Setting, Takes, Variant};
+use blockwise_ops::{OPERATIONS};
 use blockwise_ops::{AnyArray, LaunchPlan, compare};
 use launch_contract::for_type;
 
@@ -191,7 +189,7 @@ enum Is {
     Input(usize),
     /// The same, written.
     Output(usize),
-    /// The same, written by atomics; nobody looks at it afterwards.
+    /// The same, written by atomics, and not compared.
     Memory(usize),
     /// A number.
     Value,

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! An [`Operation`] is a `static` of plain values and functions in a folder of its own;
-//! [`OPERATIONS`] lists them. Above it, elements have a [`Type`] that is known when the program runs
+//! [`OPERATIONS`](crate::OPERATIONS) lists them. Above it, elements have a [`Type`] that is known when the program runs
 //! ([`AnyView`](blockwise::AnyView), [`AnyArray`]), so that code for all operations is compiled
 //! once. A [`Kernel`] has Rust's types again.
 
@@ -21,7 +21,7 @@ use std::ops::Range;
 use blockwise::Type;
 
 use crate::array::AnyArray;
-use crate::{LaunchError, reverse, scan, transpose};
+use crate::LaunchError;
 
 pub use axis::Axis;
 pub use call::{Call, array, enqueue, plan, run};
@@ -29,15 +29,6 @@ pub use problem::{Given, Lens, Posed, Problem, Work};
 pub use variant::{Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, Variant};
 
 pub(crate) use variant::{kernel, words};
-
-/// Every operation that has a description.
-pub static OPERATIONS: &[&Operation] = &[&transpose::TRANSPOSE, &reverse::REVERSE, &scan::SCAN];
-
-/// The operation of this name.
-pub fn find(name: &str) -> Option<&'static Operation> {
-    let mut all = OPERATIONS.iter().copied();
-    all.find(|operation| operation.name == name)
-}
 
 /// An operation.
 pub struct Operation {
