@@ -459,7 +459,7 @@ fn a_state_serves_many_launches() {
     let mut state = device.zeros(words).unwrap();
     for launches in [0, u32::MAX - 4] {
         let mut words = state.to_vec().unwrap();
-        words[0] += u64::from(launches) << 32;
+        words[0] = words[0].wrapping_add(u64::from(launches) << 32);
         state = device.upload(&words).unwrap();
         for _ in 0..3 {
             assert_eq!(run(&mut state), expected);

@@ -33,23 +33,22 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
 }
 
 /// Every variant at the sizes around its tiles, with a grid that covers them and one that strides.
-/// Types and settings take turns.
+/// Settings take turns.
 pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
     let device = recorder();
     let mut jobs = Vec::new();
-    let mut turn = 0;
     for &of in OPERATIONS {
         let settings = settings(of, &[]);
         for &variant in of.variants {
-            let types = types(variant);
-            for &sizes in of.edges {
-                for grid_cap in [None, Some(1)] {
+            for (turn, ty) in types(variant).into_iter().enumerate() {
+                let caps = [None, Some(1)];
+                let cases = of.edges.iter().flat_map(|sizes| caps.map(|cap| (sizes, cap)));
+                for (case, (sizes, grid_cap)) in cases.enumerate() {
+                    let given = settings[(turn + case) % settings.len()];
                     let case = Case {
                         grid_cap,
                         ..Case::of(sizes)
                     };
-                    turn += 1;
-                    let (ty, given) = (types[turn % types.len()], settings[turn % settings.len()]);
                     jobs.extend(of_case(&device, (of, variant, ty, given), &case));
                 }
             }

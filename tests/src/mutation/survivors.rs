@@ -270,7 +270,36 @@ pub const SURVIVORS: &[Survivor] = &[
         1..=1,
         "A block has 256 threads, and a square tile as many quads.",
     ),
-    never(&["reverse_"], "setp.ge.u64 %p, %rd, %rd;", 0..=1, BEYOND),
+    never(
+        &["reverse_static_", "reverse_dynamic_", "reverse_direct_"],
+        "setp.ge.u64 %p, %rd, %rd;",
+        0..=1,
+        BEYOND,
+    ),
+    never(
+        &["reverse_along_"],
+        "setp.ge.u64 %p, %rd, %rd;",
+        0..=5,
+        "One: a block beyond the work runs its loop's body once. The others: no mirrored place is outside an array of whole lines; the kernel is safe for other extents, too.",
+    ),
+    always(
+        &["reverse_along_"],
+        "setp.ne.b64 %p, %rd, 0;",
+        0..=8,
+        "The compiler divides small numbers by 32 bits; both ways give the place.",
+    ),
+    never(
+        &["reverse_along_"],
+        "setp.ne.b64 %p, %rd, 0;",
+        0..=8,
+        "The compiler divides small numbers by 32 bits; both ways give the place.",
+    ),
+    never(
+        &["reverse_along_"],
+        "setp.eq.b64 %p, %rd, 0;",
+        0..=1,
+        "An array that has elements has some after the axis.",
+    ),
     never(
         &[
             "dot_interleaved_",
@@ -374,9 +403,9 @@ pub const SURVIVORS: &[Survivor] = &[
         "One: a block beyond the rows runs the body once, whose accesses have guards of their own. The other: nothing is left of an empty range.",
     ),
     never(
-        &["reverse_dynamic_"],
+        &["reverse_dynamic_", "reverse_static_"],
         "setp.le.u64 %p, %rd, %rd;",
-        1..=1,
+        0..=2,
         "A tile that the loop gives begins inside the output.",
     ),
     always(

@@ -27,6 +27,10 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         let options = ReduceOptions {
             kernel: Some(kernel),
             grid_cap: Some(32),
+            // As when they were recorded.
+            threads: [ReduceKernel::Wide, ReduceKernel::Single]
+                .contains(&kernel)
+                .then_some(512),
             ..ReduceOptions::default()
         };
         let input = vector::<i64>(4, 33 * 1024);

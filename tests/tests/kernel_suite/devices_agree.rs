@@ -100,14 +100,13 @@ fn check_all(left: &Device, right: &Device) {
 }
 
 /// NaN with a sign and a payload, infinities, subnormals: what comes out of them is fixed too.
-/// Except which NaN of `f64` comes out of arithmetic: PTX leaves that open, so there any NaN is as
-/// good as another. (For `f32` it is 0x7fffffff, but sums and dot products are added in `f64`.)
+/// Except which NaN comes out: PTX leaves that open, so any NaN is as good as another.
 fn not_numbers<T: Number + blockwise_ops::Float + Draw + From<f32>>(
     pair: (&Device, &Device),
     nan: T,
 ) {
     let one_nan = |value: T| match value.partial_cmp(&value) {
-        None if size_of::<T>() == 8 => nan,
+        None => nan,
         _ => value,
     };
     let summed = |value: T| match value.partial_cmp(&value) {

@@ -97,6 +97,9 @@ fn a_cast_part_is_the_same_bytes() {
         kernel.launch((-0.5_f32).to_bits(), words).unwrap();
         let got = data.to_vec().unwrap();
         assert_eq!(got, [1.0, 1.0, -0.5, -0.5, 1.0, 1.0, 1.0, 1.0]);
-        assert!(data.view(..).cast::<f64>().is_err());
+        assert_eq!(data.view(..).cast::<f64>().unwrap().len(), 4);
+        // No whole number of them, and at an address that is not aligned.
+        assert!(data.view(..3).cast::<f64>().is_err());
+        assert!(data.view(1..3).cast::<f64>().is_err());
     }
 }

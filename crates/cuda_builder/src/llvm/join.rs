@@ -30,9 +30,14 @@ pub(super) fn join(texts: &[String], kernels: &[impl AsRef<str>]) -> Option<Stri
         }
         // A new name changes what mentions it.
         loop {
+            // A public function is the same whatever LLVM made of it, and is found by its name.
+            let is_one = |item: &Item<'_>| {
+                item.is_public && matches!(item.kind, Kind::Function | Kind::Prototype)
+            };
             let differing = part.ptx.items.iter().find(|item| {
                 let other = known.get(&key(item));
                 !part.renamed.contains_key(item.name)
+                    && !is_one(item)
                     && other.is_some_and(|&(other, at)| {
                         let other = &parts[other];
                         compared(&other.ptx.items[at], other) != compared(item, &part)

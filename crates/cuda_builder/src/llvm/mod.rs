@@ -360,7 +360,13 @@ mod tests {
         assert_eq!(files(), 5);
         // Labels have the numbers of functions in their order.
         let whole = join::join(&[whole.0], &["a", "b", "c", "d"]).unwrap();
-        assert_eq!(parts(&divided.0), parts(&whole));
+        // LLVM drops the line table of the whole, whose metadata is made up.
+        let without_lines = |ptx: &str| -> String {
+            let lines = ptx.lines().filter(|line| !line.trim_start().starts_with(".loc"));
+            lines.flat_map(|line| [line, "\n"]).collect()
+        };
+        let (ours, theirs) = (without_lines(&divided.0), without_lines(&whole));
+        assert_eq!(parts(&ours), parts(&theirs));
         assert!(divided.0.contains(".loc"), "{}", divided.0);
         assert_eq!(make(&text(5), 1), divided);
         assert_eq!(files(), 5);
