@@ -456,7 +456,7 @@ fn a_state_serves_many_launches() {
         (a, b, c)
     };
     let expected = run(&mut device.zeros(words).unwrap());
-    let mut state = device.zeros(words).unwrap();
+    let mut state = device.zeros::<u64>(words).unwrap();
     for launches in [0, u32::MAX - 4] {
         let mut words = state.to_vec().unwrap();
         words[0] = words[0].wrapping_add(u64::from(launches) << 32);

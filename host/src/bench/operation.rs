@@ -1,8 +1,8 @@
 //! The operations that have a description.
 
 use blockwise::{AnyBuffer, AnyView, Device, DeviceProperties, Type};
+use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{self, Asked, Call, Expected, Given, Operation, Parts, Posed, Task};
-use blockwise_ops::{OPERATIONS};
 use blockwise_ops::{AnyArray, LaunchError, Options};
 use rayon::prelude::*;
 

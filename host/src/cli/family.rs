@@ -2,8 +2,8 @@
 
 use blockwise::Type;
 use blockwise_ops::operation::{Given, Operation as Described, Size, Variant};
-use blockwise_ops::{OPERATIONS, find};
 use blockwise_ops::{ConvKernel, ConvMode, MatmulKernel, ReduceKernel};
+use blockwise_ops::{OPERATIONS, find};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 

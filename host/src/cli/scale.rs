@@ -2,9 +2,9 @@
 
 use blockwise::Type;
 use blockwise_mesh::scale::{Estimate, Link, Machine, Work, estimate};
-use blockwise_ops::operation::{Parts};
-use blockwise_ops::{OPERATIONS, find};
+use blockwise_ops::operation::Parts;
 use blockwise_ops::{ConvMode, MatmulShape};
+use blockwise_ops::{OPERATIONS, find};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use serde_json::json;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use blockwise::{Device, DeviceProperties, EmulatorLimits, Given, GivenLaunch, Type, Watch};
-use blockwise_ops::operation::{self, Asked, Case, Expected, Given as Settings, Operation, Options, Setting, Takes, Variant};
-use blockwise_ops::{OPERATIONS};
+use blockwise_ops::OPERATIONS;
+use blockwise_ops::operation::{
+    self, Asked, Case, Expected, Given as Settings, Operation, Options, Setting, Takes, Variant,
+};
 use blockwise_ops::{AnyArray, LaunchPlan, compare};
 use launch_contract::for_type;
 
@@ -42,7 +44,10 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
         for &variant in of.variants {
             for (turn, ty) in types(variant).into_iter().enumerate() {
                 let caps = [None, Some(1)];
-                let cases = of.edges.iter().flat_map(|sizes| caps.map(|cap| (sizes, cap)));
+                let cases = of
+                    .edges
+                    .iter()
+                    .flat_map(|sizes| caps.map(|cap| (sizes, cap)));
                 for (case, (sizes, grid_cap)) in cases.enumerate() {
                     let given = settings[(turn + case) % settings.len()];
                     let case = Case {

@@ -20,8 +20,8 @@ use std::ops::Range;
 
 use blockwise::Type;
 
-use crate::array::AnyArray;
 use crate::LaunchError;
+use crate::array::AnyArray;
 
 pub use axis::Axis;
 pub use call::{Call, array, enqueue, plan, run};
@@ -29,6 +29,9 @@ pub use problem::{Given, Lens, Posed, Problem, Work};
 pub use variant::{Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, Variant};
 
 pub(crate) use variant::{kernel, words};
+
+/// Poses a problem: the type that is computed with, the operands' shapes, and the settings.
+pub type Pose = fn(Type, &[&[usize]], &Given) -> Result<Posed, LaunchError>;
 
 /// An operation.
 pub struct Operation {
@@ -51,7 +54,7 @@ pub struct Operation {
     /// The operands' shapes at such sizes.
     pub shapes: fn(&[usize]) -> Vec<Vec<usize>>,
     /// Checks the operands' shapes and the settings.
-    pub pose: fn(Type, &[&[usize]], &Given) -> Result<Posed, LaunchError>,
+    pub pose: Pose,
     /// The operands' lengths.
     pub lens: fn(&Problem) -> Lens,
     /// The least that has to be done.

@@ -170,7 +170,7 @@ fn divided(kernels: &[&str], first_of: &[usize], limits: Limits) -> Vec<Vec<usiz
     for (first, unit) in units {
         let mut hasher = DefaultHasher::new();
         kernels[first].hash(&mut hasher);
-        let begins = hasher.finish() % (2 * limits.group as u64) == 0;
+        let begins = hasher.finish().is_multiple_of(2 * limits.group as u64);
         match groups.last_mut() {
             Some(group) if !begins && group.len() + unit.len() <= limits.group => {
                 group.extend(unit);

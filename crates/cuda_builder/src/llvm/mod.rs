@@ -362,7 +362,11 @@ mod tests {
         let whole = join::join(&[whole.0], &["a", "b", "c", "d"]).unwrap();
         // LLVM drops the line table of the whole, whose metadata is made up.
         let without_lines = |ptx: &str| -> String {
-            let lines = ptx.lines().filter(|line| !line.trim_start().starts_with(".loc"));
+            let lines = ptx.lines().filter(|line| {
+                ![".loc", ".file"]
+                    .iter()
+                    .any(|it| line.trim_start().starts_with(it))
+            });
             lines.flat_map(|line| [line, "\n"]).collect()
         };
         let (ours, theirs) = (without_lines(&divided.0), without_lines(&whole));

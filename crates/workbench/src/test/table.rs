@@ -5,8 +5,8 @@ use super::program::Outcome;
 /// CPU seconds from which a program needs a reason. Wall seconds depend on what else runs.
 const LONG: f64 = 20.0;
 
-/// Half as much again: machines differ by that, so that below it a reason is only asked for.
-const TOO_LONG: f64 = 30.0;
+/// Three times as much: machines differ, so that below it a reason is only asked for.
+const TOO_LONG: f64 = 60.0;
 
 /// A line for each program that is worth one: CPU seconds, its name, and the reason.
 const PROGRAMS: &str = include_str!("programs.txt");

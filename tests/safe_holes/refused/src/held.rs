@@ -125,7 +125,6 @@ pub fn by_a_closure_put_away(block: &mut Block<64>, n: usize) {
     if let Some(run) = kept[n % 2].take() {
         run();
     }
-    drop(kept);
     // parts
     if x < 32 {
         block.sync_threads(()); // waits
