@@ -221,7 +221,7 @@ impl Loaded for OnDevice<'_> {
                 let expected = (operation.reference)(Asked {
                     problem: &problem,
                     inputs: &part,
-                    runs: &[0..run.len()],
+                    runs: std::slice::from_ref(&(0..run.len())),
                     before: &mut before,
                 })?;
                 let next = compared(problem.ty, bytes(run), &expected)?;

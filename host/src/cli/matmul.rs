@@ -50,6 +50,7 @@ impl Arguments {
     }
 
     /// One device's product.
+    #[expect(clippy::type_complexity, reason = "what a closure is given and gives")]
     fn product<T: Precision>(
         &self,
         device: &Device,

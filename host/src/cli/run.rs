@@ -319,7 +319,7 @@ impl<'a> Expectation<'a> {
         let oracle = (of.reference)(Asked {
             problem,
             inputs: operands,
-            runs: &[0..result.len()],
+            runs: std::slice::from_ref(&(0..result.len())),
             before,
         })?;
         let (tolerance, bound) = match (self.of.allowed(), oracle) {

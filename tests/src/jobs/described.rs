@@ -151,7 +151,7 @@ fn of_case(
     let expected = (of.reference)(Asked {
         problem: &posed.problem,
         inputs: &inputs,
-        runs: &[0..(of.lens)(&posed.problem).output],
+        runs: std::slice::from_ref(&(0..(of.lens)(&posed.problem).output)),
         before: &mut [0; 4],
     });
     let expected = expected.unwrap_or_else(|error| panic!("{name}: {error}"));
