@@ -12,7 +12,7 @@
 //! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded), [`aligned`](transpose::aligned), [`thin`](transpose::thin), [`quads`](transpose::quads), [`packs`](transpose::packs) |
 //! | [`peak`] | [`fma`](peak::fma): not an algorithm, but what the device can do at most |
 //! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic), [`direct`](reverse::direct) |
-//! | [`scan`] | [`scan`](scan::scan()): running sums, minima and maxima |
+//! | [`scan`] | `scan::scan`: running sums, minima and maxima |
 //! | [`raw`] | seven of these in rust-cuda's style: `shared_array!`, `sync_threads`, raw pointers |
 //!
 //! A kernel for several types is generic, with one entry point per instance: `conv1d_tiled::<f32>`

@@ -111,7 +111,7 @@ enum Command {
     Book,
     /// Build everything and run every test of the workspace
     Test {
-        /// --all: whole sweeps; --changed [REVISION]: only what a change since then may have broken;
+        /// --all: whole sweeps; --changed, or --changed REVISION: only what a change since then may have broken;
         /// --no-skips: a skipped test fails unless it needs a GPU; --last: when --all passed last.
         /// Other options are for `cargo test`, names and what follows a second -- for the tests
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
