@@ -77,7 +77,7 @@ mod tests {
         };
         assert_eq!(judged("new/program", 19.0), None);
         assert_eq!(judged("new/program", 25.0), Some(false));
-        assert_eq!(judged("new/program", 31.0), Some(true));
+        assert_eq!(judged("new/program", 61.0), Some(true));
         let with_reason = known().find(|known| known.seconds > LONG).unwrap();
         assert_eq!(judged(with_reason.name, 100.0), None);
     }
