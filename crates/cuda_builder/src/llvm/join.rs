@@ -277,6 +277,18 @@ mod tests {
         assert_eq!(joined(&[&whole], &kernels), Some(whole.concat()));
     }
 
+    /// The emulator reports a panic by the name of such a function.
+    #[test]
+    fn a_public_function_keeps_its_name_whatever_llvm_made_of_it() {
+        let part = |kernel: &str, value: u32| {
+            let help = help(0, 1, value).replace(".func", ".weak .func");
+            [HEADER, &help, &entry(kernel, 1, 1)].concat()
+        };
+        let text = join(&[part("a", 5), part("b", 6)], &["a", "b"]).unwrap();
+        assert_eq!(text.matches("help(\n").count(), 1, "{text}");
+        assert!(!text.contains("help_1("), "{text}");
+    }
+
     #[test]
     fn what_differs_gets_a_name_of_its_own_and_so_does_what_mentions_it() {
         let table = |value: u32| format!(".global .align 4 .b8 table[1] = {{{value}}};\n");
