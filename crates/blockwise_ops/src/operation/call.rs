@@ -6,7 +6,7 @@ use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, DeviceProperties, Stream
 
 use ndarray::{ArrayD, ArrayViewD};
 
-use super::{Operands, Operation, Options, Plan, Posed, Problem, Task, Variant};
+use super::{Held, Operands, Operation, Options, Plan, Posed, Problem, Task, Variant};
 use crate::array::AnyArray;
 use crate::launch::On;
 use crate::{Element, LaunchError, check_len, tuning};
@@ -126,6 +126,8 @@ enum Memory {
     Open,
     /// This, which was made for a launch of a variant.
     Of(&'static Variant, AnyBuffer),
+    /// This, which was prepared for a problem.
+    Held(&'static Variant, Problem, Box<dyn Held>),
 }
 
 fn start(
@@ -164,14 +166,31 @@ fn start(
     if lens.output == 0 {
         return Ok(None);
     }
+    if let Some(hold) = task.variant.hold {
+        if after.is_some() {
+            return Err(LaunchError::NotDivided {
+                operation: operation.name,
+            });
+        }
+        let fits = match memory {
+            Memory::None => return Err(needs_memory(task.variant)),
+            Memory::Held(variant, of, _) => *variant == task.variant && of == problem,
+            Memory::Open | Memory::Of(..) => false,
+        };
+        if !fits {
+            // What it was before is freed first.
+            *memory = Memory::Open;
+            *memory = Memory::Held(task.variant, *problem, hold(device, &task)?);
+        }
+        if let Memory::Held(_, _, held) = memory {
+            return held.enqueue(stream, problem, inputs, output);
+        }
+    }
     let bytes = (task.variant.memory)(&task);
     if bytes > 0 {
         let fits = match memory {
-            Memory::None => {
-                let kernel = task.variant.name;
-                return Err(LaunchError::NeedsMemory { kernel });
-            }
-            Memory::Open => false,
+            Memory::None => return Err(needs_memory(task.variant)),
+            Memory::Open | Memory::Held(..) => false,
             Memory::Of(variant, buffer) => *variant == task.variant && buffer.len() >= bytes,
         };
         if !fits {
@@ -193,6 +212,12 @@ fn start(
     };
     (plan.kernel.launch)(On::new(device, stream, &plan.launch), operands)?;
     Ok(Some(plan))
+}
+
+fn needs_memory(variant: &Variant) -> LaunchError {
+    LaunchError::NeedsMemory {
+        kernel: variant.name,
+    }
 }
 
 /// Launches of an operation that keep a variant's own memory from one to the next. They must follow

@@ -12,6 +12,7 @@
 
 mod axis;
 mod call;
+mod held;
 mod problem;
 mod variant;
 
@@ -25,6 +26,7 @@ use crate::array::AnyArray;
 
 pub use axis::Axis;
 pub use call::{Call, array, enqueue, plan, run};
+pub use held::{Held, Hold};
 pub use problem::{Given, Lens, Posed, Problem, Work};
 pub use variant::{Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, Variant};
 

@@ -1,11 +1,12 @@
 //! The ways to do an operation, as data.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use blockwise::{AnyView, AnyViewMut, DeviceProperties, Type};
 use cuda_std::launch::Entry;
 
-use super::Problem;
+use super::{Hold, Problem};
 use crate::launch::On;
 use crate::limits::{self, blocks_for};
 use crate::{LaunchError, LaunchPlan};
@@ -24,6 +25,8 @@ pub struct Variant {
     pub plan: fn(&Task<'_>) -> Result<Plan, LaunchError>,
     /// Bytes of memory of its own, zeros before the first launch.
     pub memory: fn(&Task<'_>) -> usize,
+    /// Of a variant that is more than one launch: prepares it.
+    pub hold: Option<Hold>,
     /// Other instances and limits that a search for faster ones tries, with a few words each.
     pub tweaks: fn(&Task<'_>) -> Vec<(Options, String)>,
 }
@@ -54,6 +57,7 @@ impl Variant {
             kernels,
             plan,
             memory: |_| 0,
+            hold: None,
             tweaks: |_| Vec::new(),
         }
     }
@@ -69,6 +73,13 @@ impl Variant {
     #[must_use]
     pub const fn memory(mut self, memory: fn(&Task<'_>) -> usize) -> Self {
         self.memory = memory;
+        self
+    }
+
+    /// The same as more than one launch.
+    #[must_use]
+    pub const fn held(mut self, hold: Hold) -> Self {
+        self.hold = Some(hold);
         self
     }
 
@@ -182,6 +193,10 @@ pub struct Options {
     pub threads: Option<u32>,
     /// Blocks along each dimension of the grid, at most.
     pub grid_cap: Option<u32>,
+    /// Which of the variant's instances, where it has several. `None` chooses.
+    pub instance: Option<u8>,
+    /// What the variant counts: tiles of a warp, slices, windows of a batch. `None` chooses.
+    pub count: Option<NonZeroU32>,
 }
 
 impl Options {
@@ -191,6 +206,8 @@ impl Options {
             kernel: Some(kernel),
             threads: None,
             grid_cap: None,
+            instance: None,
+            count: None,
         }
     }
 }
