@@ -54,7 +54,7 @@ pub use matmul::{Matmul, MatmulKernel, MatmulOptions, MatmulShape, matmul};
 pub use named::UnknownName;
 pub use operation::{Operation, Options, Variant};
 pub use pitched::PitchedMatmul;
-pub use reduce::{Number, Partials, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
+pub use reduce::{Number, Partials, Reduction, dot, reduce};
 pub use reverse::reverse;
 pub use tensor::{TensorMatmul, matmul_tensor};
 pub use transpose::transpose;
