@@ -8,9 +8,10 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use blockwise::{Device, DeviceChoice};
+use blockwise_ops::reduce::{DOT, SUM};
 use blockwise_ops::oracle::Precision;
 use blockwise_ops::reduce::{Operands, plan_dot, plan_reduce};
-use blockwise_ops::{LaunchError, Number, ReduceOptions, Reduction, dot, reduce};
+use blockwise_ops::{LaunchError, Number, Options, Reduction, dot, reduce};
 use blockwise_tests::sums::{
     CHOSEN, Failure, Kind, Meshes, PROMISED, Sample, exact, model, of_the_bound, units_off,
 };
@@ -154,7 +155,7 @@ fn judge<T: Number + Precision>(
     is_dot: bool,
 ) -> Result<(Key, Row), LaunchError> {
     let [a, b] = sample.operands::<T>(is_dot);
-    let options = ReduceOptions::default();
+    let options = Options::default();
     let (a_view, b_view) = (ArrayView1::from(&a[..]), ArrayView1::from(&b[..]));
     let result = match (device, is_dot) {
         (Some(device), true) => dot(device, a_view, b_view, &options)?,
@@ -164,11 +165,11 @@ fn judge<T: Number + Precision>(
             let (plan, operands) = match is_dot {
                 true => (
                     plan_dot::<T>(a.len(), b.len(), &options, &properties)?,
-                    Operands::Two,
+                    &DOT,
                 ),
                 false => (
                     plan_reduce::<T>(a.len(), Reduction::Sum, &options, &properties)?,
-                    Operands::One,
+                    &SUM,
                 ),
             };
             let kernel = options.kernel_for::<T>(operands, a.len(), &properties);

@@ -1,10 +1,11 @@
 //! The Julia document's dot product, and sum, minimum and maximum.
 
 use blockwise::Device;
+use blockwise_ops::reduce::{DOT, KERNELS, SUM};
 use blockwise_ops::compare;
 use blockwise_ops::oracle;
 use blockwise_ops::reduce::{Operands, dot_buffers, reduce_buffer};
-use blockwise_ops::{ReduceKernel, ReduceOptions, Reduction};
+use blockwise_ops::{Options, Reduction};
 use ndarray::{Array1, arr0};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -23,12 +24,12 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), Demo
     let a: Vec<i64> = (1..=LENGTH).collect();
     let b: Vec<i64> = a.iter().map(|i| 2 * i).collect();
     let (a_buffer, b_buffer) = (device.upload(&a)?, device.upload(&b)?);
-    for &kernel in ReduceKernel::ALL {
-        let options = ReduceOptions {
+    for kernel in KERNELS {
+        let options = Options {
             kernel: Some(kernel),
             threads: Some(THREADS),
             grid_cap: Some(BLOCKS),
-            ..ReduceOptions::default()
+            ..Options::default()
         };
         let (value, execution) = dot_buffers(device, &a_buffer, &b_buffer, &options)?;
         // The result against the closed form, and the closed form against plain sums.
@@ -57,17 +58,17 @@ fn floats(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
         device.upload(x.as_slice().unwrap_or(&[]))?,
         device.upload(y.as_slice().unwrap_or(&[]))?,
     );
-    for &kernel in ReduceKernel::ALL {
-        let options = ReduceOptions {
+    for kernel in KERNELS {
+        let options = Options {
             kernel: Some(kernel),
-            ..ReduceOptions::default()
+            ..Options::default()
         };
         let properties = device.properties();
         let error = |operands| options.sum_error::<f32>(operands, x.len(), properties);
         let (value, execution) = dot_buffers(device, &x_buffer, &y_buffer, &options)?;
         let comparison = compare::with_oracle(
             arr0(value).view(),
-            &oracle::dot(x.view(), y.view(), error(Operands::Two)),
+            &oracle::dot(x.view(), y.view(), error(&DOT)),
         )?;
         outcome.push(Row::compared(
             "dot, random",
@@ -82,7 +83,7 @@ fn floats(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
             let comparison = match reduction {
                 Reduction::Sum => compare::with_oracle(
                     value.view(),
-                    &oracle::sum(x.view(), error(Operands::One)),
+                    &oracle::sum(x.view(), error(&SUM)),
                 )?,
                 Reduction::Min => compare::exactly(
                     value.view(),

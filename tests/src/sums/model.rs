@@ -1,8 +1,9 @@
 //! The arithmetic of the kernels that the launcher chooses, in their order, on the host: for arrays
 //! that would take the emulator minutes.
 
+use blockwise_ops::reduce::{SHUFFLE, SINGLE};
 use blockwise_ops::reduce::{PartialOf, Total};
-use blockwise_ops::{LaunchPlan, Number, ReduceKernel, Reduction};
+use blockwise_ops::{LaunchPlan, Number, Reduction};
 use kernels::pack::lanes;
 use kernels::reduce::Partial;
 use kernels::reduce::policy::InFlight;
@@ -11,7 +12,7 @@ const WARP: usize = 32;
 
 /// Σ a·b, or Σ a without `b`, by the kernel and launch of a plan; operands begin at whole packs.
 pub fn total<T: Number>(
-    kernel: ReduceKernel,
+    kernel: &'static Variant,
     plan: &LaunchPlan,
     a: &[T],
     b: Option<&[T]>,
@@ -25,7 +26,7 @@ pub fn total<T: Number>(
 }
 
 fn by<T: Number>(
-    kernel: ReduceKernel,
+    kernel: &'static Variant,
     plan: &LaunchPlan,
     pairs: bool,
     len: usize,
@@ -34,14 +35,14 @@ fn by<T: Number>(
     let (blocks, threads) = (plan.grid[0] as usize, plan.block[0] as usize);
     let block = |block| {
         let share = |thread| match kernel {
-            ReduceKernel::Shuffle => {
+            &SHUFFLE => {
                 strided::<T>(block * threads + thread, blocks * threads, len, &add)
             }
             _ => packs::<T>([block, blocks], [thread, threads], pairs, len, &add),
         };
         let values: Vec<_> = (0..threads).map(share).collect();
         match kernel {
-            ReduceKernel::Shuffle => {
+            &SHUFFLE => {
                 let warps = values
                     .chunks(WARP)
                     .map(|warp| of_warp(warp, [1, 2, 4, 8, 16]));
@@ -57,7 +58,7 @@ fn by<T: Number>(
         .unwrap_or(Partial::ZERO)
     };
     let partials: Vec<_> = (0..blocks).map(block).collect();
-    if kernel != ReduceKernel::Single {
+    if kernel != &SINGLE {
         return Total::of_partials(&partials, Reduction::Sum);
     }
     let lane = |lane| {

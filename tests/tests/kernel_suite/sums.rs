@@ -2,11 +2,12 @@
 //! chooses, chunk, number of ranks and device. The example `exact_sums` tries ten thousand arrays.
 
 use blockwise::{Device, DeviceKind};
+use blockwise_ops::reduce::{DOT, KERNELS, SUM, TREE};
 use blockwise_ops::oracle::Precision;
 use blockwise_ops::reduce::{
     Operands, Partials, Total, enqueue_dot, enqueue_reduce, plan_dot, plan_reduce, reduce_axis,
 };
-use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
+use blockwise_ops::{Number, Options, Reduction, dot, reduce};
 use blockwise_tests::devices::devices;
 use blockwise_tests::sums::{
     CHOSEN, Meshes, PROMISED, Sample, exact, model, of_the_bound, units_off,
@@ -14,15 +15,15 @@ use blockwise_tests::sums::{
 use blockwise_tests::whole_sweeps;
 use ndarray::{Array1, Array2, ArrayD, ArrayView1, Axis, IxDyn};
 
-fn by(kernel: ReduceKernel) -> ReduceOptions {
-    ReduceOptions {
+fn by(kernel: &'static Variant) -> Options {
+    Options {
         kernel: Some(kernel),
-        ..ReduceOptions::default()
+        ..Options::default()
     }
 }
 
 /// The total of a launch before its rounding.
-fn launched<T: Number>(device: &Device, operands: &[Vec<T>], options: &ReduceOptions) -> Total<T> {
+fn launched<T: Number>(device: &Device, operands: &[Vec<T>], options: &Options) -> Total<T> {
     let (sum, properties) = (Reduction::Sum, device.properties());
     let len = operands[0].len();
     let on_device: Vec<_> = (operands.iter())
@@ -75,12 +76,12 @@ fn the_model_is_the_kernels_arithmetic() {
 /// The arrays whose sums were promised to be correctly rounded, and those that were.
 fn modelled<T: Number + Precision>(seeds: std::ops::Range<u64>, largest: usize) -> [usize; 2] {
     let device = Device::emulator();
-    let options = ReduceOptions::default();
+    let options = Options::default();
     let mut counts = [0, 0];
     for (seed, is_dot) in seeds.flat_map(|seed| [(seed, false), (seed, true)]) {
         let sample = Sample::new(seed, largest);
         let [a, b] = sample.operands::<T>(is_dot);
-        let operands = if is_dot { Operands::Two } else { Operands::One };
+        let operands = if is_dot { &DOT } else { &SUM };
         let properties = device.properties();
         let kernel = options.kernel_for::<T>(operands, a.len(), properties);
         let plan = match is_dot {
@@ -124,7 +125,7 @@ fn sums_of_the_documents_kernels_are_told_apart() {
         let mut off = 0;
         for seed in 3000..3030 {
             let [a, ones] = Sample::new(seed, 5000).operands::<f32>(false);
-            let options = by(ReduceKernel::Tree);
+            let options = by(&TREE);
             let sum = reduce(device, ArrayView1::from(&a), Reduction::Sum, &options);
             off += u32::from(units_off(sum.expect("a launch"), &exact(&a, &ones)) > 0);
         }
@@ -234,7 +235,7 @@ fn sums_that_lose_much_elsewhere() {
     let cancelling = Array1::from(vec![1e16_f64, 1.0, -1e16, 1.0, 1e-30]);
     let large = Array1::from(vec![f32::MAX, f32::MAX, -f32::MAX, 1.0]);
     for device in devices() {
-        let options = ReduceOptions::default();
+        let options = Options::default();
         let sum = |array: &Array1<f32>| {
             reduce(device, array.view(), Reduction::Sum, &options).expect("a launch")
         };
@@ -263,7 +264,7 @@ fn infinities_nan_and_zeros() {
             got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan()
         };
         for device in devices() {
-            for &kernel in ReduceKernel::ALL {
+            for kernel in KERNELS {
                 let sum = reduce(device, values.view(), Reduction::Sum, &by(kernel));
                 let product = dot(device, values.view(), ones.view(), &by(kernel));
                 let case = format!("{kernel} of {values:?}");

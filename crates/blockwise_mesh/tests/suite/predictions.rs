@@ -7,7 +7,7 @@ use blockwise_mesh::{
     matmul, reduce, transpose,
 };
 use blockwise_ops::{
-    ConvMode, ConvOptions, Element, MatmulShape, Options, ReduceOptions, Reduction,
+    ConvMode, ConvOptions, Element, MatmulShape, Options, Reduction,
 };
 
 /// Meshes of every size.
@@ -42,7 +42,7 @@ fn check<T: Element, R: Send>(
 #[test]
 fn reductions() {
     let meshes = meshes();
-    let options = ReduceOptions::default();
+    let options = Options::default();
     for len in [3, 1000] {
         let x = noise::<f64>(1, len);
         let work = |operands| Work::Reduce { len, operands };

@@ -28,7 +28,7 @@ mod reference;
 mod total;
 mod variants;
 
-use blockwise::{AnyView, Device, DeviceProperties, Stream, View};
+use blockwise::{Device, DeviceProperties, Stream, View};
 use ndarray::ArrayView1;
 
 use crate::operation::{self, Operation, Options, Problem, Task};
@@ -158,6 +158,30 @@ pub fn plan_reduce<T: Number>(
     plan::<T>(operation(reduction), len, options, properties)
 }
 
+/// Starts an operation on all elements of its operands.
+///
+/// # Errors
+/// Those of [`plan`], operands of other lengths, partials for fewer blocks, and failures of the
+/// device.
+pub fn enqueue<T: Number>(
+    device: &Device,
+    stream: Option<&Stream>,
+    of: &'static Operation,
+    inputs: &[View<'_, T>],
+    partials: &mut Partials<T>,
+    options: &Options,
+) -> Result<LaunchPlan, LaunchError> {
+    let lens = [0, 1].map(|at| inputs.get(at).or(inputs.first()).map_or(0, View::len));
+    same_length(lens[0], lens[1])?;
+    let problem = whole::<T>(of, lens[0])?;
+    let on = (device, stream);
+    match *inputs {
+        [a, b] => partials.enqueue(on, of, &problem, options, &[a.into(), b.into()]),
+        [a] => partials.enqueue(on, of, &problem, options, &[a.into()]),
+        _ => partials.enqueue(on, of, &problem, options, &[]),
+    }
+}
+
 /// Starts a dot product of two operands of the same length.
 ///
 /// # Errors
@@ -170,11 +194,7 @@ pub fn enqueue_dot<'a, T: Number>(
     partials: &mut Partials<T>,
     options: &Options,
 ) -> Result<LaunchPlan, LaunchError> {
-    let (a, b) = (a.into(), b.into());
-    same_length(a.len(), b.len())?;
-    let problem = whole::<T>(&DOT, a.len())?;
-    let inputs = [AnyView::from(a), AnyView::from(b)];
-    partials.enqueue((device, stream), &DOT, &problem, options, &inputs)
+    enqueue(device, stream, &DOT, &[a.into(), b.into()], partials, options)
 }
 
 /// Starts a sum, minimum or maximum.
@@ -189,9 +209,8 @@ pub fn enqueue_reduce<'a, T: Number>(
     reduction: Reduction,
     options: &Options,
 ) -> Result<LaunchPlan, LaunchError> {
-    let (input, of) = (input.into(), operation(reduction));
-    let problem = whole::<T>(of, input.len())?;
-    partials.enqueue((device, stream), of, &problem, options, &[input.into()])
+    let of = operation(reduction);
+    enqueue(device, stream, of, &[input.into()], partials, options)
 }
 
 /// The dot product of two operands on the device.
