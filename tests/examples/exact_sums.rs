@@ -8,9 +8,8 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use blockwise::{Device, DeviceChoice};
-use blockwise_ops::reduce::{DOT, SUM};
 use blockwise_ops::oracle::Precision;
-use blockwise_ops::reduce::{Operands, plan_dot, plan_reduce};
+use blockwise_ops::reduce::{DOT, SUM, kernel, plan};
 use blockwise_ops::{LaunchError, Number, Options, Reduction, dot, reduce};
 use blockwise_tests::sums::{
     CHOSEN, Failure, Kind, Meshes, PROMISED, Sample, exact, model, of_the_bound, units_off,
@@ -162,17 +161,9 @@ fn judge<T: Number + Precision>(
         (Some(device), false) => reduce(device, a_view, Reduction::Sum, &options)?,
         (None, _) => {
             let properties = Device::emulator().properties().clone();
-            let (plan, operands) = match is_dot {
-                true => (
-                    plan_dot::<T>(a.len(), b.len(), &options, &properties)?,
-                    &DOT,
-                ),
-                false => (
-                    plan_reduce::<T>(a.len(), Reduction::Sum, &options, &properties)?,
-                    &SUM,
-                ),
-            };
-            let kernel = options.kernel_for::<T>(operands, a.len(), &properties);
+            let of = if is_dot { &DOT } else { &SUM };
+            let plan = plan::<T>(of, a.len(), &options, &properties)?;
+            let kernel = kernel::<T>(of, a.len(), &options, &properties)?;
             model::total(kernel, &plan, &a, is_dot.then_some(&b[..])).round()
         }
     };

@@ -12,7 +12,8 @@
 //! Operands on the device are a [`Buffer`] or a [view](blockwise::View) of a part of one. An
 //! output's contents before a launch do not matter: every element is written.
 //!
-//! Operations that have a description ([`OPERATIONS`]: transposes, reversals, scans) take any number
+//! Operations that have a description ([`OPERATIONS`]: transposes, reversals, scans, reductions) take any
+//! number
 //! of dimensions and any type by [`operation::array`].
 //!
 //! [`pipeline`] does the same for operands of any length, in chunks; [`oracle`] computes the
@@ -60,7 +61,15 @@ pub use tensor::{TensorMatmul, matmul_tensor};
 pub use transpose::transpose;
 
 /// Every operation that has a description.
-pub static OPERATIONS: &[&Operation] = &[&transpose::TRANSPOSE, &reverse::REVERSE, &scan::SCAN];
+pub static OPERATIONS: &[&Operation] = &[
+    &transpose::TRANSPOSE,
+    &reverse::REVERSE,
+    &scan::SCAN,
+    &reduce::SUM,
+    &reduce::MIN,
+    &reduce::MAX,
+    &reduce::DOT,
+];
 
 /// The operation of this name.
 pub fn find(name: &str) -> Option<&'static Operation> {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::row::{lines_up, seconds};
 use super::search::Search;
 use super::{
-    BenchError, Inputs, Options, Run, Size, Timing, conv1d, matmul, measure, operation, reduce,
+    BenchError, Inputs, Options, Run, Size, Timing, conv1d, matmul, measure, operation,
 };
 
 /// What a search found.
@@ -94,7 +94,6 @@ pub fn tune(
 
 fn searches(options: &Options, properties: &DeviceProperties) -> Vec<Search> {
     let tables = [
-        reduce::searches,
         conv1d::searches,
         operation::searches,
         matmul::searches,

@@ -1,10 +1,9 @@
 //! The Julia document's dot product, and sum, minimum and maximum.
 
 use blockwise::Device;
-use blockwise_ops::reduce::{DOT, KERNELS, SUM};
 use blockwise_ops::compare;
 use blockwise_ops::oracle;
-use blockwise_ops::reduce::{Operands, dot_buffers, reduce_buffer};
+use blockwise_ops::reduce::{DOT, KERNELS, SUM, dot_buffers, reduce_buffer, sum_error};
 use blockwise_ops::{Options, Reduction};
 use ndarray::{Array1, arr0};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -26,10 +25,9 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), Demo
     let (a_buffer, b_buffer) = (device.upload(&a)?, device.upload(&b)?);
     for kernel in KERNELS {
         let options = Options {
-            kernel: Some(kernel),
             threads: Some(THREADS),
             grid_cap: Some(BLOCKS),
-            ..Options::default()
+            ..Options::of(kernel)
         };
         let (value, execution) = dot_buffers(device, &a_buffer, &b_buffer, &options)?;
         // The result against the closed form, and the closed form against plain sums.
@@ -59,16 +57,13 @@ fn floats(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
         device.upload(y.as_slice().unwrap_or(&[]))?,
     );
     for kernel in KERNELS {
-        let options = Options {
-            kernel: Some(kernel),
-            ..Options::default()
-        };
+        let options = Options::of(kernel);
         let properties = device.properties();
-        let error = |operands| options.sum_error::<f32>(operands, x.len(), properties);
+        let error = |of| sum_error::<f32>(of, x.len(), &options, properties);
         let (value, execution) = dot_buffers(device, &x_buffer, &y_buffer, &options)?;
         let comparison = compare::with_oracle(
             arr0(value).view(),
-            &oracle::dot(x.view(), y.view(), error(&DOT)),
+            &oracle::dot(x.view(), y.view(), error(&DOT)?),
         )?;
         outcome.push(Row::compared(
             "dot, random",
@@ -83,7 +78,7 @@ fn floats(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
             let comparison = match reduction {
                 Reduction::Sum => compare::with_oracle(
                     value.view(),
-                    &oracle::sum(x.view(), error(&SUM)),
+                    &oracle::sum(x.view(), error(&SUM)?),
                 )?,
                 Reduction::Min => compare::exactly(
                     value.view(),

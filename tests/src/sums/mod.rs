@@ -4,10 +4,11 @@ pub mod model;
 
 use blockwise::Device;
 use blockwise_mesh::{Mesh, Split};
-use blockwise_ops::reduce::{SHUFFLE, SINGLE, WIDE};
+use blockwise_ops::operation::{Options, Variant};
 use blockwise_ops::oracle::{Exact, Precision};
-use blockwise_ops::pipeline::{Operation, Reducer};
-use blockwise_ops::{LaunchError, Number, Options, Reduction};
+use blockwise_ops::pipeline::Reducer;
+use blockwise_ops::reduce::{DOT, SHUFFLE, SINGLE, SUM, WIDE};
+use blockwise_ops::{LaunchError, Number, Reduction};
 
 use crate::data::random_bits;
 
@@ -15,11 +16,7 @@ use crate::data::random_bits;
 pub const PROMISED: f64 = (1 << 16) as f64;
 
 /// The kernels that the launcher chooses by itself.
-pub const CHOSEN: [&'static Variant; 3] = [
-    &SHUFFLE,
-    &WIDE,
-    &SINGLE,
-];
+pub static CHOSEN: [&Variant; 3] = [&SHUFFLE, &WIDE, &SINGLE];
 
 /// How an array's elements are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -243,8 +240,8 @@ fn divided<T: Number>(
     options: &Options,
 ) -> Result<T, Failure> {
     let operation = match operands {
-        [_] => Operation::Reduce(Reduction::Sum),
-        _ => Operation::Dot,
+        [_] => &SUM,
+        _ => &DOT,
     };
     let split = Split::even(operands[0].len(), mesh.ranks());
     let totals = mesh.run(|rank| {

@@ -1,8 +1,8 @@
 //! The arithmetic of the kernels that the launcher chooses, in their order, on the host: for arrays
 //! that would take the emulator minutes.
 
-use blockwise_ops::reduce::{SHUFFLE, SINGLE};
-use blockwise_ops::reduce::{PartialOf, Total};
+use blockwise_ops::operation::Variant;
+use blockwise_ops::reduce::{PartialOf, SHUFFLE, SINGLE, Total};
 use blockwise_ops::{LaunchPlan, Number, Reduction};
 use kernels::pack::lanes;
 use kernels::reduce::Partial;
@@ -34,21 +34,19 @@ fn by<T: Number>(
 ) -> Total<T> {
     let (blocks, threads) = (plan.grid[0] as usize, plan.block[0] as usize);
     let block = |block| {
-        let share = |thread| match kernel {
-            &SHUFFLE => {
-                strided::<T>(block * threads + thread, blocks * threads, len, &add)
-            }
-            _ => packs::<T>([block, blocks], [thread, threads], pairs, len, &add),
+        let share = |thread| match kernel == &SHUFFLE {
+            true => strided::<T>(block * threads + thread, blocks * threads, len, &add),
+            false => packs::<T>([block, blocks], [thread, threads], pairs, len, &add),
         };
         let values: Vec<_> = (0..threads).map(share).collect();
-        match kernel {
-            &SHUFFLE => {
+        match kernel == &SHUFFLE {
+            true => {
                 let warps = values
                     .chunks(WARP)
                     .map(|warp| of_warp(warp, [1, 2, 4, 8, 16]));
                 warps.reduce(Partial::merge)
             }
-            _ => {
+            false => {
                 let warps = values
                     .chunks(WARP)
                     .map(|warp| of_warp(warp, [16, 8, 4, 2, 1]));

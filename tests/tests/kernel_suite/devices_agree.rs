@@ -2,6 +2,7 @@
 //! result: on the emulator with one worker, on the emulator with all, and on a GPU.
 
 use blockwise::{Device, DeviceChoice, EmulatorLimits, Watch};
+use blockwise_ops::reduce::KERNELS;
 use blockwise_ops::reverse::REVERSE;
 use blockwise_ops::transpose::TRANSPOSE;
 use blockwise_ops::{

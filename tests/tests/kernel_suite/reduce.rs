@@ -1,10 +1,12 @@
 //! Dot product, sum, minimum and maximum: every kernel and type over lengths, blocks and grids.
 
 use blockwise::Device;
-use blockwise_ops::reduce::{DOT, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, SUM, TREE, TREE_RAW, WIDE};
+use blockwise_ops::reduce::{
+    DOT, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, SUM, TREE, TREE_RAW, WIDE, sum_error,
+};
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::reduce::Operands;
-use blockwise_ops::{Number, Options, Reduction, dot, reduce};
+use blockwise_ops::operation::{Options, Variant};
+use blockwise_ops::{Number, Reduction, dot, reduce};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, vector};
 use blockwise_tests::devices::devices;
@@ -16,18 +18,10 @@ const LENGTHS: [usize; 14] = [
 ];
 
 /// The kernels that take any block.
-const OF_ANY_BLOCK: [&'static Variant; 3] = [
-    &INTERLEAVED,
-    &TREE,
-    &TREE_RAW,
-];
+static OF_ANY_BLOCK: [&Variant; 3] = [&INTERLEAVED, &TREE, &TREE_RAW];
 
 /// The kernels whose blocks are whole warps.
-const OF_WHOLE_WARPS: [&'static Variant; 3] = [
-    &SHUFFLE,
-    &WIDE,
-    &SINGLE,
-];
+static OF_WHOLE_WARPS: [&Variant; 3] = [&SHUFFLE, &WIDE, &SINGLE];
 
 pub(super) fn with(kernel: &'static Variant, threads: u32, grid_cap: Option<u32>) -> Options {
     Options {
@@ -86,7 +80,7 @@ fn check_float_sums<T: Number + Precision>(
 ) {
     let case = (T::NAME, a.len(), options);
     let got = dot(device, a.view(), b.view(), &options).expect("a launch");
-    let error = |operands| options.sum_error::<T>(operands, a.len(), device.properties());
+    let error = |of| sum_error::<T>(of, a.len(), &options, device.properties()).expect("a sum");
     let expected = oracle::dot::<T>(a.view(), b.view(), error(&DOT));
     check::close(device, ("dot", case), &arr0(got), &expected);
     let got = reduce(device, a.view(), Reduction::Sum, &options).expect("a launch");

@@ -45,7 +45,7 @@ fn reductions() {
     let options = Options::default();
     for len in [3, 1000] {
         let x = noise::<f64>(1, len);
-        let work = |operands| Work::Reduce { len, operands };
+        let work = |operands| Work::Folded { len, operands };
         check::<f64, _>(&meshes, work(1), |rank| {
             let x = Sharded::part_of(rank, &x)?;
             reduce(rank, &x, Reduction::Max, &options)

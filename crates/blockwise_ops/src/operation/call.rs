@@ -341,6 +341,23 @@ impl Call {
         self.start(stream, problem, operands)
     }
 
+    /// Starts the launch of a problem that is [folded](super::Parts::Folded), and leaves the results
+    /// of its blocks.
+    ///
+    /// # Errors
+    /// As for [`enqueue`](Self::enqueue).
+    pub fn enqueue_totals(
+        &mut self,
+        stream: Option<&Stream>,
+        problem: &Problem,
+        inputs: &[AnyView<'_>],
+        results: AnyViewMut<'_>,
+    ) -> Result<Option<Plan>, LaunchError> {
+        let (nothing, results) = results.plain::<u8>()?.split_at_mut(0);
+        let ends = (None, results.into());
+        self.enqueue_part(stream, problem, inputs, nothing.into(), ends)
+    }
+
     fn start(
         &mut self,
         stream: Option<&Stream>,
@@ -454,12 +471,10 @@ fn folded(
     plan: &Plan,
 ) -> Result<(AnyArray, Duration), LaunchError> {
     let mut results = AnyBuffer::filled(device, Type::U8, fold.room(problem, plan), 0xFF)?;
-    let mut nothing = AnyBuffer::filled(device, problem.ty, 0, 0)?;
     let mut call = Call::new(device, operation, *options);
     device.synchronize()?;
     let begin = Instant::now();
-    let ends = (None, results.as_view_mut());
-    call.enqueue_part(None, problem, inputs, nothing.as_view_mut(), ends)?;
+    call.enqueue_totals(None, problem, inputs, results.as_view_mut())?;
     device.synchronize()?;
     let elapsed = begin.elapsed();
     let mut left = vec![0; fold.left(problem, plan)];

@@ -31,7 +31,7 @@ mod variants;
 use blockwise::{Device, DeviceProperties, Stream, View};
 use ndarray::ArrayView1;
 
-use crate::operation::{self, Operation, Options, Problem, Task};
+use crate::operation::{self, Operation, Options, Problem, Task, Variant};
 use crate::{Execution, LaunchError, LaunchPlan, upload};
 
 use self::description::Code;
@@ -112,6 +112,19 @@ pub fn error_of(
         variant,
     });
     Ok(error.unwrap_or_default())
+}
+
+/// The kernel for `len` elements in each operand.
+///
+/// # Errors
+/// What the operation refuses.
+pub fn kernel<T: Number>(
+    of: &'static Operation,
+    len: usize,
+    options: &Options,
+    device: &DeviceProperties,
+) -> Result<&'static Variant, LaunchError> {
+    operation::choice(of, &whole::<T>(of, len)?, options, device)
 }
 
 /// Plans an operation on operands of `len` elements, with one partial result per block.

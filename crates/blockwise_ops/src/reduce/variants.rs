@@ -19,7 +19,7 @@ use super::total::PartialOf;
 use crate::operation::{Kernel, Operands, Takes, Tier, Variant, kernel};
 
 /// All of them.
-pub static ALL: &[&Variant] = &[
+pub(super) static ALL: &[&Variant] = &[
     &INTERLEAVED,
     &TREE,
     &TREE_RAW,
