@@ -10,6 +10,7 @@ mod peak;
 mod reduce;
 mod refused;
 mod split;
+mod summed;
 mod transforms;
 
 use std::sync::Arc;

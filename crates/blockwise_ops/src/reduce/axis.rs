@@ -6,7 +6,7 @@ use ndarray::{ArrayD, ArrayViewD};
 
 use super::description::{Way, problem};
 use super::{Number, code};
-use crate::operation::{self, Axis, Given, Options, Reduction};
+use crate::operation::{self, Axis, Given, Options, Plan, Reduction};
 use crate::oracle::{self, Precision};
 use crate::{LaunchError, LaunchPlan};
 
@@ -62,21 +62,26 @@ pub(crate) fn rounds<T: Number>() -> bool {
     T::TYPE.is_float()
 }
 
-/// Starts the sums of runs that will be merged, along an axis of at most [`RUN`] elements.
-pub(crate) fn enqueue_runs<'a, T: Number>(
+/// Starts the sums of runs that will be merged, along an axis of at most [`RUN`] elements: for each
+/// output a result of [`Total::of_results`](super::Total::of_results).
+///
+/// # Errors
+/// A type whose sums need no rounding, results of another length, and failures of the device.
+pub fn enqueue_runs<'a, T: Number>(
     device: &Device,
     stream: Option<&Stream>,
     input: View<'a, T>,
     results: ViewMut<'a, u8>,
     axis: Axis,
-) -> Result<(), LaunchError> {
+    grid_cap: Option<u32>,
+) -> Result<Plan, LaunchError> {
     let sum = Reduction::Sum;
     let problem = problem(T::TYPE, code(sum), Way::Runs, axis)?;
-    let (options, of) = (Options::default(), super::operation(sum));
+    let (options, of) = (capped(grid_cap), super::operation(sum));
     let (results, none) = results.split_at_mut(axis.outer * axis.inner * each::<T>());
     let (inputs, memory) = ([input.into()], [results.into(), none.into()]);
     let on = (device, stream);
-    operation::enqueue_part(on, of, &problem, &options, &inputs, memory).map(drop)
+    operation::enqueue_part(on, of, &problem, &options, &inputs, memory)
 }
 
 /// Bytes of a result that is not rounded.

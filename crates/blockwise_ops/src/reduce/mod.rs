@@ -37,8 +37,8 @@ use crate::{Execution, LaunchError, LaunchPlan, upload};
 use self::description::Code;
 
 pub use crate::operation::{Axis, Reduction};
-pub use axis::{plan_axis, reduce_axis, sum_error_along_axis};
-pub(crate) use axis::{each, enqueue_axis, enqueue_runs, rounds};
+pub use axis::{enqueue_runs, plan_axis, reduce_axis, sum_error_along_axis};
+pub(crate) use axis::{each, enqueue_axis, rounds};
 pub use description::{DOT, MAX, MIN, SUM, same_length};
 pub use partials::Partials;
 pub(crate) use partials::{enqueue_to, ticket};
