@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use blockwise::{Plain as _, Type};
+use blockwise::Type;
 use blockwise_ops::LaunchError;
-use blockwise_ops::compare::{self, Comparison, ToNumber};
+use blockwise_ops::compare::{self, Comparison};
 use blockwise_ops::oracle::{self, Expected, Precision};
 use blockwise_ops::pipeline;
 use clap::Args;

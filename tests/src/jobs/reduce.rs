@@ -8,7 +8,7 @@ use blockwise_ops::operation::{self, Operation, Options, Parts, Variant};
 use blockwise_ops::reduce::{
     DOT, KERNELS, MAX, MIN, PartialOf, SHUFFLE, SINGLE, SINGLE8, SUM, TREE, TREE_RAW, Total, WIDE,
 };
-use blockwise_ops::{AnyArray, Number, Reduction, oracle};
+use blockwise_ops::{AnyArray, Reduction, oracle};
 use ndarray::{Array1, arr0};
 
 use super::described::{recorded, recorder};
@@ -301,7 +301,8 @@ fn job<T: Summed>(
     let Parts::Folded(fold) = of.parts else {
         panic!("{case}: it has no total");
     };
-    let shapes = [&[len][..]; 2];
+    let shape = [len];
+    let shapes = [&shape[..]; 2];
     let posed = (of.pose)(T::TYPE, &shapes[..operands.len()], &operation::Given::default());
     let posed = posed.unwrap_or_else(|error| panic!("{case}: {error}"));
     let plan = operation::plan(of, &posed.problem, &options, on.properties());
