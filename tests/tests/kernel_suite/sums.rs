@@ -41,16 +41,16 @@ fn model_agrees<T: Number + Precision>(device: &Device, seed: u64) {
     for kernel in CHOSEN {
         let (options, properties) = (Options::of(kernel), device.properties());
         let [a, b] = sample.operands::<T>(true);
-        let plan = plan::<T>(&SUM, a.len(), &options, properties);
-        let modelled = model::total(kernel, &plan.expect("a plan"), &a, None);
+        let sum = plan::<T>(&SUM, a.len(), &options, properties).expect("a plan");
+        let modelled = model::total(kernel, &sum, &a, None);
         let case = format!("{kernel} of {sample:?}, {}", T::NAME);
         assert_eq!(
             launched(device, std::slice::from_ref(&a), &options),
             modelled,
             "{case}"
         );
-        let plan = plan::<T>(&DOT, a.len(), &options, properties);
-        let modelled = model::total(kernel, &plan.expect("a plan"), &a, Some(&b));
+        let dot = plan::<T>(&DOT, a.len(), &options, properties).expect("a plan");
+        let modelled = model::total(kernel, &dot, &a, Some(&b));
         assert_eq!(launched(device, &[a, b], &options), modelled, "{case}");
     }
 }
