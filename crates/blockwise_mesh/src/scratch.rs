@@ -76,7 +76,7 @@ impl Scratch {
 mod tests {
     use blockwise_ops::Options;
     use blockwise_ops::operation::Variant;
-    use blockwise_ops::reduce::{SHUFFLE, SINGLE, enqueue_reduce, plan_reduce};
+    use blockwise_ops::reduce::{SHUFFLE, SINGLE, SUM, enqueue, plan};
 
     use super::*;
 
@@ -89,7 +89,7 @@ mod tests {
                 kernel: Some(kernel),
                 ..Options::default()
             };
-            let plan = plan_reduce::<f32>(len, Reduction::Sum, &options, device.properties());
+            let plan = plan::<f32>(&SUM, len, &options, device.properties());
             (plan.unwrap(), options)
         };
         let scratch = Scratch::default();
@@ -100,7 +100,7 @@ mod tests {
             let mut blocks = 0;
             let sum = scratch.reduce(&device, &plan, Reduction::Sum, |partials| {
                 blocks = partials.blocks();
-                enqueue_reduce(&device, None, &values, partials, Reduction::Sum, &options)
+                enqueue(&device, None, &SUM, &[values.as_view()], partials, &options)
             });
             (sum.unwrap().round(), blocks)
         };

@@ -7,7 +7,7 @@ use blockwise::Device;
 use blockwise_ops::conv1d::{self, convolve_buffers};
 use blockwise_ops::matmul::{self, matmul_buffers};
 use blockwise_ops::reduce::{
-    KERNELS, SHUFFLE, SINGLE, TREE, WIDE, dot_buffers, enqueue_dot, enqueue_reduce, plan_reduce,
+    DOT, KERNELS, SHUFFLE, SINGLE, SUM, TREE, WIDE, dot_buffers, enqueue, plan,
 };
 use blockwise_ops::{
     ConvKernel, ConvMode, ConvOptions, LaunchError, MatmulKernel, MatmulOptions, MatmulShape,
@@ -40,22 +40,16 @@ fn recorded_sequence_on(device: &Device) -> Result<(), LaunchError> {
     let mut turned = device.zeros::<f32>(len)?;
     let mut backwards = device.zeros::<f32>(len)?;
     let options = Options::default();
-    let plan = plan_reduce::<f32>(len, Reduction::Sum, &options, device.properties())?;
+    let plan = plan::<f32>(&SUM, len, &options, device.properties())?;
     let mut partials = Partials::alloc(device, &plan)?;
     let graph = device.graph(|stream| {
         let stream = Some(stream);
         let movement = Options::default();
         transpose::enqueue(device, stream, &input, &mut turned, rows, cols, &movement)?;
         reverse::enqueue(device, stream, &turned, &mut backwards, &Options::default())?;
-        enqueue_dot(device, stream, &input, &input, &mut partials, &options)?;
-        enqueue_reduce(
-            device,
-            stream,
-            &backwards,
-            &mut partials,
-            Reduction::Sum,
-            &options,
-        )?;
+        let twice = [input.as_view(); 2];
+        enqueue(device, stream, &DOT, &twice, &mut partials, &options)?;
+        enqueue(device, stream, &SUM, &[backwards.as_view()], &mut partials, &options)?;
         Ok::<_, LaunchError>(())
     })?;
     for offset in [0.0, 3.0] {
@@ -210,7 +204,7 @@ fn partials_on(device: &Device) -> Result<(), LaunchError> {
     let values = numbers(5000);
     let input = device.upload(&values)?;
     let most = options(&TREE, 7);
-    let plan = plan_reduce::<f32>(5000, Reduction::Sum, &most, device.properties())?;
+    let plan = plan::<f32>(&SUM, 5000, &most, device.properties())?;
     let mut partials = Partials::alloc(device, &plan)?;
     let nothing = partials
         .fold(Reduction::Sum)
@@ -226,25 +220,11 @@ fn partials_on(device: &Device) -> Result<(), LaunchError> {
         (&SHUFFLE, 3),
     ] {
         let options = options(kernel, blocks);
-        enqueue_reduce(
-            device,
-            None,
-            &input,
-            &mut partials,
-            Reduction::Sum,
-            &options,
-        )?;
+        enqueue(device, None, &SUM, &[input.as_view()], &mut partials, &options)?;
         assert_eq!(partials.fold(Reduction::Sum)?, sum(&values), "{kernel}");
     }
     let options = options(&WIDE, 8);
-    let error = enqueue_reduce(
-        device,
-        None,
-        &input,
-        &mut partials,
-        Reduction::Sum,
-        &options,
-    );
+    let error = enqueue(device, None, &SUM, &[input.as_view()], &mut partials, &options);
     let error = error.expect_err("eight blocks, room for seven");
     assert!(
         matches!(

@@ -60,7 +60,9 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             };
             let problem = &posed.problem;
             let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
-            for variant in variants(operation, ty) {
+            // A document's kernel is nobody's default.
+            let all = variants(operation, ty).filter(|it| it.tier != Tier::Document);
+            for variant in all {
                 candidates.push(Candidate::new(Options::of(variant), variant, ""));
                 let options = Options::of(variant);
                 let task = Task {

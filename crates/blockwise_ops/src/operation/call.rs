@@ -7,7 +7,7 @@ use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, DeviceProperties, Stream
 use ndarray::{ArrayD, ArrayViewD};
 
 use super::{
-    Fold, Held, Operands, Operation, Options, Plan, Posed, Problem, Task, Variant,
+    Fold, Held, Operands, Operation, Options, Plan, Posed, Problem, Task, Tier, Variant,
 };
 use crate::array::AnyArray;
 use crate::launch::On;
@@ -48,7 +48,9 @@ fn chosen<'a>(
     );
     let named = |name: &str| (operation.variants.iter().copied()).find(|it| it.name == name);
     let saved = saved.and_then(named).map(task);
-    // One that was saved may refuse this problem: it is for sizes near its own.
+    // One that was saved may refuse this problem: it is for sizes near its own. A document's kernel
+    // may round otherwise than the others.
+    let saved = saved.filter(|task| task.variant.tier != Tier::Document);
     let saved = saved.filter(|task| (task.variant.plan)(task).is_ok());
     Ok(saved.unwrap_or_else(|| task((operation.choice)(&task(first)))))
 }

@@ -31,7 +31,7 @@ mod variants;
 use blockwise::{Device, DeviceProperties, Stream, View};
 use ndarray::ArrayView1;
 
-use crate::operation::{self, Operation, Options, Problem, Task, Variant};
+use crate::operation::{self, Operation, Options, Parts, Problem, Task, Variant};
 use crate::{Execution, LaunchError, LaunchPlan, upload};
 
 use self::description::Code;
@@ -144,33 +144,6 @@ pub fn plan<T: Number>(
     plan.map(|plan| plan.launch).ok_or(LaunchError::EmptyInput { what: "the operand" })
 }
 
-/// Plans the dot product of two operands of these lengths.
-///
-/// # Errors
-/// When the lengths differ, and those of [`plan`].
-pub fn plan_dot<T: Number>(
-    a_len: usize,
-    b_len: usize,
-    options: &Options,
-    properties: &DeviceProperties,
-) -> Result<LaunchPlan, LaunchError> {
-    same_length(a_len, b_len)?;
-    plan::<T>(&DOT, a_len, options, properties)
-}
-
-/// Plans the reduction of `len` elements.
-///
-/// # Errors
-/// Those of [`plan`].
-pub fn plan_reduce<T: Number>(
-    len: usize,
-    reduction: Reduction,
-    options: &Options,
-    properties: &DeviceProperties,
-) -> Result<LaunchPlan, LaunchError> {
-    plan::<T>(operation(reduction), len, options, properties)
-}
-
 /// Starts an operation on all elements of its operands.
 ///
 /// # Errors
@@ -195,73 +168,50 @@ pub fn enqueue<T: Number>(
     }
 }
 
-/// Starts a dot product of two operands of the same length.
-///
-/// # Errors
-/// Those of [`plan_dot`], partials for fewer blocks, and failures of the device.
-pub fn enqueue_dot<'a, T: Number>(
+/// An operation on operands on the device.
+fn buffers<T: Number>(
     device: &Device,
-    stream: Option<&Stream>,
-    a: impl Into<View<'a, T>>,
-    b: impl Into<View<'a, T>>,
-    partials: &mut Partials<T>,
+    of: &'static Operation,
+    inputs: &[View<'_, T>],
     options: &Options,
-) -> Result<LaunchPlan, LaunchError> {
-    enqueue(device, stream, &DOT, &[a.into(), b.into()], partials, options)
-}
-
-/// Starts a sum, minimum or maximum.
-///
-/// # Errors
-/// Those of [`plan_reduce`], partials for fewer blocks, and failures of the device.
-pub fn enqueue_reduce<'a, T: Number>(
-    device: &Device,
-    stream: Option<&Stream>,
-    input: impl Into<View<'a, T>>,
-    partials: &mut Partials<T>,
-    reduction: Reduction,
-    options: &Options,
-) -> Result<LaunchPlan, LaunchError> {
-    let of = operation(reduction);
-    enqueue(device, stream, of, &[input.into()], partials, options)
+) -> Result<(T, Execution), LaunchError> {
+    let len = inputs.first().map_or(0, View::len);
+    let plan = plan::<T>(of, len, options, device.properties())?;
+    let mut partials = Partials::alloc(device, &plan)?;
+    let execution = Execution::of(device, || {
+        enqueue(device, None, of, inputs, &mut partials, options)
+    })?;
+    let Parts::Folded(fold) = of.parts else {
+        let operation = of.name;
+        return Err(LaunchError::NotDivided { operation });
+    };
+    Ok((partials.fold(fold.by)?, execution))
 }
 
 /// The dot product of two operands on the device.
 ///
 /// # Errors
-/// Those of [`plan_dot`], and failures of the device.
+/// Operands of unlike lengths, those of [`plan`], and failures of the device.
 pub fn dot_buffers<'a, T: Number>(
     device: &Device,
     a: impl Into<View<'a, T>>,
     b: impl Into<View<'a, T>>,
     options: &Options,
 ) -> Result<(T, Execution), LaunchError> {
-    let (a, b) = (a.into(), b.into());
-    let plan = plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
-    let mut partials = Partials::alloc(device, &plan)?;
-    let execution = Execution::of(device, || {
-        enqueue_dot(device, None, a, b, &mut partials, options)
-    })?;
-    Ok((partials.fold(Reduction::Sum)?, execution))
+    buffers(device, &DOT, &[a.into(), b.into()], options)
 }
 
 /// Sum, minimum or maximum of an operand on the device.
 ///
 /// # Errors
-/// Those of [`plan_reduce`], and failures of the device.
+/// Those of [`plan`], and failures of the device.
 pub fn reduce_buffer<'a, T: Number>(
     device: &Device,
     input: impl Into<View<'a, T>>,
     reduction: Reduction,
     options: &Options,
 ) -> Result<(T, Execution), LaunchError> {
-    let input = input.into();
-    let plan = plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
-    let mut partials = Partials::alloc(device, &plan)?;
-    let execution = Execution::of(device, || {
-        enqueue_reduce(device, None, input, &mut partials, reduction, options)
-    })?;
-    Ok((partials.fold(reduction)?, execution))
+    buffers(device, operation(reduction), &[input.into()], options)
 }
 
 /// The dot product Σ a\[i\] · b\[i\]; 0 for no elements.
@@ -275,7 +225,8 @@ pub fn dot<T: Number>(
     options: &Options,
 ) -> Result<T, LaunchError> {
     // Checked before anything is copied.
-    plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
+    same_length(a.len(), b.len())?;
+    plan::<T>(&DOT, a.len(), options, device.properties())?;
     let (a, b) = (upload(device, &a)?, upload(device, &b)?);
     Ok(dot_buffers(device, &a, &b, options)?.0)
 }
@@ -291,7 +242,35 @@ pub fn reduce<T: Number>(
     options: &Options,
 ) -> Result<T, LaunchError> {
     // Checked before anything is copied.
-    plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
+    plan::<T>(operation(reduction), input.len(), options, device.properties())?;
     let input = upload(device, &input)?;
     Ok(reduce_buffer(device, &input, reduction, options)?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    /// As those of the other operations: of any shape, to an array of none.
+    #[test]
+    fn a_whole_array_is_folded_to_an_array_of_no_dimension() {
+        let device = Device::emulator();
+        let rows = array![[1.0_f64, 2.0, 1e300], [4.0, -1e300, f64::NAN]].into_dyn();
+        let of = |of, given: &operation::Given| {
+            operation::array(&device, of, given, &Options::default(), &[rows.view()])
+        };
+        let whole = operation::Given::default();
+        let least = of(&MIN, &whole).unwrap();
+        assert!(least.shape().is_empty() && least.first().unwrap().is_nan());
+        let axis = Some(0);
+        let sums = of(&SUM, &operation::Given { axis, ..whole }).unwrap();
+        assert_eq!(sums.as_slice().unwrap()[..2], [5.0, -1e300]);
+        let none = ndarray::ArrayD::<f32>::zeros(ndarray::IxDyn(&[0]));
+        let options = Options::default();
+        let sum = operation::array(&device, &SUM, &whole, &options, &[none.view()]).unwrap();
+        assert_eq!(sum.first(), Some(&0.0));
+        assert!(operation::array(&device, &MAX, &whole, &options, &[none.view()]).is_err());
+    }
 }

@@ -1,10 +1,10 @@
 //! Plans of reductions.
 
 use super::super::variants::{INTERLEAVED, KERNELS, TREE};
-use super::super::{DOT, SUM, plan_dot, plan_reduce, sum_error};
+use super::super::{DOT, MAX, MIN, SUM, plan, same_length, sum_error};
 use super::*;
 use crate::limits::h200;
-use crate::operation::{Reduction, Variant};
+use crate::operation::Variant;
 
 fn options(kernel: &'static Variant, threads: u32, grid_cap: u32) -> Options {
     Options {
@@ -18,7 +18,7 @@ fn options(kernel: &'static Variant, threads: u32, grid_cap: u32) -> Options {
 fn the_julia_documents_launch_comes_out() {
     let julia = options(&TREE, 256, 32);
     let len = 33 * 1024;
-    let plan = plan_dot::<i64>(len, len, &julia, &h200()).expect("within every limit");
+    let plan = plan::<i64>(&DOT, len, &julia, &h200()).expect("within every limit");
     assert_eq!(plan.kernel, "dot_tree_i64");
     assert_eq!(
         (plan.grid, plan.block, plan.dynamic_shared_bytes),
@@ -28,9 +28,9 @@ fn the_julia_documents_launch_comes_out() {
 
 #[test]
 fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
-    let plan = plan_reduce::<f32>(
+    let plan = plan::<f32>(
+        &MAX,
         1000,
-        Reduction::Max,
         &options(&SHUFFLE, 256, 1024),
         &h200(),
     )
@@ -44,7 +44,7 @@ fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
             &SINGLE,
         ] {
             let options = options(kernel, threads, 1);
-            let error = plan_reduce::<f32>(9, Reduction::Sum, &options, &h200())
+            let error = plan::<f32>(&SUM, 9, &options, &h200())
                 .expect_err("no whole warp");
             assert!(
                 matches!(error, LaunchError::NotWholeWarps { warp_size: 32, .. }),
@@ -52,9 +52,9 @@ fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
             );
         }
         let tree = options(&TREE, threads, 1);
-        assert!(plan_reduce::<f32>(9, Reduction::Sum, &tree, &h200()).is_ok());
+        assert!(plan::<f32>(&SUM, 9, &tree, &h200()).is_ok());
         let interleaved = options(&INTERLEAVED, threads, 1);
-        let plan = plan_reduce::<f32>(9, Reduction::Sum, &interleaved, &h200());
+        let plan = plan::<f32>(&SUM, 9, &interleaved, &h200());
         assert_eq!(plan.expect("allowed").dynamic_shared_bytes, 4 * threads);
     }
 }
@@ -63,7 +63,7 @@ fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
 fn large_operands_get_as_many_threads_as_the_device_holds() {
     let planned = |len| {
         let options = Options::default();
-        plan_reduce::<f32>(len, Reduction::Sum, &options, &h200()).expect("allowed")
+        plan::<f32>(&SUM, len, &options, &h200()).expect("allowed")
     };
     let large = planned(1 << 29);
     assert_eq!(large.kernel, "sum_single_f32");
@@ -72,7 +72,7 @@ fn large_operands_get_as_many_threads_as_the_device_holds() {
     assert_eq!(medium.kernel, "sum_wide_f32");
     assert_eq!((medium.grid, medium.block), ([528, 1, 1], [256, 1, 1]));
     // The threads of a dot product have more registers.
-    let dot = plan_dot::<f32>(1 << 29, 1 << 29, &Options::default(), &h200());
+    let dot = plan::<f32>(&DOT, 1 << 29, &Options::default(), &h200());
     let dot = dot.expect("within every limit");
     assert_eq!((dot.grid, dot.block), ([396, 1, 1], [512, 1, 1]));
     let small = planned(1 << 16);
@@ -83,14 +83,14 @@ fn large_operands_get_as_many_threads_as_the_device_holds() {
 
 #[test]
 fn only_sums_are_defined_for_nothing() {
-    let plan = |reduction| plan_reduce::<f64>(0, reduction, &Options::default(), &h200());
-    assert_eq!(plan(Reduction::Sum).expect("zero").grid, [1, 1, 1]);
+    let plan = |of| plan::<f64>(of, 0, &Options::default(), &h200());
+    assert_eq!(plan(&SUM).expect("zero").grid, [1, 1, 1]);
     assert!(matches!(
-        plan(Reduction::Min),
+        plan(&MIN),
         Err(LaunchError::EmptyInput { .. })
     ));
     assert!(matches!(
-        plan(Reduction::Max),
+        plan(&MAX),
         Err(LaunchError::EmptyInput { .. })
     ));
 }
@@ -148,7 +148,7 @@ fn the_default_launches_keep_paths_short() {
     // As large as a device holds, and more blocks only beyond.
     let blocks = |len| {
         let options = Options::default();
-        let plan = plan_reduce::<f32>(len, Reduction::Sum, &options, &h200());
+        let plan = plan::<f32>(&SUM, len, &options, &h200());
         plan.expect("within every limit").grid[0]
     };
     assert_eq!([1 << 29, 264 * 1024 * SHARE].map(blocks), [264; 2]);
@@ -157,7 +157,7 @@ fn the_default_launches_keep_paths_short() {
 
 #[test]
 fn lengths_must_agree() {
-    let error = plan_dot::<f32>(3, 4, &Options::default(), &h200()).expect_err("3 is not 4");
+    let error = same_length(3, 4).expect_err("3 is not 4");
     assert!(
         error
             .to_string()
@@ -170,7 +170,7 @@ fn lengths_must_agree() {
 fn limits_are_checked_before_the_launch() {
     for kernel in KERNELS {
         let refused = |threads, cap| {
-            plan_reduce::<i64>(5, Reduction::Sum, &options(kernel, threads, cap), &h200())
+            plan::<i64>(&SUM, 5, &options(kernel, threads, cap), &h200())
                 .expect_err("refused")
         };
         assert!(matches!(refused(0, 1), LaunchError::ZeroThreads { .. }));
