@@ -70,7 +70,10 @@ fn folded<T: Number>(
         operand.split().digest(digest)
     });
     let call = rank.call::<T>(of.name, &[len], digest);
-    let parts: Vec<_> = operands.iter().map(|operand| operand.part().as_view()).collect();
+    let parts: Vec<_> = operands
+        .iter()
+        .map(|operand| operand.part().as_view())
+        .collect();
     let part = match parts.iter().map(|part| part.len()).max() {
         None | Some(0) => None,
         Some(len) => {

@@ -11,8 +11,7 @@ use blockwise_ops::reduce::{
 };
 use blockwise_ops::{
     ConvKernel, ConvMode, ConvOptions, LaunchError, MatmulKernel, MatmulOptions, MatmulShape,
-    Options, Partials, PitchedMatmul, Reduction, TensorMatmul,
-    reverse, transpose,
+    Options, Partials, PitchedMatmul, Reduction, TensorMatmul, reverse, transpose,
 };
 
 fn on_each(test: fn(&Device) -> Result<(), LaunchError>) -> Result<(), LaunchError> {
@@ -49,7 +48,14 @@ fn recorded_sequence_on(device: &Device) -> Result<(), LaunchError> {
         reverse::enqueue(device, stream, &turned, &mut backwards, &Options::default())?;
         let twice = [input.as_view(); 2];
         enqueue(device, stream, &DOT, &twice, &mut partials, &options)?;
-        enqueue(device, stream, &SUM, &[backwards.as_view()], &mut partials, &options)?;
+        enqueue(
+            device,
+            stream,
+            &SUM,
+            &[backwards.as_view()],
+            &mut partials,
+            &options,
+        )?;
         Ok::<_, LaunchError>(())
     })?;
     for offset in [0.0, 3.0] {
@@ -213,18 +219,27 @@ fn partials_on(device: &Device) -> Result<(), LaunchError> {
         matches!(nothing, LaunchError::EmptyInput { .. }),
         "{nothing}"
     );
-    for (kernel, blocks) in [
-        (&SINGLE, 5),
-        (&TREE, 7),
-        (&SINGLE, 2),
-        (&SHUFFLE, 3),
-    ] {
+    for (kernel, blocks) in [(&SINGLE, 5), (&TREE, 7), (&SINGLE, 2), (&SHUFFLE, 3)] {
         let options = options(kernel, blocks);
-        enqueue(device, None, &SUM, &[input.as_view()], &mut partials, &options)?;
+        enqueue(
+            device,
+            None,
+            &SUM,
+            &[input.as_view()],
+            &mut partials,
+            &options,
+        )?;
         assert_eq!(partials.fold(Reduction::Sum)?, sum(&values), "{kernel}");
     }
     let options = options(&WIDE, 8);
-    let error = enqueue(device, None, &SUM, &[input.as_view()], &mut partials, &options);
+    let error = enqueue(
+        device,
+        None,
+        &SUM,
+        &[input.as_view()],
+        &mut partials,
+        &options,
+    );
     let error = error.expect_err("eight blocks, room for seven");
     assert!(
         matches!(

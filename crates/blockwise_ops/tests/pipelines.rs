@@ -6,8 +6,8 @@ use blockwise::Device;
 use blockwise_ops::pipeline::{AxisReducer, Convolver, IN_FLIGHT, Reducer};
 use blockwise_ops::reduce::{Axis, DOT, KERNELS, operation, reduce_axis};
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, LaunchError, Number, Options, Reduction,
-    convolve, dot, reduce,
+    ConvKernel, ConvMode, ConvOptions, LaunchError, Number, Options, Reduction, convolve, dot,
+    reduce,
 };
 use ndarray::{ArrayD, ArrayView1, IxDyn};
 

@@ -42,11 +42,7 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
         let largest = (rows * inner).max(inner * cols).max(rows * cols);
         largest <= MOST_ELEMENTS && rows * inner * cols <= MOST_OPERATIONS
     });
-    let works = [
-        conv1d::works(&signals),
-        described,
-        matmul::works(&products),
-    ];
+    let works = [conv1d::works(&signals), described, matmul::works(&products)];
     works.into_iter().flatten().collect()
 }
 

@@ -73,12 +73,14 @@ impl Folded {
         let pieces = starts.into_par_iter().map(of_piece);
         let pieces = pieces.collect::<Result<Vec<_>, LaunchError>>()?;
         let merged = pieces.into_iter().reduce(|a, b| self.merged(a, b));
-        Ok(match (merged.unwrap_or(AnyNumber::Integer(0)), self.problem.ty) {
-            (AnyNumber::Integer(sum), Type::U64) => AnyNumber::Integer(i128::from(sum as u64)),
-            (AnyNumber::Integer(sum), _) => AnyNumber::Integer(i128::from(sum as i64)),
-            (AnyNumber::Float(sum), Type::F32) => AnyNumber::Float(f64::from(sum as f32)),
-            (sum, _) => sum,
-        })
+        Ok(
+            match (merged.unwrap_or(AnyNumber::Integer(0)), self.problem.ty) {
+                (AnyNumber::Integer(sum), Type::U64) => AnyNumber::Integer(i128::from(sum as u64)),
+                (AnyNumber::Integer(sum), _) => AnyNumber::Integer(i128::from(sum as i64)),
+                (AnyNumber::Float(sum), Type::F32) => AnyNumber::Float(f64::from(sum as f32)),
+                (sum, _) => sum,
+            },
+        )
     }
 
     fn merged(&self, a: AnyNumber, b: AnyNumber) -> AnyNumber {
@@ -168,7 +170,10 @@ impl Loaded for OnDevice<'_> {
             results, expected, ..
         } = &self.copies[copy];
         let mut left = vec![0; fold.left(problem, &self.plan)];
-        results.as_view().view(..left.len()).copy_to_slice(&mut left)?;
+        results
+            .as_view()
+            .view(..left.len())
+            .copy_to_slice(&mut left)?;
         let result: AnyArray = (fold.number)(problem, &left)?;
         let right = result.number(0) == *expected;
         Ok(Check::exact("exactly", u64::from(!right)))

@@ -62,10 +62,12 @@ fn command(of: &'static Operation) -> Command {
     command = match (of.parts, has_axis(of)) {
         // The whole is a number, which is printed.
         (Parts::Folded(_), false) => command,
-        (Parts::Folded(_), true) => (command.arg(output.required(false).requires("axis")))
-            .mut_arg("axis", |axis| {
-                axis.requires("output").conflicts_with_all(["kernel", "gpus"])
-            }),
+        (Parts::Folded(_), true) => {
+            (command.arg(output.required(false).requires("axis"))).mut_arg("axis", |axis| {
+                axis.requires("output")
+                    .conflicts_with_all(["kernel", "gpus"])
+            })
+        }
         _ => command.arg(output),
     };
     let [over_devices, in_chunks] = divided(of);

@@ -76,10 +76,9 @@ fn floats(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
             let (value, execution) = reduce_buffer(device, &x_buffer, reduction, &options)?;
             let value = arr0(value);
             let comparison = match reduction {
-                Reduction::Sum => compare::with_oracle(
-                    value.view(),
-                    &oracle::sum(x.view(), error(&SUM)?),
-                )?,
+                Reduction::Sum => {
+                    compare::with_oracle(value.view(), &oracle::sum(x.view(), error(&SUM)?))?
+                }
                 Reduction::Min => compare::exactly(
                     value.view(),
                     arr0(oracle::min(x.view()).unwrap_or(f32::NAN)).view(),

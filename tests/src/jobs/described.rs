@@ -286,8 +286,11 @@ pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Rang
             }
             Is::Input(extents) | Is::Output(extents) | Is::Memory(extents) => extents,
         };
-        let Some(Given::Memory { bytes, .. }) = given.next() else {
-            panic!("{signature}: {parameter} is no address");
+        let bytes = match (given.next(), &is) {
+            (Some(Given::Memory { bytes, .. }), _) => bytes,
+            // Nothing lies nowhere.
+            (Some(Given::Bytes(_)), Is::Input(1..)) => &Vec::new(),
+            _ => panic!("{signature}: {parameter} is no address"),
         };
         if let Is::Input(_) = is {
             job.parameters.push(Parameter::Input(job.inputs.len(), 0));
@@ -314,18 +317,16 @@ pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Rang
 type Result = Box<dyn Fn(&[u8]) -> std::result::Result<AnyArray, LaunchError> + Send + Sync>;
 
 /// `error` is what kernels may be off beside their tolerance, in parts of the magnitude.
-fn judged(
-    array: &AnyArray,
-    expected: &Expected,
-    error: f64,
-) -> std::result::Result<(), String> {
+fn judged(array: &AnyArray, expected: &Expected, error: f64) -> std::result::Result<(), String> {
     let comparison = match expected {
         Expected::Exact(expected) => compare::any(array, expected, None),
         Expected::Near(near) => {
             let mut values = AnyArray::zeros(Type::F64, &[near.len()]).map_err(text)?;
             let all: &mut [f64] = bytemuck::cast_slice_mut(values.bytes_mut());
             (all.iter_mut().zip(near)).for_each(|(value, near)| *value = near.value);
-            let tolerance = near.iter().map(|near| near.tolerance + error * near.magnitude);
+            let tolerance = near
+                .iter()
+                .map(|near| near.tolerance + error * near.magnitude);
             compare::any(array, &values, Some(&tolerance.collect::<Vec<_>>()))
         }
     };

@@ -1,5 +1,6 @@
-//! Dot products, sums, minima and maxima. A job's output is the blocks' partial results, folded as
-//! the host folds them.
+//! Dot products, sums, minima and maxima of operands that tell kernels' mistakes: special values,
+//! places in memory, magnitudes. A job's output is the blocks' partial results, folded as the host
+//! folds them.
 
 use std::sync::Arc;
 
@@ -11,9 +12,9 @@ use blockwise_ops::reduce::{
 use blockwise_ops::{AnyArray, Reduction, oracle};
 use ndarray::{Array1, arr0};
 
+use super::axis::{at_the_middle, every_axis};
 use super::described::{recorded, recorder};
 use super::summed::{Judge, Summed};
-use super::axis::{at_the_middle, every_axis};
 use super::{Job, Parameter, exact};
 use crate::data::vector;
 use crate::sums::{CHOSEN, model};
@@ -123,21 +124,15 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
 pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
     let on = &recorder();
     let mut jobs = Vec::new();
-    for len in [0, 1, 2, 255, 256, 257, 509, 1031] {
-        for cap in [None, Some(1)] {
-            for kernel in KERNELS {
-                every_type(&mut jobs, on, len, with(kernel, 256, cap), None);
-            }
+    for cap in [None, Some(1)] {
+        for kernel in KERNELS {
+            every_type(&mut jobs, on, 0, with(kernel, 256, cap), None);
+        }
+        for len in [0, 1, 2, 255, 256, 257, 509, 1031] {
             for kernel in OF_ANY_BLOCK {
                 every_type(&mut jobs, on, len, with(kernel, 100, cap), None);
             }
-            every_type(
-                &mut jobs,
-                on,
-                len,
-                with(&SHUFFLE, 96, cap),
-                None,
-            );
+            every_type(&mut jobs, on, len, with(&SHUFFLE, 96, cap), None);
         }
     }
     // Tiles of 256 packs with 64 threads: of 1024 elements of four bytes, of 512 of eight.
@@ -268,12 +263,7 @@ fn from_offset<T: Summed>(
 
 /// Every operation on elements that are all alike: zeros for sums, and for minimum and maximum what
 /// any other number would replace.
-fn of_constants<T: Summed>(
-    jobs: &mut Vec<Job>,
-    on: &Device,
-    len: usize,
-    options: Options,
-) {
+fn of_constants<T: Summed>(jobs: &mut Vec<Job>, on: &Device, len: usize, options: Options) {
     let zeros = Array1::from_elem(len, T::default());
     let operands = [(&zeros, 0), (&zeros, 0)];
     let dot = T::judge(&zeros, Some(&zeros), 0.0);
@@ -303,10 +293,17 @@ fn job<T: Summed>(
     };
     let shape = [len];
     let shapes = [&shape[..]; 2];
-    let posed = (of.pose)(T::TYPE, &shapes[..operands.len()], &operation::Given::default());
+    let posed = (of.pose)(
+        T::TYPE,
+        &shapes[..operands.len()],
+        &operation::Given::default(),
+    );
     let posed = posed.unwrap_or_else(|error| panic!("{case}: {error}"));
     let plan = operation::plan(of, &posed.problem, &options, on.properties());
-    let plan = plan.ok().flatten().unwrap_or_else(|| panic!("{case}: no plan"));
+    let plan = plan
+        .ok()
+        .flatten()
+        .unwrap_or_else(|| panic!("{case}: no plan"));
     let inputs: Vec<_> = (operands.iter())
         .map(|(operand, _)| AnyArray::of(operand.view().into_dyn()).expect("a small array"))
         .collect();
@@ -332,8 +329,7 @@ fn job<T: Summed>(
         let b = operands.get(1).map(|b| &b[..]);
         model::total(kernel, &plan.launch, &operands[0], b)
     };
-    let modelled =
-        fold.by == Reduction::Sum && operands.iter().all(|(_, skipped)| *skipped == 0);
+    let modelled = fold.by == Reduction::Sum && operands.iter().all(|(_, skipped)| *skipped == 0);
     let kernel = options
         .kernel
         .filter(|kernel| modelled && CHOSEN.contains(kernel));

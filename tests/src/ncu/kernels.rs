@@ -28,9 +28,7 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
             kernel: Some(kernel),
             grid_cap: Some(32),
             // As when they were recorded.
-            threads: [&WIDE, &SINGLE]
-                .contains(&kernel)
-                .then_some(512),
+            threads: [&WIDE, &SINGLE].contains(&kernel).then_some(512),
             ..Options::default()
         };
         let input = vector::<i64>(4, 33 * 1024);

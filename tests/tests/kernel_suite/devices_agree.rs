@@ -7,8 +7,7 @@ use blockwise_ops::reverse::REVERSE;
 use blockwise_ops::transpose::TRANSPOSE;
 use blockwise_ops::{
     ConvKernel, ConvMode, ConvOptions, Element, MatmulKernel, MatmulOptions, MatmulShape, Number,
-    Options, Reduction, convolve, dot, matmul, reduce, reverse,
-    transpose,
+    Options, Reduction, convolve, dot, matmul, reduce, reverse, transpose,
 };
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix, vector};

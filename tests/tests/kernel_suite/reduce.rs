@@ -1,11 +1,11 @@
 //! Dot product, sum, minimum and maximum: every kernel and type over lengths, blocks and grids.
 
 use blockwise::Device;
+use blockwise_ops::operation::{Options, Variant};
+use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::reduce::{
     DOT, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, SUM, TREE, TREE_RAW, WIDE, sum_error,
 };
-use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::operation::{Options, Variant};
 use blockwise_ops::{Number, Reduction, dot, reduce};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, vector};

@@ -2,10 +2,11 @@
 //! on.
 
 use blockwise::Device;
-use blockwise_ops::reduce::{TREE, WIDE};
 use blockwise_ops::conv1d::convolve_buffers;
+use blockwise_ops::reduce::{TREE, WIDE};
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, LaunchError, MatmulOptions, Options, Reduction, convolve, dot, matmul, reduce, reverse, transpose,
+    ConvKernel, ConvMode, ConvOptions, LaunchError, MatmulOptions, Options, Reduction, convolve,
+    dot, matmul, reduce, reverse, transpose,
 };
 use blockwise_tests::data::{Draw, matrix, vector};
 use blockwise_tests::devices::devices;

@@ -6,9 +6,7 @@ use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, DeviceProperties, Stream
 
 use ndarray::{ArrayD, ArrayViewD};
 
-use super::{
-    Fold, Held, Operands, Operation, Options, Plan, Posed, Problem, Task, Tier, Variant,
-};
+use super::{Fold, Held, Operands, Operation, Options, Plan, Posed, Problem, Task, Tier, Variant};
 use crate::array::AnyArray;
 use crate::launch::On;
 use crate::{Element, LaunchError, check_len, tuning};
@@ -480,6 +478,9 @@ fn folded(
     device.synchronize()?;
     let elapsed = begin.elapsed();
     let mut left = vec![0; fold.left(problem, plan)];
-    results.as_view().view(..left.len()).copy_to_slice(&mut left)?;
+    results
+        .as_view()
+        .view(..left.len())
+        .copy_to_slice(&mut left)?;
     Ok(((fold.number)(problem, &left)?, elapsed))
 }

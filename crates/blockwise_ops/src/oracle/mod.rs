@@ -25,8 +25,8 @@ pub use conv1d::{convolve, convolve_part, fft_error, transform_error};
 pub use exact::Exact;
 pub use matmul::matmul;
 pub use movement::{reverse, transpose};
-pub(crate) use reduce::{greatest, least, widened};
 pub use reduce::{blas_path, blocked_path, dot, dot_i64, max, min, sum, sum_i64};
+pub(crate) use reduce::{greatest, least, widened};
 
 use ndarray::{Array, Dimension};
 

@@ -342,7 +342,14 @@ impl<T: Number> Lane<T> {
         let computed = match step.run {
             Some(_) => {
                 let partials = fit(&mut self.partials, stream, outputs * each::<T>())?;
-                enqueue_runs(device, Some(stream), view, partials.device_mut(), axis, None)?;
+                enqueue_runs(
+                    device,
+                    Some(stream),
+                    view,
+                    partials.device_mut(),
+                    axis,
+                    None,
+                )?;
                 let computed = stream.record()?;
                 partials.download()?;
                 computed

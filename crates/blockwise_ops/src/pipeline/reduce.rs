@@ -3,9 +3,9 @@
 use blockwise::{AnyBuffer, AnyView, Device, Event, StagedBuffer, Stream};
 
 use super::{DeviceTimes, Ring, fit};
+use crate::LaunchError;
 use crate::operation::{Fold, Operation, Options, Parts};
 use crate::reduce::{Number, Reduction, Total, each, enqueue_to, error_of, plan, ticket, whole};
-use crate::LaunchError;
 
 /// Reduces operands that arrive in chunks; the chunks' [totals](Total) are folded in order. With
 /// one chunk the result has the bits of [`reduce`](crate::reduce()) or [`dot`](crate::dot()); with
@@ -113,7 +113,12 @@ impl<T: Number> Reducer<T> {
     /// Those of the operation's plan.
     pub fn sum_error(&self) -> Result<f64, LaunchError> {
         let problem = whole::<T>(self.operation, self.chunk.min(self.len))?;
-        error_of(self.operation, &problem, &self.options, self.device.properties())
+        error_of(
+            self.operation,
+            &problem,
+            &self.options,
+            self.device.properties(),
+        )
     }
 
     /// Lets `fill` write the next [`next_len`](Self::next_len) elements of each operand, given its
@@ -175,8 +180,14 @@ impl<T: Number> Lane<T> {
         let operands = self.operands.iter_mut().take(operation.operands.len());
         operands.flatten().try_for_each(StagedBuffer::upload)?;
         let copied = self.stream.record()?;
-        let operands = self.operands.iter().take(operation.operands.len()).flatten();
-        let inputs: Vec<_> = operands.map(|of| AnyView::from(of.device().as_view())).collect();
+        let operands = self
+            .operands
+            .iter()
+            .take(operation.operands.len())
+            .flatten();
+        let inputs: Vec<_> = operands
+            .map(|of| AnyView::from(of.device().as_view()))
+            .collect();
         let memory = [partials.device_mut().into(), self.ticket.as_view_mut()];
         let problem = whole::<T>(operation, len)?;
         let on = (device, Some(&self.stream));

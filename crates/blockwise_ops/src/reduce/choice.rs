@@ -101,9 +101,16 @@ mod tests {
         assert_eq!(choice(Options::default()).expect("a kernel"), &AXIS);
         let plan = operation::plan(&SUM, &posed.problem, &Options::of(&TREE), &h200());
         let error = plan.expect_err("it has no lines").to_string();
-        assert_eq!(error, "kernel `tree` reduces whole arrays, not along an axis");
+        assert_eq!(
+            error,
+            "kernel `tree` reduces whole arrays, not along an axis"
+        );
         let whole = (SUM.pose)(Type::F32, &[&[3, 5]], &Given::default()).expect("a problem");
         let plan = operation::plan(&SUM, &whole.problem, &Options::of(&AXIS), &h200());
-        assert!(plan.expect_err("it is whole").to_string().ends_with("along an axis only"));
+        assert!(
+            plan.expect_err("it is whole")
+                .to_string()
+                .ends_with("along an axis only")
+        );
     }
 }

@@ -6,7 +6,7 @@ use kernels::reduce::Twofold;
 use super::{choice, plan, reference, variants};
 use crate::LaunchError;
 use crate::operation::{
-    Axis, Bench, Case, Fold, Given, Lens, Numbers, Operand, Operation, Parts, Posed, Problem, Rank,
+    Axis, Bench, Fold, Given, Lens, Numbers, Operand, Operation, Parts, Posed, Problem, Rank,
     Reduction, Setting, Size, Work,
 };
 use crate::oracle::{blas_path, blocked_path};
@@ -89,12 +89,7 @@ pub(super) fn axis(problem: &Problem) -> Axis {
     }
 }
 
-fn pose(
-    ty: Type,
-    code: Code,
-    shapes: &[&[usize]],
-    given: &Given,
-) -> Result<Posed, LaunchError> {
+fn pose(ty: Type, code: Code, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchError> {
     let axis = Axis::of(shapes[0], given.axis)?;
     let (way, result) = match given.axis {
         None => (Way::Whole, Vec::new()),
@@ -226,7 +221,7 @@ const fn reduction(
                 Numbers::Uniform
             },
         },
-        cases: CASES,
+        cases: &[],
         edges: EDGES,
     }
 }
@@ -234,25 +229,9 @@ const fn reduction(
 const SIZES: &[&[usize]] = &[&[1 << 20], &[1 << 29]];
 const LARGE: &[&[usize]] = &[&[1 << 27]];
 
-/// Special values and places are tried by jobs of their own.
-const CASES: &[Case] = &[Case::of(&[470]).capped(1)];
-
-const EDGES: &[&[usize]] = &[
-    &[1],
-    &[2],
-    &[255],
-    &[256],
-    &[257],
-    &[509],
-    &[511],
-    &[512],
-    &[513],
-    &[1023],
-    &[1024],
-    &[1025],
-    &[1031],
-    &[4099],
-];
+/// Sizes around the blocks of the default threads. Tiles of packs, and what tells totals apart, need
+/// operands and launches of their own.
+const EDGES: &[&[usize]] = &[&[1], &[2], &[255], &[256], &[257], &[509], &[1031]];
 
 static SUMS: Fold = fold(Reduction::Sum, blocked_path);
 static MINS: Fold = fold(Reduction::Min, blocked_path);

@@ -37,15 +37,13 @@ use crate::{Execution, LaunchError, LaunchPlan, upload};
 use self::description::Code;
 
 pub use crate::operation::{Axis, Reduction};
-pub use axis::{enqueue_runs, plan_axis, reduce_axis, sum_error_along_axis};
 pub(crate) use axis::{each, enqueue_axis, rounds};
+pub use axis::{enqueue_runs, plan_axis, reduce_axis, sum_error_along_axis};
 pub use description::{DOT, MAX, MIN, SUM, same_length};
 pub use partials::Partials;
 pub(crate) use partials::{enqueue_to, ticket};
 pub use total::{Number, PartialOf, Total};
-pub use variants::{
-    AXIS, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, SINGLE8, TREE, TREE_RAW, WIDE,
-};
+pub use variants::{AXIS, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, SINGLE8, TREE, TREE_RAW, WIDE};
 
 /// Default number of blocks of the first four kernels.
 pub const DEFAULT_GRID_CAP: u32 = 1024;
@@ -141,7 +139,9 @@ pub fn plan<T: Number>(
     let problem = whole::<T>(of, len)?;
     let plan = operation::plan(of, &problem, options, properties)?;
     // A whole reduction has one result, of nothing too.
-    plan.map(|plan| plan.launch).ok_or(LaunchError::EmptyInput { what: "the operand" })
+    plan.map(|plan| plan.launch).ok_or(LaunchError::EmptyInput {
+        what: "the operand",
+    })
 }
 
 /// Starts an operation on all elements of its operands.
@@ -242,7 +242,12 @@ pub fn reduce<T: Number>(
     options: &Options,
 ) -> Result<T, LaunchError> {
     // Checked before anything is copied.
-    plan::<T>(operation(reduction), input.len(), options, device.properties())?;
+    plan::<T>(
+        operation(reduction),
+        input.len(),
+        options,
+        device.properties(),
+    )?;
     let input = upload(device, &input)?;
     Ok(reduce_buffer(device, &input, reduction, options)?.0)
 }

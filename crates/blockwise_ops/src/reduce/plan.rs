@@ -5,9 +5,9 @@ use kernels::pack;
 use kernels::reduce::addend::PATH;
 use kernels::reduce::policy::{self, InFlight};
 
+use super::DEFAULT_GRID_CAP;
 use super::description::{Code, Way};
 use super::variants::{self, SHUFFLE, SINGLE, SINGLE8, WIDE};
-use super::DEFAULT_GRID_CAP;
 use crate::LaunchError;
 use crate::operation::{Options, Plan, Problem, Task};
 use crate::oracle::{self, Precision};
@@ -123,7 +123,9 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
     let (threads, cap, each) = match by_packs {
         true => {
             let policy = policy_of(problem);
-            let cap = policy.blocks_each.saturating_mul(device.multiprocessors_to_fill());
+            let cap = policy
+                .blocks_each
+                .saturating_mul(device.multiprocessors_to_fill());
             let packs = in_flight(task).packs();
             (policy.threads, cap, (pack::BYTES / size * packs) as u32)
         }

@@ -59,7 +59,11 @@ fn sums<T: Precision>(asked: &Asked<'_>, error: f64) -> Expected {
         Near {
             value,
             // If the sum itself is infinite or NaN, there is no tolerance.
-            tolerance: if tolerance.is_finite() { tolerance } else { 0.0 },
+            tolerance: if tolerance.is_finite() {
+                tolerance
+            } else {
+                0.0
+            },
             magnitude: sum.magnitude(),
             terms: sum.terms(),
         }

@@ -4,9 +4,9 @@ use blockwise::Type;
 use kernels::reduce::{Addend, Max, Min, Op as _, Partial as _, TotalOf, Twofold, merge_totals};
 
 use super::description::Code;
-use crate::{Element, LaunchError};
 use crate::array::AnyArray;
 use crate::operation::{Problem, Reduction};
+use crate::{Element, LaunchError};
 
 /// The types that can be reduced.
 pub trait Number: Element + Addend {

@@ -215,11 +215,16 @@ const LINES: &[Kernel] = &{
     }
     macro_rules! runs {
         ($t:ident, $Type:ident) => {
-            kernel!(Takes::Type(blockwise::Type::$Type), [Code::Sum as u8, 1], sum_runs<$t>, |of| (
-                rows::<$t>(&of)?,
-                results::<PartialOf<$t>>(of.after)?,
-                of.problem.extents[0]
-            ))
+            kernel!(
+                Takes::Type(blockwise::Type::$Type),
+                [Code::Sum as u8, 1],
+                sum_runs<$t>,
+                |of| (
+                    rows::<$t>(&of)?,
+                    results::<PartialOf<$t>>(of.after)?,
+                    of.problem.extents[0]
+                )
+            )
         };
     }
     [
@@ -239,9 +244,7 @@ const LINES: &[Kernel] = &{
 };
 
 /// The input as rows of the elements after the axis.
-fn rows<'a, T: Plain>(
-    of: &Operands<'a>,
-) -> Result<(blockwise::View<'a, T>, usize, usize), Error> {
+fn rows<'a, T: Plain>(of: &Operands<'a>) -> Result<(blockwise::View<'a, T>, usize, usize), Error> {
     let [extent, outer, inner, _] = of.problem.extents;
     Ok((of.inputs[0].plain::<T>()?, outer * extent, inner))
 }

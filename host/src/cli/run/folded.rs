@@ -76,7 +76,10 @@ impl<'a> Job<'a> {
         let posed = posed.map_err(|error| match &arguments.inputs[..] {
             [path] => operand::named(path, error),
             paths => {
-                let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+                let names: Vec<_> = paths
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
                 Failure::new(format!("{}: {error}", names.join(" and ")))
             }
         })?;
@@ -268,7 +271,9 @@ impl<'a> Job<'a> {
     /// Results as an array.
     fn array<T: Number>(&self, shape: &[usize], values: &[T]) -> Result<AnyArray, Failure> {
         let values = AnyArray::of(ArrayView1::from(values).into_dyn())?;
-        let array = values.retyped(self.kept()).and_then(|it| it.reshaped(shape));
+        let array = values
+            .retyped(self.kept())
+            .and_then(|it| it.reshaped(shape));
         array.ok_or_else(|| Failure::new("the results have another shape"))
     }
 

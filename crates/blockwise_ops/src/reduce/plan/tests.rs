@@ -28,24 +28,13 @@ fn the_julia_documents_launch_comes_out() {
 
 #[test]
 fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
-    let plan = plan::<f32>(
-        &MAX,
-        1000,
-        &options(&SHUFFLE, 256, 1024),
-        &h200(),
-    )
-    .expect("allowed");
+    let plan = plan::<f32>(&MAX, 1000, &options(&SHUFFLE, 256, 1024), &h200()).expect("allowed");
     assert_eq!(plan.kernel, "max_shuffle_f32");
     assert_eq!((plan.grid, plan.dynamic_shared_bytes), ([4, 1, 1], 0));
     for threads in [1, 31, 33] {
-        for kernel in [
-            &SHUFFLE,
-            &WIDE,
-            &SINGLE,
-        ] {
+        for kernel in [&SHUFFLE, &WIDE, &SINGLE] {
             let options = options(kernel, threads, 1);
-            let error = plan::<f32>(&SUM, 9, &options, &h200())
-                .expect_err("no whole warp");
+            let error = plan::<f32>(&SUM, 9, &options, &h200()).expect_err("no whole warp");
             assert!(
                 matches!(error, LaunchError::NotWholeWarps { warp_size: 32, .. }),
                 "{error}"
@@ -85,14 +74,8 @@ fn large_operands_get_as_many_threads_as_the_device_holds() {
 fn only_sums_are_defined_for_nothing() {
     let plan = |of| plan::<f64>(of, 0, &Options::default(), &h200());
     assert_eq!(plan(&SUM).expect("zero").grid, [1, 1, 1]);
-    assert!(matches!(
-        plan(&MIN),
-        Err(LaunchError::EmptyInput { .. })
-    ));
-    assert!(matches!(
-        plan(&MAX),
-        Err(LaunchError::EmptyInput { .. })
-    ));
+    assert!(matches!(plan(&MIN), Err(LaunchError::EmptyInput { .. })));
+    assert!(matches!(plan(&MAX), Err(LaunchError::EmptyInput { .. })));
 }
 
 #[test]
@@ -170,8 +153,7 @@ fn lengths_must_agree() {
 fn limits_are_checked_before_the_launch() {
     for kernel in KERNELS {
         let refused = |threads, cap| {
-            plan::<i64>(&SUM, 5, &options(kernel, threads, cap), &h200())
-                .expect_err("refused")
+            plan::<i64>(&SUM, 5, &options(kernel, threads, cap), &h200()).expect_err("refused")
         };
         assert!(matches!(refused(0, 1), LaunchError::ZeroThreads { .. }));
         assert!(matches!(
