@@ -37,7 +37,8 @@ pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work
             let Ok(posed) = posed(operation, ty, &size) else {
                 continue;
             };
-            let every = at == 0 || matches!(sizes, Sizes::Given(_));
+            let is_given = matches!(sizes, Sizes::Given(_));
+            let every = at == 0 || is_given || operation.bench.every.contains(&ty);
             let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
             for variant in variants(operation, ty).filter(|_| every) {
                 candidates.push(Candidate::new(Options::of(variant), variant, ""));

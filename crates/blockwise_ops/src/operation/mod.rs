@@ -187,6 +187,8 @@ pub struct Bench {
     pub drawn: &'static [f64],
     /// What the numbers are like.
     pub numbers: Numbers,
+    /// Types of which every variant is timed, beside the first one's.
+    pub every: &'static [Type],
 }
 
 /// What random numbers are like.

@@ -178,8 +178,8 @@ const fn fold(by: Reduction, path: fn(usize) -> usize) -> Fold {
 const fn reduction(
     name: &'static str,
     about: &'static str,
+    code: Code,
     fold: &'static Fold,
-    pose: crate::operation::Pose,
 ) -> Operation {
     let is_sum = matches!(fold.by, Reduction::Sum);
     Operation {
@@ -204,7 +204,16 @@ const fn reduction(
             profile: 1 << 18,
         }],
         shapes: |sizes| vec![sizes.to_vec()],
-        pose,
+        pose: match code {
+            Code::Sum => |ty, shapes, given| pose(ty, Code::Sum, shapes, given),
+            Code::Min => |ty, shapes, given| pose(ty, Code::Min, shapes, given),
+            Code::Max => |ty, shapes, given| pose(ty, Code::Max, shapes, given),
+            Code::Dot => |ty, shapes, _| {
+                let [a, b] = [0, 1].map(|at| shapes[at].iter().product());
+                same_length(a, b)?;
+                pose(ty, Code::Dot, &[&[a]], &Given::default())
+            },
+        },
         lens,
         work,
         reference: reference::reference,
@@ -219,6 +228,11 @@ const fn reduction(
                 Numbers::Whole
             } else {
                 Numbers::Uniform
+            },
+            // The document's type.
+            every: match code {
+                Code::Dot => &[Type::I64],
+                Code::Sum | Code::Min | Code::Max => &[],
             },
         },
         cases: &[],
@@ -242,24 +256,24 @@ static DOTS: Fold = fold(Reduction::Sum, blas_path);
 pub static SUM: Operation = reduction(
     "sum",
     "Sum of all elements (0 of nothing; integers wrap, as in NumPy)",
+    Code::Sum,
     &SUMS,
-    |ty, shapes, given| pose(ty, Code::Sum, shapes, given),
 );
 
 /// The smallest element.
 pub static MIN: Operation = reduction(
     "min",
     "Smallest element (NaN if there is one)",
+    Code::Min,
     &MINS,
-    |ty, shapes, given| pose(ty, Code::Min, shapes, given),
 );
 
 /// The largest element.
 pub static MAX: Operation = reduction(
     "max",
     "Largest element (NaN if there is one)",
+    Code::Max,
     &MAXS,
-    |ty, shapes, given| pose(ty, Code::Max, shapes, given),
 );
 
 /// The dot product Σ a\[i\] · b\[i\].
@@ -279,17 +293,7 @@ pub static DOT: Operation = Operation {
     settings: &[],
     result: "",
     shapes: |sizes| vec![sizes.to_vec(); 2],
-    pose: |ty, shapes, _| {
-        let [a, b] = [0, 1].map(|at| shapes[at].iter().product());
-        same_length(a, b)?;
-        pose(ty, Code::Dot, &[&[a]], &Given::default())
-    },
-    ..reduction(
-        "dot",
-        "Dot product of two vectors",
-        &DOTS,
-        |ty, shapes, given| pose(ty, Code::Dot, shapes, given),
-    )
+    ..reduction("dot", "Dot product of two vectors", Code::Dot, &DOTS)
 };
 
 /// Checks that a dot product's operands have the same length.
