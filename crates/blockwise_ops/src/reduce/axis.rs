@@ -4,7 +4,7 @@ use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
 use kernels::reduce::RUN;
 use ndarray::{ArrayD, ArrayViewD};
 
-use super::description::{Way, problem};
+use super::problem::{Way, problem};
 use super::{Number, code};
 use crate::operation::{self, Axis, Given, Options, Plan, Reduction};
 use crate::oracle::{self, Precision};

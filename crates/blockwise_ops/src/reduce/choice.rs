@@ -14,7 +14,7 @@
 //! | 2²⁰, dot product | 6.5 | 6.6 | 7.7 |
 //! | 2²⁹, sum | 494 | 471 | 473 |
 
-use super::description::{Code, Way};
+use super::problem::{Code, Way};
 use super::variants::{AXIS, SHUFFLE, SINGLE, WIDE};
 use crate::operation::{Task, Variant};
 

@@ -23,7 +23,7 @@ mod axis;
 mod choice;
 mod description;
 mod partials;
-mod plan;
+mod problem;
 mod reference;
 mod total;
 mod variants;
@@ -34,7 +34,7 @@ use ndarray::ArrayView1;
 use crate::operation::{self, Operation, Options, Parts, Problem, Task, Variant};
 use crate::{Execution, LaunchError, LaunchPlan, upload};
 
-use self::description::Code;
+use self::problem::Code;
 
 pub use crate::operation::{Axis, Reduction};
 pub(crate) use axis::{each, enqueue_axis, rounds};
@@ -102,7 +102,7 @@ pub fn error_of(
     device: &DeviceProperties,
 ) -> Result<f64, LaunchError> {
     let variant = operation::choice(of, problem, options, device)?;
-    let error = plan::error(&Task {
+    let error = variants::plan::error(&Task {
         problem,
         options,
         device,

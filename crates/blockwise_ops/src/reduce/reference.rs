@@ -3,7 +3,7 @@
 use blockwise::{Type, Typed};
 use bytemuck::Pod;
 
-use super::description::{Code, axis};
+use super::problem::{Code, axis};
 use crate::LaunchError;
 use crate::array::AnyArray;
 use crate::operation::{Asked, Expected, Near, Problem};

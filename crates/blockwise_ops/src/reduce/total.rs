@@ -3,7 +3,7 @@
 use blockwise::Type;
 use kernels::reduce::{Addend, Max, Min, Op as _, Partial as _, TotalOf, Twofold, merge_totals};
 
-use super::description::Code;
+use super::problem::Code;
 use crate::array::AnyArray;
 use crate::operation::{Problem, Reduction};
 use crate::{Element, LaunchError};

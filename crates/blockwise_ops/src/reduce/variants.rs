@@ -3,6 +3,8 @@
 //! Each block leaves a result; the host merges them in the order of the blocks, or the last block
 //! does.
 
+pub(super) mod plan;
+
 use blockwise::{AnyViewMut, Error, Plain, ViewMut};
 use kernels::raw::reduce::{dot_tree_raw, fold_tree_raw};
 use kernels::reduce::axis::{fold_axis, sum_runs};
@@ -13,8 +15,7 @@ use kernels::reduce::tree::{dot_tree, fold_tree};
 use kernels::reduce::wide::{dot_wide, fold_wide};
 use kernels::reduce::{Max, Min, Sum};
 
-use super::description::Code;
-use super::plan;
+use super::problem::Code;
 use super::total::PartialOf;
 use crate::operation::{Kernel, Operands, Takes, Tier, Variant, kernel};
 

@@ -5,19 +5,19 @@ use kernels::pack;
 use kernels::reduce::addend::PATH;
 use kernels::reduce::policy::{self, InFlight};
 
-use super::DEFAULT_GRID_CAP;
-use super::description::{Code, Way};
-use super::variants::{self, SHUFFLE, SINGLE, SINGLE8, WIDE};
+use super::super::DEFAULT_GRID_CAP;
+use super::super::problem::{Code, Way};
+use super::{SHUFFLE, SINGLE, SINGLE8, WIDE, is_teaching};
 use crate::LaunchError;
 use crate::operation::{Options, Plan, Problem, Task};
 use crate::oracle::{self, Precision};
 
 /// The most elements per thread unless a grid cap asks for more: what [`PATH`] leaves after the
 /// levels of a block and the last block's fold, for more blocks than any device has memory for.
-pub(super) const SHARE: usize = PATH - 1024;
+pub(in crate::reduce) const SHARE: usize = PATH - 1024;
 
 /// Plans a launch on all elements, with one result per block.
-pub(super) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
+pub(in crate::reduce) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
     if Way::of(task.problem) != Way::Whole {
         return Err(LaunchError::NoLines {
             kernel: task.variant.name,
@@ -25,7 +25,7 @@ pub(super) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
     }
     let (threads, blocks) = shape(task);
     let variant = task.variant;
-    let shared_bytes = match variants::is_teaching(variant) {
+    let shared_bytes = match is_teaching(variant) {
         true => u64::from(threads) * task.problem.ty.bytes() as u64,
         false if !threads.is_multiple_of(task.device.warp_size) => {
             return Err(LaunchError::NotWholeWarps {
@@ -42,7 +42,7 @@ pub(super) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
 }
 
 /// Plans a launch with a thread for each line along an axis.
-pub(super) fn lines(task: &Task<'_>) -> Result<Plan, LaunchError> {
+pub(in crate::reduce) fn lines(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let code = Code::of(task.problem);
     let instance = match Way::of(task.problem) {
         Way::Whole => {
@@ -59,7 +59,7 @@ pub(super) fn lines(task: &Task<'_>) -> Result<Plan, LaunchError> {
 }
 
 /// How many results a launch leaves for the host to merge.
-pub(super) fn results(plan: &Plan) -> usize {
+pub(in crate::reduce) fn results(plan: &Plan) -> usize {
     let has = |kernels: &'static [crate::operation::Kernel]| kernels.contains(plan.kernel);
     match has(SINGLE.kernels) || has(SINGLE8.kernels) {
         true => 1,
@@ -70,7 +70,7 @@ pub(super) fn results(plan: &Plan) -> usize {
 /// The error of a sum or dot product before rounding, relative to the sum of its terms' magnitudes.
 /// It follows from the additions on the longest path of an element: see [`kernels::reduce::addend`].
 /// `None` of what is exact.
-pub(super) fn error(task: &Task<'_>) -> Option<f64> {
+pub(in crate::reduce) fn error(task: &Task<'_>) -> Option<f64> {
     match (Code::of(task.problem).is_sum(), task.problem.ty) {
         (true, Type::F32) => Some(error_of::<f32>(task)),
         (true, Type::F64) => Some(error_of::<f64>(task)),
@@ -80,9 +80,9 @@ pub(super) fn error(task: &Task<'_>) -> Option<f64> {
 
 fn error_of<T: Precision>(task: &Task<'_>) -> f64 {
     if Way::of(task.problem) != Way::Whole {
-        return super::axis::sum_error_along_axis::<T>();
+        return sum_error_along_axis::<T>();
     }
-    match variants::is_teaching(task.variant) {
+    match is_teaching(task.variant) {
         true => oracle::gamma(path(task), T::UNIT_ROUNDOFF),
         false => oracle::widened::<T>(path(task)),
     }
@@ -100,7 +100,7 @@ fn path(task: &Task<'_>) -> usize {
     // A block has at most 1024 threads: ten levels, by tree or by shuffles; or five, and then its 32
     // warps in sequence.
     let variant = task.variant;
-    let levels = match variants::is_teaching(variant) {
+    let levels = match is_teaching(variant) {
         true => 10,
         false if variant == &SHUFFLE => 5 + 31,
         false if variant == &WIDE => uneven + 10,
@@ -157,7 +157,7 @@ fn in_flight(task: &Task<'_>) -> InFlight {
 }
 
 /// Other policies: a multiprocessor gets from half of an H200's 2048 threads to twice as many.
-pub(super) fn policies(task: &Task<'_>) -> Vec<(Options, String)> {
+pub(in crate::reduce) fn policies(task: &Task<'_>) -> Vec<(Options, String)> {
     let all = [128, 256, 512, 1024].into_iter();
     let all = all.flat_map(|threads| [1024, 2048, 4096].map(|resident| (threads, resident)));
     let packs = in_flight(task).packs();
