@@ -84,6 +84,7 @@ fn command(of: &'static Described) -> Command {
         ));
     let threads = Arg::new("threads")
         .long("threads")
+        .value_name("N")
         .help("Threads of a block, for the kernels that leave them open")
         .value_parser(clap::value_parser!(u32));
     operation::settings(command.arg(threads).arg(kernel), of)
