@@ -5,8 +5,8 @@ use kernels::pack;
 use kernels::reduce::addend::PATH;
 use kernels::reduce::policy::{self, InFlight};
 
-use super::super::DEFAULT_GRID_CAP;
 use super::super::problem::{Code, Way};
+use super::super::{DEFAULT_GRID_CAP, sum_error_along_axis};
 use super::{SHUFFLE, SINGLE, SINGLE8, WIDE, is_teaching};
 use crate::LaunchError;
 use crate::operation::{Options, Plan, Problem, Task};
