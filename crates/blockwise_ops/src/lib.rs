@@ -12,8 +12,8 @@
 //! Operands on the device are a [`Buffer`] or a [view](blockwise::View) of a part of one. An
 //! output's contents before a launch do not matter: every element is written.
 //!
-//! Operations that have a description ([`OPERATIONS`]: transposes, reversals, scans) take any number
-//! of dimensions and any type by [`operation::array`].
+//! Operations that have a description ([`OPERATIONS`]: transposes, reversals, scans, reductions) take
+//! any number of dimensions and any type by [`operation::array`].
 //!
 //! [`pipeline`] does the same for operands of any length, in chunks; [`oracle`] computes the
 //! references, and [`compare`] compares results with them.
@@ -54,13 +54,21 @@ pub use matmul::{Matmul, MatmulKernel, MatmulOptions, MatmulShape, matmul};
 pub use named::UnknownName;
 pub use operation::{Operation, Options, Variant};
 pub use pitched::PitchedMatmul;
-pub use reduce::{Number, Partials, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
+pub use reduce::{Number, Partials, Reduction, dot, reduce};
 pub use reverse::reverse;
 pub use tensor::{TensorMatmul, matmul_tensor};
 pub use transpose::transpose;
 
 /// Every operation that has a description.
-pub static OPERATIONS: &[&Operation] = &[&transpose::TRANSPOSE, &reverse::REVERSE, &scan::SCAN];
+pub static OPERATIONS: &[&Operation] = &[
+    &transpose::TRANSPOSE,
+    &reverse::REVERSE,
+    &scan::SCAN,
+    &reduce::SUM,
+    &reduce::MIN,
+    &reduce::MAX,
+    &reduce::DOT,
+];
 
 /// The operation of this name.
 pub fn find(name: &str) -> Option<&'static Operation> {

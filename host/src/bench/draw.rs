@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use blockwise_ops::OPERATIONS;
 
-use super::{Size, Sizes, Work, conv1d, matmul, operation, reduce};
+use super::{Size, Sizes, Work, conv1d, matmul, operation};
 
 /// Arithmetic operations of a drawn work, at most: the slowest kernels are timed too.
 const MOST_OPERATIONS: f64 = 1e10;
@@ -27,7 +27,6 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
         }
         Sizes::Given(sizes)
     };
-    let lengths = drawn(&[MOST_ELEMENTS], |_| true);
     let signals = drawn(&[3e7, 2e4], |size| {
         size[0] * size[1] <= MOST_OPERATIONS && size[0] > size[1]
     });
@@ -43,12 +42,7 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
         let largest = (rows * inner).max(inner * cols).max(rows * cols);
         largest <= MOST_ELEMENTS && rows * inner * cols <= MOST_OPERATIONS
     });
-    let works = [
-        reduce::works(&lengths),
-        conv1d::works(&signals),
-        described,
-        matmul::works(&products),
-    ];
+    let works = [conv1d::works(&signals), described, matmul::works(&products)];
     works.into_iter().flatten().collect()
 }
 

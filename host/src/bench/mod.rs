@@ -23,6 +23,7 @@ mod ceilings;
 mod conv1d;
 mod draw;
 mod files;
+mod folded;
 mod inputs;
 mod matmul;
 mod measure;
@@ -30,7 +31,6 @@ mod mesh;
 mod operation;
 mod peers;
 mod picture;
-mod reduce;
 mod row;
 mod search;
 mod size;
@@ -110,12 +110,7 @@ pub fn works(options: &Options) -> Vec<Work> {
 
 /// The families' works at these sizes.
 fn tables(sizes: &Sizes) -> Vec<Work> {
-    let tables = [
-        reduce::works,
-        conv1d::works,
-        operation::works,
-        matmul::works,
-    ];
+    let tables = [conv1d::works, operation::works, matmul::works];
     tables.iter().flat_map(|table| table(sizes)).collect()
 }
 

@@ -2,10 +2,13 @@
 
 use blockwise::{AnyBuffer, AnyView, Device, DeviceProperties, Type};
 use blockwise_ops::OPERATIONS;
-use blockwise_ops::operation::{self, Asked, Call, Expected, Given, Operation, Parts, Posed, Task};
+use blockwise_ops::operation::{
+    self, Asked, Call, Expected, Given, Operation, Parts, Posed, Task, Tier, Variant,
+};
 use blockwise_ops::{AnyArray, LaunchError, Options};
 use rayon::prelude::*;
 
+use super::folded::Folded;
 use super::inputs::AnyWindow;
 use super::search::{CHOICE, Search, distinct};
 use super::work::{Candidate, DEFAULT, rungs};
@@ -34,10 +37,10 @@ pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work
             let Ok(posed) = posed(operation, ty, &size) else {
                 continue;
             };
-            let every = at == 0 || matches!(sizes, Sizes::Given(_));
+            let is_given = matches!(sizes, Sizes::Given(_));
+            let every = at == 0 || is_given || operation.bench.every.contains(&ty);
             let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
-            let variants = operation.variants.iter().filter(|it| every && it.takes(ty));
-            for &variant in variants {
+            for variant in variants(operation, ty).filter(|_| every) {
                 candidates.push(Candidate::new(Options::of(variant), variant, ""));
             }
             works.push(work(operation, posed, size, candidates));
@@ -58,7 +61,9 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             };
             let problem = &posed.problem;
             let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
-            for &variant in operation.variants.iter().filter(|it| it.takes(ty)) {
+            // A document's kernel is nobody's default.
+            let all = variants(operation, ty).filter(|it| it.tier != Tier::Document);
+            for variant in all {
                 candidates.push(Candidate::new(Options::of(variant), variant, ""));
                 let options = Options::of(variant);
                 let task = Task {
@@ -85,6 +90,12 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
     searches
 }
 
+/// The variants for a type that one can ask for.
+fn variants(operation: &Operation, ty: Type) -> impl Iterator<Item = &'static Variant> {
+    let all = operation.variants.iter().copied();
+    all.filter(move |it| it.takes(ty) && it.tier != Tier::Step)
+}
+
 /// The problem at a size, with default settings.
 fn posed(operation: &Operation, ty: Type, size: &[usize]) -> Result<Posed, LaunchError> {
     let shapes = (operation.shapes)(size);
@@ -105,12 +116,29 @@ fn work(
         bytes: least.bytes,
         operations: least.operations,
         rungs: rungs(&candidates, Candidate::described),
-        problem: Box::new(Described {
+        problem: problem(operation, posed, candidates),
+        size: Size(size),
+    }
+}
+
+fn problem(
+    operation: &'static Operation,
+    posed: Posed,
+    candidates: Vec<Candidate<Options>>,
+) -> Box<dyn Problem> {
+    let options = candidates.into_iter().map(|it| it.options).collect();
+    match operation.parts.fold(&posed.problem) {
+        Some(fold) => Box::new(Folded {
+            operation,
+            fold,
+            problem: posed.problem,
+            options,
+        }),
+        None => Box::new(Described {
             operation,
             posed,
-            options: (candidates.into_iter()).map(|it| it.options).collect(),
+            options,
         }),
-        size: Size(size),
     }
 }
 

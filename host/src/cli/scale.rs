@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 }
 
 /// The operations without a description.
-const OTHERS: [&str; 6] = ["sum", "min", "max", "dot", "conv", "matmul"];
+const OTHERS: [&str; 2] = ["conv", "matmul"];
 
 /// A parser for the operations that can be divided.
 fn operations() -> impl clap::builder::TypedValueParser<Value = String> {
@@ -120,11 +120,15 @@ impl Arguments {
                     let align = (carry.align)(self.r#type.ty());
                     Ok(Work::Carried { len, align })
                 }
+                (Parts::Folded(_), &[len]) => Ok(Work::Folded {
+                    len,
+                    operands: of.operands.len(),
+                }),
+                _ if names.len() == 1 => Err(wanted("the elements")),
                 _ => Err(wanted(&names.join(","))),
             };
         }
         Ok(match (&*self.operation, &*self.sizes) {
-            ("dot", &[len]) => Work::Reduce { len, operands: 2 },
             ("conv", &[samples, taps]) => Work::Convolve {
                 samples,
                 taps,
@@ -133,8 +137,7 @@ impl Arguments {
             ("matmul", &[rows, inner, cols]) => Work::Matmul(MatmulShape { rows, inner, cols }),
             ("conv", _) => return Err(wanted("samples,taps")),
             ("matmul", _) => return Err(wanted("rows,inner,columns")),
-            (_, &[len]) => Work::Reduce { len, operands: 1 },
-            _ => return Err(wanted("the elements")),
+            (name, _) => return Err(Failure::new(format!("`{name}` is no operation"))),
         })
     }
 }

@@ -1,13 +1,15 @@
 //! Jobs of the operations that have a description: their launches, recorded.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use blockwise::{Device, DeviceProperties, EmulatorLimits, Given, GivenLaunch, Type, Watch};
+use blockwise::{Device, DeviceProperties, EmulatorLimits, Given, Type, Watch};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{
-    self, Asked, Case, Expected, Given as Settings, Operation, Options, Setting, Takes, Variant,
+    self, Asked, Case, Expected, Given as Settings, Operation, Options, Plan, Setting, Takes, Task,
+    Variant,
 };
-use blockwise_ops::{AnyArray, LaunchPlan, compare};
+use blockwise_ops::{AnyArray, LaunchError, compare};
 use launch_contract::for_type;
 
 use super::{Job, Parameter};
@@ -63,7 +65,7 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
 }
 
 /// A device that says what each launch was given.
-fn recorder() -> Device {
+pub(super) fn recorder() -> Device {
     Device::emulator_with(EmulatorLimits::default(), Watch::Launches)
 }
 
@@ -147,7 +149,7 @@ fn of_case(
     if let Err(error) = operation::run(device, of, &posed, &options, &inputs) {
         panic!("{name}: {error}");
     }
-    let launch = device.take_launches().pop().expect("it was launched");
+    let (mut job, place) = recorded(device, name.clone(), &plan);
     let expected = (of.reference)(Asked {
         problem: &posed.problem,
         inputs: &inputs,
@@ -155,14 +157,32 @@ fn of_case(
         before: &mut [0; 4],
     });
     let expected = expected.unwrap_or_else(|error| panic!("{name}: {error}"));
-    let job = recorded(
-        name,
-        plan.launch,
-        plan.kernel.entry.signature,
-        &launch,
-        ty,
-        expected,
-    );
+    let result: Result = match of.parts.fold(&posed.problem) {
+        None => Box::new(move |bytes| {
+            let mut array = AnyArray::zeros(ty, &[bytes.len() / ty.bytes()])?;
+            array.bytes_mut().copy_from_slice(bytes);
+            Ok(array)
+        }),
+        Some(fold) => {
+            let problem = posed.problem;
+            Box::new(move |bytes| (fold.number)(&problem, &bytes[..fold.left(&problem, &plan)]))
+        }
+    };
+    // What the kernel may be off beside, if that depends on its launch.
+    let error = of.parts.fold(&posed.problem).and_then(|fold| {
+        (fold.error)(&Task {
+            problem: &posed.problem,
+            options: &options,
+            device: device.properties(),
+            aligned: true,
+            variant,
+        })
+    });
+    let error = error.unwrap_or(0.0);
+    job.judge = Arc::new(move |bytes| {
+        let bytes = bytes.get(place.clone()).ok_or("the output is too short")?;
+        judged(&result(bytes).map_err(text)?, &expected, error)
+    });
     match case.spare {
         true => {
             let dimensions = of.sizes.len();
@@ -236,15 +256,11 @@ fn parameters(signature: &str) -> Vec<&str> {
 /// Where each written operand begins in a job's output.
 const PLACE: usize = 256;
 
-fn recorded(
-    case: String,
-    plan: LaunchPlan,
-    signature: &str,
-    launch: &GivenLaunch,
-    ty: Type,
-    expected: Expected,
-) -> Job {
-    let mut job = Job::new::<u8>(case, plan, 0, |_| Ok(()));
+/// The last launch as a job that nobody judges, and where in its output its result lies.
+pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Range<usize>) {
+    let launch = device.take_launches().pop().expect("it was launched");
+    let signature = plan.kernel.entry.signature;
+    let mut job = Job::new::<u8>(case, plan.launch, 0, |_| Ok(()));
     job.fill = None;
     let mut given = launch.parameters.iter();
     let mut result = None;
@@ -270,8 +286,11 @@ fn recorded(
             }
             Is::Input(extents) | Is::Output(extents) | Is::Memory(extents) => extents,
         };
-        let Some(Given::Memory { bytes, .. }) = given.next() else {
-            panic!("{signature}: {parameter} is no address");
+        let bytes = match (given.next(), &is) {
+            (Some(Given::Memory { bytes, .. }), _) => bytes,
+            // Nothing lies nowhere.
+            (Some(Given::Bytes(_)), Is::Input(1..)) => &Vec::new(),
+            _ => panic!("{signature}: {parameter} is no address"),
         };
         if let Is::Input(_) = is {
             job.parameters.push(Parameter::Input(job.inputs.len(), 0));
@@ -291,24 +310,27 @@ fn recorded(
         }
     }
     job.output_bytes = job.start.len();
-    let result = result.expect("a kernel has an output");
-    job.judge = Arc::new(move |bytes| {
-        let bytes = bytes.get(result.clone()).ok_or("the output is too short")?;
-        let mut array = AnyArray::zeros(ty, &[bytes.len() / ty.bytes()]).map_err(text)?;
-        array.bytes_mut().copy_from_slice(bytes);
-        let comparison = match &expected {
-            Expected::Exact(expected) => compare::any(&array, expected, None),
-            Expected::Near(near) => {
-                let mut values = AnyArray::zeros(Type::F64, &[near.len()]).map_err(text)?;
-                let all: &mut [f64] = bytemuck::cast_slice_mut(values.bytes_mut());
-                (all.iter_mut().zip(near)).for_each(|(value, near)| *value = near.value);
-                let tolerance: Vec<_> = near.iter().map(|near| near.tolerance).collect();
-                compare::any(&array, &values, Some(&tolerance))
-            }
-        };
-        super::verdict(comparison)
-    });
-    job
+    (job, result.expect("a kernel has an output"))
+}
+
+/// The result of a launch from the bytes that it left.
+type Result = Box<dyn Fn(&[u8]) -> std::result::Result<AnyArray, LaunchError> + Send + Sync>;
+
+/// `error` is what kernels may be off beside their tolerance, in parts of the magnitude.
+fn judged(array: &AnyArray, expected: &Expected, error: f64) -> std::result::Result<(), String> {
+    let comparison = match expected {
+        Expected::Exact(expected) => compare::any(array, expected, None),
+        Expected::Near(near) => {
+            let mut values = AnyArray::zeros(Type::F64, &[near.len()]).map_err(text)?;
+            let all: &mut [f64] = bytemuck::cast_slice_mut(values.bytes_mut());
+            (all.iter_mut().zip(near)).for_each(|(value, near)| *value = near.value);
+            let tolerance = near
+                .iter()
+                .map(|near| near.tolerance + error * near.magnitude);
+            compare::any(array, &values, Some(&tolerance.collect::<Vec<_>>()))
+        }
+    };
+    super::verdict(comparison)
 }
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -334,7 +356,7 @@ mod tests {
 
     #[test]
     fn every_kernel_of_a_description_has_a_job() {
-        let jobs = telling(&super::super::properties());
+        let jobs = super::super::telling();
         for &of in OPERATIONS {
             for variant in of.variants {
                 for kernel in variant.kernels {

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use blockwise_mesh::{Error, JoinOptions, Mesh, Rank, Sharded, convolve, reduce};
-use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction};
+use blockwise_ops::{ConvMode, ConvOptions, Options, Reduction};
 
 use crate::meetings::free_port;
 
@@ -51,7 +51,7 @@ fn work(rank: &mut Rank, at: impl Fn(&str)) -> Result<u32, Error> {
         &ConvOptions::default(),
     )?;
     at("convolved");
-    let sum = reduce(rank, &smooth, Reduction::Sum, &ReduceOptions::default())?;
+    let sum = reduce(rank, &smooth, Reduction::Sum, &Options::default())?;
     at("summed");
     Ok(sum.to_bits())
 }
