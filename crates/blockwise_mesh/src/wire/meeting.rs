@@ -13,7 +13,8 @@ use super::seal::Unproven;
 use super::stream::{Stream, after, left};
 use crate::{Error, MeetingPlace};
 
-/// How much longer a late rank waits for rank 0's answer.
+/// How much longer a late rank waits for rank 0's answer, and rank 0 for ranks to tell them that the
+/// meeting has failed.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Pause between two attempts.
@@ -103,8 +104,23 @@ impl Meeting {
             break Some(reason);
         };
         if let Some(reason) = refused {
-            for mut guest in guests.into_iter().flatten() {
+            let mut told: Vec<bool> = guests.iter().map(Option::is_some).collect();
+            told[0] = true;
+            let mut tell = |guest: &mut Guest| {
                 let _ = guest.connection.writing.send(&refusal(&reason));
+            };
+            guests.iter_mut().flatten().for_each(&mut tell);
+            // The others are on their way, and would wait for a rank 0 that has gone.
+            let until = deadline.min(Instant::now() + GRACE);
+            while told.contains(&false) && !left(until).is_zero() {
+                let Some(mut late) = door.next() else {
+                    continue;
+                };
+                tell(&mut late);
+                let rank = usize::try_from(late.hello.rank).ok();
+                if let Some(told) = rank.and_then(|rank| told.get_mut(rank)) {
+                    *told = true;
+                }
             }
             return Err(failed(reason));
         }
