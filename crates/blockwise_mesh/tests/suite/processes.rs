@@ -204,8 +204,14 @@ fn a_secret_comes_from_a_file_too() {
 /// Kills a rank when it has printed a line that begins with `moment`; all others end with an error
 /// that names it.
 #[track_caller]
-fn kill(victim: usize, moment: &str) {
-    let mut children = job("torchrun", "rounds", 3);
+fn kill(victim: usize, moment: &str, over: impl Fn(u16) -> Vec<(&'static str, String)>) {
+    let port = free_port();
+    let started = |rank| {
+        let mut own = variables("torchrun", rank, 3, port);
+        own.extend(over(port));
+        start("rounds", &own)
+    };
+    let mut children: Vec<Child> = (0..3).map(started).collect();
     let output = children[victim].stdout.take().unwrap();
     let mut lines = BufReader::new(output).lines();
     assert!(
@@ -242,7 +248,21 @@ fn a_rank_killed_at_any_of_ten_moments_ends_the_others_with_its_name() {
         "round 5 begins",
     ];
     for (index, moment) in moments.into_iter().enumerate() {
-        kill(index % 3, moment);
+        kill(index % 3, moment, |_| Vec::new());
+    }
+}
+
+#[test]
+fn a_rank_killed_over_tcp_ends_the_others_with_its_name() {
+    for (index, moment) in ["met", "round 0 uploaded", "round 1 convolved"]
+        .into_iter()
+        .enumerate()
+    {
+        for victim in [index, (index + 1) % 3] {
+            kill(victim, moment, |port| {
+                over_tcp(port, "the secret of this job").to_vec()
+            });
+        }
     }
 }
 
