@@ -13,8 +13,8 @@ use super::seal::Unproven;
 use super::stream::{Stream, after, left};
 use crate::{Error, MeetingPlace};
 
-/// How much longer a late rank waits for rank 0's answer, and rank 0 for ranks to tell them that the
-/// meeting has failed.
+/// How much longer a late rank waits for rank 0's answer, and rank 0 at least for ranks to tell them
+/// that the meeting has failed.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Pause between two attempts.
@@ -73,6 +73,7 @@ impl Meeting {
         let listener =
             listener.map_err(|e| failed(format!("rank 0 cannot listen at {}: {e}", self.place)))?;
         let mut door = Door::new(listener, self.place.secret().cloned());
+        let begin = Instant::now();
         let mut guests: Vec<Option<Guest>> = (0..self.ranks).map(|_| None).collect();
         let refused = loop {
             let missing: Vec<usize> = (1..self.ranks).filter(|&r| guests[r].is_none()).collect();
@@ -110,8 +111,9 @@ impl Meeting {
                 let _ = guest.connection.writing.send(&refusal(&reason));
             };
             guests.iter_mut().flatten().for_each(&mut tell);
-            // The others are on their way, and would wait for a rank 0 that has gone.
-            let until = deadline.min(Instant::now() + GRACE);
+            // The others are on their way, and would wait for a rank 0 that has gone. They need no
+            // more time than these did.
+            let until = deadline.min(Instant::now() + begin.elapsed().max(GRACE));
             while told.contains(&false) && !left(until).is_zero() {
                 let Some(mut late) = door.next() else {
                     continue;

@@ -266,17 +266,17 @@ fn a_rank_killed_over_tcp_ends_the_others_with_its_name() {
     }
 }
 
-/// Rank 2 has died before it came: the others wait for the meeting's limit, which is two seconds
-/// here.
+/// Rank 2 has died before it came: the others wait for rank 0's limit, which is two seconds here,
+/// and so begins when rank 1 is about to come.
 #[test]
 fn a_rank_that_died_before_the_meeting_is_named() {
     let port = free_port();
-    let mut children: Vec<Child> = (0..2)
-        .map(|rank| start("few", &variables("torchrun", rank, 3, port)))
-        .collect();
-    let host = children.remove(0).wait_with_output().unwrap();
-    let guest = children.remove(0).wait_with_output().unwrap();
-    for output in [host, guest] {
+    let mut guest = start("once", &variables("torchrun", 1, 3, port));
+    let mut lines = BufReader::new(guest.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "started"));
+    let host = start("few", &variables("torchrun", 0, 3, port));
+    for child in [host, guest] {
+        let output = child.wait_with_output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{error}");
         assert!(
@@ -357,7 +357,7 @@ fn without_an_address_the_ranks_of_one_machine_meet() {
 #[test]
 fn two_processes_of_one_rank_and_a_port_in_use_end_every_rank() {
     let port = free_port();
-    let twins = [0, 1, 1].map(|rank| start("few", &variables("torchrun", rank, 3, port)));
+    let twins = [0, 1, 1].map(|rank| start("once", &variables("torchrun", rank, 3, port)));
     for child in twins {
         let output = child.wait_with_output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
