@@ -199,7 +199,10 @@ fn build(copy: &Path) -> Result<PathBuf> {
 fn passes(tests: &Path, number: Option<usize>) -> Result<bool> {
     let mut command = Command::new("sh");
     command
-        .args(["-c", &format!("ulimit -t {PATIENCE} && exec \"$0\" uniformity::")])
+        .args([
+            "-c",
+            &format!("ulimit -t {PATIENCE} && exec \"$0\" uniformity::"),
+        ])
         .arg(tests);
     if let Some(number) = number {
         command.env(VARIABLE, number.to_string());
