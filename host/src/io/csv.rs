@@ -269,6 +269,10 @@ fn number(cell: &str) -> Result<f64, String> {
     match cell.parse::<f64>() {
         _ if cell.is_empty() => Err("the cell is empty".to_owned()),
         Err(_) => Err(format!("`{}` is no number", shown(cell))),
+        Ok(value) if value.is_infinite() && cell.contains(|c: char| c.is_ascii_digit()) => {
+            let most = f64::MAX;
+            Err(format!("`{}` is beyond float64's {most:e}", shown(cell)))
+        }
         Ok(value) => Ok(value),
     }
 }
@@ -281,7 +285,11 @@ fn advice(cell: &str) -> &'static str {
     if cell.contains([';', '\t', ' ']) {
         SEPARATOR
     } else if cell.replacen(',', ".", 1).parse::<f64>().is_ok() {
-        "write numbers with a decimal point"
+        "write numbers with a decimal point, and nothing between thousands"
+    } else if ["true", "false"].contains(&cell.to_ascii_lowercase().as_str()) {
+        "write 1 and 0"
+    } else if cell.contains(|character: char| character.is_ascii_digit()) {
+        "write numbers as -1.5 or 2e-3: no units, no other signs, no dates"
     } else {
         "every cell is to be a number; fill or leave out what is missing"
     }
@@ -404,6 +412,12 @@ mod tests {
             ("1\t2\n", "cells end with a comma"),
             ("\"1,5\"\n", "decimal point"),
             ("n/a\n", "every cell"),
+            ("\"1,234\"\n", "between thousands"),
+            ("TRUE\nFALSE\n", "1 and 0"),
+            ("1.5D+02\n", "2e-3"),
+            ("$5\n", "no units"),
+            ("2024-01-01,1\n", "no dates"),
+            ("\u{2212}5\n", "no other signs"),
             ("18446744073709551615\n", ".npy"),
             ("\"\",\"x\"\n\"1\",2\n", "row.names = FALSE"),
         ] {
@@ -415,6 +429,12 @@ mod tests {
         }
         check_refused(b"1\n#DIV/0!\n2\n", "line 2, column 1: `#DIV/0!`");
         check_refused(b"1,#N/A\n", "line 1, column 2: `#N/A`");
+        check_refused(b"1\n-1e400\n", "`-1e400` is beyond float64's 1.79");
+        check(
+            "inf,-Infinity\n",
+            [1, 2],
+            &[f64::INFINITY, f64::NEG_INFINITY],
+        );
         check_refused(b"TRUE\nFALSE\n", "line 1, column 1: `TRUE`");
         // What could be a number gone wrong is no header.
         for first in ["0x10", "n/a", "1;2", "-", "\"\""] {

@@ -15,7 +15,7 @@
 //! write their partial results as [`Addend::Partial`].
 //!
 //! Minimum and maximum of no elements are the infinities (or the ends of `i64`); a block without
-//! elements contributes these. NaN wins, as in NumPy.
+//! elements contributes these. NaN wins, as in NumPy, and keeps its sign and payload.
 
 pub mod addend;
 pub mod axis;

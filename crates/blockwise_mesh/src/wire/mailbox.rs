@@ -164,11 +164,38 @@ impl Mailbox {
 
     fn note(&self, rank: usize, progress: Progress) {
         let mut state = self.state();
-        if !matches!(progress, Progress::Ended) {
-            state.first_failure.get_or_insert(rank);
+        // The first reason stays: others follow from it.
+        if matches!(
+            state.progress[rank],
+            Progress::Running | Progress::Waiting { .. }
+        ) {
+            if !matches!(progress, Progress::Ended) {
+                state.first_failure.get_or_insert(rank);
+            }
+            state.progress[rank] = progress;
         }
-        state.progress[rank] = progress;
         self.changed.notify_all();
+    }
+
+    /// Why a rank of another process takes no more messages: waits until what it has sent is read
+    /// to the end. `None` if that takes longer than the time limit.
+    pub(crate) fn why_gone(&self, me: usize, gone: usize, call: &Arc<Call>) -> Option<Error> {
+        let is_known = |state: &State| {
+            state.failure_of_another(me).is_some()
+                || matches!(state.progress[gone], Progress::Ended)
+        };
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), self.limit, |state| !is_known(state));
+        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let ended = || {
+            matches!(state.progress[gone], Progress::Ended).then(|| Error::Ended {
+                missing: gone,
+                rank: me,
+                call: Box::new(Call::clone(call)),
+            })
+        };
+        state.failure_of_another(me).or_else(ended)
     }
 
     pub(crate) fn receive(&self, me: usize, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {

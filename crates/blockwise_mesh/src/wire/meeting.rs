@@ -13,7 +13,8 @@ use super::seal::Unproven;
 use super::stream::{Stream, after, left};
 use crate::{Error, MeetingPlace};
 
-/// How much longer a late rank waits for rank 0's answer.
+/// How much longer a late rank waits for rank 0's answer, and rank 0 at least for ranks to tell them
+/// that the meeting has failed.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Pause between two attempts.
@@ -72,6 +73,7 @@ impl Meeting {
         let listener =
             listener.map_err(|e| failed(format!("rank 0 cannot listen at {}: {e}", self.place)))?;
         let mut door = Door::new(listener, self.place.secret().cloned());
+        let begin = Instant::now();
         let mut guests: Vec<Option<Guest>> = (0..self.ranks).map(|_| None).collect();
         let refused = loop {
             let missing: Vec<usize> = (1..self.ranks).filter(|&r| guests[r].is_none()).collect();
@@ -103,8 +105,24 @@ impl Meeting {
             break Some(reason);
         };
         if let Some(reason) = refused {
-            for mut guest in guests.into_iter().flatten() {
+            let mut told: Vec<bool> = guests.iter().map(Option::is_some).collect();
+            told[0] = true;
+            let mut tell = |guest: &mut Guest| {
                 let _ = guest.connection.writing.send(&refusal(&reason));
+            };
+            guests.iter_mut().flatten().for_each(&mut tell);
+            // The others are on their way, and would wait for a rank 0 that has gone. They need no
+            // more time than these did.
+            let until = deadline.min(Instant::now() + begin.elapsed().max(GRACE));
+            while told.contains(&false) && !left(until).is_zero() {
+                let Some(mut late) = door.next() else {
+                    continue;
+                };
+                tell(&mut late);
+                let rank = usize::try_from(late.hello.rank).ok();
+                if let Some(told) = rank.and_then(|rank| told.get_mut(rank)) {
+                    *told = true;
+                }
             }
             return Err(failed(reason));
         }

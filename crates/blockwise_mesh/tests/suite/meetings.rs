@@ -2,7 +2,9 @@
 //! threads: what they compute, and every way in which they may not meet. Who tries to come between
 //! them is in `strangers.rs`.
 
+use std::collections::BTreeSet;
 use std::net::TcpListener;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use blockwise::Device;
@@ -11,10 +13,16 @@ use blockwise_mesh::{
 };
 use blockwise_ops::{ConvMode, ConvOptions, Options, Reduction};
 
-/// A port without a listener.
+/// A port without a listener, each only once: jobs that meet at a socket do not bind it.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        if GIVEN.lock().unwrap().insert(port) {
+            return port;
+        }
+    }
 }
 
 /// A rank over TCP.

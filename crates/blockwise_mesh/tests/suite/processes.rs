@@ -204,8 +204,14 @@ fn a_secret_comes_from_a_file_too() {
 /// Kills a rank when it has printed a line that begins with `moment`; all others end with an error
 /// that names it.
 #[track_caller]
-fn kill(victim: usize, moment: &str) {
-    let mut children = job("torchrun", "rounds", 3);
+fn kill(victim: usize, moment: &str, over: impl Fn(u16) -> Vec<(&'static str, String)>) {
+    let port = free_port();
+    let started = |rank| {
+        let mut own = variables("torchrun", rank, 3, port);
+        own.extend(over(port));
+        start("rounds", &own)
+    };
+    let mut children: Vec<Child> = (0..3).map(started).collect();
     let output = children[victim].stdout.take().unwrap();
     let mut lines = BufReader::new(output).lines();
     assert!(
@@ -242,21 +248,35 @@ fn a_rank_killed_at_any_of_ten_moments_ends_the_others_with_its_name() {
         "round 5 begins",
     ];
     for (index, moment) in moments.into_iter().enumerate() {
-        kill(index % 3, moment);
+        kill(index % 3, moment, |_| Vec::new());
     }
 }
 
-/// Rank 2 has died before it came: the others wait for the meeting's limit, which is two seconds
-/// here.
+#[test]
+fn a_rank_killed_over_tcp_ends_the_others_with_its_name() {
+    for (index, moment) in ["met", "round 0 uploaded", "round 1 convolved"]
+        .into_iter()
+        .enumerate()
+    {
+        for victim in [index, (index + 1) % 3] {
+            kill(victim, moment, |port| {
+                over_tcp(port, "the secret of this job").to_vec()
+            });
+        }
+    }
+}
+
+/// Rank 2 has died before it came: the others wait for rank 0's limit, which is two seconds here,
+/// and so begins when rank 1 is about to come.
 #[test]
 fn a_rank_that_died_before_the_meeting_is_named() {
     let port = free_port();
-    let mut children: Vec<Child> = (0..2)
-        .map(|rank| start("few", &variables("torchrun", rank, 3, port)))
-        .collect();
-    let host = children.remove(0).wait_with_output().unwrap();
-    let guest = children.remove(0).wait_with_output().unwrap();
-    for output in [host, guest] {
+    let mut guest = start("once", &variables("torchrun", 1, 3, port));
+    let mut lines = BufReader::new(guest.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "started"));
+    let host = start("few", &variables("torchrun", 0, 3, port));
+    for child in [host, guest] {
+        let output = child.wait_with_output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{error}");
         assert!(
@@ -337,7 +357,7 @@ fn without_an_address_the_ranks_of_one_machine_meet() {
 #[test]
 fn two_processes_of_one_rank_and_a_port_in_use_end_every_rank() {
     let port = free_port();
-    let twins = [0, 1, 1].map(|rank| start("few", &variables("torchrun", rank, 3, port)));
+    let twins = [0, 1, 1].map(|rank| start("once", &variables("torchrun", rank, 3, port)));
     for child in twins {
         let output = child.wait_with_output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);

@@ -12,9 +12,9 @@ named_enum! {
     pub enum Reduction("reduction") {
         /// The sum; 0 for no elements. Integers wrap around, as in NumPy.
         Sum = "sum",
-        /// The smallest element; NaN if there is one.
+        /// The smallest element; NaN if there is one, with its sign and payload.
         Min = "min",
-        /// The largest element; NaN if there is one.
+        /// The largest element; NaN if there is one, with its sign and payload.
         Max = "max",
     }
 }

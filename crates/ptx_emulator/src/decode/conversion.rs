@@ -293,7 +293,18 @@ fn write_float(code: Code, bits: u64, number: Intermediate) -> u64 {
 /// The result for a NaN where the H200 keeps sign and as much of the payload as fits.
 fn payload(code: Code, bits: u64) -> Option<u64> {
     let sign = (bits >> 63) << 15;
+    // Of a narrower number with its sign at this bit, and a mantissa this long.
+    let wide = |sign: u32, mantissa: u32| {
+        let payload = bits & ((1 << mantissa) - 1);
+        (bits >> sign & 1) << 63 | 0x7ff8_0000_0000_0000 | payload << (52 - mantissa)
+    };
     Some(match (code.to, code.from, code.mode) {
+        // Without rounding it is a move.
+        (Ty::F64, Ty::F64, _) => bits | u64::from(code.to_integer) << 51,
+        (Ty::F64, Ty::F32, _) if code.flush => 0x7fff_ffff_e000_0000,
+        (Ty::F64, Ty::F32, _) => wide(31, 23),
+        (Ty::F64, Ty::F16, _) => wide(15, 10),
+        (Ty::F64, Ty::BF16, _) => wide(15, 7),
         (Ty::F32, Ty::F64, _) => sign << 16 | 0x7fc0_0000 | bits >> 29 & 0x7f_ffff,
         (Ty::F16, Ty::F64, _) => sign | 0x7e00 | bits >> 42 & 0x3ff,
         (Ty::BF16, Ty::F64, _) => sign | 0x7fc0 | bits >> 45 & 0x7f,

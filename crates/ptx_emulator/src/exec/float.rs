@@ -21,8 +21,7 @@ pub(super) fn flushes(exact: f64) -> bool {
     exact.abs() < TIE
 }
 
-/// Rounds a double to a float: the one conversion whose NaN keeps its sign and as much of the
-/// payload as fits.
+/// Rounds a double to a float. A NaN keeps its sign and as much of the payload as fits.
 #[inline(always)]
 pub(super) fn narrow(bits: u64) -> u32 {
     let value = f64::from_bits(bits);
@@ -30,6 +29,17 @@ pub(super) fn narrow(bits: u64) -> u32 {
         ((bits >> 63) << 31) as u32 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x7f_ffff
     } else {
         (value as f32).to_bits()
+    }
+}
+
+/// Widens a float. A NaN keeps its sign and payload and becomes quiet, as on the H200.
+#[inline(always)]
+pub(super) fn widen(bits: u32) -> u64 {
+    let value = f32::from_bits(bits);
+    if value.is_nan() {
+        u64::from(bits >> 31) << 63 | 0x7ff8_0000_0000_0000 | u64::from(bits & 0x7f_ffff) << 29
+    } else {
+        f64::from(value).to_bits()
     }
 }
 

@@ -6,7 +6,7 @@
 //! The file is long because the loop is one function: an arm per operation, so that the cursor and
 //! the counters stay in registers.
 
-use super::float::{bits32, bits64, flushes, max32, max64, min32, min64, narrow, signed64};
+use super::float::{bits32, bits64, flushes, max32, max64, min32, min64, narrow, signed64, widen};
 use super::frame::{Frame, Row32, Row64, lanes};
 use super::memory::Memory;
 use super::observe::{Observer, Turn};
@@ -441,7 +441,7 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Running<'_, '_, O>) -> Event {
                 }
                 Convert::F32ToF64 => {
                     let a = frame.r32(a);
-                    each64!(d, lane => bits64(f64::from(f32::from_bits(a[lane]))));
+                    each64!(d, lane => widen(a[lane]));
                 }
                 Convert::F64ToF32 => {
                     let a = frame.r64(a);

@@ -19,8 +19,13 @@ use rewrite::Mutation;
 
 /// The variable that switches a mutation on.
 const VARIABLE: &str = "CHECKER_MUTANT";
-/// A run that takes longer does not end.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The crate of the check, and the one of this workspace that it needs.
+const COPIED: [&str; 2] = ["cuda_builder", "cuda_tools"];
+/// A run that takes more seconds of the processor does not end. On a machine that others use, too,
+/// the clock would say so of runs that do.
+const PATIENCE: u32 = 20;
+/// The same for one that waits.
+const LONGEST: Duration = Duration::from_secs(1800);
 
 /// Runs the tests against each mutation, or those at some places, and prints those that nothing
 /// notices.
@@ -82,10 +87,9 @@ fn write(copy: &Path) -> Result<Vec<Mutation>> {
     if crates.is_dir() {
         fs::remove_dir_all(&crates)?;
     }
-    copy_folder(
-        &root.join("crates/cuda_builder"),
-        &crates.join("cuda_builder"),
-    )?;
+    for name in COPIED {
+        copy_folder(&root.join("crates").join(name), &crates.join(name))?;
+    }
     fs::copy(root.join("Cargo.lock"), copy.join("Cargo.lock"))?;
     write_manifests(root, copy)?;
     let checked = crates.join("cuda_builder/src/uniformity");
@@ -110,7 +114,7 @@ fn write(copy: &Path) -> Result<Vec<Mutation>> {
     Ok(mutations)
 }
 
-/// A workspace of one crate, without what only its other tests need.
+/// A workspace of the copied crates, without what only their other tests need.
 fn write_manifests(root: &Path, copy: &Path) -> Result<()> {
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
     let (before, rest) = manifest
@@ -126,17 +130,19 @@ fn write_manifests(root: &Path, copy: &Path) -> Result<()> {
         text.replace_range(at..end, "");
     }
     fs::write(copy.join("Cargo.toml"), text)?;
-    let path = copy.join("crates/cuda_builder/Cargo.toml");
-    let manifest = fs::read_to_string(&path)?;
-    let (before, rest) = manifest
-        .split_once("[dev-dependencies]")
-        .context("no dev-dependencies")?;
-    let kept: String = rest
-        .lines()
-        .take_while(|line| !line.starts_with('['))
-        .filter(|line| line.starts_with("proptest"))
-        .collect();
-    fs::write(&path, format!("{before}[dev-dependencies]\n{kept}\n"))?;
+    for name in COPIED {
+        let path = copy.join("crates").join(name).join("Cargo.toml");
+        let manifest = fs::read_to_string(&path)?;
+        let (before, rest) = manifest
+            .split_once("[dev-dependencies]")
+            .context("no dev-dependencies")?;
+        let kept: String = rest
+            .lines()
+            .take_while(|line| !line.starts_with('['))
+            .filter(|line| line.starts_with("proptest"))
+            .collect();
+        fs::write(&path, format!("{before}[dev-dependencies]\n{kept}\n"))?;
+    }
     Ok(())
 }
 
@@ -191,8 +197,13 @@ fn build(copy: &Path) -> Result<PathBuf> {
 
 /// Whether all tests of the check pass with a mutation.
 fn passes(tests: &Path, number: Option<usize>) -> Result<bool> {
-    let mut command = Command::new(tests);
-    command.arg("uniformity::");
+    let mut command = Command::new("sh");
+    command
+        .args([
+            "-c",
+            &format!("ulimit -t {PATIENCE} && exec \"$0\" uniformity::"),
+        ])
+        .arg(tests);
     if let Some(number) = number {
         command.env(VARIABLE, number.to_string());
     }
@@ -206,7 +217,7 @@ fn passes(tests: &Path, number: Option<usize>) -> Result<bool> {
         if let Some(status) = child.try_wait()? {
             return Ok(status.success());
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > LONGEST {
             child.kill()?;
             child.wait()?;
             return Ok(false);

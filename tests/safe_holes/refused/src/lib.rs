@@ -9,6 +9,7 @@ pub mod addresses;
 pub mod calls;
 pub mod flow;
 pub mod held;
+pub mod library;
 pub mod memory;
 pub mod puns;
 pub mod states;
