@@ -35,7 +35,7 @@ use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_vote_all};
 
-use super::words::{Tickets, Words};
+use super::words::{Loaded, Tickets, Words};
 use super::{
     AHEAD, Element, GROUP, Lines, Op, PACKS, RUN, SLOTS, WARPS, Way, groups, published, state_len,
 };
@@ -140,6 +140,11 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
             blocks
         },
     };
+    if alone && !several {
+        // SAFETY: the caller's promise.
+        unsafe { scan_alone::<T, O, LANES>(&tiles, slots, totals) };
+        return;
+    }
     // SAFETY: all that the functions below ask for is promised by the caller or holds by the
     // barriers in the file's header. All threads read the same of the board.
     unsafe {
@@ -152,7 +157,7 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
                     ticket = dealt;
                     dealt += blocks;
                 } else if n == 0 || n < AHEAD && several {
-                    (ticket, launch) = tickets.take();
+                    (ticket, launch) = tickets.taken(tickets.take());
                 }
                 board.add(n).write(tiles.tile(ticket));
             });
@@ -180,18 +185,15 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
                 break;
             }
             let len = len_of(n);
-            let mut found = Found::<T>::nothing::<O>();
-            let mut ticket = NONE;
+            let mut found = Found::nothing::<T, O>(words);
+            let mut taken = 0;
+            let takes = looks && len > 0 && several && lane == 0;
             if looks {
-                found = look::<T, O>(&tiles, nth(n + BOARD - 1), nth(n + BOARD - 2), words, lane);
-                if len > 0 && several && lane == 0 {
-                    if alone {
-                        ticket = dealt;
-                        dealt += blocks;
-                    } else {
-                        (ticket, _) = tickets.take();
-                    }
+                // What comes back is not used before the barrier: nobody waits for it there.
+                if takes && !alone {
+                    taken = tickets.take();
                 }
+                found = look::<T, O>(&tiles, nth(n + BOARD - 1), nth(n + BOARD - 2), words, lane);
             } else if len > 0 {
                 cp_async_wait_group::<{ DELAY as u32 - 1 }>();
                 let total = sum_warp::<T, O, LANES>(of, slots_of(n));
@@ -223,6 +225,13 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
                 if len_of(tile) > 0 {
                     in_run::<T, O>(&tiles, nth(tile), words, found, &mut last, lane);
                 }
+                let mut ticket = NONE;
+                if takes && alone {
+                    ticket = dealt;
+                    dealt += blocks;
+                } else if takes {
+                    (ticket, _) = tickets.taken(taken);
+                }
                 if lane == 0 {
                     nth(n + AHEAD).write(tiles.tile(ticket));
                 }
@@ -236,6 +245,62 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
             }
             thread::sync_threads();
             n += 1;
+        }
+    }
+}
+
+/// Scans a line that is one tile, with the bits of the rounds: nothing is looked for, and nothing
+/// else is under way.
+///
+/// # Safety
+/// As for [`scan`], of lines of one tile each and a block for each; `totals` has a place for each
+/// warp.
+#[inline(always)]
+unsafe fn scan_alone<T: Element, O: Op, const LANES: usize>(
+    tiles: &Tiles<'_, T>,
+    slots: *mut Pack<T, LANES>,
+    totals: *mut T,
+) {
+    let of = tiles.of;
+    let thread = thread::thread_idx_x();
+    // SAFETY: a warp is 32 threads along x.
+    let warp = unsafe { assume_warp_uniform(thread / 32) } as usize;
+    let lane = thread % 32;
+    let tile = tiles.tile(thread::block_idx_x());
+    let at = warp * 32 * PACKS + lane as usize;
+    let slots = slots.wrapping_add(at);
+    // SAFETY: the caller's promise; a thread waits for its own copies.
+    unsafe {
+        let has = warp < WARPS && warp * 32 * PACKS * LANES < tile.len as usize;
+        if has {
+            copy::<T, O, LANES>(of, &tile, slots, at);
+            cp_async_wait_group::<0>();
+            let total = sum_warp::<T, O, LANES>(of, slots);
+            if lane == 0 {
+                totals.add(warp).write(total);
+            }
+        } else if warp < WARPS && lane == 0 {
+            totals.add(warp).write(O::identity());
+        }
+        // Orders the warps' totals before all reads of them.
+        thread::sync_threads();
+        if !has {
+            return;
+        }
+        let (before_warp, own) = join_warps::<T, O>(totals, lane);
+        let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
+        let start = of.start::<O>(tile.line);
+        if thread == 0 {
+            if of.output.is_null() {
+                of.after.add(tile.line).write(O::turned(own, of.flip));
+            } else if of.has_after {
+                let next = O::apply(start, own);
+                of.after.add(tile.line).write(O::turned(next, of.flip));
+            }
+        }
+        if !of.output.is_null() {
+            let before = O::apply(start, before_warp);
+            scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
         }
     }
 }
@@ -262,22 +327,23 @@ impl<T: Element> Known<T> {
     }
 }
 
-/// What was published when the ninth warp looked, and whether it was: a tile's total in each lane, a
-/// run's total in each lane, what comes before the group.
+/// What the ninth warp loaded when it looked: a tile's total in each lane, a run's total in each
+/// lane, what comes before the group.
 #[derive(Clone, Copy)]
-struct Found<T> {
-    tile: (T, bool),
-    run: (T, bool),
-    group: (T, bool),
+struct Found {
+    tile: Loaded,
+    run: Loaded,
+    group: Loaded,
 }
 
-impl<T: Element> Found<T> {
+impl Found {
     #[inline(always)]
-    fn nothing<O: Op>() -> Self {
+    fn nothing<T: Element, O: Op>(words: Words) -> Self {
+        let nothing = words.known(O::identity::<T>());
         Self {
-            tile: (O::identity(), true),
-            run: (O::identity(), true),
-            group: (O::identity(), true),
+            tile: nothing,
+            run: nothing,
+            group: nothing,
         }
     }
 }
@@ -318,33 +384,33 @@ impl Places {
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn tile<T: Element, O: Op>(&self, words: Words, lane: u32) -> (T, bool) {
+    unsafe fn tile<T: Element, O: Op>(&self, words: Words, lane: u32) -> Loaded {
         match (lane as usize) < self.in_run {
             // SAFETY: an earlier tile.
-            true => unsafe { words.get(self.tiles + lane as usize) },
-            false => (O::identity(), true),
+            true => unsafe { words.load::<T>(self.tiles + lane as usize) },
+            false => words.known(O::identity::<T>()),
         }
     }
 
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn run<T: Element, O: Op>(&self, words: Words, lane: u32) -> (T, bool) {
+    unsafe fn run<T: Element, O: Op>(&self, words: Words, lane: u32) -> Loaded {
         match (lane as usize) < self.in_group {
             // SAFETY: an earlier run, which is whole.
-            true => unsafe { words.get(self.runs + lane as usize) },
-            false => (O::identity(), true),
+            true => unsafe { words.load::<T>(self.runs + lane as usize) },
+            false => words.known(O::identity::<T>()),
         }
     }
 
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn before_group<T: Element, O: Op>(&self, words: Words) -> (T, bool) {
+    unsafe fn before_group<T: Element, O: Op>(&self, words: Words) -> Loaded {
         match self.has_group {
             // SAFETY: the group before, which is whole.
-            true => unsafe { words.get(self.group - 1) },
-            false => (O::identity(), true),
+            true => unsafe { words.load::<T>(self.group - 1) },
+            false => words.known(O::identity::<T>()),
         }
     }
 }
@@ -360,8 +426,8 @@ unsafe fn look<T: Element, O: Op>(
     waiting: *const Tile,
     words: Words,
     lane: u32,
-) -> Found<T> {
-    let mut found = Found::nothing::<O>();
+) -> Found {
+    let mut found = Found::nothing::<T, O>(words);
     // SAFETY: the state has the places of tiles.
     unsafe {
         let (last, waiting) = (last.read(), waiting.read());
@@ -386,17 +452,17 @@ unsafe fn in_run<T: Element, O: Op>(
     tiles: &Tiles<'_, T>,
     tile: *const Tile,
     words: Words,
-    found: Found<T>,
+    found: Found,
     known: &mut Known<T>,
     lane: u32,
 ) {
-    let (mut total, mut has) = found.tile;
+    let (mut total, mut has) = words.value(found.tile);
     // SAFETY: the state has the tile's places. All lanes are here. Lane 0 alone writes the run's
     // total, which no other tile does.
     unsafe {
         let places = Places::of(tiles, tile.read());
         while !warp_vote_all(ALL, has) {
-            (total, has) = places.tile::<T, O>(words, lane);
+            (total, has) = words.value(places.tile::<T, O>(words, lane));
         }
         known.before_tile = fold::<T, O>(total);
         if places.in_run == RUN - 1 && lane == 0 {
@@ -415,12 +481,13 @@ unsafe fn in_group<T: Element, O: Op>(
     tiles: &Tiles<'_, T>,
     tile: *const Tile,
     words: Words,
-    found: Found<T>,
+    found: Found,
     known: Known<T>,
     lane: u32,
 ) -> T {
     let (of, each) = (&tiles.of, tiles.each as usize);
-    let ((mut total, mut has_total), (mut start, mut has_start)) = (found.run, found.group);
+    let (mut total, mut has_total) = words.value(found.run);
+    let (mut start, mut has_start) = words.value(found.group);
     // SAFETY: the state has the tile's places. All lanes are here. Lane 0 alone writes what this
     // tile completes, which no other tile does.
     unsafe {
@@ -428,11 +495,11 @@ unsafe fn in_group<T: Element, O: Op>(
         let (line, number) = (tile.line, tile.number as usize);
         let places = Places::of(tiles, tile);
         while !warp_vote_all(ALL, has_total) {
-            (total, has_total) = places.run::<T, O>(words, lane);
+            (total, has_total) = words.value(places.run::<T, O>(words, lane));
         }
         let before_run = fold::<T, O>(total);
         while !warp_vote_all(ALL, has_start) {
-            (start, has_start) = places.before_group::<T, O>(words);
+            (start, has_start) = words.value(places.before_group::<T, O>(words));
         }
         let wants_totals = of.output.is_null();
         if !places.has_group && !wants_totals {
@@ -503,6 +570,13 @@ unsafe fn join_warps<T: Element, O: Op>(totals: *const T, lane: u32) -> (T, T) {
     }
 }
 
+/// The elements of a tile up to the last one of the warp whose packs begin at `at` or before.
+#[inline(always)]
+const fn warp_end<const LANES: usize>(at: usize) -> usize {
+    const { assert!((32 * PACKS).is_power_of_two()) };
+    ((at | (32 * PACKS - 1)) + 1) * LANES
+}
+
 /// Calls `body` for each of this thread's elements of a tile, with its number in the tile and its
 /// place in the thread's slots. In a loop: incomplete and unaligned tiles are rare, and code that is
 /// not there need not be fetched.
@@ -531,10 +605,10 @@ unsafe fn copy<T: Element, O: Op, const LANES: usize>(
     // SAFETY: the caller's promise.
     let Tile { start, len, .. } = unsafe { tile.read() };
     let from = of.input.as_ptr().wrapping_add(start);
-    if len as usize == super::tile::<T>() && from.addr().is_multiple_of(BYTES) {
+    if len as usize >= warp_end::<LANES>(at) && from.addr().is_multiple_of(BYTES) {
         unrolled::<PACKS>(|k| {
             let from = from.wrapping_add((at + k * 32) * LANES);
-            // SAFETY: a whole tile has all packs; they are aligned, as its first one.
+            // SAFETY: the tile has all packs of this warp; they are aligned, as its first one.
             unsafe { cp_async_cg(slots.wrapping_add(k * 32), from.cast()) };
         });
     } else if len > 0 {
@@ -647,10 +721,10 @@ unsafe fn scan_warp<T: Element, O: Op, const LANES: usize>(
     // SAFETY: the caller's promise.
     let Tile { start, len, .. } = unsafe { tile.read() };
     let to = of.output.wrapping_add(start);
-    if len as usize == super::tile::<T>() && to.addr().is_multiple_of(BYTES) {
+    if len as usize >= warp_end::<LANES>(at) && to.addr().is_multiple_of(BYTES) {
         unrolled::<PACKS>(|k| {
             let to = to.wrapping_add((at + k * 32) * LANES);
-            // SAFETY: inside the output; packs are aligned, as the tile is.
+            // SAFETY: inside the output, as the tile is; packs are aligned, as its first one.
             unsafe {
                 to.cast::<Pack<T, LANES>>()
                     .write(Pack(from_fn(|i| values[k][i])))

@@ -65,26 +65,47 @@ impl Words {
         }
     }
 
-    /// Value `index`, and whether it has been published.
+    /// What stands for value `index`. It may be loaded long before it is needed: [`value`](Self::value)
+    /// tells what it is.
     ///
     /// # Safety
     /// As for [`put`](Self::put).
     #[inline(always)]
-    pub(super) unsafe fn get<T: Element>(self, index: usize) -> (T, bool) {
+    pub(super) unsafe fn load<T: Element>(self, index: usize) -> Loaded {
         let word = self.word::<T>(index);
         // SAFETY: the caller's promise.
-        let (low, high) = unsafe {
+        unsafe {
             let low = atomic_load_relaxed_64_device(word);
-            match words::<T>() {
-                2 => (low, atomic_load_relaxed_64_device(word.wrapping_add(1))),
-                _ => (low, low),
-            }
-        };
+            let high = match words::<T>() {
+                2 => atomic_load_relaxed_64_device(word.wrapping_add(1)),
+                _ => low,
+            };
+            Loaded([low, high])
+        }
+    }
+
+    /// What stands for a published value that is this one.
+    #[inline(always)]
+    pub(super) fn known<T: Element>(self, value: T) -> Loaded {
+        let (bits, tag) = (value.bits(), u64::from(self.tag) << 32);
+        Loaded([tag | bits & 0xffff_ffff, tag | bits >> 32])
+    }
+
+    /// A loaded value, and whether it had been published.
+    #[inline(always)]
+    pub(super) fn value<T: Element>(self, Loaded([low, high]): Loaded) -> (T, bool) {
         let is_new = |word: u64| (word >> 32) as u32 == self.tag;
-        let bits = low & 0xffff_ffff | high << 32;
+        let bits = match words::<T>() {
+            2 => low & 0xffff_ffff | high << 32,
+            _ => low & 0xffff_ffff,
+        };
         (T::of_bits(bits), is_new(low) && is_new(high))
     }
 }
+
+/// What was loaded for a value.
+#[derive(Clone, Copy)]
+pub(super) struct Loaded([u64; 2]);
 
 /// The tickets of a launch.
 #[derive(Clone, Copy)]
@@ -98,15 +119,23 @@ pub(super) struct Tickets {
 }
 
 impl Tickets {
-    /// The next ticket, and the tag of the launch.
+    /// Takes the next ticket: [`taken`](Self::taken) tells which, when it is needed.
     ///
     /// # Safety
     /// Only the tickets of this launch and its published words use the state. Its blocks take
     /// `total` tickets in all.
     #[inline(always)]
-    pub(super) unsafe fn take(self) -> (u32, u32) {
+    pub(super) unsafe fn take(self) -> u64 {
         // SAFETY: the caller's promise.
-        let taken = unsafe { atomic_fetch_add_relaxed_u64_device(self.state, 1) };
+        unsafe { atomic_fetch_add_relaxed_u64_device(self.state, 1) }
+    }
+
+    /// A taken ticket, and the tag of the launch.
+    ///
+    /// # Safety
+    /// As for [`take`](Self::take), once for each ticket.
+    #[inline(always)]
+    pub(super) unsafe fn taken(self, taken: u64) -> (u32, u32) {
         let (ticket, tag) = (taken as u32, ((taken >> 32) as u32).wrapping_add(1));
         if ticket == self.total - 1 {
             let rest = (1 << 32) - u64::from(self.total);

@@ -244,7 +244,7 @@ macro_rules! kernels {
                     let starts = [first, first.wrapping_add(kept)];
                     let lengths = [of.len(), taps.len()];
                     let [loudest, quietest] =
-                        quiet::mark(&points, layout, |r| r, starts, lengths);
+                        quiet::mark(&points, layout, |r| r, starts, lengths, true);
                     transform::<_, Of<RADIX>, _>(&mut points, 0);
                     // A NaN in a column reaches its sum.
                     let sum = points[0].re.abs() + points[0].im.abs();

@@ -27,7 +27,8 @@ use core::ops::Range;
 use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{
-    WarpReductionOp, warp_reduce, warp_shuffle_down, warp_shuffle_idx, warp_vote_ballot,
+    WarpReductionOp, warp_reduce, warp_shuffle_down, warp_shuffle_idx, warp_vote_any,
+    warp_vote_ballot,
 };
 
 use super::complex::{Complex, Pair, Transformed, complex, sample};
@@ -174,6 +175,8 @@ pub(super) struct Layout {
 /// counts. If the signal begins or ends in a window, all runs count, except those outside it and
 /// the last few samples, whose neighbours are near the same outputs.
 ///
+/// `usual` is [`Gain::is_usual`]; otherwise the mark is one that divides the block.
+///
 /// # Safety
 /// All lanes of the warp call it.
 #[inline(always)]
@@ -183,6 +186,7 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     order: impl Fn(usize) -> usize,
     starts: [usize; 2],
     [samples, taps]: [usize; 2],
+    usual: bool,
 ) -> Mark {
     let Layout {
         apart, warp, lane, ..
@@ -202,84 +206,73 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     let whole = 0..layout.points as u32;
     let within = first == whole && second == whole;
     let many = 2 * taps >= apart + 32;
-    if within && (if many { warp } else { warp % 4 }) != 1 {
-        return [loudest, u32::MAX];
+    if !usual || within && (if many { warp } else { warp % 4 }) != 1 {
+        return [loudest, if usual { u32::MAX } else { 0 }];
     }
     let counted = |inside: Range<u32>| {
         let place = 32 * warp + lane * apart as u32;
         place + 32 > inside.start && (place + 32 <= inside.end || place == 0 && inside.end > 0)
     };
     let mut counts = [true; 2];
-    if !within {
-        counts = [counted(first), counted(second)];
-    }
     // 2^d neighbours lie in every neighbourhood for each power d with 2^(d − 1)·apart + 16 ≤ taps.
-    let neighbours = (taps.saturating_sub(16) >> apart.trailing_zeros()) as u32;
-    let doublings = if within {
-        32 - neighbours.leading_zeros()
-    } else {
-        0
-    };
-    // SAFETY: the caller's promise; the branches above are uniform in a warp.
+    let mut doublings = 0;
+    let quarter = loudest.saturating_sub(2 << T::LOUDNESS_BITS);
+    // SAFETY: the caller's promise; the branches here and above are uniform in a warp.
     let quietest = unsafe {
-        let quarter = loudest.saturating_sub(2 << T::LOUDNESS_BITS);
-        match are_loud(points, &order, quarter, counts, doublings) {
-            Some(true) => quarter,
-            Some(false) => quietest_run(points, lane, &order, counts, doublings),
-            None => u32::MAX,
+        // The other warps wait for this one: a few votes are enough as a rule.
+        let loud = if within {
+            let neighbours = (taps.saturating_sub(16) >> apart.trailing_zeros()) as u32;
+            doublings = 32 - neighbours.leading_zeros();
+            if doublings >= 2 {
+                // Of four neighbours the last.
+                are_loud::<T, E, 4>(points, &order, quarter, [0; 2])
+            } else {
+                are_loud::<T, E, 1>(points, &order, quarter, [0; 2])
+            }
+        } else {
+            counts = [counted(first), counted(second)];
+            let others = counts.map(|counts| !warp_vote_ballot(u32::MAX, counts));
+            let all = u32::MAX >> (32 - E);
+            if others[0] & others[1] & all == all {
+                return [loudest, u32::MAX];
+            }
+            are_loud::<T, E, 1>(points, &order, quarter, others)
+        };
+        if loud {
+            quarter
+        } else {
+            quietest_run(points, lane, &order, counts, doublings)
         }
     };
     [loudest, quietest]
 }
 
-/// Whether all runs that count are at least this loud; with many taps, whether one of each 2 to the
-/// power `doublings` neighbours is. `None` if no run counts. Takes a fifth of the instructions of
-/// [`quietest_run`].
+/// Whether the last of each `EVERY` adjacent runs is at least this loud in each window, except
+/// `others`: a bit for each run by position. Takes a fraction of the time of [`quietest_run`].
 ///
 /// # Safety
-/// All lanes of the warp call it. `counts` is for the run of this lane's number in each window.
+/// All lanes of the warp call it.
 #[inline(always)]
-unsafe fn are_loud<T: Transformed, const E: usize>(
+unsafe fn are_loud<T: Transformed, const E: usize, const EVERY: usize>(
     points: &[Complex<T>; E],
     order: impl Fn(usize) -> usize,
     loudness: u32,
-    counts: [bool; 2],
-    doublings: u32,
-) -> Option<bool> {
-    // A bit for each run, by position.
-    let all = u32::MAX >> (32 - E);
-    // SAFETY: the caller's promise.
-    let others = counts.map(|counts| unsafe { !warp_vote_ballot(u32::MAX, counts) } & all);
-    if others == [all; 2] {
-        return None;
-    }
-    let mut loud = others;
-    unrolled::<32>(|e| {
-        if e < E {
-            let bit = 1 << order(e);
-            if points[e].re.is_as_loud(loudness) {
-                loud[0] |= bit;
-            }
-            if points[e].im.is_as_loud(loudness) {
-                loud[1] |= bit;
+    others: [u32; 2],
+) -> bool {
+    let mut all = true;
+    unrolled::<E>(|e| {
+        let run = order(e);
+        if run % EVERY == EVERY - 1 {
+            // SAFETY: the caller's promise.
+            unsafe {
+                all &= warp_vote_any(u32::MAX, points[e].re.is_as_loud(loudness))
+                    | (others[0] & 1 << run != 0);
+                all &= warp_vote_any(u32::MAX, points[e].im.is_as_loud(loudness))
+                    | (others[1] & 1 << run != 0);
             }
         }
     });
-    let [first, second] = loud.map(|mut runs| {
-        // SAFETY: the caller's promise.
-        runs = unsafe { warp_reduce(u32::MAX, runs, WarpReductionOp::Or) };
-        // Shifts bring in zeros from beyond the last register's run.
-        unrolled::<5>(|doubling| {
-            let neighbour = if doubling < doublings as usize {
-                1 << doubling
-            } else {
-                0
-            };
-            runs |= runs >> neighbour;
-        });
-        runs
-    });
-    Some(first & second == all)
+    all
 }
 
 /// The loudness of the quietest run that counts; with many taps, of the loudest of each 2 to the

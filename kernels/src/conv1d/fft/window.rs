@@ -269,9 +269,6 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
     gain: Gain,
     thread: usize,
 ) -> Mark {
-    if !gain.is_usual(of.taps.len()) {
-        return [0, 0];
-    }
     let layout = Layout {
         points: S::POINTS,
         apart: S::THREADS,
@@ -279,7 +276,7 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
         lane: thread as u32 % 32,
     };
     let lengths = [of.signal.len(), of.taps.len()];
-    // SAFETY: the caller's promise; the branch above is the same for the block.
+    // SAFETY: the caller's promise.
     unsafe {
         quiet::mark(
             points,
@@ -287,6 +284,7 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
             |e| place::<S>(e) / S::THREADS,
             starts,
             lengths,
+            gain.is_usual(of.taps.len()),
         )
     }
 }
