@@ -12,8 +12,8 @@
 //! Operands on the device are a [`Buffer`] or a [view](blockwise::View) of a part of one. An
 //! output's contents before a launch do not matter: every element is written.
 //!
-//! Operations that have a description ([`OPERATIONS`]: transposes, reversals, scans) take any number
-//! of dimensions and any type by [`operation::array`].
+//! Operations with a description ([`OPERATIONS`]: transpose, reverse, scan) take any number of
+//! dimensions and any type through [`operation::array`].
 //!
 //! [`pipeline`] does the same for operands of any length, in chunks; [`oracle`] computes the
 //! references, and [`compare`] compares results with them.

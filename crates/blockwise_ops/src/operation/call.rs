@@ -14,7 +14,7 @@ use crate::{Element, LaunchError, check_len, tuning};
 /// Bytes at whose multiples packs begin.
 const PACK: u64 = kernels::pack::BYTES as u64;
 
-/// The variant: what was asked for, else what was saved for the device, else the fastest by its
+/// The variant: the caller's choice, else the one saved for the device, else the fastest by the
 /// model.
 fn chosen<'a>(
     operation: &'static Operation,
@@ -46,7 +46,7 @@ fn chosen<'a>(
     );
     let named = |name: &str| (operation.variants.iter().copied()).find(|it| it.name == name);
     let saved = saved.and_then(named).map(task);
-    // One that was saved may refuse this problem: it is for sizes near its own.
+    // A saved variant may not be able to do this problem: it was the fastest for a similar size.
     let saved = saved.filter(|task| (task.variant.plan)(task).is_ok());
     Ok(saved.unwrap_or_else(|| task((operation.choice)(&task(first)))))
 }
@@ -124,9 +124,9 @@ enum Memory {
     None,
     /// Allocated by the first launch.
     Open,
-    /// This, which was made for a launch of a variant.
+    /// This buffer, which was allocated for a variant.
     Of(&'static Variant, AnyBuffer),
-    /// This, which was prepared for a problem.
+    /// This state, which was prepared for a problem.
     Held(&'static Variant, Problem, Box<dyn Held>),
 }
 
@@ -158,7 +158,7 @@ fn start(
         };
         check_len(operand.name, input.len(), lens.inputs[at])?;
     }
-    // Without an output the totals are asked for.
+    // Without an output, the caller wants the totals.
     let totals = output.is_empty() && after.is_some();
     if !totals {
         check_len("output", output.len(), lens.output)?;
@@ -178,7 +178,7 @@ fn start(
             Memory::Open | Memory::Of(..) => false,
         };
         if !fits {
-            // What it was before is freed first.
+            // Frees the old memory first.
             *memory = Memory::Open;
             *memory = Memory::Held(task.variant, *problem, hold(device, &task)?);
         }
@@ -260,10 +260,9 @@ impl Call {
         self.start(stream, problem, operands)
     }
 
-    /// Starts the launch of a part of a problem whose parts are
-    /// [carried](super::Parts::Carried). `before` is what the parts before it come to: nothing of
-    /// the first. `after` gets the same for the next one; without an output, the totals of what the
-    /// part adds.
+    /// Starts the launch of a part of a problem whose parts are [carried](super::Parts::Carried).
+    /// `before` is the result of all earlier parts, `None` for the first. `after` receives the same
+    /// for the next part; without an output, it receives the totals of this part.
     ///
     /// # Errors
     /// As for [`enqueue`](Self::enqueue).
@@ -353,8 +352,8 @@ pub fn array<T: Element>(
     result.into_typed().ok_or(wrong)
 }
 
-/// Copies the operands to the device, computes, and copies the result back. How long the device
-/// took, without the copies, is the second value.
+/// Copies the operands to the device, computes, and copies the result back. Also returns the
+/// device's time without the copies.
 ///
 /// # Errors
 /// Those of [`Call::enqueue`].
