@@ -1,14 +1,15 @@
-//! What is known of test programs beforehand: how long each takes, and why one may take long.
+//! What is known about test programs in advance: how long each takes, and why some may take long.
 
 use super::program::Outcome;
 
 /// CPU seconds from which a program needs a reason. Wall seconds depend on what else runs.
 const LONG: f64 = 20.0;
 
-/// Half as much again: machines differ by that, so that below it a reason is only asked for.
+/// CPU seconds from which the lack of a reason is a failure; below this it is only reported,
+/// because machines differ by that much.
 const TOO_LONG: f64 = 30.0;
 
-/// A line for each program that is worth one: CPU seconds, its name, and the reason.
+/// A line for each notable program: CPU seconds, its name, and the reason.
 const PROGRAMS: &str = include_str!("programs.txt");
 
 /// A line of the table.
@@ -31,7 +32,7 @@ fn known() -> impl Iterator<Item = Known<'static>> {
     })
 }
 
-/// CPU seconds that a program took when last looked at; the ones that are not listed are short.
+/// CPU seconds that a program took when last measured; programs that are not listed are short.
 pub(crate) fn expected(name: &str) -> f64 {
     let known = known().find(|known| known.name == name);
     known.map_or(1.0, |known| known.seconds)
