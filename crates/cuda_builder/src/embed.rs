@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(chosen(None, false), both[..1]);
         assert_eq!(chosen(None, true), both);
         assert_eq!(chosen(Some("sm_80,sm_90a"), false), both);
-        // Alone it has to serve all kernels.
+        // As the only architecture it must have all kernels.
         assert_eq!(chosen(Some("sm_90a"), false), [(Compute90a, &[][..])]);
     }
 
