@@ -30,8 +30,8 @@ pub(super) fn join(texts: &[String], kernels: &[impl AsRef<str>]) -> Option<Stri
         }
         // A new name changes the items that mention it.
         loop {
-            // A public function is looked up by its name, so it keeps its name even if LLVM compiled it
-            // differently in two parts.
+            // A public function is looked up by its name, so it keeps its name even if LLVM
+            // compiled it differently in two parts.
             let is_one = |item: &Item<'_>| {
                 item.is_public && matches!(item.kind, Kind::Function | Kind::Prototype)
             };
