@@ -5,22 +5,22 @@
 //! barrier that only some threads reach; the error names the kernel's Rust line. It needs no GPU:
 //! `cargo test` is the check.
 //!
-//! A safe kernel has none of these mistakes: only panics and wrong results remain. An `unsafe` one
-//! may have them all. Three kernels reverse each block's elements through shared memory, in the
-//! same launch:
+//! A safe kernel has none of these mistakes: it can only panic or compute a wrong result. An
+//! `unsafe` one can have them all. Three kernels reverse each block's elements through shared
+//! memory:
 //!
 //! - [`reverse_blocks`] is safe. Without its barrier it does not compile.
-//! - [`reverse_blocks_raw`] is the same in rust-cuda's style. Nothing enforces its barrier.
+//! - [`reverse_blocks_raw`] does the same in rust-cuda's style. Nothing enforces its barrier.
 //! - [`broken::reverse_without_barrier`] has none. On a GPU the result is often right; under the
-//!   detectors the launch fails, with the lines of the write and of the read.
+//!   detectors the launch fails and reports the lines of the write and of the read.
 
 use cuda_std::prelude::*;
 
-/// Threads of a block, and elements that one block reverses.
+/// Threads per block, and elements that one block reverses at a time.
 pub const THREADS: usize = 256;
 
 // ANCHOR: safe
-/// Reverses the elements of each block: the last block may have fewer. Any grid.
+/// Reverses each block of `THREADS` elements; the last may be shorter. Any grid works.
 #[kernel(require(x.len() == y.len()))]
 pub fn reverse_blocks(
     block: &mut Block<THREADS>,
@@ -41,11 +41,11 @@ pub fn reverse_blocks(
 }
 // ANCHOR_END: safe
 
-/// The same in rust-cuda's style: the threads share a pointer, and each computes the indices of its
-/// own slots and elements. The grid covers `x`.
+/// The same in rust-cuda's style: all threads share a pointer, and each computes the indices of its
+/// own slot and element. The grid covers `x`.
 ///
 /// # Safety
-/// No other code writes `y` during the launch. The launch checks the rest.
+/// Nothing else accesses `y` during the launch. The launch checks the rest.
 #[kernel(require(
     x.len() == y.len(),
     block.x as usize == THREADS,
@@ -59,14 +59,15 @@ pub unsafe fn reverse_blocks_raw(x: &[u32], y: *mut u32) {
     let first = thread::block_idx_x() as usize * THREADS;
     let count = x.len().saturating_sub(first).min(THREADS);
     if thread < count {
-        // SAFETY: a slot for each thread.
+        // SAFETY: `thread < count <= THREADS`; each thread has a slot of its own.
         unsafe { tile.add(thread).write(x[first + thread]) };
     }
-    // Outside the condition, so that every thread of the block arrives, including one without an
-    // element.
+    // Orders the writes of slots before the reads of them. Outside the `if`: threads without an
+    // element must arrive too.
     thread::sync_threads();
     if thread < count {
-        // SAFETY: the slot was written before the barrier; only this thread has this element.
+        // SAFETY: the barrier orders the slot's write before this read; no other thread has this
+        // element.
         unsafe { y.add(first + thread).write(*tile.add(count - 1 - thread)) };
     }
 }
@@ -76,7 +77,7 @@ pub unsafe fn reverse_blocks_raw(x: &[u32], y: *mut u32) {
 pub mod broken {
     use super::*;
 
-    /// [`reverse_blocks_raw`](super::reverse_blocks_raw()) with races, for whole blocks.
+    /// [`reverse_blocks_raw`](super::reverse_blocks_raw()) without its barrier, for whole blocks.
     ///
     /// # Safety
     /// None: that is the point.
@@ -90,10 +91,10 @@ pub mod broken {
         let tile = shared_array![u32; THREADS];
         let thread = thread::thread_idx_x() as usize;
         let first = thread::block_idx_x() as usize * THREADS;
-        // SAFETY: a slot for each thread.
+        // SAFETY: each thread has a slot of its own.
         unsafe { tile.add(thread).write(x[first + thread]) }; // the write
         // The mistake: no barrier here.
-        // SAFETY: none. Another thread writes that slot, earlier or later.
+        // SAFETY: none. Another thread writes that slot, before or after this read.
         unsafe { y.add(first + thread).write(*tile.add(THREADS - 1 - thread)) }; // the read
     }
 }
@@ -108,7 +109,7 @@ mod host {
     use super::broken::reverse_without_barrier;
     use super::{THREADS, reverse_blocks, reverse_blocks_raw};
 
-    /// The launch: typed by the kernel's signature.
+    /// Launches it: the handle's methods are typed by the kernel's signature.
     pub fn reverse_on(device: &Device, x: &[u32]) -> Result<Vec<u32>> {
         let (x, mut y) = (device.upload(x)?, device.zeros::<u32>(x.len())?);
         let kernel = reverse_blocks::on(device)?.covering(x.len())?;
@@ -116,7 +117,7 @@ mod host {
         y.to_vec()
     }
 
-    /// The same by the `unsafe` kernel.
+    /// The same with the `unsafe` kernel.
     pub fn reverse_raw_on(device: &Device, x: &[u32]) -> Result<Vec<u32>> {
         let (x, mut y) = (device.upload(x)?, device.zeros::<u32>(x.len())?);
         let kernel = reverse_blocks_raw::on(device)?
@@ -135,7 +136,7 @@ mod host {
             .collect()
     }
 
-    /// Launches the twin without the barrier under all detectors.
+    /// Launches the kernel without the barrier, under all detectors.
     ///
     /// # Errors
     /// The race.
@@ -145,7 +146,7 @@ mod host {
         let kernel = reverse_without_barrier::on(&device)?
             .grid(1)
             .block(THREADS as u32);
-        // SAFETY: on the emulator a race harms nothing but its result.
+        // SAFETY: on the emulator a race changes nothing but the result.
         unsafe { kernel.launch(&x, &mut y) }
     }
 
@@ -161,7 +162,7 @@ mod host {
 
         println!("without it, under the detectors:");
         let race = reverse_with_races().expect_err("a race").to_string();
-        // What and where. The whole report shows both sides of each race in the source.
+        // The headline and the place only; the whole report shows the source of both accesses.
         let short = |line: &&str| line.contains("Error: ") || line.contains("-->");
         race.lines()
             .filter(short)

@@ -1,12 +1,12 @@
 //! The command `blockwise`: the operations of `blockwise_ops` on files, and what measures and
 //! checks kernels.
 //!
-//! - [`cli`] parses the command line; one file a command. Everything else is free of it:
+//! - [`cli`] parses the command line, one file per command. No other module knows it:
 //! - [`io`] reads and writes arrays and recordings.
-//! - [`trace`] turns launches into pages.
+//! - [`trace`] turns launches into trace pages.
 //! - [`demo`] runs the tutorials' experiments, [`plot`] draws them.
-//! - [`mod@bench`] times kernels on a GPU and searches faster policies, [`profile`] counts on the
-//!   emulator what they cost.
+//! - [`mod@bench`] times kernels on a GPU and searches for faster policies; [`profile`] counts
+//!   their costs on the emulator.
 
 pub mod bench;
 pub mod cli;

@@ -220,8 +220,8 @@ fn steady(samples: &[f64], sample_rate: f64) -> &[f64] {
 }
 
 /// The amplitude of each frequency up to half the sample rate, as (Hz, amplitude): a sine of
-/// amplitude 1 gives a peak of 1. By the definition: half a second for the ten thousand samples
-/// that there are.
+/// amplitude 1 gives a peak of 1. Computed by the definition, which takes half a second for the ten
+/// thousand samples here.
 fn spectrum(samples: &[f64], sample_rate: f64) -> Vec<(f64, f64)> {
     let count = samples.len();
     let turn = |i| std::f64::consts::TAU * i as f64 / count as f64;

@@ -1,14 +1,15 @@
-//! Launches of this project's kernels as a page of `blockwise trace` runs them again.
+//! Launches of this project's kernels, in the form in which a page of `blockwise trace` replays
+//! them.
 
 use blockwise::{Given, GivenLaunch, Type};
 use blockwise_viewer::{Detectors, Document, Launch, StoredFile};
 
-/// Instructions after which a page gives a launch up.
+/// The number of instructions after which a page gives up on a launch.
 const STEPS: u64 = 100_000_000;
 
 /// Adds a launch to a document, with the arrays that it was given.
 pub fn add(document: &mut Document, name: &str, given: &GivenLaunch, ty: Type) {
-    // What has no number of its own is a word of as many bits.
+    // A type without a number type of its own is passed as a word of the same width.
     let number = match ty {
         Type::Bool => Type::U8,
         Type::F16 => Type::U16,
@@ -66,7 +67,7 @@ fn plain(bytes: &[u8]) -> String {
     }
 }
 
-/// Keeps an array; its name. Launches that are given the same share it.
+/// Stores an array, and returns its name. Launches with the same array share it.
 fn file_of(document: &mut Document, ty: Type, len: usize, bytes: &[u8]) -> String {
     let name = format!("operand{}.npy", document.files.len());
     let file = StoredFile::new(name, ty, vec![len], bytes);

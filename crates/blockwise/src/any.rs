@@ -1,7 +1,7 @@
 //! Memory whose element type is known when the program runs.
 //!
-//! Code that works on every type is compiled once with these; a launch goes back to a kernel's own
-//! types with [`AnyView::plain`].
+//! Code for every element type is compiled once with these types; for a launch, [`AnyView::plain`]
+//! gives back the kernel's own.
 
 use std::ops::RangeBounds;
 
@@ -193,7 +193,7 @@ impl<'a> AnyViewMut<'a> {
 }
 
 impl AnyBuffer {
-    /// Allocates `len` elements of which every byte is `value`.
+    /// Allocates `len` elements with every byte set to `value`.
     ///
     /// # Errors
     /// When the device lacks memory, or fails.

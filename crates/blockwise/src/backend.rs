@@ -32,8 +32,8 @@ pub(crate) trait Backend: Send + Sync {
     /// As for [`write`](Self::write).
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
 
-    /// Creates a queue, which overlaps with others if the device can. Blocks of an urgent queue's
-    /// kernels start before waiting blocks of other queues.
+    /// Creates a queue, whose work overlaps with that of other queues if the device can. Blocks of
+    /// an urgent queue's kernels start before waiting blocks of other queues.
     fn queue(&self, urgent: bool) -> Result<Arc<dyn Queue>>;
 
     /// Allocates host memory that a [`Queue`] can copy from and to asynchronously.

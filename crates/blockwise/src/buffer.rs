@@ -29,7 +29,7 @@ impl<T: Plain> Buffer<T> {
         check_alignment::<T>(ALIGNMENT)?;
         let bytes = len
             .checked_mul(size_of::<T>())
-            // Elements without bytes are counted by the same arithmetic in kernels.
+            // Kernels count zero-sized elements with the same arithmetic.
             .filter(|&bytes| bytes.max(len) <= isize::MAX as usize)
             .ok_or(Error::TooLarge {
                 len,

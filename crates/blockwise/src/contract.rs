@@ -1,19 +1,19 @@
-//! Contracts in PTX, compared with the program's: what the two builds of a kernel saw beside its
-//! signature. `launch_contract::launch::RECORD_SUFFIX` documents the text.
+//! Compares the contract recorded in the PTX with the program's: what the two builds of a kernel
+//! saw besides its signature. `launch_contract::launch::RECORD_SUFFIX` documents the text.
 
 use std::collections::BTreeMap;
 
 use crate::parameters::split;
 
-/// What differs first between the record in the PTX and the program's; `None` if nothing does.
+/// The first difference between the record in the PTX and the program's; `None` if they are equal.
 pub(crate) fn difference(ptx: &str, program: &str) -> Option<String> {
     if ptx == program {
         return None;
     }
     let names = names(program);
     let (there, here) = (subjects(ptx), subjects(program));
-    // Another definition usually has another contract too, which says more; what types ask follows
-    // from either.
+    // A different definition usually means a different contract too, which says more; what the
+    // types require follows from both. So these two are compared last.
     let mut all: Vec<_> = here.keys().chain(there.keys()).collect();
     all.sort_by_key(|(word, _)| ["kernel", "implied"].iter().position(|last| last == word));
     let mut differences = all.into_iter().filter_map(|subject| {
@@ -25,7 +25,7 @@ pub(crate) fn difference(ptx: &str, program: &str) -> Option<String> {
         .or_else(|| Some("their records differ".to_owned()))
 }
 
-/// The line's word, and which of them it is: a parameter, or the number of a rule.
+/// A line's keyword, and what it is about: a parameter, or the number of a rule.
 type Subject<'r> = (&'r str, String);
 
 /// The lines after the signature.

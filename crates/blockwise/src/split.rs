@@ -1,4 +1,5 @@
-//! PTX from elsewhere, kernel by kernel, as [`launch_contract::launch::KernelsFile`] has embedded PTX.
+//! Divides PTX from a file into kernels, as [`launch_contract::launch::KernelsFile`] divides
+//! embedded PTX.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -119,8 +120,8 @@ impl Tokens<'_> {
         }
     }
 
-    /// The end of what an open brace starts. Nearly all of a text is here, so it is not read word
-    /// by word: only braces outside comments and strings count.
+    /// The end of the block that an open brace starts. Nearly all of a text is inside such blocks,
+    /// so they are not split into words: only braces outside comments and strings count.
     fn end_of_braces(&mut self) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut depth = 1_usize;

@@ -327,8 +327,8 @@ impl<'a, T: Plain> ViewMut<'a, T> {
     }
 
     /// Copies a matrix of the same device, in order with the launches: rows of `width` elements
-    /// that begin every `pitch` elements here and every `from_pitch` elements there. What lies
-    /// between the rows stays as it is.
+    /// that begin every `pitch` elements here and every `from_pitch` elements there. Elements
+    /// between the rows are unchanged.
     ///
     /// # Errors
     /// When either side has no room for such rows, the devices differ, or the copy fails.

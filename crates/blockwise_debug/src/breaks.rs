@@ -26,7 +26,7 @@ pub(crate) const FILTERS: [(&str, &str, Tool); 4] = [
     ),
 ];
 
-/// All that may stop the launch.
+/// Everything that may stop the launch.
 #[derive(Default)]
 pub(crate) struct Breaks {
     pub(crate) lines: Vec<LineBreak>,

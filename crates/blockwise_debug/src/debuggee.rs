@@ -1,4 +1,4 @@
-//! The launch that a session debugs, and where in it the user looks.
+//! The launch that a session debugs, and the user's position in it.
 
 use crate::Loaded;
 use crate::breaks::Breaks;
@@ -11,32 +11,32 @@ use ptx_emulator::replay::Replay;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What a variables reference names.
+/// What a variables reference refers to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Container {
-    /// What the last step read and wrote.
+    /// The values that the last step read and wrote.
     Step,
     Registers(LaneId, usize),
     Parameters,
-    /// The shared arrays as a block has them.
+    /// The shared arrays of a block.
     Shared(u64),
     Global,
     /// An array by its number, and the block whose shared memory it is in.
     Array(usize, u64),
 }
 
-/// A launch, a point of it, and a lane.
+/// A launch, a step of it, and a lane.
 pub(crate) struct Debuggee {
     pub(crate) replay: Replay,
     pub(crate) names: Names,
     pub(crate) lines: Lines,
     pub(crate) breaks: Breaks,
     pub(crate) focus: LaneId,
-    /// What variables references name, until the next stop.
+    /// What variables references refer to, until the next stop.
     pub(crate) containers: Vec<Container>,
-    /// Bytes of the kernel's output that the client has.
+    /// Bytes of the kernel's output that the client has received.
     pub(crate) shown: usize,
-    /// Set while a request to stop waits.
+    /// Set while a pause request is waiting.
     pub(crate) interrupt: Arc<AtomicBool>,
 }
 
@@ -60,7 +60,7 @@ impl Debuggee {
         debuggee
     }
 
-    /// Looks at the first lane whose instruction is next, or was last.
+    /// Selects the first lane of the next instruction, or of the last one if there is no next.
     pub(crate) fn look_at_next(&mut self) {
         let done = self.replay.done().map(|(instruction, _)| *instruction);
         if let Some(at) = self.replay.next().or(done) {
@@ -68,8 +68,8 @@ impl Debuggee {
         }
     }
 
-    /// Where a lane stands: its instruction, and those of the calls around, innermost first.
-    /// Nothing once it has ended.
+    /// A lane's position: its instruction, and the enclosing call instructions, innermost first.
+    /// `None` once it has ended.
     pub(crate) fn stands(&self, at: LaneId) -> Option<(u32, Vec<u32>)> {
         let warps = self.replay.warps(at.block);
         let warp = warps.get(at.warp as usize)?;
@@ -78,7 +78,7 @@ impl Debuggee {
         Some((group.pc, group.calls.iter().map(|call| call.pc).collect()))
     }
 
-    /// Whether a name means something to a lane somewhere in the kernel.
+    /// Whether a name has a meaning somewhere in the kernel.
     pub(crate) fn knows(&self, name: &str) -> bool {
         name.starts_with('%')
             || name == "step"
@@ -87,7 +87,7 @@ impl Debuggee {
             || self.names.parameters.iter().any(|known| known.name == name)
     }
 
-    /// What names mean for a lane now.
+    /// The current meaning of names for a lane.
     pub(crate) fn scope(&self, lane: LaneId) -> Here<'_> {
         Here {
             debuggee: self,
@@ -103,7 +103,7 @@ impl Debuggee {
     }
 }
 
-/// Names as a lane sees them at the moment.
+/// Names as a lane sees them at the current step.
 pub(crate) struct Here<'a> {
     debuggee: &'a Debuggee,
     lane: LaneId,

@@ -12,7 +12,7 @@ pub(crate) struct LaneId {
     pub(crate) lane: u32,
 }
 
-/// Why the launch stands still.
+/// Why the launch has stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {
     /// As the protocol names it.
@@ -49,7 +49,7 @@ pub(crate) fn thread_index(config: LaunchConfig, at: LaneId) -> [u32; 3] {
     [thread % x, thread / x % y, thread / x / y]
 }
 
-/// What is the same in every moment: who a lane is.
+/// The values that never change: a lane's own indices, for instance.
 pub(crate) fn identity(replay: &Replay, at: LaneId, name: &str) -> Option<Evaluated> {
     let block = || replay.block_index(at.block);
     let thread = || thread_index(replay.config(), at);

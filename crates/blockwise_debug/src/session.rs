@@ -86,7 +86,7 @@ struct Session<'l, W> {
     breakpoints: i64,
 }
 
-/// What follows an answer.
+/// What happens after an answer.
 enum Next {
     Nothing,
     /// The client may now send its breakpoints.

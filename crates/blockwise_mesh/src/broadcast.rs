@@ -1,4 +1,4 @@
-//! Values of one rank for all.
+//! One rank's values for all ranks.
 
 use blockwise_ops::Element;
 

@@ -6,7 +6,7 @@ use std::panic::Location;
 /// One collective as a rank has called it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// How many collectives the rank has called before.
+    /// The number of collectives that the rank has called before.
     pub number: u64,
     /// The operation, such as `sum`.
     pub operation: String,

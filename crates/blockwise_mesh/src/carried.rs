@@ -1,7 +1,8 @@
-//! Operations whose parts begin with what the parts before them come to, such as running sums.
+//! Operations each of whose parts starts from the result of all earlier parts, such as running
+//! sums.
 //!
-//! Each rank computes the totals of what its part adds, and all get them; a rank's own part then
-//! begins with those of the ranks before it, merged in order. The bits are those of one device.
+//! Each rank computes the totals of its part and sends them to all; its part then starts from the
+//! totals of all lower ranks, merged in order. The result has the bits of a single device's.
 
 use blockwise::{AnyBuffer, AnyView, AnyViewMut};
 use blockwise_ops::operation::{Call, Carry, Operation, Options, Parts, Problem};
@@ -9,8 +10,8 @@ use blockwise_ops::{Element, LaunchError};
 
 use crate::{Blocks, Rank, Result, ShardedMatrix, Split};
 
-/// How such an operation's elements are divided over ranks: all but the last part that has any are
-/// whole multiples of what its parts begin at.
+/// How such an operation's elements are divided over ranks: each part starts at a multiple of the
+/// operation's alignment.
 pub fn parts(carry: &Carry, problem: &Problem, ranks: usize) -> Split {
     aligned(problem.extents[0], (carry.align)(problem.ty), ranks)
 }
@@ -25,12 +26,12 @@ pub(crate) fn aligned(len: usize, align: usize, ranks: usize) -> Split {
     Split::of(&lengths.collect::<Vec<_>>())
 }
 
-/// Computes an operation whose parts are [carried](Parts::Carried), of elements that are words of
-/// their width, and waits. The matrix has one column and is divided as [`parts`] says.
+/// Computes an operation whose parts are [carried](Parts::Carried), on elements passed as words of
+/// their width, and waits. The matrix has one column and is divided as by [`parts`].
 ///
 /// # Errors
-/// An operation or a problem that cannot be divided so, and what goes wrong on a device or on the
-/// way.
+/// An operation or a problem that cannot be divided this way, and failures of a device or of the
+/// communication.
 #[track_caller]
 pub fn carried<W: Element>(
     rank: &mut Rank,
@@ -101,7 +102,7 @@ pub fn carried<W: Element>(
     Ok(output)
 }
 
-/// Words of another width than the elements'.
+/// The error for words of a different width than the elements'.
 fn wrong(wanted: blockwise::Type, given: blockwise::Type) -> LaunchError {
     LaunchError::OperandType {
         what: "input",

@@ -1,4 +1,4 @@
-//! What can go wrong on a mesh. Each error names the rank that it is about.
+//! Errors of a mesh. Each names the rank that it is about.
 
 use std::fmt;
 use std::ops::Range;
@@ -134,7 +134,7 @@ pub enum Error {
     /// More ranks than a mesh can have.
     #[error("{ranks} {what} are asked for; a mesh has {most} at most")]
     TooMany {
-        /// How many were asked for.
+        /// The number requested.
         ranks: usize,
         /// Of what.
         what: &'static str,
@@ -155,7 +155,7 @@ pub enum Error {
     Nccl {
         /// The rank.
         rank: usize,
-        /// NCCL's message, or where NCCL is to be had.
+        /// NCCL's message, or where to get NCCL.
         reason: String,
     },
     /// Two ranks use the same elements of a [`Window`](crate::Window), one of them writes, and

@@ -13,8 +13,8 @@ use crate::scratch::Scratch;
 use crate::wire::{Mailbox, Meeting, Memory, Processes, Wire};
 use crate::{Error, Job, Rank, Result, Traffic};
 
-/// How long a rank waits for another that is still working, by default. A dead one is noticed at
-/// once.
+/// How long a rank waits for another that is still working, by default. A dead one is noticed
+/// immediately.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// How long a job's ranks wait for each other before the program starts, by default.
@@ -70,8 +70,8 @@ pub struct JoinOptions {
     pub program: String,
     /// How long the ranks wait for each other before the program begins.
     pub meeting_limit: Duration,
-    /// How long a rank waits for another that is still working. A dead process is noticed at once,
-    /// a dead machine only by this limit.
+    /// How long a rank waits for another that is still working. A dead process is noticed
+    /// immediately, a dead machine only by this limit.
     pub time_limit: Duration,
 }
 

@@ -215,7 +215,8 @@ impl<T: Element> Part<T> {
                 return Err((used.access, common));
             }
         }
-        // What is ordered after this use is also ordered after the uses that it covers.
+        // What is ordered after this use is also ordered after the earlier uses within its range
+        // that it is ordered after.
         self.uses.retain(|used| {
             let within = now.range.start <= used.range.start && used.range.end <= now.range.end;
             let same = used.access.rank == now.access.rank && !used.access.writes;

@@ -44,7 +44,7 @@ impl Workspace {
             .with_hint("write `[workspace]` into a Cargo.toml above it, or leave `--member` out"))
     }
 
-    /// Writes the manifest; its path.
+    /// Writes the manifest; returns its path.
     pub(crate) fn write(self) -> Result<PathBuf, Error> {
         fs::write(&self.path, self.manifest.to_string())
             .map_err(|error| Error::io("cannot write", &self.path, error))?;

@@ -17,7 +17,7 @@ pub struct AnyArray {
     words: Vec<u64>,
 }
 
-/// A number of any type, none of which it rounds.
+/// A number of any element type, without rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// Of an integer type; false is 0, true is 1.
@@ -30,7 +30,7 @@ impl AnyArray {
     /// An array of zeros.
     ///
     /// # Errors
-    /// More elements than 64 bits count, or than the host has memory for.
+    /// When the number of elements overflows 64 bits, or the host lacks memory.
     pub fn zeros(ty: Type, shape: &[usize]) -> Result<Self, LaunchError> {
         let len = len_of(shape)?;
         let what = "an array";

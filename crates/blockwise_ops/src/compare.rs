@@ -165,8 +165,8 @@ pub fn exactly<T: ToNumber, R: ToNumber, D: Dimension>(
     )))
 }
 
-/// Compares two arrays of any types and of one number of elements in their order, each within its
-/// tolerance, or exactly without any: numbers, of which none is rounded.
+/// Compares two arrays of any types and the same number of elements, element by element: within the
+/// element's tolerance, or exactly if there are none. No number is rounded.
 ///
 /// # Errors
 /// [`ShapeMismatch`].
@@ -274,7 +274,7 @@ struct Pair<I> {
     result: f64,
     reference: f64,
     tolerance: f64,
-    /// |result − reference|, of the numbers before they were made float64.
+    /// |result − reference|, computed before the conversion to float64.
     error: f64,
     /// Equal in the result's type.
     same: bool,

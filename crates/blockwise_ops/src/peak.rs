@@ -49,7 +49,7 @@ pub fn operations(blocks: u32, rounds: u32) -> u64 {
     2 * threads(blocks) as u64 * u64::from(rounds) * (CHAINS * UNROLL) as u64
 }
 
-/// The value that the launch writes for a thread, with all bits.
+/// The value that the launch writes for a thread, exact to the bit.
 pub fn expected(thread: usize, rounds: u32) -> f32 {
     use kernels::peak::fma::{ADDEND, CHAINS, FACTOR, UNROLL};
     (0..CHAINS)

@@ -1,8 +1,9 @@
-//! The matrix product C = A·B of f32 for extents whose rows start at any address.
+//! The matrix product C = A·B of f32 for extents that are not multiples of a 16-byte vector.
 //!
-//! Two launches in order, without a wait by the host: A and B are copied to rows that start at
-//! whole memory sectors ([`kernels::matmul::pitched`]), and the copies are multiplied, 16 bytes at
-//! a time. The result has the bits of [`kernels::matmul::pipelined`]'s.
+//! Two launches on one queue, with no host synchronisation in between: the first copies A and B to
+//! rows that start at memory sectors ([`kernels::matmul::pitched`]); the second multiplies the
+//! copies, loading 16 bytes per access. The result has the same bits as that of
+//! [`kernels::matmul::pipelined`].
 
 use blockwise::{
     Buffer, Device, DeviceProperties, Instance as _, Plain as _, Stream, View, ViewMut,
@@ -15,7 +16,7 @@ use crate::limits::{blocks_for, plan_1d, plan_2d};
 use crate::matmul::{Copied, CopyLaunch, Operands, Pitched, check_operands};
 use crate::{Float, LaunchError, LaunchPlan, MatmulShape, matrix_len};
 
-/// A product of one shape, with the memory for the copies of its operands.
+/// A matrix product of one shape, with the memory for the copies of its operands.
 pub struct PitchedMatmul<T: Float> {
     device: Device,
     shape: MatmulShape,
@@ -27,14 +28,14 @@ pub struct PitchedMatmul<T: Float> {
 }
 
 impl<T: Float> PitchedMatmul<T> {
-    /// Whether this is the fastest method for the type and the shape.
+    /// Whether this is the fastest method for this type and shape.
     pub fn pays(shape: MatmulShape) -> bool {
         T::pitched().is_some()
             && !shape.cols.is_multiple_of(VECTOR)
             && shape.rows.min(shape.inner).min(shape.cols) >= PITCHED_FROM
     }
 
-    /// The product, if this is the fastest method and there is enough memory.
+    /// The product; `None` if another method is faster or memory runs out.
     pub(crate) fn where_it_pays(
         device: &Device,
         shape: MatmulShape,
@@ -48,11 +49,11 @@ impl<T: Float> PitchedMatmul<T> {
         }
     }
 
-    /// Allocates the memory: that of A and B, plus up to seven elements per row.
+    /// Allocates the copies: as large as A and B, plus up to seven elements per row.
     ///
     /// # Errors
-    /// When the type has no such kernels, a size overflows, a limit is exceeded, or memory is
-    /// lacking.
+    /// When the type has no such kernels, a size overflows, a limit is exceeded, or memory runs
+    /// out.
     pub fn new(device: &Device, shape: MatmulShape) -> Result<Self, LaunchError> {
         let routines = routines::<T>()?;
         let room = |rows, cols| -> Result<_, LaunchError> {
@@ -72,12 +73,11 @@ impl<T: Float> PitchedMatmul<T> {
         })
     }
 
-    /// Starts a product of row-major matrices. Both launches go to the device's own queue, or to
-    /// one stream. Returns the one that multiplies; `None` if C has no elements, so that nothing is
-    /// launched.
+    /// Starts a product of row-major matrices, on `stream` or else on the device's own queue.
+    /// Returns the launch that multiplies; `None` if C is empty and nothing is launched.
     ///
     /// # Errors
-    /// An operand whose length is not its matrix's, and failures of the device.
+    /// When an operand's length does not match the shape, and errors of the device.
     pub fn enqueue<'a>(
         &mut self,
         stream: Option<&Stream>,
@@ -108,13 +108,13 @@ impl<T: Float> PitchedMatmul<T> {
     }
 }
 
-/// A copy of B alone, for a product in slices: threads of `sliced` read single elements of A, but
-/// vectors of B.
+/// A copy of B alone, for products in slices: the `sliced` kernel reads A element by element, but B
+/// in vectors.
 pub(crate) struct PitchedCopy<T: Float> {
     shape: MatmulShape,
     copy: Routine<CopyLaunch<T>>,
     plan: LaunchPlan,
-    /// The copy of an A without rows.
+    /// Stands in for the copy of A: no elements.
     none: Buffer<T>,
     b: Buffer<T>,
 }
@@ -136,7 +136,8 @@ impl<T: Float> PitchedCopy<T> {
         })
     }
 
-    /// Starts the copy. Returns it, and the elements between the starts of two rows.
+    /// Starts the copy. Returns its memory and its pitch, the elements from one row's start to the
+    /// next.
     pub(crate) fn enqueue(
         &mut self,
         device: &Device,
@@ -157,7 +158,7 @@ impl<T: Float> PitchedCopy<T> {
     }
 }
 
-/// The kernels for the type.
+/// The two kernels for `T`.
 fn routines<T: Float>() -> Result<Pitched<T>, LaunchError> {
     T::pitched().ok_or(LaunchError::UnsupportedType {
         kernel: "pitched",
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn it_pays_for_large_products_of_f32_whose_columns_are_no_vectors() {
+    fn it_pays_for_large_products_of_f32_whose_columns_are_not_whole_vectors() {
         for (shape, pays) in [
             (shape(512, 512, 513), true),
             (shape(512, 512, 516), false),

@@ -1,11 +1,11 @@
 //! The matrix product C = A·B of f32 on the tensor cores of compute capability 9.0, with an error
 //! no larger than that of FP32 arithmetic.
 //!
-//! Three launches in order, without a wait by the host: A and B are split into three BF16 terms
-//! each, and their ranges are recorded ([`kernels::matmul::split`]); the product of the terms is
-//! computed if those ranges allow it ([`kernels::matmul::tensor`]); otherwise (infinities, NaN,
-//! very large or small elements) the same words make FP32 arithmetic compute it
-//! ([`kernels::matmul::pipelined`]).
+//! Three launches on one queue, with no host synchronisation in between. The first splits A and B
+//! into three BF16 terms each, and records their ranges ([`kernels::matmul::split`]). The second
+//! multiplies the terms if the ranges allow it ([`kernels::matmul::tensor`]). Otherwise
+//! (infinities, NaN, very large or small elements) the third, which reads the same ranges,
+//! multiplies in FP32 ([`kernels::matmul::pipelined`]).
 
 use blockwise::{
     Buffer, Device, DeviceKind, DeviceProperties, Instance as _, Stream, View, ViewMut,
@@ -39,7 +39,7 @@ impl TensorMatmul {
     ///
     /// # Errors
     /// [`LaunchError::TensorCores`] if the device lacks these instructions or its PTX does not use
-    /// them; when a size overflows, or memory is lacking.
+    /// them; when a size overflows, or memory runs out.
     pub fn new(device: &Device, shape: MatmulShape) -> Result<Self, LaunchError> {
         check(device)?;
         matrix_len(shape.rows, shape.cols)?;
@@ -57,11 +57,10 @@ impl TensorMatmul {
         })
     }
 
-    /// Starts a product of row-major matrices. All launches go to the device's own queue, or to one
-    /// stream.
+    /// Starts a product of row-major matrices, on `stream` or else on the device's own queue.
     ///
     /// # Errors
-    /// An operand whose length is not its matrix's, and failures of the device.
+    /// When an operand's length does not match the shape, and errors of the device.
     pub fn enqueue<'a>(
         &mut self,
         stream: Option<&Stream>,
@@ -83,7 +82,7 @@ impl TensorMatmul {
         let Some(mut otherwise) = otherwise else {
             return Ok(());
         };
-        // Its blocks stride over C, and usually have nothing to do.
+        // The third launch strides over C, and usually has nothing to do.
         let few = 2 * properties.multiprocessors;
         otherwise.plan.grid[0] = otherwise.plan.grid[0].min(few);
 

@@ -2,7 +2,7 @@
 //!
 //! They are in one file for all of a user's devices: `BLOCKWISE_TUNING` if that is set, else
 //! `blockwise/tuning.txt` in `XDG_CONFIG_HOME` or `~/.config`. A process reads it once, before its
-//! first choice. What a file says in an unknown way is left out, and [`problem`] says where.
+//! first choice. Lines that it does not understand are ignored, and [`problem`] reports them.
 //!
 //! ```text
 //! [NVIDIA H200, 132 multiprocessors]
@@ -10,7 +10,7 @@
 //! transpose f32 1000x1000 padded
 //! ```
 //!
-//! A line holds for sizes near its own: each extent within a factor of √2.
+//! A line applies to sizes near its own: each extent within a factor of √2.
 
 use std::env;
 use std::fmt;
@@ -43,7 +43,7 @@ struct Saved {
     problem: Option<String>,
 }
 
-/// What a device's rules are found by: its name and multiprocessors, not its driver.
+/// The key of a device's rules: its name and multiprocessors, but not its driver.
 fn key(properties: &DeviceProperties) -> String {
     let multiprocessors = properties.multiprocessors_to_fill();
     format!("{}, {multiprocessors} multiprocessors", properties.name)
@@ -65,7 +65,7 @@ pub fn problem() -> Option<&'static str> {
     saved().problem.as_deref()
 }
 
-/// How many rules the file has for a device.
+/// The number of rules that the file has for a device.
 pub fn rules(properties: &DeviceProperties) -> usize {
     saved().of(&key(properties)).map_or(0, <[Rule]>::len)
 }
@@ -93,12 +93,12 @@ pub(crate) fn name(
     }
     let rules = saved.of(&key(properties))?.iter();
     let mut near = rules.filter(|rule| rule.holds(operation, ty, extents));
-    // The last one was saved last.
+    // The last rule in the file is the newest.
     Some(&near.next_back()?.kernel)
 }
 
-/// The file's path, and its text with rules for a device added, in place of those for the same
-/// sizes. Other devices' rules stay; notes in the file do not.
+/// The file's path, and its text with a device's rules added or, for the same sizes, replaced.
+/// Other devices' rules stay; comments in the file do not.
 ///
 /// # Errors
 /// When no variable says where the file is, or the file there is broken.

@@ -1,5 +1,5 @@
-//! Convolutions by transforms: right at every length, within their bound, and exact where numbers
-//! are not finite.
+//! FFT convolutions: right at every length, within their error bound, and with the bits of the
+//! direct kernel where inputs are not finite.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn with(kernel: ConvKernel, grid_cap: Option<u32>) -> ConvOptions {
     }
 }
 
-/// Numbers between −1 and 1 that look random.
+/// Pseudo-random numbers between −1 and 1.
 fn noise<T: Precision>(seed: u64, len: usize) -> Array1<T> {
     let mut state = seed;
     Array1::from_shape_simple_fn(len, || {
@@ -32,7 +32,7 @@ fn noise<T: Precision>(seed: u64, len: usize) -> Array1<T> {
     })
 }
 
-/// The largest error in units of u · max|signal| · Σ|taps|.
+/// The largest error in units of u · max|long| · Σ|short|, of the longer and the shorter operand.
 #[track_caller]
 fn error<T: Precision>(
     result: &Array1<T>,
@@ -149,7 +149,7 @@ fn long_transforms_with_the_most_taps() {
 
 #[test]
 fn batches_are_right_each() {
-    // Two pairs of windows, the last with one window, in one batch and in two.
+    // Two pairs of windows, the last pair with one window only: in one batch, and in two.
     for pairs in [None, NonZeroU32::new(1)] {
         for device in &common::devices() {
             let options = ConvOptions {
@@ -175,7 +175,7 @@ fn outputs_of_a_long_transform_that_are_not_finite_are_those_of_direct() -> Resu
         let fft = run(&signal, &options)?;
         let direct = run(&signal, &with(ConvKernel::Direct, None))?;
         let same = |i: usize| direct[i].to_bits() == fft[i].to_bits();
-        // The outputs of samples 4000 to 4049, and nothing else.
+        // Samples 4000 and 4010 reach outputs 3981 to 4030: these have the bits of direct.
         assert!((3981..4030).all(same));
         assert!(!(3900..3981).chain(4030..4100).all(same));
         let finite = |of: &Array1<f32>| of.mapv(f32::is_finite);
@@ -250,7 +250,7 @@ fn a_loud_window_costs_the_others_nothing() -> Result<(), LaunchError> {
     for device in &common::devices() {
         let options = with(ConvKernel::Fft4096, None);
         let result = convolve(device, signal.view(), taps.view(), ConvMode::Same, &options)?;
-        // Two windows are one transform: the next pair begins at most that far on.
+        // Two windows share a transform; a pair without loud samples begins at most two windows on.
         let part =
             |of: &Array1<f32>, from: usize, to: usize| Array1::from(of.to_vec()[from..to].to_vec());
         let (from, to) = (10_000 + 2 * 4096, 39_000);

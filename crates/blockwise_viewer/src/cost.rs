@@ -3,12 +3,12 @@
 use ptx_emulator::metrics::{Sectors, Wavefronts, bank_wavefronts, sectors};
 use ptx_emulator::replay::Accesses;
 
-/// Costs do not change if all addresses move by this: a word of a bank, or a sector.
+/// Shifting all addresses by one unit, a bank's word or a sector, does not change the cost.
 const BANK_UNIT: u64 = 4;
 const SECTOR_UNIT: u64 = 32;
 
-/// Computes the cost of each address pattern once: the lanes of an instruction mostly keep their
-/// distances.
+/// Caches each instruction's last cost: from one execution to the next, the distances between its
+/// lanes' addresses rarely change.
 #[derive(Default)]
 pub(crate) struct Costs {
     shared: Vec<Option<Box<Known<Wavefronts>>>>,

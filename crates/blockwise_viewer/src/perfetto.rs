@@ -1,12 +1,12 @@
 //! Launches in the Trace Event format, which Perfetto's UI and other trace viewers open.
 //!
-//! A block is a process, a warp one of its threads, and a warp's instruction a slice, whose
-//! arguments say where it comes from and what it cost. The slice of a barrier lasts until the warp
-//! continues. Counters per block add up the needed wavefronts and sectors, and the excess ones.
-//! Findings are instant events.
+//! A block is a process, a warp one of its threads, and each instruction of a warp a slice whose
+//! arguments say where it is in the source and what it cost. The slice of a barrier lasts until the
+//! warp continues. Each block has counters of the wavefronts and sectors so far, needed and in
+//! excess. Findings are instant events.
 //!
-//! The format measures time in microseconds only: **one step is one microsecond**. The emulator
-//! takes one step at a time, so warps overlap only where they wait. The time axis shows order, not
+//! The format's unit of time is the microsecond: **one step is one microsecond**. The emulator
+//! runs one step at a time, so warps overlap only where they wait. The time axis shows order, not
 //! duration.
 
 use crate::session::Session;
@@ -16,7 +16,7 @@ use ptx_emulator::{Finding, LaunchConfig};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The most steps in a file: a browser must be able to open it.
+/// The most steps in a file that browsers still open.
 pub const MOST_STEPS: usize = 200_000;
 
 /// A file being written.
@@ -36,7 +36,7 @@ struct Launch<'a> {
     first: u64,
     /// The label of each instruction's slices.
     labels: HashMap<u32, Label>,
-    /// The last step of each warp, whose end is not known yet.
+    /// Each warp's latest step, which has no end yet.
     open: BTreeMap<(u64, u32), Step>,
     /// The costs of each block so far.
     spent: HashMap<u64, Spent>,
@@ -165,7 +165,8 @@ impl Launch<'_> {
         }
     }
 
-    /// A warp's step, which ends when its next one starts, at `next`.
+    /// Writes a warp's step. If the warp waits in it, it lasts until the warp's next step, at
+    /// `next`.
     fn slice(&mut self, step: &Step, next: u64) {
         let Step {
             at,
@@ -210,7 +211,7 @@ impl Launch<'_> {
     }
 }
 
-/// The step's category, named as in the page.
+/// The step's category, named as in the HTML trace.
 fn category(kind: u8, spent: &Spent) -> &'static str {
     if kind & Kind::BARRIER != 0 {
         "barrier"
@@ -252,7 +253,7 @@ mod tests {
         bar.sync 0; ret; }";
 
     #[test]
-    fn what_finds_no_room_is_counted() {
+    fn steps_that_do_not_fit_are_counted() {
         let launch = Launch {
             name: "k".to_owned(),
             ptx: 0,

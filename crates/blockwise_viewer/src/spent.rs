@@ -28,13 +28,13 @@ pub struct Spent {
     pub shared_requests: u64,
     /// Wavefronts of shared memory.
     pub wavefronts: u64,
-    /// Those that would do without bank conflicts.
+    /// The number needed without bank conflicts.
     pub needed_wavefronts: u64,
     /// Steps that reached global memory.
     pub global_requests: u64,
     /// Sectors of global memory.
     pub sectors: u64,
-    /// Those that would do if the bytes lay together.
+    /// The number needed if the bytes were contiguous.
     pub needed_sectors: u64,
 }
 

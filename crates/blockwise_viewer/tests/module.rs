@@ -1,4 +1,4 @@
-//! The module in the repository is made of the sources beside it.
+//! Checks that the committed module was built from the sources in this checkout.
 
 mod fingerprint;
 

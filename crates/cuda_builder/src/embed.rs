@@ -7,13 +7,13 @@ use crate::pieces::{Piece, pieces};
 use crate::tools::variables;
 use crate::{CudaBuilder, CudaBuilderError, NvvmArch, files};
 
-/// Architectures that replace those of the build script: `sm_80,sm_90a`.
+/// The environment variable whose architectures replace the build script's: `sm_80,sm_90a`.
 const ARCH: &str = "BLOCKWISE_ARCH";
 
-/// The file with the errors about single kernels: `#[kernel]` shows each at its kernel.
+/// The file with the errors about single kernels, which `#[kernel]` shows at each of them.
 const REFUSED: &str = "refused.txt";
 
-/// The file with the whole error: `embedded_kernels!` shows it where the crate calls it.
+/// The file with the whole error, which `embedded_kernels!` shows where it is called.
 const ERROR: &str = "error.txt";
 
 /// Embeds the kernels of the package whose build script is running. See [`Embed`].
@@ -48,16 +48,17 @@ pub fn embed() -> Embed {
 /// cuda_builder = { … }
 /// ```
 ///
-/// In the library's root, `cuda_std::embedded_kernels!();` declares it as `pub static KERNELS`. The
-/// library is compiled twice; `#[cfg(target_arch = "nvptx64")]` distinguishes the two.
+/// In the library's root, `cuda_std::embedded_kernels!();` declares the PTX as `pub static
+/// KERNELS`. The library is compiled twice; `#[cfg(target_arch = "nvptx64")]` distinguishes the
+/// two.
 ///
 /// The device build has the features of the host build. Its folder is `cuda-builder` in the target
-/// folder, where all crates, profiles and features share the compiled `core`.
+/// folder, where all crates, profiles and features share one compiled `core`.
 ///
-/// A kernel that does not compile is an error at `embedded_kernels!`, in addition to the host's own
-/// errors; a kernel that a check refuses is one at the kernel too.
+/// An error of the device build is shown at `embedded_kernels!`, next to the host compiler's own. A
+/// kernel that a check refuses is also reported at its definition.
 ///
-/// Kernels are optimised in every profile: in `cargo test` too, integers wrap on overflow and
+/// Kernels are optimised in every profile: even in `cargo test`, integers wrap on overflow and
 /// `debug_assert!` does nothing. With `.options(|builder|
 /// builder.overflow_checks(cfg!(debug_assertions)))` overflow panics where it does on the host.
 /// On docs.rs (`DOCS_RS`) nothing is built and `KERNELS` is empty.
@@ -84,9 +85,9 @@ impl Embed {
         self
     }
 
-    /// Adds an architecture for these kernels alone, by their names in the PTX: those that its
-    /// instructions make faster. A device takes the others from the next best file, so there must
-    /// be one with all kernels, which is [`NvvmArch::Compute80`] by default.
+    /// Adds an architecture for some kernels only, by their names in the PTX: those that its
+    /// instructions speed up. A device loads the others from the next best file. One architecture
+    /// must have all kernels: [`NvvmArch::Compute80`] is added if none has.
     pub fn arch_for(mut self, arch: NvvmArch, kernels: &'static [&'static str]) -> Self {
         let wanted = Wanted::whole(arch);
         self.archs.push(Wanted {
@@ -96,9 +97,9 @@ impl Embed {
         self
     }
 
-    /// Like [`arch_for`](Self::arch_for), but only where the kernels' speed counts: in release
-    /// builds, and where `BLOCKWISE_ARCH` names the architecture beside a whole one. Another
-    /// architecture costs a debug build its own `core` and another run of LLVM.
+    /// Like [`arch_for`](Self::arch_for), but only in release builds, or where `BLOCKWISE_ARCH`
+    /// names the architecture next to one with all kernels. A debug build saves the time for
+    /// another `core` and another run of LLVM.
     pub fn release_arch_for(mut self, arch: NvvmArch, kernels: &'static [&'static str]) -> Self {
         self = self.arch_for(arch, kernels);
         if let Some(wanted) = self.archs.last_mut() {
@@ -120,7 +121,7 @@ impl Embed {
     pub fn finish(self) {
         let script = Script::new();
         if script.is_for_device {
-            // Also tells cargo that only listed files and variables are watched.
+            // Without any such line, cargo would watch every file of the package.
             println!("cargo::rerun-if-env-changed={ARCH}");
             return;
         }
@@ -143,7 +144,7 @@ impl Embed {
         write("kernels.rs", &code(&result.unwrap_or_default()));
     }
 
-    /// The PTX that is now in the output folder, or why there is none.
+    /// Writes the PTX to the output folder; fails with the text to show.
     fn build(&self, script: &Script) -> Result<Vec<Built>, String> {
         if std::env::var_os("DOCS_RS").is_some() {
             return Ok(Vec::new());
@@ -171,7 +172,7 @@ impl Embed {
                 }
                 Err(error) => error,
             };
-            // An error of the code is the same on every architecture: it is shown once.
+            // An error in the code is the same on every architecture: show it once.
             let cause = error.to_string().replace(&wanted.arch.to_string(), "");
             let is_known = failures.iter().any(|(known, _)| *known == cause);
             if !is_known {
@@ -209,7 +210,8 @@ impl Embed {
                 .map(|name| name.trim().parse().map(Wanted::whole))
                 .collect::<Result<_, _>>()
                 .map_err(|error| format!("{ARCH}={variable}: {error}"))?;
-            // What the script wants for some kernels only, beside an architecture for all.
+            // An architecture that the script wants for some kernels only stays so, unless no
+            // other one has all kernels.
             let own = |wanted: &Wanted| self.archs.iter().find(|own| own.arch == wanted.arch);
             let named = |wanted| own(wanted).copied().unwrap_or(*wanted);
             archs = whole.iter().map(named).collect();
@@ -245,7 +247,7 @@ impl Wanted {
     }
 }
 
-/// A file that is now in the output folder.
+/// A file that has been written to the output folder.
 struct Built {
     wanted: Wanted,
     pieces: Vec<Piece>,
@@ -281,7 +283,7 @@ impl Script {
         }
     }
 
-    /// The device build's files are named by [`CudaBuilder::build`].
+    /// Prints what cargo needs to know of the host build; [`CudaBuilder`] lists the source files.
     fn tell_cargo(&self) {
         // With this, `#[kernel]` associates each kernel with `crate::KERNELS`.
         println!("cargo::rustc-env=CUDA_STD_KERNELS=1");
@@ -398,7 +400,7 @@ mod tests {
         assert_eq!(chosen(None, false), both[..1]);
         assert_eq!(chosen(None, true), both);
         assert_eq!(chosen(Some("sm_80,sm_90a"), false), both);
-        // Alone it has to serve all kernels.
+        // As the only architecture it must have all kernels.
         assert_eq!(chosen(Some("sm_90a"), false), [(Compute90a, &[][..])]);
     }
 

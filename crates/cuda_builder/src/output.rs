@@ -39,7 +39,7 @@ impl Folder {
     /// An empty folder for files of this crate.
     pub(crate) fn new_folder(&self, extension: &str) -> Result<PathBuf, CudaBuilderError> {
         let path = self.file(extension);
-        // Of a build that was interrupted.
+        // Left by a build that was interrupted.
         if path.exists() {
             fs::remove_dir_all(&path).map_err(io_error("remove", &path))?;
         }

@@ -1,17 +1,17 @@
-//! The bytes of kernels' parameters, which decide the version of PTX.
+//! The sizes of kernels' parameters, which determine the PTX version.
 
 use crate::error::CudaBuilderError;
 
-/// What every version of PTX allows.
+/// The bytes of parameters that every version of PTX allows.
 const ALWAYS: u64 = 4352;
-/// What PTX 8.1 allows, from sm_70 on.
+/// The bytes that PTX 8.1 allows, from sm_70 on.
 const MOST: u64 = 32_764;
 
 /// llc's option for PTX 8.1.
 pub(crate) const NEWER: &str = "-mattr=+ptx81";
 
 /// llc's option for a version of PTX that allows the parameters of all kernels of this text; `None`
-/// where its own version does. A driver of CUDA 12.1 or newer loads such PTX.
+/// if the text's own version does. Drivers of CUDA 12.1 and newer load such PTX.
 pub(crate) fn version(ptx: &str) -> Result<Option<&'static str>, CudaBuilderError> {
     let Some((kernel, bytes)) = entries(ptx).max_by_key(|(_, bytes)| *bytes) else {
         return Ok(None);

@@ -6,7 +6,7 @@ use crate::ptx::{Item, Kind, Ptx};
 /// A part of a text, as `cuda_std::launch::Piece` describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// The kernel that alone needs it; empty for what all need.
+    /// The only kernel that needs it; empty if all need it.
     pub(crate) kernel: String,
     pub(crate) lines: usize,
     pub(crate) len: usize,
@@ -32,8 +32,8 @@ pub(crate) fn pieces(ptx: &str) -> (Vec<Piece>, Vec<u8>) {
     (pieces, bytes)
 }
 
-/// What all kernels need, each kernel with its record, and the table of source files. `None` if
-/// kernels may share a variable in global memory.
+/// The part that all kernels need, each kernel with its record, and the table of source files.
+/// `None` if kernels may share a variable in global memory.
 fn divided(text: &str) -> Option<Vec<(&str, String)>> {
     let ptx = Ptx::parse(text)?;
     let kernel_of = |item: &Item<'_>| item.name.strip_suffix("__signature").map(str::to_owned);

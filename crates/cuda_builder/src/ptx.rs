@@ -1,4 +1,4 @@
-//! The parts of a PTX text that LLVM has printed.
+//! The parts of a PTX text printed by LLVM.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ pub(crate) struct Ptx<'t> {
     pub(crate) items: Vec<Item<'t>>,
     /// The source files by the numbers in `.loc`, quoted.
     pub(crate) files: HashMap<&'t str, &'t str>,
-    /// A line that ends a text with a line table.
+    /// The line that ends a text with a line table.
     pub(crate) section: Option<&'t str>,
     /// Everything after the last item.
     pub(crate) end: &'t str,
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
 }
 
 impl<'t> Ptx<'t> {
-    /// Takes a text aptx. `None` if it has an unknown form, as with full debug information.
+    /// Takes a text apart. `None` if it has an unknown form, as with full debug information.
     pub(crate) fn parse(text: &'t str) -> Option<Self> {
         let mut ptx = Ptx {
             header: "",
@@ -95,7 +95,7 @@ struct Open<'t> {
     is_public: bool,
     is_global: bool,
     has_body: bool,
-    /// In assembly, whose lines may be anything.
+    /// Inside inline assembly, whose lines may be anything.
     is_assembly: bool,
 }
 
@@ -137,7 +137,7 @@ impl<'t> Open<'t> {
         })
     }
 
-    /// What the item is, if it ends with a line.
+    /// The item's kind, if it ends with this line.
     fn ends(&mut self, line: &str, code: &str) -> Option<Kind> {
         match line.trim() {
             "// begin inline asm" => self.is_assembly = true,

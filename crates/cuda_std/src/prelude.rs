@@ -21,7 +21,7 @@ pub use crate::{shared, thread, warp};
 #[cfg(feature = "half")]
 pub use crate::f16;
 
-// core's own macros: others with these names would be ambiguous.
+// core's own macros: two macros of one name would be ambiguous.
 pub use core::{assert_eq, assert_ne};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use std::{print, println};

@@ -20,14 +20,14 @@ pub(crate) fn path() -> Option<TokenStream> {
     Some(quote! { ::#name })
 }
 
-/// Whether the package's build script embedded its PTX and the crate root has it. A doc example is
-/// a crate of its own, which has none.
+/// Whether the package's build script embedded its PTX in the crate root. A doc example is a crate
+/// of its own and has none.
 pub(crate) fn has_embedded_kernels() -> bool {
     std::env::var_os("CUDA_STD_KERNELS").is_some()
         && std::env::var_os("UNSTABLE_RUSTDOC_TEST_PATH").is_none()
 }
 
-/// The text of the manifest of the workspace, the package's own or one above it.
+/// The text of the workspace's manifest: the package's own or one in a folder above it.
 fn workspace_of(folder: &Path) -> Option<String> {
     folder.ancestors().find_map(|folder| {
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).ok()?;

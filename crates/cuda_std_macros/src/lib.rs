@@ -35,49 +35,53 @@ use rooted::Rooted;
 /// | `&mut Block<X, Y, Z>`, `Shared<A>`, `Ring<A, N>`, `Scratch<T>` | none: the launch makes it |
 /// | anything else, which is `Copy` | the value |
 ///
-/// A kernel returns nothing and is no method. Each broken rule is a compile error that says so.
+/// A kernel returns nothing and is not a method. Each broken rule is a compile error that says so.
 ///
 /// # Safe kernels
-/// A kernel without `unsafe` takes what stands above but raw pointers and `&mut` slices. Elements
-/// and values are of plain types (`Plain`). Its launch is safe, and its crate may be under
+/// A kernel without `unsafe` takes all of these parameters except raw pointers and `&mut` slices.
+/// Elements and values are of plain types (`Plain`). Its launch is safe, and its crate may be under
 /// `#![forbid(unsafe_code)]`; `cuda_std::launch` shows one.
 ///
-/// - `&mut Block<16, 16>` is written for blocks of 16 x 16: the launch has that block already, and
-///   refuses another. An extent `ANY` is the launch's choice; plain `Block` is one-dimensional.
+/// - `&mut Block<16, 16>` is for blocks of 16 x 16 threads: the launch uses that block by default
+///   and refuses any other. An extent `ANY` is left to the launch; plain `Block` is
+///   one-dimensional.
 /// - `Shared<[T; N]>` and `Shared<Tile<..>>` are static arrays. `Shared<[T]>` is dynamic:
-///   `shared(..)` says its length, and the launch computes the bytes.
-/// - A matrix has `rows * cols` elements in memory. `Out<T>` beside `&mut Block` needs a grid of
-///   one dimension, `OutMatrix` one of at most two, `Out<T, PerBlock>` an element for each block.
-/// - A kernel with `Out<T>` and no block has a grid and blocks of one dimension, and one with
-///   `&mut Block<X>` and no output a grid of one, unless a rule in `require(..)` names `grid`.
+///   `shared(..)` gives its length, and the launch computes the bytes.
+/// - A matrix has `rows * cols` elements in memory. With `&mut Block`, `Out<T>` needs a
+///   one-dimensional grid, `OutMatrix` a grid of at most two dimensions, and `Out<T, PerBlock>` an
+///   element for each block.
+/// - A kernel with `Out<T>` and no `Block` needs a one-dimensional grid and one-dimensional blocks;
+///   one with `&mut Block<X>` and no output needs a one-dimensional grid. A rule in `require(..)`
+///   that names `grid` lifts this.
 /// - Every barrier is reached by all threads of the block, or the build fails.
 ///
 /// `unsafe` kernels may take these parameters too.
 ///
 /// # Options, separated by commas
 /// - `instances(f32, f64)`: the entry points of a generic kernel, here `saxpy_f32` and `saxpy_f64`.
-///   Several parameters take `instances((f32, 4), (f64, 8))`; `(f32 | f64, Sum | Min)` is all four
-///   pairs. The body is compiled for each instance on its own, with `T` a plain alias:
+///   With several generic parameters: `instances((f32, 4), (f64, 8))`; `(f32 | f64, Sum | Min)` means
+///   all four pairs. The body is compiled separately for each instance, with `T` a plain alias:
 ///   `shared_array![T; N]` works in it, and an associated type is written `<T as Trait>::Name`.
 /// - `name = "{O}_tree_{T}"`: names by a pattern. A parameter stands for the last segment of its
 ///   argument, a type's in lower case.
-/// - `require(x.len() == y.len(), block.x % 32 == 0)`: what a launch must keep beside the types; a
-///   launch that does not is an error that says so. Slices and pointers have `.len()` and
-///   `.is_aligned_to(bytes)`, matrices `.rows()`, `.cols()` and `.len()`; values are themselves;
-///   `grid` and `block` have `.x`, `.y` and `.z`, `grid.blocks()` and `block.threads()` are their
-///   products; `shared_bytes` is the dynamic shared memory. A rule on a bare `DevicePointer` is not
-///   checked.
-/// - `shared(tile = block.threads() + 2)`: the length of each dynamic shared array, a `usize` by
-///   the same words. `+ - * / %` are checked: a launch for which there is no result is refused.
-/// - `max_threads = 256, min_blocks = 2`: CUDA's `__launch_bounds__(256, 2)`. A launch has at most
-///   that many threads in a block, and the assembler leaves registers for that many blocks on a
-///   multiprocessor. The driver refuses a larger block. `min_blocks = [8, 6]` has a number for each
-///   instance, in their order.
-/// - `allow_divergence = "why"`, of `unsafe` kernels: some threads may miss a barrier here, of
-///   which the build warns otherwise.
-/// - `crate = other::cuda_std`: where cuda_std is, for a crate that has it through another one. A
-///   renamed dependency is found. Without either there is no launch, only the kernel.
-/// - `grid_dim = 1d`, `block_dim = 1d`: rust-cuda's hints, without effect.
+/// - `require(x.len() == y.len(), block.x % 32 == 0)`: requirements on a launch in addition to the
+///   types; breaking one is an error that quotes it. Slices and pointers have `.len()` and
+///   `.is_aligned_to(bytes)`, matrices `.rows()`, `.cols()` and `.len()`; values are used by name;
+///   `grid` and `block` have `.x`, `.y` and `.z`, and `grid.blocks()` and `block.threads()` are
+///   their products; `shared_bytes` is the dynamic shared memory. A rule on a bare `DevicePointer`
+///   is not checked.
+/// - `shared(tile = block.threads() + 2)`: the length of each dynamic shared array, a `usize`
+///   written with the same words. `+ - * / %` are checked: a launch for which one of them overflows
+///   or divides by zero is refused.
+/// - `max_threads = 256, min_blocks = 2`: CUDA's `__launch_bounds__(256, 2)`. The driver refuses a
+///   block of more than 256 threads, and the assembler limits registers so that two blocks fit on a
+///   multiprocessor. `min_blocks = [8, 6]` has a number for each instance, in order.
+/// - `allow_divergence = "why"`, for `unsafe` kernels: silences the build's warning that some
+///   threads may miss a barrier.
+/// - `crate = other::cuda_std`: the path of cuda_std, for a crate that has it only through another
+///   one. A renamed dependency is found without this. A crate with neither gets the kernel but no
+///   launch.
+/// - `grid_dim = 1d`, `block_dim = 1d`: rust-cuda's hints; they have no effect.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel::begin(arguments.into(), item.into())
@@ -98,11 +102,11 @@ pub fn __kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Places a static in an address space of the GPU: `#[address_space(shared)]` or
 /// `#[address_space(constant)]`.
 ///
-/// `shared`: one copy for each running block, never initialised whatever the initialiser says. So
-/// it is a `static mut`, or of `MaybeUninit`. `constant`: read-only, a table that is known when the
-/// crate is built. What the host chooses is an argument, of up to 32,764 bytes: CUDA keeps those in
-/// constant memory too, and each launch has its own. The host cannot set such a static, as
-/// `cudaMemcpyToSymbol` does: a Rust static does not change, and kernels are compiled with its value.
+/// `shared`: one copy for each running block, never initialised, whatever its initialiser. It must
+/// therefore be a `static mut` or a `MaybeUninit`. `constant`: a read-only table whose contents are
+/// known when the crate is built. Pass what the host chooses as an argument, of up to 32,764 bytes:
+/// CUDA keeps arguments in constant memory too, and each launch has its own. There is no
+/// `cudaMemcpyToSymbol`: a Rust static does not change, and kernels are compiled with its value.
 #[proc_macro_attribute]
 pub fn address_space(arguments: TokenStream, item: TokenStream) -> TokenStream {
     address_space::begin(arguments.into(), item.into())
@@ -120,8 +124,8 @@ pub fn __address_space(arguments: TokenStream, item: TokenStream) -> TokenStream
         .into()
 }
 
-/// A function that works in kernels only: on the host it keeps its signature and panics with a
-/// message that says so.
+/// Marks a function that works only in kernels: on the host it keeps its signature and panics with
+/// a message that says so.
 #[proc_macro_attribute]
 pub fn gpu_only(arguments: TokenStream, item: TokenStream) -> TokenStream {
     gpu_only::expand(arguments.into(), item.into())
@@ -129,8 +133,8 @@ pub fn gpu_only(arguments: TokenStream, item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Keeps a function or static in the PTX, under its own name, although no kernel uses it: for code
-/// that is linked to it later.
+/// Keeps a function or static in the PTX under its own name even if no kernel uses it, for code
+/// that is linked later.
 #[proc_macro_attribute]
 pub fn externally_visible(arguments: TokenStream, item: TokenStream) -> TokenStream {
     externally_visible::expand(arguments.into(), item.into())
@@ -138,11 +142,11 @@ pub fn externally_visible(arguments: TokenStream, item: TokenStream) -> TokenStr
         .into()
 }
 
-/// Makes a `#[repr(C)]` or `#[repr(transparent)]` struct of plain fields, without padding, an
-/// element and a value of kernels.
+/// Lets kernels take a struct as an element or a value. It must be `#[repr(C)]` or
+/// `#[repr(transparent)]`, with plain fields and no padding.
 ///
 /// Its name in a kernel's signature is `Affine{gain:f32,bias:f32}`. Padding is a compile error.
-/// `#[plain(crate = path)]` says where cuda_std is when the crate has it through another one.
+/// `#[plain(crate = path)]` gives the path of cuda_std for a crate that has it through another one.
 #[proc_macro_derive(Plain, attributes(plain))]
 pub fn plain(item: TokenStream) -> TokenStream {
     plain::begin(item.into())
@@ -159,7 +163,7 @@ pub fn __plain(tokens: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Of `embedded_kernels!`: the error of the build script, if there is one.
+/// For `embedded_kernels!`: the error of the build script, if there is one.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __not_built(_: TokenStream) -> TokenStream {

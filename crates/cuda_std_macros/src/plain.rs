@@ -72,7 +72,8 @@ pub(crate) fn expand(path: &TokenStream, item: TokenStream) -> Result<TokenStrea
             #fields_are_these
             const PLAIN_PARTS: &[&#core::primitive::str] = &[#head, #(#parts,)* #tail];
             const PLAIN_NAME: [#core::primitive::u8; #path::launch::length(PLAIN_PARTS)] = #path::launch::join(PLAIN_PARTS);
-            // SAFETY: of plain fields, in the order of C, without padding; the name says them all.
+            // SAFETY: all fields are plain, in C's order and without padding; the name lists them
+            // all.
             unsafe impl #path::launch::Plain for #name {
                 const NAME: &'static #core::primitive::str = #path::launch::text(&PLAIN_NAME);
             }

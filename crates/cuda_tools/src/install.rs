@@ -1,7 +1,7 @@
-//! Installs a toolchain for PTX with what this machine has: `apt-get` or `rustup`.
+//! Installs a toolchain for PTX with `apt-get` or `rustup`, whichever this machine has.
 //!
-//! `cargo xtask` installs while cargo compiles. What needs the toolchain waits at
-//! [`Toolchain::find`] until that is done.
+//! `cargo xtask` installs while cargo compiles. Callers of [`Toolchain::find`] wait until that is
+//! done.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,10 +12,10 @@ use crate::machine::Host;
 use crate::search::on_path;
 use crate::{DEBIAN_PACKAGES, RUSTUP_COMPONENTS, Toolchain};
 
-/// The variable with the file that a running installation holds locked.
+/// The variable that names the file which a running installation keeps locked.
 pub const LOCK: &str = "BLOCKWISE_INSTALLING";
 
-/// Waits for an installation that runs beside this program.
+/// Waits for an installation that is running in another process.
 pub(crate) fn wait() {
     if let Some(lock) = std::env::var_os(LOCK) {
         wait_for(&lock);
@@ -27,19 +27,19 @@ fn wait_for(lock: &OsString) {
     let Ok(file) = File::open(lock) else { return };
     if file.try_lock_shared().is_err() {
         eprintln!("waiting for the installation of the toolchain");
-        // Whether it succeeded is seen by what it left.
+        // The search that follows shows whether it succeeded.
         let _ = file.lock_shared();
     }
 }
 
-/// What decides how something can be installed.
+/// The properties of a machine that decide how something can be installed.
 #[derive(Clone, Debug)]
 pub struct Means {
     apt: bool,
     rustup: bool,
     root: bool,
     sudo: bool,
-    /// Someone could type a password.
+    /// Somebody at a terminal could type a password.
     terminal: bool,
 }
 
@@ -61,7 +61,7 @@ impl Means {
         self.terminal && self.sudo && !self.root
     }
 
-    /// The same without somebody at the terminal: nothing then asks for a password.
+    /// The same with nobody at the terminal, so that nothing asks for a password.
     #[must_use]
     pub fn unattended(mut self) -> Self {
         self.terminal = false;
@@ -71,7 +71,7 @@ impl Means {
     /// Installs a toolchain: tries each way until one leaves a complete one.
     ///
     /// # Errors
-    /// What each way met.
+    /// The error of each way.
     pub fn toolchain(&self, output: Output<'_>) -> Result<Toolchain, String> {
         let mut failures = String::new();
         for installation in self.toolchains() {
@@ -88,8 +88,8 @@ impl Means {
         ))
     }
 
-    /// The ways to a toolchain, best first. No password is asked for before rustup, which needs
-    /// none, has been tried.
+    /// The ways to a toolchain, best first. rustup needs no password, so it comes before any way
+    /// that asks for one.
     fn toolchains(&self) -> [Result<Installation, String>; 2] {
         let (apt, rustup) = (self.packages(&DEBIAN_PACKAGES), self.rustup());
         if self.root {
@@ -113,8 +113,7 @@ impl Means {
         })
     }
 
-    /// Debian packages. They are added and nothing is removed for them, whatever they conflict
-    /// with.
+    /// Debian packages. Installing them never removes others, even if they conflict.
     ///
     /// # Errors
     /// Why this machine cannot install them, with the command for somebody who may.
@@ -176,7 +175,7 @@ pub enum Output<'a> {
 /// Commands that install something.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Installation {
-    /// May fail: the second command then tells whether that mattered.
+    /// May fail: the second command then shows whether that mattered.
     prepare: Option<Vec<String>>,
     install: Vec<String>,
     hint: &'static str,
@@ -336,7 +335,7 @@ mod tests {
             wait_for(&path.into());
             is_done.try_recv()
         });
-        // The thread may come late: then it finds the lock free and this sent.
+        // If the thread starts late, the lock is free and this has already been sent.
         done.send(()).unwrap();
         drop(installation);
         waiting.join().unwrap().unwrap();

@@ -111,8 +111,8 @@ impl Toolchain {
         Self::search().into_toolchain()
     }
 
-    /// Examines every location, even after a usable one. For `doctor`. An installation that runs
-    /// beside this program is waited for.
+    /// Examines every location, even after a usable one. For `doctor`. Waits for an installation
+    /// that is running in another process.
     pub fn search() -> Report {
         install::wait();
         search::search(&machine::Host)

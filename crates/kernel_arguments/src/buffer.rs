@@ -13,7 +13,7 @@ const CHUNK: usize = 1 << 14;
 /// A buffer as the user describes it.
 pub(crate) struct Buffer {
     pub(crate) ty: Type,
-    /// Elements; `None` takes the file's number.
+    /// The number of elements; `None` takes the file's.
     pub(crate) len: Option<usize>,
     pub(crate) fill: Fill,
     pub(crate) is_slice: bool,
@@ -77,7 +77,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// A given length must be the file's own.
+    /// A given length must equal the file's.
     fn check_len(&self, path: &Path, elements: usize) -> Result<(), Problem> {
         let path = path.display();
         match self.len {

@@ -1,9 +1,9 @@
-//! What a buffer or an image begins with, and the file that it ends up in.
+//! The initial contents of a buffer or an image, and the file for its final contents.
 
 use crate::buffer::Fill;
 use std::path::PathBuf;
 
-/// What stands before `-> FILE`, and the file.
+/// The text before `-> FILE`, and the file.
 pub(crate) fn saved(text: &str) -> Result<(&str, Option<&str>), String> {
     match text.split_once("->") {
         Some((_, path)) if path.trim().is_empty() => Err("no file follows `->`".to_owned()),

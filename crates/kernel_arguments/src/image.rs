@@ -1,6 +1,5 @@
-//! Textures and surfaces: `tex2d:f32=x.npy,linear,wrap,normalized`,
-//! `surf2d:u8x4[480,640]=zeros -> out.npy`, and in front of either `NAME=` for a `.texref` or
-//! `.surfref` of the module.
+//! Textures and surfaces: `tex2d:f32=x.npy,linear,wrap,normalized`, `surf2d:u8x4[480,640]=zeros ->
+//! out.npy`; either may begin with `NAME=`, for a `.texref` or `.surfref` of the module.
 
 use crate::buffer::{Buffer, Fill};
 use crate::fill::{fill, saved};
@@ -11,20 +10,20 @@ use std::path::PathBuf;
 
 /// A texture or a surface as the user describes it.
 pub(crate) struct Described {
-    /// The reference that it is bound to; without one it is an argument.
+    /// The reference that it is bound to; `None` for an argument.
     pub(crate) name: Option<String>,
-    /// How a texture reads; nothing for a surface.
+    /// How a texture is sampled; `None` for a surface.
     sampling: Option<Sampling>,
     shape: Shape,
     layered: bool,
     channel: Channel,
     channels: u32,
-    /// As in the brackets: outermost first, as an array's.
+    /// As in the brackets: outermost first, like an array's.
     extents: Option<Vec<usize>>,
     pub(crate) buffer: Buffer,
 }
 
-/// Reads a description; `None` for text that is none.
+/// Reads a description; `None` if the text is something else.
 pub(crate) fn parse(text: &str) -> Option<Result<Described, String>> {
     let is_name = |name: &str| {
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%');
@@ -155,7 +154,8 @@ fn brackets(text: &str) -> Result<Vec<usize>, String> {
 }
 
 impl Described {
-    /// Puts it into the emulator: its handle, its address and its length in numbers, not texels.
+    /// Puts it into the emulator. Returns its handle, its address and its length in numbers, not
+    /// texels.
     pub(crate) fn place(
         &self,
         emulator: &Emulator,

@@ -1,5 +1,5 @@
 //! Arguments for the parameters of any kernel, as people write them on the command line and in the
-//! viewer's page, and their place on the emulator.
+//! viewer's page, and their memory in the emulator.
 //!
 //! | written | passed |
 //! | --- | --- |
@@ -14,7 +14,8 @@
 //! | `surf2d:u8x4[480,640]=zeros -> out.npy` | the handle of a surface |
 //! | `NAME=tex2d:…`, `NAME=surf2d:…` | nothing: the reference `NAME` of the module is bound |
 //!
-//! Files are read by the caller ([`Files`]): the command reads the disk, the page what it carries.
+//! The caller reads the files ([`Files`]): the command reads the disk, the page the files embedded
+//! in it.
 
 mod bind;
 mod buffer;
@@ -31,12 +32,12 @@ pub use problem::Problem;
 
 use std::path::Path;
 
-/// Where arrays that arguments name come from.
+/// Reads the files that arguments name.
 pub trait Files {
-    /// The array of a file, its numbers as those of the type that is asked for.
+    /// The array of a file, with its numbers converted to `ty`.
     ///
     /// # Errors
-    /// When there is no such file, or its numbers are not the same in that type.
+    /// If there is no such file, or `ty` cannot hold its numbers exactly.
     fn array(&self, path: &Path, ty: Type) -> Result<Array, Problem>;
 }
 
@@ -45,6 +46,6 @@ pub trait Files {
 pub struct Array {
     /// Its extents, outermost first.
     pub extents: Vec<usize>,
-    /// Its numbers, in the order of rows.
+    /// Its numbers, in row-major order.
     pub bytes: Vec<u8>,
 }

@@ -3,7 +3,7 @@
 use launch_contract::Type;
 use rand::{RngExt, rngs::StdRng};
 
-/// The type of this name; no `bool` and no `f16`, whose values are not written as numbers.
+/// The type of this name; not `bool` or `f16`, whose values are not written as numbers.
 pub(crate) fn named(name: &str) -> Result<Type, String> {
     let mut types = Type::ALL.to_vec();
     types.retain(|ty| !matches!(ty, Type::Bool | Type::F16));

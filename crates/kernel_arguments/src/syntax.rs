@@ -1,4 +1,4 @@
-//! What the user writes for an argument.
+//! The syntax of arguments.
 
 use crate::buffer::{Buffer, Fill};
 use crate::fill::{fill, saved};
@@ -21,7 +21,7 @@ pub(crate) enum Form {
 }
 
 impl Written<'_> {
-    /// How many parameters it is for.
+    /// The number of parameters that it fills.
     pub(crate) fn parameters(&self) -> usize {
         match &self.form {
             Form::Buffer(buffer) if buffer.is_slice => 2,

@@ -112,8 +112,8 @@ impl Emulator {
         self.table().read(address, bytes)
     }
 
-    /// What the allocation that begins at an address holds, and whether anybody has written to all
-    /// of it; `None` for any other address.
+    /// The contents of the allocation that begins at `address`, and whether all of it has been
+    /// written; `None` if none begins there.
     pub fn allocation(&self, address: u64) -> Option<(Vec<u8>, bool)> {
         let table = self.table();
         let mut allocations = table.allocations().iter();
@@ -123,7 +123,7 @@ impl Emulator {
         Some((bytes, allocation.defined().is_complete()))
     }
 
-    /// A texture that reads an image in device memory; its handle.
+    /// Creates a texture on an image in device memory, and returns its handle.
     ///
     /// # Errors
     /// [`MemoryError::InvalidImage`], or [`MemoryError::OutOfBounds`] if the texels are not all
@@ -243,7 +243,7 @@ impl Emulator {
         Ok(report)
     }
 
-    /// Like [`check`](Self::check), in one order of threads only: that of a seed, or the emulator's
+    /// Like [`check`](Self::check), in a single thread order: that of a seed, or the emulator's
     /// own.
     ///
     /// # Errors

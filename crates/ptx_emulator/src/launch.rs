@@ -1,4 +1,4 @@
-//! What every layer says of a launch: its shape, its counts, where its text goes.
+//! What every layer needs of a launch: its shape, its counts, the destination of its output.
 
 use serde::{Deserialize, Serialize};
 use std::sync::Mutex;

@@ -41,7 +41,7 @@ pub(crate) fn other_frames(frames: &[SourceLocation], own: Option<&SourceLocatio
     frames.iter().enumerate().filter_map(clause).collect()
 }
 
-/// Whether the user wrote a file; `own` is the file of the kernel.
+/// Whether a file is the user's; `own` is the file of the kernel.
 ///
 /// A name without folders does not identify its author; only the kernel's own file is then assumed
 /// to be the user's.
@@ -50,7 +50,7 @@ fn is_users(file: &str, own: &str) -> bool {
     !is_library(&file) && (file.contains('/') || file == own)
 }
 
-/// Whether a folder is that of a crate which every kernel has in it.
+/// Whether a folder belongs to a crate that every kernel is compiled with.
 fn is_own(folder: &str) -> bool {
     ["cuda_std", "launch_contract"].iter().any(|name| {
         let version = folder.strip_prefix(name);

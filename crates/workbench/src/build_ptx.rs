@@ -25,8 +25,8 @@ pub(crate) fn broken_kernels() -> Result<()> {
 }
 
 /// Builds the crates whose PTX the tests read from files, and the kernels for `ptxas`: the broken
-/// kernels, those that exercise `cuda_std`, and the small crates of `tests/kernel_crates`, which
-/// make one PTX file a target. For newer GPUs too if `all` are wanted.
+/// kernels, those that exercise `cuda_std`, and the small crates of `tests/kernel_crates`, with one
+/// PTX file for each target. With `all`, also for newer GPUs.
 pub(crate) fn for_tests(all: bool) -> Result<()> {
     let mut targets = [
         "kernels",
@@ -43,7 +43,7 @@ pub(crate) fn for_tests(all: bool) -> Result<()> {
             place: "tests/kernel_crates",
             arch: NvvmArch::Compute90,
         });
-        // What a release build has for these GPUs is a part of it.
+        // A release build contains these kernels for these GPUs.
         targets.push(Target {
             place: "kernels",
             arch: NvvmArch::Compute90a,
@@ -52,7 +52,7 @@ pub(crate) fn for_tests(all: bool) -> Result<()> {
     build_all(&targets, &workspace::ptx()?)
 }
 
-/// A crate, and what to build it for.
+/// A crate, and the architecture to build it for.
 #[derive(Clone, Copy)]
 struct Target {
     /// The crate's folder in the workspace.
@@ -61,7 +61,7 @@ struct Target {
 }
 
 impl Target {
-    /// For the architecture that every device of ours runs.
+    /// For the oldest architecture that is supported: every device runs it.
     fn everywhere(place: &'static str) -> Self {
         Target {
             place,
@@ -70,9 +70,8 @@ impl Target {
     }
 }
 
-/// Builds side by side: cargo lets only one compile for an architecture at a time, but LLVM's work
-/// on one crate goes on while the next one compiles. The first error is returned when all have
-/// ended.
+/// Builds the targets in parallel: cargo compiles only one at a time for an architecture, but LLVM
+/// works on one crate while the next one compiles. Returns the first error once all have ended.
 fn build_all(targets: &[Target], folder: &Path) -> Result<()> {
     std::thread::scope(|scope| {
         let builds: Vec<_> = targets
@@ -91,7 +90,7 @@ fn build_all(targets: &[Target], folder: &Path) -> Result<()> {
     })
 }
 
-/// Builds for one target and prints what came out. The file stays as it is when nothing changed.
+/// Builds for one target and prints the result. An unchanged file is not written again.
 fn build(folder: &Path, target: &Target) -> Result<()> {
     let start = Instant::now();
     let &Target { place, arch } = target;
@@ -100,7 +99,7 @@ fn build(folder: &Path, target: &Target) -> Result<()> {
     let before = modified(&file);
     CudaBuilder::new(workspace::root().join(place))
         .arch(arch)
-        // What is broken on purpose is warned of.
+        // Kernels that are broken on purpose only cause warnings.
         .deny_divergence(place != "broken_kernels")
         .copy_to(&file)
         .build()

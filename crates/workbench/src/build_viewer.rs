@@ -48,7 +48,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     let module = std::fs::read(&module).with_context(|| format!("no {}", module.display()))?;
     let place = workspace::root().join("crates/blockwise_viewer");
     let file = BufWriter::new(File::create(place.join("viewer.wasm.gz"))?);
-    // Without a time, so that the same module gives the same file.
+    // Without a timestamp, so that the same module gives the same file.
     let mut packed = GzBuilder::new().mtime(0).write(file, Compression::best());
     packed.write_all(&module)?;
     packed.finish()?.flush()?;

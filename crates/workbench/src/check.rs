@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::{setup, workspace};
 
-/// Runs the tests' example `check`. Its exit code is ours.
+/// Runs the tests' example `check`. Returns its exit code.
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     setup::toolchain()?;
     workspace::exit_code(workspace::example("check").arg("--").args(arguments))

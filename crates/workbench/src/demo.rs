@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: from a fresh clone to the demos' table. `xtask` has installed the toolchain
-//! and built the command.
+//! `cargo xtask demo`: from a fresh clone to the demos' table. By now `xtask` has installed the
+//! toolchain and built the command.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -8,8 +8,8 @@ use anyhow::Result;
 
 use crate::workspace;
 
-/// Runs `blockwise demo` with the user's arguments; `all` when they name no demo. Its exit code is
-/// ours.
+/// Runs `blockwise demo` with the user's arguments, or `all` if they name no demo. Returns its exit
+/// code.
 pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let mut command = Command::new(workspace::program()?);
     command.arg("demo");

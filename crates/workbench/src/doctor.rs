@@ -1,5 +1,5 @@
-//! `cargo xtask doctor`: what is here, what is missing, and the command that fixes it. Changes
-//! nothing.
+//! `cargo xtask doctor`: prints which tools are found, what is missing, and the command that fixes
+//! it. Changes nothing.
 
 use std::process::ExitCode;
 

@@ -1,9 +1,10 @@
-//! `cargo xtask fresh COMMAND`: runs a command as on a machine with nothing installed, and says what
-//! each part takes.
+//! `cargo xtask fresh COMMAND`: runs a command as on a machine with nothing installed, and prints
+//! how long each part takes.
 //!
-//! The machine is a bare Debian 12 in a folder, with git, a C linker and the Rust toolchain of this
-//! one; the home is empty, the clone is of the last commit. Root is needed, here and there. How this
-//! machine reaches registries (variables, certificates, settings of apt, cargo and pip) is copied.
+//! The machine is a bare Debian 12 in a folder, with git, a C linker and this machine's Rust
+//! toolchain; the home folder is empty, and the clone has the last commit. Needs root, and the
+//! command runs as root. The settings by which this machine reaches registries (variables,
+//! certificates, settings of apt, cargo and pip) are copied.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -21,11 +22,11 @@ use crate::workspace;
 /// Debian's release.
 const RELEASE: &str = "bookworm";
 
-/// What somebody has who has installed Rust and fetched the sources. `python3` and other tools are
-/// for our commands to install.
+/// What is installed once somebody has Rust and the sources. `python3` and other tools are left for
+/// our commands to install.
 const PACKAGES: &str = "ca-certificates,gcc,git,libc6-dev";
 
-/// Files and folders that say how registries are reached.
+/// Files and folders with settings for registries.
 const SETTINGS: [&str; 4] = [
     "/etc/hosts",
     "/etc/pip.conf",
@@ -33,7 +34,7 @@ const SETTINGS: [&str; 4] = [
     "/etc/ssl/certs",
 ];
 
-/// The same of apt, if this machine has the same release.
+/// apt's, copied if this machine has the same release.
 const APT: [&str; 3] = [
     "/etc/apt/auth.conf.d",
     "/etc/apt/sources.list",
@@ -56,7 +57,7 @@ const OWN: [&str; 12] = [
     "TMPDIR",
 ];
 
-/// Those of cargo's that are about registries.
+/// Those of cargo's variables that are about registries.
 const REGISTRIES: [&str; 4] = [
     "CARGO_HTTP_",
     "CARGO_NET_",
@@ -70,7 +71,7 @@ const CLONE: &str = "root/blockwise";
 /// Where the parts' times are collected.
 const SPENT: &str = "spent.tsv";
 
-/// Makes the machine and runs the command in it. Its exit code is ours.
+/// Creates the machine and runs the command in it. Returns its exit code.
 pub(crate) fn run(command: &[OsString]) -> Result<ExitCode> {
     let command = command.join(OsStr::new(" "));
     let folder = workspace::target()?.join("fresh");
@@ -96,7 +97,7 @@ pub(crate) fn run(command: &[OsString]) -> Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// A bare Debian, made once.
+/// A bare Debian, created once.
 fn base(folder: &Path) -> Result<PathBuf> {
     let base = folder.join("base");
     if base.join("etc/debian_version").is_file() {
@@ -146,7 +147,7 @@ fn is_same_release() -> bool {
     text.contains(&format!("VERSION_CODENAME={RELEASE}"))
 }
 
-/// Copies how this machine reaches registries.
+/// Copies the settings by which this machine reaches registries.
 fn settings(root: &Path) -> Result<()> {
     let there = |place: &Path| root.join(place.strip_prefix("/").unwrap_or(place));
     let mut places: Vec<PathBuf> = SETTINGS.map(PathBuf::from).into();
@@ -243,7 +244,7 @@ fn inside(root: &Path, toolchain: &Path, command: &OsStr) -> Result<ExitStatus> 
     unshare.status().context("cannot run unshare")
 }
 
-/// Whether a variable is seen inside.
+/// Whether the command sees this variable.
 fn is_passed_on(name: &str) -> bool {
     let begins = |list: &[&str]| list.iter().any(|prefix| name.starts_with(prefix));
     begins(&REGISTRIES) || !begins(&OWN)

@@ -13,7 +13,7 @@ const LIBRARIES: [&str; 6] = [
     "/usr/lib/wsl/lib/libcuda.so.1",
 ];
 
-/// One line: the GPUs and the driver, or what is not there.
+/// One line: the GPUs and the driver, or which of them is missing.
 pub(crate) fn describe() -> String {
     let library = LIBRARIES.into_iter().find(|path| Path::new(path).exists());
     let models = models();
@@ -30,7 +30,7 @@ pub(crate) fn describe() -> String {
     }
 }
 
-/// The names that the kernel's driver gives its GPUs.
+/// The GPUs' names, from the kernel driver.
 fn models() -> Vec<String> {
     let gpus = std::fs::read_dir("/proc/driver/nvidia/gpus")
         .into_iter()

@@ -16,7 +16,7 @@ const CIRCLES: [(&str, &[&str]); 2] = [
     ("kernels", &["conv1d::fft::outputs", "conv1d::fft::window"]),
 ];
 
-/// From the bottom up: a package needs packages of its own layer and of those before it.
+/// From the bottom up: a package may need packages of its own layer and of those before it.
 const PACKAGES: [&[&str]; 8] = [
     &[
         "launch_contract",
@@ -138,8 +138,8 @@ fn names(list: &[&str]) -> BTreeSet<String> {
     list.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// The imports that go up, or begin outside of all layers. A module is in the layer of its
-/// outermost one, and the root is above all.
+/// The imports that go up, or start outside all layers. A module is in the layer of its outermost
+/// ancestor, and the root is above all layers.
 fn upward(imports: &Imports, layers: &[&[&str]]) -> Vec<String> {
     let layer_of = |module: &str| {
         let outermost = module.split("::").next().unwrap();
@@ -161,7 +161,7 @@ fn upward(imports: &Imports, layers: &[&[&str]]) -> Vec<String> {
     found
 }
 
-/// The packages that a manifest names, tests' apart.
+/// The packages that a manifest names, except dev-dependencies.
 fn needs(manifest: &str) -> BTreeSet<String> {
     let mut counts = false;
     let mut needs = BTreeSet::new();
@@ -244,13 +244,13 @@ fn collect(folder: &Path, module: &str, files: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-/// Whether a module is another one or inside of it.
+/// Whether a module is another one or inside it.
 fn below(module: &str, outer: &str) -> bool {
     let rest = module.strip_prefix(outer);
     rest.is_some_and(|rest| outer.is_empty() || rest.is_empty() || rest.starts_with("::"))
 }
 
-/// The modules that a text names, in `use` declarations or where it needs something.
+/// The modules that a text names, in `use` declarations or inline paths.
 fn imported(module: &str, text: &str, modules: &BTreeSet<String>) -> BTreeSet<String> {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
     let code: Vec<_> = text
@@ -274,7 +274,7 @@ fn imported(module: &str, text: &str, modules: &BTreeSet<String>) -> BTreeSet<St
     found.filter(|found| found != module).collect()
 }
 
-/// The paths from `crate` or `super` on, outside of braces.
+/// The paths that start with `crate` or `super`, outside braces.
 fn inline(code: &str) -> impl Iterator<Item = String> {
     let is_part = |c: char| c.is_alphanumeric() || "_:".contains(c);
     let starts = ["crate::", "super::"].map(|start| code.match_indices(start));
@@ -328,7 +328,7 @@ fn resolve(module: &str, path: &str, modules: &BTreeSet<String>) -> Option<Strin
     Some(at.join("::"))
 }
 
-/// Sets of at least two modules that all reach each other.
+/// Sets of two or more modules that all reach each other.
 fn circles(imports: &Imports) -> Vec<BTreeSet<String>> {
     let reach: BTreeMap<&str, BTreeSet<&str>> = imports
         .keys()

@@ -1,5 +1,5 @@
-//! NVIDIA's library that moves data between GPUs. Only programs on several GPUs need it, when they
-//! run.
+//! NVIDIA's library that moves data between GPUs. Only programs that run on several GPUs need it,
+//! and only at run time.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use cuda_tools::wheel::Wheel;
 
 use crate::workspace;
 
-/// The wheel that brings it to a machine without NVIDIA's package libnccl2.
+/// The wheel that provides it on a machine without NVIDIA's package libnccl2.
 const WHEEL: Wheel = Wheel {
     package: "nvidia-nccl-cu13",
     version: "2.28.9",
@@ -20,15 +20,15 @@ const WHEEL: Wheel = Wheel {
     file: "nvidia/nccl/lib/libnccl.so.2",
 };
 
-/// Variable with the library that programs load instead of the system's.
+/// The variable that names the library to load instead of the system's.
 const VARIABLE: &str = "BLOCKWISE_LIBNCCL";
 
-/// The wheel's library, if it is here.
+/// The wheel's library, if it has been fetched.
 fn fetched() -> Result<Option<PathBuf>> {
     Ok(WHEEL.cached(&workspace::tools()?))
 }
 
-/// What `doctor` says.
+/// The text that `doctor` prints.
 pub(crate) fn describe() -> Result<String> {
     let chosen = std::env::var(VARIABLE).ok().filter(|path| !path.is_empty());
     Ok(match (chosen, fetched()?) {
@@ -40,7 +40,7 @@ pub(crate) fn describe() -> Result<String> {
     })
 }
 
-/// Fetches it, and says how programs find it.
+/// Fetches it, and prints how programs find it.
 pub(crate) fn install() -> Result<ExitCode> {
     if fetched()?.is_none() {
         say!("fetching {WHEEL} from PyPI");

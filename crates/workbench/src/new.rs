@@ -1,4 +1,4 @@
-//! `cargo xtask new`: a project of one's own, without building the command `blockwise` first.
+//! `cargo xtask new`: creates a new project without building the command `blockwise` first.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use blockwise_new::New;
 
 use crate::setup;
 
-/// Makes it, and installs what its first build needs.
+/// Creates the project, and installs what its first build needs.
 pub(crate) fn run(arguments: &New) -> Result<ExitCode> {
     setup::toolchain()?;
     let outcome = arguments.run().map_err(|error| match error.hint() {

@@ -1,5 +1,5 @@
-//! `cargo xtask pitfalls`: the documents' mistakes, each as a kernel, and what the emulator says of
-//! it.
+//! `cargo xtask pitfalls`: the mistakes in the documents, each as a kernel, and the emulator's
+//! finding.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `cargo xtask mutants`: what the detectors find in kernels with a mistake.
+//! `cargo xtask mutants`: which detector finds each mistake put into a good kernel.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{setup, workspace};
 
-/// Every mutant of every good kernel.
+/// Runs every mutant of every good kernel.
 pub(crate) fn mutants() -> Result<ExitCode> {
     setup::toolchain()?;
     workspace::exit_code(&mut workspace::example("mutants"))

@@ -1,7 +1,6 @@
-//! `cargo xtask setup`: installs what is missing, and says which commands it runs. Does nothing
-//! when nothing is.
+//! `cargo xtask setup`: installs what is missing, and prints the commands that it runs.
 //!
-//! A C linker is not looked for: without one this program could not have been built.
+//! It does not look for a C linker: without one this program could not have been built.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

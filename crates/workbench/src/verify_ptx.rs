@@ -1,5 +1,4 @@
-//! `cargo xtask verify-ptx`: NVIDIA's assembler takes every PTX file, and says what each kernel
-//! uses.
+//! `cargo xtask verify-ptx`: assembles every PTX file with ptxas and prints what each kernel uses.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,10 +16,10 @@ pub(crate) fn run(files: &[PathBuf]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Assembles `files`, or all of target/ptx when there are none, and prints a table for each. Spills
-/// are shown but are no error: they cost time, not correctness.
+/// Assembles `files`, or all of target/ptx if there are none, and prints a table for each. Spills
+/// are shown but are not an error: they cost time, not correctness.
 ///
-/// Every file is tried, also after one that is refused.
+/// Continues with the other files after a refused one.
 fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {
     let files = if files.is_empty() {
         all_ptx(&workspace::ptx()?)?
@@ -45,7 +44,7 @@ fn verify(ptxas: &Ptxas, files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Assembles all of target/ptx without a word, for the tests.
+/// Assembles all of target/ptx and prints nothing, for the tests.
 ///
 /// # Errors
 /// The files that ptxas refuses, and why.
@@ -84,7 +83,7 @@ fn all_ptx(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// One line a kernel. Sizes in bytes; registers, spills and stack are for each thread.
+/// One line for each kernel. Sizes are in bytes; registers, spills and stack are per thread.
 fn table(kernels: &[Usage]) -> String {
     let name_width = kernels
         .iter()

@@ -72,7 +72,7 @@ pub(crate) fn example(name: &str) -> Command {
     command
 }
 
-/// Runs a command and makes its exit code ours. A program ended by a signal has none and counts as
+/// Runs a command and returns its exit code. A program ended by a signal has none and counts as
 /// failed.
 pub(crate) fn exit_code(command: &mut Command) -> Result<ExitCode> {
     let code = status(command)?.code();
@@ -97,7 +97,7 @@ pub(crate) fn check(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// A command as one could type it.
+/// A command as it could be typed.
 pub(crate) fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program())
         .file_name()

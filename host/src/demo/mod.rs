@@ -31,7 +31,7 @@ named_enum! {
         Reduce = "reduce",
         /// The CUDA C++ document: tiled matrix product; and the transpose.
         Tiling = "tiling",
-        /// "Using Shared Memory": array reversal.
+        /// "Using Shared Memory": array reverse.
         Shared = "shared",
         /// All of them.
         All = "all",
@@ -56,7 +56,7 @@ pub enum DemoError {
 }
 
 impl Demo {
-    /// How many rows it gives.
+    /// The number of rows that it computes.
     pub fn checks(self) -> usize {
         match self {
             Demo::Conv => 16,
@@ -83,18 +83,19 @@ impl DemoError {
     }
 }
 
-/// Outputs are filled with this before a launch, so that an element that no thread writes shows.
+/// Outputs are filled with this before a launch, so that an element that no thread writes is
+/// noticed.
 const UNWRITTEN: u8 = 0xFF;
 
-/// What the demos gave.
+/// The results of the demos.
 pub struct Outcome<'a> {
     /// One row for each kernel and size.
     pub rows: Vec<Row>,
     /// Remarks for the reader, such as timings over many runs.
     pub remarks: Vec<String>,
-    /// Is shown each row as it comes.
+    /// Called with each row as it is computed.
     watcher: &'a mut dyn FnMut(&Row),
-    /// When the check that runs now began.
+    /// When the current check began.
     began: Instant,
 }
 
@@ -107,8 +108,8 @@ impl Outcome<'_> {
     }
 }
 
-/// Runs the experiments on a device and shows `watcher` each row as it comes. With `plots`, draws
-/// the MATLAB document's figures into that folder.
+/// Runs the experiments on a device, and calls `watcher` with each row as it is computed. With
+/// `plots`, draws the MATLAB document's figures into that folder.
 ///
 /// # Errors
 /// [`DemoError`].
@@ -118,7 +119,8 @@ pub fn run<'a>(
     plots: Option<&Path>,
     watcher: &'a mut dyn FnMut(&Row),
 ) -> Result<Outcome<'a>, DemoError> {
-    // Loads the kernels, all of which are in one module: else the first row's time would hold that.
+    // Loads the kernels, all of which are in one module. Otherwise the first row's time would
+    // include it.
     let _ = peak_fma_f32::on(device)?;
     let mut outcome = Outcome {
         rows: Vec::new(),

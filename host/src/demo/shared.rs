@@ -1,4 +1,4 @@
-//! Array reversal with static and dynamic shared memory.
+//! Array reverse with static and dynamic shared memory.
 
 use blockwise::Device;
 use blockwise_ops::reverse::{self, reverse_buffers};
@@ -11,7 +11,7 @@ use super::{DemoError, Outcome, UNWRITTEN};
 /// The article's 64 elements, and many blocks with a partial last one.
 const LENGTHS: [usize; 2] = [64, 100_003];
 
-/// The article's kernels, and the one that a caller gets.
+/// The article's kernels, and the library's default.
 const KERNELS: [&Variant; 5] = [
     &reverse::STATIC,
     &reverse::STATIC_RAW,

@@ -32,7 +32,7 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), Demo
         DeviceKind::Cuda => WIDTH,
     };
     products(device, [width; 3], outcome)?;
-    // Not square, no multiple of the tile.
+    // Not square, and not multiples of the tile.
     products(device, [67, 129, 45], outcome)?;
     transposes(device, outcome)
 }

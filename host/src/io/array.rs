@@ -11,7 +11,7 @@ use super::{Data, pieces};
 /// Elements that one thread reads at a time.
 const PIECE: usize = 1 << 18;
 
-/// The error of an integer that the type to compute with does not have.
+/// The error for an integer that the type to compute with cannot represent.
 fn rounded<T: Number>(at: usize, value: i128) -> Defect {
     match T::KIND {
         Kind::I64 => Problem::new(format!(
@@ -27,7 +27,7 @@ fn rounded<T: Number>(at: usize, value: i128) -> Defect {
     .into()
 }
 
-/// An array whose elements are read in order, as many at a time as there is room for.
+/// An array whose elements are read in order, as many at a time as the caller's buffer holds.
 #[derive(Clone)]
 pub struct ArrayReader {
     shape: Vec<usize>,
@@ -35,9 +35,9 @@ pub struct ArrayReader {
     as_matrix: Option<[usize; 2]>,
     stored: Type,
     bytes: Bytes,
-    /// The place of the first element.
+    /// The offset of the first element, in bytes.
     start: u64,
-    /// Elements that were read.
+    /// The number of elements read so far.
     at: usize,
     /// What a user should know of the file.
     notices: Vec<String>,
@@ -67,7 +67,7 @@ impl ArrayReader {
         &self.notices
     }
 
-    /// The same array, which also is a matrix of one row or one column.
+    /// The same array, which may also be used as a matrix of one row or one column.
     pub(super) fn with_matrix(self, rows_and_columns: [usize; 2]) -> Self {
         Self {
             as_matrix: Some(rows_and_columns),
@@ -90,7 +90,7 @@ impl ArrayReader {
         self.stored
     }
 
-    /// Makes a matrix of a vector that is written as one row or one column.
+    /// Turns a vector that is written as one row or one column into a matrix.
     pub(super) fn into_matrix(mut self) -> Self {
         if let Some(shape) = self.as_matrix {
             self.shape = shape.to_vec();
@@ -120,7 +120,7 @@ impl ArrayReader {
         match ty {
             Type::F32 => self.read::<f32>(bytemuck::cast_slice_mut(bytes)),
             Type::F64 => self.read::<f64>(bytemuck::cast_slice_mut(bytes)),
-            // The bytes of numbers without a sign are the same.
+            // Unsigned numbers have the same bytes.
             Type::I64 | Type::U64 => self.read::<i64>(bytemuck::cast_slice_mut(bytes)),
             _ => Err(Problem::new(format!(
                 "elements of {} are not converted to {}",
@@ -184,17 +184,17 @@ impl ArrayReader {
         super::convert(&self.bytes, self.place(at), at, values, number)
     }
 
-    /// The place of an element in the bytes.
+    /// The offset of an element, in bytes.
     fn place(&self, element: usize) -> u64 {
         self.start + element as u64 * self.stored.bytes() as u64
     }
 
-    /// Leaves out the next elements.
+    /// Skips the next elements.
     pub(super) fn skip(&mut self, elements: usize) {
         self.at += elements;
     }
 
-    /// The same from the first element on.
+    /// The same, rewound to the first element.
     pub(super) fn again(&self) -> Self {
         Self {
             at: 0,

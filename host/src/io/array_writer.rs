@@ -13,14 +13,14 @@ use super::{FileError, Format, OutputFile, csv, npy};
 /// Elements that are converted at a time.
 const PIECE: usize = 1 << 14;
 
-/// An array on its way into a file, which appears when all elements are written.
+/// An array being written to a file, which appears once all elements are written.
 pub struct ArrayWriter {
     file: BufWriter<Unfinished>,
     format: Format,
     stored: Type,
-    /// Numbers of a line of text.
+    /// Numbers per line of text.
     columns: usize,
-    /// Numbers of the last line that are there.
+    /// Numbers written to the last line so far.
     column: usize,
 }
 
@@ -89,7 +89,7 @@ impl ArrayWriter {
     /// # Errors
     /// The system's.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), FileError> {
-        /// The machine's own order of bytes is the file's on all but a few.
+        /// Nearly all machines have the file's byte order.
         const NATIVE: bool = cfg!(target_endian = "little");
         let Self {
             file,
@@ -124,7 +124,7 @@ impl ArrayWriter {
     /// Puts the file in place.
     ///
     /// # Errors
-    /// The system's; then the destination is as it was.
+    /// The system's error; an existing file is then unchanged.
     pub fn finish(self) -> Result<(), FileError> {
         super::output::finish(self.file)
     }

@@ -1,11 +1,11 @@
 //! Comma-separated numbers.
 //!
-//! One column or one row is a vector, and a matrix where one is wanted; anything else is a matrix.
-//! `#` begins a comment, as for `numpy.loadtxt`. A first row of names (each cell begins with a
-//! letter or `_`, and is none of the words for a missing number) is a header and is left out, with a
-//! notice. Every other cell is a number, `NaN` or `inf`; all rows are of one length. Blank lines are
-//! skipped. Numbers are float64. If all are integers and float64 does not hold one of them, they are
-//! int64.
+//! One column or one row is a vector, or a matrix where an operation needs one; anything else is a
+//! matrix. `#` begins a comment, as for `numpy.loadtxt`. A first row of names (each cell begins
+//! with a letter or `_`, and is not a word for a missing number) is a header, which is skipped with
+//! a notice. Every other cell is a number, `NaN` or `inf`; all rows have the same length. Blank
+//! lines are skipped. Numbers are float64. If all are integers and float64 cannot represent one of
+//! them, they are int64.
 //!
 //! An array without elements is a comment: `# shape (0, 3)`.
 
@@ -66,7 +66,7 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
             [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
                 problem.hint("it looks like UTF-16: save it as UTF-8")
             }
-            // Text but for some letters.
+            // Text, except for some characters.
             _ if !bytes.contains(&0) => {
                 problem.hint("save it as UTF-8: `iconv -f latin1 -t utf-8`, if it is Latin-1")
             }
@@ -76,7 +76,7 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
     let text = text.trim_start_matches('\u{feff}');
     let plain = without_comments(text);
     let text = &*plain;
-    // A quote inside of quotes is written twice.
+    // A quote inside quotes is doubled.
     if text.matches('"').count() % 2 == 1
         && let Some(last) = text.rfind('"')
     {
@@ -91,7 +91,7 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
         .from_reader(text.as_bytes());
     let (mut values, mut integers) = (Vec::new(), Some(Vec::new()));
     let (mut columns, mut rows, mut notices) = (0, 0, Vec::new());
-    // The first integer that float64 does not hold.
+    // The first integer that float64 cannot represent.
     let mut too_long = None;
     for (index, record) in reader.records().enumerate() {
         let record = record.map_err(|error| ragged_or(text, &error))?;
@@ -170,8 +170,7 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
     }
 }
 
-/// The text without what follows a `#` outside of quotes. All lines stay where they are, and blank
-/// ones become empty.
+/// The text without comments: what follows a `#` outside quotes. Line numbers do not change.
 fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.contains('#') {
         return text.into();
@@ -198,7 +197,7 @@ fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
     lines.collect::<Vec<_>>().join("\n").into()
 }
 
-/// Whether a text begins with what a spreadsheet writes where it has no value.
+/// Whether a text begins with a spreadsheet's error value.
 fn is_fault(text: &str) -> bool {
     const FAULTS: [&str; 9] = [
         "#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!",
@@ -250,8 +249,8 @@ fn is_name(cell: &str) -> bool {
         && !NO_NAMES.contains(&cell.to_ascii_lowercase().as_str())
 }
 
-/// The line of a record, counted from one. The reader's own count stops at blank lines before the
-/// record.
+/// The line of a record, from 1. The reader's own count does not include blank lines just before
+/// the record.
 fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
     let before = position.map_or(0, |position| position.byte() as usize);
     let blank = text.as_bytes()[before..]
@@ -280,7 +279,7 @@ fn number(cell: &str) -> Result<f64, String> {
 const SEPARATOR: &str =
     "cells end with a comma: numpy.savetxt(.., delimiter=','), R's write.csv, not write.csv2";
 
-/// What to do about a cell that is no number.
+/// What to do about a cell that is not a number.
 fn advice(cell: &str) -> &'static str {
     if cell.contains([';', '\t', ' ']) {
         SEPARATOR
@@ -295,7 +294,7 @@ fn advice(cell: &str) -> &'static str {
     }
 }
 
-/// Whether an integer is the same as a float64; other numbers are rounded as everywhere.
+/// Whether float64 represents an integer exactly. Other numbers may be rounded, as everywhere.
 fn is_kept(cell: &str, value: f64) -> bool {
     let digits = cell.trim_start_matches(['+', '-']);
     let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -330,7 +329,7 @@ fn ragged_or(text: &str, error: &csv::Error) -> Problem {
     }
 }
 
-/// How many numbers a line has: one of a vector, a row of a matrix.
+/// The numbers per line: one for a vector, a row for a matrix.
 pub(super) fn columns(shape: &[usize]) -> Result<usize, String> {
     match *shape {
         [_] => Ok(1),
@@ -341,8 +340,8 @@ pub(super) fn columns(shape: &[usize]) -> Result<usize, String> {
     }
 }
 
-/// Writes lines of `columns` numbers, every number so that it reads back as the same. `column`
-/// numbers of the first line are there.
+/// Writes lines of `columns` numbers, each such that it reads back exactly. `column` numbers of the
+/// first line are already written.
 pub(super) fn write(
     file: &mut impl Write,
     values: &[impl Debug],
@@ -436,7 +435,7 @@ mod tests {
             &[f64::INFINITY, f64::NEG_INFINITY],
         );
         check_refused(b"TRUE\nFALSE\n", "line 1, column 1: `TRUE`");
-        // What could be a number gone wrong is no header.
+        // A mistyped number is not a header.
         for first in ["0x10", "n/a", "1;2", "-", "\"\""] {
             check_refused(format!("{first}\n1\n").as_bytes(), "line 1, column 1");
         }

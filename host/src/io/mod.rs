@@ -1,7 +1,7 @@
 //! Files with arrays: `.npy`, `.csv`, `.wav`.
 //!
-//! A file is checked when it is opened, but for its numbers, and is read piece by piece or whole;
-//! it is written piece by piece, and appears whole or not at all.
+//! Opening a file checks everything but its numbers. It is read piece by piece or whole; an output
+//! is written piece by piece, and appears whole or not at all.
 
 mod array;
 mod array_writer;
@@ -88,10 +88,10 @@ impl Format {
         })
     }
 
-    /// The format of an output at this place: `otherwise` of a stream whose name tells none.
+    /// The format of an output: `otherwise` for a stream whose name has no known extension.
     ///
     /// # Errors
-    /// [`FileError::UnknownFormat`] of a file.
+    /// [`FileError::UnknownFormat`] for a file.
     pub fn of_output(path: &Path, place: &OutputFile, otherwise: Self) -> Result<Self, FileError> {
         match Self::by_name(path) {
             None if place.is_stream() => Ok(otherwise),
@@ -122,7 +122,7 @@ impl Format {
     }
 }
 
-/// Refuses a file whose first bytes are those of another format.
+/// Refuses a file whose first bytes belong to another format.
 fn recognised(bytes: &Bytes, len: u64) -> Result<(), Defect> {
     let mut start = vec![0; len.min(foreign::ENOUGH as u64) as usize];
     bytes.read_exact_at(0, &mut start)?;
@@ -137,7 +137,7 @@ fn recognised(bytes: &Bytes, len: u64) -> Result<(), Defect> {
     }
 }
 
-/// Whether a path stands for standard input, or for standard output: `-`, or the system's names.
+/// Whether a path means standard input or standard output: `-`, or one of the system's names.
 fn is_standard(path: &Path, names: [&str; 3]) -> bool {
     path == Path::new("-") || names.iter().any(|name| path == Path::new(name))
 }
@@ -183,7 +183,8 @@ pub enum Contents {
 
 impl Reader {
     /// Opens a file of any of the formats, and checks all of it but the numbers themselves. `-` is
-    /// standard input; the format of a stream whose name tells none is that of its first bytes.
+    /// standard input. The format of a stream without a known extension follows from its first
+    /// bytes.
     ///
     /// # Errors
     /// [`FileError`] with the path, what is wrong, and mostly what to do.
@@ -213,7 +214,7 @@ impl Reader {
                 path: path.to_owned(),
             });
         }
-        // What leads to a descriptor has no name of its own, also where that is a file.
+        // A path to a descriptor says nothing about the format, even if the descriptor is a file's.
         if metadata.is_file() && !output::is_descriptor(path) {
             let file = File::open(path).map_err(system)?;
             let len = file.metadata().map_err(system)?.len();
@@ -229,7 +230,7 @@ impl Reader {
         Self::of_stream(path, format, bytes)
     }
 
-    /// The same file from its beginning.
+    /// The same file, rewound.
     pub fn again(&self) -> Self {
         Self {
             path: self.path.clone(),
@@ -240,7 +241,7 @@ impl Reader {
         }
     }
 
-    /// What a stream held.
+    /// A reader for the contents of a stream.
     fn of_stream(path: &Path, format: Format, bytes: Vec<u8>) -> Result<Self, FileError> {
         let len = bytes.len() as u64;
         Self::begin(path, format, bytes.into(), len)
@@ -253,7 +254,7 @@ impl Reader {
             Ok(match format {
                 Format::Npy => Contents::Array(npy::open(bytes, len)?),
                 Format::Wav => Contents::Recording(wav::open(bytes, len)?),
-                // Text is read whole: data that does not fit in memory is not kept as text.
+                // Text is read whole: nobody keeps data as text that does not fit in memory.
                 Format::Csv => {
                     let mut text = Vec::new();
                     bytes.reader().read_to_end(&mut text)?;
@@ -270,7 +271,7 @@ impl Reader {
         }
     }
 
-    /// The same with text of one row or one column as a matrix.
+    /// The same, with a text of one row or one column as a matrix.
     pub fn into_matrix(self) -> Self {
         let contents = match self.contents {
             Contents::Array(array) => Contents::Array(array.into_matrix()),
@@ -284,7 +285,7 @@ impl Reader {
         &self.path
     }
 
-    /// What a user should know of the file, a line each.
+    /// Notices about the file for the user, one line each.
     pub fn notices(&self) -> &[String] {
         match &self.contents {
             Contents::Array(array) => array.notices(),
@@ -297,8 +298,8 @@ impl Reader {
         &self.contents
     }
 
-    /// What a recording holds beside its samples, for one made of it; nothing of an array.
-    /// `same_times`: each frame stays at its time.
+    /// The contents of a recording besides its samples, for a recording derived from it; empty for
+    /// an array. `same_times`: each frame keeps its time.
     ///
     /// # Errors
     /// The system's.
@@ -315,7 +316,7 @@ impl Reader {
     /// frame by frame. Numbers of another type are converted.
     ///
     /// # Errors
-    /// The system's, samples that are not finite, and a file that became shorter.
+    /// The system's errors, samples that are not finite, and a file that was truncated meanwhile.
     pub fn read<T: Number>(&mut self, values: &mut [T]) -> Result<(), FileError> {
         let read = match &mut self.contents {
             Contents::Array(array) => array.read(values),
@@ -324,11 +325,12 @@ impl Reader {
         read.map_err(|error| error.reading(&self.path))
     }
 
-    /// Reads the next elements in this type, the file's own or one that holds each of them, into
-    /// their bytes, which are aligned for it.
+    /// Reads the next elements as this type, the file's own or one that represents all of them,
+    /// into `bytes`, which are aligned for it.
     ///
     /// # Errors
-    /// The system's, a type that does not hold a number, and a file that became shorter.
+    /// The system's errors, a number that the type cannot represent, and a file that was truncated
+    /// meanwhile.
     pub fn read_as(&mut self, ty: Type, bytes: &mut [u8]) -> Result<(), FileError> {
         let read = match &mut self.contents {
             Contents::Array(array) => array.read_as(ty, bytes),
@@ -340,7 +342,7 @@ impl Reader {
         read.map_err(|error| error.reading(&self.path))
     }
 
-    /// Leaves out the next numbers.
+    /// Skips the next numbers.
     pub fn skip(&mut self, numbers: usize) {
         match &mut self.contents {
             Contents::Array(array) => array.skip(numbers),
@@ -348,18 +350,18 @@ impl Reader {
         }
     }
 
-    /// Reads an array whole.
+    /// Reads a whole array; `None` for a recording.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read). `None` of a recording.
+    /// Those of [`read`](Self::read).
     pub fn array(self) -> Result<Option<Data>, FileError> {
         self.whole(ArrayReader::read_all)
     }
 
-    /// The type and the little-endian bytes of an array's elements.
+    /// The type and the little-endian bytes of an array's elements; `None` for a recording.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read). `None` of a recording.
+    /// Those of [`read`](Self::read).
     pub fn bytes(self) -> Result<Option<(Type, Vec<u8>)>, FileError> {
         self.whole(ArrayReader::into_bytes)
     }

@@ -31,7 +31,7 @@ impl From<Kind> for Type {
 }
 
 impl Kind {
-    /// The type that holds every number of a file's type but the largest of `u64`.
+    /// The type that represents every number of a file's type, except the largest ones of `u64`.
     pub fn of(ty: Type) -> Self {
         match ty {
             Type::F16 | Type::F32 => Kind::F32,
@@ -64,15 +64,16 @@ pub trait Number: bytemuck::Pod + Send + Sync + std::fmt::Debug {
     /// The type in files.
     const KIND: Kind;
 
-    /// The nearest number of this type. From `f32` to `f64` nothing is lost.
+    /// The nearest number of this type. From `f32` to `f64` the conversion is exact.
     fn from_f32(value: f32) -> Self;
     /// See [`from_f32`](Self::from_f32).
     fn from_f64(value: f64) -> Self;
-    /// The same integer; `None` if this type does not have it.
+    /// The same integer; `None` if this type cannot represent it.
     fn from_i64(value: i64) -> Option<Self>;
     /// See [`from_i64`](Self::from_i64).
     fn from_u64(value: u64) -> Option<Self>;
-    /// Appends the number's bytes as this type, little-endian. It must have the number.
+    /// Appends the number's bytes as type `stored`, little-endian. That type must be able to
+    /// represent it.
     fn append(self, stored: Type, bytes: &mut Vec<u8>);
 }
 

@@ -1,8 +1,8 @@
-//! A CUDA driver for tests: memory is the host's, kernels do nothing, and a chosen call fails.
+//! A fake CUDA driver: device memory is host memory, kernels do nothing, and chosen calls fail.
 //!
-//! `FAKE_DRIVER` lists the calls that fail, with their codes: `cuInit=100 cuMemAlloc_v2=2@3` lets
+//! `FAKE_DRIVER` lists the calls that fail, with their codes: `cuInit=100 cuMemAlloc_v2=2@3` makes
 //! every `cuInit` and the third `cuMemAlloc_v2` fail. `FAKE_GPUS` is the number of GPUs, 1 by
-//! default. The functions that are not here are written by the test: they only call [`answer`].
+//! default. The test generates every other function of the driver, as a call of [`answer`].
 
 #![allow(non_snake_case, reason = "the driver's own names")]
 
@@ -32,7 +32,7 @@ fn gpus() -> c_int {
     std::env::var("FAKE_GPUS").map_or(1, |count| count.parse().expect("a count"))
 }
 
-/// A call that writes its result where its first parameter points.
+/// Functions that write a fixed result through their first parameter.
 macro_rules! gives {
     ($($name:ident($type:ty) = $value:expr;)*) => {$(
         #[unsafe(no_mangle)]
@@ -89,7 +89,7 @@ unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: Word, _: c_int) -> c_uint {
     answer("cuDeviceTotalMem_v2")
 }
 
-/// Those of an H100 as far as they are asked for.
+/// An H100's values for the attributes that matter; 1 for all others.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _: c_int) -> c_uint {
     let known = match attribute {
@@ -137,7 +137,7 @@ unsafe extern "C" fn cuMemGetInfo_v2(free: Word, total: Word) -> c_uint {
     answer("cuMemGetInfo_v2")
 }
 
-/// Memory that stays until the process ends.
+/// Leaks `bytes` of host memory as an allocation.
 fn memory(call: &'static str, place: Word, bytes: usize) -> c_uint {
     let code = answer(call);
     if code == 0 {

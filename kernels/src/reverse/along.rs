@@ -28,7 +28,8 @@ pub fn reverse_along<T: Word>(
         let mirrored = |i: usize| {
             let row = i.checked_div(inner).unwrap_or(0);
             let along = row % extent.max(1);
-            // The mirrored row is extent − 1 − 2 · along rows further on, or so many back.
+            // The mirrored row is extent − 1 − 2 · along rows further on; back, if that is
+            // negative.
             let from = i.wrapping_add(
                 extent
                     .wrapping_sub(1)

@@ -3,7 +3,7 @@
 //! Change from [`fixed`](super::fixed): 32 adjacent elements are adjacent at the mirrored position
 //! too, and the hardware coalesces a warp's accesses in any order, so threads have nothing to
 //! exchange. To keep memory busy, a thread loads [`ITEMS`] elements before it stores the first.
-//! - Stores: thread t has elements t, t + block, … of a run: a warp writes 32 adjacent elements
+//!
 //! - Stores: thread t has elements t, t + block, … of a run: a warp writes 32 adjacent elements
 //!   (coalesced).
 //! - Loads: each from its mirrored position: coalesced too, in descending order.

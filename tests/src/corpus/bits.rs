@@ -1,4 +1,4 @@
-//! Logic, shifts and bit fields: 9.7.8 and the bit instructions of 9.7.1.
+//! Logic, shifts and bit fields: section 9.7.8 of the PTX ISA, and the bit instructions of 9.7.1.
 
 use super::case::Case;
 use super::values::{Source, Ty, Values};
@@ -68,7 +68,7 @@ pub(super) fn cases() -> Vec<Case> {
         let three = ["b32".into(), "b32".into(), "b32".into()];
         cases.push(Case::new(&format!("prmt.b32{mode}"), "b32", &three));
     }
-    // Selectors as compilers write them: bytes, halves, signs.
+    // Selectors that compilers emit: reorder bytes or halves, replicate signs.
     for selector in [
         "0x3210", "0x5410", "0x7632", "0x0123", "0x8888", "0xba98", "0x6240", "0xfedc",
     ] {
@@ -112,7 +112,8 @@ pub(super) fn cases() -> Vec<Case> {
         .into();
     let base = ("b32", Values::Below(32)).into();
     cases.push(Case::new("fns.b32", "b32", &["b32".into(), base, offsets]));
-    // Every table of three inputs that is not symmetric in some other one, and the usual ones.
+    // Truth tables: constants, AND, OR, XOR, majority, selects, and others that depend on the order
+    // of the inputs.
     for table in [
         0x00, 0x01, 0x1b, 0x27, 0x6a, 0x80, 0x96, 0xac, 0xca, 0xd8, 0xe8, 0xf8, 0xfe, 0xff,
     ] {
@@ -131,8 +132,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Operands that are constants: negative, hexadecimal, binary, octal, floats in hexadecimal,
-/// `WARP_SZ`.
+/// Constant operands: negative, hexadecimal, binary, octal, floats in hexadecimal, `WARP_SZ`.
 const CONSTANTS: &[(&str, &str)] = &[
     ("add.negative", "add.s32 %d0, %a0, -7;"),
     ("and.hexadecimal", "and.b32 %d0, %a0, 0xff00ff00;"),

@@ -1,5 +1,5 @@
-//! Parts of registers: the video instructions (9.7.17), and logic functions that tell whether
-//! anything is left (9.7.8.6).
+//! The video instructions, which work on parts of registers (PTX ISA, 9.7.17), and the forms of
+//! `lop3` with a predicate that says whether the result is not zero (9.7.8.6).
 
 use super::case::Case;
 
@@ -21,7 +21,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Two halves or four bytes.
+/// SIMD instructions on two halves or four bytes.
 fn packed() -> Vec<Case> {
     let mut cases = Vec::new();
     let three = ["b32".into(), "b32".into(), "b32".into()];
@@ -40,7 +40,7 @@ fn packed() -> Vec<Case> {
     cases
 }
 
-/// One number, of whole registers and of parts.
+/// Scalar instructions on whole registers, halves and bytes.
 fn single() -> Vec<Case> {
     let mut cases = Vec::new();
     let two = ["b32".into(), "b32".into()];

@@ -1,9 +1,9 @@
-//! Changed shuffles.
+//! Mutants of shuffles: another mode, segments of one lane, or a member mask without a lane.
 
 use super::source::operands;
 use super::{Changes, Source};
 
-/// Each mode and its opposite.
+/// Each mode and the one that replaces it.
 const MODES: [(&str, &str); 4] = [
     (".down.", ".up."),
     (".up.", ".down."),
@@ -11,10 +11,10 @@ const MODES: [(&str, &str); 4] = [
     (".idx.", ".bfly."),
 ];
 
-/// Segments of one lane: the mask of the segment in bits 8 to 12, and the clamp.
+/// Operand `c` for segments of one lane: 31 as segment mask (bits 8 to 12) and as clamp.
 const ALONE: &str = "7967";
 
-/// Every lane but the last one.
+/// A member mask of every lane but the last one.
 const WITHOUT_A_LANE: &str = "2147483647";
 
 pub(super) fn changes(source: &Source) -> Changes {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_other_way_alone_and_without_a_lane() {
+    fn another_mode_single_lanes_and_a_missing_lane() {
         let text = ".visible .entry k()\n{\nshfl.sync.down.b32 %r1|%p1, %r2, 16, 31, -1;\n}\n";
         let after: Vec<_> = changes(&Source::split(text)[0]).into_iter().collect();
         let line = |line: &str| (2, line.to_owned());

@@ -1,4 +1,4 @@
-//! Outputs, and folds of inputs.
+//! Every map and layout of outputs, and folds over inputs.
 
 use cuda_std::block::{ColMajor, RowMajor};
 use safe_kernels::outputs::{folds, layouts, maps, windows};
@@ -15,7 +15,7 @@ fn each_map_writes_each_element() {
             let mut runs = device.zeros(len).unwrap();
             let mut from_end = device.zeros(len).unwrap();
             let mut per_block = device.zeros(blocks + 2).unwrap();
-            // Blocks have no element past their number.
+            // One element per block; the two after them are not part of the launch.
             let of_blocks = per_block.view_mut(..blocks);
             let kernel = kernel.grid(grid);
             kernel
@@ -24,7 +24,7 @@ fn each_map_writes_each_element() {
             let (n, threads) = (len, threads(block));
             assert_eq!(values(&strided), Vec::from_iter(0..n as u32));
             assert_eq!(values(&runs), Vec::from_iter((0..n as u64).map(|i| 2 * i)));
-            // Elements of the same tile, counted from the end, that come after element i.
+            // Tiles are counted from the array's end: the number of elements after i in its tile.
             let expected = (0..n).map(|i| ((n - 1 - i) % threads) as u32);
             assert_eq!(
                 values(&from_end),
@@ -85,7 +85,7 @@ fn matrices_in_every_layout() {
 }
 
 #[test]
-fn shares_of_the_grid_are_the_input() {
+fn folds_over_the_grid_cover_the_input() {
     let device = &device();
     for (len, grid) in LENGTHS.into_iter().zip(LINES.into_iter().cycle()) {
         let (a, b) = (numbers(len), numbers(len + 3));

@@ -1,4 +1,4 @@
-//! `Device::checked()`: what the detectors find is an error of the launch, with the Rust lines.
+//! `Device::checked()`: a launch fails with what the detectors find, and names the Rust lines.
 
 use blockwise::{Device, Error, StagedBuffer};
 use broken_kernels::THREADS;
@@ -8,7 +8,7 @@ use device_api::{axpy, stamped};
 
 use super::kernels_of;
 
-/// The line of a broken kernel's source that contains `statement`, as messages name it.
+/// Where `statement` is in a broken kernel's source, as messages print it: `file:line:`.
 fn place(kernel: &str, statement: &str) -> String {
     let name = format!("broken_kernels/src/{kernel}.rs");
     let path = format!("{}/../{name}", env!("CARGO_MANIFEST_DIR"));
@@ -41,7 +41,7 @@ fn a_race_is_an_error_with_both_lines() {
     let write = place(name, "tile.add(thread).write(");
     let read = place(name, "tile.add(count - 1 - thread).read()");
     finding(result, &[name, "race", &write, &read]);
-    // The device can be used further.
+    // The device is still usable.
     let api = kernels_of("device_api", &device);
     let kernel = stamped::<u32>::on(&api).unwrap().covering(1000).unwrap();
     kernel.launch(7, &mut output).unwrap();
@@ -70,8 +70,8 @@ fn a_read_of_what_nobody_wrote_is_an_error() {
     );
 }
 
-/// Reused memory has the contents of earlier buffers, which count as uninitialised. Every safe
-/// allocation is written first.
+/// Reused memory still holds an earlier buffer's contents, but counts as uninitialised. Every safe
+/// way to allocate initialises the memory.
 #[test]
 fn memory_that_was_freed_counts_as_unwritten() {
     let device = Device::checked();
@@ -101,8 +101,7 @@ fn memory_that_was_freed_counts_as_unwritten() {
     }
 }
 
-/// Memory that was never written is known across launches: the output of one is the input of the
-/// next.
+/// Which memory is initialised is tracked across launches and copies.
 #[test]
 fn good_launches_pass_and_a_forgotten_upload_does_not() {
     let device = Device::checked();

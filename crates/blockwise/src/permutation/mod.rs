@@ -1,4 +1,4 @@
-//! [`Permutation`]: numbers that were checked once, for kernels that scatter through them.
+//! [`Permutation`]: indices that were checked once, for kernels that scatter through them.
 
 pub(crate) mod check;
 
@@ -9,8 +9,7 @@ use launch_contract::launch::{Argument, Memory, Permutes, Read, Shape};
 use crate::{Buffer, Error, Result, View};
 use check::Check;
 
-/// The numbers 0 to n − 1 in some order, on a device: what a kernel's `Scatter` takes its places
-/// from.
+/// The numbers 0 to n − 1 in some order, on a device: the destinations of a kernel's `Scatter`.
 ///
 /// [`new`](Self::new) checks the numbers on the device, once. Nothing changes them afterwards, so
 /// launches need no check.
@@ -29,7 +28,7 @@ use check::Check;
 /// # Ok::<(), blockwise::Error>(())
 /// ```
 ///
-/// The numbers are out of reach while they are a permutation:
+/// The numbers cannot be changed while they are a permutation:
 ///
 /// ```compile_fail,E0382
 /// # use blockwise::{Buffer, Permutation, Result};
@@ -51,15 +50,16 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// Checks the numbers on their device, after all earlier uses of them, and waits. The numbers
-    /// are read once; for each there is one atomic operation on a bit, 1/32 of their memory.
+    /// Checks the numbers on their device, after all earlier uses of them, and waits. Each number
+    /// is read once, and sets one bit by an atomic operation; the bits take 1/32 of the numbers'
+    /// memory.
     ///
-    /// If a [`Graph`](crate::Graph) uses the memory, which it might change when it is replayed, the
-    /// numbers are copied first.
+    /// If a [`Graph`](crate::Graph) uses the memory, a replay could change it: the numbers are then
+    /// copied first.
     ///
     /// # Errors
-    /// [`Error::NotAPermutation`] with the first number that is too large or there twice, and when
-    /// the device fails or has no room for the bits.
+    /// [`Error::NotAPermutation`] with the first number that is too large or occurs twice, and when
+    /// the device fails or lacks memory for the bits.
     pub fn new(numbers: Buffer<u32>) -> Result<Self> {
         let numbers = numbers.detached()?;
         if !is_permutation(&numbers)? {
@@ -81,7 +81,7 @@ impl Permutation {
         Ok(Self { numbers })
     }
 
-    /// How many there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.numbers.len()
     }
@@ -96,11 +96,11 @@ impl Permutation {
         self.numbers.as_view()
     }
 
-    /// The numbers, which may be changed from now on. If a [`Graph`](crate::Graph) scatters through
-    /// them, they are copied, and the graph keeps its own.
+    /// Returns the numbers, which may then be changed. If a [`Graph`](crate::Graph) scatters
+    /// through them, they are copied, and the graph keeps the original.
     ///
     /// # Errors
-    /// When the device has no room for the copy, or fails.
+    /// When the device lacks memory for the copy, or fails.
     pub fn into_buffer(self) -> Result<Buffer<u32>> {
         self.numbers.detached()
     }
@@ -159,7 +159,7 @@ fn is_permutation(numbers: &Buffer<u32>) -> Result<bool> {
     Ok(bits.view(words..).to_vec()? == [0])
 }
 
-/// The first number that makes it no permutation.
+/// The first number that violates the permutation, as text.
 fn problem(numbers: &[u32]) -> String {
     let len = numbers.len();
     // A number of 32 bits cannot be as large as the last place.

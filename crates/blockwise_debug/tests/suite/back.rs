@@ -1,4 +1,4 @@
-//! Stepping back over a barrier and an atomic gives the state before: word by word that of a
+//! Stepping back over a barrier and an atomic restores the earlier state: every word is as in a
 //! session that stopped there.
 
 use crate::common::Client;
@@ -6,8 +6,8 @@ use ptx_emulator::replay::Replay;
 use ptx_emulator::{Emulator, LaunchConfig, Limits, Module};
 use serde_json::{Value, json};
 
-/// Each thread hands a value to the one on the other side of the block, and adds what it gets to a
-/// sum.
+/// Each thread passes a value to its mirror image in the block, and adds the value that it receives
+/// to a sum.
 const PTX: &str = ".version 8.0
 .target sm_80
 .address_size 64
@@ -54,8 +54,8 @@ fn launch(seed: Option<u64>) -> Replay {
     .expect("it is launched")
 }
 
-/// All that a client sees: the step, the threads with what they do next, and every variable of
-/// every scope, with its elements.
+/// Everything that a client sees: the step, the threads with their next instructions, and every
+/// variable of every scope, with its elements.
 fn look(client: &mut Client, thread: &Value) -> Vec<String> {
     let mut seen = vec![format!("step {}", client.step())];
     let threads = client.ask("threads", json!({}));
@@ -123,7 +123,7 @@ fn over_a_barrier_and_an_atomic_every_word_is_as_before() {
                 .count()
         };
         assert_eq!((over("bar.sync"), over("atom.")), (2, 1), "seed {seed}");
-        // Every word is among what is compared.
+        // The comparison covers every word.
         let words = |array: &str| {
             states[3]
                 .2
@@ -142,7 +142,7 @@ fn over_a_barrier_and_an_atomic_every_word_is_as_before() {
             client.moves("stepBack", single.clone());
             assert_eq!(client.step(), *step, "back to `{next}`");
             assert_eq!(look(&mut client, &thread), *expected, "back to `{next}`");
-            // Another session, which has never gone further.
+            // Another session, which never went further.
             let mut other = Client::launched_of(launch, arguments.clone());
             other.configured();
             other.ask("evaluate", json!({ "expression": format!("goto {step}") }));

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::thread::JoinHandle;
 
-/// PTX that `broken_kernels` was built to, with this one kernel.
+/// PTX of `broken_kernels`, reduced to this one kernel.
 pub(crate) const PTX: &str = include_str!("../fixtures/reverse_missing_barrier.ptx");
 /// The kernel's file, as an editor names it.
 pub(crate) const FILE: &str = "/home/user/blockwise/broken_kernels/src/reverse_missing_barrier.rs";
@@ -76,12 +76,12 @@ impl Client {
         Self::to(replay)
     }
 
-    /// One whose session debugs this launch.
+    /// A client whose session debugs this launch.
     fn to(launch: fn(Option<u64>) -> Replay) -> Self {
         Self::knowing(launch, None)
     }
 
-    /// The same where a launch needs this token.
+    /// The same, but a launch needs this token.
     pub(crate) fn knowing(launch: fn(Option<u64>) -> Replay, token: Option<&'static str>) -> Self {
         let (read, input) = io::pipe().expect("a pipe");
         let (output, write) = io::pipe().expect("a pipe");
@@ -94,7 +94,7 @@ impl Client {
         }
     }
 
-    /// One that has launched the reversal and stands at its beginning.
+    /// A client that has launched the reversal and is at its first step.
     pub(crate) fn launched(arguments: Value) -> Self {
         Self::launched_of(replay, arguments)
     }
@@ -130,7 +130,7 @@ impl Client {
         self.message(&request.to_string());
     }
 
-    /// The next message of the session; nothing at its end.
+    /// The next message of the session; `None` at its end.
     pub(crate) fn read(&mut self) -> Option<Value> {
         let mut length = 0;
         loop {
@@ -159,7 +159,7 @@ impl Client {
         }
     }
 
-    /// A request that succeeds: the body of its answer.
+    /// Makes a request that must succeed; returns the answer's body.
     #[track_caller]
     pub(crate) fn ask(&mut self, command: &str, arguments: Value) -> Value {
         self.send(command, arguments);
@@ -169,7 +169,7 @@ impl Client {
         answer["body"].clone()
     }
 
-    /// A request that fails: its message.
+    /// Makes a request that must fail; returns the message.
     #[track_caller]
     pub(crate) fn refused(&mut self, command: &str, arguments: Value) -> String {
         self.send(command, arguments);
@@ -196,14 +196,14 @@ impl Client {
         }
     }
 
-    /// A request after which the launch stops.
+    /// Makes a request that moves the launch; returns the stop.
     #[track_caller]
     pub(crate) fn moves(&mut self, command: &str, arguments: Value) -> Value {
         self.ask(command, arguments);
         self.stopped()
     }
 
-    /// The line of the user's that a stop is at, and its frame.
+    /// The user's source line of a stop, and its frame.
     pub(crate) fn line(&mut self, stop: &Value) -> (u64, i64) {
         let stack = self.ask("stackTrace", json!({ "threadId": stop["threadId"] }));
         let frames = stack["stackFrames"].as_array().expect("frames");
@@ -232,7 +232,7 @@ impl Client {
             .expect("a number")
     }
 
-    /// Ends the input: how the session ends.
+    /// Closes the input; returns the session's result.
     pub(crate) fn hang_up(mut self) -> io::Result<()> {
         drop(self.input.take());
         while self.read().is_some() {}

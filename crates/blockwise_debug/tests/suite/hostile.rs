@@ -128,7 +128,7 @@ fn what_is_no_message_is_answered_or_ends_the_session() {
     }
     client.message("{\"seq\": 9, \"command\": 5}");
     assert_eq!(client.answer()["request_seq"], 9);
-    // It goes on as before.
+    // The session still works.
     client.configured();
     client.hang_up().expect("it ends well");
 
@@ -153,8 +153,9 @@ fn what_is_no_message_is_answered_or_ends_the_session() {
     assert!(client.hang_up().is_err());
 }
 
-/// What a browser can be made to send to a port of this machine ends the session with the first
-/// byte that is no header's: nothing of a body is looked at, and no line's end is waited for.
+/// A request that a web page could make a browser send to a local port ends the session at the
+/// first byte that does not belong to a header: no body is read, and the end of the line is not
+/// waited for.
 #[test]
 fn requests_of_other_protocols_end_the_session_before_their_first_line_does() {
     let launch = r#"{"seq":1,"type":"request","command":"launch","arguments":{}}"#;

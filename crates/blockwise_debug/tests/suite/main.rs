@@ -1,4 +1,4 @@
-//! The debugger, spoken to as an editor does.
+//! Tests of the debugger through the protocol, as an editor uses it.
 
 mod back;
 mod common;

@@ -1,4 +1,4 @@
-//! Sessions as an editor has them.
+//! Whole sessions, as an editor would run them.
 
 use crate::common::{COUNT, Client, FILE, replay};
 use ptx_emulator::replay::Direction;
@@ -20,7 +20,7 @@ fn watch(client: &mut Client, expression: &str, frame: Option<i64>) -> i64 {
     set["breakpoints"][0]["id"].as_i64().expect("a number")
 }
 
-/// From a wrong number in the output back to the slot that was read before it was written.
+/// Goes from a wrong number in the output back to the slot that was read before it was written.
 #[test]
 fn a_wrong_value_leads_back_to_the_missing_barrier() {
     let mut client = Client::launched(json!({}));
@@ -42,7 +42,7 @@ fn a_wrong_value_leads_back_to_the_missing_barrier() {
         .first()
         .expect("the race shows in the emulator's own order");
 
-    // Who wrote it last?
+    // Find its last writer.
     let id = watch(&mut client, &format!("output[{at}]"), None);
     let write = client.moves("reverseContinue", json!({}));
     assert_eq!(write["reason"], "data breakpoint");
@@ -56,8 +56,7 @@ fn a_wrong_value_leads_back_to_the_missing_barrier() {
         .and_then(|n| n.parse().ok())
         .expect("a thread");
     let block = client.value("block");
-    // The value came from the slot of the thread on the other side of the block, which was not
-    // written yet.
+    // The value came from the mirrored thread's slot, which had not been written yet.
     let slot = 255 - thread;
     let slot_name = format!("SHARED[{slot}]");
     let read = client.ask(
@@ -73,7 +72,7 @@ fn a_wrong_value_leads_back_to_the_missing_barrier() {
         "{none}"
     );
 
-    // It is written after it was read: by a thread that a barrier would have made come first.
+    // The slot is written after it was read. A barrier would have ordered the write first.
     let late = client.moves("continue", json!({}));
     assert_eq!(late["reason"], "data breakpoint");
     assert_eq!(client.line(&late).0, WRITE);
@@ -147,14 +146,14 @@ fn lines_are_stepped_forwards_and_backwards() {
     }
     backwards.reverse();
     assert_eq!(forwards, backwards);
-    // And single instructions.
+    // Steps by single instructions.
     let single = json!({ "threadId": first["threadId"], "granularity": "instruction" });
     let before = client.step();
     client.moves("next", single.clone());
     assert!(client.step() > before);
     client.moves("stepBack", single);
     assert_eq!(client.step(), before);
-    // The other way to the breakpoint.
+    // Reaches the breakpoint backwards too.
     client.moves("continue", json!({}));
     let again = client.moves("reverseContinue", json!({}));
     assert_eq!(
@@ -237,7 +236,7 @@ fn threads_scopes_and_variables_are_those_of_the_moment() {
     let global = client.ask("variables", scope("Global memory"));
     assert_eq!(global["variables"][0]["name"], "input");
     assert_eq!(client.value("input[511]"), "1511 (0x5e7)");
-    // Of an earlier moment nothing is shown as if it were of this one.
+    // References from an earlier stop are invalid now.
     client.moves("next", json!({ "threadId": stop["threadId"] }));
     let refused = client.refused("variables", json!({ "variablesReference": tile }));
     assert!(refused.contains("earlier"), "{refused}");
@@ -263,7 +262,7 @@ fn breakpoints_stop_at_the_same_steps_both_ways() {
     backwards.reverse();
     assert!(forwards.len() >= 16, "{forwards:?}");
     assert_eq!(forwards, backwards);
-    // They are steps at that line in the launch without a debugger.
+    // The same steps are at that line in a launch without a debugger.
     let mut launch = replay(Some(3));
     let mut found = Vec::new();
     let pcs: Vec<u32> = launch

@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Neighbours send one sample less than there are taps; other ranks send none.
+    /// Neighbours send one sample fewer than there are taps; other ranks send none.
     #[test]
     fn a_halo_is_one_sample_less_than_the_taps() {
         let layout = layout(&[100, 100, 100], 31, 15, 300);

@@ -35,11 +35,12 @@ pub enum Work {
         /// Columns.
         cols: usize,
     },
-    /// Parts that begin with what the parts before them come to, such as running sums.
+    /// An operation each of whose parts starts from the result of all earlier parts, such as
+    /// running sums.
     Carried {
         /// Elements.
         len: usize,
-        /// Parts begin at multiples of so many.
+        /// Parts begin at multiples of this many elements.
         align: usize,
     },
 }
@@ -155,7 +156,7 @@ impl Plan {
                 let totals = with.map(|(from, _)| (from, size_of::<[u64; 2]>()));
                 return [totals.collect(), Vec::new()];
             }
-            // As many totals of each other rank as the longest part has.
+            // From each other rank, the number of totals that the longest part has.
             Self::Carried { split, align } => {
                 let longest = (0..split.ranks()).map(|rank| split.range(rank).len()).max();
                 let totals = longest.unwrap_or(0).div_ceil(*align);
@@ -196,7 +197,7 @@ impl Plan {
                 let read = bytes((split.range(rank).len() * operands) as f64);
                 (read, read / machine.reading, 0.0, 1)
             }
-            // Where there are several, the totals are a pass of their own.
+            // With several ranks, the totals take a pass of their own.
             Self::Carried { split, .. } => {
                 let part = bytes(split.range(rank).len() as f64);
                 let totals = if split.ranks() > 1 { part } else { 0.0 };

@@ -35,7 +35,7 @@ impl Layout {
 pub struct ShardedTranspose<T: Element> {
     layout: Layout,
     options: Options,
-    /// This rank's rows as columns.
+    /// This rank's rows, transposed.
     turned: Buffer<T>,
     /// The other ranks' tiles.
     arrived: Buffer<T>,
@@ -45,7 +45,7 @@ impl<T: Element> ShardedTranspose<T> {
     /// Allocates. The output's rows are evenly divided.
     ///
     /// # Errors
-    /// A matrix that is not divided by rows, and no room.
+    /// A matrix that is not divided by rows, and a lack of memory.
     pub fn new(rank: &Rank, input: &Blocks, options: &Options) -> Result<Self> {
         let len = block_len(rank, input)?;
         if input.grid().cols > 1 {

@@ -14,13 +14,13 @@ use super::seal::Unproven;
 use super::stream::{Listener, Stream};
 use crate::secret::Secret;
 
-/// The most connections that have not proved themselves.
+/// The most connections that are not authenticated yet.
 const UNPROVEN: usize = 64;
 
-/// How long each has for proof and greeting together.
+/// The time that each has for authentication and greeting together.
 const GREETING: Duration = Duration::from_secs(5);
 
-/// How long the oldest stays if others wait for its place.
+/// How long the oldest one may stay if others wait for its slot.
 const STAY: Duration = Duration::from_millis(250);
 
 /// Pause between two polls of the listener.
@@ -69,7 +69,7 @@ pub(super) fn program(name: &str) -> &str {
     &name[..name.floor_char_boundary(PROGRAM as usize)]
 }
 
-/// A connected process that has proved to belong to the job.
+/// A connected process that is authenticated as part of the job.
 pub(super) struct Guest {
     pub(super) connection: Connection,
     pub(super) hello: Hello,
@@ -153,8 +153,8 @@ impl Door {
         text
     }
 
-    /// Whether another connection may be accepted. If all places are taken, the oldest visitor's is
-    /// freed as soon as its time is up.
+    /// Whether another connection may be accepted. If all slots are taken, that of the oldest
+    /// connection is freed as soon as its time is up.
     fn has_room(&mut self) -> bool {
         if self.unproven.len() >= UNPROVEN
             && let Some(oldest) = self.unproven.pop_front_if(|one| one.since.elapsed() > STAY)
@@ -176,7 +176,7 @@ impl Door {
             // The meeting may be over.
             let _ = sender.send((number, greeted(stream, secret.as_ref())));
         };
-        // If no thread can be started, the connection is turned away.
+        // If no thread can be started, the connection is closed.
         if Builder::new().stack_size(1 << 18).spawn(prove).is_ok() {
             self.unproven.push_back(Visitor {
                 number,

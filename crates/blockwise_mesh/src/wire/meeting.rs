@@ -1,6 +1,6 @@
 //! How the ranks of a job find each other: rank 0 listens at a place known to all, and tells the
-//! others where every rank listens. Before a connection has proved that it belongs to the job,
-//! nothing but its proof is read and nothing is kept of it.
+//! others where every rank listens. Before a connection is authenticated, only its proof is read,
+//! and nothing of it is kept.
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
@@ -252,7 +252,7 @@ impl Meeting {
                             format!("rank {me}: what answers at {address} is no rank {other}");
                         return Err(failed(what));
                     }
-                    // It had too many visitors, or is silent and no rank.
+                    // The listener had too many connections, or is silent and not a rank.
                     Err(Unproven::Io(error)) => format!(
                         "rank {me} reached {address}, where rank {other} does not answer: {error}"
                     ),

@@ -1,5 +1,5 @@
-//! Sockets of this machine, in a folder that only this user can enter. Both ends look at the
-//! other's user, too: a folder can be made before its owner comes.
+//! Sockets of this machine, in a folder that only this user can enter. Both ends also check the
+//! other's user: somebody else may have created the folder first.
 
 use std::fs::{self, DirBuilder};
 use std::io::{self, ErrorKind};
@@ -15,13 +15,13 @@ pub(super) fn path(folder: &Path, key: &str) -> io::Result<PathBuf> {
     Ok(private(folder)?.join(format!("mesh-{key}")))
 }
 
-/// Where another rank does, by a number that it has drawn: two processes may say that they are one
-/// rank, and rank 0 tells them so.
+/// Where another rank listens, by a number that it has drawn: two processes may claim the same
+/// rank until rank 0 rejects one, and need separate paths until then.
 pub(super) fn path_of(folder: &Path, key: &str, rank: usize, number: u16) -> io::Result<PathBuf> {
     Ok(private(folder)?.join(format!("mesh-{key}-{rank}-{number}")))
 }
 
-/// This user's folder there: made, or looked at.
+/// This user's folder there: created, or checked if it exists.
 fn private(folder: &Path) -> io::Result<PathBuf> {
     let own = rustix::process::geteuid().as_raw();
     let path = folder.join(format!("blockwise-{own}"));
@@ -32,7 +32,7 @@ fn private(folder: &Path) -> io::Result<PathBuf> {
         }
         _ => {}
     }
-    // Not through a link, which may lead anywhere.
+    // Does not follow a link, which may lead anywhere.
     let about = fs::symlink_metadata(&path)?;
     let problem = if !about.is_dir() {
         "it is no folder".to_owned()
@@ -50,7 +50,7 @@ fn private(folder: &Path) -> io::Result<PathBuf> {
     )))
 }
 
-/// Listens there. `number` takes the place of a port.
+/// Listens at a path. `number` takes the place of a port.
 pub(super) fn listen(path: &Path, number: u16) -> io::Result<Listener> {
     match UnixStream::connect(path) {
         Ok(_) => {
@@ -59,7 +59,7 @@ pub(super) fn listen(path: &Path, number: u16) -> io::Result<Listener> {
                 "another job meets there",
             ));
         }
-        // What a process that was killed has left.
+        // Left by a process that was killed.
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)?,
         Err(_) => {}
     }

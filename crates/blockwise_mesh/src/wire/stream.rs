@@ -1,5 +1,5 @@
-//! Connections as bytes, over TCP or over a socket of this machine, with a time for all of what is
-//! read and written until they are a rank's.
+//! Connections as bytes, over TCP or over a socket of this machine, with one deadline for
+//! everything that is read and written until the other end is authenticated.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use super::unix::{SocketPath, is_own};
 #[derive(Debug)]
 pub(super) struct Stream {
     socket: Socket,
-    /// When reads and writes begin to fail: the time for all of them, not for each.
+    /// When reads and writes begin to fail: one deadline for all of them, not a timeout for each.
     deadline: Option<Instant>,
 }
 
@@ -45,7 +45,7 @@ impl Stream {
 
     fn of_tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
-        // Small messages go at once.
+        // Small messages are sent immediately.
         stream.set_nodelay(true)?;
         Ok(Self {
             socket: Socket::Tcp(stream),
@@ -82,7 +82,7 @@ impl Stream {
     /// Lets reads wait forever, and a write without any progress for `limit`.
     pub(super) fn without_deadline(&mut self, limit: Duration) -> io::Result<()> {
         self.deadline = None;
-        // The system takes no zero.
+        // The system does not accept zero.
         let limit = limit.max(Duration::from_millis(1));
         either!(&self.socket, socket => {
             socket.set_read_timeout(None)?;
@@ -103,7 +103,7 @@ impl Stream {
         }
     }
 
-    /// What is left until the deadline, for one read or write.
+    /// The time left until the deadline, for one read or write.
     fn left(&self) -> io::Result<Option<Duration>> {
         match self.deadline.map(left) {
             Some(Duration::ZERO) => Err(ErrorKind::TimedOut.into()),
@@ -134,7 +134,7 @@ impl Write for Stream {
     }
 }
 
-/// Linux says that a wait which was too long would have blocked.
+/// Linux reports a timeout as `WouldBlock`.
 fn late(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::WouldBlock => ErrorKind::TimedOut.into(),
@@ -142,10 +142,10 @@ fn late(error: io::Error) -> io::Error {
     }
 }
 
-/// What connections come to.
+/// A listener for connections.
 pub(super) enum Listener {
     Tcp(TcpListener),
-    /// Its socket goes away with it.
+    /// Dropping it removes the socket.
     #[cfg(target_os = "linux")]
     Unix {
         listener: UnixListener,
@@ -171,7 +171,7 @@ impl Listener {
         }
     }
 
-    /// The next connection; never waits. `None` for one of another user, who is turned away.
+    /// The next connection; never waits. `None` for one of another user, which is closed.
     pub(super) fn accept(&self) -> io::Result<Option<Stream>> {
         match self {
             Self::Tcp(listener) => Stream::of_tcp(listener.accept()?.0).map(Some),
@@ -192,7 +192,7 @@ pub(super) fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
-/// When a limit is over. One beyond what clocks can count is a year.
+/// The end of a limit that starts now. A limit that overflows the clock counts as a year.
 pub(super) fn after(limit: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
     Instant::now() + limit.min(YEAR)

@@ -1,16 +1,16 @@
-//! A socket of this machine: its path, and whose process is at its other end.
+//! A socket of this machine: its path, and the user of its other end.
 
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::{fs, io};
 
-/// A socket's path, which is removed with this.
+/// A socket's path, removed on drop.
 #[derive(Debug)]
 pub(super) struct SocketPath(pub(super) PathBuf);
 
 impl Drop for SocketPath {
     fn drop(&mut self) {
-        // A file that stays does no harm: the next job replaces it.
+        // If this fails, the file does no harm: the next job replaces it.
         let _ = fs::remove_file(&self.0);
     }
 }

@@ -15,8 +15,8 @@ pub fn running_sums(block: &mut Block<THREADS>, x: &[u32], mut y: Out<u32>) {
         let at = place.start() + block.thread();
         let sum = x.get(at).copied().unwrap_or(0);
         // TODO: five rounds, with delta = 1, 2, 4, 8, 16. In each, `warp.shuffle_up(sum, delta)`
-        // gives a lane the sum of the lane `delta` below; `block.warp()` is the warp. The lanes
-        // below `delta` have no such neighbour, and still have to take part in the shuffle.
+        // gives each lane the `sum` of the lane `delta` below it; `block.warp()` is the warp. Lanes
+        // 0 to `delta` − 1 have no such neighbour, but must take part in the shuffle.
         y.store(block, place, |_| sum);
     }
 }

@@ -15,8 +15,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Of an array of this shape; a negative `axis` counts from the back. All elements in a row
-    /// without one.
+    /// For an array of this shape; a negative `axis` counts from the back. Without an axis, all
+    /// elements are one line.
     ///
     /// # Errors
     /// When there is no such axis, or the elements cannot be counted.

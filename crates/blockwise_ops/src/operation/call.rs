@@ -14,7 +14,7 @@ use crate::{Element, LaunchError, check_len, tuning};
 /// Bytes at whose multiples packs begin.
 const PACK: u64 = kernels::pack::BYTES as u64;
 
-/// The variant: what was asked for, else what was saved for the device, else the fastest by its
+/// The variant: the caller's choice, else the one saved for the device, else the fastest by the
 /// model.
 fn chosen<'a>(
     operation: &'static Operation,
@@ -167,9 +167,9 @@ enum Memory<'a> {
     None,
     /// Allocated by the first launch.
     Open,
-    /// This, which was made for a launch of a variant.
+    /// This buffer, which was allocated for a variant.
     Of(&'static Variant, AnyBuffer),
-    /// This, which was prepared for a problem.
+    /// This state, which was prepared for a problem.
     Held(&'static Variant, Problem, Box<dyn Held>),
 }
 
@@ -201,7 +201,7 @@ fn start(
         };
         check_len(operand.name, input.len(), lens.inputs[at])?;
     }
-    // Without an output the totals are asked for.
+    // Without an output, the caller wants the totals.
     let totals = output.is_empty() && after.is_some();
     if !totals {
         check_len("output", output.len(), lens.output)?;
@@ -233,7 +233,7 @@ fn start(
             Memory::Open | Memory::Of(..) | Memory::Lent(_) => false,
         };
         if !fits {
-            // What it was before is freed first.
+            // Frees the old memory first.
             *memory = Memory::Open;
             *memory = Memory::Held(task.variant, *problem, hold(device, &task)?);
         }
@@ -317,10 +317,9 @@ impl Call {
         self.start(stream, problem, operands)
     }
 
-    /// Starts the launch of a part of a problem whose parts are
-    /// [carried](super::Parts::Carried). `before` is what the parts before it come to: nothing of
-    /// the first. `after` gets the same for the next one; without an output, the totals of what the
-    /// part adds.
+    /// Starts the launch of a part of a problem whose parts are [carried](super::Parts::Carried).
+    /// `before` is the result of all earlier parts, `None` for the first. `after` receives the same
+    /// for the next part; without an output, it receives the totals of this part.
     ///
     /// # Errors
     /// As for [`enqueue`](Self::enqueue).
@@ -427,8 +426,8 @@ pub fn array<T: Element>(
     result.into_typed().ok_or(wrong)
 }
 
-/// Copies the operands to the device, computes, and copies the result back. How long the device
-/// took, without the copies, is the second value.
+/// Copies the operands to the device, computes, and copies the result back. Also returns the
+/// device's time without the copies.
 ///
 /// # Errors
 /// Those of [`Call::enqueue`].

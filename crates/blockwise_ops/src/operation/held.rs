@@ -5,8 +5,8 @@ use blockwise::{AnyView, AnyViewMut, Device, Stream};
 use super::{Plan, Problem, Task};
 use crate::LaunchError;
 
-/// A variant that was prepared for one problem: its memory, and what it computed once. Its launches
-/// must follow each other, as in one stream.
+/// A variant that was prepared for one problem: its memory, and what is computed only once. Its
+/// launches must be in order, as in one stream.
 pub trait Held: Send {
     /// Starts the launches. The operands' types and lengths are the problem's. Returns the plan of
     /// the launch that does most of the work.

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! An [`Operation`] is a `static` of plain values and functions in a folder of its own;
-//! [`OPERATIONS`](crate::OPERATIONS) lists them. Above it, elements have a [`Type`] that is known when the program runs
-//! ([`AnyView`](blockwise::AnyView), [`AnyArray`]), so that code for all operations is compiled
-//! once. A [`Kernel`] has Rust's types again.
+//! [`OPERATIONS`](crate::OPERATIONS) lists them. In the description, the [`Type`] of elements is
+//! known only at run time ([`AnyView`](blockwise::AnyView), [`AnyArray`]), so that code for all
+//! operations is compiled once. A [`Kernel`] has Rust's types again.
 
 mod axis;
 mod call;
@@ -74,7 +74,7 @@ pub struct Operation {
     pub parts: Parts,
     /// What the benchmark times.
     pub bench: Bench,
-    /// The telling cases for the detectors' jobs: together they miss little.
+    /// Launches for the detectors' jobs, chosen so that together they reach nearly all code.
     pub cases: &'static [Case],
     /// Sizes around the tiles, for sweeps of every kernel.
     pub edges: &'static [&'static [usize]],
@@ -99,7 +99,7 @@ pub struct Operand {
 /// How many dimensions an operand has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// Two; text of one row or one column is a matrix too.
+    /// Two; text with one row or one column counts as a matrix too.
     Matrix,
     /// Any number.
     Any,
@@ -148,9 +148,9 @@ pub struct Size {
 pub enum Parts {
     /// Not at all.
     Whole,
-    /// A matrix in row shards whose tiles change places.
+    /// A matrix in row shards, whose tiles are exchanged.
     Tiles,
-    /// In parts of equal lengths, of which each begins with what the parts before it come to.
+    /// In parts of equal length, each of which starts from the result of all earlier parts.
     Carried(&'static Carry),
     /// In parts of any lengths, whose totals are merged in order and rounded once. Along an axis,
     /// any run of outputs comes from a run of the elements.
@@ -167,11 +167,11 @@ impl Parts {
     }
 }
 
-/// How a part begins with what the parts before it come to.
+/// How a part starts from the result of all earlier parts.
 pub struct Carry {
-    /// Whether a problem can be divided so: its elements are one line.
+    /// Whether a problem can be divided this way: its elements are one line.
     pub is_one_line: fn(&Problem) -> bool,
-    /// Parts begin at multiples of so many elements. What a part adds has a total for each.
+    /// Parts begin at multiples of this many elements; a part has one total for each such group.
     pub align: fn(Type) -> usize,
     /// Merges two totals, the earlier one first, by their bytes.
     pub merge: fn(&Problem, &[u8], &[u8]) -> Vec<u8>,
@@ -250,7 +250,7 @@ impl Case {
         Self { settings, ..self }
     }
 
-    /// The same with so many blocks along each dimension, at most.
+    /// The same with at most `blocks` blocks along each dimension of the grid.
     #[must_use]
     pub const fn capped(self, blocks: u32) -> Self {
         let grid_cap = Some(blocks);
@@ -298,7 +298,7 @@ pub struct Near {
     pub tolerance: f64,
     /// The sum of its terms' magnitudes.
     pub magnitude: f64,
-    /// Its terms: roundings of a sum that adds them one by one.
+    /// The number of terms: the roundings of a sum that adds them one by one.
     pub terms: usize,
 }
 

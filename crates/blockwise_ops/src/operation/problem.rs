@@ -31,12 +31,12 @@ impl Problem {
 }
 
 impl Problem {
-    /// The product of the extents: no buffer is as long as one that is beyond counting.
+    /// The product of the extents; on overflow, a number that no buffer's length can have.
     pub fn product(&self) -> usize {
         self.extents.iter().copied().fold(1, usize::saturating_mul)
     }
 
-    /// The bytes of so many elements.
+    /// The size of `elements` elements in bytes.
     pub(crate) fn bytes(&self, elements: usize) -> u64 {
         (elements as u64).saturating_mul(self.ty.bytes() as u64)
     }
@@ -51,7 +51,7 @@ pub struct Given {
     pub axis: Option<isize>,
 }
 
-/// What a caller's operands and settings come to.
+/// The problem that a caller's operands and settings pose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Posed {
     /// The problem.

@@ -17,7 +17,7 @@ pub struct Variant {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    /// For whom it is.
+    /// Who can ask for it.
     pub tier: Tier,
     /// Its kernels: one for each type or width of element, and instance.
     pub kernels: &'static [Kernel],
@@ -31,21 +31,21 @@ pub struct Variant {
     pub tweaks: fn(&Task<'_>) -> Vec<(Options, String)>,
 }
 
-/// For whom a variant is.
+/// Who can ask for a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// A caller gets it, or can sensibly ask for it.
+    /// The library chooses it, or a caller can sensibly ask for it.
     Product,
     /// A tutorial document describes it.
     Document,
-    /// It shows what a change costs: benchmark, profiler, trace and detectors take it.
+    /// It shows what a change costs: only the benchmark, profiler, trace and detectors run it.
     Ablation,
     /// The launcher takes it where it fits; nobody asks for it by its name.
     Step,
 }
 
 impl Variant {
-    /// One for callers, without memory of its own.
+    /// A [`Tier::Product`] variant without memory of its own.
     pub const fn new(
         name: &'static str,
         about: &'static str,
@@ -125,7 +125,7 @@ pub struct Kernel {
     pub entry: &'static Entry,
     /// The elements that it is for.
     pub takes: Takes,
-    /// What it computes, of several things that a variant does.
+    /// Which of the variant's computations it does.
     pub code: u8,
     /// Which of a variant's instances it is.
     pub instance: u8,
@@ -153,7 +153,7 @@ impl fmt::Debug for Kernel {
 pub enum Takes {
     /// Of this type.
     Type(Type),
-    /// Of so many bytes.
+    /// Of this many bytes.
     Width(usize),
 }
 
@@ -180,9 +180,9 @@ pub struct Operands<'a> {
     pub output: AnyViewMut<'a>,
     /// The variant's own memory.
     pub memory: Option<AnyViewMut<'a>>,
-    /// What the parts before this one come to; nothing of the first, or of a whole.
+    /// The result of all earlier parts; `None` for the first part, or for a whole.
     pub before: Option<AnyView<'a>>,
-    /// Where to leave what the parts up to this one come to.
+    /// Receives the result of all parts up to this one.
     pub after: Option<AnyViewMut<'a>>,
 }
 
@@ -305,10 +305,10 @@ impl<'a> Task<'a> {
         Ok(Plan { launch, kernel })
     }
 
-    /// The block's threads, of a kernel that has but one number of them.
+    /// The block's threads, for a kernel with a fixed number of them.
     ///
     /// # Errors
-    /// When another one was asked for.
+    /// When the caller asked for another number.
     pub(crate) fn fixed_block(&self, needed: u32) -> Result<u32, LaunchError> {
         match self.options.threads {
             Some(given) if given != needed => Err(LaunchError::FixedBlock {

@@ -21,15 +21,15 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// The number of its elements.
+    /// The number of elements.
     pub fn elements(&self) -> usize {
         self.rows.len() * self.cols.len()
     }
 }
 
-/// Reduces an array over one axis; the array arrives in pieces. The results come in row-major order
-/// with the bits of [`reduce_axis`](crate::reduce::reduce_axis), whatever the pieces: a sum is cut
-/// only between the runs of 1024 rows that are added to its total.
+/// Reduces an array over one axis, piece by piece. Results come in row-major order and have the
+/// bits of [`reduce_axis`](crate::reduce::reduce_axis), whatever the pieces: a sum of floats is
+/// split only between runs of 1024 rows, whose sums the kernel adds up too.
 ///
 /// ```
 /// use blockwise::Device;
@@ -49,7 +49,7 @@ impl Piece {
 /// let mut reducer = AxisReducer::new(&device, rows, Reduction::Sum, 4)?;
 /// while let Some(piece) = reducer.next_piece() {
 ///     let fill = |values: &mut [f64]| {
-///         // A row over the last axis is a row of one column for each number.
+///         // Over the last axis, each number is a row of one column.
 ///         values.copy_from_slice(&numbers[piece.rows.clone()]);
 ///         Ok(())
 ///     };
@@ -73,11 +73,11 @@ pub struct AxisReducer<T: Number> {
 struct Cut {
     axis: Axis,
     reduction: Reduction,
-    /// The most outer indices per step.
+    /// Outer indices per step, at most; `rows` and `cols` likewise.
     outers: usize,
     rows: usize,
     cols: usize,
-    /// Whether sums of runs of rows stay unrounded.
+    /// Whether a launch returns one unrounded sum per run of rows, to be added up on the host.
     unrounded: bool,
 }
 
@@ -95,7 +95,7 @@ struct Step {
     outers: Range<usize>,
     rows: Range<usize>,
     cols: Range<usize>,
-    /// Rows per run whose sum stays unrounded.
+    /// Rows per run, if the launch returns an unrounded sum of each.
     run: Option<usize>,
 }
 
@@ -103,7 +103,7 @@ struct Step {
 struct Results<T: Number> {
     reduction: Reduction,
     extent: usize,
-    /// The totals of columns whose axis is cut and has not ended.
+    /// The totals so far of the current columns, if their axis takes several steps.
     totals: Vec<Total<T>>,
     times: DeviceTimes,
 }
@@ -119,8 +119,8 @@ struct Lane<T: Number> {
 }
 
 impl Cut {
-    /// Cuts into steps of at most `chunk` elements, but at least one run of one column. `rounds`:
-    /// sums must be rounded.
+    /// Cuts into steps of at most `chunk` elements, but at least one run of one column. `rounds`
+    /// says that the type's sums have to be rounded.
     fn new(axis: Axis, reduction: Reduction, rounds: bool, chunk: usize) -> Self {
         let Axis {
             outer,
@@ -132,7 +132,8 @@ impl Cut {
         let whole = lane.saturating_mul(columns);
         let sums = rounds && reduction == Reduction::Sum && extent > RUN;
         let outers = (chunk / whole).min(outer);
-        // An axis with more runs than outer indices has more threads if it is divided by runs.
+        // With more runs on the axis than outer indices in a step, a thread per run is more
+        // parallelism than a thread per outer index.
         let by_runs = sums && outers < extent / RUN;
         let (outers, rows, cols) = if outers > 0 && !by_runs {
             (outers, extent, inner)
@@ -164,7 +165,7 @@ impl Cut {
         let upto = |from: usize, most: usize, end: usize| from..from.saturating_add(most).min(end);
         let mut rows = upto(at.row, self.rows, extent);
         if self.unrounded && rows.len() > RUN {
-            // The rest of a run is a step of its own.
+            // A partial run at the end of the axis is a step of its own.
             rows.end -= rows.len() % RUN;
         }
         Some(Step {
@@ -208,7 +209,7 @@ impl Step {
         }
     }
 
-    /// The array as its launch sees it.
+    /// The shape that the launch reduces: with unrounded sums, each run is an outer index.
     fn axis(&self) -> Axis {
         let extent = self.run.unwrap_or(self.rows.len());
         let outer = match self.run {
@@ -238,11 +239,11 @@ impl Step {
 }
 
 impl<T: Number> AxisReducer<T> {
-    /// Reduces an array by pieces of at most `chunk` elements, but at least 1024 rows of one
+    /// Reduces an array in pieces of at most `chunk` elements, but at least 1024 rows of one
     /// column.
     ///
     /// # Errors
-    /// Those of [`plan_axis`].
+    /// Those of [`plan_axis`], and an overflow of the array's size.
     pub fn new(
         device: &Device,
         axis: Axis,
@@ -282,8 +283,8 @@ impl<T: Number> AxisReducer<T> {
     }
 
     /// Lets `fill` write the elements of the [next piece](Self::next_piece), row by row, and starts
-    /// its reduction. If all streams are busy, it first waits for the oldest piece; `emit` gets the
-    /// results that are complete then.
+    /// its reduction. If all streams are busy, it first waits for the oldest piece, and `emit` gets
+    /// the results that this one completes.
     ///
     /// # Errors
     /// Those of the closures, and errors of the device. After an error the reduction cannot
@@ -331,7 +332,7 @@ impl<T: Number> Lane<T> {
         reduction: Reduction,
     ) -> Result<(), LaunchError> {
         let Some(input) = &mut self.input else {
-            return Ok(()); // `push` has filled it.
+            return Ok(()); // Unreachable: `push` has filled it.
         };
         let axis = step.axis();
         let (stream, outputs) = (&self.stream, axis.outer * axis.inner);

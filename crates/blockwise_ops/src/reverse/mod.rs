@@ -14,7 +14,7 @@ use crate::operation::{
 };
 use crate::{Element, Execution, LaunchError, upload};
 
-/// The reversal: extents are those before the axis, along it, and after it.
+/// Reverse. The extents of a problem: all dimensions before the axis, the axis, all after it.
 pub static REVERSE: Operation = Operation {
     name: "reverse",
     about: "Reverse an array",
@@ -42,7 +42,7 @@ pub static REVERSE: Operation = Operation {
             inner,
         } = Axis::of(shapes[0], given.axis)?;
         Ok(Posed {
-            // Extents of a whole array begin with its elements, as `sizes` has them.
+            // For a whole array, the first extent is the number of elements, as in `sizes`.
             problem: Problem::new(ty, &[extent, outer, inner]),
             result: shapes[0].to_vec(),
         })
@@ -73,7 +73,7 @@ pub static REVERSE: Operation = Operation {
     edges: &[&[0], &[1], &[2], &[255], &[256], &[257], &[509], &[1031]],
 };
 
-/// Whether the elements change places as those of one row do.
+/// Whether the whole array is reversed, as one row.
 fn is_whole(problem: &Problem) -> bool {
     problem.extents[1..] == [1; 3]
 }
@@ -206,10 +206,10 @@ static CASES: &[Case] = &[
     Case::of(&[]).along(&[2, 512], -1),
 ];
 
-/// Plans the reversal of `len` elements. `None` when there are none, and so nothing to launch.
+/// Plans a reverse of `len` elements. `None` when there are none, and so nothing to launch.
 ///
 /// # Errors
-/// When `static` is asked for other threads than its own, or a limit is broken.
+/// When another block size than its own is requested of `static`, or a limit is exceeded.
 pub fn plan<T: Element>(
     len: usize,
     options: &Options,
@@ -219,8 +219,8 @@ pub fn plan<T: Element>(
     operation::plan(&REVERSE, &problem, options, properties)
 }
 
-/// Starts the reversal of `input` into `output`, of the same length. `None` when there was nothing
-/// to launch.
+/// Starts reversing `input` into `output`, of the same length. `None` when there was nothing to
+/// launch.
 ///
 /// # Errors
 /// Those of [`plan`], an output of another length, and what goes wrong on the device.

@@ -11,7 +11,7 @@ use crate::operation::{
     Problem, Rank, Setting, Size, Takes, Task, Variant, Work, kernel,
 };
 
-/// The scan: extents are those along the axis, before it, and after it.
+/// Scan along an axis. The extents of a problem: the axis, all dimensions before it, all after it.
 pub static SCAN: Operation = Operation {
     name: "scan",
     about: "Running sums, minima or maxima",
@@ -96,7 +96,8 @@ pub static SCAN: Operation = Operation {
 
 const SIZES: &[&[usize]] = &[&[1], &[1 << 10], &[1 << 20], &[1 << 24], &[1 << 29]];
 
-/// A function of `u32` or `u64`, by a type's width.
+/// Evaluates an expression with `$T` as `u64` for types of 8 bytes, else as `u32`: a scan's sizes
+/// depend on the element's width only.
 macro_rules! by_width {
     ($ty:expr, $T:ident => $value:expr) => {
         match $ty.bytes() {
@@ -113,7 +114,7 @@ macro_rules! by_width {
 }
 use by_width;
 
-/// What runs: the first setting.
+/// The setting `operation`: what is accumulated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Running {
     Sum,
@@ -151,13 +152,14 @@ fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchErr
     })
 }
 
-/// Whether all elements run in one line.
+/// Whether the whole array is one line.
 fn is_one_line(problem: &Problem) -> bool {
     problem.extents[1..] == [1; 3]
 }
 
-/// Tiles in one pass that look back in fixed groups: the same bits on any grid, device, number of
-/// devices and chunk. Short lines by warps, lines along another axis than the last by threads.
+/// One pass over tiles, each of which looks back at earlier ones in groups of fixed size: the bits
+/// do not depend on the grid, the device, the number of devices or the chunks. Warps scan short
+/// lines; single threads scan lines whose elements are not adjacent.
 pub static RUNNING: Variant = Variant::new(
     "scan",
     "tiles in one pass, which look back in fixed groups",
@@ -171,7 +173,7 @@ pub static RUNNING: Variant = Variant::new(
     size_of::<u64>() * words.max(1)
 });
 
-/// Blocks of each multiprocessor that run at once.
+/// Blocks resident on each multiprocessor: the kernel's `min_blocks`.
 const RESIDENT: usize = 2;
 
 fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
@@ -183,7 +185,7 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
         Way::Tiles => blocks.min(at_once),
         Way::Rows | Way::Columns => blocks,
     };
-    // A part of a line goes by tiles, however short it is.
+    // A single line may be launched in parts, and parts are scanned by tiles, however short.
     let shared_bytes = match Way::of(extent, inner, is_one_line(task.problem)) {
         Way::Tiles => scan::RING_BYTES,
         Way::Rows | Way::Columns => 0,
@@ -194,8 +196,8 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     task.plan_1d([code, 0], items, threads, shared_bytes.into())
 }
 
-/// An instance for sums and one for minima and maxima of each type; unsigned integers are signed
-/// ones in another order.
+/// One instance per type for sums and one for minima and maxima. Unsigned integers use the signed
+/// instances: their sums have the same bits, and `flip` changes the order.
 static KERNELS: &[Kernel] = &{
     macro_rules! running {
         ($Type:ident, $t:ident, $code:expr, $Op:ident) => {
@@ -243,7 +245,7 @@ fn flip<T>(problem: &Problem) -> u64 {
     order.flip::<T>()
 }
 
-/// The output, and where what comes after it goes: nowhere, unless it is given.
+/// The output, and the memory for what a next part begins with: empty unless given.
 fn ends<'a, T: Plain>(
     output: AnyViewMut<'a>,
     after: Option<AnyViewMut<'a>>,
@@ -268,7 +270,7 @@ fn state(memory: Option<AnyViewMut<'_>>) -> Result<ViewMut<'_, u64>, Error> {
     memory.ok_or(none)?.plain()
 }
 
-/// Short and long lines, partial tiles and runs of tiles, a grid that strides.
+/// Short and long lines, partial tiles, partial runs of tiles, grids that stride.
 static CASES: &[Case] = &[
     Case::of(&[1]),
     Case::of(&[300]).spare(),

@@ -1,4 +1,4 @@
-//! Which kernel is the fastest.
+//! The choice of the fastest kernel.
 
 use kernels::pack;
 use kernels::transpose::aligned::Tile;
@@ -8,22 +8,21 @@ use crate::operation::{Task, Variant};
 
 /// Bytes of a matrix up to which [`NAIVE`] is the fastest: 10 × 25 takes it 3.3 µs, [`PADDED`] 3.5.
 const NAIVE_BYTES: usize = 4096;
-/// Rows up to which it is, whatever the bytes, and up to which it is for so many bytes: 20 × 4470
-/// of `f64` takes them 5.3 and 3.8 µs.
+/// Rows up to which [`NAIVE`] is the fastest: of any length, and of a matrix of at most
+/// [`NAIVE_FEW`] bytes. 20 × 4470 of `f64` takes [`NAIVE`] 5.3 µs and [`PADDED`] 3.8.
 const NAIVE_ROWS: [usize; 2] = [8, 20];
 const NAIVE_FEW: usize = 200_000;
-/// Tiles of `padded` that start for nothing ([`idle_tiles`]) from which on [`QUADS`] is faster: it
-/// starts 1 µs later.
+/// The number of [`idle_tiles`] of `padded` from which on [`QUADS`] is faster, although it starts 1
+/// µs later.
 const IDLE_QUADS: usize = 700;
-/// Bytes for each multiprocessor from which on `quads` is faster than `padded` whatever the shape.
+/// Bytes per multiprocessor from which on `quads` is faster than `padded`, whatever the shape.
 const QUADS_EACH: usize = 90_000;
 
-/// The short side from which on [`PACKS`] has few tiles that are partly empty: 106,351 × 134 takes
-/// it 49.5 µs and `padded` 45.7, 265 × 31,007 27.2 and `thin` 30.5.
+/// The short side from which on few of [`PACKS`]'s tiles are partly empty: 106,351 × 134 takes it
+/// 49.5 µs and `padded` 45.7, 265 × 31,007 27.2 and `thin` 30.5.
 const PACKS_SHORT: usize = 144;
 
-/// Where one kernel's sizes end and the next one's begin, in bytes of the matrix for each
-/// multiprocessor.
+/// The sizes at which the fastest kernel changes, in bytes of the matrix per multiprocessor.
 struct Bounds {
     /// Up to here `padded` and its small tiles fill the device best: 1000² of `f32` takes it 6.6 µs
     /// and `aligned` 15.4.
@@ -34,7 +33,7 @@ struct Bounds {
     /// Up to here [`THIN`] is faster than [`ALIGNED`] whatever the shape: 4390 × 2420 takes it 30.6
     /// µs and `aligned` 35.4, 8000² 147 and 137.
     thin: usize,
-    /// The longest short side of which `thin` is faster, whatever the bytes, unless the columns are
+    /// The longest short side for which `thin` is faster, whatever the size, unless the columns are
     /// one whole tile of `aligned`: 132 × 154,351 takes them 67 and 104 µs.
     thin_to: usize,
 }
@@ -45,7 +44,7 @@ const WIDE: Bounds = Bounds {
     thin: 460_000,
     thin_to: 256,
 };
-/// More rows than columns: `padded` writes whole lines of memory, and reads short rows.
+/// For more rows than columns: `padded` then writes whole lines of memory, and reads short rows.
 const TALL: Bounds = Bounds {
     padded: 180_000,
     padded_whole: 650_000,
@@ -53,8 +52,9 @@ const TALL: Bounds = Bounds {
     thin_to: 512,
 };
 
-/// Tiles of `padded` beyond those that the matrix's bytes would fill. A block starts every 1.7 ns,
-/// in which memory moves 32 rows of 128 bytes: the start of a block limits tiles with less.
+/// Tiles of `padded` beyond the number that the matrix's bytes would fill. A block starts every 1.7
+/// ns, in which memory moves 32 rows of 128 bytes: tiles with less are limited by the start of
+/// blocks.
 fn idle_tiles(rows: usize, cols: usize, bytes: usize) -> usize {
     const TILE: usize = kernels::transpose::TILE as usize;
     let tiles = rows.div_ceil(TILE).saturating_mul(cols.div_ceil(TILE));
@@ -66,7 +66,7 @@ fn idle_tiles(rows: usize, cols: usize, bytes: usize) -> usize {
 pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     let [rows, cols, ..] = task.problem.extents;
     let width = task.problem.ty.bytes();
-    // The only one for narrow words.
+    // Only `padded` has instances for narrow words.
     if width < 4 {
         return &PADDED;
     }
@@ -81,7 +81,7 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
         _ => (1300, 300_000),
     };
     let bounds = if rows > cols { TALL } else { WIDE };
-    // Of the output.
+    // Rows of the output.
     let whole_rows = rows.is_multiple_of(pack::BYTES / width);
     let padded = match whole_rows {
         true => bounds.padded_whole,

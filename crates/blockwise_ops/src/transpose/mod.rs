@@ -20,7 +20,7 @@ use crate::operation::{
 };
 use crate::{Element, Execution, LaunchError, download_matrix, matrix_len, upload};
 
-/// The transpose: extents are the matrix's rows and columns.
+/// Transpose. The extents of a problem: the matrix's rows and columns.
 pub static TRANSPOSE: Operation = Operation {
     name: "transpose",
     about: "Transpose a matrix",
@@ -155,7 +155,7 @@ pub static NAIVE: Variant = Variant::new(
     by_tile,
 );
 
-/// Turns tiles in shared memory, so that both sides are rows.
+/// Transposes tiles in shared memory, so that both loads and stores are along rows.
 pub static TILED: Variant = Variant::new(
     "tiled",
     "turns tiles in shared memory, so that both sides are rows",
@@ -164,7 +164,7 @@ pub static TILED: Variant = Variant::new(
 )
 .tier(Tier::Document);
 
-/// The same with padded tiles, whose columns lie in different banks.
+/// The same with padded tiles, so that the slots of a column are in different banks.
 pub static PADDED: Variant = Variant::new(
     "padded",
     "the same with padded tiles, whose columns lie in different banks",
@@ -186,8 +186,7 @@ pub static PADDED_RAW: Variant = Variant::new(
 )
 .tier(Tier::Document);
 
-/// Larger tiles, of which each row of the output begins with a sector of memory, whatever the
-/// matrix's extents.
+/// Larger tiles, whose output rows begin at memory sectors, whatever the matrix's extents.
 pub static ALIGNED: Variant = Variant::new(
     "aligned",
     "larger tiles, whose rows of the output begin with a sector of memory",
@@ -206,7 +205,7 @@ pub static NARROW: Variant = Variant::new(
 .tier(Tier::Ablation)
 .tuned(caps);
 
-/// Tiles with the whole short side, so that one side of the transpose is one run of memory.
+/// Tiles that span the whole short side, so that on one side of the transpose a tile is contiguous.
 pub static THIN: Variant = Variant::new(
     "thin",
     "tiles with the whole short side",
@@ -214,8 +213,8 @@ pub static THIN: Variant = Variant::new(
     thin_plan,
 );
 
-/// Every access 16 bytes: a thread turns 4 × 4 elements of four bytes, or 2 × 2 of eight. Matrices
-/// whose extents are no multiples of that go the way of [`ALIGNED`].
+/// Every access moves 16 bytes: a thread transposes 4 × 4 elements of four bytes, or 2 × 2 of
+/// eight. Matrices whose extents are not multiples of that are transposed as by [`ALIGNED`].
 pub static QUADS: Variant = Variant::new(
     "quads",
     "every access 16 bytes: a thread turns 4 x 4 elements of four bytes, or 2 x 2 of eight",
@@ -223,8 +222,8 @@ pub static QUADS: Variant = Variant::new(
     quads_plan,
 );
 
-/// Every global access 16 bytes, whatever the matrix's extents: [`ALIGNED`] with rows that are read
-/// from a whole pack on.
+/// Every global access moves 16 bytes, whatever the matrix's extents: [`ALIGNED`] with reads that
+/// start at whole packs.
 pub static PACKS: Variant = Variant::new(
     "packs",
     "every global access 16 bytes, whatever the matrix's extents",
@@ -257,7 +256,7 @@ static QUADS_KERNELS: &[Kernel] = &{
     ]
 };
 
-/// `$function::<word>()` for elements of so many bytes.
+/// `$function::<word>()` for elements of that many bytes.
 macro_rules! by_width {
     ($task:expr, $T:ident => $value:expr) => {
         match $task.problem.ty.bytes() {
@@ -317,7 +316,7 @@ fn packs_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     )
 }
 
-/// A block for each tile, or few blocks that stay.
+/// Limits on the grid for the search to try: fewer blocks, which stride over the tiles.
 fn caps(task: &Task<'_>) -> Vec<(Options, String)> {
     let caps = [16, 32, 64].map(|cap| {
         let options = Options {
@@ -329,7 +328,7 @@ fn caps(task: &Task<'_>) -> Vec<(Options, String)> {
     caps.into()
 }
 
-/// What each kernel's tiles ask for: partial and whole tiles, short sides, a grid that strides.
+/// Cases for each kernel's tiles: partial and whole tiles, short sides, a grid that strides.
 static CASES: &[Case] = &[
     Case::of(&[40, 70]).capped(1),
     Case::of(&[33, 65]),

@@ -1,5 +1,5 @@
-//! What the recorded module was made of, as a number: `cargo xtask build-viewer` writes it, a test
-//! compares.
+//! The fingerprint of the sources that the committed module was built from: `cargo xtask
+//! build-viewer` writes it, a test compares it.
 
 use std::io;
 use std::path::{Path, PathBuf};

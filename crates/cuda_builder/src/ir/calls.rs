@@ -20,7 +20,7 @@ pub(crate) fn kernels<'m>(module: &'m Module<'_>) -> impl Iterator<Item = &'m st
         .map(Function::name)
 }
 
-/// The kernels that reach a function through calls or addresses, for messages.
+/// The kernels that can reach a function, by calls or through its address; as text for messages.
 pub(crate) fn kernels_of(module: &Module<'_>, function: &str) -> String {
     let functions = by_name(module);
     let leads: Vec<_> = kernels(module)
@@ -32,8 +32,8 @@ pub(crate) fn kernels_of(module: &Module<'_>, function: &str) -> String {
     leads.join("`, `")
 }
 
-/// Whether any function that may run uses a symbol with this prefix. Functions referenced only by
-/// each other cannot run; one whose address is in a table may.
+/// Whether any function that may run uses a symbol with this prefix. A function may run if it is
+/// reachable from the roots, or if its address is in a table.
 pub(crate) fn uses(module: &Module<'_>, roots: &[String], prefix: &str) -> bool {
     let in_tables = module.globals().flat_map(|global| global.globals());
     let roots = roots.iter().map(String::as_str).chain(in_tables);

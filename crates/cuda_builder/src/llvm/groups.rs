@@ -1,9 +1,9 @@
 //! Groups of kernels, which LLVM compiles one by one: on all cores, and after a change only those
 //! that it affects.
 //!
-//! A kernel's PTX does not depend on its group. What kernels share beyond functions that are
-//! inlined into each keeps them together: a variable that one may write and another read, and
-//! constant memory, which is limited for all.
+//! A kernel's PTX does not depend on its group. Kernels stay together if they share more than
+//! functions, which are inlined into each: a variable that one may write and another read, or
+//! constant memory, whose limit is for all of them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -32,7 +32,7 @@ pub(super) const LIMITS: Limits = Limits {
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) kernels: Vec<String>,
-    /// All symbols that they reach, and public ones that belong to them.
+    /// All symbols that they reach, and the public ones assigned to them.
     pub(super) symbols: HashSet<String>,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn groups(
     let mut groups: Vec<_> = members.into_iter().map(group).collect();
     let of_groups = groups.iter().flat_map(|group| &group.symbols);
     let in_groups: usize = of_groups.filter_map(|symbol| sizes.get(&**symbol)).sum();
-    // What many kernels share and LLVM would compile once for each group.
+    // Otherwise LLVM would compile what many kernels share once for each group.
     if groups.len() == 1 || in_groups > 2 * bytes {
         return None;
     }
@@ -129,7 +129,7 @@ fn tied(module: &Module<'_>, public: &HashSet<&str>, reached: &[HashSet<&str>]) 
             if global.linkage().contains("addrspace(4)") {
                 return Some((global.name(), ""));
             }
-            // Of a public variable LLVM assumes nothing.
+            // LLVM assumes nothing about a public variable.
             let is_variable = global.keyword() == "global" && !public.contains(global.name());
             is_variable.then_some((global.name(), global.name()))
         })
@@ -159,8 +159,8 @@ fn tied(module: &Module<'_>, public: &HashSet<&str>, reached: &[HashSet<&str>]) 
         .collect()
 }
 
-/// Members of each group. Where groups end depends on names alone, so that a kernel more or less
-/// changes only its own group and perhaps the next one.
+/// The members of each group. Group boundaries depend on names only, so that adding or removing a
+/// kernel changes only its own group and perhaps the next one.
 fn divided(kernels: &[&str], first_of: &[usize], limits: Limits) -> Vec<Vec<usize>> {
     let mut units: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (kernel, first) in first_of.iter().enumerate() {
@@ -199,7 +199,7 @@ mod tests {
         format!("define ptx_kernel void @{name}() {{\n{calls}  ret void\n}}\n")
     }
 
-    /// The kernels of each group, with what else it has.
+    /// Checks the kernels of each group, and its other symbols.
     #[track_caller]
     fn check(rest: &str, kernels: [&str; 3], expected: &[&str]) {
         let [a, b, c] = kernels;

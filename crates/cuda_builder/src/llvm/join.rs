@@ -1,5 +1,5 @@
-//! Joins the PTX of a module's parts to one text: as LLVM prints it for the whole module, but for
-//! names of its own making.
+//! Joins the PTX of a module's parts to one text: the same as LLVM prints for the whole module,
+//! except for names that LLVM invents.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use crate::ptx::{Item, Kind, Ptx, code};
 /// A part's text.
 struct Part<'t> {
     ptx: Ptx<'t>,
-    /// New names of what differs from another part's of the same name.
+    /// New names of items that differ from another part's item of the same name.
     renamed: HashMap<&'t str, String>,
 }
 
@@ -28,9 +28,10 @@ pub(super) fn join(texts: &[String], kernels: &[impl AsRef<str>]) -> Option<Stri
         if first.ptx.header != part.ptx.header {
             return None;
         }
-        // A new name changes what mentions it.
+        // A new name changes the items that mention it.
         loop {
-            // A public function is the same whatever LLVM made of it, and is found by its name.
+            // A public function is looked up by its name, so it keeps its name even if LLVM
+            // compiled it differently in two parts.
             let is_one = |item: &Item<'_>| {
                 item.is_public && matches!(item.kind, Kind::Function | Kind::Prototype)
             };
@@ -277,7 +278,7 @@ mod tests {
         assert_eq!(joined(&[&whole], &kernels), Some(whole.concat()));
     }
 
-    /// The emulator reports a panic by the name of such a function.
+    /// The emulator recognises a panic by the name of such a function.
     #[test]
     fn a_public_function_keeps_its_name_whatever_llvm_made_of_it() {
         let part = |kernel: &str, value: u32| {

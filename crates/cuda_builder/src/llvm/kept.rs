@@ -1,4 +1,4 @@
-//! Results of earlier builds, by what they were made from.
+//! A cache of results of earlier builds, by their inputs.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,8 +12,8 @@ use crate::error::{CudaBuilderError, io_error};
 use crate::files::replace;
 use crate::output::LOWERING;
 
-/// So many files are kept for each that a build uses: for builds that differ in features or options
-/// and take turns.
+/// The number of files kept for each one that a build uses: builds with different features or
+/// options may alternate.
 const GENERATIONS: usize = 3;
 
 /// The results of one crate for one architecture.
@@ -52,7 +52,8 @@ impl Kept {
             .join(format!("{:016x}{:016x}", hash(0), hash(1)));
         let result = match fs::File::options().write(true).open(&path) {
             Ok(file) => {
-                // Used again: not the oldest any more. If that fails, it is made again one day.
+                // The file was used, so it is no longer the oldest. If this fails, it may be
+                // removed too early and built again.
                 let _ = file.set_modified(SystemTime::now());
                 read(&path)?
             }

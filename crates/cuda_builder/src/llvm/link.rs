@@ -15,8 +15,8 @@ use crate::ir::{calls, public};
 use crate::output::Folder;
 use cuda_tools::Toolchain;
 
-/// One module from all archives, as text, with what kernels and public names reach. For a
-/// dependency such as glam that is almost nothing, and every later step has less to process.
+/// One module from all archives, as text, with only what kernels and public names reach. For a
+/// dependency such as glam that is almost nothing, so every later step has less to process.
 pub(super) fn crates(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
@@ -74,8 +74,8 @@ fn link_archives(
         .arg(to))
 }
 
-/// core, alloc and compiler_builtins as one module, made by the target folder's first build. LLVM
-/// reads of one module only the functions that it links; archives it reads whole.
+/// core, alloc and compiler_builtins as one module, created by the target folder's first build.
+/// From a module LLVM reads only the functions that it links; archives it reads completely.
 fn library(toolchain: &Toolchain, bitcode: &Bitcode) -> Result<PathBuf, CudaBuilderError> {
     let mut hasher = DefaultHasher::new();
     // The sysroot's folder identifies its contents.
@@ -83,7 +83,8 @@ fn library(toolchain: &Toolchain, bitcode: &Bitcode) -> Result<PathBuf, CudaBuil
     let name = format!("library-{:016x}.bc", hasher.finish());
     let path = bitcode.target_folder.join(name);
     if !path.is_file() {
-        // Another build may make it at the same time: the file appears whole.
+        // Another build may create it at the same time, so the file is renamed into place when
+        // complete.
         let folder = &bitcode.target_folder;
         let made = tempfile::NamedTempFile::new_in(folder).map_err(io_error("write in", folder))?;
         link_archives(toolchain, &bitcode.sysroot.libraries, made.path())?;

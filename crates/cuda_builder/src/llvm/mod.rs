@@ -77,7 +77,7 @@ pub(crate) fn emit_ptx(
     std::fs::remove_dir_all(&files).map_err(io_error("remove", files))
 }
 
-/// What a module is compiled with.
+/// The settings that a module is compiled with.
 struct Program<'a> {
     compiler: Compiler<'a>,
     /// Symbols that keep their names.
@@ -132,7 +132,7 @@ impl Program<'_> {
         kept.clean();
         let ptx = match join::join(&texts, &kernels) {
             Some(ptx) => ptx,
-            // They do not fit together.
+            // The parts cannot be joined.
             None => self.whole(&module, Vec::new())?.0,
         };
         Ok((ptx, warnings))
@@ -154,7 +154,7 @@ impl Program<'_> {
         Ok((texts.pop().unwrap_or_default(), warnings))
     }
 
-    /// Whether nothing but the PTX is asked for, and that can be joined from parts.
+    /// Whether only the PTX is wanted, and can be joined from parts.
     fn is_divisible(&self) -> bool {
         let builder = self.compiler.builder;
         !builder.keeps_ir() && builder.emit.is_none() && builder.debug != DebugInfo::Full
@@ -171,7 +171,7 @@ impl Program<'_> {
         groups.iter().map(piece).collect()
     }
 
-    /// The texts of several pieces, of one version, and the warnings.
+    /// The texts of several pieces, all of one PTX version, and the warnings.
     fn run<'t>(
         &self,
         mut tasks: Vec<Task<'t>>,
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::ptx::Ptx;
 
-    /// Two kernels share memory of the block, two a function that stays one.
+    /// Two kernels share a shared array, two share a function that is not inlined.
     fn text(value: u32) -> String {
         let kernel = |name: &str, number: u32, body: &str| {
             // Each function has a subprogram of its own, and positions in it.
@@ -356,7 +356,8 @@ mod tests {
         let whole = make(&text(5), 5);
         assert_eq!(files(), 0);
         let divided = make(&text(5), 1);
-        // Two kernels share memory: three groups, each compiled; two of them wait for nobody.
+        // Two kernels share memory, so there are three groups, each compiled; two of them have no
+        // barriers to check.
         assert_eq!(files(), 5);
         // Labels have the numbers of functions in their order.
         let whole = join::join(&[whole.0], &["a", "b", "c", "d"]).unwrap();
@@ -364,7 +365,7 @@ mod tests {
         assert!(divided.0.contains(".loc"), "{}", divided.0);
         assert_eq!(make(&text(5), 1), divided);
         assert_eq!(files(), 5);
-        // Only `b` is another one, and has a `help` of its own.
+        // Only `b` has changed, and has its own `help`.
         let changed = make(&text(6), 1).0;
         assert_eq!(files(), 6);
         assert!(changed.contains("help_"), "{changed}");

@@ -69,7 +69,8 @@ impl Compiler<'_> {
     ) -> Result<String, CudaBuilderError> {
         use CudaBuilderError::{GenericSharedAccess, Undefined};
         match self.compile_once(lowered, public, version, files) {
-            // Source lines were removed before the optimiser: with them the error has its line.
+            // Source lines were removed before the optimiser; run it again with them, so that the
+            // error has a line.
             Err(error @ (GenericSharedAccess { .. } | Undefined { .. }))
                 if !self.builder.keeps_lines() =>
             {

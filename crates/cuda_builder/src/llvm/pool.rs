@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// The results of tasks, in their order. The largest begin first: the last to end are then short.
+/// The results of tasks, in the tasks' order. The largest start first, so that no core is left with
+/// a long one at the end.
 pub(super) fn run<T: Send, R: Send>(
     tasks: Vec<T>,
     size: impl Fn(&T) -> usize,

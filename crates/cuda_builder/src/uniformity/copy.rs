@@ -99,7 +99,7 @@ fn body(
                     (&operation[..end], true)
                 }
                 (opcode, call) => {
-                    // Of a report: branches, and what they may depend on.
+                    // Reports mention these: branches, and instructions that they may depend on.
                     let told = matches!(
                         opcode,
                         Opcode::Br | Opcode::Switch | Opcode::Load | Opcode::Store | Opcode::ICmp

@@ -36,7 +36,7 @@ pub(super) struct Flow<'p, 'm> {
     merged: HashMap<&'m str, usize>,
     /// The number of instructions in all contexts.
     steps: usize,
-    /// No fact grows any more: an address without targets is final.
+    /// No fact grows any more, so an address without targets will not get any.
     pub(super) is_settled: bool,
     pub(super) changed: bool,
 }

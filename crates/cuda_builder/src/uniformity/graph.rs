@@ -82,7 +82,7 @@ pub(super) struct Region {
     pub(super) inside: Vec<bool>,
 }
 
-/// For each node, whether it reaches one of `targets`; the targets do.
+/// For each node, whether it is one of `targets` or reaches one.
 pub(super) fn leading_to(
     targets: impl Iterator<Item = usize>,
     successors: &[Vec<usize>],

@@ -182,7 +182,7 @@ impl<'m> Content<'m> {
         self.cells.iter().filter(move |(key, _)| overlaps(key))
     }
 
-    /// From now on everything may be anywhere.
+    /// From now on any contents may be anywhere in the object.
     fn merge(&mut self) {
         self.is_whole = true;
         for cell in std::mem::take(&mut self.cells).values() {

@@ -28,21 +28,23 @@
 //! # Memory
 //!
 //! The thread's own memory is followed: variables that LLVM left in memory, and allocations
-//! ([`memory`]). Each value carries what it may be the address of ([`targets`]), integers included,
-//! for a move is a load and a store of integers. An address has the level of the choice of its
-//! object and offset: variables of two threads correspond, wherever they lie. What depends on the
-//! place itself, such as an address's bits or parts of it, is divergent.
+//! ([`memory`]). Each value carries the memory that it may point to ([`targets`]). So do integers,
+//! because Rust moves a value by loading and storing integers. The level of an address covers the
+//! choice of its object and the offset in it, not its bits: the same variable in two threads
+//! corresponds, wherever it is. Whatever depends on an address's bits, or on parts of them, is
+//! divergent.
 //!
 //! A load has the level of its address and of everything stored in that range of its targets. A
-//! store changes all targets of its pointer. Where an address is stored or passed to what is not
-//! followed, it escapes: from then on its memory, and what that points to, can contain anything. So a
-//! pointer that is not followed leads to escaped memory only; a load through it is divergent. Every
-//! volatile or atomic load is divergent too.
+//! store changes all targets of its pointer. An address escapes where it is stored in memory that
+//! is not followed or passed to code that is not followed: from then on its memory, and all memory
+//! that can be reached from there, can contain anything. So a pointer that is not followed leads
+//! only to escaped memory; a load through it is divergent. Every volatile or atomic load is
+//! divergent too.
 //!
-//! `__cuda_std_block_uniform` and `__cuda_std_warp_uniform` mark what a library knows and this
-//! analysis cannot see: their results have that level. In `unsafe` kernels the block is assumed to
-//! have one dimension and whole warps, so `tid.x / 32` is warp-uniform ([`lanes`]); a safe kernel
-//! states this by the marker.
+//! `__cuda_std_block_uniform` and `__cuda_std_warp_uniform` mark values that a library knows to be
+//! uniform and this analysis cannot prove: their results have that level. In `unsafe` kernels the
+//! block is assumed to have one dimension and whole warps, so `tid.x / 32` is warp-uniform
+//! ([`lanes`]); a safe kernel states this by the marker.
 //!
 //! # Control
 //!
@@ -90,12 +92,12 @@
 //! functions that the pointer may name. If a function that is not inlined waits, it is recursive, and
 //! refused. Functions that wait and whose address is taken are refused too ([`address_taken`]).
 //!
-//! Comparisons of addresses are the same in all threads if both are moved from one ([`origin`]), or
-//! are in one variable or in an allocation that is made once; and whether two are equal, for
-//! variables that have not escaped: a function's variables lie at the same distance from each other
-//! in all threads. Where an allocation lies is the thread's own, as it may be where another one was
-//! freed. Whether one fails is the thread's own too, unless its failure ends in a panic
-//! ([`failure`]).
+//! A comparison of two addresses has the same result in all threads if both are moved from one
+//! address ([`origin`]), or point into one variable, or into an allocation that is made once. A
+//! test for equality also does if both point to variables that have not escaped: a function's
+//! variables are equally far apart in all threads. The place of an allocation differs between
+//! threads, because it may reuse freed memory. Whether it fails differs too, unless a failure ends
+//! in a panic ([`failure`]).
 
 mod address_taken;
 mod body;
@@ -349,7 +351,7 @@ fn bound(wait: &Wait, arguments: &[Operand<'_>], rule: Rule) -> Option<Level> {
     }
 }
 
-/// What the kernel's mark asks for.
+/// The rule that the kernel's mark selects.
 fn rule(kernel: &Function<'_>) -> Rule {
     match kernel.head.attribute(UNIFORM) {
         Some("error") => Rule::Refuse,

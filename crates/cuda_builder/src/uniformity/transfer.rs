@@ -289,7 +289,7 @@ impl<'m> Flow<'_, 'm> {
         parts
     }
 
-    /// Whether an address may be that of memory that is not followed.
+    /// Whether an address may point to memory that is not followed.
     fn leads_astray(&self, targets: &Targets<'m>) -> bool {
         targets.unknown || (targets.is_empty() && self.is_settled)
     }
@@ -375,7 +375,7 @@ fn compares_with_null(step: &Step<'_>) -> bool {
     step.instruction.opcode() == Opcode::ICmp && matches!(constant, Some("0" | "null"))
 }
 
-/// The question that is asked about two values.
+/// How two values are compared.
 enum Question {
     Distance,
     Order,

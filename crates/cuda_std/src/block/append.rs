@@ -15,8 +15,8 @@ use crate::unroll::unrolled;
 /// An output that threads append to: stream compaction. The launch passes `(&mut buffer, &mut
 /// count)` for this parameter, where `count` is one `u64`: the number of elements so far.
 ///
-/// Each append takes numbers from the count by one atomic addition. No other thread gets them
-/// during the launch, so the elements of those numbers are exclusive. Their order is not fixed.
+/// Each append takes indices from the count by one atomic addition. No other thread gets these
+/// indices during the launch, so their elements belong to this thread. The order is not fixed.
 /// Elements past the end of the buffer are counted but not stored: a count above the length tells
 /// the host how much room was missing. A count that is not reset continues after the earlier
 /// elements.
@@ -47,7 +47,7 @@ pub struct Append<'a, T> {
     memory: PhantomData<(&'a mut [T], *mut u64)>,
 }
 
-/// A count that stays near this bound cannot wrap, and so gives out no number twice.
+/// A count that stays near this bound cannot wrap, and so never hands out an index twice.
 const FULL: u64 = 1 << 62;
 /// The most elements of one call: more bytes than a GPU has.
 const MOST: usize = match 1_usize.checked_shl(42) {
@@ -83,8 +83,8 @@ impl<'a, T> Append<'a, T> {
 
     whole_array!();
 
-    /// The first of `count` numbers, at most [`MOST`], that no other call of this launch gets; the
-    /// length if the numbers start past the end.
+    /// The first of `count` indices, at most [`MOST`], that no other call of this launch gets; the
+    /// length if they start past the end.
     #[inline(always)]
     fn take(&mut self, count: usize) -> usize {
         // Not `Atomics`' instructions, which take generic addresses: here LLVM knows that the count
@@ -93,8 +93,9 @@ impl<'a, T> Append<'a, T> {
         let counter = unsafe { AtomicU64::from_ptr(self.count) };
         let taken = counter.fetch_add(count as u64, Ordering::Relaxed);
         if taken >= FULL {
-            // Fewer than 2²⁰ threads run at once, and all of them together add less than 2⁶² between
-            // this addition and the cap. So the count passes the array's numbers at most once.
+            // Fewer than 2²⁰ threads run at once, and all of them together add less than 2⁶²
+            // between this addition and the cap. So the count passes the array's indices at most
+            // once.
             counter.fetch_min(FULL, Ordering::Relaxed);
         }
         if taken < self.len as u64 {
@@ -116,7 +117,7 @@ impl<'a, T> Append<'a, T> {
             return None;
         }
         // SAFETY: the elements are inside the array, and initialised. No other call of the launch
-        // gets these numbers, so no other thread accesses the elements.
+        // gets these indices, so no other thread accesses the elements.
         let elements = unsafe { core::slice::from_raw_parts_mut(self.first.add(start), count) };
         Some((start, elements))
     }
@@ -147,7 +148,7 @@ impl<T: Plain> Append<'_, T> {
         mut choose: impl FnMut(L) -> Option<T>,
     ) {
         let (first, step) = (tile.start() + block.thread(), block.threads());
-        // Zeros, because LLVM keeps what has a value in some iterations only in a register of its
+        // Zeroed: LLVM would keep a value that only some iterations initialise in a register of its
         // own, through the kernel's loop.
         let (mut loads, mut loaded) = ([const { MaybeUninit::zeroed() }; ITEMS], 0_u32);
         unrolled::<ITEMS>(|item| {
@@ -181,13 +182,13 @@ impl<T: Plain> Append<'_, T> {
             let at = start + number as usize;
             if lanes[item] & lane != 0 && at < self.len {
                 // SAFETY: this lane has kept a value: it is written. Below the length. The warp's
-                // numbers from `start` on belong to this call only, and each value has its own.
+                // indices from `start` on belong to this call only, and each value has its own.
                 unsafe { self.first.add(at).write(values[item].assume_init()) };
             }
         });
     }
 
-    /// The first of `of_warp` numbers that no other warp of the launch gets, for each lane.
+    /// The first of `of_warp` indices that no other warp of the launch gets, for each lane.
     /// `of_warp` is the same in all lanes that run, and at most 1024.
     #[inline(always)]
     fn take_for_warp<const X: usize, const Y: usize, const Z: usize>(
@@ -198,8 +199,8 @@ impl<T: Plain> Append<'_, T> {
     ) -> usize {
         let (before, of_block, all) = scratch.sums_around(block, of_warp);
         let warp = Warp::of(block);
-        // Where a thread has panicked, perhaps the one that would write a slot, slots mean nothing:
-        // each warp takes its own.
+        // If a thread has panicked, the slots may be incomplete: each warp then takes indices by
+        // itself.
         let running = warp.ballot(true).trailing_zeros() as usize;
         let (takes, count) = match all {
             true => (block.thread() == 0, of_block),

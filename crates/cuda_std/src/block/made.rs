@@ -1,4 +1,4 @@
-//! What a launch creates for a parameter, which `#[kernel]` recognises by the name of its type.
+//! The parameter types that a launch creates values of; `#[kernel]` recognises them by name.
 
 use super::{
     Append, Array, Atomics, Matrix, Number, Out, OutMatrix, Ring, Scatter, Scratch, Shared,

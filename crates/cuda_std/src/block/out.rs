@@ -50,9 +50,9 @@ impl Map for PerBlock {
 /// An output of a kernel, in which each thread accesses its own elements only.
 ///
 /// Element i belongs to thread i of the grid, counted through all its blocks, x fastest; if the
-/// grid has fewer threads than the output has elements, each thread has every (threads of the
-/// grid)-th element. So no two threads share an element, whatever the launch's shape, and a kernel
-/// that writes through it needs no `unsafe`:
+/// grid has fewer threads than the output has elements, thread i also has element i plus each
+/// multiple of the number of threads. So no two threads share an element, whatever the launch's
+/// shape, and a kernel that writes through it needs no `unsafe`:
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -76,8 +76,8 @@ impl Map for PerBlock {
 pub struct Out<'a, T, Map = Strided> {
     first: *mut T,
     len: usize,
-    // Not only for variance: the raw pointer keeps it in its thread, because another thread has
-    // other elements.
+    // Not only for variance: `first` makes it neither `Send` nor `Sync`, because another thread
+    // owns other elements.
     memory: PhantomData<(&'a mut [T], Map)>,
 }
 
@@ -207,8 +207,9 @@ impl<T: Plain, const ITEMS: usize> Out<'_, T, Strided<ITEMS>> {
 }
 
 impl<T: Plain> Out<'_, T, FromEnd> {
-    /// Stores this thread's element of the tile, if it exists. The tile is as far from the output's
-    /// end as its range is from 0; `value` gets the number of the tile's elements after this one.
+    /// Stores this thread's element of the tile, if it exists. The tile is counted from the
+    /// output's end, as its range is counted from 0; `value` gets the number of the tile's elements
+    /// after this one.
     ///
     /// So a tile that was read forwards is written backwards, in both cases with adjacent threads
     /// accessing adjacent elements:

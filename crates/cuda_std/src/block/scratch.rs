@@ -204,9 +204,9 @@ impl<T: Plain> Scratch<'_, T> {
 }
 
 impl Scratch<'_, u64> {
-    /// Sums of `of_warp`, which is the same in all lanes of a warp and below 2³²: over the warps below this one,
-    /// and over all. And whether every thread of the block still runs; otherwise a slot may not
-    /// have been written, and the sums are of anything.
+    /// Two sums of `of_warp`, over the warps below this one and over all, and whether every thread
+    /// of the block is still running. If not, a slot may be unwritten, and the sums are
+    /// meaningless. `of_warp` is the same in all lanes of a warp, and below 2³².
     #[inline(always)]
     pub(super) fn sums_around<const X: usize, const Y: usize, const Z: usize>(
         &mut self,

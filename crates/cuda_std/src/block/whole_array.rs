@@ -1,4 +1,4 @@
-//! What every thread may ask of an array in global memory, whichever elements it owns.
+//! Methods of arrays in global memory that do not depend on which elements a thread owns.
 
 /// Methods of a type with the fields `first` and `len`.
 macro_rules! whole_array {

@@ -1,4 +1,4 @@
-//! How a panic in a kernel reaches the host: [`Report`] says it, [`Channel`] carries it.
+//! How a panic in a kernel reaches the host: as a [`Report`], through a [`Channel`].
 //!
 //! The device's half is here; what both sides know, with the description of the two modes, is
 //! `launch_contract::panic`.

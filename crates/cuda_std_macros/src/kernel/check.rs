@@ -115,7 +115,8 @@ pub(super) fn words(
             return Err(Error::new(parameter.name.span(), message));
         }
     }
-    // A pattern of the handle's methods would be this constant.
+    // In the handle's methods, a parameter of that name would be a pattern that matches the
+    // constant.
     let constants = sig.generics.const_params().map(|constant| &constant.ident);
     for name in constants {
         if WORDS.contains(&&*name.unraw().to_string()) {
@@ -242,7 +243,7 @@ fn is_reference_to_own(ty: &Type) -> bool {
     matches!(ty, Type::Reference(reference) if names(&reference.elem, &OWN))
 }
 
-/// Names that the parameters have later in a kernel.
+/// Types whose values a kernel makes itself, from its parameters.
 const LATER: [&str; 9] = [
     "Written",
     "Published",

@@ -45,7 +45,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// What the parameters' types require: conditions, and their texts.
+    /// The requirements of the parameters' types: conditions, and their texts.
     fn types_rules(&self, shape: &Ident) -> Vec<(TokenStream, String)> {
         let (path, core) = (self.path(), &self.core);
         let mut rules = Vec::new();
@@ -92,8 +92,8 @@ impl Kernel<'_> {
         rules
     }
 
-    /// What the parameters' types require of the launch's shape, with texts. The device assumes it,
-    /// so it is in the record.
+    /// The requirements of the parameters' types on the launch's shape, with texts. The device
+    /// assumes them, so they are in the record.
     pub(super) fn implied(&self) -> Vec<(Tree, String)> {
         let has_block =
             (self.parameters.iter()).any(|parameter| matches!(parameter.kind, Kind::Block { .. }));

@@ -137,7 +137,7 @@ impl Kernel<'_> {
             #[inline(always)]
             #safety fn #kernel_body #lifetimes (#inputs) #predicates #block
             #no_hidden_slices
-            // What safe code receives lives no longer than this.
+            // The arguments of safe code live no longer than this.
             #[allow(unused_variables)]
             let #launch = ();
             #(#whole)*

@@ -23,15 +23,15 @@ pub(super) enum Kind<'a> {
         element: &'a Type,
         arguments: Vec<&'a GenericArgument>,
     },
-    /// Shared memory whose size the type says.
+    /// Shared memory whose size is in the type.
     Static {
         array: Static,
         first: &'a Type,
         arguments: Vec<&'a GenericArgument>,
     },
-    /// `Shared<[T]>`, whose length `shared(..)` says.
+    /// `Shared<[T]>`, whose length is in `shared(..)`.
     Dynamic { element: &'a Type },
-    /// Anything else is copied.
+    /// Anything else: copied.
     Value,
 }
 

@@ -224,7 +224,7 @@ impl Kernel<'_> {
     }
 }
 
-/// What is copied into the launch, in PTX order.
+/// The values that are copied into the launch, in PTX order.
 fn copied(parameter: &Parameter<'_>, core: &TokenStream) -> Vec<TokenStream> {
     let name = &parameter.name;
     let memory = Given::of(&parameter.kind, core).memory();

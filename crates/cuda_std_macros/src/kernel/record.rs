@@ -185,7 +185,7 @@ impl Kernel<'_> {
         parts.tokens(quote! { #path::launch::Decimal::<{ #core::mem::align_of::<#of>() }>::TEXT });
     }
 
-    /// The arguments that determine which elements of an output a thread owns.
+    /// The type arguments that determine which elements of an output a thread owns.
     fn map(&self, parts: &mut Parts, parameter: &Parameter<'_>) {
         let Kind::View {
             view, arguments, ..

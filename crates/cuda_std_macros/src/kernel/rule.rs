@@ -269,7 +269,7 @@ impl Reader<'_> {
             )),
             Expr::Binary(binary) => {
                 let operator = Operator::of(&binary.op)?;
-                // Of its first word: compiler messages suggest what to write after it.
+                // The span of its first word: compiler messages suggest what to write after it.
                 let span = binary.span();
                 if matches!(operator, Operator::Shl | Operator::Shr) {
                     let by = literal(&binary.right)?;
@@ -668,7 +668,7 @@ impl Names<'_> {
         (path, spans.first().copied().unwrap_or(place))
     }
 
-    /// What the words of the user's expression stand for: the extents of the shape and of the
+    /// Definitions of the words in the user's expression: the extents of the shape and of the
     /// parameters.
     pub(super) fn words(&self, expression: &TokenStream) -> TokenStream {
         let Names { path, shape, .. } = self;

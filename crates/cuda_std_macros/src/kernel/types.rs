@@ -1,4 +1,4 @@
-//! What the compiler checks about a kernel's types, besides the code that uses them.
+//! Generated checks of a kernel's types, in addition to the code that uses them.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};

@@ -35,8 +35,8 @@ impl core::error::Error for Refusal {}
 
 /// A slice in a kernel's contract: its length and address.
 ///
-/// Its methods take it by value: a trait of the user's with a method of the same name would go before
-/// one that takes a reference.
+/// Its methods take it by value: a method of the same name in a user's trait would take precedence
+/// over one that takes a reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     address: u64,

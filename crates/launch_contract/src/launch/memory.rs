@@ -1,4 +1,4 @@
-//! Device memory and addresses as arguments of a launch.
+//! Device memory and device addresses as launch arguments.
 
 use core::any::Any;
 use core::fmt;
@@ -11,14 +11,14 @@ pub struct Memory<'a> {
     pub address: u64,
     /// The number of elements.
     pub len: u64,
-    /// The runtime's identification of the memory.
+    /// The runtime's own handle of the allocation, which keeps it alive.
     pub owner: &'a (dyn Any + Send + Sync),
     /// Whether the launch may write it.
     pub written: bool,
 }
 
 impl Memory<'static> {
-    /// A placeholder.
+    /// Fills the unused entries of an array.
     pub(super) const NONE: Self = Self {
         address: 0,
         len: 0,
@@ -29,8 +29,8 @@ impl Memory<'static> {
 
 impl Memory<'_> {
     fn of_reference(self, written: bool) -> Self {
-        // A reference is never null, but a buffer without elements may have no address. Every
-        // type's alignment divides this one.
+        // An empty buffer may have address 0, but a Rust reference is never null. This address is
+        // aligned for every type.
         let address = if self.address == 0 {
             1 << 29
         } else {
@@ -69,7 +69,7 @@ impl MatrixMemory<'_> {
     }
 }
 
-/// `Self` can be given for a kernel's parameter `&P`.
+/// What can be passed for a kernel parameter `&P`.
 ///
 /// # Safety
 /// The memory holds `len` elements of `P`'s element type, initialised and aligned, for as long as
@@ -84,7 +84,7 @@ pub unsafe trait Read<'a, P: ?Sized> {
     fn pass(self) -> Memory<'a>;
 }
 
-/// `Self` can be given for a kernel's parameter `&mut P`.
+/// What can be passed for a kernel parameter `&mut P`.
 ///
 /// # Safety
 /// As for [`Read`], and nothing else accesses the memory during `'a`.
@@ -98,7 +98,7 @@ pub unsafe trait Write<'a, P: ?Sized> {
     fn pass(self) -> Memory<'a>;
 }
 
-/// Two runs of device memory, passed together.
+/// Two arrays in device memory, passed for one parameter.
 #[derive(Clone, Copy)]
 pub struct PairMemory<'a> {
     /// The elements.
@@ -107,11 +107,11 @@ pub struct PairMemory<'a> {
     pub second: Memory<'a>,
 }
 
-/// `Self` can be given as the permutation of a kernel's parameter `Scatter<T>`.
+/// What can be passed as the permutation of a kernel parameter `Scatter<T>`.
 ///
 /// # Safety
-/// As for [`Read`] of `[u32]`. The numbers are 0 to `len − 1` in some order, and they do not change
-/// as long as any launch that got them, or a recording of it, can run.
+/// As for [`Read`] of `[u32]`. The numbers are 0 to `len − 1` in some order, and do not change
+/// while any launch that received them, or a graph that recorded such a launch, can still run.
 #[diagnostic::on_unimplemented(
     message = "a scatter needs a permutation that was checked, and `{Self}` is none",
     label = "expected a checked permutation",
@@ -122,7 +122,7 @@ pub unsafe trait Permutes<'a> {
     fn pass(self) -> Memory<'a>;
 }
 
-/// `Self` can be given for a raw pointer `*const T` of an `unsafe` kernel: readable memory, or a
+/// What can be passed for a parameter `*const T` of an `unsafe` kernel: readable memory, or a
 /// [`DevicePointer`].
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter `*const {T}` cannot be given `{Self}`",
@@ -133,7 +133,7 @@ pub trait ReadPointer<'a, T> {
     fn pass(self) -> Pointer<'a>;
 }
 
-/// `Self` can be given for a raw pointer `*mut T` of an `unsafe` kernel: writable memory, or a
+/// What can be passed for a parameter `*mut T` of an `unsafe` kernel: writable memory, or a
 /// [`DevicePointer`].
 #[diagnostic::on_unimplemented(
     message = "the kernel's parameter `*mut {T}` cannot be given `{Self}`",
@@ -144,8 +144,8 @@ pub trait WritePointer<'a, T> {
     fn pass(self) -> Pointer<'a>;
 }
 
-/// A raw device address, for `unsafe` kernels. Its memory is not kept alive, and its uses are not
-/// ordered.
+/// A raw device address, for `unsafe` kernels. A launch neither keeps the memory alive nor orders
+/// accesses to it.
 pub struct DevicePointer<T> {
     /// The address; 0 is null.
     pub address: u64,
@@ -153,10 +153,10 @@ pub struct DevicePointer<T> {
 }
 
 impl<T> DevicePointer<T> {
-    /// No memory.
+    /// The null pointer.
     pub const NULL: Self = Self::new(0);
 
-    /// This address of the device.
+    /// A pointer to the device address `address`.
     pub const fn new(address: u64) -> Self {
         Self {
             address,
@@ -184,7 +184,7 @@ impl<T> fmt::Debug for DevicePointer<T> {
 pub struct Pointer<'a> {
     /// The address.
     pub address: u64,
-    /// The memory, unless it is a bare address.
+    /// The memory at the address; `None` for a [`DevicePointer`].
     pub memory: Option<Memory<'a>>,
 }
 
@@ -225,7 +225,7 @@ pub fn write<'a, P: ?Sized>(memory: impl Write<'a, P>) -> Memory<'a> {
     memory.pass().of_reference(true)
 }
 
-/// The memory of a parameter `Matrix<T>`, `P` being `[T]`.
+/// The memory of a parameter `Matrix<T>`, where `P` is `[T]`.
 #[doc(hidden)]
 pub fn read_matrix<'a, P: ?Sized>(
     (memory, rows, cols): (impl Read<'a, P>, usize, usize),
@@ -234,7 +234,7 @@ pub fn read_matrix<'a, P: ?Sized>(
     MatrixMemory { memory, rows, cols }
 }
 
-/// The memory of a parameter `OutMatrix<T, ..>`, `P` being `[T]`.
+/// The memory of a parameter `OutMatrix<T, ..>`, where `P` is `[T]`.
 #[doc(hidden)]
 pub fn write_matrix<'a, P: ?Sized>(
     (memory, rows, cols): (impl Write<'a, P>, usize, usize),
@@ -243,7 +243,7 @@ pub fn write_matrix<'a, P: ?Sized>(
     MatrixMemory { memory, rows, cols }
 }
 
-/// The memory of a parameter `Append<T>`, `P` being `[T]`.
+/// The memory of a parameter `Append<T>`, where `P` is `[T]`.
 #[doc(hidden)]
 pub fn append<'a, P: ?Sized>(
     (memory, count): (impl Write<'a, P>, impl Write<'a, [u64]>),
@@ -254,7 +254,7 @@ pub fn append<'a, P: ?Sized>(
     }
 }
 
-/// The memory of a parameter `Scatter<T>`, `P` being `[T]`.
+/// The memory of a parameter `Scatter<T>`, where `P` is `[T]`.
 #[doc(hidden)]
 pub fn scatter<'a, P: ?Sized>(
     (memory, permutation): (impl Write<'a, P>, impl Permutes<'a>),

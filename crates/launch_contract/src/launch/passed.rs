@@ -7,7 +7,7 @@ use core::mem::transmute_copy;
 #[derive(Debug)]
 pub enum Aligned<const FITS: bool> {}
 
-/// How a `T` of as many bytes as `Bytes` has is passed.
+/// How a `T` as large as `Bytes` is passed.
 #[doc(hidden)]
 pub trait Passed<T, Bytes> {
     /// The parameter's type.
@@ -29,8 +29,8 @@ impl<T, Bytes> Passed<T, Bytes> for Aligned<true> {
     }
 }
 
-// The compiler has no parameter of PTX for a larger alignment: the bytes are copied to where a
-// value lies.
+// The compiler cannot give a PTX parameter a larger alignment: the bytes are copied to an aligned
+// value.
 impl<T: Copy, Bytes> Passed<T, Bytes> for Aligned<false> {
     type Type = Bytes;
 

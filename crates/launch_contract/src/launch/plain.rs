@@ -31,7 +31,7 @@ macro_rules! plain {
     )*};
 }
 plain!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 f32 f64);
-// On a GPU they have 64 bits.
+// On a GPU these have 64 bits.
 #[cfg(target_pointer_width = "64")]
 plain!(usize isize);
 
@@ -48,7 +48,7 @@ unsafe impl Plain for half::bf16 {
 }
 
 /// A type that a safe kernel takes by value: a plain one, `bool` or `char`, which the launch copies
-/// from a value of the program's. As elements they are not safe, for memory may hold other bits.
+/// from a valid value. `bool` and `char` cannot be elements, because memory may hold other bits.
 ///
 /// # Safety
 /// A value has the same bytes on host and device, and no padding, pointer or reference.

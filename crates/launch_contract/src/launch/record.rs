@@ -7,9 +7,9 @@ use super::Plain;
 /// Suffix of an entry point's name in the name of its record, a variable in the PTX.
 ///
 /// The record is what the device's build saw of the kernel; the program has what the host's build
-/// saw, and a runtime compares the two when the kernel is first used. So what `#[cfg]`, `cfg!` or a
-/// shadowed name makes different is an error before anything starts. It is text, a line for each
-/// subject:
+/// saw, and a runtime compares the two when the kernel is first used. So a difference caused by
+/// `#[cfg]`, `cfg!` or a shadowed name is an error before anything starts. The record is text, with
+/// a line for each subject:
 ///
 /// ```text
 /// record    = signature { "\n" line }
@@ -136,7 +136,7 @@ impl<const N: usize> Decimal<N> {
     pub const TEXT: &'static str = text(Self::DIGITS.0.split_at(Self::DIGITS.1).1);
 }
 
-/// The sizes without the zeros, which have no parameter in PTX, and their number.
+/// The sizes other than zeros, which have no parameter in PTX, and their number.
 #[doc(hidden)]
 pub const fn present<const N: usize>(sizes: &[usize]) -> ([usize; N], usize) {
     let (mut present, mut count, mut at) = ([0; N], 0, 0);
@@ -160,7 +160,7 @@ pub const fn first_line(record: &'static str) -> &'static str {
     record.split_at(at).0
 }
 
-/// The first `count` of them.
+/// The first `count` sizes.
 #[doc(hidden)]
 pub const fn first(sizes: &'static [usize], count: usize) -> &'static [usize] {
     sizes.split_at(count).0

@@ -129,8 +129,8 @@ pub use arithmetic::*;
 mod arithmetic {
     use super::Scalar;
 
-    /// A number that a rule computes with. Without a result there is none: nothing wraps, nothing
-    /// panics.
+    /// A number that a rule computes with. An operation without a result gives `None`: nothing
+    /// wraps or panics.
     #[doc(hidden)]
     #[diagnostic::on_unimplemented(
         message = "a rule computes with numbers, and this is `{Self}`",
@@ -145,7 +145,7 @@ mod arithmetic {
         fn rem(self, other: Self) -> Option<Self>;
     }
 
-    /// A number of bits.
+    /// An integer.
     #[doc(hidden)]
     pub trait Integer: Arithmetic {
         fn shl(self, by: u32) -> Option<Self>;
@@ -175,7 +175,7 @@ mod arithmetic {
 
             impl Integer for $t {
                 fn shl(self, by: u32) -> Option<Self> {
-                    // A bit that is lost is no result.
+                    // A shift that loses a bit has no result.
                     self.checked_shl(by).filter(|shifted| shifted >> by == self)
                 }
                 fn shr(self, by: u32) -> Option<Self> {
@@ -245,7 +245,7 @@ mod arithmetic {
         number.shr(by)
     }
 
-    /// Of zero only zero is a multiple.
+    /// Only zero is a multiple of zero.
     #[doc(hidden)]
     pub fn is_multiple_of<T: Integer>(number: T, of: T) -> bool {
         match number.rem(of) {

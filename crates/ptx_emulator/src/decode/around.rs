@@ -1,4 +1,5 @@
-//! What stands around an operation on 32-bit floats: `.ftz` before and after it, `.sat` after it.
+//! Modifiers of operations on 32-bit floats: `.ftz` before and after the operation, `.sat` after
+//! it.
 
 use super::builder::Builder;
 use super::op::{Op, Reg, Row};

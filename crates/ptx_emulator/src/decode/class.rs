@@ -158,7 +158,8 @@ impl Kind {
     }
 }
 
-/// Of `m16n8k8`: two operations per multiply-add, m · n · k of them shared by 32 lanes.
+/// Operations per lane of a shape such as `m16n8k8`: 32 lanes share m · n · k multiply-adds, of two
+/// operations each.
 fn matrix_flops(shape: &str) -> Option<u16> {
     let (m, rest) = shape.strip_prefix('m')?.split_once('n')?;
     let (n, k) = rest.split_once('k')?;

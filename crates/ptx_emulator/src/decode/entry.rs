@@ -1,4 +1,4 @@
-//! What a module says of its kernels.
+//! A module's kernels and their parameters.
 
 use super::op::Slot;
 use super::program::Program;

@@ -1,17 +1,17 @@
-//! Atomics that mean a part of their word.
+//! Atomics on a word that stand for an access to a part of it.
 //!
-//! PTX has no atomics of 8 bits: compilers change a byte by a compare-and-swap, or by `and`, `or`
-//! and `xor`, of the word around it. Such an operation is an access to that byte. Which one is
-//! meant is known where the word's address is the byte's with the last two bits cleared, as every
-//! compiler computes it. Elsewhere it is the bytes that the operands can change, in programs that
-//! have narrow accesses at all.
+//! PTX has no 8-bit atomics: compilers change a byte by a compare-and-swap, `and`, `or` or `xor` on
+//! the word around it. Such an operation counts as an access to that byte. The byte is known if the
+//! word's address is computed, as every compiler does, by clearing the last two bits of the byte's.
+//! Otherwise the operation counts as an access to the bytes that its operands can change, and in
+//! programs without narrow accesses to the whole word.
 
 use super::op::{AtomicKind, AtomicOp, Cell, IntOp, Op, PartOfWord, Row, TRUE};
 use super::program::{Function, Program, Value};
 use crate::fault::Space;
 use std::collections::HashMap;
 
-/// Marks them in a decoded program.
+/// Marks these atomics in a decoded program.
 pub(super) fn mark(program: &mut Program) {
     let candidates = |op: &Op| matches!(op, Op::Atomic(op) if may_mean_a_part(op));
     if !program.code.iter().any(|inst| candidates(&inst.op)) {
@@ -54,7 +54,7 @@ fn may_mean_a_part(op: &AtomicOp) -> bool {
     op.size == 4 && matches!(op.kind, And | Or | Xor | CompareAndSwap)
 }
 
-/// Whether it accesses less than a word of memory that threads share.
+/// Whether an instruction accesses less than a word of memory that threads share.
 fn is_narrow(op: &Op) -> bool {
     match op {
         Op::Load(t) | Op::Store(t) => {

@@ -1,6 +1,6 @@
 //! `tensormap.replace` and `tensormap.cp_fenceproxy`: tensor maps that a kernel makes itself.
 //!
-//! A field of a map is a number at a fixed place of it, so that replacing one is a store.
+//! Each field of a map is a number at a fixed offset, so that replacing one is a store.
 
 use super::builder::Builder;
 use super::completion::path_of;

@@ -70,7 +70,7 @@ pub(super) fn execute<O: Observer + ?Sized>(
     Ok(())
 }
 
-/// Executes an operation for the lanes of a part, whose offsets may be inside of the operand.
+/// Executes an operation for the lanes of a part, whose offsets may be inside the operand.
 fn change_each(
     op: &AtomicOp,
     frame: &mut Frame<'_>,
@@ -98,11 +98,11 @@ fn change_each(
     Ok(())
 }
 
-/// The bytes of a word that the lanes mean.
+/// The bytes of their word that the lanes' atomics count as an access to.
 struct Meant {
-    /// Lanes that mean the whole word.
+    /// Lanes that access the whole word.
     whole: u32,
-    /// Lanes that mean one byte, two and three.
+    /// Lanes that access one, two and three bytes.
     lanes: [u32; 3],
     /// Each lane's first byte in its word.
     at: [u8; 32],

@@ -11,7 +11,7 @@ use super::warp::{Arrival, RaisedAt, TurnEnd, Warp, WarpContext};
 use crate::launch::Statistics;
 use crate::progress::{Progress, Running};
 
-/// A block while it runs. Blocks are used again, so that their memory is taken only once.
+/// A running block. Its memory is reused for the next block of the worker.
 #[derive(Clone)]
 pub(crate) struct Block {
     /// Its number in the grid, x fastest.
@@ -32,13 +32,13 @@ pub(crate) struct Block {
     round: Option<Round>,
 }
 
-/// Shared memory. A copy takes only what the launch uses.
+/// Shared memory. A clone has only the part that the launch uses.
 pub(super) struct Shared {
     pub(super) words: Box<SharedWords>,
     used: usize,
 }
 
-/// One turn for each warp.
+/// A round: one turn for each warp.
 #[derive(Clone)]
 struct Round {
     order: Vec<usize>,
@@ -122,7 +122,7 @@ impl Block {
         }
     }
 
-    /// The warps, and what they need from their surroundings.
+    /// The warps, and the context that they run in.
     fn parts<'a, 'l, O: Observer + ?Sized>(
         &'a mut self,
         launch: &'a Launch<'l>,
@@ -160,7 +160,7 @@ impl Block {
         statistics: &mut Statistics,
         share: u64,
     ) -> Slice {
-        // Reborrowed for as long as the rest of the surroundings.
+        // Reborrowed, to match the lifetime of the rest of the context.
         let peers = peers.into_iter().map(|peer| &mut *peer).collect();
         let mut round = self
             .round
@@ -191,7 +191,7 @@ impl Block {
             if looks.are_due(steps) && looks.look(steps, warps, launch.program, around.activity) {
                 tell(launch, around.block, warps);
             }
-            // One that only waits leaves the time to others.
+            // A block that only waits yields to others.
             if round.spent + around.warp_instructions > share || looks.are_still(around.activity) {
                 break Slice::Unfinished;
             }
@@ -212,12 +212,12 @@ impl Block {
         self.warps.iter().all(Warp::is_finished)
     }
 
-    /// Its place among the blocks of its worker.
+    /// Its index among its worker's blocks.
     pub(crate) fn slot(&self) -> usize {
         self.slot
     }
 
-    /// Whether nothing in it can change any more, provided that nothing in the other blocks can.
+    /// Whether its state can no longer change, provided that the other blocks' states cannot.
     pub(super) fn is_still(&self, activity: &Activity) -> bool {
         self.is_finished() || self.looks.are_still(activity)
     }
@@ -232,7 +232,7 @@ impl Block {
 impl Shared {
     fn new(used: usize) -> Self {
         const WORDS: usize = std::mem::size_of::<SharedWords>() / 4;
-        // Made on the heap: it is too large for a stack.
+        // Allocated on the heap: it is too large for the stack.
         let words: Box<[u32]> = vec![0; WORDS].into();
         let words = words.try_into().unwrap_or_else(|_| Box::new([0; WORDS]));
         Self { words, used }
@@ -257,7 +257,7 @@ impl Clone for Shared {
 }
 
 impl Round {
-    /// One that has ended, so that another one begins.
+    /// A finished round, so that the next one begins.
     fn over(warps: usize) -> Self {
         Self {
             order: (0..warps).collect(),
@@ -275,7 +275,7 @@ impl Round {
     }
 }
 
-/// Where a warp goes round.
+/// Where a warp loops.
 pub(super) struct LoopPlace {
     pub(super) warp: usize,
     pub(super) lane: u32,

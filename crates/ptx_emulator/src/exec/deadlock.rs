@@ -20,7 +20,7 @@ const STRIDE: u64 = 1 << 14;
 /// barriers inside a loop end turns.
 const TRIES: u32 = 64;
 
-/// What a block was like, and how often it was found so again.
+/// A snapshot of a block, and how often the block was found in the same state again.
 #[derive(Clone, Default)]
 pub(super) struct Looks {
     next: u64,

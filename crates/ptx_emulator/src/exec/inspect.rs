@@ -1,4 +1,4 @@
-//! What a stopped launch looks like: blocks, warps, and where their lanes are.
+//! The state of a paused launch: blocks, warps, and where their lanes are.
 
 use super::block::Block;
 use super::frame::Row32;
@@ -20,7 +20,7 @@ pub(crate) struct Standing<'a> {
 /// What lanes wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// Nothing: theirs is the launch's next instruction.
+    /// Nothing: the launch's next instruction is theirs.
     Next,
     /// Their turn.
     Turn,
@@ -45,7 +45,7 @@ impl Machine {
         self.blocks().find(|block| block.number == number)
     }
 
-    /// Bytes that a copy takes, more or less.
+    /// The approximate size of a clone, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let blocks = self.blocks().map(|block| {
             let warps = block.warps.iter().map(Warp::bytes);

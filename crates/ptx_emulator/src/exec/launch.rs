@@ -1,4 +1,4 @@
-//! A launch: what is asked for, and what its workers share of it.
+//! A launch: the request, and the state that its workers share.
 
 use super::memory::MAX_SHARED_BYTES;
 use crate::decode::Entry;
@@ -11,11 +11,11 @@ use crate::memory::{FUNCTION_BASE, Table};
 use crate::progress::Sink;
 use std::collections::HashMap;
 
-/// Blocks that one worker keeps unfinished at the same time, at most, unless they may wait for one
-/// that has not begun.
+/// Maximum number of unfinished blocks per worker, unless blocks may wait for one that has not
+/// begun.
 pub(super) const RESIDENT: usize = 16;
-/// The same when they may: as many as an H200 holds, if their registers and memory take no more
-/// than this many bytes.
+/// The same if blocks may wait: as many as are resident on an H200, if their registers and memory
+/// fit into [`RESIDENT_BYTES`].
 const MOST_RESIDENT: usize = 132 * 32;
 const RESIDENT_BYTES: u64 = 128 << 20;
 /// Warp instructions of a block before its worker switches to another block.
@@ -132,7 +132,7 @@ pub(super) struct Launch<'a> {
 
 impl<'a> Launch<'a> {
     pub(super) fn new(request: &Request<'a>, workers: usize) -> Self {
-        // Only of what can run: there may be very many kernels.
+        // Only of functions that can run: there may be very many kernels.
         let mut constants = Vec::new();
         constants.resize_with(request.program.functions.len(), Constants::default);
         for index in request.program.reachable(request.kernel.function) {

@@ -1,5 +1,5 @@
-//! A launch that stops before any instruction, can be copied there and goes on as if it had not
-//! stopped.
+//! A launch that can pause before any instruction, be cloned there, and continue as if it had not
+//! paused.
 
 use super::block::Block;
 use super::launch::{Launch, Request};
@@ -8,9 +8,10 @@ use super::shift::{Progress, Shift, Turned};
 use crate::fault::Fault;
 use crate::launch::Statistics;
 
-/// The state of a launch on one worker, but for what its [`Table`](crate::memory::Table) holds.
+/// The state of a launch on one worker, except for device memory, which is in its
+/// [`Table`](crate::memory::Table).
 ///
-/// The order of threads is the one that a check of the same request has.
+/// The thread order is that of a check of the same request.
 #[derive(Clone)]
 pub(crate) struct Machine {
     shift: Shift,
@@ -19,7 +20,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Before the first instruction; no block has begun.
+    /// A launch before its first instruction; no block has begun.
     pub(crate) fn new(request: &Request<'_>) -> Self {
         let progress = Progress::new(request.teams());
         Self {
@@ -29,10 +30,10 @@ impl Machine {
         }
     }
 
-    /// Runs `budget` instructions more, then up to the next one; how many were left when the launch
-    /// ended before.
+    /// Runs `budget` more instructions, and pauses before the next one. Returns how many were left
+    /// if the launch ended earlier.
     ///
-    /// Lanes that come to a warp-level instruction and wait there count as one instruction.
+    /// Lanes that arrive at a warp-level instruction and wait there count as one instruction.
     pub(crate) fn run(
         &mut self,
         request: &Request<'_>,
@@ -65,7 +66,7 @@ impl Machine {
         self.shift.statistics
     }
 
-    /// The blocks that have begun and not ended; first the one whose instruction is next.
+    /// The running blocks, beginning with the one whose instruction is next.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
         let teams = self.shift.resident.iter();
         teams.flat_map(|team| &team.blocks)

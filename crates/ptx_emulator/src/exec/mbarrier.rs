@@ -1,9 +1,9 @@
-//! Barrier objects in shared memory.
+//! `mbarrier` objects in shared memory.
 //!
-//! PTX leaves the layout of the 64 bits open. Here it is, from the low end: arrivals pending in
-//! this phase, arrivals expected per phase, pending bytes of copies (biased, because bytes may
-//! arrive early), the parity of the phase, and a mark that distinguishes an object from other
-//! memory.
+//! PTX leaves the layout of the 64 bits open. Here they hold, from the low end: the arrivals
+//! pending in this phase, the arrivals expected per phase, the pending bytes of copies (biased,
+//! because bytes may arrive before they are expected), the phase's parity, and a mark that tells an
+//! object from other memory.
 
 use super::bulk::targets;
 use super::frame::{Frame, Row64, lanes};
@@ -83,7 +83,7 @@ impl Object {
     }
 }
 
-/// The parity of an object's or a state's phase; `None` if the bits are neither.
+/// The phase parity in an object, or in the state that an arrival returned; `None` for other bits.
 pub(crate) fn phase_of(word: u64) -> Option<u64> {
     Object::unpack(word).map(|object| object.parity)
 }
@@ -138,7 +138,7 @@ fn operate<O: Observer + ?Sized>(
     Ok(())
 }
 
-/// The object's new bits; results are written to registers.
+/// Returns the object's new bits, and writes the operation's results to registers.
 fn change(
     kind: &MbarrierKind,
     word: u64,
@@ -206,7 +206,8 @@ fn change(
             frame.set_predicate(p, complete, 1 << lane);
             word
         }
-        // The copies of this thread completed at issue.
+        // `cp.async` completes at issue, so the arrival is immediate. Without `.noinc` it only
+        // cancels the arrival that the instruction itself adds.
         MbarrierKind::Copies { counted: true } => object.arrive(1, false)?.settle().pack(),
         MbarrierKind::Copies { counted: false } => word,
     })

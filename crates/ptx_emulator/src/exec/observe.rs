@@ -1,8 +1,8 @@
 //! The observer interface between the interpreter and everything that watches a launch.
 //!
 //! The interpreter is generic over its [`Observer`], so that an unobserved launch is compiled
-//! without these calls. All observers share one other copy, called through a table, because the
-//! loop is large to compile. An observer never changes what the program does.
+//! without these calls. All observers share one other copy, with virtual calls, because the loop
+//! takes long to compile. An observer never changes what the program does.
 
 use super::frame::{Frame, Row64};
 use super::memory::{Memory, Part, Region};
@@ -16,7 +16,7 @@ use std::ops::Range;
 /// A turn is a run of consecutive instructions of one split; [`turn`](Self::turn) names the split,
 /// and the calls after it belong to that split until the next turn.
 pub(crate) trait Observer: Send {
-    /// This observer, to be called through a table.
+    /// This observer as a trait object.
     fn as_dyn(&mut self) -> &mut dyn Observer;
 
     /// Whether anything observes: if not, work done only for observers is omitted.
@@ -51,7 +51,7 @@ pub(crate) trait Observer: Send {
     /// later.
     fn waits(&mut self, _pc: u32, _mask: u32) {}
 
-    /// An instruction whose guard holds for no lane of the split.
+    /// An instruction is skipped, because its guard is false in every lane of the split.
     fn skip(&mut self, _pc: u32, _active: u32, _frame: &Frame<'_>) {}
 
     /// The instruction is about to access memory. An instruction makes one call per region that its
@@ -66,7 +66,7 @@ pub(crate) trait Observer: Send {
     /// block that started earlier.
     fn faults(&mut self) {}
 
-    /// Lanes met at a `bar.warp.sync`.
+    /// Lanes synchronised at a `bar.warp.sync`.
     fn warp_barrier(&mut self, _slot: usize, _warp: u32, _mask: u32) {}
 
     /// Lanes exit while others wait for them at an instruction that they have passed.
@@ -162,7 +162,7 @@ pub(crate) struct Stray {
 pub(crate) struct Arrived {
     pub(crate) warp: u32,
     pub(crate) mask: u32,
-    /// Identifies the arrival within its block; for lanes that wait, their last one to come.
+    /// Identifies the arrival within its block; for lanes that wait, the last of them to arrive.
     pub(crate) ticket: u64,
 }
 

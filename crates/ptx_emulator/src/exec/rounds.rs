@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 /// Number of loops distinguished per warp; further ones are merged.
 const MOST: usize = 8;
 
-/// The loops that a warp has been in since some moment, and before.
+/// The loops that a warp has been in, in the current counting period and in the one before.
 #[derive(Clone, Default)]
 pub(super) struct Loops {
     earlier: Vec<Rounds>,

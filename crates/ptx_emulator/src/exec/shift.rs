@@ -1,5 +1,4 @@
-//! One worker: takes blocks until none is left. Its state can be copied between any two
-//! instructions.
+//! A worker: runs blocks until none is left. Its state can be cloned between any two instructions.
 
 use super::activity::Activity;
 use super::block::{Block, LoopPlace, Worker};
@@ -24,7 +23,7 @@ pub(super) struct Progress {
     fault: Mutex<Option<(u64, Box<Fault>)>>,
 }
 
-/// What a worker keeps from turn to turn.
+/// A worker's state between turns.
 #[derive(Clone)]
 pub(super) struct Shift {
     pub(super) statistics: Statistics,
@@ -143,7 +142,7 @@ impl Shift {
                 self.resident.push_back(team);
                 let all_begun = progress.next.load(Relaxed) >= progress.teams;
                 let mut blocks = self.resident.iter().rev().flat_map(|team| &team.blocks);
-                // Of another worker's blocks nothing is known.
+                // Nothing is known of another worker's blocks.
                 if launch.alone
                     && all_begun
                     && blocks.all(|block| block.is_still(&self.activity))
@@ -161,7 +160,7 @@ impl Shift {
             TeamSlice::Finished => {
                 self.turns = 0;
                 self.activity.disturb();
-                // Blocks that are short one by one may be too many.
+                // Blocks may be short each, but too many.
                 let is_last = progress.next.load(Relaxed) >= progress.teams;
                 if steps > launch.limits.warp_instructions && !is_last {
                     progress.report(team.position, step_limit(launch, &team));
@@ -221,8 +220,8 @@ fn step_limit(launch: &Launch<'_>, team: &Team) -> Box<Fault> {
     at_loop(launch, block, &place, kind)
 }
 
-/// What is wrong when no block of these will ever end, and the position of the one that shows it;
-/// nothing when all have.
+/// The fault if none of these blocks will ever end, with the position of the block that it is
+/// reported for; `None` if all have ended.
 fn endless(launch: &Launch<'_>, resident: &VecDeque<Team>) -> Option<(u64, Box<Fault>)> {
     let blocks = || {
         let teams = resident.iter();
@@ -249,7 +248,7 @@ fn endless(launch: &Launch<'_>, resident: &VecDeque<Team>) -> Option<(u64, Box<F
     Some((team.position, fault))
 }
 
-/// Where a block goes round, or its first instruction.
+/// Where a block loops, or its first instruction.
 fn whereabouts(launch: &Launch<'_>, block: &Block) -> LoopPlace {
     let function = &launch.program.functions[launch.entry as usize];
     block.loop_place().unwrap_or(LoopPlace {

@@ -37,7 +37,7 @@ pub(super) fn run<O: Observer + ?Sized>(stretch: Running<'_, '_, O>) -> Event {
     portable(stretch)
 }
 
-/// The same loop for any processor; slower, so it calls its observer through a table.
+/// The same loop for any processor. It is slower anyway, so it makes virtual calls to its observer.
 pub(super) fn portable<O: Observer + ?Sized>(stretch: Running<'_, '_, O>) -> Event {
     run::run(Running {
         program: stretch.program,

@@ -25,8 +25,8 @@ pub(super) enum State {
 }
 
 impl State {
-    /// The state of two splits at the same place: at a barrier, lanes that come one by one have come
-    /// with the last of them.
+    /// The state of two merged splits: at a barrier, lanes that arrived one by one count as having
+    /// arrived with the last.
     pub(super) fn later(self, other: Self) -> Self {
         match (self, other) {
             (Self::Barrier(a), Self::Barrier(b)) if b.ticket > a.ticket => other,

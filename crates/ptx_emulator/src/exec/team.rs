@@ -39,7 +39,7 @@ pub(super) enum TeamSlice {
 }
 
 impl Team {
-    /// A worker's next team; `made` have been created before.
+    /// A new team of a worker that has created `made` before.
     pub(super) fn new(launch: &Launch<'_>, made: usize) -> Self {
         let size = launch.cluster_blocks();
         let slot = |rank: u32| made * size as usize + rank as usize;
@@ -68,8 +68,8 @@ impl Team {
         }
     }
 
-    /// Runs the blocks in turn until all end, or they have had their share of warp instructions. A
-    /// slice that the launch paused in goes on with the share that it had.
+    /// Runs the blocks in turn until all have ended or have used their share of warp instructions.
+    /// A slice that the launch paused in continues with the share that it had.
     pub(super) fn run<O: Observer + ?Sized>(
         &mut self,
         launch: &Launch<'_>,

@@ -37,7 +37,7 @@ pub fn bank_wavefronts(offsets: &[u64; 32], active: u32, bytes: u32, access: Acc
     }
 }
 
-/// A word that a bank gives in a pass through shared memory, and the lanes that get it.
+/// A word that a bank delivers in a wavefront, and the lanes that receive it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// The bank, below 32.
@@ -48,7 +48,7 @@ pub struct Served {
     pub lanes: u32,
 }
 
-/// The passes that [`bank_wavefronts`] counts, each with what its banks give.
+/// The wavefronts that [`bank_wavefronts`] counts, each with the words that its banks deliver.
 pub fn bank_passes(
     offsets: &[u64; 32],
     active: u32,
@@ -81,7 +81,7 @@ pub fn bank_passes(
     passes
 }
 
-/// The lanes that want a word.
+/// The lanes that access a word.
 fn lanes_of(offsets: &[u64; 32], active: u32, bytes: u32, word: u64) -> u32 {
     let wants = |lane: &usize| words(offsets, 1 << lane, bytes).contains(&word);
     lanes(active).filter(wants).map(|lane| 1 << lane).sum()
@@ -251,7 +251,7 @@ mod tests {
         check(|l| 8 * (l / 2), ALL, 8, (1, 1));
         // Lanes two apart, but both addresses in one bank.
         check(|l| 256 * (l % 2), ALL, 8, (2, 1));
-        // The halves have the same addresses, the neighbours have not.
+        // The two half warps have the same addresses; neighbours have not.
         check(|l| 8 * (l % 16), ALL, 8, (2, 1));
         // 16 bytes: quarters merge into halves, halves into nothing.
         check(|_| 64, ALL, 16, (2, 1));

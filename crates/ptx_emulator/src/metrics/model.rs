@@ -167,7 +167,7 @@ impl DeviceModel {
     }
 }
 
-/// The name of no [`DeviceModel`].
+/// A name that no [`DeviceModel`] has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no figures of a device `{0}`; there are: {known}", known = known())]
 pub struct UnknownModel(String);

@@ -297,7 +297,7 @@ pub(super) fn prototype<'a>(
     while lexer.peek()? != Token::Mark(';') {
         match lexer.next()? {
             Token::Word(".noreturn") => {}
-            // How many registers the callee leaves alone.
+            // The number of registers that the callee preserves.
             Token::Word(".abi_preserve" | ".abi_preserve_control") => {
                 lexer.integer()?;
             }

@@ -4,10 +4,11 @@ use super::Replay;
 use crate::fault::Space;
 use rustc_demangle::demangle;
 
-/// A stretch of memory with a name.
+/// A named range of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
-    /// The variable's name without what the compiler adds, or the parameter's that points there.
+    /// The name of the variable, without what the compiler adds, or of the parameter that points
+    /// there.
     pub name: String,
     /// Shared, global or constant.
     pub space: Space,
@@ -21,7 +22,7 @@ impl Replay {
     /// The arrays of shared memory, of the module, and of the kernel's parameters, by space and
     /// address.
     ///
-    /// PTX of rustc declares bytes and their alignment; the type of the elements is not known.
+    /// rustc's PTX declares only bytes and their alignment; the element type is unknown.
     pub fn arrays(&self) -> Vec<Array> {
         let program = self.plan.program();
         let placed = self.plan.module.addresses.iter();

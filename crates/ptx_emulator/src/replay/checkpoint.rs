@@ -1,4 +1,4 @@
-//! Copies of the whole state of a launch: what an earlier moment is computed from.
+//! Copies of the whole state of a launch, from which earlier moments are recomputed.
 
 use super::image::Image;
 use crate::exec::Machine;
@@ -8,7 +8,7 @@ use crate::memory::Table;
 const STRIDE: u64 = 4096;
 const BUDGET: u64 = 256 << 20;
 
-/// The checkpoints of a launch, by moment; the first one is its beginning.
+/// The checkpoints of a launch, by moment; the first one is before its first step.
 pub(super) struct Checkpoints {
     all: Vec<Checkpoint>,
     stride: u64,
@@ -66,7 +66,8 @@ impl Checkpoints {
         self.before(at).map(|known| known.at)
     }
 
-    /// Puts back the memory of the last checkpoint up to a moment; its moment and machine.
+    /// Restores the memory of the last checkpoint up to a moment; returns the checkpoint's moment
+    /// and machine.
     pub(super) fn restore(&self, at: u64, table: &Table) -> Option<(u64, Machine)> {
         let known = self.before(at)?;
         known.image.restore(table);
@@ -78,7 +79,7 @@ impl Checkpoints {
         self.all.get(place.checked_sub(1)?)
     }
 
-    /// Forgets every other one while they take too much; never the first.
+    /// Drops every other checkpoint while they exceed the budget; never the first.
     fn thin(&mut self) {
         while self.all.len() > 1
             && self.all.iter().map(|known| known.bytes).sum::<u64>() > self.budget

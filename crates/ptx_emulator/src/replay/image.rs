@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 const PAGE: usize = 512;
 
 pub(super) struct Image {
-    /// By the order of the table, which is that of the addresses.
+    /// In the table's order, by address.
     allocations: Vec<Vec<Arc<[u64]>>>,
     heap: Option<Chunks>,
     /// Pages that no earlier image has.
@@ -46,7 +46,7 @@ impl Image {
         }
     }
 
-    /// Puts it back into the table that it was made of.
+    /// Restores the table that it is an image of.
     pub(super) fn restore(&self, table: &Table) {
         for (allocation, pages) in table.allocations().iter().zip(&self.allocations) {
             let values = pages.iter().flat_map(|page| page.iter());
@@ -61,7 +61,7 @@ impl Image {
         }
     }
 
-    /// Bytes that it does not share with an earlier one.
+    /// Bytes that it does not share with an earlier image.
     pub(super) fn own_bytes(&self) -> u64 {
         (8 * PAGE * self.own) as u64
     }

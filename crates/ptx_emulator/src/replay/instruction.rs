@@ -12,9 +12,9 @@ pub struct Instruction {
     pub pc: u32,
     /// The lanes that execute it.
     pub lanes: u32,
-    /// The lanes that stand there, also those that its guard holds back.
+    /// The lanes at the instruction, including those whose guard is false.
     pub active: u32,
-    /// The lanes only arrive at a warp-level instruction, and wait for its other members.
+    /// Whether the lanes only arrive at a warp-level instruction, and wait for its other members.
     pub waits: bool,
 }
 

@@ -1,9 +1,9 @@
 //! A launch that can be run forwards and backwards.
 //!
-//! A [`Replay`] stands between two steps of a launch. A step is one instruction of one warp, in the
-//! order in which the emulator runs them: its own order, or that of a seed, as [`Emulator::check`]
-//! has it. So [`Finding::step`] and [`Finding::seed`](crate::Finding::seed) name a moment that a
-//! replay can go to. Nothing is recorded: an earlier moment is computed again from the nearest
+//! A [`Replay`] is always between two steps of a launch. A step is one instruction of one warp, in
+//! the order of [`Emulator::check`]: the emulator's own, or that of a seed. So [`Finding::step`]
+//! and [`Finding::seed`](crate::Finding::seed) name a position that a replay can seek to. Nothing
+//! is recorded: an earlier position is recomputed from the nearest
 //! [checkpoint](Replay::set_budget).
 //!
 //! ```
@@ -32,12 +32,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Differences from a plain launch: one worker, shared arrays with gaps between them as under
-//! `check`, and text of `printf` is kept ([`Replay::printed`]). A PTX instruction that the emulator
-//! runs as several is several steps, and lanes that come to a warp-level instruction before its
-//! other members make a step of their own.
+//! Differences from a plain launch: there is one worker, shared arrays have gaps between them as
+//! under `check`, and the output of `printf` is kept ([`Replay::printed`]). A PTX instruction that
+//! the emulator runs as several is several steps, and lanes that arrive at a warp-level instruction
+//! before its other members take a step of their own.
 //!
-//! There are no threads, no files and no clock in here: it works on `wasm32-unknown-unknown`.
+//! This module uses no threads, files or clock: it works on `wasm32-unknown-unknown`.
 //!
 //! [`Emulator::check`]: crate::Emulator::check
 //! [`Finding::step`]: crate::Finding::step
@@ -76,21 +76,21 @@ pub struct Replay {
     machine: Machine,
     /// Steps before this moment.
     at: u64,
-    /// Steps of the whole launch, once its end was seen.
+    /// Steps of the whole launch, once it has run to its end.
     len: Option<u64>,
     /// The fault that ends it, and the steps up to there.
     fault: Option<Box<Fault>>,
-    /// The instruction that led here, and its accesses.
+    /// The last instruction, and its accesses.
     done: Option<(Instruction, Vec<Touch>)>,
     checkpoints: Checkpoints,
 }
 
 impl Replay {
-    /// A launch before its first step. It takes the emulator with all its memory; `args` are those
-    /// of [`Emulator::launch`].
+    /// A launch before its first step. The replay takes over the emulator with all its memory;
+    /// `args` are those of [`Emulator::launch`].
     ///
     /// # Errors
-    /// As a launch is refused.
+    /// When the launch is refused.
     pub fn new(
         emulator: Emulator,
         module: LoadedModule,
@@ -116,8 +116,8 @@ impl Replay {
         Ok(replay)
     }
 
-    /// Memory for checkpoints, in bytes; 256 MiB at first. With less of it, going back computes
-    /// more again.
+    /// Sets the memory for checkpoints, in bytes; the default is 256 MiB. With less, going back
+    /// recomputes more.
     pub fn set_budget(&mut self, bytes: u64) {
         self.checkpoints.set_budget(bytes);
     }
@@ -127,7 +127,7 @@ impl Replay {
         self.at
     }
 
-    /// Steps of the launch. The first call runs it to its end, and comes back to this moment.
+    /// Steps of the whole launch. The first call runs it to its end, and returns to this moment.
     pub fn count(&mut self) -> u64 {
         if self.len.is_none() {
             let at = self.at;
@@ -142,7 +142,8 @@ impl Replay {
         self.machine.has_ended()
     }
 
-    /// The fault that ends the launch, once its end was seen: its last step is the one at fault.
+    /// The fault that ends the launch, once it has run to its end. The last step is the one at
+    /// fault.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_deref()
     }
@@ -152,7 +153,7 @@ impl Replay {
         self.machine.statistics()
     }
 
-    /// Goes to the moment after so many steps, or to the end when there are fewer; the moment.
+    /// Goes to the moment after `step` steps, or to the end if there are fewer. Returns the moment.
     pub fn seek(&mut self, step: u64) -> u64 {
         let step = step.min(self.len.unwrap_or(u64::MAX));
         if step != self.at {
@@ -168,7 +169,7 @@ impl Replay {
         self.at
     }
 
-    /// Makes one step; false at the end.
+    /// Goes one step forwards; false at the end.
     pub fn step(&mut self) -> bool {
         if self.machine.has_ended() {
             return false;
@@ -192,7 +193,7 @@ impl Replay {
         Instruction::next(&self.machine, &self.plan)
     }
 
-    /// The instruction that led here, and the memory that it touched; none before the first step.
+    /// The last instruction, and the memory that it accessed; `None` before the first step.
     pub fn done(&self) -> Option<(&Instruction, &[Touch])> {
         let done = self.done.as_ref();
         done.map(|(instruction, touched)| (instruction, touched.as_slice()))
@@ -221,7 +222,7 @@ impl Replay {
         self.plan.config
     }
 
-    /// Goes to a moment, and makes the last step by itself to see what it does.
+    /// Goes to a moment, and records what the last step before it does.
     fn land(&mut self, step: u64) {
         self.go(step.saturating_sub(1));
         if step > 0 {
@@ -229,13 +230,13 @@ impl Replay {
         }
     }
 
-    /// Goes to a moment, or to the end when that is before.
+    /// Goes to a moment, or to the end if that comes first.
     fn go(&mut self, step: u64) {
         self.rewind(step);
         self.run_to(step, &mut Nothing);
     }
 
-    /// Makes one step and records it.
+    /// Runs one step and records it.
     fn record(&mut self) {
         let Some(next) = self.next() else {
             return;

@@ -1,4 +1,4 @@
-//! A launch as it was asked for: all that stays the same while it runs.
+//! A launch as requested: everything that does not change while it runs.
 
 use super::printed::Printed;
 use crate::decode::Entry;
@@ -21,7 +21,7 @@ pub(super) struct Plan {
     pub(super) kernel: Entry,
     pub(super) config: LaunchConfig,
     pub(super) params: Vec<u8>,
-    /// Where the shared variables lie.
+    /// The addresses of the shared variables.
     pub(super) shared: Vec<(u32, u64)>,
     pub(super) shared_bytes: u64,
     pub(super) dynamic_shared: u64,
@@ -29,7 +29,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Checks the launch; also the memory that it begins with.
+    /// Checks the launch. Also returns the memory that it begins with.
     pub(super) fn new(
         emulator: Emulator,
         module: LoadedModule,
@@ -51,7 +51,7 @@ impl Plan {
             ..
         } = request;
         let (kernel, shared) = (kernel.clone(), addresses.shared);
-        // The emulator is not used any more, and the module frees memory that is not there.
+        // The emulator is no longer used: what the module frees on drop is no longer in its table.
         let table = std::mem::replace(&mut *table, Table::new(0));
         let mut limits = emulator.limits().clone();
         limits.stack_bytes = stack_bytes;

@@ -1,5 +1,5 @@
-//! The text that a launch prints, kept with the moment of each piece: a step that is made again
-//! prints it again.
+//! The text that a launch prints, by the moment of each piece: a step that runs again prints its
+//! text again.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,13 +8,13 @@ pub(super) struct Printed(Arc<Mutex<Pieces>>);
 
 #[derive(Default)]
 struct Pieces {
-    /// Where the stretch began that prints now, and what it has printed.
+    /// Where the current range of steps began; `all` has the text of every range.
     at: u64,
     all: Vec<(u64, String)>,
 }
 
 impl Printed {
-    /// Takes what is printed.
+    /// The destination of `printf`.
     pub(super) fn sink(&self) -> Box<dyn FnMut(&str) + Send> {
         let pieces = Arc::clone(&self.0);
         Box::new(move |text| {
@@ -24,14 +24,14 @@ impl Printed {
         })
     }
 
-    /// A range of steps starts: text printed from there on is printed again.
+    /// Begins a range of steps: text that earlier runs printed from there on is dropped.
     pub(super) fn begin(&self, at: u64) {
         let mut pieces = lock(&self.0);
         pieces.at = at;
         pieces.all.retain(|&(known, _)| known < at);
     }
 
-    /// The text of the stretches that began before a moment.
+    /// The text of all ranges that began before a moment.
     pub(super) fn before(&self, at: u64) -> String {
         let pieces = lock(&self.0);
         let before = pieces.all.iter().filter(|&&(known, _)| known < at);

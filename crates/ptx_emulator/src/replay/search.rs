@@ -1,4 +1,4 @@
-//! Looking through the steps of a launch, forwards and backwards.
+//! Searches through the steps of a launch, forwards and backwards.
 
 use super::Replay;
 use super::watch::{Accesses, Event, Scanner};
@@ -9,7 +9,7 @@ use crate::sanitize::{self, CheckOptions, CheckReport};
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// Which way to look.
+/// The direction of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// To the end.
@@ -53,19 +53,18 @@ impl Word {
 }
 
 impl Replay {
-    /// Makes these steps and shows all that happens in them, each with its step. Leaves the replay
-    /// at the end of them.
+    /// Runs these steps and calls `visit` with each event and its step. The replay is then after
+    /// the last one.
     pub fn scan(&mut self, steps: Range<u64>, visit: &mut (dyn FnMut(u64, &Event<'_>) + Send)) {
         self.go(steps.start);
         self.scan_on(steps.end, visit);
     }
 
-    /// Goes to the nearest moment before a step in which `matches` holds for an event: the next
-    /// step is that one. Without such a step it goes to the end or the beginning, and there is no
-    /// answer.
+    /// Goes to the nearest step with an event for which `matches` holds, so that this step is the
+    /// next one. Without such a step it goes to the end or the beginning, and returns `None`.
     ///
-    /// Backwards the nearest is the last step before this moment; forwards it is the first after
-    /// the next one, so that two searches find two steps.
+    /// Backwards, the search begins with the last step before this moment; forwards, with the step
+    /// after the next one, so that a second search finds another step.
     pub fn find(
         &mut self,
         direction: Direction,
@@ -133,7 +132,7 @@ impl Replay {
             ..self.plan.request(&self.table)
         };
         let (report, _) = sanitize::check(&request, &options);
-        // The memory is that of the end.
+        // The memory is that of the launch's end.
         if let Some((beginning, machine)) = self.checkpoints.restore(0, &self.table) {
             (self.at, self.machine) = (beginning, machine);
         }
@@ -143,7 +142,7 @@ impl Replay {
 
     fn scan_on(&mut self, end: u64, visit: &mut (dyn FnMut(u64, &Event<'_>) + Send)) {
         let mut scanner = Scanner::new(&self.machine, self.at, visit);
-        // The scanner keeps no part of the replay: only numbers of blocks.
+        // The scanner borrows nothing from the replay: it knows blocks by number.
         self.run_to(end, &mut scanner);
     }
 }

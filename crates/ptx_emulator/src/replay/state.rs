@@ -1,4 +1,4 @@
-//! The state of a launch at one moment: blocks, warps, lanes, registers, places in the program.
+//! The state of a launch at one moment: blocks, warps, lanes, registers, program locations.
 
 use super::Replay;
 use super::watch::copy_shared;
@@ -13,7 +13,7 @@ pub struct Location {
     pub ptx_line: u32,
     /// The PTX function.
     pub function: String,
-    /// The innermost frame that the user wrote.
+    /// The innermost frame in the user's code.
     pub source: Option<SourceLocation>,
     /// Every frame that the compiler inlined there, innermost first.
     pub frames: Vec<SourceLocation>,
@@ -28,11 +28,11 @@ pub struct WarpState {
     pub existing: u32,
     /// Lanes that have not exited.
     pub live: u32,
-    /// Its lanes by where they are.
+    /// Its lanes, grouped by location.
     pub groups: Vec<Group>,
 }
 
-/// Lanes of a warp that stand at the same instruction of the same call.
+/// Lanes of a warp at the same instruction of the same call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The lanes.
@@ -63,7 +63,7 @@ pub enum Status {
     Barrier {
         /// The barrier's number.
         id: u32,
-        /// Threads that it is for; `None` is the whole block.
+        /// The number of threads that take part; `None` for the whole block.
         threads: Option<u32>,
     },
     /// The barrier of the cluster.
@@ -103,7 +103,7 @@ impl Replay {
         }
     }
 
-    /// All instructions that may run: the kernel's, and of functions that it reaches.
+    /// All instructions that may run: those of the kernel and of the functions that it reaches.
     pub fn instructions(&self) -> impl Iterator<Item = u32> + use<> {
         let program = self.plan.program();
         let reached = program.reachable(self.plan.kernel.function).into_iter();
@@ -116,7 +116,7 @@ impl Replay {
         ranges.into_iter().flatten()
     }
 
-    /// The blocks that have begun and not ended, by their numbers in the grid.
+    /// The running blocks, by their numbers in the grid.
     pub fn running(&self) -> Vec<u64> {
         let mut running: Vec<u64> = self.machine.blocks().map(|block| block.number()).collect();
         running.sort_unstable();
@@ -128,7 +128,7 @@ impl Replay {
         self.plan.block_index(block)
     }
 
-    /// The warps of a running block; none of another.
+    /// The warps of a running block; empty for any other.
     pub fn warps(&self, block: u64) -> Vec<WarpState> {
         let warps = self
             .machine

@@ -1,4 +1,4 @@
-//! What is seen of a stretch of steps while it runs.
+//! Events and accesses of a range of steps, observed while it runs.
 
 use super::instruction::Instruction;
 use crate::decode::Program;
@@ -10,13 +10,13 @@ use crate::memory::{CONST_BASE, Table};
 pub enum Event<'a> {
     /// A step begins.
     Step(Instruction),
-    /// Its instruction is about to access memory: one event for each space that its lanes touch.
+    /// Its instruction is about to access memory: one event for each space that its lanes access.
     Access(Instruction, Accesses<'a>),
-    /// A barrier of a block is complete after the step; whether all of the block takes part.
+    /// A barrier of a block is complete after the step.
     Barrier {
         /// The block's number.
         block: u64,
-        /// Whether it is one of all threads.
+        /// Whether all threads of the block take part.
         whole: bool,
     },
 }
@@ -89,7 +89,7 @@ impl Recorder {
         }
     }
 
-    /// The accesses, with what lies there after the step.
+    /// The accesses, with the bytes after the step.
     pub(super) fn finish(mut self, machine: &Machine, table: &Table) -> Vec<Touch> {
         for touch in &mut self.touched {
             if touch.access == Access::Read {
@@ -154,7 +154,7 @@ impl Observer for Recorder {
             }
         };
         let lanes: Vec<LaneAccess> = lanes(seen.lanes).map(one).collect();
-        // Elements of one access may come one by one.
+        // The elements of one access may arrive one by one.
         self.touched.push(Touch {
             space,
             access: seen.access,
@@ -164,18 +164,18 @@ impl Observer for Recorder {
     }
 }
 
-/// Passes on what happens, step by step.
+/// Forwards events, step by step.
 pub(super) struct Scanner<'v> {
     places: Places,
     turn: Turn,
-    /// The step that runs, plus one.
+    /// The running step's number, plus one.
     steps: u64,
     visit: &'v mut (dyn FnMut(u64, &Event<'_>) + Send),
     now: Option<Instruction>,
 }
 
 impl<'v> Scanner<'v> {
-    /// From the moment of the machine on.
+    /// A scanner that starts at the machine's moment.
     pub(super) fn new(
         machine: &Machine,
         at: u64,
@@ -273,7 +273,7 @@ fn space_of(seen: &Seen<'_>) -> (Space, u64) {
     }
 }
 
-/// Which block has which slot of the worker.
+/// Which block is in which slot of the worker.
 struct Places {
     /// Blocks of a cluster, whose slots lie together.
     cluster: usize,
@@ -303,7 +303,7 @@ impl Places {
         self.numbers.get(slot).copied().unwrap_or(0)
     }
 
-    /// The block whose memory a region is, seen from one at a slot.
+    /// The block that owns a region, as seen from the block in a slot.
     fn owner(&self, slot: usize, region: Region<'_>) -> u64 {
         match region {
             Region::Peer(rank) => self.number(slot - slot % self.cluster + rank as usize),

@@ -78,7 +78,7 @@ impl Sources {
         Self::read(&self.find(file)?)
     }
 
-    /// The text of a file that [`find`](Self::find) found; bytes that are no UTF-8 are replaced.
+    /// The text of a file that [`find`](Self::find) found; invalid UTF-8 is replaced.
     pub(super) fn read(path: &Path) -> Option<String> {
         let mut bytes = Vec::new();
         // The file may have grown since.

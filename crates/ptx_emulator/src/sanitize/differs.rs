@@ -1,8 +1,8 @@
-//! What another order of the threads leaves different, and who wrote it.
+//! Memory that another thread order leaves with different contents, and who wrote it.
 //!
-//! Sums of floats are rounded in the order of their additions, so they differ in their last bits:
-//! that is a note. So is a store by whoever comes first or last, if an atomic decides only who that
-//! is. Anything else is a warning.
+//! Float sums depend on the order of the additions in their last bits: that is a note. So is a
+//! store by the first or last thread to arrive, if an atomic only decides which thread that is.
+//! Anything else is a warning.
 
 use super::finding::{Finding, Rule, Severity, Site, Target};
 use super::floats::{self, Float};
@@ -14,7 +14,7 @@ use crate::fault::{Access, Space};
 use crate::memory::Image;
 use std::collections::{HashMap, HashSet};
 
-/// Most words whose writers are looked for.
+/// Maximum number of words whose writers are searched for.
 const MOST: usize = 1 << 20;
 /// How far apart two roundings of one value may be, in units in the last place.
 const ULPS: u64 = 1 << 12;
@@ -76,11 +76,11 @@ pub(super) fn report(request: &Request<'_>, before: &Image, after: &Image, ledge
     }
 }
 
-/// What makes a difference.
+/// Why a word differs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Why {
     Rounding,
-    /// Who comes first, or last, writes.
+    /// The first, or the last, thread to arrive writes.
     Election,
     Order,
 }
@@ -95,8 +95,8 @@ impl Why {
     }
 }
 
-/// The plain stores that may be executed by whom an atomic chooses, but with an address and a value
-/// that do not depend on what it found.
+/// The plain stores that an atomic may decide who executes, but whose address and value do not
+/// depend on its result.
 fn elected(program: &Program) -> HashSet<u32> {
     let all = results::of(program);
     let chosen = all.iter().flat_map(|results| {
@@ -148,7 +148,7 @@ fn finding(address: u64, why: Why, here: Site, there: Site) -> Finding {
     }
 }
 
-/// The eight bytes from an address on, or as many as its allocation has.
+/// The eight bytes at an address, or fewer at the end of the allocation.
 fn value(request: &Request<'_>, address: u64) -> u64 {
     let mut bytes = [0; 8];
     for size in [8, 4, 2, 1] {
@@ -174,7 +174,8 @@ struct Last {
 
 #[derive(Clone, Copy)]
 enum What {
-    /// An atomic added floats: how many since the last other write, and the sum of their sizes.
+    /// An atomic added floats: how many since the last write of another kind, and the sum of their
+    /// magnitudes.
     Sum {
         ty: Float,
         adds: f64,
@@ -185,7 +186,7 @@ enum What {
     Other,
 }
 
-/// Whether two values are roundings of one.
+/// Whether two values may be roundings of the same exact value.
 fn rounded((a, x): (&Last, u64), (b, y): (&Last, u64)) -> bool {
     if a.element != b.element || matches!(a.what, What::Other) || matches!(b.what, What::Other) {
         return false;

@@ -96,8 +96,8 @@ fn is_endless(outcome: &Outcome) -> bool {
     )
 }
 
-/// Runs the launch with detectors. Races that may be without effect are looked at in further runs
-/// from the memory `before`; after the last one the memory is that after the first.
+/// Runs the launch with detectors. Races that may be harmless are examined in further runs from the
+/// memory `before`; afterwards memory is as the first run left it.
 fn run(
     request: &Request<'_>,
     before: &Image,

@@ -1,5 +1,4 @@
-//! The writes whose value is a result of float arithmetic, so that it may be rounded otherwise in
-//! another order of the threads.
+//! The writes of results of float arithmetic, which another thread order may round differently.
 
 use crate::decode::op::{AtomicKind, AtomicOp, Convert, Half, Inst, Op, WarpKind};
 use crate::decode::{Cell, Program};
@@ -182,7 +181,7 @@ fn computes(op: &Op) -> bool {
     }
 }
 
-/// Whether the result may be such a value that it takes from elsewhere.
+/// Whether the result may be such a value, passed on from an operand or from memory.
 fn passes(op: &Op, cells: &HashSet<Cell>, spaces: &mut Spaces) -> bool {
     let moves = match op {
         Op::Load(t) => return spaces.hold(t.space),

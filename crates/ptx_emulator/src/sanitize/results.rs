@@ -1,5 +1,5 @@
-//! The registers that depend on what an atomic or a strong read found, and so on the order of the
-//! threads.
+//! The registers that depend on the result of an atomic or a strong read, and so on the thread
+//! order.
 
 use crate::decode::op::{Inst, Op, Order};
 use crate::decode::{Cell, Program};

@@ -1,5 +1,5 @@
-//! What the book shows of a command's output. Nothing but text: the tests of the command cut its
-//! outputs in the same way.
+//! Cuts a command's output down to what the book shows. Works on text only, because the command's
+//! tests cut outputs with the same code.
 
 use anyhow::{Context, Result, bail};
 
@@ -22,7 +22,7 @@ impl Output {
         all
     }
 
-    /// The file's text: the command as one types it, and what is shown of what it said.
+    /// The file's text: the command as typed, and the shown part of its output.
     pub(crate) fn shown(&self, said: &str) -> Result<String> {
         let part = match &self.part {
             Part::Figures { kernels, rows, .. } => table(said, kernels, rows)?,
@@ -32,7 +32,7 @@ impl Output {
     }
 }
 
-/// The command as one types it into a shell. A line that grows too long is broken before an option.
+/// The command as typed into a shell. Long lines are broken before an option.
 fn typed(words: &[&str]) -> String {
     let mut text = "$ blockwise".to_owned();
     let mut width = text.len();
@@ -53,8 +53,8 @@ fn typed(words: &[&str]) -> String {
     text
 }
 
-/// These columns and rows of the first table, the rows in their order. A row below another one is
-/// named with its indent.
+/// These columns and rows of the first table, the rows in the given order. A row that belongs to
+/// the one above it is named with its indent.
 fn table(said: &str, kernels: &[&str], rows: &[&str]) -> Result<String> {
     let cells = |line: &str| -> Vec<String> {
         let parts = line.split("  ").map(str::trim);
@@ -111,8 +111,8 @@ fn table(said: &str, kernels: &[&str], rows: &[&str]) -> Result<String> {
     Ok(lines.collect())
 }
 
-/// What is found first, why it is wrong, what to do, and the lines. Frames, addresses and PTX lines
-/// are left out: they change with the compiler.
+/// The first finding, why it is wrong, what to do, and the source lines. Frames, addresses and PTX
+/// lines are left out: they change with the compiler.
 fn first_finding(said: &str) -> String {
     let mut lines = said
         .lines()
@@ -126,7 +126,7 @@ fn first_finding(said: &str) -> String {
     if let Some(first) = finding.next() {
         add(first);
     }
-    // What is found is said in the next line; the rest of the words is the hint.
+    // The next line states the finding; the remaining words are the hint.
     if let Some(second) = finding.next() {
         add(second);
     }

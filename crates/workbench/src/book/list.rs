@@ -1,6 +1,6 @@
 //! The files of `docs/book/src/output`: which command each shows, and what of it.
 
-/// The broken kernels' PTX, as a reader names it.
+/// The path of the broken kernels' PTX in the commands shown.
 pub(crate) const BROKEN: &str = "target/ptx/broken_kernels.sm_80.ptx";
 
 /// The arguments of the broken convolutions and of the broken products.

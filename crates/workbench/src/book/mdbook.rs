@@ -1,4 +1,4 @@
-//! mdBook, compiled once into the folder of fetched tools: Debian has no package of it.
+//! mdBook, compiled once into the folder of fetched tools: Debian has no package for it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +20,8 @@ pub(super) fn program() -> Result<PathBuf> {
         let mut install = workspace::cargo();
         install.args(["install", "--quiet", "--locked", "--root"]);
         install.arg(&tools);
-        // Unoptimised it is quick enough. The features are those of a server, but for the search.
+        // Unoptimised, it is fast enough. Of the default features, the search is needed; the others
+        // are for mdBook's server.
         install.args(["--debug", "--no-default-features", "--features", "search"]);
         workspace::check(install.arg(format!("mdbook@{VERSION}")))?;
     }

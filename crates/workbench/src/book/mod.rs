@@ -1,5 +1,5 @@
-//! `cargo xtask book`: the book, from the sources that the tests compile and from what the commands
-//! say of them.
+//! `cargo xtask book`: builds the book from sources that the tests compile and from outputs of
+//! commands.
 
 mod cut;
 mod list;

@@ -1,5 +1,5 @@
 //! The help of every command, as one Markdown text. The commands are found in the help itself, so
-//! that none can be forgotten. The tests of the command make the same text.
+//! that none can be forgotten. The command's tests generate the same text and compare.
 
 use anyhow::{Result, ensure};
 
@@ -31,7 +31,7 @@ fn section(words: &[String], said: &str, shared: &[&str]) -> Result<String> {
             Some(name) => !shared.contains(&name),
             None => is_shown || (!line.is_empty() && !line.starts_with(' ')),
         };
-        // Clap sets options apart by empty lines; only the parts are kept apart here.
+        // Clap puts an empty line between options; here only sections are separated.
         if !is_shown || line.is_empty() {
             continue;
         }
@@ -58,7 +58,7 @@ fn commands(words: &[String], said: &str) -> Vec<Vec<String>> {
     let lines = said.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = lines
         .take_while(|line| !line.is_empty())
-        // Deeper lines go on with what a command does.
+        // Lines with more indent continue a command's description.
         .filter(|line| !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help");

@@ -1,7 +1,7 @@
-//! The commands' outputs about the book's kernels, one generated file each in
-//! `docs/book/src/output`, and the traces that its pages embed. The outputs are committed, so that
-//! a reader of the sources sees them; a test of the command compares them. Traces are generated
-//! with the book, because they are large: each contains the emulator.
+//! The outputs of commands that the book shows, one generated file each in `docs/book/src/output`,
+//! and the traces that its pages embed. The outputs are committed, so that a reader of the sources
+//! sees them; a test of the command compares them. Traces are generated with the book, because they
+//! are large: each contains the emulator.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::list::{OUTPUTS, Output, Part, TRACES};
 use super::options;
 use crate::workspace;
 
-/// Runs the commands and writes the files anew; says which have changed.
+/// Runs the commands, writes the files again and prints which have changed.
 pub(super) fn write(program: &Path) -> Result<()> {
     let folder = super::folder().join("src/output");
     fs::create_dir_all(&folder)?;
@@ -41,7 +41,7 @@ pub(super) fn names() -> impl Iterator<Item = String> {
     texts.chain([options::FILE.to_owned()])
 }
 
-/// The traces that pages may embed and link, as `traces/NAME.html`: those of the list, and one of
+/// The traces that pages may embed and link, as `traces/NAME.html`: those of the list, and one for
 /// each finding.
 pub(super) fn traces() -> impl Iterator<Item = &'static str> {
     let findings = OUTPUTS.iter().filter(|output| output.is_finding());
@@ -80,7 +80,7 @@ impl Output {
     }
 }
 
-/// Runs a command in the workspace's folder; what it says.
+/// Runs a command in the workspace's folder; returns its output.
 fn run(command: &mut Command) -> Result<String> {
     let output = command
         .current_dir(workspace::root())

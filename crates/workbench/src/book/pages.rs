@@ -1,5 +1,4 @@
-//! Whether the pages hold together: the summary, what they include, and their links. Needs no
-//! mdBook.
+//! Checks of the pages: the summary, included files, and links. Needs no mdBook.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,7 +46,7 @@ pub(super) fn check(book: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The Markdown files, but for the summary.
+/// The Markdown files except the summary.
 fn pages(source: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(source).with_context(|| format!("no {}", source.display()))?;
     let mut pages = Vec::new();
@@ -61,7 +60,8 @@ fn pages(source: &Path) -> Result<Vec<String>> {
     Ok(pages)
 }
 
-/// Pages that the summary does not list once, and entries without a page or with another title.
+/// Pages that the summary does not list exactly once, and entries without a page or with a
+/// different title.
 fn summary(source: &Path, pages: &[String]) -> Result<Vec<String>> {
     let text = read(&source.join("SUMMARY.md"))?;
     let mut faults = Vec::new();
@@ -91,7 +91,7 @@ fn inclusions(text: &str) -> impl Iterator<Item = &str> {
     parts.filter_map(|part| Some(part.split_once("}}")?.0.trim()))
 }
 
-/// What is included: a file, or what stands between its anchors of that name.
+/// The included text: a file, or the lines between its anchors of that name.
 fn included_text(source: &Path, inclusion: &str) -> Result<String> {
     let (file, anchor) = inclusion.split_once(':').unwrap_or((inclusion, ""));
     let text = read(&source.join(file))?;
@@ -116,7 +116,7 @@ fn included_text(source: &Path, inclusion: &str) -> Result<String> {
     Ok(text.lines().skip(start + 1).take(end - start - 1).collect())
 }
 
-/// File and anchor, by one name wherever they are included.
+/// File and anchor, in a form that is the same wherever they are included.
 fn place(source: &Path, inclusion: &str) -> Option<(PathBuf, String)> {
     let (file, anchor) = inclusion.split_once(':').unwrap_or((inclusion, ""));
     Some((source.join(file).canonicalize().ok()?, anchor.to_owned()))
@@ -128,7 +128,7 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
     parts.filter_map(|part| Some(part.split_once("```")?.0))
 }
 
-/// The targets of Markdown links outside of code.
+/// The targets of Markdown links outside code.
 pub(super) fn links(text: &str) -> impl Iterator<Item = &str> {
     let prose = text.split("```").step_by(2);
     prose.flat_map(|prose| {
@@ -143,7 +143,8 @@ fn embedded(text: &str) -> impl Iterator<Item = &str> {
     parts.filter_map(|part| Some(part.split_once(".html")?.0))
 }
 
-/// Pages link to pages and to traces: what lies outside the book's folder is not in the built book.
+/// Whether a link leads to a page or a trace: files outside the book's folder are not in the built
+/// book.
 fn leads_somewhere(source: &Path, link: &str) -> bool {
     let file = link.split('#').next().unwrap_or_default();
     if let Some(trace) = embedded(file).next() {
@@ -217,7 +218,7 @@ mod tests {
         check(&crate::book::folder()).unwrap();
     }
 
-    /// The reader solves each exercise with the commands of its page.
+    /// Each exercise's page shows the commands to solve it with.
     #[test]
     fn every_exercise_has_its_page() {
         let exercises = workspace::root().join("crates/blockwise_new/exercises/src");

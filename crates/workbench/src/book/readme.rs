@@ -1,11 +1,12 @@
-//! What README shows is what the tests compile, run and compare; it stays a first page.
+//! Tests of README: its code and outputs are those that other tests compile, run and compare, and
+//! it stays short.
 
 use std::fs;
 
 use super::{folder, pages};
 use crate::workspace;
 
-/// Bytes of a page that is read at the first sight.
+/// The most bytes that README may have.
 const MOST: usize = 9_000;
 
 fn read(file: &str) -> String {
@@ -21,7 +22,7 @@ fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Whether the lines stand in the text one after the other, at any indent.
+/// Whether the text contains these lines consecutively, at any indent.
 fn stands_in(lines: &str, text: &str) -> bool {
     let trimmed = |text: &str| -> Vec<String> {
         let lines = text.trim().lines();

@@ -1,8 +1,8 @@
-//! Mutates the uniformity check: each of its rules is switched off in turn, and a test must notice.
+//! Mutates the uniformity check: each of its rules is switched off in turn, and a test must fail.
 //!
-//! All mutations are written into one copy of `cuda_builder`, each behind a number, so that it is
-//! compiled once ([`rewrite`]). Its unit tests then run once for each number. A mutation that they
-//! do not notice needs a reason ([`reasons`]).
+//! All mutations are written into one copy of `cuda_builder`, each switched on by its number, so
+//! that the copy is compiled once ([`rewrite`]). Its unit tests then run once for each number. A
+//! mutation that they do not detect needs a reason ([`reasons`]).
 
 mod reasons;
 mod rewrite;
@@ -27,8 +27,7 @@ const PATIENCE: u32 = 20;
 /// The same for one that waits.
 const LONGEST: Duration = Duration::from_secs(1800);
 
-/// Runs the tests against each mutation, or those at some places, and prints those that nothing
-/// notices.
+/// Runs the tests against all mutations, or those at some places, and prints the undetected ones.
 pub(crate) fn run(places: &[String]) -> Result<()> {
     let copy = workspace::root().join("target/checker");
     let mutations = write(&copy)?;
@@ -80,7 +79,7 @@ pub(crate) fn run(places: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The copy, with all mutations; returns them by number.
+/// Writes the copy, with all mutations; returns them by number.
 fn write(copy: &Path) -> Result<Vec<Mutation>> {
     let root = workspace::root();
     let crates = copy.join("crates");
@@ -122,7 +121,7 @@ fn write_manifests(root: &Path, copy: &Path) -> Result<()> {
         .context("no members in Cargo.toml")?;
     let (_, after) = rest.split_once("\n]").context("no end of members")?;
     let mut text = format!("{before}members = [\"crates/cuda_builder\"]{after}");
-    // Patches name folders that are not there.
+    // Patches refer to folders that the copy does not have.
     if let Some(at) = text.find("\n[patch.") {
         let end = text[at + 1..]
             .find("\n[")

@@ -1,4 +1,4 @@
-//! Mutations that no test can notice, and why.
+//! Mutations that no test can detect, and why.
 
 use super::rewrite::Mutation;
 

@@ -1,7 +1,7 @@
 //! The mutations, and how they are written into the check's source.
 //!
-//! A mutation is an expression or a statement on one line: a condition that is always or never
-//! true, a step that is left out, a level that is the lowest one, an instruction without an effect.
+//! A mutation changes an expression or a statement on one line: a condition becomes always or never
+//! true, a step is left out, a level becomes the lowest, an instruction loses its effect.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ impl fmt::Display for Mutation {
     }
 }
 
-/// What the rewritten code calls.
+/// The functions that the rewritten code calls.
 pub(super) const SWITCH: &str = r#"
 mod mutant {
     use super::step::Action;
@@ -84,9 +84,9 @@ const STEPS: [&str; 9] = [
 /// Closures of these methods are conditions.
 const ASKS: [&str; 6] = ["any", "all", "filter", "is_some_and", "is_none_or", "find"];
 
-/// The text of a file with its mutations, which get the numbers that follow.
+/// The text of a file with its mutations, numbered from `mutations.len()`.
 pub(super) fn file(name: &str, text: &str, mutations: &mut Vec<Mutation>) -> String {
-    // What only tells, and what is no rule.
+    // Files that only report or contain no rule.
     let left_out = ["report.rs", "copy.rs", "references.rs", "level.rs"];
     if left_out.contains(&name) {
         return text.to_owned();
@@ -216,7 +216,7 @@ impl Rewriter<'_> {
         let (object, rest) = call.split_once('(')?;
         let method = object.rsplit('.').next()?;
         let is_step = object.contains('.') && STEPS.contains(&method);
-        // A line that goes on with the one before is no statement.
+        // A line that continues the one before is not a statement.
         if text.starts_with("let ")
             || text.starts_with('.')
             || !(is_step || is_assignment)
@@ -324,7 +324,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// The position of the parenthesis that closes what is open at the start.
+/// The position of the parenthesis that closes the one opened before the text.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_u32;
     for (at, byte) in text.bytes().enumerate() {

@@ -1,5 +1,5 @@
 //! `cargo xtask test --changed [REVISION]`: the tests that a change most likely breaks, in a minute
-//! or two. What is left out is printed: before a change is merged everything runs.
+//! or two. Prints what is left out; everything runs before a change is merged.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -10,16 +10,16 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace;
 
-/// The variable with the families of kernels that tests of all kernels are confined to.
+/// The variable that limits tests of all kernels to these families.
 const KERNELS: &str = "BLOCKWISE_TEST_KERNELS";
 
-/// Files, and what tests them.
+/// Files, and the tests for them.
 struct Row {
-    /// How the files' paths begin.
+    /// The start of the files' paths.
     prefix: &'static str,
     /// Test programs by package and name, each with filters.
     programs: &'static [(&'static str, &'static str, &'static [&'static str])],
-    /// The first words of kernels' names.
+    /// The first words of the names of kernels to test.
     kernels: &'static [&'static str],
 }
 
@@ -35,7 +35,7 @@ const fn row(
     }
 }
 
-/// A family's tests, and its kernels under all detectors.
+/// A family's tests, and its kernels with all detectors.
 macro_rules! family {
     ($prefix:literal, $kernels:expr, $filters:expr) => {
         row(
@@ -55,7 +55,7 @@ const COMMAND: &[(&str, &str, &[&str])] = &[
     ("blockwise_cli", "memory", &[]),
 ];
 
-/// The first row that fits a path counts. A path without one needs everything.
+/// The first row that matches a path counts. A path without a row needs all tests.
 const TABLE: &[Row] = &[
     family!("kernels/src/conv1d/", &["conv1d"], &["conv1d::"]),
     family!("kernels/src/raw/conv1d.rs", &["conv1d"], &["conv1d::"]),
@@ -102,10 +102,10 @@ const TABLE: &[Row] = &[
     row("docs/", COMMAND, &[]),
 ];
 
-/// What a change asks for.
+/// The tests for a change.
 pub(super) struct Plan {
     paths: Vec<String>,
-    /// The tests; none when everything is to be tested, because of this path.
+    /// The tests; `None` if everything is to be tested, because of this path.
     pub(super) part: Option<Part>,
     unknown: Option<String>,
 }
@@ -114,7 +114,7 @@ pub(super) struct Plan {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Part {
     programs: BTreeSet<(&'static str, &'static str)>,
-    /// For each program a set; empty when it runs whole.
+    /// Filters for each program; empty if all of its tests run.
     filters: Vec<((&'static str, &'static str), &'static [&'static str])>,
     kernels: BTreeSet<&'static str>,
 }
@@ -129,7 +129,7 @@ impl Part {
         words.into_iter().map(OsString::from).collect()
     }
 
-    /// What the test programs see.
+    /// Environment variables for the test programs.
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
         if self.kernels.is_empty() {
             return Vec::new();
@@ -138,7 +138,7 @@ impl Part {
         vec![(KERNELS, families.join(","))]
     }
 
-    /// The filters of a program; none when it runs whole.
+    /// The filters of each program; none if all of its tests run.
     pub(super) fn filters(&self) -> Vec<(String, Vec<OsString>)> {
         let filters = |program: &(&str, &str)| {
             let own = || self.filters.iter().filter(|(of, _)| of == program);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::program::Program;
 use crate::workspace;
 
-/// What `xtask` builds for the demo.
+/// The arguments with which `xtask` builds the demo.
 const DEMO: [&str; 8] = [
     "workbench",
     "cuda_std_macros",
@@ -21,7 +21,7 @@ const DEMO: [&str; 8] = [
     "find_cuda_helper",
 ];
 
-/// Compiles them; returns what there is to run. `arguments` go to `cargo test`.
+/// Compiles them; returns the programs to run. `arguments` go to `cargo test`.
 pub(crate) fn programs(
     arguments: &[OsString],
     variables: &[(&str, String)],
@@ -34,10 +34,10 @@ pub(crate) fn programs(
     Ok(output.lines().filter_map(Program::read).collect())
 }
 
-/// That the demo's build finds everything compiled, and compiles no part once more.
+/// Checks that the demo's build finds everything compiled, and compiles nothing again.
 ///
 /// # Errors
-/// What would be compiled: its features differ between the two.
+/// The packages that would be compiled again: their features differ between the two builds.
 pub(crate) fn demo_shares_all(variables: &[(&str, String)]) -> Result<()> {
     let mut command = workspace::cargo();
     command.args(["build", "--locked", "--message-format=json"]);
@@ -57,7 +57,7 @@ pub(crate) fn demo_shares_all(variables: &[(&str, String)]) -> Result<()> {
     );
 }
 
-/// The name of what a message of cargo's says was compiled just now.
+/// The package that was just compiled, from a message of cargo's.
 fn compiled(line: &str) -> Option<String> {
     let message: Value = serde_json::from_str(line).ok()?;
     let is_new = message["reason"] == "compiler-artifact" && message["fresh"] == false;

@@ -1,5 +1,5 @@
-//! When `cargo xtask test --all` passed last: a line in the tree, since whole sweeps run now and
-//! then, on whichever machine.
+//! When `cargo xtask test --all` last passed: a committed line, because whole sweeps run only
+//! occasionally and on different machines.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that must hold, from a fresh clone.
+//! `cargo xtask test`: builds everything and runs all tests, from a fresh clone.
 
 mod changed;
 mod compile;
@@ -23,10 +23,10 @@ use options::Options;
 use program::{Program, Settings};
 use queue::Ended;
 
-/// The variable by which `--all` asks tests for whole sweeps in place of telling cases.
+/// The variable by which `--all` tells tests to run whole sweeps instead of selected cases.
 const ALL: &str = "BLOCKWISE_TEST_ALL";
 
-/// The architectures of the kernels with `--all`: those of a release build.
+/// The kernels' architectures with `--all`: those of a release build.
 const ARCH: (&str, &str) = ("BLOCKWISE_ARCH", "sm_80,sm_90a");
 
 /// How many of the slowest test programs are named.
@@ -148,7 +148,7 @@ fn compile_and_build(
     })
 }
 
-/// Prints what came out; returns what counts as a failure.
+/// Prints the results; returns the failures.
 fn summary(ended: &[Ended], no_skips: bool) -> Vec<String> {
     let sum = |count: fn(&Ended) -> u32| ended.iter().map(count).sum::<u32>();
     say!(

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-/// Options of cargo that are followed by a value.
+/// Options of cargo that take a value.
 const WITH_VALUE: [&str; 18] = [
     "-p",
     "--package",
@@ -24,7 +24,7 @@ const WITH_VALUE: [&str; 18] = [
     "-Z",
 ];
 
-/// Options of cargo that choose targets: without one, all are tested, and the documentation.
+/// Options of cargo that choose targets. Without one, all targets and the documentation are tested.
 const TARGETS: [&str; 7] = [
     "--lib",
     "--bins",
@@ -35,14 +35,14 @@ const TARGETS: [&str; 7] = [
     "--all-targets",
 ];
 
-/// What is to be tested, and how.
+/// What to test, and how.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Options {
     /// Whole sweeps.
     pub(crate) all: bool,
-    /// A skipped test counts as failed unless a GPU is what it lacks.
+    /// A skipped test counts as failed unless it was skipped for lack of a GPU.
     pub(crate) no_skips: bool,
-    /// Only what a change since this revision may have broken.
+    /// Test only what a change since this revision may have broken.
     pub(crate) changed: Option<OsString>,
     /// For cargo.
     pub(crate) cargo: Vec<OsString>,
@@ -84,7 +84,7 @@ impl Options {
         self.cargo.is_empty() && self.programs.is_empty() && self.changed.is_none()
     }
 
-    /// Whether cargo is given packages, so that it does not take all.
+    /// Whether the arguments name packages, so that cargo does not take all.
     pub(crate) fn names_packages(&self) -> bool {
         self.has(&["-p", "--package", "--workspace"])
     }

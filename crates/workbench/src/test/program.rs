@@ -1,4 +1,4 @@
-//! One test program: where cargo has put it, a run of it, and what it reports.
+//! One test program: where cargo put it, how to run it, and its results.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use crate::workspace;
 
-/// A program that libtest made, or the examples in the documentation.
+/// A program built with libtest, or the examples in the documentation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
     /// `ptx_emulator/suite`; unit tests are `ptx_emulator/lib`.
     pub(crate) name: String,
-    /// The executable; none for the documentation, which cargo runs.
+    /// The executable; `None` for the documentation, which cargo runs.
     executable: Option<PathBuf>,
     /// The package's folder, where cargo runs it.
     folder: PathBuf,
@@ -34,7 +34,7 @@ impl Program {
         }
     }
 
-    /// The program that a line of `cargo test --no-run --message-format=json` tells of.
+    /// The program named in a line of `cargo test --no-run --message-format=json`.
     pub(crate) fn read(line: &str) -> Option<Self> {
         let message: Value = serde_json::from_str(line).ok()?;
         if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
@@ -90,7 +90,7 @@ impl Program {
             return Ok(command);
         };
         let mut command = Command::new(executable);
-        // What passes shows its output too: that is where tests say that they were skipped.
+        // Passing tests show their output too: it says if they were skipped.
         command
             .args(["--show-output", &threads])
             .args(with.arguments);
@@ -132,8 +132,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) libraries: &'a Path,
 }
 
-/// CPU seconds of a process that ends, and of those that it has waited for. It is still to be
-/// waited for afterwards. 0 where that is unknown.
+/// CPU seconds of a process that is ending, and of those that it has waited for; 0 if unknown. The
+/// caller must still wait for the process.
 #[cfg(unix)]
 fn cpu_seconds(id: u32) -> f64 {
     use rustix::io::Errno;
@@ -165,7 +165,7 @@ pub(crate) struct Outcome {
     pub(crate) ignored: u32,
     /// Why tests were skipped, a line each.
     pub(crate) skips: Vec<String>,
-    /// Lines that name a drawn seed.
+    /// Lines that name a random seed.
     pub(crate) seeds: Vec<String>,
     /// Tests that only `--all` runs, a line each.
     pub(crate) left: Vec<String>,

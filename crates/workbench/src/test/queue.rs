@@ -16,8 +16,8 @@ pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
 }
 
-/// Runs the programs `at_once`, the longest first, each one's output in a file of `folder`, and
-/// tells of each when it ends: shows the output of one that failed.
+/// Runs the programs, `at_once` at a time and the longest first, with each one's output in a file
+/// in `folder`. Reports each when it ends, with the output if it failed.
 pub(crate) fn run(
     mut programs: Vec<Program>,
     at_once: usize,

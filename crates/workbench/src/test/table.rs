@@ -1,4 +1,4 @@
-//! What is known of test programs beforehand: how long each takes, and why one may take long.
+//! What is known about test programs in advance: how long each takes, and why some may take long.
 
 use super::program::Outcome;
 
@@ -9,7 +9,7 @@ const LONG: f64 = 20.0;
 /// for.
 const TOO_LONG: f64 = 40.0;
 
-/// A line for each program that is worth one: CPU seconds, its name, and the reason.
+/// A line for each notable program: CPU seconds, its name, and the reason.
 const PROGRAMS: &str = include_str!("programs.txt");
 
 /// A line of the table.
@@ -32,7 +32,7 @@ fn known() -> impl Iterator<Item = Known<'static>> {
     })
 }
 
-/// CPU seconds that a program took when last looked at; the ones that are not listed are short.
+/// CPU seconds that a program took when last measured; programs that are not listed are short.
 pub(crate) fn expected(name: &str) -> f64 {
     let known = known().find(|known| known.name == name);
     known.map_or(1.0, |known| known.seconds)

@@ -1,4 +1,4 @@
-//! Targets that cargo is told not to test have nothing to test.
+//! Checks that targets which cargo does not test contain no tests.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use toml_edit::DocumentMut;
 
 use crate::workspace;
 
-/// Whether a source file of a folder has a line that begins so, apart from blanks.
+/// Whether a source file in a folder has a line that begins with one of `starts`, after blanks.
 fn has(folder: &Path, starts: &[&str]) -> bool {
     fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();
@@ -32,7 +32,7 @@ fn no_test_is_in_a_target_that_cargo_does_not_test() {
     let members = root["workspace"]["members"].as_array().unwrap();
     let mut checked = 0;
     for member in members.iter().filter_map(|member| member.as_str()) {
-        // Two are patterns, for a reason that stands there.
+        // Two members are patterns; the manifest says why.
         let folder = workspace::root().join(member.replace(['[', ']'], ""));
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
         let manifest: DocumentMut = manifest.parse().unwrap();

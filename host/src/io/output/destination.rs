@@ -1,4 +1,4 @@
-//! What an output's path names: a file to replace, a stream to write into, or standard output.
+//! The kinds of output destination: a file to replace, a stream to write to, or standard output.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Error, ErrorKind, Write};
@@ -21,7 +21,7 @@ pub(super) enum Destination {
 }
 
 impl Destination {
-    /// Looks at the path without opening anything, for a pipe without a reader would block.
+    /// Examines the path without opening anything: opening a pipe without a reader would block.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         const STANDARD: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
         if is_standard(path, STANDARD) {
@@ -41,14 +41,15 @@ impl Destination {
     /// Opens a stream for writing.
     pub(super) fn open_stream(path: Option<&Path>) -> io::Result<Box<dyn Write>> {
         Ok(match path {
-            // A descriptor may lead to a file that others write into: its bytes stay.
+            // A descriptor may be a file that others write to: append, so that their bytes stay.
             Some(path) => Box::new(OpenOptions::new().append(true).open(path)?),
             None => Box::new(io::stdout().lock()),
         })
     }
 }
 
-/// Whether it leads, like `/dev/stderr`, to a descriptor of the process: what that is, another program has opened.
+/// Whether a path, such as `/dev/stderr`, leads to a descriptor of this process, which another
+/// program has opened.
 pub(in crate::io) fn is_descriptor(path: &Path) -> bool {
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -63,7 +64,7 @@ pub(in crate::io) fn is_descriptor(path: &Path) -> bool {
     false
 }
 
-/// The path that links, the last of them dangling, lead to.
+/// The path that a chain of links, the last one dangling, leads to.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {

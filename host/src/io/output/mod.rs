@@ -1,4 +1,4 @@
-//! Outputs: files that appear whole or not at all, pipes and devices that are written into.
+//! Outputs. A file appears whole or not at all; a pipe or device is written to as it is.
 
 mod destination;
 #[cfg(unix)]
@@ -19,18 +19,18 @@ pub(super) use destination::is_descriptor;
 use room::Room;
 use temporary::Temporary;
 
-/// Whether an output goes to standard output, where nothing else may then be printed.
+/// Whether an output has claimed standard output.
 static STANDARD_IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Whether an output goes to standard output: reports then go to standard error.
+/// Whether an output goes to standard output. Reports then go to standard error.
 pub fn standard_output_is_taken() -> bool {
     STANDARD_IS_TAKEN.load(Ordering::Relaxed)
 }
 
-/// Whether notes are unwanted.
+/// Whether notes are suppressed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Leaves out notes on what is beside an output or has its contents.
+/// Suppresses notes on an output's leftover temporary files and hard links.
 pub fn without_notes() {
     QUIET.store(true, Ordering::Relaxed);
 }
@@ -42,28 +42,30 @@ fn note(text: std::fmt::Arguments<'_>) {
     }
 }
 
-/// A place for an output, looked at before the computation so that a folder that cannot be written is found first.
+/// The destination of an output. It is checked before the computation starts, so that a folder
+/// that cannot be written fails at once.
 ///
-/// Until [`write`](Self::write) nothing is left in the folder, so that an interrupted computation leaves nothing behind.
+/// Nothing stays in the folder before [`write`](Self::write): an interrupted computation leaves no
+/// file.
 #[derive(Debug)]
 pub struct OutputFile {
     /// As the user named it.
     path: PathBuf,
-    /// Through a link, the file that it names is written and the link stays.
+    /// With links resolved: the file that a link names is replaced, and the link stays.
     destination: Destination,
-    /// No other output takes the same place meanwhile.
+    /// Keeps other outputs off the same file.
     _claim: Option<Claim>,
 }
 
-/// The files that outputs will take the place of.
+/// The files that this process's outputs will replace.
 static CLAIMED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// One of them, until it is dropped.
+/// An entry of [`CLAIMED`], removed on drop.
 #[derive(Debug)]
 struct Claim(PathBuf);
 
 impl Claim {
-    /// Fails where another output goes already.
+    /// Fails if another output has claimed the file.
     fn of(target: &Path) -> io::Result<Self> {
         let folder = target
             .parent()
@@ -86,10 +88,11 @@ impl Drop for Claim {
 }
 
 impl OutputFile {
-    /// Tries the place. `-` is standard output.
+    /// Checks the destination and claims it. `-` is standard output.
     ///
     /// # Errors
-    /// The destination is a folder, or its folder does not exist or cannot be written, or standard output is another output's already.
+    /// When the destination is a folder or a read-only file, its folder does not exist or cannot be
+    /// written, or another output has claimed it.
     pub fn prepare(path: &Path) -> Result<Self, FileError> {
         if path.is_dir() {
             return Err(FileError::IsFolder {
@@ -104,7 +107,7 @@ impl OutputFile {
         let mut claim = None;
         match &destination {
             Destination::File(target) => {
-                // A file that its owner protected is not replaced, though its folder would allow it.
+                // Renaming over a read-only file would succeed in a writable folder.
                 if target.exists() {
                     let file = std::fs::OpenOptions::new().write(true).open(target);
                     file.map_err(refused)?;
@@ -141,17 +144,18 @@ impl OutputFile {
         })
     }
 
-    /// Puts the contents in place, all at once.
+    /// Puts the contents in place, whole.
     ///
     /// # Errors
-    /// The system's error; then a file is as it was.
+    /// The system's error; an existing file is then unchanged.
     pub fn write(self, bytes: &[u8]) -> Result<(), FileError> {
         let mut file = self.create()?;
         (file.write_all(bytes)).map_err(|error| file.refused(error))?;
         file.finish()
     }
 
-    /// Puts contents that are not the last ones into a file; a stream gets the last ones only.
+    /// Puts intermediate contents into a file. A stream gets the final contents only, so this does
+    /// nothing for it.
     ///
     /// # Errors
     /// As for [`write`](Self::write).
@@ -174,14 +178,14 @@ impl OutputFile {
         !matches!(self.destination, Destination::File(_))
     }
 
-    /// Begins the contents.
+    /// Opens a temporary file for the contents.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub(super) fn create(self) -> Result<Unfinished, FileError> {
         let contents = match &self.destination {
             Destination::File(target) => Temporary::beside(target).map(Contents::Named),
-            // Formats go back to their headers, and a pipe cannot.
+            // Some formats are written with seeks back to their headers, which a pipe cannot do.
             Destination::Stream(_) | Destination::Standard => {
                 tempfile::tempfile().map(Contents::Unnamed)
             }
@@ -200,25 +204,26 @@ impl OutputFile {
     }
 }
 
-/// An output that is being written, to a file that goes away unless it is finished.
+/// An output being written, to a temporary file that is deleted unless [`finish`](Self::finish) is
+/// called.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     place: OutputFile,
     contents: Contents,
-    /// For all of the contents, if their length is known.
+    /// Space for the whole contents, if their length is known.
     room: Room,
 }
 
 #[derive(Debug)]
 enum Contents {
-    /// A file beside the one whose place it takes.
+    /// A file next to the one that it will replace.
     Named(Temporary),
-    /// A file of no folder, to be copied into a stream.
+    /// A file without a name, to be copied into a stream.
     Unnamed(File),
 }
 
 impl Unfinished {
-    /// Begins to take room for contents of `len` bytes. A file has that length from then on.
+    /// Starts to allocate `len` bytes for the contents. The file has that length from then on.
     pub(super) fn reserve(&mut self, len: u64) -> io::Result<()> {
         self.room = Room::begin(self.file()?, len)?;
         Ok(())
@@ -270,7 +275,7 @@ fn copy(mut file: File, path: Option<&Path>) -> io::Result<()> {
     file.rewind()?;
     let mut stream = Destination::open_stream(path)?;
     match io::copy(&mut file, &mut stream).and_then(|_| stream.flush()) {
-        // A reader that went away (`| head`) is no error.
+        // A reader that closes the pipe (`| head`) is not an error.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         copied => copied,
     }
@@ -344,7 +349,7 @@ mod tests {
         assert_eq!(fs::read(at("out")).unwrap(), b"y");
     }
 
-    /// A file that replaces another gets its permissions, and is private before.
+    /// A replacement takes over the old file's permissions, and is private until then.
     #[cfg(unix)]
     #[test]
     fn a_replaced_file_keeps_its_rights() {
@@ -393,7 +398,7 @@ mod tests {
         let path = folder.path().join("out.npy");
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        // Owner and group as the mode says, user 65534 may read: version 2, then tag, rights, user.
+        // A POSIX ACL: version 2, then entries of tag, permissions and user. User 65534 may read.
         let entry = |tag: u16, rights: u16, user: u32| {
             [
                 &tag.to_le_bytes()[..],

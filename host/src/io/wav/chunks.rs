@@ -1,8 +1,8 @@
-//! The parts of a `.wav` file: where its samples are, and what else it holds.
+//! The parts of a `.wav` file: where its samples are, and what else it contains.
 //!
 //! A file consists of chunks, each with a name of four bytes, a length and an even number of bytes.
 //! Programs that write into a pipe, or are stopped while they record, leave the samples' length
-//! open; then the samples end with the file.
+//! unset; then the samples end with the file.
 
 use std::ops::Range;
 
@@ -36,20 +36,20 @@ pub(super) struct Chunk {
     pub(super) place: Range<u64>,
 }
 
-/// What a file holds.
+/// The contents of a file.
 pub(super) struct Parts {
     pub(super) order: Order,
     pub(super) sound: Sound,
     /// The place of the samples.
     pub(super) data: Range<u64>,
-    /// The chunks but format and samples, in their order.
+    /// The chunks other than format and samples, in order.
     pub(super) others: Vec<Chunk>,
     /// What a user should know of the file.
     pub(super) notices: Vec<String>,
 }
 
-/// A length of samples that stands for one that was not known: 2³¹ or 2³² bytes, perhaps less what
-/// stands before the samples.
+/// Whether a length of samples is a placeholder for an unknown one: 2³¹ or 2³² bytes, perhaps less
+/// what precedes the samples.
 fn is_placeholder(length: u32) -> bool {
     (0x7FFF_0000..=0x8000_0000).contains(&length) || length >= 0xFFFF_0000
 }
@@ -133,7 +133,7 @@ impl Parts {
                 });
             }
             let length = u64::from(stored);
-            // The beginning of a chunk says all that matters here.
+            // Everything that matters here is at the start of a chunk.
             const ENOUGH: u64 = 64;
             let mut start = vec![0; length.min(left).min(ENOUGH) as usize];
             if matches!(&id, b"fmt " | b"ds64") {
@@ -162,7 +162,7 @@ impl Parts {
     }
 }
 
-/// What is said of samples whose length was left open.
+/// The notice about samples whose length was left unset.
 fn open_length(promised: u64, frames: u64, rest: u64) -> String {
     let rest = match rest {
         0 => String::new(),
@@ -207,7 +207,7 @@ fn chunk_at(
     Ok(Some((id, order.long([l0, l1, l2, l3]))))
 }
 
-/// Adds the chunks from `at` on. Returns the bytes after them that are none.
+/// Adds the chunks from `at` on. Returns the number of bytes after them that are not chunks.
 fn following(
     bytes: &Bytes,
     order: Order,
@@ -245,7 +245,7 @@ fn check_length(id: &[u8], length: u64, left: u64) -> Result<(), Problem> {
     ))
 }
 
-/// The fields of a chunk `fmt `, lowest byte first: words, but for two numbers of four bytes and
+/// The fields of a chunk `fmt `, lowest byte first: 16-bit words, except for two 32-bit numbers and
 /// the speakers' mask.
 fn in_order(mut chunk: Vec<u8>, order: Order) -> Vec<u8> {
     if order == Order::HighestFirst {

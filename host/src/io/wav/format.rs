@@ -4,9 +4,9 @@ use super::super::error::Problem;
 use super::{Coding, Sound, tag};
 
 const FORMATS: &str = "integers of 8, 16, 24 and 32 bits and floats of 32 and 64 are supported";
-/// For codings whose samples have 16 bits or nothing that more would keep.
+/// The hint for codings that 16-bit samples can represent.
 const CONVERT: &str = "convert it, for example by `ffmpeg -i IN -c:a pcm_s16le OUT.wav`";
-/// For samples of up to 53 bits.
+/// The hint for samples of up to 53 bits.
 pub(super) const REWRITE: &str =
     "write it again, for example by `ffmpeg -i IN -c:a pcm_f64le OUT.wav`: samples of 1 and less";
 
@@ -93,7 +93,7 @@ pub(super) fn format(chunk: &[u8]) -> Result<Sound, Problem> {
     })
 }
 
-/// The coding's whole name is none that is known, whatever its first two bytes say.
+/// The problem of a coding whose full GUID is unknown, whatever its first two bytes say.
 fn unknown_guid(name: &[u8]) -> Problem {
     let digits: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
     Problem::new(format!(

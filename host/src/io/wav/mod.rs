@@ -2,9 +2,9 @@
 //! floats of 32 or 64, any number of channels.
 //!
 //! Samples are float64 in the file's own units: −32768 to 32767 for 16 bits. Integers of 8 bits are
-//! stored with an offset of 128, which is taken off. Where a sample has fewer bits than its
-//! container (24 in 32), they are the container's highest, and the unit is that of the sample.
-//! Written back, integers are rounded to the nearest and those outside the range are clipped.
+//! stored with an offset of 128, which is removed. Where a sample has fewer bits than its container
+//! (24 in 32), they are the container's highest, and the unit is that of the sample. Written back,
+//! integers are rounded to the nearest and those outside the range are clipped.
 //!
 //! Layout: Microsoft's "Multiple Channel Audio Data and WAVE Files", EBU Tech 3306 (RF64), ITU-R
 //! BS.2088 (BW64).
@@ -40,7 +40,7 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// The type to compute with. Integers need float64, for products of theirs have up to 64 bits.
+    /// The type to compute with. Integers need float64, because their products have up to 64 bits.
     pub fn kind(self) -> Kind {
         match self {
             Coding::Float { bytes: 4 } => Kind::F32,
@@ -52,9 +52,9 @@ impl Coding {
 /// The form of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sound {
-    /// Samples of a frame.
+    /// Samples per frame.
     pub channels: u16,
-    /// Frames of a second.
+    /// Frames per second.
     pub sample_rate: u32,
     /// How a sample is coded.
     pub coding: Coding,
@@ -101,12 +101,12 @@ impl Sound {
 mod tag {
     pub(super) const INTEGER: u16 = 1;
     pub(super) const FLOAT: u16 = 3;
-    /// The coding stands in the extension, as the first two bytes of a GUID.
+    /// The coding is in the extension, as the first two bytes of a GUID.
     pub(super) const EXTENSIBLE: u16 = 0xFFFE;
     /// What follows those two.
     pub(super) const GUID_END: [u8; 14] =
         [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71];
-    /// The same in RIFX, where its parts of two bytes may be turned.
+    /// The same in RIFX, where its two-byte parts may be byte-swapped.
     pub(super) const GUID_END_HIGHEST_FIRST: [u8; 14] =
         [0, 0, 0, 0, 0, 0x10, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71];
     /// What follows the same two for ambisonic B-format (files with the extension .amb).
@@ -115,7 +115,7 @@ mod tag {
     ];
 }
 
-/// The length of a chunk whose length stands elsewhere, or is not known.
+/// The length field of a chunk whose length is elsewhere, or unknown.
 const UNKNOWN_LENGTH: u32 = u32::MAX;
 
 #[cfg(test)]

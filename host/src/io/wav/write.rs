@@ -7,18 +7,18 @@ use super::super::{FileError, OutputFile};
 use super::metadata::Metadata;
 use super::{Coding, Sound, UNKNOWN_LENGTH, tag};
 
-/// A recording on its way into a file, which appears when all samples are written.
+/// A recording being written to a file, which appears once all samples are written.
 pub struct RecordingWriter {
     file: BufWriter<Unfinished>,
     sound: Sound,
     /// What follows the samples.
     after: Vec<u8>,
-    /// Samples that were written.
+    /// The number of samples written so far.
     at: usize,
     finished: Finished,
 }
 
-/// What became of the samples that a format cannot hold.
+/// The samples that the format could not represent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Finished {
     /// Integers outside the range, which were clipped.
@@ -111,7 +111,7 @@ impl RecordingWriter {
         }
     }
 
-    /// The error of a sample that no recording of this coding can hold.
+    /// The error for a sample that this coding cannot represent.
     fn no_sample(&self, sample: f64) -> FileError {
         let channels = usize::from(self.sound.channels);
         FileError::Unwritable {
@@ -129,7 +129,7 @@ impl RecordingWriter {
     /// Puts the file in place.
     ///
     /// # Errors
-    /// The system's; then the destination is as it was.
+    /// The system's error; an existing file is then unchanged.
     pub fn finish(mut self) -> Result<Finished, FileError> {
         let data = self.at as u64 * u64::from(self.sound.bytes());
         if data % 2 == 1 {
@@ -143,7 +143,7 @@ impl RecordingWriter {
     }
 }
 
-/// All that stands before the samples of a recording of this many frames.
+/// Everything before the samples of a recording of this many frames.
 pub(super) fn header(sound: &Sound, frames: u64, metadata: &Metadata) -> Vec<u8> {
     let format = format(sound);
     let is_float = matches!(sound.coding, Coding::Float { .. });

@@ -2,7 +2,7 @@
 //!
 //! The text depends on nothing else in the module: attribute groups and metadata are numbered in
 //! the order of their use, and rustc's private constants, which it numbers, are named after their
-//! contents. So a change elsewhere leaves an excerpt as it was.
+//! contents. So a change elsewhere does not change an excerpt.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use super::{Item, Module};
 /// rustc's private constants: `@anon.6f822be4ef8ed808868e439ae5d84a05.7`.
 const NUMBERED: &str = "anon.";
 
-/// What excerpts of a module look up.
+/// The indices from which excerpts of a module are made.
 pub(crate) struct Excerpts<'m> {
     module: &'m Module<'m>,
     attributes: HashMap<&'m str, &'m str>,
@@ -73,8 +73,8 @@ impl<'m> Excerpts<'m> {
         self.complete(&definitions)
     }
 
-    /// Definitions, with the attribute groups and the metadata of the module that they mention.
-    /// They may define groups of their own.
+    /// Adds to definitions the attribute groups and the metadata of the module that they mention.
+    /// They may define their own groups.
     pub(crate) fn complete(&self, definitions: &str) -> String {
         let mut text = String::with_capacity(definitions.len() * 3 / 2);
         let mut attributes = Numbers::default();
@@ -88,7 +88,7 @@ impl<'m> Excerpts<'m> {
             text.push('\n');
         }
         for (number, name) in attributes.order.iter().enumerate() {
-            // Those of their own are in the definitions.
+            // Their own groups are already in the definitions.
             if let Some(group) = self.attributes.get(name) {
                 let _ = writeln!(text, "attributes #{number} = {}", group.trim_end());
             }
@@ -114,7 +114,8 @@ impl<'m> Excerpts<'m> {
                 .split(|c: char| !c.is_ascii_digit())
                 .filter(|number| is_number(number))
                 .collect();
-            // A unit that nothing here is from would bring its own metadata.
+            // Omits compilation units from which nothing here comes: they would bring their own
+            // metadata.
             list.retain(|number| !of_units || nodes.numbers.contains_key(number));
             let list: Vec<_> = list
                 .into_iter()
@@ -213,7 +214,7 @@ fn names<'m>(module: &'m Module<'m>) -> HashMap<&'m str, String> {
             waiting.pop();
             continue;
         }
-        // Constants that mention each other in a circle are named by what is known of them.
+        // Constants that mention each other in a circle are named by what is known of them so far.
         if begun.insert(name) {
             let missing = global.globals().filter_map(|inner| {
                 let (inner, _) = globals.get_key_value(inner)?;
@@ -230,7 +231,8 @@ fn names<'m>(module: &'m Module<'m>) -> HashMap<&'m str, String> {
         names.insert(name, format!("{NUMBERED}{:016x}", hasher.finish()));
         waiting.pop();
     }
-    // Equal contents remain several constants where several were: the same name twice is an error.
+    // Several constants with equal contents remain several, because defining a name twice is an
+    // error.
     let mut used: HashMap<String, usize> = HashMap::new();
     for global in module.globals() {
         if let Some(name) = names.get_mut(global.name()) {

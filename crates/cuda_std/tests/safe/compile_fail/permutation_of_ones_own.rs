@@ -1,4 +1,4 @@
-//! Only `unsafe` says of numbers that they are a permutation.
+//! Only an `unsafe impl` can claim that numbers are a permutation.
 
 #[path = "../../support/mod.rs"]
 #[allow(dead_code)]

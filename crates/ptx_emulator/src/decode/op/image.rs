@@ -14,7 +14,7 @@ pub(crate) struct Point {
     pub(crate) coordinates: Vec<Row>,
 }
 
-/// Of a texture.
+/// A texture fetch.
 pub(crate) struct TextureOp {
     pub(crate) point: Point,
     /// Coordinates are integers.

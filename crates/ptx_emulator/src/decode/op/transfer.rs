@@ -100,7 +100,7 @@ pub(crate) enum AtomicKind {
     MaxHalf(Half),
 }
 
-/// The bytes that an atomic of 32 bits means.
+/// The bytes that a 32-bit atomic counts as an access to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum PartOfWord {
     /// All of them.
@@ -108,7 +108,7 @@ pub(crate) enum PartOfWord {
     Whole,
     /// The one whose address is in this row, if it is in the word.
     Byte(Row),
-    /// Those that its operands can change.
+    /// The bytes that its operands can change.
     Changed,
 }
 

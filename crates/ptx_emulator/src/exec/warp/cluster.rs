@@ -6,7 +6,7 @@ use crate::exec::raise::{Checked, raise};
 use crate::exec::split::{Split, State};
 use crate::fault::FaultKind;
 
-/// Where the lanes of a warp are with the barrier of the cluster.
+/// The state of a warp's lanes at the cluster barrier.
 #[derive(Clone, Default)]
 pub(in crate::exec) struct ClusterPhase {
     /// Lanes that have arrived in the current phase.

@@ -45,7 +45,8 @@ impl Warp {
                 self.quantum = QUANTUM;
                 self.spin = cursor.last_loop.or(self.spin);
                 self.fair = true;
-                // Lanes that wait for each other may have met while an unrelated lane spins.
+                // Lanes that wait for each other may all have arrived while an unrelated lane
+                // spins.
                 self.release_members(around);
                 return Ok(TurnEnd::QuantumEnd);
             }
@@ -106,10 +107,10 @@ impl Warp {
         }
     }
 
-    /// How far the turn of a split goes.
+    /// The cursor of a split's turn, with its limits.
     fn begin<O: ?Sized>(&self, split: &Split, around: &mut WarpContext<'_, '_, O>) -> Cursor {
-        // Those of another call never meet this one: to stop for them would only let each make room
-        // for the other, for ever.
+        // Splits in another call never merge with this one: stopping for them would only make both
+        // yield to each other for ever.
         let others = self.splits.iter().filter(|other| {
             !self.fair && other.state == State::Runnable && other.is_in_call_of(split)
         });
@@ -207,7 +208,7 @@ impl Warp {
             self.loops.add(Rounds {
                 body: head..=tail,
                 depth: split.stack.len(),
-                // Without quantum one is taken all the same.
+                // Even without a quantum, one branch is taken.
                 count: u64::from(rounds).max(1),
             });
         }

@@ -1,4 +1,4 @@
-//! How lanes of a warp arrive at barriers and warp-level instructions, wait there and are released.
+//! Lanes of a warp arrive at barriers and warp-level instructions, wait there and are released.
 
 use super::{Arrival, Warp, WarpContext};
 use crate::decode::op::{Barrier, BarrierKind, Op, Row};

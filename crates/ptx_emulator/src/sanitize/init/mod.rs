@@ -1,6 +1,6 @@
 //! initcheck: uses of uninitialised values.
 //!
-//! Loading an undefined value is no mistake: compilers load before the test that decides whether
+//! Loading an undefined value is not a mistake: compilers load before the test that decides whether
 //! the value is needed, and copy structs with their padding. Undefined bits are therefore tracked
 //! through registers ([`follow`]), shared and local memory ([`transfer`]), and reported where they
 //! matter: when they decide a branch, are used as an address, or are an operand of a barrier, of a

@@ -58,8 +58,8 @@ pub(super) struct Lane {
     pub(super) latest: (u64, bool, [Shared; 2]),
     /// The locks that it has taken.
     pub(super) holds: Vec<Hold>,
-    /// What would be ordered before its next access too if an exchange of the warp handed on what
-    /// one of its lanes has acquired.
+    /// What would also be ordered before its next access if warp-level exchanges passed on what one
+    /// lane has acquired.
     heard: Shared,
 }
 

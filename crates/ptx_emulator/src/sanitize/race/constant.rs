@@ -1,9 +1,9 @@
 //! Reads through the non-coherent path (`ld.global.nc`, `ldu`, `tex`) of memory that the kernel
 //! writes.
 //!
-//! PTX wants such memory to stay as it is for the whole launch: no barrier makes a write visible to
-//! these reads, and the compiler may move them over writes, also over those of their own thread. So
-//! a read and a write of the same byte anywhere in the launch are a finding, in either order.
+//! PTX requires such memory not to change during the launch: no barrier makes a write visible to
+//! these reads, and the compiler may move them across writes, even those of their own thread. So a
+//! read and a write of the same byte anywhere in the launch are a finding, in either order.
 
 use super::uses::reads_constant;
 use crate::exec::{Region, Seen, lanes};
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 const PAGE_BYTES: u64 = 4096;
 const WORDS: usize = PAGE_BYTES as usize / 4;
 
-/// What was read so, and what was written, by word of global memory.
+/// What was read this way, and what was written, by word of global memory.
 pub(super) struct Constant {
     pages: HashMap<u64, Box<[Word; WORDS]>>,
     /// Pages that can still be created.
@@ -32,7 +32,7 @@ struct Word {
 /// The last access to a word, and the bytes accessed by any.
 #[derive(Clone, Copy, Default)]
 struct Mark {
-    /// Its instruction, below the bits of the bytes.
+    /// The instruction in the low 28 bits; above them, one bit per byte accessed.
     pc: u32,
     /// The thread's number in the launch.
     thread: u32,

@@ -8,7 +8,7 @@ const MOST: usize = 4096;
 /// The copies of a thread.
 #[derive(Clone, Default)]
 pub(super) struct Copies {
-    under_way: Vec<Copy>,
+    in_flight: Vec<Copy>,
     /// Number of committed groups.
     groups: u32,
 }
@@ -34,10 +34,10 @@ impl Copies {
         (offset, size): (u64, u32),
         (pc, time): (u32, u32),
     ) -> bool {
-        let room = self.under_way.len() < MOST;
+        let room = self.in_flight.len() < MOST;
         if room {
             let group = self.groups;
-            self.under_way.push(Copy {
+            self.in_flight.push(Copy {
                 group,
                 source,
                 offset,
@@ -50,8 +50,8 @@ impl Copies {
     }
 
     /// The copies not yet waited for.
-    pub(super) fn under_way(&self) -> impl Iterator<Item = Copy> {
-        self.under_way.iter().copied()
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = Copy> {
+        self.in_flight.iter().copied()
     }
 
     pub(super) fn commit(&mut self) {
@@ -62,7 +62,7 @@ impl Copies {
     /// without a number, all of them.
     pub(super) fn wait(&mut self, groups: Option<u32>) -> Vec<Copy> {
         let done = groups.map_or(u32::MAX, |groups| self.groups.saturating_sub(groups));
-        let complete = self.under_way.extract_if(.., |copy| copy.group < done);
+        let complete = self.in_flight.extract_if(.., |copy| copy.group < done);
         complete.collect()
     }
 }

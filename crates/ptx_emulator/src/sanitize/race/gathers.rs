@@ -1,15 +1,15 @@
-//! Exchanges of a warp between its operations on a barrier object and the object's end.
+//! Warp-level exchanges between a warp's operations on an `mbarrier` object and the object's end.
 //!
-//! `mbarrier.inval` must come after all operations on the object. NVIDIA's headers gather a warp by
-//! `match.any.sync` before one of its lanes counts the warp down, and the last to count ends the
-//! object. The exchange orders no data, but an operation on an object is over when its lane comes
-//! to it.
+//! `mbarrier.inval` must come after all operations on the object. In NVIDIA's headers a warp
+//! executes `match.any.sync` before one of its lanes decrements a count for the whole warp, and the
+//! lane that brings it to zero invalidates the object. The exchange orders no data, but a lane that
+//! has arrived at it has completed its operations on the object.
 
 use super::lane_access::{Gather, LaneAccess};
 use super::record::Record;
 use crate::decode::op::{MbarrierKind, Op, WarpKind};
 
-/// Whether lanes meet in an instruction.
+/// Whether lanes wait for each other at an instruction.
 pub(super) fn is_exchange(op: &Op) -> bool {
     matches!(op, Op::Warp(op) if !matches!(op.kind, WarpKind::ActiveMask { .. }))
 }
@@ -34,7 +34,7 @@ pub(super) fn order(current: &LaneAccess<'_>, record: &Record, lane: usize) -> b
             .any(|gather| follows(current, gather, record, lane))
 }
 
-/// Whether the access comes after lanes that had met the other one.
+/// Whether the current access comes after a gather that includes the recorded access's lane.
 fn follows(current: &LaneAccess<'_>, gather: &Gather, record: &Record, lane: usize) -> bool {
     if gather.warp != record.warp || gather.time < record.time || gather.lanes >> lane & 1 == 0 {
         return false;

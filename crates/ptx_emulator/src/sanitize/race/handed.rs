@@ -1,15 +1,15 @@
-//! Values that one lane acquires and hands to the others of its warp.
+//! Values that one lane acquires and passes to the other lanes of its warp.
 //!
-//! A shuffle or a vote orders no memory. But current hardware executes a warp's loads after the
-//! acquire of one of its lanes if they depend on what that lane found, and NVIDIA's own cooperative
-//! groups rely on it: such a race between warps is only for information.
+//! A shuffle or a vote orders no memory accesses. But current hardware executes a warp's loads
+//! after the acquire of one of its lanes if they depend on the value that this lane read, and
+//! NVIDIA's own cooperative groups rely on it. Such a race between warps is only informational.
 
 use crate::decode::Program;
 use crate::decode::op::{Op, WarpKind};
 use crate::sanitize::results;
 use std::collections::HashSet;
 
-/// The exchanges of a warp whose operand depends on what an atomic or a strong read found.
+/// The shuffles and votes whose operand depends on the result of an atomic or a strong read.
 pub(super) fn exchanges(program: &Program) -> HashSet<u32> {
     let all = results::of(program);
     let hands = all.iter().flat_map(|results| {

@@ -98,7 +98,7 @@ impl Report<'_> {
             .copies
             .get(thread)
             .into_iter()
-            .flat_map(|copies| copies.under_way());
+            .flat_map(|copies| copies.in_flight());
         let holds =
             |start: u64, size: u32| (start..start + u64::from(size)).contains(&self.hazard.at);
         let mut copies = copies.filter(|copy| {

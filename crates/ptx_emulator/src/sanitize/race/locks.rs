@@ -1,12 +1,11 @@
 //! Locks: an atomic that takes one orders nothing unless an acquire follows.
 //!
-//! The thread that comes first to a lock finds everything in order, even if it takes the lock
-//! without acquire, because no thread held it before. In another run it comes second, and then
-//! nothing orders what it does. So what a thread does between the atomic and its acquire is not
-//! published when it opens the lock, nor is anything that it does whether or not the atomic
-//! succeeds.
+//! The first thread to take a lock races with no one, even without an acquire, because no thread
+//! held the lock before. In another run it is the second, and then nothing orders its accesses
+//! after the first one's. So unlocking does not publish what a thread did between the atomic and
+//! its acquire, nor what it does whether or not the atomic succeeds.
 //!
-//! A location is a lock for a thread that changes it by a compare-and-swap, an exchange or a
+//! A location counts as a lock for a thread that changes it by a compare-and-swap, an exchange or a
 //! bitwise atomic whose result it reads, and later changes it back.
 
 use super::cover::Window;
@@ -16,9 +15,9 @@ use crate::decode::op::{AtomicKind, AtomicOp, Op, TRUE};
 use crate::decode::{Cell, Program};
 use std::collections::{HashMap, HashSet};
 
-/// Locks of one thread that are kept in mind; the oldest is forgotten.
+/// Maximum number of locks tracked per thread; beyond it, the oldest is dropped.
 pub(super) const MOST_HELD: usize = 32;
-/// A critical section's longest straight code that is looked at.
+/// Maximum length of straight code in a critical section that is analysed.
 const LONGEST: usize = 1 << 12;
 
 /// The atomics that take locks.
@@ -26,7 +25,7 @@ const LONGEST: usize = 1 << 12;
 pub(super) struct Locks {
     /// By instruction: the stores that follow whether or not the lock was taken.
     takes: HashMap<u32, HashSet<u32>>,
-    /// Atomics whose result is not read: they show nothing about other threads.
+    /// Atomics whose result is not read: they reveal nothing about other threads.
     blind: HashSet<u32>,
 }
 
@@ -37,13 +36,13 @@ pub(super) struct Hold {
     /// The instruction.
     pub(super) pc: u32,
     changed: Change,
-    /// The warp's time then.
+    /// The warp's time at that instruction.
     taken: u32,
-    /// That of the acquire that followed: for block scope, then for device scope.
+    /// The time of the acquire that followed: for block scope, then for device scope.
     acquired: [Option<u32>; 2],
-    /// The thread does the same if it does not get the lock.
+    /// Whether the thread does the same even if it does not get the lock.
     is_open: bool,
-    /// What was ordered before the thread's accesses when it came.
+    /// What was ordered before the thread's accesses when it took the lock.
     knew: Shared,
 }
 
@@ -125,7 +124,7 @@ impl Hold {
         }
     }
 
-    /// Whether a write opens the lock: it changes the same bits back.
+    /// Whether a write unlocks: it changes the same bits back.
     pub(super) fn is_opened_by(&self, change: Change) -> bool {
         let bits = self.changed.bits();
         change.bits() == bits && (change.new ^ self.changed.old) & bits == 0

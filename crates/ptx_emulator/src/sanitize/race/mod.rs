@@ -98,7 +98,7 @@ struct Slot {
     /// met.
     operated: HashMap<u32, u32>,
     gathers: Vec<Gather>,
-    /// Contributions of the threads that have announced themselves at a barrier, by ticket.
+    /// Contributions of the threads that have arrived at a barrier, by ticket.
     contributions: HashMap<u64, Contribution>,
 }
 
@@ -268,7 +268,7 @@ impl Race {
                 *slot.operated.entry(warp).or_default() |= 1 << lane;
             }
             let copies = slot.copies.get(32 * warp as usize + lane);
-            let copies = copies.into_iter().flat_map(Copies::under_way);
+            let copies = copies.into_iter().flat_map(Copies::in_flight);
             let objects = &mut slot.objects;
             let clocks = (&mut slot.block, &mut self.chains);
             let complete = objects.operate(object, op, frame, clocks, (warp, lane), copies);
@@ -298,7 +298,7 @@ impl Race {
         self.judge(context, ledger, pc, seen, frame, memory);
     }
 
-    /// Lets a block current on the shared memory of another one.
+    /// Calls `visit` with the shared-memory state of `own` and `peer` swapped.
     fn visit_peer(&mut self, (own, peer): (usize, usize), visit: impl FnOnce(&mut Self)) {
         self.exchange(own, peer);
         visit(self);
@@ -472,7 +472,7 @@ impl Race {
         }
     }
 
-    /// A heap chunk starts anew: `free` and `malloc` order the earlier accesses to it.
+    /// A heap chunk is allocated again: `free` and `malloc` order the earlier accesses to it.
     pub(crate) fn takes(&mut self, heap: u64, chunk: Range<u64>) {
         shadow_of(&mut self.global, &mut self.recent, heap).forget(chunk);
     }
@@ -518,7 +518,7 @@ impl Race {
         if complete.whole || threads == self.threads {
             block.meet();
         } else {
-            // Lanes that wait have done nothing since they came.
+            // Lanes that wait have done nothing since they arrived.
             given.extend(waited.map(|who| block.arrive(&mut self.chains, who.warp, who.mask)));
             let contribution = Contribution::union(&given);
             for who in complete.waited {

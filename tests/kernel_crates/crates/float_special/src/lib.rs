@@ -1,9 +1,9 @@
-//! `FloatExt`: functions that std does not have.
+//! `FloatExt`: mathematical functions that std lacks.
 
 use cuda_std::prelude::*;
 use cuda_std::FloatExt;
 
-/// Eight columns for each `x` in (0, 1).
+/// Row i of `out`: eight functions of `x[i]`, which is in (0, 1).
 #[kernel]
 pub unsafe fn special_functions(x: &[f64], out: *mut f64) {
     let i = thread::index_1d() as usize;

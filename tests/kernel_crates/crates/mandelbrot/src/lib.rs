@@ -1,9 +1,9 @@
-//! The Mandelbrot set: loops of different lengths side by side.
+//! The Mandelbrot set: threads of one warp loop different numbers of times.
 
 use cuda_std::prelude::*;
 
-/// How many steps each point of the picture stays within radius 2, at most `limit`. In f64: every
-/// step rounds as on the host.
+/// The number of steps, at most `limit`, that each pixel's orbit stays within radius 2. In f64 with
+/// fused multiply-adds: every step has the host's bits.
 #[kernel]
 pub unsafe fn mandelbrot(width: u32, height: u32, limit: u32, out: *mut u32) {
     let at = thread::index_2d();

@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// `out[i]` is the little-endian `u32` that starts at byte `3 · i + 1`, plus the distance of two
-/// pointers; the last byte read is counted up.
+/// `out[i]` is the little-endian `u32` at byte `3 · i + 1`, plus that offset, computed from two
+/// pointers. The last thread then increments the last byte that it read.
 #[kernel]
 pub unsafe fn unaligned_words(bytes: *mut u8, count: usize, out: *mut u32) {
     let i = thread::index_1d() as usize;

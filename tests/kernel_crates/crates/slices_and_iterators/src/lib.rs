@@ -2,8 +2,8 @@
 
 use cuda_std::prelude::*;
 
-/// Four columns for the first `i` values: weighted sum of the reversed ones, greatest distance of
-/// neighbours, place of the first above 50 (or −1), sum of every third.
+/// Row i of `out` is computed from the first i values: their weighted sum in reverse, the largest
+/// difference of neighbours, the index of the first above 50 (or −1), and the sum of every third.
 #[kernel]
 pub unsafe fn iterators(values: &[i32], out: *mut i32) {
     let i = thread::index_1d() as usize;
