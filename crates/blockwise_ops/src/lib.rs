@@ -12,8 +12,8 @@
 //! Operands on the device are a [`Buffer`] or a [view](blockwise::View) of a part of one. An
 //! output's contents before a launch do not matter: every element is written.
 //!
-//! Operations that have a description ([`OPERATIONS`]: transposes, reversals, scans) take any number
-//! of dimensions and any type by [`operation::array`].
+//! Operations that have a description ([`OPERATIONS`]: transposes, reversals, scans, convolutions)
+//! take any number of dimensions and any type that they have by [`operation::array`].
 //!
 //! [`pipeline`] does the same for operands of any length, in chunks; [`oracle`] computes the
 //! references, and [`compare`] compares results with them.
@@ -45,7 +45,7 @@ use blockwise::{Buffer, Device};
 use ndarray::{Array2, ArrayView, Dimension};
 
 pub use array::{AnyArray, Number as AnyNumber};
-pub use conv1d::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, ConvPlan, Convolution, convolve};
+pub use conv1d::{ConvMode, ConvOutputs, convolve};
 pub use element::{Element, Float};
 pub use error::LaunchError;
 pub use launch::{Execution, LaunchPlan};
@@ -60,7 +60,12 @@ pub use tensor::{TensorMatmul, matmul_tensor};
 pub use transpose::transpose;
 
 /// Every operation that has a description.
-pub static OPERATIONS: &[&Operation] = &[&transpose::TRANSPOSE, &reverse::REVERSE, &scan::SCAN];
+pub static OPERATIONS: &[&Operation] = &[
+    &transpose::TRANSPOSE,
+    &reverse::REVERSE,
+    &scan::SCAN,
+    &conv1d::CONV,
+];
 
 /// The operation of this name.
 pub fn find(name: &str) -> Option<&'static Operation> {

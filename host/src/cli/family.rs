@@ -2,7 +2,7 @@
 
 use blockwise::Type;
 use blockwise_ops::operation::{Given, Operation as Described, Size, Variant};
-use blockwise_ops::{ConvKernel, ConvMode, MatmulKernel, ReduceKernel};
+use blockwise_ops::{MatmulKernel, ReduceKernel};
 use blockwise_ops::{OPERATIONS, find};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
@@ -151,20 +151,6 @@ pub(super) enum Other {
         #[arg(long, value_delimiter = ',', value_parser = names(ReduceKernel::ALL))]
         kernel: Vec<ReduceKernel>,
     },
-    /// The convolutions of a signal with taps
-    Conv {
-        /// Samples of the signal
-        #[arg(long, default_value_t = 1 << 14)]
-        len: usize,
-        #[arg(long, default_value_t = 31)]
-        taps: usize,
-        /// Which outputs, as in numpy.convolve
-        #[arg(long, default_value = "same", value_parser = names(ConvMode::ALL))]
-        mode: ConvMode,
-        /// These kernels only, separated by commas
-        #[arg(long, value_delimiter = ',', value_parser = names(ConvKernel::ALL))]
-        kernel: Vec<ConvKernel>,
-    },
     /// Any kernel of any PTX file
     #[command(after_help = ARGUMENTS_HELP)]
     Ptx(Launch),
@@ -199,17 +185,6 @@ impl Other {
                 operation,
                 len,
                 threads,
-                kernels: kernel,
-            },
-            Self::Conv {
-                len,
-                taps,
-                mode,
-                kernel,
-            } => Workload::Conv {
-                len,
-                taps,
-                mode,
                 kernels: kernel,
             },
             Self::Ptx(launch) => return Subject::File(launch),

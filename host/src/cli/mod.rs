@@ -6,11 +6,7 @@
 mod axis;
 mod bench;
 mod check;
-mod conv;
-mod conv_choice;
-mod conv_operands;
-mod conv_part;
-mod conv_reference;
+mod chosen;
 mod debug;
 mod demo;
 mod devices;
@@ -26,6 +22,7 @@ mod operand;
 mod operation;
 mod profile;
 mod progress;
+mod recording;
 mod reduce;
 mod report;
 mod run;
@@ -116,8 +113,6 @@ impl FromArgMatches for Command {
 
 #[derive(Subcommand)]
 enum Tool {
-    /// Convolve a signal with taps: y[i] = sum of taps[k] * signal[i - k]
-    Conv(conv::Arguments),
     /// Dot product of two vectors
     Dot(reduce::DotArguments),
     /// Sum of all elements (0 of nothing; integers wrap, as in NumPy)
@@ -226,7 +221,6 @@ impl Cli {
             Command::Tool(tool) => tool,
         };
         match tool {
-            Tool::Conv(arguments) => conv::run(global, &arguments),
             Tool::Dot(arguments) => reduce::dot(global, &arguments),
             Tool::Sum(arguments) => reduce::run(global, Reduction::Sum, &arguments),
             Tool::Min(arguments) => reduce::run(global, Reduction::Min, &arguments),

@@ -29,7 +29,7 @@ fn divided(of: &Operation) -> [bool; 2] {
     match of.parts {
         Parts::Whole => [false, false],
         Parts::Tiles => [true, false],
-        Parts::Carried(_) => [true, true],
+        Parts::Carried(_) | Parts::Windows(_) => [true, true],
     }
 }
 
@@ -96,6 +96,12 @@ pub(super) fn settings(mut command: Command, of: &'static Operation) -> Command 
                 name,
                 about,
                 values,
+            }
+            | Setting::Mode {
+                name,
+                about,
+                values,
+                ..
             } => Arg::new(name)
                 .long(name)
                 .value_name("WHICH")
@@ -123,7 +129,7 @@ pub(super) fn given(matches: &ArgMatches, of: &'static Operation) -> Given {
     let mut at = 0;
     for setting in of.settings {
         let index = match *setting {
-            Setting::OneOf { name, values, .. } => {
+            Setting::OneOf { name, values, .. } | Setting::Mode { name, values, .. } => {
                 let value = matches.get_one::<String>(name);
                 let index = values
                     .iter()

@@ -1,5 +1,9 @@
 //! Runs an operation on files.
 
+mod windows;
+mod windows_check;
+mod windows_part;
+
 use std::path::Path;
 use std::time::Instant;
 
@@ -23,6 +27,9 @@ use crate::io::{ArrayWriter, Reader};
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     let Arguments { of, output, .. } = arguments;
+    if let Parts::Windows(windows) = of.parts {
+        return windows::run(global, arguments, windows);
+    }
     let inputs = Inputs::open(of, arguments)?;
     let posed = inputs.posed(of, arguments)?;
     let reference = Expectation::open(&arguments.reference, &posed)?;
@@ -99,7 +106,7 @@ impl Inputs {
             let reader = operand::open(path)?;
             let reader = match operand.rank {
                 Dimensions::Matrix => reader.into_matrix(),
-                Dimensions::Any => reader,
+                Dimensions::Any | Dimensions::Signal => reader,
             };
             let array = operand::contents(&reader)?;
             shapes.push(array.shape().to_vec());
@@ -234,7 +241,9 @@ impl Task<'_> {
                 let len = problem.extents[0];
                 (parts(carry, problem, mesh.ranks()), 1, [len, 1])
             }
-            Parts::Carried(_) | Parts::Whole => return Err(not_divided().into()),
+            Parts::Carried(_) | Parts::Whole | Parts::Windows(_) => {
+                return Err(not_divided().into());
+            }
         };
         let wholes = mesh.run(|rank| {
             let mut seconds = Seconds::default();

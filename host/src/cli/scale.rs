@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 }
 
 /// The operations without a description.
-const OTHERS: [&str; 6] = ["sum", "min", "max", "dot", "conv", "matmul"];
+const OTHERS: [&str; 5] = ["sum", "min", "max", "dot", "matmul"];
 
 /// A parser for the operations that can be divided.
 fn operations() -> impl clap::builder::TypedValueParser<Value = String> {

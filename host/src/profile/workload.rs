@@ -5,9 +5,8 @@ use std::fmt;
 use blockwise::{Device, Type};
 use blockwise_ops::operation::{self, Given};
 use blockwise_ops::{
-    self as ops, AnyArray, ConvKernel, ConvMode, ConvOptions, Element, Float, LaunchError,
-    MatmulKernel, MatmulOptions, Number, Options, ReduceKernel, ReduceOptions, Reduction,
-    named_enum,
+    self as ops, AnyArray, Element, Float, LaunchError, MatmulKernel, MatmulOptions, Number,
+    Options, ReduceKernel, ReduceOptions, Reduction, named_enum,
 };
 use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -66,17 +65,6 @@ pub enum Workload {
         threads: Option<u32>,
         /// The kernels to run; all of the family if empty.
         kernels: Vec<ReduceKernel>,
-    },
-    /// A convolution.
-    Conv {
-        /// Samples.
-        len: usize,
-        /// Taps.
-        taps: usize,
-        /// Which outputs.
-        mode: ConvMode,
-        /// The kernels to run; all of the family if empty.
-        kernels: Vec<ConvKernel>,
     },
 }
 
@@ -142,14 +130,6 @@ impl Workload {
             } => {
                 with!(self, ty, [F32 f32, F64 f64], T => matmul::<T, L>(&on, [*rows, *inner, *cols], kernels))
             }
-            Self::Conv {
-                len,
-                taps,
-                mode,
-                kernels,
-            } => {
-                with!(self, ty, [F32 f32, F64 f64], T => conv::<T, L>(&on, [*len, *taps], *mode, kernels))
-            }
         })
     }
 
@@ -159,21 +139,28 @@ impl Workload {
             Self::Operation { operation, .. } => operation.name,
             Self::Matmul { .. } => "matmul",
             Self::Reduce { operation, .. } => operation.name(),
-            Self::Conv { .. } => "conv",
         }
     }
 
     fn check_size(&self) -> Result<(), WorkloadError> {
         let operands = match *self {
-            Self::Operation { ref sizes, .. } => {
-                let product = sizes.iter().copied().fold(1, usize::saturating_mul);
-                [(product, 1), (0, 0), (0, 0)]
+            Self::Operation {
+                operation,
+                ref sizes,
+                ..
+            } => {
+                let shapes = (operation.shapes)(sizes);
+                let len = |shape: &Vec<usize>| {
+                    let extents = shape.iter().copied();
+                    extents.fold(1, usize::saturating_mul)
+                };
+                let largest = shapes.iter().map(len).max().unwrap_or(0);
+                [(largest, 1), (0, 0), (0, 0)]
             }
             Self::Matmul {
                 rows, inner, cols, ..
             } => [(rows, inner), (inner, cols), (rows, cols)],
             Self::Reduce { len, .. } => [(len, 1), (0, 0), (0, 0)],
-            Self::Conv { len, taps, .. } => [(len, 1), (taps, 1), (0, 0)],
         };
         let fits = |&(rows, cols): &(usize, usize)| {
             rows.checked_mul(cols)
@@ -214,7 +201,14 @@ fn described<L>(
         let workload = operation.name;
         return Err(WorkloadError::NoKernel { workload, ty });
     }
-    let chosen = if kernels.is_empty() { &takes } else { kernels };
+    let unasked: Vec<_> = (takes.iter().copied())
+        .filter(|variant| !variant.on_request)
+        .collect();
+    let chosen = if kernels.is_empty() {
+        &unasked
+    } else {
+        kernels
+    };
     let run = |&variant: &&'static ops::Variant| {
         let ran = operation::run(on.device, operation, &posed, &Options::of(variant), &inputs);
         Variant {
@@ -279,29 +273,6 @@ fn matmul<T: Sample + Float, L>(
     )
 }
 
-fn conv<T: Sample + Float, L>(
-    on: &On<'_, L>,
-    [len, taps]: [usize; 2],
-    mode: ConvMode,
-    kernels: &[ConvKernel],
-) -> Vec<Variant<L>> {
-    let (signal, taps) = (vector::<T>(len), vector::<T>(taps));
-    // A long FFT has at least 65,536 points, whatever the signal, so it runs only on request.
-    let all = ConvKernel::ALL.iter().copied();
-    let others: Vec<_> = all.filter(|kernel| !kernel.is_long()).collect();
-    let kernels = match kernels {
-        [] => &others[..],
-        chosen => chosen,
-    };
-    variants(on, ConvKernel::ALL, kernels, ConvKernel::name, |kernel| {
-        let options = ConvOptions {
-            kernel: Some(kernel),
-            ..ConvOptions::default()
-        };
-        blockwise_ops::convolve(on.device, signal.view(), taps.view(), mode, &options).map(drop)
-    })
-}
-
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let family = self.family();
@@ -322,11 +293,6 @@ impl fmt::Display for Workload {
             }
             Self::Reduce { len, .. } => {
                 write!(f, "{family} of {len} elements")
-            }
-            Self::Conv {
-                len, taps, mode, ..
-            } => {
-                write!(f, "{family} {mode} of {len} samples with {taps} taps")
             }
         }
     }

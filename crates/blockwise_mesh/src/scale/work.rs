@@ -1,6 +1,8 @@
 //! What an operation costs each rank: bytes from the other ranks, memory and arithmetic. Bytes come
 //! from the plans that the operations themselves run.
 
+use blockwise::Type;
+use blockwise_ops::conv1d::problem;
 use blockwise_ops::{ConvMode, LaunchError, MatmulShape};
 
 use super::Machine;
@@ -122,10 +124,11 @@ impl Plan {
                 taps,
                 mode,
             } => {
-                let outputs = mode.outputs(samples, taps)?;
                 let [long, short] = [samples.max(taps), samples.min(taps)];
+                mode.outputs(samples, taps)?;
+                let whole = problem(Type::F32, [long, short], mode)?;
                 Self::Convolve {
-                    layout: conv1d::Layout::new(Split::even(long, ranks), short, outputs),
+                    layout: conv1d::Layout::new(Split::even(long, ranks), whole),
                     gathered: (taps > samples).then(|| Split::even(samples, ranks)),
                 }
             }

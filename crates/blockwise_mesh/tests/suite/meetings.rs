@@ -9,7 +9,7 @@ use blockwise::Device;
 use blockwise_mesh::{
     Error, Job, JoinOptions, MeetingPlace, Mesh, Rank, Secret, Sharded, convolve, reduce,
 };
-use blockwise_ops::{ConvMode, ConvOptions, ReduceOptions, Reduction};
+use blockwise_ops::{ConvMode, Options, ReduceOptions, Reduction};
 
 /// A port without a listener.
 pub(crate) fn free_port() -> u16 {
@@ -113,13 +113,7 @@ fn results_are_those_in_memory() {
     let (signal, taps) = (wave(900), wave(31));
     let program = |rank: &mut Rank| {
         let signal = Sharded::part_of(rank, &signal)?;
-        let smooth = convolve(
-            rank,
-            &signal,
-            &taps,
-            ConvMode::Same,
-            &ConvOptions::default(),
-        )?;
+        let smooth = convolve(rank, &signal, &taps, ConvMode::Same, &Options::default())?;
         let sum = reduce(rank, &smooth, Reduction::Sum, &ReduceOptions::default())?;
         Ok((sum.to_bits(), smooth.gather(rank)?))
     };

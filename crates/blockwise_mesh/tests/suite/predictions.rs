@@ -6,9 +6,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix, convolve, dot,
     matmul, reduce, transpose,
 };
-use blockwise_ops::{
-    ConvMode, ConvOptions, Element, MatmulShape, Options, ReduceOptions, Reduction,
-};
+use blockwise_ops::{ConvMode, Element, MatmulShape, Options, ReduceOptions, Reduction};
 
 /// Meshes of every size.
 fn meshes() -> Vec<Mesh> {
@@ -75,7 +73,7 @@ fn convolutions() {
             let (signal, taps) = (noise::<f32>(1, samples), noise::<f32>(2, taps));
             check::<f32, _>(&meshes, work, |rank| {
                 let signal = Sharded::part_of(rank, &signal)?;
-                convolve(rank, &signal, &taps, mode, &ConvOptions::default())
+                convolve(rank, &signal, &taps, mode, &Options::default())
             });
         }
     }
