@@ -64,6 +64,7 @@ fn command(of: &'static Described) -> Command {
     for size in of.sizes {
         let size = Arg::new(size.name)
             .long(size.name)
+            .value_name(size.name.to_uppercase())
             .help(size.about)
             .value_parser(clap::value_parser!(usize))
             .default_value(size.profile.to_string());
@@ -71,6 +72,7 @@ fn command(of: &'static Described) -> Command {
     }
     let kernel = Arg::new("kernel")
         .long("kernel")
+        .value_name("KERNEL")
         .help("These kernels only, separated by commas")
         .value_delimiter(',')
         .action(ArgAction::Append)

@@ -45,7 +45,11 @@ fn command(of: &'static Operation) -> Command {
     };
     let mut command = Command::new(of.name);
     for operand in of.operands {
-        command = command.arg(file(Arg::new(operand.name).help(operand.about)));
+        command = command.arg(file(
+            Arg::new(operand.name)
+                .value_name(operand.name.to_uppercase())
+                .help(operand.about),
+        ));
     }
     let output = Arg::new("output")
         .short('o')
@@ -96,18 +100,14 @@ pub(super) fn settings(mut command: Command, of: &'static Operation) -> Command 
                 name,
                 about,
                 values,
-            }
-            | Setting::Mode {
+            } => one_of(name, "WHICH", about, values, values),
+            Setting::Mode {
                 name,
                 about,
                 values,
+                shown,
                 ..
-            } => Arg::new(name)
-                .long(name)
-                .value_name("WHICH")
-                .help(about)
-                .default_value(values[0])
-                .value_parser(PossibleValuesParser::new(values)),
+            } => one_of(name, "MODE", about, values, shown),
             Setting::Flag { name, about } => Arg::new(name)
                 .long(name)
                 .help(about)
@@ -121,6 +121,22 @@ pub(super) fn settings(mut command: Command, of: &'static Operation) -> Command 
         });
     }
     command
+}
+
+/// An argument that is one of some words, the first by default, in the order that help shows.
+fn one_of(
+    name: &'static str,
+    value: &'static str,
+    about: &'static str,
+    values: &'static [&'static str],
+    shown: &'static [&'static str],
+) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .value_name(value)
+        .help(about)
+        .default_value(values[0])
+        .value_parser(PossibleValuesParser::new(shown))
 }
 
 /// What was set.

@@ -120,18 +120,18 @@ impl Arguments {
                     let align = (carry.align)(self.r#type.ty());
                     Ok(Work::Carried { len, align })
                 }
+                (Parts::Windows(_), sizes) if sizes.len() == names.len() => {
+                    let shapes = (of.shapes)(sizes);
+                    let shapes: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
+                    let posed = (of.pose)(self.r#type.ty(), &shapes, &self.mode.given())?;
+                    Ok(Work::Windows(posed.problem))
+                }
                 _ => Err(wanted(&names.join(","))),
             };
         }
         Ok(match (&*self.operation, &*self.sizes) {
             ("dot", &[len]) => Work::Reduce { len, operands: 2 },
-            ("conv", &[samples, taps]) => Work::Convolve {
-                samples,
-                taps,
-                mode: self.mode,
-            },
             ("matmul", &[rows, inner, cols]) => Work::Matmul(MatmulShape { rows, inner, cols }),
-            ("conv", _) => return Err(wanted("samples,taps")),
             ("matmul", _) => return Err(wanted("rows,inner,columns")),
             (_, &[len]) => Work::Reduce { len, operands: 1 },
             _ => return Err(wanted("the elements")),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use blockwise::{Device, Type};
-use blockwise_ops::operation::{self, Given};
+use blockwise_ops::operation::{self, Given, Setting, Takes};
 use blockwise_ops::{
     self as ops, AnyArray, Element, Float, LaunchError, MatmulKernel, MatmulOptions, Number,
     Options, ReduceKernel, ReduceOptions, Reduction, named_enum,
@@ -194,16 +194,17 @@ fn described<L>(
             .unwrap_or(AnyArray::zeros(ty, shape)?))
     });
     let inputs = inputs.collect::<Result<Vec<_>, LaunchError>>()?;
-    let takes: Vec<_> = (operation.variants.iter().copied())
-        .filter(|variant| variant.takes(ty))
-        .collect();
-    if takes.is_empty() {
+    if !operation.variants.iter().any(|variant| variant.takes(ty)) {
         let workload = operation.name;
         return Err(WorkloadError::NoKernel { workload, ty });
     }
-    let unasked: Vec<_> = (takes.iter().copied())
-        .filter(|variant| !variant.on_request)
-        .collect();
+    // One that is for other types only is left out with a word, unless it goes by the width.
+    let told = |variant: &&'static ops::Variant| {
+        let mut kernels = variant.kernels.iter();
+        let by_type = kernels.any(|kernel| matches!(kernel.takes, Takes::Type(_)));
+        !variant.on_request && (by_type || variant.takes(ty))
+    };
+    let unasked: Vec<_> = operation.variants.iter().copied().filter(told).collect();
     let chosen = if kernels.is_empty() {
         &unasked
     } else {
@@ -278,9 +279,17 @@ impl fmt::Display for Workload {
         let family = self.family();
         match self {
             Self::Operation {
-                operation, sizes, ..
-            } => match sizes[..] {
-                [len] => write!(f, "{family} of {len} elements"),
+                operation,
+                sizes,
+                given,
+                ..
+            } => match (sizes[..].as_ref(), operation.settings) {
+                ([len], _) => write!(f, "{family} of {len} elements"),
+                ([samples, taps], [Setting::Mode { values, .. }]) => {
+                    let mode = values.get(usize::from(given.settings[0]));
+                    let mode = mode.copied().unwrap_or_default();
+                    write!(f, "{family} {mode} of {samples} samples with {taps} taps")
+                }
                 _ => {
                     let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
                     write!(f, "{} {}", operation.name, sizes.join(" x "))

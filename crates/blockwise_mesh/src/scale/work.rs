@@ -1,9 +1,8 @@
 //! What an operation costs each rank: bytes from the other ranks, memory and arithmetic. Bytes come
 //! from the plans that the operations themselves run.
 
-use blockwise::Type;
-use blockwise_ops::conv1d::problem;
-use blockwise_ops::{ConvMode, LaunchError, MatmulShape};
+use blockwise_ops::operation::Problem;
+use blockwise_ops::{LaunchError, MatmulShape};
 
 use super::Machine;
 use crate::{Blocks, Grid, Split, carried, conv1d, matmul, transpose};
@@ -19,15 +18,8 @@ pub enum Work {
         /// Arrays.
         operands: usize,
     },
-    /// Convolution.
-    Convolve {
-        /// Samples.
-        samples: usize,
-        /// Taps.
-        taps: usize,
-        /// Which outputs.
-        mode: ConvMode,
-    },
+    /// Outputs that come from windows of a signal: a convolution.
+    Windows(Problem),
     /// Matrix product, on the grid that moves the fewest elements.
     Matmul(MatmulShape),
     /// Transpose of row shards.
@@ -99,7 +91,7 @@ enum Plan {
         split: Split,
         operands: usize,
     },
-    Convolve {
+    Windows {
         layout: conv1d::Layout,
         /// The operand that every rank gathers, if there are more taps than samples.
         gathered: Option<Split>,
@@ -119,15 +111,20 @@ impl Plan {
                 split: Split::even(len, ranks),
                 operands,
             },
-            Work::Convolve {
-                samples,
-                taps,
-                mode,
-            } => {
+            Work::Windows(mut whole) => {
+                let [samples, taps, ..] = whole.extents;
                 let [long, short] = [samples.max(taps), samples.min(taps)];
-                mode.outputs(samples, taps)?;
-                let whole = problem(Type::F32, [long, short], mode)?;
-                Self::Convolve {
+                if short == 0 {
+                    let what = if samples == 0 {
+                        "the signal"
+                    } else {
+                        "the list of taps"
+                    };
+                    return Err(LaunchError::EmptyInput { what });
+                }
+                // The longer operand is the one that is divided.
+                whole.extents[..2].copy_from_slice(&[long, short]);
+                Self::Windows {
                     layout: conv1d::Layout::new(Split::even(long, ranks), whole),
                     gathered: (taps > samples).then(|| Split::even(samples, ranks)),
                 }
@@ -165,7 +162,7 @@ impl Plan {
                 let with = others(split, rank).map(|(from, _)| (from, totals));
                 [with.filter(|(_, len)| *len > 0).collect(), Vec::new()]
             }
-            Self::Convolve { layout, gathered } => {
+            Self::Windows { layout, gathered } => {
                 let whole = gathered.iter().flat_map(|split| others(split, rank));
                 [whole.chain(layout.received(rank)).collect(), Vec::new()]
             }
@@ -206,7 +203,7 @@ impl Plan {
                 let moving = totals / machine.reading + 2.0 * part / machine.copying;
                 (2.0 * part, moving, 0.0, 1)
             }
-            Self::Convolve { layout, .. } => {
+            Self::Windows { layout, .. } => {
                 let [inputs, outputs, taps] = layout.lengths(rank).map(|len| len as f64);
                 let moved = bytes(inputs + outputs);
                 let rate = if single {

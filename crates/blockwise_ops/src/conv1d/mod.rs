@@ -69,6 +69,7 @@ pub static CONV: Operation = Operation {
         name: "mode",
         about: "Which outputs, as in numpy.convolve",
         values: &["same", "full", "valid"],
+        shown: &["full", "same", "valid"],
         labels: &["conv-same", "conv-full", "conv-valid"],
         bench: &[0, 1],
     }],

@@ -139,6 +139,8 @@ pub enum Setting {
         about: &'static str,
         /// The words.
         values: &'static [&'static str],
+        /// The words in the order that help shows.
+        shown: &'static [&'static str],
         /// What the operation is called there with each word.
         labels: &'static [&'static str],
         /// The word that the benchmark takes for each of [`Bench::types`], by its index.
