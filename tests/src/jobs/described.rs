@@ -250,6 +250,7 @@ fn is(ty: &str) -> Is {
         _ if ty.starts_with("Shared<") => Is::Nothing,
         _ if ty.starts_with("&[") => Is::Input(1),
         _ if ty.starts_with("Matrix<") => Is::Input(2),
+        _ if ty.starts_with("*mut [") => Is::Output(1),
         _ if ty.starts_with("*const") => Is::Input(0),
         _ if ty.starts_with("OutMatrix<") => Is::Output(2),
         _ if ty.starts_with("Out<") => Is::Output(1),
