@@ -357,3 +357,28 @@ fn many_taps_go_by_transforms_and_few_do_not() -> Result<(), LaunchError> {
     }
     Ok(())
 }
+
+/// What was prepared allocates nothing, so a graph can record it.
+#[test]
+fn a_prepared_call_is_recorded_in_a_graph() -> Result<(), LaunchError> {
+    let (signal, taps) = (noise::<f32>(21, 5000), noise::<f32>(22, 200));
+    let mode = ConvMode::Same;
+    for device in &common::devices() {
+        let problem = conv1d::problem(Type::F32, [5000, 200], mode)?;
+        let options = Options::of(&conv1d::FFT2048);
+        let mut call = Call::new(device, &CONV, options);
+        assert_eq!(call.prepare(&problem)?, &conv1d::FFT2048);
+        let [x, h] = [&signal, &taps].map(|of| device.upload(of.as_slice().unwrap_or_default()));
+        let (x, h, mut y) = (x?, h?, device.zeros::<f32>(5000)?);
+        let graph = device.graph(|stream| {
+            let inputs = [x.as_view(), h.as_view()].map(AnyView::from);
+            let output = y.as_view_mut().into();
+            call.enqueue(Some(stream), &problem, &inputs, output)
+                .map(drop)
+        })?;
+        graph.launch()?;
+        let whole = convolve(device, signal.view(), taps.view(), mode, &options)?;
+        assert_eq!(y.to_vec()?, whole.to_vec());
+    }
+    Ok(())
+}

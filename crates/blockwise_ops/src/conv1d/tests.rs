@@ -2,9 +2,12 @@
 
 use std::num::NonZeroU32;
 
+use blockwise::DeviceProperties;
+
 use super::*;
-use crate::LaunchPlan;
 use crate::limits::h200;
+use crate::operation::{self, Options};
+use crate::{Float, LaunchPlan};
 
 #[track_caller]
 fn planned<T: Float>(signal: usize, taps: usize, mode: ConvMode, options: &Options) -> LaunchPlan {
