@@ -9,8 +9,8 @@ use std::sync::Mutex;
 
 use blockwise::{Device, DeviceChoice};
 use blockwise_ops::oracle::Precision;
-use blockwise_ops::reduce::{Operands, plan_dot, plan_reduce};
-use blockwise_ops::{LaunchError, Number, ReduceOptions, Reduction, dot, reduce};
+use blockwise_ops::reduce::{DOT, SUM, kernel, plan};
+use blockwise_ops::{LaunchError, Number, Options, Reduction, dot, reduce};
 use blockwise_tests::sums::{
     CHOSEN, Failure, Kind, Meshes, PROMISED, Sample, exact, model, of_the_bound, units_off,
 };
@@ -154,24 +154,16 @@ fn judge<T: Number + Precision>(
     is_dot: bool,
 ) -> Result<(Key, Row), LaunchError> {
     let [a, b] = sample.operands::<T>(is_dot);
-    let options = ReduceOptions::default();
+    let options = Options::default();
     let (a_view, b_view) = (ArrayView1::from(&a[..]), ArrayView1::from(&b[..]));
     let result = match (device, is_dot) {
         (Some(device), true) => dot(device, a_view, b_view, &options)?,
         (Some(device), false) => reduce(device, a_view, Reduction::Sum, &options)?,
         (None, _) => {
             let properties = Device::emulator().properties().clone();
-            let (plan, operands) = match is_dot {
-                true => (
-                    plan_dot::<T>(a.len(), b.len(), &options, &properties)?,
-                    Operands::Two,
-                ),
-                false => (
-                    plan_reduce::<T>(a.len(), Reduction::Sum, &options, &properties)?,
-                    Operands::One,
-                ),
-            };
-            let kernel = options.kernel_for::<T>(operands, a.len(), &properties);
+            let of = if is_dot { &DOT } else { &SUM };
+            let plan = plan::<T>(of, a.len(), &options, &properties)?;
+            let kernel = kernel::<T>(of, a.len(), &options, &properties)?;
             model::total(kernel, &plan, &a, is_dot.then_some(&b[..])).round()
         }
     };

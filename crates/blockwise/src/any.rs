@@ -288,6 +288,9 @@ mod tests {
         let view = bytes.as_view();
         assert!(matches!(view.plain::<u32>(), Err(Error::Cast { .. })));
         assert!(view.view(..8).plain::<u32>().is_ok());
+        let nothing = AnyBuffer::upload(&device, Type::U8, &[]).unwrap();
+        let none = nothing.as_view().plain::<u64>().unwrap();
+        assert!(none.is_empty() && none.address().address.is_multiple_of(8));
         assert!(matches!(
             view.view(1..9).plain::<u64>(),
             Err(Error::Cast { .. })

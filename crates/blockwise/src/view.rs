@@ -61,8 +61,13 @@ impl<'a, T: Plain> Span<'a, T> {
             (_, 0) => None,
             (_, to) => self.bytes().is_multiple_of(to).then(|| self.bytes() / to),
         };
-        let aligned = self.address.is_multiple_of(align_of::<U>() as u64);
-        let Some(len) = len.filter(|_| aligned) else {
+        let align = align_of::<U>() as u64;
+        // Nothing may lie anywhere, but a slice of it has an aligned address.
+        let address = match self.bytes() {
+            0 => self.address.next_multiple_of(align),
+            _ => self.address,
+        };
+        let Some(len) = len.filter(|_| address.is_multiple_of(align)) else {
             return Err(Error::Cast {
                 from: T::NAME,
                 to: U::NAME,
@@ -70,7 +75,7 @@ impl<'a, T: Plain> Span<'a, T> {
         };
         Ok(Span {
             memory: self.memory,
-            address: self.address,
+            address,
             len,
             element: PhantomData,
         })

@@ -12,7 +12,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, JoinOptions, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix,
     Split, convolve, dot, matmul, reduce, transpose,
 };
-use blockwise_ops::{ConvMode, Options, ReduceOptions, Reduction};
+use blockwise_ops::{ConvMode, Options, Reduction};
 
 const TAPS: usize = 31;
 
@@ -70,7 +70,7 @@ fn lines(mesh: &Mesh) -> Result<(), Error> {
         let program = |rank: &mut Rank| {
             let x = Sharded::part_of(rank, &values)?;
             let whole = Sharded::part_of(rank, &whole)?;
-            let options = ReduceOptions::default();
+            let options = Options::default();
             let sum = reduce(rank, &whole, Reduction::Sum, &options)?;
             let dot = dot(rank, &whole, &whole, &options)?;
             let max = reduce(rank, &x, Reduction::Max, &options)?;
@@ -128,7 +128,7 @@ fn job() -> Result<(), Error> {
         for round in 0_u64.. {
             let (mode, options) = (ConvMode::Same, Options::default());
             let smooth = convolve(rank, &signal, &taps, mode, &options)?;
-            let sum = reduce(rank, &smooth, Reduction::Sum, &ReduceOptions::default())?;
+            let sum = reduce(rank, &smooth, Reduction::Sum, &Options::default())?;
             if round.is_multiple_of(100) {
                 println!("round {round}: {sum}");
             }

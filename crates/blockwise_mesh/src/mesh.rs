@@ -281,12 +281,12 @@ impl Mesh {
     ///
     /// ```
     /// use blockwise_mesh::{Error, Mesh, Sharded, reduce};
-    /// use blockwise_ops::{ReduceOptions, Reduction};
+    /// use blockwise_ops::{Options, Reduction};
     ///
     /// let numbers: Vec<i64> = (1..=1000).collect();
     /// let sums = Mesh::emulated(4)?.run(|rank| {
     ///     let part = Sharded::part_of(rank, &numbers)?;
-    ///     reduce(rank, &part, Reduction::Sum, &ReduceOptions::default())
+    ///     reduce(rank, &part, Reduction::Sum, &Options::default())
     /// })?;
     /// assert_eq!(sums, [500_500; 4]);
     /// # Ok::<(), Error>(())

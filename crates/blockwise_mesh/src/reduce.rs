@@ -1,4 +1,4 @@
-//! Dot product, sum, minimum and maximum of sharded arrays.
+//! Operations that fold sharded arrays to one number: dot product, sum, minimum and maximum.
 //!
 //! Each rank reduces its part as a single device would, and every rank folds the
 //! [totals](blockwise_ops::reduce::Total), which are rounded last, in the order of the ranks. So
@@ -7,8 +7,9 @@
 //! chunks. Integers, minima and maxima do not depend on the split; nor do
 //! [sums](blockwise_ops::reduce#how-exact-sums-are) that are rounded correctly.
 
-use blockwise_ops::reduce::{enqueue_dot, enqueue_reduce, plan_dot, plan_reduce};
-use blockwise_ops::{Number, ReduceOptions, Reduction};
+use blockwise_ops::operation::{Fold, Operation, Options, Parts};
+use blockwise_ops::reduce::{DOT, enqueue, operation, plan, same_length};
+use blockwise_ops::{LaunchError, Number, Reduction};
 
 use crate::call::Digest;
 use crate::{Rank, Result, Sharded};
@@ -22,30 +23,10 @@ pub fn reduce<T: Number>(
     rank: &mut Rank,
     input: &Sharded<T>,
     reduction: Reduction,
-    options: &ReduceOptions,
+    options: &Options,
 ) -> Result<T> {
     input.check(rank, "the operand")?;
-    let planned = |rank: &Rank, len| {
-        let properties = rank.device().properties();
-        plan_reduce::<T>(len, reduction, options, properties).map_err(|e| rank.failed(e))
-    };
-    // Refused on every rank before any of them waits.
-    planned(rank, input.len())?;
-    let digest = input.split().digest(Digest::new());
-    let call = rank.call::<T>(reduction.name(), &[input.len()], digest);
-    let part = match input.part() {
-        part if part.is_empty() => None,
-        part => {
-            let device = rank.device();
-            let plan = planned(rank, part.len())?;
-            let reduced = rank.scratch().reduce(device, &plan, reduction, |partials| {
-                enqueue_reduce(device, None, part, partials, reduction, options)
-            });
-            Some(reduced.map_err(|e| rank.failed(e))?)
-        }
-    };
-    let total = rank.fold_in(&call, part, reduction)?;
-    Ok(total.unwrap_or_default().round())
+    folded(rank, operation(reduction), &[input], options)
 }
 
 /// The dot product Σ a\[i\] · b\[i\] of two arrays with the same split, on every rank.
@@ -57,28 +38,53 @@ pub fn dot<T: Number>(
     rank: &mut Rank,
     a: &Sharded<T>,
     b: &Sharded<T>,
-    options: &ReduceOptions,
+    options: &Options,
 ) -> Result<T> {
     a.check(rank, "the first operand")?;
     b.check(rank, "the second operand")?;
-    let properties = rank.device().properties();
-    let plan = plan_dot::<T>(a.len(), b.len(), options, properties);
-    plan.map_err(|e| rank.failed(e))?;
-    let digest = b.split().digest(a.split().digest(Digest::new()));
-    let call = rank.call::<T>("dot", &[a.len()], digest);
-    let part = match (a.part(), b.part()) {
-        (a, b) if a.is_empty() && b.is_empty() => None,
-        (a, b) => {
+    same_length(a.len(), b.len()).map_err(|e| rank.failed(e))?;
+    folded(rank, &DOT, &[a, b], options)
+}
+
+/// An operation whose parts are [folded](Parts::Folded); each operand has the same number of
+/// elements.
+#[track_caller]
+fn folded<T: Number>(
+    rank: &mut Rank,
+    of: &'static Operation,
+    operands: &[&Sharded<T>],
+    options: &Options,
+) -> Result<T> {
+    let Parts::Folded(&Fold { by, .. }) = of.parts else {
+        let operation = of.name;
+        return Err(rank.failed(LaunchError::NotDivided { operation }));
+    };
+    let planned = |rank: &Rank, len| {
+        let properties = rank.device().properties();
+        plan::<T>(of, len, options, properties).map_err(|e| rank.failed(e))
+    };
+    // Refused on every rank before any of them waits.
+    let len = operands.first().map_or(0, |operand| operand.len());
+    planned(rank, len)?;
+    let digest = operands.iter().fold(Digest::new(), |digest, operand| {
+        operand.split().digest(digest)
+    });
+    let call = rank.call::<T>(of.name, &[len], digest);
+    let parts: Vec<_> = operands
+        .iter()
+        .map(|operand| operand.part().as_view())
+        .collect();
+    let part = match parts.iter().map(|part| part.len()).max() {
+        None | Some(0) => None,
+        Some(len) => {
             let device = rank.device();
-            let plan = plan_dot::<T>(a.len(), b.len(), options, device.properties());
-            let plan = plan.map_err(|e| rank.failed(e))?;
-            let sum = Reduction::Sum;
-            let reduced = rank.scratch().reduce(device, &plan, sum, |partials| {
-                enqueue_dot(device, None, a, b, partials, options)
+            let plan = planned(rank, len)?;
+            let reduced = rank.scratch().reduce(device, &plan, by, |partials| {
+                enqueue(device, None, of, &parts, partials, options)
             });
             Some(reduced.map_err(|e| rank.failed(e))?)
         }
     };
-    let total = rank.fold_in(&call, part, Reduction::Sum)?;
+    let total = rank.fold_in(&call, part, by)?;
     Ok(total.unwrap_or_default().round())
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use blockwise::{Device, StagedBuffer};
-use blockwise_ops::reduce::{PartialOf, Partials, Total};
+use blockwise_ops::reduce::{Partials, Total};
 use blockwise_ops::{LaunchError, LaunchPlan, Number, Reduction};
 
 use crate::wait;
@@ -18,7 +18,7 @@ pub(crate) struct Scratch(Arc<Mutex<HashMap<TypeId, Box<dyn Any + Send>>>>);
 /// The blocks' results, on the device and on the host.
 struct Memory<T: Number> {
     partials: Partials<T>,
-    results: StagedBuffer<PartialOf<T>>,
+    results: StagedBuffer<u8>,
 }
 
 impl<T: Number> Memory<T> {
@@ -36,10 +36,10 @@ impl<T: Number> Memory<T> {
         if self.results.len() != results.len() {
             self.results = StagedBuffer::new(&device.own_stream(), results.len())?;
         }
-        self.results.device_mut().copy_from(results)?;
+        self.results.device_mut().copy_from(results.plain()?)?;
         self.results.download()?;
         wait::attentively(device)?;
-        Ok(Total::of_partials(self.results.host()?, reduction))
+        Ok(Total::of_results(self.results.host()?, reduction))
     }
 }
 
@@ -74,8 +74,9 @@ impl Scratch {
 
 #[cfg(all(test, feature = "emulator"))]
 mod tests {
-    use blockwise_ops::reduce::{enqueue_reduce, plan_reduce};
-    use blockwise_ops::{ReduceKernel, ReduceOptions};
+    use blockwise_ops::Options;
+    use blockwise_ops::operation::Variant;
+    use blockwise_ops::reduce::{SHUFFLE, SINGLE, SUM, enqueue, plan};
 
     use super::*;
 
@@ -83,27 +84,27 @@ mod tests {
     #[test]
     fn memory_stays_until_a_launch_needs_more_or_fails() {
         let device = Device::emulator();
-        let plan = |kernel, len| {
-            let options = ReduceOptions {
+        let plan = |kernel: &'static Variant, len| {
+            let options = Options {
                 kernel: Some(kernel),
-                ..ReduceOptions::default()
+                ..Options::default()
             };
-            let plan = plan_reduce::<f32>(len, Reduction::Sum, &options, device.properties());
+            let plan = plan::<f32>(&SUM, len, &options, device.properties());
             (plan.unwrap(), options)
         };
         let scratch = Scratch::default();
         // The sum of that many ones, and the number of blocks that had memory.
-        let sum = |kernel, len: usize| {
+        let sum = |kernel: &'static Variant, len: usize| {
             let values = device.upload(&vec![1.0_f32; len]).unwrap();
             let (plan, options) = plan(kernel, len);
             let mut blocks = 0;
             let sum = scratch.reduce(&device, &plan, Reduction::Sum, |partials| {
                 blocks = partials.blocks();
-                enqueue_reduce(&device, None, &values, partials, Reduction::Sum, &options)
+                enqueue(&device, None, &SUM, &[values.as_view()], partials, &options)
             });
             (sum.unwrap().round(), blocks)
         };
-        let (single, wide) = (ReduceKernel::Single, ReduceKernel::Shuffle);
+        let (single, wide) = (&SINGLE, &SHUFFLE);
         let [few, many] = [10, 5000].map(|len| plan(wide, len).0.grid[0] as usize);
         assert!(few < many);
         assert_eq!(sum(wide, 10), (10.0, few));

@@ -166,6 +166,12 @@ pub enum LaunchError {
         /// The kernel's name.
         kernel: &'static str,
     },
+    /// A kernel that reduces whole arrays, and an axis was asked for, or the other way round.
+    #[error("kernel `{kernel}` reduces {}", if *.kernel == "axis" { "along an axis only" } else { "whole arrays, not along an axis" })]
+    NoLines {
+        /// The kernel's name.
+        kernel: &'static str,
+    },
     /// An operation, or such a problem of it, that cannot be divided.
     #[error("`{operation}` along an axis of a larger array is not divided")]
     NotDivided {

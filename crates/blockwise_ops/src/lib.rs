@@ -12,8 +12,8 @@
 //! Operands on the device are a [`Buffer`] or a [view](blockwise::View) of a part of one. An
 //! output's contents before a launch do not matter: every element is written.
 //!
-//! Operations that have a description ([`OPERATIONS`]: transposes, reversals, scans, convolutions)
-//! take any number of dimensions and any type that they have by [`operation::array`].
+//! Operations that have a description ([`OPERATIONS`]: all but products) take any number of
+//! dimensions and any type that they have by [`operation::array`].
 //!
 //! [`pipeline`] does the same for operands of any length, in chunks; [`oracle`] computes the
 //! references, and [`compare`] compares results with them.
@@ -54,7 +54,7 @@ pub use matmul::{Matmul, MatmulKernel, MatmulOptions, MatmulShape, matmul};
 pub use named::UnknownName;
 pub use operation::{Operation, Options, Variant};
 pub use pitched::PitchedMatmul;
-pub use reduce::{Number, Partials, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
+pub use reduce::{Number, Partials, Reduction, dot, reduce};
 pub use reverse::reverse;
 pub use tensor::{TensorMatmul, matmul_tensor};
 pub use transpose::transpose;
@@ -65,6 +65,10 @@ pub static OPERATIONS: &[&Operation] = &[
     &reverse::REVERSE,
     &scan::SCAN,
     &conv1d::CONV,
+    &reduce::SUM,
+    &reduce::MIN,
+    &reduce::MAX,
+    &reduce::DOT,
 ];
 
 /// The operation of this name.

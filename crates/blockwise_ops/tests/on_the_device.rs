@@ -6,10 +6,12 @@ mod common;
 use blockwise::{Device, Type};
 use blockwise_ops::conv1d::{self, CONV, convolve_buffers};
 use blockwise_ops::matmul::{self, matmul_buffers};
-use blockwise_ops::reduce::{dot_buffers, enqueue_dot, enqueue_reduce, plan_reduce};
+use blockwise_ops::reduce::{
+    DOT, KERNELS, SHUFFLE, SINGLE, SUM, TREE, WIDE, dot_buffers, enqueue, plan,
+};
 use blockwise_ops::{
     ConvMode, LaunchError, MatmulKernel, MatmulOptions, MatmulShape, Options, Partials,
-    PitchedMatmul, ReduceKernel, ReduceOptions, Reduction, TensorMatmul, reverse, transpose,
+    PitchedMatmul, Reduction, TensorMatmul, reverse, transpose,
 };
 
 fn on_each(test: fn(&Device) -> Result<(), LaunchError>) -> Result<(), LaunchError> {
@@ -36,21 +38,22 @@ fn recorded_sequence_on(device: &Device) -> Result<(), LaunchError> {
     let mut input = device.upload(&numbers(len))?;
     let mut turned = device.zeros::<f32>(len)?;
     let mut backwards = device.zeros::<f32>(len)?;
-    let options = ReduceOptions::default();
-    let plan = plan_reduce::<f32>(len, Reduction::Sum, &options, device.properties())?;
+    let options = Options::default();
+    let plan = plan::<f32>(&SUM, len, &options, device.properties())?;
     let mut partials = Partials::alloc(device, &plan)?;
     let graph = device.graph(|stream| {
         let stream = Some(stream);
         let movement = Options::default();
         transpose::enqueue(device, stream, &input, &mut turned, rows, cols, &movement)?;
         reverse::enqueue(device, stream, &turned, &mut backwards, &Options::default())?;
-        enqueue_dot(device, stream, &input, &input, &mut partials, &options)?;
-        enqueue_reduce(
+        let twice = [input.as_view(); 2];
+        enqueue(device, stream, &DOT, &twice, &mut partials, &options)?;
+        enqueue(
             device,
             stream,
-            &backwards,
+            &SUM,
+            &[backwards.as_view()],
             &mut partials,
-            Reduction::Sum,
             &options,
         )?;
         Ok::<_, LaunchError>(())
@@ -126,10 +129,10 @@ fn parts_on(device: &Device) -> Result<(), LaunchError> {
             let others = written[..from].iter().chain(&written[from + 128..]);
             assert!(others.copied().all(f32::is_nan), "{kernel} from {from}");
         }
-        for &kernel in ReduceKernel::ALL {
-            let options = ReduceOptions {
+        for kernel in KERNELS {
+            let options = Options {
                 kernel: Some(kernel),
-                ..ReduceOptions::default()
+                ..Options::default()
             };
             let (a, b) = (all.view(from..from + 130), all.view(1..131));
             let (result, _) = dot_buffers(device, a, b, &options)?;
@@ -197,16 +200,15 @@ fn partials_serve_any_launch_with_no_more_blocks() -> Result<(), LaunchError> {
 }
 
 fn partials_on(device: &Device) -> Result<(), LaunchError> {
-    let options = |kernel, grid_cap| ReduceOptions {
-        kernel: Some(kernel),
+    let options = |kernel, grid_cap| Options {
         threads: Some(32),
         grid_cap: Some(grid_cap),
-        in_flight: None,
+        ..Options::of(kernel)
     };
     let values = numbers(5000);
     let input = device.upload(&values)?;
-    let most = options(ReduceKernel::Tree, 7);
-    let plan = plan_reduce::<f32>(5000, Reduction::Sum, &most, device.properties())?;
+    let most = options(&TREE, 7);
+    let plan = plan::<f32>(&SUM, 5000, &most, device.properties())?;
     let mut partials = Partials::alloc(device, &plan)?;
     let nothing = partials
         .fold(Reduction::Sum)
@@ -215,30 +217,25 @@ fn partials_on(device: &Device) -> Result<(), LaunchError> {
         matches!(nothing, LaunchError::EmptyInput { .. }),
         "{nothing}"
     );
-    for (kernel, blocks) in [
-        (ReduceKernel::Single, 5),
-        (ReduceKernel::Tree, 7),
-        (ReduceKernel::Single, 2),
-        (ReduceKernel::Shuffle, 3),
-    ] {
+    for (kernel, blocks) in [(&SINGLE, 5), (&TREE, 7), (&SINGLE, 2), (&SHUFFLE, 3)] {
         let options = options(kernel, blocks);
-        enqueue_reduce(
+        enqueue(
             device,
             None,
-            &input,
+            &SUM,
+            &[input.as_view()],
             &mut partials,
-            Reduction::Sum,
             &options,
         )?;
         assert_eq!(partials.fold(Reduction::Sum)?, sum(&values), "{kernel}");
     }
-    let options = options(ReduceKernel::Wide, 8);
-    let error = enqueue_reduce(
+    let options = options(&WIDE, 8);
+    let error = enqueue(
         device,
         None,
-        &input,
+        &SUM,
+        &[input.as_view()],
         &mut partials,
-        Reduction::Sum,
         &options,
     );
     let error = error.expect_err("eight blocks, room for seven");

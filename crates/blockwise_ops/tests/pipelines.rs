@@ -4,12 +4,9 @@ mod common;
 
 use blockwise::Device;
 use blockwise_ops::conv1d::{self, CONV};
-use blockwise_ops::pipeline::{AxisReducer, Convolver, IN_FLIGHT, Operation, Reducer};
-use blockwise_ops::reduce::{Axis, reduce_axis};
-use blockwise_ops::{
-    ConvMode, LaunchError, Number, Options, ReduceKernel, ReduceOptions, Reduction, convolve, dot,
-    reduce,
-};
+use blockwise_ops::pipeline::{AxisReducer, Convolver, IN_FLIGHT, Reducer};
+use blockwise_ops::reduce::{Axis, DOT, KERNELS, operation, reduce_axis};
+use blockwise_ops::{ConvMode, LaunchError, Number, Options, Reduction, convolve, dot, reduce};
 use ndarray::{ArrayD, ArrayView1, IxDyn};
 
 fn numbers(len: usize, factor: usize) -> Vec<f64> {
@@ -139,21 +136,20 @@ fn reductions_of_whole_numbers_do_not_depend_on_chunks() -> Result<(), LaunchErr
 fn reductions_on(device: &Device) -> Result<(), LaunchError> {
     let operands = [numbers(1000, 7), numbers(1000, 5)];
     let [a, b] = [&operands[0], &operands[1]].map(ArrayView1::from);
-    for &kernel in ReduceKernel::ALL {
-        let options = ReduceOptions {
-            kernel: Some(kernel),
+    for kernel in KERNELS {
+        let options = Options {
             threads: Some(64),
             grid_cap: Some(3),
-            in_flight: None,
+            ..Options::of(kernel)
         };
-        let all = Reduction::ALL.iter().map(|&of| Operation::Reduce(of));
-        for operation in all.chain([Operation::Dot]) {
-            let whole = match operation {
-                Operation::Dot => dot(device, a, b, &options)?,
-                Operation::Reduce(reduction) => reduce(device, a, reduction, &options)?,
+        let all = Reduction::ALL.iter().map(|&of| Some(of));
+        for reduction in all.chain([None]) {
+            let (of, whole) = match reduction {
+                None => (&DOT, dot(device, a, b, &options)?),
+                Some(it) => (operation(it), reduce(device, a, it, &options)?),
             };
             for chunk in [100, 333, 5000] {
-                let mut reducer = Reducer::new(device, 1000, operation, &options, chunk)?;
+                let mut reducer = Reducer::new(device, 1000, of, &options, chunk)?;
                 let mut arrived = 0;
                 while reducer.next_len() > 0 {
                     let len = reducer.next_len();
@@ -166,7 +162,7 @@ fn reductions_on(device: &Device) -> Result<(), LaunchError> {
                 assert_eq!(
                     reducer.finish()?.0.round(),
                     whole,
-                    "{kernel}, {operation:?}, {chunk}"
+                    "{kernel}, {of:?}, {chunk}"
                 );
             }
         }
@@ -217,7 +213,7 @@ fn over_an_axis<T: Number>(
     let mut next = 0..;
     let array = ArrayD::from_shape_simple_fn(IxDyn(shape), || element(next.next().unwrap_or(0)));
     let values = array.as_slice().unwrap_or_default();
-    let (_, of) = Axis::of(shape, axis)?;
+    let of = Axis::of(shape, Some(axis))?;
     for &reduction in Reduction::ALL {
         let whole = match reduce_axis(device, array.view(), axis, reduction) {
             Ok(whole) => whole,

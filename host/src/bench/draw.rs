@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::Rank;
 
-use super::{Size, Sizes, Work, matmul, operation, reduce};
+use super::{Size, Sizes, Work, matmul, operation};
 
 /// Arithmetic operations of a drawn work, at most: the slowest kernels are timed too.
 const MOST_OPERATIONS: f64 = 1e10;
@@ -28,14 +28,13 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
         }
         Sizes::Given(sizes)
     };
-    let lengths = drawn(&[MOST_ELEMENTS], |_| true);
     let described = OPERATIONS.iter().map(|of| {
         // The extents of a signal and its taps are not those of an array.
         let sizes = match of.operands[0].rank {
             Rank::Signal => drawn(of.bench.drawn, |size| {
                 size[0] * size[1] <= MOST_OPERATIONS && size[0] > size[1]
             }),
-            Rank::Matrix | Rank::Any => drawn(of.bench.drawn, |size| {
+            Rank::Matrix | Rank::Any | Rank::Vector => drawn(of.bench.drawn, |size| {
                 size.iter().product::<f64>() <= MOST_ELEMENTS
             }),
         };
@@ -47,7 +46,7 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
         let largest = (rows * inner).max(inner * cols).max(rows * cols);
         largest <= MOST_ELEMENTS && rows * inner * cols <= MOST_OPERATIONS
     });
-    let works = [reduce::works(&lengths), described, matmul::works(&products)];
+    let works = [described, matmul::works(&products)];
     works.into_iter().flatten().collect()
 }
 

@@ -22,6 +22,7 @@
 mod ceilings;
 mod draw;
 mod files;
+mod folded;
 mod inputs;
 mod matmul;
 mod measure;
@@ -29,7 +30,6 @@ mod mesh;
 mod operation;
 mod peers;
 mod picture;
-mod reduce;
 mod row;
 mod sample;
 mod search;
@@ -110,7 +110,7 @@ pub fn works(options: &Options) -> Vec<Work> {
 
 /// The families' works at these sizes.
 fn tables(sizes: &Sizes) -> Vec<Work> {
-    let tables = [reduce::works, operation::works, matmul::works];
+    let tables = [operation::works, matmul::works];
     tables.iter().flat_map(|table| table(sizes)).collect()
 }
 

@@ -3,11 +3,12 @@
 use blockwise::{AnyBuffer, AnyView, Device, DeviceProperties, Type};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{
-    self, Asked, Call, Expected, Given, Operation, Parts, Posed, Rank, Task, Variant, Windows,
+    self, Asked, Call, Expected, Given, Operation, Parts, Posed, Rank, Task, Tier, Variant, Windows,
 };
 use blockwise_ops::{AnyArray, LaunchError, Options};
 use rayon::prelude::*;
 
+use super::folded::Folded;
 use super::inputs::AnyWindow;
 use super::sample::Sample;
 use super::search::{CHOICE, Search, distinct};
@@ -38,12 +39,11 @@ pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work
             let Ok(posed) = posed(operation, ty, &size, &given) else {
                 continue;
             };
-            let every =
-                at == 0 || matches!(sizes, Sizes::Given(_)) || given != operation.benched(0);
+            let is_given = matches!(sizes, Sizes::Given(_));
+            let every = at == 0 || is_given || operation.bench.every.contains(&ty);
             let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
-            let worth = |it: &&&'static Variant| it.takes(ty) && (it.worth)(&posed.problem);
-            let variants = operation.variants.iter().filter(|it| every && worth(it));
-            for &variant in variants {
+            let worth = |it: &&'static Variant| every && (it.worth)(&posed.problem);
+            for variant in variants(operation, ty).filter(worth) {
                 candidates.push(Candidate::new(Options::of(variant), variant, ""));
             }
             works.push(work(operation, posed, size, candidates));
@@ -84,8 +84,12 @@ fn search(
 ) -> Search {
     let problem = &posed.problem;
     let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
-    let able = |it: &&&'static Variant| it.takes(problem.ty) && (it.worth)(problem);
-    for &variant in operation.variants.iter().filter(able) {
+    let worth = |it: &&'static Variant| (it.worth)(problem);
+    for variant in variants(operation, problem.ty).filter(worth) {
+        // A document's kernel may round otherwise, and is then nobody's default.
+        if variant.tier == Tier::Document && matches!(operation.parts, Parts::Folded(_)) {
+            continue;
+        }
         candidates.push(Candidate::new(Options::of(variant), variant, ""));
         let options = Options::of(variant);
         let task = Task {
@@ -107,6 +111,12 @@ fn search(
         work: work(operation, posed, size, candidates),
         place: operation.name,
     }
+}
+
+/// The variants for a type that one can ask for.
+fn variants(operation: &Operation, ty: Type) -> impl Iterator<Item = &'static Variant> {
+    let all = operation.variants.iter().copied();
+    all.filter(move |it| it.takes(ty) && it.tier != Tier::Step)
 }
 
 /// The sizes of an operation. A single number is the side of a matrix, but no signal with its taps.
@@ -149,12 +159,29 @@ fn work(
         bytes: least.bytes,
         operations: least.operations,
         rungs: rungs(&candidates, Candidate::described),
-        problem: Box::new(Described {
+        problem: problem(operation, posed, candidates),
+        size: Size(size),
+    }
+}
+
+fn problem(
+    operation: &'static Operation,
+    posed: Posed,
+    candidates: Vec<Candidate<Options>>,
+) -> Box<dyn Problem> {
+    let options = candidates.into_iter().map(|it| it.options).collect();
+    match operation.parts.fold(&posed.problem) {
+        Some(fold) => Box::new(Folded {
+            operation,
+            fold,
+            problem: posed.problem,
+            options,
+        }),
+        None => Box::new(Described {
             operation,
             posed,
-            options: (candidates.into_iter()).map(|it| it.options).collect(),
+            options,
         }),
-        size: Size(size),
     }
 }
 

@@ -278,7 +278,9 @@ impl Sweep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Size, Sizes, reduce};
+    use blockwise_ops::reduce::{DOT, MIN, SUM};
+
+    use crate::bench::{Size, Sizes, operation};
 
     const ONE: Extent = Extent {
         count: 1,
@@ -332,7 +334,8 @@ mod tests {
         let sizes = Sizes::Given(vec![Size(vec![1000])]);
         let device = Device::emulator();
         let mut inputs = Inputs::new(11);
-        for work in reduce::works(&sizes) {
+        let works = [&SUM, &MIN, &DOT].map(|of| operation::works_of(of, &sizes));
+        for work in works.into_iter().flatten() {
             let made = choice(&device, &work, &mut inputs).expect("a device");
             let made = made.expect("rungs that work");
             assert_eq!(made.work, work.name());

@@ -1,8 +1,8 @@
 //! What `profile` and `trace` run: the project's kernels by their families, or a kernel of any PTX.
 
 use blockwise::Type;
-use blockwise_ops::operation::{Given, Operation as Described, Size, Variant};
-use blockwise_ops::{MatmulKernel, ReduceKernel};
+use blockwise_ops::MatmulKernel;
+use blockwise_ops::operation::{Given, Operation as Described, Size, Tier, Variant};
 use blockwise_ops::{OPERATIONS, find};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 use super::kernel_args::{ARGUMENTS_HELP, Launch};
 use super::names;
 use super::operation;
-use crate::profile::{Operation, Workload};
+use crate::profile::Workload;
 
 /// What to run: every kernel of a family side by side, or some of them; or a kernel of any PTX.
 #[derive(Clone)]
@@ -20,6 +20,7 @@ pub(super) enum Family {
         of: &'static Described,
         sizes: Vec<usize>,
         given: Given,
+        threads: Option<u32>,
         kernels: Vec<&'static Variant>,
     },
     Other(Other),
@@ -46,11 +47,13 @@ impl Family {
                 of,
                 sizes,
                 given,
+                threads,
                 kernels,
             } => Subject::Workload(Workload::Operation {
                 operation: of,
                 sizes,
                 given,
+                threads,
                 kernels,
             }),
             Self::Other(other) => other.subject(),
@@ -77,9 +80,16 @@ fn command(of: &'static Described) -> Command {
         .value_delimiter(',')
         .action(ArgAction::Append)
         .value_parser(PossibleValuesParser::new(
-            of.variants.iter().map(|variant| variant.name),
+            (of.variants.iter())
+                .filter(|variant| variant.tier != Tier::Step)
+                .map(|variant| variant.name),
         ));
-    operation::settings(command.arg(kernel), of)
+    let threads = Arg::new("threads")
+        .long("threads")
+        .value_name("N")
+        .help("Threads of a block, for the kernels that leave them open")
+        .value_parser(clap::value_parser!(u32));
+    operation::settings(command.arg(threads).arg(kernel), of)
 }
 
 impl Subcommand for Family {
@@ -110,6 +120,7 @@ impl FromArgMatches for Family {
             of,
             sizes: of.sizes.iter().map(size).collect(),
             given: operation::given(matches, of),
+            threads: matches.get_one("threads").copied(),
             kernels: kernels.filter_map(|name| of.variant(name)).collect(),
         })
     }
@@ -138,21 +149,6 @@ pub(super) enum Other {
         #[arg(long, value_delimiter = ',', value_parser = names(MatmulKernel::ALL))]
         kernel: Vec<MatmulKernel>,
     },
-    /// The reductions of a vector
-    Reduce {
-        /// What they compute
-        #[arg(long, default_value = "sum", value_parser = names(Operation::ALL))]
-        operation: Operation,
-        /// Elements
-        #[arg(long, default_value_t = 1 << 18)]
-        len: usize,
-        /// Threads of a block
-        #[arg(long)]
-        threads: Option<u32>,
-        /// These kernels only, separated by commas
-        #[arg(long, value_delimiter = ',', value_parser = names(ReduceKernel::ALL))]
-        kernel: Vec<ReduceKernel>,
-    },
     /// Any kernel of any PTX file
     #[command(after_help = ARGUMENTS_HELP)]
     Ptx(Launch),
@@ -176,17 +172,6 @@ impl Other {
                 rows,
                 inner,
                 cols,
-                kernels: kernel,
-            },
-            Self::Reduce {
-                operation,
-                len,
-                threads,
-                kernel,
-            } => Workload::Reduce {
-                operation,
-                len,
-                threads,
                 kernels: kernel,
             },
             Self::Ptx(launch) => return Subject::File(launch),

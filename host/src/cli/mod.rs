@@ -3,7 +3,6 @@
 //! Exit codes: 0 when all went well, 1 when a result differs from its reference or a check found
 //! something, 2 when the command could not be carried out.
 
-mod axis;
 mod bench;
 mod check;
 mod chosen;
@@ -23,7 +22,6 @@ mod operation;
 mod profile;
 mod progress;
 mod recording;
-mod reduce;
 mod report;
 mod run;
 mod scale;
@@ -39,7 +37,6 @@ use std::process::ExitCode;
 
 use blockwise::{Device, DeviceChoice};
 use blockwise_mesh::Job;
-use blockwise_ops::Reduction;
 use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
@@ -113,14 +110,6 @@ impl FromArgMatches for Command {
 
 #[derive(Subcommand)]
 enum Tool {
-    /// Dot product of two vectors
-    Dot(reduce::DotArguments),
-    /// Sum of all elements (0 of nothing; integers wrap, as in NumPy)
-    Sum(reduce::Arguments),
-    /// Smallest element (NaN if there is one)
-    Min(reduce::Arguments),
-    /// Largest element (NaN if there is one)
-    Max(reduce::Arguments),
     /// Matrix product C = A*B
     Matmul(matmul::Arguments),
     /// Count on the emulator what kernels cost, by source line: instructions, bank conflicts,
@@ -221,10 +210,6 @@ impl Cli {
             Command::Tool(tool) => tool,
         };
         match tool {
-            Tool::Dot(arguments) => reduce::dot(global, &arguments),
-            Tool::Sum(arguments) => reduce::run(global, Reduction::Sum, &arguments),
-            Tool::Min(arguments) => reduce::run(global, Reduction::Min, &arguments),
-            Tool::Max(arguments) => reduce::run(global, Reduction::Max, &arguments),
             Tool::Matmul(arguments) => matmul::run(global, &arguments),
             Tool::Profile(arguments) => profile::run(global, &arguments),
             Tool::Trace(arguments) => trace::run(global, &arguments),

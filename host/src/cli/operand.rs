@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use blockwise::{Plain as _, Type};
+use blockwise::Type;
 use blockwise_ops::LaunchError;
-use blockwise_ops::compare::{self, Comparison, ToNumber};
+use blockwise_ops::compare::{self, Comparison};
 use blockwise_ops::oracle::{self, Expected, Precision};
 use blockwise_ops::pipeline;
 use clap::Args;
@@ -55,18 +55,6 @@ fn non_negative(text: &str) -> Result<f64, String> {
 /// `T`. Text and float64 may hold what was computed in `T`.
 pub(super) fn coarser<T: Precision>(unit: f64) -> f64 {
     (unit / T::UNIT_ROUNDOFF).max(1.0)
-}
-
-/// What the bounds of sums follow from.
-pub(super) struct Sums<D: Dimension> {
-    /// The sum of the terms' magnitudes, for each sum.
-    pub(super) magnitudes: Array<f64, D>,
-    /// The terms of each sum.
-    pub(super) terms: usize,
-    /// The roundings between a term and a sum of the reference.
-    pub(super) path: usize,
-    /// What ours may be off before its rounding, as a part of the magnitude.
-    pub(super) error: f64,
 }
 
 impl Reference {
@@ -140,39 +128,6 @@ impl Reference {
         (self.rtol.or(self.atol)).map(|_| "--atol + --rtol * |reference|")
     }
 
-    /// Compares sums or dot products with a reference: each may be off by its own rounding, ours by
-    /// what our kernels promise, the reference by what a pairwise or blocked sum may.
-    pub(super) fn compare_sums<T: Precision, D: Dimension>(
-        &self,
-        result: ArrayView<'_, T, D>,
-        reference: &Data,
-        sums: Sums<D>,
-    ) -> Result<Comparison, Failure> {
-        let values = self.values(&result, reference)?;
-        let unit = self.unit();
-        // Half floats are stored, and added as f32 at least.
-        let (added, precision) = match reference {
-            Data::F32(_) => (f32::UNIT_ROUNDOFF, f32::NAME),
-            Data::F64(_) | Data::I64(_) => (f64::UNIT_ROUNDOFF, f64::NAME),
-        };
-        let error = oracle::gamma(sums.path + 1, added);
-        let mut tolerance = values.mapv(|value| (unit + T::UNIT_ROUNDOFF) * value.abs());
-        // A magnitude beyond the range bounds nothing, but a tolerance is finite.
-        tolerance.zip_mut_with(&sums.magnitudes, |tolerance, &magnitude| {
-            *tolerance += (error + sums.error) * magnitude.min(f64::MAX) + T::SMALLEST;
-        });
-        let expected = self.expected(values, tolerance, 0.0);
-        let bound = match self.asked_for() {
-            Some(bound) => bound.to_owned(),
-            None => format!(
-                "one rounding of the result; {} roundings of {precision} in the reference, the longest path of a pairwise or blocked sum of {} terms (--rtol and --atol for other references, as sums that are added one by one)",
-                sums.path + 1,
-                sums.terms
-            ),
-        };
-        Ok(compare::with_oracle(result, &expected)?.bounded_by(bound))
-    }
-
     /// The reference's values with their tolerances: what was asked for, else the oracle's.
     /// `coarser` says how many times the reference's roundings are as large as the result's.
     pub(super) fn expected<D: Dimension>(
@@ -197,34 +152,6 @@ impl Reference {
             }
         });
         Expected { values, tolerance }
-    }
-
-    /// Compares a result that must be exact.
-    pub(super) fn compare_exactly<T: ToNumber, D: Dimension>(
-        &self,
-        result: ArrayView<'_, T, D>,
-        reference: &Data,
-    ) -> Result<Comparison, Failure> {
-        if self.rtol.or(self.atol).is_some() {
-            let values = self.values(&result, reference)?;
-            let tolerance = Array::zeros(values.raw_dim());
-            let expected = self.expected(values, tolerance, 0.0);
-            let numbers = result.map(|&value| value.to_number());
-            let compared = compare::with_oracle(numbers.view(), &expected)?;
-            return Ok(compared.bounded_by(self.asked_for().unwrap_or_default()));
-        }
-        let compared = match reference {
-            Data::F32(array) => {
-                compare::exactly(result.view(), self.shaped(&result, array)?.view())
-            }
-            Data::F64(array) => {
-                compare::exactly(result.view(), self.shaped(&result, array)?.view())
-            }
-            Data::I64(array) => {
-                compare::exactly(result.view(), self.shaped(&result, array)?.view())
-            }
-        };
-        Ok(compared?.bounded_by("none: the result is exact"))
     }
 
     fn values<T, D: Dimension>(

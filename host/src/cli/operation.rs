@@ -1,12 +1,13 @@
 //! The command of an operation, from its description.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use blockwise_ops::operation::{Given, Operation, Parts, Setting, Tier, Variant};
 use blockwise_ops::{OPERATIONS, find};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
+use super::failure::Failure;
 use super::mesh::Gpus;
 use super::operand::{Chunk, Reference};
 
@@ -14,7 +15,8 @@ use super::operand::{Chunk, Reference};
 pub(super) struct Arguments {
     pub(super) of: &'static Operation,
     pub(super) inputs: Vec<PathBuf>,
-    pub(super) output: PathBuf,
+    /// Nothing where the result is a number.
+    pub(super) output: Option<PathBuf>,
     pub(super) kernel: Option<&'static Variant>,
     pub(super) given: Given,
     /// Where the operation can be divided over devices.
@@ -24,12 +26,20 @@ pub(super) struct Arguments {
     pub(super) reference: Reference,
 }
 
+impl Arguments {
+    /// The output's file, of an operation whose result goes to one.
+    pub(super) fn output(&self) -> Result<&Path, Failure> {
+        let missing = || Failure::new("`-o FILE` is missing");
+        self.output.as_deref().ok_or_else(missing)
+    }
+}
+
 /// Whether an operation can be divided over devices, and into chunks.
 fn divided(of: &Operation) -> [bool; 2] {
     match of.parts {
         Parts::Whole => [false, false],
         Parts::Tiles => [true, false],
-        Parts::Carried(_) | Parts::Windows(_) => [true, true],
+        Parts::Carried(_) | Parts::Folded(_) | Parts::Windows(_) => [true, true],
     }
 }
 
@@ -55,14 +65,24 @@ fn command(of: &'static Operation) -> Command {
         .short('o')
         .long("output")
         .value_name("FILE");
-    command = command.arg(file(output.help(format!("Where to write {}", of.result))));
-    command = settings(command, of).arg(
-        Arg::new("kernel")
-            .long("kernel")
-            .value_name("KERNEL")
-            .help("The kernel [default: the fastest]")
-            .value_parser(kernels(of)),
-    );
+    let output = file(output.help(format!("Where to write {}", of.result)));
+    let kernel = Arg::new("kernel")
+        .long("kernel")
+        .value_name("KERNEL")
+        .help("The kernel [default: the fastest]")
+        .value_parser(kernels(of));
+    command = settings(command, of).arg(kernel);
+    command = match (of.parts, has_axis(of)) {
+        // The whole is a number, which is printed.
+        (Parts::Folded(_), false) => command,
+        (Parts::Folded(_), true) => {
+            (command.arg(output.required(false).requires("axis"))).mut_arg("axis", |axis| {
+                axis.requires("output")
+                    .conflicts_with_all(["kernel", "gpus"])
+            })
+        }
+        _ => command.arg(output),
+    };
     let [over_devices, in_chunks] = divided(of);
     if over_devices {
         command = Gpus::augment_args(command);
@@ -78,9 +98,14 @@ fn command(of: &'static Operation) -> Command {
     }
 }
 
+fn has_axis(of: &Operation) -> bool {
+    (of.settings.iter()).any(|setting| matches!(setting, Setting::Axis { .. }))
+}
+
 /// A parser of a kernel's name: of those that a user can sensibly choose.
 fn kernels(of: &'static Operation) -> impl TypedValueParser<Value = &'static Variant> {
-    let all = of.variants.iter().map(|variant| {
+    let named = (of.variants.iter()).filter(|variant| variant.tier != Tier::Step);
+    let all = named.map(|variant| {
         // Not in the help.
         PossibleValue::new(variant.name).hide(variant.tier == Tier::Ablation)
     });
@@ -187,7 +212,7 @@ fn of_matches(of: &'static Operation, matches: &ArgMatches) -> Result<Arguments,
         inputs: (of.operands.iter())
             .map(|operand| file(operand.name))
             .collect::<Result<_, _>>()?,
-        output: file("output")?,
+        output: matches.try_get_one("output").ok().flatten().cloned(),
         kernel: matches.get_one("kernel").copied(),
         given: given(matches, of),
         gpus: gpus.transpose()?,

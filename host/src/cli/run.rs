@@ -1,5 +1,6 @@
 //! Runs an operation on files.
 
+mod folded;
 mod windows;
 mod windows_check;
 mod windows_part;
@@ -26,10 +27,13 @@ use super::seconds::{Seconds, timed};
 use crate::io::{ArrayWriter, Reader};
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
-    let Arguments { of, output, .. } = arguments;
-    if let Parts::Windows(windows) = of.parts {
-        return windows::run(global, arguments, windows);
+    let of = arguments.of;
+    match of.parts {
+        Parts::Folded(fold) => return folded::run(global, arguments, fold),
+        Parts::Windows(windows) => return windows::run(global, arguments, windows),
+        Parts::Whole | Parts::Tiles | Parts::Carried(_) => {}
     }
+    let output = arguments.output()?;
     let inputs = Inputs::open(of, arguments)?;
     let posed = inputs.posed(of, arguments)?;
     let reference = Expectation::open(&arguments.reference, &posed)?;
@@ -106,7 +110,7 @@ impl Inputs {
             let reader = operand::open(path)?;
             let reader = match operand.rank {
                 Dimensions::Matrix => reader.into_matrix(),
-                Dimensions::Any | Dimensions::Signal => reader,
+                Dimensions::Any | Dimensions::Vector | Dimensions::Signal => reader,
             };
             let array = operand::contents(&reader)?;
             shapes.push(array.shape().to_vec());
@@ -241,7 +245,7 @@ impl Task<'_> {
                 let len = problem.extents[0];
                 (parts(carry, problem, mesh.ranks()), 1, [len, 1])
             }
-            Parts::Carried(_) | Parts::Whole | Parts::Windows(_) => {
+            Parts::Carried(_) | Parts::Folded(_) | Parts::Windows(_) | Parts::Whole => {
                 return Err(not_divided().into());
             }
         };
@@ -323,23 +327,16 @@ impl<'a> Expectation<'a> {
         result: &AnyArray,
         before: &mut [u64; 4],
     ) -> Result<Comparison, Failure> {
-        let mut expected = AnyArray::zeros(self.ty, result.shape())?;
-        self.reader.read_as(self.ty, expected.bytes_mut())?;
         let oracle = (of.reference)(Asked {
             problem,
             inputs: operands,
             runs: std::slice::from_ref(&(0..result.len())),
             before,
         })?;
-        let (tolerance, bound) = match (self.of.allowed(), oracle) {
-            (Some([rtol, atol]), _) => {
-                let allowed = |at| atol + rtol * expected.number(at).to_f64().abs();
-                let allowed: Vec<f64> = (0..expected.len()).map(allowed).collect();
-                (Some(allowed), "--atol + --rtol * |reference|".to_owned())
-            }
-            (None, Expected::Exact(_)) => (None, "none: the result is exact".to_owned()),
-            (None, Expected::Near(near)) => {
-                let unit = operand::unit_roundoff(self.ty);
+        self.within(result, |ty, _| match oracle {
+            Expected::Exact(_) => exactly(),
+            Expected::Near(near) => {
+                let unit = operand::unit_roundoff(ty);
                 let allowed = near.iter().map(|near| {
                     // A reference may add its terms one by one, and rounds its result.
                     let theirs = oracle::gamma(near.terms, unit) * near.magnitude.min(f64::MAX);
@@ -350,6 +347,25 @@ impl<'a> Expectation<'a> {
                     "what our kernels promise, and a reference that adds its terms one by one (--rtol and --atol for other references)".to_owned(),
                 )
             }
+        })
+    }
+
+    /// Compares a piece of the result with the next of the reference: within what was asked for, or
+    /// what `promised` says of the reference's type and values, with where that comes from.
+    fn within(
+        &mut self,
+        result: &AnyArray,
+        promised: impl FnOnce(Type, &AnyArray) -> (Option<Vec<f64>>, String),
+    ) -> Result<Comparison, Failure> {
+        let mut expected = AnyArray::zeros(self.ty, result.shape())?;
+        self.reader.read_as(self.ty, expected.bytes_mut())?;
+        let (tolerance, bound) = match self.of.allowed() {
+            Some([rtol, atol]) => {
+                let allowed = |at| atol + rtol * expected.number(at).to_f64().abs();
+                let allowed: Vec<f64> = (0..expected.len()).map(allowed).collect();
+                (Some(allowed), "--atol + --rtol * |reference|".to_owned())
+            }
+            None => promised(self.ty, &expected),
         };
         let tolerance = tolerance.map(|all: Vec<f64>| -> Vec<f64> {
             let finite = |tolerance: f64| {
@@ -364,6 +380,11 @@ impl<'a> Expectation<'a> {
         let compared = compare::any(result, &expected, tolerance.as_deref())?;
         Ok(compared.bounded_by(bound))
     }
+}
+
+/// The bound of results that are exact.
+fn exactly() -> (Option<Vec<f64>>, String) {
+    (None, "none: the result is exact".to_owned())
 }
 
 /// Where a result goes, piece by piece: its file, and the comparison.

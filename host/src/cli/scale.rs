@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 }
 
 /// The operations without a description.
-const OTHERS: [&str; 5] = ["sum", "min", "max", "dot", "matmul"];
+const OTHERS: [&str; 1] = ["matmul"];
 
 /// A parser for the operations that can be divided.
 fn operations() -> impl clap::builder::TypedValueParser<Value = String> {
@@ -120,21 +120,24 @@ impl Arguments {
                     let align = (carry.align)(self.r#type.ty());
                     Ok(Work::Carried { len, align })
                 }
+                (Parts::Folded(_), &[len]) => Ok(Work::Folded {
+                    len,
+                    operands: of.operands.len(),
+                }),
                 (Parts::Windows(_), sizes) if sizes.len() == names.len() => {
                     let shapes = (of.shapes)(sizes);
                     let shapes: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
                     let posed = (of.pose)(self.r#type.ty(), &shapes, &self.mode.given())?;
                     Ok(Work::Windows(posed.problem))
                 }
+                _ if names.len() == 1 => Err(wanted("the elements")),
                 _ => Err(wanted(&names.join(","))),
             };
         }
         Ok(match (&*self.operation, &*self.sizes) {
-            ("dot", &[len]) => Work::Reduce { len, operands: 2 },
             ("matmul", &[rows, inner, cols]) => Work::Matmul(MatmulShape { rows, inner, cols }),
             ("matmul", _) => return Err(wanted("rows,inner,columns")),
-            (_, &[len]) => Work::Reduce { len, operands: 1 },
-            _ => return Err(wanted("the elements")),
+            (name, _) => return Err(Failure::new(format!("`{name}` is no operation"))),
         })
     }
 }

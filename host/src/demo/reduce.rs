@@ -3,8 +3,8 @@
 use blockwise::Device;
 use blockwise_ops::compare;
 use blockwise_ops::oracle;
-use blockwise_ops::reduce::{Operands, dot_buffers, reduce_buffer};
-use blockwise_ops::{ReduceKernel, ReduceOptions, Reduction};
+use blockwise_ops::reduce::{DOT, KERNELS, SUM, dot_buffers, reduce_buffer, sum_error};
+use blockwise_ops::{Options, Reduction};
 use ndarray::{Array1, arr0};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -23,12 +23,11 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), Demo
     let a: Vec<i64> = (1..=LENGTH).collect();
     let b: Vec<i64> = a.iter().map(|i| 2 * i).collect();
     let (a_buffer, b_buffer) = (device.upload(&a)?, device.upload(&b)?);
-    for &kernel in ReduceKernel::ALL {
-        let options = ReduceOptions {
-            kernel: Some(kernel),
+    for kernel in KERNELS {
+        let options = Options {
             threads: Some(THREADS),
             grid_cap: Some(BLOCKS),
-            ..ReduceOptions::default()
+            ..Options::of(kernel)
         };
         let (value, execution) = dot_buffers(device, &a_buffer, &b_buffer, &options)?;
         // The result against the closed form, and the closed form against plain sums.
@@ -57,17 +56,14 @@ fn floats(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
         device.upload(x.as_slice().unwrap_or(&[]))?,
         device.upload(y.as_slice().unwrap_or(&[]))?,
     );
-    for &kernel in ReduceKernel::ALL {
-        let options = ReduceOptions {
-            kernel: Some(kernel),
-            ..ReduceOptions::default()
-        };
+    for kernel in KERNELS {
+        let options = Options::of(kernel);
         let properties = device.properties();
-        let error = |operands| options.sum_error::<f32>(operands, x.len(), properties);
+        let error = |of| sum_error::<f32>(of, x.len(), &options, properties);
         let (value, execution) = dot_buffers(device, &x_buffer, &y_buffer, &options)?;
         let comparison = compare::with_oracle(
             arr0(value).view(),
-            &oracle::dot(x.view(), y.view(), error(Operands::Two)),
+            &oracle::dot(x.view(), y.view(), error(&DOT)?),
         )?;
         outcome.push(Row::compared(
             "dot, random",
@@ -80,10 +76,9 @@ fn floats(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
             let (value, execution) = reduce_buffer(device, &x_buffer, reduction, &options)?;
             let value = arr0(value);
             let comparison = match reduction {
-                Reduction::Sum => compare::with_oracle(
-                    value.view(),
-                    &oracle::sum(x.view(), error(Operands::One)),
-                )?,
+                Reduction::Sum => {
+                    compare::with_oracle(value.view(), &oracle::sum(x.view(), error(&SUM)?))?
+                }
                 Reduction::Min => compare::exactly(
                     value.view(),
                     arr0(oracle::min(x.view()).unwrap_or(f32::NAN)).view(),

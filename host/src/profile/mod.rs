@@ -16,7 +16,7 @@ pub use listing::listing;
 pub use plot::plot;
 pub use resources::Assembler;
 pub use text::table;
-pub use workload::{Operation, Variant, Workload, WorkloadError};
+pub use workload::{Variant, Workload, WorkloadError};
 
 /// One kernel of a report: its launch, and what that means for a device.
 #[derive(Clone, Debug)]

@@ -3,29 +3,14 @@
 use std::fmt;
 
 use blockwise::{Device, Type};
-use blockwise_ops::operation::{self, Given, Setting, Takes};
+use blockwise_ops::operation::{self, Given, Options, Setting, Takes, Tier};
 use blockwise_ops::{
-    self as ops, AnyArray, Element, Float, LaunchError, MatmulKernel, MatmulOptions, Number,
-    Options, ReduceKernel, ReduceOptions, Reduction, named_enum,
+    self as ops, AnyArray, Element, Float, LaunchError, MatmulKernel, MatmulOptions,
 };
 use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::bench::numbers;
-
-named_enum! {
-    /// What a reduction computes.
-    pub enum Operation("reduction") {
-        /// The dot product of two vectors.
-        Dot = "dot",
-        /// The sum.
-        Sum = "sum",
-        /// The smallest element.
-        Min = "min",
-        /// The largest element.
-        Max = "max",
-    }
-}
 
 /// The most elements of an operand: 1 GiB of doubles.
 const MAX_ELEMENTS: usize = 1 << 27;
@@ -41,6 +26,8 @@ pub enum Workload {
         sizes: Vec<usize>,
         /// Its settings.
         given: Given,
+        /// Threads of a block.
+        threads: Option<u32>,
         /// The variants.
         kernels: Vec<&'static ops::Variant>,
     },
@@ -54,17 +41,6 @@ pub enum Workload {
         cols: usize,
         /// The kernels to run; all of the family if empty.
         kernels: Vec<MatmulKernel>,
-    },
-    /// A dot product, sum, minimum or maximum.
-    Reduce {
-        /// Which reduction.
-        operation: Operation,
-        /// Elements.
-        len: usize,
-        /// Threads of a block.
-        threads: Option<u32>,
-        /// The kernels to run; all of the family if empty.
-        kernels: Vec<ReduceKernel>,
     },
 }
 
@@ -112,16 +88,9 @@ impl Workload {
                 operation,
                 sizes,
                 given,
-                kernels,
-            } => return described(&on, ty, (operation, sizes, given), kernels),
-            Self::Reduce {
-                operation,
-                len,
                 threads,
                 kernels,
-            } => {
-                with!(self, ty, [F32 f32, F64 f64, I64 i64], T => reduce::<T, L>(&on, *operation, *len, *threads, kernels))
-            }
+            } => return described(&on, ty, (operation, sizes, given), *threads, kernels),
             Self::Matmul {
                 rows,
                 inner,
@@ -138,7 +107,6 @@ impl Workload {
         match self {
             Self::Operation { operation, .. } => operation.name,
             Self::Matmul { .. } => "matmul",
-            Self::Reduce { operation, .. } => operation.name(),
         }
     }
 
@@ -160,7 +128,6 @@ impl Workload {
             Self::Matmul {
                 rows, inner, cols, ..
             } => [(rows, inner), (inner, cols), (rows, cols)],
-            Self::Reduce { len, .. } => [(len, 1), (0, 0), (0, 0)],
         };
         let fits = |&(rows, cols): &(usize, usize)| {
             rows.checked_mul(cols)
@@ -181,6 +148,7 @@ fn described<L>(
     on: &On<'_, L>,
     ty: Type,
     (operation, sizes, given): (&'static ops::Operation, &[usize], &Given),
+    threads: Option<u32>,
     kernels: &[&'static ops::Variant],
 ) -> Result<Vec<Variant<L>>, WorkloadError> {
     let shapes = (operation.shapes)(sizes);
@@ -194,7 +162,15 @@ fn described<L>(
             .unwrap_or(AnyArray::zeros(ty, shape)?))
     });
     let inputs = inputs.collect::<Result<Vec<_>, LaunchError>>()?;
-    if !operation.variants.iter().any(|variant| variant.takes(ty)) {
+    // Along an axis, some operations have one kernel, which has no name for users.
+    let properties = on.device.properties();
+    let chosen = Options::default();
+    let choice = operation::choose(operation, &posed.problem, &chosen, properties)?.variant;
+    let of_users = |variant: &&'static ops::Variant| {
+        (variant.tier == Tier::Step) == (choice.tier == Tier::Step)
+    };
+    let all = || operation.variants.iter().copied().filter(of_users);
+    if !all().any(|variant| variant.takes(ty)) {
         let workload = operation.name;
         return Err(WorkloadError::NoKernel { workload, ty });
     }
@@ -204,53 +180,24 @@ fn described<L>(
         let by_type = kernels.any(|kernel| matches!(kernel.takes, Takes::Type(_)));
         !variant.on_request && (by_type || variant.takes(ty))
     };
-    let unasked: Vec<_> = operation.variants.iter().copied().filter(told).collect();
+    let unasked: Vec<_> = all().filter(told).collect();
     let chosen = if kernels.is_empty() {
         &unasked
     } else {
         kernels
     };
     let run = |&variant: &&'static ops::Variant| {
-        let ran = operation::run(on.device, operation, &posed, &Options::of(variant), &inputs);
+        let options = Options {
+            threads,
+            ..Options::of(variant)
+        };
+        let ran = operation::run(on.device, operation, &posed, &options, &inputs);
         Variant {
             name: variant.name,
             outcome: ran.map(|_| (on.take)(on.device)),
         }
     };
     Ok(chosen.iter().map(run).collect())
-}
-
-fn reduce<T: Sample + Number, L>(
-    on: &On<'_, L>,
-    operation: Operation,
-    len: usize,
-    threads: Option<u32>,
-    kernels: &[ReduceKernel],
-) -> Vec<Variant<L>> {
-    let input = vector::<T>(len);
-    variants(
-        on,
-        ReduceKernel::ALL,
-        kernels,
-        ReduceKernel::name,
-        |kernel| {
-            let options = ReduceOptions {
-                kernel: Some(kernel),
-                threads,
-                ..ReduceOptions::default()
-            };
-            let reduction = match operation {
-                Operation::Dot => {
-                    return blockwise_ops::dot(on.device, input.view(), input.view(), &options)
-                        .map(drop);
-                }
-                Operation::Sum => Reduction::Sum,
-                Operation::Min => Reduction::Min,
-                Operation::Max => Reduction::Max,
-            };
-            blockwise_ops::reduce(on.device, input.view(), reduction, &options).map(drop)
-        },
-    )
 }
 
 fn matmul<T: Sample + Float, L>(
@@ -299,9 +246,6 @@ impl fmt::Display for Workload {
                 rows, inner, cols, ..
             } => {
                 write!(f, "{family} {rows} x {inner} * {inner} x {cols}")
-            }
-            Self::Reduce { len, .. } => {
-                write!(f, "{family} of {len} elements")
             }
         }
     }

@@ -474,7 +474,7 @@ fn absurd_counts_are_refused() {
             "134217728 elements",
         ),
         (
-            "profile reduce --len 18446744073709551615",
+            "profile sum --len 18446744073709551615",
             "134217728 elements",
         ),
         ("bench --sweep 4000000000", "1..=100000"),

@@ -70,7 +70,7 @@ fn the_transposes_differ_in_what_they_are_made_for() {
 
 #[test]
 fn lines_add_up_to_the_whole() {
-    let report = profile("reduce --len 5000 --json").ends(0).json();
+    let report = profile("sum --len 5000 --json").ends(0).json();
     for name in ["tree", "shuffle"] {
         let kernel = kernel(&report, name);
         let lines = kernel["lines"].as_array().expect("a list");
@@ -153,7 +153,7 @@ echo 'ptxas info    : Used 72 registers, used 1 barriers, 1024 bytes smem' >&2
 ";
     std::fs::write(&ptxas, script).expect("a file");
     std::fs::set_permissions(&ptxas, std::fs::Permissions::from_mode(0o755)).expect("it is mine");
-    let words = "profile reduce --len 1000 --kernel shuffle --device-model sm_80 --json";
+    let words = "profile sum --len 1000 --kernel shuffle --device-model sm_80 --json";
     let report = Run::of(blockwise(words.split(' ')).env("BLOCKWISE_PTXAS", &ptxas))
         .ends(0)
         .json();

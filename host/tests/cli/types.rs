@@ -160,3 +160,94 @@ fn axes_and_kernels_that_do_not_exist_are_refused() {
         assert!(run.stderr.contains(words), "{line}: {}", run.stderr);
     }
 }
+
+/// NumPy's: narrow sums become 64-bit ones and wrap, extremes along an axis keep the type.
+#[test]
+fn sums_are_as_wide_as_numpys_and_extremes_keep_their_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for (descr, [a, b, c]) in TYPES {
+        fs::write(at.join("x.npy"), npy(descr, "(2, 2)", &[a, a, c, a])).unwrap();
+        let sums = match descr {
+            "<f4" | "<f2" => "<f4",
+            "<f8" | "<u8" => descr,
+            _ => "<i8",
+        };
+        Run::line(at, "sum x.npy --axis 0 -o y.npy").ends(0);
+        elements(&fs::read(at.join("y.npy")).unwrap(), sums, "(2,)");
+        for (line, least) in [("min", false), ("max", true)] {
+            Run::line(at, &format!("{line} x.npy --axis 0 -o y.npy")).ends(0);
+            let file = fs::read(at.join("y.npy")).unwrap();
+            // 3 is larger than 2 and −2, and than the smallest int64; true is true.
+            let first = if least { a } else { c };
+            assert_eq!(
+                elements(&file, descr, "(2,)"),
+                [first, a].concat(),
+                "{descr}"
+            );
+        }
+        let whole = Run::line(at, "max x.npy --json").ends(0).json();
+        let ty = match descr {
+            "<f2" | "<f4" => "f32",
+            "<f8" => "f64",
+            "<u8" => "u64",
+            _ => "i64",
+        };
+        assert_eq!(whole["type"], ty, "{descr}");
+        if descr == "<u8" {
+            // 3 + 2^64 - 1 and 3 · 3 + (2^64 - 1) · 2.
+            fs::write(at.join("x.npy"), npy(descr, "(2,)", &[a, b])).unwrap();
+            fs::write(at.join("y.npy"), npy(descr, "(2,)", &[a, c])).unwrap();
+            assert_eq!(Run::line(at, "sum x.npy").ends(0).stdout.trim(), "2");
+            assert_eq!(
+                Run::line(at, "sum x.npy --gpus 2").ends(0).stdout.trim(),
+                "2"
+            );
+            assert_eq!(Run::line(at, "dot x.npy y.npy").ends(0).stdout.trim(), "7");
+            let run = Run::line(at, "max x.npy").ends(2);
+            assert!(run.stderr.contains("computed as int64"), "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn kernels_of_lessons_and_steps_are_not_offered() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("x.npy"), npy("<i4", "(1,)", &[&[3, 0, 0, 0]])).unwrap();
+    for (line, words) in [
+        ("sum x.npy --kernel single8", "`bench`, `profile`"),
+        ("sum x.npy --kernel axis", "invalid value 'axis'"),
+        ("max x.npy --axis 0", "--output <FILE>"),
+        ("min x.npy -o y.npy", "--axis <K>"),
+        (
+            "max x.npy --axis 0 -o y.npy --kernel tree",
+            "cannot be used with",
+        ),
+        (
+            "max x.npy --axis 0 -o y.npy --gpus 2",
+            "cannot be used with",
+        ),
+        (
+            "dot x.npy x.npy --axis 0 -o y.npy",
+            "unexpected argument '--axis'",
+        ),
+    ] {
+        let run = Run::line(at, line).ends(2);
+        assert!(run.stderr.contains(words), "{line}: {}", run.stderr);
+    }
+    for kernel in [
+        "interleaved",
+        "tree",
+        "tree-raw",
+        "shuffle",
+        "wide",
+        "single",
+    ] {
+        let line = format!("sum x.npy --kernel {kernel}");
+        assert_eq!(Run::line(at, &line).ends(0).stdout.trim(), "3");
+    }
+    let line = "profile sum --len 100 --axis 0 --type i64 --json";
+    let report = Run::line(at, line).ends(0).stdout;
+    assert!(report.contains("sum_axis_i64"), "{report}");
+}

@@ -2,54 +2,89 @@
 
 use std::sync::Arc;
 
-use blockwise::DeviceProperties;
-use blockwise_ops::Reduction;
+use blockwise::Device;
+use blockwise_ops::operation::{self, Axis, Given, Options};
 use blockwise_ops::oracle::{self, Exact, Precision};
-use blockwise_ops::reduce::{Axis, PartialOf, Total, plan_axis, plan_runs};
+use blockwise_ops::reduce::{PartialOf, Total, enqueue_runs};
+use blockwise_ops::{AnyArray, Reduction};
 use kernels::reduce::RUN;
 use ndarray::Array1;
 
-use super::reduce::{Judge, Summed, total};
+use super::described::recorded;
+use super::summed::{Judge, Summed};
 use super::{Job, exact};
 use crate::data::vector;
 
 /// A sum of one run of rows, before its rounding.
 fn of_a_run<T: Summed>(
-    on: &DeviceProperties,
+    on: &Device,
     axis: Axis,
     cap: Option<u32>,
     input: &Array1<T>,
     judge: impl Fn(Vec<T>) -> Result<(), String> + Send + Sync + 'static,
 ) -> Option<Job> {
-    let Axis {
-        outer,
-        extent,
-        inner,
-    } = axis;
-    if extent > RUN || outer * inner == 0 {
+    let outputs = axis.outer * axis.inner;
+    if axis.extent > RUN || outputs == 0 || !T::TYPE.is_float() {
         return None;
     }
     let case = format!("runs of {axis:?}, {cap:?} blocks");
-    let plan = plan_runs::<T>(axis, cap, on);
-    let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
-    let words = size_of::<PartialOf<T>>() / size_of::<u64>();
-    let job = Job::new(case, plan, outer * inner * words, move |partials| {
-        judge(
-            partials
-                .chunks(words)
-                .map(total::<T>)
-                .map(Total::round)
-                .collect(),
-        )
+    let each = size_of::<PartialOf<T>>();
+    let input = on.upload(input.as_slice().unwrap_or_default());
+    let input = input.expect("a small array");
+    let mut results = on.filled(outputs * each, 0xFF_u8).expect("a small array");
+    let (from, to) = (input.as_view(), results.as_view_mut());
+    let plan = enqueue_runs::<T>(on, None, from, to, axis, cap);
+    let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"));
+    on.synchronize().expect("a good launch");
+    let (mut job, place) = recorded(on, case, &plan);
+    job.judge = Arc::new(move |bytes| {
+        let results = bytes.get(place.clone()).ok_or("the output is too short")?;
+        let totals = results.chunks(each);
+        let totals = totals.map(|result| Total::of_results(result, Reduction::Sum).round());
+        judge(totals.collect())
     });
-    let values = input.as_slice().unwrap_or_default();
-    let job = job.matrix(values, [outer * extent, inner]);
-    Some(job.out(outer * inner).value(extent))
+    Some(job)
+}
+
+/// A reduction of an array over its middle axis; `None` without an output.
+fn over<T: Summed>(
+    on: &Device,
+    case: String,
+    reduction: Reduction,
+    (axis, cap): (Axis, Option<u32>),
+    values: &[T],
+    judge: impl Fn(Vec<T>) -> Result<(), String> + Send + Sync + 'static,
+) -> Option<Job> {
+    let of = blockwise_ops::reduce::operation(reduction);
+    let shape = [axis.outer, axis.extent, axis.inner];
+    let along = Given {
+        axis: Some(1),
+        ..Given::default()
+    };
+    let options = Options {
+        grid_cap: cap,
+        ..Options::default()
+    };
+    let posed = (of.pose)(T::TYPE, &[&shape], &along);
+    let posed = posed.unwrap_or_else(|error| panic!("{case}: {error}"));
+    let plan = operation::plan(of, &posed.problem, &options, on.properties());
+    let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
+    let input = AnyArray::of(ndarray::ArrayView1::from(values).into_dyn());
+    let input = input.expect("a small array");
+    if let Err(error) = operation::run(on, of, &posed, &options, &[input]) {
+        panic!("{case}: {error}");
+    }
+    let (mut job, place) = recorded(on, case, &plan);
+    job.judge = Arc::new(move |bytes| {
+        let results = bytes.get(place.clone()).ok_or("the output is too short")?;
+        judge(bytemuck::pod_collect_to_vec(results))
+    });
+    Some(job)
 }
 
 /// Sums whose rounding hangs on the last bit of either term of a total: in a thread's first run of
 /// rows three numbers, and one in each of two others.
-pub(super) fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &DeviceProperties) {
+pub(super) fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &Device) {
     // A total's second term holds both.
     let (step, tiny) = (T::UNIT_ROUNDOFF, 2.0_f64.powi(-104));
     let sums = [
@@ -78,8 +113,6 @@ pub(super) fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &Dev
         extent: 2 * RUN + 1,
         inner: sums.len(),
     };
-    let plan = plan_axis::<T>(axis, Reduction::Sum, None, on);
-    let plan = plan.expect("a plan").expect("outputs");
     let mut values = vec![T::default(); axis.extent * axis.inner];
     let mut expected: Vec<T> = Vec::new();
     for (column, terms) in sums.iter().enumerate() {
@@ -92,14 +125,13 @@ pub(super) fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &Dev
         expected.push(sum.nearest());
     }
     let judge = exact(Array1::from(expected));
-    let job = Job::new("sums at the middle".to_owned(), plan, axis.inner, judge);
-    let job = job.matrix(&values, [axis.extent, axis.inner]);
-    jobs.push(job.out(axis.inner).value(axis.extent));
+    let case = "sums at the middle".to_owned();
+    jobs.extend(over(on, case, Reduction::Sum, (axis, None), &values, judge));
 }
 
 /// Every operation over the middle axis of an array. The last element is the extreme that is looked
 /// for, and in another job NaN.
-fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, cap: Option<u32>) {
+fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &Device, axis: Axis, cap: Option<u32>) {
     let Axis {
         outer,
         extent,
@@ -123,13 +155,8 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, 
     jobs.extend(of_a_run(on, axis, cap, &input, judge(sums.clone())));
     let mut push = |input: &Array1<T>, reduction: Reduction, judge: Judge<T>| {
         let case = format!("{} of {axis:?}, {cap:?} blocks", reduction.name());
-        let plan = plan_axis::<T>(axis, reduction, cap, on);
-        let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"));
-        let Some(plan) = plan else { return };
-        let job = Job::new(case, plan, outer * inner, judge);
         let values = input.as_slice().unwrap_or_default();
-        let job = job.matrix(values, [outer * extent, inner]);
-        jobs.push(job.out(outer * inner).value(extent));
+        jobs.extend(over(on, case, reduction, (axis, cap), values, judge));
     };
     push(&input, Reduction::Sum, Box::new(judge(sums)));
     let Some(last) = input.len().checked_sub(1) else {
@@ -151,7 +178,7 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &DeviceProperties, axis: Axis, 
 
 pub(super) fn every_axis(
     jobs: &mut Vec<Job>,
-    on: &DeviceProperties,
+    on: &Device,
     shapes: &[[usize; 3]],
     cap: Option<u32>,
 ) {

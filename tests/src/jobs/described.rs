@@ -1,14 +1,15 @@
 //! Jobs of the operations that have a description: their launches, recorded.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use blockwise::{Device, DeviceProperties, EmulatorLimits, Given, GivenLaunch, Type, Watch};
+use blockwise::{Device, DeviceProperties, EmulatorLimits, Given, Type, Watch};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{
-    self, Asked, Case, Expected, Given as Settings, Operation, Options, Posed, Rank, Setting,
-    Takes, Variant,
+    self, Asked, Case, Expected, Given as Settings, Operation, Options, Plan, Posed, Rank, Setting,
+    Takes, Task, Variant,
 };
-use blockwise_ops::{AnyArray, LaunchPlan, compare};
+use blockwise_ops::{AnyArray, LaunchError, compare};
 use launch_contract::for_type;
 
 use super::{Job, Parameter};
@@ -165,7 +166,7 @@ fn of_case(
         true => {
             let dimensions = match of.operands[0].rank {
                 Rank::Matrix => 2,
-                Rank::Any | Rank::Signal => 1,
+                Rank::Any | Rank::Vector | Rank::Signal => 1,
             };
             vec![job.clone().with_spare_blocks(dimensions), job]
         }
@@ -192,7 +193,7 @@ pub(super) fn of_problem(
     if let Err(error) = operation::run(device, of, posed, options, &inputs) {
         panic!("{name}: {error}");
     }
-    let launch = device.take_launches().pop().expect("it was launched");
+    let (mut job, place) = recorded(device, name.clone(), &plan);
     let (outputs, mut before) = (0..(of.lens)(problem).output, [0; 4]);
     let asked = Asked {
         problem,
@@ -205,15 +206,34 @@ pub(super) fn of_problem(
         None => (of.reference)(asked),
     };
     let expected = expected.unwrap_or_else(|error| panic!("{name}: {error}"));
-    let signature = plan.kernel.entry.signature;
-    Some(recorded(
-        name,
-        plan.launch,
-        signature,
-        &launch,
-        ty,
-        expected,
-    ))
+    let fold = of.parts.fold(problem);
+    // What the kernel may be off beside, if that depends on its launch.
+    let error = fold.zip(options.kernel).and_then(|(fold, variant)| {
+        (fold.error)(&Task {
+            problem,
+            options,
+            device: device.properties(),
+            aligned: true,
+            variant,
+        })
+    });
+    let error = error.unwrap_or(0.0);
+    let result: Result = match fold {
+        None => Box::new(move |bytes| {
+            let mut array = AnyArray::zeros(ty, &[bytes.len() / ty.bytes()])?;
+            array.bytes_mut().copy_from_slice(bytes);
+            Ok(array)
+        }),
+        Some(fold) => {
+            let problem = *problem;
+            Box::new(move |bytes| (fold.number)(&problem, &bytes[..fold.left(&problem, &plan)]))
+        }
+    };
+    job.judge = Arc::new(move |bytes| {
+        let bytes = bytes.get(place.clone()).ok_or("the output is too short")?;
+        judged(&result(bytes).map_err(text)?, &expected, error)
+    });
+    Some(job)
 }
 
 /// Numbers that are telling and exact: small whole ones, in an order that repeats nowhere.
@@ -281,15 +301,11 @@ fn parameters(signature: &str) -> Vec<&str> {
 /// Where each written operand begins in a job's output.
 const PLACE: usize = 256;
 
-fn recorded(
-    case: String,
-    plan: LaunchPlan,
-    signature: &str,
-    launch: &GivenLaunch,
-    ty: Type,
-    expected: Expected,
-) -> Job {
-    let mut job = Job::new::<u8>(case, plan, 0, |_| Ok(()));
+/// The last launch as a job that nobody judges, and where in its output its result lies.
+pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Range<usize>) {
+    let launch = device.take_launches().pop().expect("it was launched");
+    let signature = plan.kernel.entry.signature;
+    let mut job = Job::new::<u8>(case, plan.launch, 0, |_| Ok(()));
     job.fill = None;
     let mut given = launch.parameters.iter();
     let mut result = None;
@@ -315,8 +331,11 @@ fn recorded(
             }
             Is::Input(extents) | Is::Output(extents) | Is::Memory(extents) => extents,
         };
-        let Some(Given::Memory { bytes, .. }) = given.next() else {
-            panic!("{signature}: {parameter} is no address");
+        let bytes = match (given.next(), &is) {
+            (Some(Given::Memory { bytes, .. }), _) => bytes,
+            // Nothing lies nowhere.
+            (Some(Given::Bytes(_)), Is::Input(1..)) => &Vec::new(),
+            _ => panic!("{signature}: {parameter} is no address"),
         };
         if let Is::Input(_) = is {
             job.parameters.push(Parameter::Input(job.inputs.len(), 0));
@@ -336,24 +355,27 @@ fn recorded(
         }
     }
     job.output_bytes = job.start.len();
-    let result = result.expect("a kernel has an output");
-    job.judge = Arc::new(move |bytes| {
-        let bytes = bytes.get(result.clone()).ok_or("the output is too short")?;
-        let mut array = AnyArray::zeros(ty, &[bytes.len() / ty.bytes()]).map_err(text)?;
-        array.bytes_mut().copy_from_slice(bytes);
-        let comparison = match &expected {
-            Expected::Exact(expected) => compare::any(&array, expected, None),
-            Expected::Near(near) => {
-                let mut values = AnyArray::zeros(Type::F64, &[near.len()]).map_err(text)?;
-                let all: &mut [f64] = bytemuck::cast_slice_mut(values.bytes_mut());
-                (all.iter_mut().zip(near)).for_each(|(value, near)| *value = near.value);
-                let tolerance: Vec<_> = near.iter().map(|near| near.tolerance).collect();
-                compare::any(&array, &values, Some(&tolerance))
-            }
-        };
-        super::verdict(comparison)
-    });
-    job
+    (job, result.expect("a kernel has an output"))
+}
+
+/// The result of a launch from the bytes that it left.
+type Result = Box<dyn Fn(&[u8]) -> std::result::Result<AnyArray, LaunchError> + Send + Sync>;
+
+/// `error` is what kernels may be off beside their tolerance, in parts of the magnitude.
+fn judged(array: &AnyArray, expected: &Expected, error: f64) -> std::result::Result<(), String> {
+    let comparison = match expected {
+        Expected::Exact(expected) => compare::any(array, expected, None),
+        Expected::Near(near) => {
+            let mut values = AnyArray::zeros(Type::F64, &[near.len()]).map_err(text)?;
+            let all: &mut [f64] = bytemuck::cast_slice_mut(values.bytes_mut());
+            (all.iter_mut().zip(near)).for_each(|(value, near)| *value = near.value);
+            let tolerance = near
+                .iter()
+                .map(|near| near.tolerance + error * near.magnitude);
+            compare::any(array, &values, Some(&tolerance.collect::<Vec<_>>()))
+        }
+    };
+    super::verdict(comparison)
 }
 
 fn text(error: impl std::fmt::Display) -> String {

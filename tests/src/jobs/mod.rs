@@ -10,9 +10,10 @@ mod peak;
 mod reduce;
 mod refused;
 mod split;
+mod summed;
 mod transforms;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use blockwise::{Device, DeviceProperties};
 use blockwise_ops::LaunchPlan;
@@ -286,6 +287,12 @@ impl Job {
 /// Few and small jobs for every kernel that together miss little: several blocks, partial and whole
 /// tiles, a grid that strides and one that is too large, special values where they matter.
 pub fn telling() -> Vec<Job> {
+    // Their launches are recorded once.
+    static JOBS: OnceLock<Vec<Job>> = OnceLock::new();
+    JOBS.get_or_init(all_telling).clone()
+}
+
+fn all_telling() -> Vec<Job> {
     let on = &properties();
     let families = [
         conv1d::telling,
@@ -302,6 +309,11 @@ pub fn telling() -> Vec<Job> {
 /// Every kernel over lengths of 0, 1, a tile − 1, a tile, a tile + 1 and primes, shapes that are
 /// not square, and capped grids.
 pub fn size_matrix() -> Vec<Job> {
+    static JOBS: OnceLock<Vec<Job>> = OnceLock::new();
+    JOBS.get_or_init(all_sizes).clone()
+}
+
+fn all_sizes() -> Vec<Job> {
     let on = &properties();
     let families = [
         conv1d::sizes,

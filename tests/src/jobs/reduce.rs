@@ -1,115 +1,31 @@
-//! Dot products, sums, minima and maxima. A job's output is the blocks' partial results, folded as
-//! the host folds them.
+//! Dot products, sums, minima and maxima of operands that tell kernels' mistakes: special values,
+//! places in memory, magnitudes. A job's output is the blocks' partial results, folded as the host
+//! folds them.
 
-use blockwise::DeviceProperties;
-use blockwise_ops::compare::ToNumber;
+use std::sync::Arc;
+
+use blockwise::{Device, DeviceProperties};
+use blockwise_ops::operation::{self, Operation, Options, Parts, Variant};
 use blockwise_ops::reduce::{
-    Operands, PartialOf, Total, plan_dot, plan_reduce, sum_error_along_axis,
+    DOT, KERNELS, MAX, MIN, PartialOf, SHUFFLE, SINGLE, SINGLE8, SUM, TREE, TREE_RAW, Total, WIDE,
 };
-use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, oracle};
-use kernels::reduce::policy::InFlight;
+use blockwise_ops::{AnyArray, Reduction, oracle};
 use ndarray::{Array1, arr0};
 
 use super::axis::{at_the_middle, every_axis};
-use super::{Job, exact, within};
-use crate::data::{Draw, vector};
+use super::described::{recorded, recorder};
+use super::summed::{Judge, Summed};
+use super::{Job, Parameter, exact};
+use crate::data::vector;
 use crate::sums::{CHOSEN, model};
 
-/// A type and its oracle of sums.
-pub(super) trait Summed: Number + Draw + ToNumber {
-    /// The largest value, and "not a number" where there is one: what must survive all rounds from
-    /// wherever it stands.
-    const GREATEST: Self;
-    const LEAST: Self;
-    const NOT_A_NUMBER: Option<Self>;
-    /// A number so large that the others are in the second terms of sums until it cancels; the
-    /// same with its sign changed; and 1.
-    const HUGE: Option<[Self; 3]>;
-    /// The number as one among others of which each adds its own bits to a total's second term;
-    /// `None` of types whose totals have another form.
-    fn spread(self, at: usize) -> Option<Self>;
-
-    /// Judges Σ a·b, or Σ a without `b`.
-    fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, error: f64) -> Judge<Self>;
-
-    /// What its sums by such a launch may be off.
-    fn error(_: &ReduceOptions, _: Operands, _: usize, _: &DeviceProperties) -> f64 {
-        0.0
-    }
-
-    /// The same over an axis.
-    fn error_along_axis() -> f64 {
-        0.0
-    }
-}
-
-pub(super) type Judge<T> = Box<dyn Fn(Vec<T>) -> Result<(), String> + Send + Sync>;
-
-macro_rules! summed_floats {
-    ($($t:ident $huge:expr,)*) => {$(
-        impl Summed for $t {
-            const GREATEST: Self = 100.0;
-            const LEAST: Self = -100.0;
-            const NOT_A_NUMBER: Option<Self> = Some($t::NAN);
-            const HUGE: Option<[Self; 3]> = $huge;
-
-            fn spread(self, at: usize) -> Option<Self> {
-                (size_of::<Self>() == 8).then(|| self * Self::from(2_u8).powi(-17 * (at % 4) as i32))
-            }
-
-            fn error(
-                options: &ReduceOptions,
-                operands: Operands,
-                len: usize,
-                on: &DeviceProperties,
-            ) -> f64 {
-                options.sum_error::<$t>(operands, len, on)
-            }
-
-            fn error_along_axis() -> f64 {
-                sum_error_along_axis::<$t>()
-            }
-
-            fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, error: f64) -> Judge<Self> {
-                let expected = match b {
-                    Some(b) => oracle::dot::<$t>(a.view(), b.view(), error),
-                    None => oracle::sum::<$t>(a.view(), error),
-                };
-                Box::new(within::<$t, _>(expected))
-            }
-        }
-    )*};
-}
-summed_floats!(
-    f32 Some([(1 << 20) as f32, -((1 << 20) as f32), 1.0]),
-    f64 Some([(1_u64 << 60) as f64, -((1_u64 << 60) as f64), 1.0]),
-);
-
-impl Summed for i64 {
-    const GREATEST: Self = i64::MAX;
-    const LEAST: Self = i64::MIN;
-    const NOT_A_NUMBER: Option<Self> = None;
-    const HUGE: Option<[Self; 3]> = None;
-
-    fn spread(self, _: usize) -> Option<Self> {
-        None
-    }
-
-    fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, _: f64) -> Judge<Self> {
-        let (_, expected) = match b {
-            Some(b) => oracle::dot_i64(a.view(), b.view()),
-            None => oracle::sum_i64(a.view()),
-        };
-        Box::new(exact(arr0(expected)))
-    }
-}
-
 /// Kernels that take blocks of any size.
-const OF_ANY_BLOCK: [ReduceKernel; 2] = [ReduceKernel::Tree, ReduceKernel::TreeRaw];
+static OF_ANY_BLOCK: [&Variant; 2] = [&TREE, &TREE_RAW];
 
-pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
+pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
+    let on = &recorder();
     let mut jobs = Vec::new();
-    for &kernel in ReduceKernel::ALL {
+    for kernel in KERNELS {
         let all = |jobs: &mut Vec<Job>, len, threads, cap, special| {
             let options = with(kernel, threads, cap);
             every_type(jobs, on, len, options, special);
@@ -127,7 +43,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
         // Threads without an element.
         all(&mut jobs, 40, 64, None, None);
     }
-    for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
+    for kernel in [&WIDE, &SINGLE] {
         // Whole tiles and part of one, for two blocks by turns and for a block each; elements in
         // front of the first pack and after the last; nothing but those.
         for (len, cap, at) in [(7000, Some(2), 6999), (2701, None, 0), (3, None, 2)] {
@@ -166,7 +82,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
             from_offset::<f64>(&mut jobs, on, len, options, None, [1, 0]);
         }
     }
-    let options = eight(64, Some(2));
+    let options = with(&SINGLE8, 64, Some(2));
     every_type(&mut jobs, on, 7000, options, Some(6999));
     from_offset::<f32>(&mut jobs, on, 2701, options, None, [1, 1]);
     for kernel in OF_ANY_BLOCK {
@@ -176,19 +92,19 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     // The special value in each of the warps whose slots are read in another place of the loop over
     // warps; as many warps as leave some of a group of eight; one warp.
     for warp in [1, 2, 3, 4, 5, 6, 7, 8, 29, 30] {
-        let options = with(ReduceKernel::Shuffle, 1024, None);
+        let options = with(&SHUFFLE, 1024, None);
         every_type(&mut jobs, on, 1024, options, Some(32 * warp + 5));
     }
     // As many warps, and as many blocks, as a warp has lanes: each of them has bits of its own in a
     // total's second term.
-    for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
+    for kernel in [&WIDE, &SINGLE] {
         let options = with(kernel, 1024, Some(1));
         from_offset::<f64>(&mut jobs, on, MANY, options, None, [0, 0]);
     }
-    let options = with(ReduceKernel::Single, 32, Some(40));
+    let options = with(&SINGLE, 32, Some(40));
     from_offset::<f64>(&mut jobs, on, 2 * MANY, options, None, [0, 0]);
     for threads in [160, 32] {
-        let options = with(ReduceKernel::Shuffle, threads, None);
+        let options = with(&SHUFFLE, threads, None);
         every_type(&mut jobs, on, threads as usize, options, None);
     }
     // More outputs than threads, a block more than once, rows in groups and one by one.
@@ -205,37 +121,32 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     jobs
 }
 
-pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
+pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
+    let on = &recorder();
     let mut jobs = Vec::new();
-    for len in [0, 1, 2, 255, 256, 257, 509, 1031] {
-        for cap in [None, Some(1)] {
-            for &kernel in ReduceKernel::ALL {
-                every_type(&mut jobs, on, len, with(kernel, 256, cap), None);
-            }
+    for cap in [None, Some(1)] {
+        for kernel in KERNELS {
+            every_type(&mut jobs, on, 0, with(kernel, 256, cap), None);
+        }
+        for len in [0, 1, 2, 255, 256, 257, 509, 1031] {
             for kernel in OF_ANY_BLOCK {
                 every_type(&mut jobs, on, len, with(kernel, 100, cap), None);
             }
-            every_type(
-                &mut jobs,
-                on,
-                len,
-                with(ReduceKernel::Shuffle, 96, cap),
-                None,
-            );
+            every_type(&mut jobs, on, len, with(&SHUFFLE, 96, cap), None);
         }
     }
     // Tiles of 256 packs with 64 threads: of 1024 elements of four bytes, of 512 of eight.
     for len in [511, 512, 513, 1023, 1024, 1025, 4099] {
-        for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
+        for kernel in [&WIDE, &SINGLE] {
             for cap in [None, Some(1)] {
                 every_type(&mut jobs, on, len, with(kernel, 64, cap), None);
             }
         }
-        every_type(&mut jobs, on, len, eight(32, Some(2)), None);
+        every_type(&mut jobs, on, len, with(&SINGLE8, 32, Some(2)), None);
     }
     // Every place that an operand can have in its first pack, and every difference between two.
     for len in [1, 2, 5, 515] {
-        for kernel in [ReduceKernel::Wide, ReduceKernel::Single] {
+        for kernel in [&WIDE, &SINGLE] {
             let options = with(kernel, 32, None);
             for (a, b) in (0..4).flat_map(|a| (0..4).map(move |b| (a, b))) {
                 from_offset::<f32>(&mut jobs, on, len, options, None, [a, b]);
@@ -264,34 +175,19 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
 /// Elements from which on sums are tried whose terms are of unlike magnitudes.
 const MANY: usize = 5300;
 
-/// What a block has left.
-pub(super) fn total<T: Number>(words: &[u64]) -> Total<T> {
-    let rest = words.get(1).copied().unwrap_or_default();
-    Total::from_words([words[0], rest])
-}
-
-fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
-    ReduceOptions {
-        kernel: Some(kernel),
+fn with(kernel: &'static Variant, threads: u32, grid_cap: Option<u32>) -> Options {
+    Options {
         threads: Some(threads),
         grid_cap,
-        ..ReduceOptions::default()
-    }
-}
-
-/// The instance of `single` with eight packs in flight.
-fn eight(threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
-    ReduceOptions {
-        in_flight: Some(InFlight::Eight),
-        ..with(ReduceKernel::Single, threads, grid_cap)
+        ..Options::of(kernel)
     }
 }
 
 fn every_type(
     jobs: &mut Vec<Job>,
-    on: &DeviceProperties,
+    on: &Device,
     len: usize,
-    options: ReduceOptions,
+    options: Options,
     special: Option<usize>,
 ) {
     from_offset::<i64>(jobs, on, len, options, special, [0, 0]);
@@ -303,21 +199,21 @@ fn every_type(
 /// index: the extreme that is looked for, and in another job NaN.
 fn from_offset<T: Summed>(
     jobs: &mut Vec<Job>,
-    on: &DeviceProperties,
+    on: &Device,
     len: usize,
-    options: ReduceOptions,
+    options: Options,
     special: Option<usize>,
     skipped: [usize; 2],
 ) {
     let (a, b) = (vector::<T>(21, len), vector::<T>(22, len));
-    let error = |operands| T::error(&options, operands, len, on);
+    let error = |of| T::error(of, &options, len, on.properties());
     if special.is_none_or(|at| at + 1 == len) {
-        let dot = T::judge(&a, Some(&b), error(Operands::Two));
+        let dot = T::judge(&a, Some(&b), error(&DOT));
         let operands = [(&a, skipped[0]), (&b, skipped[1])];
-        jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
-        let sum = T::judge(&a, None, error(Operands::One));
+        jobs.push(job(on, &DOT, &operands, options, dot));
+        let sum = T::judge(&a, None, error(&SUM));
         let operands = [(&a, skipped[0])];
-        jobs.push(job(on, "sum", &operands, options, sum, Reduction::Sum));
+        jobs.push(job(on, &SUM, &operands, options, sum));
     }
     if len == 0 {
         return;
@@ -329,18 +225,11 @@ fn from_offset<T: Summed>(
             (a[i], a[len - 1 - i]) = (huge, negative);
         }
         let ones = Array1::from_elem(len, one);
-        let sum = T::judge(&a, None, error(Operands::One));
-        jobs.push(job(
-            on,
-            "sum",
-            &[(&a, skipped[0])],
-            options,
-            sum,
-            Reduction::Sum,
-        ));
-        let dot = T::judge(&a, Some(&ones), error(Operands::Two));
+        let sum = T::judge(&a, None, error(&SUM));
+        jobs.push(job(on, &SUM, &[(&a, skipped[0])], options, sum));
+        let dot = T::judge(&a, Some(&ones), error(&DOT));
         let operands = [(&a, skipped[0]), (&ones, skipped[1])];
-        jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
+        jobs.push(job(on, &DOT, &operands, options, dot));
     }
     let spread: Option<Vec<T>> = a
         .iter()
@@ -349,11 +238,11 @@ fn from_offset<T: Summed>(
         .collect();
     if let (Some(spread), None, true) = (spread, special, len >= MANY) {
         let spread = Array1::from(spread);
-        let sum = T::judge(&spread, None, error(Operands::One));
+        let sum = T::judge(&spread, None, error(&SUM));
         let operands = [(&spread, skipped[0])];
-        jobs.push(job(on, "sum", &operands, options, sum, Reduction::Sum));
+        jobs.push(job(on, &SUM, &operands, options, sum));
     }
-    for (reduction, extreme) in [(Reduction::Min, T::LEAST), (Reduction::Max, T::GREATEST)] {
+    for (of, extreme) in [(&MIN, T::LEAST), (&MAX, T::GREATEST)] {
         let specials = match special {
             Some(at) => [Some((at, extreme)), T::NOT_A_NUMBER.map(|nan| (at, nan))],
             None => [Some((0, a[0])), None],
@@ -361,105 +250,105 @@ fn from_offset<T: Summed>(
         for (at, value) in specials.into_iter().flatten() {
             let mut a = a.clone();
             a[at] = value;
-            let expected = match reduction {
-                Reduction::Max => oracle::max(a.view()),
+            let expected = match of.name {
+                "max" => oracle::max(a.view()),
                 _ => oracle::min(a.view()),
             };
             let judge = Box::new(exact(arr0(expected.unwrap_or_default())));
             let operands = [(&a, skipped[0])];
-            let name = reduction.name();
-            jobs.push(job(on, name, &operands, options, judge, reduction));
+            jobs.push(job(on, of, &operands, options, judge));
         }
     }
 }
 
 /// Every operation on elements that are all alike: zeros for sums, and for minimum and maximum what
 /// any other number would replace.
-fn of_constants<T: Summed>(
-    jobs: &mut Vec<Job>,
-    on: &DeviceProperties,
-    len: usize,
-    options: ReduceOptions,
-) {
+fn of_constants<T: Summed>(jobs: &mut Vec<Job>, on: &Device, len: usize, options: Options) {
     let zeros = Array1::from_elem(len, T::default());
     let operands = [(&zeros, 0), (&zeros, 0)];
     let dot = T::judge(&zeros, Some(&zeros), 0.0);
-    jobs.push(job(on, "dot", &operands, options, dot, Reduction::Sum));
+    jobs.push(job(on, &DOT, &operands, options, dot));
     let sum = T::judge(&zeros, None, 0.0);
-    jobs.push(job(on, "sum", &operands[..1], options, sum, Reduction::Sum));
-    for (reduction, value) in [(Reduction::Min, T::GREATEST), (Reduction::Max, T::LEAST)] {
+    jobs.push(job(on, &SUM, &operands[..1], options, sum));
+    for (of, value) in [(&MIN, T::GREATEST), (&MAX, T::LEAST)] {
         let values = Array1::from_elem(len, value);
         let judge = Box::new(exact(arr0(value)));
         let operands = [(&values, 0)];
-        let name = reduction.name();
-        jobs.push(job(on, name, &operands, options, judge, reduction));
+        jobs.push(job(on, of, &operands, options, judge));
     }
 }
 
 fn job<T: Summed>(
-    on: &DeviceProperties,
-    operation: &str,
+    on: &Device,
+    of: &'static Operation,
     operands: &[(&Array1<T>, usize)],
-    options: ReduceOptions,
+    options: Options,
     judge: Judge<T>,
-    reduction: Reduction,
 ) -> Job {
     let len = operands[0].0.len();
     let skipped: Vec<_> = operands.iter().map(|(_, skipped)| skipped).collect();
-    let case = format!("{operation} of {len} after {skipped:?}, {options:?}");
-    let plan = match operands {
-        [_] => plan_reduce::<T>(len, reduction, &options, on),
-        _ => plan_dot::<T>(len, len, &options, on),
+    let case = format!("{} of {len} after {skipped:?}, {options:?}", of.name);
+    let Parts::Folded(fold) = of.parts else {
+        panic!("{case}: it has no total");
     };
-    let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"));
-    let words = size_of::<PartialOf<T>>() / size_of::<u64>();
+    let shape = [len];
+    let shapes = [&shape[..]; 2];
+    let posed = (of.pose)(
+        T::TYPE,
+        &shapes[..operands.len()],
+        &operation::Given::default(),
+    );
+    let posed = posed.unwrap_or_else(|error| panic!("{case}: {error}"));
+    let plan = operation::plan(of, &posed.problem, &options, on.properties());
+    let plan = plan
+        .ok()
+        .flatten()
+        .unwrap_or_else(|| panic!("{case}: no plan"));
+    let inputs: Vec<_> = (operands.iter())
+        .map(|(operand, _)| AnyArray::of(operand.view().into_dyn()).expect("a small array"))
+        .collect();
+    if let Err(error) = operation::run(on, of, &posed, &options, &inputs) {
+        panic!("{case}: {error}");
+    }
+    let (mut job, place) = recorded(on, case, &plan);
+    // The operands begin after others.
+    for (operand, (_, skipped)) in operands.iter().enumerate() {
+        let others = vec![T::GREATEST; *skipped];
+        let bytes = bytemuck::cast_slice::<T, u8>(&others);
+        job.inputs[operand].splice(0..0, bytes.iter().copied());
+        for parameter in &mut job.parameters {
+            if *parameter == Parameter::Input(operand, 0) {
+                *parameter = Parameter::Input(operand, bytes.len() as u64);
+            }
+        }
+    }
     // A rounded result hides most of the bits of its total.
     let total_of = |kernel| {
         let values = |(operand, _): &(&Array1<T>, usize)| operand.to_vec();
         let operands: Vec<_> = operands.iter().map(values).collect();
         let b = operands.get(1).map(|b| &b[..]);
-        model::total(kernel, &plan, &operands[0], b)
+        model::total(kernel, &plan.launch, &operands[0], b)
     };
-    let modelled = reduction == Reduction::Sum
-        && options.in_flight.is_none()
-        && operands.iter().all(|(_, skipped)| *skipped == 0);
+    let modelled = fold.by == Reduction::Sum && operands.iter().all(|(_, skipped)| *skipped == 0);
     let kernel = options
         .kernel
         .filter(|kernel| modelled && CHOSEN.contains(kernel));
     let exact = kernel.map(total_of);
-    let folded = move |partials: Vec<u64>| {
-        let results = match options.kernel {
-            Some(ReduceKernel::Single) => 1,
-            _ => partials.len() / words,
-        };
-        let results = partials.chunks(words).take(results).map(total::<T>);
+    let (each, left) = (size_of::<PartialOf<T>>(), fold.left(&posed.problem, &plan));
+    job.judge = Arc::new(move |bytes| {
+        let results = bytes.get(place.clone()).ok_or("the output is too short")?;
+        let results = results[..left].chunks(each);
+        let results = results.map(|result| Total::<T>::of_results(result, fold.by));
         // As `Total::of_partials` does, each with as small a rest as it can have.
-        let results = results.map(|total| match reduction {
-            Reduction::Sum => Total::default().fold(total, reduction),
+        let results = results.map(|total| match fold.by {
+            Reduction::Sum => Total::default().fold(total, fold.by),
             _ => total,
         });
-        let folded = results.reduce(|sofar, next| sofar.fold(next, reduction));
+        let folded = results.reduce(|sofar, next| sofar.fold(next, fold.by));
         if exact.is_some() && exact != folded {
             return Err(format!("the total is {folded:?}, not {exact:?}"));
         }
         judge(folded.map(Total::round).into_iter().collect())
-    };
-    let job = Job::new(case, plan, plan.grid[0] as usize * words, folded);
-    let add = |job: Job, (operand, skipped): &(&Array1<T>, usize)| {
-        let values = vec![T::GREATEST; *skipped].into_iter();
-        let values: Vec<T> = values.chain(operand.iter().copied()).collect();
-        job.slice_from(&values, *skipped)
-    };
-    let job = match options.kernel {
-        Some(ReduceKernel::Interleaved | ReduceKernel::Tree) => job.shared::<T>(),
-        _ => job,
-    };
-    let job = operands.iter().fold(job, add);
-    let blocks = plan.grid[0] as usize;
-    match options.kernel {
-        Some(ReduceKernel::TreeRaw) => job.output(),
-        // The ticket.
-        Some(ReduceKernel::Single) => job.out(blocks).slice(&[0_u32]),
-        _ => job.out(blocks),
-    }
+    });
+    job
 }

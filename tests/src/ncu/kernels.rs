@@ -2,10 +2,8 @@
 //! recorded.
 
 use blockwise::Device;
-use blockwise_ops::{
-    ConvMode, MatmulKernel, MatmulOptions, Options, ReduceKernel, ReduceOptions, conv1d, reverse,
-    transpose,
-};
+use blockwise_ops::reduce::{KERNELS, SINGLE, WIDE};
+use blockwise_ops::{ConvMode, MatmulKernel, MatmulOptions, Options, conv1d, reverse, transpose};
 
 use crate::data::{matrix, vector};
 
@@ -23,15 +21,13 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         blockwise_ops::transpose(device, input.view(), &options).expect(GOOD);
         launched(&format!("transpose {kernel} f64 64x96"));
     }
-    for &kernel in ReduceKernel::ALL {
-        let options = ReduceOptions {
+    for kernel in KERNELS {
+        let options = Options {
             kernel: Some(kernel),
             grid_cap: Some(32),
             // As when they were recorded.
-            threads: [ReduceKernel::Wide, ReduceKernel::Single]
-                .contains(&kernel)
-                .then_some(512),
-            ..ReduceOptions::default()
+            threads: [&WIDE, &SINGLE].contains(&kernel).then_some(512),
+            ..Options::default()
         };
         let input = vector::<i64>(4, 33 * 1024);
         blockwise_ops::dot(device, input.view(), input.view(), &options).expect(GOOD);

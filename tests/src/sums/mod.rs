@@ -4,9 +4,11 @@ pub mod model;
 
 use blockwise::Device;
 use blockwise_mesh::{Mesh, Split};
+use blockwise_ops::operation::{Options, Variant};
 use blockwise_ops::oracle::{Exact, Precision};
-use blockwise_ops::pipeline::{Operation, Reducer};
-use blockwise_ops::{LaunchError, Number, ReduceKernel, ReduceOptions, Reduction};
+use blockwise_ops::pipeline::Reducer;
+use blockwise_ops::reduce::{DOT, SHUFFLE, SINGLE, SUM, WIDE};
+use blockwise_ops::{LaunchError, Number, Reduction};
 
 use crate::data::random_bits;
 
@@ -14,11 +16,7 @@ use crate::data::random_bits;
 pub const PROMISED: f64 = (1 << 16) as f64;
 
 /// The kernels that the launcher chooses by itself.
-pub const CHOSEN: [ReduceKernel; 3] = [
-    ReduceKernel::Shuffle,
-    ReduceKernel::Wide,
-    ReduceKernel::Single,
-];
+pub static CHOSEN: [&Variant; 3] = [&SHUFFLE, &WIDE, &SINGLE];
 
 /// How an array's elements are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -209,9 +207,9 @@ impl Meshes {
     pub fn cross<T: Number>(&self, operands: &[Vec<T>]) -> Result<Vec<(String, T)>, Failure> {
         let mut results = Vec::new();
         for kernel in CHOSEN.map(Some).into_iter().chain([None]) {
-            let options = ReduceOptions {
+            let options = Options {
                 kernel,
-                ..ReduceOptions::default()
+                ..Options::default()
             };
             for mesh in &self.0 {
                 for chunk in chunks(operands[0].len()) {
@@ -239,11 +237,11 @@ fn divided<T: Number>(
     mesh: &Mesh,
     operands: &[Vec<T>],
     chunk: usize,
-    options: &ReduceOptions,
+    options: &Options,
 ) -> Result<T, Failure> {
     let operation = match operands {
-        [_] => Operation::Reduce(Reduction::Sum),
-        _ => Operation::Dot,
+        [_] => &SUM,
+        _ => &DOT,
     };
     let split = Split::even(operands[0].len(), mesh.ranks());
     let totals = mesh.run(|rank| {

@@ -1,8 +1,9 @@
 //! The arithmetic of the kernels that the launcher chooses, in their order, on the host: for arrays
 //! that would take the emulator minutes.
 
-use blockwise_ops::reduce::{PartialOf, Total};
-use blockwise_ops::{LaunchPlan, Number, ReduceKernel, Reduction};
+use blockwise_ops::operation::Variant;
+use blockwise_ops::reduce::{PartialOf, SHUFFLE, SINGLE, Total};
+use blockwise_ops::{LaunchPlan, Number, Reduction};
 use kernels::pack::lanes;
 use kernels::reduce::Partial;
 use kernels::reduce::policy::InFlight;
@@ -11,7 +12,7 @@ const WARP: usize = 32;
 
 /// Σ a·b, or Σ a without `b`, by the kernel and launch of a plan; operands begin at whole packs.
 pub fn total<T: Number>(
-    kernel: ReduceKernel,
+    kernel: &'static Variant,
     plan: &LaunchPlan,
     a: &[T],
     b: Option<&[T]>,
@@ -25,7 +26,7 @@ pub fn total<T: Number>(
 }
 
 fn by<T: Number>(
-    kernel: ReduceKernel,
+    kernel: &'static Variant,
     plan: &LaunchPlan,
     pairs: bool,
     len: usize,
@@ -33,21 +34,19 @@ fn by<T: Number>(
 ) -> Total<T> {
     let (blocks, threads) = (plan.grid[0] as usize, plan.block[0] as usize);
     let block = |block| {
-        let share = |thread| match kernel {
-            ReduceKernel::Shuffle => {
-                strided::<T>(block * threads + thread, blocks * threads, len, &add)
-            }
-            _ => packs::<T>([block, blocks], [thread, threads], pairs, len, &add),
+        let share = |thread| match kernel == &SHUFFLE {
+            true => strided::<T>(block * threads + thread, blocks * threads, len, &add),
+            false => packs::<T>([block, blocks], [thread, threads], pairs, len, &add),
         };
         let values: Vec<_> = (0..threads).map(share).collect();
-        match kernel {
-            ReduceKernel::Shuffle => {
+        match kernel == &SHUFFLE {
+            true => {
                 let warps = values
                     .chunks(WARP)
                     .map(|warp| of_warp(warp, [1, 2, 4, 8, 16]));
                 warps.reduce(Partial::merge)
             }
-            _ => {
+            false => {
                 let warps = values
                     .chunks(WARP)
                     .map(|warp| of_warp(warp, [16, 8, 4, 2, 1]));
@@ -57,7 +56,7 @@ fn by<T: Number>(
         .unwrap_or(Partial::ZERO)
     };
     let partials: Vec<_> = (0..blocks).map(block).collect();
-    if kernel != ReduceKernel::Single {
+    if kernel != &SINGLE {
         return Total::of_partials(&partials, Reduction::Sum);
     }
     let lane = |lane| {

@@ -3,11 +3,12 @@
 
 use blockwise::{Device, DeviceChoice, EmulatorLimits, Watch};
 use blockwise_ops::conv1d;
+use blockwise_ops::reduce::KERNELS;
 use blockwise_ops::reverse::REVERSE;
 use blockwise_ops::transpose::TRANSPOSE;
 use blockwise_ops::{
-    ConvMode, Element, MatmulKernel, MatmulOptions, MatmulShape, Number, Options, ReduceKernel,
-    ReduceOptions, Reduction, convolve, dot, matmul, reduce, reverse, transpose,
+    ConvMode, Element, MatmulKernel, MatmulOptions, MatmulShape, Number, Options, Reduction,
+    convolve, dot, matmul, reduce, reverse, transpose,
 };
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix, vector};
@@ -50,13 +51,13 @@ fn check_all(left: &Device, right: &Device) {
         convolutions::<f64>(pair, ConvMode::Full, options);
     }
 
-    for &kernel in ReduceKernel::ALL {
+    for kernel in KERNELS {
         for grid_cap in [1, 6] {
-            let options = ReduceOptions {
+            let options = Options {
                 kernel: Some(kernel),
                 threads: Some(96),
                 grid_cap: Some(grid_cap),
-                ..ReduceOptions::default()
+                ..Options::default()
             };
             reductions::<i64>(pair, options);
             reductions::<f32>(pair, options);
@@ -115,12 +116,12 @@ fn not_numbers<T: Number + blockwise_ops::Float + Draw + From<f32>>(
     for special in specials.into_iter().chain([nan]) {
         let (mut a, mut b) = (vector::<T>(69, 300), vector::<T>(70, 300));
         (a[123], b[45], b[123]) = (special, special, T::from(-0.0));
-        for &kernel in ReduceKernel::ALL {
-            let options = ReduceOptions {
+        for kernel in KERNELS {
+            let options = Options {
                 kernel: Some(kernel),
                 threads: Some(64),
                 grid_cap: Some(2),
-                ..ReduceOptions::default()
+                ..Options::default()
             };
             agree(pair, ("dot with", special, options), |device| {
                 arr0(summed(
@@ -179,7 +180,7 @@ fn convolutions<T: blockwise_ops::Float + Draw>(
     });
 }
 
-fn reductions<T: Number + Draw>(pair: (&Device, &Device), options: ReduceOptions) {
+fn reductions<T: Number + Draw>(pair: (&Device, &Device), options: Options) {
     let (a, b) = (vector::<T>(65, 5003), vector::<T>(66, 5003));
     agree(pair, ("dot", T::NAME, options), |device| {
         arr0(dot(device, a.view(), b.view(), &options).expect("a launch"))

@@ -1,9 +1,12 @@
 //! Dot product, sum, minimum and maximum: every kernel and type over lengths, blocks and grids.
 
 use blockwise::Device;
+use blockwise_ops::operation::{Options, Variant};
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::reduce::Operands;
-use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
+use blockwise_ops::reduce::{
+    DOT, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, SUM, TREE, TREE_RAW, WIDE, sum_error,
+};
+use blockwise_ops::{Number, Reduction, dot, reduce};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, vector};
 use blockwise_tests::devices::devices;
@@ -15,35 +18,27 @@ const LENGTHS: [usize; 14] = [
 ];
 
 /// The kernels that take any block.
-const OF_ANY_BLOCK: [ReduceKernel; 3] = [
-    ReduceKernel::Interleaved,
-    ReduceKernel::Tree,
-    ReduceKernel::TreeRaw,
-];
+static OF_ANY_BLOCK: [&Variant; 3] = [&INTERLEAVED, &TREE, &TREE_RAW];
 
 /// The kernels whose blocks are whole warps.
-const OF_WHOLE_WARPS: [ReduceKernel; 3] = [
-    ReduceKernel::Shuffle,
-    ReduceKernel::Wide,
-    ReduceKernel::Single,
-];
+static OF_WHOLE_WARPS: [&Variant; 3] = [&SHUFFLE, &WIDE, &SINGLE];
 
-pub(super) fn with(kernel: ReduceKernel, threads: u32, grid_cap: Option<u32>) -> ReduceOptions {
-    ReduceOptions {
+pub(super) fn with(kernel: &'static Variant, threads: u32, grid_cap: Option<u32>) -> Options {
+    Options {
         kernel: Some(kernel),
         threads: Some(threads),
         grid_cap,
-        ..ReduceOptions::default()
+        ..Options::default()
     }
 }
 
 /// A launch of all operations on `n` elements of `T`.
 trait Checked: Number + Draw {
     #[track_caller]
-    fn check_sums(device: &Device, n: usize, options: ReduceOptions);
+    fn check_sums(device: &Device, n: usize, options: Options);
 
     #[track_caller]
-    fn check(device: &Device, n: usize, options: ReduceOptions) {
+    fn check(device: &Device, n: usize, options: Options) {
         Self::check_sums(device, n, options);
         if n > 0 {
             check_extremes(device, &vector::<Self>(23, n), options);
@@ -54,7 +49,7 @@ trait Checked: Number + Draw {
 macro_rules! checked_float {
     ($($t:ty)*) => {$(
         impl Checked for $t {
-            fn check_sums(device: &Device, n: usize, options: ReduceOptions) {
+            fn check_sums(device: &Device, n: usize, options: Options) {
                 check_float_sums(device, &vector::<$t>(21, n), &vector::<$t>(22, n), options);
             }
         }
@@ -63,7 +58,7 @@ macro_rules! checked_float {
 checked_float!(f32 f64);
 
 impl Checked for i64 {
-    fn check_sums(device: &Device, n: usize, options: ReduceOptions) {
+    fn check_sums(device: &Device, n: usize, options: Options) {
         let (a, b) = (vector::<i64>(21, n), vector::<i64>(22, n));
         let got = dot(device, a.view(), b.view(), &options).expect("a launch");
         assert_eq!(
@@ -81,21 +76,21 @@ fn check_float_sums<T: Number + Precision>(
     device: &Device,
     a: &Array1<T>,
     b: &Array1<T>,
-    options: ReduceOptions,
+    options: Options,
 ) {
     let case = (T::NAME, a.len(), options);
     let got = dot(device, a.view(), b.view(), &options).expect("a launch");
-    let error = |operands| options.sum_error::<T>(operands, a.len(), device.properties());
-    let expected = oracle::dot::<T>(a.view(), b.view(), error(Operands::Two));
+    let error = |of| sum_error::<T>(of, a.len(), &options, device.properties()).expect("a sum");
+    let expected = oracle::dot::<T>(a.view(), b.view(), error(&DOT));
     check::close(device, ("dot", case), &arr0(got), &expected);
     let got = reduce(device, a.view(), Reduction::Sum, &options).expect("a launch");
-    let expected = oracle::sum::<T>(a.view(), error(Operands::One));
+    let expected = oracle::sum::<T>(a.view(), error(&SUM));
     check::close(device, ("sum", case), &arr0(got), &expected);
 }
 
 /// Minimum and maximum are exact; a NaN comes out as NaN.
 #[track_caller]
-fn check_extremes<T: Number>(device: &Device, input: &Array1<T>, options: ReduceOptions) {
+fn check_extremes<T: Number>(device: &Device, input: &Array1<T>, options: Options) {
     let expected = [
         (Reduction::Min, oracle::min(input.view())),
         (Reduction::Max, oracle::max(input.view())),
@@ -113,7 +108,7 @@ fn check_extremes<T: Number>(device: &Device, input: &Array1<T>, options: Reduce
     }
 }
 
-pub(super) fn check_all_types(device: &Device, n: usize, options: ReduceOptions) {
+pub(super) fn check_all_types(device: &Device, n: usize, options: Options) {
     i64::check(device, n, options);
     f32::check(device, n, options);
     f64::check(device, n, options);
@@ -123,7 +118,7 @@ pub(super) fn check_all_types(device: &Device, n: usize, options: ReduceOptions)
 fn every_length() {
     for device in devices() {
         for n in LENGTHS {
-            for &kernel in ReduceKernel::ALL {
+            for kernel in KERNELS {
                 check_all_types(device, n, with(kernel, 256, None));
             }
         }
@@ -166,7 +161,7 @@ fn shuffles_take_any_number_of_warps_and_any_grid() {
 #[test]
 fn nothing_sums_to_zero() {
     for device in devices() {
-        for &kernel in ReduceKernel::ALL {
+        for kernel in KERNELS {
             check_all_types(device, 0, with(kernel, 64, None));
         }
     }
@@ -178,7 +173,7 @@ fn the_julia_documents_figure() {
     let a = Array1::from_iter(1..=n);
     let b = a.mapv(|i: i64| 2 * i);
     for device in devices() {
-        for &kernel in ReduceKernel::ALL {
+        for kernel in KERNELS {
             let got = dot(device, a.view(), b.view(), &with(kernel, 256, Some(32)));
             assert_eq!(got.expect("a launch"), 25_725_848_529_920);
         }
@@ -190,7 +185,7 @@ fn the_julia_documents_figure() {
 fn a_nan_anywhere_is_the_minimum_and_the_maximum() {
     let n = 150;
     for device in devices() {
-        for &kernel in ReduceKernel::ALL {
+        for kernel in KERNELS {
             for at in (0..n).step_by(7).chain([n - 1]) {
                 let mut input = vector::<f32>(24, n);
                 input[at] = f32::NAN;
@@ -204,7 +199,7 @@ fn a_nan_anywhere_is_the_minimum_and_the_maximum() {
 #[test]
 fn the_ends_of_each_type() {
     for device in devices() {
-        for &kernel in ReduceKernel::ALL {
+        for kernel in KERNELS {
             let options = with(kernel, 32, None);
             check_extremes(device, &array![i64::MAX, i64::MAX], options);
             check_extremes(device, &array![i64::MIN, 3, i64::MAX, -1], options);
@@ -250,7 +245,7 @@ proptest! {
     fn a_sum_is_the_dot_product_with_ones(n in 1..3000_usize, seed in any::<u64>(), warps in 1..=32_u32) {
         let (input, ones) = (vector::<f32>(seed, n), Array1::ones(n));
         for device in devices() {
-            for &kernel in ReduceKernel::ALL {
+            for kernel in KERNELS {
                 let options = with(kernel, warps * 32, Some(4));
                 let sum = reduce(device, input.view(), Reduction::Sum, &options).expect("a launch");
                 let product = dot(device, input.view(), ones.view(), &options).expect("a launch");

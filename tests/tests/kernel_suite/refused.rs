@@ -3,9 +3,10 @@
 
 use blockwise::Device;
 use blockwise_ops::conv1d::{self, convolve_buffers};
+use blockwise_ops::reduce::{TREE, WIDE};
 use blockwise_ops::{
-    ConvMode, LaunchError, MatmulOptions, Options, ReduceKernel, ReduceOptions, Reduction,
-    convolve, dot, matmul, reduce, reverse, transpose,
+    ConvMode, LaunchError, MatmulOptions, Options, Reduction, convolve, dot, matmul, reduce,
+    reverse, transpose,
 };
 use blockwise_tests::data::{Draw, matrix, vector};
 use blockwise_tests::devices::devices;
@@ -71,10 +72,10 @@ fn more_threads_than_a_block_can_have() {
         |error| matches!(error, LaunchError::TooManyThreads { limit: 1024, .. }),
         &["1025", "1024"],
     );
-    let options = ReduceOptions {
-        kernel: Some(ReduceKernel::Tree),
+    let options = Options {
+        kernel: Some(&TREE),
         threads: Some(u32::MAX),
-        ..ReduceOptions::default()
+        ..Options::default()
     };
     check(
         |device| reduce(device, array![1_i64].view(), Reduction::Sum, &options),
@@ -132,10 +133,10 @@ fn blocks_that_do_not_fit_the_kernel() {
         },
         &["static", "256", "128"],
     );
-    let half_a_warp = ReduceOptions {
-        kernel: Some(ReduceKernel::Wide),
+    let half_a_warp = Options {
+        kernel: Some(&WIDE),
         threads: Some(48),
-        ..ReduceOptions::default()
+        ..Options::default()
     };
     check(
         |device| reduce(device, array![1.0_f32].view(), Reduction::Max, &half_a_warp),
@@ -167,7 +168,7 @@ fn operands_that_do_not_fit() {
     );
     let (a, b) = (vector::<i64>(1, 7), vector::<i64>(2, 8));
     check(
-        |device| dot(device, a.view(), b.view(), &ReduceOptions::default()),
+        |device| dot(device, a.view(), b.view(), &Options::default()),
         |error| matches!(error, LaunchError::ShapeMismatch { .. }),
         &["7 elements", "8 elements"],
     );
@@ -214,7 +215,7 @@ fn nothing_where_something_is_needed() {
     for reduction in [Reduction::Min, Reduction::Max] {
         let nothing = Array1::<f64>::zeros(0);
         check(
-            |device| reduce(device, nothing.view(), reduction, &ReduceOptions::default()),
+            |device| reduce(device, nothing.view(), reduction, &Options::default()),
             |error| matches!(error, LaunchError::EmptyInput { .. }),
             &["minimum or maximum", "empty"],
         );

@@ -2,11 +2,12 @@
 //! chooses, chunk, number of ranks and device. The example `exact_sums` tries ten thousand arrays.
 
 use blockwise::{Device, DeviceKind};
+use blockwise_ops::operation::{Operation, Options};
 use blockwise_ops::oracle::Precision;
 use blockwise_ops::reduce::{
-    Operands, Partials, Total, enqueue_dot, enqueue_reduce, plan_dot, plan_reduce, reduce_axis,
+    DOT, KERNELS, Partials, SUM, TREE, Total, enqueue, kernel, plan, reduce_axis,
 };
-use blockwise_ops::{Number, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
+use blockwise_ops::{Number, Reduction, dot, reduce};
 use blockwise_tests::devices::devices;
 use blockwise_tests::sums::{
     CHOSEN, Meshes, PROMISED, Sample, exact, model, of_the_bound, units_off,
@@ -14,49 +15,42 @@ use blockwise_tests::sums::{
 use blockwise_tests::whole_sweeps;
 use ndarray::{Array1, Array2, ArrayD, ArrayView1, Axis, IxDyn};
 
-fn by(kernel: ReduceKernel) -> ReduceOptions {
-    ReduceOptions {
-        kernel: Some(kernel),
-        ..ReduceOptions::default()
-    }
-}
-
 /// The total of a launch before its rounding.
-fn launched<T: Number>(device: &Device, operands: &[Vec<T>], options: &ReduceOptions) -> Total<T> {
-    let (sum, properties) = (Reduction::Sum, device.properties());
-    let len = operands[0].len();
+fn launched<T: Number>(device: &Device, operands: &[Vec<T>], options: &Options) -> Total<T> {
+    let of = of(operands.len());
     let on_device: Vec<_> = (operands.iter())
         .map(|operand| device.upload(operand).expect("room"))
         .collect();
-    let plan = match operands {
-        [_] => plan_reduce::<T>(len, sum, options, properties),
-        _ => plan_dot::<T>(len, len, options, properties),
-    };
-    let mut partials = Partials::alloc(device, &plan.expect("a plan")).expect("room");
-    match &on_device[..] {
-        [a, b] => enqueue_dot(device, None, a, b, &mut partials, options),
-        _ => enqueue_reduce(device, None, &on_device[0], &mut partials, sum, options),
-    }
-    .expect("a launch");
-    let results = partials.results().and_then(|view| Ok(view.to_vec()?));
-    Total::of_partials(&results.expect("results"), sum)
+    let plan = plan::<T>(of, operands[0].len(), options, device.properties());
+    let mut partials = Partials::<T>::alloc(device, &plan.expect("a plan")).expect("room");
+    let views: Vec<_> = on_device.iter().map(|operand| operand.as_view()).collect();
+    enqueue(device, None, of, &views, &mut partials, options).expect("a launch");
+    let results = partials.results().expect("results");
+    let mut bytes = vec![0; results.len()];
+    results.copy_to_slice(&mut bytes).expect("a copy");
+    Total::of_results(&bytes, Reduction::Sum)
+}
+
+/// The operation of so many operands.
+fn of(operands: usize) -> &'static Operation {
+    if operands == 2 { &DOT } else { &SUM }
 }
 
 fn model_agrees<T: Number + Precision>(device: &Device, seed: u64) {
     let sample = Sample::new(seed, 40_000);
     for kernel in CHOSEN {
-        let (options, properties) = (by(kernel), device.properties());
+        let (options, properties) = (Options::of(kernel), device.properties());
         let [a, b] = sample.operands::<T>(true);
-        let plan = plan_reduce::<T>(a.len(), Reduction::Sum, &options, properties);
-        let modelled = model::total(kernel, &plan.expect("a plan"), &a, None);
+        let sum = plan::<T>(&SUM, a.len(), &options, properties).expect("a plan");
+        let modelled = model::total(kernel, &sum, &a, None);
         let case = format!("{kernel} of {sample:?}, {}", T::NAME);
         assert_eq!(
             launched(device, std::slice::from_ref(&a), &options),
             modelled,
             "{case}"
         );
-        let plan = plan_dot::<T>(a.len(), b.len(), &options, properties);
-        let modelled = model::total(kernel, &plan.expect("a plan"), &a, Some(&b));
+        let dot = plan::<T>(&DOT, a.len(), &options, properties).expect("a plan");
+        let modelled = model::total(kernel, &dot, &a, Some(&b));
         assert_eq!(launched(device, &[a, b], &options), modelled, "{case}");
     }
 }
@@ -75,18 +69,14 @@ fn the_model_is_the_kernels_arithmetic() {
 /// The arrays whose sums were promised to be correctly rounded, and those that were.
 fn modelled<T: Number + Precision>(seeds: std::ops::Range<u64>, largest: usize) -> [usize; 2] {
     let device = Device::emulator();
-    let options = ReduceOptions::default();
+    let options = Options::default();
     let mut counts = [0, 0];
     for (seed, is_dot) in seeds.flat_map(|seed| [(seed, false), (seed, true)]) {
         let sample = Sample::new(seed, largest);
         let [a, b] = sample.operands::<T>(is_dot);
-        let operands = if is_dot { Operands::Two } else { Operands::One };
-        let properties = device.properties();
-        let kernel = options.kernel_for::<T>(operands, a.len(), properties);
-        let plan = match is_dot {
-            true => plan_dot::<T>(a.len(), b.len(), &options, properties),
-            false => plan_reduce::<T>(a.len(), Reduction::Sum, &options, properties),
-        };
+        let (of, properties) = (of(1 + usize::from(is_dot)), device.properties());
+        let kernel = kernel::<T>(of, a.len(), &options, properties).expect("a kernel");
+        let plan = plan::<T>(of, a.len(), &options, properties);
         let factors = is_dot.then_some(&b[..]);
         let result = model::total(kernel, &plan.expect("a plan"), &a, factors).round();
         let exact = exact(&a, &b);
@@ -124,7 +114,7 @@ fn sums_of_the_documents_kernels_are_told_apart() {
         let mut off = 0;
         for seed in 3000..3030 {
             let [a, ones] = Sample::new(seed, 5000).operands::<f32>(false);
-            let options = by(ReduceKernel::Tree);
+            let options = Options::of(&TREE);
             let sum = reduce(device, ArrayView1::from(&a), Reduction::Sum, &options);
             off += u32::from(units_off(sum.expect("a launch"), &exact(&a, &ones)) > 0);
         }
@@ -234,7 +224,7 @@ fn sums_that_lose_much_elsewhere() {
     let cancelling = Array1::from(vec![1e16_f64, 1.0, -1e16, 1.0, 1e-30]);
     let large = Array1::from(vec![f32::MAX, f32::MAX, -f32::MAX, 1.0]);
     for device in devices() {
-        let options = ReduceOptions::default();
+        let options = Options::default();
         let sum = |array: &Array1<f32>| {
             reduce(device, array.view(), Reduction::Sum, &options).expect("a launch")
         };
@@ -263,9 +253,9 @@ fn infinities_nan_and_zeros() {
             got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan()
         };
         for device in devices() {
-            for &kernel in ReduceKernel::ALL {
-                let sum = reduce(device, values.view(), Reduction::Sum, &by(kernel));
-                let product = dot(device, values.view(), ones.view(), &by(kernel));
+            for kernel in KERNELS {
+                let sum = reduce(device, values.view(), Reduction::Sum, &Options::of(kernel));
+                let product = dot(device, values.view(), ones.view(), &Options::of(kernel));
                 let case = format!("{kernel} of {values:?}");
                 assert!(same(sum.expect("a launch")), "{case}");
                 assert!(same(product.expect("a launch")), "{case}");

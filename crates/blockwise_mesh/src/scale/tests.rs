@@ -8,7 +8,7 @@ fn predict(work: Work, gpus: usize) -> Estimate {
     estimate(&work, 4, gpus, &Machine::H200).unwrap()
 }
 
-const SUM: Work = Work::Reduce {
+const SUM: Work = Work::Folded {
     len: 1 << 33,
     operands: 1,
 };
@@ -34,7 +34,7 @@ fn one_gpu_takes_its_kernels_time() {
 /// The bottleneck changes with the number of GPUs: messages for a small sum, links for a transpose.
 #[test]
 fn each_bound_is_named() {
-    let small = Work::Reduce {
+    let small = Work::Folded {
         len: 1 << 20,
         operands: 1,
     };
@@ -73,7 +73,7 @@ fn slower_links_take_longer_and_hosts_have_their_own() {
 
 #[test]
 fn arrays_that_do_not_fit_are_noticed() {
-    let huge = Work::Reduce {
+    let huge = Work::Folded {
         len: 1 << 36,
         operands: 1,
     };

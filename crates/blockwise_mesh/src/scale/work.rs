@@ -11,8 +11,8 @@ use crate::{Blocks, Grid, Split, carried, conv1d, matmul, transpose};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Work {
-    /// Sum, minimum or maximum of one array, or the dot product of two.
-    Reduce {
+    /// Arrays that are folded to one number, such as the dot product of two.
+    Folded {
         /// Elements of each.
         len: usize,
         /// Arrays.
@@ -87,7 +87,7 @@ impl Work {
 
 /// An operation's own plan.
 enum Plan {
-    Reduce {
+    Folded {
         split: Split,
         operands: usize,
     },
@@ -107,7 +107,7 @@ enum Plan {
 impl Plan {
     fn new(work: Work, ranks: usize) -> Result<Self, LaunchError> {
         Ok(match work {
-            Work::Reduce { len, operands } => Self::Reduce {
+            Work::Folded { len, operands } => Self::Folded {
                 split: Split::even(len, ranks),
                 operands,
             },
@@ -150,7 +150,7 @@ impl Plan {
     fn received(&self, rank: usize, element_bytes: usize) -> [Vec<(usize, usize)>; 2] {
         let elements = match self {
             // Every rank's total, folded in order.
-            Self::Reduce { split, .. } => {
+            Self::Folded { split, .. } => {
                 let with = others(split, rank).filter(|(_, len)| *len > 0);
                 let totals = with.map(|(from, _)| (from, size_of::<[u64; 2]>()));
                 return [totals.collect(), Vec::new()];
@@ -192,7 +192,7 @@ impl Plan {
         let [first, during] = self.received(rank, element_bytes);
         let single = element_bytes == size_of::<f32>();
         let (memory, moving, computing, rounds) = match self {
-            Self::Reduce { split, operands } => {
+            Self::Folded { split, operands } => {
                 let read = bytes((split.range(rank).len() * operands) as f64);
                 (read, read / machine.reading, 0.0, 1)
             }

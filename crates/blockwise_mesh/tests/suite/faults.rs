@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use blockwise_mesh::{Error, Mesh, Rank, Sharded, Split, convolve, dot, reduce};
-use blockwise_ops::{ConvMode, Options, ReduceOptions, Reduction};
+use blockwise_ops::{ConvMode, Options, Reduction};
 
 fn sum(rank: &mut Rank, len: usize) -> Result<f32, Error> {
     let x = Sharded::part_of(rank, &vec![1.0_f32; len])?;
-    reduce(rank, &x, Reduction::Sum, &ReduceOptions::default())
+    reduce(rank, &x, Reduction::Sum, &Options::default())
 }
 
 /// The error of a program on three ranks.
@@ -86,7 +86,7 @@ fn another_length() {
     mismatch("other lengths", [here + 4, here + 4], |rank| {
         let len = if rank.number() == 1 { 99 } else { 100 };
         let x = Sharded::part_of(rank, &vec![1.0_f32; len])?;
-        reduce(rank, &x, Reduction::Sum, &ReduceOptions::default())?;
+        reduce(rank, &x, Reduction::Sum, &Options::default())?;
         Ok(())
     });
 }
@@ -105,7 +105,7 @@ fn another_split_of_one_length() {
             rank,
             &Sharded::upload(rank, split, &part)?,
             Reduction::Max,
-            &ReduceOptions::default(),
+            &Options::default(),
         )?;
         Ok(())
     });
@@ -186,7 +186,7 @@ fn a_rank_that_fails_is_the_error() {
     let error = error(|rank| {
         let a = Sharded::part_of(rank, &[1.0_f32; 9])?;
         let b = Sharded::part_of(rank, &vec![1.0_f32; if rank.number() == 1 { 8 } else { 9 }])?;
-        dot(rank, &a, &b, &ReduceOptions::default())
+        dot(rank, &a, &b, &Options::default())
     });
     assert!(
         error.to_string().starts_with("rank 1: a is 9 elements"),

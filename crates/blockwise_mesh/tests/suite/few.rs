@@ -7,7 +7,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Sharded, ShardedMatmulOptions, ShardedMatrix, Split, convolve, dot,
     matmul, reduce, transpose,
 };
-use blockwise_ops::{ConvMode, Options, ReduceOptions, Reduction};
+use blockwise_ops::{ConvMode, Options, Reduction};
 use ndarray::ArrayView1;
 
 /// Parts of which most are empty: in front, between and at the end.
@@ -22,7 +22,7 @@ const PARTS: [&[usize]; 6] = [
 
 #[test]
 fn reductions_are_a_single_devices() {
-    let options = ReduceOptions::default();
+    let options = Options::default();
     let single = Device::emulator();
     let meshes = [5, 7].map(|ranks| Mesh::emulated(ranks).unwrap());
     for parts in PARTS {

@@ -9,7 +9,7 @@ use blockwise::Device;
 use blockwise_mesh::{
     Error, Job, JoinOptions, MeetingPlace, Mesh, Rank, Secret, Sharded, convolve, reduce,
 };
-use blockwise_ops::{ConvMode, Options, ReduceOptions, Reduction};
+use blockwise_ops::{ConvMode, Options, Reduction};
 
 /// A port without a listener.
 pub(crate) fn free_port() -> u16 {
@@ -114,7 +114,7 @@ fn results_are_those_in_memory() {
     let program = |rank: &mut Rank| {
         let signal = Sharded::part_of(rank, &signal)?;
         let smooth = convolve(rank, &signal, &taps, ConvMode::Same, &Options::default())?;
-        let sum = reduce(rank, &smooth, Reduction::Sum, &ReduceOptions::default())?;
+        let sum = reduce(rank, &smooth, Reduction::Sum, &Options::default())?;
         Ok((sum.to_bits(), smooth.gather(rank)?))
     };
     for ranks in [1, 2, 4] {
@@ -176,7 +176,7 @@ fn a_failure_reaches_every_rank_in_its_words() {
     let outcomes = run(&jobs(3), |rank| {
         if rank.number() == 1 {
             return Sharded::part_of(rank, &[0.0_f32; 0])
-                .and_then(|x| reduce(rank, &x, Reduction::Min, &ReduceOptions::default()));
+                .and_then(|x| reduce(rank, &x, Reduction::Min, &Options::default()));
         }
         rank.fold(Some(1.0_f32), Reduction::Min).map(Option::unwrap)
     });

@@ -7,7 +7,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Rank, Sharded, ShardedMatmul, ShardedMatmulOptions, ShardedMatrix,
     ShardedTranspose, Split, Window, reduce,
 };
-use blockwise_ops::{Options, ReduceOptions, Reduction};
+use blockwise_ops::{Options, Reduction};
 
 const RANKS: usize = 3;
 
@@ -205,7 +205,7 @@ fn a_rank_that_skips_a_collective() {
         // Nothing of its own to add is no reason not to call.
         if !(mistake && part.is_empty()) {
             let array = Sharded::upload(rank, split, &part)?;
-            reduce(rank, &array, Reduction::Sum, &ReduceOptions::default())?;
+            reduce(rank, &array, Reduction::Sum, &Options::default())?;
         }
         Ok(())
     });

@@ -7,7 +7,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix, convolve, dot,
     matmul, reduce, transpose,
 };
-use blockwise_ops::{ConvMode, Element, MatmulShape, Options, ReduceOptions, Reduction, conv1d};
+use blockwise_ops::{ConvMode, Element, MatmulShape, Options, Reduction, conv1d};
 
 /// Meshes of every size.
 fn meshes() -> Vec<Mesh> {
@@ -41,10 +41,10 @@ fn check<T: Element, R: Send>(
 #[test]
 fn reductions() {
     let meshes = meshes();
-    let options = ReduceOptions::default();
+    let options = Options::default();
     for len in [3, 1000] {
         let x = noise::<f64>(1, len);
-        let work = |operands| Work::Reduce { len, operands };
+        let work = |operands| Work::Folded { len, operands };
         check::<f64, _>(&meshes, work(1), |rank| {
             let x = Sharded::part_of(rank, &x)?;
             reduce(rank, &x, Reduction::Max, &options)

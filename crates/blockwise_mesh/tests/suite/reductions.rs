@@ -5,17 +5,12 @@ use crate::common::{MESHES, noise, splits};
 use blockwise::Device;
 use blockwise_mesh::{Error, Mesh, Rank, Sharded, Split, dot, reduce};
 use blockwise_ops::oracle::{self, Expected, Precision};
-use blockwise_ops::reduce::Operands;
-use blockwise_ops::{Number, ReduceOptions, Reduction, compare};
+use blockwise_ops::reduce::{SINGLE, SUM, sum_error};
+use blockwise_ops::{Number, Options, Reduction, compare};
 use ndarray::{ArrayView1, Ix0, arr0};
 
 const LENGTHS: [usize; 6] = [0, 1, 2, 7, 1000, 5003];
-const OPTIONS: ReduceOptions = ReduceOptions {
-    kernel: Some(blockwise_ops::ReduceKernel::Single),
-    threads: None,
-    grid_cap: None,
-    in_flight: None,
-};
+const OPTIONS: Options = Options::of(&SINGLE);
 
 fn upload<T: Number>(rank: &Rank, split: &Split, whole: &[T]) -> Result<Sharded<T>, Error> {
     Sharded::upload(rank, split.clone(), &whole[split.range(rank.number())])
@@ -38,7 +33,7 @@ fn sums_and_dots<T: Number + Precision>() {
             let (a, b) = (noise::<T>(1, len), noise::<T>(2, len));
             let (a_view, b_view) = (ArrayView1::from(&a), ArrayView1::from(&b));
             let properties = single.properties();
-            let error = OPTIONS.sum_error::<T>(Operands::One, len, properties);
+            let error = sum_error::<T>(&SUM, len, &OPTIONS, properties).unwrap();
             let sum = blockwise_ops::reduce(&single, a_view, Reduction::Sum, &OPTIONS).unwrap();
             let product = blockwise_ops::dot(&single, a_view, b_view, &OPTIONS).unwrap();
             for split in splits(len, ranks) {

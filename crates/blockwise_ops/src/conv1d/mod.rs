@@ -162,6 +162,7 @@ pub static CONV: Operation = Operation {
         quick: &[1 << 22, 31],
         drawn: &[3e7, 2e4],
         numbers: Numbers::Uniform,
+        every: &[Type::F64],
     },
     cases: CASES,
     edges: &[

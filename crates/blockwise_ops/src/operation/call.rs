@@ -6,7 +6,9 @@ use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, DeviceProperties, Stream
 
 use ndarray::{ArrayD, ArrayViewD};
 
-use super::{Held, Hold, Operands, Operation, Options, Plan, Posed, Problem, Task, Variant};
+use super::{
+    Fold, Held, Hold, Operands, Operation, Options, Plan, Posed, Problem, Task, Tier, Variant,
+};
 use crate::array::AnyArray;
 use crate::launch::On;
 use crate::{Element, LaunchError, check_len, tuning};
@@ -46,7 +48,9 @@ fn chosen<'a>(
     );
     let named = |name: &str| (operation.variants.iter().copied()).find(|it| it.name == name);
     let saved = saved.and_then(named).map(task);
-    // One that was saved may refuse this problem: it is for sizes near its own.
+    // One that was saved may refuse this problem: it is for sizes near its own. A document's kernel
+    // may round otherwise than the others.
+    let saved = saved.filter(|task| task.variant.tier != Tier::Document);
     let saved = saved.filter(|task| (task.variant.plan)(task).is_ok());
     Ok(match saved {
         Some(saved) => (saved, Reason::Saved),
@@ -148,6 +152,32 @@ pub fn enqueue(
     )
 }
 
+/// Starts a launch that leaves the results of its blocks in `after`, with the variant's memory in
+/// `memory`: it allocates nothing.
+pub(crate) fn enqueue_part<'a>(
+    (device, stream): (&Device, Option<&Stream>),
+    operation: &'static Operation,
+    problem: &Problem,
+    options: &Options,
+    inputs: &'a [AnyView<'a>],
+    [after, memory]: [AnyViewMut<'a>; 2],
+) -> Result<Plan, LaunchError> {
+    // The results are all that there is.
+    let (output, after) = after.plain::<u8>()?.split_at_mut(0);
+    let operands = Given {
+        inputs,
+        output: output.into(),
+        before: None,
+        after: Some(after.into()),
+    };
+    let mut memory = Memory::Lent(memory);
+    let on = (device, stream);
+    let plan = start(on, operation, problem, options, operands, &mut memory)?;
+    plan.ok_or(LaunchError::EmptyInput {
+        what: "the list of partial results (nothing was launched)",
+    })
+}
+
 /// The operands of a launch, as a caller gives them.
 struct Given<'a> {
     inputs: &'a [AnyView<'a>],
@@ -157,7 +187,9 @@ struct Given<'a> {
 }
 
 /// A variant's own memory.
-enum Memory {
+enum Memory<'a> {
+    /// This, which a caller keeps.
+    Lent(AnyViewMut<'a>),
     /// None may be allocated.
     None,
     /// Allocated by the first launch.
@@ -174,7 +206,7 @@ fn start(
     problem: &Problem,
     options: &Options,
     given: Given<'_>,
-    memory: &mut Memory,
+    memory: &mut Memory<'_>,
 ) -> Result<Option<Plan>, LaunchError> {
     let Given {
         inputs,
@@ -204,6 +236,18 @@ fn start(
     if lens.output == 0 {
         return Ok(None);
     }
+    if let Some(fold) = operation.parts.fold(problem) {
+        let room = after.as_ref().map_or(0, AnyViewMut::len);
+        let needed = fold.room(problem, &plan);
+        if room < needed {
+            let each = (fold.bytes)(problem.ty);
+            return Err(LaunchError::BufferLength {
+                what: "the partial results",
+                needed: needed / each,
+                given: room / each,
+            });
+        }
+    }
     if let Some(hold) = task.variant.hold {
         if after.is_some() {
             return Err(LaunchError::NotDivided {
@@ -221,6 +265,7 @@ fn start(
             Memory::None => return Err(needs_memory(task.variant)),
             Memory::Open | Memory::Held(..) => false,
             Memory::Of(variant, buffer) => *variant == task.variant && buffer.len() >= bytes,
+            Memory::Lent(view) => view.len() >= bytes,
         };
         if !fits {
             let buffer = AnyBuffer::filled(device, Type::U8, bytes, 0)?;
@@ -229,6 +274,7 @@ fn start(
     }
     let memory = match memory {
         Memory::Of(_, buffer) if bytes > 0 => Some(buffer.as_view_mut().into_view_mut(..bytes)),
+        Memory::Lent(view) if bytes > 0 => Some(view.as_view_mut().into_view_mut(..bytes)),
         _ => None,
     };
     let operands = Operands {
@@ -243,7 +289,7 @@ fn start(
     Ok(Some(plan))
 }
 
-impl Memory {
+impl Memory<'_> {
     /// Prepares a variant for its problem, unless this serves it already.
     fn hold(&mut self, device: &Device, task: &Task<'_>, hold: Hold) -> Result<(), LaunchError> {
         let fits = match self {
@@ -251,7 +297,7 @@ impl Memory {
             Self::Held(variant, of, held) => {
                 *variant == task.variant && (of == task.problem || held.serves(task.problem))
             }
-            Self::Open | Self::Of(..) => false,
+            Self::Open | Self::Of(..) | Self::Lent(_) => false,
         };
         if !fits {
             // What it was before is freed first.
@@ -274,7 +320,7 @@ pub struct Call {
     device: Device,
     operation: &'static Operation,
     options: Options,
-    memory: Memory,
+    memory: Memory<'static>,
 }
 
 impl Call {
@@ -345,6 +391,23 @@ impl Call {
             after: Some(after),
         };
         self.start(stream, problem, operands)
+    }
+
+    /// Starts the launch of a problem that is [folded](super::Parts::Folded), and leaves the results
+    /// of its blocks.
+    ///
+    /// # Errors
+    /// As for [`enqueue`](Self::enqueue).
+    pub fn enqueue_totals(
+        &mut self,
+        stream: Option<&Stream>,
+        problem: &Problem,
+        inputs: &[AnyView<'_>],
+        results: AnyViewMut<'_>,
+    ) -> Result<Option<Plan>, LaunchError> {
+        let (nothing, results) = results.plain::<u8>()?.split_at_mut(0);
+        let ends = (None, results.into());
+        self.enqueue_part(stream, problem, inputs, nothing.into(), ends)
     }
 
     fn start(
@@ -434,10 +497,13 @@ pub fn run(
         ..*options
     };
     // Checked before anything is copied.
-    plan(operation, problem, options, device.properties())?;
+    let plan = plan(operation, problem, options, device.properties())?;
     let upload = |array: &AnyArray| AnyBuffer::upload(device, array.ty(), array.bytes());
     let buffers = inputs.iter().map(upload).collect::<Result<Vec<_>, _>>()?;
     let views: Vec<_> = buffers.iter().map(AnyBuffer::as_view).collect();
+    if let (Some(fold), Some(plan)) = (operation.parts.fold(problem), plan) {
+        return folded(device, (operation, fold), problem, options, &views, &plan);
+    }
     let ty = problem.ty;
     let mut output = AnyBuffer::filled(device, ty, (operation.lens)(problem).output, 0xFF)?;
     let mut call = Call::new(device, operation, *options);
@@ -449,4 +515,28 @@ pub fn run(
     let mut result = AnyArray::zeros(ty, &posed.result)?;
     output.as_view().copy_to_slice(result.bytes_mut())?;
     Ok((result, elapsed))
+}
+
+/// The same of a problem that is folded to one number.
+fn folded(
+    device: &Device,
+    (operation, fold): (&'static Operation, &Fold),
+    problem: &Problem,
+    options: &Options,
+    inputs: &[AnyView<'_>],
+    plan: &Plan,
+) -> Result<(AnyArray, Duration), LaunchError> {
+    let mut results = AnyBuffer::filled(device, Type::U8, fold.room(problem, plan), 0xFF)?;
+    let mut call = Call::new(device, operation, *options);
+    device.synchronize()?;
+    let begin = Instant::now();
+    call.enqueue_totals(None, problem, inputs, results.as_view_mut())?;
+    device.synchronize()?;
+    let elapsed = begin.elapsed();
+    let mut left = vec![0; fold.left(problem, plan)];
+    results
+        .as_view()
+        .view(..left.len())
+        .copy_to_slice(&mut left)?;
+    Ok(((fold.number)(problem, &left)?, elapsed))
 }

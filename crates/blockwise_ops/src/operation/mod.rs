@@ -12,6 +12,7 @@
 
 mod axis;
 mod call;
+mod fold;
 mod held;
 mod parts;
 mod problem;
@@ -27,11 +28,13 @@ use crate::array::AnyArray;
 
 pub use axis::Axis;
 pub use call::{Call, Choice, Reason, array, choose, enqueue, plan, run};
+pub use fold::{Fold, Reduction};
 pub use held::{Held, Hold};
 pub use parts::in_parts;
 pub use problem::{Given, Lens, Posed, Problem, Work};
 pub use variant::{Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, Variant};
 
+pub(crate) use call::enqueue_part;
 pub(crate) use variant::{kernel, words};
 
 /// Poses a problem: the type that is computed with, the operands' shapes, and the settings.
@@ -104,6 +107,8 @@ pub enum Rank {
     Any,
     /// One; a command also takes a recording, each of whose channels is a vector.
     Signal,
+    /// One.
+    Vector,
 }
 
 /// What a caller may choose.
@@ -167,8 +172,21 @@ pub enum Parts {
     Tiles,
     /// In parts of equal lengths, of which each begins with what the parts before it come to.
     Carried(&'static Carry),
+    /// In parts of any lengths, whose totals are merged in order and rounded once. Along an axis,
+    /// any run of outputs comes from a run of the elements.
+    Folded(&'static Fold),
     /// In runs of outputs, each from runs of the inputs that overlap their neighbours'.
     Windows(&'static Windows),
+}
+
+impl Parts {
+    /// How a problem is folded to one number, if it is.
+    pub fn fold(self, problem: &Problem) -> Option<&'static Fold> {
+        match self {
+            Self::Folded(fold) if (fold.is_whole)(problem) => Some(fold),
+            _ => None,
+        }
+    }
 }
 
 /// How a run of outputs is a problem of its own.
@@ -225,6 +243,8 @@ pub struct Bench {
     pub drawn: &'static [f64],
     /// What the numbers are like.
     pub numbers: Numbers,
+    /// Types of which every variant is timed, beside the first one's.
+    pub every: &'static [Type],
 }
 
 /// What random numbers are like.

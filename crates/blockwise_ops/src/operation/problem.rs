@@ -9,7 +9,8 @@ pub struct Problem {
     pub ty: Type,
     /// The operation's own extents, in its own order; 1 beyond them.
     pub extents: [usize; 4],
-    /// For each [setting](super::Setting) the index of its value; 0 beyond them.
+    /// For each [setting](super::Setting) the index of its value; beyond them what
+    /// [`pose`](super::Operation::pose) says.
     pub settings: [u8; 2],
 }
 

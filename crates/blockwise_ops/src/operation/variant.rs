@@ -49,6 +49,8 @@ pub enum Tier {
     Document,
     /// It shows what a change costs: benchmark, profiler, trace and detectors take it.
     Ablation,
+    /// The launcher takes it where it fits; nobody asks for it by its name.
+    Step,
 }
 
 impl Variant {

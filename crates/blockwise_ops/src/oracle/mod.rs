@@ -11,7 +11,7 @@
 //!
 //! # The tolerance of sums and dot products
 //! A term that takes part in only h roundings, as in a tree, has γₕ instead (ibid., section 4.2).
-//! [`ReduceOptions::sum_error`](crate::ReduceOptions::sum_error) has h for our kernels,
+//! [`sum_error`](crate::reduce::sum_error) has h for our kernels,
 //! [`blocked_path`] for other libraries' pairwise and blocked sums, and [`blas_path`] for their dot
 //! products.
 
@@ -26,8 +26,8 @@ pub(crate) use conv1d::{of_sums, of_transforms};
 pub use exact::Exact;
 pub use matmul::matmul;
 pub use movement::{reverse, transpose};
-pub(crate) use reduce::widened;
 pub use reduce::{blas_path, blocked_path, dot, dot_i64, max, min, sum, sum_i64};
+pub(crate) use reduce::{greatest, least, widened};
 
 use ndarray::{Array, Dimension};
 

@@ -88,20 +88,30 @@ fn wrap(exact: i128) -> (i128, i64) {
 
 /// The smallest element; NaN if there is one. `None` if there are no elements.
 pub fn min<T: PartialOrd + Copy>(input: ArrayView1<'_, T>) -> Option<T> {
-    extreme(input, |value, best| value < best)
+    least(input.iter().copied())
 }
 
 /// The largest element; NaN if there is one. `None` if there are no elements.
 pub fn max<T: PartialOrd + Copy>(input: ArrayView1<'_, T>) -> Option<T> {
-    extreme(input, |value, best| value > best)
+    greatest(input.iter().copied())
+}
+
+/// [`min`] of any elements.
+pub(crate) fn least<T: PartialOrd + Copy>(elements: impl Iterator<Item = T>) -> Option<T> {
+    extreme(elements, |value, best| value < best)
+}
+
+/// [`max`] of any elements.
+pub(crate) fn greatest<T: PartialOrd + Copy>(elements: impl Iterator<Item = T>) -> Option<T> {
+    extreme(elements, |value, best| value > best)
 }
 
 fn extreme<T: PartialOrd + Copy>(
-    input: ArrayView1<'_, T>,
+    elements: impl Iterator<Item = T>,
     better: impl Fn(T, T) -> bool,
 ) -> Option<T> {
     let is_nan = |value: T| value.partial_cmp(&value).is_none();
-    input.iter().copied().reduce(|best, value| {
+    elements.reduce(|best, value| {
         if is_nan(best) || !(is_nan(value) || better(value, best)) {
             best
         } else {

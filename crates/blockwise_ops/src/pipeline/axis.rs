@@ -6,8 +6,10 @@ use blockwise::{Device, Event, StagedBuffer, Stream};
 use kernels::reduce::RUN;
 
 use super::{DeviceTimes, Ring, fit};
-use crate::reduce::{Axis, PartialOf, Total, enqueue_axis, enqueue_runs, plan_axis, plan_runs};
-use crate::{LaunchError, Number, Reduction, matrix_len};
+use crate::reduce::{
+    Axis, Number, Reduction, Total, each, enqueue_axis, enqueue_runs, plan_axis, rounds,
+};
+use crate::{LaunchError, matrix_len};
 
 /// A part of the array, seen as a matrix of `outer` · `extent` rows and `inner` columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +40,7 @@ impl Piece {
 /// let device = Device::any()?;
 /// // 4 rows of 2 numbers, 2 rows at a time.
 /// let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
-/// let (_, rows) = Axis::of(&[4, 2], 1)?;
+/// let rows = Axis::of(&[4, 2], Some(1))?;
 /// let mut sums = Vec::new();
 /// let mut emit = |results: &[f64]| -> Result<(), LaunchError> {
 ///     sums.extend_from_slice(results);
@@ -111,7 +113,7 @@ struct Lane<T: Number> {
     stream: Stream,
     input: Option<StagedBuffer<T>>,
     output: Option<StagedBuffer<T>>,
-    partials: Option<StagedBuffer<PartialOf<T>>>,
+    partials: Option<StagedBuffer<u8>>,
     /// The step in flight.
     step: Option<(Step, [Event; 4])>,
 }
@@ -250,7 +252,6 @@ impl<T: Number> AxisReducer<T> {
         // Every limit is checked before any element is read.
         matrix_len(matrix_len(axis.outer, axis.extent)?, axis.inner)?;
         plan_axis::<T>(axis, reduction, None, device.properties())?;
-        let rounds = plan_runs::<T>(axis, None, device.properties())?.is_some();
         let lane = |stream| {
             Ok(Lane {
                 stream,
@@ -262,7 +263,7 @@ impl<T: Number> AxisReducer<T> {
         };
         Ok(Self {
             device: device.clone(),
-            cut: Cut::new(axis, reduction, rounds, chunk),
+            cut: Cut::new(axis, reduction, rounds::<T>(), chunk),
             at: Place::default(),
             results: Results {
                 reduction,
@@ -340,8 +341,15 @@ impl<T: Number> Lane<T> {
         let view = input.device().as_view();
         let computed = match step.run {
             Some(_) => {
-                let partials = fit(&mut self.partials, stream, outputs)?;
-                enqueue_runs(device, Some(stream), view, partials.device_mut(), axis)?;
+                let partials = fit(&mut self.partials, stream, outputs * each::<T>())?;
+                enqueue_runs(
+                    device,
+                    Some(stream),
+                    view,
+                    partials.device_mut(),
+                    axis,
+                    None,
+                )?;
                 let computed = stream.record()?;
                 partials.download()?;
                 computed
@@ -382,9 +390,11 @@ impl<T: Number> Results<T> {
             }
             self.fold(output.iter().map(|&value| value.into()));
             if step.run.is_some() {
-                for run in host(&mut lane.partials)?.chunks(step.cols.len()) {
-                    let total = |&partial| Total::of_partials(&[partial], self.reduction);
-                    let totals: Vec<_> = run.iter().map(total).collect();
+                let each = each::<T>();
+                for run in host(&mut lane.partials)?.chunks(step.cols.len() * each) {
+                    let run = run.chunks_exact(each);
+                    let total = |partial| Total::of_results(partial, self.reduction);
+                    let totals: Vec<_> = run.map(total).collect();
                     self.fold(totals.into_iter());
                 }
             }

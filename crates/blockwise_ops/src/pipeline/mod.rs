@@ -15,7 +15,7 @@ use crate::LaunchError;
 
 pub use axis::{AxisReducer, Piece};
 pub use conv1d::Convolver;
-pub use reduce::{Operation, Reducer};
+pub use reduce::Reducer;
 
 /// Chunks in flight: one each for the copy to the device, the kernel and the copy back.
 pub const IN_FLIGHT: usize = 3;

@@ -1,49 +1,11 @@
 //! Reductions of operands of any length.
 
-use blockwise::{Buffer, Device, Event, StagedBuffer, Stream};
+use blockwise::{AnyBuffer, AnyView, Device, Event, StagedBuffer, Stream};
 
 use super::{DeviceTimes, Ring, fit};
-use crate::oracle::Precision;
-use crate::reduce::{
-    Memory, Operands, PartialOf, Total, enqueue_dot_to, enqueue_reduce_to, plan_dot, plan_reduce,
-    ticket,
-};
-use crate::{LaunchError, LaunchPlan, Number, ReduceOptions, Reduction};
-
-/// The operation on the operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// Σ a\[i\]·b\[i\] of two operands.
-    Dot,
-    /// Sum, minimum or maximum of one.
-    Reduce(Reduction),
-}
-
-impl Operation {
-    /// The number of operands.
-    pub fn operands(self) -> usize {
-        match self {
-            Self::Dot => 2,
-            Self::Reduce(_) => 1,
-        }
-    }
-
-    /// The same, for choosing a kernel.
-    fn operands_for_a_choice(self) -> Operands {
-        match self {
-            Self::Dot => Operands::Two,
-            Self::Reduce(_) => Operands::One,
-        }
-    }
-
-    /// How the chunks' results are folded.
-    fn reduction(self) -> Reduction {
-        match self {
-            Self::Dot => Reduction::Sum,
-            Self::Reduce(reduction) => reduction,
-        }
-    }
-}
+use crate::LaunchError;
+use crate::operation::{Fold, Operation, Options, Parts};
+use crate::reduce::{Number, Reduction, Total, each, enqueue_to, error_of, plan, ticket, whole};
 
 /// Reduces operands that arrive in chunks; the chunks' [totals](Total) are folded in order. With
 /// one chunk the result has the bits of [`reduce`](crate::reduce()) or [`dot`](crate::dot()); with
@@ -52,13 +14,13 @@ impl Operation {
 ///
 /// ```
 /// use blockwise::Device;
-/// use blockwise_ops::pipeline::{Operation, Reducer};
-/// use blockwise_ops::{LaunchError, ReduceOptions, Reduction};
+/// use blockwise_ops::pipeline::Reducer;
+/// use blockwise_ops::reduce::SUM;
+/// use blockwise_ops::{LaunchError, Options};
 ///
 /// let device = Device::any()?;
-/// let operation = Operation::Reduce(Reduction::Sum);
 /// // 10 numbers, 4 at a time.
-/// let mut sum = Reducer::new(&device, 10, operation, &ReduceOptions::default(), 4)?;
+/// let mut sum = Reducer::new(&device, 10, &SUM, &Options::default(), 4)?;
 /// let mut numbers = (1..=10).map(f64::from);
 /// while sum.next_len() > 0 {
 ///     sum.push(|_, chunk| {
@@ -73,8 +35,9 @@ impl Operation {
 pub struct Reducer<T: Number> {
     device: Device,
     len: usize,
-    operation: Operation,
-    options: ReduceOptions,
+    operation: &'static Operation,
+    by: Reduction,
+    options: Options,
     chunk: usize,
     /// Number of elements of each operand that have arrived.
     arrived: usize,
@@ -87,9 +50,9 @@ pub struct Reducer<T: Number> {
 struct Lane<T: Number> {
     stream: Stream,
     operands: [Option<StagedBuffer<T>>; 2],
-    partials: Option<StagedBuffer<PartialOf<T>>>,
-    ticket: Buffer<u32>,
-    /// Number of partial results that the chunk's launch leaves for the host to fold.
+    partials: Option<StagedBuffer<u8>>,
+    ticket: AnyBuffer,
+    /// Bytes of the partial results that the chunk's launch leaves for the host to fold.
     results: usize,
     events: Option<[Event; 4]>,
 }
@@ -98,18 +61,22 @@ impl<T: Number> Reducer<T> {
     /// Reduces operands of `len` elements by chunks of at most `chunk`.
     ///
     /// # Errors
-    /// Those of [`plan_dot`] and [`plan_reduce`].
+    /// An operation that is not [folded](Parts::Folded), and those of its plan.
     pub fn new(
         device: &Device,
         len: usize,
-        operation: Operation,
-        options: &ReduceOptions,
+        operation: &'static Operation,
+        options: &Options,
         chunk: usize,
     ) -> Result<Self, LaunchError> {
+        let Parts::Folded(&Fold { by, .. }) = operation.parts else {
+            let operation = operation.name;
+            return Err(LaunchError::NotDivided { operation });
+        };
         let chunk = chunk.clamp(1, len.max(1));
         // Checks every limit before any element is read.
         for len in [len, chunk.min(len)] {
-            plan::<T>(device, len, operation, options)?;
+            plan::<T>(operation, len, options, device.properties())?;
         }
         let lane = |stream| {
             Ok(Lane {
@@ -125,6 +92,7 @@ impl<T: Number> Reducer<T> {
             device: device.clone(),
             len,
             operation,
+            by,
             options: *options,
             chunk,
             arrived: 0,
@@ -139,14 +107,18 @@ impl<T: Number> Reducer<T> {
         self.chunk.min(self.len - self.arrived)
     }
 
-    /// The error of a sum before rounding; see [`ReduceOptions::sum_error`].
-    pub fn sum_error(&self) -> f64
-    where
-        T: Precision,
-    {
-        let (len, properties) = (self.chunk.min(self.len), self.device.properties());
-        let operands = self.operation.operands_for_a_choice();
-        self.options.sum_error::<T>(operands, len, properties)
+    /// The error of a sum before rounding, relative to the sum of its terms' magnitudes.
+    ///
+    /// # Errors
+    /// Those of the operation's plan.
+    pub fn sum_error(&self) -> Result<f64, LaunchError> {
+        let problem = whole::<T>(self.operation, self.chunk.min(self.len))?;
+        error_of(
+            self.operation,
+            &problem,
+            &self.options,
+            self.device.properties(),
+        )
     }
 
     /// Lets `fill` write the next [`next_len`](Self::next_len) elements of each operand, given its
@@ -164,12 +136,12 @@ impl<T: Number> Reducer<T> {
         if len == 0 {
             return Ok(());
         }
-        let (reduction, result) = (self.operation.reduction(), &mut self.result);
+        let (reduction, result) = (self.by, &mut self.result);
         let (lane, busy) = self.lanes.turn();
         if busy {
             lane.finish(reduction, result, &mut self.times)?;
         }
-        let operands = lane.operands.iter_mut().take(self.operation.operands());
+        let operands = lane.operands.iter_mut().take(self.operation.operands.len());
         for (number, operand) in operands.enumerate() {
             let operand = fit(operand, &lane.stream, len)?;
             fill(number, operand.host().map_err(LaunchError::from)?)?;
@@ -184,7 +156,7 @@ impl<T: Number> Reducer<T> {
     /// # Errors
     /// Errors of the device.
     pub fn finish(mut self) -> Result<(Total<T>, DeviceTimes), LaunchError> {
-        let (reduction, result) = (self.operation.reduction(), &mut self.result);
+        let (reduction, result) = (self.by, &mut self.result);
         let times = &mut self.times;
         (self.lanes).drain(|lane| lane.finish(reduction, result, times))?;
         // Only a sum accepts empty operands.
@@ -198,35 +170,30 @@ impl<T: Number> Lane<T> {
         &mut self,
         device: &Device,
         len: usize,
-        operation: Operation,
-        options: &ReduceOptions,
+        operation: &'static Operation,
+        options: &Options,
     ) -> Result<(), LaunchError> {
-        let plan = plan::<T>(device, len, operation, options)?;
-        let partials = fit(&mut self.partials, &self.stream, plan.grid[0] as usize)?;
+        let plan = plan::<T>(operation, len, options, device.properties())?;
+        let room = plan.grid[0] as usize * each::<T>();
+        let partials = fit(&mut self.partials, &self.stream, room)?;
         let begun = self.stream.record()?;
-        let operands = self.operands.iter_mut().take(operation.operands());
+        let operands = self.operands.iter_mut().take(operation.operands.len());
         operands.flatten().try_for_each(StagedBuffer::upload)?;
         let copied = self.stream.record()?;
-        let memory = Memory {
-            values: partials.device_mut(),
-            ticket: self.ticket.as_view_mut(),
-        };
-        let stream = Some(&self.stream);
-        match (operation, &self.operands) {
-            (Operation::Reduce(reduction), [Some(input), _]) => {
-                let input = input.device().as_view();
-                enqueue_reduce_to(device, stream, input, memory, reduction, options)?;
-            }
-            (Operation::Dot, [Some(a), Some(b)]) => {
-                let (a, b) = (a.device().as_view(), b.device().as_view());
-                enqueue_dot_to(device, stream, a, b, memory, options)?;
-            }
-            _ => return Ok(()), // `push` has filled all of them.
-        }
+        let operands = self
+            .operands
+            .iter()
+            .take(operation.operands.len())
+            .flatten();
+        let inputs: Vec<_> = operands
+            .map(|of| AnyView::from(of.device().as_view()))
+            .collect();
+        let memory = [partials.device_mut().into(), self.ticket.as_view_mut()];
+        let problem = whole::<T>(operation, len)?;
+        let on = (device, Some(&self.stream));
+        let (_, left) = enqueue_to(on, operation, &problem, options, &inputs, memory)?;
         let computed = self.stream.record()?;
-        let operands = operation.operands_for_a_choice();
-        let kernel = options.kernel_for::<T>(operands, len, device.properties());
-        self.results = kernel.results(&plan);
+        self.results = left;
         partials.download()?;
         self.events = Some([begun, copied, computed, self.stream.record()?]);
         Ok(())
@@ -240,7 +207,7 @@ impl<T: Number> Lane<T> {
         times: &mut DeviceTimes,
     ) -> Result<(), LaunchError> {
         if let Some(partials) = &mut self.partials {
-            let chunk = Total::of_partials(&partials.host()?[..self.results], reduction);
+            let chunk = Total::of_results(&partials.host()?[..self.results], reduction);
             *result = Some(match *result {
                 None => chunk,
                 Some(sofar) => sofar.fold(chunk, reduction),
@@ -250,18 +217,5 @@ impl<T: Number> Lane<T> {
             Some(events) => times.add(&events),
             None => Ok(()),
         }
-    }
-}
-
-fn plan<T: Number>(
-    device: &Device,
-    len: usize,
-    operation: Operation,
-    options: &ReduceOptions,
-) -> Result<LaunchPlan, LaunchError> {
-    let properties = device.properties();
-    match operation {
-        Operation::Dot => plan_dot::<T>(len, len, options, properties),
-        Operation::Reduce(reduction) => plan_reduce::<T>(len, reduction, options, properties),
     }
 }

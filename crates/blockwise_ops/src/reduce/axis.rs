@@ -1,162 +1,47 @@
-//! Reductions over one axis of an array.
+//! Reductions along one axis of an array.
 
 use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
-use kernels::reduce::axis::{fold_axis, sum_runs};
-use kernels::reduce::{Addend, Max, Min, RUN, Sum, THREADS};
-use ndarray::{ArrayD, ArrayViewD, IxDyn};
+use kernels::reduce::RUN;
+use ndarray::{ArrayD, ArrayViewD};
 
-use super::{Number, PartialOf, Reduction};
-use crate::launch::{On, Ready, Routine, routine};
-use crate::limits::{blocks_for, plan_1d};
+use super::problem::{Way, problem};
+use super::{Number, code};
+use crate::operation::{self, Axis, Given, Options, Plan, Reduction};
 use crate::oracle::{self, Precision};
-use crate::{Element, LaunchError, LaunchPlan, matrix_len, upload};
+use crate::{LaunchError, LaunchPlan};
 
-/// An array as a reduction over an axis sees it: `outer` × `extent` × `inner`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Axis {
-    /// The product of the dimensions before the axis.
-    pub outer: usize,
-    /// The length of the axis.
-    pub extent: usize,
-    /// The product of the dimensions after it.
-    pub inner: usize,
-}
-
-impl Axis {
-    /// An axis of an array of this shape, counted from the front, or by negative numbers from the
-    /// back.
-    ///
-    /// # Errors
-    /// When the array has no such axis.
-    pub fn of(shape: &[usize], axis: isize) -> Result<(usize, Self), LaunchError> {
-        let dims = shape.len();
-        let none = LaunchError::NoAxis { axis, dims };
-        let counted = match axis {
-            0.. => axis as usize,
-            _ => dims.checked_sub(axis.unsigned_abs()).ok_or(none)?,
-        };
-        let &extent = shape
-            .get(counted)
-            .ok_or(LaunchError::NoAxis { axis, dims })?;
-        let (outer, inner) = (&shape[..counted], &shape[counted + 1..]);
-        let axis = Self {
-            outer: outer.iter().product(),
-            extent,
-            inner: inner.iter().product(),
-        };
-        Ok((counted, axis))
+/// Blocks at most.
+fn capped(grid_cap: Option<u32>) -> Options {
+    Options {
+        grid_cap,
+        ..Options::default()
     }
 }
 
-/// The input and output of a reduction over an axis.
-pub struct AxisFold<'a, T: Element> {
-    input: View<'a, T>,
-    output: ViewMut<'a, T>,
-    axis: Axis,
-}
-
-pub(crate) type AxisLaunch<T> = for<'a> fn(On<'a>, AxisFold<'a, T>) -> Result<(), blockwise::Error>;
-
-/// The input and output of sums of runs of rows.
-pub struct Runs<'a, T: Element + Addend> {
-    input: View<'a, T>,
-    partials: ViewMut<'a, PartialOf<T>>,
-    axis: Axis,
-}
-
-pub(crate) type RunsLaunch<T> = for<'a> fn(On<'a>, Runs<'a, T>) -> Result<(), blockwise::Error>;
-
-/// A type with kernels that reduce over an axis.
-pub trait ReducesAxis: Element + Addend {
-    /// The kernel of the reduction.
-    fn axis(reduction: Reduction) -> Routine<AxisLaunch<Self>>;
-    /// The kernel that leaves sums unrounded; `None` for a type whose sums need no rounding.
-    fn runs() -> Option<Routine<RunsLaunch<Self>>>;
-}
-
-macro_rules! fold {
-    ($t:ident, $Op:ident) => {
-        routine!(fold_axis<$t, $Op>, |of| (
-            (of.input, of.axis.outer * of.axis.extent, of.axis.inner),
-            of.output,
-            of.axis.extent
-        ))
-    };
-}
-
-macro_rules! runs {
-    ($t:ident) => {
-        Some(routine!(sum_runs<$t>, |of| (
-            (of.input, of.axis.outer * of.axis.extent, of.axis.inner),
-            of.partials,
-            of.axis.extent
-        )))
-    };
-}
-
-macro_rules! reduces_axis {
-    ($($t:ident: $runs:expr;)*) => {$(
-        impl ReducesAxis for $t {
-            fn axis(reduction: Reduction) -> Routine<AxisLaunch<Self>> {
-                match reduction {
-                    Reduction::Sum => fold!($t, Sum),
-                    Reduction::Min => fold!($t, Min),
-                    Reduction::Max => fold!($t, Max),
-                }
-            }
-
-            fn runs() -> Option<Routine<RunsLaunch<Self>>> {
-                $runs
-            }
-        }
-    )*};
-}
-reduces_axis! {
-    i64: None;
-    f32: runs!(f32);
-    f64: runs!(f64);
-}
-
-/// Plans a reduction over an axis. `None` if the result has no elements, so that nothing is
+/// Plans a reduction along an axis. `None` if the result has no elements, so that nothing is
 /// launched.
 ///
 /// # Errors
-/// A minimum or maximum over an empty axis, and an exceeded limit.
+/// A minimum or maximum along an empty axis, and an exceeded limit.
 pub fn plan_axis<T: Number>(
     axis: Axis,
     reduction: Reduction,
     grid_cap: Option<u32>,
     properties: &DeviceProperties,
 ) -> Result<Option<LaunchPlan>, LaunchError> {
-    Ok(prepare::<T>(axis, reduction, grid_cap, properties)?.map(|ready| ready.plan))
+    let problem = problem(T::TYPE, code(reduction), Way::Lines, axis)?;
+    let of = super::operation(reduction);
+    let plan = operation::plan(of, &problem, &capped(grid_cap), properties)?;
+    Ok(plan.map(|plan| plan.launch))
 }
 
-fn prepare<T: Number>(
-    axis: Axis,
-    reduction: Reduction,
-    grid_cap: Option<u32>,
-    properties: &DeviceProperties,
-) -> Result<Option<Ready<AxisLaunch<T>>>, LaunchError> {
-    // NumPy refuses it too, even if the result has no elements.
-    if axis.extent == 0 && reduction != Reduction::Sum {
-        return Err(LaunchError::EmptyInput {
-            what: "the axis of a minimum or maximum",
-        });
-    }
-    let outputs = matrix_len(axis.outer, axis.inner)?;
-    let Routine { entry, launch } = T::axis(reduction);
-    let blocks = blocks_for(outputs, THREADS, grid_cap, properties.max_grid[0]);
-    let plan = plan_1d(entry.name, blocks, THREADS, 0, properties)?;
-    Ok((outputs > 0).then_some(Ready { plan, launch }))
-}
-
-/// The error of a sum over an axis before rounding, relative to the sum of its terms' magnitudes:
+/// The error of a sum along an axis before rounding, relative to the sum of its terms' magnitudes:
 /// the same for any extent, because it is added in runs of 1024.
 pub fn sum_error_along_axis<T: Precision>() -> f64 {
     oracle::widened::<T>(RUN + 2)
 }
 
-/// Starts a reduction over an axis of elements on the device.
+/// Starts a reduction along an axis of elements on the device.
 pub(crate) fn enqueue_axis<'a, T: Number>(
     device: &Device,
     stream: Option<&Stream>,
@@ -165,58 +50,47 @@ pub(crate) fn enqueue_axis<'a, T: Number>(
     axis: Axis,
     reduction: Reduction,
 ) -> Result<(), LaunchError> {
-    let ready = prepare::<T>(axis, reduction, None, device.properties())?;
-    if let Some(Ready { plan, launch }) = ready {
-        let operands = AxisFold {
-            input,
-            output,
-            axis,
-        };
-        launch(On::new(device, stream, &plan), operands)?;
-    }
-    Ok(())
+    let problem = problem(T::TYPE, code(reduction), Way::Lines, axis)?;
+    let of = super::operation(reduction);
+    let (options, inputs) = (Options::default(), [input.into()]);
+    let output = output.into();
+    operation::enqueue(device, stream, of, &problem, &options, &inputs, output).map(drop)
 }
 
-/// Plans the sums of runs that will be merged, over an axis of at most [`RUN`] rows. `None` for a
-/// type whose sums need no rounding.
+/// Whether sums of a type are rounded, so that those of runs are kept in more precision.
+pub(crate) fn rounds<T: Number>() -> bool {
+    T::TYPE.is_float()
+}
+
+/// Starts the sums of runs that will be merged, along an axis of at most [`RUN`] elements: for each
+/// output a result of [`Total::of_results`](super::Total::of_results).
 ///
 /// # Errors
-/// An exceeded limit.
-pub fn plan_runs<T: Number>(
-    axis: Axis,
-    grid_cap: Option<u32>,
-    properties: &DeviceProperties,
-) -> Result<Option<LaunchPlan>, LaunchError> {
-    let Some(Routine { entry, .. }) = T::runs() else {
-        return Ok(None);
-    };
-    let outputs = matrix_len(axis.outer, axis.inner)?;
-    let blocks = blocks_for(outputs, THREADS, grid_cap, properties.max_grid[0]);
-    plan_1d(entry.name, blocks, THREADS, 0, properties).map(Some)
-}
-
-/// Starts it, on elements on the device.
-pub(crate) fn enqueue_runs<'a, T: Number>(
+/// A type whose sums need no rounding, results of another length, and failures of the device.
+pub fn enqueue_runs<'a, T: Number>(
     device: &Device,
     stream: Option<&Stream>,
     input: View<'a, T>,
-    partials: ViewMut<'a, PartialOf<T>>,
+    results: ViewMut<'a, u8>,
     axis: Axis,
-) -> Result<(), LaunchError> {
-    let plan = plan_runs::<T>(axis, None, device.properties())?;
-    if let (Some(plan), Some(Routine { launch, .. })) = (plan, T::runs()) {
-        let operands = Runs {
-            input,
-            partials,
-            axis,
-        };
-        launch(On::new(device, stream, &plan), operands)?;
-    }
-    Ok(())
+    grid_cap: Option<u32>,
+) -> Result<Plan, LaunchError> {
+    let sum = Reduction::Sum;
+    let problem = problem(T::TYPE, code(sum), Way::Runs, axis)?;
+    let (options, of) = (capped(grid_cap), super::operation(sum));
+    let (results, none) = results.split_at_mut(axis.outer * axis.inner * each::<T>());
+    let (inputs, memory) = ([input.into()], [results.into(), none.into()]);
+    let on = (device, stream);
+    operation::enqueue_part(on, of, &problem, &options, &inputs, memory)
 }
 
-/// Sum, minimum or maximum over one axis: an array with the shape without it. The sum over an empty
-/// axis is 0.
+/// Bytes of a result that is not rounded.
+pub(crate) const fn each<T: Number>() -> usize {
+    size_of::<super::PartialOf<T>>()
+}
+
+/// Sum, minimum or maximum along one axis: an array with the shape without it. The sum along an
+/// empty axis is 0.
 ///
 /// # Errors
 /// When there is no such axis, as for [`plan_axis`], and failures of the device.
@@ -226,17 +100,12 @@ pub fn reduce_axis<T: Number>(
     axis: isize,
     reduction: Reduction,
 ) -> Result<ArrayD<T>, LaunchError> {
-    let (counted, axis) = Axis::of(input.shape(), axis)?;
-    let mut shape = input.shape().to_vec();
-    shape.remove(counted);
-    // Refused before anything is copied.
-    plan_axis::<T>(axis, reduction, None, device.properties())?;
-    let input = upload(device, &input)?;
-    let mut output = device.zeros(axis.outer * axis.inner)?;
-    let (from, to) = (input.as_view(), output.as_view_mut());
-    enqueue_axis(device, None, from, to, axis, reduction)?;
-    let result = ArrayD::from_shape_vec(IxDyn(&shape), output.to_vec()?);
-    Ok(result.unwrap_or_default())
+    let along = Given {
+        axis: Some(axis),
+        ..Given::default()
+    };
+    let of = super::operation(reduction);
+    operation::array(device, of, &along, &Options::default(), &[input])
 }
 
 #[cfg(test)]

@@ -14,89 +14,108 @@
 //! | 2²⁰, dot product | 6.5 | 6.6 | 7.7 |
 //! | 2²⁹, sum | 494 | 471 | 473 |
 
-use blockwise::DeviceProperties;
+use super::problem::{Code, Way};
+use super::variants::{AXIS, SHUFFLE, SINGLE, WIDE};
+use crate::operation::{Task, Variant};
 
-use super::{Number, ReduceKernel, ReduceOptions};
-use crate::tuning;
-
-/// Elements of one array from which [`ReduceKernel::Wide`] is faster than
-/// [`ReduceKernel::Shuffle`], whatever the type: 2¹⁸ take a minimum of `f32` 0.89 of the time, a sum
-/// of `f64` 0.70, in graphs on an H200 (2026-11-26).
+/// Elements of one array from which [`WIDE`] is faster than [`SHUFFLE`], whatever the type: 2¹⁸ take
+/// a minimum of `f32` 0.89 of the time, a sum of `f64` 0.70, in graphs on an H200 (2026-11-26).
 const WIDE_FROM: usize = 1 << 17;
 /// Bytes of each operand from which it is for a dot product: 2²⁰ `f32` take 0.99, `f64` 0.92.
 const WIDE_DOT_FROM: usize = 2 << 20;
-/// Bytes up to which the last block's fold is more than 2 % of the time of
-/// [`ReduceKernel::Single`].
+/// Bytes up to which the last block's fold is more than 2 % of the time of [`SINGLE`].
 const WIDE_TO: usize = 256 << 20;
 
-/// What is reduced to one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operands {
-    /// One array: a sum, minimum or maximum.
-    One,
-    /// Two: a dot product.
-    Two,
-}
-
-impl ReduceOptions {
-    /// The kernel for `len` elements of type `T` in each operand.
-    pub fn kernel_for<T: Number>(
-        &self,
-        operands: Operands,
-        len: usize,
-        properties: &DeviceProperties,
-    ) -> ReduceKernel {
-        let untouched =
-            self.threads.is_none() && self.grid_cap.is_none() && self.in_flight.is_none();
-        let bytes = len.saturating_mul(size_of::<T>());
-        let shuffle = match operands {
-            Operands::One => len < WIDE_FROM,
-            Operands::Two => bytes < WIDE_DOT_FROM,
-        };
-        let fastest = || match (untouched, shuffle) {
-            (true, true) => ReduceKernel::Shuffle,
-            (true, false) if bytes <= WIDE_TO => ReduceKernel::Wide,
-            _ => ReduceKernel::Single,
-        };
-        // A sum's saved kernel also applies to the other reductions.
-        let saved = || tuning::kernel(properties, "sum", T::NAME, &[len]).filter(|_| untouched);
-        self.kernel.or_else(saved).unwrap_or_else(fastest)
+/// The fastest kernel for a problem; [`SINGLE`] if threads or blocks are given.
+pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
+    let (problem, options) = (task.problem, task.options);
+    if Way::of(problem) != Way::Whole {
+        return &AXIS;
+    }
+    let untouched = options.threads.is_none() && options.grid_cap.is_none();
+    let len = problem.extents[0];
+    let bytes = len.saturating_mul(problem.ty.bytes());
+    let shuffle = match Code::of(problem) {
+        Code::Dot => bytes < WIDE_DOT_FROM,
+        Code::Sum | Code::Min | Code::Max => len < WIDE_FROM,
+    };
+    match (untouched, shuffle) {
+        (true, true) => &SHUFFLE,
+        (true, false) if bytes <= WIDE_TO => &WIDE,
+        _ => &SINGLE,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use blockwise::Type;
+
+    use super::super::variants::TREE;
+    use super::super::{DOT, SUM};
     use crate::limits::h200;
+    use crate::operation::{self, Given, Operation, Options, Variant};
+
+    use super::*;
+
+    #[track_caller]
+    fn chosen(
+        operation: &'static Operation,
+        ty: Type,
+        len: usize,
+        options: &Options,
+    ) -> &'static Variant {
+        let shapes = [&[len][..], &[len]];
+        let posed = (operation.pose)(ty, &shapes, &Given::default()).expect("a problem");
+        operation::choose(operation, &posed.problem, options, &h200())
+            .expect("a kernel")
+            .variant
+    }
 
     #[test]
     fn the_kernel_goes_by_the_bytes_unless_it_is_given() {
-        let (options, h200) = (ReduceOptions::default(), h200());
-        let floats = |len| options.kernel_for::<f32>(Operands::One, len, &h200);
-        assert_eq!(floats(5000), ReduceKernel::Shuffle);
-        assert_eq!(floats(1 << 17), ReduceKernel::Wide);
-        let dots = |len| options.kernel_for::<f32>(Operands::Two, len, &h200);
-        assert_eq!(dots((1 << 19) - 1), ReduceKernel::Shuffle);
-        assert_eq!(dots(1 << 19), ReduceKernel::Wide);
-        let doubles = options.kernel_for::<f64>(Operands::Two, 1 << 18, &h200);
-        assert_eq!(doubles, ReduceKernel::Wide);
-        assert_eq!(floats(1 << 29), ReduceKernel::Single);
-        assert_eq!(floats(1 << 23), ReduceKernel::Wide);
-        let fewer = ReduceOptions {
+        let options = Options::default();
+        let floats = |len| chosen(&SUM, Type::F32, len, &options);
+        assert_eq!(floats(5000), &SHUFFLE);
+        assert_eq!(floats(1 << 17), &WIDE);
+        let dots = |len| chosen(&DOT, Type::F32, len, &options);
+        assert_eq!(dots((1 << 19) - 1), &SHUFFLE);
+        assert_eq!(dots(1 << 19), &WIDE);
+        assert_eq!(chosen(&DOT, Type::F64, 1 << 18, &options), &WIDE);
+        assert_eq!(floats(1 << 29), &SINGLE);
+        assert_eq!(floats(1 << 23), &WIDE);
+        let fewer = Options {
             grid_cap: Some(1),
             ..options
         };
-        assert_eq!(
-            fewer.kernel_for::<f32>(Operands::One, 5, &h200),
-            ReduceKernel::Single
-        );
-        let tree = ReduceOptions {
-            kernel: Some(ReduceKernel::Tree),
-            ..options
+        assert_eq!(chosen(&SUM, Type::F32, 5, &fewer), &SINGLE);
+        assert_eq!(chosen(&SUM, Type::F32, 5, &Options::of(&TREE)), &TREE);
+    }
+
+    #[test]
+    fn along_an_axis_there_is_one_kernel() {
+        let given = Given {
+            axis: Some(-1),
+            ..Given::default()
         };
+        let posed = (SUM.pose)(Type::F32, &[&[3, 5]], &given).expect("a problem");
+        assert_eq!(posed.result, [3]);
+        let choice = |options| {
+            let choice = operation::choose(&SUM, &posed.problem, &options, &h200());
+            choice.map(|choice| choice.variant)
+        };
+        assert_eq!(choice(Options::default()).expect("a kernel"), &AXIS);
+        let plan = operation::plan(&SUM, &posed.problem, &Options::of(&TREE), &h200());
+        let error = plan.expect_err("it has no lines").to_string();
         assert_eq!(
-            tree.kernel_for::<f32>(Operands::One, 5, &h200),
-            ReduceKernel::Tree
+            error,
+            "kernel `tree` reduces whole arrays, not along an axis"
+        );
+        let whole = (SUM.pose)(Type::F32, &[&[3, 5]], &Given::default()).expect("a problem");
+        let plan = operation::plan(&SUM, &whole.problem, &Options::of(&AXIS), &h200());
+        assert!(
+            plan.expect_err("it is whole")
+                .to_string()
+                .ends_with("along an axis only")
         );
     }
 }

@@ -1,10 +1,10 @@
 //! Dot product, sum, minimum and maximum.
 //!
 //! Each block folds its share into one partial result, and the host folds those in block order;
-//! with [`ReduceKernel::Single`] the last block does. If the options name no kernel, the operand's
-//! size chooses one. With the same threads and blocks, the order of all operations, and so every
-//! bit of the result, is the same on every device. The defaults of [`ReduceKernel::Wide`] and
-//! [`ReduceKernel::Single`] depend on the number of multiprocessors.
+//! with [`SINGLE`] the last block does. If the options name no kernel, the operand's size chooses
+//! one. With the same threads and blocks, the order of all operations, and so every bit of the
+//! result, is the same on every device. The defaults of [`WIDE`] and [`SINGLE`] depend on the number
+//! of multiprocessors.
 //!
 //! # How exact sums are
 //!
@@ -12,236 +12,206 @@
 //! an axis, for any length, and rounded once. With S the exact result and M the sum of the
 //! magnitudes of its terms, the error is at most half a unit in the last place plus 2⁻⁴¹·M for
 //! `f32`, 2⁻⁸⁰·M for `f64`. If M ≤ 2¹⁶·|S|, that is less than one unit; at least 999 arrays in 1000
-//! are rounded correctly, and have the same bits for every kernel of [`choice`], device, chunk and
-//! number of ranks. [`kernels::reduce::addend`] derives this. A `grid_cap` makes a thread's share
-//! longer, and the bound larger: [`ReduceOptions::sum_error`].
+//! are rounded correctly, and have the same bits for every kernel that the launcher chooses, device,
+//! chunk and number of ranks. [`kernels::reduce::addend`] derives this. A `grid_cap` makes a thread's
+//! share longer, and the bound larger: [`sum_error`].
 //!
-//! [`ReduceKernel::Interleaved`], [`ReduceKernel::Tree`] and [`ReduceKernel::TreeRaw`] are for
-//! teaching: they add in the element's type, as in the documents that they follow.
+//! [`INTERLEAVED`], [`TREE`] and [`TREE_RAW`] are for teaching: they add in the element's type, as in
+//! the documents that they follow.
 
 mod axis;
-pub mod choice;
+mod choice;
+mod description;
 mod partials;
-mod plan;
-mod routines;
+mod problem;
+mod reference;
 mod total;
+mod variants;
 
-use blockwise::{Device, Stream, View};
-use kernels::reduce::policy::InFlight;
-use kernels::reduce::{Addend, TotalOf, Twofold};
+use blockwise::{Device, DeviceProperties, Stream, View};
 use ndarray::ArrayView1;
 
-use self::routines::{Dot, Fold};
-use crate::launch::{On, Ready};
-use crate::{Element, Execution, LaunchError, LaunchPlan, named_enum, upload};
+use crate::operation::{self, Operation, Options, Parts, Problem, Task, Variant};
+use crate::{Execution, LaunchError, LaunchPlan, upload};
 
-pub(crate) use axis::ReducesAxis;
-pub use axis::{Axis, plan_axis, plan_runs, reduce_axis, sum_error_along_axis};
-pub(crate) use axis::{enqueue_axis, enqueue_runs};
-pub use choice::Operands;
+use self::problem::Code;
+
+pub use crate::operation::{Axis, Reduction};
+pub(crate) use axis::{each, enqueue_axis, rounds};
+pub use axis::{enqueue_runs, plan_axis, reduce_axis, sum_error_along_axis};
+pub use description::{DOT, MAX, MIN, SUM, same_length};
 pub use partials::Partials;
-pub(crate) use partials::{Memory, ticket};
-pub use plan::{plan_dot, plan_reduce, same_length};
-pub(crate) use routines::Reduces;
-pub use total::Total;
+pub(crate) use partials::{enqueue_to, ticket};
+pub use total::{Number, PartialOf, Total};
+pub use variants::{AXIS, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, SINGLE8, TREE, TREE_RAW, WIDE};
 
-named_enum! {
-    /// The reductions of one operand.
-    pub enum Reduction("reduction") {
-        /// The sum; 0 for no elements. Integers wrap around, as in NumPy.
-        Sum = "sum",
-        /// The smallest element; NaN if there is one.
-        Min = "min",
-        /// The largest element; NaN if there is one.
-        Max = "max",
-    }
-}
-
-named_enum! {
-    /// The kernels that reduce.
-    pub enum ReduceKernel("reduction kernel") {
-        /// A tree in shared memory that folds neighbours first, with bank conflicts; for any number
-        /// of threads. Like the next two kernels it adds in the element's type.
-        Interleaved = "interleaved",
-        /// A halving tree in shared memory, for any number of threads.
-        Tree = "tree",
-        /// The same in rust-cuda's form.
-        TreeRaw = "tree-raw",
-        /// Warps fold by shuffles, for whole warps.
-        Shuffle = "shuffle",
-        /// The same with loads of 16 bytes, several at a time.
-        Wide = "wide",
-        /// The same, with the blocks' results folded by the last block instead of the host.
-        Single = "single",
-    }
-}
-
-/// The types that can be reduced.
-pub trait Number: Element + Reduces + ReducesAxis + Addend {
-    /// A total as words, for another process.
-    #[doc(hidden)]
-    fn words_of(total: TotalOf<Self>) -> [u64; 2];
-    /// A total from its words.
-    #[doc(hidden)]
-    fn of_words(words: [u64; 2]) -> TotalOf<Self>;
-}
-
-impl Number for i64 {
-    fn words_of(total: i64) -> [u64; 2] {
-        [total.cast_unsigned(), 0]
-    }
-
-    fn of_words([word, _]: [u64; 2]) -> i64 {
-        word.cast_signed()
-    }
-}
-
-macro_rules! number_of_floats {
-    ($($float:ty),*) => { $(
-        impl Number for $float {
-            fn words_of(total: Twofold) -> [u64; 2] {
-                [total.sum, total.rest].map(f64::to_bits)
-            }
-
-            fn of_words(words: [u64; 2]) -> Twofold {
-                let [sum, rest] = words.map(f64::from_bits);
-                Twofold { sum, rest }
-            }
-        }
-    )* };
-}
-number_of_floats!(f32, f64);
-
-/// A block's result: a sum in more precision than its elements.
-pub type PartialOf<T> = <T as Addend>::Partial;
-
-/// Default number of blocks of the first three kernels.
+/// Default number of blocks of the first four kernels.
 pub const DEFAULT_GRID_CAP: u32 = 1024;
 
-/// How to launch a reduction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReduceOptions {
-    /// The kernel. `None` takes the fastest for the operand's size, or [`ReduceKernel::Single`] if
-    /// other options are given.
-    pub kernel: Option<ReduceKernel>,
-    /// Threads per block. `None` is the kernel's default, or the
-    /// [policy](kernels::reduce::policy)'s.
-    pub threads: Option<u32>,
-    /// Maximum number of blocks. `None` is [`DEFAULT_GRID_CAP`], or the
-    /// [policy](kernels::reduce::policy)'s.
-    pub grid_cap: Option<u32>,
-    /// 16-byte packs that a thread of [`ReduceKernel::Single`] has in flight. `None` is the
-    /// [policy](kernels::reduce::policy)'s.
-    pub in_flight: Option<InFlight>,
+/// The operation that merges elements so.
+pub fn operation(reduction: Reduction) -> &'static Operation {
+    match reduction {
+        Reduction::Sum => &SUM,
+        Reduction::Min => &MIN,
+        Reduction::Max => &MAX,
+    }
 }
 
-/// Starts a dot product of two operands of the same length.
+fn code(reduction: Reduction) -> Code {
+    match reduction {
+        Reduction::Sum => Code::Sum,
+        Reduction::Min => Code::Min,
+        Reduction::Max => Code::Max,
+    }
+}
+
+/// The problem of `len` elements in each operand.
 ///
 /// # Errors
-/// Those of [`plan_dot`], partials for fewer blocks, and failures of the device.
-pub fn enqueue_dot<'a, T: Number>(
-    device: &Device,
-    stream: Option<&Stream>,
-    a: impl Into<View<'a, T>>,
-    b: impl Into<View<'a, T>>,
-    partials: &mut Partials<T>,
-    options: &ReduceOptions,
-) -> Result<LaunchPlan, LaunchError> {
-    let (a, b) = (a.into(), b.into());
-    let plan = enqueue_dot_to(device, stream, a, b, partials.memory(), options)?;
-    let kernel = options.kernel_for::<T>(Operands::Two, a.len(), device.properties());
-    partials.written(kernel, &plan);
-    Ok(plan)
+/// What the operation refuses.
+pub(crate) fn whole<T: Number>(of: &Operation, len: usize) -> Result<Problem, LaunchError> {
+    // Nothing is allocated.
+    let len = [len];
+    let shapes = [&len[..]; 2];
+    let shapes = &shapes[..of.operands.len()];
+    let posed = (of.pose)(T::TYPE, shapes, &operation::Given::default())?;
+    Ok(posed.problem)
 }
 
-/// The same, into any memory.
-pub(crate) fn enqueue_dot_to<T: Number>(
-    device: &Device,
-    stream: Option<&Stream>,
-    a: View<'_, T>,
-    b: View<'_, T>,
-    memory: Memory<'_, T>,
-    options: &ReduceOptions,
-) -> Result<LaunchPlan, LaunchError> {
-    let properties = device.properties();
-    let Ready { plan, launch } = plan::prepare_dot::<T>(a.len(), b.len(), options, properties)?;
-    memory.check(&plan)?;
-    launch(On::new(device, stream, &plan), Dot { a, b, memory })?;
-    Ok(plan)
-}
-
-/// Starts a sum, minimum or maximum.
+/// The error of a sum or dot product of `len` elements before rounding, relative to the sum of its
+/// terms' magnitudes; 0 of what is exact. It follows from the additions on the longest path of an
+/// element: see [`kernels::reduce::addend`].
 ///
 /// # Errors
-/// Those of [`plan_reduce`], partials for fewer blocks, and failures of the device.
-pub fn enqueue_reduce<'a, T: Number>(
-    device: &Device,
-    stream: Option<&Stream>,
-    input: impl Into<View<'a, T>>,
-    partials: &mut Partials<T>,
-    reduction: Reduction,
-    options: &ReduceOptions,
-) -> Result<LaunchPlan, LaunchError> {
-    let (input, memory) = (input.into(), partials.memory());
-    let plan = enqueue_reduce_to(device, stream, input, memory, reduction, options)?;
-    let kernel = options.kernel_for::<T>(Operands::One, input.len(), device.properties());
-    partials.written(kernel, &plan);
-    Ok(plan)
+/// What the operation refuses.
+pub fn sum_error<T: Number>(
+    of: &'static Operation,
+    len: usize,
+    options: &Options,
+    device: &DeviceProperties,
+) -> Result<f64, LaunchError> {
+    let problem = whole::<T>(of, len)?;
+    error_of(of, &problem, options, device)
 }
 
-/// The same, into any memory.
-pub(crate) fn enqueue_reduce_to<T: Number>(
+/// The same of any problem.
+pub fn error_of(
+    of: &'static Operation,
+    problem: &Problem,
+    options: &Options,
+    device: &DeviceProperties,
+) -> Result<f64, LaunchError> {
+    let variant = operation::choose(of, problem, options, device)?.variant;
+    let error = variants::plan::error(&Task {
+        problem,
+        options,
+        device,
+        aligned: true,
+        variant,
+    });
+    Ok(error.unwrap_or_default())
+}
+
+/// The kernel for `len` elements in each operand.
+///
+/// # Errors
+/// What the operation refuses.
+pub fn kernel<T: Number>(
+    of: &'static Operation,
+    len: usize,
+    options: &Options,
+    device: &DeviceProperties,
+) -> Result<&'static Variant, LaunchError> {
+    operation::choose(of, &whole::<T>(of, len)?, options, device).map(|choice| choice.variant)
+}
+
+/// Plans an operation on operands of `len` elements, with one partial result per block.
+///
+/// # Errors
+/// For a minimum or maximum of no elements, when a limit is exceeded, or the kernel needs whole
+/// warps and the threads are not.
+pub fn plan<T: Number>(
+    of: &'static Operation,
+    len: usize,
+    options: &Options,
+    properties: &DeviceProperties,
+) -> Result<LaunchPlan, LaunchError> {
+    let problem = whole::<T>(of, len)?;
+    let plan = operation::plan(of, &problem, options, properties)?;
+    // A whole reduction has one result, of nothing too.
+    plan.map(|plan| plan.launch).ok_or(LaunchError::EmptyInput {
+        what: "the operand",
+    })
+}
+
+/// Starts an operation on all elements of its operands.
+///
+/// # Errors
+/// Those of [`plan`], operands of other lengths, partials for fewer blocks, and failures of the
+/// device.
+pub fn enqueue<T: Number>(
     device: &Device,
     stream: Option<&Stream>,
-    input: View<'_, T>,
-    memory: Memory<'_, T>,
-    reduction: Reduction,
-    options: &ReduceOptions,
+    of: &'static Operation,
+    inputs: &[View<'_, T>],
+    partials: &mut Partials<T>,
+    options: &Options,
 ) -> Result<LaunchPlan, LaunchError> {
-    let properties = device.properties();
-    let Ready { plan, launch } =
-        plan::prepare_reduce::<T>(input.len(), reduction, options, properties)?;
-    memory.check(&plan)?;
-    launch(On::new(device, stream, &plan), Fold { input, memory })?;
-    Ok(plan)
+    let lens = [0, 1].map(|at| inputs.get(at).or(inputs.first()).map_or(0, View::len));
+    same_length(lens[0], lens[1])?;
+    let problem = whole::<T>(of, lens[0])?;
+    let on = (device, stream);
+    match *inputs {
+        [a, b] => partials.enqueue(on, of, &problem, options, &[a.into(), b.into()]),
+        [a] => partials.enqueue(on, of, &problem, options, &[a.into()]),
+        _ => partials.enqueue(on, of, &problem, options, &[]),
+    }
+}
+
+/// An operation on operands on the device.
+fn buffers<T: Number>(
+    device: &Device,
+    of: &'static Operation,
+    inputs: &[View<'_, T>],
+    options: &Options,
+) -> Result<(T, Execution), LaunchError> {
+    let len = inputs.first().map_or(0, View::len);
+    let plan = plan::<T>(of, len, options, device.properties())?;
+    let mut partials = Partials::alloc(device, &plan)?;
+    let execution = Execution::of(device, || {
+        enqueue(device, None, of, inputs, &mut partials, options)
+    })?;
+    let Parts::Folded(fold) = of.parts else {
+        let operation = of.name;
+        return Err(LaunchError::NotDivided { operation });
+    };
+    Ok((partials.fold(fold.by)?, execution))
 }
 
 /// The dot product of two operands on the device.
 ///
 /// # Errors
-/// Those of [`plan_dot`], and failures of the device.
+/// Operands of unlike lengths, those of [`plan`], and failures of the device.
 pub fn dot_buffers<'a, T: Number>(
     device: &Device,
     a: impl Into<View<'a, T>>,
     b: impl Into<View<'a, T>>,
-    options: &ReduceOptions,
+    options: &Options,
 ) -> Result<(T, Execution), LaunchError> {
-    let (a, b) = (a.into(), b.into());
-    let plan = plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
-    let mut partials = Partials::alloc(device, &plan)?;
-    let execution = Execution::of(device, || {
-        enqueue_dot(device, None, a, b, &mut partials, options)
-    })?;
-    Ok((partials.fold(Reduction::Sum)?, execution))
+    buffers(device, &DOT, &[a.into(), b.into()], options)
 }
 
 /// Sum, minimum or maximum of an operand on the device.
 ///
 /// # Errors
-/// Those of [`plan_reduce`], and failures of the device.
+/// Those of [`plan`], and failures of the device.
 pub fn reduce_buffer<'a, T: Number>(
     device: &Device,
     input: impl Into<View<'a, T>>,
     reduction: Reduction,
-    options: &ReduceOptions,
+    options: &Options,
 ) -> Result<(T, Execution), LaunchError> {
-    let input = input.into();
-    let plan = plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
-    let mut partials = Partials::alloc(device, &plan)?;
-    let execution = Execution::of(device, || {
-        enqueue_reduce(device, None, input, &mut partials, reduction, options)
-    })?;
-    Ok((partials.fold(reduction)?, execution))
+    buffers(device, operation(reduction), &[input.into()], options)
 }
 
 /// The dot product Σ a\[i\] · b\[i\]; 0 for no elements.
@@ -252,10 +222,11 @@ pub fn dot<T: Number>(
     device: &Device,
     a: ArrayView1<'_, T>,
     b: ArrayView1<'_, T>,
-    options: &ReduceOptions,
+    options: &Options,
 ) -> Result<T, LaunchError> {
     // Checked before anything is copied.
-    plan_dot::<T>(a.len(), b.len(), options, device.properties())?;
+    same_length(a.len(), b.len())?;
+    plan::<T>(&DOT, a.len(), options, device.properties())?;
     let (a, b) = (upload(device, &a)?, upload(device, &b)?);
     Ok(dot_buffers(device, &a, &b, options)?.0)
 }
@@ -268,10 +239,43 @@ pub fn reduce<T: Number>(
     device: &Device,
     input: ArrayView1<'_, T>,
     reduction: Reduction,
-    options: &ReduceOptions,
+    options: &Options,
 ) -> Result<T, LaunchError> {
     // Checked before anything is copied.
-    plan_reduce::<T>(input.len(), reduction, options, device.properties())?;
+    plan::<T>(
+        operation(reduction),
+        input.len(),
+        options,
+        device.properties(),
+    )?;
     let input = upload(device, &input)?;
     Ok(reduce_buffer(device, &input, reduction, options)?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    /// As those of the other operations: of any shape, to an array of none.
+    #[test]
+    fn a_whole_array_is_folded_to_an_array_of_no_dimension() {
+        let device = Device::emulator();
+        let rows = array![[1.0_f64, 2.0, 1e300], [4.0, -1e300, f64::NAN]].into_dyn();
+        let of = |of, given: &operation::Given| {
+            operation::array(&device, of, given, &Options::default(), &[rows.view()])
+        };
+        let whole = operation::Given::default();
+        let least = of(&MIN, &whole).unwrap();
+        assert!(least.shape().is_empty() && least.first().unwrap().is_nan());
+        let axis = Some(0);
+        let sums = of(&SUM, &operation::Given { axis, ..whole }).unwrap();
+        assert_eq!(sums.as_slice().unwrap()[..2], [5.0, -1e300]);
+        let none = ndarray::ArrayD::<f32>::zeros(ndarray::IxDyn(&[0]));
+        let options = Options::default();
+        let sum = operation::array(&device, &SUM, &whole, &options, &[none.view()]).unwrap();
+        assert_eq!(sum.first(), Some(&0.0));
+        assert!(operation::array(&device, &MAX, &whole, &options, &[none.view()]).is_err());
+    }
 }

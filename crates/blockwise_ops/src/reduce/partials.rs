@@ -1,23 +1,26 @@
 //! The blocks' results.
 
-use blockwise::{Buffer, Device, View, ViewMut};
+use std::marker::PhantomData;
 
-use kernels::reduce::Addend;
+use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream, Type};
 
-use super::{Number, PartialOf, ReduceKernel, Reduction, Total};
+use super::variants::TICKET;
+use super::{Number, Total, each};
+use crate::operation::{self, Operation, Options, Problem, Reduction};
 use crate::{LaunchError, LaunchPlan};
 
-/// Output memory of reductions: one partial result per block. With [`ReduceKernel::Single`] the
+/// Output memory of reductions: one partial result per block. With [`SINGLE`](super::SINGLE) the
 /// first one becomes the result.
 ///
 /// It can be used for any number of consecutive launches with at most as many blocks as the plan
 /// that it was allocated for.
 pub struct Partials<T: Number> {
-    values: Buffer<PartialOf<T>>,
+    values: AnyBuffer,
     /// The number of blocks that have finished in a launch; 0 between launches.
-    ticket: Buffer<u32>,
-    /// Number of values that the last launch left for the host to fold.
+    ticket: AnyBuffer,
+    /// Bytes of the values that the last launch left for the host to fold.
     results: usize,
+    element: PhantomData<T>,
 }
 
 impl<T: Number> Partials<T> {
@@ -26,16 +29,18 @@ impl<T: Number> Partials<T> {
     /// # Errors
     /// When the device lacks the memory.
     pub fn alloc(device: &Device, plan: &LaunchPlan) -> Result<Self, LaunchError> {
+        let bytes = plan.grid[0] as usize * each::<T>();
         Ok(Self {
-            values: device.zeros(plan.grid[0] as usize)?,
+            values: AnyBuffer::filled(device, Type::U8, bytes, 0)?,
             ticket: ticket(device)?,
             results: 0,
+            element: PhantomData,
         })
     }
 
     /// The most blocks that a launch may have.
     pub fn blocks(&self) -> usize {
-        self.values.len()
+        self.values.len() / each::<T>()
     }
 
     /// Resets it. Necessary after a launch that failed halfway, whose blocks have incremented the
@@ -58,71 +63,59 @@ impl<T: Number> Partials<T> {
     /// # Errors
     /// When nothing was launched, and failures of the device.
     pub fn fold(&self, reduction: Reduction) -> Result<T, LaunchError> {
-        let results = self.results()?.to_vec()?;
-        Ok(Total::<T>::of_partials(&results, reduction).round())
+        let results = self.results()?;
+        let mut bytes = vec![0; results.len()];
+        results.copy_to_slice(&mut bytes)?;
+        Ok(Total::<T>::of_results(&bytes, reduction).round())
     }
 
-    /// The results of the last launch, for a copy of one's own and [`Total::of_partials`].
+    /// The bytes of the last launch's results, for a copy of one's own and [`Total::of_results`].
     ///
     /// # Errors
     /// When nothing was launched.
-    pub fn results(&self) -> Result<View<'_, PartialOf<T>>, LaunchError> {
+    pub fn results(&self) -> Result<AnyView<'_>, LaunchError> {
         match self.results {
             0 => Err(LaunchError::EmptyInput {
                 what: "the list of partial results (nothing was launched)",
             }),
-            results => Ok(self.values.view(..results)),
+            results => Ok(self.values.as_view().view(..results)),
         }
     }
 
-    /// The memory, for a launch.
-    pub(super) fn memory(&mut self) -> Memory<'_, T> {
-        Memory {
-            values: self.values.as_view_mut(),
-            ticket: self.ticket.as_view_mut(),
-        }
-    }
-
-    /// Records a launch.
-    pub(super) fn written(&mut self, kernel: ReduceKernel, plan: &LaunchPlan) {
-        self.results = kernel.results(plan);
-    }
-}
-
-/// A ticket for [`Memory`], at zero.
-pub(crate) fn ticket(device: &Device) -> Result<Buffer<u32>, LaunchError> {
-    Ok(device.zeros(1)?)
-}
-
-/// The output of a launch.
-pub(crate) struct Memory<'a, T: Addend> {
-    /// At least one per block.
-    pub(crate) values: ViewMut<'a, T::Partial>,
-    /// 0 before and after each launch.
-    pub(crate) ticket: ViewMut<'a, u32>,
-}
-
-impl<T: Addend> Memory<'_, T> {
-    /// Checks that there is a value for each block.
-    pub(super) fn check(&self, plan: &LaunchPlan) -> Result<(), LaunchError> {
-        let (needed, given) = (plan.grid[0] as usize, self.values.len());
-        if given < needed {
-            return Err(LaunchError::BufferLength {
-                what: "the partial results",
-                needed,
-                given,
-            });
-        }
-        Ok(())
+    /// Starts a launch that leaves its results here.
+    pub(super) fn enqueue(
+        &mut self,
+        on: (&Device, Option<&Stream>),
+        of: &'static Operation,
+        problem: &Problem,
+        options: &Options,
+        inputs: &[AnyView<'_>],
+    ) -> Result<LaunchPlan, LaunchError> {
+        let results = self.values.as_view_mut();
+        let ticket = self.ticket.as_view_mut();
+        let (plan, left) = enqueue_to(on, of, problem, options, inputs, [results, ticket])?;
+        self.results = left;
+        Ok(plan)
     }
 }
 
-impl ReduceKernel {
-    /// Number of values that a launch leaves for the host to fold, from the first on.
-    pub(crate) fn results(self, plan: &LaunchPlan) -> usize {
-        match self {
-            Self::Single => 1,
-            _ => plan.grid[0] as usize,
-        }
-    }
+/// A ticket for [`enqueue_to`], at zero.
+pub(crate) fn ticket(device: &Device) -> Result<AnyBuffer, LaunchError> {
+    Ok(AnyBuffer::filled(device, Type::U8, TICKET, 0)?)
+}
+
+/// Starts a launch that leaves the results of its blocks, and takes a ticket that is 0 before and
+/// after. Says how many bytes of the results are left for the host to fold.
+pub(crate) fn enqueue_to(
+    on: (&Device, Option<&Stream>),
+    of: &'static Operation,
+    problem: &Problem,
+    options: &Options,
+    inputs: &[AnyView<'_>],
+    memory: [AnyViewMut<'_>; 2],
+) -> Result<(LaunchPlan, usize), LaunchError> {
+    let plan = operation::enqueue_part(on, of, problem, options, inputs, memory)?;
+    let fold = of.parts.fold(problem);
+    let left = fold.map_or(0, |fold| fold.left(problem, &plan));
+    Ok((plan.launch, left))
 }

@@ -1,8 +1,65 @@
 //! Results before their rounding.
 
-use kernels::reduce::{Max, Min, Op as _, Partial as _, TotalOf, merge_totals};
+use blockwise::Type;
+use kernels::reduce::{Addend, Max, Min, Op as _, Partial as _, TotalOf, Twofold, merge_totals};
 
-use super::{Number, PartialOf, Reduction};
+use super::problem::Code;
+use crate::array::AnyArray;
+use crate::operation::{Problem, Reduction};
+use crate::{Element, LaunchError};
+
+/// The types that can be reduced.
+pub trait Number: Element + Addend {
+    /// A total as words, for another process.
+    #[doc(hidden)]
+    fn words_of(total: TotalOf<Self>) -> [u64; 2];
+    /// A total from its words.
+    #[doc(hidden)]
+    fn of_words(words: [u64; 2]) -> TotalOf<Self>;
+    /// A block's result from its words.
+    #[doc(hidden)]
+    fn partial_of(words: &[u64]) -> PartialOf<Self>;
+}
+
+/// A block's result: a sum in more precision than its elements.
+pub type PartialOf<T> = <T as Addend>::Partial;
+
+impl Number for i64 {
+    fn words_of(total: i64) -> [u64; 2] {
+        [total.cast_unsigned(), 0]
+    }
+
+    fn of_words([word, _]: [u64; 2]) -> i64 {
+        word.cast_signed()
+    }
+
+    fn partial_of(words: &[u64]) -> i64 {
+        words[0].cast_signed()
+    }
+}
+
+macro_rules! number_of_floats {
+    ($($float:ty: |$words:ident| $partial:expr;)*) => { $(
+        impl Number for $float {
+            fn words_of(total: Twofold) -> [u64; 2] {
+                [total.sum, total.rest].map(f64::to_bits)
+            }
+
+            fn of_words(words: [u64; 2]) -> Twofold {
+                let [sum, rest] = words.map(f64::from_bits);
+                Twofold { sum, rest }
+            }
+
+            fn partial_of($words: &[u64]) -> PartialOf<Self> {
+                $partial
+            }
+        }
+    )* };
+}
+number_of_floats! {
+    f32: |words| f64::from_bits(words[0]);
+    f64: |words| Twofold { sum: f64::from_bits(words[0]), rest: f64::from_bits(words[1]) };
+}
 
 /// The result for a part of the elements: of blocks, of a chunk, of a rank.
 ///
@@ -44,6 +101,15 @@ impl<T: Number> Total<T> {
         total.unwrap_or_default()
     }
 
+    /// The same of their bytes.
+    pub fn of_results(bytes: &[u8], reduction: Reduction) -> Self {
+        let word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
+        let words: Vec<u64> = bytes.as_chunks().0.iter().map(word).collect();
+        let partials = words.chunks_exact(size_of::<PartialOf<T>>() / size_of::<u64>());
+        let partials: Vec<_> = partials.map(T::partial_of).collect();
+        Self::of_partials(&partials, reduction)
+    }
+
     /// The total as words, for another process.
     pub fn to_words(self) -> [u64; 2] {
         T::words_of(self.0)
@@ -67,6 +133,26 @@ impl<T: Number> Default for Total<T> {
     fn default() -> Self {
         T::default().into()
     }
+}
+
+/// What the results of a launch's blocks come to, rounded.
+pub(super) fn number(problem: &Problem, bytes: &[u8]) -> Result<AnyArray, LaunchError> {
+    fn of<T: Number>(bytes: &[u8], by: Reduction) -> Vec<u8> {
+        bytemuck::bytes_of(&Total::<T>::of_results(bytes, by).round()).to_vec()
+    }
+    let by = match Code::of(problem) {
+        Code::Sum | Code::Dot => Reduction::Sum,
+        Code::Min => Reduction::Min,
+        Code::Max => Reduction::Max,
+    };
+    let rounded = match problem.ty {
+        Type::F32 => of::<f32>(bytes, by),
+        Type::F64 => of::<f64>(bytes, by),
+        _ => of::<i64>(bytes, by),
+    };
+    let mut number = AnyArray::zeros(problem.ty, &[])?;
+    number.bytes_mut().copy_from_slice(&rounded);
+    Ok(number)
 }
 
 #[cfg(test)]

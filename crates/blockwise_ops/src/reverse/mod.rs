@@ -67,6 +67,7 @@ pub static REVERSE: Operation = Operation {
         quick: &[1 << 24],
         drawn: &[3e7],
         numbers: Numbers::Uniform,
+        every: &[],
     },
     cases: CASES,
     edges: &[&[0], &[1], &[2], &[255], &[256], &[257], &[509], &[1031]],

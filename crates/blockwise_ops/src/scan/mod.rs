@@ -70,6 +70,7 @@ pub static SCAN: Operation = Operation {
         quick: &[1 << 22],
         drawn: &[3e7],
         numbers: Numbers::Whole,
+        every: &[],
     },
     cases: CASES,
     edges: &[

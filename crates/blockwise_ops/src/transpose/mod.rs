@@ -89,6 +89,7 @@ pub static TRANSPOSE: Operation = Operation {
         quick: &[4096, 4096],
         drawn: &[3e6, 3e6],
         numbers: Numbers::Uniform,
+        every: &[],
     },
     cases: CASES,
     edges: EDGES,

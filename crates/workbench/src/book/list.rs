@@ -105,7 +105,7 @@ pub(crate) const OUTPUTS: &[Output] = &[
     ),
     figures(
         "reduce_tree",
-        "reduce --len 65536",
+        "sum --len 65536",
         &["interleaved", "tree"],
         &[
             "barriers",
@@ -116,19 +116,19 @@ pub(crate) const OUTPUTS: &[Output] = &[
     ),
     figures(
         "reduce_shuffle",
-        "reduce --len 65536",
+        "sum --len 65536",
         &["tree", "shuffle"],
         &["barriers", "shared bytes of a block"],
     ),
     figures(
         "reduce_single",
-        "reduce --len 65536",
+        "sum --len 65536",
         &["wide", "single"],
         &["blocks", "global stores", "global atomics"],
     ),
     figures(
         "reduce_wide",
-        "reduce --len 65536",
+        "sum --len 65536",
         &["shuffle", "wide"],
         &[
             "blocks",
@@ -273,10 +273,10 @@ pub(crate) const TRACES: &[Trace] = &[
         "padded",
         "transpose --rows 64 --cols 64 --kernel tiled,padded",
     ),
-    trace("trees", "reduce --len 2048 --kernel interleaved,tree"),
-    trace("shuffle", "reduce --len 2048 --kernel shuffle"),
-    trace("single", "reduce --len 8192 --kernel single"),
-    trace("wide", "reduce --len 8192 --kernel wide"),
+    trace("trees", "sum --len 2048 --kernel interleaved,tree"),
+    trace("shuffle", "sum --len 2048 --kernel shuffle"),
+    trace("single", "sum --len 8192 --kernel single"),
+    trace("wide", "sum --len 8192 --kernel wide"),
     trace("halo", "conv --len 700 --taps 9 --kernel tiled"),
     trace(
         "matmul",

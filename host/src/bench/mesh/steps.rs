@@ -8,7 +8,7 @@ use blockwise_mesh::{
     ShardedMatrix, ShardedTranspose, Split,
 };
 use blockwise_ops::reduce::reduce_buffer;
-use blockwise_ops::{ConvMode, Options, ReduceOptions, Reduction};
+use blockwise_ops::{ConvMode, Options, Reduction};
 
 use super::worst;
 
@@ -52,7 +52,7 @@ pub(super) fn sum(rank: &mut Rank, extents: &[usize], count: usize) -> Result<Ou
     let x = filled(rank, extents[0])?;
     let mut result = 0.0;
     let seconds = rounds(rank, count, |rank| {
-        let options = ReduceOptions::default();
+        let options = Options::default();
         result = blockwise_mesh::reduce(rank, &x, Reduction::Sum, &options)?;
         Ok(())
     })?;
@@ -64,7 +64,7 @@ pub(super) fn dot(rank: &mut Rank, extents: &[usize], count: usize) -> Result<Ou
     let (a, b) = (filled(rank, extents[0])?, filled(rank, extents[0])?);
     let mut result = 0.0;
     let seconds = rounds(rank, count, |rank| {
-        result = blockwise_mesh::dot(rank, &a, &b, &ReduceOptions::default())?;
+        result = blockwise_mesh::dot(rank, &a, &b, &Options::default())?;
         Ok(())
     })?;
     let error = error(result, f64::from(VALUE).powi(2) * extents[0] as f64);
@@ -88,7 +88,7 @@ pub(super) fn convolution(
     })?;
     // Every output is one element's value: the least and the largest one say whether all are.
     let mut error_of = |reduction| {
-        let options = ReduceOptions::default();
+        let options = Options::default();
         let found = blockwise_mesh::reduce(rank, &output, reduction, &options)?;
         Ok::<_, Error>(error(found, f64::from(VALUE)))
     };
@@ -136,7 +136,7 @@ fn sampled(
         rank: rank.number(),
         source: Box::new(error),
     };
-    let options = ReduceOptions::default();
+    let options = Options::default();
     let (most, _) =
         reduce_buffer(rank.device(), output.part(), Reduction::Max, &options).map_err(failed)?;
     let mut errors = vec![if most.is_nan() { f64::NAN } else { 0.0 }];

@@ -145,7 +145,7 @@ fn of_type<T: Sample>(
             if let Some(line) = chosen.line(mesh.devices()[0].properties().kind) {
                 report::notice(&line);
             }
-            let report = sink.finish(of, &mesh, &arguments.output, seconds)?;
+            let report = sink.finish(of, &mesh, arguments.output()?, seconds)?;
             Ok(report.with("choice", chosen.json()))
         }
         None => Ok(Report::silent()),
@@ -178,7 +178,7 @@ impl<'a, T: Sample> Sink<'a, T> {
     fn prepare(task: &Task<'a>, operands: &Operands<T>, chosen: &Chosen) -> Result<Self, Failure> {
         let outputs = task.outputs();
         let check = Check::prepare(task, operands, chosen.choice.variant)?;
-        let place = Place::prepare(&task.arguments.output, operands.sound())?;
+        let place = Place::prepare(task.arguments.output()?, operands.sound())?;
         let shape = recording::shape(outputs, operands.channels());
         let metadata = operands.metadata(outputs)?;
         Ok(Self {

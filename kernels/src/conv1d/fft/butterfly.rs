@@ -8,7 +8,7 @@ use super::complex::{Complex, Transformed};
 #[inline(always)]
 fn of_4<T: Transformed>(a: [Complex<T>; 4]) -> [Complex<T>; 4] {
     let (sum, difference) = (a[0] + a[2], a[0] - a[2]);
-    let (odd_sum, odd_difference) = (a[1] + a[3], (a[1] - a[3]).rotated(8));
+    let (odd_sum, odd_difference) = (a[1] + a[3], (a[1] - a[3]).rotated::<8>());
     [
         sum + odd_sum,
         difference + odd_difference,
@@ -23,9 +23,9 @@ fn of_8<T: Transformed>(a: [Complex<T>; 8]) -> [Complex<T>; 8] {
     let odd = of_4([a[1], a[3], a[5], a[7]]);
     let odd = [
         odd[0],
-        odd[1].rotated(4),
-        odd[2].rotated(8),
-        odd[3].rotated(12),
+        odd[1].rotated::<4>(),
+        odd[2].rotated::<8>(),
+        odd[3].rotated::<12>(),
     ];
     [
         even[0] + odd[0],
@@ -44,9 +44,9 @@ macro_rules! row {
     ($columns:ident, $row:literal, $step:expr) => {
         of_4([
             $columns[0][$row],
-            $columns[1][$row].rotated($step),
-            $columns[2][$row].rotated(2 * $step),
-            $columns[3][$row].rotated(3 * $step),
+            $columns[1][$row].rotated::<{ $step }>(),
+            $columns[2][$row].rotated::<{ 2 * $step }>(),
+            $columns[3][$row].rotated::<{ 3 * $step }>(),
         ])
     };
 }
@@ -97,12 +97,25 @@ fn of_32<T: Transformed>(a: [Complex<T>; 32]) -> [Complex<T>; 32] {
     ]
 }
 
-/// Transforms the `radix` numbers starting at `first`; both are constants.
+/// The points of a butterfly.
+pub(super) trait Radix {
+    /// How many there are: 2, 4, 8, 16 or 32.
+    const RADIX: usize;
+}
+
+/// Butterflies of `N` points.
+pub(super) struct Of<const N: usize>;
+
+impl<const N: usize> Radix for Of<N> {
+    const RADIX: usize = N;
+}
+
+/// Transforms the `R::RADIX` numbers starting at `first`, which is a constant. The radix is a
+/// parameter of the type, so that the compiler drops the other transforms before it inlines them.
 #[inline(always)]
-pub(super) fn transform<T: Transformed, const E: usize>(
+pub(super) fn transform<T: Transformed, R: Radix, const E: usize>(
     values: &mut [Complex<T>; E],
     first: usize,
-    radix: usize,
 ) {
     macro_rules! from_first {
         ($transform:ident, $($i:literal)*) => {{
@@ -110,7 +123,7 @@ pub(super) fn transform<T: Transformed, const E: usize>(
             $( values[first + $i] = transformed[$i]; )*
         }};
     }
-    match radix {
+    match const { R::RADIX } {
         2 => {
             let (a, b) = (values[first], values[first + 1]);
             (values[first], values[first + 1]) = (a + b, a - b);
@@ -129,7 +142,7 @@ mod tests {
     use core::f64::consts::TAU;
 
     use super::super::complex::{Complex, complex};
-    use super::transform;
+    use super::{Of, transform};
 
     #[track_caller]
     fn check<const N: usize>() {
@@ -138,7 +151,7 @@ mod tests {
             complex((i * 1.7).sin(), (i * i * 0.9).cos())
         });
         let mut output = input;
-        transform(&mut output, 0, N);
+        transform::<_, Of<N>, N>(&mut output, 0);
         for (k, output) in output.iter().enumerate() {
             let (mut re, mut im) = (0.0, 0.0);
             for (n, input) in input.iter().enumerate() {

@@ -3,8 +3,8 @@
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
-use super::butterfly::transform;
-use super::complex::{Complex, Transformed, complex, sample};
+use super::butterfly::{Of, transform};
+use super::complex::{Complex, Transformed, complex, read_number, sample, write_number};
 use super::quiet::{self, Layout, Mark, warp_of};
 use super::shape::{ROWS, marks_len};
 
@@ -71,7 +71,7 @@ pub(super) unsafe fn turn<T: Transformed>(
     let mut powers = [Complex::zero(); ROOTS];
     unrolled::<ROOTS>(|i| {
         // SAFETY: the caller's promise.
-        powers[i] = unsafe { roots.add(i * columns).read() };
+        powers[i] = unsafe { read_number(roots.add(i * columns)) };
     });
     unrolled::<RADIX>(|k| {
         points[k] = match (k % 4, k / 4) {
@@ -145,10 +145,10 @@ pub(super) unsafe fn transform_back<T: Transformed>(
     let mut column = [Complex::zero(); RADIX];
     // SAFETY: the caller's promise.
     unsafe {
-        unrolled::<RADIX>(|k| column[k] = points.add(k * columns).read());
+        unrolled::<RADIX>(|k| column[k] = read_number(points.add(k * columns)));
         turn(&mut column, roots, columns);
     }
-    transform(&mut column, 0, RADIX);
+    transform::<_, Of<RADIX>, _>(&mut column, 0);
     column
 }
 
@@ -167,7 +167,7 @@ pub(super) unsafe fn transform_to<T: Transformed>(
     // SAFETY: the caller's promise.
     unsafe {
         turn(&mut column, roots, columns);
-        unrolled::<RADIX>(|k| points.add(k * columns).write(column[k]));
+        unrolled::<RADIX>(|k| write_number(points.add(k * columns), column[k]));
     }
 }
 
@@ -245,7 +245,7 @@ macro_rules! kernels {
                     let lengths = [of.len(), taps.len()];
                     let [loudest, quietest] =
                         quiet::mark(&points, layout, |r| r, starts, lengths);
-                    transform(&mut points, 0, RADIX);
+                    transform::<_, Of<RADIX>, _>(&mut points, 0);
                     // A NaN in a column reaches its sum.
                     let sum = points[0].re.abs() + points[0].im.abs();
                     let nan = if sum <= T::MOST { 0 } else { u32::MAX };

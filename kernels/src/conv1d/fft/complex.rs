@@ -151,19 +151,46 @@ mod is_as_loud {
     }
 }
 
-/// A complex number.
+/// A complex number. Without an alignment of its own the compiler passes it as two floats, not as
+/// one integer that it takes apart again.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Complex<T: Transformed> {
     pub(super) re: T,
     pub(super) im: T,
-    aligned: [T::Word; 0],
 }
 
 #[inline(always)]
 pub(super) fn complex<T: Transformed>(re: T, im: T) -> Complex<T> {
+    Complex { re, im }
+}
+
+/// A complex number in memory: both parts are one access.
+#[repr(C)]
+struct Place<T: Transformed> {
+    number: Complex<T>,
+    aligned: [T::Word; 0],
+}
+
+/// Loads a complex number.
+///
+/// # Safety
+/// It may be read there, at a multiple of its size.
+#[inline(always)]
+pub(super) unsafe fn read_number<T: Transformed>(from: *const Complex<T>) -> Complex<T> {
+    // SAFETY: the caller's promise.
+    unsafe { from.cast::<Place<T>>().read().number }
+}
+
+/// Stores a complex number.
+///
+/// # Safety
+/// It may be written there, at a multiple of its size.
+#[inline(always)]
+pub(super) unsafe fn write_number<T: Transformed>(to: *mut Complex<T>, number: Complex<T>) {
     let aligned = [];
-    Complex { re, im, aligned }
+    // SAFETY: the caller's promise.
+    unsafe { to.cast::<Place<T>>().write(Place { number, aligned }) };
 }
 
 /// Two complex numbers that are loaded or stored together.
@@ -184,19 +211,18 @@ impl<T: Transformed> Complex<T> {
         complex(self.im, self.re)
     }
 
-    /// `self` · exp(−2πi `k`/32). For constant `k` only the necessary multiplications remain.
+    /// `self` · exp(−2πi `K`/32), with the necessary multiplications only.
     #[inline(always)]
-    pub(super) fn rotated(self, k: usize) -> Self {
-        let rest = k % 8;
-        let turned = match rest {
+    pub(super) fn rotated<const K: usize>(self) -> Self {
+        let turned = match const { K % 8 } {
             0 => self,
             4 => {
                 let half = T::COSINES[4];
                 complex((self.re + self.im) * half, (self.im - self.re) * half)
             }
-            _ => self * complex(T::COSINES[rest], -T::COSINES[8 - rest]),
+            rest => self * complex(T::COSINES[rest], -T::COSINES[8 - rest]),
         };
-        match k / 8 % 4 {
+        match const { K / 8 % 4 } {
             0 => turned,
             1 => complex(turned.im, -turned.re),
             2 => complex(-turned.re, -turned.im),

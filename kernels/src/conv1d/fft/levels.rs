@@ -9,9 +9,9 @@
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
-use super::butterfly::transform;
+use super::butterfly::{Of, transform};
 use super::columns::{RADIX, transform_back, transform_to};
-use super::complex::{Complex, Transformed};
+use super::complex::{Complex, Transformed, read_number, write_number};
 use super::kernels::worker;
 use super::outputs::Outputs;
 use super::passes::Worker;
@@ -91,12 +91,12 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
                 while place < ROWS * columns {
                     let starts = outputs.starts(of);
                     let parts = runs.parts(level, gain.ceiling(), of.signal, starts, place);
-                    tables.points.add(place).write(parts);
+                    write_number(tables.points.add(place), parts);
                     place += columns;
                 }
                 let mut points = [Complex::zero(); RADIX];
-                unrolled::<RADIX>(|r| points[r] = to.add(r * columns).read());
-                transform(&mut points, 0, RADIX);
+                unrolled::<RADIX>(|r| points[r] = read_number(to.add(r * columns)));
+                transform::<_, Of<RADIX>, _>(&mut points, 0);
                 transform_to(to, roots, columns, points);
                 column += S::THREADS;
             }
@@ -108,10 +108,10 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
             while column < columns {
                 let (from, roots) = (tables.points.add(column), tables.roots.add(column));
                 let points = transform_back(from, roots, columns);
-                unrolled::<RADIX>(|r| from.add(r * columns).write(points[r]));
+                unrolled::<RADIX>(|r| write_number(from.add(r * columns), points[r]));
                 let mut place = column;
                 while place < ROWS * columns {
-                    let point = tables.points.add(place).read();
+                    let point = read_number(tables.points.add(place));
                     outputs.add(of, runs, place, back, point);
                     place += columns;
                 }

@@ -1,10 +1,12 @@
 //! The passes of a transform: points in registers, exchanged through shared memory.
 
+use core::marker::PhantomData;
+
 use cuda_std::thread;
 use cuda_std::unroll::unrolled;
 
-use super::butterfly::transform;
-use super::complex::{Complex, Pair, Transformed};
+use super::butterfly::{Radix, transform};
+use super::complex::{Complex, Pair, Transformed, read_number, write_number};
 use super::quiet::Mark;
 use super::shape::{
     MARKS, MOST_PASSES, Pass, Shape, factors_at, first_slot, gapped, slot_of, slots,
@@ -104,12 +106,10 @@ impl<T: Transformed> Worker<T> {
     #[inline(always)]
     unsafe fn put<S: Shape, const E: usize>(self, points: &[Complex<T>; E], pass: Pass) {
         let first = self.shared.wrapping_add(first_slot::<S>(pass, self.thread));
-        unrolled::<32>(|e| {
-            if e < E {
-                let slot = slot_of::<S>(pass, e / pass.radix, e % pass.radix);
-                // SAFETY: the caller's promise.
-                unsafe { first.add(slot).write(points[e]) };
-            }
+        unrolled::<E>(|e| {
+            let slot = slot_of::<S>(pass, e / pass.radix, e % pass.radix);
+            // SAFETY: the caller's promise.
+            unsafe { write_number(first.add(slot), points[e]) };
         });
     }
 
@@ -120,12 +120,10 @@ impl<T: Transformed> Worker<T> {
     #[inline(always)]
     unsafe fn get<S: Shape, const E: usize>(self, points: &mut [Complex<T>; E], pass: Pass) {
         let first = self.shared.wrapping_add(first_slot::<S>(pass, self.thread));
-        unrolled::<32>(|e| {
-            if e < E {
-                let slot = slot_of::<S>(pass, e / pass.radix, e % pass.radix);
-                // SAFETY: the caller's promise.
-                points[e] = unsafe { first.add(slot).read() };
-            }
+        unrolled::<E>(|e| {
+            let slot = slot_of::<S>(pass, e / pass.radix, e % pass.radix);
+            // SAFETY: the caller's promise.
+            points[e] = unsafe { read_number(first.add(slot)) };
         });
     }
 
@@ -178,7 +176,7 @@ impl<T: Transformed> Worker<T> {
         points: &mut [Complex<T>; E],
     ) {
         let pass = S::PASSES[P];
-        if pass.radix == 1 {
+        if const { S::PASSES[P].radix == 1 } {
             return;
         }
         // SAFETY: the caller's promise. Before the barrier a thread writes only slots that it alone
@@ -190,7 +188,7 @@ impl<T: Transformed> Worker<T> {
                 thread::sync_threads();
                 self.get::<S, E>(points, pass);
             }
-            butterflies(points, pass.radix);
+            butterflies::<T, OfPass<S, P>, E>(points);
             self.turn::<S, E>(points, pass);
         }
     }
@@ -228,14 +226,14 @@ impl<T: Transformed> Worker<T> {
         vote: bool,
     ) -> bool {
         let pass = S::PASSES[P];
-        if pass.radix == 1 {
+        if const { S::PASSES[P].radix == 1 } {
             return false;
         }
         let mut voted = false;
         // SAFETY: as in `forward_pass`.
         unsafe {
             self.turn::<S, E>(points, pass);
-            butterflies(points, pass.radix);
+            butterflies::<T, OfPass<S, P>, E>(points);
             if P > 0 {
                 self.put::<S, E>(points, pass);
                 let first = P + 1 == MOST_PASSES || S::PASSES[P + 1].radix == 1;
@@ -252,16 +250,23 @@ impl<T: Transformed> Worker<T> {
     }
 }
 
+/// A pass's butterflies.
+struct OfPass<S: Shape, const P: usize>(PhantomData<S>);
+
+impl<S: Shape, const P: usize> Radix for OfPass<S, P> {
+    const RADIX: usize = S::PASSES[P].radix;
+}
+
 /// All butterflies of a thread in one pass.
 #[inline(always)]
-fn butterflies<T: Transformed, const E: usize>(points: &mut [Complex<T>; E], radix: usize) {
+fn butterflies<T: Transformed, R: Radix, const E: usize>(points: &mut [Complex<T>; E]) {
     const { assert!(E <= 32, "four butterflies of eight points, at most") };
-    transform(points, 0, radix);
-    if radix < E {
-        transform(points, radix, radix);
+    transform::<T, R, E>(points, 0);
+    if const { R::RADIX < E } {
+        transform::<T, R, E>(points, R::RADIX);
     }
-    if 2 * radix < E {
-        transform(points, 2 * radix, radix);
-        transform(points, 3 * radix, radix);
+    if const { 2 * R::RADIX < E } {
+        transform::<T, R, E>(points, 2 * R::RADIX);
+        transform::<T, R, E>(points, 3 * R::RADIX);
     }
 }

@@ -6,7 +6,7 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::columns::RADIX;
-use super::complex::{Complex, Pair, Transformed};
+use super::complex::{Complex, Pair, Transformed, read_number, write_number};
 use super::kernels::worker;
 use super::passes::Worker;
 use super::quiet::{self, Gain};
@@ -25,7 +25,7 @@ unsafe fn load<S: Shape, T: Transformed, const E: usize>(
     unrolled::<32>(|e| {
         if e < E {
             // SAFETY: the caller's promise.
-            points[e] = unsafe { row.add(place::<S>(e)).read() };
+            points[e] = unsafe { read_number(row.add(place::<S>(e))) };
         }
     });
     points
@@ -57,7 +57,7 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
             worker.inverse::<S, E>(&mut points, false);
             unrolled::<32>(|e| {
                 if e < E {
-                    first.add(place::<S>(e)).write(points[e]);
+                    write_number(first.add(place::<S>(e)), points[e]);
                 }
             });
         }

@@ -5,7 +5,7 @@ use core::ptr;
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
-use super::complex::{Complex, Pair, Transformed, complex, sample};
+use super::complex::{Complex, Pair, Transformed, complex, read_number, sample, write_number};
 use super::outputs::Outputs;
 use super::passes::Worker;
 use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
@@ -237,7 +237,10 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
         outputs.by_levels(of, runs, gain, [thread, S::THREADS], |level| {
             worker.places::<S>(|place, slot| {
                 let starts = outputs.starts(of);
-                slot.write(runs.parts(level, gain.ceiling(), of.signal, starts, place));
+                write_number(
+                    slot,
+                    runs.parts(level, gain.ceiling(), of.signal, starts, place),
+                );
             });
             let mut points = [Complex::zero(); E];
             worker.get_window::<S, E>(&mut points);
@@ -247,7 +250,7 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
             worker.put_window::<S, E>(&points);
             let back = level.back(gain);
             worker.places::<S>(|place, slot| {
-                outputs.add(of, runs, place, back, slot.read());
+                outputs.add(of, runs, place, back, read_number(slot));
             });
         });
     }

@@ -1,22 +1,24 @@
 //! Plans of reductions.
 
+use super::super::super::{DOT, MAX, MIN, SUM, plan, same_length, sum_error};
+use super::super::{INTERLEAVED, KERNELS, TREE};
 use super::*;
 use crate::limits::h200;
+use crate::operation::Variant;
 
-fn options(kernel: ReduceKernel, threads: u32, grid_cap: u32) -> ReduceOptions {
-    ReduceOptions {
-        kernel: Some(kernel),
+fn options(kernel: &'static Variant, threads: u32, grid_cap: u32) -> Options {
+    Options {
         threads: Some(threads),
         grid_cap: Some(grid_cap),
-        in_flight: None,
+        ..Options::of(kernel)
     }
 }
 
 #[test]
 fn the_julia_documents_launch_comes_out() {
-    let julia = options(ReduceKernel::Tree, 256, 32);
+    let julia = options(&TREE, 256, 32);
     let len = 33 * 1024;
-    let plan = plan_dot::<i64>(len, len, &julia, &h200()).expect("within every limit");
+    let plan = plan::<i64>(&DOT, len, &julia, &h200()).expect("within every limit");
     assert_eq!(plan.kernel, "dot_tree_i64");
     assert_eq!(
         (plan.grid, plan.block, plan.dynamic_shared_bytes),
@@ -26,33 +28,22 @@ fn the_julia_documents_launch_comes_out() {
 
 #[test]
 fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
-    let plan = plan_reduce::<f32>(
-        1000,
-        Reduction::Max,
-        &options(ReduceKernel::Shuffle, 256, 1024),
-        &h200(),
-    )
-    .expect("allowed");
-    assert_eq!(plan.kernel, "max_shuffle_f32");
-    assert_eq!((plan.grid, plan.dynamic_shared_bytes), ([4, 1, 1], 0));
+    let max = plan::<f32>(&MAX, 1000, &options(&SHUFFLE, 256, 1024), &h200()).expect("allowed");
+    assert_eq!(max.kernel, "max_shuffle_f32");
+    assert_eq!((max.grid, max.dynamic_shared_bytes), ([4, 1, 1], 0));
     for threads in [1, 31, 33] {
-        for kernel in [
-            ReduceKernel::Shuffle,
-            ReduceKernel::Wide,
-            ReduceKernel::Single,
-        ] {
+        for kernel in [&SHUFFLE, &WIDE, &SINGLE] {
             let options = options(kernel, threads, 1);
-            let error = plan_reduce::<f32>(9, Reduction::Sum, &options, &h200())
-                .expect_err("no whole warp");
+            let error = plan::<f32>(&SUM, 9, &options, &h200()).expect_err("no whole warp");
             assert!(
                 matches!(error, LaunchError::NotWholeWarps { warp_size: 32, .. }),
                 "{error}"
             );
         }
-        let tree = options(ReduceKernel::Tree, threads, 1);
-        assert!(plan_reduce::<f32>(9, Reduction::Sum, &tree, &h200()).is_ok());
-        let interleaved = options(ReduceKernel::Interleaved, threads, 1);
-        let plan = plan_reduce::<f32>(9, Reduction::Sum, &interleaved, &h200());
+        let tree = options(&TREE, threads, 1);
+        assert!(plan::<f32>(&SUM, 9, &tree, &h200()).is_ok());
+        let interleaved = options(&INTERLEAVED, threads, 1);
+        let plan = plan::<f32>(&SUM, 9, &interleaved, &h200());
         assert_eq!(plan.expect("allowed").dynamic_shared_bytes, 4 * threads);
     }
 }
@@ -60,8 +51,8 @@ fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
 #[test]
 fn large_operands_get_as_many_threads_as_the_device_holds() {
     let planned = |len| {
-        let options = ReduceOptions::default();
-        plan_reduce::<f32>(len, Reduction::Sum, &options, &h200()).expect("allowed")
+        let options = Options::default();
+        plan::<f32>(&SUM, len, &options, &h200()).expect("allowed")
     };
     let large = planned(1 << 29);
     assert_eq!(large.kernel, "sum_single_f32");
@@ -70,7 +61,7 @@ fn large_operands_get_as_many_threads_as_the_device_holds() {
     assert_eq!(medium.kernel, "sum_wide_f32");
     assert_eq!((medium.grid, medium.block), ([528, 1, 1], [256, 1, 1]));
     // The threads of a dot product have more registers.
-    let dot = plan_dot::<f32>(1 << 29, 1 << 29, &ReduceOptions::default(), &h200());
+    let dot = plan::<f32>(&DOT, 1 << 29, &Options::default(), &h200());
     let dot = dot.expect("within every limit");
     assert_eq!((dot.grid, dot.block), ([396, 1, 1], [512, 1, 1]));
     let small = planned(1 << 16);
@@ -81,30 +72,25 @@ fn large_operands_get_as_many_threads_as_the_device_holds() {
 
 #[test]
 fn only_sums_are_defined_for_nothing() {
-    let plan = |reduction| plan_reduce::<f64>(0, reduction, &ReduceOptions::default(), &h200());
-    assert_eq!(plan(Reduction::Sum).expect("zero").grid, [1, 1, 1]);
-    assert!(matches!(
-        plan(Reduction::Min),
-        Err(LaunchError::EmptyInput { .. })
-    ));
-    assert!(matches!(
-        plan(Reduction::Max),
-        Err(LaunchError::EmptyInput { .. })
-    ));
+    let plan = |of| plan::<f64>(of, 0, &Options::default(), &h200());
+    assert_eq!(plan(&SUM).expect("zero").grid, [1, 1, 1]);
+    assert!(matches!(plan(&MIN), Err(LaunchError::EmptyInput { .. })));
+    assert!(matches!(plan(&MAX), Err(LaunchError::EmptyInput { .. })));
 }
 
 #[test]
 fn the_error_follows_from_the_longest_path() {
     const UNIT: f64 = 1.0 / (1_u64 << 24) as f64;
     let error = |kernel, threads, cap, len| {
-        options(kernel, threads, cap).sum_error::<f32>(Operands::One, len, &h200())
+        let options = options(kernel, threads, cap);
+        sum_error::<f32>(&SUM, len, &options, &h200()).expect("a sum")
     };
     let near = |error: f64, units: f64| (error / (units * UNIT) - 1.0).abs() < 1e-5;
     // In f32: a product, five elements per thread, ten levels. The host adds in higher precision.
-    assert!(near(error(ReduceKernel::Tree, 256, 32, 33 * 1024), 16.0));
+    assert!(near(error(&TREE, 256, 32, 33 * 1024), 16.0));
     // Also for launches that are refused.
-    assert!(near(error(ReduceKernel::Tree, 0, 0, 5), 16.0));
-    let shuffle = error(ReduceKernel::Shuffle, 256, 32, 33 * 1024);
+    assert!(near(error(&TREE, 0, 0, 5), 16.0));
+    let shuffle = error(&SHUFFLE, 256, 32, 33 * 1024);
     assert_eq!(shuffle, oracle::gamma(1 + 5 + 36, f64::UNIT_ROUNDOFF));
 }
 
@@ -123,18 +109,18 @@ fn the_default_launches_keep_paths_short() {
         // 192 GB of `f32`.
         48_000_000_001,
     ] {
-        for kernel in [None, Some(ReduceKernel::Shuffle), Some(ReduceKernel::Wide)] {
-            let options = ReduceOptions {
+        for kernel in [None, Some(&SHUFFLE), Some(&WIDE)] {
+            let options = Options {
                 kernel,
-                ..ReduceOptions::default()
+                ..Options::default()
             };
-            for operands in [Operands::One, Operands::Two] {
-                let error = options.sum_error::<f32>(operands, len, &h200());
+            for of in [&SUM, &DOT] {
+                let error = sum_error::<f32>(of, len, &options, &h200()).expect("a sum");
                 assert!(
                     error <= 2.0_f64.powi(-41),
                     "{len} f32, {kernel:?}: {error:e}"
                 );
-                let error = options.sum_error::<f64>(operands, len, &h200());
+                let error = sum_error::<f64>(of, len, &options, &h200()).expect("a sum");
                 assert!(
                     error <= 2.0_f64.powi(-80),
                     "{len} f64, {kernel:?}: {error:e}"
@@ -144,8 +130,8 @@ fn the_default_launches_keep_paths_short() {
     }
     // As large as a device holds, and more blocks only beyond.
     let blocks = |len| {
-        let options = ReduceOptions::default();
-        let plan = plan_reduce::<f32>(len, Reduction::Sum, &options, &h200());
+        let options = Options::default();
+        let plan = plan::<f32>(&SUM, len, &options, &h200());
         plan.expect("within every limit").grid[0]
     };
     assert_eq!([1 << 29, 264 * 1024 * SHARE].map(blocks), [264; 2]);
@@ -154,7 +140,7 @@ fn the_default_launches_keep_paths_short() {
 
 #[test]
 fn lengths_must_agree() {
-    let error = plan_dot::<f32>(3, 4, &ReduceOptions::default(), &h200()).expect_err("3 is not 4");
+    let error = same_length(3, 4).expect_err("3 is not 4");
     assert!(
         error
             .to_string()
@@ -165,10 +151,9 @@ fn lengths_must_agree() {
 
 #[test]
 fn limits_are_checked_before_the_launch() {
-    for kernel in ReduceKernel::ALL {
+    for kernel in KERNELS {
         let refused = |threads, cap| {
-            plan_reduce::<i64>(5, Reduction::Sum, &options(*kernel, threads, cap), &h200())
-                .expect_err("refused")
+            plan::<i64>(&SUM, 5, &options(kernel, threads, cap), &h200()).expect_err("refused")
         };
         assert!(matches!(refused(0, 1), LaunchError::ZeroThreads { .. }));
         assert!(matches!(

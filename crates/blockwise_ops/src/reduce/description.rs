@@ -1,0 +1,238 @@
+//! What sums, minima, maxima and dot products are, as data.
+
+use blockwise::Type;
+use kernels::reduce::Twofold;
+
+use super::problem::{Code, Way, problem};
+use super::variants::plan;
+use super::{choice, reference, variants};
+use crate::LaunchError;
+use crate::operation::{
+    Axis, Bench, Fold, Given, Lens, Numbers, Operand, Operation, Parts, Posed, Problem, Rank,
+    Reduction, Setting, Size, Work,
+};
+use crate::oracle::{blas_path, blocked_path};
+
+fn pose(ty: Type, code: Code, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchError> {
+    let axis = Axis::of(shapes[0], given.axis)?;
+    let (way, result) = match given.axis {
+        None => (Way::Whole, Vec::new()),
+        Some(at) => {
+            let mut result = shapes[0].to_vec();
+            result.remove(at.rem_euclid(result.len().cast_signed()).cast_unsigned());
+            (Way::Lines, result)
+        }
+    };
+    let problem = problem(ty, code, way, axis)?;
+    Ok(Posed { problem, result })
+}
+
+/// Sums are wider than their terms, where those are narrow.
+fn wider(types: &[Type], _: &Given) -> Type {
+    let kinds = types.iter().map(|ty| match ty {
+        Type::F16 | Type::F32 => Type::F32,
+        Type::F64 => Type::F64,
+        Type::U64 => Type::U64,
+        _ => Type::I64,
+    });
+    let promoted = kinds.reduce(|a, b| match (a, b) {
+        _ if a == b => a,
+        (Type::I64 | Type::U64, Type::I64 | Type::U64) => Type::I64,
+        _ => Type::F64,
+    });
+    promoted.unwrap_or(Type::F64)
+}
+
+/// What is compared only stays as it is; these are the types that kernels compare in.
+fn compared(types: &[Type], _: &Given) -> Type {
+    match types[0] {
+        Type::F16 | Type::F32 => Type::F32,
+        Type::F64 => Type::F64,
+        _ => Type::I64,
+    }
+}
+
+fn lens(problem: &Problem) -> Lens {
+    let input = problem.product();
+    Lens {
+        inputs: match Code::of(problem) {
+            Code::Dot => [input; 2],
+            Code::Sum | Code::Min | Code::Max => [input, 0],
+        },
+        output: problem.extents[1].saturating_mul(problem.extents[2]),
+    }
+}
+
+fn work(problem: &Problem) -> Work {
+    let operands = lens(problem).inputs.map(|len| len as u64);
+    let elements = operands[0].saturating_add(operands[1]);
+    Work {
+        bytes: elements.saturating_mul(problem.ty.bytes() as u64),
+        operations: elements,
+    }
+}
+
+const AXIS: Setting = Setting::Axis {
+    about: "Along this axis only, counted from the back if negative; the result is an array",
+};
+
+/// One operand, of any shape.
+const INPUT: &[Operand] = &[Operand {
+    name: "input",
+    about: "The array, of any shape (.npy, .csv; .wav: all samples of all channels)",
+    rank: Rank::Any,
+}];
+
+const fn fold(by: Reduction, path: fn(usize) -> usize) -> Fold {
+    Fold {
+        by,
+        is_whole: |problem| Way::of(problem) == Way::Whole,
+        bytes: |ty| match ty {
+            Type::F64 => size_of::<Twofold>(),
+            _ => size_of::<f64>(),
+        },
+        results: plan::results,
+        number: super::total::number,
+        error: plan::error,
+        path,
+    }
+}
+
+/// What all have in common.
+const fn reduction(
+    name: &'static str,
+    about: &'static str,
+    code: Code,
+    fold: &'static Fold,
+) -> Operation {
+    let is_sum = matches!(fold.by, Reduction::Sum);
+    Operation {
+        name,
+        about,
+        operands: INPUT,
+        settings: &[AXIS],
+        result: match fold.by {
+            Reduction::Sum => "the sums along an axis",
+            Reduction::Min => "the minima along an axis, in the file's own type",
+            Reduction::Max => "the maxima along an axis, in the file's own type",
+        },
+        types: if is_sum { wider } else { compared },
+        widens: if is_sum {
+            "Sums of float16 are float32; of bool and integers they are int64, or uint64 of uint64, and wrap, as in NumPy. Floats are added in more precision than their own, and rounded once."
+        } else {
+            ""
+        },
+        sizes: &[Size {
+            name: "len",
+            about: "Elements",
+            profile: 1 << 18,
+        }],
+        shapes: |sizes| vec![sizes.to_vec()],
+        pose: match code {
+            Code::Sum => |ty, shapes, given| pose(ty, Code::Sum, shapes, given),
+            Code::Min => |ty, shapes, given| pose(ty, Code::Min, shapes, given),
+            Code::Max => |ty, shapes, given| pose(ty, Code::Max, shapes, given),
+            Code::Dot => |ty, shapes, _| {
+                let [a, b] = [0, 1].map(|at| shapes[at].iter().product());
+                same_length(a, b)?;
+                pose(ty, Code::Dot, &[&[a]], &Given::default())
+            },
+        },
+        lens,
+        work,
+        reference: reference::reference,
+        variants: variants::ALL,
+        choice: choice::fastest,
+        parts: Parts::Folded(fold),
+        bench: Bench {
+            types: &[(Type::F32, SIZES), (Type::I64, LARGE), (Type::F64, LARGE)],
+            quick: &[1 << 24],
+            drawn: &[3e7],
+            numbers: if is_sum {
+                Numbers::Whole
+            } else {
+                Numbers::Uniform
+            },
+            // The document's type.
+            every: match code {
+                Code::Dot => &[Type::I64],
+                Code::Sum | Code::Min | Code::Max => &[],
+            },
+        },
+        cases: &[],
+        edges: EDGES,
+    }
+}
+
+const SIZES: &[&[usize]] = &[&[1 << 20], &[1 << 29]];
+const LARGE: &[&[usize]] = &[&[1 << 27]];
+
+/// Sizes around the blocks of the default threads. Tiles of packs, and what tells totals apart, need
+/// operands and launches of their own.
+const EDGES: &[&[usize]] = &[&[1], &[2], &[255], &[256], &[257], &[509], &[1031]];
+
+static SUMS: Fold = fold(Reduction::Sum, blocked_path);
+static MINS: Fold = fold(Reduction::Min, blocked_path);
+static MAXS: Fold = fold(Reduction::Max, blocked_path);
+static DOTS: Fold = fold(Reduction::Sum, blas_path);
+
+/// The sum.
+pub static SUM: Operation = reduction(
+    "sum",
+    "Sum of all elements (0 of nothing; integers wrap, as in NumPy)",
+    Code::Sum,
+    &SUMS,
+);
+
+/// The smallest element.
+pub static MIN: Operation = reduction(
+    "min",
+    "Smallest element (NaN if there is one)",
+    Code::Min,
+    &MINS,
+);
+
+/// The largest element.
+pub static MAX: Operation = reduction(
+    "max",
+    "Largest element (NaN if there is one)",
+    Code::Max,
+    &MAXS,
+);
+
+/// The dot product Σ a\[i\] · b\[i\].
+pub static DOT: Operation = Operation {
+    operands: &[
+        Operand {
+            name: "a",
+            about: "A vector (.npy or .csv)",
+            rank: Rank::Vector,
+        },
+        Operand {
+            name: "b",
+            about: "A vector of the same length; unlike types are promoted to float64",
+            rank: Rank::Vector,
+        },
+    ],
+    settings: &[],
+    result: "",
+    shapes: |sizes| vec![sizes.to_vec(); 2],
+    ..reduction("dot", "Dot product of two vectors", Code::Dot, &DOTS)
+};
+
+/// Checks that a dot product's operands have the same length.
+///
+/// # Errors
+/// When they do not.
+pub fn same_length(a_len: usize, b_len: usize) -> Result<(), LaunchError> {
+    if a_len != b_len {
+        return Err(LaunchError::ShapeMismatch {
+            left_name: "a",
+            left: vec![a_len],
+            right_name: "b",
+            right: vec![b_len],
+            rule: "a dot product needs the same number of elements in both",
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! The references of sums, minima, maxima and dot products, one line after the other.
+
+use blockwise::{Type, Typed};
+use bytemuck::Pod;
+
+use super::problem::{Code, axis};
+use crate::LaunchError;
+use crate::array::AnyArray;
+use crate::operation::{Asked, Expected, Near, Problem};
+use crate::oracle::{self, Exact, Precision};
+
+/// Sums of floats are exact and rounded once; what kernels may be off beside, as
+/// [`addend`](kernels::reduce::addend) derives it for the launcher's own choices, is in their
+/// tolerance.
+pub(super) fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
+    match (Code::of(asked.problem).is_sum(), asked.problem.ty) {
+        (true, Type::F32) => Ok(sums::<f32>(&asked, 2.0_f64.powi(-41))),
+        (true, Type::F64) => Ok(sums::<f64>(&asked, 2.0_f64.powi(-80))),
+        (_, Type::F32) => exact::<f32>(&asked),
+        (_, Type::F64) => exact::<f64>(&asked),
+        (_, Type::U64) => exact::<u64>(&asked),
+        _ => exact::<i64>(&asked),
+    }
+}
+
+/// The places of a line's elements.
+fn line(problem: &Problem, at: usize) -> impl Iterator<Item = usize> + Clone {
+    let axis = axis(problem);
+    let inner = axis.inner.max(1);
+    let first = at / inner * axis.extent * inner + at % inner;
+    (0..axis.extent).map(move |k| first + k * inner)
+}
+
+fn values<'a, T: Typed + Pod>(asked: &'a Asked<'_>, operand: usize) -> &'a [T] {
+    let array = asked.inputs.get(operand);
+    array.and_then(AnyArray::typed).unwrap_or_default()
+}
+
+fn sums<T: Precision>(asked: &Asked<'_>, error: f64) -> Expected {
+    let [a, b] = [0, 1].map(|operand| values::<T>(asked, operand));
+    let is_dot = Code::of(asked.problem) == Code::Dot;
+    let outputs = asked.runs.iter().cloned().flatten();
+    let near = outputs.map(|output| {
+        let mut sum = Exact::default();
+        for at in line(asked.problem, output) {
+            match is_dot {
+                true => sum.add_product(a[at].into(), b[at].into()),
+                false => sum.add(a[at].into()),
+            }
+        }
+        let value = sum.nearest::<f64>();
+        // Each product may underflow by up to half of the smallest number.
+        let lost = match is_dot {
+            true => T::SMALLEST * (sum.terms() as f64 / 2.0),
+            false => 0.0,
+        };
+        let rounding = (T::UNIT_ROUNDOFF * value.abs()).max(T::SMALLEST / 2.0);
+        let tolerance = rounding + error * sum.magnitude() + lost;
+        Near {
+            value,
+            // If the sum itself is infinite or NaN, there is no tolerance.
+            tolerance: if tolerance.is_finite() {
+                tolerance
+            } else {
+                0.0
+            },
+            magnitude: sum.magnitude(),
+            terms: sum.terms(),
+        }
+    });
+    Expected::Near(near.collect())
+}
+
+/// An element of results that are exact.
+trait Compared: Typed + Pod + PartialOrd + Default {
+    fn sum(self, other: Self) -> Self;
+    fn product(self, other: Self) -> Self;
+}
+
+macro_rules! compared {
+    ($($integer:ident)*; $($float:ident)*) => {
+        $(impl Compared for $integer {
+            fn sum(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            fn product(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+        })*
+        $(impl Compared for $float {
+            fn sum(self, other: Self) -> Self {
+                self + other
+            }
+
+            fn product(self, other: Self) -> Self {
+                self * other
+            }
+        })*
+    };
+}
+compared!(i64 u64; f32 f64);
+
+fn exact<T: Compared>(asked: &Asked<'_>) -> Result<Expected, LaunchError> {
+    let [a, b] = [0, 1].map(|operand| values::<T>(asked, operand));
+    let len = asked.runs.iter().map(ExactSizeIterator::len).sum();
+    let mut array = AnyArray::zeros(asked.problem.ty, &[len])?;
+    let results: &mut [T] = bytemuck::cast_slice_mut(array.bytes_mut());
+    for (result, output) in results.iter_mut().zip(asked.runs.iter().cloned().flatten()) {
+        let line = line(asked.problem, output);
+        let elements = line.clone().map(|at| a[at]);
+        *result = match Code::of(asked.problem) {
+            Code::Sum => elements.fold(T::default(), T::sum),
+            Code::Dot => line.fold(T::default(), |sum, at| sum.sum(a[at].product(b[at]))),
+            Code::Min => oracle::least(elements).unwrap_or_default(),
+            Code::Max => oracle::greatest(elements).unwrap_or_default(),
+        };
+    }
+    Ok(Expected::Exact(array))
+}

@@ -1,0 +1,180 @@
+//! Which reduction is launched, and how.
+
+use blockwise::Type;
+use kernels::pack;
+use kernels::reduce::addend::PATH;
+use kernels::reduce::policy::{self, InFlight};
+
+use super::super::problem::{Code, Way};
+use super::super::{DEFAULT_GRID_CAP, sum_error_along_axis};
+use super::{SHUFFLE, SINGLE, SINGLE8, WIDE, is_teaching};
+use crate::LaunchError;
+use crate::operation::{Options, Plan, Problem, Task};
+use crate::oracle::{self, Precision};
+
+/// The most elements per thread unless a grid cap asks for more: what [`PATH`] leaves after the
+/// levels of a block and the last block's fold, for more blocks than any device has memory for.
+pub(in crate::reduce) const SHARE: usize = PATH - 1024;
+
+/// Plans a launch on all elements, with one result per block.
+pub(in crate::reduce) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    if Way::of(task.problem) != Way::Whole {
+        return Err(LaunchError::NoLines {
+            kernel: task.variant.name,
+        });
+    }
+    let (threads, blocks) = shape(task);
+    let variant = task.variant;
+    let shared_bytes = match is_teaching(variant) {
+        true => u64::from(threads) * task.problem.ty.bytes() as u64,
+        false if !threads.is_multiple_of(task.device.warp_size) => {
+            return Err(LaunchError::NotWholeWarps {
+                threads,
+                warp_size: task.device.warp_size,
+                kernel: variant.name,
+            });
+        }
+        false => 0,
+    };
+    let which = [Code::of(task.problem) as u8, 0];
+    let items = blocks as usize * threads as usize;
+    task.plan_1d(which, items, threads, shared_bytes)
+}
+
+/// Plans a launch with a thread for each line along an axis.
+pub(in crate::reduce) fn lines(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    let code = Code::of(task.problem);
+    let instance = match Way::of(task.problem) {
+        Way::Whole => {
+            return Err(LaunchError::NoLines {
+                kernel: task.variant.name,
+            });
+        }
+        Way::Lines => 0,
+        Way::Runs => 1,
+    };
+    let [_, outer, inner, _] = task.problem.extents;
+    let threads = task.options.threads.unwrap_or(kernels::reduce::THREADS);
+    task.plan_1d([code as u8, instance], outer * inner, threads, 0)
+}
+
+/// How many results a launch leaves for the host to merge.
+pub(in crate::reduce) fn results(plan: &Plan) -> usize {
+    let has = |kernels: &'static [crate::operation::Kernel]| kernels.contains(plan.kernel);
+    match has(SINGLE.kernels) || has(SINGLE8.kernels) {
+        true => 1,
+        false => plan.launch.grid[0] as usize,
+    }
+}
+
+/// The error of a sum or dot product before rounding, relative to the sum of its terms' magnitudes.
+/// It follows from the additions on the longest path of an element: see [`kernels::reduce::addend`].
+/// `None` of what is exact.
+pub(in crate::reduce) fn error(task: &Task<'_>) -> Option<f64> {
+    match (Code::of(task.problem).is_sum(), task.problem.ty) {
+        (true, Type::F32) => Some(error_of::<f32>(task)),
+        (true, Type::F64) => Some(error_of::<f64>(task)),
+        _ => None,
+    }
+}
+
+fn error_of<T: Precision>(task: &Task<'_>) -> f64 {
+    if Way::of(task.problem) != Way::Whole {
+        return sum_error_along_axis::<T>();
+    }
+    match is_teaching(task.variant) {
+        true => oracle::gamma(path(task), T::UNIT_ROUNDOFF),
+        false => oracle::widened::<T>(path(task)),
+    }
+}
+
+/// The most operations between an element and its block's result, or the launch's if the last block
+/// folds: one product, the thread's share, the levels of its block.
+fn path(task: &Task<'_>) -> usize {
+    let (threads, blocks) = shape(task);
+    let (threads, blocks) = (threads.max(1) as usize, blocks.max(1) as usize);
+    let share = task.problem.extents[0].div_ceil(threads * blocks);
+    let lanes = pack::BYTES / task.problem.ty.bytes();
+    // A thread may have one more part of a tile than another, and its lanes are added.
+    let uneven = lanes * (in_flight(task).packs() + 1);
+    // A block has at most 1024 threads: ten levels, by tree or by shuffles; or five, and then its 32
+    // warps in sequence.
+    let variant = task.variant;
+    let levels = match is_teaching(variant) {
+        true => 10,
+        false if variant == &SHUFFLE => 5 + 31,
+        false if variant == &WIDE => uneven + 10,
+        false => uneven + 10 + blocks.div_ceil(32) + 5,
+    };
+    1 + share + levels
+}
+
+/// Threads per block and blocks, before any device limit.
+fn shape(task: &Task<'_>) -> (u32, u32) {
+    let Task {
+        problem,
+        options,
+        device,
+        variant,
+        ..
+    } = *task;
+    let (len, size) = (problem.extents[0], problem.ty.bytes());
+    let by_packs = [&WIDE, &SINGLE, &SINGLE8].contains(&variant);
+    let (threads, cap, each) = match by_packs {
+        true => {
+            let policy = policy_of(problem);
+            let cap = policy
+                .blocks_each
+                .saturating_mul(device.multiprocessors_to_fill());
+            let packs = in_flight(task).packs();
+            (policy.threads, cap, (pack::BYTES / size * packs) as u32)
+        }
+        false => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, 1),
+    };
+    let threads = options.threads.unwrap_or(threads);
+    // More blocks than fit the device, rather than longer sums.
+    let short = len.div_ceil(threads.max(1) as usize * SHARE);
+    let short = u32::try_from(short).unwrap_or(u32::MAX);
+    let cap = options.grid_cap.unwrap_or(cap.max(short));
+    let blocks = crate::limits::blocks_for(len, threads.saturating_mul(each), Some(cap), u32::MAX);
+    (threads, blocks)
+}
+
+fn policy_of(problem: &Problem) -> policy::Policy {
+    let row = policy::row(problem.extents[0].saturating_mul(problem.ty.bytes()));
+    match Code::of(problem) {
+        Code::Dot => row.dot,
+        Code::Sum | Code::Min | Code::Max => row.policy,
+    }
+}
+
+/// 16-byte packs that a thread has in flight.
+fn in_flight(task: &Task<'_>) -> InFlight {
+    match task.variant == &SINGLE8 {
+        true => InFlight::Eight,
+        false => InFlight::Four,
+    }
+}
+
+/// Other policies: a multiprocessor gets from half of an H200's 2048 threads to twice as many.
+pub(in crate::reduce) fn policies(task: &Task<'_>) -> Vec<(Options, String)> {
+    let all = [128, 256, 512, 1024].into_iter();
+    let all = all.flat_map(|threads| [1024, 2048, 4096].map(|resident| (threads, resident)));
+    let packs = in_flight(task).packs();
+    all.map(|(threads, resident): (u32, u32)| {
+        let blocks_each = resident / threads;
+        let options = Options {
+            threads: Some(threads),
+            grid_cap: Some(blocks_each * task.device.multiprocessors_to_fill()),
+            ..Options::of(task.variant)
+        };
+        let described = format!(
+            "{threads} threads, {blocks_each} blocks a multiprocessor, {packs} packs in flight"
+        );
+        (options, described)
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,381 @@
+//! Operations whose result is one number, or an array along an axis.
+
+use std::path::Path;
+
+use blockwise::{DeviceProperties, Type};
+use blockwise_mesh::{Mesh, Split};
+use blockwise_ops::compare::{Comparison, ToNumber};
+use blockwise_ops::operation::{
+    self, Axis, Fold, Operation, Options, Posed, Rank as Dimensions, Reduction, Task,
+};
+use blockwise_ops::oracle::{self, Precision};
+use blockwise_ops::pipeline::{AxisReducer, Piece, Reducer};
+use blockwise_ops::reduce::Total;
+use blockwise_ops::{AnyArray, Number};
+use launch_contract::for_type;
+use ndarray::ArrayView1;
+use serde_json::json;
+
+use super::super::failure::Failure;
+use super::super::operand::{self, ArrayOutput};
+use super::super::operation::Arguments;
+use super::super::report::Report;
+use super::super::seconds::{Seconds, timed};
+use super::super::{Global, mesh, progress};
+use super::{Expectation, exactly, made};
+use crate::io::{self, Contents, Reader};
+
+/// What is folded, of the files.
+struct Job<'a> {
+    of: &'static Operation,
+    fold: &'static Fold,
+    arguments: &'a Arguments,
+    inputs: Vec<Reader>,
+    /// The files' types.
+    stored: Vec<Type>,
+    posed: Posed,
+    options: Options,
+}
+
+pub(super) fn run(
+    global: &Global,
+    arguments: &Arguments,
+    fold: &'static Fold,
+) -> Result<Report, Failure> {
+    let job = Job::open(arguments, fold)?;
+    match job.posed.problem.ty {
+        Type::F32 => job.run::<f32>(global),
+        Type::F64 => job.run::<f64>(global),
+        _ => job.run::<i64>(global),
+    }
+}
+
+impl<'a> Job<'a> {
+    fn open(arguments: &'a Arguments, fold: &'static Fold) -> Result<Self, Failure> {
+        let of = arguments.of;
+        let (mut inputs, mut shapes, mut stored) = (Vec::new(), Vec::new(), Vec::new());
+        for (operand, path) in of.operands.iter().zip(&arguments.inputs) {
+            let (reader, shape, kind) = operand::reader(path)?;
+            if operand.rank == Dimensions::Vector {
+                operand::vector_len(&shape, path)?;
+            }
+            stored.push(match reader.contents() {
+                Contents::Array(array) => array.stored(),
+                // A recording's samples have no axis.
+                Contents::Recording(_) if arguments.given.axis.is_some() => {
+                    operand::contents(&reader)?.stored()
+                }
+                Contents::Recording(_) => kind.into(),
+            });
+            inputs.push(reader);
+            shapes.push(shape);
+        }
+        let shapes: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
+        let ty = (of.types)(&stored, &arguments.given);
+        let posed = (of.pose)(ty, &shapes, &arguments.given);
+        let posed = posed.map_err(|error| match &arguments.inputs[..] {
+            [path] => operand::named(path, error),
+            paths => {
+                let names: Vec<_> = paths
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
+                Failure::new(format!("{}: {error}", names.join(" and ")))
+            }
+        })?;
+        Ok(Self {
+            of,
+            fold,
+            arguments,
+            inputs,
+            stored,
+            posed,
+            options: Options {
+                kernel: arguments.kernel,
+                ..Options::default()
+            },
+        })
+    }
+
+    fn run<T: Number + ToNumber + io::Number>(&self, global: &Global) -> Result<Report, Failure> {
+        let reference = Expectation::open(&self.arguments.reference, &self.posed)?;
+        match &self.arguments.output {
+            Some(output) => self.along::<T>(global, output, reference),
+            None => self.whole::<T>(global, reference),
+        }
+    }
+
+    /// Elements that are on a device at a time.
+    fn chunk(&self) -> usize {
+        let chunk = self.arguments.chunk.as_ref();
+        chunk.map_or(blockwise_ops::pipeline::CHUNK, |chunk| chunk.chunk)
+    }
+
+    /// All elements, to a number.
+    fn whole<T: Number + ToNumber + io::Number>(
+        &self,
+        global: &Global,
+        reference: Option<Expectation<'_>>,
+    ) -> Result<Report, Failure> {
+        let mesh = match &self.arguments.gpus {
+            Some(gpus) => global.mesh(gpus)?,
+            None => Mesh::of(vec![global.open_alone(self.of.name)?])?,
+        };
+        let (value, seconds) = self.reduce::<T>(&mesh)?;
+        if mesh.first() > 0 {
+            return Ok(Report::silent());
+        }
+        let value = self.array(&[], &[value])?;
+        let (text, number) = for_type!(value.ty(), V => {
+            let value = value.typed::<V>().and_then(|values| values.first());
+            let value = value.copied().unwrap_or_default();
+            (value.to_string(), serde_json::Value::from(value))
+        }, else Default::default());
+        // JSON has no NaN and no infinities: the text says what the number was.
+        let json = json!({ "command": self.of.name, "type": value.ty().name(), "value": number, "text": text, "device": mesh::names(&mesh), "seconds": seconds });
+        let report = Report::new(text, json);
+        let Some(mut reference) = reference else {
+            return Ok(report);
+        };
+        let properties = mesh.devices()[0].properties();
+        let magnitude = || Ok::<_, Failure>(vec![self.magnitude::<T>()?]);
+        let compared = self.compare(&mut reference, &value, properties, magnitude)?;
+        Ok(report.comparison(&reference.name, &compared))
+    }
+
+    /// The value and the time. Each rank reads its own part of the files.
+    fn reduce<T: Number>(&self, mesh: &Mesh) -> Result<(T, Seconds), Failure> {
+        let (of, fold, problem) = (self.of, self.fold, &self.posed.problem);
+        let (len, ty) = (problem.extents[0], problem.ty);
+        let split = Split::even(len, mesh.ranks());
+        let readers = |rank| {
+            let readers = self.inputs.iter().map(|input| {
+                let mut reader = input.again();
+                reader.skip(split.range(rank).start);
+                reader
+            });
+            Ok::<_, Failure>(readers.collect::<Vec<_>>())
+        };
+        let results = mesh.run_with(readers, |rank, mut readers| {
+            rank.agree(of.name, &[split.len()])?;
+            let part = split.range(rank.number()).len();
+            if part == 0 {
+                let total = rank.fold_totals(None, fold.by)?;
+                return Ok::<_, Failure>((total, Seconds::default()));
+            }
+            let chunk = self.chunk();
+            let mut reducer = Reducer::new(rank.device(), part, of, &self.options, chunk)?;
+            let bar = progress::of_rank(rank, of.name, part);
+            let mut seconds = Seconds::default();
+            while reducer.next_len() > 0 {
+                bar.inc(reducer.next_len() as u64);
+                reducer.push(|number, values| {
+                    let bytes = bytemuck::cast_slice_mut(values);
+                    timed(&mut seconds.reading, || readers[number].read_as(ty, bytes))?;
+                    Ok::<_, Failure>(())
+                })?;
+            }
+            bar.finish_and_clear();
+            let (total, times) = reducer.finish()?;
+            let mut links = 0.0;
+            let total = timed(&mut links, || rank.fold_totals(Some(total), fold.by))?;
+            seconds.links = (rank.ranks() > 1).then_some(links);
+            Ok((total, seconds.on_device(times)))
+        })?;
+        let seconds = Seconds::longest(results.iter().map(|&(_, seconds)| seconds));
+        seconds.notice();
+        let total: Option<Total<T>> = results.into_iter().find_map(|(total, _)| total);
+        Ok((total.unwrap_or_default().round(), seconds))
+    }
+
+    /// The sum of the terms' magnitudes, from the files read a second time.
+    fn magnitude<T: Number + ToNumber>(&self) -> Result<f64, Failure> {
+        const PIECE: usize = 1 << 16;
+        let mut readers: Vec<_> = self.inputs.iter().map(Reader::again).collect();
+        let (len, ty) = (self.posed.problem.extents[0], self.posed.problem.ty);
+        let mut magnitude = 0.0;
+        let mut values = vec![T::default(); PIECE.min(len)];
+        for start in (0..len).step_by(PIECE) {
+            let len = PIECE.min(len - start);
+            let mut terms = vec![1.0; len];
+            for reader in &mut readers {
+                let values = &mut values[..len];
+                reader.read_as(ty, bytemuck::cast_slice_mut(values))?;
+                let factors = terms.iter_mut().zip(values);
+                factors.for_each(|(term, value)| *term *= value.to_number());
+            }
+            magnitude += terms.iter().map(|term: &f64| term.abs()).sum::<f64>();
+        }
+        Ok(magnitude)
+    }
+
+    /// Compares results with a reference: exactly, or each within its own rounding, what our kernels
+    /// promise, and what a pairwise or blocked sum of the reference may be off.
+    fn compare(
+        &self,
+        reference: &mut Expectation<'_>,
+        result: &AnyArray,
+        device: &DeviceProperties,
+        magnitudes: impl FnOnce() -> Result<Vec<f64>, Failure>,
+    ) -> Result<Comparison, Failure> {
+        let (problem, options) = (&self.posed.problem, &self.options);
+        let error = (self.fold.error)(&Task {
+            problem,
+            options,
+            device,
+            aligned: true,
+            variant: operation::choose(self.of, problem, options, device)?.variant,
+        });
+        // Not needed where a bound was asked for.
+        let magnitudes = match error {
+            Some(_) if reference.of.allowed().is_none() => magnitudes()?,
+            _ => Vec::new(),
+        };
+        let (terms, ty) = (problem.extents[0], problem.ty);
+        reference.within(result, |stored, values| {
+            let Some(error) = error else {
+                return exactly();
+            };
+            let roundings = (self.fold.path)(terms) + 1;
+            // Half floats are stored, and added as f32 at least.
+            let (added, precision) = match stored {
+                Type::F16 | Type::F32 => (f32::UNIT_ROUNDOFF, "f32"),
+                _ => (f64::UNIT_ROUNDOFF, "f64"),
+            };
+            let (ours, smallest) = match ty {
+                Type::F32 => (f32::UNIT_ROUNDOFF, f32::SMALLEST),
+                _ => (f64::UNIT_ROUNDOFF, f64::SMALLEST),
+            };
+            let both = operand::unit_roundoff(stored) + ours;
+            let sums = error + oracle::gamma(roundings, added);
+            let tolerance = magnitudes.iter().enumerate().map(|(at, magnitude)| {
+                // A magnitude beyond the range bounds nothing, but a tolerance is finite.
+                both * values.number(at).to_f64().abs() + sums * magnitude.min(f64::MAX) + smallest
+            });
+            let bound = format!(
+                "one rounding of the result; {roundings} roundings of {precision} in the reference, the longest path of a pairwise or blocked sum of {terms} terms (--rtol and --atol for other references, as sums that are added one by one)"
+            );
+            (Some(tolerance.collect()), bound)
+        })
+    }
+
+    /// The type that results are said to have: what is compared only keeps the file's.
+    fn kept(&self) -> Type {
+        match (self.fold.by, self.posed.problem.ty) {
+            (Reduction::Sum, ty) => ty,
+            (_, Type::I64) if self.stored.iter().all(|&ty| ty == Type::U64) => Type::U64,
+            (_, ty) => ty,
+        }
+    }
+
+    /// Results as an array.
+    fn array<T: Number>(&self, shape: &[usize], values: &[T]) -> Result<AnyArray, Failure> {
+        let values = AnyArray::of(ArrayView1::from(values).into_dyn())?;
+        let array = values
+            .retyped(self.kept())
+            .and_then(|it| it.reshaped(shape));
+        array.ok_or_else(|| Failure::new("the results have another shape"))
+    }
+
+    /// Along an axis, to a file.
+    fn along<T: Number + ToNumber + io::Number>(
+        &self,
+        global: &Global,
+        output: &Path,
+        reference: Option<Expectation<'_>>,
+    ) -> Result<Report, Failure> {
+        let name = self.of.name;
+        let place = ArrayOutput::prepare(output)?;
+        let device = global.open_alone(&format!("{name} --axis"))?;
+        let (problem, shape) = (&self.posed.problem, &self.posed.result);
+        // Refused before the output's place on the disk is taken.
+        operation::plan(self.of, problem, &self.options, device.properties())?;
+        // A minimum is one of the file's numbers; a sum may be larger than all of them.
+        let stored = match self.fold.by {
+            Reduction::Sum => problem.ty,
+            Reduction::Min | Reduction::Max => self.stored[0],
+        };
+        let mut writer = place.create(shape, stored)?;
+        let [extent, outer, inner, _] = problem.extents;
+        let axis = Axis {
+            outer,
+            extent,
+            inner,
+        };
+        // For a comparison, all results, and the sum of the magnitudes of each one's terms.
+        let mut results = Vec::new();
+        let mut magnitudes = match &reference {
+            Some(_) => vec![0.0; outer * inner],
+            None => Vec::new(),
+        };
+        let (mut seconds, mut writing) = (Seconds::default(), 0.0);
+        let mut emit = |values: &[T]| {
+            if reference.is_some() {
+                results.extend_from_slice(values);
+            }
+            timed(&mut writing, || Ok::<_, Failure>(writer.write(values)?))
+        };
+        let mut reducer = AxisReducer::new(&device, axis, self.fold.by, self.chunk())?;
+        let bar = progress::bar(name, problem.product());
+        while let Some(piece) = reducer.next_piece() {
+            let fill = |values: &mut [T]| {
+                timed(&mut seconds.reading, || self.read(inner, &piece, values))?;
+                add_magnitudes(axis, &piece, values, &mut magnitudes);
+                Ok(())
+            };
+            reducer.push(fill, &mut emit)?;
+            bar.inc(piece.elements() as u64);
+        }
+        let seconds = seconds.on_device(reducer.finish(&mut emit)?);
+        bar.finish_and_clear();
+        let properties = device.properties();
+        let report = made(name, output, &properties.name, shape, stored.name());
+        let report = match reference {
+            None => report,
+            Some(mut reference) => {
+                let results = self.array(shape, &results)?;
+                let magnitudes = || Ok(magnitudes);
+                let compared = self.compare(&mut reference, &results, properties, magnitudes)?;
+                report.comparison(&reference.name, &compared)
+            }
+        };
+        timed(&mut writing, || writer.finish())?;
+        let seconds = Seconds {
+            writing: Some(writing),
+            ..seconds
+        };
+        Ok(report.with("seconds", json!(seconds)))
+    }
+
+    /// Reads some rows' elements in some columns, in row-major order, of rows of `pitch`.
+    fn read<T: Number>(
+        &self,
+        pitch: usize,
+        piece: &Piece,
+        values: &mut [T],
+    ) -> Result<(), Failure> {
+        let (ty, width) = (self.posed.problem.ty, piece.cols.len());
+        // Whole rows follow each other.
+        let run = if width == pitch { values.len() } else { width };
+        let mut reader = self.inputs[0].again();
+        reader.skip(piece.rows.start * pitch + piece.cols.start);
+        for values in values.chunks_mut(run.max(1)) {
+            reader.read_as(ty, bytemuck::cast_slice_mut(values))?;
+            reader.skip(pitch - width);
+        }
+        Ok(())
+    }
+}
+
+fn add_magnitudes<T: ToNumber>(axis: Axis, piece: &Piece, values: &[T], sums: &mut [f64]) {
+    if sums.is_empty() {
+        return;
+    }
+    let rows = piece.rows.clone().zip(values.chunks(piece.cols.len()));
+    for (row, values) in rows {
+        let first = row / axis.extent * axis.inner + piece.cols.start;
+        for (sum, value) in sums[first..].iter_mut().zip(values) {
+            *sum += value.to_number().abs();
+        }
+    }
+}
