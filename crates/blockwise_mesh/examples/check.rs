@@ -12,7 +12,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, JoinOptions, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix,
     Split, convolve, dot, matmul, reduce, transpose,
 };
-use blockwise_ops::{ConvMode, ConvOptions, Options, Reduction};
+use blockwise_ops::{ConvMode, Options, Reduction};
 
 const TAPS: usize = 31;
 
@@ -74,7 +74,7 @@ fn lines(mesh: &Mesh) -> Result<(), Error> {
             let sum = reduce(rank, &whole, Reduction::Sum, &options)?;
             let dot = dot(rank, &whole, &whole, &options)?;
             let max = reduce(rank, &x, Reduction::Max, &options)?;
-            let smooth = convolve(rank, &x, &taps, ConvMode::Same, &ConvOptions::default())?;
+            let smooth = convolve(rank, &x, &taps, ConvMode::Same, &Options::default())?;
             Ok::<_, Error>((sum, dot, max.to_bits(), smooth.gather(rank)?))
         };
         let expected = single.run(program)?.remove(0);
@@ -126,7 +126,7 @@ fn job() -> Result<(), Error> {
         signal.fill_bytes(rank, 0x3f)?;
         let taps = [1.0 / TAPS as f32; TAPS];
         for round in 0_u64.. {
-            let (mode, options) = (ConvMode::Same, ConvOptions::default());
+            let (mode, options) = (ConvMode::Same, Options::default());
             let smooth = convolve(rank, &signal, &taps, mode, &options)?;
             let sum = reduce(rank, &smooth, Reduction::Sum, &Options::default())?;
             if round.is_multiple_of(100) {

@@ -216,6 +216,12 @@ pub enum LaunchError {
         /// The mode asked for.
         given: ConvMode,
     },
+    /// A kernel that computes all outputs at once, and a part of them was asked for.
+    #[error("kernel `{kernel}` computes all outputs at once, not a part of them")]
+    NoParts {
+        /// The kernel's name.
+        kernel: &'static str,
+    },
     /// The device failed, or the kernel went wrong on it.
     #[error(transparent)]
     Device(#[from] blockwise::Error),
@@ -237,11 +243,10 @@ impl LaunchError {
             Self::TensorCores { .. } => Some(
                 "use the product without tensor cores (without `--tensor`); on such a GPU use PTX for sm_90a: release builds embed it, debug builds with BLOCKWISE_ARCH=sm_80,sm_90a",
             ),
-            Self::NeedsMemory { .. } => {
-                Some("make a `Call` or a `Convolution`, which holds the memory")
-            }
+            Self::NeedsMemory { .. } => Some("make a `Call`, which holds the memory"),
             Self::NoInstance { .. } => Some("leave the kernel out, or use `padded` or `direct`"),
             Self::Rank { .. } => Some("reshape it first"),
+            Self::NoParts { .. } => Some("leave the kernel out, or use one device and one chunk"),
             Self::NotWholeWarps { .. } => Some("use kernel `tree`, or whole warps"),
             Self::FixedBlock { .. } => Some("leave the threads out, or use another kernel"),
             Self::NoAxis { .. } => {

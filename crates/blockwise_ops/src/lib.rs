@@ -12,8 +12,8 @@
 //! Operands on the device are a [`Buffer`] or a [view](blockwise::View) of a part of one. An
 //! output's contents before a launch do not matter: every element is written.
 //!
-//! Operations that have a description ([`OPERATIONS`]: transposes, reversals, scans, reductions) take
-//! any number of dimensions and any type by [`operation::array`].
+//! Operations that have a description ([`OPERATIONS`]: all but products) take any number of
+//! dimensions and any type that they have by [`operation::array`].
 //!
 //! [`pipeline`] does the same for operands of any length, in chunks; [`oracle`] computes the
 //! references, and [`compare`] compares results with them.
@@ -45,7 +45,7 @@ use blockwise::{Buffer, Device};
 use ndarray::{Array2, ArrayView, Dimension};
 
 pub use array::{AnyArray, Number as AnyNumber};
-pub use conv1d::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, ConvPlan, Convolution, convolve};
+pub use conv1d::{ConvMode, ConvOutputs, convolve};
 pub use element::{Element, Float};
 pub use error::LaunchError;
 pub use launch::{Execution, LaunchPlan};
@@ -64,6 +64,7 @@ pub static OPERATIONS: &[&Operation] = &[
     &transpose::TRANSPOSE,
     &reverse::REVERSE,
     &scan::SCAN,
+    &conv1d::CONV,
     &reduce::SUM,
     &reduce::MIN,
     &reduce::MAX,

@@ -5,19 +5,19 @@ mod common;
 
 use std::num::NonZeroU32;
 
-use blockwise::Device;
+use blockwise::{AnyView, Device, Type};
+use blockwise_ops::conv1d::{self, CONV, is_fft, is_long};
+use blockwise_ops::operation::{self, Call};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pipeline::Convolver;
-use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, Convolution, Float, LaunchError, conv1d, convolve,
-};
+use blockwise_ops::{ConvMode, Float, LaunchError, Options, Variant, convolve};
 use ndarray::Array1;
 
-fn with(kernel: ConvKernel, grid_cap: Option<u32>) -> ConvOptions {
-    ConvOptions {
+fn with(kernel: &'static Variant, grid_cap: Option<u32>) -> Options {
+    Options {
         kernel: Some(kernel),
         grid_cap,
-        ..ConvOptions::default()
+        ..Options::default()
     }
 }
 
@@ -62,7 +62,7 @@ fn check<T: Precision>(
     device: &Device,
     [samples, taps]: [usize; 2],
     mode: ConvMode,
-    options: ConvOptions,
+    options: Options,
 ) {
     let (signal, taps) = (noise::<T>(11, samples), noise::<T>(12, taps));
     let case = (T::NAME, samples, taps.len(), mode, options.kernel);
@@ -85,8 +85,8 @@ fn every_length_and_mode() {
             [9001, 1021],
         ] {
             for &mode in ConvMode::ALL {
-                check::<f32>(device, lengths, mode, with(ConvKernel::Fft4096, None));
-                check::<f64>(device, lengths, mode, with(ConvKernel::Fft4096, None));
+                check::<f32>(device, lengths, mode, with(&conv1d::FFT4096, None));
+                check::<f64>(device, lengths, mode, with(&conv1d::FFT4096, None));
             }
         }
     }
@@ -95,10 +95,11 @@ fn every_length_and_mode() {
 #[test]
 fn every_shape_with_many_windows_on_one_block_and_with_the_most_taps() {
     for device in &common::devices() {
-        for kernel in ConvKernel::ALL
+        for kernel in CONV
+            .variants
             .iter()
             .copied()
-            .filter(|kernel| kernel.is_fft() && !kernel.is_long())
+            .filter(|kernel| is_fft(kernel) && !is_long(kernel))
         {
             let most_taps = conv1d::most_taps::<f32>(kernel).expect("of f32");
             check::<f32>(device, [20_011, 255], ConvMode::Same, with(kernel, Some(1)));
@@ -112,11 +113,11 @@ fn every_shape_with_many_windows_on_one_block_and_with_the_most_taps() {
     }
 }
 
-const LONG: [ConvKernel; 4] = [
-    ConvKernel::Fft65536,
-    ConvKernel::Fft131072,
-    ConvKernel::Fft262144,
-    ConvKernel::Fft524288,
+const LONG: [&Variant; 4] = [
+    &conv1d::FFT65536,
+    &conv1d::FFT131072,
+    &conv1d::FFT262144,
+    &conv1d::FFT524288,
 ];
 
 #[test]
@@ -124,9 +125,9 @@ fn long_transforms_of_every_length_and_mode() {
     for device in &common::devices() {
         for lengths in [[1, 1], [7, 3], [101, 4099], [2003, 101]] {
             for &mode in ConvMode::ALL {
-                check::<f32>(device, lengths, mode, with(ConvKernel::Fft65536, None));
+                check::<f32>(device, lengths, mode, with(&conv1d::FFT65536, None));
             }
-            let (mode, options) = (ConvMode::Full, with(ConvKernel::Fft131072, None));
+            let (mode, options) = (ConvMode::Full, with(&conv1d::FFT131072, None));
             check::<f64>(device, lengths, mode, options);
         }
     }
@@ -140,7 +141,7 @@ fn long_transforms_with_the_most_taps() {
             let options = with(kernel, None);
             check::<f32>(device, [taps + 60, taps], ConvMode::Valid, options);
         }
-        let kernel = ConvKernel::Fft131072;
+        let kernel = &conv1d::FFT131072;
         let taps = conv1d::most_taps::<f64>(kernel).expect("of f64");
         let options = with(kernel, None);
         check::<f64>(device, [taps + 60, taps], ConvMode::Valid, options);
@@ -152,9 +153,9 @@ fn batches_are_right_each() {
     // Two pairs of windows, the last pair with one window only: in one batch, and in two.
     for pairs in [None, NonZeroU32::new(1)] {
         for device in &common::devices() {
-            let options = ConvOptions {
-                tiles_each: pairs,
-                ..with(ConvKernel::Fft65536, Some(3))
+            let options = Options {
+                count: pairs,
+                ..with(&conv1d::FFT65536, Some(3))
             };
             check::<f32>(device, [150_007, 33], ConvMode::Same, options);
         }
@@ -167,13 +168,13 @@ fn outputs_of_a_long_transform_that_are_not_finite_are_those_of_direct() -> Resu
     let taps = noise::<f32>(14, 40);
     let mut signal = noise::<f32>(13, 150_000);
     (signal[4000], signal[4010]) = (f32::NAN, f32::INFINITY);
-    let options = with(ConvKernel::Fft65536, None);
+    let options = with(&conv1d::FFT65536, None);
     for device in &common::devices() {
-        let run = |signal: &Array1<f32>, options: &ConvOptions| {
+        let run = |signal: &Array1<f32>, options: &Options| {
             convolve(device, signal.view(), taps.view(), ConvMode::Same, options)
         };
         let fft = run(&signal, &options)?;
-        let direct = run(&signal, &with(ConvKernel::Direct, None))?;
+        let direct = run(&signal, &with(&conv1d::DIRECT, None))?;
         let same = |i: usize| direct[i].to_bits() == fft[i].to_bits();
         // Samples 4000 and 4010 reach outputs 3981 to 4030: these have the bits of direct.
         assert!((3981..4030).all(same));
@@ -183,7 +184,7 @@ fn outputs_of_a_long_transform_that_are_not_finite_are_those_of_direct() -> Resu
         signal[4000] = f32::MAX;
         signal[4010] = f32::MAX;
         let fft = run(&signal, &options)?;
-        let direct = run(&signal, &with(ConvKernel::Direct, None))?;
+        let direct = run(&signal, &with(&conv1d::DIRECT, None))?;
         assert_eq!(finite(&fft), finite(&direct));
     }
     Ok(())
@@ -191,21 +192,21 @@ fn outputs_of_a_long_transform_that_are_not_finite_are_those_of_direct() -> Resu
 
 #[test]
 fn the_choice_takes_long_transforms_for_many_taps() -> Result<(), LaunchError> {
-    fn kernel<T: Float>(samples: usize, taps: usize) -> Result<ConvKernel, LaunchError> {
-        let options = ConvOptions::default();
+    fn kernel<T: Float>(samples: usize, taps: usize) -> Result<&'static Variant, LaunchError> {
+        let problem = conv1d::problem(T::TYPE, [samples, taps], ConvMode::Same)?;
         let device = Device::emulator();
-        let mode = ConvMode::Same;
-        Ok(Convolution::<T>::new(&device, samples, taps, mode, &options)?.kernel())
+        let chosen = operation::choose(&CONV, &problem, &Options::default(), device.properties());
+        Ok(chosen?.variant)
     }
     // As measured: docs/log/2026-11-23-choices.md.
-    assert_eq!(kernel::<f32>(372_062, 5_524)?, ConvKernel::Fft8192);
-    assert_eq!(kernel::<f32>(125_840, 7_054)?, ConvKernel::Fft65536);
-    assert_eq!(kernel::<f32>(1 << 22, 65_535)?, ConvKernel::Fft262144);
-    assert_eq!(kernel::<f32>(1 << 20, 393_185)?, ConvKernel::Fft524288);
-    assert!(!kernel::<f32>(1 << 20, 393_186)?.is_fft());
-    assert_eq!(kernel::<f64>(157_786, 1_974)?, ConvKernel::Fft4096);
-    assert_eq!(kernel::<f64>(231_053, 17_759)?, ConvKernel::Fft131072);
-    assert!(!kernel::<f64>(1 << 18, 98_274)?.is_fft());
+    assert_eq!(kernel::<f32>(372_062, 5_524)?, &conv1d::FFT8192);
+    assert_eq!(kernel::<f32>(125_840, 7_054)?, &conv1d::FFT65536);
+    assert_eq!(kernel::<f32>(1 << 22, 65_535)?, &conv1d::FFT262144);
+    assert_eq!(kernel::<f32>(1 << 20, 393_185)?, &conv1d::FFT524288);
+    assert!(!is_fft(kernel::<f32>(1 << 20, 393_186)?));
+    assert_eq!(kernel::<f64>(157_786, 1_974)?, &conv1d::FFT4096);
+    assert_eq!(kernel::<f64>(231_053, 17_759)?, &conv1d::FFT131072);
+    assert!(!is_fft(kernel::<f64>(1 << 18, 98_274)?));
     Ok(())
 }
 
@@ -217,13 +218,13 @@ fn outputs_that_are_not_finite_are_those_of_direct() -> Result<(), LaunchError> 
     let mut infinite = taps.clone();
     infinite[50] = f32::INFINITY;
     for device in &common::devices() {
-        for kernel in [ConvKernel::Fft2048, ConvKernel::Fft4096] {
+        for kernel in [&conv1d::FFT2048, &conv1d::FFT4096] {
             for (taps, all) in [(&taps, false), (&infinite, true)] {
                 let run = |kernel| {
                     let options = with(kernel, None);
                     convolve(device, signal.view(), taps.view(), ConvMode::Same, &options)
                 };
-                let (direct, fft) = (run(ConvKernel::Direct)?, run(kernel)?);
+                let (direct, fft) = (run(&conv1d::DIRECT)?, run(kernel)?);
                 let same = |i: &usize| direct[*i].to_bits() == fft[*i].to_bits();
                 let touched = (3951..4061).chain(19_951..20_051);
                 assert!(touched.clone().all(|i| same(&i)), "{kernel}");
@@ -248,7 +249,7 @@ fn a_loud_window_costs_the_others_nothing() -> Result<(), LaunchError> {
         .for_each(|sample| *sample *= 1e12);
     let taps = noise::<f32>(16, 301);
     for device in &common::devices() {
-        let options = with(ConvKernel::Fft4096, None);
+        let options = with(&conv1d::FFT4096, None);
         let result = convolve(device, signal.view(), taps.view(), ConvMode::Same, &options)?;
         // Two windows share a transform; a pair without loud samples begins at most two windows on.
         let part =
@@ -264,9 +265,10 @@ fn a_loud_window_costs_the_others_nothing() -> Result<(), LaunchError> {
 #[test]
 fn chunks_are_within_the_bound() -> Result<(), LaunchError> {
     let (signal, taps) = (noise::<f32>(17, 20_000), noise::<f32>(18, 129));
-    for (device, kernel) in common::devices().iter().flat_map(|device| {
-        [ConvKernel::Fft2048, ConvKernel::Fft65536].map(|kernel| (device, kernel))
-    }) {
+    for (device, kernel) in common::devices()
+        .iter()
+        .flat_map(|device| [&conv1d::FFT2048, &conv1d::FFT65536].map(|kernel| (device, kernel)))
+    {
         let options = with(kernel, None);
         let mut outputs = Vec::new();
         let mut emit = |channels: &[&[f32]]| -> Result<(), LaunchError> {
@@ -302,15 +304,17 @@ fn chunks_are_within_the_bound() -> Result<(), LaunchError> {
 #[test]
 fn what_cannot_be_done_is_refused() -> Result<(), LaunchError> {
     for device in &common::devices() {
-        let options = with(ConvKernel::Fft2048, None);
-        let of_f64 = Convolution::<f64>::new(device, 5000, 100, ConvMode::Same, &options);
+        let options = with(&conv1d::FFT2048, None);
+        let prepared = |ty, lengths| {
+            let problem = conv1d::problem(ty, lengths, ConvMode::Same)?;
+            Call::new(device, &CONV, options).prepare(&problem)
+        };
         assert!(matches!(
-            of_f64.err(),
+            prepared(Type::F64, [5000, 100]).err(),
             Some(LaunchError::UnsupportedType { .. })
         ));
-        let long = Convolution::<f32>::new(device, 5000, 1506, ConvMode::Same, &options);
         assert!(matches!(
-            long.err(),
+            prepared(Type::F32, [5000, 1506]).err(),
             Some(LaunchError::TooManyTaps { limit: 1505, .. })
         ));
         let signal = device.upload(&[1.0_f32; 10])?;
@@ -322,9 +326,11 @@ fn what_cannot_be_done_is_refused() -> Result<(), LaunchError> {
             refused,
             Err(LaunchError::NeedsMemory { kernel: "fft2048" })
         ));
-        let mut convolution = Convolution::new(device, 10, 3, mode, &options)?;
+        let problem = conv1d::problem(Type::F32, [10, 3], mode)?;
         let short = device.upload(&[1.0_f32; 9])?;
-        let refused = convolution.enqueue(None, &short, &taps, &mut output);
+        let inputs = [short.as_view(), taps.as_view()].map(AnyView::from);
+        let mut call = Call::new(device, &CONV, options);
+        let refused = call.enqueue(None, &problem, &inputs, output.as_view_mut().into());
         assert!(matches!(refused, Err(LaunchError::BufferLength { .. })));
     }
     Ok(())
@@ -332,18 +338,47 @@ fn what_cannot_be_done_is_refused() -> Result<(), LaunchError> {
 
 #[test]
 fn many_taps_go_by_transforms_and_few_do_not() -> Result<(), LaunchError> {
-    let (signal, options) = (noise::<f32>(19, 1 << 16), ConvOptions::default());
+    let (signal, options) = (noise::<f32>(19, 1 << 16), Options::default());
     for (taps, by_transforms) in [(63, false), (3000, true)] {
         let taps = noise::<f32>(20, taps);
         let (device, mode) = (Device::emulator(), ConvMode::Same);
-        let chosen =
-            Convolution::<f32>::once(&device, signal.len(), taps.len(), mode, &options)?.kernel();
-        assert_eq!(chosen.is_fft(), by_transforms, "{chosen}");
+        let problem = conv1d::problem(Type::F32, [signal.len(), taps.len()], mode)?;
+        let once = Options {
+            once: true,
+            ..options
+        };
+        let chosen = operation::choose(&CONV, &problem, &once, device.properties())?.variant;
+        assert_eq!(is_fft(chosen), by_transforms, "{chosen}");
         let run = |kernel| {
-            let options = ConvOptions { kernel, ..options };
+            let options = Options { kernel, ..options };
             convolve(&device, signal.view(), taps.view(), mode, &options)
         };
         assert_eq!(run(None)?, run(Some(chosen))?, "{chosen}");
+    }
+    Ok(())
+}
+
+/// What was prepared allocates nothing, so a graph can record it.
+#[test]
+fn a_prepared_call_is_recorded_in_a_graph() -> Result<(), LaunchError> {
+    let (signal, taps) = (noise::<f32>(21, 5000), noise::<f32>(22, 200));
+    let mode = ConvMode::Same;
+    for device in &common::devices() {
+        let problem = conv1d::problem(Type::F32, [5000, 200], mode)?;
+        let options = Options::of(&conv1d::FFT2048);
+        let mut call = Call::new(device, &CONV, options);
+        assert_eq!(call.prepare(&problem)?, &conv1d::FFT2048);
+        let [x, h] = [&signal, &taps].map(|of| device.upload(of.as_slice().unwrap_or_default()));
+        let (x, h, mut y) = (x?, h?, device.zeros::<f32>(5000)?);
+        let graph = device.graph(|stream| {
+            let inputs = [x.as_view(), h.as_view()].map(AnyView::from);
+            let output = y.as_view_mut().into();
+            call.enqueue(Some(stream), &problem, &inputs, output)
+                .map(drop)
+        })?;
+        graph.launch()?;
+        let whole = convolve(device, signal.view(), taps.view(), mode, &options)?;
+        assert_eq!(y.to_vec()?, whole.to_vec());
     }
     Ok(())
 }

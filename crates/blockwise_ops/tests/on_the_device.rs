@@ -3,15 +3,15 @@
 
 mod common;
 
-use blockwise::Device;
-use blockwise_ops::conv1d::{self, convolve_buffers};
+use blockwise::{Device, Type};
+use blockwise_ops::conv1d::{self, CONV, convolve_buffers};
 use blockwise_ops::matmul::{self, matmul_buffers};
 use blockwise_ops::reduce::{
     DOT, KERNELS, SHUFFLE, SINGLE, SUM, TREE, WIDE, dot_buffers, enqueue, plan,
 };
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, LaunchError, MatmulKernel, MatmulOptions, MatmulShape,
-    Options, Partials, PitchedMatmul, Reduction, TensorMatmul, reverse, transpose,
+    ConvMode, LaunchError, MatmulKernel, MatmulOptions, MatmulShape, Options, Partials,
+    PitchedMatmul, Reduction, TensorMatmul, reverse, transpose,
 };
 
 fn on_each(test: fn(&Device) -> Result<(), LaunchError>) -> Result<(), LaunchError> {
@@ -112,14 +112,12 @@ fn parts_on(device: &Device) -> Result<(), LaunchError> {
     for from in 0..5 {
         let part = &values[from..from + 130];
         let mut output = device.filled::<f32>(300, 0xFF)?;
-        for &kernel in ConvKernel::ALL
+        for &kernel in CONV
+            .variants
             .iter()
-            .filter(|kernel| !kernel.is_block_per_output() && !kernel.is_fft())
+            .filter(|kernel| kernel.takes(Type::F32) && !conv1d::is_fft(kernel))
         {
-            let options = ConvOptions {
-                kernel: Some(kernel),
-                ..ConvOptions::default()
-            };
+            let options = Options::of(kernel);
             let (signal, taps) = (all.view(from..from + 130), all.view(200..203));
             let to = output.view_mut(from..from + 128);
             convolve_buffers(device, signal, taps, to, ConvMode::Valid, &options)?;
@@ -265,7 +263,7 @@ fn lengths_that_do_not_fit_are_refused() -> Result<(), LaunchError> {
 fn wrong_lengths_on(device: &Device) -> Result<(), LaunchError> {
     let input = device.upload(&numbers(12))?;
     let mut output = device.zeros::<f32>(11)?;
-    let convolution = ConvOptions::default();
+    let convolution = Options::default();
     let mode = ConvMode::Same;
     for error in [
         conv1d::enqueue(

@@ -3,12 +3,10 @@
 mod common;
 
 use blockwise::Device;
+use blockwise_ops::conv1d::{self, CONV};
 use blockwise_ops::pipeline::{AxisReducer, Convolver, IN_FLIGHT, Reducer};
 use blockwise_ops::reduce::{Axis, DOT, KERNELS, operation, reduce_axis};
-use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, LaunchError, Number, Options, Reduction, convolve, dot,
-    reduce,
-};
+use blockwise_ops::{ConvMode, LaunchError, Number, Options, Reduction, convolve, dot, reduce};
 use ndarray::{ArrayD, ArrayView1, IxDyn};
 
 fn numbers(len: usize, factor: usize) -> Vec<f64> {
@@ -24,14 +22,16 @@ fn convolutions_on(device: &Device) -> Result<(), LaunchError> {
     let (signal, taps) = (numbers(500, 7), [0.1, 0.2, 0.7, -0.3, 1.3]);
     let view = ArrayView1::from(&signal);
     // The transforms' windows lie elsewhere in a chunk.
-    for &kernel in ConvKernel::ALL.iter().filter(|kernel| !kernel.is_fft()) {
-        let options = ConvOptions {
-            kernel: Some(kernel),
-            ..ConvOptions::default()
-        };
-        let modes = match kernel {
-            kernel if kernel.is_block_per_output() => &[ConvMode::Full],
-            _ => ConvMode::ALL,
+    for &kernel in CONV
+        .variants
+        .iter()
+        .filter(|kernel| !conv1d::is_fft(kernel))
+    {
+        let options = Options::of(kernel);
+        let a_block_each = [&conv1d::BLOCK_PER_OUTPUT, &conv1d::BLOCK_PER_OUTPUT_RAW];
+        let modes = match a_block_each.contains(&kernel) {
+            true => &[ConvMode::Full],
+            false => ConvMode::ALL,
         };
         for &mode in modes {
             let whole = convolve(device, view, ArrayView1::from(&taps), mode, &options)?;
@@ -69,7 +69,7 @@ fn each_channel_has_its_own_taps() -> Result<(), LaunchError> {
 fn channels_on(device: &Device) -> Result<(), LaunchError> {
     let signals = [numbers(200, 7), numbers(200, 5)];
     let taps = [[0.1, 0.2, 0.7], [1.0, -2.0, 0.5]];
-    let (mode, options) = (ConvMode::Same, ConvOptions::default());
+    let (mode, options) = (ConvMode::Same, Options::default());
     // Halves of it hold one channel each.
     for chunk in [1, 38, 398, 400] {
         let taps_of: Vec<&[f64]> = taps.iter().map(|taps| &taps[..]).collect();
@@ -108,7 +108,7 @@ fn channels_on(device: &Device) -> Result<(), LaunchError> {
 fn the_error_is_that_of_the_older_chunk() -> Result<(), LaunchError> {
     let refused = |what| LaunchError::EmptyInput { what };
     for device in &common::devices() {
-        let (mode, options) = (ConvMode::Same, ConvOptions::default());
+        let (mode, options) = (ConvMode::Same, Options::default());
         let mut convolver = Convolver::new(device, 9, &[&[1.0_f32]], mode, &options, 1)?;
         for _ in 0..IN_FLIGHT {
             convolver.push(|_| Ok(()), |_| Err(refused("too early")))?;

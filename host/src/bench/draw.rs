@@ -3,8 +3,9 @@
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use blockwise_ops::OPERATIONS;
+use blockwise_ops::operation::Rank;
 
-use super::{Size, Sizes, Work, conv1d, matmul, operation};
+use super::{Size, Sizes, Work, matmul, operation};
 
 /// Arithmetic operations of a drawn work, at most: the slowest kernels are timed too.
 const MOST_OPERATIONS: f64 = 1e10;
@@ -27,13 +28,16 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
         }
         Sizes::Given(sizes)
     };
-    let signals = drawn(&[3e7, 2e4], |size| {
-        size[0] * size[1] <= MOST_OPERATIONS && size[0] > size[1]
-    });
     let described = OPERATIONS.iter().map(|of| {
-        let sizes = drawn(of.bench.drawn, |size| {
-            size.iter().product::<f64>() <= MOST_ELEMENTS
-        });
+        // The extents of a signal and its taps are not those of an array.
+        let sizes = match of.operands[0].rank {
+            Rank::Signal => drawn(of.bench.drawn, |size| {
+                size[0] * size[1] <= MOST_OPERATIONS && size[0] > size[1]
+            }),
+            Rank::Matrix | Rank::Any | Rank::Vector => drawn(of.bench.drawn, |size| {
+                size.iter().product::<f64>() <= MOST_ELEMENTS
+            }),
+        };
         operation::works_of(of, &sizes)
     });
     let described: Vec<_> = described.flatten().collect();
@@ -42,7 +46,7 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
         let largest = (rows * inner).max(inner * cols).max(rows * cols);
         largest <= MOST_ELEMENTS && rows * inner * cols <= MOST_OPERATIONS
     });
-    let works = [conv1d::works(&signals), described, matmul::works(&products)];
+    let works = [described, matmul::works(&products)];
     works.into_iter().flatten().collect()
 }
 

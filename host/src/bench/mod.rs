@@ -20,7 +20,6 @@
 //!   but fused multiply-adds.
 
 mod ceilings;
-mod conv1d;
 mod draw;
 mod files;
 mod folded;
@@ -32,6 +31,7 @@ mod operation;
 mod peers;
 mod picture;
 mod row;
+mod sample;
 mod search;
 mod size;
 mod sweep;
@@ -110,7 +110,7 @@ pub fn works(options: &Options) -> Vec<Work> {
 
 /// The families' works at these sizes.
 fn tables(sizes: &Sizes) -> Vec<Work> {
-    let tables = [conv1d::works, operation::works, matmul::works];
+    let tables = [operation::works, matmul::works];
     tables.iter().flat_map(|table| table(sizes)).collect()
 }
 

@@ -3,13 +3,14 @@
 use blockwise::{AnyBuffer, AnyView, Device, DeviceProperties, Type};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{
-    self, Asked, Call, Expected, Given, Operation, Parts, Posed, Task, Tier, Variant,
+    self, Asked, Call, Expected, Given, Operation, Parts, Posed, Rank, Task, Tier, Variant, Windows,
 };
 use blockwise_ops::{AnyArray, LaunchError, Options};
 use rayon::prelude::*;
 
 use super::folded::Folded;
 use super::inputs::AnyWindow;
+use super::sample::Sample;
 use super::search::{CHOICE, Search, distinct};
 use super::work::{Candidate, DEFAULT, rungs};
 use super::{BenchError, Check, Inputs, Loaded, Problem, Size, Sizes, Work};
@@ -33,14 +34,16 @@ pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work
             0 => &[operation.bench.quick],
             _ => &[],
         };
-        for size in sizes.pick_any(operation.sizes.len(), quick, standard) {
-            let Ok(posed) = posed(operation, ty, &size) else {
+        let given = operation.benched(at);
+        for size in picked(operation, sizes, quick, standard) {
+            let Ok(posed) = posed(operation, ty, &size, &given) else {
                 continue;
             };
             let is_given = matches!(sizes, Sizes::Given(_));
             let every = at == 0 || is_given || operation.bench.every.contains(&ty);
             let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
-            for variant in variants(operation, ty).filter(|_| every) {
+            let worth = |it: &&'static Variant| every && (it.worth)(&posed.problem);
+            for variant in variants(operation, ty).filter(worth) {
                 candidates.push(Candidate::new(Options::of(variant), variant, ""));
             }
             works.push(work(operation, posed, size, candidates));
@@ -53,41 +56,61 @@ pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work
 pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
     let mut searches = Vec::new();
     for &operation in OPERATIONS {
-        let (ty, standard) = operation.bench.types[0];
-        let quick: &[&[usize]] = &[operation.bench.quick];
-        for size in sizes.pick_any(operation.sizes.len(), quick, standard) {
-            let Ok(posed) = posed(operation, ty, &size) else {
+        // Of the first type, and of others in another mode.
+        for (at, &(ty, standard)) in operation.bench.types.iter().enumerate() {
+            let given = operation.benched(at);
+            if at > 0 && given == operation.benched(0) {
                 continue;
+            }
+            let quick: &[&[usize]] = match at {
+                0 => &[operation.bench.quick],
+                _ => &[],
             };
-            let problem = &posed.problem;
-            let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
-            // A document's kernel is nobody's default.
-            let all = variants(operation, ty).filter(|it| it.tier != Tier::Document);
-            for variant in all {
-                candidates.push(Candidate::new(Options::of(variant), variant, ""));
-                let options = Options::of(variant);
-                let task = Task {
-                    problem,
-                    options: &options,
-                    device: properties,
-                    aligned: true,
-                    variant,
-                };
-                for (options, policy) in (variant.tweaks)(&task) {
-                    candidates.push(Candidate::new(options, variant, policy));
+            for size in picked(operation, sizes, quick, standard) {
+                if let Ok(posed) = posed(operation, ty, &size, &given) {
+                    searches.push(search(operation, posed, size, properties));
                 }
             }
-            distinct(&mut candidates, |candidate| {
-                let plan = operation::plan(operation, problem, &candidate.options, properties);
-                plan.ok().flatten().map(|plan| plan.launch)
-            });
-            searches.push(Search {
-                work: work(operation, posed, size, candidates),
-                place: operation.name,
-            });
         }
     }
     searches
+}
+
+fn search(
+    operation: &'static Operation,
+    posed: Posed,
+    size: Vec<usize>,
+    properties: &DeviceProperties,
+) -> Search {
+    let problem = &posed.problem;
+    let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
+    let worth = |it: &&'static Variant| (it.worth)(problem);
+    for variant in variants(operation, problem.ty).filter(worth) {
+        // A document's kernel may round otherwise, and is then nobody's default.
+        if variant.tier == Tier::Document && matches!(operation.parts, Parts::Folded(_)) {
+            continue;
+        }
+        candidates.push(Candidate::new(Options::of(variant), variant, ""));
+        let options = Options::of(variant);
+        let task = Task {
+            problem,
+            options: &options,
+            device: properties,
+            aligned: true,
+            variant,
+        };
+        for (options, policy) in (variant.tweaks)(&task) {
+            candidates.push(Candidate::new(options, variant, policy));
+        }
+    }
+    distinct(&mut candidates, |candidate| {
+        let plan = operation::plan(operation, problem, &candidate.options, properties);
+        plan.ok().flatten().map(|plan| plan.launch)
+    });
+    Search {
+        work: work(operation, posed, size, candidates),
+        place: operation.name,
+    }
 }
 
 /// The variants for a type that one can ask for.
@@ -96,11 +119,31 @@ fn variants(operation: &Operation, ty: Type) -> impl Iterator<Item = &'static Va
     all.filter(move |it| it.takes(ty) && it.tier != Tier::Step)
 }
 
-/// The problem at a size, with default settings.
-fn posed(operation: &Operation, ty: Type, size: &[usize]) -> Result<Posed, LaunchError> {
+/// The sizes of an operation. A single number is the side of a matrix, but no signal with its taps.
+fn picked(
+    operation: &Operation,
+    sizes: &Sizes,
+    quick: &[&[usize]],
+    standard: &[&[usize]],
+) -> Vec<Vec<usize>> {
+    let extents = operation.sizes.len();
+    if let (Sizes::Given(given), Rank::Signal) = (sizes, operation.operands[0].rank) {
+        let given = given.iter().filter(|size| size.0.len() == extents);
+        return Sizes::Given(given.cloned().collect()).pick_any(extents, quick, standard);
+    }
+    sizes.pick_any(extents, quick, standard)
+}
+
+/// The problem at a size.
+fn posed(
+    operation: &Operation,
+    ty: Type,
+    size: &[usize],
+    given: &Given,
+) -> Result<Posed, LaunchError> {
     let shapes = (operation.shapes)(size);
     let shapes: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
-    (operation.pose)(ty, &shapes, &Given::default())
+    (operation.pose)(ty, &shapes, given)
 }
 
 fn work(
@@ -111,7 +154,7 @@ fn work(
 ) -> Work {
     let least = (operation.work)(&posed.problem);
     Work {
-        operation: operation.name,
+        operation: operation.label(posed.problem.settings),
         ty: posed.problem.ty.name(),
         bytes: least.bytes,
         operations: least.operations,
@@ -158,7 +201,11 @@ struct OnDevice<'a> {
     device: &'a Device,
     of: &'a Described,
     call: Call,
+    /// The selected variant.
+    variant: &'static Variant,
     copies: Vec<Copy>,
+    /// What is compared, of an operation whose reference takes long.
+    sample: Sample,
 }
 
 impl Problem for Described {
@@ -190,7 +237,13 @@ impl Problem for Described {
             device,
             of: self,
             call: Call::new(device, operation, Options::default()),
+            variant: operation.variants[0],
             copies,
+            sample: {
+                let products = (operation.work)(&posed.problem).operations / 2;
+                let each = products / (lens.output as u64).max(1);
+                Sample::of(lens.output, each, inputs.number())
+            },
         }))
     }
 }
@@ -206,6 +259,7 @@ impl Loaded for OnDevice<'_> {
         let properties = self.device.properties();
         operation::plan(operation, &posed.problem, &options[rung], properties)?;
         self.call = Call::new(self.device, operation, options[rung]);
+        self.variant = self.call.prepare(&posed.problem)?;
         Ok(())
     }
 
@@ -260,6 +314,9 @@ impl Loaded for OnDevice<'_> {
             }
             return Ok(check.unwrap_or(none));
         }
+        if let Parts::Windows(windows) = operation.parts {
+            return self.windows(windows, inputs, &result);
+        }
         let whole = |(input, buffer): &(AnyWindow, AnyBuffer)| input.array(0..buffer.len());
         let inputs = inputs.iter().map(whole).collect::<Result<Vec<_>, _>>()?;
         let checks = pieces.par_iter().map(|run| {
@@ -273,6 +330,42 @@ impl Loaded for OnDevice<'_> {
         });
         let checks = checks.collect::<Result<Vec<_>, BenchError>>()?;
         Ok(checks.into_iter().reduce(Check::and).unwrap_or(none))
+    }
+}
+
+impl OnDevice<'_> {
+    /// Compares runs of outputs, each from the inputs that it needs.
+    fn windows(
+        &self,
+        windows: &Windows,
+        inputs: &[(AnyWindow, AnyBuffer)],
+        result: &AnyArray,
+    ) -> Result<Check, BenchError> {
+        let (of, problem) = (self.of.operation, &self.of.posed.problem);
+        let width = problem.ty.bytes();
+        let compare = |run: &std::ops::Range<usize>| {
+            let (part, within) = windows.around(problem, run, result.len());
+            let inputs = inputs.iter().zip(part.inputs);
+            let inputs = inputs.map(|((input, _), range)| input.array(range));
+            let expected = of.expected(
+                self.variant,
+                Asked {
+                    problem: &part.problem,
+                    inputs: &inputs.collect::<Result<Vec<_>, _>>()?,
+                    runs: std::slice::from_ref(&within),
+                    before: &mut [0; 4],
+                },
+            )?;
+            let bytes = &result.bytes()[run.start * width..run.end * width];
+            compared(problem.ty, bytes, &expected)
+        };
+        let checks = self.sample.runs.par_iter().map(compare);
+        let checks = checks.collect::<Result<Vec<_>, BenchError>>()?;
+        // The inputs are finite: a NaN was not written.
+        let unwritten = (0..result.len()).into_par_iter();
+        let unwritten = unwritten.filter(|&at| result.number(at).to_f64().is_nan());
+        let whole = Check::exact(self.sample.describe(), unwritten.count() as u64);
+        Ok(checks.into_iter().fold(whole, Check::and))
     }
 }
 

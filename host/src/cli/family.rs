@@ -1,8 +1,8 @@
 //! What `profile` and `trace` run: the project's kernels by their families, or a kernel of any PTX.
 
 use blockwise::Type;
+use blockwise_ops::MatmulKernel;
 use blockwise_ops::operation::{Given, Operation as Described, Size, Tier, Variant};
-use blockwise_ops::{ConvKernel, ConvMode, MatmulKernel};
 use blockwise_ops::{OPERATIONS, find};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
@@ -67,6 +67,7 @@ fn command(of: &'static Described) -> Command {
     for size in of.sizes {
         let size = Arg::new(size.name)
             .long(size.name)
+            .value_name(size.name.to_uppercase())
             .help(size.about)
             .value_parser(clap::value_parser!(usize))
             .default_value(size.profile.to_string());
@@ -74,6 +75,7 @@ fn command(of: &'static Described) -> Command {
     }
     let kernel = Arg::new("kernel")
         .long("kernel")
+        .value_name("KERNEL")
         .help("These kernels only, separated by commas")
         .value_delimiter(',')
         .action(ArgAction::Append)
@@ -147,20 +149,6 @@ pub(super) enum Other {
         #[arg(long, value_delimiter = ',', value_parser = names(MatmulKernel::ALL))]
         kernel: Vec<MatmulKernel>,
     },
-    /// The convolutions of a signal with taps
-    Conv {
-        /// Samples of the signal
-        #[arg(long, default_value_t = 1 << 14)]
-        len: usize,
-        #[arg(long, default_value_t = 31)]
-        taps: usize,
-        /// Which outputs, as in numpy.convolve
-        #[arg(long, default_value = "same", value_parser = names(ConvMode::ALL))]
-        mode: ConvMode,
-        /// These kernels only, separated by commas
-        #[arg(long, value_delimiter = ',', value_parser = names(ConvKernel::ALL))]
-        kernel: Vec<ConvKernel>,
-    },
     /// Any kernel of any PTX file
     #[command(after_help = ARGUMENTS_HELP)]
     Ptx(Launch),
@@ -184,17 +172,6 @@ impl Other {
                 rows,
                 inner,
                 cols,
-                kernels: kernel,
-            },
-            Self::Conv {
-                len,
-                taps,
-                mode,
-                kernel,
-            } => Workload::Conv {
-                len,
-                taps,
-                mode,
                 kernels: kernel,
             },
             Self::Ptx(launch) => return Subject::File(launch),

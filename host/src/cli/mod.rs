@@ -5,11 +5,7 @@
 
 mod bench;
 mod check;
-mod conv;
-mod conv_choice;
-mod conv_operands;
-mod conv_part;
-mod conv_reference;
+mod chosen;
 mod debug;
 mod demo;
 mod devices;
@@ -25,6 +21,7 @@ mod operand;
 mod operation;
 mod profile;
 mod progress;
+mod recording;
 mod report;
 mod run;
 mod scale;
@@ -113,8 +110,6 @@ impl FromArgMatches for Command {
 
 #[derive(Subcommand)]
 enum Tool {
-    /// Convolve a signal with taps: y[i] = sum of taps[k] * signal[i - k]
-    Conv(conv::Arguments),
     /// Matrix product C = A*B
     Matmul(matmul::Arguments),
     /// Count on the emulator what kernels cost, by source line: instructions, bank conflicts,
@@ -215,7 +210,6 @@ impl Cli {
             Command::Tool(tool) => tool,
         };
         match tool {
-            Tool::Conv(arguments) => conv::run(global, &arguments),
             Tool::Matmul(arguments) => matmul::run(global, &arguments),
             Tool::Profile(arguments) => profile::run(global, &arguments),
             Tool::Trace(arguments) => trace::run(global, &arguments),

@@ -1,12 +1,13 @@
 //! The command of an operation, from its description.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use blockwise_ops::operation::{Given, Operation, Parts, Setting, Tier, Variant};
 use blockwise_ops::{OPERATIONS, find};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
+use super::failure::Failure;
 use super::mesh::Gpus;
 use super::operand::{Chunk, Reference};
 
@@ -25,12 +26,20 @@ pub(super) struct Arguments {
     pub(super) reference: Reference,
 }
 
+impl Arguments {
+    /// The output's file, of an operation whose result goes to one.
+    pub(super) fn output(&self) -> Result<&Path, Failure> {
+        let missing = || Failure::new("`-o FILE` is missing");
+        self.output.as_deref().ok_or_else(missing)
+    }
+}
+
 /// Whether an operation can be divided over devices, and into chunks.
 fn divided(of: &Operation) -> [bool; 2] {
     match of.parts {
         Parts::Whole => [false, false],
         Parts::Tiles => [true, false],
-        Parts::Carried(_) | Parts::Folded(_) => [true, true],
+        Parts::Carried(_) | Parts::Folded(_) | Parts::Windows(_) => [true, true],
     }
 }
 
@@ -46,7 +55,11 @@ fn command(of: &'static Operation) -> Command {
     };
     let mut command = Command::new(of.name);
     for operand in of.operands {
-        command = command.arg(file(Arg::new(operand.name).help(operand.about)));
+        command = command.arg(file(
+            Arg::new(operand.name)
+                .value_name(operand.name.to_uppercase())
+                .help(operand.about),
+        ));
     }
     let output = Arg::new("output")
         .short('o')
@@ -112,12 +125,14 @@ pub(super) fn settings(mut command: Command, of: &'static Operation) -> Command 
                 name,
                 about,
                 values,
-            } => Arg::new(name)
-                .long(name)
-                .value_name("WHICH")
-                .help(about)
-                .default_value(values[0])
-                .value_parser(PossibleValuesParser::new(values)),
+            } => one_of(name, "WHICH", about, values, values),
+            Setting::Mode {
+                name,
+                about,
+                values,
+                shown,
+                ..
+            } => one_of(name, "MODE", about, values, shown),
             Setting::Flag { name, about } => Arg::new(name)
                 .long(name)
                 .help(about)
@@ -133,13 +148,29 @@ pub(super) fn settings(mut command: Command, of: &'static Operation) -> Command 
     command
 }
 
+/// An argument that is one of some words, the first by default, in the order that help shows.
+fn one_of(
+    name: &'static str,
+    value: &'static str,
+    about: &'static str,
+    values: &'static [&'static str],
+    shown: &'static [&'static str],
+) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .value_name(value)
+        .help(about)
+        .default_value(values[0])
+        .value_parser(PossibleValuesParser::new(shown))
+}
+
 /// What was set.
 pub(super) fn given(matches: &ArgMatches, of: &'static Operation) -> Given {
     let mut given = Given::default();
     let mut at = 0;
     for setting in of.settings {
         let index = match *setting {
-            Setting::OneOf { name, values, .. } => {
+            Setting::OneOf { name, values, .. } | Setting::Mode { name, values, .. } => {
                 let value = matches.get_one::<String>(name);
                 let index = values
                     .iter()

@@ -1,6 +1,9 @@
 //! Runs an operation on files.
 
 mod folded;
+mod windows;
+mod windows_check;
+mod windows_part;
 
 use std::path::Path;
 use std::time::Instant;
@@ -25,11 +28,12 @@ use crate::io::{ArrayWriter, Reader};
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     let of = arguments.of;
-    if let Parts::Folded(fold) = of.parts {
-        return folded::run(global, arguments, fold);
+    match of.parts {
+        Parts::Folded(fold) => return folded::run(global, arguments, fold),
+        Parts::Windows(windows) => return windows::run(global, arguments, windows),
+        Parts::Whole | Parts::Tiles | Parts::Carried(_) => {}
     }
-    let missing = || Failure::new("`-o FILE` is missing");
-    let output = arguments.output.as_deref().ok_or_else(missing)?;
+    let output = arguments.output()?;
     let inputs = Inputs::open(of, arguments)?;
     let posed = inputs.posed(of, arguments)?;
     let reference = Expectation::open(&arguments.reference, &posed)?;
@@ -106,7 +110,7 @@ impl Inputs {
             let reader = operand::open(path)?;
             let reader = match operand.rank {
                 Dimensions::Matrix => reader.into_matrix(),
-                Dimensions::Any | Dimensions::Vector => reader,
+                Dimensions::Any | Dimensions::Vector | Dimensions::Signal => reader,
             };
             let array = operand::contents(&reader)?;
             shapes.push(array.shape().to_vec());
@@ -241,7 +245,7 @@ impl Task<'_> {
                 let len = problem.extents[0];
                 (parts(carry, problem, mesh.ranks()), 1, [len, 1])
             }
-            Parts::Carried(_) | Parts::Folded(_) | Parts::Whole => {
+            Parts::Carried(_) | Parts::Folded(_) | Parts::Windows(_) | Parts::Whole => {
                 return Err(not_divided().into());
             }
         };

@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 }
 
 /// The operations without a description.
-const OTHERS: [&str; 2] = ["conv", "matmul"];
+const OTHERS: [&str; 1] = ["matmul"];
 
 /// A parser for the operations that can be divided.
 fn operations() -> impl clap::builder::TypedValueParser<Value = String> {
@@ -124,18 +124,18 @@ impl Arguments {
                     len,
                     operands: of.operands.len(),
                 }),
+                (Parts::Windows(_), sizes) if sizes.len() == names.len() => {
+                    let shapes = (of.shapes)(sizes);
+                    let shapes: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
+                    let posed = (of.pose)(self.r#type.ty(), &shapes, &self.mode.given())?;
+                    Ok(Work::Windows(posed.problem))
+                }
                 _ if names.len() == 1 => Err(wanted("the elements")),
                 _ => Err(wanted(&names.join(","))),
             };
         }
         Ok(match (&*self.operation, &*self.sizes) {
-            ("conv", &[samples, taps]) => Work::Convolve {
-                samples,
-                taps,
-                mode: self.mode,
-            },
             ("matmul", &[rows, inner, cols]) => Work::Matmul(MatmulShape { rows, inner, cols }),
-            ("conv", _) => return Err(wanted("samples,taps")),
             ("matmul", _) => return Err(wanted("rows,inner,columns")),
             (name, _) => return Err(Failure::new(format!("`{name}` is no operation"))),
         })

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use blockwise::{Device, DeviceKind};
 use blockwise_ops::compare;
-use blockwise_ops::conv1d::{convolve_buffers, plan};
+use blockwise_ops::conv1d::{self, convolve_buffers};
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, Execution};
+use blockwise_ops::{ConvMode, Execution, Options, Variant};
 use ndarray::Array1;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -50,11 +50,11 @@ fn two_tones(
     let taps = Array1::from_elem(TAPS, 1.0 / TAPS as f64);
     let size = format!("{SAMPLES} * {TAPS} taps");
     for kernel in [
-        ConvKernel::BlockPerOutput,
-        ConvKernel::BlockPerOutputRaw,
-        ConvKernel::Tiled,
-        ConvKernel::TiledRaw,
-        ConvKernel::Direct,
+        &conv1d::BLOCK_PER_OUTPUT,
+        &conv1d::BLOCK_PER_OUTPUT_RAW,
+        &conv1d::TILED,
+        &conv1d::TILED_RAW,
+        &conv1d::DIRECT,
     ] {
         let (filtered, times) = convolve(device, &signal, &taps, ConvMode::Full, kernel)?;
         let oracle = oracle::convolve(signal.view(), taps.view(), ConvMode::Full);
@@ -71,7 +71,7 @@ fn two_tones(
             row.number(format!("gain at {frequency} Hz"), gain, documented, 0.5e-5)
         });
         outcome.push(row);
-        if kernel == ConvKernel::BlockPerOutput {
+        if kernel == &conv1d::BLOCK_PER_OUTPUT {
             gains.into_iter().for_each(|gain| outcome.push(gain));
             if let Some(folder) = plots {
                 let files = plot::two_tones(
@@ -110,7 +110,7 @@ fn random_signals(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), Demo
         let signal = Array1::from_shape_fn(samples, |_| random.random_range(-1.0_f32..1.0));
         let taps = Array1::from_shape_fn(taps, |_| random.random_range(-1.0_f32..1.0));
         let oracle = oracle::convolve(signal.view(), taps.view(), ConvMode::Same);
-        for kernel in [ConvKernel::Tiled, ConvKernel::TiledRaw, ConvKernel::Direct] {
+        for kernel in [&conv1d::TILED, &conv1d::TILED_RAW, &conv1d::DIRECT] {
             let (output, times) = convolve(device, &signal, &taps, ConvMode::Same, kernel)?;
             let comparison = compare::with_oracle(output.view(), &oracle)?;
             outcome.push(Row::compared(
@@ -150,24 +150,14 @@ fn convolve<T: Precision>(
     signal: &Array1<T>,
     taps: &Array1<T>,
     mode: ConvMode,
-    kernel: ConvKernel,
+    kernel: &'static Variant,
 ) -> Result<(Array1<T>, Times), DemoError> {
-    let options = ConvOptions {
-        kernel: Some(kernel),
-        ..ConvOptions::default()
-    };
+    let options = Options::of(kernel);
     let start = Instant::now();
     let signal_buffer = device.upload(signal.as_slice().unwrap_or(&[]))?;
     let taps_buffer = device.upload(taps.as_slice().unwrap_or(&[]))?;
     let to_device = start.elapsed();
-    let length = plan::<T>(
-        signal.len(),
-        taps.len(),
-        mode,
-        &options,
-        device.properties(),
-    )?
-    .output_len;
+    let length = mode.outputs(signal.len(), taps.len())?.len;
     let mut output = device.filled(length, UNWRITTEN)?;
     let execution = convolve_buffers(
         device,
@@ -195,7 +185,7 @@ fn profile(
     device: &Device,
     signal: &Array1<f32>,
     taps: &Array1<f32>,
-    kernel: ConvKernel,
+    kernel: &'static Variant,
     one: &Times,
 ) -> Result<String, DemoError> {
     let runs = if device.properties().kind == DeviceKind::Cuda {

@@ -3,10 +3,9 @@
 use std::fmt;
 
 use blockwise::{Device, Type};
-use blockwise_ops::operation::{self, Given, Options, Tier};
+use blockwise_ops::operation::{self, Given, Options, Setting, Takes, Tier};
 use blockwise_ops::{
-    self as ops, AnyArray, ConvKernel, ConvMode, ConvOptions, Element, Float, LaunchError,
-    MatmulKernel, MatmulOptions,
+    self as ops, AnyArray, Element, Float, LaunchError, MatmulKernel, MatmulOptions,
 };
 use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -42,17 +41,6 @@ pub enum Workload {
         cols: usize,
         /// The kernels to run; all of the family if empty.
         kernels: Vec<MatmulKernel>,
-    },
-    /// A convolution.
-    Conv {
-        /// Samples.
-        len: usize,
-        /// Taps.
-        taps: usize,
-        /// Which outputs.
-        mode: ConvMode,
-        /// The kernels to run; all of the family if empty.
-        kernels: Vec<ConvKernel>,
     },
 }
 
@@ -111,14 +99,6 @@ impl Workload {
             } => {
                 with!(self, ty, [F32 f32, F64 f64], T => matmul::<T, L>(&on, [*rows, *inner, *cols], kernels))
             }
-            Self::Conv {
-                len,
-                taps,
-                mode,
-                kernels,
-            } => {
-                with!(self, ty, [F32 f32, F64 f64], T => conv::<T, L>(&on, [*len, *taps], *mode, kernels))
-            }
         })
     }
 
@@ -127,20 +107,27 @@ impl Workload {
         match self {
             Self::Operation { operation, .. } => operation.name,
             Self::Matmul { .. } => "matmul",
-            Self::Conv { .. } => "conv",
         }
     }
 
     fn check_size(&self) -> Result<(), WorkloadError> {
         let operands = match *self {
-            Self::Operation { ref sizes, .. } => {
-                let product = sizes.iter().copied().fold(1, usize::saturating_mul);
-                [(product, 1), (0, 0), (0, 0)]
+            Self::Operation {
+                operation,
+                ref sizes,
+                ..
+            } => {
+                let shapes = (operation.shapes)(sizes);
+                let len = |shape: &Vec<usize>| {
+                    let extents = shape.iter().copied();
+                    extents.fold(1, usize::saturating_mul)
+                };
+                let largest = shapes.iter().map(len).max().unwrap_or(0);
+                [(largest, 1), (0, 0), (0, 0)]
             }
             Self::Matmul {
                 rows, inner, cols, ..
             } => [(rows, inner), (inner, cols), (rows, cols)],
-            Self::Conv { len, taps, .. } => [(len, 1), (taps, 1), (0, 0)],
         };
         let fits = |&(rows, cols): &(usize, usize)| {
             rows.checked_mul(cols)
@@ -177,16 +164,28 @@ fn described<L>(
     let inputs = inputs.collect::<Result<Vec<_>, LaunchError>>()?;
     // Along an axis, some operations have one kernel, which has no name for users.
     let properties = on.device.properties();
-    let choice = operation::choice(operation, &posed.problem, &Options::default(), properties)?;
-    let is_step = choice.tier == Tier::Step;
-    let takes: Vec<_> = (operation.variants.iter().copied())
-        .filter(|variant| variant.takes(ty) && (variant.tier == Tier::Step) == is_step)
-        .collect();
-    if takes.is_empty() {
+    let chosen = Options::default();
+    let choice = operation::choose(operation, &posed.problem, &chosen, properties)?.variant;
+    let of_users = |variant: &&'static ops::Variant| {
+        (variant.tier == Tier::Step) == (choice.tier == Tier::Step)
+    };
+    let all = || operation.variants.iter().copied().filter(of_users);
+    if !all().any(|variant| variant.takes(ty)) {
         let workload = operation.name;
         return Err(WorkloadError::NoKernel { workload, ty });
     }
-    let chosen = if kernels.is_empty() { &takes } else { kernels };
+    // One that is for other types only is left out with a word, unless it goes by the width.
+    let told = |variant: &&'static ops::Variant| {
+        let mut kernels = variant.kernels.iter();
+        let by_type = kernels.any(|kernel| matches!(kernel.takes, Takes::Type(_)));
+        !variant.on_request && (by_type || variant.takes(ty))
+    };
+    let unasked: Vec<_> = all().filter(told).collect();
+    let chosen = if kernels.is_empty() {
+        &unasked
+    } else {
+        kernels
+    };
     let run = |&variant: &&'static ops::Variant| {
         let options = Options {
             threads,
@@ -222,37 +221,22 @@ fn matmul<T: Sample + Float, L>(
     )
 }
 
-fn conv<T: Sample + Float, L>(
-    on: &On<'_, L>,
-    [len, taps]: [usize; 2],
-    mode: ConvMode,
-    kernels: &[ConvKernel],
-) -> Vec<Variant<L>> {
-    let (signal, taps) = (vector::<T>(len), vector::<T>(taps));
-    // A long FFT has at least 65,536 points, whatever the signal, so it runs only on request.
-    let all = ConvKernel::ALL.iter().copied();
-    let others: Vec<_> = all.filter(|kernel| !kernel.is_long()).collect();
-    let kernels = match kernels {
-        [] => &others[..],
-        chosen => chosen,
-    };
-    variants(on, ConvKernel::ALL, kernels, ConvKernel::name, |kernel| {
-        let options = ConvOptions {
-            kernel: Some(kernel),
-            ..ConvOptions::default()
-        };
-        blockwise_ops::convolve(on.device, signal.view(), taps.view(), mode, &options).map(drop)
-    })
-}
-
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let family = self.family();
         match self {
             Self::Operation {
-                operation, sizes, ..
-            } => match sizes[..] {
-                [len] => write!(f, "{family} of {len} elements"),
+                operation,
+                sizes,
+                given,
+                ..
+            } => match (sizes[..].as_ref(), operation.settings) {
+                ([len], _) => write!(f, "{family} of {len} elements"),
+                ([samples, taps], [Setting::Mode { values, .. }]) => {
+                    let mode = values.get(usize::from(given.settings[0]));
+                    let mode = mode.copied().unwrap_or_default();
+                    write!(f, "{family} {mode} of {samples} samples with {taps} taps")
+                }
                 _ => {
                     let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
                     write!(f, "{} {}", operation.name, sizes.join(" x "))
@@ -262,11 +246,6 @@ impl fmt::Display for Workload {
                 rows, inner, cols, ..
             } => {
                 write!(f, "{family} {rows} x {inner} * {inner} x {cols}")
-            }
-            Self::Conv {
-                len, taps, mode, ..
-            } => {
-                write!(f, "{family} {mode} of {len} samples with {taps} taps")
             }
         }
     }

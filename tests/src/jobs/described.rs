@@ -6,8 +6,8 @@ use std::sync::Arc;
 use blockwise::{Device, DeviceProperties, EmulatorLimits, Given, Type, Watch};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{
-    self, Asked, Case, Expected, Given as Settings, Operation, Options, Plan, Setting, Takes, Task,
-    Variant,
+    self, Asked, Case, Expected, Given as Settings, Operation, Options, Plan, Posed, Rank, Setting,
+    Takes, Task, Variant,
 };
 use blockwise_ops::{AnyArray, LaunchError, compare};
 use launch_contract::for_type;
@@ -22,7 +22,8 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     for &of in OPERATIONS {
         for case in of.cases {
             let named = |variant: &&&Variant| {
-                case.variants.is_empty() || case.variants.contains(&variant.name)
+                let all = case.variants.is_empty() && !variant.on_request;
+                all || case.variants.contains(&variant.name)
             };
             for &variant in of.variants.iter().filter(named) {
                 for ty in types(variant) {
@@ -52,6 +53,9 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
                     .flat_map(|sizes| caps.map(|cap| (sizes, cap)));
                 for (case, (sizes, grid_cap)) in cases.enumerate() {
                     let given = settings[(turn + case) % settings.len()];
+                    if !is_worth(of, variant, ty, sizes, &given) {
+                        continue;
+                    }
                     let case = Case {
                         grid_cap,
                         ..Case::of(sizes)
@@ -62,6 +66,20 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
         }
     }
     jobs
+}
+
+/// Whether a variant is for such sizes.
+fn is_worth(
+    of: &Operation,
+    variant: &Variant,
+    ty: Type,
+    sizes: &[usize],
+    given: &Settings,
+) -> bool {
+    let shapes = (of.shapes)(sizes);
+    let shapes: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
+    let posed = (of.pose)(ty, &shapes, given);
+    !variant.on_request && posed.is_ok_and(|posed| (variant.worth)(&posed.problem))
 }
 
 /// A device that says what each launch was given.
@@ -100,7 +118,7 @@ fn settings(of: &Operation, only: &[[u8; 2]]) -> Vec<Settings> {
     let mut at = 0;
     for setting in of.settings {
         let values = match setting {
-            Setting::OneOf { values, .. } => values.len(),
+            Setting::OneOf { values, .. } | Setting::Mode { values, .. } => values.len(),
             Setting::Flag { .. } => 2,
             Setting::Axis { .. } => continue,
         };
@@ -125,6 +143,7 @@ fn of_case(
 ) -> Vec<Job> {
     let options = Options {
         grid_cap: case.grid_cap,
+        threads: case.threads,
         ..Options::of(variant)
     };
     let (shapes, given) = match case.axis {
@@ -140,56 +159,81 @@ fn of_case(
     );
     let slices: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
     let posed = (of.pose)(ty, &slices, &given).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let Ok(Some(plan)) = operation::plan(of, &posed.problem, &options, device.properties()) else {
+    let Some(job) = of_problem(device, of, name, &posed, &options, &shapes) else {
         return Vec::new();
     };
+    match case.spare {
+        true => {
+            let dimensions = match of.operands[0].rank {
+                Rank::Matrix => 2,
+                Rank::Any | Rank::Vector | Rank::Signal => 1,
+            };
+            vec![job.clone().with_spare_blocks(dimensions), job]
+        }
+        false => vec![job],
+    }
+}
+
+/// The last launch of a problem, on operands of these shapes. `None` when there is nothing to
+/// launch, or it is refused.
+pub(super) fn of_problem(
+    device: &Device,
+    of: &'static Operation,
+    name: String,
+    posed: &Posed,
+    options: &Options,
+    shapes: &[Vec<usize>],
+) -> Option<Job> {
+    let (problem, ty) = (&posed.problem, posed.problem.ty);
+    let plan = operation::plan(of, problem, options, device.properties());
+    let plan = plan.ok().flatten()?;
     let inputs: Vec<_> = (shapes.iter().enumerate())
         .map(|(at, shape)| numbers(41 + at as u64, ty, shape))
         .collect();
-    if let Err(error) = operation::run(device, of, &posed, &options, &inputs) {
+    if let Err(error) = operation::run(device, of, posed, options, &inputs) {
         panic!("{name}: {error}");
     }
     let (mut job, place) = recorded(device, name.clone(), &plan);
-    let expected = (of.reference)(Asked {
-        problem: &posed.problem,
+    let (outputs, mut before) = (0..(of.lens)(problem).output, [0; 4]);
+    let asked = Asked {
+        problem,
         inputs: &inputs,
-        runs: std::slice::from_ref(&(0..(of.lens)(&posed.problem).output)),
-        before: &mut [0; 4],
-    });
-    let expected = expected.unwrap_or_else(|error| panic!("{name}: {error}"));
-    let result: Result = match of.parts.fold(&posed.problem) {
-        None => Box::new(move |bytes| {
-            let mut array = AnyArray::zeros(ty, &[bytes.len() / ty.bytes()])?;
-            array.bytes_mut().copy_from_slice(bytes);
-            Ok(array)
-        }),
-        Some(fold) => {
-            let problem = posed.problem;
-            Box::new(move |bytes| (fold.number)(&problem, &bytes[..fold.left(&problem, &plan)]))
-        }
+        runs: std::slice::from_ref(&outputs),
+        before: &mut before,
     };
+    let expected = match options.kernel {
+        Some(variant) => of.expected(variant, asked),
+        None => (of.reference)(asked),
+    };
+    let expected = expected.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let fold = of.parts.fold(problem);
     // What the kernel may be off beside, if that depends on its launch.
-    let error = of.parts.fold(&posed.problem).and_then(|fold| {
+    let error = fold.zip(options.kernel).and_then(|(fold, variant)| {
         (fold.error)(&Task {
-            problem: &posed.problem,
-            options: &options,
+            problem,
+            options,
             device: device.properties(),
             aligned: true,
             variant,
         })
     });
     let error = error.unwrap_or(0.0);
+    let result: Result = match fold {
+        None => Box::new(move |bytes| {
+            let mut array = AnyArray::zeros(ty, &[bytes.len() / ty.bytes()])?;
+            array.bytes_mut().copy_from_slice(bytes);
+            Ok(array)
+        }),
+        Some(fold) => {
+            let problem = *problem;
+            Box::new(move |bytes| (fold.number)(&problem, &bytes[..fold.left(&problem, &plan)]))
+        }
+    };
     job.judge = Arc::new(move |bytes| {
         let bytes = bytes.get(place.clone()).ok_or("the output is too short")?;
         judged(&result(bytes).map_err(text)?, &expected, error)
     });
-    match case.spare {
-        true => {
-            let dimensions = of.sizes.len();
-            vec![job.clone().with_spare_blocks(dimensions), job]
-        }
-        false => vec![job],
-    }
+    Some(job)
 }
 
 /// Numbers that are telling and exact: small whole ones, in an order that repeats nowhere.
@@ -226,6 +270,7 @@ fn is(ty: &str) -> Is {
         _ if ty.starts_with("Shared<") => Is::Nothing,
         _ if ty.starts_with("&[") => Is::Input(1),
         _ if ty.starts_with("Matrix<") => Is::Input(2),
+        _ if ty.starts_with("*mut [") => Is::Output(1),
         _ if ty.starts_with("*const") => Is::Input(0),
         _ if ty.starts_with("OutMatrix<") => Is::Output(2),
         _ if ty.starts_with("Out<") => Is::Output(1),
@@ -356,6 +401,8 @@ mod tests {
 
     #[test]
     fn every_kernel_of_a_description_has_a_job() {
+        // Of a variant that is more than one launch, the last one is recorded: the others have jobs
+        // of their own.
         let jobs = super::super::telling();
         for &of in OPERATIONS {
             for variant in of.variants {

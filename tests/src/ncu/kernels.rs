@@ -3,9 +3,7 @@
 
 use blockwise::Device;
 use blockwise_ops::reduce::{KERNELS, SINGLE, WIDE};
-use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, MatmulKernel, MatmulOptions, Options, reverse, transpose,
-};
+use blockwise_ops::{ConvMode, MatmulKernel, MatmulOptions, Options, conv1d, reverse, transpose};
 
 use crate::data::{matrix, vector};
 
@@ -49,20 +47,14 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         blockwise_ops::matmul(device, a.view(), b.view(), &options).expect(GOOD);
         launched(&format!("matmul {kernel} f64 64x64x64"));
     }
-    for kernel in [ConvKernel::Tiled, ConvKernel::Direct] {
-        let options = ConvOptions {
-            kernel: Some(kernel),
-            ..ConvOptions::default()
-        };
+    for kernel in [&conv1d::TILED, &conv1d::DIRECT] {
+        let options = Options::of(kernel);
         let (signal, taps) = (vector::<f32>(8, 4096), vector::<f32>(9, 31));
         blockwise_ops::convolve(device, signal.view(), taps.view(), ConvMode::Same, &options)
             .expect(GOOD);
         launched(&format!("conv {kernel} f32 4096 31"));
     }
-    let options = ConvOptions {
-        kernel: Some(ConvKernel::BlockPerOutput),
-        ..ConvOptions::default()
-    };
+    let options = Options::of(&conv1d::BLOCK_PER_OUTPUT);
     let (signal, taps) = (vector::<f64>(8, 300), vector::<f64>(9, 10));
     blockwise_ops::convolve(device, signal.view(), taps.view(), ConvMode::Full, &options)
         .expect(GOOD);

@@ -1,8 +1,9 @@
 //! Convolution: every kernel, mode and type over lengths, blocks and grids.
 
-use blockwise::Device;
+use blockwise::{Device, Type};
+use blockwise_ops::conv1d::{self, CONV};
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, convolve};
+use blockwise_ops::{ConvMode, Options, Variant, convolve};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, vector};
 use blockwise_tests::devices::devices;
@@ -10,7 +11,10 @@ use ndarray::{Array1, array, s};
 use proptest::prelude::*;
 
 /// The kernels that take any block.
-const OF_ANY_BLOCK: [ConvKernel; 3] = [ConvKernel::Tiled, ConvKernel::TiledRaw, ConvKernel::Direct];
+const OF_ANY_BLOCK: [&Variant; 3] = [&conv1d::TILED, &conv1d::TILED_RAW, &conv1d::DIRECT];
+
+/// The kernels with one block per output.
+const A_BLOCK_EACH: [&Variant; 2] = [&conv1d::BLOCK_PER_OUTPUT, &conv1d::BLOCK_PER_OUTPUT_RAW];
 
 /// The lengths of signals and taps: around the tile of 256, primes, and more taps than samples.
 const LENGTHS: [(usize, usize); 15] = [
@@ -36,7 +40,7 @@ pub(super) fn check<T: Precision + Draw>(
     device: &Device,
     (signal, taps): (usize, usize),
     mode: ConvMode,
-    options: ConvOptions,
+    options: Options,
 ) {
     let (signal, taps) = (vector::<T>(11, signal), vector::<T>(12, taps));
     check_values(device, &signal, &taps, mode, options);
@@ -48,7 +52,7 @@ fn check_values<T: Precision>(
     signal: &Array1<T>,
     taps: &Array1<T>,
     mode: ConvMode,
-    options: ConvOptions,
+    options: Options,
 ) {
     let case = (T::NAME, signal.len(), taps.len(), mode, options);
     let result = convolve(device, signal.view(), taps.view(), mode, &options)
@@ -57,12 +61,16 @@ fn check_values<T: Precision>(
     check::close(device, case, &result, &expected);
 }
 
-pub(super) fn with(kernel: ConvKernel, threads: Option<u32>, grid_cap: Option<u32>) -> ConvOptions {
-    ConvOptions {
+pub(super) fn with(
+    kernel: &'static Variant,
+    threads: Option<u32>,
+    grid_cap: Option<u32>,
+) -> Options {
+    Options {
         kernel: Some(kernel),
         threads,
         grid_cap,
-        ..ConvOptions::default()
+        ..Options::default()
     }
 }
 
@@ -102,10 +110,7 @@ const SPANS: [usize; 2] = [640, 2560];
 fn in_registers_every_number_of_taps_up_to_two_steps_and_more() {
     for device in devices() {
         for taps in (1..=41).chain([59, 60, 61, 63, 64]) {
-            for (kernel, span) in [ConvKernel::Window, ConvKernel::Blocked]
-                .into_iter()
-                .zip(SPANS)
-            {
+            for (kernel, span) in [&conv1d::WINDOW, &conv1d::BLOCKED].into_iter().zip(SPANS) {
                 let options = with(kernel, None, None);
                 check::<f32>(device, (span + 150, taps), ConvMode::Same, options);
                 check::<f64>(device, (span / 2 + 151, taps), ConvMode::Full, options);
@@ -117,10 +122,7 @@ fn in_registers_every_number_of_taps_up_to_two_steps_and_more() {
 #[test]
 fn in_registers_every_length_and_mode_and_a_grid_that_must_stride() {
     for device in devices() {
-        for (kernel, span) in [ConvKernel::Window, ConvKernel::Blocked]
-            .into_iter()
-            .zip(SPANS)
-        {
+        for (kernel, span) in [&conv1d::WINDOW, &conv1d::BLOCKED].into_iter().zip(SPANS) {
             let tiles = [span - 1, span, span + 1, 2 * span + 63, 5 * span + 77];
             for samples in LENGTHS.map(|(samples, _)| samples).into_iter().chain(tiles) {
                 for &mode in ConvMode::ALL {
@@ -139,7 +141,7 @@ fn in_registers_every_length_and_mode_and_a_grid_that_must_stride() {
 fn blocked_takes_any_number_of_taps() {
     for device in devices() {
         for taps in [65, 511, 512, 513, 1024, 1030] {
-            let options = with(ConvKernel::Blocked, None, None);
+            let options = with(&conv1d::BLOCKED, None, None);
             check::<f32>(device, (4200, taps), ConvMode::Same, options);
             check::<f64>(device, (2900, taps), ConvMode::Valid, options);
             check::<f32>(device, (taps, 3700), ConvMode::Full, options);
@@ -160,7 +162,7 @@ fn one_block_per_output_for_any_number_of_taps() {
             (1030, 1024),
         ] {
             for grid_cap in [None, Some(1), Some(7)] {
-                for kernel in [ConvKernel::BlockPerOutput, ConvKernel::BlockPerOutputRaw] {
+                for kernel in A_BLOCK_EACH {
                     let options = with(kernel, None, grid_cap);
                     check::<f64>(device, lengths, ConvMode::Full, options);
                 }
@@ -173,7 +175,7 @@ fn one_block_per_output_for_any_number_of_taps() {
 fn the_numba_documents_two_failures_are_right_here() {
     for device in devices() {
         for lengths in [(1000, 9), (300, 65)] {
-            check::<f32>(device, lengths, ConvMode::Same, ConvOptions::default());
+            check::<f32>(device, lengths, ConvMode::Same, Options::default());
         }
     }
 }
@@ -182,7 +184,7 @@ fn the_numba_documents_two_failures_are_right_here() {
 fn more_shared_memory_than_48_kib() {
     // 12,034 taps and a block of 256 need one element more than 49,152 bytes hold.
     for device in devices() {
-        let options = with(ConvKernel::Tiled, None, None);
+        let options = with(&conv1d::TILED, None, None);
         check::<f32>(device, (12_100, 12_034), ConvMode::Valid, options);
     }
 }
@@ -198,13 +200,13 @@ fn infinities_and_nan_reach_exactly_the_outputs_that_they_touch() {
     (long[1700], long[1711], long[1900]) = (f64::NAN, f64::INFINITY, f64::NEG_INFINITY);
     for device in devices() {
         for &mode in ConvMode::ALL {
-            for &kernel in ConvKernel::ALL {
-                let of_f32_only = kernel.is_fft() && kernel != ConvKernel::Fft4096;
-                if of_f32_only || kernel.is_block_per_output() && mode != ConvMode::Full {
+            for &kernel in CONV.variants {
+                let of_full_only = A_BLOCK_EACH.contains(&kernel) && mode != ConvMode::Full;
+                if !kernel.takes(Type::F64) || of_full_only || kernel.on_request {
                     continue;
                 }
                 let options = with(kernel, None, None);
-                if matches!(kernel, ConvKernel::Window | ConvKernel::Blocked) {
+                if [&conv1d::WINDOW, &conv1d::BLOCKED].contains(&kernel) {
                     check_values(device, &long, &taps, mode, options);
                     check_values(device, &long, &array![1.0, -2.0, 0.5], mode, options);
                 }
@@ -221,13 +223,7 @@ fn views_that_are_not_contiguous() {
     let (signal, taps) = (vector::<f32>(14, 400), vector::<f32>(15, 30));
     let (signal, taps) = (signal.slice(s![..;3]), taps.slice(s![..;-2]));
     for device in devices() {
-        let result = convolve(
-            device,
-            signal,
-            taps,
-            ConvMode::Same,
-            &ConvOptions::default(),
-        );
+        let result = convolve(device, signal, taps, ConvMode::Same, &Options::default());
         let expected = oracle::convolve::<f32>(signal, taps, ConvMode::Same);
         check::close(device, "strided", &result.expect("a launch"), &expected);
     }
@@ -242,12 +238,12 @@ fn all_add_in_the_same_order() {
             convolve(device, signal.view(), taps.view(), ConvMode::Full, &options)
                 .expect("a launch")
         };
-        let direct = run(ConvKernel::Direct, 256);
-        check::same_bits("tiled", &direct, &run(ConvKernel::Tiled, 256));
-        check::same_bits("tiled-raw", &direct, &run(ConvKernel::TiledRaw, 256));
-        check::same_bits("window", &direct, &run(ConvKernel::Window, 128));
-        check::same_bits("tiled by 33", &direct, &run(ConvKernel::Tiled, 33));
-        check::same_bits("blocked", &direct, &run(ConvKernel::Blocked, 128));
+        let direct = run(&conv1d::DIRECT, 256);
+        check::same_bits("tiled", &direct, &run(&conv1d::TILED, 256));
+        check::same_bits("tiled-raw", &direct, &run(&conv1d::TILED_RAW, 256));
+        check::same_bits("window", &direct, &run(&conv1d::WINDOW, 128));
+        check::same_bits("tiled by 33", &direct, &run(&conv1d::TILED, 33));
+        check::same_bits("blocked", &direct, &run(&conv1d::BLOCKED, 128));
     }
 }
 
@@ -276,7 +272,7 @@ proptest! {
         mode in proptest::sample::select(ConvMode::ALL),
         window in any::<bool>(),
     ) {
-        let kernel = if window { ConvKernel::Window } else { ConvKernel::Blocked };
+        let kernel = if window { &conv1d::WINDOW } else { &conv1d::BLOCKED };
         for device in devices() {
             check::<f32>(device, (signal, taps), mode, with(kernel, None, grid_cap));
         }
@@ -290,7 +286,7 @@ proptest! {
         for device in devices() {
             for &mode in ConvMode::ALL {
                 let run = |a: &Array1<f64>, b: &Array1<f64>| {
-                    convolve(device, a.view(), b.view(), mode, &ConvOptions::default()).expect("a launch")
+                    convolve(device, a.view(), b.view(), mode, &Options::default()).expect("a launch")
                 };
                 check::same_bits(mode, &run(&signal, &taps), &run(&taps, &signal));
             }

@@ -2,12 +2,13 @@
 //! result: on the emulator with one worker, on the emulator with all, and on a GPU.
 
 use blockwise::{Device, DeviceChoice, EmulatorLimits, Watch};
+use blockwise_ops::conv1d;
 use blockwise_ops::reduce::KERNELS;
 use blockwise_ops::reverse::REVERSE;
 use blockwise_ops::transpose::TRANSPOSE;
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, Element, MatmulKernel, MatmulOptions, MatmulShape, Number,
-    Options, Reduction, convolve, dot, matmul, reduce, reverse, transpose,
+    ConvMode, Element, MatmulKernel, MatmulOptions, MatmulShape, Number, Options, Reduction,
+    convolve, dot, matmul, reduce, reverse, transpose,
 };
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix, vector};
@@ -18,22 +19,22 @@ use ndarray::{Array, Dimension, arr0};
 fn check_all(left: &Device, right: &Device) {
     let pair = (left, right);
     for &mode in ConvMode::ALL {
-        for kernel in [ConvKernel::Tiled, ConvKernel::TiledRaw, ConvKernel::Direct] {
-            let options = ConvOptions {
+        for kernel in [&conv1d::TILED, &conv1d::TILED_RAW, &conv1d::DIRECT] {
+            let options = Options {
                 kernel: Some(kernel),
                 threads: Some(100),
                 grid_cap: Some(5),
-                ..ConvOptions::default()
+                ..Options::default()
             };
             convolutions::<f32>(pair, mode, options);
             convolutions::<f64>(pair, mode, options);
         }
-        for kernel in [ConvKernel::Window, ConvKernel::Blocked] {
-            let options = ConvOptions {
+        for kernel in [&conv1d::WINDOW, &conv1d::BLOCKED] {
+            let options = Options {
                 kernel: Some(kernel),
                 threads: None,
                 grid_cap: Some(2),
-                ..ConvOptions::default()
+                ..Options::default()
             };
             agree(pair, ("f32", mode, options), |device| {
                 let (signal, taps) = (vector::<f32>(63, 5200), vector::<f32>(64, 37));
@@ -45,11 +46,8 @@ fn check_all(left: &Device, right: &Device) {
             });
         }
     }
-    for kernel in [ConvKernel::BlockPerOutput, ConvKernel::BlockPerOutputRaw] {
-        let options = ConvOptions {
-            kernel: Some(kernel),
-            ..ConvOptions::default()
-        };
+    for kernel in [&conv1d::BLOCK_PER_OUTPUT, &conv1d::BLOCK_PER_OUTPUT_RAW] {
+        let options = Options::of(kernel);
         convolutions::<f64>(pair, ConvMode::Full, options);
     }
 
@@ -155,7 +153,7 @@ fn not_numbers<T: Number + blockwise_ops::Float + Draw + From<f32>>(
                 a.view(),
                 b.view(),
                 ConvMode::Full,
-                &ConvOptions::default(),
+                &Options::default(),
             )
             .expect("a launch")
             .mapv(computed)
@@ -182,7 +180,7 @@ fn agree<T: Element, D: Dimension>(
 fn convolutions<T: blockwise_ops::Float + Draw>(
     pair: (&Device, &Device),
     mode: ConvMode,
-    options: ConvOptions,
+    options: Options,
 ) {
     agree(pair, (T::NAME, mode, options), |device| {
         let (signal, taps) = (vector::<T>(63, 1500), vector::<T>(64, 37));
@@ -261,6 +259,6 @@ fn the_automatic_choice_computes_the_same() {
     convolutions::<f32>(
         (&auto, &emulator_with(2)),
         ConvMode::Same,
-        ConvOptions::default(),
+        Options::default(),
     );
 }

@@ -2,11 +2,11 @@
 //! on.
 
 use blockwise::Device;
-use blockwise_ops::conv1d::convolve_buffers;
+use blockwise_ops::conv1d::{self, convolve_buffers};
 use blockwise_ops::reduce::{TREE, WIDE};
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, LaunchError, MatmulOptions, Options, Reduction, convolve,
-    dot, matmul, reduce, reverse, transpose,
+    ConvMode, LaunchError, MatmulOptions, Options, Reduction, convolve, dot, matmul, reduce,
+    reverse, transpose,
 };
 use blockwise_tests::data::{Draw, matrix, vector};
 use blockwise_tests::devices::devices;
@@ -36,22 +36,15 @@ fn convolution<T: blockwise_ops::Float + Draw>(
     signal: usize,
     taps: usize,
     mode: ConvMode,
-    options: ConvOptions,
+    options: Options,
 ) -> impl Fn(&Device) -> Result<Array1<T>, LaunchError> {
     let (signal, taps) = (vector::<T>(1, signal), vector::<T>(2, taps));
     move |device| convolve(device, signal.view(), taps.view(), mode, &options)
 }
 
-fn kernel(kernel: ConvKernel) -> ConvOptions {
-    ConvOptions {
-        kernel: Some(kernel),
-        ..ConvOptions::default()
-    }
-}
-
 #[test]
 fn more_shared_memory_than_a_block_can_have() {
-    let launch = convolution::<f64>(30_000, 30_000, ConvMode::Full, kernel(ConvKernel::Tiled));
+    let launch = convolution::<f64>(30_000, 30_000, ConvMode::Full, Options::of(&conv1d::TILED));
     let limit = devices()[0].properties().shared_bytes_opt_in;
     check(
         launch,
@@ -70,9 +63,9 @@ fn more_shared_memory_than_a_block_can_have() {
 
 #[test]
 fn more_threads_than_a_block_can_have() {
-    let options = ConvOptions {
+    let options = Options {
         threads: Some(1025),
-        ..kernel(ConvKernel::Direct)
+        ..Options::of(&conv1d::DIRECT)
     };
     check(
         convolution::<f32>(10, 2, ConvMode::Full, options),
@@ -94,7 +87,7 @@ fn more_threads_than_a_block_can_have() {
             2000,
             1025,
             ConvMode::Full,
-            kernel(ConvKernel::BlockPerOutput),
+            Options::of(&conv1d::BLOCK_PER_OUTPUT),
         ),
         |error| {
             matches!(
@@ -184,7 +177,7 @@ fn operands_that_do_not_fit() {
             let signal = device.upload(&[1.0_f32; 10])?;
             let taps = device.upload(&[1.0_f32; 3])?;
             let mut output = device.zeros(11)?;
-            let options = ConvOptions::default();
+            let options = Options::default();
             convolve_buffers(
                 device,
                 &signal,
@@ -213,7 +206,7 @@ fn nothing_where_something_is_needed() {
     for (signal, taps, what) in [(0, 3, "signal"), (3, 0, "taps"), (0, 0, "signal")] {
         for &mode in ConvMode::ALL {
             check(
-                convolution::<f32>(signal, taps, mode, ConvOptions::default()),
+                convolution::<f32>(signal, taps, mode, Options::default()),
                 |error| matches!(error, LaunchError::EmptyInput { .. }),
                 &[what, "empty"],
             );
@@ -246,12 +239,22 @@ fn sizes_that_overflow() {
 #[test]
 fn types_and_modes_that_a_kernel_does_not_have() {
     check(
-        convolution::<f32>(10, 3, ConvMode::Full, kernel(ConvKernel::BlockPerOutput)),
+        convolution::<f32>(
+            10,
+            3,
+            ConvMode::Full,
+            Options::of(&conv1d::BLOCK_PER_OUTPUT),
+        ),
         |error| matches!(error, LaunchError::UnsupportedType { given: "f32", .. }),
         &["block-per-output", "f64", "f32"],
     );
     check(
-        convolution::<f64>(10, 3, ConvMode::Same, kernel(ConvKernel::BlockPerOutput)),
+        convolution::<f64>(
+            10,
+            3,
+            ConvMode::Same,
+            Options::of(&conv1d::BLOCK_PER_OUTPUT),
+        ),
         |error| {
             matches!(
                 error,

@@ -7,8 +7,10 @@ mod plan;
 
 use std::ops::Range;
 
-use blockwise::{Buffer, View, ViewMut};
-use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, Convolution, Float};
+use blockwise::{AnyView, Buffer, View, ViewMut};
+use blockwise_ops::conv1d::{CONV, problem};
+use blockwise_ops::operation::{Call, Options, choose, in_parts};
+use blockwise_ops::{ConvMode, Float};
 
 pub(crate) use self::plan::Layout;
 use self::plan::{Edge, Share};
@@ -21,7 +23,7 @@ pub struct ShardedConvolution<T: Float> {
     inner: Range<usize>,
     edges: Vec<(Edge, Buffer<T>)>,
     taps: Buffer<T>,
-    convolution: Convolution<T>,
+    call: Call,
 }
 
 impl<T: Float> ShardedConvolution<T> {
@@ -36,31 +38,35 @@ impl<T: Float> ShardedConvolution<T> {
         signal: &Split,
         taps: &[T],
         mode: ConvMode,
-        options: &ConvOptions,
+        options: &Options,
     ) -> Result<Self> {
         rank.check_split(signal)?;
         let failed = |e| rank.failed(e);
-        if let Some(kernel) = options.kernel.filter(|kernel| kernel.is_block_per_output())
-            && rank.ranks() > 1
-        {
-            let kernel = kernel.name();
-            return Err(Error::Indivisible { kernel });
-        }
         let device = rank.device();
-        let chosen = Convolution::<T>::once(device, signal.len(), taps.len(), mode, options);
+        let whole = problem(T::TYPE, [signal.len(), taps.len()], mode).map_err(failed)?;
         // The kernel that `convolve` chooses for the whole, so that the bits are a single device's.
-        // A kernel with one block per output cannot compute parts.
-        let kernel = match chosen.map_err(failed)?.kernel() {
-            kernel if kernel.is_block_per_output() && rank.ranks() > 1 => ConvKernel::Tiled,
-            kernel => kernel,
-        };
-        let options = ConvOptions {
-            kernel: Some(kernel),
+        let once = Options {
+            once: true,
             ..*options
         };
-        let convolution = Convolution::new(device, signal.len(), taps.len(), mode, &options);
-        let outputs = mode.outputs(signal.len(), taps.len()).map_err(failed)?;
-        let layout = Layout::new(signal.clone(), taps.len(), outputs);
+        let properties = device.properties();
+        let of_parts = match rank.ranks() {
+            1 => choose(&CONV, &whole, &once, properties).map(|choice| {
+                Some(Options {
+                    kernel: Some(choice.variant),
+                    ..*options
+                })
+            }),
+            _ => in_parts(&CONV, &whole, &once, properties),
+        };
+        let Some(of_parts) = of_parts.map_err(failed)? else {
+            let kernel = options.kernel.map_or(CONV.name, |kernel| kernel.name);
+            return Err(Error::Indivisible { kernel });
+        };
+        let mut call = Call::new(device, &CONV, of_parts);
+        let layout = Layout::new(signal.clone(), whole);
+        call.prepare(&layout.prepared(rank.number()))
+            .map_err(failed)?;
         let Share { inner, edges } = layout.share(rank.number());
         let edges = edges.into_iter().map(|edge| {
             let window = device.zeros(edge.window.len());
@@ -70,7 +76,7 @@ impl<T: Float> ShardedConvolution<T> {
             inner,
             edges: edges.collect::<Result<_>>()?,
             taps: device.upload(taps).map_err(|e| rank.failed(e))?,
-            convolution: convolution.map_err(failed)?,
+            call,
             layout,
         })
     }
@@ -94,22 +100,27 @@ impl<T: Float> ShardedConvolution<T> {
         let layout = &self.layout;
         signal.check_split(rank, "the signal", &layout.signal)?;
         output.check_split(rank, "the output", &layout.outputs)?;
-        let digest = layout.signal.digest(Digest::new()).number(layout.offset);
-        let sizes = [signal.len(), layout.taps, output.len()];
+        let [_, of_taps, offset, _] = layout.whole.extents;
+        let digest = layout.signal.digest(Digest::new()).number(offset);
+        let sizes = [signal.len(), of_taps, output.len()];
         let call = rank.call::<T>("convolve", &sizes, digest);
 
         let (me, own) = (rank.number(), signal.range());
         let first = layout.outputs_of(me).start;
         let taps = self.taps.as_view();
-        let convolution = &mut self.convolution;
+        let launches = &mut self.call;
         let mut compute = |window: View<'_, T>, start: usize, outputs: &Range<usize>| {
             let to = output.part_mut();
             let to = to.into_view_mut(outputs.start - first..outputs.end - first);
-            let part = ConvOutputs {
-                offset: outputs.start - start,
-                len: outputs.len(),
-            };
-            convolution.enqueue_outputs(None, window, taps, to, part)
+            let mut part = layout.whole;
+            part.extents = [
+                window.len(),
+                taps.len(),
+                outputs.start - start,
+                outputs.len(),
+            ];
+            let inputs = [window, taps].map(AnyView::from);
+            launches.enqueue(None, &part, &inputs, to.into())
         };
         let sends = (0..rank.ranks()).filter(|&to| to != me).flat_map(|to| {
             let parts = layout.sent(me, to).into_iter();
@@ -177,7 +188,7 @@ pub fn convolve<T: Float>(
     signal: &Sharded<T>,
     taps: &[T],
     mode: ConvMode,
-    options: &ConvOptions,
+    options: &Options,
 ) -> Result<Sharded<T>> {
     let outputs = mode.outputs(signal.len(), taps.len());
     outputs.map_err(|e| rank.failed(e))?;
@@ -196,7 +207,7 @@ fn convolve_long<T: Float>(
     signal: &Sharded<T>,
     taps: &[T],
     mode: ConvMode,
-    options: &ConvOptions,
+    options: &Options,
 ) -> Result<Sharded<T>> {
     let mut convolution = ShardedConvolution::new(rank, signal.split(), taps, mode, options)?;
     let mut output = Sharded::zeros(rank, convolution.outputs().clone())?;

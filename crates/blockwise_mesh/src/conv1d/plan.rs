@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use blockwise_ops::ConvOutputs;
+use blockwise_ops::conv1d::part;
+use blockwise_ops::operation::Problem;
 
 use crate::Split;
 
@@ -14,9 +15,8 @@ use crate::Split;
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(super) signal: Split,
-    pub(super) taps: usize,
-    /// The index of the first output in the full convolution.
-    pub(super) offset: usize,
+    /// The problem of all outputs: samples, taps, the first output in the full convolution, outputs.
+    pub(super) whole: Problem,
     pub(super) outputs: Split,
 }
 
@@ -41,14 +41,29 @@ pub(super) struct Edge {
 const ALIGNMENT: usize = 32;
 
 impl Layout {
-    pub(crate) fn new(signal: Split, taps: usize, outputs: ConvOutputs) -> Self {
-        let ConvOutputs { offset, len } = outputs;
+    pub(crate) fn new(signal: Split, whole: Problem) -> Self {
+        let [.., outputs] = whole.extents;
         Self {
-            outputs: Split::even(len, signal.ranks()),
+            outputs: Split::even(outputs, signal.ranks()),
             signal,
-            taps,
-            offset,
+            whole,
         }
+    }
+
+    fn taps(&self) -> usize {
+        self.whole.extents[1]
+    }
+
+    /// The index of the first output in the full convolution.
+    fn offset(&self) -> usize {
+        self.whole.extents[2]
+    }
+
+    /// A problem whose launches have the room that those of a rank need.
+    pub(super) fn prepared(&self, rank: usize) -> Problem {
+        let mut problem = self.whole;
+        problem.extents[3] = self.outputs.range(rank).len();
+        problem
     }
 
     /// Samples that a rank receives from each other one.
@@ -62,13 +77,13 @@ impl Layout {
     /// A rank's samples and outputs, and the taps.
     pub(crate) fn lengths(&self, rank: usize) -> [usize; 3] {
         let samples = self.signal.range(rank).len();
-        [samples, self.outputs.range(rank).len(), self.taps]
+        [samples, self.outputs.range(rank).len(), self.taps()]
     }
 
     /// A rank's outputs, numbered as in the full convolution.
     pub(super) fn outputs_of(&self, rank: usize) -> Range<usize> {
         let Range { start, end } = self.outputs.range(rank);
-        self.offset + start..self.offset + end
+        self.offset() + start..self.offset() + end
     }
 
     pub(super) fn share(&self, rank: usize) -> Share {
@@ -88,12 +103,12 @@ impl Layout {
     /// The outputs of a rank that need its own samples only.
     fn inner(&self, all: &Range<usize>, own: &Range<usize>) -> Range<usize> {
         // With fewer samples than taps a launch would swap the two, and add in another order.
-        if own.len() < self.taps {
+        if own.len() < self.taps() {
             return 0..0;
         }
         let first = match own.start {
             0 => 0,
-            start => start + self.taps - 1,
+            start => start + self.taps() - 1,
         };
         let end = match own.end == self.signal.len() {
             true => all.end,
@@ -108,14 +123,10 @@ impl Layout {
 
     /// The samples for some outputs, at least as many as taps.
     fn edge(&self, outputs: Range<usize>) -> Edge {
-        let samples = self.signal.len();
-        let first = (outputs.start + 1).saturating_sub(self.taps);
-        let start = first.min(samples - self.taps);
-        let end = outputs.end.max(start + self.taps).min(samples);
-        Edge {
-            outputs,
-            window: start..end,
-        }
+        let offset = self.offset();
+        let part = part(&self.whole, outputs.start - offset..outputs.end - offset);
+        let [window, _] = part.inputs;
+        Edge { outputs, window }
     }
 
     /// The samples that one rank sends another, in their order.
@@ -129,15 +140,14 @@ impl Layout {
 
 #[cfg(test)]
 mod tests {
+    use blockwise::Type;
+
     use super::*;
 
     fn layout(signal: &[usize], taps: usize, offset: usize, outputs: usize) -> Layout {
-        Layout {
-            signal: Split::of(signal),
-            taps,
-            offset,
-            outputs: Split::even(outputs, signal.len()),
-        }
+        let signal = Split::of(signal);
+        let extents = [signal.len(), taps, offset, outputs];
+        Layout::new(signal, Problem::new(Type::F32, &extents))
     }
 
     /// Every output is computed once, from all samples that it needs; inner outputs need no other

@@ -1,4 +1,6 @@
-use blockwise_ops::{ConvMode, MatmulShape};
+use blockwise::Type;
+use blockwise_ops::MatmulShape;
+use blockwise_ops::operation::Problem;
 
 use super::*;
 
@@ -81,10 +83,8 @@ fn arrays_that_do_not_fit_are_noticed() {
 
 #[test]
 fn a_convolution_of_nothing_is_refused() {
-    let work = Work::Convolve {
-        samples: 0,
-        taps: 3,
-        mode: ConvMode::Full,
-    };
-    assert!(estimate(&work, 4, 2, &Machine::H200).is_err());
+    for extents in [[0, 3, 0, 2], [3, 0, 0, 2]] {
+        let work = Work::Windows(Problem::new(Type::F32, &extents));
+        assert!(estimate(&work, 4, 2, &Machine::H200).is_err());
+    }
 }

@@ -1,7 +1,8 @@
 //! What an operation costs each rank: bytes from the other ranks, memory and arithmetic. Bytes come
 //! from the plans that the operations themselves run.
 
-use blockwise_ops::{ConvMode, LaunchError, MatmulShape};
+use blockwise_ops::operation::Problem;
+use blockwise_ops::{LaunchError, MatmulShape};
 
 use super::Machine;
 use crate::{Blocks, Grid, Split, carried, conv1d, matmul, transpose};
@@ -17,15 +18,8 @@ pub enum Work {
         /// Arrays.
         operands: usize,
     },
-    /// Convolution.
-    Convolve {
-        /// Samples.
-        samples: usize,
-        /// Taps.
-        taps: usize,
-        /// Which outputs.
-        mode: ConvMode,
-    },
+    /// Outputs that come from windows of a signal: a convolution.
+    Windows(Problem),
     /// Matrix product, on the grid that moves the fewest elements.
     Matmul(MatmulShape),
     /// Transpose of row shards.
@@ -98,7 +92,7 @@ enum Plan {
         split: Split,
         operands: usize,
     },
-    Convolve {
+    Windows {
         layout: conv1d::Layout,
         /// The operand that every rank gathers, if there are more taps than samples.
         gathered: Option<Split>,
@@ -118,15 +112,21 @@ impl Plan {
                 split: Split::even(len, ranks),
                 operands,
             },
-            Work::Convolve {
-                samples,
-                taps,
-                mode,
-            } => {
-                let outputs = mode.outputs(samples, taps)?;
+            Work::Windows(mut whole) => {
+                let [samples, taps, ..] = whole.extents;
                 let [long, short] = [samples.max(taps), samples.min(taps)];
-                Self::Convolve {
-                    layout: conv1d::Layout::new(Split::even(long, ranks), short, outputs),
+                if short == 0 {
+                    let what = if samples == 0 {
+                        "the signal"
+                    } else {
+                        "the list of taps"
+                    };
+                    return Err(LaunchError::EmptyInput { what });
+                }
+                // The longer operand is the one that is divided.
+                whole.extents[..2].copy_from_slice(&[long, short]);
+                Self::Windows {
+                    layout: conv1d::Layout::new(Split::even(long, ranks), whole),
                     gathered: (taps > samples).then(|| Split::even(samples, ranks)),
                 }
             }
@@ -163,7 +163,7 @@ impl Plan {
                 let with = others(split, rank).map(|(from, _)| (from, totals));
                 [with.filter(|(_, len)| *len > 0).collect(), Vec::new()]
             }
-            Self::Convolve { layout, gathered } => {
+            Self::Windows { layout, gathered } => {
                 let whole = gathered.iter().flat_map(|split| others(split, rank));
                 [whole.chain(layout.received(rank)).collect(), Vec::new()]
             }
@@ -204,7 +204,7 @@ impl Plan {
                 let moving = totals / machine.reading + 2.0 * part / machine.copying;
                 (2.0 * part, moving, 0.0, 1)
             }
-            Self::Convolve { layout, .. } => {
+            Self::Windows { layout, .. } => {
                 let [inputs, outputs, taps] = layout.lengths(rank).map(|len| len as f64);
                 let moved = bytes(inputs + outputs);
                 let rate = if single {

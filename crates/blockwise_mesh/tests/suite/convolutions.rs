@@ -1,16 +1,17 @@
 //! Convolutions on 1 to 8 emulated devices: a single device's bit by bit, and right by the oracle.
 
 use crate::common::{MESHES, noise, splits};
-use blockwise::Device;
+use blockwise::{Device, Type};
 use blockwise_mesh::{Error, Mesh, Sharded, ShardedConvolution, Split, convolve};
+use blockwise_ops::conv1d::{self, CONV};
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, compare};
+use blockwise_ops::{ConvMode, Options, Variant, compare};
 use ndarray::{Array1, ArrayView1};
 
-fn with(kernel: Option<ConvKernel>) -> ConvOptions {
-    ConvOptions {
+fn with(kernel: Option<&'static Variant>) -> Options {
+    Options {
         kernel,
-        ..ConvOptions::default()
+        ..Options::default()
     }
 }
 
@@ -21,7 +22,7 @@ fn outputs<T: Precision>(
     signal: &[T],
     taps: &[T],
     mode: ConvMode,
-    options: &ConvOptions,
+    options: &Options,
 ) -> Result<Vec<T>, Error> {
     let parts = mesh.run(|rank| {
         let own = &signal[split.range(rank.number())];
@@ -38,7 +39,7 @@ fn check<T: Precision>(
     single: &Device,
     samples: usize,
     taps: usize,
-    options: &ConvOptions,
+    options: &Options,
 ) {
     let (signal, taps) = (noise::<T>(6, samples), noise::<T>(7, taps));
     let (whole, taps_view) = (ArrayView1::from(&signal), ArrayView1::from(&taps));
@@ -84,7 +85,7 @@ fn every_output_is_a_single_devices() {
 #[test]
 fn few_outputs_of_f64_take_the_same_kernel_on_every_rank() {
     // A single device has a block for each of them in mode full.
-    let options = with(Some(ConvKernel::Tiled));
+    let options = with(Some(&conv1d::TILED));
     let single = Device::emulator();
     let (signal, taps) = (noise::<f64>(6, 500), noise::<f64>(7, 20));
     let (whole, taps_view) = (ArrayView1::from(&signal), ArrayView1::from(&taps));
@@ -101,15 +102,18 @@ fn few_outputs_of_f64_take_the_same_kernel_on_every_rank() {
 fn with_every_kernel_that_computes_parts() {
     let single = Device::emulator();
     let mesh = Mesh::emulated(3).unwrap();
-    let kernels = ConvKernel::ALL.iter().copied();
-    for kernel in kernels.filter(|kernel| !kernel.is_block_per_output() && !kernel.is_fft()) {
+    let of_f32 = |kernel: &&'static Variant| kernel.takes(Type::F32);
+    for kernel in CONV.variants.iter().copied().filter(of_f32) {
+        if conv1d::is_fft(kernel) {
+            continue;
+        }
         check::<f32>(&mesh, &single, 9000, 12, &with(Some(kernel)));
     }
 }
 
 #[test]
 fn a_kernel_of_all_outputs_is_refused_on_several_ranks_only() {
-    let options = with(Some(ConvKernel::BlockPerOutput));
+    let options = with(Some(&conv1d::BLOCK_PER_OUTPUT));
     let (signal, taps) = (noise::<f64>(8, 20), noise::<f64>(9, 3));
     let run = |ranks| {
         let mesh = Mesh::emulated(ranks).unwrap();

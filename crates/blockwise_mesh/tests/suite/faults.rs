@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use blockwise_mesh::{Error, Mesh, Rank, Sharded, Split, convolve, dot, reduce};
-use blockwise_ops::{ConvMode, ConvOptions, Options, Reduction};
+use blockwise_ops::{ConvMode, Options, Reduction};
 
 fn sum(rank: &mut Rank, len: usize) -> Result<f32, Error> {
     let x = Sharded::part_of(rank, &vec![1.0_f32; len])?;
@@ -134,7 +134,7 @@ fn a_call_left_out() {
         |rank| {
             let x = Sharded::part_of(rank, &[1.0_f32; 9])?;
             if rank.number() != 1 {
-                convolve(rank, &x, &[2.0], ConvMode::Same, &ConvOptions::default())?;
+                convolve(rank, &x, &[2.0], ConvMode::Same, &Options::default())?;
             }
             rank.barrier()
         },
@@ -160,7 +160,7 @@ fn a_halo_that_is_one_short() {
     mismatch("other lengths", [here + 4, here + 4], |rank| {
         let taps = vec![1.0_f32; if rank.number() == 1 { 8 } else { 9 }];
         let x = Sharded::part_of(rank, &[1.0; 100])?;
-        convolve(rank, &x, &taps, ConvMode::Valid, &ConvOptions::default()).map(drop)
+        convolve(rank, &x, &taps, ConvMode::Valid, &Options::default()).map(drop)
     });
 }
 

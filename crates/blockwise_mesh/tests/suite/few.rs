@@ -7,7 +7,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Sharded, ShardedMatmulOptions, ShardedMatrix, Split, convolve, dot,
     matmul, reduce, transpose,
 };
-use blockwise_ops::{ConvMode, ConvOptions, Options, Reduction};
+use blockwise_ops::{ConvMode, Options, Reduction};
 use ndarray::ArrayView1;
 
 /// Parts of which most are empty: in front, between and at the end.
@@ -50,7 +50,7 @@ fn reductions_are_a_single_devices() {
 
 #[test]
 fn convolutions_are_a_single_devices() {
-    let options = ConvOptions::default();
+    let options = Options::default();
     let meshes = [1, 5, 7].map(|ranks| Mesh::emulated(ranks).unwrap());
     for parts in PARTS {
         let split = Split::of(parts);

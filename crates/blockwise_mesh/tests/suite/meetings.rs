@@ -11,7 +11,7 @@ use blockwise::Device;
 use blockwise_mesh::{
     Error, Job, JoinOptions, MeetingPlace, Mesh, Rank, Secret, Sharded, convolve, reduce,
 };
-use blockwise_ops::{ConvMode, ConvOptions, Options, Reduction};
+use blockwise_ops::{ConvMode, Options, Reduction};
 
 /// A port without a listener, each only once: jobs that meet at a socket do not bind it.
 pub(crate) fn free_port() -> u16 {
@@ -121,13 +121,7 @@ fn results_are_those_in_memory() {
     let (signal, taps) = (wave(900), wave(31));
     let program = |rank: &mut Rank| {
         let signal = Sharded::part_of(rank, &signal)?;
-        let smooth = convolve(
-            rank,
-            &signal,
-            &taps,
-            ConvMode::Same,
-            &ConvOptions::default(),
-        )?;
+        let smooth = convolve(rank, &signal, &taps, ConvMode::Same, &Options::default())?;
         let sum = reduce(rank, &smooth, Reduction::Sum, &Options::default())?;
         Ok((sum.to_bits(), smooth.gather(rank)?))
     };

@@ -1,12 +1,13 @@
 //! The model's bytes of each link are those that the operations move.
 
 use crate::common::{MESHES, noise};
+use blockwise::Type;
 use blockwise_mesh::scale::Work;
 use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix, convolve, dot,
     matmul, reduce, transpose,
 };
-use blockwise_ops::{ConvMode, ConvOptions, Element, MatmulShape, Options, Reduction};
+use blockwise_ops::{ConvMode, Element, MatmulShape, Options, Reduction, conv1d};
 
 /// Meshes of every size.
 fn meshes() -> Vec<Mesh> {
@@ -65,15 +66,12 @@ fn convolutions() {
         (4, 12, &[ConvMode::Full]),
     ] {
         for &mode in modes {
-            let work = Work::Convolve {
-                samples,
-                taps,
-                mode,
-            };
+            let problem = conv1d::problem(Type::F32, [samples, taps], mode).unwrap();
+            let work = Work::Windows(problem);
             let (signal, taps) = (noise::<f32>(1, samples), noise::<f32>(2, taps));
             check::<f32, _>(&meshes, work, |rank| {
                 let signal = Sharded::part_of(rank, &signal)?;
-                convolve(rank, &signal, &taps, mode, &ConvOptions::default())
+                convolve(rank, &signal, &taps, mode, &Options::default())
             });
         }
     }

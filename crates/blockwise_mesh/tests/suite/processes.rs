@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use blockwise_mesh::{Error, JoinOptions, Mesh, Rank, Sharded, convolve, reduce};
-use blockwise_ops::{ConvMode, ConvOptions, Options, Reduction};
+use blockwise_ops::{ConvMode, Options, Reduction};
 
 use crate::meetings::free_port;
 
@@ -43,13 +43,7 @@ fn work(rank: &mut Rank, at: impl Fn(&str)) -> Result<u32, Error> {
     let signal = Sharded::part_of(rank, &samples)?;
     at("uploaded");
     let taps = [0.1_f32, 0.2, 0.4, 0.2, 0.1];
-    let smooth = convolve(
-        rank,
-        &signal,
-        &taps,
-        ConvMode::Full,
-        &ConvOptions::default(),
-    )?;
+    let smooth = convolve(rank, &signal, &taps, ConvMode::Full, &Options::default())?;
     at("convolved");
     let sum = reduce(rank, &smooth, Reduction::Sum, &Options::default())?;
     at("summed");

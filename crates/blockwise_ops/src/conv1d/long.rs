@@ -1,17 +1,15 @@
-//! Convolutions by FFT through global memory, in batches of windows.
+//! Convolutions by transforms through global memory, in batches of windows.
 
-use blockwise::{Buffer, Device, DeviceProperties, Stream};
+use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream, Type};
 use kernels::conv1d::fft::columns::{RADIX, THREADS};
 use kernels::conv1d::fft::shape::{discarded, shift};
 
-use super::routines::{
-    ColumnsOperands, LevelsOperands, LongRoutines, Operands, OutputsOperands, RowsOperands,
-    TapsRowsOperands,
-};
-use super::{ConvKernel, ConvOptions};
+use super::ordered;
+use super::transform::{COLUMNS, LEVELS, OUTPUTS, ROWS, Rows, TAPS_ROWS, Transform, transform};
+use crate::LaunchError;
 use crate::launch::On;
-use crate::limits::{blocks_for, plan_1d};
-use crate::{Float, LaunchError, LaunchPlan};
+use crate::limits::plan_1d;
+use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
 
 /// Bytes of the transforms in memory at a time, unless one pair of windows needs more.
 const BATCH_BYTES: usize = 128 << 20;
@@ -28,17 +26,13 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    pub(super) fn new<T: Float>(
-        routines: &LongRoutines<T>,
-        taps: usize,
-        [offset, outputs]: [usize; 2],
-        options: &ConvOptions,
-    ) -> Self {
-        let discarded = discarded(taps, shift(offset));
-        let kept = routines.points() - discarded;
-        let most = match options.tiles_each {
+    pub(super) fn new(of: &Transform, task: &Task<'_>) -> Self {
+        let [samples, taps, offset, outputs] = task.problem.extents;
+        let discarded = discarded(samples.min(taps), shift(offset));
+        let kept = of.points - discarded;
+        let most = match task.options.count {
             Some(pairs) => pairs.get() as usize,
-            None => (BATCH_BYTES / (routines.points() * 2 * size_of::<T>())).max(1),
+            None => (BATCH_BYTES / (of.points * 2 * task.problem.ty.bytes())).max(1),
         };
         let pairs = outputs.div_ceil(2 * kept).max(1);
         Self {
@@ -50,222 +44,182 @@ impl Batches {
     }
 }
 
-/// Bytes per nanosecond that the kernels read and write.
-pub(super) const BANDWIDTH: f64 = 4000.0;
-
-/// Time of a convolution on an H200 in ns: the launches, the points that are transformed, and the
-/// signal and output. Measured for `f32` (docs/log/2026-11-23-long-convolution.md); `f64` moves
-/// twice the bytes.
-pub(super) fn time<T>(kernel: ConvKernel, taps: usize, outputs: usize) -> f64 {
-    let (points, launches, each) = match kernel {
-        ConvKernel::Fft65536 => (1 << 16, 18_000.0, 9.7e-3),
-        ConvKernel::Fft131072 => (1 << 17, 20_000.0, 10.2e-3),
-        ConvKernel::Fft262144 => (1 << 18, 26_000.0, 10.6e-3),
-        _ => (1 << 19, 36_000.0, 13.2e-3),
-    };
-    let pairs = outputs.div_ceil(2 * (points - taps));
-    let bytes = size_of::<T>() as f64;
-    let copied = 2.0 * outputs as f64 * bytes / BANDWIDTH;
-    launches + (pairs * points) as f64 * each * bytes / 4.0 + copied
-}
-
-/// The memory of a convolution by long FFTs.
-pub(super) struct Long<T: Float> {
-    routines: LongRoutines<T>,
-    factors: Buffer<T>,
-    roots: Buffer<T>,
-    spectrum: Buffer<T>,
+/// The memory of a convolution by long transforms: at most 150 MiB, unless one pair of windows
+/// needs more.
+pub(super) struct Long {
+    device: Device,
+    variant: &'static Variant,
+    options: Options,
+    of: &'static Transform,
+    rows: &'static Rows,
+    factors: AnyBuffer,
+    roots: AnyBuffer,
+    spectrum: AnyBuffer,
     /// The transforms of a batch, and of the taps.
-    points: Buffer<T>,
+    points: AnyBuffer,
     /// The marks of all pairs of windows, and of the taps.
-    marks: Buffer<u32>,
+    marks: AnyBuffer,
 }
 
-impl<T: Float> Long<T> {
-    pub(super) fn new(
-        device: &Device,
-        routines: LongRoutines<T>,
-        batches: Batches,
-    ) -> Result<Self, LaunchError> {
-        let len = 2 * routines.points();
-        Ok(Self {
-            factors: device.upload((routines.factors)())?,
-            roots: device.upload((routines.roots)())?,
-            spectrum: device.zeros(routines.spectrum_len)?,
-            points: device.zeros((batches.pairs + 1) * len)?,
-            // The same number of outputs at another offset may need one pair more.
-            marks: device.zeros((batches.all + 2) * routines.marks_len)?,
-            routines,
-        })
-    }
+pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, LaunchError> {
+    let ty = task.problem.ty;
+    let of = transform(task.variant, ty);
+    let Some((of, rows)) = of.and_then(|of| Some((of, of.rows.as_ref()?))) else {
+        return Err(LaunchError::NoInstance {
+            kernel: task.variant.name,
+            given: ty,
+        });
+    };
+    let batches = Batches::new(of, task);
+    let zeros = |ty, len| AnyBuffer::filled(device, ty, len, 0);
+    Ok(Box::new(Long {
+        device: device.clone(),
+        variant: task.variant,
+        options: *task.options,
+        of,
+        rows,
+        factors: AnyBuffer::upload(device, ty, (of.factors)())?,
+        roots: AnyBuffer::upload(device, ty, (rows.roots)())?,
+        spectrum: zeros(ty, of.spectrum_len)?,
+        points: zeros(ty, (batches.pairs + 1) * 2 * of.points)?,
+        // The same number of outputs at another offset may need one pair more.
+        marks: zeros(Type::U32, (batches.all + 2) * rows.marks_len)?,
+    }))
+}
 
+impl Held for Long {
     /// Starts three launches per batch, the first of which include the taps', and one launch for
     /// the pairs of windows that need more.
-    pub(super) fn enqueue(
+    fn enqueue(
         &mut self,
-        device: &Device,
         stream: Option<&Stream>,
-        of: Operands<'_, T>,
-        options: &ConvOptions,
-    ) -> Result<(), LaunchError> {
-        let properties = device.properties();
-        let Operands {
-            signal,
-            taps,
-            mut output,
-            offset,
-        } = of;
+        problem: &Problem,
+        inputs: &[AnyView<'_>],
+        mut output: AnyViewMut<'_>,
+    ) -> Result<Option<Plan>, LaunchError> {
         let Self {
-            routines,
+            device,
+            variant,
+            options,
+            of,
+            rows,
             factors,
             roots,
             spectrum,
             points,
             marks,
         } = self;
-        let (columns, len) = (routines.columns, 2 * routines.points());
-        let room = points.len() / len - 1;
-        let across = |name, pairs: usize| {
-            let blocks = blocks_for(
-                pairs * columns,
-                THREADS,
-                options.grid_cap,
-                properties.max_grid[0],
-            );
-            plan_1d(name, blocks, THREADS, 0, properties)
+        let task = Task {
+            problem,
+            options,
+            device: device.properties(),
+            aligned: true,
+            variant,
         };
-        let [_, taps_bytes, levels_bytes] = routines.shared_bytes;
-
+        let whole = (variant.plan)(&task)?;
+        let on = |plan: &Plan| On::new(device, stream, &plan.launch);
+        let (columns, len) = (rows.columns, 2 * of.points);
+        let room = points.len() / len - 1;
+        let across = |which, pairs: usize| task.plan_1d([which, 0], pairs * columns, THREADS, 0);
+        let [taps_bytes, levels_bytes] = rows.shared_bytes;
+        let [signal, taps] = ordered(problem, inputs);
+        let [_, _, offset, outputs] = problem.extents;
         let shift = shift(offset);
-        let batches = Batches::new(routines, taps.len(), [offset, output.len()], options);
+        let batches = Batches::new(of, &task);
         let pair = 2 * batches.kept;
         let most = batches.pairs.min(room) * pair;
-        for first in (0..output.len()).step_by(most) {
-            let outputs = most.min(output.len() - first);
+        let step = |extents| Problem {
+            extents,
+            ..*problem
+        };
+        for first in (0..outputs).step_by(most) {
+            let outputs = most.min(outputs - first);
             let (before, pairs) = (first / pair, outputs.div_ceil(pair));
             // The first batch includes the taps.
             let all = pairs + usize::from(first == 0);
-            let name = routines.load.entry.name;
-            (routines.load.launch)(
-                On::new(device, stream, &across(name, all)?),
-                ColumnsOperands {
-                    signal,
-                    taps,
-                    roots: roots.as_view(),
-                    points: points.view_mut(..all * len),
-                    marks: marks.view_mut(before * routines.marks_len..),
-                    columns,
-                    start: (offset + first + shift).wrapping_sub(batches.discarded),
-                    kept: batches.kept,
-                    pairs,
-                    shift,
-                },
-            )?;
+            let plan = across(COLUMNS, all)?;
+            let start = (offset + first + shift).wrapping_sub(batches.discarded);
+            let operands = Operands {
+                problem: step([start, batches.kept, pairs, shift]),
+                inputs: &[signal, taps, roots.as_view()],
+                output: points.as_view_mut().into_view_mut(..all * len),
+                memory: Some(marks.as_view_mut().into_view_mut(before * rows.marks_len..)),
+                before: None,
+                after: None,
+            };
+            (plan.kernel.launch)(on(&plan), operands)?;
             if first == 0 {
-                let name = routines.taps.entry.name;
-                let taps_marks = pairs * routines.marks_len..all * routines.marks_len;
-                (routines.taps.launch)(
-                    On::new(
-                        device,
-                        stream,
-                        &routines.plan(name, RADIX as u32, taps_bytes, properties)?,
-                    ),
-                    TapsRowsOperands {
-                        points: points.view(pairs * len..all * len),
-                        marks: marks.view(taps_marks),
-                        factors: factors.as_view(),
-                        spectrum: spectrum.as_view_mut(),
-                    },
-                )?;
+                // A block for each row, whatever the cap.
+                let kernel = task.kernel([TAPS_ROWS, 0])?;
+                let (name, shared) = (kernel.entry.name, taps_bytes as u64);
+                let launch = plan_1d(name, RADIX as u32, of.threads, shared, task.device)?;
+                let of_taps = pairs * rows.marks_len..all * rows.marks_len;
+                let operands = Operands {
+                    problem: *problem,
+                    inputs: &[
+                        points.as_view().view(pairs * len..all * len),
+                        marks.as_view().view(of_taps),
+                        factors.as_view(),
+                    ],
+                    output: spectrum.as_view_mut(),
+                    memory: None,
+                    before: None,
+                    after: None,
+                };
+                (kernel.launch)(on(&Plan { launch, kernel }), operands)?;
             }
-            (routines.rows.launch)(
-                On::new(
-                    device,
-                    stream,
-                    &routines.rows_plan(pairs, options, properties)?,
-                ),
-                RowsOperands {
-                    spectrum: spectrum.as_view(),
-                    factors: factors.as_view(),
-                    points: points.view_mut(..pairs * len),
-                },
-            )?;
-            let store = &routines.store;
-            (store.launch)(
-                On::new(device, stream, &across(store.entry.name, pairs)?),
-                OutputsOperands {
-                    points: points.view(..pairs * len),
-                    roots: roots.as_view(),
-                    output: output.as_view_mut().into_view_mut(first..first + outputs),
-                    columns,
-                    discarded: batches.discarded,
-                },
-            )?;
+            let shared = of.shared_bytes as u64;
+            let plan = task.plan_blocks([ROWS, 0], pairs * RADIX, of.threads, shared)?;
+            let operands = Operands {
+                problem: *problem,
+                inputs: &[spectrum.as_view(), factors.as_view()],
+                output: points.as_view_mut().into_view_mut(..pairs * len),
+                memory: None,
+                before: None,
+                after: None,
+            };
+            (plan.kernel.launch)(on(&plan), operands)?;
+            let plan = across(OUTPUTS, pairs)?;
+            let operands = Operands {
+                problem: step([batches.discarded, 1, 1, 1]),
+                inputs: &[points.as_view().view(..pairs * len), roots.as_view()],
+                output: output.as_view_mut().into_view_mut(first..first + outputs),
+                memory: None,
+                before: None,
+                after: None,
+            };
+            (plan.kernel.launch)(on(&plan), operands)?;
         }
-        if output.is_empty() {
-            return Ok(());
-        }
-        let name = routines.levels.entry.name;
-        let blocks = blocks_for(
-            batches.all.min(room + 1),
-            1,
-            options.grid_cap,
-            properties.max_grid[0],
-        );
-        (routines.levels.launch)(
-            On::new(
-                device,
-                stream,
-                &routines.plan(name, blocks, levels_bytes, properties)?,
-            ),
-            LevelsOperands {
-                of: Operands {
-                    signal,
-                    taps,
-                    output,
-                    offset,
-                },
-                spectrum: spectrum.as_view(),
-                factors: factors.as_view(),
-                roots: roots.as_view(),
-                marks: marks.as_view(),
-                points: points.as_view_mut(),
-                shift,
-            },
-        )?;
-        Ok(())
-    }
-}
-
-impl<T: Float> LongRoutines<T> {
-    /// Points per transform.
-    pub(super) fn points(&self) -> usize {
-        RADIX * self.columns
+        let blocks = batches.all.min(room + 1);
+        let plan = task.plan_blocks([LEVELS, 0], blocks, of.threads, levels_bytes as u64)?;
+        let operands = Operands {
+            problem: *problem,
+            inputs: &[
+                signal,
+                taps,
+                spectrum.as_view(),
+                factors.as_view(),
+                roots.as_view(),
+                marks.as_view(),
+            ],
+            output,
+            memory: Some(points.as_view_mut()),
+            before: None,
+            after: None,
+        };
+        (plan.kernel.launch)(on(&plan), operands)?;
+        Ok(Some(whole))
     }
 
-    /// The launch for the rows of some pairs of windows.
-    pub(super) fn rows_plan(
-        &self,
-        pairs: usize,
-        options: &ConvOptions,
-        properties: &DeviceProperties,
-    ) -> Result<LaunchPlan, LaunchError> {
-        let blocks = blocks_for(pairs * RADIX, 1, options.grid_cap, properties.max_grid[0]);
-        self.plan(
-            self.rows.entry.name,
-            blocks,
-            self.shared_bytes[0],
-            properties,
-        )
-    }
-
-    fn plan(
-        &self,
-        name: &'static str,
-        blocks: u32,
-        shared_bytes: usize,
-        properties: &DeviceProperties,
-    ) -> Result<LaunchPlan, LaunchError> {
-        plan_1d(name, blocks, self.threads, shared_bytes as u64, properties)
+    fn serves(&self, problem: &Problem) -> bool {
+        let task = Task {
+            problem,
+            options: &self.options,
+            device: self.device.properties(),
+            aligned: true,
+            variant: self.variant,
+        };
+        let marks = (Batches::new(self.of, &task).all + 1) * self.rows.marks_len;
+        problem.ty == self.spectrum.ty() && marks <= self.marks.len()
     }
 }

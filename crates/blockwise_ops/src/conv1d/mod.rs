@@ -4,22 +4,177 @@ mod choice;
 mod fft;
 mod long;
 mod plan;
-mod routines;
+mod transform;
+mod typed;
+mod variants;
 
-use std::num::NonZeroU32;
+use std::ops::Range;
 
-use blockwise::{Device, Stream, View, ViewMut};
-use ndarray::{Array1, ArrayView1};
+use blockwise::{AnyView, Type};
 
-use crate::launch::On;
-use crate::{Execution, Float, LaunchError, LaunchPlan, check_len, named_enum, upload};
+use crate::operation::{
+    Asked, Bench, Case, Expected, Given, Lens, Numbers, Operand, Operation, Part, Parts, Posed,
+    Problem, Rank, Setting, Size, Windows, Work,
+};
+use crate::{LaunchError, named_enum, oracle};
 
-pub use choice::{expected, saved};
-pub use fft::Convolution;
-use plan::Chosen;
-pub use plan::{ConvPlan, plan};
-pub(crate) use routines::Convolves;
-pub use routines::{most_taps, points};
+pub use transform::{is_fft, is_long, most_taps, points};
+pub use typed::{convolve, convolve_buffers, enqueue, plan};
+pub use variants::{
+    BLOCK_PER_OUTPUT, BLOCK_PER_OUTPUT_RAW, BLOCKED, DIRECT, FFT_RADIX2, FFT2048, FFT4096,
+    FFT4096_UNGAPPED, FFT8192, FFT16384, FFT65536, FFT131072, FFT262144, FFT524288, TILED,
+    TILED_RAW, WINDOW,
+};
+
+/// The convolution: extents are samples, taps, the first output in the full convolution, and
+/// outputs. The shorter operand plays the taps.
+///
+/// From 64 taps on, where that is faster, it uses fast Fourier transforms: it transforms two
+/// windows of N samples together, multiplies by the taps' transform, and transforms back. A block
+/// does all of it in shared memory; for many taps, the transforms go through global memory. More
+/// than 393,185 taps (98,273 of `f64`) are summed directly. Transforms need memory, which a
+/// [`Call`] holds: at most 1 MiB, and 150 MiB for those through global memory.
+///
+/// **Error.** An output then differs from the exact one by at most 16·u·log₂N·Σ|taps|·max|samples|,
+/// where the maximum is over the samples less than one filter's length away from the output's own
+/// window, and u is the unit roundoff: a quiet passage keeps its digits next to a loud one. If all
+/// those samples are zero, so is the output. The bound of a direct sum is m·u·Σ|tap·sample| for m
+/// taps. [`oracle::transform_error`](crate::oracle::transform_error) computes the bound. The
+/// constant holds with a margin of four on every signal that was tried, but is not proved: the
+/// proved bound of an FFT has the norm of the window in place of the maximum. Below the normal
+/// numbers the terms' rounding errors add to it, as in direct sums.
+///
+/// A block whose samples differ that much in loudness is transformed in parts by loudness, each
+/// added to the outputs that it reaches: twice to a few times the work, on the device, for that
+/// block alone. [`FFT_RADIX2`], the simplest FFT kernel, has the bound with the maximum over its two
+/// windows, and is never the default.
+///
+/// An infinity, a NaN or a sample so large that a sum might overflow reaches only the outputs whose
+/// windows contain it: those are direct sums, with the bits of [`DIRECT`] except for those of NaN.
+pub static CONV: Operation = Operation {
+    name: "conv",
+    about: "Convolve a signal with taps: y[i] = sum of taps[k] * signal[i - k]",
+    operands: &[
+        Operand {
+            name: "signal",
+            about: "The signal: a vector (.npy, .csv) or a recording (.wav, each channel by itself)",
+            rank: Rank::Signal,
+        },
+        Operand {
+            name: "taps",
+            about: "The taps: a vector (.npy, .csv), or a recording of an impulse response (.wav, one channel for all or one for each; full scale is 1). Unlike types and integers are promoted to float64; a recording is float64, a signal's in the file's own units",
+            rank: Rank::Signal,
+        },
+    ],
+    settings: &[Setting::Mode {
+        name: "mode",
+        about: "Which outputs, as in numpy.convolve",
+        values: &["same", "full", "valid"],
+        shown: &["full", "same", "valid"],
+        labels: &["conv-same", "conv-full", "conv-valid"],
+        bench: &[0, 1],
+    }],
+    result: "the result (.npy, .csv; .wav keeps a recording's format and sample rate)",
+    types: |types, _| match types.iter().all(|ty| matches!(ty, Type::F32 | Type::F16)) {
+        true => Type::F32,
+        false => Type::F64,
+    },
+    widens: "",
+    sizes: &[
+        Size {
+            name: "len",
+            about: "Samples of the signal",
+            profile: 1 << 14,
+        },
+        Size {
+            name: "taps",
+            about: "",
+            profile: 31,
+        },
+    ],
+    shapes: |sizes| sizes.iter().map(|&len| vec![len]).collect(),
+    pose,
+    lens: |problem| Lens {
+        inputs: [problem.extents[0], problem.extents[1]],
+        output: problem.extents[3],
+    },
+    work: |problem| {
+        let [samples, taps, _, outputs] = problem.extents;
+        let elements = samples.saturating_add(taps).saturating_add(outputs);
+        let products = (outputs as u64).saturating_mul(samples.min(taps) as u64);
+        Work {
+            bytes: problem.bytes(elements),
+            operations: products.saturating_mul(2),
+        }
+    },
+    reference,
+    variants: &[
+        &BLOCK_PER_OUTPUT,
+        &BLOCK_PER_OUTPUT_RAW,
+        &TILED,
+        &TILED_RAW,
+        &DIRECT,
+        &WINDOW,
+        &BLOCKED,
+        &FFT_RADIX2,
+        &FFT2048,
+        &FFT4096,
+        &FFT8192,
+        &FFT16384,
+        &FFT4096_UNGAPPED,
+        &FFT65536,
+        &FFT131072,
+        &FFT262144,
+        &FFT524288,
+    ],
+    choice: choice::fastest,
+    parts: Parts::Windows(&Windows {
+        part,
+        // A transform's error has samples less than a filter's length beside an output's own.
+        reach: |problem| problem.extents[0].min(problem.extents[1]) - 1,
+    }),
+    bench: Bench {
+        types: &[
+            (
+                Type::F32,
+                &[
+                    &[1 << 26, 5],
+                    &[1 << 26, 10],
+                    &[1 << 26, 31],
+                    &[1 << 26, 32],
+                    &[1 << 26, 63],
+                    &[1 << 26, 127],
+                    &[1 << 26, 255],
+                    &[1 << 26, 1023],
+                    &[1 << 26, 4095],
+                    &[1 << 26, 8191],
+                    &[1 << 26, 16_383],
+                    &[1 << 26, 65_535],
+                    &[1 << 28, 5],
+                    &[1 << 28, 10],
+                    &[1 << 28, 31],
+                    &[1 << 28, 32],
+                    &[1 << 20, 2001],
+                ],
+            ),
+            (Type::F64, &[&[1 << 24, 10], &[1_000_000, 2001]]),
+        ],
+        quick: &[1 << 22, 31],
+        drawn: &[3e7, 2e4],
+        numbers: Numbers::Uniform,
+        every: &[Type::F64],
+    },
+    cases: CASES,
+    edges: &[
+        &[1, 1],
+        &[1, 5],
+        &[31, 64],
+        &[255, 1],
+        &[257, 3],
+        &[509, 31],
+        &[255, 256],
+    ],
+};
 
 named_enum! {
     /// Which outputs of a convolution are computed, for operands of n and m elements.
@@ -33,79 +188,8 @@ named_enum! {
     }
 }
 
-named_enum! {
-    /// The kernels that convolve.
-    pub enum ConvKernel("convolution kernel") {
-        /// One block per output and one thread per tap, for `f64` in mode full: the MATLAB
-        /// document's kernel.
-        BlockPerOutput = "block-per-output",
-        /// The same in rust-cuda's form.
-        BlockPerOutputRaw = "block-per-output-raw",
-        /// Each block loads its span of the signal and a halo into shared memory.
-        Tiled = "tiled",
-        /// The same in rust-cuda's form.
-        TiledRaw = "tiled-raw",
-        /// No shared memory: each thread reads what it needs.
-        Direct = "direct",
-        /// Outputs and samples in registers, for few taps; each warp copies its next tile while it
-        /// computes one.
-        Window = "window",
-        /// Outputs and samples in registers, for any number of taps.
-        Blocked = "blocked",
-        /// By FFTs of 2048 points in shared memory, for `f32`, one butterfly per thread and step:
-        /// the simplest FFT kernel. See [`Convolution`] for the error; this kernel loses quiet
-        /// passages next to loud ones.
-        FftRadix2 = "fft-radix2",
-        /// The same transforms in a thread's registers, four steps at a time, for hundreds of taps.
-        Fft2048 = "fft2048",
-        /// The same with 4096 points, also of `f64`.
-        Fft4096 = "fft4096",
-        /// The same with 8192 points, of `f32`.
-        Fft8192 = "fft8192",
-        /// The same with 16384 points, of `f32`.
-        Fft16384 = "fft16384",
-        /// `fft4096` without gaps in shared memory, of `f32`: with bank conflicts.
-        Fft4096Ungapped = "fft4096-ungapped",
-        /// By FFTs of 65,536 points through global memory, for tens of thousands of taps, for
-        /// `f32`.
-        Fft65536 = "fft65536",
-        /// The same with 131,072 points, also of `f64`.
-        Fft131072 = "fft131072",
-        /// The same with 262,144 points, of `f32`.
-        Fft262144 = "fft262144",
-        /// The same with 524,288 points, of `f32`.
-        Fft524288 = "fft524288",
-    }
-}
-
-impl ConvKernel {
-    /// Whether it has one block per output, and so computes only `f64` in mode full.
-    pub const fn is_block_per_output(self) -> bool {
-        matches!(self, Self::BlockPerOutput | Self::BlockPerOutputRaw)
-    }
-
-    /// Whether it is an FFT kernel, which needs the memory of a [`Convolution`] and has a larger
-    /// error.
-    pub const fn is_fft(self) -> bool {
-        matches!(
-            self,
-            Self::FftRadix2
-                | Self::Fft2048
-                | Self::Fft4096
-                | Self::Fft8192
-                | Self::Fft16384
-                | Self::Fft4096Ungapped
-        ) || self.is_long()
-    }
-
-    /// Whether it is an FFT kernel that goes through global memory.
-    pub const fn is_long(self) -> bool {
-        matches!(
-            self,
-            Self::Fft65536 | Self::Fft131072 | Self::Fft262144 | Self::Fft524288
-        )
-    }
-}
+/// The modes in the order of the setting's words.
+const MODES: [ConvMode; 3] = [ConvMode::Same, ConvMode::Full, ConvMode::Valid];
 
 /// A contiguous range of outputs of the full convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,25 +219,16 @@ impl ConvMode {
         };
         Ok(ConvOutputs { offset, len })
     }
-}
 
-/// How to launch a convolution. The default chooses everything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ConvOptions {
-    /// The kernel. `None` takes the fastest by a model of their times: for many outputs `window` or
-    /// `blocked`, by the number of taps; for few outputs `tiled`, `block-per-output` where
-    /// possible, or `direct`. If `threads` is given, it takes `tiled` if its shared memory fits,
-    /// else `direct`. A [`Convolution`] takes an FFT kernel where that is faster.
-    pub kernel: Option<ConvKernel>,
-    /// Threads per block. `None` takes the kernel's default; `block-per-output` always has one per
-    /// tap, and `window` and `blocked` have a fixed block size.
-    pub threads: Option<u32>,
-    /// The most blocks.
-    pub grid_cap: Option<u32>,
-    /// Tiles that a warp of `window`, or a block of `blocked`, computes one after the other. `None`
-    /// takes [the policy](kernels::conv1d::policy)'s number. For FFTs through global memory, the
-    /// pairs of windows per batch; `None` takes what fits 128 MiB. Other kernels ignore it.
-    pub tiles_each: Option<NonZeroU32>,
+    /// The settings of this mode.
+    pub fn given(self) -> Given {
+        let at = MODES.iter().position(|&mode| mode == self);
+        Given {
+            // There are three.
+            settings: [at.unwrap_or(0) as u8, 0],
+            ..Given::default()
+        }
+    }
 }
 
 fn full_len(long: usize, short: usize) -> Result<usize, LaunchError> {
@@ -163,129 +238,152 @@ fn full_len(long: usize, short: usize) -> Result<usize, LaunchError> {
         })
 }
 
-/// Starts a convolution of n and m elements. `output` has [`ConvMode::outputs`] elements: n + m − 1
-/// in mode full.
-///
-/// ```
-/// use blockwise::Device;
-/// use blockwise_ops::{ConvMode, ConvOptions, LaunchError, conv1d};
-///
-/// let device = Device::any()?;
-/// let mut signal = device.upload(&[1.0_f32, 2.0, 3.0])?;
-/// let taps = device.upload(&[0.5, 0.5])?;
-/// let mut smooth = device.zeros(4)?;
-/// let graph = device.graph(|stream| {
-///     let (mode, options) = (ConvMode::Full, ConvOptions::default());
-///     conv1d::enqueue(&device, Some(stream), &signal, &taps, &mut smooth, mode, &options).map(drop)
-/// })?;
-/// graph.launch()?;
-/// assert_eq!(smooth.to_vec()?, [0.5, 1.5, 2.5, 1.5]);
-/// signal.copy_from_slice(&[3.0, 2.0, 1.0])?;
-/// graph.launch()?;
-/// assert_eq!(smooth.to_vec()?, [1.5, 2.5, 1.5, 0.5]);
-/// # Ok::<(), LaunchError>(())
-/// ```
+/// The convolution of so many samples and taps.
 ///
 /// # Errors
-/// Those of [`plan`], an output of the wrong length, and failures of the device.
-pub fn enqueue<'a, T: Float>(
-    device: &Device,
-    stream: Option<&Stream>,
-    signal: impl Into<View<'a, T>>,
-    taps: impl Into<View<'a, T>>,
-    output: impl Into<ViewMut<'a, T>>,
+/// When an operand is empty or a size overflows.
+pub fn problem(
+    ty: Type,
+    [samples, taps]: [usize; 2],
     mode: ConvMode,
-    options: &ConvOptions,
-) -> Result<LaunchPlan, LaunchError> {
-    let (signal, taps) = (signal.into(), taps.into());
-    let outputs = mode.outputs(signal.len(), taps.len())?;
-    let output = output.into();
-    enqueue_outputs(device, stream, signal, taps, output, mode, outputs, options)
+) -> Result<Problem, LaunchError> {
+    let ConvOutputs { offset, len } = mode.outputs(samples, taps)?;
+    Ok(Problem {
+        settings: mode.given().settings,
+        ..Problem::new(ty, &[samples, taps, offset, len])
+    })
 }
 
-/// Starts the outputs of `mode`, or a part of them. Kernels with one block per output compute no
-/// parts.
-#[allow(clippy::too_many_arguments, reason = "`enqueue`'s, and which outputs")]
-pub(crate) fn enqueue_outputs<T: Float>(
-    device: &Device,
-    stream: Option<&Stream>,
-    signal: View<'_, T>,
-    taps: View<'_, T>,
-    output: ViewMut<'_, T>,
-    mode: ConvMode,
-    outputs: ConvOutputs,
-    options: &ConvOptions,
-) -> Result<LaunchPlan, LaunchError> {
-    let properties = device.properties();
-    let (plan, chosen) =
-        plan::prepare::<T>(signal.len(), taps.len(), mode, outputs, options, properties)?;
-    check_len("output", output.len(), plan.output_len)?;
-    let Chosen::Direct(launch) = chosen else {
-        return Err(LaunchError::NeedsMemory {
-            kernel: plan.kernel.name(),
-        });
-    };
-    let (signal, taps) = match plan.swapped {
-        true => (taps, signal),
-        false => (signal, taps),
-    };
-    let operands = routines::Operands {
-        signal,
-        taps,
-        output,
-        offset: plan.offset,
-    };
-    let on = On::new(device, stream, &plan.launch);
-    launch(on, operands)?;
-    Ok(plan.launch)
+/// A problem's mode; its outputs may be a part of it.
+fn mode(problem: &Problem) -> ConvMode {
+    let at = usize::from(problem.settings[0]);
+    MODES.get(at).copied().unwrap_or(MODES[0])
 }
 
-/// Convolves two operands on the device as a [`Convolution`] does, and waits.
-///
-/// # Errors
-/// Those of [`Convolution::new`] and [`Convolution::enqueue`].
-pub fn convolve_buffers<'a, T: Float>(
-    device: &Device,
-    signal: impl Into<View<'a, T>>,
-    taps: impl Into<View<'a, T>>,
-    output: impl Into<ViewMut<'a, T>>,
-    mode: ConvMode,
-    options: &ConvOptions,
-) -> Result<Execution, LaunchError> {
-    let (signal, taps) = (signal.into(), taps.into());
-    let mut convolution = Convolution::once(device, signal.len(), taps.len(), mode, options)?;
-    Execution::of(device, || convolution.enqueue(None, signal, taps, output))
+/// Whether a problem has all outputs of its mode.
+fn is_whole(problem: &Problem) -> bool {
+    let [samples, taps, offset, len] = problem.extents;
+    let all = mode(problem).outputs(samples, taps);
+    all.is_ok_and(|all| all == ConvOutputs { offset, len })
 }
 
-/// Convolves `signal` with `taps`: y\[i\] = Σ taps\[k\] · signal\[i − k\], as `numpy.convolve`
-/// does.
-///
-/// ```
-/// use blockwise::Device;
-/// use blockwise_ops::{ConvMode, ConvOptions, convolve};
-/// use ndarray::array;
-///
-/// let device = Device::any()?;
-/// let (signal, taps) = (array![1.0, 2.0, 3.0], array![0.5, 0.5]);
-/// let smooth = convolve(&device, signal.view(), taps.view(), ConvMode::Full, &ConvOptions::default())?;
-/// assert_eq!(smooth, array![0.5, 1.5, 2.5, 1.5]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// As for [`convolve_buffers`].
-pub fn convolve<T: Float>(
-    device: &Device,
-    signal: ArrayView1<'_, T>,
-    taps: ArrayView1<'_, T>,
-    mode: ConvMode,
-    options: &ConvOptions,
-) -> Result<Array1<T>, LaunchError> {
-    // Refused before anything is copied.
-    let mut convolution = Convolution::once(device, signal.len(), taps.len(), mode, options)?;
-    let signal = upload(device, &signal)?;
-    let taps = upload(device, &taps)?;
-    let mut output = device.zeros(convolution.output_len())?;
-    convolution.enqueue(None, &signal, &taps, &mut output)?;
-    Ok(Array1::from_vec(output.to_vec()?))
+/// The operand that plays the signal, which is the longer one, and the one that plays the taps.
+/// Convolution commutes.
+fn ordered<'a>(problem: &Problem, inputs: &[AnyView<'a>]) -> [AnyView<'a>; 2] {
+    match problem.extents[1] > problem.extents[0] {
+        true => [inputs[1], inputs[0]],
+        false => [inputs[0], inputs[1]],
+    }
 }
+
+fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchError> {
+    let vector = |at: usize, what| match *shapes[at] {
+        [len] => Ok(len),
+        _ => Err(LaunchError::Rank {
+            what,
+            shape: shapes[at].to_vec(),
+            wanted: "a vector",
+        }),
+    };
+    let lengths = [vector(0, "the signal")?, vector(1, "the list of taps")?];
+    let mode = MODES[usize::from(given.settings[0]).min(MODES.len() - 1)];
+    let problem = problem(ty, lengths, mode)?;
+    let result = vec![problem.extents[3]];
+    Ok(Posed { problem, result })
+}
+
+/// A run of outputs is a convolution too: of the samples that it needs, with another first output.
+pub fn part(problem: &Problem, outputs: Range<usize>) -> Part {
+    let [samples, taps, offset, _] = problem.extents;
+    let (long, short) = (samples.max(taps), samples.min(taps));
+    let is_swapped = taps > samples;
+    let wanted = offset + outputs.start..offset + outputs.end;
+    // With fewer samples than taps, a launch would let the operands change their parts, and add in
+    // another order; so it would with as many, where they have changed them.
+    let least = short + usize::from(is_swapped);
+    let first = (wanted.start + 1).saturating_sub(short).min(long - least);
+    let window = first..wanted.end.max(first + least).min(long);
+    let [start, len] = [wanted.start - first, wanted.len()];
+    let (inputs, extents) = match is_swapped {
+        true => (
+            [0..short, window.clone()],
+            [short, window.len(), start, len],
+        ),
+        false => (
+            [window.clone(), 0..short],
+            [window.len(), short, start, len],
+        ),
+    };
+    Part {
+        problem: Problem {
+            extents,
+            ..*problem
+        },
+        inputs,
+    }
+}
+
+fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
+    match asked.problem.ty {
+        Type::F32 => Ok(Expected::Near(oracle::of_sums::<f32>(&asked))),
+        Type::F64 => Ok(Expected::Near(oracle::of_sums::<f64>(&asked))),
+        given => Err(LaunchError::NoInstance {
+            kernel: CONV.name,
+            given,
+        }),
+    }
+}
+
+/// Partial and whole tiles, a grid that strides; groups of taps and what is left of them; more taps
+/// than threads, and than samples.
+static CASES: &[Case] = &[
+    Case::of(&[150, 9])
+        .by(OF_ANY_BLOCK)
+        .set(SAME)
+        .blocks_of(32)
+        .capped(3),
+    Case::of(&[33, 40]).by(OF_ANY_BLOCK).set(FULL).blocks_of(32),
+    Case::of(&[64, 5])
+        .by(OF_ANY_BLOCK)
+        .set(SAME)
+        .blocks_of(32)
+        .spare(),
+    Case::of(&[128, 95])
+        .by(OF_ANY_BLOCK)
+        .set(FULL)
+        .blocks_of(32),
+    Case::of(&[1, 1]).by(OF_ANY_BLOCK).set(VALID).blocks_of(32),
+    // More taps than shared memory holds at a time.
+    Case::of(&[2660, 79]).by(&["blocked"]).set(VALID),
+    Case::of(&[1980, 520]).by(&["blocked"]).set(VALID),
+    // One tap less than two whole groups of them, where no tile is whole.
+    Case::of(&[80, 31]).by(&["blocked"]).set(FULL).capped(1),
+    Case::of(&[700, 5])
+        .by(&["window", "blocked"])
+        .set(FULL)
+        .spare(),
+    Case::of(&[20, 37]).by(A_BLOCK_EACH).set(FULL).capped(5),
+    // Eight products are added at a time: none, two rounds, and a rest.
+    Case::of(&[40, 5]).by(A_BLOCK_EACH).set(FULL).spare(),
+    Case::of(&[40, 16]).by(A_BLOCK_EACH).set(FULL).spare(),
+    Case::of(&[40, 19]).by(A_BLOCK_EACH).set(FULL).spare(),
+    Case::of(&[300, 40]).by(BY_TRANSFORMS).set(FULL),
+];
+
+const OF_ANY_BLOCK: &[&str] = &["tiled", "tiled-raw", "direct"];
+const A_BLOCK_EACH: &[&str] = &["block-per-output", "block-per-output-raw"];
+const BY_TRANSFORMS: &[&str] = &[
+    "fft-radix2",
+    "fft2048",
+    "fft4096",
+    "fft8192",
+    "fft16384",
+    "fft4096-ungapped",
+];
+
+const SAME: &[[u8; 2]] = &[[0, 0]];
+const FULL: &[[u8; 2]] = &[[1, 0]];
+const VALID: &[[u8; 2]] = &[[2, 0]];
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,9 @@ use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, DeviceProperties, Stream
 
 use ndarray::{ArrayD, ArrayViewD};
 
-use super::{Fold, Held, Operands, Operation, Options, Plan, Posed, Problem, Task, Tier, Variant};
+use super::{
+    Fold, Held, Hold, Operands, Operation, Options, Plan, Posed, Problem, Task, Tier, Variant,
+};
 use crate::array::AnyArray;
 use crate::launch::On;
 use crate::{Element, LaunchError, check_len, tuning};
@@ -22,7 +24,7 @@ fn chosen<'a>(
     aligned: bool,
     options: &'a Options,
     device: &'a DeviceProperties,
-) -> Result<Task<'a>, LaunchError> {
+) -> Result<(Task<'a>, Reason), LaunchError> {
     let task = |variant| Task {
         problem,
         options,
@@ -35,12 +37,12 @@ fn chosen<'a>(
             let (kernel, operation) = (variant.name, operation.name);
             return Err(LaunchError::NotOf { kernel, operation });
         }
-        return Ok(task(variant));
+        return Ok((task(variant), Reason::Request));
     }
     let first = operation.variants[0];
     let saved = tuning::name(
         device,
-        operation.name,
+        operation.label(problem.settings),
         problem.ty.name(),
         operation.extents(problem),
     );
@@ -50,7 +52,45 @@ fn chosen<'a>(
     // may round otherwise than the others.
     let saved = saved.filter(|task| task.variant.tier != Tier::Document);
     let saved = saved.filter(|task| (task.variant.plan)(task).is_ok());
-    Ok(saved.unwrap_or_else(|| task((operation.choice)(&task(first)))))
+    Ok(match saved {
+        Some(saved) => (saved, Reason::Saved),
+        None => (task((operation.choice)(&task(first))), Reason::Model),
+    })
+}
+
+/// Which variant is launched, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The variant.
+    pub variant: &'static Variant,
+    /// Why.
+    pub by: Reason,
+}
+
+/// Why a variant is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It was asked for.
+    Request,
+    /// It was saved for the device (`blockwise tune --save`).
+    Saved,
+    /// It is the fastest by its model.
+    Model,
+}
+
+/// Chooses a variant for whole buffers.
+///
+/// # Errors
+/// A variant of another operation.
+pub fn choose(
+    operation: &'static Operation,
+    problem: &Problem,
+    options: &Options,
+    device: &DeviceProperties,
+) -> Result<Choice, LaunchError> {
+    let (task, by) = chosen(operation, problem, true, options, device)?;
+    let variant = task.variant;
+    Ok(Choice { variant, by })
 }
 
 impl Operation {
@@ -76,7 +116,7 @@ pub fn plan(
     options: &Options,
     device: &DeviceProperties,
 ) -> Result<Option<Plan>, LaunchError> {
-    let task = chosen(operation, problem, true, options, device)?;
+    let (task, _) = chosen(operation, problem, true, options, device)?;
     let plan = (task.variant.plan)(&task)?;
     Ok(((operation.lens)(problem).output > 0).then_some(plan))
 }
@@ -110,19 +150,6 @@ pub fn enqueue(
         operands,
         &mut memory,
     )
-}
-
-/// The variant of a launch on whole buffers.
-///
-/// # Errors
-/// A kernel of another operation.
-pub fn choice(
-    operation: &'static Operation,
-    problem: &Problem,
-    options: &Options,
-    device: &DeviceProperties,
-) -> Result<&'static Variant, LaunchError> {
-    chosen(operation, problem, true, options, device).map(|task| task.variant)
 }
 
 /// Starts a launch that leaves the results of its blocks in `after`, with the variant's memory in
@@ -188,7 +215,7 @@ fn start(
         after,
     } = given;
     let aligned = output.is_aligned(PACK) && inputs.iter().all(|input| input.is_aligned(PACK));
-    let task = chosen(operation, problem, aligned, options, device.properties())?;
+    let (task, _) = chosen(operation, problem, aligned, options, device.properties())?;
     let plan = (task.variant.plan)(&task)?;
     let lens = (operation.lens)(problem);
     for (at, operand) in operation.operands.iter().enumerate() {
@@ -227,16 +254,7 @@ fn start(
                 operation: operation.name,
             });
         }
-        let fits = match memory {
-            Memory::None => return Err(needs_memory(task.variant)),
-            Memory::Held(variant, of, _) => *variant == task.variant && of == problem,
-            Memory::Open | Memory::Of(..) | Memory::Lent(_) => false,
-        };
-        if !fits {
-            // Frees the old memory first.
-            *memory = Memory::Open;
-            *memory = Memory::Held(task.variant, *problem, hold(device, &task)?);
-        }
+        memory.hold(device, &task, hold)?;
         if let Memory::Held(_, _, held) = memory {
             return held.enqueue(stream, problem, inputs, output);
         }
@@ -271,6 +289,25 @@ fn start(
     Ok(Some(plan))
 }
 
+impl Memory<'_> {
+    /// Prepares a variant for its problem, unless this serves it already.
+    fn hold(&mut self, device: &Device, task: &Task<'_>, hold: Hold) -> Result<(), LaunchError> {
+        let fits = match self {
+            Self::None => return Err(needs_memory(task.variant)),
+            Self::Held(variant, of, held) => {
+                *variant == task.variant && (of == task.problem || held.serves(task.problem))
+            }
+            Self::Open | Self::Of(..) | Self::Lent(_) => false,
+        };
+        if !fits {
+            // What it was before is freed first.
+            *self = Self::Open;
+            *self = Self::Held(task.variant, *task.problem, hold(device, task)?);
+        }
+        Ok(())
+    }
+}
+
 fn needs_memory(variant: &Variant) -> LaunchError {
     LaunchError::NeedsMemory {
         kernel: variant.name,
@@ -295,6 +332,21 @@ impl Call {
             options,
             memory: Memory::Open,
         }
+    }
+
+    /// Chooses a variant for a problem, checks every limit, and prepares what is more than one
+    /// launch: an [`enqueue`](Self::enqueue) then allocates nothing, as a graph asks for.
+    ///
+    /// # Errors
+    /// Those of [`plan`], and a lack of memory.
+    pub fn prepare(&mut self, problem: &Problem) -> Result<&'static Variant, LaunchError> {
+        let properties = self.device.properties();
+        let (task, _) = chosen(self.operation, problem, true, &self.options, properties)?;
+        (task.variant.plan)(&task)?;
+        if let Some(hold) = task.variant.hold {
+            self.memory.hold(&self.device, &task, hold)?;
+        }
+        Ok(task.variant)
     }
 
     /// Starts a launch. `None` when there was nothing to launch.
@@ -439,6 +491,10 @@ pub fn run(
     inputs: &[AnyArray],
 ) -> Result<(AnyArray, Duration), LaunchError> {
     let problem = &posed.problem;
+    let options = &Options {
+        once: true,
+        ..*options
+    };
     // Checked before anything is copied.
     let plan = plan(operation, problem, options, device.properties())?;
     let upload = |array: &AnyArray| AnyBuffer::upload(device, array.ty(), array.bytes());

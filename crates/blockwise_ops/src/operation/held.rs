@@ -20,6 +20,11 @@ pub trait Held: Send {
         inputs: &[AnyView<'_>],
         output: AnyViewMut<'_>,
     ) -> Result<Option<Plan>, LaunchError>;
+
+    /// Whether it serves this problem too, and not only the one that it was prepared for.
+    fn serves(&self, _: &Problem) -> bool {
+        false
+    }
 }
 
 /// Prepares a variant for a problem: allocates, and computes what can be computed once.

@@ -14,6 +14,7 @@ mod axis;
 mod call;
 mod fold;
 mod held;
+mod parts;
 mod problem;
 mod variant;
 
@@ -26,9 +27,10 @@ use crate::LaunchError;
 use crate::array::AnyArray;
 
 pub use axis::Axis;
-pub use call::{Call, array, choice, enqueue, plan, run};
+pub use call::{Call, Choice, Reason, array, choose, enqueue, plan, run};
 pub use fold::{Fold, Reduction};
 pub use held::{Held, Hold};
+pub use parts::in_parts;
 pub use problem::{Given, Lens, Posed, Problem, Work};
 pub use variant::{Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, Variant};
 
@@ -103,6 +105,8 @@ pub enum Rank {
     Matrix,
     /// Any number.
     Any,
+    /// One; a command also takes a recording, each of whose channels is a vector.
+    Signal,
     /// One.
     Vector,
 }
@@ -131,6 +135,22 @@ pub enum Setting {
         /// What it sets, in a line.
         about: &'static str,
     },
+    /// As [`OneOf`](Self::OneOf), each of whose words has rows of its own in tables and saved
+    /// choices.
+    Mode {
+        /// Its name.
+        name: &'static str,
+        /// What it sets, in a line.
+        about: &'static str,
+        /// The words.
+        values: &'static [&'static str],
+        /// The words in the order that help shows.
+        shown: &'static [&'static str],
+        /// What the operation is called there with each word.
+        labels: &'static [&'static str],
+        /// The word that the benchmark takes for each of [`Bench::types`], by its index.
+        bench: &'static [u8],
+    },
 }
 
 /// An extent that tables name.
@@ -155,6 +175,8 @@ pub enum Parts {
     /// In parts of any lengths, whose totals are merged in order and rounded once. Along an axis,
     /// any run of outputs comes from a run of the elements.
     Folded(&'static Fold),
+    /// In runs of outputs, each from runs of the inputs that overlap their neighbours'.
+    Windows(&'static Windows),
 }
 
 impl Parts {
@@ -164,6 +186,40 @@ impl Parts {
             Self::Folded(fold) if (fold.is_whole)(problem) => Some(fold),
             _ => None,
         }
+    }
+}
+
+/// How a run of outputs is a problem of its own.
+pub struct Windows {
+    /// The problem of these outputs.
+    pub part: fn(&Problem, Range<usize>) -> Part,
+    /// Outputs on each side of a run whose inputs the run's error may depend on too.
+    pub reach: fn(&Problem) -> usize,
+}
+
+/// A run of outputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its problem.
+    pub problem: Problem,
+    /// The runs of the inputs that it needs.
+    pub inputs: [Range<usize>; 2],
+}
+
+impl Windows {
+    /// A run of outputs with those in reach of it, of `outputs` in all, and where the run is among
+    /// them: enough for a reference.
+    pub fn around(
+        &self,
+        problem: &Problem,
+        run: &Range<usize>,
+        outputs: usize,
+    ) -> (Part, Range<usize>) {
+        let reach = (self.reach)(problem);
+        let first = run.start.saturating_sub(reach);
+        let end = run.end.saturating_add(reach).min(outputs);
+        let part = (self.part)(problem, first..end);
+        (part, run.start - first..run.end - first)
     }
 }
 
@@ -216,6 +272,8 @@ pub struct Case {
     pub grid_cap: Option<u32>,
     /// Whether it is launched with a block more along each dimension, too.
     pub spare: bool,
+    /// Threads of a block, where the variant leaves them open.
+    pub threads: Option<u32>,
 }
 
 impl Case {
@@ -228,7 +286,15 @@ impl Case {
             settings: &[],
             grid_cap: None,
             spare: false,
+            threads: None,
         }
+    }
+
+    /// The same with so many threads of a block, where the variant leaves them open.
+    #[must_use]
+    pub const fn blocks_of(self, threads: u32) -> Self {
+        let threads = Some(threads);
+        Self { threads, ..self }
     }
 
     /// The same for some variants, by name.
@@ -289,6 +355,50 @@ pub enum Expected {
     Near(Vec<Near>),
 }
 
+impl Operation {
+    /// What is expected of a variant: the reference, and what this variant may be off beyond that.
+    ///
+    /// # Errors
+    /// Those of the [reference](Self::reference).
+    pub fn expected(&self, variant: &Variant, asked: Asked<'_>) -> Result<Expected, LaunchError> {
+        let more = variant.error.map(|error| error(&asked));
+        let mut expected = (self.reference)(asked)?;
+        if let (Some(more), Expected::Near(near)) = (more, &mut expected) {
+            for (near, more) in near.iter_mut().zip(more) {
+                near.tolerance += more;
+            }
+        }
+        Ok(expected)
+    }
+
+    /// What the operation is called in tables and saved choices, with these settings.
+    pub fn label(&self, settings: [u8; 2]) -> &'static str {
+        let own = self.own_settings().zip(settings);
+        let labels = own.filter_map(|(setting, value)| match *setting {
+            Setting::Mode { labels, .. } => labels.get(usize::from(value)).copied(),
+            _ => None,
+        });
+        labels.last().unwrap_or(self.name)
+    }
+
+    /// The settings that the benchmark takes for a row of [`Bench::types`].
+    pub fn benched(&self, row: usize) -> Given {
+        let mut given = Given::default();
+        for (at, setting) in self.own_settings().enumerate() {
+            if let Setting::Mode { bench, .. } = *setting {
+                given.settings[at] = bench.get(row).copied().unwrap_or(0);
+            }
+        }
+        given
+    }
+
+    /// The settings in [`Problem::settings`]: all but an axis.
+    fn own_settings(&self) -> impl Iterator<Item = &Setting> {
+        let settings = self.settings.iter();
+        settings.filter(|setting| !matches!(setting, Setting::Axis { .. }))
+    }
+}
+
 /// A reference value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Near {
@@ -296,7 +406,7 @@ pub struct Near {
     pub value: f64,
     /// The largest error that a correct kernel may have.
     pub tolerance: f64,
-    /// The sum of its terms' magnitudes.
+    /// The sum of its terms' magnitudes: what the error of another sum of them grows with.
     pub magnitude: f64,
     /// The number of terms: the roundings of a sum that adds them one by one.
     pub terms: usize,

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use blockwise::{AnyView, AnyViewMut, DeviceProperties, Type};
 use cuda_std::launch::Entry;
 
-use super::{Hold, Problem};
+use super::{Asked, Hold, Problem};
 use crate::launch::On;
 use crate::limits::{self, blocks_for};
 use crate::{LaunchError, LaunchPlan};
@@ -29,6 +29,15 @@ pub struct Variant {
     pub hold: Option<Hold>,
     /// Other instances and limits that a search for faster ones tries, with a few words each.
     pub tweaks: fn(&Task<'_>) -> Vec<(Options, String)>,
+    /// Nanoseconds of a launch by its model; `None` where it is not to be chosen.
+    pub model: Option<fn(&Task<'_>) -> Option<f64>>,
+    /// What each output that is asked for may be off beyond the reference's tolerance, of a variant
+    /// whose error is not that of a sum.
+    pub error: Option<fn(&Asked<'_>) -> Vec<f64>>,
+    /// Whether it is worth timing at a problem that it takes.
+    pub worth: fn(&Problem) -> bool,
+    /// Whether it is emulated only when asked for by name, because it takes long.
+    pub on_request: bool,
 }
 
 /// Who can ask for a variant.
@@ -61,6 +70,10 @@ impl Variant {
             memory: |_| 0,
             hold: None,
             tweaks: |_| Vec::new(),
+            model: None,
+            error: None,
+            worth: |_| true,
+            on_request: false,
         }
     }
 
@@ -90,6 +103,40 @@ impl Variant {
     pub const fn tuned(mut self, tweaks: fn(&Task<'_>) -> Vec<(Options, String)>) -> Self {
         self.tweaks = tweaks;
         self
+    }
+
+    /// The same with a model of its time.
+    #[must_use]
+    pub const fn modelled(mut self, model: fn(&Task<'_>) -> Option<f64>) -> Self {
+        self.model = Some(model);
+        self
+    }
+
+    /// The same with an error of its own.
+    #[must_use]
+    pub const fn off_by(mut self, error: fn(&Asked<'_>) -> Vec<f64>) -> Self {
+        self.error = Some(error);
+        self
+    }
+
+    /// The same, worth timing at some problems only.
+    #[must_use]
+    pub const fn worth(mut self, worth: fn(&Problem) -> bool) -> Self {
+        self.worth = worth;
+        self
+    }
+
+    /// The same, emulated on request only.
+    #[must_use]
+    pub const fn on_request(mut self) -> Self {
+        self.on_request = true;
+        self
+    }
+
+    /// Nanoseconds of a launch by its model, if it has one and is to be chosen.
+    pub fn nanoseconds(&'static self, task: &Task<'_>) -> Option<f64> {
+        let model = self.model.filter(|_| self.takes(task.problem.ty))?;
+        model(&task.of(self))
     }
 
     /// Whether there is a kernel for elements of a type.
@@ -199,6 +246,8 @@ pub struct Options {
     pub instance: Option<u8>,
     /// What the variant counts: tiles of a warp, slices, windows of a batch. `None` chooses.
     pub count: Option<NonZeroU32>,
+    /// Whether it is for a single call: a choice then counts the time to prepare it.
+    pub once: bool,
 }
 
 impl Options {
@@ -210,6 +259,7 @@ impl Options {
             grid_cap: None,
             instance: None,
             count: None,
+            once: false,
         }
     }
 }
@@ -251,15 +301,52 @@ impl<'a> Task<'a> {
     }
 
     /// The variant's kernel for the problem's type.
-    fn kernel(&self, [code, instance]: [u8; 2]) -> Result<&'static Kernel, LaunchError> {
+    ///
+    /// # Errors
+    /// When it has none.
+    pub(crate) fn kernel(&self, [code, instance]: [u8; 2]) -> Result<&'static Kernel, LaunchError> {
         let ty = self.problem.ty;
         let mut kernels = self.variant.kernels.iter();
         let fits = |kernel: &&Kernel| [kernel.code, kernel.instance] == [code, instance];
         let kernel = kernels.find(|kernel| fits(kernel) && kernel.takes.has(ty));
-        kernel.ok_or(LaunchError::NoInstance {
-            kernel: self.variant.name,
-            given: ty,
+        kernel.ok_or_else(|| match self.variant.kernels {
+            [first, others @ ..] if others.iter().all(|other| other.takes == first.takes) => {
+                match first.takes {
+                    Takes::Type(only) if only != ty => LaunchError::UnsupportedType {
+                        kernel: self.variant.name,
+                        supported: only.name(),
+                        given: ty.name(),
+                    },
+                    _ => self.no_instance(),
+                }
+            }
+            _ => self.no_instance(),
         })
+    }
+
+    fn no_instance(&self) -> LaunchError {
+        LaunchError::NoInstance {
+            kernel: self.variant.name,
+            given: self.problem.ty,
+        }
+    }
+
+    /// A plan of so many one-dimensional blocks, as far as cap and device allow.
+    ///
+    /// # Errors
+    /// As for [`plan_1d`](Self::plan_1d).
+    pub(crate) fn plan_blocks(
+        &self,
+        which: [u8; 2],
+        blocks: usize,
+        threads: u32,
+        shared_bytes: u64,
+    ) -> Result<Plan, LaunchError> {
+        let kernel = self.kernel(which)?;
+        let blocks = blocks_for(blocks, 1, self.options.grid_cap, self.device.max_grid[0]);
+        let name = kernel.entry.name;
+        let launch = limits::plan_1d(name, blocks, threads, shared_bytes, self.device)?;
+        Ok(Plan { launch, kernel })
     }
 
     /// A plan of one-dimensional blocks that cover `items`.

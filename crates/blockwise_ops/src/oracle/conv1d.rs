@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use blockwise::Type;
 use ndarray::{Array1, ArrayView1, Ix1};
 
 use super::{Expected, Precision, Sum};
 use crate::ConvMode;
+use crate::operation::{Asked, Near};
 
 /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] as in `numpy.convolve`, for results in `T`.
 ///
@@ -69,7 +71,7 @@ pub fn fft_error<T: Precision>(loudest: f64, taps: ArrayView1<'_, T>) -> f64 {
     8.0 * T::UNIT_ROUNDOFF * loudest * gain
 }
 
-/// The largest error of [`Convolution`](crate::Convolution)'s FFTs of `points` points, for some
+/// The largest error of [`CONV`](crate::conv1d::CONV)'s FFTs of `points` points, for some
 /// outputs of the full convolution: 16·u·log₂`points`·Σ|taps| times the largest sample less than a
 /// filter's length away from the output's own window; plus, as for a direct sum, half of the
 /// smallest number for each tap. Zero if all those samples are zero: the output is then exact.
@@ -87,12 +89,28 @@ pub fn transform_error<T: Precision>(
     let rounded = T::SMALLEST * ((taps.len() + 1) as f64 / 2.0);
     let unit = 16.0 * T::UNIT_ROUNDOFF * (points as f64).log2() * gain;
     let reach = taps.len() - 1;
+    let loudest = loudest(signal, outputs, Some([2 * reach, reach]));
+    let error = |loudest: f64| match loudest > 0.0 {
+        true => unit * loudest + rounded,
+        false => 0.0,
+    };
+    loudest.into_iter().map(error).collect()
+}
+
+/// The largest finite magnitude near each output of the full convolution: from so many samples
+/// before its newest one to so many after it; of all samples without such numbers.
+fn loudest<T: Precision>(
+    signal: ArrayView1<'_, T>,
+    outputs: Range<usize>,
+    near: Option<[usize; 2]>,
+) -> Vec<f64> {
+    let [before, after] = near.unwrap_or([usize::MAX; 2]);
     let loud = |at: usize| Some(signal[at].into().abs()).filter(|sample| sample.is_finite());
     // Indices of the samples after which all are quieter, for a sliding maximum.
     let mut louder: VecDeque<(usize, f64)> = VecDeque::new();
-    let mut next = outputs.start.saturating_sub(2 * reach);
-    let errors = outputs.map(|i| {
-        while next < signal.len().min(i + reach + 1) {
+    let mut next = outputs.start.saturating_sub(before);
+    let of_output = |i: usize| {
+        while next < signal.len().min(i.saturating_add(after).saturating_add(1)) {
             let sample = loud(next).unwrap_or(0.0);
             while louder.back().is_some_and(|&(_, last)| last <= sample) {
                 louder.pop_back();
@@ -100,15 +118,72 @@ pub fn transform_error<T: Precision>(
             louder.push_back((next, sample));
             next += 1;
         }
-        while louder.front().is_some_and(|&(at, _)| at + 2 * reach < i) {
+        while (louder.front()).is_some_and(|&(at, _)| at.saturating_add(before) < i) {
             louder.pop_front();
         }
-        match louder.front() {
-            Some(&(_, loudest)) if loudest > 0.0 => unit * loudest + rounded,
-            _ => 0.0,
-        }
-    });
-    errors.collect()
+        louder.front().map_or(0.0, |&(_, loudest)| loudest)
+    };
+    outputs.map(of_output).collect()
+}
+
+/// The operands of a problem, of which the longer one plays the signal.
+fn operands<'a, T: Precision>(asked: &Asked<'a>) -> [&'a [T]; 2] {
+    let [one, other] = [0, 1].map(|at| asked.inputs[at].typed::<T>().unwrap_or_default());
+    match other.len() > one.len() {
+        true => [other, one],
+        false => [one, other],
+    }
+}
+
+/// The outputs that are asked for, by their indices in the full convolution.
+fn outputs(asked: &Asked<'_>) -> impl Iterator<Item = Range<usize>> {
+    let offset = asked.problem.extents[2];
+    let runs = asked.runs.iter();
+    runs.map(move |run| run.start + offset..run.end + offset)
+}
+
+/// Sums of products, each with the error of a correct sum in any order. A reference may have been
+/// computed by transforms, so the magnitude also has the loudest sample under an output's taps.
+pub(crate) fn of_sums<T: Precision>(asked: &Asked<'_>) -> Vec<Near> {
+    let [signal, taps] = operands::<T>(asked);
+    // Units of the precision of a reference by transforms, and of each roundoff of a sum.
+    let unit = fft_error::<T>(1.0, ArrayView1::from(taps)) / T::UNIT_ROUNDOFF / taps.len() as f64;
+    let wide: Vec<f64> = taps.iter().map(|&tap| tap.into()).collect();
+    let reach = taps.len() - 1;
+    let mut near = Vec::new();
+    for outputs in outputs(asked) {
+        // The samples under the taps of these outputs.
+        let first = outputs.start.saturating_sub(reach).min(signal.len());
+        let heard = &signal[first..outputs.end.clamp(first, signal.len())];
+        let heard: Vec<f64> = heard.iter().map(|&sample| sample.into()).collect();
+        let loudest = loudest(ArrayView1::from(signal), outputs.clone(), Some([reach, 0]));
+        near.extend(outputs.zip(loudest).map(|(i, loudest)| {
+            let sum = output(&heard, &wide, i - first);
+            Near {
+                value: sum.value(),
+                tolerance: sum.tolerance::<T>(),
+                magnitude: sum.magnitude() + unit * loudest,
+                terms: taps.len(),
+            }
+        }));
+    }
+    near
+}
+
+/// What transforms may be off beyond a sum's own error: 8·u·Σ|taps| times the loudest sample near
+/// an output. `near` says from how many samples before the output's newest to how many after it, by
+/// the taps but one.
+pub(crate) fn of_transforms(asked: &Asked<'_>, near: fn(usize) -> Option<[usize; 2]>) -> Vec<f64> {
+    fn of<T: Precision>(asked: &Asked<'_>, near: fn(usize) -> Option<[usize; 2]>) -> Vec<f64> {
+        let [signal, taps] = operands::<T>(asked).map(ArrayView1::from);
+        let near = near(taps.len().saturating_sub(1));
+        let loudest = outputs(asked).flat_map(|outputs| loudest(signal, outputs, near));
+        loudest.map(|loudest| fft_error(loudest, taps)).collect()
+    }
+    match asked.problem.ty {
+        Type::F32 => of::<f32>(asked, near),
+        _ => of::<f64>(asked, near),
+    }
 }
 
 #[cfg(test)]

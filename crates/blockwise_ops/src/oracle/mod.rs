@@ -22,6 +22,7 @@ mod movement;
 mod reduce;
 
 pub use conv1d::{convolve, convolve_part, fft_error, transform_error};
+pub(crate) use conv1d::{of_sums, of_transforms};
 pub use exact::Exact;
 pub use matmul::matmul;
 pub use movement::{reverse, transpose};
@@ -92,6 +93,11 @@ impl Sum {
     /// The sum so far.
     pub fn value(self) -> f64 {
         self.value
+    }
+
+    /// The sum of the terms' magnitudes so far.
+    pub fn magnitude(self) -> f64 {
+        self.magnitude
     }
 
     /// The allowed error of a result computed in `T`, in any order.

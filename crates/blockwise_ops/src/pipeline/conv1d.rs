@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use blockwise::{Buffer, Device, Event, StagedBuffer, Stream};
+use blockwise::{AnyView, Buffer, Device, Event, StagedBuffer, Stream};
 
 use super::{DeviceTimes, Ring, fit};
-use crate::conv1d::plan;
-use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError};
+use crate::conv1d::{self, CONV};
+use crate::operation::{self, Call, Operation, Options, Parts, Problem};
+use crate::{ConvMode, Float, LaunchError};
 
 /// Convolves a signal of one or more channels that arrives in chunks. Outputs come in order and
 /// equal those of [`convolve`](crate::convolve), whatever the chunks.
@@ -18,11 +19,11 @@ use crate::{ConvMode, ConvOptions, ConvOutputs, Convolution, Float, LaunchError}
 /// ```
 /// use blockwise::Device;
 /// use blockwise_ops::pipeline::Convolver;
-/// use blockwise_ops::{ConvMode, ConvOptions, LaunchError};
+/// use blockwise_ops::{ConvMode, LaunchError, Options};
 ///
 /// let device = Device::any()?;
 /// // 6 samples of one channel, 4 at a time.
-/// let (mode, options) = (ConvMode::Same, ConvOptions::default());
+/// let (mode, options) = (ConvMode::Same, Options::default());
 /// let mut convolver = Convolver::new(&device, 6, &[&[0.5_f32, 0.5]], mode, &options, 4)?;
 /// let mut samples = (1..=6).map(|i| i as f32);
 /// let mut smooth = Vec::new();
@@ -48,6 +49,8 @@ pub struct Convolver<T: Float> {
     samples: Range<usize>,
     /// The requested outputs, by their index in the full convolution.
     wanted: Range<usize>,
+    /// The whole, of which chunks are parts.
+    whole: Problem,
     /// Samples per channel in a chunk.
     chunk: usize,
     /// The index of the next sample to arrive.
@@ -61,7 +64,7 @@ pub struct Convolver<T: Float> {
 /// The resources of one chunk.
 struct Lane<T: Float> {
     stream: Stream,
-    convolution: Convolution<T>,
+    call: Call,
     /// The windows of each channel.
     windows: Vec<Option<StagedBuffer<T>>>,
     outputs: Vec<Option<StagedBuffer<T>>>,
@@ -72,8 +75,7 @@ impl<T: Float> Convolver<T> {
     /// Convolves each channel of `signal_len` samples with its taps, in chunks of at most `chunk`
     /// samples over all channels, but per channel at least as many samples as taps.
     ///
-    /// Kernels with one block per output cannot compute a part of the outputs: their only chunk is
-    /// the whole signal.
+    /// The only chunk of a kernel that computes no parts of the outputs is the whole signal.
     ///
     /// # Errors
     /// Those of [`plan`](crate::conv1d::plan), more taps than samples, and a lack of memory for the
@@ -86,28 +88,29 @@ impl<T: Float> Convolver<T> {
         signal_len: usize,
         taps: &[&[T]],
         mode: ConvMode,
-        options: &ConvOptions,
+        options: &Options,
         chunk: usize,
     ) -> Result<Self, LaunchError> {
-        let outputs = mode.outputs(signal_len, taps[0].len())?.len;
-        Self::part(device, signal_len, taps, mode, 0..outputs, options, chunk)
+        let whole = conv1d::problem(T::TYPE, [signal_len, taps[0].len()], mode)?;
+        let [.., outputs] = whole.extents;
+        Self::part(device, (&CONV, whole), taps, 0..outputs, options, chunk)
     }
 
-    /// The same for some of the outputs, by their index in those of the mode. Only the
-    /// [samples](Self::samples) that they need arrive.
+    /// The same for some of the outputs of a problem, by their index in it: only the
+    /// [samples](Self::samples) that they need arrive. The operation's parts are
+    /// [windows](Parts::Windows) of the first input.
     ///
     /// # Errors
-    /// As for [`new`](Self::new).
+    /// As for [`new`](Self::new), and an operation that is not divided so.
     ///
     /// # Panics
     /// As [`new`](Self::new), and if these outputs do not exist.
     pub fn part(
         device: &Device,
-        signal_len: usize,
+        (operation, whole): (&'static Operation, Problem),
         taps: &[&[T]],
-        mode: ConvMode,
         outputs: Range<usize>,
-        options: &ConvOptions,
+        asked: &Options,
         chunk: usize,
     ) -> Result<Self, LaunchError> {
         let (channels, taps_len) = (taps.len(), taps[0].len());
@@ -115,9 +118,12 @@ impl<T: Float> Convolver<T> {
             taps.iter().all(|taps| taps.len() == taps_len),
             "the channels have different numbers of taps"
         );
-        // Every limit is checked here, before any sample is read.
-        let whole = plan::<T>(signal_len, taps_len, mode, options, device.properties())?;
-        if whole.swapped {
+        let Parts::Windows(windows) = operation.parts else {
+            let operation = operation.name;
+            return Err(LaunchError::NotDivided { operation });
+        };
+        let [signal_len, _, offset, output_len] = whole.extents;
+        if taps_len > signal_len {
             return Err(LaunchError::ShapeMismatch {
                 left_name: "the signal",
                 left: vec![signal_len],
@@ -126,24 +132,30 @@ impl<T: Float> Convolver<T> {
                 rule: "the longer operand is the one that arrives in chunks",
             });
         }
-        assert!(
-            outputs.end <= whole.output_len,
-            "there are {} outputs",
-            whole.output_len
-        );
-        let wanted = whole.offset + outputs.start..whole.offset + outputs.end;
-        // With fewer samples than taps a launch would swap the two, and add in another order.
-        let first = (wanted.start + 1).saturating_sub(taps_len);
-        let first = first.min(signal_len - taps_len);
-        let samples = first..wanted.end.max(first + taps_len).min(signal_len);
-        let chunk = match options.kernel {
-            Some(kernel) if kernel.is_block_per_output() => signal_len,
-            _ => (chunk / channels).clamp(taps_len, signal_len),
+        assert!(outputs.end <= output_len, "there are {output_len} outputs");
+        let wanted = offset + outputs.start..offset + outputs.end;
+        let [samples, _] = (windows.part)(&whole, outputs).inputs;
+        // Every limit is checked here, before any sample is read.
+        let properties = device.properties();
+        let chosen = operation::choose(operation, &whole, asked, properties)?.variant;
+        let mut options = Options {
+            kernel: Some(chosen),
+            ..*asked
         };
+        operation::plan(operation, &whole, &options, properties)?;
+        let mut chunk = (chunk / channels).clamp(taps_len, signal_len);
+        if chunk < signal_len || wanted.len() < output_len {
+            match operation::in_parts(operation, &whole, asked, properties)? {
+                Some(in_parts) => options = in_parts,
+                None => chunk = signal_len,
+            }
+        }
         let lane = |stream| {
+            let mut call = Call::new(device, operation, options);
+            call.prepare(&whole)?;
             Ok(Lane {
                 stream,
-                convolution: Convolution::new(device, signal_len, taps_len, mode, options)?,
+                call,
                 windows: taps.iter().map(|_| None).collect(),
                 outputs: taps.iter().map(|_| None).collect(),
                 events: None,
@@ -155,6 +167,7 @@ impl<T: Float> Convolver<T> {
             arrived: samples.start,
             samples,
             wanted,
+            whole,
             chunk,
             halos: vec![Vec::new(); channels],
             times: DeviceTimes::default(),
@@ -224,11 +237,13 @@ impl<T: Float> Convolver<T> {
         }
         let first = self.arrived - halo;
         self.arrived += len;
-        let part = ConvOutputs {
-            offset: outputs.start.saturating_sub(first),
-            len: outputs.len(),
+        let [_, taps, ..] = self.whole.extents;
+        let offset = outputs.start.saturating_sub(first);
+        let part = Problem {
+            extents: [window_len, taps, offset, outputs.len()],
+            ..self.whole
         };
-        Ok(lane.start(&self.taps, part)?)
+        Ok(lane.start(&self.taps, &part)?)
     }
 
     /// Waits for the chunks in flight and passes their outputs to `emit`. Returns the device's time
@@ -262,12 +277,13 @@ impl<T: Float> Convolver<T> {
 
 impl<T: Float> Lane<T> {
     /// Starts the convolution of the windows, which `push` has filled.
-    fn start(&mut self, taps: &[Buffer<T>], part: ConvOutputs) -> Result<(), LaunchError> {
+    fn start(&mut self, taps: &[Buffer<T>], part: &Problem) -> Result<(), LaunchError> {
         let stream = &self.stream;
+        let [.., outputs] = part.extents;
         for output in &mut self.outputs {
-            fit(output, stream, part.len)?;
+            fit(output, stream, outputs)?;
         }
-        if part.len == 0 {
+        if outputs == 0 {
             return Ok(());
         }
         let start = stream.record()?;
@@ -277,13 +293,9 @@ impl<T: Float> Lane<T> {
         let copied = stream.record()?;
         let channels = self.windows.iter().flatten().zip(taps);
         for ((window, taps), output) in channels.zip(self.outputs.iter_mut().flatten()) {
-            self.convolution.enqueue_outputs(
-                Some(stream),
-                window.device().as_view(),
-                taps.as_view(),
-                output.device_mut(),
-                part,
-            )?;
+            let inputs = [window.device().as_view(), taps.as_view()].map(AnyView::from);
+            self.call
+                .enqueue(Some(stream), part, &inputs, output.device_mut().into())?;
         }
         let computed = stream.record()?;
         for output in self.outputs.iter_mut().flatten() {

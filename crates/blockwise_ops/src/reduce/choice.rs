@@ -66,7 +66,9 @@ mod tests {
     ) -> &'static Variant {
         let shapes = [&[len][..], &[len]];
         let posed = (operation.pose)(ty, &shapes, &Given::default()).expect("a problem");
-        operation::choice(operation, &posed.problem, options, &h200()).expect("a kernel")
+        operation::choose(operation, &posed.problem, options, &h200())
+            .expect("a kernel")
+            .variant
     }
 
     #[test]
@@ -97,7 +99,10 @@ mod tests {
         };
         let posed = (SUM.pose)(Type::F32, &[&[3, 5]], &given).expect("a problem");
         assert_eq!(posed.result, [3]);
-        let choice = |options| operation::choice(&SUM, &posed.problem, &options, &h200());
+        let choice = |options| {
+            let choice = operation::choose(&SUM, &posed.problem, &options, &h200());
+            choice.map(|choice| choice.variant)
+        };
         assert_eq!(choice(Options::default()).expect("a kernel"), &AXIS);
         let plan = operation::plan(&SUM, &posed.problem, &Options::of(&TREE), &h200());
         let error = plan.expect_err("it has no lines").to_string();

@@ -101,7 +101,7 @@ pub fn error_of(
     options: &Options,
     device: &DeviceProperties,
 ) -> Result<f64, LaunchError> {
-    let variant = operation::choice(of, problem, options, device)?;
+    let variant = operation::choose(of, problem, options, device)?.variant;
     let error = variants::plan::error(&Task {
         problem,
         options,
@@ -122,7 +122,7 @@ pub fn kernel<T: Number>(
     options: &Options,
     device: &DeviceProperties,
 ) -> Result<&'static Variant, LaunchError> {
-    operation::choice(of, &whole::<T>(of, len)?, options, device)
+    operation::choose(of, &whole::<T>(of, len)?, options, device).map(|choice| choice.variant)
 }
 
 /// Plans an operation on operands of `len` elements, with one partial result per block.

@@ -9,7 +9,7 @@ use super::*;
 #[track_caller]
 fn attack<T: Precision>(
     device: &Device,
-    kernel: ConvKernel,
+    kernel: &'static Variant,
     name: String,
     [samples, len]: [usize; 2],
     mode: ConvMode,
@@ -30,7 +30,7 @@ fn kept(points: usize, taps: usize) -> usize {
 /// Where a run, a window and a pair of windows begin and end.
 #[test]
 fn one_loud_sample_at_every_edge() {
-    let (len, kernel) = (300, ConvKernel::Fft2048);
+    let (len, kernel) = (300, &conv1d::FFT2048);
     let kept = kept(2048, len);
     for device in &common::devices() {
         for at in [
@@ -54,7 +54,7 @@ fn one_loud_sample_at_every_edge() {
 /// One window of a pair, or one pair of two, is loud.
 #[test]
 fn every_other_window_is_loud() {
-    let (len, kernel) = (250, ConvKernel::Fft4096);
+    let (len, kernel) = (250, &conv1d::FFT4096);
     let kept = kept(4096, len);
     let loud = |i: usize, each: usize| {
         if (i / each).is_multiple_of(2) {
@@ -78,7 +78,7 @@ fn every_other_window_is_loud() {
 /// Only the runs that a warp marks are loud, or only those that it does not.
 #[test]
 fn loud_where_the_marks_are_or_are_not() {
-    let (len, kernel) = (130, ConvKernel::Fft2048);
+    let (len, kernel) = (130, &conv1d::FFT2048);
     for device in &common::devices() {
         for run in 0..4 {
             let name = format!("loud in one place of run {run} of 4");
@@ -118,7 +118,7 @@ fn silences_around_the_length_of_a_neighbourhood() {
                     ten((i / each % 5) as f64 * 2.0 - 4.0)
                 }
             };
-            let kernel = ConvKernel::Fft2048;
+            let kernel = &conv1d::FFT2048;
             attack::<f32>(device, kernel, name, [4001, len], ConvMode::Full, loud);
         }
     }
@@ -128,11 +128,11 @@ fn silences_around_the_length_of_a_neighbourhood() {
 /// of a kernel.
 #[test]
 fn filters_at_each_switch() {
-    let lengths: [(ConvKernel, &[usize]); 4] = [
-        (ConvKernel::Fft2048, &[63, 64, 79, 80, 271, 272, 1505]),
-        (ConvKernel::Fft4096, &[143, 144, 3041]),
-        (ConvKernel::Fft8192, &[6113]),
-        (ConvKernel::Fft16384, &[12_257]),
+    let lengths: [(&'static Variant, &[usize]); 4] = [
+        (&conv1d::FFT2048, &[63, 64, 79, 80, 271, 272, 1505]),
+        (&conv1d::FFT4096, &[143, 144, 3041]),
+        (&conv1d::FFT8192, &[6113]),
+        (&conv1d::FFT16384, &[12_257]),
     ];
     let device = Device::emulator();
     for (kernel, lengths) in lengths {
@@ -161,7 +161,7 @@ fn filters_at_each_switch() {
     let sizes = [4500, 3041];
     attack::<f64>(
         &device,
-        ConvKernel::Fft4096,
+        &conv1d::FFT4096,
         "a step".into(),
         sizes,
         ConvMode::Valid,
@@ -173,10 +173,7 @@ fn filters_at_each_switch() {
 #[test]
 fn the_longest_filters() {
     let device = Device::emulator();
-    for (kernel, len) in [
-        (ConvKernel::Fft65536, 49_121),
-        (ConvKernel::Fft524288, 393_185),
-    ] {
+    for (kernel, len) in [(&conv1d::FFT65536, 49_121), (&conv1d::FFT524288, 393_185)] {
         let samples = len + 90;
         let loud = |i: usize| if i < samples - 60 { 1e-6 } else { 1e6 };
         attack::<f32>(
@@ -208,7 +205,7 @@ fn sums_overflow_as_direct_ones_do() {
             let signal = (format!("the largest samples {name}"), signal.collect());
             check(
                 device,
-                Some(ConvKernel::Fft2048),
+                Some(&conv1d::FFT2048),
                 &signal,
                 &ones,
                 ConvMode::Same,
@@ -236,7 +233,7 @@ fn an_infinity_and_nothing_but_subnormal_numbers_near_it() {
             let [taps, _] = taps::<f32>(129, 1.0);
             check(
                 device,
-                Some(ConvKernel::Fft2048),
+                Some(&conv1d::FFT2048),
                 &signal,
                 &taps,
                 ConvMode::Full,
@@ -270,12 +267,8 @@ fn random<T: Precision>(device: &Device, seed: u64, range: f64) {
     };
     let len = [65, 97, 128, 200, 273, 500, 1000][random(7)];
     let kernels = match range < 100.0 {
-        true => [
-            ConvKernel::Fft2048,
-            ConvKernel::Fft4096,
-            ConvKernel::Fft8192,
-        ],
-        false => [ConvKernel::Fft4096; 3],
+        true => [&conv1d::FFT2048, &conv1d::FFT4096, &conv1d::FFT8192],
+        false => [&conv1d::FFT4096; 3],
     };
     let kernel = kernels[random(3)];
     let samples = len + random(9000);

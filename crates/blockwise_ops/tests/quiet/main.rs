@@ -6,8 +6,10 @@ mod attacks;
 mod common;
 
 use blockwise::Device;
+use blockwise_ops::conv1d::{self, CONV};
+use blockwise_ops::operation::choose;
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, Convolution, conv1d, convolve};
+use blockwise_ops::{ConvMode, Options, Variant, convolve};
 use ndarray::Array1;
 
 /// Numbers between −1 and 1 that look random.
@@ -122,7 +124,7 @@ fn signals<T: Precision>(samples: usize, taps: usize) -> Vec<(String, Array1<T>)
 #[track_caller]
 fn check<T: Precision>(
     device: &Device,
-    kernel: Option<ConvKernel>,
+    kernel: Option<&'static Variant>,
     (name, signal): &(String, Array1<T>),
     taps: &Array1<T>,
     mode: ConvMode,
@@ -130,17 +132,21 @@ fn check<T: Precision>(
     let (n, m) = (signal.len(), taps.len());
     let case = format!("{name}, {n} samples, {m} taps, {mode}, {kernel:?}");
     let run = |kernel| {
-        let options = ConvOptions {
+        let options = Options {
             kernel,
-            ..ConvOptions::default()
+            ..Options::default()
         };
         convolve(device, signal.view(), taps.view(), mode, &options)
             .unwrap_or_else(|error| panic!("{case}: {error}"))
     };
     let chosen = kernel.unwrap_or_else(|| {
-        let options = ConvOptions::default();
-        let chosen = Convolution::<T>::once(device, n, m, mode, &options);
-        chosen.expect("a plan").kernel()
+        let problem = conv1d::problem(T::TYPE, [n, m], mode).expect("operands");
+        let once = Options {
+            once: true,
+            ..Options::default()
+        };
+        let chosen = choose(&CONV, &problem, &once, device.properties());
+        chosen.expect("a kernel").variant
     });
     let points = conv1d::points::<T>(chosen).expect("a kernel by transforms");
     let outputs = mode.outputs(n, m).expect("operands");
@@ -149,7 +155,7 @@ fn check<T: Precision>(
     let expected = oracle::convolve::<T>(signal.view(), taps.view(), mode).values;
     let result = run(kernel);
     let is_finite = |values: &Array1<T>| values.iter().all(|&value| value.into().is_finite());
-    let direct = (!is_finite(signal) || !is_finite(&result)).then(|| run(Some(ConvKernel::Direct)));
+    let direct = (!is_finite(signal) || !is_finite(&result)).then(|| run(Some(&conv1d::DIRECT)));
     let mut worst = (0.0, 0);
     for (i, (&got, &wanted)) in result.iter().zip(&expected).enumerate() {
         let got: f64 = got.into();
@@ -187,7 +193,7 @@ fn taps<T: Precision>(len: usize, scale: f64) -> [Array1<T>; 2] {
 /// Each signal that is `taken` by its number, with one of the modes and of the taps.
 #[track_caller]
 fn check_all<T: Precision>(
-    kernel: ConvKernel,
+    kernel: &'static Variant,
     [samples, len]: [usize; 2],
     taken: impl Fn(usize) -> bool,
 ) {
@@ -209,38 +215,38 @@ fn check_all<T: Precision>(
 
 #[test]
 fn every_signal() {
-    check_all::<f32>(ConvKernel::Fft2048, [4300, 300], |_| true);
+    check_all::<f32>(&conv1d::FFT2048, [4300, 300], |_| true);
 }
 
 #[test]
 fn every_signal_of_f64() {
-    check_all::<f64>(ConvKernel::Fft4096, [4500, 1000], |_| true);
+    check_all::<f64>(&conv1d::FFT4096, [4500, 1000], |_| true);
 }
 
 /// Below the taps of a run, of a block as it is, and just above.
 #[test]
 fn few_taps() {
     for len in [1, 31, 33, 64, 65] {
-        check_all::<f32>(ConvKernel::Fft2048, [4100, len], |i| (i + len) % 4 == 1);
+        check_all::<f32>(&conv1d::FFT2048, [4100, len], |i| (i + len) % 4 == 1);
     }
 }
 
 #[test]
 fn every_shape() {
     let taken = |i| [1, 4, 8, 17].contains(&i);
-    check_all::<f32>(ConvKernel::Fft4096, [8300, 127], taken);
-    check_all::<f32>(ConvKernel::Fft8192, [9000, 1023], taken);
-    check_all::<f32>(ConvKernel::Fft16384, [17_000, 2047], |i| i == 1 || i == 17);
+    check_all::<f32>(&conv1d::FFT4096, [8300, 127], taken);
+    check_all::<f32>(&conv1d::FFT8192, [9000, 1023], taken);
+    check_all::<f32>(&conv1d::FFT16384, [17_000, 2047], |i| i == 1 || i == 17);
 }
 
 #[test]
 fn long_transforms() {
     let taken = |i| [1, 6, 17].contains(&i);
-    check_all::<f32>(ConvKernel::Fft65536, [70_000, 250], taken);
-    check_all::<f32>(ConvKernel::Fft131072, [9000, 300], |i| i == 1);
-    check_all::<f64>(ConvKernel::Fft131072, [9000, 100], |i| i == 3 || i == 18);
-    check_all::<f32>(ConvKernel::Fft262144, [9000, 500], |i| i == 4);
-    check_all::<f32>(ConvKernel::Fft524288, [9000, 500], |i| i == 1);
+    check_all::<f32>(&conv1d::FFT65536, [70_000, 250], taken);
+    check_all::<f32>(&conv1d::FFT131072, [9000, 300], |i| i == 1);
+    check_all::<f64>(&conv1d::FFT131072, [9000, 100], |i| i == 3 || i == 18);
+    check_all::<f32>(&conv1d::FFT262144, [9000, 500], |i| i == 4);
+    check_all::<f32>(&conv1d::FFT524288, [9000, 500], |i| i == 1);
 }
 
 /// Several pairs of windows, in one batch and in two, of which one has a range.
@@ -257,7 +263,7 @@ fn one_pair_of_many() {
         let signal = (name, signal.clone());
         check(
             device,
-            Some(ConvKernel::Fft65536),
+            Some(&conv1d::FFT65536),
             &signal,
             &taps,
             ConvMode::Same,
@@ -272,10 +278,7 @@ fn the_quiet_part_of_a_step_keeps_its_digits() {
     let scale = |i: usize| if i < 3000 { 1e-6 } else { 1e6 };
     let signal: Array1<f32> = (0..6000).map(|i| (signal[i] * scale(i)) as f32).collect();
     let taps: Array1<f32> = taps.iter().map(|&tap| tap as f32).collect();
-    let options = ConvOptions {
-        kernel: Some(ConvKernel::Fft2048),
-        ..ConvOptions::default()
-    };
+    let options = Options::of(&conv1d::FFT2048);
     for device in &common::devices() {
         let result = convolve(device, signal.view(), taps.view(), ConvMode::Same, &options);
         let result = result.expect("a launch");
@@ -300,7 +303,7 @@ fn taps_of_any_size() {
             for signal in [&signals[1], &signals[17]] {
                 check(
                     device,
-                    Some(ConvKernel::Fft2048),
+                    Some(&conv1d::FFT2048),
                     signal,
                     &taps,
                     ConvMode::Same,
@@ -316,13 +319,7 @@ fn taps_of_any_size() {
         special[7] = f32::NAN;
         for taps in [&decay, &special] {
             for signal in &signals[..2] {
-                check(
-                    device,
-                    Some(ConvKernel::Fft2048),
-                    signal,
-                    taps,
-                    ConvMode::Full,
-                );
+                check(device, Some(&conv1d::FFT2048), signal, taps, ConvMode::Full);
             }
         }
     }

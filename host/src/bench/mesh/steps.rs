@@ -8,7 +8,7 @@ use blockwise_mesh::{
     ShardedMatrix, ShardedTranspose, Split,
 };
 use blockwise_ops::reduce::reduce_buffer;
-use blockwise_ops::{ConvMode, ConvOptions, Options, Reduction};
+use blockwise_ops::{ConvMode, Options, Reduction};
 
 use super::worst;
 
@@ -78,7 +78,7 @@ pub(super) fn convolution(
 ) -> Result<Outcome, Error> {
     let signal = filled(rank, extents[0])?;
     let taps = vec![1.0 / extents[1] as f32; extents[1]];
-    let (mode, options) = (ConvMode::Valid, ConvOptions::default());
+    let (mode, options) = (ConvMode::Valid, Options::default());
     let mut convolution = ShardedConvolution::new(rank, signal.split(), &taps, mode, &options)?;
     let mut output = Sharded::zeros(rank, convolution.outputs().clone())?;
     output.fill_bytes(rank, 0xff)?;

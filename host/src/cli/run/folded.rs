@@ -224,7 +224,7 @@ impl<'a> Job<'a> {
             options,
             device,
             aligned: true,
-            variant: operation::choice(self.of, problem, options, device)?,
+            variant: operation::choose(self.of, problem, options, device)?.variant,
         });
         // Not needed where a bound was asked for.
         let magnitudes = match error {

@@ -4,9 +4,9 @@
 mod matrix;
 
 use blockwise::DeviceProperties;
-use blockwise_ops::conv1d::plan;
+use blockwise_ops::conv1d::{self, plan};
 use blockwise_ops::oracle::{self, Expected, Precision};
-use blockwise_ops::{ConvKernel, ConvMode, ConvOptions, LaunchPlan};
+use blockwise_ops::{ConvMode, LaunchPlan, Options, Variant};
 use kernels::conv1d::fft::kernels as entries;
 use kernels::conv1d::fft::radix2;
 use kernels::conv1d::fft::shape::*;
@@ -165,7 +165,7 @@ macro_rules! shaped {
     ($Shape:ty, $t:ty, $Kernel:ident, $taps:ident) => {
         Shaped {
             convolve: |on, case| {
-                convolution::<$t>(on, ConvKernel::$Kernel, case, of_shape::<$Shape, $t>)
+                convolution::<$t>(on, &conv1d::$Kernel, case, of_shape::<$Shape, $t>)
             },
             taps: |taps, shift| {
                 let kernel = entries::$taps::<$t>::entry().name;
@@ -178,19 +178,19 @@ macro_rules! shaped {
 }
 
 const SHAPES: [Shaped; 7] = [
-    shaped!(Points2048, f32, Fft2048, conv1d_taps_fft2048),
-    shaped!(Points4096, f32, Fft4096, conv1d_taps_fft4096),
-    shaped!(Points4096, f64, Fft4096, conv1d_taps_fft4096_wide),
-    shaped!(Points8192, f32, Fft8192, conv1d_taps_fft8192),
-    shaped!(Points16384, f32, Fft16384, conv1d_taps_fft16384),
+    shaped!(Points2048, f32, FFT2048, conv1d_taps_fft2048),
+    shaped!(Points4096, f32, FFT4096, conv1d_taps_fft4096),
+    shaped!(Points4096, f64, FFT4096, conv1d_taps_fft4096_wide),
+    shaped!(Points8192, f32, FFT8192, conv1d_taps_fft8192),
+    shaped!(Points16384, f32, FFT16384, conv1d_taps_fft16384),
     shaped!(
         Ungapped4096,
         f32,
-        Fft4096Ungapped,
+        FFT4096_UNGAPPED,
         conv1d_taps_fft4096_ungapped
     ),
     Shaped {
-        convolve: |on, case| convolution(on, ConvKernel::FftRadix2, case, of_radix2),
+        convolve: |on, case| convolution(on, &conv1d::FFT_RADIX2, case, of_radix2),
         taps: |taps, shift| {
             let kernel = radix2::conv1d_taps_fft_radix2::entry().name;
             let plan = launch(kernel, 1, radix2::THREADS as usize, 0);
@@ -282,14 +282,14 @@ fn launch(kernel: &'static str, blocks: usize, threads: usize, shared_bytes: usi
 
 fn convolution<T: Precision + Draw>(
     on: &DeviceProperties,
-    kernel: ConvKernel,
+    kernel: &'static Variant,
     of: Case,
     tables: fn(&[T], usize) -> Tables,
 ) -> Job {
-    let options = ConvOptions {
+    let options = Options {
         kernel: Some(kernel),
         grid_cap: of.grid_cap,
-        ..ConvOptions::default()
+        ..Options::default()
     };
     let special = of.special;
     let case = format!(
@@ -299,7 +299,7 @@ fn convolution<T: Precision + Draw>(
     let planned = plan::<T>(of.samples, of.taps, of.mode, &options, on);
     let planned = planned.unwrap_or_else(|error| panic!("{case}: {error}"));
     let (mut long, mut short) = (vector::<T>(11, of.samples), vector::<T>(12, of.taps));
-    if planned.swapped {
+    if of.taps > of.samples {
         std::mem::swap(&mut long, &mut short);
     }
     let loudest = long.iter().map(|&x| x.into().abs()).fold(0.0, f64::max);
@@ -309,15 +309,16 @@ fn convolution<T: Precision + Draw>(
     let mut expected = oracle::convolve::<T>(long.view(), short.view(), of.mode);
     expected.tolerance += oracle::fft_error(loudest, short.view());
     let taps = short.to_vec();
-    let tables = tables(&taps, shift(planned.offset));
-    let output_len = planned.output_len;
+    let outputs = of.mode.outputs(of.samples, of.taps).expect("not empty");
+    let tables = tables(&taps, shift(outputs.offset));
+    let output_len = outputs.len;
     let job = Job::new(case, planned.launch, output_len, within::<T, _>(expected))
         .slice(&long.to_vec())
         .slice(&taps)
         .slice(&rounded::<T>(&tables.spectrum))
         .slice(&rounded::<T>(&tables.factors))
         .out(output_len)
-        .value(planned.offset);
+        .value(outputs.offset);
     match tables.shift {
         Some(shift) => job.value(shift),
         None => job,

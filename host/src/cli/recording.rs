@@ -1,12 +1,23 @@
-//! The operands of `blockwise conv`: a signal in frames, and taps.
+//! Recordings, for operations that take a signal: channels, rates, metadata and impulse responses.
+//! The operation itself sees a vector for each channel.
 
+use std::path::Path;
+
+use blockwise::Type;
+use blockwise_mesh::Mesh;
 use blockwise_ops::oracle::Precision;
+use serde_json::json;
 
 use super::failure::Failure;
-use super::operand::{self, other_shape};
-use crate::io::{Contents, Kind, Metadata, Number, Reader, Sound};
+use super::mesh;
+use super::operand::{self, ArrayOutput, other_shape};
+use super::report::{self, Report};
+use crate::io::{
+    ArrayWriter, Contents, Finished, Format, Kind, Metadata, Number, OutputFile, Reader,
+    RecordingWriter, Sound,
+};
 
-/// A type that a convolution computes with.
+/// A type that signals are computed with.
 pub(super) trait Sample: Precision + Number {}
 impl Sample for f32 {}
 impl Sample for f64 {}
@@ -86,8 +97,12 @@ impl Frames {
         self.sound
     }
 
-    pub(super) fn kind(&self) -> Kind {
-        self.kind
+    /// The type of the samples: a recording's are float64, whatever its coding.
+    pub(super) fn ty(&self) -> Type {
+        match self.reader.contents() {
+            Contents::Array(array) => array.stored(),
+            Contents::Recording(_) => Type::F64,
+        }
     }
 
     /// The largest relative error of one rounding to the samples' type.
@@ -101,6 +116,14 @@ impl Frames {
     /// The next samples, frame by frame with all channels.
     pub(super) fn read<T: Number>(&mut self, samples: &mut [T]) -> Result<(), Failure> {
         Ok(self.reader.read(samples)?)
+    }
+}
+
+/// The shape of frames in a file.
+pub(super) fn shape(frames: usize, channels: usize) -> Vec<usize> {
+    match channels {
+        1 => vec![frames],
+        _ => vec![frames, channels],
     }
 }
 
@@ -166,7 +189,7 @@ impl<T: Sample> Taps<T> {
     }
 }
 
-/// The two operands of a convolution of each channel. The longer one arrives frame by frame, the
+/// The two operands of each channel. The longer one arrives frame by frame, the
 /// other one is in memory.
 pub(super) struct Operands<T> {
     channels: usize,
@@ -302,4 +325,123 @@ impl<T: Sample> Operands<T> {
             }
         }
     }
+}
+
+/// The destination of the result, and its format.
+pub(super) enum Place {
+    Array(ArrayOutput),
+    Recording(OutputFile, Sound),
+}
+
+impl Place {
+    /// Reserves the destination before the computation.
+    pub(super) fn prepare(path: &Path, sound: Option<Sound>) -> Result<Self, Failure> {
+        let Some(sound) = sound else {
+            return Ok(Self::Array(ArrayOutput::prepare(path)?));
+        };
+        let place = OutputFile::prepare(path)?;
+        Ok(match Format::of_output(path, &place, Format::Wav)? {
+            Format::Wav => Self::Recording(place, sound),
+            format => Self::Array(ArrayOutput::new(place, format)),
+        })
+    }
+
+    /// The format of the recording, if it is one.
+    pub(super) fn recording(&self) -> Option<Sound> {
+        match self {
+            Self::Array(_) => None,
+            Self::Recording(_, sound) => Some(*sound),
+        }
+    }
+
+    pub(super) fn create<T: Sample>(
+        self,
+        shape: &[usize],
+        metadata: Metadata,
+    ) -> Result<Writer, Failure> {
+        Ok(match self {
+            Self::Array(output) => Writer::Array(output.create(shape, T::KIND)?),
+            Self::Recording(place, sound) => {
+                let frames = shape.first().copied().unwrap_or(0);
+                if !metadata.left_out.is_empty() {
+                    report::notice(&format!(
+                        "left out of the output, where it would not stay true or is in another order of bytes: {}",
+                        metadata.left_out.join(", ")
+                    ));
+                }
+                Writer::Recording(RecordingWriter::create(place, sound, frames, metadata)?)
+            }
+        })
+    }
+}
+
+/// A result being written to a file.
+pub(super) enum Writer {
+    Array(ArrayWriter),
+    Recording(RecordingWriter),
+}
+
+impl Writer {
+    pub(super) fn write<T: Sample>(&mut self, samples: &[T]) -> Result<(), Failure> {
+        match self {
+            Self::Array(writer) => writer.write(samples)?,
+            Self::Recording(writer) => {
+                let samples: Vec<f64> = samples.iter().map(|&sample| sample.into()).collect();
+                writer.write(&samples)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finishes the output file.
+    pub(super) fn finish(self) -> Result<Finished, Failure> {
+        Ok(match self {
+            Self::Array(writer) => {
+                writer.finish()?;
+                Finished::default()
+            }
+            Self::Recording(writer) => writer.finish()?,
+        })
+    }
+}
+
+/// What is said of a recording that was made.
+pub(super) fn recorded(
+    command: &str,
+    mesh: &Mesh,
+    output: &Path,
+    shape: &[usize],
+    sound: Sound,
+    Finished {
+        clipped,
+        beyond_full_scale,
+    }: Finished,
+) -> Report {
+    if clipped > 0 {
+        report::notice(&format!(
+            "warning: {clipped} samples were outside the format's range and are clipped"
+        ));
+    }
+    if beyond_full_scale > 0 {
+        report::notice(&format!(
+            "warning: {beyond_full_scale} samples are beyond full scale (±1), which players clip"
+        ));
+    }
+    let frames = shape.first().copied().unwrap_or(0);
+    let kind = match sound.integer_range() {
+        Some(_) => "integers",
+        None => "floats",
+    };
+    let channels = match sound.channels {
+        1 => "1 channel".to_owned(),
+        count => format!("{count} channels"),
+    };
+    let text = format!(
+        "{}: {frames} samples, {channels}, {} Hz, {}-bit {kind}",
+        output.display(),
+        sound.sample_rate,
+        sound.bits()
+    );
+    let json = json!({ "command": command, "output": output.display().to_string(), "shape": [frames, usize::from(sound.channels)], "sample_rate": sound.sample_rate, "bits_per_sample": sound.bits(), "clipped": clipped, "beyond_full_scale": beyond_full_scale, "device": mesh::names(mesh) });
+    Report::new(text, json)
 }

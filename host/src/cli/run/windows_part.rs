@@ -1,30 +1,31 @@
-//! One rank's outputs of `blockwise conv`.
+//! One rank's outputs.
 
 use std::ops::Range;
 
 use blockwise_mesh::{Error, Rank};
-use blockwise_ops::pipeline::Convolver;
+use blockwise_ops::operation;
+use blockwise_ops::pipeline::{self, Convolver};
 
-use super::conv::Arguments;
-use super::conv_operands::{Operands, Sample};
-use super::failure::Failure;
-use super::progress;
-use super::seconds::{Seconds, timed};
+use super::windows::Task;
+use crate::cli::failure::Failure;
+use crate::cli::progress;
+use crate::cli::recording::{Operands, Sample};
+use crate::cli::seconds::{Seconds, timed};
 
 /// Computes some outputs from the samples that they need, and passes them to `emit` in order, frame
 /// by frame with all channels. While `emit` handles one chunk, the next one is read.
 pub(super) fn compute<T: Sample>(
     rank: &Rank,
-    arguments: &Arguments,
+    task: &Task<'_>,
     mut operands: Operands<T>,
     outputs: Range<usize>,
     mut emit: impl FnMut(&[T]) -> Result<(), Failure>,
 ) -> Result<Seconds, Failure> {
-    let options = arguments.options();
-    if let Some(kernel) = options.kernel.filter(|kernel| kernel.is_block_per_output())
-        && rank.ranks() > 1
+    let (of, whole, options) = (task.of, &task.whole, &task.options);
+    if rank.ranks() > 1
+        && operation::in_parts(of, whole, options, rank.device().properties())?.is_none()
     {
-        let kernel = kernel.name();
+        let kernel = options.kernel.map_or(of.name, |kernel| kernel.name);
         return Err(Error::Indivisible { kernel }.into());
     }
     let (mut seconds, mut writing) = (Seconds::default(), 0.0);
@@ -35,15 +36,9 @@ pub(super) fn compute<T: Sample>(
     let taps: Vec<_> = (0..channels)
         .map(|channel| operands.short(channel))
         .collect();
-    let mut convolver = Convolver::part(
-        rank.device(),
-        operands.long_len(),
-        &taps,
-        arguments.mode,
-        outputs,
-        &options,
-        arguments.chunk.chunk,
-    )?;
+    let chunk = (task.arguments.chunk.as_ref()).map_or(pipeline::CHUNK, |chunk| chunk.chunk);
+    let mut convolver =
+        Convolver::part(rank.device(), (of, *whole), &taps, outputs, options, chunk)?;
     operands.skip(convolver.samples().start);
     let bar = progress::of_rank(rank, "convolving", convolver.samples().len());
     let (mut frames, mut products) = (Vec::new(), Vec::new());

@@ -1,0 +1,334 @@
+//! The kernels by transforms: what each one's shape asks for.
+
+use std::sync::OnceLock;
+
+use blockwise::{AnyViewMut, Error, Type};
+use kernels::conv1d::fft::kernels as entries;
+use kernels::conv1d::fft::shape::{self, Shape};
+use kernels::conv1d::fft::{columns, levels, radix2, rows};
+
+use super::long::Batches;
+use super::variants::*;
+use crate::operation::{Kernel, Plan, Takes, Task, Variant, kernel};
+use crate::{Element, LaunchError};
+
+/// The launches of a transform in shared memory: the convolution, and before it the taps.
+pub(super) const CONVOLVE: u8 = 0;
+pub(super) const TAPS: u8 = 1;
+
+/// The launches of a transform through global memory. The rows take the longest.
+pub(super) const ROWS: u8 = 0;
+pub(super) const COLUMNS: u8 = 1;
+pub(super) const TAPS_ROWS: u8 = 2;
+pub(super) const OUTPUTS: u8 = 3;
+pub(super) const LEVELS: u8 = 4;
+
+/// What a variant's transforms of one type ask for.
+pub(super) struct Transform {
+    variant: &'static Variant,
+    ty: Type,
+    pub(super) points: usize,
+    pub(super) threads: u32,
+    /// Of the launch that takes the longest.
+    pub(super) shared_bytes: usize,
+    pub(super) most_taps: usize,
+    /// Points at the start of a window that give no output, by the taps and their shift.
+    pub(super) discarded: fn(usize, usize) -> usize,
+    pub(super) spectrum_len: usize,
+    /// The table of twiddle factors, which the first call computes.
+    pub(super) factors: fn() -> &'static [u8],
+    /// Of transforms through global memory.
+    pub(super) rows: Option<Rows>,
+}
+
+/// What transforms through global memory ask for besides.
+pub(super) struct Rows {
+    /// Points of a row.
+    pub(super) columns: usize,
+    /// Shared memory for the taps' rows, and for the levels of loudness.
+    pub(super) shared_bytes: [usize; 2],
+    /// The marks of a pair of windows.
+    pub(super) marks_len: usize,
+    pub(super) roots: fn() -> &'static [u8],
+}
+
+/// The transforms of a variant, if it has any of this type.
+pub(super) fn transform(variant: &Variant, ty: Type) -> Option<&'static Transform> {
+    let mut all = TRANSFORMS.iter();
+    all.find(|it| *it.variant == *variant && it.ty == ty)
+}
+
+/// Whether a variant is an FFT kernel, which needs memory and has a larger error.
+pub fn is_fft(variant: &Variant) -> bool {
+    TRANSFORMS.iter().any(|it| *it.variant == *variant)
+}
+
+/// Whether a variant's transforms go through global memory.
+pub fn is_long(variant: &Variant) -> bool {
+    let mut all = TRANSFORMS.iter();
+    all.any(|it| *it.variant == *variant && it.rows.is_some())
+}
+
+/// The most taps of an FFT kernel; `None` for other kernels, and for types that it does not have.
+pub fn most_taps<T: Element>(variant: &Variant) -> Option<usize> {
+    transform(variant, T::TYPE).map(|it| it.most_taps)
+}
+
+/// The points of a kernel's FFTs; `None` as for [`most_taps`].
+pub fn points<T: Element>(variant: &Variant) -> Option<usize> {
+    transform(variant, T::TYPE).map(|it| it.points)
+}
+
+/// Of all FFT kernels.
+pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    // Says which types there are.
+    task.kernel([CONVOLVE, 0])?;
+    let of = transform(task.variant, task.problem.ty).ok_or(LaunchError::NoInstance {
+        kernel: task.variant.name,
+        given: task.problem.ty,
+    })?;
+    let [samples, taps, offset, outputs] = task.problem.extents;
+    let taps = samples.min(taps);
+    if taps > of.most_taps {
+        return Err(LaunchError::TooManyTaps {
+            kernel: task.variant.name,
+            taps,
+            limit: of.most_taps as u32,
+        });
+    }
+    let threads = task.fixed_block(of.threads)?;
+    let blocks = match &of.rows {
+        Some(_) => Batches::new(of, task).pairs * columns::RADIX,
+        None => {
+            let kept = of.points - (of.discarded)(taps, shape::shift(offset));
+            outputs.div_ceil(2 * kept)
+        }
+    };
+    task.plan_blocks([CONVOLVE, 0], blocks, threads, of.shared_bytes as u64)
+}
+
+/// The bytes of a table of complex numbers in a kernel's type.
+macro_rules! table {
+    ($t:ident, $table:expr) => {
+        || {
+            static TABLE: OnceLock<Vec<$t>> = OnceLock::new();
+            let table = TABLE.get_or_init(|| {
+                let table = $table;
+                let parts = table.as_flattened().iter();
+                parts.map(|&part| part as $t).collect()
+            });
+            bytemuck::cast_slice(table)
+        }
+    };
+}
+
+macro_rules! in_shared_memory {
+    ($Variant:ident, $Type:ident $t:ident, $Shape:ident) => {
+        Transform {
+            variant: &$Variant,
+            ty: Type::$Type,
+            points: <shape::$Shape as Shape>::POINTS,
+            threads: <shape::$Shape as Shape>::THREADS as u32,
+            shared_bytes: shape::shared_bytes::<shape::$Shape, $t>(),
+            most_taps: shape::most_taps::<shape::$Shape>(),
+            discarded: shape::discarded,
+            spectrum_len: shape::spectrum_len::<shape::$Shape>(),
+            factors: table!($t, shape::factors::<shape::$Shape>()),
+            rows: None,
+        }
+    };
+}
+
+macro_rules! through_global_memory {
+    ($Variant:ident, $Type:ident $t:ident, $Shape:ident) => {
+        Transform {
+            variant: &$Variant,
+            ty: Type::$Type,
+            points: columns::RADIX * <shape::$Shape as Shape>::POINTS,
+            threads: <shape::$Shape as Shape>::THREADS as u32,
+            shared_bytes: shape::transform_bytes::<shape::$Shape, $t>(),
+            most_taps: shape::quarter_kept(columns::RADIX * <shape::$Shape as Shape>::POINTS),
+            discarded: shape::discarded,
+            spectrum_len: shape::long_spectrum_len::<shape::$Shape>(),
+            factors: table!($t, shape::factors::<shape::$Shape>()),
+            rows: Some(Rows {
+                columns: <shape::$Shape as Shape>::POINTS,
+                shared_bytes: [
+                    shape::taps_rows_bytes::<shape::$Shape, $t>(),
+                    shape::levels_bytes::<shape::$Shape, $t>(),
+                ],
+                marks_len: shape::marks_len(<shape::$Shape as Shape>::POINTS),
+                roots: table!($t, columns::roots(<shape::$Shape as Shape>::POINTS)),
+            }),
+        }
+    };
+}
+
+static TRANSFORMS: &[Transform] = &[
+    // Half of a window is old samples, whatever the taps, and nothing is shifted.
+    Transform {
+        variant: &FFT_RADIX2,
+        ty: Type::F32,
+        points: radix2::POINTS,
+        threads: radix2::THREADS,
+        shared_bytes: 0,
+        most_taps: radix2::MOST_TAPS,
+        discarded: |_, _| radix2::POINTS / 2,
+        spectrum_len: 2 * radix2::POINTS,
+        factors: table!(f32, radix2::roots()),
+        rows: None,
+    },
+    in_shared_memory!(FFT2048, F32 f32, Points2048),
+    in_shared_memory!(FFT4096, F32 f32, Points4096),
+    in_shared_memory!(FFT4096, F64 f64, Points4096),
+    in_shared_memory!(FFT8192, F32 f32, Points8192),
+    in_shared_memory!(FFT16384, F32 f32, Points16384),
+    in_shared_memory!(FFT4096_UNGAPPED, F32 f32, Ungapped4096),
+    through_global_memory!(FFT65536, F32 f32, Points2048),
+    through_global_memory!(FFT131072, F32 f32, Points4096),
+    through_global_memory!(FFT131072, F64 f64, Points4096),
+    through_global_memory!(FFT262144, F32 f32, Points8192),
+    through_global_memory!(FFT524288, F32 f32, Points16384),
+];
+
+/// The kernels of a transform in shared memory. Beside signal and taps, the first takes the taps'
+/// spectrum and the factors as inputs; the other writes that spectrum, from taps and factors.
+macro_rules! transforms {
+    ($($Type:ident $t:ident: $convolve:ident, $taps:ident;)*) => {
+        &[$(
+            kernel!(Takes::Type(Type::$Type), [CONVOLVE, 0], entries::$convolve<$t>, |of| (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<$t>()?,
+                of.inputs[2].plain::<$t>()?,
+                of.inputs[3].plain::<$t>()?,
+                of.output.plain::<$t>()?,
+                of.problem.extents[2],
+                shape::shift(of.problem.extents[2])
+            )),
+            kernel!(Takes::Type(Type::$Type), [TAPS, 0], entries::$taps<$t>, |of| (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<$t>()?,
+                of.output.plain::<$t>()?,
+                shape::shift(of.problem.extents[2])
+            ))
+        ),*]
+    };
+}
+
+/// The kernels of a transform through global memory, whose launches have inputs and extents of
+/// their own: [`Long`](super::long::Long) makes them.
+macro_rules! long_transforms {
+    ($($Type:ident $t:ident $Shape:ident: $rows:ident, $taps:ident, $levels:ident, $load:ident, $store:ident;)*) => {
+        &[$(
+            kernel!(Takes::Type(Type::$Type), [ROWS, 0], rows::$rows<$t>, |of| (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<$t>()?,
+                of.output.plain::<$t>()?
+            )),
+            kernel!(Takes::Type(Type::$Type), [COLUMNS, 0], columns::$load<$t>, |of| {
+                let [start, kept, pairs, shift] = of.problem.extents;
+                (
+                    of.inputs[0].plain::<$t>()?,
+                    of.inputs[1].plain::<$t>()?,
+                    of.inputs[2].plain::<$t>()?,
+                    of.output.plain::<$t>()?,
+                    more(of.memory)?.plain::<u32>()?,
+                    <shape::$Shape as Shape>::POINTS,
+                    start,
+                    kept,
+                    pairs,
+                    shift
+                )
+            }),
+            kernel!(Takes::Type(Type::$Type), [TAPS_ROWS, 0], rows::$taps<$t>, |of| (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<u32>()?,
+                of.inputs[2].plain::<$t>()?,
+                of.output.plain::<$t>()?
+            )),
+            kernel!(Takes::Type(Type::$Type), [OUTPUTS, 0], columns::$store<$t>, |of| (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<$t>()?,
+                of.output.plain::<$t>()?,
+                <shape::$Shape as Shape>::POINTS,
+                of.problem.extents[0]
+            )),
+            kernel!(Takes::Type(Type::$Type), [LEVELS, 0], levels::$levels<$t>, |of| (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<$t>()?,
+                of.inputs[2].plain::<$t>()?,
+                of.inputs[3].plain::<$t>()?,
+                of.inputs[4].plain::<$t>()?,
+                of.inputs[5].plain::<u32>()?,
+                more(of.memory)?.plain::<$t>()?,
+                of.output.plain::<$t>()?,
+                of.problem.extents[2],
+                shape::shift(of.problem.extents[2])
+            ))
+        ),*]
+    };
+}
+
+/// What a launch writes beside its output.
+fn more(memory: Option<AnyViewMut<'_>>) -> Result<AnyViewMut<'_>, Error> {
+    memory.ok_or(Error::Cast {
+        from: "nothing",
+        to: "the launch's memory",
+    })
+}
+
+pub(super) static RADIX2_KERNELS: &[Kernel] = &[
+    kernel!(
+        Takes::Type(Type::F32),
+        [CONVOLVE, 0],
+        radix2::conv1d_fft_radix2,
+        |of| (
+            of.inputs[0].plain::<f32>()?,
+            of.inputs[1].plain::<f32>()?,
+            of.inputs[2].plain::<f32>()?,
+            of.inputs[3].plain::<f32>()?,
+            of.output.plain::<f32>()?,
+            of.problem.extents[2]
+        )
+    ),
+    kernel!(
+        Takes::Type(Type::F32),
+        [TAPS, 0],
+        radix2::conv1d_taps_fft_radix2,
+        |of| (
+            of.inputs[0].plain::<f32>()?,
+            of.inputs[1].plain::<f32>()?,
+            of.output.plain::<f32>()?
+        )
+    ),
+];
+
+pub(super) static FFT2048_KERNELS: &[Kernel] = transforms! {
+    F32 f32: conv1d_fft2048, conv1d_taps_fft2048;
+};
+pub(super) static FFT4096_KERNELS: &[Kernel] = transforms! {
+    F32 f32: conv1d_fft4096, conv1d_taps_fft4096;
+    F64 f64: conv1d_fft4096_wide, conv1d_taps_fft4096_wide;
+};
+pub(super) static FFT8192_KERNELS: &[Kernel] = transforms! {
+    F32 f32: conv1d_fft8192, conv1d_taps_fft8192;
+};
+pub(super) static FFT16384_KERNELS: &[Kernel] = transforms! {
+    F32 f32: conv1d_fft16384, conv1d_taps_fft16384;
+};
+pub(super) static UNGAPPED_KERNELS: &[Kernel] = transforms! {
+    F32 f32: conv1d_fft4096_ungapped, conv1d_taps_fft4096_ungapped;
+};
+pub(super) static FFT65536_KERNELS: &[Kernel] = long_transforms! {
+    F32 f32 Points2048: conv1d_fft_rows2048, conv1d_fft_taps_rows2048, conv1d_fft_levels2048, conv1d_fft_columns, conv1d_fft_outputs;
+};
+pub(super) static FFT131072_KERNELS: &[Kernel] = long_transforms! {
+    F32 f32 Points4096: conv1d_fft_rows4096, conv1d_fft_taps_rows4096, conv1d_fft_levels4096, conv1d_fft_columns, conv1d_fft_outputs;
+    F64 f64 Points4096: conv1d_fft_rows4096_wide, conv1d_fft_taps_rows4096_wide, conv1d_fft_levels4096_wide, conv1d_fft_columns_wide, conv1d_fft_outputs_wide;
+};
+pub(super) static FFT262144_KERNELS: &[Kernel] = long_transforms! {
+    F32 f32 Points8192: conv1d_fft_rows8192, conv1d_fft_taps_rows8192, conv1d_fft_levels8192, conv1d_fft_columns, conv1d_fft_outputs;
+};
+pub(super) static FFT524288_KERNELS: &[Kernel] = long_transforms! {
+    F32 f32 Points16384: conv1d_fft_rows16384, conv1d_fft_taps_rows16384, conv1d_fft_levels16384, conv1d_fft_columns, conv1d_fft_outputs;
+};
