@@ -41,7 +41,17 @@ impl Job {
                     let len = scaled(old.len() as u64 - offset)? + offset as usize;
                     job.inputs[input] = old.iter().copied().cycle().take(len).collect();
                 }
-                _ => job.output_bytes = scaled(self.output_bytes as u64)?,
+                Parameter::Output(place) => {
+                    let follows =
+                        |it: &Parameter| matches!(it, Parameter::Output(at) if *at > place);
+                    // The memory of one that another follows stays as it is.
+                    if !self.parameters.iter().any(follows) {
+                        let own = scaled(self.output_bytes as u64 - place)?;
+                        job.output_bytes = place as usize + own;
+                        job.start.truncate(job.output_bytes);
+                    }
+                }
+                _ => return None,
             }
         }
         job.case = format!("{}, parameter {index} of {after}", self.case);
