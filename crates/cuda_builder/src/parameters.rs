@@ -107,7 +107,7 @@ mod tests {
         );
         let error = version(&text("8.1", 32_749)).unwrap_err().to_string();
         assert!(
-            error.contains("`large` takes 32765 bytes") && error.contains("32764"),
+            error.contains("`large`: its arguments take 32765 bytes") && error.contains("32764"),
             "{error}"
         );
         assert_eq!(version("").unwrap(), None);
