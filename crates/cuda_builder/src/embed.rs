@@ -353,11 +353,16 @@ fn readable(error: &CudaBuilderError, package: &str, arch: NvvmArch) -> String {
         CudaBuilderError::Compile { message, .. } => format!(
             "the kernels of `{package}` do not compile for the device ({arch}):\n\n{message}"
         ),
-        CudaBuilderError::Divergence { reports } => format!(
-            "the kernels of `{package}` cannot be built for {arch}:\n{}",
-            reports.join("\n")
-        ),
-        other => format!("the kernels of `{package}` cannot be built for {arch}: {other}"),
+        other => {
+            let text = other.to_string();
+            // What is about a kernel is a line, which its `#[kernel]` shows.
+            let before = if text.starts_with("kernel `") {
+                "\n"
+            } else {
+                " "
+            };
+            format!("the kernels of `{package}` cannot be built for {arch}:{before}{text}")
+        }
     }
 }
 

@@ -93,15 +93,11 @@ pub enum CudaBuilderError {
         /// Who provides it.
         owner: &'static str,
     },
-    /// A kernel takes more arguments than CUDA passes.
-    #[error(
-        "kernel `{kernel}` takes {bytes} bytes of arguments, and CUDA passes at most 32764: put what is large into a buffer"
-    )]
+    /// Kernels take more arguments than CUDA passes.
+    #[error("{}", reports.join("\n"))]
     Parameters {
-        /// The kernel's name.
-        kernel: String,
-        /// The size of its parameters.
-        bytes: u64,
+        /// One text per kernel, with the size of its parameters.
+        reports: Vec<String>,
     },
     /// The constants exceed CUDA's constant memory.
     #[error(
@@ -168,6 +164,19 @@ pub enum CudaBuilderError {
         /// The system's error.
         source: io::Error,
     },
+}
+
+impl CudaBuilderError {
+    /// The texts of an error that has one per place.
+    pub(crate) fn reports(&mut self) -> Option<&mut Vec<String>> {
+        match self {
+            Self::Parameters { reports }
+            | Self::GenericSharedAccess { reports }
+            | Self::Undefined { reports }
+            | Self::Divergence { reports } => Some(reports),
+            _ => None,
+        }
+    }
 }
 
 /// Adds the action and the file to the system's error.

@@ -13,12 +13,19 @@ pub(crate) const NEWER: &str = "-mattr=+ptx81";
 /// llc's option for a version of PTX that allows the parameters of all kernels of this text; `None`
 /// if the text's own version does. Drivers of CUDA 12.1 and newer load such PTX.
 pub(crate) fn version(ptx: &str) -> Result<Option<&'static str>, CudaBuilderError> {
-    let Some((kernel, bytes)) = entries(ptx).max_by_key(|(_, bytes)| *bytes) else {
+    let Some(bytes) = entries(ptx).map(|(_, bytes)| bytes).max() else {
         return Ok(None);
     };
     if bytes > MOST {
-        let kernel = kernel.to_owned();
-        return Err(CudaBuilderError::Parameters { kernel, bytes });
+        let large = entries(ptx).filter(|(_, bytes)| *bytes > MOST);
+        let reports = large.map(|(kernel, bytes)| {
+            format!(
+                "kernel `{kernel}`: its arguments take {bytes} bytes, and CUDA passes at most {MOST}: put what is large into a buffer"
+            )
+        });
+        return Err(CudaBuilderError::Parameters {
+            reports: reports.collect(),
+        });
     }
     let suffices = bytes <= ALWAYS || declared(ptx).is_some_and(|version| version >= (8, 1));
     Ok((!suffices).then_some(NEWER))
@@ -100,7 +107,7 @@ mod tests {
         );
         let error = version(&text("8.1", 32_749)).unwrap_err().to_string();
         assert!(
-            error.contains("`large` takes 32765 bytes") && error.contains("32764"),
+            error.contains("`large`: its arguments take 32765 bytes") && error.contains("32764"),
             "{error}"
         );
         assert_eq!(version("").unwrap(), None);

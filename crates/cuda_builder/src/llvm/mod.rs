@@ -241,10 +241,17 @@ impl Program<'_> {
         if !findings.is_empty() {
             return Err(CudaBuilderError::Divergence { reports: findings });
         }
-        match errors.into_iter().next() {
-            Some(error) => Err(error),
-            None => Ok((texts, warnings.join("\n"))),
+        let mut errors = errors.into_iter();
+        let Some(mut first) = errors.next() else {
+            return Ok((texts, warnings.join("\n")));
+        };
+        // What is wrong with other kernels is said, too.
+        if let Some(reports) = first.reports() {
+            errors
+                .filter_map(|mut error| Some(std::mem::take(error.reports()?)))
+                .for_each(|more| reports.extend(more));
         }
+        Err(first)
     }
 }
 

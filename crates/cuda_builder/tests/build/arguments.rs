@@ -89,10 +89,22 @@ fn arguments_of_every_alignment_and_size_arrive() {
 
 #[test]
 fn more_than_cuda_passes_is_an_error_of_the_build() {
-    let kernel = "#[kernel] pub fn large(table: [u64; 4096], mut out: Out<u64>) {
+    let kernels = "#[kernel] pub fn large(table: [u64; 4096], mut out: Out<u64>) {
         for (i, out) in out.mine() { *out = table[i] }
+    }
+    #[kernel] pub fn fits(table: [u64; 4093], mut out: Out<u64>) {
+        for (i, out) in out.mine() { *out = table[i] }
+    }
+    #[kernel] pub fn larger(by: u64, table: [u8; 40_000], mut out: Out<u64>) {
+        for (i, out) in out.mine() { *out = by + u64::from(table[i]) }
     }";
-    let error = build("too_large", kernel).unwrap_err().to_string();
-    let expected = "kernel `large` takes 32784 bytes of arguments, and CUDA passes at most 32764";
-    assert!(error.contains(expected), "{error}");
+    let error = build("too_large", kernels).unwrap_err().to_string();
+    let line = |kernel, bytes| {
+        format!(
+            "kernel `{kernel}`: its arguments take {bytes} bytes, and CUDA passes at most 32764: put what is large into a buffer"
+        )
+    };
+    let mut lines: Vec<_> = error.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [line("large", 32_784), line("larger", 40_024)]);
 }

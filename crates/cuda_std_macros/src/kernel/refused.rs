@@ -3,6 +3,10 @@
 //! The build script runs before the host's compiler expands `#[kernel]`: its errors are in a file
 //! in its output folder, one per line.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::sync::{Mutex, PoisonError};
+
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::Error;
@@ -11,17 +15,43 @@ use syn::Error;
 const FILE: &str = "refused.txt";
 const WHOLE: &str = "error.txt";
 
-/// Why the build script could not build the kernels, reported where the crate declares them.
+/// The lines that a kernel has shown, with the output folder: a process may expand several crates.
+static SHOWN: Mutex<BTreeSet<(Option<OsString>, String)>> = Mutex::new(BTreeSet::new());
+
+fn folder() -> Option<OsString> {
+    std::env::var_os("OUT_DIR")
+}
+
+/// Why the build script could not build the kernels, reported where the crate declares them: all
+/// that no kernel of this crate has shown. A kernel that is expanded later shows its lines once
+/// more.
 pub(crate) fn not_built() -> TokenStream {
-    match read(WHOLE) {
+    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = folder();
+    let is_shown = |line: &str| shown.contains(&(folder.clone(), line.to_owned()));
+    match without(&read(WHOLE), is_shown) {
         error if error.is_empty() => TokenStream::new(),
         error => Error::new(Span::call_site(), error).to_compile_error(),
     }
 }
 
+/// An error without the lines that are shown elsewhere, and how many these are.
+fn without(error: &str, is_shown: impl Fn(&str) -> bool) -> String {
+    let (shown, rest): (BTreeSet<_>, Vec<_>) = {
+        let (shown, rest): (Vec<_>, Vec<_>) = error.lines().partition(|line| is_shown(line));
+        (shown.into_iter().collect(), rest)
+    };
+    let said = match shown.len() {
+        0 => return error.to_owned(),
+        1 => "one error is shown at its kernel".to_owned(),
+        count => format!("{count} errors are shown at their kernels"),
+    };
+    format!("{}\n{said}", rest.join("\n"))
+}
+
 /// A file of the build script's output folder.
 fn read(name: &str) -> String {
-    std::env::var_os("OUT_DIR")
+    folder()
         .and_then(|folder| std::fs::read_to_string(std::path::Path::new(&folder).join(name)).ok())
         .unwrap_or_default()
 }
@@ -30,6 +60,8 @@ fn read(name: &str) -> String {
 pub(super) fn errors<'e>(entries: impl Iterator<Item = &'e str>, span: Span) -> TokenStream {
     let text = read(FILE);
     let errors = entries.flat_map(|entry| about(&text, entry)).map(|error| {
+        let mut shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.insert((folder(), error.to_owned()));
         let error = Error::new(span, error).to_compile_error();
         quote! { #[cfg(not(target_arch = "nvptx64"))] #error }
     });
@@ -44,7 +76,21 @@ fn about<'t>(text: &'t str, entry: &str) -> impl Iterator<Item = &'t str> {
 
 #[cfg(test)]
 mod tests {
-    use super::about;
+    use super::{about, without};
+
+    #[test]
+    fn what_a_kernel_shows_is_not_shown_again() {
+        let text = "two builds fail:\nkernel `a`: one\nkernel `b`: two\n\nagain:\nkernel `a`: one";
+        assert_eq!(without(text, |_| false), text);
+        assert_eq!(
+            without(text, |line| line.starts_with("kernel `a`")),
+            "two builds fail:\nkernel `b`: two\n\nagain:\none error is shown at its kernel"
+        );
+        assert_eq!(
+            without(text, |line| line.starts_with("kernel")),
+            "two builds fail:\n\nagain:\n2 errors are shown at their kernels"
+        );
+    }
 
     #[test]
     fn an_error_belongs_to_the_kernel_that_it_names() {
