@@ -18,6 +18,7 @@ mod error;
 mod event;
 mod function;
 mod graph;
+mod matrix;
 mod memory;
 mod module;
 mod parameters;
@@ -35,6 +36,7 @@ mod view;
 mod watch;
 
 pub use any::{AnyBuffer, AnyView, AnyViewMut, Typed};
+pub use matrix::Matrix;
 pub use buffer::Buffer;
 pub use choice::{DeviceChoice, UnknownDevice};
 pub use device::Device;

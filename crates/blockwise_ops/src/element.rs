@@ -5,7 +5,6 @@ use std::fmt::{Debug, Display};
 use blockwise::Typed;
 
 use crate::conv1d::Convolves;
-use crate::matmul::Multiplies;
 use crate::reduce::Number;
 
 /// A number type that operations work on. Its name is [`Plain::NAME`](blockwise::Plain::NAME).
@@ -20,6 +19,6 @@ elements!(i8 u8 i16 u16 i32 u32 f32 i64 u64 f64);
 
 /// The floating-point types that convolution and the matrix product have kernels for: `f32` and
 /// `f64`.
-pub trait Float: Number + Convolves + Multiplies {}
+pub trait Float: Number + Convolves {}
 impl Float for f32 {}
 impl Float for f64 {}

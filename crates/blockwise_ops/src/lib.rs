@@ -33,16 +33,14 @@ pub mod operation;
 pub mod oracle;
 pub mod peak;
 pub mod pipeline;
-pub mod pitched;
 pub mod reduce;
 pub mod reverse;
 pub mod scan;
-pub mod tensor;
 pub mod transpose;
 pub mod tuning;
 
 use blockwise::{Buffer, Device};
-use ndarray::{Array2, ArrayView, Dimension};
+use ndarray::{Array, ArrayD, ArrayView, Dimension};
 
 pub use array::{AnyArray, Number as AnyNumber};
 pub use conv1d::{ConvKernel, ConvMode, ConvOptions, ConvOutputs, ConvPlan, Convolution, convolve};
@@ -50,17 +48,20 @@ pub use element::{Element, Float};
 pub use error::LaunchError;
 pub use launch::{Execution, LaunchPlan};
 pub use limits::check;
-pub use matmul::{Matmul, MatmulKernel, MatmulOptions, MatmulShape, matmul};
+pub use matmul::matmul;
 pub use named::UnknownName;
 pub use operation::{Operation, Options, Variant};
-pub use pitched::PitchedMatmul;
 pub use reduce::{Number, Partials, ReduceKernel, ReduceOptions, Reduction, dot, reduce};
 pub use reverse::reverse;
-pub use tensor::{TensorMatmul, matmul_tensor};
 pub use transpose::transpose;
 
 /// Every operation that has a description.
-pub static OPERATIONS: &[&Operation] = &[&transpose::TRANSPOSE, &reverse::REVERSE, &scan::SCAN];
+pub static OPERATIONS: &[&Operation] = &[
+    &transpose::TRANSPOSE,
+    &reverse::REVERSE,
+    &scan::SCAN,
+    &matmul::MATMUL,
+];
 
 /// The operation of this name.
 pub fn find(name: &str) -> Option<&'static Operation> {
@@ -91,15 +92,12 @@ fn upload<T: Element, D: Dimension>(
     })
 }
 
-/// Copies a row-major matrix from the device.
-fn download_matrix<T: Element>(
-    buffer: &Buffer<T>,
-    rows: usize,
-    cols: usize,
-) -> Result<Array2<T>, LaunchError> {
-    let values = buffer.to_vec()?;
-    Array2::from_shape_vec((rows, cols), values)
-        .map_err(|_| LaunchError::SizeOverflow { what: "the matrix" })
+/// An array in the dimensions that its operation always gives.
+fn dimensions<T, D: Dimension>(array: ArrayD<T>) -> Result<Array<T, D>, LaunchError> {
+    let what = "the result";
+    array
+        .into_dimensionality()
+        .map_err(|_| LaunchError::SizeOverflow { what })
 }
 
 /// The number of elements of a matrix.

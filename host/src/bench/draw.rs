@@ -3,8 +3,9 @@
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use blockwise_ops::OPERATIONS;
+use blockwise_ops::operation::Operation;
 
-use super::{Size, Sizes, Work, conv1d, matmul, operation, reduce};
+use super::{Size, Sizes, Work, conv1d, operation, reduce};
 
 /// Arithmetic operations of a drawn work, at most: the slowest kernels are timed too.
 const MOST_OPERATIONS: f64 = 1e10;
@@ -15,7 +16,7 @@ const MOST_ELEMENTS: f64 = 3e7;
 /// logarithms.
 pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut drawn = |most: &[f64], fits: fn(&[f64]) -> bool| {
+    let mut drawn = |most: &[f64], fits: &dyn Fn(&[f64]) -> bool| {
         let mut sizes = Vec::new();
         while sizes.len() < count {
             let extent = |&most: &f64| rng.random_range(0.0..most.ln()).exp().floor();
@@ -27,29 +28,34 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
         }
         Sizes::Given(sizes)
     };
-    let lengths = drawn(&[MOST_ELEMENTS], |_| true);
-    let signals = drawn(&[3e7, 2e4], |size| {
+    let lengths = drawn(&[MOST_ELEMENTS], &|_| true);
+    let signals = drawn(&[3e7, 2e4], &|size| {
         size[0] * size[1] <= MOST_OPERATIONS && size[0] > size[1]
     });
     let described = OPERATIONS.iter().map(|of| {
-        let sizes = drawn(of.bench.drawn, |size| {
-            size.iter().product::<f64>() <= MOST_ELEMENTS
-        });
+        let sizes = drawn(of.bench.drawn, &|size| fits(of, size));
         operation::works_of(of, &sizes)
     });
     let described: Vec<_> = described.flatten().collect();
-    let products = drawn(&[2e4, 2e4, 2e4], |size| {
-        let [rows, inner, cols] = [size[0], size[1], size[2]];
-        let largest = (rows * inner).max(inner * cols).max(rows * cols);
-        largest <= MOST_ELEMENTS && rows * inner * cols <= MOST_OPERATIONS
-    });
     let works = [
         reduce::works(&lengths),
         conv1d::works(&signals),
         described,
-        matmul::works(&products),
     ];
     works.into_iter().flatten().collect()
+}
+
+/// Whether a work of this size is small enough. A multiplication and its addition count as one
+/// operation.
+fn fits(of: &Operation, size: &[f64]) -> bool {
+    let sizes: Vec<_> = size.iter().map(|&extent| extent as usize).collect();
+    let (ty, _) = of.bench.types[0];
+    operation::posed(of, ty, &sizes).is_ok_and(|posed| {
+        let lens = (of.lens)(&posed.problem);
+        let largest = lens.inputs.into_iter().fold(lens.output, usize::max);
+        let operations = (of.work)(&posed.problem).operations as f64;
+        largest as f64 <= MOST_ELEMENTS && operations <= 2.0 * MOST_OPERATIONS
+    })
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ mod conv1d;
 mod draw;
 mod files;
 mod inputs;
-mod matmul;
 mod measure;
 mod mesh;
 mod operation;
@@ -32,6 +31,7 @@ mod peers;
 mod picture;
 mod reduce;
 mod row;
+mod sample;
 mod search;
 mod size;
 mod sweep;
@@ -114,7 +114,6 @@ fn tables(sizes: &Sizes) -> Vec<Work> {
         reduce::works,
         conv1d::works,
         operation::works,
-        matmul::works,
     ];
     tables.iter().flat_map(|table| table(sizes)).collect()
 }

@@ -2,13 +2,16 @@
 
 use blockwise::{AnyBuffer, AnyView, Device, DeviceProperties, Type};
 use blockwise_ops::OPERATIONS;
-use blockwise_ops::operation::{self, Asked, Call, Expected, Given, Operation, Parts, Posed, Task};
-use blockwise_ops::{AnyArray, LaunchError, Options};
+use blockwise_ops::operation::{
+    self, Asked, Call, Expected, Given, Operation, Parts, Posed, Task,
+};
+use blockwise_ops::{AnyArray, LaunchError, Options, Variant};
 use rayon::prelude::*;
 
 use super::inputs::AnyWindow;
 use super::search::{CHOICE, Search, distinct};
 use super::work::{Candidate, DEFAULT, rungs};
+use super::sample::Sample;
 use super::{BenchError, Check, Inputs, Loaded, Problem, Size, Sizes, Work};
 
 /// Outputs that are compared at a time.
@@ -21,10 +24,11 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
         .collect()
 }
 
-/// Of the first type every variant; of the others what a caller gets, and every variant at sizes
-/// that were asked for.
+/// Of the first type every variant; of the others what a caller gets, the variants that the first
+/// type has not, and every variant at sizes that were asked for.
 pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work> {
     let mut works = Vec::new();
+    let (first, _) = operation.bench.types[0];
     for (at, &(ty, standard)) in operation.bench.types.iter().enumerate() {
         let quick: &[&[usize]] = match at {
             0 => &[operation.bench.quick],
@@ -36,8 +40,10 @@ pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work
             };
             let every = at == 0 || matches!(sizes, Sizes::Given(_));
             let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
-            let variants = operation.variants.iter().filter(|it| every && it.takes(ty));
-            for &variant in variants {
+            let shown = |it: &&&Variant| {
+                it.takes(ty) && (it.suits)(&posed.problem) && (every || !it.takes(first))
+            };
+            for &variant in operation.variants.iter().filter(shown) {
                 candidates.push(Candidate::new(Options::of(variant), variant, ""));
             }
             works.push(work(operation, posed, size, candidates));
@@ -58,7 +64,8 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             };
             let problem = &posed.problem;
             let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
-            for &variant in operation.variants.iter().filter(|it| it.takes(ty)) {
+            let suits = |it: &&&Variant| it.takes(ty) && (it.suits)(problem);
+            for &variant in operation.variants.iter().filter(suits) {
                 candidates.push(Candidate::new(Options::of(variant), variant, ""));
                 let options = Options::of(variant);
                 let task = Task {
@@ -86,7 +93,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
 }
 
 /// The problem at a size, with default settings.
-fn posed(operation: &Operation, ty: Type, size: &[usize]) -> Result<Posed, LaunchError> {
+pub(super) fn posed(operation: &Operation, ty: Type, size: &[usize]) -> Result<Posed, LaunchError> {
     let shapes = (operation.shapes)(size);
     let shapes: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
     (operation.pose)(ty, &shapes, &Given::default())
@@ -124,6 +131,8 @@ struct Described {
 struct Copy {
     inputs: Vec<(AnyWindow, AnyBuffer)>,
     output: AnyBuffer,
+    /// Of a product, whose reference would take too long: outputs that are compared.
+    sample: Sample,
 }
 
 struct OnDevice<'a> {
@@ -155,6 +164,10 @@ impl Problem for Described {
             Ok(Copy {
                 inputs: operands.map(operand).collect::<Result<_, _>>()?,
                 output: AnyBuffer::filled(device, ty, lens.output, 0)?,
+                sample: match operation.parts {
+                    Parts::Panels => Sample::new(&posed.problem, inputs.number()),
+                    _ => Sample::default(),
+                },
             })
         };
         let copies = (0..copies).map(copy).collect::<Result<_, BenchError>>()?;
@@ -189,7 +202,7 @@ impl Loaded for OnDevice<'_> {
     }
 
     fn enqueue(&mut self, copy: usize) -> Result<(), BenchError> {
-        let Copy { inputs, output } = &mut self.copies[copy];
+        let Copy { inputs, output, .. } = &mut self.copies[copy];
         let views: Vec<AnyView<'_>> = inputs.iter().map(|(_, buffer)| buffer.as_view()).collect();
         (self.call).enqueue(None, &self.of.posed.problem, &views, output.as_view_mut())?;
         Ok(())
@@ -199,7 +212,11 @@ impl Loaded for OnDevice<'_> {
         let Described {
             operation, posed, ..
         } = self.of;
-        let Copy { inputs, output } = &self.copies[copy];
+        let Copy {
+            inputs,
+            output,
+            sample,
+        } = &self.copies[copy];
         let problem = &posed.problem;
         let mut result = AnyArray::zeros(problem.ty, &[output.len()])?;
         output.as_view().copy_to_slice(result.bytes_mut())?;
@@ -233,6 +250,10 @@ impl Loaded for OnDevice<'_> {
             return Ok(check.unwrap_or(none));
         }
         let whole = |(input, buffer): &(AnyWindow, AnyBuffer)| input.array(0..buffer.len());
+        if let Parts::Panels = operation.parts {
+            let inputs = || inputs.iter().map(whole).collect::<Result<Vec<_>, _>>();
+            return sample.check(operation, problem, inputs, &result);
+        }
         let inputs = inputs.iter().map(whole).collect::<Result<Vec<_>, _>>()?;
         let checks = pieces.par_iter().map(|run| {
             let expected = (operation.reference)(Asked {
@@ -264,11 +285,7 @@ fn compared(ty: Type, bytes: &[u8], expected: &Expected) -> Result<Check, BenchE
             result.bytes_mut().copy_from_slice(bytes);
             let mut check = Check::exact("every element", 0);
             for (at, near) in expected.iter().enumerate() {
-                let value = result.number(at).to_f64();
-                match ty {
-                    Type::F64 => check.element(value, near.value, near.tolerance),
-                    _ => check.element(value as f32, near.value, near.tolerance),
-                }
+                check.near(ty, result.number(at).to_f64(), near);
             }
             Ok(check)
         }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::row::{lines_up, seconds};
 use super::search::Search;
 use super::{
-    BenchError, Inputs, Options, Run, Size, Timing, conv1d, matmul, measure, operation, reduce,
+    BenchError, Inputs, Options, Run, Size, Timing, conv1d, measure, operation, reduce,
 };
 
 /// What a search found.
@@ -97,7 +97,6 @@ fn searches(options: &Options, properties: &DeviceProperties) -> Vec<Search> {
         reduce::searches,
         conv1d::searches,
         operation::searches,
-        matmul::searches,
     ];
     let all = tables
         .iter()

@@ -2,7 +2,7 @@
 
 use blockwise::Type;
 use blockwise_ops::operation::{Given, Operation as Described, Size, Variant};
-use blockwise_ops::{ConvKernel, ConvMode, MatmulKernel, ReduceKernel};
+use blockwise_ops::{ConvKernel, ConvMode, ReduceKernel};
 use blockwise_ops::{OPERATIONS, find};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
@@ -121,21 +121,6 @@ impl FromArgMatches for Family {
 /// The families that have no description, and any PTX.
 #[derive(Clone, Subcommand)]
 pub(super) enum Other {
-    /// The products of an M x K and a K x N matrix
-    Matmul {
-        /// M
-        #[arg(long, default_value_t = 128)]
-        rows: usize,
-        /// K
-        #[arg(long, default_value_t = 128)]
-        inner: usize,
-        /// N
-        #[arg(long, default_value_t = 128)]
-        cols: usize,
-        /// These kernels only, separated by commas
-        #[arg(long, value_delimiter = ',', value_parser = names(MatmulKernel::ALL))]
-        kernel: Vec<MatmulKernel>,
-    },
     /// The reductions of a vector
     Reduce {
         /// What they compute
@@ -179,17 +164,6 @@ pub(super) enum Subject {
 impl Other {
     fn subject(&self) -> Subject {
         Subject::Workload(match self.clone() {
-            Self::Matmul {
-                rows,
-                inner,
-                cols,
-                kernel,
-            } => Workload::Matmul {
-                rows,
-                inner,
-                cols,
-                kernels: kernel,
-            },
             Self::Reduce {
                 operation,
                 len,

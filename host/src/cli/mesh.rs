@@ -191,22 +191,6 @@ pub(super) fn output(mesh: &Mesh, path: &Path) -> Result<Option<ArrayOutput>, Fa
     first.then(|| ArrayOutput::prepare(path)).transpose()
 }
 
-/// A rank's block of a file, on its device.
-pub(super) fn part<T: Element + io::Number>(
-    rank: &Rank,
-    file: &MatrixFile,
-    grid: Grid,
-    seconds: &mut Seconds,
-) -> Result<ShardedMatrix<T>, Failure> {
-    let blocks = Blocks::even(file.shape, grid);
-    let values = timed(&mut seconds.reading, || {
-        file.block(blocks.block(rank.number()))
-    })?;
-    timed(&mut seconds.copying, || {
-        Ok(ShardedMatrix::upload(rank, blocks, &values)?)
-    })
-}
-
 /// Computes a matrix on this rank's device and collects it at rank 0; adds the time of both.
 pub(super) fn collected<T: Element>(
     rank: &mut Rank,

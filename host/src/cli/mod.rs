@@ -19,7 +19,6 @@ mod family;
 mod folder;
 mod kernel_args;
 mod kernels;
-mod matmul;
 mod mesh;
 mod new;
 mod operand;
@@ -126,8 +125,6 @@ enum Tool {
     Min(reduce::Arguments),
     /// Largest element (NaN if there is one)
     Max(reduce::Arguments),
-    /// Matrix product C = A*B
-    Matmul(matmul::Arguments),
     /// Count on the emulator what kernels cost, by source line: instructions, bank conflicts,
     /// sectors, occupancy
     Profile(profile::Arguments),
@@ -231,8 +228,7 @@ impl Cli {
             Tool::Sum(arguments) => reduce::run(global, Reduction::Sum, &arguments),
             Tool::Min(arguments) => reduce::run(global, Reduction::Min, &arguments),
             Tool::Max(arguments) => reduce::run(global, Reduction::Max, &arguments),
-            Tool::Matmul(arguments) => matmul::run(global, &arguments),
-            Tool::Profile(arguments) => profile::run(global, &arguments),
+                Tool::Profile(arguments) => profile::run(global, &arguments),
             Tool::Trace(arguments) => trace::run(global, &arguments),
             Tool::Check(arguments) => check::run(global, &arguments),
             Tool::Debug(arguments) => debug::run(global, &arguments),

@@ -28,7 +28,7 @@ pub(super) struct Arguments {
 fn divided(of: &Operation) -> [bool; 2] {
     match of.parts {
         Parts::Whole => [false, false],
-        Parts::Tiles => [true, false],
+        Parts::Tiles | Parts::Panels => [true, false],
         Parts::Carried(_) => [true, true],
     }
 }

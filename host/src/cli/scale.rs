@@ -3,7 +3,7 @@
 use blockwise::Type;
 use blockwise_mesh::scale::{Estimate, Link, Machine, Work, estimate};
 use blockwise_ops::operation::Parts;
-use blockwise_ops::{ConvMode, MatmulShape};
+use blockwise_ops::ConvMode;
 use blockwise_ops::{OPERATIONS, find};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
 }
 
 /// The operations without a description.
-const OTHERS: [&str; 6] = ["sum", "min", "max", "dot", "conv", "matmul"];
+const OTHERS: [&str; 5] = ["sum", "min", "max", "dot", "conv"];
 
 /// A parser for the operations that can be divided.
 fn operations() -> impl clap::builder::TypedValueParser<Value = String> {
@@ -113,13 +113,15 @@ impl Arguments {
             }
         }
         if let Some(of) = find(&self.operation) {
-            let names: Vec<_> = of.sizes.iter().map(|size| size.name).collect();
+            let name = |name| if name == "cols" { "columns" } else { name };
+            let names: Vec<_> = of.sizes.iter().map(|size| name(size.name)).collect();
             return match (of.parts, &*self.sizes) {
                 (Parts::Tiles, &[rows, cols]) => Ok(Work::Transpose { rows, cols }),
                 (Parts::Carried(carry), &[len]) => {
                     let align = (carry.align)(self.r#type.ty());
                     Ok(Work::Carried { len, align })
                 }
+                (Parts::Panels, &[rows, inner, cols]) => Ok(Work::Matmul([rows, inner, cols])),
                 _ => Err(wanted(&names.join(","))),
             };
         }
@@ -130,9 +132,7 @@ impl Arguments {
                 taps,
                 mode: self.mode,
             },
-            ("matmul", &[rows, inner, cols]) => Work::Matmul(MatmulShape { rows, inner, cols }),
             ("conv", _) => return Err(wanted("samples,taps")),
-            ("matmul", _) => return Err(wanted("rows,inner,columns")),
             (_, &[len]) => Work::Reduce { len, operands: 1 },
             _ => return Err(wanted("the elements")),
         })

@@ -65,32 +65,6 @@ impl Seconds {
     }
 }
 
-/// Copies whole operands to one device, computes `len` elements there and copies them back, one
-/// step after the other; the time of copies and kernels is added.
-pub(super) fn on_one_device<T: Element>(
-    device: &Device,
-    seconds: &mut Seconds,
-    operands: &[&[T]],
-    len: usize,
-    compute: impl FnOnce(&[Buffer<T>], &mut Buffer<T>) -> Result<(), LaunchError>,
-) -> Result<Vec<T>, Failure> {
-    let Seconds {
-        copying, computing, ..
-    } = seconds;
-    let (inputs, mut output) = timed(copying, || {
-        let inputs = operands.iter().map(|operand| device.upload(operand));
-        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let output = device.zeros(len)?;
-        device.synchronize()?;
-        Ok::<_, Failure>((inputs, output))
-    })?;
-    timed(computing, || {
-        compute(&inputs, &mut output)?;
-        Ok::<_, Failure>(device.synchronize()?)
-    })?;
-    timed(copying, || Ok(output.to_vec()?))
-}
-
 /// Does some work and adds the time it takes.
 pub(super) fn timed<R>(seconds: &mut f64, work: impl FnOnce() -> R) -> R {
     let start = Instant::now();

@@ -5,11 +5,10 @@ use std::fmt;
 use blockwise::{Device, Type};
 use blockwise_ops::operation::{self, Given};
 use blockwise_ops::{
-    self as ops, AnyArray, ConvKernel, ConvMode, ConvOptions, Element, Float, LaunchError,
-    MatmulKernel, MatmulOptions, Number, Options, ReduceKernel, ReduceOptions, Reduction,
-    named_enum,
+    self as ops, AnyArray, ConvKernel, ConvMode, ConvOptions, Element, Float, LaunchError, Number,
+    Options, ReduceKernel, ReduceOptions, Reduction, named_enum,
 };
-use ndarray::{Array1, Array2};
+use ndarray::Array1;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::bench::numbers;
@@ -44,17 +43,6 @@ pub enum Workload {
         given: Given,
         /// The variants.
         kernels: Vec<&'static ops::Variant>,
-    },
-    /// A matrix product.
-    Matmul {
-        /// Rows of A and C.
-        rows: usize,
-        /// Columns of A, rows of B.
-        inner: usize,
-        /// Columns of B and C.
-        cols: usize,
-        /// The kernels to run; all of the family if empty.
-        kernels: Vec<MatmulKernel>,
     },
     /// A dot product, sum, minimum or maximum.
     Reduce {
@@ -134,14 +122,6 @@ impl Workload {
             } => {
                 with!(self, ty, [F32 f32, F64 f64, I64 i64], T => reduce::<T, L>(&on, *operation, *len, *threads, kernels))
             }
-            Self::Matmul {
-                rows,
-                inner,
-                cols,
-                kernels,
-            } => {
-                with!(self, ty, [F32 f32, F64 f64], T => matmul::<T, L>(&on, [*rows, *inner, *cols], kernels))
-            }
             Self::Conv {
                 len,
                 taps,
@@ -157,35 +137,42 @@ impl Workload {
     pub fn family(&self) -> &'static str {
         match self {
             Self::Operation { operation, .. } => operation.name,
-            Self::Matmul { .. } => "matmul",
             Self::Reduce { operation, .. } => operation.name(),
             Self::Conv { .. } => "conv",
         }
     }
 
     fn check_size(&self) -> Result<(), WorkloadError> {
-        let operands = match *self {
-            Self::Operation { ref sizes, .. } => {
-                let product = sizes.iter().copied().fold(1, usize::saturating_mul);
-                [(product, 1), (0, 0), (0, 0)]
-            }
-            Self::Matmul {
-                rows, inner, cols, ..
-            } => [(rows, inner), (inner, cols), (rows, cols)],
-            Self::Reduce { len, .. } => [(len, 1), (0, 0), (0, 0)],
-            Self::Conv { len, taps, .. } => [(len, 1), (taps, 1), (0, 0)],
+        let elements = match *self {
+            Self::Operation {
+                operation,
+                ref sizes,
+                ref given,
+                ..
+            } => largest(operation, sizes, given),
+            Self::Reduce { len, .. } => len,
+            Self::Conv { len, taps, .. } => len.max(taps),
         };
-        let fits = |&(rows, cols): &(usize, usize)| {
-            rows.checked_mul(cols)
-                .is_some_and(|elements| elements <= MAX_ELEMENTS)
-        };
-        if operands.iter().all(fits) {
+        if elements <= MAX_ELEMENTS {
             Ok(())
         } else {
             Err(WorkloadError::TooLarge {
                 workload: self.to_string(),
             })
         }
+    }
+}
+
+/// The elements of the largest operand, or of the result.
+fn largest(operation: &ops::Operation, sizes: &[usize], given: &Given) -> usize {
+    let shapes = (operation.shapes)(sizes);
+    let len = |shape: &Vec<usize>| shape.iter().copied().fold(1, usize::saturating_mul);
+    let largest = shapes.iter().map(len).max().unwrap_or(0);
+    let slices: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
+    match (operation.pose)(Type::F32, &slices, given) {
+        Ok(posed) => largest.max((operation.lens)(&posed.problem).output),
+        // It is refused for its own reason.
+        Err(_) => largest,
     }
 }
 
@@ -214,7 +201,10 @@ fn described<L>(
         let workload = operation.name;
         return Err(WorkloadError::NoKernel { workload, ty });
     }
-    let chosen = if kernels.is_empty() { &takes } else { kernels };
+    let suits: Vec<_> = (takes.iter().copied())
+        .filter(|variant| (variant.suits)(&posed.problem))
+        .collect();
+    let chosen = if kernels.is_empty() { &suits } else { kernels };
     let run = |&variant: &&'static ops::Variant| {
         let ran = operation::run(on.device, operation, &posed, &Options::of(variant), &inputs);
         Variant {
@@ -222,7 +212,12 @@ fn described<L>(
             outcome: ran.map(|_| (on.take)(on.device)),
         }
     };
-    Ok(chosen.iter().map(run).collect())
+    let mut variants: Vec<_> = chosen.iter().map(run).collect();
+    if kernels.is_empty() {
+        // What no emulator has is not missed.
+        variants.retain(|it| !matches!(it.outcome, Err(LaunchError::TensorCores { .. })));
+    }
+    Ok(variants)
 }
 
 fn reduce<T: Sample + Number, L>(
@@ -254,27 +249,6 @@ fn reduce<T: Sample + Number, L>(
                 Operation::Max => Reduction::Max,
             };
             blockwise_ops::reduce(on.device, input.view(), reduction, &options).map(drop)
-        },
-    )
-}
-
-fn matmul<T: Sample + Float, L>(
-    on: &On<'_, L>,
-    [rows, inner, cols]: [usize; 3],
-    kernels: &[MatmulKernel],
-) -> Vec<Variant<L>> {
-    let (a, b) = (matrix::<T>(rows, inner), matrix::<T>(inner, cols));
-    variants(
-        on,
-        MatmulKernel::ALL,
-        kernels,
-        MatmulKernel::name,
-        |kernel| {
-            let options = MatmulOptions {
-                kernel: Some(kernel),
-                ..MatmulOptions::default()
-            };
-            blockwise_ops::matmul(on.device, a.view(), b.view(), &options).map(drop)
         },
     )
 }
@@ -311,15 +285,14 @@ impl fmt::Display for Workload {
             } => match sizes[..] {
                 [len] => write!(f, "{family} of {len} elements"),
                 _ => {
-                    let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
-                    write!(f, "{} {}", operation.name, sizes.join(" x "))
+                    let shape = |shape: Vec<usize>| {
+                        let extents: Vec<_> = shape.iter().map(ToString::to_string).collect();
+                        extents.join(" x ")
+                    };
+                    let shapes = (operation.shapes)(sizes).into_iter().map(shape);
+                    write!(f, "{family} {}", shapes.collect::<Vec<_>>().join(" * "))
                 }
             },
-            Self::Matmul {
-                rows, inner, cols, ..
-            } => {
-                write!(f, "{family} {rows} x {inner} * {inner} x {cols}")
-            }
             Self::Reduce { len, .. } => {
                 write!(f, "{family} of {len} elements")
             }
@@ -404,9 +377,4 @@ impl Sample for i64 {
 fn vector<T: Sample>(len: usize) -> Array1<T> {
     let mut random = StdRng::seed_from_u64(1);
     Array1::from_shape_simple_fn(len, || T::sample(&mut random))
-}
-
-fn matrix<T: Sample>(rows: usize, cols: usize) -> Array2<T> {
-    let mut random = StdRng::seed_from_u64(2);
-    Array2::from_shape_simple_fn((rows, cols), || T::sample(&mut random))
 }

@@ -5,11 +5,10 @@ mod axis;
 mod broken;
 mod conv1d;
 mod described;
-mod matmul;
 mod peak;
 mod reduce;
 mod refused;
-mod split;
+mod tensor;
 mod transforms;
 
 use std::sync::Arc;
@@ -291,8 +290,7 @@ pub fn telling() -> Vec<Job> {
         conv1d::telling,
         transforms::telling,
         reduce::telling,
-        matmul::telling,
-        split::telling,
+        tensor::telling,
         described::telling,
         peak::telling,
     ];
@@ -307,8 +305,7 @@ pub fn size_matrix() -> Vec<Job> {
         conv1d::sizes,
         transforms::sizes,
         reduce::sizes,
-        matmul::sizes,
-        split::sizes,
+        tensor::sizes,
         described::sizes,
         peak::sizes,
     ];

@@ -3,8 +3,8 @@
 
 use blockwise::Device;
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, MatmulKernel, MatmulOptions, Options, ReduceKernel,
-    ReduceOptions, reverse, transpose,
+    ConvKernel, ConvMode, ConvOptions, Options, ReduceKernel, ReduceOptions, matmul, reverse,
+    transpose,
 };
 
 use crate::data::{matrix, vector};
@@ -37,11 +37,8 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         blockwise_ops::dot(device, input.view(), input.view(), &options).expect(GOOD);
         launched(&format!("dot {kernel} i64 33792"));
     }
-    for kernel in [MatmulKernel::Naive, MatmulKernel::Tiled] {
-        let options = MatmulOptions {
-            kernel: Some(kernel),
-            ..MatmulOptions::default()
-        };
+    for kernel in [&matmul::NAIVE, &matmul::TILED] {
+        let options = Options::of(kernel);
         for (rows, inner, cols) in [(128, 128, 128), (67, 129, 45)] {
             let (a, b) = (matrix::<f32>(6, rows, inner), matrix::<f32>(7, inner, cols));
             blockwise_ops::matmul(device, a.view(), b.view(), &options).expect(GOOD);

@@ -1,4 +1,4 @@
-use blockwise_ops::{ConvMode, MatmulShape};
+use blockwise_ops::ConvMode;
 
 use super::*;
 
@@ -12,11 +12,7 @@ const SUM: Work = Work::Reduce {
 };
 
 fn cube(extent: usize) -> Work {
-    Work::Matmul(MatmulShape {
-        rows: extent,
-        inner: extent,
-        cols: extent,
-    })
+    Work::Matmul([extent; 3])
 }
 
 #[test]

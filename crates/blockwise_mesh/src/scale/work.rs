@@ -1,7 +1,7 @@
 //! What an operation costs each rank: bytes from the other ranks, memory and arithmetic. Bytes come
 //! from the plans that the operations themselves run.
 
-use blockwise_ops::{ConvMode, LaunchError, MatmulShape};
+use blockwise_ops::{ConvMode, LaunchError};
 
 use super::Machine;
 use crate::{Blocks, Grid, Split, carried, conv1d, matmul, transpose};
@@ -26,8 +26,9 @@ pub enum Work {
         /// Which outputs.
         mode: ConvMode,
     },
-    /// Matrix product, on the grid that moves the fewest elements.
-    Matmul(MatmulShape),
+    /// Matrix product of so many rows, inner elements and columns, on the grid that moves the fewest
+    /// elements.
+    Matmul([usize; 3]),
     /// Transpose of row shards.
     Transpose {
         /// Rows.
@@ -129,9 +130,8 @@ impl Plan {
                     gathered: (taps > samples).then(|| Split::even(samples, ranks)),
                 }
             }
-            Work::Matmul(shape) => {
-                let grid = Grid::for_product(shape, ranks);
-                let MatmulShape { rows, inner, cols } = shape;
+            Work::Matmul(of @ [rows, inner, cols]) => {
+                let grid = Grid::for_product(of, ranks);
                 let [a, b] = [[rows, inner], [inner, cols]].map(|shape| Blocks::even(shape, grid));
                 Self::Matmul(matmul::Layout::new(a, b, None))
             }

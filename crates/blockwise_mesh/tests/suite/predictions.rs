@@ -7,7 +7,7 @@ use blockwise_mesh::{
     matmul, reduce, transpose,
 };
 use blockwise_ops::{
-    ConvMode, ConvOptions, Element, MatmulShape, Options, ReduceOptions, Reduction,
+    ConvMode, ConvOptions, Element, Options, ReduceOptions, Reduction,
 };
 
 /// Meshes of every size.
@@ -85,10 +85,10 @@ fn convolutions() {
 fn products() {
     let meshes = meshes();
     for [rows, inner, cols] in [[40, 30, 50], [3, 10, 600], [5, 2, 1], [0, 4, 3]] {
-        let shape = MatmulShape { rows, inner, cols };
+        let of = [rows, inner, cols];
         let (a, b) = (noise::<f32>(1, rows * inner), noise::<f32>(2, inner * cols));
-        check::<f32, _>(&meshes, Work::Matmul(shape), |rank| {
-            let grid = Grid::for_product(shape, rank.ranks());
+        check::<f32, _>(&meshes, Work::Matmul(of), |rank| {
+            let grid = Grid::for_product(of, rank.ranks());
             let a = ShardedMatrix::part_of(rank, &a, Blocks::even([rows, inner], grid))?;
             let b = ShardedMatrix::part_of(rank, &b, Blocks::even([inner, cols], grid))?;
             matmul(rank, &a, &b, &ShardedMatmulOptions::default())

@@ -6,7 +6,7 @@ use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, DeviceProperties, Stream
 
 use ndarray::{ArrayD, ArrayViewD};
 
-use super::{Held, Operands, Operation, Options, Plan, Posed, Problem, Task, Variant};
+use super::{Held, Lens, Operands, Operation, Options, Plan, Posed, Problem, Task, Variant};
 use crate::array::AnyArray;
 use crate::launch::On;
 use crate::{Element, LaunchError, check_len, tuning};
@@ -144,20 +144,22 @@ fn start(
         before,
         after,
     } = given;
+    // What was prepared for this problem was chosen and planned then.
+    if let Memory::Held(_, of, held) = memory
+        && of == problem
+        && after.is_none()
+    {
+        let lens = checked(operation, problem, inputs)?;
+        check_len("output", output.len(), lens.output)?;
+        return match lens.output {
+            0 => Ok(None),
+            _ => held.enqueue(stream, problem, inputs, output),
+        };
+    }
     let aligned = output.is_aligned(PACK) && inputs.iter().all(|input| input.is_aligned(PACK));
     let task = chosen(operation, problem, aligned, options, device.properties())?;
     let plan = (task.variant.plan)(&task)?;
-    let lens = (operation.lens)(problem);
-    for (at, operand) in operation.operands.iter().enumerate() {
-        let Some(input) = inputs.get(at).filter(|input| input.ty() == problem.ty) else {
-            return Err(LaunchError::OperandType {
-                what: operand.name,
-                wanted: problem.ty,
-                given: inputs.get(at).map(AnyView::ty),
-            });
-        };
-        check_len(operand.name, input.len(), lens.inputs[at])?;
-    }
+    let lens = checked(operation, problem, inputs)?;
     // Without an output the totals are asked for.
     let totals = output.is_empty() && after.is_some();
     if !totals {
@@ -166,7 +168,8 @@ fn start(
     if lens.output == 0 {
         return Ok(None);
     }
-    if let Some(hold) = task.variant.hold {
+    let alone = matches!(memory, Memory::None) && (task.variant.alone)(&task);
+    if let Some(hold) = task.variant.hold.filter(|_| !alone) {
         if after.is_some() {
             return Err(LaunchError::NotDivided {
                 operation: operation.name,
@@ -214,6 +217,26 @@ fn start(
     Ok(Some(plan))
 }
 
+/// The lengths of the problem's operands, which these inputs have.
+fn checked(
+    operation: &Operation,
+    problem: &Problem,
+    inputs: &[AnyView<'_>],
+) -> Result<Lens, LaunchError> {
+    let lens = (operation.lens)(problem);
+    for (at, operand) in operation.operands.iter().enumerate() {
+        let Some(input) = inputs.get(at).filter(|input| input.ty() == problem.ty) else {
+            return Err(LaunchError::OperandType {
+                what: operand.name,
+                wanted: problem.ty,
+                given: inputs.get(at).map(AnyView::ty),
+            });
+        };
+        check_len(operand.name, input.len(), lens.inputs[at])?;
+    }
+    Ok(lens)
+}
+
 fn needs_memory(variant: &Variant) -> LaunchError {
     LaunchError::NeedsMemory {
         kernel: variant.name,
@@ -238,6 +261,21 @@ impl Call {
             options,
             memory: Memory::Open,
         }
+    }
+
+    /// Allocates now what launches for a problem need, not with the first one.
+    ///
+    /// # Errors
+    /// Those of [`plan`], and a lack of memory.
+    pub fn prepare(&mut self, problem: &Problem) -> Result<(), LaunchError> {
+        let properties = self.device.properties();
+        let task = chosen(self.operation, problem, true, &self.options, properties)?;
+        (task.variant.plan)(&task)?;
+        if let Some(hold) = task.variant.hold {
+            self.memory = Memory::Open;
+            self.memory = Memory::Held(task.variant, *problem, hold(&self.device, &task)?);
+        }
+        Ok(())
     }
 
     /// Starts a launch. `None` when there was nothing to launch.

@@ -147,6 +147,9 @@ pub enum Parts {
     Tiles,
     /// In parts of equal lengths, of which each begins with what the parts before it come to.
     Carried(&'static Carry),
+    /// A product of two matrices on a grid of devices: each gathers its rows of the first, and its
+    /// columns of the second in panels.
+    Panels,
 }
 
 /// How a part begins with what the parts before it come to.
@@ -196,6 +199,8 @@ pub struct Case {
     pub grid_cap: Option<u32>,
     /// Whether it is launched with a block more along each dimension, too.
     pub spare: bool,
+    /// What the variant counts: 0 lets it choose.
+    pub count: u32,
 }
 
 impl Case {
@@ -208,6 +213,7 @@ impl Case {
             settings: &[],
             grid_cap: None,
             spare: false,
+            count: 0,
         }
     }
 
@@ -235,6 +241,12 @@ impl Case {
     pub const fn capped(self, blocks: u32) -> Self {
         let grid_cap = Some(blocks);
         Self { grid_cap, ..self }
+    }
+
+    /// The same with so many of what the variant counts.
+    #[must_use]
+    pub const fn counting(self, count: u32) -> Self {
+        Self { count, ..self }
     }
 
     /// The same, also with a block more along each dimension.
@@ -278,7 +290,8 @@ pub struct Near {
     pub tolerance: f64,
     /// The sum of its terms' magnitudes.
     pub magnitude: f64,
-    /// Its terms: roundings of a sum that adds them one by one.
+    /// Roundings between a term and the sum of a reference: its terms, if it may add them one by
+    /// one.
     pub terms: usize,
 }
 

@@ -29,6 +29,10 @@ pub struct Variant {
     pub hold: Option<Hold>,
     /// Other instances and limits that a search for faster ones tries, with a few words each.
     pub tweaks: fn(&Task<'_>) -> Vec<(Options, String)>,
+    /// Whether it is for such a problem: tables and profiles leave it out of others.
+    pub suits: fn(&Problem) -> bool,
+    /// Whether one that is [held](Self::hold) is a single launch without memory here.
+    pub alone: fn(&Task<'_>) -> bool,
 }
 
 /// For whom a variant is.
@@ -59,6 +63,8 @@ impl Variant {
             memory: |_| 0,
             hold: None,
             tweaks: |_| Vec::new(),
+            suits: |_| true,
+            alone: |_| false,
         }
     }
 
@@ -87,6 +93,20 @@ impl Variant {
     #[must_use]
     pub const fn tuned(mut self, tweaks: fn(&Task<'_>) -> Vec<(Options, String)>) -> Self {
         self.tweaks = tweaks;
+        self
+    }
+
+    /// The same for some problems only.
+    #[must_use]
+    pub const fn suits(mut self, suits: fn(&Problem) -> bool) -> Self {
+        self.suits = suits;
+        self
+    }
+
+    /// The same as a single launch, where nothing may be allocated.
+    #[must_use]
+    pub const fn alone(mut self, alone: fn(&Task<'_>) -> bool) -> Self {
+        self.alone = alone;
         self
     }
 

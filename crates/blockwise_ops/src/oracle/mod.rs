@@ -94,6 +94,11 @@ impl Sum {
         self.value
     }
 
+    /// The sum of the products' magnitudes.
+    pub(crate) fn magnitude(self) -> f64 {
+        self.magnitude
+    }
+
     /// The allowed error of a result computed in `T`, in any order.
     pub fn tolerance<T: Precision>(self) -> f64 {
         let bound = (gamma(self.terms, T::UNIT_ROUNDOFF) + gamma(self.terms, f64::UNIT_ROUNDOFF))
