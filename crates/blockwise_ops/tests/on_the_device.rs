@@ -313,7 +313,8 @@ fn tensor_cores_on(device: &Device) -> Result<(), LaunchError> {
     let (mut c, mut plain): (Buffer<f32>, _) = (device.filled(35, 0xFF)?, device.zeros(35)?);
     let graph = device.graph(|stream| {
         let inputs = [&a, &b].map(|it| AnyView::from(it.as_view()));
-        product.enqueue(Some(stream), &problem, &inputs, c.as_view_mut().into())
+        let c = c.as_view_mut().into();
+        product.enqueue(Some(stream), &problem, &inputs, c).map(drop)
     })?;
     // An infinity is left to FP32 arithmetic, and finite numbers after it are not: each replay
     // begins with new ranges.

@@ -12,7 +12,7 @@ use ndarray::{ArrayD, IxDyn};
 use serde_json::json;
 
 use super::failure::Failure;
-use super::operand::{self, ArrayOutput, Holds, Sums};
+use super::operand::{self, ArrayOutput, Sums};
 use super::reduce::Options;
 use super::report::Report;
 use super::run::made;
@@ -167,10 +167,7 @@ impl Job<'_> {
         results: ArrayD<T>,
         _: Vec<f64>,
         data: &Data,
-    ) -> Result<Comparison, Failure>
-    where
-        Data: Holds<T>,
-    {
+    ) -> Result<Comparison, Failure> {
         self.options.reference.compare_exactly(results.view(), data)
     }
 }

@@ -6,17 +6,16 @@ use std::time::Duration;
 
 use blockwise::{Device, DeviceChoice, DeviceKind};
 use blockwise_mesh::{
-    Blocks, Grid, Job, JoinOptions, MEETING_LIMIT, MOST_RANKS, Mesh, Rank, ShardedMatrix,
+    Job, JoinOptions, MEETING_LIMIT, MOST_RANKS, Mesh, Rank, ShardedMatrix,
 };
 use blockwise_ops::{Element, LaunchError};
 use clap::Args;
 use ndarray::Array2;
 
 use super::failure::Failure;
-use super::operand::{ArrayOutput, MatrixFile};
+use super::operand::ArrayOutput;
 use super::seconds::{Seconds, timed};
 use super::{Global, report};
-use crate::io;
 
 /// Over how many devices the work is divided.
 #[derive(Args)]

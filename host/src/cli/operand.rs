@@ -10,7 +10,7 @@ use blockwise_ops::compare::{self, Comparison, ToNumber};
 use blockwise_ops::oracle::{self, Expected, Precision};
 use blockwise_ops::pipeline;
 use clap::Args;
-use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix2};
+use ndarray::{Array, ArrayD, ArrayView, Dimension};
 
 use super::failure::Failure;
 use super::report;
@@ -99,40 +99,6 @@ impl Reference {
         self.stored
             .get()
             .map_or(f64::UNIT_ROUNDOFF, |&stored| unit_roundoff(stored))
-    }
-
-    /// Compares a floating-point result with a reference, in the tolerances of the oracle, which are
-    /// those of sums of so many `terms` in any order. Ours have at most `path` roundings between a
-    /// term and the result, the reference's those of a blocked sum.
-    pub(super) fn compare<T: Precision, D: Dimension>(
-        &self,
-        result: ArrayView<'_, T, D>,
-        reference: &Data,
-        oracle: Expected<D>,
-        [terms, path]: [usize; 2],
-    ) -> Result<Comparison, Failure> {
-        let values = self.values(&result, reference)?;
-        let blocked = oracle::blas_path(terms);
-        let part = |path: usize| (path + 1) as f64 / (terms + 1) as f64;
-        let mut tolerance = oracle.tolerance;
-        // Beside the path: the last rounding, and what each product may lose below the smallest
-        // number.
-        tolerance.zip_mut_with(&values, |tolerance, value| {
-            if *tolerance > 0.0 {
-                let lost = T::SMALLEST * (terms as f64 / 2.0);
-                *tolerance *= part(path.min(terms));
-                *tolerance += T::UNIT_ROUNDOFF * value.abs() + lost;
-            }
-        });
-        let coarser = coarser::<T>(self.unit()) * part(blocked) / part(path.min(terms));
-        let expected = self.expected(values, tolerance, coarser);
-        let bound = match self.asked_for() {
-            Some(bound) => bound.to_owned(),
-            None => format!(
-                "{path} roundings on the longest path of the result, {blocked} of a blocked sum in the reference (--rtol and --atol for other references)"
-            ),
-        };
-        Ok(compare::with_oracle(result, &expected)?.bounded_by(bound))
     }
 
     /// The bound, if it was asked for.
@@ -273,23 +239,6 @@ fn same_dimension<T, U: Clone, D: Dimension>(
         .into_shape_with_order(result.raw_dim())
         .map_err(|_| mismatch())
 }
-
-/// Has arrays of an element type.
-pub(super) trait Holds<T> {
-    /// The data of such an array.
-    fn wrap(array: ArrayD<T>) -> Data;
-}
-
-macro_rules! impl_holds {
-    ($($t:ty: $variant:ident),*) => {$(
-        impl Holds<$t> for Data {
-            fn wrap(array: ArrayD<$t>) -> Data {
-                Data::$variant(array)
-            }
-        }
-    )*};
-}
-impl_holds!(f32: F32, f64: F64, i64: I64);
 
 /// Opens a file, and says what a user should know of it.
 pub(super) fn open(path: &Path) -> Result<Reader, Failure> {

@@ -2,12 +2,9 @@
 
 use std::time::Instant;
 
-use blockwise::{Buffer, Device};
 use blockwise_ops::pipeline::DeviceTimes;
-use blockwise_ops::{Element, LaunchError};
 use serde::Serialize;
 
-use super::failure::Failure;
 use super::report;
 
 /// Seconds of one rank. Its parts overlap, so that they add up to more than the command takes.

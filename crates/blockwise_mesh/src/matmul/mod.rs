@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use blockwise::{AnyView, Buffer, Stream};
 use blockwise_ops::matmul::{self, MATMUL};
-use blockwise_ops::operation::{Call, Problem};
+use blockwise_ops::operation::{self, Problem};
 use blockwise_ops::{Float, Options};
 
 pub(crate) use self::plan::Layout;
@@ -57,7 +57,7 @@ struct Lane<T: Float> {
     /// The panel's part of C, if C has several.
     product: Buffer<T>,
     /// The products for a panel and for the narrower ones at the end: of a rank's rows of A.
-    multiply: Vec<(Problem, Call)>,
+    multiply: Vec<(Problem, operation::Call)>,
 }
 
 /// Blocks of other ranks, as they arrive and in their final place.
@@ -70,7 +70,7 @@ impl<T: Float> ShardedMatmul<T> {
     /// Chooses kernels and allocates memory.
     ///
     /// # Errors
-    /// Shapes that do not match, unequal grids, the errors of [`Call::prepare`], and a lack of
+    /// Shapes that do not match, unequal grids, the errors of [`operation::Call::prepare`], and a lack of
     /// memory.
     pub fn new(
         rank: &Rank,
@@ -120,7 +120,7 @@ impl<T: Float> ShardedMatmul<T> {
             _ => layout.of_b(me).iter().map(|(_, rows)| rows.len()).sum(),
         };
         let lane = |which: usize| {
-            let mut multiply: Vec<(Problem, Call)> = Vec::new();
+            let mut multiply: Vec<(Problem, operation::Call)> = Vec::new();
             let mut widest = 0;
             for panel in panels.iter().skip(which).step_by(2) {
                 let problem = of_cols(panel.len());
@@ -130,7 +130,7 @@ impl<T: Float> ShardedMatmul<T> {
                         true => options.launch,
                         false => together,
                     };
-                    let mut product = Call::new(device, &MATMUL, options);
+                    let mut product = operation::Call::new(device, &MATMUL, options);
                     product.prepare(&problem).map_err(failed)?;
                     multiply.push((problem, product));
                 }
