@@ -326,24 +326,29 @@ fn recorded(
             }
             Is::Input(extents) | Is::Output(extents) | Is::Memory(extents) => extents,
         };
-        let Some(Given::Memory { bytes, .. }) = given.next() else {
-            panic!("{signature}: {parameter} is no address");
+        // What is empty has an address without memory.
+        let (bytes, is_empty) = match given.next() {
+            Some(Given::Memory { bytes, .. }) => (bytes.clone(), false),
+            _ => (Vec::new(), true),
         };
         if let Is::Input(_) = is {
             job.parameters.push(Parameter::Input(job.inputs.len(), 0));
-            job.inputs.push(bytes.clone());
+            job.inputs.push(bytes);
         } else {
             let place = job.start.len().next_multiple_of(PLACE);
             job.start.resize(place, 0);
-            job.start.extend(bytes);
+            job.start.extend(&bytes);
             job.parameters.push(Parameter::Output(place as u64));
             if let Is::Output(_) = is {
                 outputs.push(place..place + bytes.len());
             }
         }
-        for _ in 0..extents {
-            job.parameters.push(Parameter::Extent(number(given.next())));
-        }
+        let extents: Vec<_> = (0..extents).map(|_| number(given.next())).collect();
+        assert!(
+            !is_empty || extents.is_empty() || extents.contains(&0),
+            "{signature}: {parameter} is no address"
+        );
+        job.parameters.extend(extents.into_iter().map(Parameter::Extent));
     }
     job.output_bytes = job.start.len();
     assert!(!outputs.is_empty(), "a kernel has an output");
@@ -395,6 +400,9 @@ fn found(after: &[GivenLaunch], outputs: &[Range<usize>]) -> Vec<Vec<u8>> {
         })
         .collect();
     let of = |output: &Range<usize>| {
+        if output.is_empty() {
+            return Vec::new();
+        }
         let at = memory.iter().position(|bytes| bytes.len() == output.len());
         memory.remove(at.expect("an output is used")).clone()
     };
