@@ -11,6 +11,7 @@ use blockwise_ops::operation::{
     Variant,
 };
 use blockwise_ops::{AnyArray, LaunchPlan, compare};
+use cuda_std::launch::Entry;
 use launch_contract::for_type;
 
 use super::{Job, Parameter};
@@ -202,12 +203,10 @@ fn launched(
         // What a launch before the last one computes is what those after it are given.
         let judged = match expected.take() {
             Some(expected) => Judged::Result(problem.ty, expected),
-            None => Judged::Memory(&launches[at + 1..]),
+            None => Judged::Memory(of, &launches[at + 1..]),
         };
-        let kernels = of.variants.iter().flat_map(|variant| variant.kernels);
-        let mut kernels = kernels.map(|kernel| kernel.entry);
         // Another operation's is its own.
-        let Some(entry) = kernels.find(|entry| entry.name == launch.kernel) else {
+        let Some(entry) = entry(of, &launch.kernel) else {
             continue;
         };
         let plan = LaunchPlan {
@@ -226,7 +225,7 @@ enum Judged<'a> {
     /// It gives the result.
     Result(Type, Expected),
     /// Its outputs are in the memory that these launches are given.
-    Memory(&'a [GivenLaunch]),
+    Memory(&'static Operation, &'a [GivenLaunch]),
 }
 
 /// Numbers that are telling and exact: small whole ones, in an order that repeats nowhere.
@@ -354,8 +353,8 @@ fn recorded(
     assert!(!outputs.is_empty(), "a kernel has an output");
     let (ty, expected) = match judged {
         Judged::Result(ty, expected) => (ty, expected),
-        Judged::Memory(after) => {
-            let given = found(after, &outputs);
+        Judged::Memory(of, after) => {
+            let given = found(of, after, &outputs);
             let given: Vec<_> = outputs.into_iter().zip(given).collect();
             job.judge = Arc::new(move |bytes| {
                 let same = |(place, expected): &(Range<usize>, Vec<u8>)| {
@@ -390,23 +389,52 @@ fn recorded(
     job
 }
 
-/// The memory of each of these outputs, in their order, as launches after it are given it.
-fn found(after: &[GivenLaunch], outputs: &[Range<usize>]) -> Vec<Vec<u8>> {
-    let given = after.iter().flat_map(|launch| &launch.parameters);
-    let mut memory: Vec<_> = given
-        .filter_map(|given| match given {
-            Given::Memory { bytes, .. } => Some(bytes),
-            Given::Bytes(_) => None,
-        })
-        .collect();
+/// The memory of each of these outputs, in their order, as launches after it read it.
+fn found(of: &Operation, after: &[GivenLaunch], outputs: &[Range<usize>]) -> Vec<Vec<u8>> {
+    // The last of a launch's inputs come from the last outputs.
+    let read = after.iter().flat_map(|launch| read(of, launch).into_iter().rev());
+    let mut read: Vec<_> = read.collect();
     let of = |output: &Range<usize>| {
         if output.is_empty() {
             return Vec::new();
         }
-        let at = memory.iter().position(|bytes| bytes.len() == output.len());
-        memory.remove(at.expect("an output is used")).clone()
+        let at = read.iter().position(|bytes| bytes.len() == output.len());
+        read.remove(at.expect("an output is used")).clone()
     };
-    outputs.iter().map(of).collect()
+    let mut found: Vec<_> = outputs.iter().rev().map(of).collect();
+    found.reverse();
+    found
+}
+
+/// The memory that a launch reads; that it is given, if it is another operation's.
+fn read<'a>(of: &Operation, launch: &'a GivenLaunch) -> Vec<&'a Vec<u8>> {
+    let memory = |given: &'a Given| match given {
+        Given::Memory { bytes, .. } => Some(bytes),
+        Given::Bytes(_) => None,
+    };
+    let Some(entry) = entry(of, &launch.kernel) else {
+        return launch.parameters.iter().filter_map(memory).collect();
+    };
+    let (mut at, mut read) = (0, Vec::new());
+    for parameter in parameters(entry.signature) {
+        let is = is(parameter);
+        if let (Is::Input(_), Some(given)) = (&is, launch.parameters.get(at)) {
+            read.extend(memory(given));
+        }
+        at += match is {
+            Is::Nothing => 0,
+            Is::Shared | Is::Value => 1,
+            Is::Input(extents) | Is::Output(extents) | Is::Memory(extents) => 1 + extents,
+        };
+    }
+    read
+}
+
+/// The entry point of this name among an operation's.
+fn entry(of: &Operation, name: &str) -> Option<&'static Entry> {
+    let kernels = of.variants.iter().flat_map(|variant| variant.kernels);
+    let mut entries = kernels.map(|kernel| kernel.entry);
+    entries.find(|entry| entry.name == name)
 }
 
 fn text(error: impl std::fmt::Display) -> String {
