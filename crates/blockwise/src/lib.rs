@@ -36,7 +36,6 @@ mod view;
 mod watch;
 
 pub use any::{AnyBuffer, AnyView, AnyViewMut, Typed};
-pub use matrix::Matrix;
 pub use buffer::Buffer;
 pub use choice::{DeviceChoice, UnknownDevice};
 pub use device::Device;
@@ -48,6 +47,7 @@ pub use launch_contract::Type;
 pub use launch_contract::launch::{
     Argument, DevicePointer, Dim, Instance, Memory, Plain, Refusal, Shape, Target,
 };
+pub use matrix::Matrix;
 pub use module::Module;
 pub use permutation::Permutation;
 pub use properties::{DeviceKind, DeviceProperties, PeerAccess};

@@ -9,8 +9,8 @@ use blockwise_ops::matmul::{self, MATMUL, PIPELINED, PITCHED, TENSOR, matmul_buf
 use blockwise_ops::operation::{Call, Problem};
 use blockwise_ops::reduce::{dot_buffers, enqueue_dot, enqueue_reduce, plan_reduce};
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, LaunchError, Options, Partials, ReduceKernel,
-    ReduceOptions, Reduction, reverse, transpose,
+    ConvKernel, ConvMode, ConvOptions, LaunchError, Options, Partials, ReduceKernel, ReduceOptions,
+    Reduction, reverse, transpose,
 };
 
 fn on_each(test: fn(&Device) -> Result<(), LaunchError>) -> Result<(), LaunchError> {
@@ -314,7 +314,9 @@ fn tensor_cores_on(device: &Device) -> Result<(), LaunchError> {
     let graph = device.graph(|stream| {
         let inputs = [&a, &b].map(|it| AnyView::from(it.as_view()));
         let c = c.as_view_mut().into();
-        product.enqueue(Some(stream), &problem, &inputs, c).map(drop)
+        product
+            .enqueue(Some(stream), &problem, &inputs, c)
+            .map(drop)
     })?;
     // An infinity is left to FP32 arithmetic, and finite numbers after it are not: each replay
     // begins with new ranges.

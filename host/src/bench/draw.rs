@@ -37,11 +37,7 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
         operation::works_of(of, &sizes)
     });
     let described: Vec<_> = described.flatten().collect();
-    let works = [
-        reduce::works(&lengths),
-        conv1d::works(&signals),
-        described,
-    ];
+    let works = [reduce::works(&lengths), conv1d::works(&signals), described];
     works.into_iter().flatten().collect()
 }
 

@@ -110,11 +110,7 @@ pub fn works(options: &Options) -> Vec<Work> {
 
 /// The families' works at these sizes.
 fn tables(sizes: &Sizes) -> Vec<Work> {
-    let tables = [
-        reduce::works,
-        conv1d::works,
-        operation::works,
-    ];
+    let tables = [reduce::works, conv1d::works, operation::works];
     tables.iter().flat_map(|table| table(sizes)).collect()
 }
 

@@ -2,16 +2,14 @@
 
 use blockwise::{AnyBuffer, AnyView, Device, DeviceProperties, Type};
 use blockwise_ops::OPERATIONS;
-use blockwise_ops::operation::{
-    self, Asked, Call, Expected, Given, Operation, Parts, Posed, Task,
-};
+use blockwise_ops::operation::{self, Asked, Call, Expected, Given, Operation, Parts, Posed, Task};
 use blockwise_ops::{AnyArray, LaunchError, Options, Variant};
 use rayon::prelude::*;
 
 use super::inputs::AnyWindow;
+use super::sample::Sample;
 use super::search::{CHOICE, Search, distinct};
 use super::work::{Candidate, DEFAULT, rungs};
-use super::sample::Sample;
 use super::{BenchError, Check, Inputs, Loaded, Problem, Size, Sizes, Work};
 
 /// Outputs that are compared at a time.

@@ -72,7 +72,12 @@ impl Sample {
         let how = format!("{SAMPLED} rows and {SAMPLED} columns, all written");
         let mut check = Check::exact(how, unwritten.count() as u64);
         let places = self.runs.iter().cloned().flatten();
-        check.wrong += self.runs.iter().map(Range::len).sum::<usize>().abs_diff(expected.len()) as u64;
+        check.wrong += self
+            .runs
+            .iter()
+            .map(Range::len)
+            .sum::<usize>()
+            .abs_diff(expected.len()) as u64;
         for (at, near) in places.zip(expected) {
             check.near(problem.ty, result.number(at).to_f64(), near);
         }

@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::row::{lines_up, seconds};
 use super::search::Search;
-use super::{
-    BenchError, Inputs, Options, Run, Size, Timing, conv1d, measure, operation, reduce,
-};
+use super::{BenchError, Inputs, Options, Run, Size, Timing, conv1d, measure, operation, reduce};
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,11 +91,7 @@ pub fn tune(
 }
 
 fn searches(options: &Options, properties: &DeviceProperties) -> Vec<Search> {
-    let tables = [
-        reduce::searches,
-        conv1d::searches,
-        operation::searches,
-    ];
+    let tables = [reduce::searches, conv1d::searches, operation::searches];
     let all = tables
         .iter()
         .flat_map(|table| table(&options.sizes, properties));

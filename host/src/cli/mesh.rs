@@ -5,9 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use blockwise::{Device, DeviceChoice, DeviceKind};
-use blockwise_mesh::{
-    Job, JoinOptions, MEETING_LIMIT, MOST_RANKS, Mesh, Rank, ShardedMatrix,
-};
+use blockwise_mesh::{Job, JoinOptions, MEETING_LIMIT, MOST_RANKS, Mesh, Rank, ShardedMatrix};
 use blockwise_ops::{Element, LaunchError};
 use clap::Args;
 use ndarray::Array2;

@@ -228,7 +228,7 @@ impl Cli {
             Tool::Sum(arguments) => reduce::run(global, Reduction::Sum, &arguments),
             Tool::Min(arguments) => reduce::run(global, Reduction::Min, &arguments),
             Tool::Max(arguments) => reduce::run(global, Reduction::Max, &arguments),
-                Tool::Profile(arguments) => profile::run(global, &arguments),
+            Tool::Profile(arguments) => profile::run(global, &arguments),
             Tool::Trace(arguments) => trace::run(global, &arguments),
             Tool::Check(arguments) => check::run(global, &arguments),
             Tool::Debug(arguments) => debug::run(global, &arguments),

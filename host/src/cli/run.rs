@@ -131,7 +131,10 @@ impl Inputs {
         posed.map_err(|error| match &arguments.inputs[..] {
             [path] => operand::named(path, error),
             paths => {
-                let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+                let names: Vec<_> = paths
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
                 Failure::new(format!("{}: {error}", names.join(" and ")))
             }
         })

@@ -2,8 +2,8 @@
 
 use blockwise::Type;
 use blockwise_mesh::scale::{Estimate, Link, Machine, Work, estimate};
-use blockwise_ops::operation::Parts;
 use blockwise_ops::ConvMode;
+use blockwise_ops::operation::Parts;
 use blockwise_ops::{OPERATIONS, find};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};

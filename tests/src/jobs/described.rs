@@ -215,7 +215,13 @@ fn launched(
             block: launch.config.block,
             dynamic_shared_bytes: launch.config.dynamic_shared_bytes,
         };
-        jobs.push(recorded(name.to_owned(), plan, entry.signature, launch, judged));
+        jobs.push(recorded(
+            name.to_owned(),
+            plan,
+            entry.signature,
+            launch,
+            judged,
+        ));
     }
     jobs
 }
@@ -347,7 +353,8 @@ fn recorded(
             !is_empty || extents.is_empty() || extents.contains(&0),
             "{signature}: {parameter} is no address"
         );
-        job.parameters.extend(extents.into_iter().map(Parameter::Extent));
+        job.parameters
+            .extend(extents.into_iter().map(Parameter::Extent));
     }
     job.output_bytes = job.start.len();
     assert!(!outputs.is_empty(), "a kernel has an output");
@@ -358,7 +365,9 @@ fn recorded(
             let given: Vec<_> = outputs.into_iter().zip(given).collect();
             job.judge = Arc::new(move |bytes| {
                 let same = |(place, expected): &(Range<usize>, Vec<u8>)| {
-                    bytes.get(place.clone()).is_some_and(|bytes| bytes == expected)
+                    bytes
+                        .get(place.clone())
+                        .is_some_and(|bytes| bytes == expected)
                 };
                 match given.iter().all(same) {
                     true => Ok(()),
@@ -392,7 +401,9 @@ fn recorded(
 /// The memory of each of these outputs, in their order, as launches after it read it.
 fn found(of: &Operation, after: &[GivenLaunch], outputs: &[Range<usize>]) -> Vec<Vec<u8>> {
     // The last of a launch's inputs come from the last outputs.
-    let read = after.iter().flat_map(|launch| read(of, launch).into_iter().rev());
+    let read = after
+        .iter()
+        .flat_map(|launch| read(of, launch).into_iter().rev());
     let mut read: Vec<_> = read.collect();
     let of = |output: &Range<usize>| {
         if output.is_empty() {

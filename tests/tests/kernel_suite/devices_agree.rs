@@ -6,8 +6,8 @@ use blockwise_ops::matmul::MATMUL;
 use blockwise_ops::reverse::REVERSE;
 use blockwise_ops::transpose::TRANSPOSE;
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, Element, Number, Options, ReduceKernel, ReduceOptions, Reduction, convolve, dot, matmul, reduce, reverse,
-    transpose,
+    ConvKernel, ConvMode, ConvOptions, Element, Number, Options, ReduceKernel, ReduceOptions,
+    Reduction, convolve, dot, matmul, reduce, reverse, transpose,
 };
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix, vector};

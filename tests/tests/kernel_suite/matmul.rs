@@ -169,11 +169,7 @@ fn every_shape_in_every_tile() {
 /// Slices that are whole, ragged and empty, in every instance.
 #[test]
 fn every_shape_in_slices() {
-    fn check<T: Precision + Draw>(
-        device: &Device,
-        shape: (usize, usize, usize),
-        options: Options,
-    ) {
+    fn check<T: Precision + Draw>(device: &Device, shape: (usize, usize, usize), options: Options) {
         let (rows, inner, cols) = shape;
         let kernel = options.kernel.expect("chosen");
         if !takes(kernel, T::TYPE, shape) {
@@ -285,8 +281,14 @@ fn operands_at_any_address() {
             Matrix::new(a_there, rows, inner),
             Matrix::new(b_there, inner, cols),
         );
-        matmul_buffers(device, a_there, b_there, c.view_mut(1..), &Options::default())
-            .expect("a launch");
+        matmul_buffers(
+            device,
+            a_there,
+            b_there,
+            c.view_mut(1..),
+            &Options::default(),
+        )
+        .expect("a launch");
         let c = c.to_vec().expect("the copy").split_off(1);
         let c = Array2::from_shape_vec((rows, cols), c).expect("its length");
         let expected = oracle::matmul::<T>(a.view(), b.view());
@@ -356,9 +358,8 @@ fn transposed_views() {
 fn kernels_that_add_in_the_order_of_k_agree_to_the_bit() {
     let (a, b) = (matrix::<f32>(37, 35, 50), matrix::<f32>(38, 50, 29));
     for device in devices() {
-        let run = |kernel| {
-            matmul(device, a.view(), b.view(), &Options::of(kernel)).expect("a launch")
-        };
+        let run =
+            |kernel| matmul(device, a.view(), b.view(), &Options::of(kernel)).expect("a launch");
         let naive = run(&NAIVE);
         for kernel in [&TILED, &TILED_RAW, &REGISTER_TILE] {
             check::same_bits(("naive and", kernel), &naive, &run(kernel));

@@ -4,8 +4,8 @@
 use blockwise::Device;
 use blockwise_ops::conv1d::convolve_buffers;
 use blockwise_ops::{
-    ConvKernel, ConvMode, ConvOptions, LaunchError, Options, ReduceKernel,
-    ReduceOptions, Reduction, convolve, dot, matmul, reduce, reverse, transpose,
+    ConvKernel, ConvMode, ConvOptions, LaunchError, Options, ReduceKernel, ReduceOptions,
+    Reduction, convolve, dot, matmul, reduce, reverse, transpose,
 };
 use blockwise_tests::data::{Draw, matrix, vector};
 use blockwise_tests::devices::devices;

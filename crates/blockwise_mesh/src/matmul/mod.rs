@@ -311,10 +311,7 @@ impl<T: Float> ShardedMatmul<T> {
         };
         let (stream, c) = match panels.len() {
             1 => (None, c.part_mut()),
-            _ => (
-                Some(&lane.stream),
-                lane.product.view_mut(..rows * cols),
-            ),
+            _ => (Some(&lane.stream), lane.product.view_mut(..rows * cols)),
         };
         let inputs = [AnyView::from(a), AnyView::from(b)];
         let started = product.enqueue(stream, problem, &inputs, c.into());

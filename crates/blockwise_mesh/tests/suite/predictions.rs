@@ -6,9 +6,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix, convolve, dot,
     matmul, reduce, transpose,
 };
-use blockwise_ops::{
-    ConvMode, ConvOptions, Element, Options, ReduceOptions, Reduction,
-};
+use blockwise_ops::{ConvMode, ConvOptions, Element, Options, ReduceOptions, Reduction};
 
 /// Meshes of every size.
 fn meshes() -> Vec<Mesh> {

@@ -50,7 +50,10 @@ pub(super) static CASES: &[Case] = &[
     // Sums of slices: a pack more than a block has, a grid that strides, and groups of every size.
     Case::of(&[20, 34, 52]).by(IN_SLICES).counting(2),
     Case::of(&[11, 80, 12]).by(IN_SLICES).counting(5).capped(1),
-    Case::of(&[10, 288, 52]).by(IN_SLICES).counting(18).capped(1),
+    Case::of(&[10, 288, 52])
+        .by(IN_SLICES)
+        .counting(18)
+        .capped(1),
     Case::of(&[2, 528, 2]).by(IN_SLICES).counting(33),
     // Copies of B alone, and of both.
     Case::of(&[5, 40, 9]).by(&["sliced-copy"]).counting(2),

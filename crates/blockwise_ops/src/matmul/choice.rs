@@ -202,12 +202,7 @@ fn longest(inner: usize, most: usize) -> usize {
 }
 
 /// Whether a copy of B in vectors makes `sliced` faster, if that is the kernel.
-fn copy_pays(
-    kernel: &Variant,
-    of: [usize; 3],
-    bytes: usize,
-    device: &DeviceProperties,
-) -> bool {
+fn copy_pays(kernel: &Variant, of: [usize; 3], bytes: usize, device: &DeviceProperties) -> bool {
     let [_, inner, cols] = of;
     let with = |pitch| vectors(&SLICED, of, bytes, pitch, [true; 3]);
     if *kernel != SLICED || with(cols) || !with(PACK) {
@@ -229,7 +224,14 @@ fn in_slices(
     device: &DeviceProperties,
 ) -> (f64, Slicing) {
     let vectors = vectors(&SLICED, of, bytes, pitch, [true; 3]);
-    fastest_of(of, bytes, &Cut::ALL, 1..=longest(of[1], most), vectors, device)
+    fastest_of(
+        of,
+        bytes,
+        &Cut::ALL,
+        1..=longest(of[1], most),
+        vectors,
+        device,
+    )
 }
 
 /// The fastest of these cuts and numbers of slices, and its nanoseconds. `vectors` says whether the
@@ -265,7 +267,10 @@ mod tests {
     fn chosen(ty: Type, of: [usize; 3]) -> (&'static Variant, Slicing) {
         let (problem, options, device) = (Problem::new(ty, &of), Options::default(), h200());
         let variant = kernel(of, ty, MOST_SLICES, &device);
-        (variant, slicing(&task(&problem, &options, &device, variant)))
+        (
+            variant,
+            slicing(&task(&problem, &options, &device, variant)),
+        )
     }
 
     fn task<'a>(
@@ -300,11 +305,7 @@ mod tests {
         }
         for (shape, slices) in [([1024; 3], 1), ([2048; 3], 1)] {
             let (kernel, slicing) = chosen(Type::F64, shape);
-            assert_eq!(
-                (kernel, slicing.slices),
-                (&MMA, slices),
-                "{shape:?}"
-            );
+            assert_eq!((kernel, slicing.slices), (&MMA, slices), "{shape:?}");
         }
         for (shape, kernel) in [
             ([2499, 6, 4931], &REGISTER_TILE),
@@ -346,7 +347,10 @@ mod tests {
         let copied = [600, 4099, 601];
         assert_eq!(chosen(copied), &SLICED_COPY);
         let problem = Problem::new(Type::F32, &copied);
-        assert_eq!(slicing(&task(&problem, &options, &device, &SLICED_COPY)).cut, Cut::Square);
+        assert_eq!(
+            slicing(&task(&problem, &options, &device, &SLICED_COPY)).cut,
+            Cut::Square
+        );
         for without in [
             [600, 4099, 604],
             [129, 300, 515],
@@ -368,11 +372,7 @@ mod tests {
             ([1, 16, 5], 1),
         ] {
             let (kernel, slicing) = chosen(Type::F32, shape);
-            assert_eq!(
-                (kernel, slicing.slices),
-                (&VECTOR, slices),
-                "{shape:?}"
-            );
+            assert_eq!((kernel, slicing.slices), (&VECTOR, slices), "{shape:?}");
         }
     }
 
@@ -387,10 +387,7 @@ mod tests {
     fn a_product_without_elements_has_a_kernel() {
         for shape in [[0; 3], [0, 5, 7], [5, 0, 7], [1, 0, 5], [5, 7, 0]] {
             let (kernel, slicing) = chosen(Type::F32, shape);
-            assert!(
-                *kernel != VECTOR && slicing.slices == 1,
-                "{shape:?}"
-            );
+            assert!(*kernel != VECTOR && slicing.slices == 1, "{shape:?}");
         }
     }
 

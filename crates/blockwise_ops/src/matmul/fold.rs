@@ -39,7 +39,10 @@ pub(super) fn enqueue(
             before: None,
             after: None,
         };
-        return Ok((plan.kernel.launch)(On::new(device, stream, &plan.launch), of)?);
+        return Ok((plan.kernel.launch)(
+            On::new(device, stream, &plan.launch),
+            of,
+        )?);
     }
     let axis = Axis {
         outer: 1,
@@ -78,7 +81,10 @@ mod tests {
             let sums = device.upload(&sums).unwrap();
             let mut all = device.upload(&vec![f64::NAN; offset + outputs]).unwrap();
             let c = all.as_view_mut().into_view_mut(offset..);
-            let (problem, options) = (Problem::new(Type::F64, &[1, 1, outputs]), Options::default());
+            let (problem, options) = (
+                Problem::new(Type::F64, &[1, 1, outputs]),
+                Options::default(),
+            );
             let task = Task {
                 problem: &problem,
                 options: &options,

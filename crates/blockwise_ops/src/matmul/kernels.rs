@@ -61,7 +61,8 @@ macro_rules! counted {
 macro_rules! sliced {
     ($which:tt, $handle:ty) => {
         kernel!(Takes::Type(Type::F32), $which, $handle, |of| {
-            let ([rows, inner, cols, _], pitch, slices) = (of.problem.extents, pitch(&of), count(&of));
+            let ([rows, inner, cols, _], pitch, slices) =
+                (of.problem.extents, pitch(&of), count(&of));
             (
                 of.inputs[0].plain::<f32>()?,
                 of.inputs[1].plain::<f32>()?,
@@ -98,10 +99,19 @@ macro_rules! pipelined {
 /// The kernels that add slices: the input has a matrix for each.
 macro_rules! folds {
     ($Type:ident $t:ident) => {
-        kernel!(Takes::Type(Type::$Type), [FOLD, 0], fold::matmul_fold<$t>, |of| {
-            let slices = of.inputs[0].len() / of.output.len().max(1);
-            (of.inputs[0].plain::<$t>()?, of.output.plain::<$t>()?, slices)
-        })
+        kernel!(
+            Takes::Type(Type::$Type),
+            [FOLD, 0],
+            fold::matmul_fold<$t>,
+            |of| {
+                let slices = of.inputs[0].len() / of.output.len().max(1);
+                (
+                    of.inputs[0].plain::<$t>()?,
+                    of.output.plain::<$t>()?,
+                    slices,
+                )
+            }
+        )
     };
 }
 
@@ -180,60 +190,80 @@ pub(super) static VECTOR: &[Kernel] = &[
 
 /// The inputs are the terms of A and B and their ranges.
 pub(super) static TENSOR: &[Kernel] = &[
-    kernel!(Takes::Type(Type::F32), [0, 0], tensor::matmul_tensor_f32, |of| {
-        let [rows, inner, cols, _] = of.problem.extents;
-        (
-            of.inputs[0].plain::<u32>()?,
-            of.inputs[1].plain::<u32>()?,
-            of.inputs[2].plain::<u32>()?,
-            of.output.plain::<f32>()?,
-            rows,
-            inner,
-            cols,
-        )
-    }),
+    kernel!(
+        Takes::Type(Type::F32),
+        [0, 0],
+        tensor::matmul_tensor_f32,
+        |of| {
+            let [rows, inner, cols, _] = of.problem.extents;
+            (
+                of.inputs[0].plain::<u32>()?,
+                of.inputs[1].plain::<u32>()?,
+                of.inputs[2].plain::<u32>()?,
+                of.output.plain::<f32>()?,
+                rows,
+                inner,
+                cols,
+            )
+        }
+    ),
     // To the terms of A, of B, and their ranges.
-    kernel!(Takes::Type(Type::F32), [PREPARE, 0], split::matmul_split_f32, |of| {
-        let ([rows, inner, cols, _], [of_a, of_b, ranges]) =
-            (of.problem.extents, three(of.output, of.after, of.memory)?);
-        (
-            of.inputs[0].plain::<f32>()?,
-            of.inputs[1].plain::<f32>()?,
-            of_a.plain::<u32>()?,
-            of_b.plain::<u32>()?,
-            ranges.plain::<u32>()?,
-            rows,
-            inner,
-            cols,
-        )
-    }),
+    kernel!(
+        Takes::Type(Type::F32),
+        [PREPARE, 0],
+        split::matmul_split_f32,
+        |of| {
+            let ([rows, inner, cols, _], [of_a, of_b, ranges]) =
+                (of.problem.extents, three(of.output, of.after, of.memory)?);
+            (
+                of.inputs[0].plain::<f32>()?,
+                of.inputs[1].plain::<f32>()?,
+                of_a.plain::<u32>()?,
+                of_b.plain::<u32>()?,
+                ranges.plain::<u32>()?,
+                rows,
+                inner,
+                cols,
+            )
+        }
+    ),
 ];
 
 pub(super) static PITCHED: &[Kernel] = &[
-    kernel!(Takes::Type(Type::F32), [0, 0], pitched::matmul_pipelined_pitched_f32, |of| {
-        let [rows, inner, cols, _] = of.problem.extents;
-        (
-            of.inputs[0].plain::<f32>()?,
-            of.inputs[1].plain::<f32>()?,
-            of.output.plain::<f32>()?,
-            rows,
-            inner,
-            cols,
-        )
-    }),
+    kernel!(
+        Takes::Type(Type::F32),
+        [0, 0],
+        pitched::matmul_pipelined_pitched_f32,
+        |of| {
+            let [rows, inner, cols, _] = of.problem.extents;
+            (
+                of.inputs[0].plain::<f32>()?,
+                of.inputs[1].plain::<f32>()?,
+                of.output.plain::<f32>()?,
+                rows,
+                inner,
+                cols,
+            )
+        }
+    ),
     // To the copies of A and of B.
-    kernel!(Takes::Type(Type::F32), [PREPARE, 0], pitched::matmul_pitch_f32, |of| {
-        let ([rows, inner, cols, _], of_b) = (of.problem.extents, given(of.after)?);
-        (
-            of.inputs[0].plain::<f32>()?,
-            of.inputs[1].plain::<f32>()?,
-            of.output.plain::<f32>()?,
-            of_b.plain::<f32>()?,
-            rows,
-            inner,
-            cols,
-        )
-    }),
+    kernel!(
+        Takes::Type(Type::F32),
+        [PREPARE, 0],
+        pitched::matmul_pitch_f32,
+        |of| {
+            let ([rows, inner, cols, _], of_b) = (of.problem.extents, given(of.after)?);
+            (
+                of.inputs[0].plain::<f32>()?,
+                of.inputs[1].plain::<f32>()?,
+                of.output.plain::<f32>()?,
+                of_b.plain::<f32>()?,
+                rows,
+                inner,
+                cols,
+            )
+        }
+    ),
 ];
 
 /// An operand that the launches of [`PREPARE`] always have.

@@ -62,11 +62,7 @@ pub(super) fn tiles(
 }
 
 /// The number of slices, at most `most`, with which the product is fastest, and its nanoseconds.
-pub(super) fn slices(
-    of: [usize; 3],
-    most: usize,
-    properties: &DeviceProperties,
-) -> (f64, usize) {
+pub(super) fn slices(of: [usize; 3], most: usize, properties: &DeviceProperties) -> (f64, usize) {
     let pairs = of[1].is_multiple_of(PAIR) && of[2].is_multiple_of(PAIR);
     let time = |slices| {
         let (time, _) = fastest_tiles(of, slices, pairs, properties);

@@ -103,7 +103,11 @@ mod tests {
             ([9000, 511, 9001], false),
             ([9000, 9000, 511], false),
         ] {
-            assert_eq!(choice::pitched_pays(&Problem::new(Type::F32, &of)), pays, "{of:?}");
+            assert_eq!(
+                choice::pitched_pays(&Problem::new(Type::F32, &of)),
+                pays,
+                "{of:?}"
+            );
             assert!(!choice::pitched_pays(&Problem::new(Type::F64, &of)));
         }
     }

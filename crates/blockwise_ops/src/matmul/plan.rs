@@ -104,7 +104,11 @@ pub(super) fn launch(
             });
         }
         let (code, blocks, threads) = match cols {
-            1 => (0, choice::row_blocks(of, bytes, task.device), vector::ROW_THREADS),
+            1 => (
+                0,
+                choice::row_blocks(of, bytes, task.device),
+                vector::ROW_THREADS,
+            ),
             _ => {
                 let blocks = by_width!(bytes, T => vector::col_blocks::<T>(cols));
                 (2, blocks, vector::COL_THREADS)
@@ -119,7 +123,13 @@ pub(super) fn launch(
         let instance = task.options.instance.unwrap_or(tiles as u8);
         let policy = tiles.policy(vectors);
         let (blocks, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
-        blocks_of(task, [ragged, instance], blocks, threads, tiles.shared_bytes())?
+        blocks_of(
+            task,
+            [ragged, instance],
+            blocks,
+            threads,
+            tiles.shared_bytes(),
+        )?
     } else {
         let instance = task.options.instance.unwrap_or(cut as u8);
         by_blocks(task, [ragged, instance], cut.policy(vectors), of)?

@@ -20,11 +20,15 @@ pub(super) fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
 fn of<T: Precision + Typed + Pod>(asked: &Asked<'_>) -> Result<Expected, LaunchError> {
     let [_, inner, cols] = extents(asked.problem);
     let elements = |at: usize, what| {
-        asked.inputs.get(at).and_then(AnyArray::typed::<T>).ok_or(LaunchError::OperandType {
-            what,
-            wanted: asked.problem.ty,
-            given: asked.inputs.get(at).map(AnyArray::ty),
-        })
+        asked
+            .inputs
+            .get(at)
+            .and_then(AnyArray::typed::<T>)
+            .ok_or(LaunchError::OperandType {
+                what,
+                wanted: asked.problem.ty,
+                given: asked.inputs.get(at).map(AnyArray::ty),
+            })
     };
     let (a, b) = (elements(0, "a")?, elements(1, "b")?);
     // Columns of B, of which few elements are asked for at a time.
@@ -82,7 +86,9 @@ mod tests {
         let (a, b) = (matrix(rows, inner), matrix(inner, cols));
         let oracle = crate::oracle::matmul(a.view(), b.view());
         let inputs = [&a, &b].map(|it| AnyArray::of(it.view().into_dyn()).unwrap());
-        let columns: Vec<Range<usize>> = (0..rows).map(|row| row * cols + 4..row * cols + 5).collect();
+        let columns: Vec<Range<usize>> = (0..rows)
+            .map(|row| row * cols + 4..row * cols + 5)
+            .collect();
         for runs in [vec![0..rows * cols], columns, vec![2..3, 7..30, 40..45]] {
             let expected = reference(Asked {
                 problem: &Problem::new(Type::F32, &[rows, inner, cols]),

@@ -125,7 +125,11 @@ impl Held for Product {
             Some(sums) => sums.as_view_mut(),
             None => output.as_view_mut(),
         };
-        let aligned = [a.is_aligned(PACK), b.is_aligned(PACK), sums.is_aligned(PACK)];
+        let aligned = [
+            a.is_aligned(PACK),
+            b.is_aligned(PACK),
+            sums.is_aligned(PACK),
+        ];
         let task = Task {
             problem,
             options: &self.options,

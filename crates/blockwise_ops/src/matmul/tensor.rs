@@ -7,9 +7,7 @@
 //! very large or small elements) the same words make FP32 arithmetic compute it
 //! ([`kernels::matmul::pipelined`]).
 
-use blockwise::{
-    AnyView, AnyViewMut, Buffer, Device, DeviceKind, DeviceProperties, Stream,
-};
+use blockwise::{AnyView, AnyViewMut, Buffer, Device, DeviceKind, DeviceProperties, Stream};
 use kernels::matmul::split::{self, DEPTH, RANGE_WORDS, SIDE};
 use kernels::matmul::tensor::{SHARED_BYTES, TENSOR as POLICY, THREADS, matmul_tensor_f32};
 
@@ -127,11 +125,14 @@ impl Held for Tensor {
             settings: [0; 2],
             ..*problem
         };
-        let (own, every) = (Options::default(), [
-            inputs.first().is_some_and(aligned),
-            inputs.get(1).is_some_and(aligned),
-            aligned(&output.as_view()),
-        ]);
+        let (own, every) = (
+            Options::default(),
+            [
+                inputs.first().is_some_and(aligned),
+                inputs.get(1).is_some_and(aligned),
+                aligned(&output.as_view()),
+            ],
+        );
         let otherwise = Task {
             problem: &plain,
             options: &own,
@@ -183,8 +184,8 @@ impl Held for Tensor {
 mod tests {
     use super::*;
     use crate::limits::h200;
-    use crate::operation::{Given, array};
     use crate::matmul::MATMUL;
+    use crate::operation::{Given, array};
     use blockwise::Type;
     use ndarray::Array2;
 
@@ -196,7 +197,13 @@ mod tests {
             settings: [1, 0],
             ..Given::default()
         };
-        let error = array(&device, &MATMUL, &given, &Options::default(), &[a.view(), a.t()]);
+        let error = array(
+            &device,
+            &MATMUL,
+            &given,
+            &Options::default(),
+            &[a.view(), a.t()],
+        );
         let error = error.expect_err("no such instructions");
         assert!(matches!(error, LaunchError::TensorCores { .. }), "{error}");
         assert!(

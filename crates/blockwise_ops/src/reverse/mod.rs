@@ -9,8 +9,8 @@ use kernels::reverse::fixed::reverse_static;
 use ndarray::{Array1, ArrayView1};
 
 use crate::operation::{
-    self, Asked, Axis, Bench, Case, Expected, Given, Lens, Numbers, Operand, Operation, Options, Parts,
-    Plan, Posed, Problem, Rank, Setting, Size, Task, Tier, Variant, Work, words,
+    self, Asked, Axis, Bench, Case, Expected, Given, Lens, Numbers, Operand, Operation, Options,
+    Parts, Plan, Posed, Problem, Rank, Setting, Size, Task, Tier, Variant, Work, words,
 };
 use crate::{Element, Execution, LaunchError, dimensions};
 

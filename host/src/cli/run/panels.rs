@@ -6,9 +6,9 @@ use blockwise_ops::{AnyArray, Float};
 
 use super::{Inputs, Task};
 use crate::cli::failure::Failure;
+use crate::cli::mesh;
 use crate::cli::operand;
 use crate::cli::seconds::{Seconds, timed};
-use crate::cli::mesh;
 
 impl Task<'_> {
     /// The product by several devices, in the process of rank 0.
@@ -20,10 +20,7 @@ impl Task<'_> {
     }
 
     /// Each rank reads its blocks only.
-    fn in_panels_of<T: Float>(
-        &self,
-        mesh: &Mesh,
-    ) -> Result<Option<(AnyArray, Seconds)>, Failure> {
+    fn in_panels_of<T: Float>(&self, mesh: &Mesh) -> Result<Option<(AnyArray, Seconds)>, Failure> {
         let problem = &self.posed.problem;
         let [rows, inner, cols, _] = problem.extents;
         let grid = Grid::for_product([rows, inner, cols], mesh.ranks());
