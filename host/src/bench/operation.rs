@@ -22,25 +22,29 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
         .collect()
 }
 
-/// Of the first type every variant; of the others what a caller gets, the variants that the first
-/// type has not, and every variant at sizes that were asked for.
+/// Whether a type is the first, or has other variants than that one.
+fn is_telling(operation: &Operation, ty: Type) -> bool {
+    let (first, _) = operation.bench.types[0];
+    ty == first || (operation.variants.iter()).any(|it| it.takes(ty) != it.takes(first))
+}
+
+/// Of the first type every variant, and of those that have others; else what a caller gets, and
+/// every variant at sizes that were asked for.
 pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work> {
     let mut works = Vec::new();
-    let (first, _) = operation.bench.types[0];
-    for (at, &(ty, standard)) in operation.bench.types.iter().enumerate() {
-        let quick: &[&[usize]] = match at {
-            0 => &[operation.bench.quick],
-            _ => &[],
+    for &(ty, standard) in operation.bench.types {
+        let is_telling = is_telling(operation, ty);
+        let quick: &[&[usize]] = match is_telling {
+            true => &[operation.bench.quick],
+            false => &[],
         };
         for size in sizes.pick_any(operation.sizes.len(), quick, standard) {
             let Ok(posed) = posed(operation, ty, &size) else {
                 continue;
             };
-            let every = at == 0 || matches!(sizes, Sizes::Given(_));
+            let every = is_telling || matches!(sizes, Sizes::Given(_));
             let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
-            let shown = |it: &&&Variant| {
-                it.takes(ty) && (it.suits)(&posed.problem) && (every || !it.takes(first))
-            };
+            let shown = |it: &&&Variant| every && it.takes(ty) && (it.suits)(&posed.problem);
             for &variant in operation.variants.iter().filter(shown) {
                 candidates.push(Candidate::new(Options::of(variant), variant, ""));
             }
@@ -53,8 +57,15 @@ pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work
 /// The launcher's choice and others: every variant, and what each can be set to.
 pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
     let mut searches = Vec::new();
-    for &operation in OPERATIONS {
-        let (ty, standard) = operation.bench.types[0];
+    let types = |of: &'static Operation| {
+        let telling = of
+            .bench
+            .types
+            .iter()
+            .filter(move |(ty, _)| is_telling(of, *ty));
+        telling.map(move |&(ty, sizes)| (of, ty, sizes))
+    };
+    for (operation, ty, standard) in OPERATIONS.iter().copied().flat_map(types) {
         let quick: &[&[usize]] = &[operation.bench.quick];
         for size in sizes.pick_any(operation.sizes.len(), quick, standard) {
             let Ok(posed) = posed(operation, ty, &size) else {

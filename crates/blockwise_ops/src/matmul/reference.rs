@@ -89,7 +89,11 @@ mod tests {
         let columns: Vec<Range<usize>> = (0..rows)
             .map(|row| row * cols + 4..row * cols + 5)
             .collect();
-        for runs in [vec![0..rows * cols], columns, vec![2..3, 7..30, 40..45]] {
+        let whole = Vec::from([Range {
+            start: 0,
+            end: rows * cols,
+        }]);
+        for runs in [whole, columns, vec![2..3, 7..30, 40..45]] {
             let expected = reference(Asked {
                 problem: &Problem::new(Type::F32, &[rows, inner, cols]),
                 inputs: &inputs,
