@@ -37,7 +37,8 @@ impl<T: Plain> Buffer<T> {
             })?;
         let address = match bytes {
             // An empty slice needs an address too: any aligned one that is not null.
-            0 => align_of::<T>() as u64,
+            // Aligned for every type, so that it can be read as any other.
+            0 => ALIGNMENT as u64,
             bytes => core.backend.alloc(bytes as u64)?,
         };
         Ok(Self {

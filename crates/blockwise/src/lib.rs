@@ -18,6 +18,7 @@ mod error;
 mod event;
 mod function;
 mod graph;
+mod matrix;
 mod memory;
 mod module;
 mod parameters;
@@ -46,6 +47,7 @@ pub use launch_contract::Type;
 pub use launch_contract::launch::{
     Argument, DevicePointer, Dim, Instance, Memory, Plain, Refusal, Shape, Target,
 };
+pub use matrix::Matrix;
 pub use module::Module;
 pub use permutation::Permutation;
 pub use properties::{DeviceKind, DeviceProperties, PeerAccess};

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use blockwise::{Buffer, ViewMut};
-use blockwise_ops::{Element, LaunchError, MatmulShape};
+use blockwise_ops::{Element, LaunchError};
 
 use crate::call::Digest;
 use crate::{Call, Error, Rank, Result, Split};
@@ -33,11 +33,11 @@ impl Grid {
     /// receive `rows·inner·(c − 1) + inner·cols·(r − 1)` elements. On a tie the grid with the
     /// fewest columns wins, because it gathers less of A before it multiplies: row shards for two
     /// ranks and a square product, 2 × 2 for four.
-    pub fn for_product(shape: MatmulShape, ranks: usize) -> Self {
+    pub fn for_product([rows, inner, cols]: [usize; 3], ranks: usize) -> Self {
         let moved = |grid: &Self| {
-            let a = (shape.rows as f64) * (grid.cols as f64 - 1.0);
-            let b = (shape.cols as f64) * (grid.rows as f64 - 1.0);
-            shape.inner as f64 * (a + b)
+            let a = (rows as f64) * (grid.cols as f64 - 1.0);
+            let b = (cols as f64) * (grid.rows as f64 - 1.0);
+            inner as f64 * (a + b)
         };
         let grids = (1..=ranks).filter(|cols| ranks.is_multiple_of(*cols));
         let grids = grids.map(|cols| Self {
@@ -326,9 +326,8 @@ pub(crate) fn elements(rank: &Rank, rows: usize, cols: usize) -> Result<usize> {
 mod tests {
     use super::*;
 
-    fn grid([rows, inner, cols]: [usize; 3], ranks: usize) -> (usize, usize) {
-        let shape = MatmulShape { rows, inner, cols };
-        let grid = Grid::for_product(shape, ranks);
+    fn grid(of: [usize; 3], ranks: usize) -> (usize, usize) {
+        let grid = Grid::for_product(of, ranks);
         (grid.rows, grid.cols)
     }
 

@@ -4,7 +4,6 @@ use std::fmt::{Debug, Display};
 
 use blockwise::Typed;
 
-use crate::matmul::Multiplies;
 use crate::reduce::Number;
 
 /// A number type that operations work on. Its name is [`Plain::NAME`](blockwise::Plain::NAME).
@@ -19,6 +18,6 @@ elements!(i8 u8 i16 u16 i32 u32 f32 i64 u64 f64);
 
 /// The floating-point types that convolution and the matrix product have kernels for: `f32` and
 /// `f64`.
-pub trait Float: Number + Multiplies {}
+pub trait Float: Number {}
 impl Float for f32 {}
 impl Float for f64 {}

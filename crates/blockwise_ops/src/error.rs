@@ -222,6 +222,14 @@ pub enum LaunchError {
         /// The kernel's name.
         kernel: &'static str,
     },
+    /// A kernel that does not do what a setting asks for.
+    #[error("kernel `{kernel}` does not do what `--{setting}` asks for")]
+    Contradiction {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The setting.
+        setting: &'static str,
+    },
     /// The device failed, or the kernel went wrong on it.
     #[error(transparent)]
     Device(#[from] blockwise::Error),
@@ -252,6 +260,7 @@ impl LaunchError {
             Self::NoAxis { .. } => {
                 Some("axes count from 0 in the order of the shape, or from -1 at its end")
             }
+            Self::Contradiction { .. } => Some("leave one of the two out"),
             Self::Device(error) => error.hint(),
             _ => None,
         }

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use blockwise::{Device, Shape, Stream};
-use cuda_std::launch::Entry;
 
 use crate::LaunchError;
 
@@ -90,52 +89,3 @@ impl<'a> On<'a> {
         }
     }
 }
-
-/// A plan with its typed launch.
-pub(crate) struct Ready<L> {
-    pub(crate) plan: LaunchPlan,
-    pub(crate) launch: L,
-}
-
-/// An entry point and its typed launch, `L`: a `fn` of [`On`] and the family's operands.
-pub struct Routine<L> {
-    pub(crate) entry: &'static Entry,
-    pub(crate) launch: L,
-}
-
-/// The [`Routine`] of a kernel's handle: `routine!(handle, |of| (of.input, of.output))`, with the
-/// kernel's arguments in their order. `routine!(unsafe handle, ..)` is for an `unsafe` kernel.
-macro_rules! routine {
-    (unsafe $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
-        $crate::launch::Routine {
-            entry: <$handle as ::blockwise::Instance>::ENTRY,
-            launch: |on: $crate::launch::On<'_>, $of| {
-                let launch = <$handle>::on(on.device)?.shape(on.shape);
-                let launch = match on.stream {
-                    Some(stream) => launch.stream(stream),
-                    None => launch,
-                };
-                // SAFETY: the operands are borrowed, the outputs mutably. The kernel's `require`
-                // checks lengths and shape; the rest is ensured by the plan and its operands.
-                #[expect(unsafe_code, reason = "kernels in rust-cuda's form have no other launch")]
-                unsafe {
-                    launch.launch($($argument),+)
-                }
-            },
-        }
-    };
-    ($handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
-        $crate::launch::Routine {
-            entry: <$handle as ::blockwise::Instance>::ENTRY,
-            launch: |on: $crate::launch::On<'_>, $of| {
-                let launch = <$handle>::on(on.device)?.shape(on.shape);
-                let launch = match on.stream {
-                    Some(stream) => launch.stream(stream),
-                    None => launch,
-                };
-                launch.launch($($argument),+)
-            },
-        }
-    };
-}
-pub(crate) use routine;

@@ -33,16 +33,14 @@ pub mod operation;
 pub mod oracle;
 pub mod peak;
 pub mod pipeline;
-pub mod pitched;
 pub mod reduce;
 pub mod reverse;
 pub mod scan;
-pub mod tensor;
 pub mod transpose;
 pub mod tuning;
 
 use blockwise::{Buffer, Device};
-use ndarray::{Array2, ArrayView, Dimension};
+use ndarray::{Array, ArrayD, ArrayView, Dimension};
 
 pub use array::{AnyArray, Number as AnyNumber};
 pub use conv1d::{ConvMode, ConvOutputs, convolve};
@@ -50,13 +48,11 @@ pub use element::{Element, Float};
 pub use error::LaunchError;
 pub use launch::{Execution, LaunchPlan};
 pub use limits::check;
-pub use matmul::{Matmul, MatmulKernel, MatmulOptions, MatmulShape, matmul};
+pub use matmul::matmul;
 pub use named::UnknownName;
 pub use operation::{Operation, Options, Variant};
-pub use pitched::PitchedMatmul;
 pub use reduce::{Number, Partials, Reduction, dot, reduce};
 pub use reverse::reverse;
-pub use tensor::{TensorMatmul, matmul_tensor};
 pub use transpose::transpose;
 
 /// Every operation that has a description.
@@ -69,6 +65,7 @@ pub static OPERATIONS: &[&Operation] = &[
     &reduce::MIN,
     &reduce::MAX,
     &reduce::DOT,
+    &matmul::MATMUL,
 ];
 
 /// The operation of this name.
@@ -100,15 +97,12 @@ fn upload<T: Element, D: Dimension>(
     })
 }
 
-/// Copies a row-major matrix from the device.
-fn download_matrix<T: Element>(
-    buffer: &Buffer<T>,
-    rows: usize,
-    cols: usize,
-) -> Result<Array2<T>, LaunchError> {
-    let values = buffer.to_vec()?;
-    Array2::from_shape_vec((rows, cols), values)
-        .map_err(|_| LaunchError::SizeOverflow { what: "the matrix" })
+/// An array in the dimensions that its operation always gives.
+fn dimensions<T, D: Dimension>(array: ArrayD<T>) -> Result<Array<T, D>, LaunchError> {
+    let what = "the result";
+    array
+        .into_dimensionality()
+        .map_err(|_| LaunchError::SizeOverflow { what })
 }
 
 /// The number of elements of a matrix.

@@ -70,17 +70,7 @@ pub fn rules(properties: &DeviceProperties) -> usize {
     saved().of(&key(properties)).map_or(0, <[Rule]>::len)
 }
 
-/// The saved kernel for an operation at a size.
-pub(crate) fn kernel<K: FromStr>(
-    properties: &DeviceProperties,
-    operation: &str,
-    ty: &str,
-    extents: &[usize],
-) -> Option<K> {
-    name(properties, operation, ty, extents)?.parse().ok()
-}
-
-/// The same by its name.
+/// The name of the saved kernel for an operation at a size.
 pub(crate) fn name(
     properties: &DeviceProperties,
     operation: &str,

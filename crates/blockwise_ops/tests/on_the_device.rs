@@ -3,16 +3,14 @@
 
 mod common;
 
-use blockwise::{Device, Type};
+use blockwise::{AnyView, Buffer, Device, Matrix, Type};
 use blockwise_ops::conv1d::{self, CONV, convolve_buffers};
-use blockwise_ops::matmul::{self, matmul_buffers};
+use blockwise_ops::matmul::{self, MATMUL, PIPELINED, PITCHED, TENSOR, matmul_buffers};
+use blockwise_ops::operation::{Call, Problem};
 use blockwise_ops::reduce::{
     DOT, KERNELS, SHUFFLE, SINGLE, SUM, TREE, WIDE, dot_buffers, enqueue, plan,
 };
-use blockwise_ops::{
-    ConvMode, LaunchError, MatmulKernel, MatmulOptions, MatmulShape, Options, Partials,
-    PitchedMatmul, Reduction, TensorMatmul, reverse, transpose,
-};
+use blockwise_ops::{ConvMode, LaunchError, Options, Partials, Reduction, reverse, transpose};
 
 fn on_each(test: fn(&Device) -> Result<(), LaunchError>) -> Result<(), LaunchError> {
     common::devices().iter().try_for_each(test)
@@ -44,7 +42,8 @@ fn recorded_sequence_on(device: &Device) -> Result<(), LaunchError> {
     let graph = device.graph(|stream| {
         let stream = Some(stream);
         let movement = Options::default();
-        transpose::enqueue(device, stream, &input, &mut turned, rows, cols, &movement)?;
+        let matrix = Matrix::new(&input, rows, cols);
+        transpose::enqueue(device, stream, matrix, &mut turned, &movement)?;
         reverse::enqueue(device, stream, &turned, &mut backwards, &Options::default())?;
         let twice = [input.as_view(); 2];
         enqueue(device, stream, &DOT, &twice, &mut partials, &options)?;
@@ -78,19 +77,18 @@ fn products_are_recorded_too() -> Result<(), LaunchError> {
 }
 
 fn recorded_products_on(device: &Device) -> Result<(), LaunchError> {
-    let shape = MatmulShape {
-        rows: 3,
-        inner: 4,
-        cols: 5,
-    };
+    let problem = Problem::new(blockwise::Type::F32, &[3, 4, 5]);
     let (a, b) = (device.upload(&numbers(12))?, device.upload(&numbers(20))?);
     let mut copied = device.filled::<f32>(15, 0xFF)?;
     let mut plain = device.filled::<f32>(15, 0xFF)?;
-    let mut product = PitchedMatmul::new(device, shape)?;
+    let mut product = Call::new(device, &MATMUL, Options::of(&PITCHED));
+    product.prepare(&problem)?;
     let graph = device.graph(|stream| {
-        product.enqueue(Some(stream), &a, &b, &mut copied)?;
-        let options = MatmulOptions::default();
-        matmul::enqueue(device, Some(stream), &a, &b, &mut plain, shape, &options).map(drop)
+        let inputs = [&a, &b].map(|it| AnyView::from(it.as_view()));
+        let c = copied.as_view_mut().into();
+        product.enqueue(Some(stream), &problem, &inputs, c)?;
+        let (a, b) = (Matrix::new(&a, 3, 4), Matrix::new(&b, 4, 5));
+        matmul::enqueue(device, Some(stream), a, b, &mut plain, &Options::default()).map(drop)
     })?;
     assert!(
         plain.to_vec()?.iter().all(|x| x.is_nan()),
@@ -142,15 +140,8 @@ fn parts_on(device: &Device) -> Result<(), LaunchError> {
         let mut output = device.filled::<f32>(140, 0xFF)?;
         let to = output.view_mut(from..from + 130);
         let options = Options::default();
-        transpose::enqueue(
-            device,
-            None,
-            all.view(from..from + 130),
-            to,
-            13,
-            10,
-            &options,
-        )?;
+        let matrix = Matrix::new(all.view(from..from + 130), 13, 10);
+        transpose::enqueue(device, None, matrix, to, &options)?;
         let expected: Vec<_> = (0..130).map(|i| part[i % 13 * 10 + i / 13]).collect();
         assert_eq!(output.view(from..from + 130).to_vec()?, expected);
     }
@@ -163,22 +154,15 @@ fn a_product_of_unaligned_parts_takes_a_kernel_that_can() -> Result<(), LaunchEr
 }
 
 fn unaligned_product_on(device: &Device) -> Result<(), LaunchError> {
-    let shape = MatmulShape {
-        rows: 9,
-        inner: 6,
-        cols: 8,
-    };
-    let options = MatmulOptions {
-        kernel: Some(MatmulKernel::Pipelined),
-        ..MatmulOptions::default()
-    };
+    let options = Options::of(&PIPELINED);
     let values = device.upload(&numbers(200))?;
     let (a, b) = (values.view(..54), |from: usize| {
         values.view(from..from + 48)
     });
     for from in [100, 101] {
         let mut c = device.filled::<f32>(72, 0xFF)?;
-        let plan = matmul_buffers(device, a, b(from), &mut c, shape, &options)?;
+        let matrices = (Matrix::new(a, 9, 6), Matrix::new(b(from), 6, 8));
+        let plan = matmul_buffers(device, matrices.0, matrices.1, &mut c, &options)?;
         let ragged = plan.is_some_and(|done| done.plan.kernel.contains("ragged"));
         assert_eq!(ragged, from == 101);
         let (left, right) = (a.to_vec()?, b(from).to_vec()?);
@@ -277,7 +261,14 @@ fn wrong_lengths_on(device: &Device) -> Result<(), LaunchError> {
         )
         .map(drop),
         reverse::enqueue(device, None, &input, &mut output, &Options::default()).map(drop),
-        transpose::enqueue(device, None, &input, &mut output, 3, 4, &Options::default()).map(drop),
+        transpose::enqueue(
+            device,
+            None,
+            Matrix::new(&input, 3, 4),
+            &mut output,
+            &Options::default(),
+        )
+        .map(drop),
     ] {
         let error = error.expect_err("11 elements for 12");
         assert!(
@@ -301,21 +292,24 @@ fn the_product_on_tensor_cores_is_recorded_with_its_ranges() -> Result<(), Launc
 }
 
 fn tensor_cores_on(device: &Device) -> Result<(), LaunchError> {
-    let shape = MatmulShape {
-        rows: 5,
-        inner: 3,
-        cols: 7,
-    };
-    let mut product = match TensorMatmul::new(device, shape) {
+    let problem = Problem::new(blockwise::Type::F32, &[5, 3, 7]);
+    let mut product = Call::new(device, &MATMUL, Options::of(&TENSOR));
+    match product.prepare(&problem) {
         Err(error @ LaunchError::TensorCores { .. }) => {
             println!("skipped: {error}");
             return Ok(());
         }
-        product => product?,
-    };
+        prepared => drop(prepared?),
+    }
     let (mut a, b) = (device.upload(&numbers(15))?, device.upload(&numbers(21))?);
-    let (mut c, mut plain) = (device.filled(35, 0xFF)?, device.zeros(35)?);
-    let graph = device.graph(|stream| product.enqueue(Some(stream), &a, &b, &mut c))?;
+    let (mut c, mut plain): (Buffer<f32>, _) = (device.filled(35, 0xFF)?, device.zeros(35)?);
+    let graph = device.graph(|stream| {
+        let inputs = [&a, &b].map(|it| AnyView::from(it.as_view()));
+        let c = c.as_view_mut().into();
+        product
+            .enqueue(Some(stream), &problem, &inputs, c)
+            .map(drop)
+    })?;
     // An infinity is left to FP32 arithmetic, and finite numbers after it are not: each replay
     // begins with new ranges.
     for first in [1.0, f32::INFINITY, 2.0] {
@@ -323,8 +317,8 @@ fn tensor_cores_on(device: &Device) -> Result<(), LaunchError> {
         values[0] = first;
         a.copy_from_slice(&values)?;
         graph.launch()?;
-        let options = MatmulOptions::default();
-        matmul::enqueue(device, None, &a, &b, &mut plain, shape, &options)?;
+        let (a, b) = (Matrix::new(&a, 5, 3), Matrix::new(&b, 3, 7));
+        matmul::enqueue(device, None, a, b, &mut plain, &Options::default())?;
         let (c, plain) = (c.to_vec()?, plain.to_vec()?);
         let same = |(x, y): (&f32, &f32)| x == y || x.is_nan() && y.is_nan();
         assert!(c.iter().zip(&plain).all(same), "{first}: {c:?}, {plain:?}");

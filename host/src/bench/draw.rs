@@ -3,9 +3,9 @@
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use blockwise_ops::OPERATIONS;
-use blockwise_ops::operation::Rank;
+use blockwise_ops::operation::{Operation, Rank};
 
-use super::{Size, Sizes, Work, matmul, operation};
+use super::{Size, Sizes, Work, operation};
 
 /// Arithmetic operations of a drawn work, at most: the slowest kernels are timed too.
 const MOST_OPERATIONS: f64 = 1e10;
@@ -16,7 +16,7 @@ const MOST_ELEMENTS: f64 = 3e7;
 /// logarithms.
 pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut drawn = |most: &[f64], fits: fn(&[f64]) -> bool| {
+    let mut drawn = |most: &[f64], fits: &dyn Fn(&[f64]) -> bool| {
         let mut sizes = Vec::new();
         while sizes.len() < count {
             let extent = |&most: &f64| rng.random_range(0.0..most.ln()).exp().floor();
@@ -28,26 +28,28 @@ pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
         }
         Sizes::Given(sizes)
     };
-    let described = OPERATIONS.iter().map(|of| {
-        // The extents of a signal and its taps are not those of an array.
-        let sizes = match of.operands[0].rank {
-            Rank::Signal => drawn(of.bench.drawn, |size| {
-                size[0] * size[1] <= MOST_OPERATIONS && size[0] > size[1]
-            }),
-            Rank::Matrix | Rank::Any | Rank::Vector => drawn(of.bench.drawn, |size| {
-                size.iter().product::<f64>() <= MOST_ELEMENTS
-            }),
-        };
+    let works = OPERATIONS.iter().map(|of| {
+        let sizes = drawn(of.bench.drawn, &|size| fits(of, size));
         operation::works_of(of, &sizes)
     });
-    let described: Vec<_> = described.flatten().collect();
-    let products = drawn(&[2e4, 2e4, 2e4], |size| {
-        let [rows, inner, cols] = [size[0], size[1], size[2]];
-        let largest = (rows * inner).max(inner * cols).max(rows * cols);
-        largest <= MOST_ELEMENTS && rows * inner * cols <= MOST_OPERATIONS
-    });
-    let works = [described, matmul::works(&products)];
-    works.into_iter().flatten().collect()
+    works.flatten().collect()
+}
+
+/// Whether a work of this size is small enough. A multiplication and its addition count as one
+/// operation.
+fn fits(of: &Operation, size: &[f64]) -> bool {
+    let sizes: Vec<_> = size.iter().map(|&extent| extent as usize).collect();
+    let (ty, _) = of.bench.types[0];
+    // A signal is longer than its taps.
+    if of.operands[0].rank == Rank::Signal && size[0] <= size[1] {
+        return false;
+    }
+    operation::posed(of, ty, &sizes, &of.benched(0)).is_ok_and(|posed| {
+        let lens = (of.lens)(&posed.problem);
+        let largest = lens.inputs.into_iter().fold(lens.output, usize::max);
+        let operations = (of.work)(&posed.problem).operations as f64;
+        largest as f64 <= MOST_ELEMENTS && operations <= 2.0 * MOST_OPERATIONS
+    })
 }
 
 #[cfg(test)]

@@ -20,11 +20,11 @@
 //!   but fused multiply-adds.
 
 mod ceilings;
+mod cross;
 mod draw;
 mod files;
 mod folded;
 mod inputs;
-mod matmul;
 mod measure;
 mod mesh;
 mod operation;
@@ -110,7 +110,7 @@ pub fn works(options: &Options) -> Vec<Work> {
 
 /// The families' works at these sizes.
 fn tables(sizes: &Sizes) -> Vec<Work> {
-    let tables = [operation::works, matmul::works];
+    let tables = [operation::works];
     tables.iter().flat_map(|table| table(sizes)).collect()
 }
 

@@ -8,6 +8,7 @@ use blockwise_ops::operation::{
 use blockwise_ops::{AnyArray, LaunchError, Options};
 use rayon::prelude::*;
 
+use super::cross::Cross;
 use super::folded::Folded;
 use super::inputs::AnyWindow;
 use super::sample::Sample;
@@ -25,14 +26,14 @@ pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
         .collect()
 }
 
-/// Of the first type every variant; of the others what a caller gets, and every variant at sizes
-/// that were asked for.
+/// Of the first type every variant, and of those that have others; else what a caller gets, and
+/// every variant at sizes that were asked for.
 pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work> {
     let mut works = Vec::new();
     for (at, &(ty, standard)) in operation.bench.types.iter().enumerate() {
-        let quick: &[&[usize]] = match at {
-            0 => &[operation.bench.quick],
-            _ => &[],
+        let quick: &[&[usize]] = match at == 0 || has_others(operation, ty) {
+            true => &[operation.bench.quick],
+            false => &[],
         };
         let given = operation.benched(at);
         for size in picked(operation, sizes, quick, standard) {
@@ -40,7 +41,7 @@ pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work
                 continue;
             };
             let is_given = matches!(sizes, Sizes::Given(_));
-            let every = at == 0 || is_given || operation.bench.every.contains(&ty);
+            let every = is_telling(operation, at) || is_given;
             let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
             let worth = |it: &&'static Variant| every && (it.worth)(&posed.problem);
             for variant in variants(operation, ty).filter(worth) {
@@ -56,15 +57,16 @@ pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work
 pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Search> {
     let mut searches = Vec::new();
     for &operation in OPERATIONS {
-        // Of the first type, and of others in another mode.
+        // Of the first type, and of others in another mode or with variants of their own.
         for (at, &(ty, standard)) in operation.bench.types.iter().enumerate() {
             let given = operation.benched(at);
-            if at > 0 && given == operation.benched(0) {
+            let same = given == operation.benched(0) && !has_others(operation, ty);
+            if at > 0 && same {
                 continue;
             }
-            let quick: &[&[usize]] = match at {
-                0 => &[operation.bench.quick],
-                _ => &[],
+            let quick: &[&[usize]] = match at == 0 || has_others(operation, ty) {
+                true => &[operation.bench.quick],
+                false => &[],
             };
             for size in picked(operation, sizes, quick, standard) {
                 if let Ok(posed) = posed(operation, ty, &size, &given) {
@@ -119,6 +121,19 @@ fn variants(operation: &Operation, ty: Type) -> impl Iterator<Item = &'static Va
     all.filter(move |it| it.takes(ty) && it.tier != Tier::Step)
 }
 
+/// Whether a type has other variants than the first.
+fn has_others(operation: &Operation, ty: Type) -> bool {
+    let (first, _) = operation.bench.types[0];
+    let mut variants = operation.variants.iter();
+    variants.any(|it| it.takes(ty) != it.takes(first))
+}
+
+/// Whether every variant of the type at this place of the table is shown.
+fn is_telling(operation: &Operation, at: usize) -> bool {
+    let (ty, _) = operation.bench.types[at];
+    at == 0 || operation.bench.every.contains(&ty) || has_others(operation, ty)
+}
+
 /// The sizes of an operation. A single number is the side of a matrix, but no signal with its taps.
 fn picked(
     operation: &Operation,
@@ -135,7 +150,7 @@ fn picked(
 }
 
 /// The problem at a size.
-fn posed(
+pub(super) fn posed(
     operation: &Operation,
     ty: Type,
     size: &[usize],
@@ -195,6 +210,8 @@ struct Described {
 struct Copy {
     inputs: Vec<(AnyWindow, AnyBuffer)>,
     output: AnyBuffer,
+    /// Of a product, whose reference would take too long: outputs that are compared.
+    cross: Cross,
 }
 
 struct OnDevice<'a> {
@@ -230,6 +247,10 @@ impl Problem for Described {
             Ok(Copy {
                 inputs: operands.map(operand).collect::<Result<_, _>>()?,
                 output: AnyBuffer::filled(device, ty, lens.output, 0)?,
+                cross: match operation.parts {
+                    Parts::Panels => Cross::new(&posed.problem, inputs.number()),
+                    _ => Cross::default(),
+                },
             })
         };
         let copies = (0..copies).map(copy).collect::<Result<_, BenchError>>()?;
@@ -271,7 +292,7 @@ impl Loaded for OnDevice<'_> {
     }
 
     fn enqueue(&mut self, copy: usize) -> Result<(), BenchError> {
-        let Copy { inputs, output } = &mut self.copies[copy];
+        let Copy { inputs, output, .. } = &mut self.copies[copy];
         let views: Vec<AnyView<'_>> = inputs.iter().map(|(_, buffer)| buffer.as_view()).collect();
         (self.call).enqueue(None, &self.of.posed.problem, &views, output.as_view_mut())?;
         Ok(())
@@ -281,7 +302,11 @@ impl Loaded for OnDevice<'_> {
         let Described {
             operation, posed, ..
         } = self.of;
-        let Copy { inputs, output } = &self.copies[copy];
+        let Copy {
+            inputs,
+            output,
+            cross,
+        } = &self.copies[copy];
         let problem = &posed.problem;
         let mut result = AnyArray::zeros(problem.ty, &[output.len()])?;
         output.as_view().copy_to_slice(result.bytes_mut())?;
@@ -318,6 +343,10 @@ impl Loaded for OnDevice<'_> {
             return self.windows(windows, inputs, &result);
         }
         let whole = |(input, buffer): &(AnyWindow, AnyBuffer)| input.array(0..buffer.len());
+        if let Parts::Panels = operation.parts {
+            let inputs = || inputs.iter().map(whole).collect::<Result<Vec<_>, _>>();
+            return cross.check(operation, problem, inputs, &result);
+        }
         let inputs = inputs.iter().map(whole).collect::<Result<Vec<_>, _>>()?;
         let checks = pieces.par_iter().map(|run| {
             let expected = (operation.reference)(Asked {
@@ -385,11 +414,7 @@ fn compared(ty: Type, bytes: &[u8], expected: &Expected) -> Result<Check, BenchE
             result.bytes_mut().copy_from_slice(bytes);
             let mut check = Check::exact("every element", 0);
             for (at, near) in expected.iter().enumerate() {
-                let value = result.number(at).to_f64();
-                match ty {
-                    Type::F64 => check.element(value, near.value, near.tolerance),
-                    _ => check.element(value as f32, near.value, near.tolerance),
-                }
+                check.near(ty, result.number(at).to_f64(), near);
             }
             Ok(check)
         }

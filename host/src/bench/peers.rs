@@ -205,8 +205,9 @@ mod tests {
             // the safe one has a twin in CUDA C++. FFTs in registers and sliced products have no
             // twin: their peers are the libraries.
             let is_own = |name: &str| {
-                let of_libraries =
-                    ["axis", "scan", "sliced", "vector"].contains(&name) || name.starts_with("mma");
+                let of_libraries = ["axis", "scan", "sliced", "sliced-copy", "vector"]
+                    .contains(&name)
+                    || name.starts_with("mma");
                 name != "default"
                     && !name.ends_with("-raw")
                     && (!name.starts_with("fft") || name == "fft-radix2")

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::row::{lines_up, seconds};
 use super::search::Search;
-use super::{BenchError, Inputs, Options, Run, Size, Timing, matmul, measure, operation};
+use super::{BenchError, Inputs, Options, Run, Size, Timing, measure, operation};
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ pub fn tune(
 }
 
 fn searches(options: &Options, properties: &DeviceProperties) -> Vec<Search> {
-    let tables = [operation::searches, matmul::searches];
+    let tables = [operation::searches];
     let all = tables
         .iter()
         .flat_map(|table| table(&options.sizes, properties));

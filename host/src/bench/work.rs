@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use blockwise::Device;
+use blockwise::{Device, Type};
+use blockwise_ops::operation::Near;
 use blockwise_ops::oracle::Precision;
 
 use super::{BenchError, Inputs, Size};
@@ -176,6 +177,14 @@ impl Check {
                 .max(if error > 0.0 { error / tolerance } else { 0.0 });
         } else if value != T::nearest(expected) {
             self.wrong += 1;
+        }
+    }
+
+    /// The same for an element of a type.
+    pub(super) fn near(&mut self, ty: Type, value: f64, near: &Near) {
+        match ty {
+            Type::F64 => self.element(value, near.value, near.tolerance),
+            _ => self.element(value as f32, near.value, near.tolerance),
         }
     }
 

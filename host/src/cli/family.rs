@@ -1,14 +1,12 @@
 //! What `profile` and `trace` run: the project's kernels by their families, or a kernel of any PTX.
 
 use blockwise::Type;
-use blockwise_ops::MatmulKernel;
 use blockwise_ops::operation::{Given, Operation as Described, Size, Tier, Variant};
 use blockwise_ops::{OPERATIONS, find};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 
 use super::kernel_args::{ARGUMENTS_HELP, Launch};
-use super::names;
 use super::operation;
 use crate::profile::Workload;
 
@@ -134,21 +132,6 @@ impl FromArgMatches for Family {
 /// The families that have no description, and any PTX.
 #[derive(Clone, Subcommand)]
 pub(super) enum Other {
-    /// The products of an M x K and a K x N matrix
-    Matmul {
-        /// M
-        #[arg(long, default_value_t = 128)]
-        rows: usize,
-        /// K
-        #[arg(long, default_value_t = 128)]
-        inner: usize,
-        /// N
-        #[arg(long, default_value_t = 128)]
-        cols: usize,
-        /// These kernels only, separated by commas
-        #[arg(long, value_delimiter = ',', value_parser = names(MatmulKernel::ALL))]
-        kernel: Vec<MatmulKernel>,
-    },
     /// Any kernel of any PTX file
     #[command(after_help = ARGUMENTS_HELP)]
     Ptx(Launch),
@@ -162,19 +145,7 @@ pub(super) enum Subject {
 
 impl Other {
     fn subject(&self) -> Subject {
-        Subject::Workload(match self.clone() {
-            Self::Matmul {
-                rows,
-                inner,
-                cols,
-                kernel,
-            } => Workload::Matmul {
-                rows,
-                inner,
-                cols,
-                kernels: kernel,
-            },
-            Self::Ptx(launch) => return Subject::File(launch),
-        })
+        let Self::Ptx(launch) = self.clone();
+        Subject::File(launch)
     }
 }

@@ -5,18 +5,15 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use blockwise::{Device, DeviceChoice, DeviceKind};
-use blockwise_mesh::{
-    Blocks, Grid, Job, JoinOptions, MEETING_LIMIT, MOST_RANKS, Mesh, Rank, ShardedMatrix,
-};
+use blockwise_mesh::{Job, JoinOptions, MEETING_LIMIT, MOST_RANKS, Mesh, Rank, ShardedMatrix};
 use blockwise_ops::{Element, LaunchError};
 use clap::Args;
 use ndarray::Array2;
 
 use super::failure::Failure;
-use super::operand::{ArrayOutput, MatrixFile};
+use super::operand::ArrayOutput;
 use super::seconds::{Seconds, timed};
 use super::{Global, report};
-use crate::io;
 
 /// Over how many devices the work is divided.
 #[derive(Args)]
@@ -189,22 +186,6 @@ pub(super) fn alone(mesh: &Mesh) -> Option<&Device> {
 pub(super) fn output(mesh: &Mesh, path: &Path) -> Result<Option<ArrayOutput>, Failure> {
     let first = mesh.first() == 0;
     first.then(|| ArrayOutput::prepare(path)).transpose()
-}
-
-/// A rank's block of a file, on its device.
-pub(super) fn part<T: Element + io::Number>(
-    rank: &Rank,
-    file: &MatrixFile,
-    grid: Grid,
-    seconds: &mut Seconds,
-) -> Result<ShardedMatrix<T>, Failure> {
-    let blocks = Blocks::even(file.shape, grid);
-    let values = timed(&mut seconds.reading, || {
-        file.block(blocks.block(rank.number()))
-    })?;
-    timed(&mut seconds.copying, || {
-        Ok(ShardedMatrix::upload(rank, blocks, &values)?)
-    })
 }
 
 /// Computes a matrix on this rank's device and collects it at rank 0; adds the time of both.

@@ -14,7 +14,6 @@ mod family;
 mod folder;
 mod kernel_args;
 mod kernels;
-mod matmul;
 mod mesh;
 mod new;
 mod operand;
@@ -110,8 +109,6 @@ impl FromArgMatches for Command {
 
 #[derive(Subcommand)]
 enum Tool {
-    /// Matrix product C = A*B
-    Matmul(matmul::Arguments),
     /// Count on the emulator what kernels cost, by source line: instructions, bank conflicts,
     /// sectors, occupancy
     Profile(profile::Arguments),
@@ -210,7 +207,6 @@ impl Cli {
             Command::Tool(tool) => tool,
         };
         match tool {
-            Tool::Matmul(arguments) => matmul::run(global, &arguments),
             Tool::Profile(arguments) => profile::run(global, &arguments),
             Tool::Trace(arguments) => trace::run(global, &arguments),
             Tool::Check(arguments) => check::run(global, &arguments),

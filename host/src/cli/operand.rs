@@ -1,16 +1,13 @@
 //! Operands from files, their common type, and comparison with `--reference`.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use blockwise::Type;
 use blockwise_ops::LaunchError;
-use blockwise_ops::compare::{self, Comparison};
-use blockwise_ops::oracle::{self, Expected, Precision};
+use blockwise_ops::oracle::{Expected, Precision};
 use blockwise_ops::pipeline;
 use clap::Args;
-use ndarray::{Array, ArrayD, ArrayView, Dimension, Ix2};
+use ndarray::{Array, ArrayD, Dimension};
 
 use super::failure::Failure;
 use super::report;
@@ -30,9 +27,6 @@ pub(super) struct Reference {
     /// See --rtol
     #[arg(long, requires = "reference", allow_negative_numbers = true, value_parser = non_negative)]
     atol: Option<f64>,
-    /// The type of the reference's elements in its file.
-    #[arg(skip)]
-    stored: OnceLock<Type>,
 }
 
 /// The largest relative error of one rounding to a type.
@@ -51,76 +45,16 @@ fn non_negative(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How many times the roundings of a reference with this unit are as large as those of a result in
-/// `T`. Text and float64 may hold what was computed in `T`.
-pub(super) fn coarser<T: Precision>(unit: f64) -> f64 {
-    (unit / T::UNIT_ROUNDOFF).max(1.0)
-}
-
 impl Reference {
     /// The reference's file.
     pub(super) fn path(&self) -> Option<&Path> {
         self.reference.as_deref()
     }
 
-    /// The reference's name and contents, read before anything is computed.
-    pub(super) fn read(&self) -> Result<Option<(String, Data)>, Failure> {
-        let Some(path) = &self.reference else {
-            return Ok(None);
-        };
-        let reader = open(path)?;
-        let _ = self.stored.set(contents(&reader)?.stored());
-        match reader.array()? {
-            Some(data) => Ok(Some((path.display().to_string(), data))),
-            None => Err(sound(path)),
-        }
-    }
-
     /// `--rtol` and `--atol`, if either was given.
     pub(super) fn allowed(&self) -> Option<[f64; 2]> {
         let [rtol, atol] = [self.rtol, self.atol];
         (rtol.or(atol)).map(|_| [rtol.unwrap_or(0.0), atol.unwrap_or(0.0)])
-    }
-
-    /// The largest relative error of the reference's own roundings.
-    fn unit(&self) -> f64 {
-        self.stored
-            .get()
-            .map_or(f64::UNIT_ROUNDOFF, |&stored| unit_roundoff(stored))
-    }
-
-    /// Compares a floating-point result with a reference, in the tolerances of the oracle, which are
-    /// those of sums of so many `terms` in any order. Ours have at most `path` roundings between a
-    /// term and the result, the reference's those of a blocked sum.
-    pub(super) fn compare<T: Precision, D: Dimension>(
-        &self,
-        result: ArrayView<'_, T, D>,
-        reference: &Data,
-        oracle: Expected<D>,
-        [terms, path]: [usize; 2],
-    ) -> Result<Comparison, Failure> {
-        let values = self.values(&result, reference)?;
-        let blocked = oracle::blas_path(terms);
-        let part = |path: usize| (path + 1) as f64 / (terms + 1) as f64;
-        let mut tolerance = oracle.tolerance;
-        // Beside the path: the last rounding, and what each product may lose below the smallest
-        // number.
-        tolerance.zip_mut_with(&values, |tolerance, value| {
-            if *tolerance > 0.0 {
-                let lost = T::SMALLEST * (terms as f64 / 2.0);
-                *tolerance *= part(path.min(terms));
-                *tolerance += T::UNIT_ROUNDOFF * value.abs() + lost;
-            }
-        });
-        let coarser = coarser::<T>(self.unit()) * part(blocked) / part(path.min(terms));
-        let expected = self.expected(values, tolerance, coarser);
-        let bound = match self.asked_for() {
-            Some(bound) => bound.to_owned(),
-            None => format!(
-                "{path} roundings on the longest path of the result, {blocked} of a blocked sum in the reference (--rtol and --atol for other references)"
-            ),
-        };
-        Ok(compare::with_oracle(result, &expected)?.bounded_by(bound))
     }
 
     /// The bound, if it was asked for.
@@ -153,70 +87,7 @@ impl Reference {
         });
         Expected { values, tolerance }
     }
-
-    fn values<T, D: Dimension>(
-        &self,
-        result: &ArrayView<'_, T, D>,
-        reference: &Data,
-    ) -> Result<Array<f64, D>, Failure> {
-        self.shaped(result, &reference.to_f64())
-    }
-
-    /// The reference in the result's dimensions.
-    fn shaped<T, U: Clone, D: Dimension>(
-        &self,
-        result: &ArrayView<'_, T, D>,
-        reference: &ArrayD<U>,
-    ) -> Result<Array<U, D>, Failure> {
-        same_dimension(result, reference).map_err(|mismatch| {
-            let name = self.path().unwrap_or(Path::new("the reference")).display();
-            Failure::new(format!("{name}: {mismatch}"))
-        })
-    }
 }
-
-fn same_dimension<T, U: Clone, D: Dimension>(
-    result: &ArrayView<'_, T, D>,
-    reference: &ArrayD<U>,
-) -> Result<Array<U, D>, compare::ShapeMismatch> {
-    let mismatch = || compare::ShapeMismatch {
-        result: result.shape().to_vec(),
-        reference: reference.shape().to_vec(),
-    };
-    // Dimensions of one element say nothing: a number may be kept as () or (1,), and text keeps a
-    // row and a vector alike.
-    let telling = |shape: &[usize]| {
-        shape
-            .iter()
-            .copied()
-            .filter(|&len| len != 1)
-            .collect::<Vec<_>>()
-    };
-    if telling(result.shape()) != telling(reference.shape()) {
-        return Err(mismatch());
-    }
-    let reference = reference.as_standard_layout().into_owned();
-    reference
-        .into_shape_with_order(result.raw_dim())
-        .map_err(|_| mismatch())
-}
-
-/// Has arrays of an element type.
-pub(super) trait Holds<T> {
-    /// The data of such an array.
-    fn wrap(array: ArrayD<T>) -> Data;
-}
-
-macro_rules! impl_holds {
-    ($($t:ty: $variant:ident),*) => {$(
-        impl Holds<$t> for Data {
-            fn wrap(array: ArrayD<$t>) -> Data {
-                Data::$variant(array)
-            }
-        }
-    )*};
-}
-impl_holds!(f32: F32, f64: F64, i64: I64);
 
 /// Opens a file, and says what a user should know of it.
 pub(super) fn open(path: &Path) -> Result<Reader, Failure> {
@@ -257,91 +128,6 @@ pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Kind), Failure>
         }
     };
     Ok((reader, shape, kind))
-}
-
-/// A file of a matrix, of which any block can be read.
-pub(super) struct MatrixFile {
-    reader: Reader,
-    pub(super) kind: Kind,
-    /// Rows and columns.
-    pub(super) shape: [usize; 2],
-}
-
-impl MatrixFile {
-    /// Opens a matrix: also text of one row or one column.
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        let reader = open(path)?.into_matrix();
-        let Contents::Array(array) = reader.contents() else {
-            return Err(sound(path));
-        };
-        let kind = array.kind();
-        match *array.shape() {
-            [rows, columns] => Ok(Self {
-                kind,
-                shape: [rows, columns],
-                reader,
-            }),
-            ref shape => Err(other_shape(path, shape, "a matrix")),
-        }
-    }
-
-    /// All of it.
-    pub(super) fn whole<T: io::Number>(&self) -> Result<Array<T, Ix2>, Failure> {
-        let [rows, columns] = self.shape;
-        let values = self.block([0..rows, 0..columns])?;
-        let overflow = |_| LaunchError::SizeOverflow { what: "the matrix" };
-        Ok(Array::from_shape_vec((rows, columns), values).map_err(overflow)?)
-    }
-
-    /// The largest magnitude of integers; `None` of floats.
-    pub(super) fn largest_integer(&self) -> Result<Option<f64>, Failure> {
-        if self.kind != Kind::I64 {
-            return Ok(None);
-        }
-        let [rows, columns] = self.shape;
-        let mut largest = 0.0;
-        for row in 0..rows {
-            let values: Vec<f64> = self.block([row..row + 1, 0..columns])?;
-            largest = values.iter().fold(largest, |a: f64, b| a.max(b.abs()));
-        }
-        Ok(Some(largest))
-    }
-
-    /// Some rows' elements in some columns, in row-major order.
-    pub(super) fn block<T: io::Number>(
-        &self,
-        [rows, columns]: [Range<usize>; 2],
-    ) -> Result<Vec<T>, Failure> {
-        let pitch = self.shape[1];
-        let mut values = Vec::new();
-        let len = rows.len() * columns.len();
-        let no_memory = |_| Failure::new(format!("the host has no memory for {len} elements"));
-        values.try_reserve_exact(len).map_err(no_memory)?;
-        values.resize(len, T::zeroed());
-        read_block(&self.reader, pitch, [rows, columns], &mut values)?;
-        Ok(values)
-    }
-}
-
-/// Reads some rows' elements in some columns, in row-major order, of a file of rows of `pitch`.
-pub(super) fn read_block<T: io::Number>(
-    reader: &Reader,
-    pitch: usize,
-    [rows, columns]: [Range<usize>; 2],
-    values: &mut [T],
-) -> Result<(), Failure> {
-    // Whole rows follow each other.
-    let run = match columns.len() {
-        width if width == pitch => values.len(),
-        width => width,
-    };
-    let mut reader = reader.again();
-    reader.skip(rows.start * pitch + columns.start);
-    for values in values.chunks_mut(run.max(1)) {
-        reader.read(values)?;
-        reader.skip(pitch - columns.len());
-    }
-    Ok(())
 }
 
 /// What is wrong with the operand in a file.

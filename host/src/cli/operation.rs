@@ -38,7 +38,7 @@ impl Arguments {
 fn divided(of: &Operation) -> [bool; 2] {
     match of.parts {
         Parts::Whole => [false, false],
-        Parts::Tiles => [true, false],
+        Parts::Tiles | Parts::Panels => [true, false],
         Parts::Carried(_) | Parts::Folded(_) | Parts::Windows(_) => [true, true],
     }
 }

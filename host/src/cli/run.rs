@@ -1,10 +1,12 @@
 //! Runs an operation on files.
 
 mod folded;
+mod panels;
 mod windows;
 mod windows_check;
 mod windows_part;
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
@@ -31,11 +33,14 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     match of.parts {
         Parts::Folded(fold) => return folded::run(global, arguments, fold),
         Parts::Windows(windows) => return windows::run(global, arguments, windows),
-        Parts::Whole | Parts::Tiles | Parts::Carried(_) => {}
+        Parts::Whole | Parts::Tiles | Parts::Carried(_) | Parts::Panels => {}
     }
     let output = arguments.output()?;
     let inputs = Inputs::open(of, arguments)?;
     let posed = inputs.posed(of, arguments)?;
+    if let Parts::Panels = of.parts {
+        inputs.notice_of_products(posed.problem.extents[1])?;
+    }
     let reference = Expectation::open(&arguments.reference, &posed)?;
     let mesh = match &arguments.gpus {
         Some(gpus) => global.linked_mesh(gpus)?,
@@ -101,6 +106,8 @@ struct Inputs {
     shapes: Vec<Vec<usize>>,
     /// The type that is computed with.
     ty: Type,
+    /// Whether the files have integers only.
+    are_integers: bool,
 }
 
 impl Inputs {
@@ -113,6 +120,9 @@ impl Inputs {
                 Dimensions::Any | Dimensions::Vector | Dimensions::Signal => reader,
             };
             let array = operand::contents(&reader)?;
+            if operand.rank == Dimensions::Matrix && array.shape().len() != 2 {
+                return Err(operand::other_shape(path, array.shape(), "a matrix"));
+            }
             shapes.push(array.shape().to_vec());
             types.push(array.stored());
             readers.push(reader);
@@ -121,13 +131,50 @@ impl Inputs {
             readers,
             shapes,
             ty: (of.types)(&types, &arguments.given),
+            are_integers: !types.iter().any(|ty| ty.is_float()),
         })
     }
 
     fn posed(&self, of: &Operation, arguments: &Arguments) -> Result<Posed, Failure> {
         let shapes: Vec<_> = self.shapes.iter().map(Vec::as_slice).collect();
         let posed = (of.pose)(self.ty, &shapes, &arguments.given);
-        posed.map_err(|error| operand::named(&arguments.inputs[0], error))
+        posed.map_err(|error| match &arguments.inputs[..] {
+            [path] => operand::named(path, error),
+            paths => {
+                let names: Vec<_> = paths
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
+                Failure::new(format!("{}: {error}", names.join(" and ")))
+            }
+        })
+    }
+
+    /// Rows and columns of an operand.
+    fn matrix(&self, at: usize) -> [usize; 2] {
+        match self.shapes[at][..] {
+            [rows, cols] => [rows, cols],
+            _ => [1, self.shapes[at].iter().product()],
+        }
+    }
+
+    /// Some rows' elements of a matrix in some columns.
+    fn block(&self, at: usize, [rows, cols]: [Range<usize>; 2]) -> Result<AnyArray, Failure> {
+        let [_, pitch] = self.matrix(at);
+        let mut array = AnyArray::zeros(self.ty, &[rows.len(), cols.len()])?;
+        // Whole rows follow each other.
+        let run = match cols.len() {
+            width if width == pitch => array.len(),
+            width => width,
+        };
+        let mut reader = self.readers[at].again();
+        reader.skip(rows.start * pitch + cols.start);
+        let bytes = (run * self.ty.bytes()).max(1);
+        for bytes in array.bytes_mut().chunks_mut(bytes) {
+            reader.read_as(self.ty, bytes)?;
+            reader.skip(pitch - cols.len());
+        }
+        Ok(array)
     }
 
     /// All operands, whole.
@@ -223,6 +270,9 @@ impl Task<'_> {
 
     /// The result by several devices, in the process of rank 0.
     fn divided(&self, mesh: &Mesh) -> Result<Option<(AnyArray, Seconds)>, Failure> {
+        if let Parts::Panels = self.of.parts {
+            return self.in_panels(mesh);
+        }
         match self.posed.problem.ty.bytes() {
             1 => self.by_words::<u8>(mesh),
             2 => self.by_words::<u16>(mesh),
@@ -245,9 +295,11 @@ impl Task<'_> {
                 let len = problem.extents[0];
                 (parts(carry, problem, mesh.ranks()), 1, [len, 1])
             }
-            Parts::Carried(_) | Parts::Folded(_) | Parts::Windows(_) | Parts::Whole => {
-                return Err(not_divided().into());
-            }
+            Parts::Carried(_)
+            | Parts::Folded(_)
+            | Parts::Windows(_)
+            | Parts::Panels
+            | Parts::Whole => return Err(not_divided().into()),
         };
         let wholes = mesh.run(|rank| {
             let mut seconds = Seconds::default();
@@ -338,13 +390,13 @@ impl<'a> Expectation<'a> {
             Expected::Near(near) => {
                 let unit = operand::unit_roundoff(ty);
                 let allowed = near.iter().map(|near| {
-                    // A reference may add its terms one by one, and rounds its result.
+                    // A reference adds its terms in its own way, and rounds its result.
                     let theirs = oracle::gamma(near.terms, unit) * near.magnitude.min(f64::MAX);
                     near.tolerance + theirs + unit * near.value.abs()
                 });
                 (
                     Some(allowed.collect()),
-                    "what our kernels promise, and a reference that adds its terms one by one (--rtol and --atol for other references)".to_owned(),
+                    "what our kernels promise, and the roundings on a reference's longest path (--rtol and --atol for other references)".to_owned(),
                 )
             }
         })

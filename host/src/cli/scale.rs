@@ -2,8 +2,8 @@
 
 use blockwise::Type;
 use blockwise_mesh::scale::{Estimate, Link, Machine, Work, estimate};
+use blockwise_ops::ConvMode;
 use blockwise_ops::operation::Parts;
-use blockwise_ops::{ConvMode, MatmulShape};
 use blockwise_ops::{OPERATIONS, find};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -39,15 +39,12 @@ pub(super) struct Arguments {
     gpus_per_host: usize,
 }
 
-/// The operations without a description.
-const OTHERS: [&str; 1] = ["matmul"];
-
 /// A parser for the operations that can be divided.
 fn operations() -> impl clap::builder::TypedValueParser<Value = String> {
     let described = OPERATIONS
         .iter()
         .filter(|of| !matches!(of.parts, Parts::Whole));
-    PossibleValuesParser::new(OTHERS.into_iter().chain(described.map(|of| of.name)))
+    PossibleValuesParser::new(described.map(|of| of.name))
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -113,7 +110,8 @@ impl Arguments {
             }
         }
         if let Some(of) = find(&self.operation) {
-            let names: Vec<_> = of.sizes.iter().map(|size| size.name).collect();
+            let name = |name| if name == "cols" { "columns" } else { name };
+            let names: Vec<_> = of.sizes.iter().map(|size| name(size.name)).collect();
             return match (of.parts, &*self.sizes) {
                 (Parts::Tiles, &[rows, cols]) => Ok(Work::Transpose { rows, cols }),
                 (Parts::Carried(carry), &[len]) => {
@@ -130,15 +128,15 @@ impl Arguments {
                     let posed = (of.pose)(self.r#type.ty(), &shapes, &self.mode.given())?;
                     Ok(Work::Windows(posed.problem))
                 }
+                (Parts::Panels, &[rows, inner, cols]) => Ok(Work::Matmul([rows, inner, cols])),
                 _ if names.len() == 1 => Err(wanted("the elements")),
                 _ => Err(wanted(&names.join(","))),
             };
         }
-        Ok(match (&*self.operation, &*self.sizes) {
-            ("matmul", &[rows, inner, cols]) => Work::Matmul(MatmulShape { rows, inner, cols }),
-            ("matmul", _) => return Err(wanted("rows,inner,columns")),
-            (name, _) => return Err(Failure::new(format!("`{name}` is no operation"))),
-        })
+        Err(Failure::new(format!(
+            "`{}` is no operation",
+            self.operation
+        )))
     }
 }
 

@@ -2,12 +2,9 @@
 
 use std::time::Instant;
 
-use blockwise::{Buffer, Device};
 use blockwise_ops::pipeline::DeviceTimes;
-use blockwise_ops::{Element, LaunchError};
 use serde::Serialize;
 
-use super::failure::Failure;
 use super::report;
 
 /// Seconds of one rank. Its parts overlap, so that they add up to more than the command takes.
@@ -63,32 +60,6 @@ impl Seconds {
         }
         report::notice(&text);
     }
-}
-
-/// Copies whole operands to one device, computes `len` elements there and copies them back, one
-/// step after the other; the time of copies and kernels is added.
-pub(super) fn on_one_device<T: Element>(
-    device: &Device,
-    seconds: &mut Seconds,
-    operands: &[&[T]],
-    len: usize,
-    compute: impl FnOnce(&[Buffer<T>], &mut Buffer<T>) -> Result<(), LaunchError>,
-) -> Result<Vec<T>, Failure> {
-    let Seconds {
-        copying, computing, ..
-    } = seconds;
-    let (inputs, mut output) = timed(copying, || {
-        let inputs = operands.iter().map(|operand| device.upload(operand));
-        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let output = device.zeros(len)?;
-        device.synchronize()?;
-        Ok::<_, Failure>((inputs, output))
-    })?;
-    timed(computing, || {
-        compute(&inputs, &mut output)?;
-        Ok::<_, Failure>(device.synchronize()?)
-    })?;
-    timed(copying, || Ok(output.to_vec()?))
 }
 
 /// Does some work and adds the time it takes.

@@ -1,13 +1,15 @@
 //! The CUDA C++ document's tiled matrix product, and the transpose.
 
-use blockwise::{Buffer, Device, DeviceKind};
+use std::num::NonZeroU32;
+
+use blockwise::{Buffer, Device, DeviceKind, Matrix};
 use blockwise_ops::compare;
-use blockwise_ops::matmul::matmul_buffers;
+use blockwise_ops::matmul::{self, matmul_buffers};
 use blockwise_ops::operation::Tier;
 use blockwise_ops::oracle;
 use blockwise_ops::transpose::transpose_buffers;
 use blockwise_ops::transpose::{self, TRANSPOSE};
-use blockwise_ops::{MatmulKernel, MatmulOptions, MatmulShape, Options};
+use blockwise_ops::{Options, Variant};
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -19,6 +21,16 @@ const WIDTH: usize = 1024;
 
 /// The same on the emulator, for an eighth of the work.
 const EMULATED_WIDTH: usize = 512;
+
+/// The kernels that multiply any two matrices of floats in one launch.
+const PRODUCTS: [&Variant; 6] = [
+    &matmul::NAIVE,
+    &matmul::TILED,
+    &matmul::TILED_RAW,
+    &matmul::REGISTER_TILE,
+    &matmul::PIPELINED,
+    &matmul::SLICED,
+];
 
 pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
     let width = match device.properties().kind {
@@ -54,19 +66,17 @@ fn products(
         device.upload(b.as_slice().unwrap_or(&[]))?,
     );
     let mut c_buffer = device.zeros::<f32>(rows * cols)?;
-    let shape = MatmulShape { rows, inner, cols };
-    for &kernel in MatmulKernel::ALL
-        .iter()
-        .filter(|kernel| kernel.takes::<f32>(shape))
-    {
-        let options = MatmulOptions {
-            kernel: Some(kernel),
-            ..MatmulOptions::default()
+    for kernel in PRODUCTS {
+        let options = Options {
+            count: NonZeroU32::new(1),
+            ..Options::of(kernel)
         };
         c_buffer.fill_bytes(UNWRITTEN)?;
-        let Some(execution) =
-            matmul_buffers(device, &a_buffer, &b_buffer, &mut c_buffer, shape, &options)?
-        else {
+        let (a, b) = (
+            Matrix::new(&a_buffer, rows, inner),
+            Matrix::new(&b_buffer, inner, cols),
+        );
+        let Some(execution) = matmul_buffers(device, a, b, &mut c_buffer, &options)? else {
             continue;
         };
         let c = matrix_of(&c_buffer, rows, cols)?;
@@ -95,8 +105,8 @@ fn transposes(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoErro
         let mut output = device.zeros::<f32>(rows * cols)?;
         let options = Options::of(kernel);
         output.fill_bytes(UNWRITTEN)?;
-        let Some(execution) = transpose_buffers(device, &input, &mut output, rows, cols, &options)?
-        else {
+        let from = Matrix::new(&input, rows, cols);
+        let Some(execution) = transpose_buffers(device, from, &mut output, &options)? else {
             continue;
         };
         let comparison = compare::exactly(

@@ -2,15 +2,10 @@
 
 use std::fmt;
 
+use crate::bench::numbers;
 use blockwise::{Device, Type};
 use blockwise_ops::operation::{self, Given, Options, Setting, Takes, Tier};
-use blockwise_ops::{
-    self as ops, AnyArray, Element, Float, LaunchError, MatmulKernel, MatmulOptions,
-};
-use ndarray::{Array1, Array2};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
-
-use crate::bench::numbers;
+use blockwise_ops::{self as ops, AnyArray, LaunchError};
 
 /// The most elements of an operand: 1 GiB of doubles.
 const MAX_ELEMENTS: usize = 1 << 27;
@@ -31,17 +26,6 @@ pub enum Workload {
         /// The variants.
         kernels: Vec<&'static ops::Variant>,
     },
-    /// A matrix product.
-    Matmul {
-        /// Rows of A and C.
-        rows: usize,
-        /// Columns of A, rows of B.
-        inner: usize,
-        /// Columns of B and C.
-        cols: usize,
-        /// The kernels to run; all of the family if empty.
-        kernels: Vec<MatmulKernel>,
-    },
 }
 
 /// One kernel for a [`Workload`]: its name, and the result of its launch or why it cannot run.
@@ -51,22 +35,6 @@ pub struct Variant<T> {
     pub name: &'static str,
     /// What `take` returned after its launch; `None` if there was nothing to launch.
     pub outcome: Result<Option<T>, LaunchError>,
-}
-
-/// `$body` with `$T` as the element type that `$ty` names, of those that there are kernels for.
-macro_rules! with {
-    ($self:expr, $ty:expr, [$($Type:ident $t:ty),*], $T:ident => $body:expr) => {
-        match $ty {
-            $(Type::$Type => {
-                type $T = $t;
-                $body
-            })*
-            ty => {
-                let workload = $self.family();
-                return Err(WorkloadError::NoKernel { workload, ty });
-            }
-        }
-    };
 }
 
 impl Workload {
@@ -83,63 +51,51 @@ impl Workload {
     ) -> Result<Vec<Variant<L>>, WorkloadError> {
         let on = On { device, take };
         self.check_size()?;
-        Ok(match self {
-            Self::Operation {
-                operation,
-                sizes,
-                given,
-                threads,
-                kernels,
-            } => return described(&on, ty, (operation, sizes, given), *threads, kernels),
-            Self::Matmul {
-                rows,
-                inner,
-                cols,
-                kernels,
-            } => {
-                with!(self, ty, [F32 f32, F64 f64], T => matmul::<T, L>(&on, [*rows, *inner, *cols], kernels))
-            }
-        })
+        let Self::Operation {
+            operation,
+            sizes,
+            given,
+            threads,
+            kernels,
+        } = self;
+        described(&on, ty, (operation, sizes, given), *threads, kernels)
     }
 
     /// The family's name.
     pub fn family(&self) -> &'static str {
         match self {
             Self::Operation { operation, .. } => operation.name,
-            Self::Matmul { .. } => "matmul",
         }
     }
 
     fn check_size(&self) -> Result<(), WorkloadError> {
-        let operands = match *self {
-            Self::Operation {
-                operation,
-                ref sizes,
-                ..
-            } => {
-                let shapes = (operation.shapes)(sizes);
-                let len = |shape: &Vec<usize>| {
-                    let extents = shape.iter().copied();
-                    extents.fold(1, usize::saturating_mul)
-                };
-                let largest = shapes.iter().map(len).max().unwrap_or(0);
-                [(largest, 1), (0, 0), (0, 0)]
-            }
-            Self::Matmul {
-                rows, inner, cols, ..
-            } => [(rows, inner), (inner, cols), (rows, cols)],
-        };
-        let fits = |&(rows, cols): &(usize, usize)| {
-            rows.checked_mul(cols)
-                .is_some_and(|elements| elements <= MAX_ELEMENTS)
-        };
-        if operands.iter().all(fits) {
+        let Self::Operation {
+            operation,
+            sizes,
+            given,
+            ..
+        } = self;
+        let elements = largest(operation, sizes, given);
+        if elements <= MAX_ELEMENTS {
             Ok(())
         } else {
             Err(WorkloadError::TooLarge {
                 workload: self.to_string(),
             })
         }
+    }
+}
+
+/// The elements of the largest operand, or of the result.
+fn largest(operation: &ops::Operation, sizes: &[usize], given: &Given) -> usize {
+    let shapes = (operation.shapes)(sizes);
+    let len = |shape: &Vec<usize>| shape.iter().copied().fold(1, usize::saturating_mul);
+    let largest = shapes.iter().map(len).max().unwrap_or(0);
+    let slices: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
+    match (operation.pose)(Type::F32, &slices, given) {
+        Ok(posed) => largest.max((operation.lens)(&posed.problem).output),
+        // It is refused for its own reason.
+        Err(_) => largest,
     }
 }
 
@@ -178,7 +134,7 @@ fn described<L>(
     let told = |variant: &&'static ops::Variant| {
         let mut kernels = variant.kernels.iter();
         let by_type = kernels.any(|kernel| matches!(kernel.takes, Takes::Type(_)));
-        !variant.on_request && (by_type || variant.takes(ty))
+        !variant.on_request && (by_type || variant.takes(ty)) && (variant.worth)(&posed.problem)
     };
     let unasked: Vec<_> = all().filter(told).collect();
     let chosen = if kernels.is_empty() {
@@ -197,28 +153,12 @@ fn described<L>(
             outcome: ran.map(|_| (on.take)(on.device)),
         }
     };
-    Ok(chosen.iter().map(run).collect())
-}
-
-fn matmul<T: Sample + Float, L>(
-    on: &On<'_, L>,
-    [rows, inner, cols]: [usize; 3],
-    kernels: &[MatmulKernel],
-) -> Vec<Variant<L>> {
-    let (a, b) = (matrix::<T>(rows, inner), matrix::<T>(inner, cols));
-    variants(
-        on,
-        MatmulKernel::ALL,
-        kernels,
-        MatmulKernel::name,
-        |kernel| {
-            let options = MatmulOptions {
-                kernel: Some(kernel),
-                ..MatmulOptions::default()
-            };
-            blockwise_ops::matmul(on.device, a.view(), b.view(), &options).map(drop)
-        },
-    )
+    let mut variants: Vec<_> = chosen.iter().map(run).collect();
+    if kernels.is_empty() {
+        // What no emulator has is not missed.
+        variants.retain(|it| !matches!(it.outcome, Err(LaunchError::TensorCores { .. })));
+    }
+    Ok(variants)
 }
 
 impl fmt::Display for Workload {
@@ -238,15 +178,14 @@ impl fmt::Display for Workload {
                     write!(f, "{family} {mode} of {samples} samples with {taps} taps")
                 }
                 _ => {
-                    let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
-                    write!(f, "{} {}", operation.name, sizes.join(" x "))
+                    let shape = |shape: Vec<usize>| {
+                        let extents: Vec<_> = shape.iter().map(ToString::to_string).collect();
+                        extents.join(" x ")
+                    };
+                    let shapes = (operation.shapes)(sizes).into_iter().map(shape);
+                    write!(f, "{family} {}", shapes.collect::<Vec<_>>().join(" * "))
                 }
             },
-            Self::Matmul {
-                rows, inner, cols, ..
-            } => {
-                write!(f, "{family} {rows} x {inner} * {inner} x {cols}")
-            }
         }
     }
 }
@@ -279,53 +218,4 @@ pub enum WorkloadError {
 struct On<'a, L> {
     device: &'a Device,
     take: fn(&Device) -> Option<L>,
-}
-
-/// Runs the chosen kernels, or all.
-fn variants<K: Copy, L>(
-    on: &On<'_, L>,
-    all: &'static [K],
-    chosen: &[K],
-    name: fn(K) -> &'static str,
-    mut launch: impl FnMut(K) -> Result<(), LaunchError>,
-) -> Vec<Variant<L>> {
-    let chosen = if chosen.is_empty() { all } else { chosen };
-    let run = |&kernel: &K| Variant {
-        name: name(kernel),
-        outcome: launch(kernel).map(|()| (on.take)(on.device)),
-    };
-    chosen.iter().map(run).collect()
-}
-
-/// Random inputs.
-trait Sample: Element {
-    fn sample(random: &mut StdRng) -> Self;
-}
-
-impl Sample for f32 {
-    fn sample(random: &mut StdRng) -> Self {
-        random.random_range(-1.0..1.0)
-    }
-}
-
-impl Sample for f64 {
-    fn sample(random: &mut StdRng) -> Self {
-        random.random_range(-1.0..1.0)
-    }
-}
-
-impl Sample for i64 {
-    fn sample(random: &mut StdRng) -> Self {
-        random.random_range(-1000..1000)
-    }
-}
-
-fn vector<T: Sample>(len: usize) -> Array1<T> {
-    let mut random = StdRng::seed_from_u64(1);
-    Array1::from_shape_simple_fn(len, || T::sample(&mut random))
-}
-
-fn matrix<T: Sample>(rows: usize, cols: usize) -> Array2<T> {
-    let mut random = StdRng::seed_from_u64(2);
-    Array2::from_shape_simple_fn((rows, cols), || T::sample(&mut random))
 }

@@ -1,18 +1,19 @@
 //! Jobs of the operations that have a description: their launches, recorded.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
-use blockwise::{Device, DeviceProperties, EmulatorLimits, Given, Type, Watch};
+use blockwise::{Device, DeviceProperties, EmulatorLimits, Given, GivenLaunch, Type, Watch};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{
-    self, Asked, Case, Expected, Given as Settings, Operation, Options, Plan, Posed, Rank, Setting,
-    Takes, Task, Variant,
+    self, Asked, Case, Expected, Given as Settings, Operation, Options, Parts, Plan, Posed, Rank,
+    Setting, Takes, Task, Variant,
 };
-use blockwise_ops::{AnyArray, LaunchError, compare};
+use blockwise_ops::{AnyArray, LaunchError, LaunchPlan, compare};
 use launch_contract::for_type;
 
-use super::{Job, Parameter};
+use super::{Job, Parameter, launches};
 use crate::data::random_bits;
 
 /// The descriptions' cases.
@@ -144,6 +145,7 @@ fn of_case(
     let options = Options {
         grid_cap: case.grid_cap,
         threads: case.threads,
+        count: NonZeroU32::new(case.count),
         ..Options::of(variant)
     };
     let (shapes, given) = match case.axis {
@@ -159,19 +161,20 @@ fn of_case(
     );
     let slices: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
     let posed = (of.pose)(ty, &slices, &given).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let Some(job) = of_problem(device, of, name, &posed, &options, &shapes) else {
-        return Vec::new();
+    let mut jobs = match of.parts {
+        Parts::Panels => launches::of_variant(device, of, &name, &posed, &options, &shapes),
+        _ => Vec::from_iter(of_problem(device, of, name, &posed, &options, &shapes)),
     };
-    match case.spare {
-        true => {
-            let dimensions = match of.operands[0].rank {
-                Rank::Matrix => 2,
-                Rank::Any | Rank::Vector | Rank::Signal => 1,
-            };
-            vec![job.clone().with_spare_blocks(dimensions), job]
-        }
-        false => vec![job],
+    if case.spare {
+        let dimensions = match of.operands[0].rank {
+            Rank::Matrix => 2,
+            Rank::Any | Rank::Vector | Rank::Signal => 1,
+        };
+        let spare = jobs.iter().cloned();
+        let spare: Vec<_> = spare.map(|job| job.with_spare_blocks(dimensions)).collect();
+        jobs.extend(spare);
     }
+    jobs
 }
 
 /// The last launch of a problem, on operands of these shapes. `None` when there is nothing to
@@ -237,7 +240,7 @@ pub(super) fn of_problem(
 }
 
 /// Numbers that are telling and exact: small whole ones, in an order that repeats nowhere.
-fn numbers(seed: u64, ty: Type, shape: &[usize]) -> AnyArray {
+pub(super) fn numbers(seed: u64, ty: Type, shape: &[usize]) -> AnyArray {
     let mut array = AnyArray::zeros(ty, shape).expect("a small array");
     let mut random = random_bits(seed);
     for_type!(ty, T => {
@@ -248,7 +251,7 @@ fn numbers(seed: u64, ty: Type, shape: &[usize]) -> AnyArray {
 }
 
 /// What a parameter of Rust's is in the PTX.
-enum Is {
+pub(super) enum Is {
     /// Nothing.
     Nothing,
     /// A length.
@@ -263,7 +266,7 @@ enum Is {
     Value,
 }
 
-fn is(ty: &str) -> Is {
+pub(super) fn is(ty: &str) -> Is {
     match ty {
         _ if ty.starts_with("&mut Block") => Is::Nothing,
         _ if ty.starts_with("Shared<[") && !ty.contains(';') => Is::Shared,
@@ -281,7 +284,7 @@ fn is(ty: &str) -> Is {
 }
 
 /// The types of a signature such as `x: &[f32], y: Out<f32>`.
-fn parameters(signature: &str) -> Vec<&str> {
+pub(super) fn parameters(signature: &str) -> Vec<&str> {
     let (mut types, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, byte) in signature.bytes().chain([b',']).enumerate() {
         match byte {
@@ -301,14 +304,17 @@ fn parameters(signature: &str) -> Vec<&str> {
 /// Where each written operand begins in a job's output.
 const PLACE: usize = 256;
 
-/// The last launch as a job that nobody judges, and where in its output its result lies.
-pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Range<usize>) {
-    let launch = device.take_launches().pop().expect("it was launched");
-    let signature = plan.kernel.entry.signature;
-    let mut job = Job::new::<u8>(case, plan.launch, 0, |_| Ok(()));
+/// A launch as a job that nobody judges, and where its outputs lie in the job's.
+pub(super) fn replayed(
+    case: String,
+    plan: LaunchPlan,
+    signature: &str,
+    launch: &GivenLaunch,
+) -> (Job, Vec<Range<usize>>) {
+    let mut job = Job::new::<u8>(case, plan, 0, |_| Ok(()));
     job.fill = None;
     let mut given = launch.parameters.iter();
-    let mut result = None;
+    let mut outputs = Vec::new();
     let number = |given: Option<&Given>| match given {
         Some(Given::Bytes(bytes)) => {
             let mut word = [0; 8];
@@ -331,38 +337,53 @@ pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Rang
             }
             Is::Input(extents) | Is::Output(extents) | Is::Memory(extents) => extents,
         };
-        let bytes = match (given.next(), &is) {
-            (Some(Given::Memory { bytes, .. }), _) => bytes,
-            // Nothing lies nowhere.
-            (Some(Given::Bytes(_)), Is::Input(1..)) => &Vec::new(),
-            _ => panic!("{signature}: {parameter} is no address"),
+        // What is empty has an address without memory.
+        let (bytes, is_empty) = match given.next() {
+            Some(Given::Memory { bytes, .. }) => (bytes.clone(), false),
+            _ => (Vec::new(), true),
         };
         if let Is::Input(_) = is {
             job.parameters.push(Parameter::Input(job.inputs.len(), 0));
-            job.inputs.push(bytes.clone());
+            job.inputs.push(bytes);
         } else {
             let place = job.start.len().next_multiple_of(PLACE);
             job.start.resize(place, 0);
-            job.start.extend(bytes);
+            job.start.extend(&bytes);
             job.parameters.push(Parameter::Output(place as u64));
-            // What follows it, such as totals, is empty.
-            if let (Is::Output(_), None) = (&is, &result) {
-                result = Some(place..place + bytes.len());
+            if let Is::Output(_) = is {
+                outputs.push(place..place + bytes.len());
             }
         }
-        for _ in 0..extents {
-            job.parameters.push(Parameter::Extent(number(given.next())));
-        }
+        let extents: Vec<_> = (0..extents).map(|_| number(given.next())).collect();
+        assert!(
+            !is_empty || extents.is_empty() || extents.contains(&0),
+            "{signature}: {parameter} is no address"
+        );
+        job.parameters
+            .extend(extents.into_iter().map(Parameter::Extent));
     }
     job.output_bytes = job.start.len();
-    (job, result.expect("a kernel has an output"))
+    assert!(!outputs.is_empty(), "{signature}: no output");
+    (job, outputs)
+}
+
+/// The same of the last launch; what follows its first output, such as totals, is empty.
+pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Range<usize>) {
+    let launch = device.take_launches().pop().expect("it was launched");
+    let signature = plan.kernel.entry.signature;
+    let (job, mut outputs) = replayed(case, plan.launch, signature, &launch);
+    (job, outputs.swap_remove(0))
 }
 
 /// The result of a launch from the bytes that it left.
 type Result = Box<dyn Fn(&[u8]) -> std::result::Result<AnyArray, LaunchError> + Send + Sync>;
 
 /// `error` is what kernels may be off beside their tolerance, in parts of the magnitude.
-fn judged(array: &AnyArray, expected: &Expected, error: f64) -> std::result::Result<(), String> {
+pub(super) fn judged(
+    array: &AnyArray,
+    expected: &Expected,
+    error: f64,
+) -> std::result::Result<(), String> {
     let comparison = match expected {
         Expected::Exact(expected) => compare::any(array, expected, None),
         Expected::Near(near) => {
@@ -378,7 +399,7 @@ fn judged(array: &AnyArray, expected: &Expected, error: f64) -> std::result::Res
     super::verdict(comparison)
 }
 
-fn text(error: impl std::fmt::Display) -> String {
+pub(super) fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -408,6 +429,10 @@ mod tests {
             for variant in of.variants {
                 for kernel in variant.kernels {
                     let name = kernel.entry.name;
+                    if name == "matmul_tensor_f32" {
+                        // No emulator has its instructions.
+                        continue;
+                    }
                     assert!(jobs.iter().any(|job| job.plan.kernel == name), "{name}");
                 }
             }

@@ -5,12 +5,12 @@ mod axis;
 mod broken;
 mod conv1d;
 mod described;
-mod matmul;
+mod launches;
 mod peak;
 mod reduce;
 mod refused;
-mod split;
 mod summed;
+mod tensor;
 mod transforms;
 
 use std::sync::{Arc, OnceLock};
@@ -298,8 +298,7 @@ fn all_telling() -> Vec<Job> {
         conv1d::telling,
         transforms::telling,
         reduce::telling,
-        matmul::telling,
-        split::telling,
+        tensor::telling,
         described::telling,
         peak::telling,
     ];
@@ -319,8 +318,7 @@ fn all_sizes() -> Vec<Job> {
         conv1d::sizes,
         transforms::sizes,
         reduce::sizes,
-        matmul::sizes,
-        split::sizes,
+        tensor::sizes,
         described::sizes,
         peak::sizes,
     ];

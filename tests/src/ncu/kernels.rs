@@ -3,7 +3,7 @@
 
 use blockwise::Device;
 use blockwise_ops::reduce::{KERNELS, SINGLE, WIDE};
-use blockwise_ops::{ConvMode, MatmulKernel, MatmulOptions, Options, conv1d, reverse, transpose};
+use blockwise_ops::{ConvMode, Options, conv1d, matmul, reverse, transpose};
 
 use crate::data::{matrix, vector};
 
@@ -33,11 +33,8 @@ pub(super) fn run(device: &Device, mut launched: impl FnMut(&str)) {
         blockwise_ops::dot(device, input.view(), input.view(), &options).expect(GOOD);
         launched(&format!("dot {kernel} i64 33792"));
     }
-    for kernel in [MatmulKernel::Naive, MatmulKernel::Tiled] {
-        let options = MatmulOptions {
-            kernel: Some(kernel),
-            ..MatmulOptions::default()
-        };
+    for kernel in [&matmul::NAIVE, &matmul::TILED] {
+        let options = Options::of(kernel);
         for (rows, inner, cols) in [(128, 128, 128), (67, 129, 45)] {
             let (a, b) = (matrix::<f32>(6, rows, inner), matrix::<f32>(7, inner, cols));
             blockwise_ops::matmul(device, a.view(), b.view(), &options).expect(GOOD);

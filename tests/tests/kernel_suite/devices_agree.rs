@@ -1,14 +1,15 @@
 //! Where the order of operations is fixed, and it is in every sound kernel, so is every bit of the
 //! result: on the emulator with one worker, on the emulator with all, and on a GPU.
 
-use blockwise::{Device, DeviceChoice, EmulatorLimits, Watch};
+use blockwise::{Device, DeviceChoice, EmulatorLimits, Type, Watch};
 use blockwise_ops::conv1d;
+use blockwise_ops::matmul::MATMUL;
 use blockwise_ops::reduce::KERNELS;
 use blockwise_ops::reverse::REVERSE;
 use blockwise_ops::transpose::TRANSPOSE;
 use blockwise_ops::{
-    ConvMode, Element, MatmulKernel, MatmulOptions, MatmulShape, Number, Options, Reduction,
-    convolve, dot, matmul, reduce, reverse, transpose,
+    ConvMode, Element, Number, Options, Reduction, convolve, dot, matmul, reduce, reverse,
+    transpose,
 };
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix, vector};
@@ -64,31 +65,24 @@ fn check_all(left: &Device, right: &Device) {
             reductions::<f64>(pair, options);
         }
     }
-    for &kernel in MatmulKernel::ALL {
+    for &kernel in MATMUL.variants {
         for grid_cap in [None, Some(2)] {
-            let options = MatmulOptions {
-                kernel: Some(kernel),
+            let options = Options {
                 grid_cap,
-                ..MatmulOptions::default()
+                ..Options::of(kernel)
             };
-            let shape = MatmulShape {
-                rows: 45,
-                inner: 83,
-                cols: 50,
-            };
-            if kernel.takes::<f32>(shape) {
+            if crate::matmul::takes(kernel, Type::F32, (45, 83, 50)) {
                 agree(pair, ("matmul f32", options), |device| {
                     let (a, b) = (matrix::<f32>(61, 45, 83), matrix::<f32>(62, 83, 50));
                     matmul(device, a.view(), b.view(), &options).expect("a launch")
                 });
             }
-            if !kernel.takes::<f64>(shape) {
-                continue;
+            if crate::matmul::takes(kernel, Type::F64, (45, 83, 50)) {
+                agree(pair, ("matmul f64", options), |device| {
+                    let (a, b) = (matrix::<f64>(61, 45, 83), matrix::<f64>(62, 83, 50));
+                    matmul(device, a.view(), b.view(), &options).expect("a launch")
+                });
             }
-            agree(pair, ("matmul f64", options), |device| {
-                let (a, b) = (matrix::<f64>(61, 45, 83), matrix::<f64>(62, 83, 50));
-                matmul(device, a.view(), b.view(), &options).expect("a launch")
-            });
         }
     }
     movements::<u32>(pair);
@@ -161,7 +155,7 @@ fn not_numbers<T: Number + blockwise_ops::Float + Draw + From<f32>>(
         let a = a.into_shape_with_order((15, 20)).expect("300 elements");
         let b = b.into_shape_with_order((20, 15)).expect("300 elements");
         agree(pair, ("matmul with", special), |device| {
-            matmul(device, a.view(), b.view(), &MatmulOptions::default())
+            matmul(device, a.view(), b.view(), &Options::default())
                 .expect("a launch")
                 .mapv(computed)
         });

@@ -1,15 +1,19 @@
 //! Matrix product: every kernel and type over shapes and grids.
 
-use blockwise::Device;
-use blockwise_ops::matmul::MatmulShape;
+use std::num::NonZeroU32;
+
+use blockwise::{Device, Matrix, Type};
+use blockwise_ops::matmul::{
+    MATMUL, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, TENSOR,
+    TILED, TILED_RAW, Tiles, VECTOR, matmul_buffers,
+};
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::{Matmul, MatmulKernel, MatmulOptions, PitchedMatmul, matmul};
+use blockwise_ops::{Options, Variant, matmul};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix};
 use blockwise_tests::devices::devices;
-use kernels::matmul::mma::MmaTiles;
-use kernels::matmul::policy::{PITCHED_FROM, Tiles};
-use kernels::matmul::slices::{Cut, Slicing};
+use kernels::matmul::policy::PITCHED_FROM;
+use kernels::matmul::slices::Cut;
 use kernels::matmul::vector::WIDE_FROM;
 use ndarray::{Array2, array};
 use proptest::prelude::*;
@@ -44,21 +48,27 @@ const SHAPES: [(usize, usize, usize); 25] = [
     (0, 0, 0),
 ];
 
+/// Whether there is such a kernel for these elements and products of this shape. The one on tensor
+/// cores has tests of its own.
+pub(super) fn takes(kernel: &Variant, ty: Type, (rows, _, cols): (usize, usize, usize)) -> bool {
+    let fits = *kernel != VECTOR || rows == 1 || cols == 1;
+    kernel.takes(ty) && fits && *kernel != TENSOR
+}
+
 #[track_caller]
 pub(super) fn check<T: Precision + Draw>(
     device: &Device,
     (rows, inner, cols): (usize, usize, usize),
-    kernel: MatmulKernel,
+    kernel: &'static Variant,
     grid_cap: Option<u32>,
 ) {
-    if !kernel.takes::<T>(MatmulShape { rows, inner, cols }) {
+    if !takes(kernel, T::TYPE, (rows, inner, cols)) {
         return;
     }
     let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
-    let options = MatmulOptions {
-        kernel: Some(kernel),
+    let options = Options {
         grid_cap,
-        ..MatmulOptions::default()
+        ..Options::of(kernel)
     };
     let case = (T::NAME, rows, inner, cols, options);
     let result = matmul(device, a.view(), b.view(), &options)
@@ -71,7 +81,7 @@ pub(super) fn check<T: Precision + Draw>(
 fn every_shape() {
     for device in devices() {
         for shape in SHAPES {
-            for &kernel in MatmulKernel::ALL {
+            for &kernel in MATMUL.variants {
                 check::<f32>(device, shape, kernel, None);
                 check::<f64>(device, shape, kernel, None);
             }
@@ -85,23 +95,14 @@ fn every_shape_by_copies_of_the_operands() {
     for device in devices() {
         for (rows, inner, cols) in SHAPES {
             let (a, b) = (matrix::<f32>(31, rows, inner), matrix(32, inner, cols));
-            let upload = |matrix: &Array2<f32>| {
-                let elements: Vec<_> = matrix.iter().copied().collect();
-                device.upload(&elements).expect("room")
-            };
-            let mut c = upload(&Array2::from_elem((rows, cols), f32::NAN));
-            let shape = MatmulShape::of(a.dim(), b.dim()).expect("they fit");
-            PitchedMatmul::new(device, shape)
-                .and_then(|mut product| product.enqueue(None, &upload(&a), &upload(&b), &mut c))
+            let shape = (rows, inner, cols);
+            let c = matmul(device, a.view(), b.view(), &Options::of(&PITCHED))
                 .unwrap_or_else(|error| panic!("{shape:?}: {error}"));
-            let c = c.to_vec().expect("the copy");
-            let c = Array2::from_shape_vec((rows, cols), c).expect("its length");
             let expected = oracle::matmul::<f32>(a.view(), b.view());
             check::close(device, shape, &c, &expected);
-            let options = MatmulOptions {
-                kernel: Some(MatmulKernel::Pipelined),
-                tiles: Some(Tiles::Ragged),
-                ..MatmulOptions::default()
+            let options = Options {
+                instance: Some(Tiles::Ragged as u8),
+                ..Options::of(&PIPELINED)
             };
             let without = matmul(device, a.view(), b.view(), &options).expect("a launch");
             check::same_bits(shape, &c, &without);
@@ -116,7 +117,7 @@ fn a_large_product_whose_columns_are_no_vectors() {
     let (a, b) = (matrix::<f32>(33, rows, inner), matrix(34, inner, cols));
     let expected = oracle::matmul::<f32>(a.view(), b.view());
     for device in devices() {
-        let c = matmul(device, a.view(), b.view(), &MatmulOptions::default()).expect("a launch");
+        let c = matmul(device, a.view(), b.view(), &Options::default()).expect("a launch");
         check::close(device, (rows, inner, cols), &c, &expected);
     }
 }
@@ -125,12 +126,12 @@ fn a_large_product_whose_columns_are_no_vectors() {
 fn a_grid_that_must_stride_in_both_directions() {
     for device in devices() {
         // Tiles of 128 rows.
-        for kernel in [MatmulKernel::RegisterTile, MatmulKernel::Pipelined] {
+        for kernel in [&REGISTER_TILE, &PIPELINED] {
             check::<f32>(device, (260, 11, 131), kernel, Some(1));
             check::<f32>(device, (257, 12, 132), kernel, Some(2));
         }
         for grid_cap in [1, 2] {
-            for &kernel in MatmulKernel::ALL {
+            for &kernel in MATMUL.variants {
                 check::<f32>(device, (50, 19, 67), kernel, Some(grid_cap));
                 check::<f64>(device, (67, 33, 50), kernel, Some(grid_cap));
             }
@@ -150,11 +151,10 @@ fn every_shape_in_every_tile() {
                         matrix::<f32>(31, rows, inner),
                         matrix::<f32>(32, inner, cols),
                     );
-                    let options = MatmulOptions {
-                        kernel: Some(MatmulKernel::Pipelined),
-                        tiles: Some(tiles),
+                    let options = Options {
+                        instance: Some(tiles as u8),
                         grid_cap,
-                        ..MatmulOptions::default()
+                        ..Options::of(&PIPELINED)
                     };
                     let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
                     let expected = oracle::matmul::<f32>(a.view(), b.view());
@@ -169,14 +169,10 @@ fn every_shape_in_every_tile() {
 /// Slices that are whole, ragged and empty, in every instance.
 #[test]
 fn every_shape_in_slices() {
-    fn check<T: Precision + Draw>(
-        device: &Device,
-        shape: (usize, usize, usize),
-        options: MatmulOptions,
-    ) {
+    fn check<T: Precision + Draw>(device: &Device, shape: (usize, usize, usize), options: Options) {
         let (rows, inner, cols) = shape;
         let kernel = options.kernel.expect("chosen");
-        if !kernel.takes::<T>(MatmulShape { rows, inner, cols }) {
+        if !takes(kernel, T::TYPE, shape) {
             return;
         }
         let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
@@ -196,23 +192,22 @@ fn every_shape_in_slices() {
     ];
     for device in devices() {
         for shape in SHAPES.into_iter().chain(more) {
-            for kernel in [
-                MatmulKernel::Sliced,
-                MatmulKernel::Mma,
-                MatmulKernel::Vector,
-            ] {
+            for kernel in [&SLICED, &SLICED_COPY, &MMA, &VECTOR] {
                 for (cut, mma, slices, grid_cap) in [
                     (Cut::Tall, MmaTiles::Large, 1, Some(1)),
                     (Cut::Tall, MmaTiles::Tall, 2, None),
                     (Cut::Square, MmaTiles::Square, 3, Some(2)),
                     (Cut::Small, MmaTiles::Large, 5, None),
                 ] {
-                    let options = MatmulOptions {
-                        kernel: Some(kernel),
-                        slicing: Some(Slicing { cut, slices }),
-                        mma: Some(mma),
+                    let instance = match *kernel == MMA {
+                        true => mma as u8,
+                        false => cut as u8,
+                    };
+                    let options = Options {
+                        instance: Some(instance),
+                        count: NonZeroU32::new(slices),
                         grid_cap,
-                        ..MatmulOptions::default()
+                        ..Options::of(kernel)
                     };
                     check::<f32>(device, shape, options);
                     check::<f64>(device, shape, options);
@@ -232,10 +227,9 @@ fn every_tile_of_doubles_gives_the_same_bits() {
         );
         for device in devices() {
             let [one, others @ ..] = MmaTiles::ALL.map(|mma| {
-                let options = MatmulOptions {
-                    kernel: Some(MatmulKernel::Mma),
-                    mma: Some(mma),
-                    ..MatmulOptions::default()
+                let options = Options {
+                    instance: Some(mma as u8),
+                    ..Options::of(&MMA)
                 };
                 matmul(device, a.view(), b.view(), &options).expect("a launch")
             });
@@ -254,11 +248,9 @@ fn a_row_times_a_matrix_of_many_columns() {
         let expected = oracle::matmul::<f32>(a.view(), b.view());
         for device in devices() {
             for slices in [1, 2] {
-                let cut = Cut::Small;
-                let options = MatmulOptions {
-                    kernel: Some(MatmulKernel::Vector),
-                    slicing: Some(Slicing { cut, slices }),
-                    ..MatmulOptions::default()
+                let options = Options {
+                    count: NonZeroU32::new(slices),
+                    ..Options::of(&VECTOR)
                 };
                 let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
                 check::close(device, (cols, slices), &result, &expected);
@@ -270,8 +262,8 @@ fn a_row_times_a_matrix_of_many_columns() {
 /// Parts of buffers begin anywhere; then single elements move.
 #[test]
 fn operands_at_any_address() {
-    fn check<T: Precision + Draw>(device: &Device, shape: MatmulShape) {
-        let MatmulShape { rows, inner, cols } = shape;
+    fn check<T: Precision + Draw>(device: &Device, shape: [usize; 3]) {
+        let [rows, inner, cols] = shape;
         let (a, b) = (matrix::<T>(31, rows, inner), matrix::<T>(32, inner, cols));
         let shifted = |matrix: &Array2<T>| {
             let elements: Vec<T> = [T::default()]
@@ -284,19 +276,26 @@ fn operands_at_any_address() {
             [shifted(&a), shifted(&b)],
             shifted(&Array2::default((rows, cols))),
         );
-        let mut product = Matmul::new(device, shape, &MatmulOptions::default()).expect("a plan");
         let [a_there, b_there] = on_device.each_ref().map(|buffer| buffer.view(1..));
-        product
-            .enqueue(None, a_there, b_there, c.view_mut(1..))
-            .expect("a launch");
+        let (a_there, b_there) = (
+            Matrix::new(a_there, rows, inner),
+            Matrix::new(b_there, inner, cols),
+        );
+        matmul_buffers(
+            device,
+            a_there,
+            b_there,
+            c.view_mut(1..),
+            &Options::default(),
+        )
+        .expect("a launch");
         let c = c.to_vec().expect("the copy").split_off(1);
         let c = Array2::from_shape_vec((rows, cols), c).expect("its length");
         let expected = oracle::matmul::<T>(a.view(), b.view());
         check::close(device, (T::NAME, shape), &c, &expected);
     }
     for device in devices() {
-        for [rows, inner, cols] in [[20, 300, 8], [1, 64, 32], [33, 64, 1], [70, 16, 80]] {
-            let shape = MatmulShape { rows, inner, cols };
+        for shape in [[20, 300, 8], [1, 64, 32], [33, 64, 1], [70, 16, 80]] {
             check::<f32>(device, shape);
             check::<f64>(device, shape);
         }
@@ -307,7 +306,7 @@ fn operands_at_any_address() {
 fn no_inner_extent_gives_zeros() {
     for device in devices() {
         for shape in [(3, 0, 18), (1, 0, 18), (3, 0, 1)] {
-            for &kernel in MatmulKernel::ALL {
+            for &kernel in MATMUL.variants {
                 check::<f32>(device, shape, kernel, None);
                 check::<f64>(device, shape, kernel, None);
             }
@@ -317,23 +316,19 @@ fn no_inner_extent_gives_zeros() {
 
 #[test]
 fn infinities_and_nan_stay_in_their_rows_and_columns() {
-    fn check<T: Precision + Draw>(device: &Device, kernel: MatmulKernel, special: [T; 3]) {
+    fn check<T: Precision + Draw>(device: &Device, kernel: &'static Variant, special: [T; 3]) {
         let mut a = matrix::<T>(33, 20, 18);
         let mut b = matrix::<T>(34, 18, 21);
         [a[(19, 17)], a[(3, 0)], b[(17, 20)]] = special;
-        let options = MatmulOptions {
-            kernel: Some(kernel),
-            ..MatmulOptions::default()
-        };
-        let shape = MatmulShape::of(a.dim(), b.dim()).expect("they fit");
-        if kernel.takes::<T>(shape) {
+        let options = Options::of(kernel);
+        if takes(kernel, T::TYPE, (20, 18, 21)) {
             let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
             let expected = oracle::matmul::<T>(a.view(), b.view());
             check::close(device, options, &result, &expected);
         }
     }
     for device in devices() {
-        for &kernel in MatmulKernel::ALL {
+        for &kernel in MATMUL.variants {
             check(device, kernel, [f32::INFINITY, f32::NAN, f32::NEG_INFINITY]);
             check(device, kernel, [f64::INFINITY, f64::NAN, f64::NEG_INFINITY]);
         }
@@ -344,10 +339,7 @@ fn infinities_and_nan_stay_in_their_rows_and_columns() {
 #[test]
 fn a_kernel_for_vectors_refuses_two_matrices() {
     let (a, b) = (matrix::<f32>(1, 3, 4), matrix::<f32>(2, 4, 2));
-    let options = MatmulOptions {
-        kernel: Some(MatmulKernel::Vector),
-        ..MatmulOptions::default()
-    };
+    let options = Options::of(&VECTOR);
     let error = matmul(&devices()[0], a.view(), b.view(), &options).expect_err("no vector");
     assert!(error.to_string().contains("a row by a matrix"), "{error}");
 }
@@ -356,7 +348,7 @@ fn a_kernel_for_vectors_refuses_two_matrices() {
 fn transposed_views() {
     let (a, b) = (matrix::<f64>(35, 30, 20), matrix::<f64>(36, 25, 30));
     for device in devices() {
-        let result = matmul(device, a.t(), b.t(), &MatmulOptions::default()).expect("a launch");
+        let result = matmul(device, a.t(), b.t(), &Options::default()).expect("a launch");
         let expected = oracle::matmul::<f64>(a.t(), b.t());
         check::close(device, "Aᵀ·Bᵀ", &result, &expected);
     }
@@ -366,19 +358,10 @@ fn transposed_views() {
 fn kernels_that_add_in_the_order_of_k_agree_to_the_bit() {
     let (a, b) = (matrix::<f32>(37, 35, 50), matrix::<f32>(38, 50, 29));
     for device in devices() {
-        let run = |kernel| {
-            let options = MatmulOptions {
-                kernel: Some(kernel),
-                ..MatmulOptions::default()
-            };
-            matmul(device, a.view(), b.view(), &options).expect("a launch")
-        };
-        let naive = run(MatmulKernel::Naive);
-        for kernel in [
-            MatmulKernel::Tiled,
-            MatmulKernel::TiledRaw,
-            MatmulKernel::RegisterTile,
-        ] {
+        let run =
+            |kernel| matmul(device, a.view(), b.view(), &Options::of(kernel)).expect("a launch");
+        let naive = run(&NAIVE);
+        for kernel in [&TILED, &TILED_RAW, &REGISTER_TILE] {
             check::same_bits(("naive and", kernel), &naive, &run(kernel));
         }
     }
@@ -391,7 +374,7 @@ fn a_product_by_hand() {
         array![[1.0_f32], [10.0], [100.0]],
     );
     for device in devices() {
-        let result = matmul(device, a.view(), b.view(), &MatmulOptions::default());
+        let result = matmul(device, a.view(), b.view(), &Options::default());
         check::equal(
             device,
             "row · column",
@@ -409,7 +392,7 @@ proptest! {
         rows in 0..60_usize,
         inner in 0..60_usize,
         cols in 0..60_usize,
-        kernel in proptest::sample::select(MatmulKernel::ALL),
+        kernel in proptest::sample::select(MATMUL.variants),
         grid_cap in proptest::option::of(1..4_u32),
     ) {
         for device in devices() {
@@ -421,12 +404,11 @@ proptest! {
     fn the_identity_changes_nothing(rows in 1..40_usize, cols in 1..40_usize) {
         let a = matrix::<f64>(39, rows, cols);
         for device in devices() {
-            for &kernel in MatmulKernel::ALL {
-                let shape = |inner| MatmulShape { rows, inner, cols };
-                if !kernel.takes::<f64>(shape(rows)) || !kernel.takes::<f64>(shape(cols)) {
+            for &kernel in MATMUL.variants {
+                if !takes(kernel, Type::F64, (rows, rows, cols)) {
                     continue;
                 }
-                let options = MatmulOptions { kernel: Some(kernel), ..MatmulOptions::default() };
+                let options = Options::of(kernel);
                 let left = matmul(device, Array2::eye(rows).view(), a.view(), &options).expect("a launch");
                 let right = matmul(device, a.view(), Array2::eye(cols).view(), &options).expect("a launch");
                 check::equal(device, "I·A", &left, &a);

@@ -1,6 +1,6 @@
 //! Transpose and reversal: every kernel and type over shapes, blocks and grids. Results are exact.
 
-use blockwise::Device;
+use blockwise::{Device, Matrix};
 use blockwise_ops::compare::ToNumber;
 use blockwise_ops::reverse::{self, REVERSE};
 use blockwise_ops::transpose::{self, TRANSPOSE};
@@ -127,8 +127,14 @@ fn transposes_of_parts_of_buffers() {
                 let mut to = device.upload(&vec![-7.0_f32; len + 1]).expect("memory");
                 let part = from.view(from_at..from_at + len);
                 let output = to.view_mut(to_at..to_at + len);
-                transpose::enqueue(device, None, part, output, rows, cols, &options)
-                    .unwrap_or_else(|error| panic!("{kernel}: {error}"));
+                transpose::enqueue(
+                    device,
+                    None,
+                    Matrix::new(part, rows, cols),
+                    output,
+                    &options,
+                )
+                .unwrap_or_else(|error| panic!("{kernel}: {error}"));
                 let result = to.to_vec().expect("a copy");
                 let input = ArrayView2::from_shape((rows, cols), &values[from_at..from_at + len]);
                 let expected = oracle::transpose(input.expect("as many elements"));

@@ -5,8 +5,7 @@ use blockwise::Device;
 use blockwise_ops::conv1d::{self, convolve_buffers};
 use blockwise_ops::reduce::{TREE, WIDE};
 use blockwise_ops::{
-    ConvMode, LaunchError, MatmulOptions, Options, Reduction, convolve, dot, matmul, reduce,
-    reverse, transpose,
+    ConvMode, LaunchError, Options, Reduction, convolve, dot, matmul, reduce, reverse, transpose,
 };
 use blockwise_tests::data::{Draw, matrix, vector};
 use blockwise_tests::devices::devices;
@@ -162,7 +161,7 @@ fn grids_without_blocks() {
 fn operands_that_do_not_fit() {
     let (a, b) = (matrix::<f32>(1, 3, 4), matrix::<f32>(2, 5, 6));
     check(
-        |device| matmul(device, a.view(), b.view(), &MatmulOptions::default()),
+        |device| matmul(device, a.view(), b.view(), &Options::default()),
         |error| matches!(error, LaunchError::ShapeMismatch { .. }),
         &["A is 3x4", "B is 5x6"],
     );
@@ -230,7 +229,7 @@ fn sizes_that_overflow() {
         Array2::<f32>::zeros((0, 1 << 33)),
     );
     check(
-        |device| matmul(device, a.view(), b.view(), &MatmulOptions::default()),
+        |device| matmul(device, a.view(), b.view(), &Options::default()),
         |error| matches!(error, LaunchError::SizeOverflow { .. }),
         &["64 bits"],
     );

@@ -1,7 +1,8 @@
 //! The product on tensor cores, on a GPU that has them. Elsewhere it says that it was not run.
 
 use blockwise::Device;
-use blockwise_ops::{LaunchError, MatmulKernel, MatmulOptions, matmul, matmul_tensor, oracle};
+use blockwise_ops::matmul::{PIPELINED, TENSOR};
+use blockwise_ops::{LaunchError, Options, matmul, oracle};
 use blockwise_tests::check;
 use blockwise_tests::data::matrix;
 use blockwise_tests::devices::devices;
@@ -9,7 +10,7 @@ use ndarray::Array2;
 
 /// The product, or `None` where there are no such tensor cores.
 fn product(device: &Device, a: &Array2<f32>, b: &Array2<f32>) -> Option<Array2<f32>> {
-    match matmul_tensor(device, a.view(), b.view()) {
+    match matmul(device, a.view(), b.view(), &Options::of(&TENSOR)) {
         Ok(c) => Some(c),
         Err(error @ LaunchError::TensorCores { .. }) => {
             println!("skipped: {error}");
@@ -81,10 +82,7 @@ fn infinities_nan_overflow_and_underflow_are_those_of_fp32() {
             let Some(c) = product(device, &a, &b) else {
                 continue;
             };
-            let options = MatmulOptions {
-                kernel: Some(MatmulKernel::Pipelined),
-                ..MatmulOptions::default()
-            };
+            let options = Options::of(&PIPELINED);
             let fp32 = matmul(device, a.view(), b.view(), &options).expect("a launch");
             check::same_bits(special, &c, &fp32);
         }

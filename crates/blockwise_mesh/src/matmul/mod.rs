@@ -8,7 +8,7 @@
 //! previous one leaves multiprocessors idle: together they take as many waves as one launch would.
 //!
 //! A panel has the whole inner extent, so one launch computes each element of C: with the same
-//! kernel and one slice of the inner extent ([`MatmulOptions`]) the bits are a single device's. If
+//! kernel and one slice of the inner extent ([`Options`]) the bits are a single device's. If
 //! the options name no kernel, panels use the one that is fastest for all of them together, and the
 //! narrow last panel the fastest for its own shape.
 
@@ -16,8 +16,10 @@ mod plan;
 
 use std::sync::Arc;
 
-use blockwise::{Buffer, Device, Plain as _, Stream, View, ViewMut};
-use blockwise_ops::{Float, LaunchError, Matmul, MatmulOptions, MatmulShape, TensorMatmul};
+use blockwise::{AnyView, Buffer, Stream};
+use blockwise_ops::matmul::{self, MATMUL};
+use blockwise_ops::operation::{self, Problem};
+use blockwise_ops::{Float, Options};
 
 pub(crate) use self::plan::Layout;
 use crate::call::Digest;
@@ -28,10 +30,9 @@ use crate::{Blocks, Call, Error, Rank, Result, ShardedMatrix};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShardedMatmulOptions {
     /// How each panel is launched.
-    pub launch: MatmulOptions,
-    /// Multiply f32 on the tensor cores of compute capability 9.0, with the same accuracy; `launch`
-    /// is then unused.
-    pub tensor: bool,
+    pub launch: Options,
+    /// The [operation](MATMUL)'s settings.
+    pub settings: [u8; 2],
     /// Columns of B per panel. `None` takes an eighth of a rank's columns, and fewer at the end.
     pub panel: Option<usize>,
 }
@@ -55,40 +56,8 @@ struct Lane<T: Float> {
     panel: Buffer<T>,
     /// The panel's part of C, if C has several.
     product: Buffer<T>,
-    /// The products for a panel and for the narrower ones at the end, by width.
-    multiply: Vec<(usize, Product<T>)>,
-}
-
-/// The product of a rank's rows of A and a panel.
-enum Product<T: Float> {
-    Cores(Matmul<T>),
-    TensorCores(TensorMatmul),
-}
-
-impl<T: Float> Product<T> {
-    fn new(
-        device: &Device,
-        shape: MatmulShape,
-        options: &ShardedMatmulOptions,
-    ) -> Result<Self, LaunchError> {
-        match options.tensor {
-            true => TensorMatmul::new(device, shape).map(Self::TensorCores),
-            false => Matmul::new(device, shape, &options.launch).map(Self::Cores),
-        }
-    }
-
-    fn enqueue(
-        &mut self,
-        stream: Option<&Stream>,
-        a: View<'_, T>,
-        b: View<'_, T>,
-        c: ViewMut<'_, T>,
-    ) -> Result<(), LaunchError> {
-        match self {
-            Self::Cores(product) => product.enqueue(stream, a, b, c).map(drop),
-            Self::TensorCores(product) => product.enqueue(stream, a.cast()?, b.cast()?, c.cast()?),
-        }
-    }
+    /// The products for a panel and for the narrower ones at the end: of a rank's rows of A.
+    multiply: Vec<(Problem, operation::Call)>,
 }
 
 /// Blocks of other ranks, as they arrive and in their final place.
@@ -101,7 +70,7 @@ impl<T: Float> ShardedMatmul<T> {
     /// Chooses kernels and allocates memory.
     ///
     /// # Errors
-    /// Shapes that do not match, unequal grids, the errors of [`Matmul::new`], and a lack of
+    /// Shapes that do not match, unequal grids, the errors of [`operation::Call::prepare`], and a lack of
     /// memory.
     pub fn new(
         rank: &Rank,
@@ -110,8 +79,8 @@ impl<T: Float> ShardedMatmul<T> {
         options: &ShardedMatmulOptions,
     ) -> Result<Self> {
         let failed = |e| rank.failed(e);
-        let of = |[rows, cols]: [usize; 2]| (rows, cols);
-        let shape = MatmulShape::of(of(a.shape()), of(b.shape())).map_err(failed)?;
+        let whole = matmul::problem(T::TYPE, a.shape(), b.shape()).map_err(failed)?;
+        let [_, inner, ..] = whole.extents;
         block_len(rank, a)?;
         if a.grid() != b.grid() {
             let what = "B";
@@ -120,27 +89,19 @@ impl<T: Float> ShardedMatmul<T> {
                 what,
             });
         }
-        if options.tensor && T::NAME != f32::NAME {
-            return Err(failed(LaunchError::UnsupportedType {
-                kernel: "tensor",
-                supported: f32::NAME,
-                given: T::NAME,
-            }));
-        }
         let layout = Layout::new(a.clone(), b.clone(), options.panel);
         let (me, device) = (rank.number(), rank.device());
         let [c_rows, c_cols] = layout.c().block(me).map(|range| range.len());
         let panels = layout.panels(me);
-        let of_cols = |cols| MatmulShape {
-            rows: c_rows,
-            cols,
-            ..shape
+        let of_cols = |cols| Problem {
+            settings: options.settings,
+            ..Problem::new(T::TYPE, &[c_rows, inner, cols])
         };
         // The fastest for all wide panels together: their waves of blocks overlap.
-        let mut together = *options;
-        if together.launch == MatmulOptions::default() && panels.len() > 1 {
-            let properties = device.properties();
-            together.launch = MatmulOptions::of_whole::<T>(of_cols(c_cols), properties);
+        let mut together = options.launch;
+        let is_open = together == Options::default() && options.settings == [0; 2];
+        if is_open && panels.len() > 1 {
+            together = matmul::of_whole(&of_cols(c_cols), device.properties());
         }
         let room = |rows, cols| {
             let len = elements(rank, rows, cols)?;
@@ -150,8 +111,8 @@ impl<T: Float> ShardedMatmul<T> {
         let gathered = || {
             let [_, own] = a.block(me);
             Ok(Gathered {
-                arrived: room(c_rows, shape.inner - own.len())?,
-                whole: room(c_rows, shape.inner)?,
+                arrived: room(c_rows, inner - own.len())?,
+                whole: room(c_rows, inner)?,
             })
         };
         let depth = match b.grid().rows {
@@ -159,18 +120,21 @@ impl<T: Float> ShardedMatmul<T> {
             _ => layout.of_b(me).iter().map(|(_, rows)| rows.len()).sum(),
         };
         let lane = |which: usize| {
-            let mut multiply: Vec<(usize, Product<T>)> = Vec::new();
+            let mut multiply: Vec<(Problem, operation::Call)> = Vec::new();
+            let mut widest = 0;
             for panel in panels.iter().skip(which).step_by(2) {
-                if multiply.iter().all(|(width, _)| *width != panel.len()) {
+                let problem = of_cols(panel.len());
+                widest = widest.max(panel.len());
+                if multiply.iter().all(|(of, _)| *of != problem) {
                     let options = match layout.is_narrow(panel) {
-                        true => options,
-                        false => &together,
+                        true => options.launch,
+                        false => together,
                     };
-                    let product = Product::new(device, of_cols(panel.len()), options);
-                    multiply.push((panel.len(), product.map_err(failed)?));
+                    let mut product = operation::Call::new(device, &MATMUL, options);
+                    product.prepare(&problem).map_err(failed)?;
+                    multiply.push((problem, product));
                 }
             }
-            let widest = multiply.iter().map(|(width, _)| *width).max().unwrap_or(0);
             let several = panels.len() > 1;
             Ok(Lane {
                 stream: device.stream().map_err(|e| rank.failed(e))?,
@@ -337,24 +301,21 @@ impl<T: Float> ShardedMatmul<T> {
             None => a.part().as_view(),
         };
         let lane = &mut self.lanes[panel % 2];
-        let Some(at) = lane.multiply.iter().position(|(width, _)| *width == cols) else {
+        let mut products = lane.multiply.iter_mut();
+        let Some((problem, product)) = products.find(|(of, _)| of.extents[2] == cols) else {
             return Ok(());
         };
         let b = match layout.b.grid().rows {
             1 => b.part().as_view(),
             _ => lane.panel.view(..inner * cols),
         };
-        let product = &mut lane.multiply[at].1;
-        let started = match panels.len() {
-            1 => product.enqueue(None, a, b, c.part_mut()),
-            _ => product.enqueue(
-                Some(&lane.stream),
-                a,
-                b,
-                lane.product.view_mut(..rows * cols),
-            ),
+        let (stream, c) = match panels.len() {
+            1 => (None, c.part_mut()),
+            _ => (Some(&lane.stream), lane.product.view_mut(..rows * cols)),
         };
-        started.map_err(|e| rank.failed(e))
+        let inputs = [AnyView::from(a), AnyView::from(b)];
+        let started = product.enqueue(stream, problem, &inputs, c.into());
+        started.map(drop).map_err(|e| rank.failed(e))
     }
 
     /// Copies a panel's product into C. The last copy goes through the device's own queue, so that

@@ -1,5 +1,4 @@
 use blockwise::Type;
-use blockwise_ops::MatmulShape;
 use blockwise_ops::operation::Problem;
 
 use super::*;
@@ -14,11 +13,7 @@ const SUM: Work = Work::Folded {
 };
 
 fn cube(extent: usize) -> Work {
-    Work::Matmul(MatmulShape {
-        rows: extent,
-        inner: extent,
-        cols: extent,
-    })
+    Work::Matmul([extent; 3])
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What an operation costs each rank: bytes from the other ranks, memory and arithmetic. Bytes come
 //! from the plans that the operations themselves run.
 
+use blockwise_ops::LaunchError;
 use blockwise_ops::operation::Problem;
-use blockwise_ops::{LaunchError, MatmulShape};
 
 use super::Machine;
 use crate::{Blocks, Grid, Split, carried, conv1d, matmul, transpose};
@@ -20,8 +20,9 @@ pub enum Work {
     },
     /// Outputs that come from windows of a signal: a convolution.
     Windows(Problem),
-    /// Matrix product, on the grid that moves the fewest elements.
-    Matmul(MatmulShape),
+    /// Matrix product of so many rows, inner elements and columns, on the grid that moves the fewest
+    /// elements.
+    Matmul([usize; 3]),
     /// Transpose of row shards.
     Transpose {
         /// Rows.
@@ -130,9 +131,8 @@ impl Plan {
                     gathered: (taps > samples).then(|| Split::even(samples, ranks)),
                 }
             }
-            Work::Matmul(shape) => {
-                let grid = Grid::for_product(shape, ranks);
-                let MatmulShape { rows, inner, cols } = shape;
+            Work::Matmul(of @ [rows, inner, cols]) => {
+                let grid = Grid::for_product(of, ranks);
                 let [a, b] = [[rows, inner], [inner, cols]].map(|shape| Blocks::even(shape, grid));
                 Self::Matmul(matmul::Layout::new(a, b, None))
             }

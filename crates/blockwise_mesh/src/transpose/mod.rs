@@ -4,7 +4,7 @@
 //! each other rank's tile, one tile after the other, so tiles are sent without a copy; arriving
 //! tiles are put next to each other. A single rank transposes straight into the output.
 
-use blockwise::Buffer;
+use blockwise::{Buffer, Matrix};
 use blockwise_ops::transpose as ops;
 use blockwise_ops::{Element, Options};
 
@@ -104,8 +104,8 @@ impl<T: Element> ShardedTranspose<T> {
             true => output.part_mut(),
             false => self.turned.as_view_mut(),
         };
-        let from = input.part();
-        let turned = ops::enqueue(rank.device(), None, from, to, rows, cols, &self.options);
+        let from = Matrix::new(input.part(), rows, cols);
+        let turned = ops::enqueue(rank.device(), None, from, to, &self.options);
         turned.map_err(|e| rank.failed(e))?;
         if alone {
             return Ok(());

@@ -7,7 +7,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix, convolve, dot,
     matmul, reduce, transpose,
 };
-use blockwise_ops::{ConvMode, Element, MatmulShape, Options, Reduction, conv1d};
+use blockwise_ops::{ConvMode, Element, Options, Reduction, conv1d};
 
 /// Meshes of every size.
 fn meshes() -> Vec<Mesh> {
@@ -81,10 +81,10 @@ fn convolutions() {
 fn products() {
     let meshes = meshes();
     for [rows, inner, cols] in [[40, 30, 50], [3, 10, 600], [5, 2, 1], [0, 4, 3]] {
-        let shape = MatmulShape { rows, inner, cols };
+        let of = [rows, inner, cols];
         let (a, b) = (noise::<f32>(1, rows * inner), noise::<f32>(2, inner * cols));
-        check::<f32, _>(&meshes, Work::Matmul(shape), |rank| {
-            let grid = Grid::for_product(shape, rank.ranks());
+        check::<f32, _>(&meshes, Work::Matmul(of), |rank| {
+            let grid = Grid::for_product(of, rank.ranks());
             let a = ShardedMatrix::part_of(rank, &a, Blocks::even([rows, inner], grid))?;
             let b = ShardedMatrix::part_of(rank, &b, Blocks::even([inner, cols], grid))?;
             matmul(rank, &a, &b, &ShardedMatmulOptions::default())

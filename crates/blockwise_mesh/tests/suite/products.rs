@@ -7,9 +7,9 @@ use blockwise::Device;
 use blockwise_mesh::{
     Blocks, Error, Grid, Mesh, ShardedMatmul, ShardedMatmulOptions, ShardedMatrix, Split, matmul,
 };
-use blockwise_ops::matmul::{Cut, Slicing};
+use blockwise_ops::matmul::{MATMUL, TILED, problem};
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::{MatmulKernel, MatmulOptions, MatmulShape, compare};
+use blockwise_ops::{Options, Variant, compare, operation};
 use ndarray::{Array2, ArrayView2};
 
 /// The device that results are compared with.
@@ -60,7 +60,7 @@ fn check<T: Precision>(
         let bits = values.iter().map(|&value| value.into().to_bits());
         bits.collect()
     };
-    if options.launch.slicing.is_some() {
+    if options.launch.count.is_some() {
         assert_eq!(bits(&got), bits(single.as_slice().unwrap()), "{what}");
     }
     let oracle = oracle::matmul(a_view, b_view);
@@ -70,14 +70,10 @@ fn check<T: Precision>(
 }
 
 /// One kernel and one slice: every element is summed in the same order wherever it is.
-fn whole(kernel: MatmulKernel, panel: Option<usize>) -> ShardedMatmulOptions {
-    let launch = MatmulOptions {
-        kernel: Some(kernel),
-        slicing: Some(Slicing {
-            cut: Cut::Small,
-            slices: 1,
-        }),
-        ..MatmulOptions::default()
+fn whole(kernel: &'static Variant, panel: Option<usize>) -> ShardedMatmulOptions {
+    let launch = Options {
+        count: std::num::NonZeroU32::new(1),
+        ..Options::of(kernel)
     };
     ShardedMatmulOptions {
         launch,
@@ -109,7 +105,7 @@ fn every_grid_gives_a_single_devices_bits() {
                     Blocks::even([rows, inner], grid),
                     Blocks::even([inner, cols], grid),
                 );
-                let tiled = whole(MatmulKernel::Tiled, panel);
+                let tiled = whole(&TILED, panel);
                 check::<f32>(&mesh, shape, [&a, &b], &tiled);
                 let chosen = ShardedMatmulOptions {
                     panel,
@@ -128,19 +124,18 @@ fn with_every_kernel() {
         Blocks::even([40, 32], Grid::column(3)),
         Blocks::even([32, 40], Grid::column(3)),
     );
-    let shape = MatmulShape {
-        rows: 40,
-        inner: 32,
-        cols: 40,
-    };
-    for &kernel in MatmulKernel::ALL {
-        if kernel.takes::<f32>(shape) {
-            check::<f32>(&mesh, [40, 32, 40], [&a, &b], &whole(kernel, Some(16)));
-        }
-        if kernel.takes::<f64>(shape) {
-            check::<f64>(&mesh, [40, 32, 40], [&a, &b], &whole(kernel, Some(16)));
+    fn check_each<T: Precision>(mesh: &Mesh, blocks: [&Blocks; 2]) {
+        let whole_product = problem(T::TYPE, [40, 32], [32, 40]).unwrap();
+        for &kernel in MATMUL.variants {
+            let options = whole(kernel, Some(16));
+            let properties = SINGLE.properties();
+            if operation::plan(&MATMUL, &whole_product, &options.launch, properties).is_ok() {
+                check::<T>(mesh, [40, 32, 40], blocks, &options);
+            }
         }
     }
+    check_each::<f32>(&mesh, [&a, &b]);
+    check_each::<f64>(&mesh, [&a, &b]);
 }
 
 /// The same kinds of splits, in another order.
@@ -152,7 +147,7 @@ fn others(len: usize, ranks: usize) -> Vec<Split> {
 
 #[test]
 fn uneven_shards_and_ranks_that_get_nothing() {
-    let options = whole(MatmulKernel::Tiled, Some(5));
+    let options = whole(&TILED, Some(5));
     for ranks in [3, 4] {
         let mesh = Mesh::emulated(ranks).unwrap();
         for (rows, inner) in splits(11, ranks).into_iter().zip(others(9, ranks)) {

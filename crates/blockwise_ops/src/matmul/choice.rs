@@ -3,16 +3,20 @@
 //! The kernel, its tiles and its slices have the shortest time in a [model](super::cost) of the
 //! launches; `blockwise tune` compares the choices on the device at hand.
 
-use blockwise::DeviceProperties;
-use kernels::matmul::policy::{Tiles, VECTOR, WIDE_BUSY};
+use std::ops::RangeInclusive;
+
+use blockwise::{DeviceProperties, Type};
+use kernels::matmul::policy::{PITCHED_FROM, Tiles, VECTOR as PACK, WIDE_BUSY};
 use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 use kernels::matmul::vector;
-use kernels::pack::lanes;
 
 use super::cost::{self, Cost, SHORTEST};
-use super::vectors::vectors;
-use super::{MatmulKernel, MatmulShape, mma};
-use crate::{Float, tuning};
+use super::vectors::{lanes, vectors};
+use super::{
+    MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, TENSOR, TILED,
+    VECTOR, extents, mma,
+};
+use crate::operation::{Options, Problem, Task, Variant};
 
 /// Nanoseconds of a launch that copies B before the product, and per row; bytes per nanosecond that
 /// it reads and writes: 11 µs for 4099 × 601, 6 for 1000 × 1001, 16 for 8192 × 303.
@@ -42,147 +46,211 @@ const SHORTEST_COL: usize = 256;
 const STAYING: usize = 8;
 const MANY: usize = 8;
 
+/// A function of `f32` or `f64`, by the bytes of an element.
+macro_rules! by_width {
+    ($bytes:expr, $T:ident => $value:expr) => {
+        match $bytes {
+            8 => {
+                type $T = f64;
+                $value
+            }
+            _ => {
+                type $T = f32;
+                $value
+            }
+        }
+    };
+}
+pub(super) use by_width;
+
+/// The fastest method: copies of the operands where they pay, else a kernel, perhaps with a copy of
+/// B. What was asked for beside the kernel leaves no copies.
+pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
+    let (problem, device) = (task.problem, task.device);
+    if problem.settings[0] == 1 {
+        return &TENSOR;
+    }
+    let of = extents(problem);
+    let is_open = *task.options == Options::default();
+    if is_open && fills_without_slices(of, device) && pitched_pays(problem) {
+        return &PITCHED;
+    }
+    let one = task.options.count.is_some_and(|count| count.get() == 1);
+    let most = if one { 1 } else { MOST_SLICES };
+    let kernel = kernel(of, problem.ty, most, device);
+    match is_open && copy_pays(kernel, of, problem.ty.bytes(), device) {
+        true => &SLICED_COPY,
+        false => kernel,
+    }
+}
+
 /// Blocks that compute the rows of a matrix times a vector.
-pub(super) fn row_blocks<T: Float>(shape: MatmulShape, properties: &DeviceProperties) -> usize {
-    let all = vector::row_blocks::<T>(shape.rows, shape.inner);
-    let staying = STAYING * properties.multiprocessors_to_fill() as usize;
+pub(super) fn row_blocks(
+    [rows, inner, _]: [usize; 3],
+    bytes: usize,
+    device: &DeviceProperties,
+) -> usize {
+    let all = by_width!(bytes, T => vector::row_blocks::<T>(rows, inner));
+    let staying = STAYING * device.multiprocessors_to_fill() as usize;
     if all > MANY * staying { staying } else { all }
 }
 
-/// The kernel that `blockwise tune` has saved for such products.
-pub(super) fn saved<T: Float>(
-    shape: MatmulShape,
-    properties: &DeviceProperties,
-) -> Option<MatmulKernel> {
-    let extents = [shape.rows, shape.inner, shape.cols];
-    let kernel: MatmulKernel = tuning::kernel(properties, "matmul", T::NAME, &extents)?;
-    kernel.takes::<T>(shape).then_some(kernel)
-}
-
-/// The fastest kernel for the type and the shape in at most `most` slices: the saved one, or by the
-/// model.
-pub(super) fn kernel<T: Float>(
-    shape: MatmulShape,
+/// The fastest kernel for the type and the extents in at most `most` slices, by the model.
+pub(super) fn kernel(
+    of: [usize; 3],
+    ty: Type,
     most: usize,
-    properties: &DeviceProperties,
-) -> MatmulKernel {
-    if let Some(kernel) = saved::<T>(shape, properties) {
-        return kernel;
+    device: &DeviceProperties,
+) -> &'static Variant {
+    let bytes = ty.bytes();
+    if vector_pays(of, bytes) {
+        return &VECTOR;
     }
-    if vector_pays::<T>(shape) {
-        return MatmulKernel::Vector;
-    }
-    let bytes = size_of::<T>();
-    let multiprocessors = properties.multiprocessors_to_fill() as usize;
-    let whole = |cost: Cost| Some(cost.time(shape, 1, [true; 2], multiprocessors));
-    let time = |kernel| match kernel {
-        MatmulKernel::Naive => whole(cost::naive(bytes)),
-        MatmulKernel::Tiled => whole(cost::tiled(bytes)),
-        MatmulKernel::RegisterTile => whole(cost::register_tile(bytes)),
-        MatmulKernel::Pipelined => {
-            let wide = Tiles::Wide.fit(shape.cols) && wide_fills(shape, properties);
+    let multiprocessors = device.multiprocessors_to_fill() as usize;
+    let whole = |cost: Cost| Some(cost.time(of, 1, [true; 2], multiprocessors));
+    let time = |kernel: &Variant| match kernel {
+        _ if *kernel == NAIVE => whole(cost::naive(bytes)),
+        _ if *kernel == TILED => whole(cost::tiled(bytes)),
+        _ if *kernel == REGISTER_TILE => whole(cost::register_tile(bytes)),
+        _ if *kernel == PIPELINED => {
+            let wide = Tiles::Wide.fit(of[2]) && wide_fills(of, device);
             wide.then(|| whole(cost::WIDE))?
         }
-        MatmulKernel::Sliced => {
-            let vectors = vectors::<T>(kernel, shape, shape.cols, [true; 3]);
-            Some(fastest::<T>(shape, most, vectors, properties).0)
-        }
-        MatmulKernel::Mma => Some(mma::slices(shape, most, properties).0),
-        MatmulKernel::TiledRaw | MatmulKernel::Vector => None,
+        _ if *kernel == SLICED => Some(in_slices(of, bytes, most, of[2], device).0),
+        _ if *kernel == MMA => Some(mma::slices(of, most, device).0),
+        _ => None,
     };
-    let all = MatmulKernel::ALL.iter().copied();
+    let all = MATMUL.variants.iter().copied();
     let timed = all
-        .filter(|kernel| kernel.takes::<T>(shape))
+        .filter(|kernel| kernel.takes(ty))
         .filter_map(|kernel| Some((time(kernel)?, kernel)));
     let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
-    fastest.map_or(MatmulKernel::Tiled, |(_, kernel)| kernel)
+    fastest.map_or(&TILED, |(_, kernel)| kernel)
 }
 
 /// Whether [`vector`] is the fastest kernel for a vector's product.
-fn vector_pays<T: Float>(shape: MatmulShape) -> bool {
-    let MatmulShape { rows, inner, cols } = shape;
-    let ragged = cols == 1 && size_of::<T>() == 4 && !inner.is_multiple_of(lanes::<T>());
+fn vector_pays([rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
+    let ragged = cols == 1 && bytes == 4 && !inner.is_multiple_of(lanes(bytes));
     let short = inner < if ragged { SHORT_RAGGED } else { SHORT };
     let few = rows.max(cols) <= FEW_OUTPUTS;
-    MatmulKernel::Vector.takes::<T>(shape) && !(short && few)
+    (rows == 1 || cols == 1) && !(short && few)
 }
 
 /// Whether tiles of [`Tiles::Wide`] keep the multiprocessors busy.
-pub(super) fn wide_fills(shape: MatmulShape, properties: &DeviceProperties) -> bool {
-    let at_once = properties.multiprocessors_to_fill() as usize;
-    let wide = Tiles::Wide.policy().tiles(shape.rows, shape.cols);
+pub(super) fn wide_fills([rows, _, cols]: [usize; 3], device: &DeviceProperties) -> bool {
+    let at_once = device.multiprocessors_to_fill() as usize;
+    let wide = Tiles::Wide.policy().tiles(rows, cols);
     let most = wide.div_ceil(at_once).saturating_mul(at_once);
     wide > 0 && wide.saturating_mul(100) >= most.saturating_mul(WIDE_BUSY)
 }
 
 /// Whether there are enough tiles for copies of the operands to pay: at 512 × 4099 × 513 they take
 /// 2.8 times as long as slices, at 1500 × 1501 × 1502 the same time.
-pub(super) fn fills_without_slices(shape: MatmulShape, properties: &DeviceProperties) -> bool {
-    let tiles = Tiles::Ragged.policy().tiles(shape.rows, shape.cols);
-    tiles >= 2 * properties.multiprocessors_to_fill() as usize
+fn fills_without_slices([rows, _, cols]: [usize; 3], device: &DeviceProperties) -> bool {
+    let tiles = Tiles::Ragged.policy().tiles(rows, cols);
+    tiles >= 2 * device.multiprocessors_to_fill() as usize
 }
 
-/// The number of slices, at most `most`, with which the kernel is fastest.
-pub(super) fn slicing<T: Float>(
-    kernel: MatmulKernel,
-    shape: MatmulShape,
-    most: usize,
-    properties: &DeviceProperties,
-) -> Slicing {
-    let MatmulShape { rows, inner, cols } = shape;
-    if kernel == MatmulKernel::Vector {
-        let (blocks, shortest) = match cols {
+/// Whether copies of the operands pay, if there are enough tiles.
+pub(super) fn pitched_pays(problem: &Problem) -> bool {
+    let of = extents(problem);
+    problem.ty == Type::F32
+        && !of[2].is_multiple_of(PACK)
+        && of.iter().all(|&extent| extent >= PITCHED_FROM)
+}
+
+/// The slices of the kernel: those that were asked for, else those with which it is fastest, at
+/// most as many as there may be.
+pub(super) fn slicing(task: &Task<'_>) -> Slicing {
+    let (of, device) = (extents(task.problem), task.device);
+    let [rows, inner, cols] = of;
+    let bytes = task.problem.ty.bytes();
+    let asked = task.options.count.map(|count| count.get() as usize);
+    let cut = Cut::Small;
+    let with = |slices: usize| Slicing { cut, slices };
+    if *task.variant == VECTOR {
+        let (blocks, shortest) = by_width!(bytes, T => match cols {
             1 => (vector::row_blocks::<T>(rows, inner), SHORTEST_ROW),
             _ => (vector::col_blocks::<T>(cols), SHORTEST_COL),
-        };
-        let wanted = VECTOR_BLOCKS * properties.multiprocessors_to_fill() as usize / blocks.max(1);
-        let slices = wanted.min(inner / shortest).clamp(1, most);
-        let cut = Cut::Small;
-        return Slicing { cut, slices };
+        });
+        let wanted = VECTOR_BLOCKS * device.multiprocessors_to_fill() as usize / blocks.max(1);
+        let slices = wanted.min(inner / shortest).clamp(1, MOST_SLICES);
+        return with(asked.unwrap_or(slices));
     }
-    if kernel == MatmulKernel::Mma {
-        let (cut, slices) = (Cut::Small, mma::slices(shape, most, properties).1);
-        return Slicing { cut, slices };
+    if *task.variant == MMA {
+        return with(asked.unwrap_or_else(|| mma::slices(of, MOST_SLICES, device).1));
     }
-    let vectors = vectors::<T>(kernel, shape, cols, [true; 3]);
-    fastest::<T>(shape, most, vectors, properties).1
+    let pitch = if *task.variant == SLICED_COPY {
+        PACK
+    } else {
+        cols
+    };
+    let cuts = match task.options.instance.map(usize::from) {
+        Some(at) => Cut::ALL.get(at..=at).unwrap_or_default(),
+        None => &Cut::ALL,
+    };
+    let slices = match asked {
+        Some(slices) => slices..=slices,
+        None => 1..=longest(inner, MOST_SLICES),
+    };
+    let vectors = vectors(&SLICED, of, bytes, pitch, [true; 3]);
+    fastest_of(of, bytes, cuts, slices, vectors, device).1
 }
 
-/// The number of slices with which `sliced` is fastest for a copy of B in vectors, if the copy
-/// pays.
-pub(super) fn slicing_of_copy<T: Float>(
-    kernel: MatmulKernel,
-    shape: MatmulShape,
-    properties: &DeviceProperties,
-) -> Option<Slicing> {
-    let with = |pitch| vectors::<T>(kernel, shape, pitch, [true; 3]);
-    if kernel != MatmulKernel::Sliced || with(shape.cols) || !with(VECTOR) {
-        return None;
-    }
-    let fastest = |vectors| fastest::<T>(shape, MOST_SLICES, vectors, properties);
-    let ((single, _), (copied, slicing)) = (fastest(false), fastest(true));
-    let (inner, cols) = (shape.inner as f64, shape.cols as f64);
-    let moved = 2.0 * size_of::<T>() as f64 * inner * cols;
-    let copied = copied + COPY + ROW * inner + moved / COPIED;
-    (copied < WORTH * single).then_some(slicing)
+fn longest(inner: usize, most: usize) -> usize {
+    (inner / SHORTEST).clamp(1, most)
 }
 
-/// The number of slices, at most `most`, with which `sliced` is fastest, and the nanoseconds.
-/// `vectors` says whether the operands move 16 bytes at a time.
-fn fastest<T: Float>(
-    shape: MatmulShape,
+/// Whether a copy of B in vectors makes `sliced` faster, if that is the kernel.
+fn copy_pays(kernel: &Variant, of: [usize; 3], bytes: usize, device: &DeviceProperties) -> bool {
+    let [_, inner, cols] = of;
+    let with = |pitch| vectors(&SLICED, of, bytes, pitch, [true; 3]);
+    if *kernel != SLICED || with(cols) || !with(PACK) {
+        return false;
+    }
+    let fastest = |pitch| in_slices(of, bytes, MOST_SLICES, pitch, device).0;
+    let (single, copied) = (fastest(cols), fastest(PACK));
+    let (inner, cols) = (inner as f64, cols as f64);
+    let moved = 2.0 * bytes as f64 * inner * cols;
+    copied + COPY + ROW * inner + moved / COPIED < WORTH * single
+}
+
+/// The nanoseconds of `sliced` in the fastest slices, at most `most`, of rows of B of this pitch.
+fn in_slices(
+    of: [usize; 3],
+    bytes: usize,
     most: usize,
-    vectors: bool,
-    properties: &DeviceProperties,
+    pitch: usize,
+    device: &DeviceProperties,
 ) -> (f64, Slicing) {
-    let multiprocessors = properties.multiprocessors_to_fill() as usize;
-    let stores = vectors && shape.cols.is_multiple_of(lanes::<T>());
-    let longest = (shape.inner / SHORTEST).clamp(1, most);
-    let all = Cut::ALL.iter().flat_map(|&cut| {
+    let vectors = vectors(&SLICED, of, bytes, pitch, [true; 3]);
+    fastest_of(
+        of,
+        bytes,
+        &Cut::ALL,
+        1..=longest(of[1], most),
+        vectors,
+        device,
+    )
+}
+
+/// The fastest of these cuts and numbers of slices, and its nanoseconds. `vectors` says whether the
+/// operands move 16 bytes at a time.
+fn fastest_of(
+    of: [usize; 3],
+    bytes: usize,
+    cuts: &[Cut],
+    slices: RangeInclusive<usize>,
+    vectors: bool,
+    device: &DeviceProperties,
+) -> (f64, Slicing) {
+    let multiprocessors = device.multiprocessors_to_fill() as usize;
+    let stores = vectors && of[2].is_multiple_of(lanes(bytes));
+    let all = cuts.iter().flat_map(|&cut| {
         let cost = cost::sliced(cut);
-        (1..=longest).map(move |slices| {
-            let multiplied = cost.time(shape, slices, [vectors, stores], multiprocessors);
-            let time = multiplied + cost::fold(shape, slices, size_of::<T>());
+        slices.clone().map(move |slices| {
+            let multiplied = cost.time(of, slices, [vectors, stores], multiprocessors);
+            let time = multiplied + cost::fold(of, slices, bytes);
             (time, Slicing { cut, slices })
         })
     });
@@ -196,11 +264,28 @@ mod tests {
     use super::*;
     use crate::limits::h200;
 
-    fn chosen<T: Float>([rows, inner, cols]: [usize; 3]) -> (MatmulKernel, Slicing) {
-        let shape = MatmulShape { rows, inner, cols };
-        let kernel = kernel::<T>(shape, MOST_SLICES, &h200());
-        let slicing = slicing::<T>(kernel, shape, MOST_SLICES, &h200());
-        (kernel, slicing)
+    fn chosen(ty: Type, of: [usize; 3]) -> (&'static Variant, Slicing) {
+        let (problem, options, device) = (Problem::new(ty, &of), Options::default(), h200());
+        let variant = kernel(of, ty, MOST_SLICES, &device);
+        (
+            variant,
+            slicing(&task(&problem, &options, &device, variant)),
+        )
+    }
+
+    fn task<'a>(
+        problem: &'a Problem,
+        options: &'a Options,
+        device: &'a DeviceProperties,
+        variant: &'static Variant,
+    ) -> Task<'a> {
+        Task {
+            problem,
+            options,
+            device,
+            aligned: true,
+            variant,
+        }
     }
 
     /// Within 5 % of the fastest that was measured: tables of the log, and products of the sweeps.
@@ -215,63 +300,64 @@ mod tests {
             ([600, 4099, 604], Cut::Square, 5),
             ([1024; 3], Cut::Square, 1),
         ] {
-            let expected = (MatmulKernel::Sliced, Slicing { cut, slices });
-            assert_eq!(chosen::<f32>(shape), expected, "{shape:?}");
+            let expected = (&SLICED, Slicing { cut, slices });
+            assert_eq!(chosen(Type::F32, shape), expected, "{shape:?}");
         }
         for (shape, slices) in [([1024; 3], 1), ([2048; 3], 1)] {
-            let (kernel, slicing) = chosen::<f64>(shape);
-            assert_eq!(
-                (kernel, slicing.slices),
-                (MatmulKernel::Mma, slices),
-                "{shape:?}"
-            );
+            let (kernel, slicing) = chosen(Type::F64, shape);
+            assert_eq!((kernel, slicing.slices), (&MMA, slices), "{shape:?}");
         }
         for (shape, kernel) in [
-            ([2499, 6, 4931], MatmulKernel::RegisterTile),
-            ([14407, 11, 1785], MatmulKernel::RegisterTile),
-            ([19269, 7, 354], MatmulKernel::RegisterTile),
-            ([233, 1, 1659], MatmulKernel::Naive),
-            ([2, 1, 17152], MatmulKernel::Naive),
-            ([138, 15, 200], MatmulKernel::Tiled),
-            ([43, 129, 97], MatmulKernel::Tiled),
-            ([8426, 4, 1864], MatmulKernel::Pipelined),
-            ([4080, 27, 1192], MatmulKernel::Sliced),
-            ([4096; 3], MatmulKernel::Pipelined),
-            ([8192; 3], MatmulKernel::Pipelined),
+            ([2499, 6, 4931], &REGISTER_TILE),
+            ([14407, 11, 1785], &REGISTER_TILE),
+            ([19269, 7, 354], &REGISTER_TILE),
+            ([233, 1, 1659], &NAIVE),
+            ([2, 1, 17152], &NAIVE),
+            ([138, 15, 200], &TILED),
+            ([43, 129, 97], &TILED),
+            ([8426, 4, 1864], &PIPELINED),
+            ([4080, 27, 1192], &SLICED),
+            ([4096; 3], &PIPELINED),
+            ([8192; 3], &PIPELINED),
         ] {
-            assert_eq!(chosen::<f32>(shape).0, kernel, "f32 {shape:?}");
+            assert_eq!(chosen(Type::F32, shape).0, kernel, "f32 {shape:?}");
         }
         for (shape, kernel) in [
-            ([2499, 6, 4931], MatmulKernel::RegisterTile),
-            ([1084, 1, 8065], MatmulKernel::RegisterTile),
-            ([233, 1, 1659], MatmulKernel::Naive),
-            ([43, 129, 97], MatmulKernel::Tiled),
-            ([1943, 17, 249], MatmulKernel::Mma),
-            ([410, 178, 209], MatmulKernel::Mma),
-            ([4316, 30, 34], MatmulKernel::Mma),
-            ([8426, 4, 1864], MatmulKernel::Mma),
-            ([265, 699, 2717], MatmulKernel::Mma),
+            ([2499, 6, 4931], &REGISTER_TILE),
+            ([1084, 1, 8065], &REGISTER_TILE),
+            ([233, 1, 1659], &NAIVE),
+            ([43, 129, 97], &TILED),
+            ([1943, 17, 249], &MMA),
+            ([410, 178, 209], &MMA),
+            ([4316, 30, 34], &MMA),
+            ([8426, 4, 1864], &MMA),
+            ([265, 699, 2717], &MMA),
         ] {
-            assert_eq!(chosen::<f64>(shape).0, kernel, "f64 {shape:?}");
+            assert_eq!(chosen(Type::F64, shape).0, kernel, "f64 {shape:?}");
         }
     }
 
     #[test]
     fn b_is_copied_where_vectors_save_more() {
-        let copied = |[rows, inner, cols]: [usize; 3]| {
-            let shape = MatmulShape { rows, inner, cols };
-            let kernel = kernel::<f32>(shape, MOST_SLICES, &h200());
-            slicing_of_copy::<f32>(kernel, shape, &h200())
+        let (options, device) = (Options::default(), h200());
+        let chosen = |of: [usize; 3]| {
+            let problem = Problem::new(Type::F32, &of);
+            fastest(&task(&problem, &options, &device, &TILED))
         };
-        let slicing = copied([600, 4099, 601]).expect("a copy of a sixth of the time saved");
-        assert_eq!(slicing.cut, Cut::Square);
+        let copied = [600, 4099, 601];
+        assert_eq!(chosen(copied), &SLICED_COPY);
+        let problem = Problem::new(Type::F32, &copied);
+        assert_eq!(
+            slicing(&task(&problem, &options, &device, &SLICED_COPY)).cut,
+            Cut::Square
+        );
         for without in [
             [600, 4099, 604],
             [129, 300, 515],
             [64, 4096, 4097],
             [300, 8192, 303],
         ] {
-            assert_eq!(copied(without), None, "{without:?}");
+            assert_ne!(chosen(without), &SLICED_COPY, "{without:?}");
         }
     }
 
@@ -285,44 +371,35 @@ mod tests {
             ([1024, 1024, 1], 1),
             ([1, 16, 5], 1),
         ] {
-            let (kernel, slicing) = chosen::<f32>(shape);
-            assert_eq!(
-                (kernel, slicing.slices),
-                (MatmulKernel::Vector, slices),
-                "{shape:?}"
-            );
+            let (kernel, slicing) = chosen(Type::F32, shape);
+            assert_eq!((kernel, slicing.slices), (&VECTOR, slices), "{shape:?}");
         }
     }
 
     #[test]
     fn blocks_stay_where_rows_are_many_times_as_many() {
         for (rows, blocks) in [(1_000_000, 8 * 132), (250_000, 7813), (4096, 128)] {
-            let [inner, cols] = [100, 1];
-            let shape = MatmulShape { rows, inner, cols };
-            assert_eq!(row_blocks::<f32>(shape, &h200()), blocks, "{rows}");
+            assert_eq!(row_blocks([rows, 100, 1], 4, &h200()), blocks, "{rows}");
         }
     }
 
     #[test]
     fn a_product_without_elements_has_a_kernel() {
         for shape in [[0; 3], [0, 5, 7], [5, 0, 7], [1, 0, 5], [5, 7, 0]] {
-            let (kernel, slicing) = chosen::<f32>(shape);
-            assert!(
-                kernel != MatmulKernel::Vector && slicing.slices == 1,
-                "{shape:?}"
-            );
+            let (kernel, slicing) = chosen(Type::F32, shape);
+            assert!(*kernel != VECTOR && slicing.slices == 1, "{shape:?}");
         }
     }
 
     #[test]
     fn short_sums_of_few_outputs_go_without_vector() {
         for (shape, kernel) in [
-            ([1, 7, 18_266], MatmulKernel::Tiled),
-            ([1, 7, 1_000_000], MatmulKernel::Vector),
-            ([201, 126, 1], MatmulKernel::Tiled),
-            ([201, 128, 1], MatmulKernel::Vector),
+            ([1, 7, 18_266], &TILED),
+            ([1, 7, 1_000_000], &VECTOR),
+            ([201, 126, 1], &TILED),
+            ([201, 128, 1], &VECTOR),
         ] {
-            assert_eq!(chosen::<f32>(shape).0, kernel, "{shape:?}");
+            assert_eq!(chosen(Type::F32, shape).0, kernel, "{shape:?}");
         }
     }
 }

@@ -10,8 +10,6 @@ use kernels::matmul::policy::{Policy, Tiles};
 use kernels::matmul::slices::{Cut, slice_len};
 use kernels::matmul::{TILE, register_tile};
 
-use super::MatmulShape;
-
 /// The costs of a kernel's blocks, in nanoseconds. Pairs are for 16-byte copies and for single
 /// elements.
 pub(super) struct Cost {
@@ -153,7 +151,7 @@ impl Cost {
     /// time.
     pub(super) fn time(
         &self,
-        MatmulShape { rows, inner, cols }: MatmulShape,
+        [rows, inner, cols]: [usize; 3],
         slices: usize,
         vectors: [bool; 2],
         multiprocessors: usize,
@@ -183,10 +181,10 @@ impl Cost {
 }
 
 /// Nanoseconds of the launch that adds the products of slices, for elements of `bytes` bytes.
-pub(super) fn fold(shape: MatmulShape, slices: usize, bytes: usize) -> f64 {
+pub(super) fn fold([rows, _, cols]: [usize; 3], slices: usize, bytes: usize) -> f64 {
     if slices == 1 {
         return 0.0;
     }
-    let moved = 2.0 * (slices * bytes) as f64 * shape.rows as f64 * shape.cols as f64;
+    let moved = 2.0 * (slices * bytes) as f64 * rows as f64 * cols as f64;
     FOLD + SLICE * slices as f64 + moved / SUMS
 }

@@ -1,62 +1,65 @@
 //! The launch that adds the products of slices.
 
-use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
+use blockwise::{AnyView, AnyViewMut, Device, Stream};
 use kernels::matmul::fold::{THREADS, blocks};
-use kernels::pack::{BYTES, lanes};
+use kernels::pack::BYTES;
 
-use crate::launch::{On, Routine};
-use crate::limits::{blocks_for, plan_1d};
-use crate::reduce::{Axis, enqueue_axis};
-use crate::{Element, Float, LaunchError, LaunchPlan, Reduction};
-
-/// The inputs and outputs: `sums` has `slices` matrices of the size of C.
-pub struct Slices<'a, T: Element> {
-    pub(crate) sums: View<'a, T>,
-    pub(crate) c: ViewMut<'a, T>,
-    pub(crate) slices: usize,
-}
-
-pub(crate) type FoldLaunch<T> = for<'a> fn(On<'a>, Slices<'a, T>) -> Result<(), blockwise::Error>;
+use super::choice::by_width;
+use super::kernels::FOLD;
+use super::plan::blocks_of;
+use super::vectors::lanes;
+use crate::LaunchError;
+use crate::launch::On;
+use crate::operation::{Operands, Plan, Task};
+use crate::reduce::{Axis, Reduction, enqueue_axis};
 
 /// Plans the launch for a C of that many elements, a whole number of 16-byte packs.
-///
-/// # Errors
-/// When a limit is exceeded.
-pub fn plan_fold<T: Float>(
-    outputs: usize,
-    properties: &DeviceProperties,
-) -> Result<LaunchPlan, LaunchError> {
-    let Routine { entry, .. } = T::fold_slices();
-    let blocks = blocks_for(blocks::<T>(outputs), 1, None, properties.max_grid[0]);
-    plan_1d(entry.name, blocks, THREADS, 0, properties)
+fn plan(task: &Task<'_>, outputs: usize) -> Result<Plan, LaunchError> {
+    let blocks = by_width!(task.problem.ty.bytes(), T => blocks::<T>(outputs));
+    blocks_of(task, [FOLD, 0], blocks, THREADS, 0)
 }
 
 /// Starts it. A C that is not a whole number of 16-byte packs, or is not aligned to them, is added
 /// element by element.
-pub(super) fn enqueue_fold<T: Float>(
-    device: &Device,
-    stream: Option<&Stream>,
-    of: Slices<'_, T>,
+pub(super) fn enqueue(
+    (device, stream): (&Device, Option<&Stream>),
+    task: &Task<'_>,
+    sums: AnyView<'_>,
+    c: AnyViewMut<'_>,
 ) -> Result<(), LaunchError> {
-    let outputs = of.c.len();
-    let aligned = |address: u64| address.is_multiple_of(BYTES as u64);
-    let (sums, c) = (of.sums.address().address, of.c.address().address);
-    if outputs.is_multiple_of(lanes::<T>()) && aligned(sums) && aligned(c) {
-        let plan = plan_fold::<T>(outputs, device.properties())?;
-        let Routine { launch, .. } = T::fold_slices();
-        return Ok(launch(On::new(device, stream, &plan), of)?);
+    let (ty, outputs) = (task.problem.ty, c.len());
+    let aligned = sums.is_aligned(BYTES as u64) && c.is_aligned(BYTES as u64);
+    if outputs.is_multiple_of(lanes(ty.bytes())) && aligned {
+        let plan = plan(task, outputs)?;
+        let of = Operands {
+            problem: *task.problem,
+            inputs: &[sums],
+            output: c,
+            memory: None,
+            before: None,
+            after: None,
+        };
+        return Ok((plan.kernel.launch)(
+            On::new(device, stream, &plan.launch),
+            of,
+        )?);
     }
     let axis = Axis {
         outer: 1,
-        extent: of.slices,
+        extent: sums.len() / outputs.max(1),
         inner: outputs,
     };
-    enqueue_axis(device, stream, of.sums, of.c, axis, Reduction::Sum)
+    by_width!(ty.bytes(), T => {
+        let (sums, c) = (sums.plain::<T>()?, c.plain::<T>()?);
+        enqueue_axis(device, stream, sums, c, axis, Reduction::Sum)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operation::{Options, Problem};
+    use blockwise::Type;
 
     /// Small integers: every order of additions gives the same sums.
     #[test]
@@ -78,8 +81,19 @@ mod tests {
             let sums = device.upload(&sums).unwrap();
             let mut all = device.upload(&vec![f64::NAN; offset + outputs]).unwrap();
             let c = all.as_view_mut().into_view_mut(offset..);
-            let sums = sums.as_view();
-            enqueue_fold(&device, None, Slices { sums, c, slices }).unwrap();
+            let (problem, options) = (
+                Problem::new(Type::F64, &[1, 1, outputs]),
+                Options::default(),
+            );
+            let task = Task {
+                problem: &problem,
+                options: &options,
+                device: device.properties(),
+                aligned: true,
+                variant: &super::super::MMA,
+            };
+            let sums = AnyView::from(sums.as_view());
+            enqueue((&device, None), &task, sums, c.into()).unwrap();
             let c = all.to_vec().unwrap().split_off(offset);
             assert_eq!(c, expected, "{outputs} in {slices}, from {offset} on");
         }

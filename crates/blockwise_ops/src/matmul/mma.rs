@@ -10,7 +10,6 @@ use blockwise::DeviceProperties;
 use kernels::matmul::mma::{MmaTiles, PAIR};
 use kernels::matmul::slices::slice_len;
 
-use super::MatmulShape;
 use super::cost::{SHORTEST, fold};
 
 /// The costs of the blocks of one size, in nanoseconds.
@@ -54,27 +53,23 @@ const WORTH: f64 = 0.95;
 /// The fastest tiles for the product in that many slices. `pairs` says whether elements move 16
 /// bytes at a time.
 pub(super) fn tiles(
-    shape: MatmulShape,
+    of: [usize; 3],
     slices: usize,
     pairs: bool,
     properties: &DeviceProperties,
 ) -> MmaTiles {
-    fastest_tiles(shape, slices, pairs, properties).1
+    fastest_tiles(of, slices, pairs, properties).1
 }
 
 /// The number of slices, at most `most`, with which the product is fastest, and its nanoseconds.
-pub(super) fn slices(
-    shape: MatmulShape,
-    most: usize,
-    properties: &DeviceProperties,
-) -> (f64, usize) {
-    let pairs = shape.inner.is_multiple_of(PAIR) && shape.cols.is_multiple_of(PAIR);
+pub(super) fn slices(of: [usize; 3], most: usize, properties: &DeviceProperties) -> (f64, usize) {
+    let pairs = of[1].is_multiple_of(PAIR) && of[2].is_multiple_of(PAIR);
     let time = |slices| {
-        let (time, _) = fastest_tiles(shape, slices, pairs, properties);
-        time + fold(shape, slices, size_of::<f64>())
+        let (time, _) = fastest_tiles(of, slices, pairs, properties);
+        time + fold(of, slices, size_of::<f64>())
     };
     let whole = (time(1), 1);
-    let longest = (shape.inner / SHORTEST).clamp(1, most);
+    let longest = (of[1] / SHORTEST).clamp(1, most);
     let several = (2..=longest).map(|slices| (time(slices), slices));
     let fastest = several.min_by(|(one, _), (other, _)| one.total_cmp(other));
     let worth = fastest.filter(|(fastest, _)| *fastest <= WORTH * whole.0);
@@ -83,12 +78,12 @@ pub(super) fn slices(
 
 /// The tiles with the shortest launch, and its nanoseconds.
 fn fastest_tiles(
-    shape: MatmulShape,
+    of: [usize; 3],
     slices: usize,
     pairs: bool,
     properties: &DeviceProperties,
 ) -> (f64, MmaTiles) {
-    let timed = MmaTiles::ALL.map(|tiles| (time(tiles, shape, slices, pairs, properties), tiles));
+    let timed = MmaTiles::ALL.map(|tiles| (time(tiles, of, slices, pairs, properties), tiles));
     let [first, rest @ ..] = timed;
     let faster =
         |one: (f64, MmaTiles), other: (f64, MmaTiles)| if other.0 < one.0 { other } else { one };
@@ -98,13 +93,13 @@ fn fastest_tiles(
 /// Nanoseconds of the launch that multiplies.
 fn time(
     tiles: MmaTiles,
-    shape: MatmulShape,
+    [rows, inner, cols]: [usize; 3],
     slices: usize,
     pairs: bool,
     properties: &DeviceProperties,
 ) -> f64 {
     let policy = tiles.policy(pairs);
-    let blocks = policy.tiles(shape.rows, shape.cols);
+    let blocks = policy.tiles(rows, cols);
     if blocks == 0 {
         return LAUNCH;
     }
@@ -120,10 +115,10 @@ fn time(
     let element_of_all = whole as f64 * element[element.len() - 1] + last;
     let slower = if pairs { 1.0 } else { SINGLE };
     let [start, store] = [start, store].map(|cost| cost[usize::from(!pairs)]);
-    let len = slice_len(shape.inner, slices).next_multiple_of(policy.inner);
+    let len = slice_len(inner, slices).next_multiple_of(policy.inner);
     // The fraction of the tiles' area that is inside C.
     let area = (policy.rows * policy.cols) as f64 * blocks as f64;
-    let inside = shape.rows as f64 * shape.cols as f64 / area;
+    let inside = rows as f64 * cols as f64 / area;
     let waves = each.div_ceil(element.len());
     LAUNCH
         + element_of_all * slower * len as f64
@@ -139,7 +134,7 @@ mod tests {
     /// Products, and the fastest choice that was measured.
     #[test]
     fn small_tiles_fill_the_device_where_large_ones_do_not() {
-        for ([rows, inner, cols], expected) in [
+        for (of, expected) in [
             ([512; 3], (MmaTiles::Square, 2)),
             ([1024; 3], (MmaTiles::Square, 1)),
             ([1408; 3], (MmaTiles::Large, 1)),
@@ -155,22 +150,16 @@ mod tests {
             // Slices that save 1 % of the time are not worth their memory.
             ([1536; 3], (MmaTiles::Square, 1)),
         ] {
-            let shape = MatmulShape { rows, inner, cols };
-            let (_, slices) = slices(shape, 1024, &h200());
-            let pairs = inner % 2 == 0 && cols % 2 == 0;
-            let tiles = tiles(shape, slices, pairs, &h200());
-            assert_eq!((tiles, slices), expected, "{shape:?}");
+            let (_, slices) = slices(of, 1024, &h200());
+            let pairs = of[1] % 2 == 0 && of[2] % 2 == 0;
+            let tiles = tiles(of, slices, pairs, &h200());
+            assert_eq!((tiles, slices), expected, "{of:?}");
         }
     }
 
     #[test]
     fn no_extent_is_one_slice() {
-        let shape = MatmulShape {
-            rows: 0,
-            inner: 0,
-            cols: 0,
-        };
-        assert_eq!(slices(shape, 1024, &h200()).1, 1);
-        assert_eq!(tiles(shape, 1, true, &h200()), MmaTiles::Square);
+        assert_eq!(slices([0; 3], 1024, &h200()).1, 1);
+        assert_eq!(tiles([0; 3], 1, true, &h200()), MmaTiles::Square);
     }
 }

@@ -1,214 +1,452 @@
 //! The matrix product C = A·B of row-major matrices.
 
+mod cases;
 mod choice;
+mod copy;
 mod cost;
 mod fold;
+mod kernels;
 mod mma;
+mod pitched;
 mod plan;
-mod product;
-mod routines;
+mod reference;
+mod slices;
+mod tensor;
 mod vectors;
 
-use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
-use kernels::matmul::policy::Tiles;
+use ::kernels::matmul::slices::Cut;
+use blockwise::{AnyView, Device, DeviceProperties, Matrix, Stream, Type, ViewMut};
 use ndarray::{Array2, ArrayView2};
 
-use crate::launch::{On, Ready};
-use crate::{
-    Execution, Float, LaunchError, LaunchPlan, check_len, download_matrix, matrix_len, named_enum,
-    upload,
+use crate::operation::{
+    self, Bench, Call, Given, Lens, Numbers, Operand, Operation, Options, Parts, Plan, Posed,
+    Problem, Rank, Setting, Size, Task, Tier, Variant, Work,
+};
+use crate::{Execution, Float, LaunchError, dimensions, matrix_len};
+
+pub use ::kernels::matmul::mma::MmaTiles;
+pub use ::kernels::matmul::policy::Tiles;
+pub use tensor::plan_split;
+
+/// The product: extents are the rows of A and C, the columns of A and rows of B, and the columns of
+/// B and C. The fourth is the library's own.
+pub static MATMUL: Operation = Operation {
+    name: "matmul",
+    about: "Matrix product C = A*B",
+    operands: &[
+        Operand {
+            name: "a",
+            about: "Matrix A, M x K (.npy or .csv)",
+            rank: Rank::Matrix,
+        },
+        Operand {
+            name: "b",
+            about: "Matrix B, K x N; unlike types and integers are promoted to float64",
+            rank: Rank::Matrix,
+        },
+    ],
+    settings: &[Setting::Flag {
+        name: "tensor",
+        about: "Multiply float32 on the tensor cores of a GPU of compute capability 9.0, as accurately as without them",
+    }],
+    result: "C, M x N (.npy or .csv)",
+    types: |types, _| {
+        let single = |ty: &Type| [Type::F16, Type::F32].contains(ty);
+        match types.iter().all(single) {
+            true => Type::F32,
+            // As NumPy promotes them, but integers too: there are kernels for floats only.
+            false => Type::F64,
+        }
+    },
+    widens: "Products are float32 if both matrices are, else float64.",
+    sizes: &[
+        Size {
+            name: "rows",
+            about: "M",
+            profile: 128,
+        },
+        Size {
+            name: "inner",
+            about: "K",
+            profile: 128,
+        },
+        Size {
+            name: "cols",
+            about: "N",
+            profile: 128,
+        },
+    ],
+    shapes: |sizes| match *sizes {
+        [rows, inner, cols] => vec![vec![rows, inner], vec![inner, cols]],
+        _ => Vec::new(),
+    },
+    pose,
+    lens: |problem| {
+        let [rows, inner, cols, _] = problem.extents;
+        Lens {
+            inputs: [rows.saturating_mul(inner), inner.saturating_mul(cols)],
+            output: rows.saturating_mul(cols),
+        }
+    },
+    work: |problem| {
+        let Lens { inputs, output } = (MATMUL.lens)(problem);
+        let elements = inputs[0].saturating_add(inputs[1]).saturating_add(output);
+        let [_, inner, ..] = problem.extents;
+        Work {
+            bytes: problem.bytes(elements),
+            operations: (output as u64)
+                .saturating_mul(inner as u64)
+                .saturating_mul(2),
+        }
+    },
+    reference: reference::reference,
+    variants: &[
+        &NAIVE,
+        &TILED,
+        &TILED_RAW,
+        &REGISTER_TILE,
+        &PIPELINED,
+        &SLICED,
+        &SLICED_COPY,
+        &MMA,
+        &VECTOR,
+        &TENSOR,
+        &PITCHED,
+    ],
+    choice: choice::fastest,
+    parts: Parts::Panels,
+    bench: Bench {
+        types: &[
+            (
+                Type::F32,
+                &[
+                    &[2048; 3],
+                    &[4096; 3],
+                    &[8192; 3],
+                    &[4093, 4099, 4111],
+                    &[512; 3],
+                    &[1536; 3],
+                    &[64, 4096, 4096],
+                    &[600, 4099, 601],
+                    &[128, 8192, 128],
+                    &[256, 65536, 256],
+                    &[1, 4096, 4096],
+                    &[4096, 4096, 1],
+                ],
+            ),
+            (
+                Type::F64,
+                &[
+                    &[1024; 3],
+                    &[2048; 3],
+                    &[4096; 3],
+                    &[8192; 3],
+                    &[1, 4096, 4096],
+                    &[4096, 4096, 1],
+                ],
+            ),
+        ],
+        quick: &[1024; 3],
+        drawn: &[2e4; 3],
+        every: &[],
+        numbers: Numbers::Uniform,
+    },
+    cases: cases::CASES,
+    edges: cases::EDGES,
 };
 
-pub use fold::plan_fold;
-pub use kernels::matmul::mma::MmaTiles;
-pub use kernels::matmul::slices::{Cut, Slicing};
-pub use plan::plan;
-pub(crate) use plan::prepare;
-pub use product::Matmul;
-pub(crate) use routines::{Copied, CopyLaunch, Instance, Multiplies, Operands, Pitched};
+/// Each thread reads its row and column from global memory.
+pub static NAIVE: Variant = Variant::new(
+    "naive",
+    "each thread reads its row and column from global memory",
+    kernels::NAIVE,
+    plan::whole,
+);
 
-named_enum! {
-    /// The kernels that multiply matrices.
-    pub enum MatmulKernel("matrix product kernel") {
-        /// Each thread reads its row and column from global memory.
-        Naive = "naive",
-        /// Blocks share tiles of both operands.
-        Tiled = "tiled",
-        /// The same in rust-cuda's form.
-        TiledRaw = "tiled-raw",
-        /// Each thread keeps a tile of the output in registers.
-        RegisterTile = "register-tile",
-        /// Asynchronous copies run ahead of the arithmetic; for f32.
-        Pipelined = "pipelined",
-        /// The same in smaller tiles, and in slices of the inner extent; for f32.
-        Sliced = "sliced",
-        /// Tensor cores multiply; for f64.
-        Mma = "mma",
-        /// Reads each element of the matrix once; for a matrix and a vector.
-        Vector = "vector",
-    }
+/// Blocks share tiles of both operands.
+pub static TILED: Variant = Variant::new(
+    "tiled",
+    "blocks share tiles of both operands",
+    kernels::TILED,
+    plan::whole,
+);
+
+/// The same in rust-cuda's form.
+pub static TILED_RAW: Variant = Variant::new(
+    "tiled-raw",
+    "the same in rust-cuda's form",
+    kernels::TILED_RAW,
+    plan::whole,
+)
+.tier(Tier::Document);
+
+/// Each thread keeps a tile of the output in registers.
+pub static REGISTER_TILE: Variant = Variant::new(
+    "register-tile",
+    "each thread keeps a tile of the output in registers",
+    kernels::REGISTER_TILE,
+    plan::whole,
+);
+
+/// Asynchronous copies run ahead of the arithmetic; for f32. Instances are [`Tiles`]: one that does
+/// not [fit](Tiles::fit) the columns or the operands' alignment takes the fastest that does.
+pub static PIPELINED: Variant = Variant::new(
+    "pipelined",
+    "asynchronous copies run ahead of the arithmetic; for f32",
+    kernels::PIPELINED,
+    plan::whole,
+)
+.tuned(tiles);
+
+/// The same in smaller tiles, and in slices of the inner extent, which are then added in order; for
+/// f32. Instances are [`Cut`]s, the count is the slices'.
+pub static SLICED: Variant = Variant::new(
+    "sliced",
+    "the same in smaller tiles, and in slices of the inner extent; for f32",
+    kernels::SLICED,
+    plan::whole,
+)
+.held(slices::hold)
+.alone(plan::is_one_slice)
+.tuned(cuts);
+
+/// The same of a copy of B, whose rows start at whole memory sectors.
+pub static SLICED_COPY: Variant = Variant::new(
+    "sliced-copy",
+    "the same of a copy of B, whose rows start at whole memory sectors",
+    kernels::SLICED,
+    plan::of_copy,
+)
+.held(slices::hold_copy)
+.worth(vectors::need_copies);
+
+/// Tensor cores multiply; for f64. Instances are [`MmaTiles`], the count is the slices'.
+pub static MMA: Variant = Variant::new(
+    "mma",
+    "tensor cores multiply; for f64",
+    kernels::MMA,
+    plan::whole,
+)
+.held(slices::hold)
+.alone(plan::is_one_slice)
+.tuned(mma_tiles);
+
+/// Reads each element of the matrix once; for a matrix and a vector. The count is the slices'.
+pub static VECTOR: Variant = Variant::new(
+    "vector",
+    "reads each element of the matrix once; for a matrix and a vector",
+    kernels::VECTOR,
+    plan::whole,
+)
+.held(slices::hold)
+.alone(plan::is_one_slice)
+.worth(vectors::has_vector);
+
+/// Tensor cores of compute capability 9.0 multiply f32, split into three BF16 terms, with an error
+/// no larger than that of FP32 arithmetic.
+pub static TENSOR: Variant = Variant::new(
+    "tensor",
+    "tensor cores multiply f32 in three BF16 terms; for compute capability 9.0",
+    kernels::TENSOR,
+    tensor::plan,
+)
+.held(tensor::hold)
+.worth(|problem| problem.extents[..3].iter().all(|&extent| extent > 1));
+
+/// `pipelined` of copies of A and B, whose rows start at whole memory sectors; for f32.
+pub static PITCHED: Variant = Variant::new(
+    "pitched",
+    "`pipelined` of copies of A and B, whose rows start at whole memory sectors; for f32",
+    kernels::PITCHED,
+    pitched::plan,
+)
+.held(pitched::hold)
+.worth(choice::pitched_pays);
+
+fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchError> {
+    let matrix = |at: usize, what| match *shapes[at] {
+        [rows, cols] => Ok([rows, cols]),
+        ref shape => Err(LaunchError::Rank {
+            what,
+            shape: shape.to_vec(),
+            wanted: "a matrix",
+        }),
+    };
+    let problem = problem(ty, matrix(0, "A")?, matrix(1, "B")?)?;
+    let [rows, _, cols, _] = problem.extents;
+    Ok(Posed {
+        problem: Problem {
+            settings: given.settings,
+            ..problem
+        },
+        result: vec![rows, cols],
+    })
 }
 
-impl MatmulKernel {
-    /// Whether there is such a kernel for `T` and products of this shape.
-    pub fn takes<T: Float>(self, shape: MatmulShape) -> bool {
-        T::product(self, Instance::ANY).is_some() && self.fits(shape)
-    }
-
-    /// Whether it can divide the inner extent into slices.
-    fn has_slices(self) -> bool {
-        matches!(self, Self::Sliced | Self::Mma | Self::Vector)
-    }
-
-    fn fits(self, shape: MatmulShape) -> bool {
-        self != Self::Vector || shape.rows == 1 || shape.cols == 1
-    }
-}
-
-/// How to launch a matrix product. The default chooses everything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MatmulOptions {
-    /// The kernel. `None` takes the fastest for the type and the shape.
-    pub kernel: Option<MatmulKernel>,
-    /// The most blocks along each of x and y.
-    pub grid_cap: Option<u32>,
-    /// The instance of `pipelined`. `None`, and one that does not [fit](Tiles::fit) the columns or
-    /// the operands' alignment, takes the fastest that does.
-    pub tiles: Option<Tiles>,
-    /// The tiles of `mma`. `None` takes the fastest.
-    pub mma: Option<MmaTiles>,
-    /// How `sliced`, `mma` and `vector` divide the inner extent. `None` chooses. [`enqueue`] takes
-    /// a single slice only, because it has no memory for more; [`Matmul`] takes any number.
-    pub slicing: Option<Slicing>,
-}
-
-impl MatmulOptions {
-    /// The fastest kernel and tiles for a product, for launches that compute parts of it.
-    pub fn of_whole<T: Float>(shape: MatmulShape, properties: &DeviceProperties) -> Self {
-        let kernel = choice::kernel::<T>(shape, 1, properties);
-        let tiles = plan::tiles(None, shape, true, properties);
-        Self {
-            kernel: Some(kernel),
-            tiles: (kernel == MatmulKernel::Pipelined).then_some(tiles),
-            ..Self::default()
-        }
-    }
-}
-
-/// The extents of a product: A is rows × inner, B is inner × cols, C is rows × cols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MatmulShape {
-    /// Rows of A and C.
-    pub rows: usize,
-    /// Columns of A, rows of B.
-    pub inner: usize,
-    /// Columns of B and C.
-    pub cols: usize,
-}
-
-impl MatmulShape {
-    /// The shape of the product of two matrices, given as (rows, columns).
-    ///
-    /// # Errors
-    /// When the number of columns of A differs from the number of rows of B.
-    pub fn of(a: (usize, usize), b: (usize, usize)) -> Result<Self, LaunchError> {
-        if a.1 != b.0 {
-            return Err(LaunchError::ShapeMismatch {
-                left_name: "A",
-                left: vec![a.0, a.1],
-                right_name: "B",
-                right: vec![b.0, b.1],
-                rule: "a product needs as many columns in A as rows in B",
-            });
-        }
-        Ok(Self {
-            rows: a.0,
-            inner: a.1,
-            cols: b.1,
-        })
-    }
-}
-
-/// Starts C = A·B of row-major matrices: A has `shape.rows · shape.inner` elements, B `shape.inner
-/// · shape.cols`, C `shape.rows · shape.cols`. `None` if C has no elements, so that nothing is
-/// launched.
+/// The product of two matrices with so many rows and columns.
 ///
 /// # Errors
-/// Those of [`plan`], an operand whose length is not its matrix's, and failures of the device.
+/// When the number of columns of A differs from the number of rows of B, or elements cannot be
+/// counted.
+pub fn problem(ty: Type, a: [usize; 2], b: [usize; 2]) -> Result<Problem, LaunchError> {
+    if a[1] != b[0] {
+        return Err(LaunchError::ShapeMismatch {
+            left_name: "A",
+            left: a.to_vec(),
+            right_name: "B",
+            right: b.to_vec(),
+            rule: "a product needs as many columns in A as rows in B",
+        });
+    }
+    let ([rows, inner], [_, cols]) = (a, b);
+    for [rows, cols] in [a, b, [rows, cols]] {
+        matrix_len(rows, cols)?;
+    }
+    Ok(Problem::new(ty, &[rows, inner, cols]))
+}
+
+/// The product's extents.
+fn extents(problem: &Problem) -> [usize; 3] {
+    let [rows, inner, cols, _] = problem.extents;
+    [rows, inner, cols]
+}
+
+/// The fastest kernel and instance for a product, for launches that compute parts of it.
+pub fn of_whole(problem: &Problem, properties: &DeviceProperties) -> Options {
+    let of = extents(problem);
+    let kernel = choice::kernel(of, problem.ty, 1, properties);
+    let tiles = plan::tiles(None, of, true, properties);
+    Options {
+        instance: (*kernel == PIPELINED).then_some(tiles as u8),
+        ..Options::of(kernel)
+    }
+}
+
+/// Instances of `pipelined`, with a block for each tile or with few blocks that stay.
+fn tiles(task: &Task<'_>) -> Vec<(Options, String)> {
+    let blocks = task.device.multiprocessors_to_fill();
+    let each = |tiles: Tiles| {
+        [None, Some(2), Some(3), Some(4)].map(|each: Option<u32>| {
+            let options = Options {
+                instance: Some(tiles as u8),
+                grid_cap: each.map(|each| each * blocks),
+                ..Options::of(task.variant)
+            };
+            let stay = each.map(|each| format!(", {each} blocks a multiprocessor"));
+            let policy = plan::described(&tiles.policy());
+            (
+                options,
+                format!("{tiles:?}: {policy}{}", stay.unwrap_or_default()),
+            )
+        })
+    };
+    Tiles::ALL.into_iter().flat_map(each).collect()
+}
+
+/// Instances of `sliced` with several numbers of slices.
+fn cuts(task: &Task<'_>) -> Vec<(Options, String)> {
+    let [_, inner, _] = extents(task.problem);
+    let slices = [1, 2, 4, 8, 16, 64].into_iter();
+    let slices = slices.filter(|&slices| 32 * slices as usize <= inner.max(32));
+    let of = |cut: Cut| {
+        slices.clone().map(move |slices: u32| {
+            let options = Options {
+                instance: Some(cut as u8),
+                count: slices.try_into().ok(),
+                ..Options::of(task.variant)
+            };
+            let policy = plan::described(&cut.policy(true));
+            (options, format!("{cut:?}: {policy}, {slices} slices"))
+        })
+    };
+    Cut::ALL.into_iter().flat_map(of).collect()
+}
+
+/// Instances of `mma`, in as many slices as the launcher takes for its own choice of tiles.
+fn mma_tiles(task: &Task<'_>) -> Vec<(Options, String)> {
+    let of = |tiles: MmaTiles| {
+        let options = Options {
+            instance: Some(tiles as u8),
+            ..Options::of(task.variant)
+        };
+        let policy = plan::described(&tiles.policy(true));
+        (options, format!("{tiles:?}: {policy}"))
+    };
+    MmaTiles::ALL.map(of).into()
+}
+
+fn posed<T: Float>(a: Matrix<'_, T>, b: Matrix<'_, T>) -> Result<Problem, LaunchError> {
+    problem(T::TYPE, [a.rows, a.cols], [b.rows, b.cols])
+}
+
+/// Starts C = A·B in a single launch, without memory of its own: products of slices of the inner
+/// extent and of copies, which [`Call`] may choose, need some. `None` if C has no elements, so that
+/// nothing is launched.
+///
+/// # Errors
+/// Matrices that do not fit, an operand whose length is not its matrix's, limits that are broken,
+/// and failures of the device.
 pub fn enqueue<'a, T: Float>(
     device: &Device,
     stream: Option<&Stream>,
-    a: impl Into<View<'a, T>>,
-    b: impl Into<View<'a, T>>,
+    a: Matrix<'a, T>,
+    b: Matrix<'a, T>,
     c: impl Into<ViewMut<'a, T>>,
-    shape: MatmulShape,
-    options: &MatmulOptions,
-) -> Result<Option<LaunchPlan>, LaunchError> {
-    let (a, b, c) = (a.into(), b.into(), c.into());
-    check_operands(a, b, &c, shape)?;
-    let aligned = in_vectors(a, b, &c);
-    let planned = prepare::<T>(shape, shape.cols, aligned, options, device.properties())?;
-    let Some(Ready { plan, launch }) = planned else {
-        return Ok(None);
+    options: &Options,
+) -> Result<Option<Plan>, LaunchError> {
+    let options = Options {
+        count: options.count.or(std::num::NonZeroU32::new(1)),
+        ..*options
     };
-    let operands = Operands::whole(a, b, c, shape);
-    launch(On::new(device, stream, &plan), operands)?;
-    Ok(Some(plan))
+    operation::enqueue(
+        device,
+        stream,
+        &MATMUL,
+        &posed(a, b)?,
+        &options,
+        &[AnyView::from(a.view), AnyView::from(b.view)],
+        c.into().into(),
+    )
 }
 
-/// Checks that the operands have the lengths of the shape.
-pub(crate) fn check_operands<T: Float>(
-    a: View<'_, T>,
-    b: View<'_, T>,
-    c: &ViewMut<'_, T>,
-    MatmulShape { rows, inner, cols }: MatmulShape,
-) -> Result<(), LaunchError> {
-    check_len("A", a.len(), matrix_len(rows, inner)?)?;
-    check_len("B", b.len(), matrix_len(inner, cols)?)?;
-    check_len("output", c.len(), matrix_len(rows, cols)?)
-}
-
-/// Whether A, B and C are aligned for moves of 16 bytes. Whole buffers are; parts of them may not
-/// be.
-pub(crate) fn in_vectors<T: Float>(
-    a: View<'_, T>,
-    b: View<'_, T>,
-    c: &ViewMut<'_, T>,
-) -> [bool; 3] {
-    [a.address(), b.address(), c.address()]
-        .map(|at| at.address.is_multiple_of(kernels::pack::BYTES as u64))
-}
-
-/// Computes C = A·B as [`enqueue`] does, and waits. `None` if there is nothing to launch.
+/// Computes C = A·B with the memory that the fastest method needs, and waits. `None` if there is
+/// nothing to launch. The result has the same bits in every run.
 ///
 /// # Errors
-/// Those of [`enqueue`].
+/// As for [`enqueue`].
 pub fn matmul_buffers<'a, T: Float>(
     device: &Device,
-    a: impl Into<View<'a, T>>,
-    b: impl Into<View<'a, T>>,
+    a: Matrix<'a, T>,
+    b: Matrix<'a, T>,
     c: impl Into<ViewMut<'a, T>>,
-    shape: MatmulShape,
-    options: &MatmulOptions,
+    options: &Options,
 ) -> Result<Option<Execution>, LaunchError> {
-    Execution::of(device, || enqueue(device, None, a, b, c, shape, options))
+    let problem = posed(a, b)?;
+    let mut call = Call::new(device, &MATMUL, *options);
+    call.prepare(&problem)?;
+    Execution::of(device, || {
+        let inputs = [AnyView::from(a.view), AnyView::from(b.view)];
+        let plan = call.enqueue(None, &problem, &inputs, c.into().into())?;
+        Ok(plan.map(|plan| plan.launch))
+    })
 }
 
 /// The matrix product A·B. With an inner extent of 0 it is all zeros.
 ///
 /// # Errors
-/// When the shapes do not match, and as for [`Matmul`].
+/// When the shapes do not match, and as for [`matmul_buffers`].
 pub fn matmul<T: Float>(
     device: &Device,
     a: ArrayView2<'_, T>,
     b: ArrayView2<'_, T>,
-    options: &MatmulOptions,
+    options: &Options,
 ) -> Result<Array2<T>, LaunchError> {
-    let shape = MatmulShape::of(a.dim(), b.dim())?;
-    // Refused before anything is copied.
-    let mut product = Matmul::new(device, shape, options)?;
-    let (a, b) = (upload(device, &a)?, upload(device, &b)?);
-    let mut c = device.zeros(matrix_len(shape.rows, shape.cols)?)?;
-    product.enqueue(None, &a, &b, &mut c)?;
-    download_matrix(&c, shape.rows, shape.cols)
+    let inputs = [a.into_dyn(), b.into_dyn()];
+    dimensions(operation::array(
+        device,
+        &MATMUL,
+        &Given::default(),
+        options,
+        &inputs,
+    )?)
 }

@@ -1,108 +1,100 @@
-//! Which matrix product is launched, and how.
+//! How a matrix product is launched.
 
-use blockwise::{DeviceProperties, Plain as _};
-use kernels::matmul::policy::Tiles;
-use kernels::matmul::slices::Slicing;
-use kernels::matmul::{self, register_tile, vector};
+use blockwise::{DeviceProperties, Type};
+use kernels::matmul::mma::MmaTiles;
+use kernels::matmul::policy::{Policy, Tiles, pitch};
+use kernels::matmul::slices::{Slicing, sums};
+use kernels::matmul::{TILE, register_tile, vector};
 
-use super::routines::{Instance, MatmulLaunch};
-use super::vectors::vectors;
-use super::{MatmulKernel, MatmulOptions, MatmulShape, choice, mma};
-use crate::launch::Ready;
-use crate::limits::{blocks_for, plan_1d, plan_2d};
-use crate::{Float, LaunchError, LaunchPlan, matrix_len};
+use super::choice::{self, by_width};
+use super::vectors::{has_vector, vectors};
+use super::{MMA, PIPELINED, REGISTER_TILE, SLICED, SLICED_COPY, TENSOR, VECTOR, extents, mma};
+use crate::LaunchError;
+use crate::limits::blocks_for;
+use crate::operation::{Plan, Task, Variant};
 
-/// Plans a product of matrices that are aligned to 16 bytes, as buffers are. `None` if there is no
-/// output, so that there is nothing to launch. With several slices it is the launch that computes
+/// Plans a product of the operands themselves. With several slices it is the launch that computes
 /// their products.
-///
-/// # Errors
-/// When a size overflows, a limit is exceeded, or the kernel does not compute such products.
-pub fn plan<T: Float>(
-    shape: MatmulShape,
-    options: &MatmulOptions,
-    properties: &DeviceProperties,
-) -> Result<Option<LaunchPlan>, LaunchError> {
-    let planned = prepare::<T>(shape, shape.cols, [true; 3], options, properties)?;
-    Ok(planned.map(|ready| ready.plan))
+pub(super) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    launch(task, task.problem.extents[2], [task.aligned; 3])
 }
 
-/// The plan for rows of B that start `pitch` elements apart. `aligned` says whether A, B and C are
-/// aligned to 16 bytes.
-pub(crate) fn prepare<T: Float>(
-    shape: MatmulShape,
+/// The same of a copy of B.
+pub(super) fn of_copy(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    launch(task, pitch(task.problem.extents[2]), [true; 3])
+}
+
+/// Whether it is one launch, without memory.
+pub(super) fn is_one_slice(task: &Task<'_>) -> bool {
+    choice::slicing(task).slices == 1
+}
+
+/// Whether the variant can divide the inner extent into slices.
+pub(super) fn has_slices(kernel: &Variant) -> bool {
+    has_cuts(kernel) || *kernel == MMA || *kernel == VECTOR
+}
+
+/// Whether its instances are the slices' tiles.
+pub(super) fn has_cuts(kernel: &Variant) -> bool {
+    *kernel == SLICED || *kernel == SLICED_COPY
+}
+
+/// Refuses types and settings that the variant does not have.
+pub(super) fn check(task: &Task<'_>) -> Result<(), LaunchError> {
+    let (kernel, ty) = (task.variant, task.problem.ty);
+    if !kernel.takes(ty) {
+        return Err(LaunchError::UnsupportedType {
+            kernel: kernel.name,
+            supported: match [Type::F32, Type::F64].map(|ty| kernel.takes(ty)) {
+                [true, true] => "f32 and f64",
+                [_, false] => "f32",
+                [false, true] => "f64",
+            },
+            given: ty.name(),
+        });
+    }
+    if task.problem.settings[0] == 1 && *kernel != TENSOR {
+        return Err(LaunchError::Contradiction {
+            kernel: kernel.name,
+            setting: "tensor",
+        });
+    }
+    Ok(())
+}
+
+/// The plan for rows of B that start `pitch` elements apart. `aligned` says whether A, B and C
+/// begin at multiples of 16 bytes.
+pub(super) fn launch(
+    task: &Task<'_>,
     pitch: usize,
     aligned: [bool; 3],
-    options: &MatmulOptions,
-    properties: &DeviceProperties,
-) -> Result<Option<Ready<MatmulLaunch<T>>>, LaunchError> {
-    let kernel = options
-        .kernel
-        .unwrap_or_else(|| choice::kernel::<T>(shape, 1, properties));
-    let slicing = options
-        .slicing
-        .unwrap_or_else(|| choice::slicing::<T>(kernel, shape, 1, properties));
-    let vectors = vectors::<T>(kernel, shape, pitch, aligned);
-    let instance = Instance {
-        tiles: tiles(options.tiles, shape, aligned[1] && aligned[2], properties),
-        cut: slicing.cut,
-        mma: options
-            .mma
-            .unwrap_or_else(|| mma::tiles(shape, slicing.slices, vectors, properties)),
-        vectors,
-        by_rows: shape.cols == 1,
-    };
-    let routine = T::product(kernel, instance).ok_or(LaunchError::UnsupportedType {
-        kernel: kernel.name(),
-        supported: if T::NAME == f32::NAME {
-            f64::NAME
-        } else {
-            f32::NAME
-        },
-        given: T::NAME,
+) -> Result<Plan, LaunchError> {
+    check(task)?;
+    let (of, bytes) = (extents(task.problem), task.problem.ty.bytes());
+    let [rows, inner, cols] = of;
+    let kernel = task.variant;
+    let vectors = vectors(kernel, of, bytes, pitch, aligned);
+    let ragged = u8::from(!vectors);
+    if *kernel == PIPELINED {
+        let asked = task.options.instance;
+        let asked = asked.and_then(|at| Tiles::ALL.get(usize::from(at)));
+        let tiles = tiles(asked.copied(), of, aligned[1] && aligned[2], task.device);
+        return by_blocks(task, [0, tiles as u8], tiles.policy(), of);
+    }
+    if !has_slices(kernel) {
+        let side = match *kernel == REGISTER_TILE {
+            true => register_tile::SIDE,
+            false => TILE,
+        };
+        task.fixed_block(TILE * TILE)?;
+        return task.plan_2d([0, 0], [cols, rows], [side; 2], [TILE; 2]);
+    }
+    let Slicing { cut, slices } = choice::slicing(task);
+    sums(rows, cols, slices).ok_or(LaunchError::SizeOverflow {
+        what: "the products of the slices",
     })?;
-    let name = routine.entry.name;
-    let by_tile = |side| plan_by_tile(name, side, shape, options, properties);
-    let by_slices = |blocks, threads, shared_bytes| {
-        plan_by_slices(
-            name,
-            blocks,
-            threads,
-            shared_bytes,
-            slicing,
-            options,
-            properties,
-        )
-    };
-    let MatmulShape { rows, inner, cols } = shape;
-    let plan = match kernel {
-        MatmulKernel::Naive | MatmulKernel::Tiled | MatmulKernel::TiledRaw => {
-            by_tile(matmul::TILE)?
-        }
-        MatmulKernel::RegisterTile => by_tile(register_tile::SIDE)?,
-        MatmulKernel::Pipelined => {
-            let policy = instance.tiles.policy();
-            let (tiles, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
-            plan_by_blocks(
-                name,
-                tiles,
-                threads,
-                policy.shared_bytes(),
-                options,
-                properties,
-            )?
-        }
-        MatmulKernel::Sliced => {
-            let policy = slicing.cut.policy(instance.vectors);
-            let (tiles, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
-            by_slices(tiles, threads, policy.shared_bytes())?
-        }
-        MatmulKernel::Mma => {
-            let policy = instance.mma.policy(instance.vectors);
-            let (tiles, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
-            by_slices(tiles, threads, instance.mma.shared_bytes())?
-        }
-        MatmulKernel::Vector if !kernel.fits(shape) => {
+    let mut plan = if *kernel == VECTOR {
+        if !has_vector(task.problem) {
             return Err(LaunchError::ShapeMismatch {
                 left_name: "A",
                 left: vec![rows, inner],
@@ -111,83 +103,98 @@ pub(crate) fn prepare<T: Float>(
                 rule: "the kernel `vector` multiplies a row by a matrix or a matrix by a column",
             });
         }
-        MatmulKernel::Vector if instance.by_rows => {
-            let blocks = choice::row_blocks::<T>(shape, properties);
-            by_slices(blocks, vector::ROW_THREADS, 0)?
-        }
-        MatmulKernel::Vector => by_slices(vector::col_blocks::<T>(cols), vector::COL_THREADS, 0)?,
+        let (code, blocks, threads) = match cols {
+            1 => (
+                0,
+                choice::row_blocks(of, bytes, task.device),
+                vector::ROW_THREADS,
+            ),
+            _ => {
+                let blocks = by_width!(bytes, T => vector::col_blocks::<T>(cols));
+                (2, blocks, vector::COL_THREADS)
+            }
+        };
+        blocks_of(task, [code + ragged, 0], blocks, threads, 0)?
+    } else if *kernel == MMA {
+        let asked = task.options.instance;
+        let asked = asked.and_then(|at| MmaTiles::ALL.get(usize::from(at)));
+        let tiles = asked.copied();
+        let tiles = tiles.unwrap_or_else(|| mma::tiles(of, slices, vectors, task.device));
+        let instance = task.options.instance.unwrap_or(tiles as u8);
+        let policy = tiles.policy(vectors);
+        let (blocks, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
+        blocks_of(
+            task,
+            [ragged, instance],
+            blocks,
+            threads,
+            tiles.shared_bytes(),
+        )?
+    } else {
+        let instance = task.options.instance.unwrap_or(cut as u8);
+        by_blocks(task, [ragged, instance], cut.policy(vectors), of)?
     };
-    let outputs = matrix_len(rows, cols)?;
-    let launch = routine.launch;
-    Ok((outputs > 0).then_some(Ready { plan, launch }))
+    let (cap, most) = (task.options.grid_cap, task.device.max_grid[2]);
+    plan.launch.grid[2] = blocks_for(slices, 1, cap, most);
+    Ok(plan)
 }
 
 /// The instance of `pipelined`: the requested one if it fits, or the fastest.
 pub(super) fn tiles(
     asked: Option<Tiles>,
-    shape: MatmulShape,
+    of: [usize; 3],
     aligned: bool,
-    properties: &DeviceProperties,
+    device: &DeviceProperties,
 ) -> Tiles {
     if !aligned {
         return Tiles::Ragged;
     }
-    if let Some(tiles) = asked.filter(|tiles| tiles.fit(shape.cols)) {
+    if let Some(tiles) = asked.filter(|tiles| tiles.fit(of[2])) {
         return tiles;
     }
-    if !Tiles::Wide.fit(shape.cols) {
+    if !Tiles::Wide.fit(of[2]) {
         Tiles::Ragged
-    } else if choice::wide_fills(shape, properties) {
+    } else if choice::wide_fills(of, device) {
         Tiles::Wide
     } else {
         Tiles::Tall
     }
 }
 
-/// A grid of two dimensions over tiles of `side` × `side` elements.
-fn plan_by_tile(
-    name: &'static str,
-    side: u32,
-    shape: MatmulShape,
-    options: &MatmulOptions,
-    properties: &DeviceProperties,
-) -> Result<LaunchPlan, LaunchError> {
-    let blocks =
-        |extent, axis: usize| blocks_for(extent, side, options.grid_cap, properties.max_grid[axis]);
-    plan_2d(
-        name,
-        [blocks(shape.cols, 0), blocks(shape.rows, 1)],
-        [matmul::TILE, matmul::TILE],
-        properties,
-    )
+/// A grid of one dimension over all of a product's tiles.
+pub(super) fn by_blocks(
+    task: &Task<'_>,
+    which: [u8; 2],
+    policy: Policy,
+    [rows, _, cols]: [usize; 3],
+) -> Result<Plan, LaunchError> {
+    let (tiles, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
+    blocks_of(task, which, tiles, threads, policy.shared_bytes())
 }
 
-/// A grid of one dimension over all of a product's blocks.
-fn plan_by_blocks(
-    name: &'static str,
+/// The same of so many blocks.
+pub(super) fn blocks_of(
+    task: &Task<'_>,
+    which: [u8; 2],
     blocks: usize,
     threads: u32,
     shared_bytes: usize,
-    options: &MatmulOptions,
-    properties: &DeviceProperties,
-) -> Result<LaunchPlan, LaunchError> {
-    let blocks = blocks_for(blocks, 1, options.grid_cap, properties.max_grid[0]);
-    plan_1d(name, blocks, threads, shared_bytes as u64, properties)
+) -> Result<Plan, LaunchError> {
+    let threads = task.fixed_block(threads)?;
+    let items = blocks.saturating_mul(threads as usize);
+    task.plan_1d(which, items, threads, shared_bytes as u64)
 }
 
-/// The same with one layer per slice.
-fn plan_by_slices(
-    name: &'static str,
-    blocks: usize,
-    threads: u32,
-    shared_bytes: usize,
-    slicing: Slicing,
-    options: &MatmulOptions,
-    properties: &DeviceProperties,
-) -> Result<LaunchPlan, LaunchError> {
-    let mut plan = plan_by_blocks(name, blocks, threads, shared_bytes, options, properties)?;
-    plan.grid[2] = blocks_for(slicing.slices, 1, options.grid_cap, properties.max_grid[2]);
-    Ok(plan)
+/// A policy in a few words.
+pub(super) fn described(policy: &Policy) -> String {
+    let Policy {
+        rows,
+        cols,
+        inner,
+        stages,
+        ..
+    } = policy;
+    format!("{rows} x {cols} x {inner}, {stages} stages")
 }
 
 #[cfg(test)]

@@ -1,30 +1,53 @@
-//! Which products move 16 bytes at a time.
+//! Which products move 16 bytes at a time, and which have a vector.
 
-use kernels::pack::lanes;
+use kernels::matmul::policy::VECTOR;
 
-use super::{MatmulKernel, MatmulShape};
-use crate::Float;
+use super::{MMA, SLICED, extents};
+use crate::operation::{Problem, Variant};
 
 /// Whether an instance that moves 16 bytes at a time can compute the product and pays.
 ///
 /// 16-byte copies bypass the L1 cache, and [`sliced`](kernels::matmul::sliced) reads the last
 /// columns in place of those beyond the matrix. If most columns are beyond it, all blocks wait for
 /// one line of the L2 cache: f32 16547 × 237 × 4 takes 55 µs, where 15 were predicted.
-pub(super) fn vectors<T: Float>(
-    kernel: MatmulKernel,
-    MatmulShape { inner, cols, .. }: MatmulShape,
+pub(super) fn vectors(
+    kernel: &Variant,
+    [_, inner, cols]: [usize; 3],
+    bytes: usize,
     pitch: usize,
     [a, b, c]: [bool; 3],
 ) -> bool {
-    let whole = |extent: usize| extent.is_multiple_of(lanes::<T>());
-    let broad = cols > NARROW_BYTES / size_of::<T>();
-    match kernel {
-        MatmulKernel::Mma => a && b && c && whole(inner) && whole(cols),
-        MatmulKernel::Vector if cols == 1 => a && b && whole(inner),
-        MatmulKernel::Vector => b && whole(cols),
-        _ => b && c && whole(pitch) && broad,
+    let whole = |extent: usize| extent.is_multiple_of(lanes(bytes));
+    let broad = cols > NARROW_BYTES / bytes;
+    if *kernel == MMA {
+        a && b && c && whole(inner) && whole(cols)
+    } else if *kernel == super::VECTOR {
+        match cols {
+            1 => a && b && whole(inner),
+            _ => b && whole(cols),
+        }
+    } else {
+        b && c && whole(pitch) && broad
     }
+}
+
+/// Elements in 16 bytes.
+pub(super) const fn lanes(bytes: usize) -> usize {
+    kernels::pack::BYTES / bytes
 }
 
 /// The widest row of B in bytes whose columns are read one by one.
 const NARROW_BYTES: usize = 32;
+
+/// Whether A or B is a vector.
+pub(super) fn has_vector(problem: &Problem) -> bool {
+    let [rows, _, cols] = extents(problem);
+    rows == 1 || cols == 1
+}
+
+/// Whether single elements of B move, and 16 bytes of a copy.
+pub(super) fn need_copies(problem: &Problem) -> bool {
+    let (of, bytes) = (extents(problem), problem.ty.bytes());
+    let with = |pitch| vectors(&SLICED, of, bytes, pitch, [true; 3]);
+    !with(of[2]) && with(VECTOR)
+}

@@ -7,7 +7,7 @@ use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, DeviceProperties, Stream
 use ndarray::{ArrayD, ArrayViewD};
 
 use super::{
-    Fold, Held, Hold, Operands, Operation, Options, Plan, Posed, Problem, Task, Tier, Variant,
+    Fold, Held, Hold, Lens, Operands, Operation, Options, Plan, Posed, Problem, Task, Tier, Variant,
 };
 use crate::array::AnyArray;
 use crate::launch::On;
@@ -214,20 +214,22 @@ fn start(
         before,
         after,
     } = given;
+    // What was prepared for this problem was chosen and planned then.
+    if let Memory::Held(_, of, held) = memory
+        && of == problem
+        && after.is_none()
+    {
+        let lens = checked(operation, problem, inputs)?;
+        check_len("output", output.len(), lens.output)?;
+        return match lens.output {
+            0 => Ok(None),
+            _ => held.enqueue(stream, problem, inputs, output),
+        };
+    }
     let aligned = output.is_aligned(PACK) && inputs.iter().all(|input| input.is_aligned(PACK));
     let (task, _) = chosen(operation, problem, aligned, options, device.properties())?;
     let plan = (task.variant.plan)(&task)?;
-    let lens = (operation.lens)(problem);
-    for (at, operand) in operation.operands.iter().enumerate() {
-        let Some(input) = inputs.get(at).filter(|input| input.ty() == problem.ty) else {
-            return Err(LaunchError::OperandType {
-                what: operand.name,
-                wanted: problem.ty,
-                given: inputs.get(at).map(AnyView::ty),
-            });
-        };
-        check_len(operand.name, input.len(), lens.inputs[at])?;
-    }
+    let lens = checked(operation, problem, inputs)?;
     // Without an output, the caller wants the totals.
     let totals = output.is_empty() && after.is_some();
     if !totals {
@@ -248,7 +250,8 @@ fn start(
             });
         }
     }
-    if let Some(hold) = task.variant.hold {
+    let alone = matches!(memory, Memory::None) && (task.variant.alone)(&task);
+    if let Some(hold) = task.variant.hold.filter(|_| !alone) {
         if after.is_some() {
             return Err(LaunchError::NotDivided {
                 operation: operation.name,
@@ -287,6 +290,26 @@ fn start(
     };
     (plan.kernel.launch)(On::new(device, stream, &plan.launch), operands)?;
     Ok(Some(plan))
+}
+
+/// The lengths of the problem's operands, which these inputs have.
+fn checked(
+    operation: &Operation,
+    problem: &Problem,
+    inputs: &[AnyView<'_>],
+) -> Result<Lens, LaunchError> {
+    let lens = (operation.lens)(problem);
+    for (at, operand) in operation.operands.iter().enumerate() {
+        let Some(input) = inputs.get(at).filter(|input| input.ty() == problem.ty) else {
+            return Err(LaunchError::OperandType {
+                what: operand.name,
+                wanted: problem.ty,
+                given: inputs.get(at).map(AnyView::ty),
+            });
+        };
+        check_len(operand.name, input.len(), lens.inputs[at])?;
+    }
+    Ok(lens)
 }
 
 impl Memory<'_> {

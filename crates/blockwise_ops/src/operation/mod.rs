@@ -177,6 +177,9 @@ pub enum Parts {
     Folded(&'static Fold),
     /// In runs of outputs, each from runs of the inputs that overlap their neighbours'.
     Windows(&'static Windows),
+    /// A product of two matrices on a grid of devices: each gathers its rows of the first, and its
+    /// columns of the second in panels.
+    Panels,
 }
 
 impl Parts {
@@ -274,6 +277,8 @@ pub struct Case {
     pub spare: bool,
     /// Threads of a block, where the variant leaves them open.
     pub threads: Option<u32>,
+    /// What the variant counts: 0 lets it choose.
+    pub count: u32,
 }
 
 impl Case {
@@ -287,6 +292,7 @@ impl Case {
             grid_cap: None,
             spare: false,
             threads: None,
+            count: 0,
         }
     }
 
@@ -321,6 +327,12 @@ impl Case {
     pub const fn capped(self, blocks: u32) -> Self {
         let grid_cap = Some(blocks);
         Self { grid_cap, ..self }
+    }
+
+    /// The same with so many of what the variant counts.
+    #[must_use]
+    pub const fn counting(self, count: u32) -> Self {
+        Self { count, ..self }
     }
 
     /// The same, also with a block more along each dimension.
@@ -408,7 +420,8 @@ pub struct Near {
     pub tolerance: f64,
     /// The sum of its terms' magnitudes: what the error of another sum of them grows with.
     pub magnitude: f64,
-    /// The number of terms: the roundings of a sum that adds them one by one.
+    /// Roundings between a term and the sum of a reference: its terms, if it may add them one by
+    /// one.
     pub terms: usize,
 }
 

@@ -34,10 +34,12 @@ pub struct Variant {
     /// What each output that is asked for may be off beyond the reference's tolerance, of a variant
     /// whose error is not that of a sum.
     pub error: Option<fn(&Asked<'_>) -> Vec<f64>>,
-    /// Whether it is worth timing at a problem that it takes.
+    /// Whether it is for such a problem: tables and profiles leave it out of others.
     pub worth: fn(&Problem) -> bool,
     /// Whether it is emulated only when asked for by name, because it takes long.
     pub on_request: bool,
+    /// Whether one that is [held](Self::hold) is a single launch without memory here.
+    pub alone: fn(&Task<'_>) -> bool,
 }
 
 /// Who can ask for a variant.
@@ -74,6 +76,7 @@ impl Variant {
             error: None,
             worth: |_| true,
             on_request: false,
+            alone: |_| false,
         }
     }
 
@@ -130,6 +133,13 @@ impl Variant {
     #[must_use]
     pub const fn on_request(mut self) -> Self {
         self.on_request = true;
+        self
+    }
+
+    /// The same as a single launch, where nothing may be allocated.
+    #[must_use]
+    pub const fn alone(mut self, alone: fn(&Task<'_>) -> bool) -> Self {
+        self.alone = alone;
         self
     }
 

@@ -1,6 +1,6 @@
 //! An array in reverse order, whole or along an axis.
 
-use blockwise::{AnyView, Device, DeviceProperties, Stream, Type, View, ViewMut};
+use blockwise::{AnyView, Device, Stream, Type, View, ViewMut};
 use kernels::raw::reverse::{reverse_dynamic_raw, reverse_static_raw};
 use kernels::reverse::along::reverse_along;
 use kernels::reverse::direct::{self, reverse_direct};
@@ -9,10 +9,10 @@ use kernels::reverse::fixed::reverse_static;
 use ndarray::{Array1, ArrayView1};
 
 use crate::operation::{
-    self, Asked, Axis, Bench, Case, Expected, Lens, Numbers, Operand, Operation, Options, Parts,
-    Plan, Posed, Problem, Rank, Setting, Size, Task, Tier, Variant, Work, words,
+    self, Asked, Axis, Bench, Case, Expected, Given, Lens, Numbers, Operand, Operation, Options,
+    Parts, Plan, Posed, Problem, Rank, Setting, Size, Task, Tier, Variant, Work, words,
 };
-use crate::{Element, Execution, LaunchError, upload};
+use crate::{Element, Execution, LaunchError, dimensions};
 
 /// Reverse. The extents of a problem: all dimensions before the axis, the axis, all after it.
 pub static REVERSE: Operation = Operation {
@@ -206,24 +206,11 @@ static CASES: &[Case] = &[
     Case::of(&[]).along(&[2, 512], -1),
 ];
 
-/// Plans a reverse of `len` elements. `None` when there are none, and so nothing to launch.
+/// Starts the reversal of `input` into `output`, of the same length. `None` when there was nothing
+/// to launch.
 ///
 /// # Errors
-/// When another block size than its own is requested of `static`, or a limit is exceeded.
-pub fn plan<T: Element>(
-    len: usize,
-    options: &Options,
-    properties: &DeviceProperties,
-) -> Result<Option<Plan>, LaunchError> {
-    let problem = Problem::new(T::TYPE, &[len]);
-    operation::plan(&REVERSE, &problem, options, properties)
-}
-
-/// Starts reversing `input` into `output`, of the same length. `None` when there was nothing to
-/// launch.
-///
-/// # Errors
-/// Those of [`plan`], an output of another length, and what goes wrong on the device.
+/// Those of [`operation::plan`], an output of another length, and what goes wrong on the device.
 pub fn enqueue<'a, T: Element>(
     device: &Device,
     stream: Option<&Stream>,
@@ -270,12 +257,9 @@ pub fn reverse<T: Element>(
     input: ArrayView1<'_, T>,
     options: &Options,
 ) -> Result<Array1<T>, LaunchError> {
-    // Checked before anything is copied.
-    plan::<T>(input.len(), options, device.properties())?;
-    let input = upload(device, &input)?;
-    let mut output = device.zeros(input.len())?;
-    enqueue(device, None, &input, &mut output, options)?;
-    Ok(Array1::from_vec(output.to_vec()?))
+    let input = [input.into_dyn()];
+    let given = Given::default();
+    dimensions(operation::array(device, &REVERSE, &given, options, &input)?)
 }
 
 #[cfg(test)]
@@ -292,13 +276,15 @@ mod tests {
     }
 
     fn launch(len: usize, options: &Options) -> Result<Option<LaunchPlan>, LaunchError> {
-        let plan = plan::<f32>(len, options, &h200())?;
+        let problem = Problem::new(Type::F32, &[len]);
+        let plan = operation::plan(&REVERSE, &problem, options, &h200())?;
         Ok(plan.map(|plan| plan.launch))
     }
 
     #[test]
     fn the_dynamic_kernel_gets_one_slot_per_thread() {
-        let plan = plan::<f64>(1000, &options(&DYNAMIC, 100), &h200());
+        let problem = Problem::new(Type::F64, &[1000]);
+        let plan = operation::plan(&REVERSE, &problem, &options(&DYNAMIC, 100), &h200());
         let plan = plan.expect("allowed").expect("a launch").launch;
         assert_eq!(plan.kernel, "reverse_dynamic_u64");
         assert_eq!(

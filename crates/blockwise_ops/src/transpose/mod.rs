@@ -2,7 +2,7 @@
 
 mod choice;
 
-use blockwise::{AnyView, Device, DeviceProperties, Stream, Type, View, ViewMut};
+use blockwise::{AnyView, Device, Matrix, Stream, Type, ViewMut};
 use kernels::raw::transpose::transpose_padded_raw;
 use kernels::transpose::aligned::{self, Tile, transpose_aligned, transpose_aligned_narrow};
 use kernels::transpose::naive::transpose_naive;
@@ -18,7 +18,7 @@ use crate::operation::{
     self, Asked, Bench, Case, Expected, Given, Kernel, Lens, Numbers, Operand, Operation, Options,
     Parts, Plan, Posed, Problem, Rank, Size, Task, Tier, Variant, Work, words,
 };
-use crate::{Element, Execution, LaunchError, download_matrix, matrix_len, upload};
+use crate::{Element, Execution, LaunchError, dimensions, matrix_len};
 
 /// Transpose. The extents of a problem: the matrix's rows and columns.
 pub static TRANSPOSE: Operation = Operation {
@@ -383,67 +383,43 @@ static EDGES: &[&[usize]] = &[
     &[200, 259],
 ];
 
-fn problem<T: Element>(rows: usize, cols: usize) -> Result<Problem, LaunchError> {
-    matrix_len(rows, cols)?;
-    Ok(Problem::new(T::TYPE, &[rows, cols]))
-}
-
-/// Plans the transpose of a matrix of `rows` × `cols` in whole buffers. `None` when it is empty, and
-/// so nothing to launch.
+/// Starts the transpose of a row-major matrix into `output`, a matrix with as many rows as that one
+/// has columns. `None` when there was nothing to launch.
 ///
 /// # Errors
-/// When a size overflows or a limit is broken.
-pub fn plan<T: Element>(
-    rows: usize,
-    cols: usize,
-    options: &Options,
-    properties: &DeviceProperties,
-) -> Result<Option<Plan>, LaunchError> {
-    operation::plan(&TRANSPOSE, &problem::<T>(rows, cols)?, options, properties)
-}
-
-/// Starts the transpose of `input`, `rows` × `cols` elements in row-major order, into `output`,
-/// `cols` × `rows`. `None` when there was nothing to launch.
-///
-/// # Errors
-/// Those of [`plan`], an operand of another length, and what goes wrong on the device.
+/// Those of [`operation::plan`], an operand of another length, and what goes wrong on the device.
 pub fn enqueue<'a, T: Element>(
     device: &Device,
     stream: Option<&Stream>,
-    input: impl Into<View<'a, T>>,
+    input: Matrix<'a, T>,
     output: impl Into<ViewMut<'a, T>>,
-    rows: usize,
-    cols: usize,
     options: &Options,
 ) -> Result<Option<Plan>, LaunchError> {
-    let inputs = [AnyView::from(input.into())];
-    let problem = problem::<T>(rows, cols)?;
+    let Matrix { view, rows, cols } = input;
+    matrix_len(rows, cols)?;
     operation::enqueue(
         device,
         stream,
         &TRANSPOSE,
-        &problem,
+        &Problem::new(T::TYPE, &[rows, cols]),
         options,
-        &inputs,
+        &[AnyView::from(view)],
         output.into().into(),
     )
 }
 
-/// Transposes `input`, `rows` × `cols` elements in row-major order, into `output`, `cols` × `rows`,
-/// and waits. `None` when there was nothing to launch.
+/// Transposes as [`enqueue`] does, and waits. `None` when there was nothing to launch.
 ///
 /// # Errors
 /// Those of [`enqueue`].
 pub fn transpose_buffers<'a, T: Element>(
     device: &Device,
-    input: impl Into<View<'a, T>>,
+    input: Matrix<'a, T>,
     output: impl Into<ViewMut<'a, T>>,
-    rows: usize,
-    cols: usize,
     options: &Options,
 ) -> Result<Option<Execution>, LaunchError> {
     Execution::of(device, || {
-        let plan = enqueue(device, None, input, output, rows, cols, options)?;
+        let plan = enqueue(device, None, input, output, options)?;
         Ok(plan.map(|plan| plan.launch))
     })
 }
@@ -457,13 +433,11 @@ pub fn transpose<T: Element>(
     input: ArrayView2<'_, T>,
     options: &Options,
 ) -> Result<Array2<T>, LaunchError> {
-    let (rows, cols) = input.dim();
-    // Checked before anything is copied.
-    plan::<T>(rows, cols, options, device.properties())?;
-    let input = upload(device, &input)?;
-    let mut output = device.zeros(input.len())?;
-    enqueue(device, None, &input, &mut output, rows, cols, options)?;
-    download_matrix(&output, cols, rows)
+    let input = [input.into_dyn()];
+    let given = Given::default();
+    dimensions(operation::array(
+        device, &TRANSPOSE, &given, options, &input,
+    )?)
 }
 
 #[cfg(test)]
@@ -471,6 +445,7 @@ mod tests {
     use super::*;
     use crate::LaunchPlan;
     use crate::limits::h200;
+    use blockwise::DeviceProperties;
 
     fn launch<T: Element>(
         rows: usize,
@@ -478,7 +453,8 @@ mod tests {
         options: &Options,
         properties: &DeviceProperties,
     ) -> Result<Option<LaunchPlan>, LaunchError> {
-        let plan = super::plan::<T>(rows, cols, options, properties)?;
+        let problem = Problem::new(T::TYPE, &[rows, cols]);
+        let plan = operation::plan(&TRANSPOSE, &problem, options, properties)?;
         Ok(plan.map(|plan| plan.launch))
     }
 
@@ -566,7 +542,12 @@ mod tests {
             Err(LaunchError::ZeroGrid { .. })
         ));
         let options = Options::default();
-        let error = launch::<f32>(1 << 33, 1 << 33, &options, &h200()).expect_err("2⁶⁶ elements");
+        let device = Device::emulator();
+        let all = device.zeros::<f32>(4).expect("memory");
+        let mut output = device.zeros::<f32>(4).expect("memory");
+        let matrix = Matrix::new(&all, 1 << 33, 1 << 33);
+        let error = enqueue(&device, None, matrix, &mut output, &options);
+        let error = error.expect_err("2⁶⁶ elements");
         assert!(matches!(error, LaunchError::SizeOverflow { .. }));
     }
 }

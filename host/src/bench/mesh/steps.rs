@@ -7,6 +7,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, Rank, Sharded, ShardedConvolution, ShardedMatmul, ShardedMatmulOptions,
     ShardedMatrix, ShardedTranspose, Split,
 };
+use blockwise_ops::matmul::TENSOR;
 use blockwise_ops::reduce::reduce_buffer;
 use blockwise_ops::{ConvMode, Options, Reduction};
 
@@ -186,7 +187,7 @@ pub(super) fn tensor_product(
     count: usize,
 ) -> Result<Outcome, Error> {
     let options = ShardedMatmulOptions {
-        tensor: true,
+        launch: Options::of(&TENSOR),
         ..ShardedMatmulOptions::default()
     };
     product_by(rank, extents, count, &options)

@@ -1,17 +1,31 @@
 //! Plans of matrix products.
 
-use kernels::matmul::mma::MmaTiles;
+use std::num::NonZeroU32;
 
+use super::super::{MATMUL, NAIVE, TILED, problem};
 use super::*;
+use crate::LaunchPlan;
 use crate::limits::h200;
+use crate::operation::{self, Options, Problem};
 
-fn shape(rows: usize, inner: usize, cols: usize) -> MatmulShape {
-    MatmulShape { rows, inner, cols }
+fn launched(
+    ty: Type,
+    of: [usize; 3],
+    options: &Options,
+) -> Result<Option<LaunchPlan>, LaunchError> {
+    let plan = operation::plan(&MATMUL, &Problem::new(ty, &of), options, &h200())?;
+    Ok(plan.map(|plan| plan.launch))
+}
+
+/// In one launch.
+fn one(options: Options) -> Options {
+    let count = NonZeroU32::new(1);
+    Options { count, ..options }
 }
 
 #[test]
 fn the_grid_covers_the_output_with_columns_along_x() {
-    let plan = plan::<f32>(shape(33, 5, 16), &MatmulOptions::default(), &h200());
+    let plan = launched(Type::F32, [33, 5, 16], &Options::default());
     let plan = plan.expect("allowed").expect("there are outputs");
     assert_eq!(plan.kernel, "matmul_tiled_f32");
     assert_eq!(
@@ -22,52 +36,62 @@ fn the_grid_covers_the_output_with_columns_along_x() {
 
 #[test]
 fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
-    fn planned<T: Float>(shape: MatmulShape, kernel: Option<MatmulKernel>) -> LaunchPlan {
-        let options = MatmulOptions {
-            kernel,
-            ..MatmulOptions::default()
-        };
-        plan::<T>(shape, &options, &h200())
+    let planned = |ty, of, options| {
+        launched(ty, of, &one(options))
             .expect("allowed")
             .expect("there are outputs")
-    }
-    let large = planned::<f32>(shape(2000, 50, 2000), None);
+    };
+    let chosen = |ty, of| planned(ty, of, Options::default());
+    let large = chosen(Type::F32, [2000, 50, 2000]);
     assert_eq!(large.kernel, "matmul_pipelined_f32");
     assert_eq!((large.grid, large.block), ([128, 1, 1], [256, 1, 1]));
     assert_eq!(large.dynamic_shared_bytes, 4 * 4 * 8 * (132 + 256));
     for (small, kernel) in [
-        (shape(138, 15, 200), "matmul_tiled_f32"),
-        (shape(500, 1, 500), "matmul_naive_f32"),
-        (shape(2499, 6, 4931), "matmul_register_tile_f32"),
+        ([138, 15, 200], "matmul_tiled_f32"),
+        ([500, 1, 500], "matmul_naive_f32"),
+        ([2499, 6, 4931], "matmul_register_tile_f32"),
     ] {
-        assert_eq!(planned::<f32>(small, None).kernel, kernel);
+        assert_eq!(chosen(Type::F32, small).kernel, kernel);
     }
-    let doubles = planned::<f64>(shape(1100, 50, 1000), None);
+    let doubles = chosen(Type::F64, [1100, 50, 1000]);
     assert_eq!(doubles.kernel, "matmul_mma_square_f64");
     assert_eq!((doubles.grid, doubles.block), ([288, 1, 1], [128, 1, 1]));
-    let doubles = planned::<f64>(shape(2048, 51, 2048), None);
+    let doubles = chosen(Type::F64, [2048, 51, 2048]);
     assert_eq!(doubles.kernel, "matmul_mma_largeragged_f64");
     assert_eq!((doubles.grid, doubles.block), ([256, 1, 1], [256, 1, 1]));
-    let vector = planned::<f64>(shape(1, 50, 1000), None);
+    let vector = chosen(Type::F64, [1, 50, 1000]);
     assert_eq!(vector.kernel, "matmul_cols_f64");
     assert_eq!((vector.grid, vector.block), ([63, 1, 1], [512, 1, 1]));
-    let vector = planned::<f32>(shape(1001, 130, 1), None);
+    let vector = chosen(Type::F32, [1001, 130, 1]);
     assert_eq!(vector.kernel, "matmul_rows_ragged_f32");
     assert_eq!((vector.grid, vector.block), ([32, 1, 1], [256, 1, 1]));
-    let asked = planned::<f64>(shape(300, 5, 129), Some(MatmulKernel::RegisterTile));
+    let asked = planned(Type::F64, [300, 5, 129], Options::of(&REGISTER_TILE));
     assert_eq!(asked.kernel, "matmul_register_tile_f64");
     assert_eq!((asked.grid, asked.block), ([2, 3, 1], [16, 16, 1]));
 }
 
+/// What a caller with memory gets: slices, a copy of B, copies of both.
+#[test]
+fn products_that_fill_no_device_or_are_no_vectors_take_memory() {
+    let chosen = |of| {
+        let plan = launched(Type::F32, of, &Options::default());
+        let plan = plan.expect("allowed").expect("there are outputs");
+        (plan.kernel, plan.grid[2])
+    };
+    assert_eq!(chosen([512; 3]), ("matmul_sliced_square_f32", 4));
+    assert_eq!(chosen([600, 4099, 601]).0, "matmul_sliced_square_f32");
+    let pitched = "matmul_pipelined_pitched_f32";
+    assert_eq!(chosen([4093, 4099, 4111]), (pitched, 1));
+}
+
 #[test]
 fn the_instance_is_the_one_asked_for_or_the_fastest_that_fits() {
-    let planned = |tiles, rows, cols| {
-        let options = MatmulOptions {
-            kernel: Some(MatmulKernel::Pipelined),
-            tiles,
-            ..MatmulOptions::default()
+    let planned = |tiles: Option<Tiles>, rows, cols| {
+        let options = Options {
+            instance: tiles.map(|tiles| tiles as u8),
+            ..Options::of(&PIPELINED)
         };
-        let plan = plan::<f32>(shape(rows, 5, cols), &options, &h200());
+        let plan = launched(Type::F32, [rows, 5, cols], &options);
         plan.expect("allowed").expect("outputs")
     };
     let asked = planned(Some(Tiles::Ragged), 300, 128);
@@ -95,53 +119,49 @@ fn tiles_of_doubles_are_those_asked_for() {
         (MmaTiles::Tall, "tall", 9, 128, 128 * 16 + 16 * 66),
         (MmaTiles::Large, "large", 6, 256, 128 * 16 + 16 * 130),
     ] {
-        let options = MatmulOptions {
-            kernel: Some(MatmulKernel::Mma),
-            mma: Some(mma),
-            ..MatmulOptions::default()
+        let options = Options {
+            instance: Some(mma as u8),
+            ..Options::of(&MMA)
         };
-        let plan = plan::<f64>(shape(300, 6, 130), &options, &h200());
+        let plan = launched(Type::F64, [300, 6, 130], &options);
         let plan = plan.expect("allowed").expect("outputs");
         assert_eq!(plan.kernel, format!("matmul_mma_{kernel}_f64"));
         assert_eq!((plan.grid, plan.block), ([blocks, 1, 1], [threads, 1, 1]));
         assert_eq!(plan.dynamic_shared_bytes, 4 * 8 * stage);
     }
+    let none = Options {
+        instance: Some(3),
+        ..Options::of(&MMA)
+    };
+    assert!(launched(Type::F64, [3; 3], &none).is_err());
 }
 
 #[test]
 fn a_kernel_without_the_type_says_which_it_has() {
-    let options = MatmulOptions {
-        kernel: Some(MatmulKernel::Pipelined),
-        ..MatmulOptions::default()
-    };
-    let error = plan::<f64>(shape(3, 4, 5), &options, &h200()).expect_err("f32 only");
+    let error = launched(Type::F64, [3, 4, 5], &Options::of(&PIPELINED)).expect_err("f32 only");
     assert!(error.to_string().contains("f32"), "{error}");
+    let error = launched(Type::I64, [3, 4, 5], &Options::of(&NAIVE)).expect_err("floats only");
+    assert!(error.to_string().contains("f32 and f64"), "{error}");
 }
 
 #[test]
 fn more_rows_than_a_grid_has_blocks_are_strided_over() {
-    let tall = shape(2_000_000, 1, 1);
-    let options = MatmulOptions {
-        kernel: Some(MatmulKernel::Tiled),
-        ..MatmulOptions::default()
-    };
-    let plan = plan::<f64>(tall, &options, &h200())
-        .expect("allowed")
-        .expect("outputs");
+    let plan = launched(Type::F64, [2_000_000, 1, 1], &Options::of(&TILED));
+    let plan = plan.expect("allowed").expect("outputs");
     assert_eq!(plan.grid, [1, 65_535, 1]);
 }
 
 #[test]
 fn no_output_is_no_launch_and_no_inner_extent_is_one() {
-    let planned = |shape| plan::<f32>(shape, &MatmulOptions::default(), &h200()).expect("allowed");
-    assert_eq!(planned(shape(0, 3, 4)), None);
-    assert_eq!(planned(shape(4, 3, 0)), None);
-    assert!(planned(shape(4, 0, 4)).is_some());
+    let planned = |of| launched(Type::F32, of, &Options::default()).expect("allowed");
+    assert_eq!(planned([0, 3, 4]), None);
+    assert_eq!(planned([4, 3, 0]), None);
+    assert!(planned([4, 0, 4]).is_some());
 }
 
 #[test]
 fn shapes_that_do_not_fit_are_told() {
-    let error = MatmulShape::of((2, 3), (4, 5)).expect_err("3 is not 4");
+    let error = problem(Type::F32, [2, 3], [4, 5]).expect_err("3 is not 4");
     assert!(
         error.to_string().starts_with("A is 2x3 and B is 4x5: "),
         "{error}"
@@ -150,16 +170,14 @@ fn shapes_that_do_not_fit_are_told() {
 
 #[test]
 fn an_output_too_large_to_count_and_an_empty_grid_are_refused() {
-    let options = MatmulOptions::default();
-    let error =
-        plan::<f32>(shape(1 << 33, 0, 1 << 33), &options, &h200()).expect_err("2⁶⁶ outputs");
+    let error = problem(Type::F32, [1 << 33, 0], [0, 1 << 33]).expect_err("2⁶⁶ outputs");
     assert!(matches!(error, LaunchError::SizeOverflow { .. }));
-    let none = MatmulOptions {
+    let none = Options {
         grid_cap: Some(0),
-        ..options
+        ..Options::default()
     };
     assert!(matches!(
-        plan::<f32>(shape(1, 1, 1), &none, &h200()),
+        launched(Type::F32, [1; 3], &none),
         Err(LaunchError::ZeroGrid { .. })
     ));
 }

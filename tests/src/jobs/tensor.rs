@@ -1,21 +1,25 @@
-//! Splits of matrices for the tensor cores.
+//! What a product on tensor cores launches beside them: the split of the matrices, and the kernel
+//! that computes what they leave out. No emulator launches these by itself.
 
-use blockwise::DeviceProperties;
-use blockwise_ops::matmul::MatmulShape;
-use blockwise_ops::tensor::plan_split;
+use blockwise::{DeviceProperties, Type};
+use blockwise_ops::matmul::{MATMUL, PIPELINED, Tiles, plan_split};
+use blockwise_ops::operation::{self, Problem};
+use blockwise_ops::{Options, oracle};
 use kernels::matmul::split::{DEPTH, RANGE_WORDS, SIDE, TERMS, TILE_WORDS};
 
-use super::Job;
+use super::{Job, within};
 use crate::data::matrix;
 
 pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
-    vec![
+    let mut jobs = vec![
         // Ragged in every direction, and one block for several tiles.
         job(on, (130, 41, 5), Some(1), [Some(LARGE), Some(SMALL)]),
         job(on, (5, 41, 130), Some(1), [Some(SMALL), Some(LARGE)]),
         job(on, (3, 70, 131), None, [None; 2]),
         job(on, (1, 1, 1), None, [None; 2]).with_spare_blocks(2),
-    ]
+    ];
+    jobs.extend(behind_tensor_cores(on));
+    jobs
 }
 
 pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
@@ -55,11 +59,14 @@ fn job(
         }
     }
     a.iter_mut().skip(5).step_by(7).for_each(|x| *x = 0.0);
-    let mut plan = plan_split(MatmulShape { rows, inner, cols }, on)
-        .unwrap_or_else(|error| panic!("{rows} x {inner} x {cols}: {error}"));
-    for extent in &mut plan.grid[..2] {
-        *extent = cap.unwrap_or(*extent);
-    }
+    let options = Options {
+        grid_cap: cap,
+        ..Options::default()
+    };
+    let problem = Problem::new(Type::F32, &[rows, inner, cols]);
+    let plan = plan_split(&problem, &options, on)
+        .unwrap_or_else(|error| panic!("{rows} x {inner} x {cols}: {error}"))
+        .launch;
     let words = |side: usize| side.div_ceil(SIDE) * inner.div_ceil(DEPTH) * TILE_WORDS;
     let (of_a, of_b) = (words(rows), words(cols));
     let (a_here, b_here) = (a.clone(), b.clone());
@@ -115,4 +122,42 @@ fn tiles(
         }
     }
     Ok(())
+}
+
+/// `pipelined` after the tensor cores: it computes what they leave out, and nothing else.
+fn behind_tensor_cores(on: &DeviceProperties) -> impl Iterator<Item = Job> {
+    Tiles::ALL.into_iter().flat_map(move |tiles| {
+        let (rows, inner, cols) = (5, 9, 8);
+        let (a, b) = (
+            matrix::<f32>(31, rows, inner),
+            matrix::<f32>(32, inner, cols),
+        );
+        let options = Options {
+            instance: Some(tiles as u8),
+            ..Options::of(&PIPELINED)
+        };
+        let problem = Problem::new(Type::F32, &[rows, inner, cols]);
+        let plan = operation::plan(&MATMUL, &problem, &options, on);
+        let plan = plan.expect("allowed").expect("outputs").launch;
+        let usual = [u32::MAX; 4];
+        let range = |smallest: f32, largest: f32| [smallest.to_bits(), !largest.to_bits()];
+        let beyond = [range(1.0, f32::NAN), range(1.0, 1e30), range(1e-20, 1.0)];
+        let beyond = beyond.map(|[smallest, largest]| [smallest, largest, u32::MAX, u32::MAX]);
+        [usual].into_iter().chain(beyond).map(move |ranges| {
+            let computed = within::<f32, _>(oracle::matmul::<f32>(a.view(), b.view()));
+            let untouched = |c: &[f32]| c.iter().all(|c| c.to_bits() == u32::MAX);
+            let judge = move |c: Vec<f32>| match ranges == usual {
+                true if untouched(&c) => Ok(()),
+                true => Err("something was written".to_owned()),
+                false => computed(c),
+            };
+            let case = format!("{rows} x {inner} x {cols}, {tiles:?}, unless {ranges:x?}");
+            let job = Job::new(case, plan, rows * cols, judge)
+                .slice(a.as_slice().unwrap_or_default())
+                .slice(b.as_slice().unwrap_or_default())
+                .out(rows * cols);
+            let job = job.value(rows).value(inner).value(cols);
+            job.slice(&ranges)
+        })
+    })
 }

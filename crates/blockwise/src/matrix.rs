@@ -1,0 +1,39 @@
+//! A matrix on a device.
+
+use std::fmt;
+
+use launch_contract::launch::Plain;
+
+use crate::View;
+
+/// A row-major matrix on a device, for reading.
+pub struct Matrix<'a, T: Plain> {
+    /// Its elements, row after row.
+    pub view: View<'a, T>,
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of columns.
+    pub cols: usize,
+}
+
+impl<'a, T: Plain> Matrix<'a, T> {
+    /// These elements as a matrix. Who takes it checks that there are `rows` · `cols`.
+    pub fn new(view: impl Into<View<'a, T>>, rows: usize, cols: usize) -> Self {
+        let view = view.into();
+        Self { view, rows, cols }
+    }
+}
+
+impl<T: Plain> Clone for Matrix<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Plain> Copy for Matrix<'_, T> {}
+
+impl<T: Plain> fmt::Debug for Matrix<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {} {}", self.rows, self.cols, T::NAME)
+    }
+}

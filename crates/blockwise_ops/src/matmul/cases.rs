@@ -1,0 +1,88 @@
+//! Sizes around the tiles, for the detectors.
+
+use crate::operation::Case;
+
+/// The kernels of one launch.
+const WHOLE: &[&str] = &["naive", "tiled", "tiled-raw", "register-tile", "pipelined"];
+const IN_SLICES: &[&str] = &["sliced", "mma", "vector"];
+
+pub(super) static CASES: &[Case] = &[
+    Case::of(&[33, 40, 18]).by(WHOLE).capped(1),
+    Case::of(&[18, 35, 33]).by(WHOLE),
+    Case::of(&[5, 0, 7]).by(WHOLE),
+    Case::of(&[1, 1, 1]).by(WHOLE),
+    // Every size of the groups in which the naive kernel walks along the inner dimension.
+    Case::of(&[3, 31, 5]).by(WHOLE),
+    // Tiles for one block that are cut on both sides, and a ring of stages that goes round.
+    Case::of(&[162, 41, 141]).by(WHOLE).capped(1),
+    // A tile with all of its columns and few of its rows.
+    Case::of(&[5, 2, 128]).by(WHOLE),
+    // Whole tiles only.
+    Case::of(&[16, 32, 48]).by(WHOLE).spare(),
+    // Likewise with columns that come in vectors.
+    Case::of(&[5, 0, 8]).by(&["pipelined"]),
+    Case::of(&[4, 1, 4]).by(&["pipelined"]),
+    Case::of(&[162, 41, 260]).by(&["pipelined"]).capped(1),
+    // Slices that are ragged, whole and empty; tiles that are cut, and a grid that strides over
+    // both.
+    Case::of(&[67, 50, 36]).by(IN_SLICES).counting(2).capped(1),
+    Case::of(&[5, 40, 8]).by(IN_SLICES).counting(7),
+    Case::of(&[130, 36, 66]).by(IN_SLICES).counting(2).capped(1),
+    Case::of(&[131, 33, 67]).by(IN_SLICES).counting(2),
+    Case::of(&[64, 40, 12]).by(IN_SLICES).counting(7),
+    Case::of(&[3, 0, 12]).by(IN_SLICES).counting(2),
+    Case::of(&[64, 0, 12]).by(IN_SLICES).counting(2),
+    // Groups of loads of every size, rows of any length, and a grid that strides over rows and
+    // slices.
+    Case::of(&[19, 2000, 1]).by(IN_SLICES).counting(2).capped(1),
+    Case::of(&[9, 1047, 1]).by(IN_SLICES).counting(3),
+    Case::of(&[37, 347, 1]).by(IN_SLICES).counting(2).capped(1),
+    Case::of(&[9, 704, 1]).by(IN_SLICES).counting(1),
+    Case::of(&[1, 1350, 40]).by(IN_SLICES).counting(2).capped(1),
+    Case::of(&[1, 301, 35]).by(IN_SLICES).counting(3),
+    Case::of(&[1, 40, 35]).by(IN_SLICES).counting(2).capped(1),
+    Case::of(&[1, 0, 4]).by(IN_SLICES).counting(2),
+    Case::of(&[4, 0, 1]).by(IN_SLICES).counting(2),
+    Case::of(&[1, 70, 1]).by(IN_SLICES).counting(1),
+    // Rows of which a warp has two, or four.
+    Case::of(&[37, 200, 1]).by(IN_SLICES).counting(1).capped(1),
+    Case::of(&[21, 29, 1]).by(IN_SLICES).counting(1),
+    // Sums of slices: a pack more than a block has, a grid that strides, and groups of every size.
+    Case::of(&[20, 34, 52]).by(IN_SLICES).counting(2),
+    Case::of(&[11, 80, 12]).by(IN_SLICES).counting(5).capped(1),
+    Case::of(&[10, 288, 52])
+        .by(IN_SLICES)
+        .counting(18)
+        .capped(1),
+    Case::of(&[2, 528, 2]).by(IN_SLICES).counting(33),
+    // Copies of B alone, and of both.
+    Case::of(&[5, 40, 9]).by(&["sliced-copy"]).counting(2),
+    Case::of(&[162, 41, 141]).by(&["pitched"]).capped(1),
+    Case::of(&[5, 0, 7]).by(&["pitched"]),
+    Case::of(&[1, 1, 1]).by(&["pitched"]),
+    Case::of(&[3, 1025, 2]).by(&["pitched"]).capped(1),
+    Case::of(&[2, 3, 1031]).by(&["pitched"]).capped(1),
+    Case::of(&[5, 3, 1031]).by(&["pitched"]),
+    Case::of(&[1, 8, 8]).by(&["pitched"]),
+];
+
+pub(super) static EDGES: &[&[usize]] = &[
+    &[0, 3, 4],
+    &[4, 0, 4],
+    &[1, 1, 1],
+    &[15, 15, 15],
+    &[16, 16, 16],
+    &[17, 17, 17],
+    &[1, 67, 3],
+    &[41, 1, 37],
+    &[7, 32, 53],
+    &[3, 67, 4],
+    &[41, 1, 36],
+    &[130, 32, 52],
+    &[1, 65, 64],
+    &[1, 67, 33],
+    &[63, 68, 1],
+    &[9, 67, 1],
+    &[65, 34, 20],
+    &[12, 160, 21],
+];

@@ -1,0 +1,283 @@
+//! The matrix product's entry points with their arguments.
+
+use blockwise::{AnyViewMut, Error, Type};
+use kernels::matmul::{
+    fold, mma, naive, pipelined, pitched, register_tile, sliced, slices, split, tensor, tiled,
+    vector,
+};
+use kernels::raw;
+
+use crate::operation::{Kernel, Operands, Takes, kernel};
+
+/// The code of the kernel that adds slices, and of one that prepares operands.
+pub(super) const FOLD: u8 = 8;
+pub(super) const PREPARE: u8 = 9;
+
+/// Elements between the starts of two rows of B: its columns, unless it was copied.
+fn pitch(of: &Operands<'_>) -> usize {
+    let [_, _, cols, pitch] = of.problem.extents;
+    pitch.max(cols)
+}
+
+/// Slices of the inner extent: the output has a matrix for each.
+fn count(of: &Operands<'_>) -> usize {
+    let [rows, _, cols, _] = of.problem.extents;
+    of.output.len() / (rows * cols).max(1)
+}
+
+/// Kernels that take matrices.
+macro_rules! matrices {
+    ($Type:ident $t:ident, $handle:ty) => {
+        kernel!(Takes::Type(Type::$Type), [0, 0], $handle, |of| {
+            let [rows, inner, cols, _] = of.problem.extents;
+            (
+                (of.inputs[0].plain::<$t>()?, rows, inner),
+                (of.inputs[1].plain::<$t>()?, inner, cols),
+                (of.output.plain::<$t>()?, rows, cols),
+            )
+        })
+    };
+}
+
+/// Kernels that take the elements and the extents, and the number of slices.
+macro_rules! counted {
+    ($Type:ident $t:ident, $which:tt, $handle:ty) => {
+        kernel!(Takes::Type(Type::$Type), $which, $handle, |of| {
+            let ([rows, inner, cols, _], slices) = (of.problem.extents, count(&of));
+            (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<$t>()?,
+                of.output.plain::<$t>()?,
+                rows,
+                inner,
+                cols,
+                slices,
+            )
+        })
+    };
+}
+
+/// Instances of `sliced`.
+macro_rules! sliced {
+    ($which:tt, $handle:ty) => {
+        kernel!(Takes::Type(Type::F32), $which, $handle, |of| {
+            let ([rows, inner, cols, _], pitch, slices) =
+                (of.problem.extents, pitch(&of), count(&of));
+            (
+                of.inputs[0].plain::<f32>()?,
+                of.inputs[1].plain::<f32>()?,
+                of.output.plain::<f32>()?,
+                rows,
+                inner,
+                cols,
+                pitch,
+                slices,
+            )
+        })
+    };
+}
+
+/// Instances of `pipelined`, which do nothing if the ranges that came before fit the tensor cores.
+macro_rules! pipelined {
+    ($instance:expr, $handle:ty) => {
+        kernel!(Takes::Type(Type::F32), [0, $instance], $handle, |of| {
+            let [rows, inner, cols, _] = of.problem.extents;
+            (
+                of.inputs[0].plain::<f32>()?,
+                of.inputs[1].plain::<f32>()?,
+                of.output.plain::<f32>()?,
+                rows,
+                inner,
+                cols,
+                // An empty range of A.
+                of.before.unwrap_or(of.inputs[0].view(..0)).plain::<u32>()?,
+            )
+        })
+    };
+}
+
+/// The kernels that add slices: the input has a matrix for each.
+macro_rules! folds {
+    ($Type:ident $t:ident) => {
+        kernel!(
+            Takes::Type(Type::$Type),
+            [FOLD, 0],
+            fold::matmul_fold<$t>,
+            |of| {
+                let slices = of.inputs[0].len() / of.output.len().max(1);
+                (
+                    of.inputs[0].plain::<$t>()?,
+                    of.output.plain::<$t>()?,
+                    slices,
+                )
+            }
+        )
+    };
+}
+
+macro_rules! raw {
+    ($Type:ident $t:ident) => {
+        kernel!(unsafe Takes::Type(Type::$Type), [0, 0], raw::matmul::matmul_tiled_raw<$t>, |of| (
+            of.inputs[0].plain::<$t>()?,
+            of.inputs[1].plain::<$t>()?,
+            of.output.plain::<$t>()?,
+            of.problem.extents[0],
+            of.problem.extents[1],
+            of.problem.extents[2]
+        ))
+    };
+}
+
+pub(super) static NAIVE: &[Kernel] = &[
+    matrices!(F32 f32, naive::matmul_naive<f32>),
+    matrices!(F64 f64, naive::matmul_naive<f64>),
+];
+
+pub(super) static TILED: &[Kernel] = &[
+    matrices!(F32 f32, tiled::matmul_tiled<f32>),
+    matrices!(F64 f64, tiled::matmul_tiled<f64>),
+];
+
+pub(super) static TILED_RAW: &[Kernel] = &[raw!(F32 f32), raw!(F64 f64)];
+
+pub(super) static REGISTER_TILE: &[Kernel] = &[
+    matrices!(F32 f32, register_tile::matmul_register_tile<f32>),
+    matrices!(F64 f64, register_tile::matmul_register_tile<f64>),
+];
+
+/// Instances by [`Tiles`](kernels::matmul::policy::Tiles).
+pub(super) static PIPELINED: &[Kernel] = &[
+    pipelined!(0, pipelined::matmul_pipelined_f32),
+    pipelined!(1, pipelined::matmul_pipelined_tall_f32),
+    pipelined!(2, pipelined::matmul_pipelined_ragged_f32),
+];
+
+/// Instances by [`Cut`](slices::Cut); the code says whether single elements move.
+pub(super) static SLICED: &[Kernel] = &[
+    sliced!([0, 0], sliced::matmul_sliced<slices::Tall>),
+    sliced!([0, 1], sliced::matmul_sliced<slices::Square>),
+    sliced!([0, 2], sliced::matmul_sliced<slices::Small>),
+    sliced!([1, 0], sliced::matmul_sliced<slices::TallRagged>),
+    sliced!([1, 1], sliced::matmul_sliced<slices::SquareRagged>),
+    sliced!([1, 2], sliced::matmul_sliced<slices::SmallRagged>),
+    folds!(F32 f32),
+];
+
+/// Instances by [`MmaTiles`](mma::MmaTiles); the code says whether single elements move.
+pub(super) static MMA: &[Kernel] = &[
+    counted!(F64 f64, [0, 0], mma::matmul_mma_small<mma::Square>),
+    counted!(F64 f64, [0, 1], mma::matmul_mma<mma::Tall>),
+    counted!(F64 f64, [0, 2], mma::matmul_mma<mma::Large>),
+    counted!(F64 f64, [1, 0], mma::matmul_mma_small<mma::SquareRagged>),
+    counted!(F64 f64, [1, 1], mma::matmul_mma<mma::TallRagged>),
+    counted!(F64 f64, [1, 2], mma::matmul_mma<mma::LargeRagged>),
+    folds!(F64 f64),
+];
+
+/// By code: rows, of a matrix times a column, then columns; the odd ones move single elements.
+pub(super) static VECTOR: &[Kernel] = &[
+    counted!(F32 f32, [0, 0], vector::matmul_rows<f32>),
+    counted!(F64 f64, [0, 0], vector::matmul_rows<f64>),
+    counted!(F32 f32, [1, 0], vector::matmul_rows_ragged<f32>),
+    counted!(F64 f64, [1, 0], vector::matmul_rows_ragged<f64>),
+    counted!(F32 f32, [2, 0], vector::matmul_cols<f32>),
+    counted!(F64 f64, [2, 0], vector::matmul_cols<f64>),
+    counted!(F32 f32, [3, 0], vector::matmul_cols_ragged<f32>),
+    counted!(F64 f64, [3, 0], vector::matmul_cols_ragged<f64>),
+    folds!(F32 f32),
+    folds!(F64 f64),
+];
+
+/// The inputs are the terms of A and B and their ranges.
+pub(super) static TENSOR: &[Kernel] = &[
+    kernel!(
+        Takes::Type(Type::F32),
+        [0, 0],
+        tensor::matmul_tensor_f32,
+        |of| {
+            let [rows, inner, cols, _] = of.problem.extents;
+            (
+                of.inputs[0].plain::<u32>()?,
+                of.inputs[1].plain::<u32>()?,
+                of.inputs[2].plain::<u32>()?,
+                of.output.plain::<f32>()?,
+                rows,
+                inner,
+                cols,
+            )
+        }
+    ),
+    // To the terms of A, of B, and their ranges.
+    kernel!(
+        Takes::Type(Type::F32),
+        [PREPARE, 0],
+        split::matmul_split_f32,
+        |of| {
+            let ([rows, inner, cols, _], [of_a, of_b, ranges]) =
+                (of.problem.extents, three(of.output, of.after, of.memory)?);
+            (
+                of.inputs[0].plain::<f32>()?,
+                of.inputs[1].plain::<f32>()?,
+                of_a.plain::<u32>()?,
+                of_b.plain::<u32>()?,
+                ranges.plain::<u32>()?,
+                rows,
+                inner,
+                cols,
+            )
+        }
+    ),
+];
+
+pub(super) static PITCHED: &[Kernel] = &[
+    kernel!(
+        Takes::Type(Type::F32),
+        [0, 0],
+        pitched::matmul_pipelined_pitched_f32,
+        |of| {
+            let [rows, inner, cols, _] = of.problem.extents;
+            (
+                of.inputs[0].plain::<f32>()?,
+                of.inputs[1].plain::<f32>()?,
+                of.output.plain::<f32>()?,
+                rows,
+                inner,
+                cols,
+            )
+        }
+    ),
+    // To the copies of A and of B.
+    kernel!(
+        Takes::Type(Type::F32),
+        [PREPARE, 0],
+        pitched::matmul_pitch_f32,
+        |of| {
+            let ([rows, inner, cols, _], of_b) = (of.problem.extents, given(of.after)?);
+            (
+                of.inputs[0].plain::<f32>()?,
+                of.inputs[1].plain::<f32>()?,
+                of.output.plain::<f32>()?,
+                of_b.plain::<f32>()?,
+                rows,
+                inner,
+                cols,
+            )
+        }
+    ),
+];
+
+/// An operand that the launches of [`PREPARE`] always have.
+fn given(operand: Option<AnyViewMut<'_>>) -> Result<AnyViewMut<'_>, Error> {
+    operand.ok_or(Error::Cast {
+        from: "nothing",
+        to: "elements",
+    })
+}
+
+fn three<'a>(
+    first: AnyViewMut<'a>,
+    second: Option<AnyViewMut<'a>>,
+    third: Option<AnyViewMut<'a>>,
+) -> Result<[AnyViewMut<'a>; 3], Error> {
+    Ok([first, given(second)?, given(third)?])
+}

@@ -1,0 +1,143 @@
+//! The matrix product C = A·B of f32 for extents whose rows start at any address.
+//!
+//! Two launches in order, without a wait by the host: A and B are copied to rows that start at
+//! whole memory sectors ([`kernels::matmul::pitched`]), and the copies are multiplied, 16 bytes at
+//! a time. The result has the bits of [`kernels::matmul::pipelined`]'s.
+
+use blockwise::{AnyView, AnyViewMut, Device, Stream};
+use kernels::matmul::policy::PITCHED as POLICY;
+use kernels::matmul::slices::MOST_SLICES;
+
+use super::copy::{self, Copies};
+use super::plan::{by_blocks, check};
+use super::slices::{self, or_no_room};
+use super::{PITCHED, choice, extents};
+use crate::LaunchError;
+use crate::launch::On;
+use crate::operation::{Held, Operands, Options, Plan, Problem, Task};
+
+/// The launch that multiplies the copies.
+pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    check(task)?;
+    // Without memory for the copies, which a single slice asks for.
+    if task.options.count.is_some() {
+        let kernel = PITCHED.name;
+        return Err(LaunchError::NeedsMemory { kernel });
+    }
+    copy::plan(task)?;
+    by_blocks(task, [0, 0], POLICY, extents(task.problem))
+}
+
+/// A product of one shape, with the memory for the copies of its operands.
+struct Pitched {
+    device: Device,
+    options: Options,
+    copies: Copies,
+}
+
+/// Prepares it. If there is no memory, and it was not asked for, the fastest kernel without copies
+/// of both.
+pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, LaunchError> {
+    let copies = Copies::of_both(device, task.problem);
+    let copies = match task.options.kernel {
+        Some(_) => Some(copies?),
+        None => or_no_room(copies)?,
+    };
+    let Some(copies) = copies else {
+        let of = extents(task.problem);
+        let kernel = choice::kernel(of, task.problem.ty, MOST_SLICES, task.device);
+        return slices::hold(device, &task.of(kernel));
+    };
+    Ok(Box::new(Pitched {
+        device: device.clone(),
+        options: *task.options,
+        copies,
+    }))
+}
+
+impl Held for Pitched {
+    fn enqueue(
+        &mut self,
+        stream: Option<&Stream>,
+        problem: &Problem,
+        inputs: &[AnyView<'_>],
+        output: AnyViewMut<'_>,
+    ) -> Result<Option<Plan>, LaunchError> {
+        let &[a, b] = inputs else {
+            return Ok(None);
+        };
+        let task = Task {
+            problem,
+            options: &self.options,
+            device: self.device.properties(),
+            aligned: true,
+            variant: &PITCHED,
+        };
+        let plan = plan(&task)?;
+        let on = (&self.device, stream);
+        let operands = Operands {
+            problem: *problem,
+            inputs: &self.copies.enqueue(on, &self.options, [a, b])?,
+            output,
+            memory: None,
+            before: None,
+            after: None,
+        };
+        (plan.kernel.launch)(On::new(&self.device, stream, &plan.launch), operands)?;
+        Ok(Some(plan))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::h200;
+    use blockwise::Type;
+
+    #[test]
+    fn it_pays_for_large_products_of_f32_whose_columns_are_no_vectors() {
+        for (of, pays) in [
+            ([512, 512, 513], true),
+            ([512, 512, 516], false),
+            ([511, 9000, 9001], false),
+            ([9000, 511, 9001], false),
+            ([9000, 9000, 511], false),
+        ] {
+            assert_eq!(
+                choice::pitched_pays(&Problem::new(Type::F32, &of)),
+                pays,
+                "{of:?}"
+            );
+            assert!(!choice::pitched_pays(&Problem::new(Type::F64, &of)));
+        }
+    }
+
+    fn planned(ty: Type, of: &[usize]) -> Result<Plan, LaunchError> {
+        let options = Options::of(&PITCHED);
+        plan(&Task {
+            problem: &Problem::new(ty, of),
+            options: &options,
+            device: &h200(),
+            aligned: true,
+            variant: &PITCHED,
+        })
+    }
+
+    #[test]
+    fn the_grid_covers_the_tiles() {
+        let planned = planned(Type::F32, &[129, 5, 65]).expect("allowed").launch;
+        assert_eq!((planned.grid, planned.block), ([4, 1, 1], [128, 1, 1]));
+        assert_eq!(planned.dynamic_shared_bytes, 4 * 3 * 16 * (132 + 64));
+    }
+
+    #[test]
+    fn doubles_and_sizes_beyond_memory_are_refused() {
+        let refused = planned(Type::F64, &[3, 4, 5]).expect_err("f32 only");
+        assert!(refused.to_string().contains("f32"), "{refused}");
+        let device = Device::emulator();
+        for of in [[usize::MAX, 3, 4], [3, usize::MAX, 4], [3, 4, usize::MAX]] {
+            let problem = Problem::new(Type::F32, &of);
+            assert!(Copies::of_both(&device, &problem).is_err(), "{of:?}");
+        }
+    }
+}

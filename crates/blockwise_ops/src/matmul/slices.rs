@@ -1,0 +1,223 @@
+//! Products with the memory that they need: for the products of slices of the inner extent, which
+//! are then added in order, and for a copy of B. If that memory is lacking and was not asked for, a
+//! method that needs none.
+
+use std::num::NonZeroU32;
+
+use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream};
+use kernels::matmul::policy::pitch;
+use kernels::matmul::slices::sums;
+
+use super::copy::Copies;
+use super::{SLICED, SLICED_COPY, choice, extents, fold, plan};
+use crate::LaunchError;
+use crate::launch::On;
+use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
+
+/// A product, perhaps in slices, or of a copy of B.
+struct Product {
+    device: Device,
+    variant: &'static Variant,
+    /// With the slices.
+    options: Options,
+    /// The products of the slices, if there is more than one.
+    sums: Option<AnyBuffer>,
+    copy: Option<Copies>,
+}
+
+/// Prepares a product in slices. One of which there are no slices, or for which there is no memory,
+/// is a single launch.
+pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, LaunchError> {
+    let mut product = Product {
+        device: device.clone(),
+        variant: task.variant,
+        options: *task.options,
+        sums: None,
+        copy: None,
+    };
+    if plan::has_slices(task.variant) {
+        product.sliced(task)?;
+    }
+    Ok(Box::new(product))
+}
+
+/// Prepares a product in slices of a copy of B; of B itself where there is no memory.
+pub(super) fn hold_copy(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, LaunchError> {
+    let mut product = Product {
+        device: device.clone(),
+        variant: &SLICED_COPY,
+        options: *task.options,
+        sums: None,
+        copy: None,
+    };
+    let prepared = Copies::of_b(device, task.problem).and_then(|copy| {
+        product.copy = Some(copy);
+        product.allocate(task, choice::slicing(task).slices)
+    });
+    match (or_no_room(prepared)?, task.options.kernel) {
+        (None, None) => hold(device, &task.of(&SLICED)),
+        (None, Some(_)) => Err(LaunchError::NeedsMemory {
+            kernel: SLICED_COPY.name,
+        }),
+        (Some(()), _) => Ok(Box::new(product)),
+    }
+}
+
+impl Product {
+    /// With its slices; with one, if there is no memory for those that were chosen.
+    fn sliced(&mut self, task: &Task<'_>) -> Result<(), LaunchError> {
+        let slicing = choice::slicing(task);
+        if plan::has_cuts(task.variant) {
+            self.options.instance = Some(task.options.instance.unwrap_or(slicing.cut as u8));
+        }
+        let allocated = self.allocate(task, slicing.slices);
+        match task.options.count {
+            Some(_) => allocated,
+            None => {
+                if or_no_room(allocated)?.is_none() {
+                    self.options.count = NonZeroU32::new(1);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn allocate(&mut self, task: &Task<'_>, slices: usize) -> Result<(), LaunchError> {
+        let [rows, _, cols] = extents(task.problem);
+        if slices > 1 {
+            let len = sums(rows, cols, slices).ok_or(LaunchError::SizeOverflow {
+                what: "the products of the slices",
+            })?;
+            let ty = task.problem.ty;
+            self.sums = Some(AnyBuffer::filled(&self.device, ty, len, 0)?);
+        }
+        // There are at most `MOST_SLICES`.
+        self.options.count = NonZeroU32::new(slices as u32);
+        Ok(())
+    }
+}
+
+impl Held for Product {
+    fn enqueue(
+        &mut self,
+        stream: Option<&Stream>,
+        problem: &Problem,
+        inputs: &[AnyView<'_>],
+        mut output: AnyViewMut<'_>,
+    ) -> Result<Option<Plan>, LaunchError> {
+        let &[a, b] = inputs else {
+            return Ok(None);
+        };
+        let on = (&self.device, stream);
+        let cols = problem.extents[2];
+        let (b, pitch) = match &mut self.copy {
+            // Its own limits are the product's.
+            Some(copy) => {
+                let options = Options {
+                    grid_cap: self.options.grid_cap,
+                    ..Options::default()
+                };
+                (copy.enqueue(on, &options, [a, b])?[1], pitch(cols))
+            }
+            None => (b, cols),
+        };
+        let sums = match &mut self.sums {
+            Some(sums) => sums.as_view_mut(),
+            None => output.as_view_mut(),
+        };
+        let aligned = [
+            a.is_aligned(PACK),
+            b.is_aligned(PACK),
+            sums.is_aligned(PACK),
+        ];
+        let task = Task {
+            problem,
+            options: &self.options,
+            device: self.device.properties(),
+            aligned: aligned == [true; 3],
+            variant: self.variant,
+        };
+        let plan = plan::launch(&task, pitch, aligned)?;
+        let mut pitched = *problem;
+        pitched.extents[3] = pitch;
+        let operands = Operands {
+            problem: pitched,
+            inputs: &[a, b],
+            output: sums,
+            memory: None,
+            before: None,
+            after: None,
+        };
+        (plan.kernel.launch)(On::new(&self.device, stream, &plan.launch), operands)?;
+        if let Some(sums) = &self.sums {
+            fold::enqueue(on, &task, sums.as_view(), output)?;
+        }
+        Ok(Some(plan))
+    }
+}
+
+/// Bytes that move at a time.
+const PACK: u64 = kernels::pack::BYTES as u64;
+
+/// `None` if there is no memory.
+pub(super) fn or_no_room<R>(result: Result<R, LaunchError>) -> Result<Option<R>, LaunchError> {
+    match result {
+        Err(LaunchError::Device(blockwise::Error::OutOfMemory { .. })) => Ok(None),
+        result => result.map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blockwise::Type;
+    use kernels::matmul::slices::Cut;
+
+    /// Small integers: every order of additions gives the same sums.
+    #[test]
+    fn slices_of_a_copy_of_b_add_up() {
+        let device = Device::emulator();
+        for (rows, inner, cols, slices) in [
+            (5, 40, 9, 1),
+            (70, 50, 67, 2),
+            (64, 100, 130, 3),
+            (3, 0, 10, 1),
+            (1, 1, 11, 1),
+        ] {
+            let small = |i, j| ((7 * i + 3 * j) % 11) as f32 - 5.0;
+            let problem = Problem::new(Type::F32, &[rows, inner, cols]);
+            let matrix = |rows: usize, cols: usize| -> Vec<f32> {
+                let places = (0..rows * cols).map(|at| (at / cols, at % cols));
+                places.map(|(i, j)| small(i, j)).collect()
+            };
+            let (a, b) = (matrix(rows, inner), matrix(inner, cols));
+            let products = |i, j| (0..inner).map(move |k| small(i, k) * small(k, j)).sum();
+            let expected: Vec<f32> = (0..rows * cols)
+                .map(|at| products(at / cols, at % cols))
+                .collect();
+            for cut in Cut::ALL {
+                let options = Options {
+                    instance: Some(cut as u8),
+                    count: NonZeroU32::new(slices),
+                    ..Options::of(&SLICED_COPY)
+                };
+                let task = Task {
+                    problem: &problem,
+                    options: &options,
+                    device: device.properties(),
+                    aligned: true,
+                    variant: &SLICED_COPY,
+                };
+                let mut product = hold_copy(&device, &task).unwrap();
+                let (of_a, of_b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
+                let mut c = device.upload(&vec![f32::NAN; rows * cols]).unwrap();
+                let views = [of_a.as_view().into(), of_b.as_view().into()];
+                let launched = product.enqueue(None, &problem, &views, c.as_view_mut().into());
+                let plan = launched.unwrap().unwrap();
+                let ragged = plan.launch.kernel.contains("ragged");
+                assert!(inner == 0 || !ragged, "{}", plan.launch.kernel);
+                assert_eq!(c.to_vec().unwrap(), expected, "{problem:?}, {cut:?}");
+            }
+        }
+    }
+}
