@@ -7,7 +7,7 @@ use blockwise_ops::operation::{self, Given, Options, Setting, Takes, Tier};
 use blockwise_ops::{
     self as ops, AnyArray, Element, Float, LaunchError, MatmulKernel, MatmulOptions,
 };
-use ndarray::{Array1, Array2};
+use ndarray::Array2;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::bench::numbers;
@@ -312,17 +312,6 @@ impl Sample for f64 {
     fn sample(random: &mut StdRng) -> Self {
         random.random_range(-1.0..1.0)
     }
-}
-
-impl Sample for i64 {
-    fn sample(random: &mut StdRng) -> Self {
-        random.random_range(-1000..1000)
-    }
-}
-
-fn vector<T: Sample>(len: usize) -> Array1<T> {
-    let mut random = StdRng::seed_from_u64(1);
-    Array1::from_shape_simple_fn(len, || T::sample(&mut random))
 }
 
 fn matrix<T: Sample>(rows: usize, cols: usize) -> Array2<T> {
