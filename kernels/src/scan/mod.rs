@@ -53,10 +53,14 @@ const PACKS: usize = 4;
 /// Tiles of a run, and runs of a group: as many as a warp has lanes to look back with.
 const RUN: usize = 32;
 const GROUP: usize = RUN * RUN;
+/// Rounds from a tile's sum to its stores.
+const DELAY: usize = 3;
+/// Tiles of a block whose copies are in flight while another one is summed.
+const FETCH: usize = 3;
 /// Tickets that a block takes before it scans, where blocks have several tiles.
-const AHEAD: usize = 4;
+const AHEAD: usize = FETCH + 1;
 /// Tiles of a block in shared memory.
-const SLOTS: usize = 6;
+const SLOTS: usize = FETCH + DELAY;
 /// Bytes of dynamic shared memory of [`Way::Tiles`]; the others need none.
 pub const RING_BYTES: u32 = (SLOTS * PACKS * WARPS * 32 * BYTES) as u32;
 

@@ -37,7 +37,8 @@ use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_
 
 use super::words::{Loaded, Tickets, Words};
 use super::{
-    AHEAD, Element, GROUP, Lines, Op, PACKS, RUN, SLOTS, WARPS, Way, groups, published, state_len,
+    AHEAD, DELAY, Element, FETCH, GROUP, Lines, Op, PACKS, RUN, SLOTS, WARPS, Way, groups,
+    published, state_len,
 };
 use crate::here::zero_here;
 use crate::pack::{BYTES, Pack};
@@ -47,8 +48,6 @@ const ALL: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
 /// Tiles of a block that its threads know of: more than those under way.
 const BOARD: usize = 8;
-/// Rounds from a tile's sum to its stores.
-const DELAY: usize = 3;
 
 /// The elements of a thread.
 type Packs<T, const LANES: usize> = [[T; LANES]; PACKS];
@@ -103,7 +102,7 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
     state_words: usize,
 ) {
     const { assert!(size_of::<T>() * LANES == BYTES) };
-    const { assert!(AHEAD == DELAY + 1 && SLOTS == 2 * DELAY && AHEAD + DELAY < BOARD) };
+    const { assert!(AHEAD == FETCH + 1 && SLOTS == FETCH + DELAY && AHEAD + DELAY < BOARD) };
     let each = of.extent.div_ceil(super::tile::<T>()) as u32;
     // SAFETY: lines have elements, and 32 bits count their tiles.
     unsafe { assert_unchecked(each > 0) };
@@ -171,7 +170,7 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
         let at = warp * 32 * PACKS + lane as usize;
         let slots_of = |n: usize| slots.add(n % SLOTS * PACKS * WARPS * 32 + at);
         if !looks {
-            unrolled::<{ DELAY }>(|n| copy::<T, O, LANES>(of, nth(n), slots_of(n), at));
+            unrolled::<FETCH>(|n| copy::<T, O, LANES>(of, nth(n), slots_of(n), at));
         }
         // What the ninth warp knows of the tiles of the last round and of the one before.
         let mut last = Known::<T>::nothing::<O>();
@@ -195,7 +194,7 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
                 }
                 found = look::<T, O>(&tiles, nth(n + BOARD - 1), nth(n + BOARD - 2), words, lane);
             } else if len > 0 {
-                cp_async_wait_group::<{ DELAY as u32 - 1 }>();
+                cp_async_wait_group::<{ FETCH as u32 - 1 }>();
                 let total = sum_warp::<T, O, LANES>(of, slots_of(n));
                 if lane == 0 {
                     totals.add(warp).write(total);
@@ -239,9 +238,16 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
             } else {
                 if stored > 0 && !of.output.is_null() {
                     let before = befores.add((n + 1) % 2 * WARPS + warp).read();
-                    scan_warp::<T, O, LANES>(of, nth(done), slots_of(n + DELAY), before, at, lane);
+                    scan_warp::<T, O, LANES>(
+                        of,
+                        nth(done),
+                        slots_of(n + SLOTS - DELAY),
+                        before,
+                        at,
+                        lane,
+                    );
                 }
-                copy::<T, O, LANES>(of, nth(n + DELAY), slots_of(n + DELAY), at);
+                copy::<T, O, LANES>(of, nth(n + FETCH), slots_of(n + FETCH), at);
             }
             thread::sync_threads();
             n += 1;
