@@ -55,8 +55,9 @@ const RUN: usize = 32;
 const GROUP: usize = RUN * RUN;
 /// Rounds from a tile's sum to its stores.
 const DELAY: usize = 3;
-/// Tiles of a block whose copies are in flight while another one is summed.
-const FETCH: usize = 3;
+/// Tiles of a block whose copies are in flight while another one is summed. One is enough, because
+/// a multiprocessor then has room for three blocks (docs/log/2026-11-26-scans.md).
+const FETCH: usize = 1;
 /// Tickets that a block takes before it scans, where blocks have several tiles.
 const AHEAD: usize = FETCH + 1;
 /// Tiles of a block in shared memory.
@@ -226,7 +227,7 @@ impl<T: Element> Lines<'_, T> {
     instances((i32 | i64 | f32 | f64, Sum | Extreme)),
     name = "scan_{O}_{T}",
     max_threads = 288,
-    min_blocks = 2,
+    min_blocks = 3,
     require(
         whole_lines(input.len(), extent, inner),
         output.is_empty() || output.len() == input.len(),

@@ -11,10 +11,12 @@
 //! - Tiles are taken by [tickets](super::words), so that a tile waits only for tiles of blocks that
 //!   run: the launch ends however few of its blocks are resident. Of all waiting tiles the first one
 //!   waits for nothing, and nothing of a tile waits for a later tile of its block.
-//! - A block has seven tiles under way. In round n, eight warps sum tile n. The ninth warp publishes
+//! - A block has five tiles under way. In round n, eight warps sum tile n. The ninth warp publishes
 //!   its total, looks back in the group for tile n − 2 and in the run for tile n − 1, while the
 //!   others scan and store tile n − 3. So what it looks for was published about one round before.
-//!   Copies of tiles n + 1 to n + 3 are in flight, by `cp.async`.
+//!   The copy of tile n + 1 is in flight, by `cp.async`.
+//! - The ninth warp's loads and its ticket are asked for before a round's first barrier and used
+//!   after it, so that no warp waits for memory there.
 //! - Loads: a thread copies to shared memory, reads and stores the same packs: adjacent threads
 //!   adjacent packs (coalesced, no bank conflicts). Nobody else uses its slots, and no barrier is
 //!   needed for them: it waits for its own copies.
@@ -24,7 +26,8 @@
 //!   orders these before the next totals, and what the ninth warp writes (what comes before each
 //!   warp's elements, the tile of a ticket) before the others' reads. What they read meanwhile are
 //!   other places.
-//!
+//! - A line of one tile that has its block for itself needs no rounds, tickets or ninth warp.
+
 use core::array::from_fn;
 use core::hint::assert_unchecked;
 

@@ -171,7 +171,7 @@ pub static RUNNING: Variant = Variant::new(
 });
 
 /// Blocks of each multiprocessor that run at once.
-const RESIDENT: usize = 2;
+const RESIDENT: usize = 3;
 
 fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let [extent, _, inner, _] = task.problem.extents;
