@@ -15,7 +15,9 @@ use crate::here::thread_here;
 
 /// The first pairs of a thread's factors in a pass, or of the spectrum. They are loaded before the
 /// barrier that comes before the pass, when the points are in shared memory and their registers are
-/// free: the loads are in flight while the block waits. More of them would not fit with 32 points.
+/// free: the loads are in flight while the block waits. More of them would not fit with 32 points,
+/// and next to a window's marks they fit only in the largest shape
+/// (docs/log/2026-11-26-quiet-passages.md).
 pub(super) type Ahead<T> = [Pair<T>; 8];
 
 /// One thread's part of a block's transforms.

@@ -147,7 +147,8 @@ impl<T: Transformed> Operands<'_, T> {
     }
 }
 
-/// Computes all outputs; the blocks of the grid stride over pairs of windows.
+/// Computes all outputs; the blocks of the grid stride over pairs of windows. `AHEAD`: whether
+/// factors are loaded before the barriers, see [`Ahead`].
 ///
 /// # Safety
 /// All threads of the launch call it: one row of blocks of the shape along x, each with its shared
