@@ -53,10 +53,15 @@ const PACKS: usize = 4;
 /// Tiles of a run, and runs of a group: as many as a warp has lanes to look back with.
 const RUN: usize = 32;
 const GROUP: usize = RUN * RUN;
+/// Rounds from a tile's sum to its stores.
+const DELAY: usize = 3;
+/// Tiles of a block whose copies are in flight while another one is summed. One is enough, because
+/// a multiprocessor then has room for three blocks (docs/log/2026-11-26-scans.md).
+const FETCH: usize = 1;
 /// Tickets that a block takes before it scans, where blocks have several tiles.
-const AHEAD: usize = 4;
+const AHEAD: usize = FETCH + 1;
 /// Tiles of a block in shared memory.
-const SLOTS: usize = 6;
+const SLOTS: usize = FETCH + DELAY;
 /// Bytes of dynamic shared memory of [`Way::Tiles`]; the others need none.
 pub const RING_BYTES: u32 = (SLOTS * PACKS * WARPS * 32 * BYTES) as u32;
 
@@ -222,7 +227,7 @@ impl<T: Element> Lines<'_, T> {
     instances((i32 | i64 | f32 | f64, Sum | Extreme)),
     name = "scan_{O}_{T}",
     max_threads = 288,
-    min_blocks = 2,
+    min_blocks = 3,
     require(
         whole_lines(input.len(), extent, inner),
         output.is_empty() || output.len() == input.len(),

@@ -11,10 +11,12 @@
 //! - Tiles are taken by [tickets](super::words), so that a tile waits only for tiles of blocks that
 //!   run: the launch ends however few of its blocks are resident. Of all waiting tiles the first one
 //!   waits for nothing, and nothing of a tile waits for a later tile of its block.
-//! - A block has seven tiles under way. In round n, eight warps sum tile n. The ninth warp publishes
+//! - A block has five tiles under way. In round n, eight warps sum tile n. The ninth warp publishes
 //!   its total, looks back in the group for tile n − 2 and in the run for tile n − 1, while the
 //!   others scan and store tile n − 3. So what it looks for was published about one round before.
-//!   Copies of tiles n + 1 to n + 3 are in flight, by `cp.async`.
+//!   The copy of tile n + 1 is in flight, by `cp.async`.
+//! - The ninth warp's loads and its ticket are asked for before a round's first barrier and used
+//!   after it, so that no warp waits for memory there.
 //! - Loads: a thread copies to shared memory, reads and stores the same packs: adjacent threads
 //!   adjacent packs (coalesced, no bank conflicts). Nobody else uses its slots, and no barrier is
 //!   needed for them: it waits for its own copies.
@@ -24,7 +26,8 @@
 //!   orders these before the next totals, and what the ninth warp writes (what comes before each
 //!   warp's elements, the tile of a ticket) before the others' reads. What they read meanwhile are
 //!   other places.
-//!
+//! - A line of one tile that has its block for itself needs no rounds, tickets or ninth warp.
+
 use core::array::from_fn;
 use core::hint::assert_unchecked;
 
@@ -37,7 +40,8 @@ use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_
 
 use super::words::{Loaded, Tickets, Words};
 use super::{
-    AHEAD, Element, GROUP, Lines, Op, PACKS, RUN, SLOTS, WARPS, Way, groups, published, state_len,
+    AHEAD, DELAY, Element, FETCH, GROUP, Lines, Op, PACKS, RUN, SLOTS, WARPS, Way, groups,
+    published, state_len,
 };
 use crate::here::zero_here;
 use crate::pack::{BYTES, Pack};
@@ -47,8 +51,6 @@ const ALL: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
 /// Tiles of a block that its threads know of: more than those under way.
 const BOARD: usize = 8;
-/// Rounds from a tile's sum to its stores.
-const DELAY: usize = 3;
 
 /// The elements of a thread.
 type Packs<T, const LANES: usize> = [[T; LANES]; PACKS];
@@ -103,7 +105,7 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
     state_words: usize,
 ) {
     const { assert!(size_of::<T>() * LANES == BYTES) };
-    const { assert!(AHEAD == DELAY + 1 && SLOTS == 2 * DELAY && AHEAD + DELAY < BOARD) };
+    const { assert!(AHEAD == FETCH + 1 && SLOTS == FETCH + DELAY && AHEAD + DELAY < BOARD) };
     let each = of.extent.div_ceil(super::tile::<T>()) as u32;
     // SAFETY: lines have elements, and 32 bits count their tiles.
     unsafe { assert_unchecked(each > 0) };
@@ -171,7 +173,7 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
         let at = warp * 32 * PACKS + lane as usize;
         let slots_of = |n: usize| slots.add(n % SLOTS * PACKS * WARPS * 32 + at);
         if !looks {
-            unrolled::<{ DELAY }>(|n| copy::<T, O, LANES>(of, nth(n), slots_of(n), at));
+            unrolled::<FETCH>(|n| copy::<T, O, LANES>(of, nth(n), slots_of(n), at));
         }
         // What the ninth warp knows of the tiles of the last round and of the one before.
         let mut last = Known::<T>::nothing::<O>();
@@ -195,7 +197,7 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
                 }
                 found = look::<T, O>(&tiles, nth(n + BOARD - 1), nth(n + BOARD - 2), words, lane);
             } else if len > 0 {
-                cp_async_wait_group::<{ DELAY as u32 - 1 }>();
+                cp_async_wait_group::<{ FETCH as u32 - 1 }>();
                 let total = sum_warp::<T, O, LANES>(of, slots_of(n));
                 if lane == 0 {
                     totals.add(warp).write(total);
@@ -239,9 +241,16 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
             } else {
                 if stored > 0 && !of.output.is_null() {
                     let before = befores.add((n + 1) % 2 * WARPS + warp).read();
-                    scan_warp::<T, O, LANES>(of, nth(done), slots_of(n + DELAY), before, at, lane);
+                    scan_warp::<T, O, LANES>(
+                        of,
+                        nth(done),
+                        slots_of(n + SLOTS - DELAY),
+                        before,
+                        at,
+                        lane,
+                    );
                 }
-                copy::<T, O, LANES>(of, nth(n + DELAY), slots_of(n + DELAY), at);
+                copy::<T, O, LANES>(of, nth(n + FETCH), slots_of(n + FETCH), at);
             }
             thread::sync_threads();
             n += 1;

@@ -174,7 +174,7 @@ pub static RUNNING: Variant = Variant::new(
 });
 
 /// Blocks resident on each multiprocessor: the kernel's `min_blocks`.
-const RESIDENT: usize = 2;
+const RESIDENT: usize = 3;
 
 fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let [extent, _, inner, _] = task.problem.extents;

@@ -95,8 +95,8 @@ fn more_than_cuda_passes_is_an_error_of_the_build() {
     #[kernel] pub fn fits(table: [u64; 4093], mut out: Out<u64>) {
         for (i, out) in out.mine() { *out = table[i] }
     }
-    #[kernel] pub fn larger(by: u64, table: [u8; 40_000], mut out: Out<u64>) {
-        for (i, out) in out.mine() { *out = by + u64::from(table[i]) }
+    #[kernel] pub fn larger(by: u64, table: [u64; 5000], mut out: Out<u64>) {
+        for (i, out) in out.mine() { *out = by + table[i] }
     }";
     let error = build("too_large", kernels).unwrap_err().to_string();
     let line = |kernel, bytes| {

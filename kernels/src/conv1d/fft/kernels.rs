@@ -72,7 +72,7 @@ macro_rules! kernels {
             };
             // SAFETY: `require` states all of this.
             unsafe {
-                convolve::<$Shape, T, $points, { $Shape::POINTS / RUN }>(worker(factors), operands)
+                convolve::<$Shape, T, $points, { $Shape::POINTS / RUN }, { $threads == 512 }>(worker(factors), operands)
             }
         }
 

@@ -13,6 +13,13 @@ use super::shape::{
 };
 use crate::here::thread_here;
 
+/// The first pairs of a thread's factors in a pass, or of the spectrum. They are loaded before the
+/// barrier that comes before the pass, when the points are in shared memory and their registers are
+/// free: the loads are in flight while the block waits. More of them would not fit with 32 points,
+/// and next to a window's marks they fit only in the largest shape
+/// (docs/log/2026-11-26-quiet-passages.md).
+pub(super) type Ahead<T> = [Pair<T>; 8];
+
 /// One thread's part of a block's transforms.
 #[derive(Clone, Copy)]
 pub(super) struct Worker<T: Transformed> {
@@ -127,23 +134,51 @@ impl<T: Transformed> Worker<T> {
         });
     }
 
-    /// Multiplies a pass's points by their twiddle factors, except where the factor is 1.
+    /// A pass's pair of factors.
+    ///
+    /// # Safety
+    /// The table is the shape's, and has factors for the pass.
+    #[inline(always)]
+    unsafe fn pair<S: Shape>(self, pass: Pass, pair: usize) -> Pair<T> {
+        let first = self.factors.wrapping_add(self.thread % pass.stride);
+        let (q, output) = (2 * pair / pass.radix, 2 * pair % pass.radix);
+        let at = factors_at::<S>(pass, q) + output / 2 * pass.stride;
+        // SAFETY: the caller's promise.
+        unsafe { first.add(at).read() }
+    }
+
+    /// Loads the first factors of the first pass.
     ///
     /// # Safety
     /// The table is the shape's.
     #[inline(always)]
-    unsafe fn turn<S: Shape, const E: usize>(self, points: &mut [Complex<T>; E], pass: Pass) {
+    pub(super) unsafe fn ahead<S: Shape>(self) -> Ahead<T> {
+        // SAFETY: the caller's promise.
+        ahead(|pair| unsafe { self.pair::<S>(S::PASSES[0], pair) })
+    }
+
+    /// Multiplies a pass's points by their twiddle factors, except where the factor is 1.
+    ///
+    /// # Safety
+    /// The table is the shape's; `ahead` is from it.
+    #[inline(always)]
+    unsafe fn turn<S: Shape, const E: usize>(
+        self,
+        points: &mut [Complex<T>; E],
+        pass: Pass,
+        ahead: Option<Ahead<T>>,
+    ) {
         if pass.stride == 1 {
             return;
         }
-        let first = self.factors.wrapping_add(self.thread % pass.stride);
         unrolled::<16>(|pair| {
             if 2 * pair < E {
-                let (q, output) = (2 * pair / pass.radix, 2 * pair % pass.radix);
-                let at = factors_at::<S>(pass, q) + output / 2 * pass.stride;
-                // SAFETY: the caller's promise.
-                let [even, odd] = unsafe { first.add(at).read().0 };
-                if output > 0 {
+                let Pair([even, odd]) = match ahead {
+                    Some(pairs) if pair < pairs.len() => pairs[pair],
+                    // SAFETY: the caller's promise.
+                    _ => unsafe { self.pair::<S>(pass, pair) },
+                };
+                if 2 * pair % pass.radix > 0 {
                     points[2 * pair] = points[2 * pair] * even;
                 }
                 points[2 * pair + 1] = points[2 * pair + 1] * odd;
@@ -152,45 +187,61 @@ impl<T: Transformed> Worker<T> {
     }
 
     /// Transforms the points, from the first pass's registers to the last pass's. The spectrum
-    /// stays in the order that the passes produce.
+    /// stays in the order that the passes produce. Returns the taps' first pairs at `spectrum`, if
+    /// there is one.
     ///
     /// # Safety
     /// All threads of the block call it together; the shared array has all slots of the shape and
-    /// no other use; the table is the shape's.
+    /// no other use; the table is the shape's, and `ahead` is from [`ahead`](Self::ahead).
+    /// `spectrum` points to this thread's first pair.
     #[inline(always)]
-    pub(super) unsafe fn forward<S: Shape, const E: usize>(self, points: &mut [Complex<T>; E]) {
+    pub(super) unsafe fn forward<S: Shape, const E: usize, const AHEAD: bool>(
+        self,
+        points: &mut [Complex<T>; E],
+        ahead: Option<Ahead<T>>,
+        spectrum: Option<*const Pair<T>>,
+    ) -> Option<Ahead<T>> {
         // SAFETY: the caller's promise.
         unsafe {
-            self.forward_pass::<S, E, 0>(points);
-            self.forward_pass::<S, E, 1>(points);
-            self.forward_pass::<S, E, 2>(points);
-            self.forward_pass::<S, E, 3>(points);
+            let ahead = self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum);
+            let ahead = self.forward_pass::<S, E, AHEAD, 1>(points, ahead, spectrum);
+            let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, ahead, spectrum);
+            self.forward_pass::<S, E, AHEAD, 3>(points, ahead, spectrum)
         }
     }
 
     /// # Safety
     /// As for [`forward`](Self::forward).
     #[inline(always)]
-    unsafe fn forward_pass<S: Shape, const E: usize, const P: usize>(
+    unsafe fn forward_pass<S: Shape, const E: usize, const AHEAD: bool, const P: usize>(
         self,
         points: &mut [Complex<T>; E],
-    ) {
+        mut pairs: Option<Ahead<T>>,
+        spectrum: Option<*const Pair<T>>,
+    ) -> Option<Ahead<T>> {
         let pass = S::PASSES[P];
         if const { S::PASSES[P].radix == 1 } {
-            return;
+            return pairs;
         }
         // SAFETY: the caller's promise. Before the barrier a thread writes only slots that it alone
         // reads.
         unsafe {
             if P > 0 {
                 self.put::<S, E>(points, S::PASSES[P - 1]);
+                pairs = match spectrum {
+                    _ if !AHEAD => None,
+                    _ if pass.stride > 1 => Some(ahead(|pair| self.pair::<S>(pass, pair))),
+                    Some(pairs) => Some(ahead(|pair| pairs.add(pair * S::THREADS).read())),
+                    None => None,
+                };
                 // Orders every thread's points of the last pass before any thread's reads of them.
                 thread::sync_threads();
                 self.get::<S, E>(points, pass);
             }
             butterflies::<T, OfPass<S, P>, E>(points);
-            self.turn::<S, E>(points, pass);
+            self.turn::<S, E>(points, pass, pairs);
         }
+        pairs
     }
 
     /// Transforms a spectrum with swapped parts back to points with swapped parts: the passes of
@@ -200,17 +251,17 @@ impl<T: Transformed> Worker<T> {
     /// # Safety
     /// As for [`forward`](Self::forward).
     #[inline(always)]
-    pub(super) unsafe fn inverse<S: Shape, const E: usize>(
+    pub(super) unsafe fn inverse<S: Shape, const E: usize, const AHEAD: bool>(
         self,
         points: &mut [Complex<T>; E],
         vote: bool,
     ) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise. The last pass has no factors.
         unsafe {
-            let third = self.inverse_pass::<S, E, 3>(points, vote);
-            let second = self.inverse_pass::<S, E, 2>(points, vote);
-            self.inverse_pass::<S, E, 1>(points, vote);
-            self.inverse_pass::<S, E, 0>(points, vote);
+            let (third, ahead) = self.inverse_pass::<S, E, AHEAD, 3>(points, None, vote);
+            let (second, ahead) = self.inverse_pass::<S, E, AHEAD, 2>(points, ahead, vote);
+            let (_, ahead) = self.inverse_pass::<S, E, AHEAD, 1>(points, ahead, vote);
+            self.inverse_pass::<S, E, AHEAD, 0>(points, ahead, vote);
             third | second
         }
     }
@@ -220,22 +271,24 @@ impl<T: Transformed> Worker<T> {
     /// # Safety
     /// As for [`forward`](Self::forward).
     #[inline(always)]
-    unsafe fn inverse_pass<S: Shape, const E: usize, const P: usize>(
+    unsafe fn inverse_pass<S: Shape, const E: usize, const AHEAD: bool, const P: usize>(
         self,
         points: &mut [Complex<T>; E],
+        mut pairs: Option<Ahead<T>>,
         vote: bool,
-    ) -> bool {
+    ) -> (bool, Option<Ahead<T>>) {
         let pass = S::PASSES[P];
         if const { S::PASSES[P].radix == 1 } {
-            return false;
+            return (false, pairs);
         }
         let mut voted = false;
         // SAFETY: as in `forward_pass`.
         unsafe {
-            self.turn::<S, E>(points, pass);
+            self.turn::<S, E>(points, pass, pairs);
             butterflies::<T, OfPass<S, P>, E>(points);
             if P > 0 {
                 self.put::<S, E>(points, pass);
+                pairs = AHEAD.then(|| ahead(|pair| self.pair::<S>(S::PASSES[P - 1], pair)));
                 let first = P + 1 == MOST_PASSES || S::PASSES[P + 1].radix == 1;
                 // Orders every thread's points of this pass before any thread's reads of them.
                 if first {
@@ -246,8 +299,16 @@ impl<T: Transformed> Worker<T> {
                 self.get::<S, E>(points, S::PASSES[P - 1]);
             }
         }
-        voted
+        (voted, pairs)
     }
+}
+
+/// Loads the first pairs.
+#[inline(always)]
+fn ahead<T: Transformed>(pair: impl Fn(usize) -> Pair<T>) -> Ahead<T> {
+    let mut pairs = [Pair([Complex::zero(); 2]); 8];
+    unrolled::<8>(|i| pairs[i] = pair(i));
+    pairs
 }
 
 /// A pass's butterflies.

@@ -51,10 +51,11 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
         unsafe {
             let first = points.add(row * S::POINTS + thread);
             let mut points = load::<S, T, E>(first);
-            worker.forward::<S, E>(&mut points);
             let factors = spectrum.add(row % RADIX * (S::POINTS / 2) + thread);
-            multiply::<S, T, E>(&mut points, factors);
-            worker.inverse::<S, E>(&mut points, false);
+            let ahead =
+                worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), Some(factors));
+            multiply::<S, T, E>(&mut points, factors, ahead);
+            worker.inverse::<S, E, true>(&mut points, false);
             unrolled::<32>(|e| {
                 if e < E {
                     write_number(first.add(place::<S>(e)), points[e]);
@@ -89,7 +90,7 @@ unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
             at += 2 * S::THREADS;
         }
         worker.write_mark::<S>([quiet::most(loudest), 0]);
-        worker.forward::<S, E>(&mut points);
+        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None);
         // A barrier in `forward` orders every warp's mark before these reads.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);

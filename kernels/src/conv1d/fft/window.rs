@@ -7,7 +7,7 @@ use cuda_std::unroll::unrolled;
 
 use super::complex::{Complex, Pair, Transformed, complex, read_number, sample, write_number};
 use super::outputs::Outputs;
-use super::passes::Worker;
+use super::passes::{Ahead, Worker};
 use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
 use super::shape::{RUN, Shape, discarded, place};
 use crate::here::zero_here;
@@ -72,7 +72,7 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         worker.write_mark::<S>([quiet::most(loudest), 0]);
-        worker.forward::<S, E>(&mut points);
+        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None);
         // The barriers of `forward` ordered the marks' writes.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);
@@ -147,14 +147,21 @@ impl<T: Transformed> Operands<'_, T> {
     }
 }
 
-/// Computes all outputs; the blocks of the grid stride over pairs of windows.
+/// Computes all outputs; the blocks of the grid stride over pairs of windows. `AHEAD`: whether
+/// factors are loaded before the barriers, see [`Ahead`].
 ///
 /// # Safety
 /// All threads of the launch call it: one row of blocks of the shape along x, each with its shared
 /// memory and table. The taps leave some outputs per window, the shift is below 32, `offset` plus
 /// the output's length does not overflow, and nothing else uses the output.
 #[inline(always)]
-pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
+pub(super) unsafe fn convolve<
+    S: Shape,
+    T: Transformed,
+    const E: usize,
+    const COUNT: usize,
+    const AHEAD: bool,
+>(
     worker: Worker<T>,
     of: Operands<'_, T>,
 ) {
@@ -166,7 +173,7 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const CO
         unsafe {
             // Anew after a divided pair, which would keep all of it in registers.
             let (worker, of) = (worker.here(), of.here());
-            while first < of.output.len() && convolve_whole::<S, T, E>(worker, &of, first) {
+            while first < of.output.len() && convolve_whole::<S, T, E, AHEAD>(worker, &of, first) {
                 first += step;
             }
             if first >= of.output.len() {
@@ -184,7 +191,7 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const CO
 /// # Safety
 /// As for [`convolve`]; the outputs from `first` on belong to the block.
 #[inline(always)]
-unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
+unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: bool>(
     worker: Worker<T>,
     of: &Operands<'_, T>,
     first: usize,
@@ -198,16 +205,19 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize>(
     unsafe {
         let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
         let mut points = load::<S, T, E>(of.signal, starts, thread);
+        // In flight along with the samples.
+        let pairs = AHEAD.then(|| worker.ahead::<S>());
         let mark = mark_window::<S, T, E>(&points, of, starts, gain, thread);
         worker.write_mark::<S>(mark);
-        worker.forward::<S, E>(&mut points);
-        multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread));
+        let spectrum = of.spectrum.wrapping_add(thread);
+        let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum));
+        multiply::<S, T, E>(&mut points, spectrum, ahead);
         let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
         let [_, quietest] = worker.mark::<S>(thread / 32);
         // NaN reaches every point, and fits nowhere.
         let fits = points[0].re.abs() <= T::MOST;
         let vote = !fits || quiet::divides::<T>(loudest, quietest);
-        let divided = worker.inverse::<S, E>(&mut points, vote);
+        let divided = worker.inverse::<S, E, AHEAD>(&mut points, vote);
         if !divided {
             outputs.store::<S, T, E>(of, &points, thread);
         }
@@ -244,9 +254,9 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
             });
             let mut points = [Complex::zero(); E];
             worker.get_window::<S, E>(&mut points);
-            worker.forward::<S, E>(&mut points);
-            multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread));
-            worker.inverse::<S, E>(&mut points, false);
+            worker.forward::<S, E, false>(&mut points, None, None);
+            multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread), None);
+            worker.inverse::<S, E, false>(&mut points, false);
             worker.put_window::<S, E>(&points);
             let back = level.back(gain);
             worker.places::<S>(|place, slot| {
@@ -292,16 +302,20 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
 /// Multiplies by the taps' spectrum and swaps the parts.
 ///
 /// # Safety
-/// `spectrum` points to this thread's first pair.
+/// `spectrum` points to this thread's first pair; `ahead` has the first ones.
 #[inline(always)]
 pub(super) unsafe fn multiply<S: Shape, T: Transformed, const E: usize>(
     points: &mut [Complex<T>; E],
     spectrum: *const Pair<T>,
+    ahead: Option<Ahead<T>>,
 ) {
     unrolled::<16>(|pair| {
         if 2 * pair < E {
-            // SAFETY: the caller's promise.
-            let [even, odd] = unsafe { spectrum.add(pair * S::THREADS).read().0 };
+            let Pair([even, odd]) = match ahead {
+                Some(pairs) if pair < pairs.len() => pairs[pair],
+                // SAFETY: the caller's promise.
+                _ => unsafe { spectrum.add(pair * S::THREADS).read() },
+            };
             points[2 * pair] = (points[2 * pair] * even).exchanged();
             points[2 * pair + 1] = (points[2 * pair + 1] * odd).exchanged();
         }
