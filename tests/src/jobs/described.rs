@@ -240,7 +240,7 @@ pub(super) fn of_problem(
 }
 
 /// Numbers that are telling and exact: small whole ones, in an order that repeats nowhere.
-pub(super) fn numbers(seed: u64, ty: Type, shape: &[usize]) -> AnyArray {
+fn numbers(seed: u64, ty: Type, shape: &[usize]) -> AnyArray {
     let mut array = AnyArray::zeros(ty, shape).expect("a small array");
     let mut random = random_bits(seed);
     for_type!(ty, T => {

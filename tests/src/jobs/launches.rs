@@ -9,7 +9,8 @@ use blockwise_ops::{AnyArray, LaunchPlan};
 use cuda_std::launch::Entry;
 
 use super::Job;
-use super::described::{Is, is, judged, numbers, parameters, replayed, text};
+use super::described::{Is, is, judged, parameters, replayed, text};
+use crate::data::random_bits;
 
 /// Every instance of a variant that fits, and every launch of each.
 pub(super) fn of_variant(
@@ -38,6 +39,22 @@ pub(super) fn of_variant(
         jobs.extend(launched(device, of, &name, posed, &options, &inputs));
     }
     jobs
+}
+
+/// Floats with all their bits: of whole numbers, half a double's bits are zero, and what moves them
+/// is not missed.
+fn numbers(seed: u64, ty: Type, shape: &[usize]) -> AnyArray {
+    let mut array = AnyArray::zeros(ty, shape).expect("a small array");
+    let mut random = random_bits(seed);
+    let bytes = array.bytes_mut();
+    match ty {
+        Type::F32 => bytemuck::cast_slice_mut::<u8, f32>(bytes)
+            .fill_with(|| (random() >> 32) as i32 as f32 * 2_f32.powi(-31)),
+        Type::F64 => bytemuck::cast_slice_mut::<u8, f64>(bytes)
+            .fill_with(|| random() as i64 as f64 * 2_f64.powi(-63)),
+        _ => panic!("products are of floats"),
+    }
+    array
 }
 
 /// The variant's instances, if it has several.
