@@ -116,7 +116,7 @@ pub fn by_a_fold_that_breaks(block: &mut Block<64>, n: usize) {
 pub fn by_a_cell_filled_once(block: &mut Block<64>, n: usize) {
     let once = OnceCell::new();
     let both = [&once, &once];
-    if n % 3 == 0 {
+    if n.is_multiple_of(3) {
         both[n % 2].get_or_init(|| n);
     }
     let value = *once.get_or_init(|| block.thread());
@@ -142,7 +142,7 @@ pub fn by_a_mapped_borrow(block: &mut Block<64>, n: usize) {
 #[kernel]
 pub fn by_a_borrow_that_lasts(block: &mut Block<64>, n: usize) {
     let cell = RefCell::new(n);
-    let held = (block.thread() % 2 == 0).then(|| cell.borrow());
+    let held = (block.thread().is_multiple_of(2)).then(|| cell.borrow());
     let is_free = cell.try_borrow_mut().is_ok();
     drop(held);
     // parts
@@ -329,7 +329,7 @@ pub fn by_boxed_functions(block: &mut Block<64>, n: usize) {
         sum = next(sum);
     }
     // parts
-    if sum % 2 == 0 {
+    if sum.is_multiple_of(2) {
         block.sync_threads(()); // waits
     }
 }
