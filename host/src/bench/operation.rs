@@ -60,7 +60,8 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
         // Of the first type, and of others in another mode or with variants of their own.
         for (at, &(ty, standard)) in operation.bench.types.iter().enumerate() {
             let given = operation.benched(at);
-            let same = given == operation.benched(0) && !has_others(operation, ty);
+            let has_own = operation.bench.every.contains(&ty) || has_others(operation, ty);
+            let same = given == operation.benched(0) && !has_own;
             if at > 0 && same {
                 continue;
             }

@@ -191,7 +191,7 @@ fn transposes_reductions_and_products_are_shown_as_they_run() {
     ];
     let conflicts = page(&browser, "transpose", &transpose);
     assert!(conflicts[0] > 0 && conflicts[1] == 0, "{conflicts:?}");
-    let reduce = ["reduce", "--len", "600", "--kernel", "interleaved,tree"];
+    let reduce = ["sum", "--len", "600", "--kernel", "interleaved,tree"];
     let conflicts = page(&browser, "reduce", &reduce);
     assert!(conflicts[0] > conflicts[1], "{conflicts:?}");
     let product = [

@@ -54,7 +54,9 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
                     .flat_map(|sizes| caps.map(|cap| (sizes, cap)));
                 for (case, (sizes, grid_cap)) in cases.enumerate() {
                     let given = settings[(turn + case) % settings.len()];
-                    if !is_worth(of, variant, ty, sizes, &given) {
+                    if !is_worth(of, variant, ty, sizes, &given)
+                        && !matches!(of.parts, Parts::Panels)
+                    {
                         continue;
                     }
                     let case = Case {

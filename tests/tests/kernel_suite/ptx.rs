@@ -295,8 +295,12 @@ fn the_entry_points_are_those_that_the_host_launches() {
     let described = described.flat_map(|variant| variant.kernels);
     let described = described.map(|kernel| kernel.entry.name.to_owned());
     let expected: BTreeSet<_> = table().into_keys().chain(described).collect();
-    let expected: Vec<_> = expected.into_iter().collect();
     for file in files("kernels") {
+        // Tensor cores multiply with instructions of compute capability 9.0.
+        let all = expected
+            .iter()
+            .filter(|&name| file.origin.contains("sm_90a") || name != "matmul_tensor_f32");
+        let expected: Vec<_> = all.cloned().collect();
         let mut names: Vec<_> = entries(&file.text)
             .into_iter()
             .map(|entry| entry.name)
