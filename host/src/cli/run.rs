@@ -5,6 +5,7 @@ mod panels;
 mod windows;
 mod windows_check;
 mod windows_part;
+mod windows_task;
 
 use std::ops::Range;
 use std::path::Path;

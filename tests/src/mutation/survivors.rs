@@ -333,7 +333,7 @@ pub const SURVIVORS: &[Survivor] = &[
             "dot_single_i64",
         ],
         "setp.ne.b64 %p, %rd, %rd;",
-        1..=1,
+        0..=1,
         "Operands that lie alike in their packs then go element by element, as those that do not.",
     ),
     always(
@@ -530,7 +530,7 @@ pub const SURVIVORS: &[Survivor] = &[
         Operator::WidenLoop,
         &["_single_"],
         ["setp.lt.u32 %p, %r, %r;", "setp.le.u32 %p, %r, %r;"],
-        0..=1,
+        0..=2,
         "A lane reads beyond the partial results only where its fourth one would be the first that is not there.",
     ),
     entry(
@@ -573,14 +573,8 @@ pub const SURVIVORS: &[Survivor] = &[
         SLOW_PATH,
     ),
     always(
-        &["conv1d_direct_", "conv1d_window_"],
+        &["conv1d_blocked_", "conv1d_direct_", "conv1d_window_"],
         "setp.gt.u64 %p, %rd, %rd;",
-        1..=1,
-        SLOW_PATH,
-    ),
-    always(
-        &["conv1d_blocked_"],
-        "setp.eq.b64 %p, %rd, %rd;",
         1..=1,
         SLOW_PATH,
     ),

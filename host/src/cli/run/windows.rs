@@ -6,11 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use blockwise::Type;
 use blockwise_mesh::{Funnel, Mesh, Split};
 use blockwise_ops::LaunchError;
-use blockwise_ops::operation::{Given, Operation, Options, Problem, Setting, Windows};
+use blockwise_ops::operation::{Given, Operation, Options, Setting, Windows};
 use serde_json::json;
 
 use super::windows_check::Check;
 use super::windows_part;
+use super::windows_task::Task;
 use crate::cli::Global;
 use crate::cli::chosen::Chosen;
 use crate::cli::failure::Failure;
@@ -21,23 +22,6 @@ use crate::cli::recording::{self, Frames, Operands, Place, Sample, Taps, Writer}
 use crate::cli::report::{self, Report};
 use crate::cli::seconds::{Seconds, timed};
 use crate::io::Sound;
-
-/// What is asked for, of the files.
-pub(super) struct Task<'a> {
-    pub(super) of: &'static Operation,
-    pub(super) windows: &'static Windows,
-    pub(super) arguments: &'a Arguments,
-    pub(super) options: Options,
-    /// Of each channel: the longer operand, then the shorter one.
-    pub(super) whole: Problem,
-}
-
-impl Task<'_> {
-    /// The number of outputs of each channel.
-    pub(super) fn outputs(&self) -> usize {
-        (self.of.lens)(&self.whole).output
-    }
-}
 
 pub(super) fn run(
     global: &Global,

@@ -6,7 +6,7 @@ use blockwise_ops::oracle::gamma;
 use blockwise_ops::{AnyArray, LaunchError};
 use ndarray::{ArrayD, ArrayView1, IxDyn};
 
-use super::windows::Task;
+use super::windows_task::Task;
 use crate::cli::failure::Failure;
 use crate::cli::operand::{self, Reference};
 use crate::cli::recording::{Frames, Operands, Sample, shape};

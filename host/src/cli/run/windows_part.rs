@@ -6,7 +6,7 @@ use blockwise_mesh::{Error, Rank};
 use blockwise_ops::operation;
 use blockwise_ops::pipeline::{self, Convolver};
 
-use super::windows::Task;
+use super::windows_task::Task;
 use crate::cli::failure::Failure;
 use crate::cli::progress;
 use crate::cli::recording::{Operands, Sample};
