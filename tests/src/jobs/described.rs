@@ -4,16 +4,17 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
-use blockwise::{Device, DeviceProperties, EmulatorLimits, Given, GivenLaunch, Type, Watch};
+use blockwise::{Device, DeviceProperties, EmulatorLimits, Type, Watch};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{
-    self, Asked, Case, Expected, Given as Settings, Operation, Options, Parts, Plan, Posed, Rank,
-    Setting, Takes, Task, Variant,
+    self, Asked, Case, Given as Settings, Operation, Options, Parts, Plan, Posed, Rank, Setting,
+    Takes, Task, Variant,
 };
-use blockwise_ops::{AnyArray, LaunchError, LaunchPlan, compare};
+use blockwise_ops::{AnyArray, LaunchError};
 use launch_contract::for_type;
 
-use super::{Job, Parameter, launches};
+use super::replayed::{judged, replayed, text};
+use super::{Job, launches};
 use crate::data::random_bits;
 
 /// The descriptions' cases.
@@ -252,123 +253,6 @@ fn numbers(seed: u64, ty: Type, shape: &[usize]) -> AnyArray {
     array
 }
 
-/// What a parameter of Rust's is in the PTX.
-pub(super) enum Is {
-    /// Nothing.
-    Nothing,
-    /// A length.
-    Shared,
-    /// An address and so many extents.
-    Input(usize),
-    /// The same, written.
-    Output(usize),
-    /// The same, written by atomics, and not compared.
-    Memory(usize),
-    /// A number.
-    Value,
-}
-
-pub(super) fn is(ty: &str) -> Is {
-    match ty {
-        _ if ty.starts_with("&mut Block") => Is::Nothing,
-        _ if ty.starts_with("Shared<[") && !ty.contains(';') => Is::Shared,
-        _ if ty.starts_with("Shared<") => Is::Nothing,
-        _ if ty.starts_with("&[") => Is::Input(1),
-        _ if ty.starts_with("Matrix<") => Is::Input(2),
-        _ if ty.starts_with("*mut [") => Is::Output(1),
-        _ if ty.starts_with("*const") => Is::Input(0),
-        _ if ty.starts_with("OutMatrix<") => Is::Output(2),
-        _ if ty.starts_with("Out<") => Is::Output(1),
-        _ if ty.starts_with("*mut") => Is::Output(0),
-        _ if ty.starts_with("Atomics<") => Is::Memory(1),
-        _ => Is::Value,
-    }
-}
-
-/// The types of a signature such as `x: &[f32], y: Out<f32>`.
-pub(super) fn parameters(signature: &str) -> Vec<&str> {
-    let (mut types, mut depth, mut start) = (Vec::new(), 0, 0);
-    for (at, byte) in signature.bytes().chain([b',']).enumerate() {
-        match byte {
-            b'<' | b'[' | b'(' => depth += 1,
-            b'>' | b']' | b')' => depth -= 1,
-            b',' if depth == 0 => {
-                let parameter = signature[start..at].trim();
-                types.extend(parameter.split_once(": ").map(|(_, ty)| ty));
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    types
-}
-
-/// Where each written operand begins in a job's output.
-const PLACE: usize = 256;
-
-/// A launch as a job that nobody judges, and where its outputs lie in the job's.
-pub(super) fn replayed(
-    case: String,
-    plan: LaunchPlan,
-    signature: &str,
-    launch: &GivenLaunch,
-) -> (Job, Vec<Range<usize>>) {
-    let mut job = Job::new::<u8>(case, plan, 0, |_| Ok(()));
-    job.fill = None;
-    let mut given = launch.parameters.iter();
-    let mut outputs = Vec::new();
-    let number = |given: Option<&Given>| match given {
-        Some(Given::Bytes(bytes)) => {
-            let mut word = [0; 8];
-            word[..bytes.len().min(8)].copy_from_slice(&bytes[..bytes.len().min(8)]);
-            u64::from_le_bytes(word)
-        }
-        _ => panic!("{signature}: a number is an address"),
-    };
-    for parameter in parameters(signature) {
-        let is = is(parameter);
-        let extents = match is {
-            Is::Nothing => continue,
-            Is::Shared => {
-                job.parameters.push(Parameter::Shared(number(given.next())));
-                continue;
-            }
-            Is::Value => {
-                job.parameters.push(Parameter::Value(number(given.next())));
-                continue;
-            }
-            Is::Input(extents) | Is::Output(extents) | Is::Memory(extents) => extents,
-        };
-        // What is empty has an address without memory.
-        let (bytes, is_empty) = match given.next() {
-            Some(Given::Memory { bytes, .. }) => (bytes.clone(), false),
-            _ => (Vec::new(), true),
-        };
-        if let Is::Input(_) = is {
-            job.parameters.push(Parameter::Input(job.inputs.len(), 0));
-            job.inputs.push(bytes);
-        } else {
-            let place = job.start.len().next_multiple_of(PLACE);
-            job.start.resize(place, 0);
-            job.start.extend(&bytes);
-            job.parameters.push(Parameter::Output(place as u64));
-            if let Is::Output(_) = is {
-                outputs.push(place..place + bytes.len());
-            }
-        }
-        let extents: Vec<_> = (0..extents).map(|_| number(given.next())).collect();
-        assert!(
-            !is_empty || extents.is_empty() || extents.contains(&0),
-            "{signature}: {parameter} is no address"
-        );
-        job.parameters
-            .extend(extents.into_iter().map(Parameter::Extent));
-    }
-    job.output_bytes = job.start.len();
-    assert!(!outputs.is_empty(), "{signature}: no output");
-    (job, outputs)
-}
-
 /// The same of the last launch; what follows its first output, such as totals, is empty.
 pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Range<usize>) {
     let launch = device.take_launches().pop().expect("it was launched");
@@ -380,47 +264,9 @@ pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Rang
 /// The result of a launch from the bytes that it left.
 type Result = Box<dyn Fn(&[u8]) -> std::result::Result<AnyArray, LaunchError> + Send + Sync>;
 
-/// `error` is what kernels may be off beside their tolerance, in parts of the magnitude.
-pub(super) fn judged(
-    array: &AnyArray,
-    expected: &Expected,
-    error: f64,
-) -> std::result::Result<(), String> {
-    let comparison = match expected {
-        Expected::Exact(expected) => compare::any(array, expected, None),
-        Expected::Near(near) => {
-            let mut values = AnyArray::zeros(Type::F64, &[near.len()]).map_err(text)?;
-            let all: &mut [f64] = bytemuck::cast_slice_mut(values.bytes_mut());
-            (all.iter_mut().zip(near)).for_each(|(value, near)| *value = near.value);
-            let tolerance = near
-                .iter()
-                .map(|near| near.tolerance + error * near.magnitude);
-            compare::any(array, &values, Some(&tolerance.collect::<Vec<_>>()))
-        }
-    };
-    super::verdict(comparison)
-}
-
-pub(super) fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_signature_is_taken_apart() {
-        let signature = "block: &mut Block<0,1,1>, tile: Shared<[f32]>, x: &[f32], y: Out<f32, Strided<4>>, n: usize";
-        let expected = [
-            "&mut Block<0,1,1>",
-            "Shared<[f32]>",
-            "&[f32]",
-            "Out<f32, Strided<4>>",
-            "usize",
-        ];
-        assert_eq!(parameters(signature), expected);
-    }
 
     #[test]
     fn every_kernel_of_a_description_has_a_job() {

@@ -9,7 +9,7 @@ use blockwise_ops::{AnyArray, LaunchPlan};
 use cuda_std::launch::Entry;
 
 use super::Job;
-use super::described::{Is, is, judged, parameters, replayed, text};
+use super::replayed::{Is, is, judged, parameters, replayed, text};
 use crate::data::random_bits;
 
 /// Every instance of a variant that fits, and every launch of each.

@@ -9,6 +9,7 @@ mod launches;
 mod peak;
 mod reduce;
 mod refused;
+mod replayed;
 mod summed;
 mod tensor;
 mod transforms;
