@@ -33,15 +33,15 @@ pub use variants::{
 /// windows of N samples together, multiplies by the taps' transform, and transforms back. A block
 /// does all of it in shared memory; for many taps, the transforms go through global memory. More
 /// than 393,185 taps (98,273 of `f64`) are summed directly. Transforms need memory, which a
-/// [`Call`] holds: at most 1 MiB, and 150 MiB for those through global memory.
+/// [`Call`](crate::operation::Call) holds: at most 1 MiB, and 150 MiB for those through global
+/// memory.
 ///
 /// **Error.** An output then differs from the exact one by at most 16·u·log₂N·Σ|taps|·max|samples|,
 /// where the maximum is over the samples less than one filter's length away from the output's own
 /// window, and u is the unit roundoff: a quiet passage keeps its digits next to a loud one. If all
 /// those samples are zero, so is the output. The bound of a direct sum is m·u·Σ|tap·sample| for m
-/// taps. [`oracle::transform_error`](crate::oracle::transform_error) computes the bound. The
-/// constant holds with a margin of four on every signal that was tried, but is not proved: the
-/// proved bound of an FFT has the norm of the window in place of the maximum. Below the normal
+/// taps. [`oracle::transform_error`] computes the bound. The constant holds with a
+/// margin of four on every signal that was tried, but is not proved: the proved bound of an FFT has the norm of the window in place of the maximum. Below the normal
 /// numbers the terms' rounding errors add to it, as in direct sums.
 ///
 /// A block whose samples differ that much in loudness is transformed in parts by loudness, each
