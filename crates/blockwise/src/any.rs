@@ -1,7 +1,7 @@
 //! Memory whose element type is known when the program runs.
 //!
 //! Code for every element type is compiled once with these types; for a launch, [`AnyView::plain`]
-//! gives back the kernel's own.
+//! gives a view of the type that the kernel declares.
 
 use std::ops::RangeBounds;
 

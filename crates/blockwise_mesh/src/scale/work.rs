@@ -20,7 +20,7 @@ pub enum Work {
     },
     /// Outputs that come from windows of a signal: a convolution.
     Windows(Problem),
-    /// Matrix product of so many rows, inner elements and columns, on the grid that moves the fewest
+    /// Matrix product of these rows, inner extent and columns, on the grid that moves the fewest
     /// elements.
     Matmul([usize; 3]),
     /// Transpose of row shards.

@@ -238,7 +238,7 @@ fn full_len(long: usize, short: usize) -> Result<usize, LaunchError> {
         })
 }
 
-/// The convolution of so many samples and taps.
+/// The problem of a convolution with these lengths.
 ///
 /// # Errors
 /// When an operand is empty or a size overflows.

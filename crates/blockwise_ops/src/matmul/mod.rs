@@ -283,7 +283,7 @@ fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchErr
     })
 }
 
-/// The product of two matrices with so many rows and columns.
+/// The problem of a product with these extents.
 ///
 /// # Errors
 /// When the number of columns of A differs from the number of rows of B, or elements cannot be

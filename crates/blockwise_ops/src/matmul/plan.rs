@@ -172,7 +172,7 @@ pub(super) fn by_blocks(
     blocks_of(task, which, tiles, threads, policy.shared_bytes())
 }
 
-/// The same of so many blocks.
+/// Plans a grid of this many blocks.
 pub(super) fn blocks_of(
     task: &Task<'_>,
     which: [u8; 2],

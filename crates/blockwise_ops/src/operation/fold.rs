@@ -37,7 +37,7 @@ pub struct Fold {
     /// What a result may be off before it is rounded, as a part of the sum of its terms' magnitudes;
     /// `None` if it is exact.
     pub error: fn(&Task<'_>) -> Option<f64>,
-    /// The roundings between a term and a sum of so many, as other libraries add them.
+    /// Roundings from a term to the sum, for a given number of terms, as other libraries add them.
     pub path: fn(usize) -> usize,
 }
 

@@ -296,7 +296,7 @@ impl Case {
         }
     }
 
-    /// The same with so many threads of a block, where the variant leaves them open.
+    /// The same with this block size, where the variant leaves it open.
     #[must_use]
     pub const fn blocks_of(self, threads: u32) -> Self {
         let threads = Some(threads);
@@ -329,7 +329,7 @@ impl Case {
         Self { grid_cap, ..self }
     }
 
-    /// The same with so many of what the variant counts.
+    /// The same with this count of slices, tiles or windows.
     #[must_use]
     pub const fn counting(self, count: u32) -> Self {
         Self { count, ..self }

@@ -51,7 +51,7 @@ pub enum Tier {
     Document,
     /// It shows what a change costs: only the benchmark, profiler, trace and detectors run it.
     Ablation,
-    /// The launcher takes it where it fits; nobody asks for it by its name.
+    /// Internal: the launcher uses it where it fits, and no option names it.
     Step,
 }
 
@@ -341,7 +341,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// A plan of so many one-dimensional blocks, as far as cap and device allow.
+    /// A plan with this many one-dimensional blocks, or as many as the cap and the device allow.
     ///
     /// # Errors
     /// As for [`plan_1d`](Self::plan_1d).

@@ -97,8 +97,8 @@ pub fn transform_error<T: Precision>(
     loudest.into_iter().map(error).collect()
 }
 
-/// The largest finite magnitude near each output of the full convolution: from so many samples
-/// before its newest one to so many after it; of all samples without such numbers.
+/// The largest finite magnitude near each output of the full convolution. `near` counts samples
+/// before and after the output's newest one; without it, all samples are near.
 fn loudest<T: Precision>(
     signal: ArrayView1<'_, T>,
     outputs: Range<usize>,
