@@ -154,6 +154,10 @@ impl Means {
             "DPkg::Lock::Timeout=120",
             "-o",
             "Dpkg::Use-Pty=0",
+            // Waiting for the disk after each of ten thousand files takes a minute. If the machine
+            // loses power meanwhile, the packages are to be installed again.
+            "-o",
+            "Dpkg::Options::=--force-unsafe-io",
         ];
         Ok(Installation {
             prepare: Some(command(&["update"])),
@@ -239,7 +243,8 @@ mod tests {
     }
 
     const APT: &str = "env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends --no-remove \
-                       -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 rustc-web cargo-web rust-web-src llvm-22";
+                       -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-unsafe-io \
+                       rustc-web cargo-web rust-web-src llvm-22";
     const RUSTUP: &str = "rustup component add rust-src llvm-tools";
 
     #[test]

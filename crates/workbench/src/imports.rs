@@ -9,22 +9,6 @@ use std::path::{Path, PathBuf};
 
 use crate::workspace;
 
-/// The circles that there are, by crate. None may be added; one that is gone is taken out.
-const CIRCLES: [(&str, &[&str]); 2] = [
-    (
-        "crates/blockwise_ops",
-        // The variants name what chooses and prepares them, and that names variants.
-        &[
-            "conv1d::choice",
-            "conv1d::fft",
-            "conv1d::long",
-            "conv1d::transform",
-            "conv1d::variants",
-        ],
-    ),
-    ("kernels", &["conv1d::fft::outputs", "conv1d::fft::window"]),
-];
-
 /// From the bottom up: a package may need packages of its own layer and of those before it.
 const PACKAGES: [&[&str]; 8] = [
     &[
@@ -76,28 +60,17 @@ type Imports = BTreeMap<String, BTreeSet<String>>;
 
 #[test]
 fn no_modules_import_each_other() {
-    let mut known: Vec<(PathBuf, BTreeSet<String>)> = CIRCLES
-        .iter()
-        .map(|(package, circle)| (PathBuf::from(package), names(circle)))
-        .collect();
     for package in packages() {
         let name = package.strip_prefix(workspace::root()).unwrap();
         let imports = imports(&package.join("src"));
         assert!(!imports.is_empty(), "{}", name.display());
-        for circle in circles(&imports) {
-            let at = known
-                .iter()
-                .position(|known| known.0 == name && known.1 == circle);
-            match at {
-                Some(at) => drop(known.remove(at)),
-                None => panic!("{}: these import each other: {circle:?}", name.display()),
-            }
-        }
+        let circles = circles(&imports);
+        let name = name.display();
+        assert!(
+            circles.is_empty(),
+            "{name}: these import each other: {circles:?}"
+        );
     }
-    assert!(
-        known.is_empty(),
-        "take out of `CIRCLES` what is gone: {known:?}"
-    );
 }
 
 #[test]

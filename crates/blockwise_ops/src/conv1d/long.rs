@@ -2,47 +2,16 @@
 
 use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream, Type};
 use kernels::conv1d::fft::columns::{RADIX, THREADS};
-use kernels::conv1d::fft::shape::{discarded, shift};
+use kernels::conv1d::fft::shape::shift;
 
 use super::ordered;
-use super::transform::{COLUMNS, LEVELS, OUTPUTS, ROWS, Rows, TAPS_ROWS, Transform, transform};
+use super::transform::{
+    Batches, COLUMNS, LEVELS, OUTPUTS, ROWS, Rows, TAPS_ROWS, Transform, transform,
+};
 use crate::LaunchError;
 use crate::launch::On;
 use crate::limits::plan_1d;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
-
-/// Bytes of the transforms in memory at a time, unless one pair of windows needs more.
-const BATCH_BYTES: usize = 128 << 20;
-
-/// How the outputs are divided into pairs of windows, and these into batches of equal size.
-#[derive(Clone, Copy)]
-pub(super) struct Batches {
-    discarded: usize,
-    kept: usize,
-    /// Pairs of windows per batch.
-    pub(super) pairs: usize,
-    /// Pairs of windows in all batches.
-    all: usize,
-}
-
-impl Batches {
-    pub(super) fn new(of: &Transform, task: &Task<'_>) -> Self {
-        let [samples, taps, offset, outputs] = task.problem.extents;
-        let discarded = discarded(samples.min(taps), shift(offset));
-        let kept = of.points - discarded;
-        let most = match task.options.count {
-            Some(pairs) => pairs.get() as usize,
-            None => (BATCH_BYTES / (of.points * 2 * task.problem.ty.bytes())).max(1),
-        };
-        let pairs = outputs.div_ceil(2 * kept).max(1);
-        Self {
-            discarded,
-            kept,
-            pairs: pairs.div_ceil(pairs.div_ceil(most)),
-            all: pairs,
-        }
-    }
-}
 
 /// The memory of a convolution by long transforms: at most 150 MiB, unless one pair of windows
 /// needs more.

@@ -1,6 +1,7 @@
 //! Convolution in one dimension, with the modes of `numpy.convolve`.
 
 mod choice;
+mod cost;
 mod fft;
 mod long;
 mod plan;

@@ -7,8 +7,6 @@ use kernels::conv1d::fft::kernels as entries;
 use kernels::conv1d::fft::shape::{self, Shape};
 use kernels::conv1d::fft::{columns, levels, radix2, rows};
 
-use super::long::Batches;
-use super::variants::*;
 use crate::operation::{Kernel, Plan, Takes, Task, Variant, kernel};
 use crate::{Element, LaunchError};
 
@@ -25,7 +23,8 @@ pub(super) const LEVELS: u8 = 4;
 
 /// What a variant's transforms of one type ask for.
 pub(super) struct Transform {
-    variant: &'static Variant,
+    /// The variant's name.
+    name: &'static str,
     ty: Type,
     pub(super) points: usize,
     pub(super) threads: u32,
@@ -52,21 +51,54 @@ pub(super) struct Rows {
     pub(super) roots: fn() -> &'static [u8],
 }
 
+/// Bytes of the transforms in memory at a time, unless one pair of windows needs more.
+const BATCH_BYTES: usize = 128 << 20;
+
+/// How the outputs are divided into pairs of windows, and these into batches of equal size.
+#[derive(Clone, Copy)]
+pub(super) struct Batches {
+    pub(super) discarded: usize,
+    pub(super) kept: usize,
+    /// Pairs of windows per batch.
+    pub(super) pairs: usize,
+    /// Pairs of windows in all batches.
+    pub(super) all: usize,
+}
+
+impl Batches {
+    pub(super) fn new(of: &Transform, task: &Task<'_>) -> Self {
+        let [samples, taps, offset, outputs] = task.problem.extents;
+        let discarded = shape::discarded(samples.min(taps), shape::shift(offset));
+        let kept = of.points - discarded;
+        let most = match task.options.count {
+            Some(pairs) => pairs.get() as usize,
+            None => (BATCH_BYTES / (of.points * 2 * task.problem.ty.bytes())).max(1),
+        };
+        let pairs = outputs.div_ceil(2 * kept).max(1);
+        Self {
+            discarded,
+            kept,
+            pairs: pairs.div_ceil(pairs.div_ceil(most)),
+            all: pairs,
+        }
+    }
+}
+
 /// The transforms of a variant, if it has any of this type.
 pub(super) fn transform(variant: &Variant, ty: Type) -> Option<&'static Transform> {
     let mut all = TRANSFORMS.iter();
-    all.find(|it| *it.variant == *variant && it.ty == ty)
+    all.find(|it| it.name == variant.name && it.ty == ty)
 }
 
 /// Whether a variant is an FFT kernel, which needs memory and has a larger error.
 pub fn is_fft(variant: &Variant) -> bool {
-    TRANSFORMS.iter().any(|it| *it.variant == *variant)
+    TRANSFORMS.iter().any(|it| it.name == variant.name)
 }
 
 /// Whether a variant's transforms go through global memory.
 pub fn is_long(variant: &Variant) -> bool {
     let mut all = TRANSFORMS.iter();
-    all.any(|it| *it.variant == *variant && it.rows.is_some())
+    all.any(|it| it.name == variant.name && it.rows.is_some())
 }
 
 /// The most taps of an FFT kernel; `None` for other kernels, and for types that it does not have.
@@ -123,9 +155,9 @@ macro_rules! table {
 }
 
 macro_rules! in_shared_memory {
-    ($Variant:ident, $Type:ident $t:ident, $Shape:ident) => {
+    ($name:literal, $Type:ident $t:ident, $Shape:ident) => {
         Transform {
-            variant: &$Variant,
+            name: $name,
             ty: Type::$Type,
             points: <shape::$Shape as Shape>::POINTS,
             threads: <shape::$Shape as Shape>::THREADS as u32,
@@ -140,9 +172,9 @@ macro_rules! in_shared_memory {
 }
 
 macro_rules! through_global_memory {
-    ($Variant:ident, $Type:ident $t:ident, $Shape:ident) => {
+    ($name:literal, $Type:ident $t:ident, $Shape:ident) => {
         Transform {
-            variant: &$Variant,
+            name: $name,
             ty: Type::$Type,
             points: columns::RADIX * <shape::$Shape as Shape>::POINTS,
             threads: <shape::$Shape as Shape>::THREADS as u32,
@@ -167,7 +199,7 @@ macro_rules! through_global_memory {
 static TRANSFORMS: &[Transform] = &[
     // Half of a window is old samples, whatever the taps, and nothing is shifted.
     Transform {
-        variant: &FFT_RADIX2,
+        name: "fft-radix2",
         ty: Type::F32,
         points: radix2::POINTS,
         threads: radix2::THREADS,
@@ -178,17 +210,17 @@ static TRANSFORMS: &[Transform] = &[
         factors: table!(f32, radix2::roots()),
         rows: None,
     },
-    in_shared_memory!(FFT2048, F32 f32, Points2048),
-    in_shared_memory!(FFT4096, F32 f32, Points4096),
-    in_shared_memory!(FFT4096, F64 f64, Points4096),
-    in_shared_memory!(FFT8192, F32 f32, Points8192),
-    in_shared_memory!(FFT16384, F32 f32, Points16384),
-    in_shared_memory!(FFT4096_UNGAPPED, F32 f32, Ungapped4096),
-    through_global_memory!(FFT65536, F32 f32, Points2048),
-    through_global_memory!(FFT131072, F32 f32, Points4096),
-    through_global_memory!(FFT131072, F64 f64, Points4096),
-    through_global_memory!(FFT262144, F32 f32, Points8192),
-    through_global_memory!(FFT524288, F32 f32, Points16384),
+    in_shared_memory!("fft2048", F32 f32, Points2048),
+    in_shared_memory!("fft4096", F32 f32, Points4096),
+    in_shared_memory!("fft4096", F64 f64, Points4096),
+    in_shared_memory!("fft8192", F32 f32, Points8192),
+    in_shared_memory!("fft16384", F32 f32, Points16384),
+    in_shared_memory!("fft4096-ungapped", F32 f32, Ungapped4096),
+    through_global_memory!("fft65536", F32 f32, Points2048),
+    through_global_memory!("fft131072", F32 f32, Points4096),
+    through_global_memory!("fft131072", F64 f64, Points4096),
+    through_global_memory!("fft262144", F32 f32, Points8192),
+    through_global_memory!("fft524288", F32 f32, Points16384),
 ];
 
 /// The kernels of a transform in shared memory. Beside signal and taps, the first takes the taps'

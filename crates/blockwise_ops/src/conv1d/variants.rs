@@ -8,7 +8,7 @@ use kernels::conv1d::{block_per_output, blocked, direct, tiled, window};
 use kernels::raw::conv1d as raw;
 
 use super::transform::*;
-use super::{choice, fft, long, ordered, plan};
+use super::{cost, fft, long, ordered, plan};
 use crate::operation::{
     Asked, Kernel, Operands, Options, Problem, Takes, Task, Tier, Variant, kernel,
 };
@@ -68,7 +68,7 @@ pub static BLOCK_PER_OUTPUT: Variant = Variant::new(
     plan::block_per_output,
 )
 .tier(Tier::Document)
-.modelled(choice::per_output)
+.modelled(cost::per_output)
 .worth(few_taps);
 
 /// The same in rust-cuda's form.
@@ -93,7 +93,7 @@ pub static TILED: Variant = Variant::new(
     sums!(tiled::conv1d_tiled),
     plan::tiled,
 )
-.modelled(choice::tiled)
+.modelled(cost::tiled)
 .worth(few_taps)
 .tuned(threads);
 
@@ -114,7 +114,7 @@ pub static DIRECT: Variant = Variant::new(
     sums!(direct::conv1d_direct),
     plan::direct,
 )
-.modelled(choice::direct)
+.modelled(cost::direct)
 .worth(few_taps)
 .tuned(threads);
 
@@ -126,7 +126,7 @@ pub static WINDOW: Variant = Variant::new(
     sums!(window::conv1d_window),
     plan::window,
 )
-.modelled(choice::window)
+.modelled(cost::window)
 .worth(|problem| taps_of(problem) <= window::MAX_TAPS)
 .tuned(|task| tiles(task, "warp"));
 
@@ -137,7 +137,7 @@ pub static BLOCKED: Variant = Variant::new(
     sums!(blocked::conv1d_blocked),
     plan::blocked,
 )
-.modelled(choice::blocked)
+.modelled(cost::blocked)
 .tuned(|task| tiles(task, "block"));
 
 /// A variant by transforms.
@@ -148,7 +148,7 @@ const fn by_transforms(
 ) -> Variant {
     Variant::new(name, about, kernels, super::transform::plan)
         .held(fft::hold)
-        .modelled(choice::transforms)
+        .modelled(cost::transforms)
         .off_by(near)
         .worth(|problem| taps_of(problem) >= FFT_FROM)
 }
@@ -161,7 +161,7 @@ const fn by_long_transforms(
 ) -> Variant {
     by_transforms(name, about, kernels)
         .held(long::hold)
-        .modelled(choice::long_transforms)
+        .modelled(cost::long_transforms)
         .worth(|problem| taps_of(problem) >= LONG_FROM)
         .on_request()
 }

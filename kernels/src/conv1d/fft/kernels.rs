@@ -5,9 +5,10 @@ use core::ptr;
 use cuda_std::prelude::*;
 
 use super::complex::{Complex, Transformed};
+use super::operands::Operands;
 use super::passes::Worker;
 use super::shape::*;
-use super::window::{Operands, convolve, transform_taps};
+use super::window::{convolve, transform_taps};
 
 /// # Safety
 /// `factors` is aligned to 16 bytes; the launch has the shape's shared memory.

@@ -13,12 +13,12 @@ use super::butterfly::{Of, transform};
 use super::columns::{RADIX, transform_back, transform_to};
 use super::complex::{Complex, Transformed, read_number, write_number};
 use super::kernels::worker;
+use super::operands::Operands;
 use super::outputs::Outputs;
 use super::passes::Worker;
 use super::quiet::{self, Gain, Mark, Runs};
 use super::rows;
 use super::shape::*;
-use super::window::Operands;
 
 /// What the passes need besides the operands.
 struct Tables<T: Transformed> {

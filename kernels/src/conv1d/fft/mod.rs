@@ -72,6 +72,7 @@ pub mod columns;
 mod complex;
 pub mod kernels;
 pub mod levels;
+mod operands;
 mod outputs;
 mod passes;
 mod quiet;

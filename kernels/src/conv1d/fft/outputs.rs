@@ -7,9 +7,9 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::complex::{Complex, Transformed};
+use super::operands::Operands;
 use super::quiet::{Gain, Level, Runs};
 use super::shape::{Shape, discarded, place};
-use super::window::Operands;
 use crate::conv1d::direct::convolve_one;
 
 /// The outputs of a pair of windows.

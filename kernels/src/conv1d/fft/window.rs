@@ -1,16 +1,14 @@
 //! A pair of windows: two adjacent tiles as the real and imaginary parts of one transform.
 
-use core::ptr;
-
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::complex::{Complex, Pair, Transformed, complex, read_number, sample, write_number};
+use super::operands::Operands;
 use super::outputs::Outputs;
 use super::passes::{Ahead, Worker};
 use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
 use super::shape::{RUN, Shape, discarded, place};
-use crate::here::zero_here;
 
 /// Loads two windows by their starts.
 #[inline(always)]
@@ -110,41 +108,6 @@ pub(super) unsafe fn store_spectrum<S: Shape, T: Transformed, const E: usize>(
             unsafe { spectrum.add(pair * S::THREADS).write(numbers) };
         }
     });
-}
-
-/// The operands of a block's convolution.
-#[derive(Clone, Copy)]
-pub(super) struct Operands<'a, T: Transformed> {
-    pub(super) signal: &'a [T],
-    pub(super) taps: &'a [T],
-    /// The taps' spectrum, as written by [`transform_taps`].
-    pub(super) spectrum: *const Pair<T>,
-    pub(super) output: *mut [T],
-    pub(super) offset: usize,
-    pub(super) shift: usize,
-}
-
-impl<T: Transformed> Operands<'_, T> {
-    /// The same for a rare way, of which nothing is computed before it: see [`zero_here`].
-    #[inline(always)]
-    fn here(self) -> Self {
-        let zero = zero_here();
-        let again = |of: &[T]| {
-            let start = of.as_ptr().wrapping_add(zero);
-            ptr::slice_from_raw_parts(start, of.len() + zero)
-        };
-        // SAFETY: they are the same slices.
-        let [signal, taps] = unsafe { [&*again(self.signal), &*again(self.taps)] };
-        let output = self.output.cast::<T>().wrapping_add(zero);
-        Self {
-            signal,
-            taps,
-            spectrum: self.spectrum.wrapping_add(zero),
-            output: ptr::slice_from_raw_parts_mut(output, self.output.len() + zero),
-            offset: self.offset + zero,
-            shift: self.shift + zero,
-        }
-    }
 }
 
 /// Computes all outputs; the blocks of the grid stride over pairs of windows. `AHEAD`: whether
