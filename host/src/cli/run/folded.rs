@@ -12,9 +12,8 @@ use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pipeline::{AxisReducer, Piece, Reducer};
 use blockwise_ops::reduce::Total;
 use blockwise_ops::{AnyArray, Number};
-use launch_contract::for_type;
 use ndarray::ArrayView1;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::failure::Failure;
 use super::super::operand::{self, ArrayOutput};
@@ -23,7 +22,7 @@ use super::super::report::Report;
 use super::super::seconds::{Seconds, timed};
 use super::super::{Global, mesh, progress};
 use super::{Expectation, exactly, made};
-use crate::io::{self, Contents, Reader};
+use crate::io::{Contents, Reader};
 
 /// What is folded, of the files.
 struct Job<'a> {
@@ -46,6 +45,7 @@ pub(super) fn run(
     match job.posed.problem.ty {
         Type::F32 => job.run::<f32>(global),
         Type::F64 => job.run::<f64>(global),
+        Type::U64 => job.run::<u64>(global),
         _ => job.run::<i64>(global),
     }
 }
@@ -97,7 +97,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    fn run<T: Number + ToNumber + io::Number>(&self, global: &Global) -> Result<Report, Failure> {
+    fn run<T: Number + ToNumber + Into<Value>>(&self, global: &Global) -> Result<Report, Failure> {
         let reference = Expectation::open(&self.arguments.reference, &self.posed)?;
         match &self.arguments.output {
             Some(output) => self.along::<T>(global, output, reference),
@@ -112,7 +112,7 @@ impl<'a> Job<'a> {
     }
 
     /// All elements, to a number.
-    fn whole<T: Number + ToNumber + io::Number>(
+    fn whole<T: Number + ToNumber + Into<Value>>(
         &self,
         global: &Global,
         reference: Option<Expectation<'_>>,
@@ -125,20 +125,16 @@ impl<'a> Job<'a> {
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
-        let value = self.array(&[], &[value])?;
-        let (text, number) = for_type!(value.ty(), V => {
-            let value = value.typed::<V>().and_then(|values| values.first());
-            let value = value.copied().unwrap_or_default();
-            (value.to_string(), serde_json::Value::from(value))
-        }, else Default::default());
+        let text = value.to_string();
         // JSON has no NaN and no infinities: the text says what the number was.
-        let json = json!({ "command": self.of.name, "type": value.ty().name(), "value": number, "text": text, "device": mesh::names(&mesh), "seconds": seconds });
+        let json = json!({ "command": self.of.name, "type": self.kept().name(), "value": value.into(), "text": text, "device": mesh::names(&mesh), "seconds": seconds });
         let report = Report::new(text, json);
         let Some(mut reference) = reference else {
             return Ok(report);
         };
         let properties = mesh.devices()[0].properties();
         let magnitude = || Ok::<_, Failure>(vec![self.magnitude::<T>()?]);
+        let value = self.array(&[], &[value])?;
         let compared = self.compare(&mut reference, &value, properties, magnitude)?;
         Ok(report.comparison(&reference.name, &compared))
     }
@@ -259,26 +255,25 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// The type that results are said to have: what is compared only keeps the file's.
+    /// The results' type: an extreme is one of the file's numbers; a sum may be larger than all of
+    /// them.
     fn kept(&self) -> Type {
-        match (self.fold.by, self.posed.problem.ty) {
-            (Reduction::Sum, ty) => ty,
-            (_, Type::I64) if self.stored.iter().all(|&ty| ty == Type::U64) => Type::U64,
-            (_, ty) => ty,
+        match self.fold.by {
+            Reduction::Sum => self.posed.problem.ty,
+            Reduction::Min | Reduction::Max => self.stored[0],
         }
     }
 
-    /// Results as an array.
+    /// Results as an array of their type.
     fn array<T: Number>(&self, shape: &[usize], values: &[T]) -> Result<AnyArray, Failure> {
         let values = AnyArray::of(ArrayView1::from(values).into_dyn())?;
-        let array = values
-            .retyped(self.kept())
-            .and_then(|it| it.reshaped(shape));
-        array.ok_or_else(|| Failure::new("the results have another shape"))
+        let array = values.converted(self.kept())?;
+        let array = array.and_then(|array| array.reshaped(shape));
+        array.ok_or_else(|| Failure::new("the results have another shape or type"))
     }
 
     /// Along an axis, to a file.
-    fn along<T: Number + ToNumber + io::Number>(
+    fn along<T: Number + ToNumber>(
         &self,
         global: &Global,
         output: &Path,
@@ -290,11 +285,7 @@ impl<'a> Job<'a> {
         let (problem, shape) = (&self.posed.problem, &self.posed.result);
         // Refused before the output's place on the disk is taken.
         operation::plan(self.of, problem, &self.options, device.properties())?;
-        // A minimum is one of the file's numbers; a sum may be larger than all of them.
-        let stored = match self.fold.by {
-            Reduction::Sum => problem.ty,
-            Reduction::Min | Reduction::Max => self.stored[0],
-        };
+        let stored = self.kept();
         let mut writer = place.create(shape, stored)?;
         let [extent, outer, inner, _] = problem.extents;
         let axis = Axis {
@@ -313,7 +304,10 @@ impl<'a> Job<'a> {
             if reference.is_some() {
                 results.extend_from_slice(values);
             }
-            timed(&mut writing, || Ok::<_, Failure>(writer.write(values)?))
+            let values = self.array(&[values.len()], values)?;
+            timed(&mut writing, || {
+                Ok::<_, Failure>(writer.write_bytes(values.bytes())?)
+            })
         };
         let mut reducer = AxisReducer::new(&device, axis, self.fold.by, self.chunk())?;
         let bar = progress::bar(name, problem.product());
