@@ -202,7 +202,7 @@ fn check<T: Scans<O>, O: Op>(device: &Device, launch: Launch, input: &[T]) -> (V
                 (false, _) => (result[first + k * inner], value),
             };
             let expected = O::turned(expected.unwrap(), launch.flip);
-            let is_sum = O::first::<T>().wide() == 0.0;
+            let is_sum = O::identity::<T>().wide() == 0.0;
             if is_sum && T::UNIT > 0.0 {
                 let last = input
                     .get(first + k * inner)
