@@ -102,13 +102,7 @@ pub fn error_of(
     device: &DeviceProperties,
 ) -> Result<f64, LaunchError> {
     let variant = operation::choose(of, problem, options, device)?.variant;
-    let error = variants::plan::error(&Task {
-        problem,
-        options,
-        device,
-        aligned: true,
-        variant,
-    });
+    let error = variants::plan::error(&Task::new(variant, problem, options, device));
     Ok(error.unwrap_or_default())
 }
 

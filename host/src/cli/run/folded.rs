@@ -5,9 +5,7 @@ use std::path::Path;
 use blockwise::{DeviceProperties, Type};
 use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::compare::{Comparison, ToNumber};
-use blockwise_ops::operation::{
-    self, Axis, Fold, Operation, Options, Posed, Rank as Dimensions, Reduction, Task,
-};
+use blockwise_ops::operation::{self, Axis, Fold, Operation, Options, Posed, Reduction, Task};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pipeline::{AxisReducer, Piece, Reducer};
 use blockwise_ops::reduce::Total;
@@ -21,17 +19,15 @@ use super::super::operation::Arguments;
 use super::super::report::Report;
 use super::super::seconds::{Seconds, timed};
 use super::super::{Global, mesh, progress};
-use super::{Expectation, exactly, made};
-use crate::io::{Contents, Reader};
+use super::{Expectation, Inputs, exactly, made};
+use crate::io::Reader;
 
 /// What is folded, of the files.
 struct Job<'a> {
     of: &'static Operation,
     fold: &'static Fold,
     arguments: &'a Arguments,
-    inputs: Vec<Reader>,
-    /// The files' types.
-    stored: Vec<Type>,
+    inputs: Inputs,
     posed: Posed,
     options: Options,
 }
@@ -53,42 +49,13 @@ pub(super) fn run(
 impl<'a> Job<'a> {
     fn open(arguments: &'a Arguments, fold: &'static Fold) -> Result<Self, Failure> {
         let of = arguments.of;
-        let (mut inputs, mut shapes, mut stored) = (Vec::new(), Vec::new(), Vec::new());
-        for (operand, path) in of.operands.iter().zip(&arguments.inputs) {
-            let (reader, shape, kind) = operand::reader(path)?;
-            if operand.rank == Dimensions::Vector {
-                operand::vector_len(&shape, path)?;
-            }
-            stored.push(match reader.contents() {
-                Contents::Array(array) => array.stored(),
-                // A recording's samples have no axis.
-                Contents::Recording(_) if arguments.given.axis.is_some() => {
-                    operand::contents(&reader)?.stored()
-                }
-                Contents::Recording(_) => kind.into(),
-            });
-            inputs.push(reader);
-            shapes.push(shape);
-        }
-        let shapes: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
-        let ty = (of.types)(&stored, &arguments.given);
-        let posed = (of.pose)(ty, &shapes, &arguments.given);
-        let posed = posed.map_err(|error| match &arguments.inputs[..] {
-            [path] => operand::named(path, error),
-            paths => {
-                let names: Vec<_> = paths
-                    .iter()
-                    .map(|path| path.display().to_string())
-                    .collect();
-                Failure::new(format!("{}: {error}", names.join(" and ")))
-            }
-        })?;
+        let inputs = Inputs::open(of, arguments)?;
+        let posed = inputs.posed(of, arguments)?;
         Ok(Self {
             of,
             fold,
             arguments,
             inputs,
-            stored,
             posed,
             options: Options {
                 kernel: arguments.kernel,
@@ -145,7 +112,7 @@ impl<'a> Job<'a> {
         let (len, ty) = (problem.extents[0], problem.ty);
         let split = Split::even(len, mesh.ranks());
         let readers = |rank| {
-            let readers = self.inputs.iter().map(|input| {
+            let readers = self.inputs.readers.iter().map(|input| {
                 let mut reader = input.again();
                 reader.skip(split.range(rank).start);
                 reader
@@ -187,7 +154,7 @@ impl<'a> Job<'a> {
     /// The sum of the terms' magnitudes, from the files read a second time.
     fn magnitude<T: Number + ToNumber>(&self) -> Result<f64, Failure> {
         const PIECE: usize = 1 << 16;
-        let mut readers: Vec<_> = self.inputs.iter().map(Reader::again).collect();
+        let mut readers: Vec<_> = self.inputs.readers.iter().map(Reader::again).collect();
         let (len, ty) = (self.posed.problem.extents[0], self.posed.problem.ty);
         let mut magnitude = 0.0;
         let mut values = vec![T::default(); PIECE.min(len)];
@@ -215,13 +182,12 @@ impl<'a> Job<'a> {
         magnitudes: impl FnOnce() -> Result<Vec<f64>, Failure>,
     ) -> Result<Comparison, Failure> {
         let (problem, options) = (&self.posed.problem, &self.options);
-        let error = (self.fold.error)(&Task {
+        let error = (self.fold.error)(&Task::new(
+            operation::choose(self.of, problem, options, device)?.variant,
             problem,
             options,
             device,
-            aligned: true,
-            variant: operation::choose(self.of, problem, options, device)?.variant,
-        });
+        ));
         // Not needed where a bound was asked for.
         let magnitudes = match error {
             Some(_) if reference.of.allowed().is_none() => magnitudes()?,
@@ -260,7 +226,7 @@ impl<'a> Job<'a> {
     fn kept(&self) -> Type {
         match self.fold.by {
             Reduction::Sum => self.posed.problem.ty,
-            Reduction::Min | Reduction::Max => self.stored[0],
+            Reduction::Min | Reduction::Max => self.inputs.types[0],
         }
     }
 
@@ -313,7 +279,11 @@ impl<'a> Job<'a> {
         let bar = progress::bar(name, problem.product());
         while let Some(piece) = reducer.next_piece() {
             let fill = |values: &mut [T]| {
-                timed(&mut seconds.reading, || self.read(inner, &piece, values))?;
+                let bytes = bytemuck::cast_slice_mut(values);
+                let place = [piece.rows.clone(), piece.cols.clone()];
+                timed(&mut seconds.reading, || {
+                    self.inputs.read_block(0, inner, place, bytes)
+                })?;
                 add_magnitudes(axis, &piece, values, &mut magnitudes);
                 Ok(())
             };
@@ -339,25 +309,6 @@ impl<'a> Job<'a> {
             ..seconds
         };
         Ok(report.with("seconds", json!(seconds)))
-    }
-
-    /// Reads some rows' elements in some columns, in row-major order, of rows of `pitch`.
-    fn read<T: Number>(
-        &self,
-        pitch: usize,
-        piece: &Piece,
-        values: &mut [T],
-    ) -> Result<(), Failure> {
-        let (ty, width) = (self.posed.problem.ty, piece.cols.len());
-        // Whole rows follow each other.
-        let run = if width == pitch { values.len() } else { width };
-        let mut reader = self.inputs[0].again();
-        reader.skip(piece.rows.start * pitch + piece.cols.start);
-        for values in values.chunks_mut(run.max(1)) {
-            reader.read_as(ty, bytemuck::cast_slice_mut(values))?;
-            reader.skip(pitch - width);
-        }
-        Ok(())
     }
 }
 
