@@ -252,7 +252,7 @@ impl Problem for Described {
         let ty = posed.problem.ty;
         let lens = (operation.lens)(&posed.problem);
         let plan = self.plan(device, &Options::default())?;
-        let mut copy = |_| {
+        let copy = |_| {
             let operand = |(at, _)| {
                 let input = inputs.any(ty, operation.bench.numbers, lens.inputs[at])?;
                 let buffer = AnyBuffer::upload(device, ty, input.bytes())?;

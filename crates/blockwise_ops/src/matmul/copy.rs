@@ -85,8 +85,8 @@ mod tests {
             Problem::new(Type::F32, &[3, 70_000, 1017]),
             Options::default(),
         );
-        let task = Task::new(&PITCHED, &problem, &options, &h200());
-        let planned = plan(&task).expect("allowed").launch;
+        let planned = plan(&Task::new(&PITCHED, &problem, &options, &h200()));
+        let planned = planned.expect("allowed").launch;
         assert_eq!(
             (planned.grid, planned.block),
             ([69, 65_535, 2], [256, 1, 1])
