@@ -69,7 +69,7 @@ mod tests {
     use crate::matmul::pipelined::matmul_pipelined_tall_f32;
     use crate::reduce::single::{dot_single, fold_single8};
     use crate::reduce::tree::fold_tree;
-    use crate::reduce::{Max, Sum};
+    use crate::reduce::{Extreme, Sum};
     use crate::transpose::aligned::transpose_aligned_narrow;
 
     #[test]
@@ -77,7 +77,7 @@ mod tests {
         for (entry, name) in [
             (conv1d_tiled::<f64>::entry(), "conv1d_tiled_f64"),
             (dot_single::<f32>::entry(), "dot_single_f32"),
-            (fold_single8::<f32, Max>::entry(), "max_single8_f32"),
+            (fold_single8::<f32, Extreme>::entry(), "extreme_single8_f32"),
             (fold_tree::<i64, Sum>::entry(), "sum_tree_i64"),
             (
                 matmul_pipelined_tall_f32::entry(),

@@ -25,14 +25,18 @@ impl Word for u16 {}
 impl Word for u32 {}
 impl Word for u64 {}
 
-/// A type for reductions. Integers wrap, as in NumPy.
+/// A type for reductions and scans. Integers wrap, as in NumPy.
 pub trait Scalar: Plain + WarpShuffleValue + sealed::Sealed {
     /// 0.
     const ZERO: Self;
+    /// Added to any number it gives that number with the same bits: −0 of floats.
+    const NOTHING: Self;
     /// At least as large as every value: the minimum of an empty input.
     const HIGHEST: Self;
-    /// At most as large as every value: the maximum of an empty input.
-    const LOWEST: Self;
+    /// Its bits, the high ones zero.
+    fn bits(self) -> u64;
+    /// The element of the low bits.
+    fn of_bits(bits: u64) -> Self;
     /// The sum.
     fn add(self, other: Self) -> Self;
     /// `self · factor + addend`; for floats with a single rounding.
@@ -44,11 +48,21 @@ pub trait Scalar: Plain + WarpShuffleValue + sealed::Sealed {
 }
 
 macro_rules! impl_scalar_for_integer {
-    ($($t:ident)*) => {$(
+    ($($t:ident $unsigned:ident)*) => {$(
         impl Scalar for $t {
             const ZERO: Self = 0;
+            const NOTHING: Self = 0;
             const HIGHEST: Self = $t::MAX;
-            const LOWEST: Self = $t::MIN;
+
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                self as $unsigned as u64
+            }
+
+            #[inline(always)]
+            fn of_bits(bits: u64) -> Self {
+                bits as Self
+            }
 
             #[inline(always)]
             fn add(self, other: Self) -> Self {
@@ -72,14 +86,24 @@ macro_rules! impl_scalar_for_integer {
         }
     )*};
 }
-impl_scalar_for_integer!(i32 i64);
+impl_scalar_for_integer!(i32 u32 i64 u64 u64 u64);
 
 macro_rules! impl_scalar_for_float {
     ($($t:ident)*) => {$(
         impl Scalar for $t {
             const ZERO: Self = 0.0;
+            const NOTHING: Self = -0.0;
             const HIGHEST: Self = $t::INFINITY;
-            const LOWEST: Self = $t::NEG_INFINITY;
+
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                self.to_bits() as u64
+            }
+
+            #[inline(always)]
+            fn of_bits(bits: u64) -> Self {
+                Self::from_bits(bits as _)
+            }
 
             #[inline(always)]
             fn add(self, other: Self) -> Self {

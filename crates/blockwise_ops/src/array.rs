@@ -126,6 +126,54 @@ impl AnyArray {
         (ty.bytes() == self.ty.bytes()).then_some(Self { ty, ..self })
     }
 
+    /// The same numbers in another type, floats as the nearest ones; `None` if it lacks one of the
+    /// integers.
+    ///
+    /// # Errors
+    /// Those of [`zeros`](Self::zeros).
+    pub fn converted(self, ty: Type) -> Result<Option<Self>, LaunchError> {
+        if ty == self.ty {
+            return Ok(Some(self));
+        }
+        let mut converted = Self::zeros(ty, &self.shape)?;
+        let bytes = converted.bytes_mut();
+        let numbers = (0..self.len).map(|at| self.number(at));
+        macro_rules! all {
+            ($T:ty, |$float:ident| $of_float:expr, |$integer:ident| $of_integer:expr) => {{
+                let values: &mut [$T] = bytemuck::cast_slice_mut(bytes);
+                values.iter_mut().zip(numbers).all(|(value, number)| {
+                    let of = match number {
+                        Number::Float($float) => Some($of_float),
+                        Number::Integer($integer) => $of_integer,
+                    };
+                    *value = of.unwrap_or_default();
+                    of.is_some()
+                })
+            }};
+        }
+        macro_rules! to {
+            ($($Type:ident $T:ty),*) => {
+                match ty {
+                    $(Type::$Type => all!($T, |float| float as $T, |integer| {
+                        let value = integer as $T;
+                        (value as i128 == integer).then_some(value)
+                    }),)*
+                    Type::F16 => all!(u16, |float| f16::from_f64(float).to_bits(), |integer| {
+                        let value = f16::from_f64(integer as f64);
+                        (value.to_f64() as i128 == integer).then_some(value.to_bits())
+                    }),
+                    Type::Bool => all!(u8, |float| u8::from(float != 0.0), |integer| {
+                        u8::try_from(integer).ok().filter(|&value| value < 2)
+                    }),
+                }
+            };
+        }
+        let fits = to!(
+            I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64
+        );
+        Ok(fits.then_some(converted))
+    }
+
     /// An element's number.
     ///
     /// # Panics
@@ -201,6 +249,25 @@ mod tests {
             Number::Float(-5.5)
         );
         assert_eq!(of(Type::F32, &0.5_f32.to_ne_bytes()), Number::Float(0.5));
+    }
+
+    #[test]
+    fn numbers_are_converted_to_types_that_have_them() {
+        let wide = AnyArray::of(array![-128_i64, 0, 1].into_dyn().view()).unwrap();
+        let to = |ty| wide.clone().converted(ty).unwrap();
+        let of = |array: Option<AnyArray>| -> Vec<_> {
+            let array = array.expect("they fit");
+            (0..3).map(|at| array.number(at).to_f64()).collect()
+        };
+        for ty in [Type::I8, Type::I16, Type::I64, Type::F32, Type::F64] {
+            assert_eq!(of(to(ty)), [-128.0, 0.0, 1.0], "{ty}");
+        }
+        for ty in [Type::U8, Type::U64, Type::Bool] {
+            assert_eq!(to(ty), None, "{ty}");
+        }
+        let halves = AnyArray::of(array![-0.0_f32, 0.5, f32::INFINITY].into_dyn().view());
+        let halves = halves.unwrap().converted(Type::F16).unwrap().unwrap();
+        assert_eq!(halves.words::<u16>(), [0x8000, 0x3800, 0x7C00]);
     }
 
     #[test]

@@ -4,13 +4,14 @@
 use std::fmt::Debug;
 
 use blockwise::{Buffer, CheckOptions, Device, EmulatorLimits, Plain, View, ViewMut, Watch};
+use kernels::number::Scalar;
+use kernels::reduce::{Extreme, Op, Order, Sum};
 use kernels::scan::{
-    Element, Extreme, Op, Order, RING_BYTES, ROW, Sum, THREADS, Way, additions, blocks, group,
-    groups, scan, state_len, tile,
+    RING_BYTES, ROW, THREADS, Way, additions, blocks, group, groups, scan, state_len, tile,
 };
 
 /// A type and its references.
-trait Number: Element + Plain + PartialEq + Debug {
+trait Number: Scalar + Plain + PartialEq + Debug {
     /// A number of few bits from 64.
     fn of(bits: u64) -> Self;
     fn wide(self) -> f64;
@@ -196,12 +197,12 @@ fn check<T: Scans<O>, O: Op>(device: &Device, launch: Launch, input: &[T]) -> (V
                 (_, true) => (after[line], inclusive),
                 (true, _) => (
                     result[first + k * inner],
-                    Some(inclusive.unwrap_or(O::first())),
+                    Some(inclusive.unwrap_or(O::identity())),
                 ),
                 (false, _) => (result[first + k * inner], value),
             };
             let expected = O::turned(expected.unwrap(), launch.flip);
-            let is_sum = O::first::<T>().wide() == 0.0;
+            let is_sum = O::identity::<T>().wide() == 0.0;
             if is_sum && T::UNIT > 0.0 {
                 let last = input
                     .get(first + k * inner)

@@ -3,13 +3,14 @@
 use blockwise::{AnyBuffer, AnyView, Device, DeviceProperties, Type};
 use blockwise_ops::OPERATIONS;
 use blockwise_ops::operation::{
-    self, Asked, Call, Expected, Given, Operation, Parts, Posed, Rank, Task, Tier, Variant, Windows,
+    self, Asked, Call, Expected, Fold, Given, Operation, Parts, Plan, Posed, Rank, Task, Tier,
+    Variant, Windows,
 };
-use blockwise_ops::{AnyArray, LaunchError, Options};
+use blockwise_ops::{AnyArray, AnyNumber, LaunchError, Options};
 use rayon::prelude::*;
 
 use super::cross::Cross;
-use super::folded::Folded;
+use super::folded;
 use super::inputs::AnyWindow;
 use super::sample::Sample;
 use super::search::{CHOICE, Search, distinct};
@@ -95,13 +96,7 @@ fn search(
         }
         candidates.push(Candidate::new(Options::of(variant), variant, ""));
         let options = Options::of(variant);
-        let task = Task {
-            problem,
-            options: &options,
-            device: properties,
-            aligned: true,
-            variant,
-        };
+        let task = Task::new(variant, problem, &options, properties);
         for (options, policy) in (variant.tweaks)(&task) {
             candidates.push(Candidate::new(options, variant, policy));
         }
@@ -186,19 +181,11 @@ fn problem(
     candidates: Vec<Candidate<Options>>,
 ) -> Box<dyn Problem> {
     let options = candidates.into_iter().map(|it| it.options).collect();
-    match operation.parts.fold(&posed.problem) {
-        Some(fold) => Box::new(Folded {
-            operation,
-            fold,
-            problem: posed.problem,
-            options,
-        }),
-        None => Box::new(Described {
-            operation,
-            posed,
-            options,
-        }),
-    }
+    Box::new(Described {
+        operation,
+        posed,
+        options,
+    })
 }
 
 struct Described {
@@ -208,9 +195,34 @@ struct Described {
     options: Vec<Options>,
 }
 
+impl Described {
+    fn fold(&self) -> Option<&'static Fold> {
+        self.operation.parts.fold(&self.posed.problem)
+    }
+
+    /// Says at once what it cannot do.
+    fn plan(&self, device: &Device, options: &Options) -> Result<Option<Plan>, LaunchError> {
+        let problem = &self.posed.problem;
+        operation::plan(self.operation, problem, options, device.properties())
+    }
+
+    /// Memory for what a launch leaves: the output, or the results of its blocks.
+    fn output(&self, device: &Device, plan: Option<&Plan>) -> Result<AnyBuffer, LaunchError> {
+        let problem = &self.posed.problem;
+        let (ty, len) = match (self.fold(), plan) {
+            (Some(fold), Some(plan)) => (Type::U8, fold.room(problem, plan)),
+            _ => (problem.ty, (self.operation.lens)(problem).output),
+        };
+        Ok(AnyBuffer::filled(device, ty, len, 0)?)
+    }
+}
+
 struct Copy {
     inputs: Vec<(AnyWindow, AnyBuffer)>,
     output: AnyBuffer,
+    /// What they are folded to, of an operation whose result is one number: the launch is timed,
+    /// without the host's part.
+    number: Option<AnyNumber>,
     /// Of a product, whose reference would take too long: outputs that are compared.
     cross: Cross,
 }
@@ -219,6 +231,7 @@ struct OnDevice<'a> {
     device: &'a Device,
     of: &'a Described,
     call: Call,
+    plan: Option<Plan>,
     /// The selected variant.
     variant: &'static Variant,
     copies: Vec<Copy>,
@@ -238,6 +251,7 @@ impl Problem for Described {
         } = self;
         let ty = posed.problem.ty;
         let lens = (operation.lens)(&posed.problem);
+        let plan = self.plan(device, &Options::default())?;
         let copy = |_| {
             let operand = |(at, _)| {
                 let input = inputs.any(ty, operation.bench.numbers, lens.inputs[at])?;
@@ -245,9 +259,20 @@ impl Problem for Described {
                 Ok::<_, BenchError>((input, buffer))
             };
             let operands = operation.operands.iter().enumerate();
+            let operands = operands.map(operand).collect::<Result<Vec<_>, _>>()?;
+            let number = (self.fold()).map(|fold| {
+                let windows = operands.iter().map(|(window, _)| window);
+                folded::expected(
+                    operation,
+                    fold,
+                    &posed.problem,
+                    &windows.collect::<Vec<_>>(),
+                )
+            });
             Ok(Copy {
-                inputs: operands.map(operand).collect::<Result<_, _>>()?,
-                output: AnyBuffer::filled(device, ty, lens.output, 0)?,
+                inputs: operands,
+                output: self.output(device, plan.as_ref())?,
+                number: number.transpose()?,
                 cross: match operation.parts {
                     Parts::Panels => Cross::new(&posed.problem, inputs.number()),
                     _ => Cross::default(),
@@ -259,6 +284,7 @@ impl Problem for Described {
             device,
             of: self,
             call: Call::new(device, operation, Options::default()),
+            plan,
             variant: operation.variants[0],
             copies,
             sample: {
@@ -272,16 +298,15 @@ impl Problem for Described {
 
 impl Loaded for OnDevice<'_> {
     fn select(&mut self, rung: usize) -> Result<(), BenchError> {
-        let Described {
-            operation,
-            posed,
-            options,
-        } = self.of;
-        // Says at once what it cannot do.
-        let properties = self.device.properties();
-        operation::plan(operation, &posed.problem, &options[rung], properties)?;
-        self.call = Call::new(self.device, operation, options[rung]);
-        self.variant = self.call.prepare(&posed.problem)?;
+        let options = self.of.options[rung];
+        self.plan = self.of.plan(self.device, &options)?;
+        if self.of.fold().is_some() {
+            for copy in &mut self.copies {
+                copy.output = self.of.output(self.device, self.plan.as_ref())?;
+            }
+        }
+        self.call = Call::new(self.device, self.of.operation, options);
+        self.variant = self.call.prepare(&self.of.posed.problem)?;
         Ok(())
     }
 
@@ -295,7 +320,11 @@ impl Loaded for OnDevice<'_> {
     fn enqueue(&mut self, copy: usize) -> Result<(), BenchError> {
         let Copy { inputs, output, .. } = &mut self.copies[copy];
         let views: Vec<AnyView<'_>> = inputs.iter().map(|(_, buffer)| buffer.as_view()).collect();
-        (self.call).enqueue(None, &self.of.posed.problem, &views, output.as_view_mut())?;
+        let (problem, output) = (&self.of.posed.problem, output.as_view_mut());
+        match self.of.fold() {
+            Some(_) => self.call.enqueue_totals(None, problem, &views, output)?,
+            None => self.call.enqueue(None, problem, &views, output)?,
+        };
         Ok(())
     }
 
@@ -306,9 +335,17 @@ impl Loaded for OnDevice<'_> {
         let Copy {
             inputs,
             output,
+            number,
             cross,
         } = &self.copies[copy];
         let problem = &posed.problem;
+        if let (Some(fold), Some(plan), Some(number)) = (self.of.fold(), &self.plan, number) {
+            let mut left = vec![0; fold.left(problem, plan)];
+            let results = output.as_view().view(..left.len());
+            results.copy_to_slice(&mut left)?;
+            let right = (fold.number)(problem, &left)?.number(0) == *number;
+            return Ok(Check::exact("exactly", u64::from(!right)));
+        }
         let mut result = AnyArray::zeros(problem.ty, &[output.len()])?;
         output.as_view().copy_to_slice(result.bytes_mut())?;
         let pieces = (0..result.len()).step_by(PIECE);

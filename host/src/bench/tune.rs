@@ -191,14 +191,12 @@ impl Finding {
         (self.gain()? > LEAST_GAIN).then(|| self.best())?
     }
 
-    /// The change as a rule, if it is another kernel with its own policy, of a family whose
-    /// launcher reads rules.
+    /// The change as a rule, if it is another kernel with its own policy.
     fn rule(&self) -> Option<Rule> {
-        const FAMILIES: [&str; 5] = ["sum", "transpose", "conv-same", "conv-full", "matmul"];
         let change = self.change().filter(|change| change.policy.is_empty())?;
         let mut parts = self.work.split('/');
         let (operation, ty, size) = (parts.next()?, parts.next()?, parts.next()?);
-        FAMILIES.contains(&operation).then(|| Rule {
+        Some(Rule {
             operation: operation.to_owned(),
             ty: ty.to_owned(),
             extents: size.parse::<Size>().map_or_else(|_| Vec::new(), |it| it.0),

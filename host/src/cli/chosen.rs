@@ -21,13 +21,7 @@ impl Chosen {
         properties: &DeviceProperties,
     ) -> Result<Self, LaunchError> {
         let choice = operation::choose(operation, problem, options, properties)?;
-        let task = Task {
-            problem,
-            options,
-            device: properties,
-            aligned: true,
-            variant: choice.variant,
-        };
+        let task = Task::new(choice.variant, problem, options, properties);
         let all = operation.variants.iter();
         let times = all.filter_map(|&variant| Some((variant, variant.nanoseconds(&task)? * 1e-9)));
         let mut expected: Vec<_> = times.collect();

@@ -1,28 +1,27 @@
 //! What `profile` and `trace` run: the project's kernels by their families, or a kernel of any PTX.
 
 use blockwise::Type;
-use blockwise_ops::operation::{Given, Operation as Described, Size, Tier, Variant};
+use blockwise_ops::operation::{Operation, Size, Tier};
 use blockwise_ops::{OPERATIONS, find};
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::kernel_args::{ARGUMENTS_HELP, Launch};
 use super::operation;
 use crate::profile::Workload;
 
-/// What to run: every kernel of a family side by side, or some of them; or a kernel of any PTX.
+/// What to run.
 #[derive(Clone)]
-pub(super) enum Family {
-    /// An operation that has a description.
-    Operation {
-        of: &'static Described,
-        sizes: Vec<usize>,
-        given: Given,
-        threads: Option<u32>,
-        kernels: Vec<&'static Variant>,
-    },
-    Other(Other),
+pub(super) enum Subject {
+    /// Every kernel of an operation side by side, or some of them.
+    Workload(Workload),
+    /// A kernel of any PTX.
+    File(Launch),
 }
+
+/// The subcommand for any PTX.
+const PTX: &str = "ptx";
 
 /// The types that there are random numbers of.
 pub(super) const TYPES: [Type; 10] = [
@@ -38,29 +37,8 @@ pub(super) const TYPES: [Type; 10] = [
     Type::U64,
 ];
 
-impl Family {
-    pub(super) fn subject(&self) -> Subject {
-        match self.clone() {
-            Self::Operation {
-                of,
-                sizes,
-                given,
-                threads,
-                kernels,
-            } => Subject::Workload(Workload::Operation {
-                operation: of,
-                sizes,
-                given,
-                threads,
-                kernels,
-            }),
-            Self::Other(other) => other.subject(),
-        }
-    }
-}
-
 /// The subcommand of an operation.
-fn command(of: &'static Described) -> Command {
+fn command(of: &'static Operation) -> Command {
     let mut command = Command::new(of.name).about(of.about);
     for size in of.sizes {
         let size = Arg::new(size.name)
@@ -90,11 +68,12 @@ fn command(of: &'static Described) -> Command {
     operation::settings(command.arg(threads).arg(kernel), of)
 }
 
-impl Subcommand for Family {
+impl Subcommand for Subject {
     fn augment_subcommands(command: Command) -> Command {
-        Other::augment_subcommands(
-            command.subcommands(OPERATIONS.iter().map(|of| self::command(of))),
-        )
+        let ptx = Command::new(PTX).about("Any kernel of any PTX file");
+        let ptx = Launch::augment_args(ptx).after_help(ARGUMENTS_HELP);
+        let operations = OPERATIONS.iter().map(|of| self::command(of));
+        command.subcommands(operations).subcommand(ptx)
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -102,50 +81,31 @@ impl Subcommand for Family {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        find(name).is_some() || Other::has_subcommand(name)
+        find(name).is_some() || name == PTX
     }
 }
 
-impl FromArgMatches for Family {
+impl FromArgMatches for Subject {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let described = matches.subcommand();
-        let Some((of, matches)) = described.and_then(|(name, of)| Some((find(name)?, of))) else {
-            return Other::from_arg_matches(matches).map(Self::Other);
+        let Some((name, matches)) = matches.subcommand() else {
+            return Err(clap::Error::new(ErrorKind::MissingSubcommand));
+        };
+        let Some(operation) = find(name) else {
+            return Launch::from_arg_matches(matches).map(Self::File);
         };
         let size = |size: &Size| matches.get_one(size.name).copied().unwrap_or(size.profile);
         let kernels = matches.get_many::<String>("kernel").unwrap_or_default();
-        Ok(Self::Operation {
-            of,
-            sizes: of.sizes.iter().map(size).collect(),
-            given: operation::given(matches, of),
+        Ok(Self::Workload(Workload {
+            operation,
+            sizes: operation.sizes.iter().map(size).collect(),
+            given: operation::given(matches, operation),
             threads: matches.get_one("threads").copied(),
-            kernels: kernels.filter_map(|name| of.variant(name)).collect(),
-        })
+            kernels: kernels.filter_map(|name| operation.variant(name)).collect(),
+        }))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
-    }
-}
-
-/// The families that have no description, and any PTX.
-#[derive(Clone, Subcommand)]
-pub(super) enum Other {
-    /// Any kernel of any PTX file
-    #[command(after_help = ARGUMENTS_HELP)]
-    Ptx(Launch),
-}
-
-/// What a family's words ask for.
-pub(super) enum Subject {
-    Workload(Workload),
-    File(Launch),
-}
-
-impl Other {
-    fn subject(&self) -> Subject {
-        let Self::Ptx(launch) = self.clone();
-        Subject::File(launch)
     }
 }

@@ -116,7 +116,13 @@ pub(super) fn elements(reader: Reader) -> Result<(Type, Vec<u8>), Failure> {
 /// row for each frame; one channel is a vector.
 pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Kind), Failure> {
     let reader = open(path)?;
-    let (shape, kind) = match reader.contents() {
+    let (shape, kind) = extents(&reader);
+    Ok((reader, shape, kind))
+}
+
+/// The shape of what a file holds, and the type of its elements.
+pub(super) fn extents(reader: &Reader) -> (Vec<usize>, Kind) {
+    match reader.contents() {
         Contents::Array(array) => (array.shape().to_vec(), array.kind()),
         Contents::Recording(recording) => {
             let sound = recording.sound();
@@ -126,8 +132,7 @@ pub(super) fn reader(path: &Path) -> Result<(Reader, Vec<usize>, Kind), Failure>
             };
             (shape, sound.coding.kind())
         }
-    };
-    Ok((reader, shape, kind))
+    }
 }
 
 /// What is wrong with the operand in a file.

@@ -9,7 +9,7 @@ use ptx_emulator::report::LeftOut;
 use serde_json::{Map, json};
 
 use super::failure::Failure;
-use super::family::{self, Family, Subject};
+use super::family::{self, Subject};
 use super::kernel_args::{Arguments as KernelArguments, Launch};
 use super::report::{self, Report};
 use super::{Global, folder, names, progress};
@@ -21,7 +21,7 @@ const EXIT_CODES: &str = "Exit codes: 0 the profile was made, 2 it could not be.
 #[command(after_help = EXIT_CODES)]
 pub(super) struct Arguments {
     #[command(subcommand)]
-    family: Family,
+    subject: Subject,
     /// The element type
     #[arg(long = "type", global = true, default_value = "f32", value_parser = names(&family::TYPES))]
     ty: Type,
@@ -39,16 +39,16 @@ pub(super) struct Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     global.emulator_only("profiles", "on a GPU NVIDIA's ncu counts the same")?;
     arguments.plot.as_deref().map_or(Ok(()), folder::prepare)?;
-    match arguments.family.subject() {
+    match &arguments.subject {
         Subject::Workload(workload) => run_workload(global, arguments, workload),
-        Subject::File(launch) => run_file(global, arguments, &launch),
+        Subject::File(launch) => run_file(global, arguments, launch),
     }
 }
 
 fn run_workload(
     global: &Global,
     arguments: &Arguments,
-    workload: Workload,
+    workload: &Workload,
 ) -> Result<Report, Failure> {
     let device = Device::emulator_with(EmulatorLimits::default(), Watch::Profile);
     let device = global.with_kernels(device)?;

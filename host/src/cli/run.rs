@@ -27,7 +27,7 @@ use super::operand::{self, ArrayOutput, Reference};
 use super::operation::Arguments;
 use super::report::Report;
 use super::seconds::{Seconds, timed};
-use crate::io::{ArrayWriter, Reader};
+use crate::io::{ArrayWriter, Contents, Reader};
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Failure> {
     let of = arguments.of;
@@ -105,34 +105,44 @@ pub(super) fn made(
 struct Inputs {
     readers: Vec<Reader>,
     shapes: Vec<Vec<usize>>,
+    /// The files' types.
+    types: Vec<Type>,
     /// The type that is computed with.
     ty: Type,
-    /// Whether the files have integers only.
-    are_integers: bool,
 }
 
 impl Inputs {
     fn open(of: &Operation, arguments: &Arguments) -> Result<Self, Failure> {
         let (mut readers, mut shapes, mut types) = (Vec::new(), Vec::new(), Vec::new());
+        // Of a recording all samples are taken, which have no axis.
+        let takes_sound = matches!(of.parts, Parts::Folded(_)) && arguments.given.axis.is_none();
         for (operand, path) in of.operands.iter().zip(&arguments.inputs) {
             let reader = operand::open(path)?;
             let reader = match operand.rank {
                 Dimensions::Matrix => reader.into_matrix(),
                 Dimensions::Any | Dimensions::Vector | Dimensions::Signal => reader,
             };
-            let array = operand::contents(&reader)?;
-            if operand.rank == Dimensions::Matrix && array.shape().len() != 2 {
-                return Err(operand::other_shape(path, array.shape(), "a matrix"));
+            let (shape, kind) = operand::extents(&reader);
+            types.push(match reader.contents() {
+                Contents::Recording(_) if takes_sound => kind.into(),
+                _ => operand::contents(&reader)?.stored(),
+            });
+            match operand.rank {
+                Dimensions::Matrix if shape.len() != 2 => {
+                    return Err(operand::other_shape(path, &shape, "a matrix"));
+                }
+                Dimensions::Vector => drop(operand::vector_len(&shape, path)?),
+                _ => {}
             }
-            shapes.push(array.shape().to_vec());
-            types.push(array.stored());
+            shapes.push(shape);
             readers.push(reader);
         }
+        let ty = (of.types)(&types, &arguments.given);
         Ok(Self {
             readers,
             shapes,
-            ty: (of.types)(&types, &arguments.given),
-            are_integers: !types.iter().any(|ty| ty.is_float()),
+            types,
+            ty,
         })
     }
 
@@ -163,19 +173,30 @@ impl Inputs {
     fn block(&self, at: usize, [rows, cols]: [Range<usize>; 2]) -> Result<AnyArray, Failure> {
         let [_, pitch] = self.matrix(at);
         let mut array = AnyArray::zeros(self.ty, &[rows.len(), cols.len()])?;
+        self.read_block(at, pitch, [rows, cols], array.bytes_mut())?;
+        Ok(array)
+    }
+
+    /// Some rows' elements in some columns, of rows of `pitch` elements.
+    fn read_block(
+        &self,
+        at: usize,
+        pitch: usize,
+        [rows, cols]: [Range<usize>; 2],
+        bytes: &mut [u8],
+    ) -> Result<(), Failure> {
         // Whole rows follow each other.
         let run = match cols.len() {
-            width if width == pitch => array.len(),
-            width => width,
+            width if width == pitch => bytes.len(),
+            width => width * self.ty.bytes(),
         };
         let mut reader = self.readers[at].again();
         reader.skip(rows.start * pitch + cols.start);
-        let bytes = (run * self.ty.bytes()).max(1);
-        for bytes in array.bytes_mut().chunks_mut(bytes) {
+        for bytes in bytes.chunks_mut(run.max(1)) {
             reader.read_as(self.ty, bytes)?;
             reader.skip(pitch - cols.len());
         }
-        Ok(array)
+        Ok(())
     }
 
     /// All operands, whole.

@@ -12,7 +12,7 @@ use ptx_emulator::{CheckOptions, CheckReport, Emulator};
 use serde_json::json;
 
 use super::failure::Failure;
-use super::family::{self, Family, Subject};
+use super::family::{self, Subject};
 use super::kernel_args::{Arguments as KernelArguments, Launch, Recording};
 use super::report::{self, Report};
 use super::{Global, names, progress};
@@ -29,7 +29,7 @@ const MOST_ORDERS: usize = 4;
 #[derive(Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
-    family: Family,
+    subject: Subject,
     /// The element type
     #[arg(long = "type", global = true, default_value = "f32", value_parser = names(&family::TYPES))]
     ty: Type,
@@ -63,14 +63,14 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     if arguments.format == Format::Html {
         fits_page(arguments.seed.unwrap_or(0))?;
     }
-    let (mut document, place) = match arguments.family.subject() {
+    let (mut document, place) = match &arguments.subject {
         Subject::Workload(workload) => {
             let place = OutputFile::prepare(path)?;
-            (of_workload(global, arguments, &workload)?, place)
+            (of_workload(global, arguments, workload)?, place)
         }
         Subject::File(launch) => {
             let place = launch.output(global, path)?;
-            (of_file(global, &launch)?, place)
+            (of_file(global, launch)?, place)
         }
     };
     for launch in &mut document.launches {

@@ -17,7 +17,7 @@ fn rounded<T: Number>(at: usize, value: i128) -> Defect {
         Kind::I64 => Problem::new(format!(
             "element {at} is {value}, and integers are computed as int64"
         ))
-        .hint("for a sum, split it: `array >> 32` and `array & 0xffffffff` fit int64; NumPy's own `min` and `max` compare uint64"),
+        .hint("split it: `array >> 32` and `array & 0xffffffff` fit int64"),
         Kind::F32 | Kind::F64 => Problem::new(format!(
             "element {at} is {value}, and is computed as float64, which would round it to {:.0}",
             value as f64

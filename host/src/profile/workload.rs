@@ -12,20 +12,17 @@ const MAX_ELEMENTS: usize = 1 << 27;
 
 /// What to run. Where no kernel is named, every one that does it runs.
 #[derive(Clone, Debug)]
-pub enum Workload {
-    /// An operation that has a description.
-    Operation {
-        /// Which one.
-        operation: &'static ops::Operation,
-        /// Its sizes.
-        sizes: Vec<usize>,
-        /// Its settings.
-        given: Given,
-        /// Threads of a block.
-        threads: Option<u32>,
-        /// The variants.
-        kernels: Vec<&'static ops::Variant>,
-    },
+pub struct Workload {
+    /// The operation.
+    pub operation: &'static ops::Operation,
+    /// Its sizes.
+    pub sizes: Vec<usize>,
+    /// Its settings.
+    pub given: Given,
+    /// Threads of a block.
+    pub threads: Option<u32>,
+    /// The variants.
+    pub kernels: Vec<&'static ops::Variant>,
 }
 
 /// One kernel for a [`Workload`]: its name, and the result of its launch or why it cannot run.
@@ -49,40 +46,70 @@ impl Workload {
         ty: Type,
         take: fn(&Device) -> Option<L>,
     ) -> Result<Vec<Variant<L>>, WorkloadError> {
-        let on = On { device, take };
-        self.check_size()?;
-        let Self::Operation {
+        let Self {
             operation,
             sizes,
             given,
             threads,
             kernels,
         } = self;
-        described(&on, ty, (operation, sizes, given), *threads, kernels)
-    }
-
-    /// The family's name.
-    pub fn family(&self) -> &'static str {
-        match self {
-            Self::Operation { operation, .. } => operation.name,
+        let (operation, threads) = (*operation, *threads);
+        if largest(operation, sizes, given) > MAX_ELEMENTS {
+            let workload = self.to_string();
+            return Err(WorkloadError::TooLarge { workload });
         }
-    }
-
-    fn check_size(&self) -> Result<(), WorkloadError> {
-        let Self::Operation {
-            operation,
-            sizes,
-            given,
-            ..
-        } = self;
-        let elements = largest(operation, sizes, given);
-        if elements <= MAX_ELEMENTS {
-            Ok(())
+        let shapes = (operation.shapes)(sizes);
+        let slices: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
+        let posed = (operation.pose)(ty, &slices, given)?;
+        let inputs = shapes.iter().enumerate().map(|(at, shape)| {
+            let len = shape.iter().product();
+            let numbers = numbers(at as u64 + 1, ty, operation.bench.numbers, len)?;
+            Ok(numbers
+                .reshaped(shape)
+                .unwrap_or(AnyArray::zeros(ty, shape)?))
+        });
+        let inputs = inputs.collect::<Result<Vec<_>, LaunchError>>()?;
+        // Along an axis, some operations have one kernel, which has no name for users.
+        let properties = device.properties();
+        let chosen = Options::default();
+        let choice = operation::choose(operation, &posed.problem, &chosen, properties)?.variant;
+        let of_users = |variant: &&'static ops::Variant| {
+            (variant.tier == Tier::Step) == (choice.tier == Tier::Step)
+        };
+        let all = || operation.variants.iter().copied().filter(of_users);
+        if !all().any(|variant| variant.takes(ty)) {
+            let workload = operation.name;
+            return Err(WorkloadError::NoKernel { workload, ty });
+        }
+        // One that is for other types only is left out with a word, unless it goes by the width.
+        let told = |variant: &&'static ops::Variant| {
+            let mut kernels = variant.kernels.iter();
+            let by_type = kernels.any(|kernel| matches!(kernel.takes, Takes::Type(_)));
+            !variant.on_request && (by_type || variant.takes(ty)) && (variant.worth)(&posed.problem)
+        };
+        let unasked: Vec<_> = all().filter(told).collect();
+        let chosen = if kernels.is_empty() {
+            &unasked
         } else {
-            Err(WorkloadError::TooLarge {
-                workload: self.to_string(),
-            })
+            kernels
+        };
+        let run = |&variant: &&'static ops::Variant| {
+            let options = Options {
+                threads,
+                ..Options::of(variant)
+            };
+            let ran = operation::run(device, operation, &posed, &options, &inputs);
+            Variant {
+                name: variant.name,
+                outcome: ran.map(|_| take(device)),
+            }
+        };
+        let mut variants: Vec<_> = chosen.iter().map(run).collect();
+        if kernels.is_empty() {
+            // What no emulator has is not missed.
+            variants.retain(|it| !matches!(it.outcome, Err(LaunchError::TensorCores { .. })));
         }
+        Ok(variants)
     }
 }
 
@@ -99,93 +126,30 @@ fn largest(operation: &ops::Operation, sizes: &[usize], given: &Given) -> usize 
     }
 }
 
-/// Runs the chosen variants, or each one that the problem does not refuse.
-fn described<L>(
-    on: &On<'_, L>,
-    ty: Type,
-    (operation, sizes, given): (&'static ops::Operation, &[usize], &Given),
-    threads: Option<u32>,
-    kernels: &[&'static ops::Variant],
-) -> Result<Vec<Variant<L>>, WorkloadError> {
-    let shapes = (operation.shapes)(sizes);
-    let slices: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
-    let posed = (operation.pose)(ty, &slices, given)?;
-    let inputs = shapes.iter().enumerate().map(|(at, shape)| {
-        let len = shape.iter().product();
-        let numbers = numbers(at as u64 + 1, ty, operation.bench.numbers, len)?;
-        Ok(numbers
-            .reshaped(shape)
-            .unwrap_or(AnyArray::zeros(ty, shape)?))
-    });
-    let inputs = inputs.collect::<Result<Vec<_>, LaunchError>>()?;
-    // Along an axis, some operations have one kernel, which has no name for users.
-    let properties = on.device.properties();
-    let chosen = Options::default();
-    let choice = operation::choose(operation, &posed.problem, &chosen, properties)?.variant;
-    let of_users = |variant: &&'static ops::Variant| {
-        (variant.tier == Tier::Step) == (choice.tier == Tier::Step)
-    };
-    let all = || operation.variants.iter().copied().filter(of_users);
-    if !all().any(|variant| variant.takes(ty)) {
-        let workload = operation.name;
-        return Err(WorkloadError::NoKernel { workload, ty });
-    }
-    // One that is for other types only is left out with a word, unless it goes by the width.
-    let told = |variant: &&'static ops::Variant| {
-        let mut kernels = variant.kernels.iter();
-        let by_type = kernels.any(|kernel| matches!(kernel.takes, Takes::Type(_)));
-        !variant.on_request && (by_type || variant.takes(ty)) && (variant.worth)(&posed.problem)
-    };
-    let unasked: Vec<_> = all().filter(told).collect();
-    let chosen = if kernels.is_empty() {
-        &unasked
-    } else {
-        kernels
-    };
-    let run = |&variant: &&'static ops::Variant| {
-        let options = Options {
-            threads,
-            ..Options::of(variant)
-        };
-        let ran = operation::run(on.device, operation, &posed, &options, &inputs);
-        Variant {
-            name: variant.name,
-            outcome: ran.map(|_| (on.take)(on.device)),
-        }
-    };
-    let mut variants: Vec<_> = chosen.iter().map(run).collect();
-    if kernels.is_empty() {
-        // What no emulator has is not missed.
-        variants.retain(|it| !matches!(it.outcome, Err(LaunchError::TensorCores { .. })));
-    }
-    Ok(variants)
-}
-
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let family = self.family();
-        match self {
-            Self::Operation {
-                operation,
-                sizes,
-                given,
-                ..
-            } => match (sizes[..].as_ref(), operation.settings) {
-                ([len], _) => write!(f, "{family} of {len} elements"),
-                ([samples, taps], [Setting::Mode { values, .. }]) => {
-                    let mode = values.get(usize::from(given.settings[0]));
-                    let mode = mode.copied().unwrap_or_default();
-                    write!(f, "{family} {mode} of {samples} samples with {taps} taps")
-                }
-                _ => {
-                    let shape = |shape: Vec<usize>| {
-                        let extents: Vec<_> = shape.iter().map(ToString::to_string).collect();
-                        extents.join(" x ")
-                    };
-                    let shapes = (operation.shapes)(sizes).into_iter().map(shape);
-                    write!(f, "{family} {}", shapes.collect::<Vec<_>>().join(" * "))
-                }
-            },
+        let Self {
+            operation,
+            sizes,
+            given,
+            ..
+        } = self;
+        let family = operation.name;
+        match (&sizes[..], operation.settings) {
+            ([len], _) => write!(f, "{family} of {len} elements"),
+            ([samples, taps], [Setting::Mode { values, .. }]) => {
+                let mode = values.get(usize::from(given.settings[0]));
+                let mode = mode.copied().unwrap_or_default();
+                write!(f, "{family} {mode} of {samples} samples with {taps} taps")
+            }
+            _ => {
+                let shape = |shape: Vec<usize>| {
+                    let extents: Vec<_> = shape.iter().map(ToString::to_string).collect();
+                    extents.join(" x ")
+                };
+                let shapes = (operation.shapes)(sizes).into_iter().map(shape);
+                write!(f, "{family} {}", shapes.collect::<Vec<_>>().join(" * "))
+            }
         }
     }
 }
@@ -212,10 +176,4 @@ pub enum WorkloadError {
         /// The requested workload.
         workload: String,
     },
-}
-
-/// Where launches run, and what is taken from each.
-struct On<'a, L> {
-    device: &'a Device,
-    take: fn(&Device) -> Option<L>,
 }

@@ -187,13 +187,7 @@ fn sums_are_as_wide_as_numpys_and_extremes_keep_their_type() {
             );
         }
         let whole = Run::line(at, "max x.npy --json").ends(0).json();
-        let ty = match descr {
-            "<f2" | "<f4" => "f32",
-            "<f8" => "f64",
-            "<u8" => "u64",
-            _ => "i64",
-        };
-        assert_eq!(whole["type"], ty, "{descr}");
+        assert_eq!(whole["type"], name(descr), "{descr}");
         if descr == "<u8" {
             // 3 + 2^64 - 1 and 3 · 3 + (2^64 - 1) · 2.
             fs::write(at.join("x.npy"), npy(descr, "(2,)", &[a, b])).unwrap();
@@ -204,8 +198,165 @@ fn sums_are_as_wide_as_numpys_and_extremes_keep_their_type() {
                 "2"
             );
             assert_eq!(Run::line(at, "dot x.npy y.npy").ends(0).stdout.trim(), "7");
-            let run = Run::line(at, "max x.npy").ends(2);
+            // Of int64 and uint64 together there is no sum of such numbers.
+            fs::write(at.join("z.npy"), npy("<i8", "(2,)", &[a, c])).unwrap();
+            let run = Run::line(at, "dot x.npy z.npy").ends(2);
             assert!(run.stderr.contains("computed as int64"), "{}", run.stderr);
+        }
+    }
+}
+
+/// The ends of a type and what lies between them; floats as their bits.
+fn ends(descr: &str) -> Vec<i128> {
+    let bits = 8 * descr[2..].parse::<u32>().unwrap();
+    let (half, all) = (1_i128 << (bits - 1), 1_i128 << bits);
+    match &descr[1..] {
+        "b1" => vec![1, 0, 1, 1, 0, 1],
+        "f2" => vec![0x3C00, 0xFC00, 0x0001, 0x8000, 0x7BFF, 0x7C00],
+        "f4" => vec![
+            0x3F80_0000,
+            0xFF80_0000,
+            1,
+            1 << 31,
+            0x7F7F_FFFF,
+            0x7F80_0000,
+        ],
+        "f8" => vec![
+            0x3FF0 << 48,
+            0xFFF0 << 48,
+            1,
+            1 << 63,
+            (0x7FF0 << 48) - 1,
+            0x7FF0 << 48,
+        ],
+        of if of.starts_with('i') => vec![0, -half, 1, half - 1, -1, 1 - half],
+        _ => vec![half, all - 1, 0, half - 1, 1, all - 2],
+    }
+}
+
+/// Rust's name of NumPy's type.
+fn name(descr: &str) -> String {
+    let bytes: usize = descr[2..].parse().unwrap();
+    match &descr[1..2] {
+        "b" => "bool".to_owned(),
+        of => format!("{of}{}", 8 * bytes),
+    }
+}
+
+/// Floats order as their bits do, but those with a sign.
+fn order(descr: &str, value: i128) -> i128 {
+    let sign = 1_i128 << (8 * descr[2..].parse::<u32>().unwrap() - 1);
+    match descr.contains('f') && value & sign != 0 {
+        true => sign - value,
+        false => value,
+    }
+}
+
+/// Whole and along each axis, in chunks, on two devices, by each kernel, and against a reference.
+#[test]
+fn extremes_are_exact_to_the_ends_of_every_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for (descr, _) in TYPES {
+        let values = ends(descr);
+        let width: usize = descr[2..].parse().unwrap();
+        let bytes = |values: &[i128]| -> Vec<Vec<u8>> {
+            let of = values.iter();
+            of.map(|value| value.to_le_bytes()[..width].to_vec())
+                .collect()
+        };
+        let write = |name: &str, shape: &str, values: &[i128]| {
+            let elements = bytes(values);
+            let elements: Vec<_> = elements.iter().map(Vec::as_slice).collect();
+            fs::write(at.join(name), npy(descr, shape, &elements)).unwrap();
+        };
+        write("x.npy", "(2, 3)", &values);
+        for operation in ["min", "max"] {
+            let extreme = |values: &[i128]| {
+                let values = values.iter().copied();
+                match operation {
+                    "min" => values.min_by_key(|&value| order(descr, value)),
+                    _ => values.max_by_key(|&value| order(descr, value)),
+                }
+                .unwrap()
+            };
+            let whole = extreme(&values);
+            write("whole.npy", "()", &[whole]);
+            write("wrong.npy", "()", &[values[0]]);
+            let line = format!("{operation} x.npy");
+            let mut lines = vec![
+                format!("{line} --chunk 2"),
+                format!("{line} --gpus 2 --chunk 2"),
+            ];
+            if ["<u8", "<i8", "<f4"].contains(&descr) {
+                let kernels = [
+                    "interleaved",
+                    "tree",
+                    "tree-raw",
+                    "shuffle",
+                    "wide",
+                    "single",
+                ];
+                lines.extend(kernels.map(|kernel| format!("{line} --kernel {kernel}")));
+            }
+            for line in lines {
+                let report = Run::line(at, &format!("{line} --json")).ends(0).json();
+                assert_eq!(report["type"], name(descr), "{line}");
+                if !descr.contains('f') {
+                    assert_eq!(report["text"], whole.to_string(), "{descr}: {line}");
+                }
+                Run::line(at, &format!("{line} --reference whole.npy")).ends(0);
+                let code = i32::from(values[0] != whole);
+                Run::line(at, &format!("{line} --reference wrong.npy")).ends(code);
+            }
+            let columns = [0, 1, 2].map(|at| extreme(&[values[at], values[at + 3]]));
+            let rows = [&values[..3], &values[3..]].map(extreme);
+            for (axis, shape, along) in [(0, "(3,)", &columns[..]), (-1, "(2,)", &rows)] {
+                write("along.npy", shape, along);
+                for chunk in [1, 100] {
+                    let line = format!(
+                        "{line} --axis {axis} -o y.npy --chunk {chunk} --reference along.npy"
+                    );
+                    Run::line(at, &line).ends(0);
+                    let file = fs::read(at.join("y.npy")).unwrap();
+                    let expected = bytes(along).concat();
+                    assert_eq!(elements(&file, descr, shape), expected, "{descr}: {line}");
+                }
+            }
+        }
+    }
+}
+
+/// Each zero is as small as the other; NaN wins, with its sign and payload.
+#[test]
+fn extremes_of_floats_keep_nan() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for (descr, nan, zero) in [
+        ("<f2", &[0x21, 0xFE][..], &[0, 0x80][..]),
+        ("<f4", &[0x21, 0, 0xC0, 0xFF], &[0, 0, 0, 0x80]),
+        (
+            "<f8",
+            &[0x21, 0, 0, 0, 0, 0, 0xF8, 0xFF],
+            &[0, 0, 0, 0, 0, 0, 0, 0x80],
+        ),
+    ] {
+        let plain = vec![0; zero.len()];
+        fs::write(
+            at.join("x.npy"),
+            npy(descr, "(2, 2)", &[zero, nan, &plain, zero]),
+        )
+        .unwrap();
+        for operation in ["min", "max"] {
+            let line = format!("{operation} x.npy --axis 0 -o y.npy");
+            Run::line(at, &line).ends(0);
+            let file = fs::read(at.join("y.npy")).unwrap();
+            let results = elements(&file, descr, "(2,)");
+            let (first, second) = results.split_at(zero.len());
+            assert!(first == zero || first == plain, "{descr}: {first:?}");
+            assert_eq!(second, nan, "{descr}: {operation}");
+            let whole = Run::line(at, &format!("{operation} x.npy")).ends(0);
+            assert_eq!(whole.stdout.trim(), "NaN", "{descr}: {operation}");
         }
     }
 }

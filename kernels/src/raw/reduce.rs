@@ -4,7 +4,7 @@
 use cuda_std::prelude::*;
 
 use crate::number::Scalar;
-use crate::reduce::{Addend, Max, Min, Op, Sum, grid_stride, write_partial};
+use crate::reduce::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
 
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
@@ -47,7 +47,7 @@ pub unsafe fn dot_tree_raw<T: Addend>(a: &[T], b: &[T], partials: *mut <T as Add
 /// # Safety
 /// The crate's rules; the launch is as stated.
 #[kernel(
-    instances((i64 | f32 | f64, Sum | Min | Max)),
+    instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_tree_raw_{T}",
     require(
         partials.len() >= grid.x as usize,
@@ -55,12 +55,16 @@ pub unsafe fn dot_tree_raw<T: Addend>(a: &[T], b: &[T], partials: *mut <T as Add
         [grid.y, grid.z, block.y, block.z] == [1; 4]
     )
 )]
-pub unsafe fn fold_tree_raw<T: Addend, O: Op>(input: &[T], partials: *mut <T as Addend>::Partial) {
+pub unsafe fn fold_tree_raw<T: Addend, O: Op>(
+    input: &[T],
+    partials: *mut <T as Addend>::Partial,
+    flip: u64,
+) {
     // SAFETY: i is below the length.
-    let load = |i: usize| unsafe { *input.get_unchecked(i) };
+    let load = |i: usize| O::turned(unsafe { *input.get_unchecked(i) }, flip);
     let share = grid_stride(input.len(), O::identity(), load, O::apply);
     // SAFETY: passed on to the caller.
-    unsafe { write_partial(partials, tree::<T, O>(share).partial()) }
+    unsafe { write_partial(partials, O::turned(tree::<T, O>(share), flip).partial()) }
 }
 
 /// Combines the values of all threads of the block. Thread 0 gets the result, the others the

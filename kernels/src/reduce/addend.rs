@@ -5,7 +5,7 @@
 //! | --- | --- | --- |
 //! | `f32` (`f16` files are read as such) | `f64`; products are exact | [`Twofold`] |
 //! | `f64` | [`Twofold`]; products in two terms by fma | [`Twofold`] |
-//! | `i64` | `i64`, which wraps | `i64` |
+//! | `i64`, `u64` | their own type, which wraps | their own type |
 //!
 //! The kernels wait for memory, so this costs next to nothing: an `f32` needs a conversion and an
 //! addition of `f64`. An H200 delivers five elements per clock to each multiprocessor, which can
@@ -202,21 +202,6 @@ impl Partial for f64 {
     }
 }
 
-impl Partial for i64 {
-    type Total = Self;
-    const ZERO: Self = 0;
-
-    #[inline(always)]
-    fn merge(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-
-    #[inline(always)]
-    fn settle(self) -> Self {
-        self
-    }
-}
-
 impl Addend for f32 {
     type Partial = f64;
     const SUMS: usize = 2;
@@ -280,36 +265,56 @@ impl Addend for f64 {
     }
 }
 
-impl Addend for i64 {
-    type Partial = Self;
-    const SUMS: usize = 2;
-    const PAIRS: bool = false;
+macro_rules! integers {
+    ($($t:ident)*) => {$(
+        impl Partial for $t {
+            type Total = Self;
+            const ZERO: Self = 0;
 
-    #[inline(always)]
-    fn add_to(self, sum: Self) -> Self {
-        sum.wrapping_add(self)
-    }
+            #[inline(always)]
+            fn merge(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
 
-    #[inline(always)]
-    fn mul_add_to(self, factor: Self, sum: Self) -> Self {
-        Scalar::mul_add(self, factor, sum)
-    }
+            #[inline(always)]
+            fn settle(self) -> Self {
+                self
+            }
+        }
 
-    #[inline(always)]
-    fn rounded(total: Self) -> Self {
-        total
-    }
+        impl Addend for $t {
+            type Partial = Self;
+            const SUMS: usize = 2;
+            const PAIRS: bool = false;
 
-    #[inline(always)]
-    fn partial(self) -> Self {
-        self
-    }
+            #[inline(always)]
+            fn add_to(self, sum: Self) -> Self {
+                sum.wrapping_add(self)
+            }
 
-    #[inline(always)]
-    fn of_partial(partial: Self) -> Self {
-        partial
-    }
+            #[inline(always)]
+            fn mul_add_to(self, factor: Self, sum: Self) -> Self {
+                Scalar::mul_add(self, factor, sum)
+            }
+
+            #[inline(always)]
+            fn rounded(total: Self) -> Self {
+                total
+            }
+
+            #[inline(always)]
+            fn partial(self) -> Self {
+                self
+            }
+
+            #[inline(always)]
+            fn of_partial(partial: Self) -> Self {
+                partial
+            }
+        }
+    )*};
 }
+integers!(i64 u64);
 
 impl WarpShuffleValue for Twofold {
     /// Shuffles both terms separately, from the same lane.

@@ -18,7 +18,7 @@ use cuda_std::block::Column;
 use cuda_std::prelude::*;
 use cuda_std::unroll::fold_groups;
 
-use super::{Addend, Max, Min, Op, Sum};
+use super::{Addend, Extreme, Op, Sum};
 
 /// Rows whose loads are in flight together.
 const GROUP: usize = 8;
@@ -26,13 +26,14 @@ const GROUP: usize = 8;
 /// Folds a run of rows of a column into four values in turn, whose chains of additions are a
 /// quarter as long; into one, if values have two words.
 #[inline(always)]
-fn fold_run<T: Addend, O: Op>(column: Column<T>, rows: Range<usize>) -> O::Value<T> {
+fn fold_run<T: Addend, O: Op>(column: Column<T>, rows: Range<usize>, flip: u64) -> O::Value<T> {
+    let fold = |value, row| O::fold(value, O::turned(row, flip));
     if size_of::<O::Value<T>>() > size_of::<u64>() {
-        return fold_groups::<GROUP, _, _>(column, rows, O::start::<T>(), O::fold);
+        return fold_groups::<GROUP, _, _>(column, rows, O::start::<T>(), fold);
     }
     let [a, b, c, d] =
         fold_groups::<GROUP, _, _>(column, rows, [O::start::<T>(); 4], |[a, b, c, d], row| {
-            [b, c, d, O::fold(a, row)]
+            [b, c, d, fold(a, row)]
         });
     O::merge::<T>(O::merge::<T>(a, b), O::merge::<T>(c, d))
 }
@@ -42,7 +43,7 @@ fn fold_run<T: Addend, O: Op>(column: Column<T>, rows: Range<usize>) -> O::Value
 /// # Launch
 /// One-dimensional blocks of any size, any grid.
 #[kernel(
-    instances((i64 | f32 | f64, Sum | Min | Max)),
+    instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_axis_{T}",
     require(input.rows().checked_mul(input.cols()) == extent.checked_mul(output.len()))
 )]
@@ -51,6 +52,7 @@ pub fn fold_axis<T: Addend, O: Op>(
     input: Matrix<T>,
     mut output: Out<T>,
     extent: usize,
+    flip: u64,
 ) {
     let inner = input.cols();
     for run in block.tiles_of(output.len()) {
@@ -58,7 +60,7 @@ pub fn fold_axis<T: Addend, O: Op>(
             let outer = i.checked_div(inner).unwrap_or(0);
             let column = input.col(i - outer * inner);
             let rows = outer * extent..(outer + 1) * extent;
-            O::over(rows, |run| fold_run::<T, O>(column, run))
+            O::over(rows, flip, |run| fold_run::<T, O>(column, run, flip))
         });
     }
 }
@@ -84,7 +86,7 @@ pub fn sum_runs<T: Addend>(
             let outer = i.checked_div(inner).unwrap_or(0);
             let column = input.col(i - outer * inner);
             let rows = outer * extent..(outer + 1) * extent;
-            fold_run::<T, Sum>(column, rows)
+            fold_run::<T, Sum>(column, rows, 0)
         });
     }
 }

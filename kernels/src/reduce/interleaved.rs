@@ -30,7 +30,7 @@
 
 use cuda_std::prelude::*;
 
-use super::{Addend, Max, Min, Op, Sum, dot_share, share};
+use super::{Addend, Extreme, Op, Sum, dot_share, share};
 use crate::number::Scalar;
 
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
@@ -66,7 +66,7 @@ pub fn dot_interleaved<T: Addend>(
 /// # Launch
 /// One-dimensional blocks of any size, any grid.
 #[kernel(
-    instances((i64 | f32 | f64, Sum | Min | Max)),
+    instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_interleaved_{T}",
     shared(slots = block.threads())
 )]
@@ -75,10 +75,11 @@ pub fn fold_interleaved<T: Addend, O: Op>(
     slots: Shared<[T]>,
     input: &[T],
     mut partials: Out<<T as Addend>::Partial, PerBlock>,
+    flip: u64,
 ) {
-    let share = share::<T, O>(block, input);
+    let share = share::<T, O>(block, input, flip);
     let value = interleaved::<T, O>(block, slots, share);
-    partials.store(block, value.partial());
+    partials.store(block, O::turned(value, flip).partial());
 }
 
 /// Combines the values of all threads of the block; thread 0 gets the result.

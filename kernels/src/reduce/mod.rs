@@ -7,8 +7,9 @@
 //! then speeds up the first step, and [`single`] does the last one on the device. [`axis`] reduces
 //! one axis of an array with one thread per output.
 //!
-//! Sum, minimum and maximum are instances of one kernel, by an [`Op`]; the dot product is a
-//! separate kernel.
+//! Sums and extremes are instances of one kernel, by an [`Op`]; the dot product is a separate
+//! kernel. A launch's `flip` makes an [`Extreme`] a minimum or a maximum, of signed or unsigned
+//! numbers ([`Order`]).
 //!
 //! [`interleaved`] and [`tree`] add in the element's type, as the documents that they follow do.
 //! The others add in higher precision: [`addend`] states what, and how exact the result is. All
@@ -29,7 +30,7 @@ pub(crate) mod warps;
 pub mod wide;
 
 pub use addend::{Addend, Partial, TotalOf, Twofold, merge_totals};
-pub use op::{Max, Min, Op, RUN, Sum};
+pub use op::{Extreme, Op, Order, RUN, Sum};
 
 use cuda_std::prelude::*;
 
@@ -93,8 +94,10 @@ fn dot_share<T: Scalar>(block: &Block, a: &[T], b: &[T]) -> T {
 
 /// This thread's share of a fold of `input` in `T`.
 #[inline(always)]
-fn share<T: Scalar, O: Op>(block: &Block, input: &[T]) -> T {
-    block.fold_strided(input, O::identity(), O::apply)
+fn share<T: Scalar, O: Op>(block: &Block, input: &[T], flip: u64) -> T {
+    block.fold_strided(input, O::identity(), |value, element| {
+        O::apply(value, O::turned(element, flip))
+    })
 }
 
 /// Thread 0 writes its block's result.

@@ -1,4 +1,4 @@
-//! The operations of reductions.
+//! The operations of reductions and scans.
 
 use core::ops::Range;
 
@@ -9,13 +9,18 @@ use super::addend::{Addend, Partial, merge_totals};
 use crate::number::Scalar;
 use crate::pack::lanes;
 
-/// The operation of a reduction: [`Sum`], [`Min`] or [`Max`].
+/// The operation of a reduction or a scan: [`Sum`] or [`Extreme`].
 pub trait Op: sealed::Sealed {
     /// The type into which a thread folds its elements: for a sum more precise than they are.
     type Value<T: Addend>: Plain + WarpShuffleValue;
 
     /// The identity: the result for no elements.
     fn identity<T: Scalar>() -> T;
+    /// Applied to any value it gives that value with the same bits: a sum of nothing is 0, and with
+    /// −0 it is 0 too.
+    fn nothing<T: Scalar>() -> T;
+    /// What is folded instead of an element, and the element again.
+    fn turned<T: Scalar>(element: T, flip: u64) -> T;
     /// Folds two values in the element's type.
     fn apply<T: Scalar>(a: T, b: T) -> T;
     /// The value of no elements.
@@ -30,11 +35,15 @@ pub trait Op: sealed::Sealed {
     /// and whether two lanes are folded first.
     fn kept<T: Addend>() -> (usize, bool);
     /// The value as a block writes it.
-    fn partial<T: Addend>(value: Self::Value<T>) -> T::Partial;
+    fn partial<T: Addend>(value: Self::Value<T>, flip: u64) -> T::Partial;
     /// The value that a block has written.
-    fn of_partial<T: Addend>(partial: T::Partial) -> Self::Value<T>;
+    fn of_partial<T: Addend>(partial: T::Partial, flip: u64) -> Self::Value<T>;
     /// The result of all rows, from the values of runs of rows.
-    fn over<T: Addend>(rows: Range<usize>, value: impl Fn(Range<usize>) -> Self::Value<T>) -> T;
+    fn over<T: Addend>(
+        rows: Range<usize>,
+        flip: u64,
+        value: impl Fn(Range<usize>) -> Self::Value<T>,
+    ) -> T;
 }
 
 /// Rows of a run, which a sum adds without totals: see [the error](super::addend).
@@ -44,13 +53,38 @@ pub const RUN: usize = 1 << 10;
 #[derive(Clone, Copy, Debug)]
 pub struct Sum;
 
-/// The minimum; NaN if there is one.
+/// The minimum of `element ^ flip`, `^ flip`: see [`Order`]. NaN if there is one, with its sign and
+/// payload.
 #[derive(Clone, Copy, Debug)]
-pub struct Min;
+pub struct Extreme;
 
-/// The maximum; NaN if there is one.
-#[derive(Clone, Copy, Debug)]
-pub struct Max;
+/// Which `flip` makes [`Extreme`] a minimum or a maximum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Minima of signed integers and floats.
+    Least,
+    /// Maxima of floats: the other sign.
+    GreatestFloat,
+    /// Maxima of signed integers.
+    Greatest,
+    /// Minima of unsigned integers, as signed ones of the same width.
+    LeastUnsigned,
+    /// Maxima of unsigned integers, as signed ones of the same width.
+    GreatestUnsigned,
+}
+
+impl Order {
+    /// The parameter `flip` for elements of type `T`.
+    pub const fn flip<T>(self) -> u64 {
+        let sign = 1 << (8 * size_of::<T>() - 1);
+        match self {
+            Self::Least => 0,
+            Self::GreatestFloat | Self::LeastUnsigned => sign,
+            Self::Greatest => sign | (sign - 1),
+            Self::GreatestUnsigned => sign - 1,
+        }
+    }
+}
 
 impl Op for Sum {
     type Value<T: Addend> = T::Partial;
@@ -58,6 +92,16 @@ impl Op for Sum {
     #[inline(always)]
     fn identity<T: Scalar>() -> T {
         T::ZERO
+    }
+
+    #[inline(always)]
+    fn nothing<T: Scalar>() -> T {
+        T::NOTHING
+    }
+
+    #[inline(always)]
+    fn turned<T: Scalar>(element: T, _: u64) -> T {
+        element
     }
 
     #[inline(always)]
@@ -91,17 +135,21 @@ impl Op for Sum {
     }
 
     #[inline(always)]
-    fn partial<T: Addend>(value: T::Partial) -> T::Partial {
+    fn partial<T: Addend>(value: T::Partial, _: u64) -> T::Partial {
         value
     }
 
     #[inline(always)]
-    fn of_partial<T: Addend>(partial: T::Partial) -> T::Partial {
+    fn of_partial<T: Addend>(partial: T::Partial, _: u64) -> T::Partial {
         partial
     }
 
     #[inline(always)]
-    fn over<T: Addend>(rows: Range<usize>, value: impl Fn(Range<usize>) -> T::Partial) -> T {
+    fn over<T: Addend>(
+        rows: Range<usize>,
+        _: u64,
+        value: impl Fn(Range<usize>) -> T::Partial,
+    ) -> T {
         let Range { start: mut at, end } = rows;
         let mut total = T::Partial::ZERO.settle();
         while at < end {
@@ -113,55 +161,9 @@ impl Op for Sum {
     }
 }
 
-/// Minimum and maximum need no more precision than the elements'.
-macro_rules! in_the_elements_type {
-    () => {
-        type Value<T: Addend> = T;
-
-        #[inline(always)]
-        fn start<T: Addend>() -> T {
-            Self::identity()
-        }
-
-        #[inline(always)]
-        fn one<T: Addend>(element: T) -> T {
-            element
-        }
-
-        #[inline(always)]
-        fn fold<T: Addend>(value: T, element: T) -> T {
-            Self::apply(value, element)
-        }
-
-        #[inline(always)]
-        fn merge<T: Addend>(a: T, b: T) -> T {
-            Self::apply(a, b)
-        }
-
-        #[inline(always)]
-        fn kept<T: Addend>() -> (usize, bool) {
-            (lanes::<T>(), false)
-        }
-
-        #[inline(always)]
-        fn partial<T: Addend>(value: T) -> T::Partial {
-            value.partial()
-        }
-
-        #[inline(always)]
-        fn of_partial<T: Addend>(partial: T::Partial) -> T {
-            T::of_partial(partial)
-        }
-
-        #[inline(always)]
-        fn over<T: Addend>(rows: Range<usize>, value: impl Fn(Range<usize>) -> T) -> T {
-            value(rows)
-        }
-    };
-}
-
-impl Op for Min {
-    in_the_elements_type!();
+impl Op for Extreme {
+    // Extremes need no more precision than the elements'.
+    type Value<T: Addend> = T;
 
     #[inline(always)]
     fn identity<T: Scalar>() -> T {
@@ -169,22 +171,58 @@ impl Op for Min {
     }
 
     #[inline(always)]
+    fn nothing<T: Scalar>() -> T {
+        T::HIGHEST
+    }
+
+    #[inline(always)]
+    fn turned<T: Scalar>(element: T, flip: u64) -> T {
+        T::of_bits(element.bits() ^ flip)
+    }
+
+    #[inline(always)]
     fn apply<T: Scalar>(a: T, b: T) -> T {
         a.min(b)
     }
-}
-
-impl Op for Max {
-    in_the_elements_type!();
 
     #[inline(always)]
-    fn identity<T: Scalar>() -> T {
-        T::LOWEST
+    fn start<T: Addend>() -> T {
+        T::HIGHEST
     }
 
     #[inline(always)]
-    fn apply<T: Scalar>(a: T, b: T) -> T {
-        a.max(b)
+    fn one<T: Addend>(element: T) -> T {
+        element
+    }
+
+    #[inline(always)]
+    fn fold<T: Addend>(value: T, element: T) -> T {
+        value.min(element)
+    }
+
+    #[inline(always)]
+    fn merge<T: Addend>(a: T, b: T) -> T {
+        a.min(b)
+    }
+
+    #[inline(always)]
+    fn kept<T: Addend>() -> (usize, bool) {
+        (lanes::<T>(), false)
+    }
+
+    #[inline(always)]
+    fn partial<T: Addend>(value: T, flip: u64) -> T::Partial {
+        Self::turned(value, flip).partial()
+    }
+
+    #[inline(always)]
+    fn of_partial<T: Addend>(partial: T::Partial, flip: u64) -> T {
+        Self::turned(T::of_partial(partial), flip)
+    }
+
+    #[inline(always)]
+    fn over<T: Addend>(rows: Range<usize>, flip: u64, value: impl Fn(Range<usize>) -> T) -> T {
+        Self::turned(value(rows), flip)
     }
 }
 
@@ -192,6 +230,5 @@ mod sealed {
     pub trait Sealed {}
 
     impl Sealed for super::Sum {}
-    impl Sealed for super::Min {}
-    impl Sealed for super::Max {}
+    impl Sealed for super::Extreme {}
 }

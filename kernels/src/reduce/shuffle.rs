@@ -27,7 +27,7 @@
 
 use cuda_std::prelude::*;
 
-use super::{Addend, Max, Min, Op, Sum};
+use super::{Addend, Extreme, Op, Sum};
 
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
@@ -63,7 +63,7 @@ pub fn dot_shuffle<T: Addend>(
 /// # Launch
 /// One-dimensional blocks of a multiple of 32 threads; any grid.
 #[kernel(
-    instances((i64 | f32 | f64, Sum | Min | Max)),
+    instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_shuffle_{T}",
     require(block.threads() % 32 == 0)
 )]
@@ -72,8 +72,11 @@ pub fn fold_shuffle<T: Addend, O: Op>(
     mut scratch: Scratch<<O as Op>::Value<T>>,
     input: &[T],
     mut partials: Out<<T as Addend>::Partial, PerBlock>,
+    flip: u64,
 ) {
-    let share = block.fold_strided(input, O::start::<T>(), O::fold);
+    let share = block.fold_strided(input, O::start::<T>(), |value, element| {
+        O::fold(value, O::turned(element, flip))
+    });
     let value = scratch.reduce_to_first(block, share, O::merge::<T>);
-    partials.store_first(block, value.map(O::partial::<T>));
+    partials.store_first(block, value.map(|value| O::partial::<T>(value, flip)));
 }

@@ -39,7 +39,7 @@ use cuda_std::uniform::assume_warp_uniform;
 use super::policy::InFlight;
 use super::warps::{WARP, combine_warp, shuffle};
 use super::wide::{dot_share, share};
-use super::{Addend, Max, Min, Op, Sum};
+use super::{Addend, Extreme, Op, Sum};
 use crate::pack::lanes;
 
 const FOUR: usize = InFlight::Four.packs();
@@ -58,6 +58,7 @@ unsafe fn fold_grid<T: Addend, O: Op>(
     value: O::Value<T>,
     partials: *mut T::Partial,
     ticket: *mut u32,
+    flip: u64,
 ) {
     let thread = thread::thread_idx_x();
     let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
@@ -71,7 +72,7 @@ unsafe fn fold_grid<T: Addend, O: Op>(
         // ANCHOR: ticket
         let mut taken = 0;
         if thread == 0 {
-            store(partials.add(block as usize), O::partial::<T>(value));
+            store(partials.add(block as usize), O::partial::<T>(value, flip));
             taken = atomic_fetch_add_acqrel_u32_device(ticket, 1);
         }
         let (taken, _) = warp::warp_shuffle_idx(u32::MAX, taken, 0, WARP);
@@ -89,19 +90,19 @@ unsafe fn fold_grid<T: Addend, O: Op>(
             let loaded: [T::Partial; AHEAD as usize] =
                 core::array::from_fn(|part| load(first.add(part * WARP as usize)));
             value = loaded.into_iter().fold(value, |value, next| {
-                O::merge::<T>(value, O::of_partial::<T>(next))
+                O::merge::<T>(value, O::of_partial::<T>(next, flip))
             });
             i += AHEAD * WARP;
         }
         while i < blocks {
-            let next = O::of_partial::<T>(load(partials.add(i as usize)));
+            let next = O::of_partial::<T>(load(partials.add(i as usize)), flip);
             value = O::merge::<T>(value, next);
             i += WARP;
         }
         let value = combine_warp::<T, O>(value);
         // Only lane 0 has read the first partial result.
         if thread == 0 {
-            store(partials, O::partial::<T>(value));
+            store(partials, O::partial::<T>(value, flip));
             atomic_store_relaxed_32_device(ticket, 0);
         }
     }
@@ -173,7 +174,7 @@ pub fn dot_single<T: Addend>(
     // provides one partial result per block.
     unsafe {
         let sum = dot_share::<T, { lanes::<T>() }, FOUR>(a, b);
-        fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr());
+        fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr(), 0);
     }
 }
 
@@ -189,7 +190,7 @@ pub fn dot_single<T: Addend>(
 /// One-dimensional, blocks of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any
 /// grid.
 #[kernel(
-    instances((i64 | f32 | f64, Sum | Min | Max)),
+    instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_single_{T}",
     max_threads = 1024,
     min_blocks = 2,
@@ -204,11 +205,12 @@ pub fn fold_single<T: Addend, O: Op>(
     input: &[T],
     mut partials: Out<<T as Addend>::Partial, PerBlock>,
     mut ticket: Atomics<u32>,
+    flip: u64,
 ) {
-    let value = share::<T, O, { lanes::<T>() }, FOUR>(input);
+    let value = share::<T, O, { lanes::<T>() }, FOUR>(input, flip);
     // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
     // result per block.
-    unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr()) };
+    unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr(), flip) };
 }
 
 /// Like [`dot_single`], with eight packs in flight.
@@ -232,13 +234,13 @@ pub fn dot_single8<T: Addend>(
     // provides one partial result per block.
     unsafe {
         let sum = dot_share::<T, { lanes::<T>() }, EIGHT>(a, b);
-        fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr());
+        fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr(), 0);
     }
 }
 
 /// Like [`fold_single`], with eight packs in flight.
 #[kernel(
-    instances((i64 | f32 | f64, Sum | Min | Max)),
+    instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_single8_{T}",
     require(
         ticket.len() == 1,
@@ -251,9 +253,10 @@ pub fn fold_single8<T: Addend, O: Op>(
     input: &[T],
     mut partials: Out<<T as Addend>::Partial, PerBlock>,
     mut ticket: Atomics<u32>,
+    flip: u64,
 ) {
-    let value = share::<T, O, { lanes::<T>() }, EIGHT>(input);
+    let value = share::<T, O, { lanes::<T>() }, EIGHT>(input, flip);
     // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
     // result per block.
-    unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr()) };
+    unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr(), flip) };
 }

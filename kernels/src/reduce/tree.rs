@@ -28,7 +28,7 @@
 
 use cuda_std::prelude::*;
 
-use super::{Addend, Max, Min, Op, Sum, dot_share, share};
+use super::{Addend, Extreme, Op, Sum, dot_share, share};
 use crate::number::Scalar;
 
 /// As [`dot_interleaved`](super::interleaved::dot_interleaved).
@@ -51,7 +51,7 @@ pub fn dot_tree<T: Addend>(
 
 /// As [`fold_interleaved`](super::interleaved::fold_interleaved).
 #[kernel(
-    instances((i64 | f32 | f64, Sum | Min | Max)),
+    instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_tree_{T}",
     shared(slots = block.threads())
 )]
@@ -60,10 +60,11 @@ pub fn fold_tree<T: Addend, O: Op>(
     slots: Shared<[T]>,
     input: &[T],
     mut partials: Out<<T as Addend>::Partial, PerBlock>,
+    flip: u64,
 ) {
-    let share = share::<T, O>(block, input);
+    let share = share::<T, O>(block, input, flip);
     let value = tree::<T, O>(block, slots, share);
-    partials.store(block, value.partial());
+    partials.store(block, O::turned(value, flip).partial());
 }
 
 /// Combines the values of all threads of the block; thread 0 gets the result.

@@ -26,7 +26,7 @@ use cuda_std::prelude::*;
 
 use super::policy::InFlight;
 use super::warps::shuffle;
-use super::{Addend, Max, Min, Op, Sum, grid_stride, write_partial};
+use super::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
 use crate::pack::{BYTES, Pack, elements_before, lanes};
 use cuda_std::unroll::unrolled;
 
@@ -68,7 +68,7 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
 /// One-dimensional, blocks of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any
 /// grid.
 #[kernel(
-    instances((i64 | f32 | f64, Sum | Min | Max)),
+    instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_wide_{T}",
     max_threads = 1024,
     min_blocks = 2,
@@ -81,13 +81,14 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
 pub fn fold_wide<T: Addend, O: Op>(
     input: &[T],
     mut partials: Out<<T as Addend>::Partial, PerBlock>,
+    flip: u64,
 ) {
-    let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT>(input);
+    let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT>(input, flip);
     // SAFETY: `require` states whole warps along x; the launch provides one element per block.
     unsafe {
         write_partial(
             partials.as_mut_ptr(),
-            O::partial::<T>(shuffle::<T, O>(value)),
+            O::partial::<T>(shuffle::<T, O>(value), flip),
         )
     };
 }
@@ -113,9 +114,13 @@ pub(super) unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: u
 #[inline(always)]
 pub(super) fn share<T: Addend, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
     input: &[T],
+    flip: u64,
 ) -> O::Value<T> {
-    let fold = |value, [x]: [T; 1]| O::fold(value, x);
-    let pair = |value, [x]: [T; 1], [y]: [T; 1]| O::merge::<T>(value, O::fold(O::one(x), y));
+    let turned = |x| O::turned(x, flip);
+    let fold = |value, [x]: [T; 1]| O::fold(value, turned(x));
+    let pair = |value, [x]: [T; 1], [y]: [T; 1]| {
+        O::merge::<T>(value, O::fold(O::one(turned(x)), turned(y)))
+    };
     // SAFETY: there is one operand, and `len` is its length.
     unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold, pair) }
 }

@@ -8,7 +8,9 @@ use core::array::from_fn;
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
-use super::{Element, Lines, Op};
+use super::Lines;
+use crate::number::Scalar;
+use crate::reduce::Op;
 
 /// Elements whose loads are in flight together.
 const GROUP: usize = 8;
@@ -18,7 +20,7 @@ const GROUP: usize = 8;
 /// none. Nobody but this launch uses the outputs. All threads of the launch call it: one row of
 /// blocks along x.
 #[inline(always)]
-pub(super) unsafe fn scan<T: Element, O: Op>(of: Lines<'_, T>) {
+pub(super) unsafe fn scan<T: Scalar, O: Op>(of: Lines<'_, T>) {
     let threads = thread::block_dim_x() as usize;
     let mut line = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
     let lines = of.len();

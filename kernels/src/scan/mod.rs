@@ -28,18 +28,17 @@
 //! for each group of 16 MiB before the element; NumPy's, one after the other, as many as elements.
 
 mod columns;
-pub mod op;
 mod rows;
 mod tiles;
 mod words;
-
-pub use op::{Element, Extreme, Op, Order, Sum};
 
 use core::hint::assert_unchecked;
 
 use cuda_std::prelude::*;
 
+use crate::number::Scalar;
 use crate::pack::{BYTES, lanes};
+use crate::reduce::{Extreme, Op, Sum};
 use words::words;
 
 /// Warps of a block that move elements; one more looks back.
@@ -187,14 +186,14 @@ struct Lines<'a, T> {
     exclusive: bool,
 }
 
-impl<T: Element> Lines<'_, T> {
+impl<T: Scalar> Lines<'_, T> {
     /// What line `line` starts with.
     #[inline(always)]
     fn start<O: Op>(&self, line: usize) -> T {
         match self.before.get(line) {
             Some(&before) => O::turned(before, self.flip),
-            None if self.exclusive => O::first(),
-            None => O::identity(),
+            None if self.exclusive => O::identity(),
+            None => O::nothing(),
         }
     }
 
@@ -208,7 +207,7 @@ impl<T: Element> Lines<'_, T> {
 /// of those before it in an exclusive scan, whose first result is 0, or the type's largest or
 /// smallest number.
 ///
-/// Sums of `u32` and `u64` are those of `i32` and `i64`. `flip` is [`Order::flip`] for
+/// Sums of `u32` and `u64` are those of `i32` and `i64`. `flip` is [`Order::flip`](crate::reduce::Order::flip) for
 /// [`Extreme`], and any number for [`Sum`].
 ///
 /// # Parameters
@@ -252,7 +251,7 @@ impl<T: Element> Lines<'_, T> {
     clippy::too_many_arguments,
     reason = "an input, four arrays for the rest, and the shape"
 )]
-pub fn scan<T: Element, O: Op>(
+pub fn scan<T: Scalar, O: Op>(
     input: &[T],
     mut output: Out<T>,
     mut state: Atomics<u64>,

@@ -11,7 +11,9 @@ use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{warp_shuffle_idx, warp_shuffle_up};
 
-use super::{Element, Lines, Op};
+use super::Lines;
+use crate::number::Scalar;
+use crate::reduce::Op;
 
 /// Elements of a lane that are in flight together.
 const STEPS: usize = 8;
@@ -39,7 +41,7 @@ pub(super) const fn turns(lines: usize, extent: usize) -> usize {
 /// # Safety
 /// All lanes call it.
 #[inline(always)]
-unsafe fn steps<T: Element, O: Op, const N: usize>(mut values: [T; N], log: u32) -> [[T; N]; 2] {
+unsafe fn steps<T: Scalar, O: Op, const N: usize>(mut values: [T; N], log: u32) -> [[T; N]; 2] {
     let in_line = thread::thread_idx_x() as usize & ((1 << log) - 1);
     macro_rules! rounds {
         ($($round:literal)*) => {$(
@@ -58,7 +60,7 @@ unsafe fn steps<T: Element, O: Op, const N: usize>(mut values: [T; N], log: u32)
     let before = from_fn(|step| {
         // SAFETY: all lanes are here.
         let (below, _) = unsafe { warp_shuffle_up(ALL, values[step], 1, 32) };
-        if in_line == 0 { O::identity() } else { below }
+        if in_line == 0 { O::nothing() } else { below }
     });
     [values, before]
 }
@@ -66,7 +68,7 @@ unsafe fn steps<T: Element, O: Op, const N: usize>(mut values: [T; N], log: u32)
 /// # Safety
 /// As for [`columns::scan`](super::columns::scan), of blocks of whole warps; lines are runs of memory.
 #[inline(always)]
-pub(super) unsafe fn scan<T: Element, O: Op>(of: Lines<'_, T>) {
+pub(super) unsafe fn scan<T: Scalar, O: Op>(of: Lines<'_, T>) {
     let thread = thread::thread_idx_x();
     let warps = thread::block_dim_x() as usize / WARP;
     // SAFETY: a warp is 32 threads along x.
@@ -81,7 +83,7 @@ pub(super) unsafe fn scan<T: Element, O: Op>(of: Lines<'_, T>) {
             let element = unsafe { of.input.as_ptr().add(line * of.extent + i).read() };
             O::turned(element, of.flip)
         } else {
-            O::identity()
+            O::nothing()
         }
     };
     // From what comes before the step's part of the line, before the lane's element, and with it.

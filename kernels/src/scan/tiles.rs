@@ -40,11 +40,12 @@ use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_
 
 use super::words::{Loaded, Tickets, Words};
 use super::{
-    AHEAD, DELAY, Element, FETCH, GROUP, Lines, Op, PACKS, RUN, SLOTS, WARPS, Way, groups,
-    published, state_len,
+    AHEAD, DELAY, FETCH, GROUP, Lines, PACKS, RUN, SLOTS, WARPS, Way, groups, published, state_len,
 };
 use crate::here::zero_here;
+use crate::number::Scalar;
 use crate::pack::{BYTES, Pack};
+use crate::reduce::Op;
 
 const ALL: u32 = u32::MAX;
 /// A ticket for nothing.
@@ -75,7 +76,7 @@ struct Tile {
     line: usize,
 }
 
-impl<T: Element> Tiles<'_, T> {
+impl<T: Scalar> Tiles<'_, T> {
     #[inline(always)]
     fn tile(&self, ticket: u32) -> Tile {
         let (line, number) = ((ticket / self.each) as usize, ticket % self.each);
@@ -99,7 +100,7 @@ impl<T: Element> Tiles<'_, T> {
 /// of blocks of [`THREADS`](super::THREADS) along x, with [`super::RING_BYTES`] of dynamic shared
 /// memory. 32 bits count its tiles and five times its blocks.
 #[inline(always)]
-pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
+pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     state: *mut u64,
     state_words: usize,
@@ -265,7 +266,7 @@ pub(super) unsafe fn scan<T: Element, O: Op, const LANES: usize>(
 /// As for [`scan`], of lines of one tile each and a block for each; `totals` has a place for each
 /// warp.
 #[inline(always)]
-unsafe fn scan_alone<T: Element, O: Op, const LANES: usize>(
+unsafe fn scan_alone<T: Scalar, O: Op, const LANES: usize>(
     tiles: &Tiles<'_, T>,
     slots: *mut Pack<T, LANES>,
     totals: *mut T,
@@ -289,7 +290,7 @@ unsafe fn scan_alone<T: Element, O: Op, const LANES: usize>(
                 totals.add(warp).write(total);
             }
         } else if warp < WARPS && lane == 0 {
-            totals.add(warp).write(O::identity());
+            totals.add(warp).write(O::nothing());
         }
         // Orders the warps' totals before all reads of them.
         thread::sync_threads();
@@ -325,13 +326,13 @@ struct Known<T> {
     before_tile: T,
 }
 
-impl<T: Element> Known<T> {
+impl<T: Scalar> Known<T> {
     #[inline(always)]
     fn nothing<O: Op>() -> Self {
         Self {
-            before_warp: O::identity(),
-            own: O::identity(),
-            before_tile: O::identity(),
+            before_warp: O::nothing(),
+            own: O::nothing(),
+            before_tile: O::nothing(),
         }
     }
 }
@@ -347,8 +348,8 @@ struct Found {
 
 impl Found {
     #[inline(always)]
-    fn nothing<T: Element, O: Op>(words: Words) -> Self {
-        let nothing = words.known(O::identity::<T>());
+    fn nothing<T: Scalar, O: Op>(words: Words) -> Self {
+        let nothing = words.known(O::nothing::<T>());
         Self {
             tile: nothing,
             run: nothing,
@@ -374,7 +375,7 @@ struct Places {
 
 impl Places {
     #[inline(always)]
-    fn of<T: Element>(tiles: &Tiles<'_, T>, tile: Tile) -> Self {
+    fn of<T: Scalar>(tiles: &Tiles<'_, T>, tile: Tile) -> Self {
         let (each, number) = (tiles.each as usize, tile.number as usize);
         let (run, group) = (number / RUN, number / GROUP);
         let first = tile.line * published(each);
@@ -393,33 +394,33 @@ impl Places {
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn tile<T: Element, O: Op>(&self, words: Words, lane: u32) -> Loaded {
+    unsafe fn tile<T: Scalar, O: Op>(&self, words: Words, lane: u32) -> Loaded {
         match (lane as usize) < self.in_run {
             // SAFETY: an earlier tile.
             true => unsafe { words.load::<T>(self.tiles + lane as usize) },
-            false => words.known(O::identity::<T>()),
+            false => words.known(O::nothing::<T>()),
         }
     }
 
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn run<T: Element, O: Op>(&self, words: Words, lane: u32) -> Loaded {
+    unsafe fn run<T: Scalar, O: Op>(&self, words: Words, lane: u32) -> Loaded {
         match (lane as usize) < self.in_group {
             // SAFETY: an earlier run, which is whole.
             true => unsafe { words.load::<T>(self.runs + lane as usize) },
-            false => words.known(O::identity::<T>()),
+            false => words.known(O::nothing::<T>()),
         }
     }
 
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn before_group<T: Element, O: Op>(&self, words: Words) -> Loaded {
+    unsafe fn before_group<T: Scalar, O: Op>(&self, words: Words) -> Loaded {
         match self.has_group {
             // SAFETY: the group before, which is whole.
             true => unsafe { words.load::<T>(self.group - 1) },
-            false => words.known(O::identity::<T>()),
+            false => words.known(O::nothing::<T>()),
         }
     }
 }
@@ -429,7 +430,7 @@ impl Places {
 /// # Safety
 /// All lanes of a warp call it, with tiles of the board.
 #[inline(always)]
-unsafe fn look<T: Element, O: Op>(
+unsafe fn look<T: Scalar, O: Op>(
     tiles: &Tiles<'_, T>,
     last: *const Tile,
     waiting: *const Tile,
@@ -457,7 +458,7 @@ unsafe fn look<T: Element, O: Op>(
 /// # Safety
 /// All lanes of a warp call it, once for each tile.
 #[inline(always)]
-unsafe fn in_run<T: Element, O: Op>(
+unsafe fn in_run<T: Scalar, O: Op>(
     tiles: &Tiles<'_, T>,
     tile: *const Tile,
     words: Words,
@@ -486,7 +487,7 @@ unsafe fn in_run<T: Element, O: Op>(
 /// # Safety
 /// All lanes of a warp call it, once for each tile, after [`in_run`].
 #[inline(always)]
-unsafe fn in_group<T: Element, O: Op>(
+unsafe fn in_group<T: Scalar, O: Op>(
     tiles: &Tiles<'_, T>,
     tile: *const Tile,
     words: Words,
@@ -539,7 +540,7 @@ unsafe fn in_group<T: Element, O: Op>(
 /// # Safety
 /// All lanes call it.
 #[inline(always)]
-unsafe fn fold<T: Element, O: Op>(mut value: T) -> T {
+unsafe fn fold<T: Scalar, O: Op>(mut value: T) -> T {
     macro_rules! rounds {
         ($($delta:literal)*) => {$(
             // SAFETY: all lanes are here.
@@ -556,9 +557,9 @@ unsafe fn fold<T: Element, O: Op>(mut value: T) -> T {
 /// # Safety
 /// All lanes call it; `totals` has all warps' totals.
 #[inline(always)]
-unsafe fn join_warps<T: Element, O: Op>(totals: *const T, lane: u32) -> (T, T) {
+unsafe fn join_warps<T: Scalar, O: Op>(totals: *const T, lane: u32) -> (T, T) {
     const { assert!(WARPS == 8) };
-    let mut value = O::identity();
+    let mut value = O::nothing();
     // SAFETY: a warp's total; all lanes are here.
     unsafe {
         if (lane as usize) < WARPS {
@@ -575,7 +576,7 @@ unsafe fn join_warps<T: Element, O: Op>(totals: *const T, lane: u32) -> (T, T) {
         rounds!(1 2 4);
         let (below, _) = warp_shuffle_up(ALL, value, 1, 32);
         let (all, _) = warp_shuffle_idx(ALL, value, WARPS as u32 - 1, 32);
-        (if lane == 0 { O::identity() } else { below }, all)
+        (if lane == 0 { O::nothing() } else { below }, all)
     }
 }
 
@@ -605,7 +606,7 @@ fn each_element<const LANES: usize>(at: usize, mut body: impl FnMut(usize, usize
 /// # Safety
 /// `slots` are this thread's, which it does not use before it has waited. `tile` is one.
 #[inline(always)]
-unsafe fn copy<T: Element, O: Op, const LANES: usize>(
+unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     tile: *const Tile,
     slots: *mut Pack<T, LANES>,
@@ -628,7 +629,7 @@ unsafe fn copy<T: Element, O: Op, const LANES: usize>(
                 if i < len as usize {
                     cp_async_ca(slot, from.wrapping_add(i));
                 } else {
-                    slot.write(O::turned(O::identity(), of.flip));
+                    slot.write(O::turned(O::nothing(), of.flip));
                 }
             }
         });
@@ -641,11 +642,11 @@ unsafe fn copy<T: Element, O: Op, const LANES: usize>(
 /// # Safety
 /// All lanes call it; this thread's copies to its slots have arrived.
 #[inline(always)]
-unsafe fn sum_warp<T: Element, O: Op, const LANES: usize>(
+unsafe fn sum_warp<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     slots: *const Pack<T, LANES>,
 ) -> T {
-    let mut sum = O::identity();
+    let mut sum = O::nothing();
     unrolled::<PACKS>(|k| {
         // SAFETY: the copy has arrived.
         let pack = unsafe { slots.add(k * 32).read() }.0;
@@ -672,7 +673,7 @@ unsafe fn sum_warp<T: Element, O: Op, const LANES: usize>(
 /// All lanes call it; this thread's copies to its slots have arrived. The output has the tile, and
 /// only this thread these elements of it. `tile` is one.
 #[inline(always)]
-unsafe fn scan_warp<T: Element, O: Op, const LANES: usize>(
+unsafe fn scan_warp<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     tile: *const Tile,
     slots: *mut Pack<T, LANES>,
@@ -680,7 +681,7 @@ unsafe fn scan_warp<T: Element, O: Op, const LANES: usize>(
     at: usize,
     lane: u32,
 ) {
-    let mut values: Packs<T, LANES> = [[O::identity(); LANES]; PACKS];
+    let mut values: Packs<T, LANES> = [[O::nothing(); LANES]; PACKS];
     unrolled::<PACKS>(|k| {
         // SAFETY: the copy has arrived.
         let pack = unsafe { slots.add(k * 32).read() }.0;
@@ -713,12 +714,12 @@ unsafe fn scan_warp<T: Element, O: Op, const LANES: usize>(
                 warp_shuffle_idx(ALL, ends[k], 31, 32),
             )
         };
-        let below = if lane == 0 { O::identity() } else { below };
+        let below = if lane == 0 { O::nothing() } else { below };
         let before_pack = O::apply(before_row, below);
         let inclusive = values[k];
         values[k] = from_fn(|i| {
             let value = match (of.exclusive, i) {
-                (true, 0) => O::identity(),
+                (true, 0) => O::nothing(),
                 (true, _) => inclusive[i - 1],
                 (false, _) => inclusive[i],
             };

@@ -21,7 +21,7 @@ use cuda_std::atomic::intrinsics::{
     atomic_store_relaxed_64_device,
 };
 
-use super::op::Element;
+use crate::number::Scalar;
 
 /// Published values of one launch.
 #[derive(Clone, Copy)]
@@ -54,7 +54,7 @@ impl Words {
     /// # Safety
     /// The state has a place for it, which is accessed only atomically.
     #[inline(always)]
-    pub(super) unsafe fn put<T: Element>(self, index: usize, value: T) {
+    pub(super) unsafe fn put<T: Scalar>(self, index: usize, value: T) {
         let (word, bits, tag) = (self.word::<T>(index), value.bits(), u64::from(self.tag));
         // SAFETY: the caller's promise.
         unsafe {
@@ -71,7 +71,7 @@ impl Words {
     /// # Safety
     /// As for [`put`](Self::put).
     #[inline(always)]
-    pub(super) unsafe fn load<T: Element>(self, index: usize) -> Loaded {
+    pub(super) unsafe fn load<T: Scalar>(self, index: usize) -> Loaded {
         let word = self.word::<T>(index);
         // SAFETY: the caller's promise.
         unsafe {
@@ -86,14 +86,14 @@ impl Words {
 
     /// What stands for a published value that is this one.
     #[inline(always)]
-    pub(super) fn known<T: Element>(self, value: T) -> Loaded {
+    pub(super) fn known<T: Scalar>(self, value: T) -> Loaded {
         let (bits, tag) = (value.bits(), u64::from(self.tag) << 32);
         Loaded([tag | bits & 0xffff_ffff, tag | bits >> 32])
     }
 
     /// A loaded value, and whether it had been published.
     #[inline(always)]
-    pub(super) fn value<T: Element>(self, Loaded([low, high]): Loaded) -> (T, bool) {
+    pub(super) fn value<T: Scalar>(self, Loaded([low, high]): Loaded) -> (T, bool) {
         let is_new = |word: u64| (word >> 32) as u32 == self.tag;
         let bits = match words::<T>() {
             2 => low & 0xffff_ffff | high << 32,

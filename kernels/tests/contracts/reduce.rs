@@ -3,7 +3,7 @@
 use cuda_std::launch::Shape;
 use kernels::reduce::single::{dot_single, dot_single8, fold_single, fold_single8};
 use kernels::reduce::wide::{dot_wide, fold_wide};
-use kernels::reduce::{Max, Sum};
+use kernels::reduce::{Extreme, Sum};
 
 use super::{Device, Error, memory, refused, shape, starts};
 
@@ -52,9 +52,9 @@ const DOTS: [Start; 3] = [
     ),
 ];
 const FOLDS: [Start; 3] = [
-    start!(fold_wide<f32, Sum>, |of| &memory(of.a), &mut memory(of.partials)),
-    start!(fold_single<f64, Max>, |of| &memory(of.a), &mut memory(of.partials), &mut memory(of.tickets)),
-    start!(fold_single8<i64, Sum>, |of| &memory(of.a), &mut memory(of.partials), &mut memory(of.tickets)),
+    start!(fold_wide<f32, Sum>, |of| &memory(of.a), &mut memory(of.partials), 0),
+    start!(fold_single<f64, Extreme>, |of| &memory(of.a), &mut memory(of.partials), &mut memory(of.tickets), 0),
+    start!(fold_single8<i64, Sum>, |of| &memory(of.a), &mut memory(of.partials), &mut memory(of.tickets), 0),
 ];
 
 fn good() -> Launch {

@@ -1,9 +1,8 @@
 //! Scans.
 
 use cuda_std::launch::Shape;
-use kernels::scan::{
-    Extreme, RING_BYTES, ROW, Sum, THREADS, Way, group, groups, scan, state_len, tile,
-};
+use kernels::reduce::{Extreme, Sum};
+use kernels::scan::{RING_BYTES, ROW, THREADS, Way, group, groups, scan, state_len, tile};
 
 use super::{Device, Error, memory, refused, shape, starts};
 

@@ -215,13 +215,7 @@ pub(super) fn of_problem(
     let fold = of.parts.fold(problem);
     // What the kernel may be off beside, if that depends on its launch.
     let error = fold.zip(options.kernel).and_then(|(fold, variant)| {
-        (fold.error)(&Task {
-            problem,
-            options,
-            device: device.properties(),
-            aligned: true,
-            variant,
-        })
+        (fold.error)(&Task::new(variant, problem, options, device.properties()))
     });
     let error = error.unwrap_or(0.0);
     let result: Result = match fold {

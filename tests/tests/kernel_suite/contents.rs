@@ -24,7 +24,7 @@ fn a_ticket_of_any_number_makes_no_race() {
         let mut ticket_of = device.upload(&[ticket]).unwrap();
         let kernel = fold_single::<i64, Sum>::on(&device).unwrap();
         let kernel = kernel.grid(BLOCKS).block(32);
-        let result = kernel.launch(&input, &mut partials, &mut ticket_of);
+        let result = kernel.launch(&input, &mut partials, &mut ticket_of, 0);
         assert!(result.is_ok(), "{ticket}: {result:?}");
     }
 }

@@ -175,7 +175,7 @@ fn table() -> BTreeMap<String, Expected> {
     add("matmul_pitch_f32".into(), Expected::new(11, 0));
     add("matmul_split_f32".into(), Expected::new(13, 0));
     for (t, bytes, of_sums) in [("i64", 8, 8), ("f32", 4, 8), ("f64", 8, 16)] {
-        for (operation, params) in [("dot", 5), ("sum", 3), ("min", 3), ("max", 3)] {
+        for (operation, params) in [("dot", 5), ("sum", 4), ("extreme", 4)] {
             let bytes = match operation {
                 "dot" | "sum" => of_sums,
                 _ => bytes,
@@ -192,7 +192,7 @@ fn table() -> BTreeMap<String, Expected> {
                 Expected::new(params + 1, 1).fixed(2 * 32 * bytes),
             );
             if operation != "dot" {
-                add(format!("{operation}_axis_{t}"), Expected::new(6, 0));
+                add(format!("{operation}_axis_{t}"), Expected::new(7, 0));
             }
             if operation == "sum" && t != "i64" {
                 add(format!("sum_runs_{t}"), Expected::new(6, 0));

@@ -159,7 +159,7 @@ fn convolutions<T: Element + Draw>(bench: &Bench) {
 }
 
 fn reductions<T: Element + Draw>(bench: &Bench) {
-    for (operation, operands) in [("dot", 2), ("sum", 1), ("min", 1), ("max", 1)] {
+    for (operation, operands) in [("dot", 2), ("sum", 1), ("extreme", 1)] {
         // Four blocks, of which the last has no element at all in its first share.
         let inputs = &[Slice(280), Slice(280)][..operands];
         for kernel in [
@@ -182,7 +182,11 @@ fn reductions<T: Element + Draw>(bench: &Bench) {
                 "single" | "single8" => &[Out(4), Ticket],
                 _ => &[Out(4)],
             };
-            let parameters = [slots, inputs, output].concat();
+            let flip = match operation {
+                "dot" => &[][..],
+                _ => &[Value(0)],
+            };
+            let parameters = [slots, inputs, output, flip].concat();
             // Blocks hand on sums in the type that they add in: as many bytes.
             match T::NAME {
                 "f32" => launch.check_into::<T, u64>(bench, &parameters, 4),

@@ -79,13 +79,7 @@ mod tests {
         options: &Options,
         choice: fn(&Task<'_>) -> &'static Variant,
     ) -> &'static Variant {
-        choice(&Task {
-            problem,
-            options,
-            device: &h200(),
-            aligned: true,
-            variant: CONV.variants[0],
-        })
+        choice(&Task::new(CONV.variants[0], problem, options, &h200()))
     }
 
     #[test]

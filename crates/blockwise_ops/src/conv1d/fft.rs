@@ -4,7 +4,6 @@ use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream};
 
 use super::ordered;
 use super::transform::{TAPS, transform};
-use crate::launch::On;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
 use crate::{LaunchError, limits};
 
@@ -61,32 +60,12 @@ impl Held for Fft {
             factors,
             spectrum,
         } = self;
-        let plan = (variant.plan)(&Task {
-            problem,
-            options,
-            device: device.properties(),
-            aligned: true,
-            variant,
-        })?;
+        let plan = (variant.plan)(&Task::new(variant, problem, options, device.properties()))?;
         let [signal, taps] = ordered(problem, inputs);
-        let operands = Operands {
-            problem: *problem,
-            inputs: &[taps, factors.as_view()],
-            output: spectrum.as_view_mut(),
-            memory: None,
-            before: None,
-            after: None,
-        };
-        (of_taps.kernel.launch)(On::new(device, stream, &of_taps.launch), operands)?;
-        let operands = Operands {
-            problem: *problem,
-            inputs: &[signal, taps, spectrum.as_view(), factors.as_view()],
-            output,
-            memory: None,
-            before: None,
-            after: None,
-        };
-        (plan.kernel.launch)(On::new(device, stream, &plan.launch), operands)?;
+        let (on, inputs) = ((&*device, stream), [taps, factors.as_view()]);
+        of_taps.start(on, Operands::of(*problem, &inputs, spectrum.as_view_mut()))?;
+        let inputs = [signal, taps, spectrum.as_view(), factors.as_view()];
+        plan.start(on, Operands::of(*problem, &inputs, output))?;
         Ok(Some(plan))
     }
 

@@ -9,7 +9,6 @@ use super::transform::{
     Batches, COLUMNS, LEVELS, OUTPUTS, ROWS, Rows, TAPS_ROWS, Transform, transform,
 };
 use crate::LaunchError;
-use crate::launch::On;
 use crate::limits::plan_1d;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
 
@@ -78,15 +77,9 @@ impl Held for Long {
             points,
             marks,
         } = self;
-        let task = Task {
-            problem,
-            options,
-            device: device.properties(),
-            aligned: true,
-            variant,
-        };
+        let task = Task::new(variant, problem, options, device.properties());
         let whole = (variant.plan)(&task)?;
-        let on = |plan: &Plan| On::new(device, stream, &plan.launch);
+        let on = (&*device, stream);
         let (columns, len) = (rows.columns, 2 * of.points);
         let room = points.len() / len - 1;
         let across = |which, pairs: usize| task.plan_1d([which, 0], pairs * columns, THREADS, 0);
@@ -108,86 +101,57 @@ impl Held for Long {
             let all = pairs + usize::from(first == 0);
             let plan = across(COLUMNS, all)?;
             let start = (offset + first + shift).wrapping_sub(batches.discarded);
-            let operands = Operands {
-                problem: step([start, batches.kept, pairs, shift]),
-                inputs: &[signal, taps, roots.as_view()],
-                output: points.as_view_mut().into_view_mut(..all * len),
-                memory: Some(marks.as_view_mut().into_view_mut(before * rows.marks_len..)),
-                before: None,
-                after: None,
-            };
-            (plan.kernel.launch)(on(&plan), operands)?;
+            let inputs = [signal, taps, roots.as_view()];
+            let transformed = points.as_view_mut().into_view_mut(..all * len);
+            let marked = marks.as_view_mut().into_view_mut(before * rows.marks_len..);
+            let part = step([start, batches.kept, pairs, shift]);
+            plan.start(on, Operands::of(part, &inputs, transformed).memory(marked))?;
             if first == 0 {
                 // A block for each row, whatever the cap.
                 let kernel = task.kernel([TAPS_ROWS, 0])?;
                 let (name, shared) = (kernel.entry.name, taps_bytes as u64);
                 let launch = plan_1d(name, RADIX as u32, of.threads, shared, task.device)?;
-                let of_taps = pairs * rows.marks_len..all * rows.marks_len;
-                let operands = Operands {
-                    problem: *problem,
-                    inputs: &[
-                        points.as_view().view(pairs * len..all * len),
-                        marks.as_view().view(of_taps),
-                        factors.as_view(),
-                    ],
-                    output: spectrum.as_view_mut(),
-                    memory: None,
-                    before: None,
-                    after: None,
-                };
-                (kernel.launch)(on(&Plan { launch, kernel }), operands)?;
+                let inputs = [
+                    points.as_view().view(pairs * len..all * len),
+                    (marks.as_view()).view(pairs * rows.marks_len..all * rows.marks_len),
+                    factors.as_view(),
+                ];
+                let operands = Operands::of(*problem, &inputs, spectrum.as_view_mut());
+                Plan { launch, kernel }.start(on, operands)?;
             }
             let shared = of.shared_bytes as u64;
             let plan = task.plan_blocks([ROWS, 0], pairs * RADIX, of.threads, shared)?;
-            let operands = Operands {
-                problem: *problem,
-                inputs: &[spectrum.as_view(), factors.as_view()],
-                output: points.as_view_mut().into_view_mut(..pairs * len),
-                memory: None,
-                before: None,
-                after: None,
-            };
-            (plan.kernel.launch)(on(&plan), operands)?;
+            let inputs = [spectrum.as_view(), factors.as_view()];
+            let in_place = points.as_view_mut().into_view_mut(..pairs * len);
+            plan.start(on, Operands::of(*problem, &inputs, in_place))?;
             let plan = across(OUTPUTS, pairs)?;
-            let operands = Operands {
-                problem: step([batches.discarded, 1, 1, 1]),
-                inputs: &[points.as_view().view(..pairs * len), roots.as_view()],
-                output: output.as_view_mut().into_view_mut(first..first + outputs),
-                memory: None,
-                before: None,
-                after: None,
-            };
-            (plan.kernel.launch)(on(&plan), operands)?;
+            let inputs = [points.as_view().view(..pairs * len), roots.as_view()];
+            let of_batch = output.as_view_mut().into_view_mut(first..first + outputs);
+            let part = step([batches.discarded, 1, 1, 1]);
+            plan.start(on, Operands::of(part, &inputs, of_batch))?;
         }
         let blocks = batches.all.min(room + 1);
         let plan = task.plan_blocks([LEVELS, 0], blocks, of.threads, levels_bytes as u64)?;
-        let operands = Operands {
-            problem: *problem,
-            inputs: &[
-                signal,
-                taps,
-                spectrum.as_view(),
-                factors.as_view(),
-                roots.as_view(),
-                marks.as_view(),
-            ],
-            output,
-            memory: Some(points.as_view_mut()),
-            before: None,
-            after: None,
-        };
-        (plan.kernel.launch)(on(&plan), operands)?;
+        let inputs = [
+            signal,
+            taps,
+            spectrum.as_view(),
+            factors.as_view(),
+            roots.as_view(),
+            marks.as_view(),
+        ];
+        let operands = Operands::of(*problem, &inputs, output).memory(points.as_view_mut());
+        plan.start(on, operands)?;
         Ok(Some(whole))
     }
 
     fn serves(&self, problem: &Problem) -> bool {
-        let task = Task {
+        let task = Task::new(
+            self.variant,
             problem,
-            options: &self.options,
-            device: self.device.properties(),
-            aligned: true,
-            variant: self.variant,
-        };
+            &self.options,
+            self.device.properties(),
+        );
         let marks = (Batches::new(self.of, &task).all + 1) * self.rows.marks_len;
         problem.ty == self.spectrum.ty() && marks <= self.marks.len()
     }

@@ -9,13 +9,7 @@ use crate::{Execution, Float, LaunchError};
 
 /// The options of a launch that may allocate nothing: without transforms, unless asked for.
 fn without_memory(problem: &Problem, options: &Options, device: &DeviceProperties) -> Options {
-    let task = Task {
-        problem,
-        options,
-        device,
-        aligned: true,
-        variant: CONV.variants[0],
-    };
+    let task = Task::new(CONV.variants[0], problem, options, device);
     let kernel = options
         .kernel
         .unwrap_or_else(|| choice::without_memory(&task));

@@ -279,13 +279,7 @@ mod tests {
         device: &'a DeviceProperties,
         variant: &'static Variant,
     ) -> Task<'a> {
-        Task {
-            problem,
-            options,
-            device,
-            aligned: true,
-            variant,
-        }
+        Task::new(variant, problem, options, device)
     }
 
     /// Within 5 % of the fastest that was measured: tables of the log, and products of the sweeps.

@@ -1,12 +1,11 @@
 //! Copies of the operands to rows that start at whole memory sectors.
 
-use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream, Type};
+use blockwise::{AnyBuffer, AnyView, Device, Stream, Type};
 use kernels::matmul::pitched::{ITEMS, THREADS};
 use kernels::matmul::policy::pitch;
 
 use super::kernels::PREPARE;
 use super::{PITCHED, extents};
-use crate::launch::On;
 use crate::operation::{Operands, Options, Plan, Problem, Task};
 use crate::{LaunchError, matrix_len};
 
@@ -56,31 +55,20 @@ impl Copies {
     /// Starts the copy.
     pub(super) fn enqueue(
         &mut self,
-        (device, stream): (&Device, Option<&Stream>),
+        on: (&Device, Option<&Stream>),
         options: &Options,
         [a, b]: [AnyView<'_>; 2],
     ) -> Result<[AnyView<'_>; 2], LaunchError> {
         let problem = self.problem;
         let [rows, inner, _] = extents(&problem);
         if inner > 0 {
-            let task = Task {
-                problem: &problem,
-                options,
-                device: device.properties(),
-                aligned: true,
-                variant: &PITCHED,
-            };
+            let task = Task::new(&PITCHED, &problem, options, on.0.properties());
             let plan = plan(&task)?;
-            let of_b: AnyViewMut<'_> = self.b.as_view_mut();
-            let operands = Operands {
-                problem,
-                inputs: &[a.view(..rows * inner), b],
-                output: self.a.as_view_mut(),
-                memory: None,
-                before: None,
-                after: Some(of_b),
-            };
-            (plan.kernel.launch)(On::new(device, stream, &plan.launch), operands)?;
+            plan.start(
+                on,
+                Operands::of(problem, &[a.view(..rows * inner), b], self.a.as_view_mut())
+                    .after(self.b.as_view_mut()),
+            )?;
         }
         Ok([self.a.as_view(), self.b.as_view()])
     }
@@ -97,14 +85,8 @@ mod tests {
             Problem::new(Type::F32, &[3, 70_000, 1017]),
             Options::default(),
         );
-        let task = Task {
-            problem: &problem,
-            options: &options,
-            device: &h200(),
-            aligned: true,
-            variant: &PITCHED,
-        };
-        let planned = plan(&task).expect("allowed").launch;
+        let planned = plan(&Task::new(&PITCHED, &problem, &options, &h200()));
+        let planned = planned.expect("allowed").launch;
         assert_eq!(
             (planned.grid, planned.block),
             ([69, 65_535, 2], [256, 1, 1])

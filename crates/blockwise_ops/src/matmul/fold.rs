@@ -9,7 +9,6 @@ use super::kernels::FOLD;
 use super::plan::blocks_of;
 use super::vectors::lanes;
 use crate::LaunchError;
-use crate::launch::On;
 use crate::operation::{Operands, Plan, Task};
 use crate::reduce::{Axis, Reduction, enqueue_axis};
 
@@ -22,7 +21,7 @@ fn plan(task: &Task<'_>, outputs: usize) -> Result<Plan, LaunchError> {
 /// Starts it. A C that is not a whole number of 16-byte packs, or is not aligned to them, is added
 /// element by element.
 pub(super) fn enqueue(
-    (device, stream): (&Device, Option<&Stream>),
+    on: (&Device, Option<&Stream>),
     task: &Task<'_>,
     sums: AnyView<'_>,
     c: AnyViewMut<'_>,
@@ -31,18 +30,7 @@ pub(super) fn enqueue(
     let aligned = sums.is_aligned(BYTES as u64) && c.is_aligned(BYTES as u64);
     if outputs.is_multiple_of(lanes(ty.bytes())) && aligned {
         let plan = plan(task, outputs)?;
-        let of = Operands {
-            problem: *task.problem,
-            inputs: &[sums],
-            output: c,
-            memory: None,
-            before: None,
-            after: None,
-        };
-        return Ok((plan.kernel.launch)(
-            On::new(device, stream, &plan.launch),
-            of,
-        )?);
+        return plan.start(on, Operands::of(*task.problem, &[sums], c));
     }
     let axis = Axis {
         outer: 1,
@@ -51,7 +39,7 @@ pub(super) fn enqueue(
     };
     by_width!(ty.bytes(), T => {
         let (sums, c) = (sums.plain::<T>()?, c.plain::<T>()?);
-        enqueue_axis(device, stream, sums, c, axis, Reduction::Sum)
+        enqueue_axis(on.0, on.1, sums, c, axis, Reduction::Sum)
     })
 }
 
@@ -85,13 +73,7 @@ mod tests {
                 Problem::new(Type::F64, &[1, 1, outputs]),
                 Options::default(),
             );
-            let task = Task {
-                problem: &problem,
-                options: &options,
-                device: device.properties(),
-                aligned: true,
-                variant: &super::super::MMA,
-            };
+            let task = Task::new(&super::super::MMA, &problem, &options, device.properties());
             let sums = AnyView::from(sums.as_view());
             enqueue((&device, None), &task, sums, c.into()).unwrap();
             let c = all.to_vec().unwrap().split_off(offset);

@@ -13,7 +13,6 @@ use super::plan::{by_blocks, check};
 use super::slices::{self, or_no_room};
 use super::{PITCHED, choice, extents};
 use crate::LaunchError;
-use crate::launch::On;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task};
 
 /// The launch that multiplies the copies.
@@ -66,24 +65,17 @@ impl Held for Pitched {
         let &[a, b] = inputs else {
             return Ok(None);
         };
-        let task = Task {
-            problem,
-            options: &self.options,
-            device: self.device.properties(),
-            aligned: true,
-            variant: &PITCHED,
-        };
+        let task = Task::new(&PITCHED, problem, &self.options, self.device.properties());
         let plan = plan(&task)?;
         let on = (&self.device, stream);
-        let operands = Operands {
-            problem: *problem,
-            inputs: &self.copies.enqueue(on, &self.options, [a, b])?,
-            output,
-            memory: None,
-            before: None,
-            after: None,
-        };
-        (plan.kernel.launch)(On::new(&self.device, stream, &plan.launch), operands)?;
+        plan.start(
+            on,
+            Operands::of(
+                *problem,
+                &self.copies.enqueue(on, &self.options, [a, b])?,
+                output,
+            ),
+        )?;
         Ok(Some(plan))
     }
 }
@@ -114,13 +106,12 @@ mod tests {
 
     fn planned(ty: Type, of: &[usize]) -> Result<Plan, LaunchError> {
         let options = Options::of(&PITCHED);
-        plan(&Task {
-            problem: &Problem::new(ty, of),
-            options: &options,
-            device: &h200(),
-            aligned: true,
-            variant: &PITCHED,
-        })
+        plan(&Task::new(
+            &PITCHED,
+            &Problem::new(ty, of),
+            &options,
+            &h200(),
+        ))
     }
 
     #[test]

@@ -11,7 +11,6 @@ use kernels::matmul::slices::sums;
 use super::copy::Copies;
 use super::{SLICED, SLICED_COPY, choice, extents, fold, plan};
 use crate::LaunchError;
-use crate::launch::On;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
 
 /// A product, perhaps in slices, or of a copy of B.
@@ -140,15 +139,7 @@ impl Held for Product {
         let plan = plan::launch(&task, pitch, aligned)?;
         let mut pitched = *problem;
         pitched.extents[3] = pitch;
-        let operands = Operands {
-            problem: pitched,
-            inputs: &[a, b],
-            output: sums,
-            memory: None,
-            before: None,
-            after: None,
-        };
-        (plan.kernel.launch)(On::new(&self.device, stream, &plan.launch), operands)?;
+        plan.start(on, Operands::of(pitched, &[a, b], sums))?;
         if let Some(sums) = &self.sums {
             fold::enqueue(on, &task, sums.as_view(), output)?;
         }
@@ -201,13 +192,7 @@ mod tests {
                     count: NonZeroU32::new(slices),
                     ..Options::of(&SLICED_COPY)
                 };
-                let task = Task {
-                    problem: &problem,
-                    options: &options,
-                    device: device.properties(),
-                    aligned: true,
-                    variant: &SLICED_COPY,
-                };
+                let task = Task::new(&SLICED_COPY, &problem, &options, device.properties());
                 let mut product = hold_copy(&device, &task).unwrap();
                 let (of_a, of_b) = (device.upload(&a).unwrap(), device.upload(&b).unwrap());
                 let mut c = device.upload(&vec![f32::NAN; rows * cols]).unwrap();

@@ -15,7 +15,6 @@ use super::kernels::PREPARE;
 use super::plan::{self, blocks_of, check};
 use super::{PIPELINED, TENSOR, extents};
 use crate::LaunchError;
-use crate::launch::On;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task};
 
 /// The only compute capability that has these instructions.
@@ -52,13 +51,7 @@ pub fn plan_split(
     device: &DeviceProperties,
 ) -> Result<Plan, LaunchError> {
     let [rows, inner, cols] = extents(problem);
-    let task = Task {
-        problem,
-        options,
-        device,
-        aligned: true,
-        variant: &TENSOR,
-    };
+    let task = Task::new(&TENSOR, problem, options, device);
     let mut plan = task.plan_2d(
         [PREPARE, 0],
         [inner, rows.max(cols)],
@@ -112,13 +105,7 @@ impl Held for Tensor {
         let device = &self.device;
         let properties = device.properties();
         let aligned = |view: &AnyView<'_>| view.is_aligned(kernels::pack::BYTES as u64);
-        let task = Task {
-            problem,
-            options: &self.options,
-            device: properties,
-            aligned: true,
-            variant: &TENSOR,
-        };
+        let task = Task::new(&TENSOR, problem, &self.options, properties);
         let plan = plan(&task)?;
         let split = plan_split(problem, &self.options, properties)?;
         let plain = Problem {
@@ -145,37 +132,14 @@ impl Held for Tensor {
 
         // All bits set is an empty range.
         self.ranges.fill_bytes_on(stream, 0xFF)?;
-        let start = |plan: &Plan, of: Operands<'_>| {
-            (plan.kernel.launch)(On::new(device, stream, &plan.launch), of)
-        };
-        let terms = Operands {
-            problem: plain,
-            inputs,
-            output: self.a.as_view_mut().into(),
-            memory: Some(self.ranges.as_view_mut().into()),
-            before: None,
-            after: Some(self.b.as_view_mut().into()),
-        };
-        start(&split, terms)?;
-        let [of_a, of_b, ranges] = [&self.a, &self.b, &self.ranges].map(|it| it.as_view().into());
-        let product = Operands {
-            problem: plain,
-            inputs: &[of_a, of_b, ranges],
-            output: output.as_view_mut(),
-            memory: None,
-            before: None,
-            after: None,
-        };
-        start(&plan, product)?;
-        let rest = Operands {
-            problem: plain,
-            inputs,
-            output,
-            memory: None,
-            before: Some(ranges),
-            after: None,
-        };
-        start(&otherwise, rest)?;
+        let on = (device, stream);
+        let terms = Operands::of(plain, inputs, self.a.as_view_mut().into())
+            .memory(self.ranges.as_view_mut().into())
+            .after(self.b.as_view_mut().into());
+        split.start(on, terms)?;
+        let terms = [&self.a, &self.b, &self.ranges].map(|it| it.as_view().into());
+        plan.start(on, Operands::of(plain, &terms, output.as_view_mut()))?;
+        otherwise.start(on, Operands::of(plain, inputs, output).before(terms[2]))?;
         Ok(Some(plan))
     }
 }
@@ -237,14 +201,10 @@ mod tests {
         };
         let options = Options::default();
         let planned = |rows, cols| {
-            let task = Task {
-                problem: &Problem::new(Type::F32, &[rows, 100, cols]),
-                options: &options,
-                device: &properties,
-                aligned: true,
-                variant: &TENSOR,
-            };
-            plan(&task).expect("allowed").launch
+            let problem = Problem::new(Type::F32, &[rows, 100, cols]);
+            plan(&Task::new(&TENSOR, &problem, &options, &properties))
+                .expect("allowed")
+                .launch
         };
         let small = planned(4096, 129);
         assert_eq!((small.grid, small.block), ([64, 1, 1], [384, 1, 1]));

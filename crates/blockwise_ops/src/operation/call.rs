@@ -10,7 +10,6 @@ use super::{
     Fold, Held, Hold, Lens, Operands, Operation, Options, Plan, Posed, Problem, Task, Tier, Variant,
 };
 use crate::array::AnyArray;
-use crate::launch::On;
 use crate::{Element, LaunchError, check_len, tuning};
 
 /// Bytes at whose multiples packs begin.
@@ -288,7 +287,7 @@ fn start(
         before,
         after,
     };
-    (plan.kernel.launch)(On::new(device, stream, &plan.launch), operands)?;
+    plan.start((device, stream), operands)?;
     Ok(Some(plan))
 }
 

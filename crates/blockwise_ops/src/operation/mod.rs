@@ -14,6 +14,7 @@ mod axis;
 mod call;
 mod fold;
 mod held;
+mod order;
 mod parts;
 mod problem;
 mod variant;
@@ -35,6 +36,7 @@ pub use problem::{Given, Lens, Posed, Problem, Work};
 pub use variant::{Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, Variant};
 
 pub(crate) use call::enqueue_part;
+pub(crate) use order::order;
 pub(crate) use variant::{kernel, words};
 
 /// Poses a problem: the type that is computed with, the operands' shapes, and the settings.

@@ -25,13 +25,7 @@ pub fn in_parts(
     // Any part will do: a variant computes all of them, or none.
     let part = (windows.part)(problem, 0..outputs.saturating_sub(1).max(1)).problem;
     let chosen = choose(operation, problem, options, device)?.variant;
-    let task = Task {
-        problem: &part,
-        options,
-        device,
-        aligned: true,
-        variant: chosen,
-    };
+    let task = Task::new(chosen, &part, options, device);
     let able = |variant: &'static Variant| match (variant.plan)(&task.of(variant)) {
         Err(LaunchError::NoParts { .. }) => false,
         planned => variant == chosen || planned.is_ok(),

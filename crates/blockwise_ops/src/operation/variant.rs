@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use blockwise::{AnyView, AnyViewMut, DeviceProperties, Type};
+use blockwise::{AnyView, AnyViewMut, Device, DeviceProperties, Stream, Type};
 use cuda_std::launch::Entry;
 
 use super::{Asked, Hold, Problem};
@@ -243,6 +243,38 @@ pub struct Operands<'a> {
     pub after: Option<AnyViewMut<'a>>,
 }
 
+impl<'a> Operands<'a> {
+    /// Of a launch without memory of its own, of a whole problem.
+    pub(crate) fn of(problem: Problem, inputs: &'a [AnyView<'a>], output: AnyViewMut<'a>) -> Self {
+        Self {
+            problem,
+            inputs,
+            output,
+            memory: None,
+            before: None,
+            after: None,
+        }
+    }
+
+    /// The same with [memory](Self::memory).
+    pub(crate) fn memory(self, memory: AnyViewMut<'a>) -> Self {
+        let memory = Some(memory);
+        Self { memory, ..self }
+    }
+
+    /// The same with what [earlier parts](Self::before) left.
+    pub(crate) fn before(self, before: AnyView<'a>) -> Self {
+        let before = Some(before);
+        Self { before, ..self }
+    }
+
+    /// The same with room for what [later parts](Self::after) begin with.
+    pub(crate) fn after(self, after: AnyViewMut<'a>) -> Self {
+        let after = Some(after);
+        Self { after, ..self }
+    }
+}
+
 /// How to launch an operation. The default chooses by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -298,7 +330,35 @@ pub struct Plan {
     pub kernel: &'static Kernel,
 }
 
+impl Plan {
+    /// Starts the launch.
+    pub(crate) fn start(
+        &self,
+        (device, stream): (&Device, Option<&Stream>),
+        operands: Operands<'_>,
+    ) -> Result<(), LaunchError> {
+        let on = On::new(device, stream, &self.launch);
+        Ok((self.kernel.launch)(on, operands)?)
+    }
+}
+
 impl<'a> Task<'a> {
+    /// Of operands that begin at whole packs.
+    pub fn new(
+        variant: &'static Variant,
+        problem: &'a Problem,
+        options: &'a Options,
+        device: &'a DeviceProperties,
+    ) -> Self {
+        Self {
+            problem,
+            options,
+            device,
+            aligned: true,
+            variant,
+        }
+    }
+
     /// The same for another variant.
     pub fn of(self, variant: &'static Variant) -> Self {
         Self { variant, ..self }

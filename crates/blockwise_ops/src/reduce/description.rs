@@ -47,7 +47,7 @@ fn wider(types: &[Type], _: &Given) -> Type {
 fn compared(types: &[Type], _: &Given) -> Type {
     match types[0] {
         Type::F16 | Type::F32 => Type::F32,
-        Type::F64 => Type::F64,
+        ty @ (Type::F64 | Type::U64) => ty,
         _ => Type::I64,
     }
 }

@@ -102,13 +102,7 @@ pub fn error_of(
     device: &DeviceProperties,
 ) -> Result<f64, LaunchError> {
     let variant = operation::choose(of, problem, options, device)?.variant;
-    let error = variants::plan::error(&Task {
-        problem,
-        options,
-        device,
-        aligned: true,
-        variant,
-    });
+    let error = variants::plan::error(&Task::new(variant, problem, options, device));
     Ok(error.unwrap_or_default())
 }
 
@@ -254,9 +248,37 @@ pub fn reduce<T: Number>(
 
 #[cfg(test)]
 mod tests {
-    use ndarray::array;
+    use ndarray::{Array1, array};
 
     use super::*;
+
+    /// Unsigned integers go to the kernels of signed ones.
+    #[test]
+    fn extremes_order_integers_with_and_without_a_sign() {
+        fn check<T: Number + Ord>(values: [T; 5]) {
+            let device = Device::emulator();
+            // A pack, a tile and more; more blocks than a warp has lanes.
+            for len in [1, 5, 300] {
+                let values = Array1::from_iter(values.iter().copied().cycle().take(len));
+                for kernel in KERNELS {
+                    let options = Options {
+                        threads: Some(32),
+                        ..Options::of(kernel)
+                    };
+                    let of = |by| reduce(&device, values.view(), by, &options).unwrap();
+                    let expected = [values.iter().min(), values.iter().max()];
+                    let got = [Reduction::Min, Reduction::Max].map(of);
+                    assert_eq!(got.each_ref().map(Some), expected, "{kernel} of {len}");
+                }
+            }
+        }
+        check([7, 1 << 63, u64::MAX, 0, (1 << 63) - 1]);
+        check([7, i64::MAX, -1, i64::MIN, 0]);
+        check([u64::MAX; 5]);
+        check([i64::MAX; 5]);
+        check([i64::MIN; 5]);
+        check([0_u64; 5]);
+    }
 
     /// As those of the other operations: of any shape, to an array of none.
     #[test]

@@ -3,9 +3,9 @@
 use blockwise::Type;
 
 use crate::LaunchError;
-use crate::operation::{Axis, Problem};
+use crate::operation::{self, Axis, Problem};
 
-/// What is computed: the code of the kernels that do, in [`Problem::settings`].
+/// What is computed, in [`Problem::settings`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Code {
     Sum,
@@ -32,6 +32,15 @@ impl Code {
             1 => Self::Min,
             2 => Self::Max,
             _ => Self::Dot,
+        }
+    }
+
+    /// The code of the kernels that do it: one kernel is for minima and maxima.
+    pub(super) const fn of_kernel(self) -> u8 {
+        match self {
+            Self::Sum => 0,
+            Self::Min | Self::Max => 1,
+            Self::Dot => 2,
         }
     }
 
@@ -71,6 +80,15 @@ pub(super) fn problem(ty: Type, code: Code, way: Way, axis: Axis) -> Result<Prob
         settings: [code as u8, way as u8],
         ..problem
     })
+}
+
+/// What a kernel of extremes is given as `flip`, for elements of type `T`; 0 where it adds.
+pub(super) fn flip<T>(problem: &Problem) -> u64 {
+    match Code::of(problem) {
+        Code::Sum | Code::Dot => 0,
+        Code::Min => operation::order(problem.ty, false).flip::<T>(),
+        Code::Max => operation::order(problem.ty, true).flip::<T>(),
+    }
 }
 
 /// What a problem's lines are.

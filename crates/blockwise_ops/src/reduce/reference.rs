@@ -3,6 +3,7 @@
 use blockwise::{Type, Typed};
 use bytemuck::Pod;
 
+use super::Number;
 use super::problem::{Code, axis};
 use crate::LaunchError;
 use crate::array::AnyArray;
@@ -71,37 +72,7 @@ fn sums<T: Precision>(asked: &Asked<'_>, error: f64) -> Expected {
     Expected::Near(near.collect())
 }
 
-/// An element of results that are exact.
-trait Compared: Typed + Pod + PartialOrd + Default {
-    fn sum(self, other: Self) -> Self;
-    fn product(self, other: Self) -> Self;
-}
-
-macro_rules! compared {
-    ($($integer:ident)*; $($float:ident)*) => {
-        $(impl Compared for $integer {
-            fn sum(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-
-            fn product(self, other: Self) -> Self {
-                self.wrapping_mul(other)
-            }
-        })*
-        $(impl Compared for $float {
-            fn sum(self, other: Self) -> Self {
-                self + other
-            }
-
-            fn product(self, other: Self) -> Self {
-                self * other
-            }
-        })*
-    };
-}
-compared!(i64 u64; f32 f64);
-
-fn exact<T: Compared>(asked: &Asked<'_>) -> Result<Expected, LaunchError> {
+fn exact<T: Number>(asked: &Asked<'_>) -> Result<Expected, LaunchError> {
     let [a, b] = [0, 1].map(|operand| values::<T>(asked, operand));
     let len = asked.runs.iter().map(ExactSizeIterator::len).sum();
     let mut array = AnyArray::zeros(asked.problem.ty, &[len])?;
@@ -110,8 +81,8 @@ fn exact<T: Compared>(asked: &Asked<'_>) -> Result<Expected, LaunchError> {
         let line = line(asked.problem, output);
         let elements = line.clone().map(|at| a[at]);
         *result = match Code::of(asked.problem) {
-            Code::Sum => elements.fold(T::default(), T::sum),
-            Code::Dot => line.fold(T::default(), |sum, at| sum.sum(a[at].product(b[at]))),
+            Code::Sum => elements.fold(T::ZERO, T::add),
+            Code::Dot => line.fold(T::ZERO, |sum, at| a[at].mul_add(b[at], sum)),
             Code::Min => oracle::least(elements).unwrap_or_default(),
             Code::Max => oracle::greatest(elements).unwrap_or_default(),
         };

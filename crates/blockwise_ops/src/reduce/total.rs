@@ -1,7 +1,7 @@
 //! Results before their rounding.
 
 use blockwise::Type;
-use kernels::reduce::{Addend, Max, Min, Op as _, Partial as _, TotalOf, Twofold, merge_totals};
+use kernels::reduce::{Addend, Partial as _, TotalOf, Twofold, merge_totals};
 
 use super::problem::Code;
 use crate::array::AnyArray;
@@ -24,19 +24,24 @@ pub trait Number: Element + Addend {
 /// A block's result: a sum in more precision than its elements.
 pub type PartialOf<T> = <T as Addend>::Partial;
 
-impl Number for i64 {
-    fn words_of(total: i64) -> [u64; 2] {
-        [total.cast_unsigned(), 0]
-    }
+macro_rules! number_of_integers {
+    ($($integer:ident)*) => { $(
+        impl Number for $integer {
+            fn words_of(total: Self) -> [u64; 2] {
+                [total as u64, 0]
+            }
 
-    fn of_words([word, _]: [u64; 2]) -> i64 {
-        word.cast_signed()
-    }
+            fn of_words([word, _]: [u64; 2]) -> Self {
+                word as Self
+            }
 
-    fn partial_of(words: &[u64]) -> i64 {
-        words[0].cast_signed()
-    }
+            fn partial_of(words: &[u64]) -> Self {
+                words[0] as Self
+            }
+        }
+    )* };
 }
+number_of_integers!(i64 u64);
 
 macro_rules! number_of_floats {
     ($($float:ty: |$words:ident| $partial:expr;)*) => { $(
@@ -83,8 +88,8 @@ impl<T: Number> Total<T> {
     pub fn fold(self, next: Self, reduction: Reduction) -> Self {
         match reduction {
             Reduction::Sum => Self(merge_totals(self.0, next.0)),
-            Reduction::Min => Min::apply(self.round(), next.round()).into(),
-            Reduction::Max => Max::apply(self.round(), next.round()).into(),
+            Reduction::Min => self.round().min(next.round()).into(),
+            Reduction::Max => self.round().max(next.round()).into(),
         }
     }
 
@@ -148,6 +153,7 @@ pub(super) fn number(problem: &Problem, bytes: &[u8]) -> Result<AnyArray, Launch
     let rounded = match problem.ty {
         Type::F32 => of::<f32>(bytes, by),
         Type::F64 => of::<f64>(bytes, by),
+        Type::U64 => of::<u64>(bytes, by),
         _ => of::<i64>(bytes, by),
     };
     let mut number = AnyArray::zeros(problem.ty, &[])?;
@@ -166,8 +172,11 @@ mod tests {
     #[test]
     fn results_fold_as_numpy_does() {
         assert_eq!(fold(i64::MAX, 1, Reduction::Sum), i64::MIN);
-        assert_eq!(fold(3, -4, Reduction::Min), -4);
-        assert_eq!(fold(3, -4, Reduction::Max), 3);
+        assert_eq!(fold(3_i64, -4, Reduction::Min), -4);
+        assert_eq!(fold(3_i64, -4, Reduction::Max), 3);
+        assert_eq!(fold(u64::MAX, 1, Reduction::Sum), 0);
+        assert_eq!(fold(u64::MAX, 1, Reduction::Min), 1);
+        assert_eq!(fold(1, 1 << 63, Reduction::Max), 1_u64 << 63);
         for reduction in [Reduction::Min, Reduction::Max] {
             assert!(fold(f32::NAN, 1.0, reduction).is_nan());
             assert!(fold(1.0, f64::NAN, reduction).is_nan());

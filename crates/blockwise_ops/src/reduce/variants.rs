@@ -13,9 +13,9 @@ use kernels::reduce::shuffle::{dot_shuffle, fold_shuffle};
 use kernels::reduce::single::{dot_single, dot_single8, fold_single, fold_single8};
 use kernels::reduce::tree::{dot_tree, fold_tree};
 use kernels::reduce::wide::{dot_wide, fold_wide};
-use kernels::reduce::{Max, Min, Sum};
+use kernels::reduce::{Extreme, Sum};
 
-use super::problem::Code;
+use super::problem::{Code, flip};
 use super::total::PartialOf;
 use crate::operation::{Kernel, Operands, Takes, Tier, Variant, kernel};
 
@@ -39,24 +39,23 @@ pub(super) fn is_teaching(variant: &Variant) -> bool {
     [&INTERLEAVED, &TREE, &TREE_RAW].contains(&variant)
 }
 
-/// Rows of one operand, and of two, for each type. Integers without a sign have the same sums.
+/// Rows of one operand, and of two, for each type. Integers without a sign have the same sums, and
+/// `flip` orders them.
 macro_rules! rows {
     ($row:ident, $fold:ident, $dot:ident) => {
         [
-            $row!(one I64 i64, [Code::Sum as u8, 0], $fold<i64, Sum>),
-            $row!(one U64 i64, [Code::Sum as u8, 0], $fold<i64, Sum>),
-            $row!(one F32 f32, [Code::Sum as u8, 0], $fold<f32, Sum>),
-            $row!(one F64 f64, [Code::Sum as u8, 0], $fold<f64, Sum>),
-            $row!(one I64 i64, [Code::Min as u8, 0], $fold<i64, Min>),
-            $row!(one F32 f32, [Code::Min as u8, 0], $fold<f32, Min>),
-            $row!(one F64 f64, [Code::Min as u8, 0], $fold<f64, Min>),
-            $row!(one I64 i64, [Code::Max as u8, 0], $fold<i64, Max>),
-            $row!(one F32 f32, [Code::Max as u8, 0], $fold<f32, Max>),
-            $row!(one F64 f64, [Code::Max as u8, 0], $fold<f64, Max>),
-            $row!(two I64 i64, [Code::Dot as u8, 0], $dot<i64>),
-            $row!(two U64 i64, [Code::Dot as u8, 0], $dot<i64>),
-            $row!(two F32 f32, [Code::Dot as u8, 0], $dot<f32>),
-            $row!(two F64 f64, [Code::Dot as u8, 0], $dot<f64>),
+            $row!(one I64 i64, [Code::Sum.of_kernel(), 0], $fold<i64, Sum>),
+            $row!(one U64 i64, [Code::Sum.of_kernel(), 0], $fold<i64, Sum>),
+            $row!(one F32 f32, [Code::Sum.of_kernel(), 0], $fold<f32, Sum>),
+            $row!(one F64 f64, [Code::Sum.of_kernel(), 0], $fold<f64, Sum>),
+            $row!(one I64 i64, [Code::Min.of_kernel(), 0], $fold<i64, Extreme>),
+            $row!(one U64 i64, [Code::Min.of_kernel(), 0], $fold<i64, Extreme>),
+            $row!(one F32 f32, [Code::Min.of_kernel(), 0], $fold<f32, Extreme>),
+            $row!(one F64 f64, [Code::Min.of_kernel(), 0], $fold<f64, Extreme>),
+            $row!(two I64 i64, [Code::Dot.of_kernel(), 0], $dot<i64>),
+            $row!(two U64 i64, [Code::Dot.of_kernel(), 0], $dot<i64>),
+            $row!(two F32 f32, [Code::Dot.of_kernel(), 0], $dot<f32>),
+            $row!(two F64 f64, [Code::Dot.of_kernel(), 0], $dot<f64>),
         ]
     };
 }
@@ -66,7 +65,8 @@ macro_rules! plain {
     (one $Type:ident $t:ident, $which:tt, $handle:ty) => {
         kernel!(Takes::Type(blockwise::Type::$Type), $which, $handle, |of| (
             of.inputs[0].plain::<$t>()?,
-            results::<PartialOf<$t>>(of.after)?
+            results::<PartialOf<$t>>(of.after)?,
+            flip::<$t>(&of.problem)
         ))
     };
     (two $Type:ident $t:ident, $which:tt, $handle:ty) => {
@@ -83,7 +83,8 @@ macro_rules! raw {
     (one $Type:ident $t:ident, $which:tt, $handle:ty) => {
         kernel!(unsafe Takes::Type(blockwise::Type::$Type), $which, $handle, |of| (
             of.inputs[0].plain::<$t>()?,
-            results::<PartialOf<$t>>(of.after)?
+            results::<PartialOf<$t>>(of.after)?,
+            flip::<$t>(&of.problem)
         ))
     };
     (two $Type:ident $t:ident, $which:tt, $handle:ty) => {
@@ -101,7 +102,8 @@ macro_rules! ticketed {
         kernel!(Takes::Type(blockwise::Type::$Type), $which, $handle, |of| (
             of.inputs[0].plain::<$t>()?,
             results::<PartialOf<$t>>(of.after)?,
-            ticket(of.memory)?
+            ticket(of.memory)?,
+            flip::<$t>(&of.problem)
         ))
     };
     (two $Type:ident $t:ident, $which:tt, $handle:ty) => {
@@ -207,10 +209,11 @@ pub static AXIS: Variant = Variant::new(
 const LINES: &[Kernel] = &{
     macro_rules! lines {
         ($Type:ident $t:ident, $code:ident, $Op:ident) => {
-            kernel!(Takes::Type(blockwise::Type::$Type), [Code::$code as u8, 0], fold_axis<$t, $Op>, |of| (
+            kernel!(Takes::Type(blockwise::Type::$Type), [Code::$code.of_kernel(), 0], fold_axis<$t, $Op>, |of| (
                 rows::<$t>(&of)?,
                 of.output.plain::<$t>()?,
-                of.problem.extents[0]
+                of.problem.extents[0],
+                flip::<$t>(&of.problem)
             ))
         };
     }
@@ -218,7 +221,7 @@ const LINES: &[Kernel] = &{
         ($t:ident, $Type:ident) => {
             kernel!(
                 Takes::Type(blockwise::Type::$Type),
-                [Code::Sum as u8, 1],
+                [Code::Sum.of_kernel(), 1],
                 sum_runs<$t>,
                 |of| (
                     rows::<$t>(&of)?,
@@ -233,12 +236,10 @@ const LINES: &[Kernel] = &{
         lines!(U64 i64, Sum, Sum),
         lines!(F32 f32, Sum, Sum),
         lines!(F64 f64, Sum, Sum),
-        lines!(I64 i64, Min, Min),
-        lines!(F32 f32, Min, Min),
-        lines!(F64 f64, Min, Min),
-        lines!(I64 i64, Max, Max),
-        lines!(F32 f32, Max, Max),
-        lines!(F64 f64, Max, Max),
+        lines!(I64 i64, Min, Extreme),
+        lines!(U64 i64, Min, Extreme),
+        lines!(F32 f32, Min, Extreme),
+        lines!(F64 f64, Min, Extreme),
         runs!(f32, F32),
         runs!(f64, F64),
     ]

@@ -3,12 +3,13 @@
 mod reference;
 
 use blockwise::{AnyView, AnyViewMut, Error, Plain, Type, View, ViewMut};
-use kernels::scan::{self, Extreme, Order, Sum, Way};
+use kernels::reduce::{Extreme, Sum};
+use kernels::scan::{self, Way};
 
 use crate::LaunchError;
 use crate::operation::{
     Axis, Bench, Carry, Case, Given, Kernel, Lens, Numbers, Operand, Operation, Parts, Plan, Posed,
-    Problem, Rank, Setting, Size, Takes, Task, Variant, Work, kernel,
+    Problem, Rank, Setting, Size, Takes, Task, Variant, Work, kernel, order,
 };
 
 /// Scan along an axis. The extents of a problem: the axis, all dimensions before it, all after it.
@@ -234,15 +235,11 @@ static KERNELS: &[Kernel] = &{
 };
 
 fn flip<T>(problem: &Problem) -> u64 {
-    let order = match (running(problem.settings), problem.ty) {
-        (Running::Sum, _) => return 0,
-        (Running::Least, Type::U32 | Type::U64) => Order::LeastUnsigned,
-        (Running::Least, _) => Order::Least,
-        (Running::Greatest, Type::U32 | Type::U64) => Order::GreatestUnsigned,
-        (Running::Greatest, Type::F32 | Type::F64) => Order::GreatestFloat,
-        (Running::Greatest, _) => Order::Greatest,
-    };
-    order.flip::<T>()
+    match running(problem.settings) {
+        Running::Sum => 0,
+        Running::Least => order(problem.ty, false).flip::<T>(),
+        Running::Greatest => order(problem.ty, true).flip::<T>(),
+    }
 }
 
 /// The output, and the memory for what a next part begins with: empty unless given.

@@ -5,16 +5,13 @@ use std::path::Path;
 use blockwise::{DeviceProperties, Type};
 use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::compare::{Comparison, ToNumber};
-use blockwise_ops::operation::{
-    self, Axis, Fold, Operation, Options, Posed, Rank as Dimensions, Reduction, Task,
-};
+use blockwise_ops::operation::{self, Axis, Fold, Operation, Options, Posed, Reduction, Task};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::pipeline::{AxisReducer, Piece, Reducer};
 use blockwise_ops::reduce::Total;
 use blockwise_ops::{AnyArray, Number};
-use launch_contract::for_type;
 use ndarray::ArrayView1;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::failure::Failure;
 use super::super::operand::{self, ArrayOutput};
@@ -22,17 +19,15 @@ use super::super::operation::Arguments;
 use super::super::report::Report;
 use super::super::seconds::{Seconds, timed};
 use super::super::{Global, mesh, progress};
-use super::{Expectation, exactly, made};
-use crate::io::{self, Contents, Reader};
+use super::{Expectation, Inputs, exactly, made};
+use crate::io::Reader;
 
 /// What is folded, of the files.
 struct Job<'a> {
     of: &'static Operation,
     fold: &'static Fold,
     arguments: &'a Arguments,
-    inputs: Vec<Reader>,
-    /// The files' types.
-    stored: Vec<Type>,
+    inputs: Inputs,
     posed: Posed,
     options: Options,
 }
@@ -46,6 +41,7 @@ pub(super) fn run(
     match job.posed.problem.ty {
         Type::F32 => job.run::<f32>(global),
         Type::F64 => job.run::<f64>(global),
+        Type::U64 => job.run::<u64>(global),
         _ => job.run::<i64>(global),
     }
 }
@@ -53,42 +49,13 @@ pub(super) fn run(
 impl<'a> Job<'a> {
     fn open(arguments: &'a Arguments, fold: &'static Fold) -> Result<Self, Failure> {
         let of = arguments.of;
-        let (mut inputs, mut shapes, mut stored) = (Vec::new(), Vec::new(), Vec::new());
-        for (operand, path) in of.operands.iter().zip(&arguments.inputs) {
-            let (reader, shape, kind) = operand::reader(path)?;
-            if operand.rank == Dimensions::Vector {
-                operand::vector_len(&shape, path)?;
-            }
-            stored.push(match reader.contents() {
-                Contents::Array(array) => array.stored(),
-                // A recording's samples have no axis.
-                Contents::Recording(_) if arguments.given.axis.is_some() => {
-                    operand::contents(&reader)?.stored()
-                }
-                Contents::Recording(_) => kind.into(),
-            });
-            inputs.push(reader);
-            shapes.push(shape);
-        }
-        let shapes: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
-        let ty = (of.types)(&stored, &arguments.given);
-        let posed = (of.pose)(ty, &shapes, &arguments.given);
-        let posed = posed.map_err(|error| match &arguments.inputs[..] {
-            [path] => operand::named(path, error),
-            paths => {
-                let names: Vec<_> = paths
-                    .iter()
-                    .map(|path| path.display().to_string())
-                    .collect();
-                Failure::new(format!("{}: {error}", names.join(" and ")))
-            }
-        })?;
+        let inputs = Inputs::open(of, arguments)?;
+        let posed = inputs.posed(of, arguments)?;
         Ok(Self {
             of,
             fold,
             arguments,
             inputs,
-            stored,
             posed,
             options: Options {
                 kernel: arguments.kernel,
@@ -97,7 +64,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    fn run<T: Number + ToNumber + io::Number>(&self, global: &Global) -> Result<Report, Failure> {
+    fn run<T: Number + ToNumber + Into<Value>>(&self, global: &Global) -> Result<Report, Failure> {
         let reference = Expectation::open(&self.arguments.reference, &self.posed)?;
         match &self.arguments.output {
             Some(output) => self.along::<T>(global, output, reference),
@@ -112,7 +79,7 @@ impl<'a> Job<'a> {
     }
 
     /// All elements, to a number.
-    fn whole<T: Number + ToNumber + io::Number>(
+    fn whole<T: Number + ToNumber + Into<Value>>(
         &self,
         global: &Global,
         reference: Option<Expectation<'_>>,
@@ -125,20 +92,16 @@ impl<'a> Job<'a> {
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
-        let value = self.array(&[], &[value])?;
-        let (text, number) = for_type!(value.ty(), V => {
-            let value = value.typed::<V>().and_then(|values| values.first());
-            let value = value.copied().unwrap_or_default();
-            (value.to_string(), serde_json::Value::from(value))
-        }, else Default::default());
+        let text = value.to_string();
         // JSON has no NaN and no infinities: the text says what the number was.
-        let json = json!({ "command": self.of.name, "type": value.ty().name(), "value": number, "text": text, "device": mesh::names(&mesh), "seconds": seconds });
+        let json = json!({ "command": self.of.name, "type": self.kept().name(), "value": value.into(), "text": text, "device": mesh::names(&mesh), "seconds": seconds });
         let report = Report::new(text, json);
         let Some(mut reference) = reference else {
             return Ok(report);
         };
         let properties = mesh.devices()[0].properties();
         let magnitude = || Ok::<_, Failure>(vec![self.magnitude::<T>()?]);
+        let value = self.array(&[], &[value])?;
         let compared = self.compare(&mut reference, &value, properties, magnitude)?;
         Ok(report.comparison(&reference.name, &compared))
     }
@@ -149,7 +112,7 @@ impl<'a> Job<'a> {
         let (len, ty) = (problem.extents[0], problem.ty);
         let split = Split::even(len, mesh.ranks());
         let readers = |rank| {
-            let readers = self.inputs.iter().map(|input| {
+            let readers = self.inputs.readers.iter().map(|input| {
                 let mut reader = input.again();
                 reader.skip(split.range(rank).start);
                 reader
@@ -191,7 +154,7 @@ impl<'a> Job<'a> {
     /// The sum of the terms' magnitudes, from the files read a second time.
     fn magnitude<T: Number + ToNumber>(&self) -> Result<f64, Failure> {
         const PIECE: usize = 1 << 16;
-        let mut readers: Vec<_> = self.inputs.iter().map(Reader::again).collect();
+        let mut readers: Vec<_> = self.inputs.readers.iter().map(Reader::again).collect();
         let (len, ty) = (self.posed.problem.extents[0], self.posed.problem.ty);
         let mut magnitude = 0.0;
         let mut values = vec![T::default(); PIECE.min(len)];
@@ -219,13 +182,12 @@ impl<'a> Job<'a> {
         magnitudes: impl FnOnce() -> Result<Vec<f64>, Failure>,
     ) -> Result<Comparison, Failure> {
         let (problem, options) = (&self.posed.problem, &self.options);
-        let error = (self.fold.error)(&Task {
+        let error = (self.fold.error)(&Task::new(
+            operation::choose(self.of, problem, options, device)?.variant,
             problem,
             options,
             device,
-            aligned: true,
-            variant: operation::choose(self.of, problem, options, device)?.variant,
-        });
+        ));
         // Not needed where a bound was asked for.
         let magnitudes = match error {
             Some(_) if reference.of.allowed().is_none() => magnitudes()?,
@@ -259,26 +221,25 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// The type that results are said to have: what is compared only keeps the file's.
+    /// The results' type: an extreme is one of the file's numbers; a sum may be larger than all of
+    /// them.
     fn kept(&self) -> Type {
-        match (self.fold.by, self.posed.problem.ty) {
-            (Reduction::Sum, ty) => ty,
-            (_, Type::I64) if self.stored.iter().all(|&ty| ty == Type::U64) => Type::U64,
-            (_, ty) => ty,
+        match self.fold.by {
+            Reduction::Sum => self.posed.problem.ty,
+            Reduction::Min | Reduction::Max => self.inputs.types[0],
         }
     }
 
-    /// Results as an array.
+    /// Results as an array of their type.
     fn array<T: Number>(&self, shape: &[usize], values: &[T]) -> Result<AnyArray, Failure> {
         let values = AnyArray::of(ArrayView1::from(values).into_dyn())?;
-        let array = values
-            .retyped(self.kept())
-            .and_then(|it| it.reshaped(shape));
-        array.ok_or_else(|| Failure::new("the results have another shape"))
+        let array = values.converted(self.kept())?;
+        let array = array.and_then(|array| array.reshaped(shape));
+        array.ok_or_else(|| Failure::new("the results have another shape or type"))
     }
 
     /// Along an axis, to a file.
-    fn along<T: Number + ToNumber + io::Number>(
+    fn along<T: Number + ToNumber>(
         &self,
         global: &Global,
         output: &Path,
@@ -290,11 +251,7 @@ impl<'a> Job<'a> {
         let (problem, shape) = (&self.posed.problem, &self.posed.result);
         // Refused before the output's place on the disk is taken.
         operation::plan(self.of, problem, &self.options, device.properties())?;
-        // A minimum is one of the file's numbers; a sum may be larger than all of them.
-        let stored = match self.fold.by {
-            Reduction::Sum => problem.ty,
-            Reduction::Min | Reduction::Max => self.stored[0],
-        };
+        let stored = self.kept();
         let mut writer = place.create(shape, stored)?;
         let [extent, outer, inner, _] = problem.extents;
         let axis = Axis {
@@ -313,13 +270,20 @@ impl<'a> Job<'a> {
             if reference.is_some() {
                 results.extend_from_slice(values);
             }
-            timed(&mut writing, || Ok::<_, Failure>(writer.write(values)?))
+            let values = self.array(&[values.len()], values)?;
+            timed(&mut writing, || {
+                Ok::<_, Failure>(writer.write_bytes(values.bytes())?)
+            })
         };
         let mut reducer = AxisReducer::new(&device, axis, self.fold.by, self.chunk())?;
         let bar = progress::bar(name, problem.product());
         while let Some(piece) = reducer.next_piece() {
             let fill = |values: &mut [T]| {
-                timed(&mut seconds.reading, || self.read(inner, &piece, values))?;
+                let bytes = bytemuck::cast_slice_mut(values);
+                let place = [piece.rows.clone(), piece.cols.clone()];
+                timed(&mut seconds.reading, || {
+                    self.inputs.read_block(0, inner, place, bytes)
+                })?;
                 add_magnitudes(axis, &piece, values, &mut magnitudes);
                 Ok(())
             };
@@ -345,25 +309,6 @@ impl<'a> Job<'a> {
             ..seconds
         };
         Ok(report.with("seconds", json!(seconds)))
-    }
-
-    /// Reads some rows' elements in some columns, in row-major order, of rows of `pitch`.
-    fn read<T: Number>(
-        &self,
-        pitch: usize,
-        piece: &Piece,
-        values: &mut [T],
-    ) -> Result<(), Failure> {
-        let (ty, width) = (self.posed.problem.ty, piece.cols.len());
-        // Whole rows follow each other.
-        let run = if width == pitch { values.len() } else { width };
-        let mut reader = self.inputs[0].again();
-        reader.skip(piece.rows.start * pitch + piece.cols.start);
-        for values in values.chunks_mut(run.max(1)) {
-            reader.read_as(ty, bytemuck::cast_slice_mut(values))?;
-            reader.skip(pitch - width);
-        }
-        Ok(())
     }
 }
 

@@ -56,7 +56,7 @@ impl Task<'_> {
 impl Inputs {
     /// Says that sums of products of integers may be rounded, where they may be that large.
     pub(super) fn notice_of_products(&self, terms: usize) -> Result<(), Failure> {
-        if !self.are_integers {
+        if self.types.iter().any(|ty| ty.is_float()) {
             return Ok(());
         }
         let mut largest = terms as f64;

@@ -36,7 +36,7 @@ pub(in crate::reduce) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
         }
         false => 0,
     };
-    let which = [Code::of(task.problem) as u8, 0];
+    let which = [Code::of(task.problem).of_kernel(), 0];
     let items = blocks as usize * threads as usize;
     task.plan_1d(which, items, threads, shared_bytes)
 }
@@ -55,7 +55,7 @@ pub(in crate::reduce) fn lines(task: &Task<'_>) -> Result<Plan, LaunchError> {
     };
     let [_, outer, inner, _] = task.problem.extents;
     let threads = task.options.threads.unwrap_or(kernels::reduce::THREADS);
-    task.plan_1d([code as u8, instance], outer * inner, threads, 0)
+    task.plan_1d([code.of_kernel(), instance], outer * inner, threads, 0)
 }
 
 /// How many results a launch leaves for the host to merge.

@@ -29,7 +29,7 @@ fn the_julia_documents_launch_comes_out() {
 #[test]
 fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
     let max = plan::<f32>(&MAX, 1000, &options(&SHUFFLE, 256, 1024), &h200()).expect("allowed");
-    assert_eq!(max.kernel, "max_shuffle_f32");
+    assert_eq!(max.kernel, "extreme_shuffle_f32");
     assert_eq!((max.grid, max.dynamic_shared_bytes), ([4, 1, 1], 0));
     for threads in [1, 31, 33] {
         for kernel in [&SHUFFLE, &WIDE, &SINGLE] {
