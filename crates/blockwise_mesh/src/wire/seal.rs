@@ -9,13 +9,10 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
+use hmac_sha256::HMAC;
 
 use super::frame::array;
 use crate::secret::Secret;
-
-type Hash = Hmac<Sha256>;
 
 /// The first bytes of a connection, on both sides.
 pub(super) const MAGIC: &[u8; 16] = b"blockwise mesh 2";
@@ -50,7 +47,7 @@ impl From<io::Error> for Unproven {
 }
 
 /// The key for writing, then the key for reading.
-pub(super) type Keys = [Hash; 2];
+pub(super) type Keys = [HMAC; 2];
 
 /// Proves both ends to each other, on the connecting side.
 pub(super) fn connect(stream: &mut (impl Read + Write), secret: &Secret) -> Result<Keys, Unproven> {
@@ -99,53 +96,50 @@ fn nonce() -> io::Result<[u8; 32]> {
 
 /// The secret with both ends' random bytes.
 struct Keyed {
-    hash: Hash,
+    hash: HMAC,
     nonces: [[u8; 32]; 2],
 }
 
 impl Keyed {
     fn new(secret: &Secret, of_who_connects: [u8; 32], of_who_listens: [u8; 32]) -> Self {
         Self {
-            hash: hash(secret.bytes()),
+            hash: HMAC::new(secret.bytes()),
             nonces: [of_who_connects, of_who_listens],
         }
     }
 
-    fn labelled(&self, label: &[u8]) -> Hash {
+    fn labelled(&self, label: &[u8]) -> HMAC {
         let mut hash = self.hash.clone();
-        hash.update(&self.nonces.concat());
+        hash.update(self.nonces.concat());
         hash.update(label);
         hash
     }
 
     fn tag(&self, label: &[u8]) -> [u8; TAG] {
-        self.labelled(label).finalize().into_bytes().into()
+        self.labelled(label).finalize()
     }
 
     /// Compares in constant time.
     fn verify(&self, label: &[u8], tag: &[u8; TAG]) -> Result<(), Unproven> {
-        let verified = self.labelled(label).verify_slice(tag);
-        verified.map_err(|_| Unproven::Stranger)
+        match self.labelled(label).finalize_verify(tag) {
+            true => Ok(()),
+            false => Err(Unproven::Stranger),
+        }
     }
 
-    fn key(&self, label: &[u8]) -> Hash {
-        hash(&self.tag(label))
+    fn key(&self, label: &[u8]) -> HMAC {
+        HMAC::new(self.tag(label))
     }
-}
-
-pub(super) fn hash(key: &[u8]) -> Hash {
-    // An HMAC takes keys of any length.
-    Hash::new_from_slice(key).unwrap_or_else(|_| unreachable!("a key of any length"))
 }
 
 /// Writes records.
 pub(super) struct Sealer {
-    key: Hash,
+    key: HMAC,
     number: u64,
 }
 
 impl Sealer {
-    pub(super) fn new(key: Hash) -> Self {
+    pub(super) fn new(key: HMAC) -> Self {
         Self { key, number: 0 }
     }
 
@@ -157,7 +151,7 @@ impl Sealer {
             self.number += 1;
             to.write_all(&head)?;
             to.write_all(piece)?;
-            to.write_all(&tag.into_bytes())?;
+            to.write_all(&tag)?;
         }
         Ok(())
     }
@@ -165,7 +159,7 @@ impl Sealer {
 
 /// Reads records.
 pub(super) struct Opener {
-    key: Hash,
+    key: HMAC,
     number: u64,
     /// The last record's bytes, and how many of them were read.
     bytes: Vec<u8>,
@@ -173,7 +167,7 @@ pub(super) struct Opener {
 }
 
 impl Opener {
-    pub(super) fn new(key: Hash) -> Self {
+    pub(super) fn new(key: HMAC) -> Self {
         Self {
             key,
             number: 0,
@@ -209,7 +203,10 @@ impl Opener {
         let read = from.read_exact(&mut self.bytes).and_then(|()| array(from));
         let verified = read.and_then(|tag: [u8; TAG]| {
             let expected = record(&self.key, self.number, &head, &self.bytes);
-            expected.verify_slice(&tag).map_err(|_| forged())
+            match expected.finalize_verify(&tag) {
+                true => Ok(()),
+                false => Err(forged()),
+            }
         });
         if let Err(error) = verified {
             self.bytes.clear();
@@ -220,9 +217,9 @@ impl Opener {
     }
 }
 
-fn record(key: &Hash, number: u64, head: &[u8; 4], bytes: &[u8]) -> Hash {
+fn record(key: &HMAC, number: u64, head: &[u8; 4], bytes: &[u8]) -> HMAC {
     let mut hash = key.clone();
-    hash.update(&number.to_le_bytes());
+    hash.update(number.to_le_bytes());
     hash.update(head);
     hash.update(bytes);
     hash
@@ -256,12 +253,15 @@ mod tests {
     #[test]
     fn only_those_with_one_secret_meet() {
         let [a, b] = meet("a secret of a job", "a secret of a job");
-        let ([to_b, to_a], [of_a, of_b]) = (a.unwrap(), b.unwrap());
-        let tag = |hash: Hash| hash.finalize().into_bytes();
+        let (Ok([to_b, to_a]), Ok([of_a, of_b])) = (a, b) else {
+            panic!("they have one secret");
+        };
+        let tag = |hash: HMAC| hash.finalize();
         let [to_b, to_a, of_a, of_b] = [to_b, to_a, of_a, of_b].map(tag);
         assert_eq!((&to_b, &to_a), (&of_b, &of_a));
         assert_ne!(to_b, to_a);
         let [a, b] = meet("a secret of a job", "a secret of another");
+        let (a, b) = (a.map(drop), b.map(drop));
         assert!(matches!(a, Err(Unproven::Refused)), "{a:?}");
         assert!(matches!(b, Err(Unproven::Stranger)), "{b:?}");
     }
@@ -279,7 +279,7 @@ mod tests {
                 b.write_all(&[RIGHT])?;
                 b.write_all(if echo { &proof } else { &[7; TAG] })
             });
-            let result = connect(&mut a, &secret("a secret of a job"));
+            let result = connect(&mut a, &secret("a secret of a job")).map(drop);
             assert!(matches!(result, Err(Unproven::Stranger)), "{result:?}");
             other.join().unwrap().unwrap();
         }
@@ -314,12 +314,12 @@ mod tests {
         let (mut a, b) = UnixStream::pair().unwrap();
         let other = listen(b);
         a.write_all(&replayed).unwrap();
-        let refused = other.join().unwrap();
+        let refused = other.join().unwrap().map(drop);
         assert!(matches!(refused, Err(Unproven::Stranger)), "{refused:?}");
     }
 
     fn sealed(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
-        let mut sealer = Sealer::new(hash(b"key"));
+        let mut sealer = Sealer::new(HMAC::new(b"key"));
         let record = |piece: &&[u8]| {
             let mut bytes = Vec::new();
             sealer.write(&mut bytes, piece).unwrap();
@@ -329,7 +329,7 @@ mod tests {
     }
 
     fn opened(bytes: &[u8]) -> (Vec<u8>, io::Result<()>) {
-        let mut opener = Opener::new(hash(b"key"));
+        let mut opener = Opener::new(HMAC::new(b"key"));
         let (mut from, mut all, mut piece) = (bytes, Vec::new(), [0; 1000]);
         loop {
             match opener.read(&mut from, &mut piece) {
