@@ -2,20 +2,20 @@
 //! cannot write, change, drop or repeat.
 //!
 //! The connecting side sends 32 random bytes, the listening side answers with 32 of its own. Each
-//! then sends the HMAC-SHA-256 of both under the secret, with a label for its side; the connecting
+//! then sends the keyed BLAKE2b of both under the secret, with a label for its side; the connecting
 //! side goes first, so that the listening side reveals nothing before. Each direction has a key of
-//! its own, derived from the same values. Records carry an HMAC of their number, length and bytes.
+//! its own, derived from the same values. Records carry a tag of their number, length and bytes.
 //! Nothing is encrypted: what ranks send each other can be read, but not changed.
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use hmac_sha256::HMAC;
+use blake2b_simd::{Params, State};
 
 use super::frame::array;
 use crate::secret::Secret;
 
 /// The first bytes of a connection, on both sides.
-pub(super) const MAGIC: &[u8; 16] = b"blockwise mesh 2";
+pub(super) const MAGIC: &[u8; 16] = b"blockwise mesh 3";
 
 /// Bytes of a proof.
 const TAG: usize = 32;
@@ -47,7 +47,7 @@ impl From<io::Error> for Unproven {
 }
 
 /// The key for writing, then the key for reading.
-pub(super) type Keys = [HMAC; 2];
+pub(super) type Keys = [State; 2];
 
 /// Proves both ends to each other, on the connecting side.
 pub(super) fn connect(stream: &mut (impl Read + Write), secret: &Secret) -> Result<Keys, Unproven> {
@@ -96,50 +96,62 @@ fn nonce() -> io::Result<[u8; 32]> {
 
 /// The secret with both ends' random bytes.
 struct Keyed {
-    hash: HMAC,
+    hash: State,
     nonces: [[u8; 32]; 2],
 }
 
 impl Keyed {
     fn new(secret: &Secret, of_who_connects: [u8; 32], of_who_listens: [u8; 32]) -> Self {
         Self {
-            hash: HMAC::new(secret.bytes()),
+            hash: hash(secret.bytes()),
             nonces: [of_who_connects, of_who_listens],
         }
     }
 
-    fn labelled(&self, label: &[u8]) -> HMAC {
+    fn labelled(&self, label: &[u8]) -> State {
         let mut hash = self.hash.clone();
-        hash.update(self.nonces.concat());
+        hash.update(&self.nonces.concat());
         hash.update(label);
         hash
     }
 
     fn tag(&self, label: &[u8]) -> [u8; TAG] {
-        self.labelled(label).finalize()
+        bytes_of(&self.labelled(label))
     }
 
     /// Compares in constant time.
     fn verify(&self, label: &[u8], tag: &[u8; TAG]) -> Result<(), Unproven> {
-        match self.labelled(label).finalize_verify(tag) {
+        match self.labelled(label).finalize() == *tag {
             true => Ok(()),
             false => Err(Unproven::Stranger),
         }
     }
 
-    fn key(&self, label: &[u8]) -> HMAC {
-        HMAC::new(self.tag(label))
+    fn key(&self, label: &[u8]) -> State {
+        hash(&self.tag(label))
     }
+}
+
+/// BLAKE2b with a key of any length, which its own keys are not.
+pub(super) fn hash(key: &[u8]) -> State {
+    let key = blake2b_simd::blake2b(key);
+    Params::new().hash_length(TAG).key(key.as_bytes()).to_state()
+}
+
+fn bytes_of(hash: &State) -> [u8; TAG] {
+    let mut tag = [0; TAG];
+    tag.copy_from_slice(hash.finalize().as_bytes());
+    tag
 }
 
 /// Writes records.
 pub(super) struct Sealer {
-    key: HMAC,
+    key: State,
     number: u64,
 }
 
 impl Sealer {
-    pub(super) fn new(key: HMAC) -> Self {
+    pub(super) fn new(key: State) -> Self {
         Self { key, number: 0 }
     }
 
@@ -147,7 +159,7 @@ impl Sealer {
     pub(super) fn write(&mut self, to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(RECORD) {
             let head = (piece.len() as u32).to_le_bytes();
-            let tag = record(&self.key, self.number, &head, piece).finalize();
+            let tag = bytes_of(&record(&self.key, self.number, &head, piece));
             self.number += 1;
             to.write_all(&head)?;
             to.write_all(piece)?;
@@ -159,7 +171,7 @@ impl Sealer {
 
 /// Reads records.
 pub(super) struct Opener {
-    key: HMAC,
+    key: State,
     number: u64,
     /// The last record's bytes, and how many of them were read.
     bytes: Vec<u8>,
@@ -167,7 +179,7 @@ pub(super) struct Opener {
 }
 
 impl Opener {
-    pub(super) fn new(key: HMAC) -> Self {
+    pub(super) fn new(key: State) -> Self {
         Self {
             key,
             number: 0,
@@ -203,7 +215,8 @@ impl Opener {
         let read = from.read_exact(&mut self.bytes).and_then(|()| array(from));
         let verified = read.and_then(|tag: [u8; TAG]| {
             let expected = record(&self.key, self.number, &head, &self.bytes);
-            match expected.finalize_verify(&tag) {
+            // In constant time, as above.
+            match expected.finalize() == tag {
                 true => Ok(()),
                 false => Err(forged()),
             }
@@ -217,9 +230,9 @@ impl Opener {
     }
 }
 
-fn record(key: &HMAC, number: u64, head: &[u8; 4], bytes: &[u8]) -> HMAC {
+fn record(key: &State, number: u64, head: &[u8; 4], bytes: &[u8]) -> State {
     let mut hash = key.clone();
-    hash.update(number.to_le_bytes());
+    hash.update(&number.to_le_bytes());
     hash.update(head);
     hash.update(bytes);
     hash
@@ -256,7 +269,7 @@ mod tests {
         let (Ok([to_b, to_a]), Ok([of_a, of_b])) = (a, b) else {
             panic!("they have one secret");
         };
-        let tag = |hash: HMAC| hash.finalize();
+        let tag = |hash: State| bytes_of(&hash);
         let [to_b, to_a, of_a, of_b] = [to_b, to_a, of_a, of_b].map(tag);
         assert_eq!((&to_b, &to_a), (&of_b, &of_a));
         assert_ne!(to_b, to_a);
@@ -319,7 +332,7 @@ mod tests {
     }
 
     fn sealed(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
-        let mut sealer = Sealer::new(HMAC::new(b"key"));
+        let mut sealer = Sealer::new(hash(b"key"));
         let record = |piece: &&[u8]| {
             let mut bytes = Vec::new();
             sealer.write(&mut bytes, piece).unwrap();
@@ -329,7 +342,7 @@ mod tests {
     }
 
     fn opened(bytes: &[u8]) -> (Vec<u8>, io::Result<()>) {
-        let mut opener = Opener::new(HMAC::new(b"key"));
+        let mut opener = Opener::new(hash(b"key"));
         let (mut from, mut all, mut piece) = (bytes, Vec::new(), [0; 1000]);
         loop {
             match opener.read(&mut from, &mut piece) {
