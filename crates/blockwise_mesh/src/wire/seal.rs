@@ -121,7 +121,7 @@ impl Keyed {
 
     /// Compares in constant time.
     fn verify(&self, label: &[u8], tag: &[u8; TAG]) -> Result<(), Unproven> {
-        match self.labelled(label).finalize() == *tag {
+        match self.labelled(label).finalize() == tag[..] {
             true => Ok(()),
             false => Err(Unproven::Stranger),
         }
@@ -216,7 +216,7 @@ impl Opener {
         let verified = read.and_then(|tag: [u8; TAG]| {
             let expected = record(&self.key, self.number, &head, &self.bytes);
             // In constant time, as above.
-            match expected.finalize() == tag {
+            match expected.finalize() == tag[..] {
                 true => Ok(()),
                 false => Err(forged()),
             }
