@@ -4,13 +4,12 @@
 //! - [`cli`] parses the command line, one file per command. No other module knows it:
 //! - [`io`] reads and writes arrays and recordings.
 //! - [`trace`] turns launches into trace pages.
-//! - [`demo`] runs the tutorials' experiments, [`plot`] draws them.
+//! - [`plot`] draws; the tutorials' experiments are the crate `blockwise_demo`.
 //! - [`mod@bench`] times kernels on a GPU and searches for faster policies; [`profile`] counts
 //!   their costs on the emulator.
 
 pub mod bench;
 pub mod cli;
-pub mod demo;
 pub mod io;
 pub mod plot;
 pub mod profile;

@@ -1,17 +1,18 @@
 //! Plots as PNG and SVG, and those of the two-tone filter: the signal before and after, and both
 //! spectra.
 
+mod bitmap;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::register_font;
 
 use crate::io::{FileError, OutputFile};
+use bitmap::Bitmap;
 
 /// Width and height of a plot, in pixels.
 const SIZE: (u32, u32) = (1000, 600);
@@ -140,7 +141,6 @@ pub(crate) fn write(
         path: folder.to_owned(),
         source,
     })?;
-    font();
     let failed = |reason| PlotError::Drawing {
         name: name.to_owned(),
         reason,
@@ -159,7 +159,8 @@ pub(crate) fn write(
 /// A drawing as a PNG file's bytes.
 fn encoded((width, height): (u32, u32), drawing: &impl Drawing) -> Result<Vec<u8>, String> {
     let mut pixels = vec![0; width as usize * height as usize * 3];
-    let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
+    let bitmap = BitMapBackend::with_buffer(&mut pixels, (width, height));
+    let area = Bitmap(bitmap).into_drawing_area();
     drawing.draw(&area).map_err(|error| error.to_string())?;
     drop(area);
     png((width, height), &pixels).map_err(|error| error.to_string())
@@ -309,19 +310,6 @@ fn short(value: f64) -> String {
     } else {
         text.to_owned()
     }
-}
-
-/// Registers the font of the bitmap's text, because the machine may have none.
-pub(crate) fn font() {
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| {
-        // Fails only for invalid fonts; drawing text reports that.
-        let _ = register_font(
-            "sans-serif",
-            FontStyle::Normal,
-            epaint_default_fonts::UBUNTU_LIGHT,
-        );
-    });
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ fn every_good_kernel_has_jobs() {
 
 #[test]
 fn nothing_is_reported_about_good_kernels_of_any_size() {
-    let jobs = drawn(jobs::size_matrix(), "launches of all sizes", 4);
+    let jobs = drawn(jobs::size_matrix(), "launches of all sizes", 8);
     for file in files("kernels") {
         assert_eq!(alarms::all(&file.text, &jobs, 0, 0), [""; 0]);
     }
@@ -54,7 +54,7 @@ fn one_launch_of_each_kernel_is_clean() {
 
 #[test]
 fn nothing_is_reported_about_good_kernels_in_any_schedule() {
-    let schedules = if whole_sweeps() { 63 } else { 2 };
+    let schedules = if whole_sweeps() { 63 } else { 1 };
     let orders = Sample::draw("orders of the threads");
     let mut jobs = jobs::telling();
     jobs.retain(|job| is_wanted(job.plan.kernel));
@@ -72,7 +72,7 @@ fn good_kernels_leave_no_element_of_a_fresh_output_unwritten() {
         race: false,
         ..CheckOptions::default()
     };
-    let mut jobs = drawn(jobs::telling(), "launches with fresh outputs", 3);
+    let mut jobs = drawn(jobs::telling(), "launches with fresh outputs", 6);
     jobs.iter_mut().for_each(|job| job.fill = None);
     let module = Module::parse(&files("kernels")[0].text).expect("good PTX");
     let gaps = |job: &Job| {

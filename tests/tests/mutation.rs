@@ -1,5 +1,5 @@
 //! Every small mistake in a good kernel is found. `cargo xtask mutants` shows the table. Each run
-//! draws a third of the kernels, one for each type of elements, and tries the barriers of the
+//! draws a sixth of the kernels, one for each type of elements, and tries the barriers of the
 //! others; `cargo xtask test --all` tries every kernel.
 
 use std::sync::LazyLock;

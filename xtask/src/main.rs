@@ -1,38 +1,28 @@
 //! `cargo xtask COMMAND` builds the development commands, `crates/workbench`, and starts them.
 //!
 //! This program has no dependencies, so that it starts two seconds after the first call on a fresh
-//! clone. It then lets Debian install the toolchain for PTX while cargo compiles, and builds the
-//! commands in the same call of cargo as `blockwise`: nothing is compiled twice.
+//! clone. It then lets Debian install the toolchain for PTX while cargo compiles, and builds what the
+//! command needs in one call of cargo: nothing is compiled twice. A plain `cargo xtask demo` needs a
+//! program of its own only, neither `blockwise` nor the development commands.
 
 mod beside;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use beside::Beside;
+use xtask::packages::{DEMO, WHOLE, WORKBENCH};
 use xtask::progress;
 use xtask::spent::Spent;
-
-/// Built for every command. Cargo gives a package that is named the features of `cargo test
-/// --workspace`: that is why libraries of these programs stand here.
-const WORKBENCH: [&str; 2] = ["workbench", "cuda_std_macros"];
-
-/// Built for the demo too.
-const PROGRAM: [&str; 6] = [
-    "blockwise_cli",
-    "blockwise",
-    "blockwise_mesh",
-    "blockwise_ops",
-    "cuda_std",
-    "find_cuda_helper",
-];
 
 /// What a command needs before it starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Needs {
+    /// The program of the demos, which then is all that is built.
+    demo: bool,
     /// The command `blockwise`, of the same profile.
-    program: bool,
+    whole: bool,
     /// A toolchain for PTX.
     toolchain: bool,
     /// NVIDIA's tools from PyPI.
@@ -40,17 +30,24 @@ struct Needs {
 }
 
 impl Needs {
-    fn of(command: Option<&OsStr>) -> Self {
+    fn of(arguments: &[OsString]) -> Self {
         let nothing = Needs::default();
         let toolchain = Needs {
             toolchain: true,
             ..nothing
         };
-        match command.and_then(OsStr::to_str) {
-            Some("demo") => Needs {
-                program: true,
-                ..toolchain
-            },
+        let mut words = arguments.iter().map(|word| word.to_str());
+        match words.next().flatten() {
+            // Options are those of `blockwise demo`, and so is the variable.
+            Some("demo") => {
+                let is_option = |word: Option<&str>| word.is_none_or(|it| it.starts_with('-'));
+                let whole = words.any(is_option) || std::env::var_os("BLOCKWISE_PTX_DIR").is_some();
+                Needs {
+                    demo: !whole,
+                    whole,
+                    ..toolchain
+                }
+            }
             Some("test") => Needs {
                 pip: true,
                 ..toolchain
@@ -82,11 +79,15 @@ fn main() -> ExitCode {
 
 /// Builds, then runs the command. Its exit code is ours.
 fn run(arguments: &[OsString]) -> Result<u8, String> {
-    let needs = Needs::of(arguments.first().map(OsString::as_os_str));
+    let needs = Needs::of(arguments);
     let own = std::env::current_exe().map_err(|error| format!("where am I? {error}"))?;
     let beside = Beside::start(&own, needs)?;
     let result = build(needs, beside.as_ref()).and_then(|()| {
-        let name = format!("workbench{}", std::env::consts::EXE_SUFFIX);
+        let (name, arguments) = match needs.demo {
+            true => ("blockwise_demo", &arguments[1..]),
+            false => ("workbench", arguments),
+        };
+        let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
         let mut command = Command::new(own.with_file_name(name));
         command.args(arguments);
         if let Some(beside) = &beside {
@@ -112,8 +113,12 @@ fn build(needs: Needs, beside: Option<&Beside>) -> Result<(), String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root());
     cargo.args(["build", "--locked"]);
-    let program = needs.program.then_some(PROGRAM).into_iter().flatten();
-    for package in WORKBENCH.into_iter().chain(program) {
+    let packages: &[&[&str]] = match (needs.demo, needs.whole) {
+        (true, _) => &[&DEMO],
+        (_, true) => &[&WORKBENCH, &WHOLE],
+        _ => &[&WORKBENCH],
+    };
+    for package in packages.iter().copied().flatten() {
         cargo.args(["--package", package]);
     }
     if let Some(beside) = beside {
@@ -152,12 +157,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_demo_needs_the_program_first() {
-        let needs = |command: &str| Needs::of(Some(command.as_ref()));
-        assert!(needs("demo").program && needs("demo").toolchain);
-        assert!(!needs("test").program && needs("test").pip);
-        assert!(needs("bench").toolchain && !needs("bench").program);
+    fn only_a_demo_with_options_needs_the_whole_command() {
+        let needs = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            Needs::of(&words)
+        };
+        for line in ["demo", "demo conv"] {
+            assert!(needs(line).demo && needs(line).toolchain, "{line}");
+            assert!(!needs(line).whole, "{line}");
+        }
+        for line in ["demo --plot plots", "demo conv --json"] {
+            assert!(needs(line).whole && !needs(line).demo, "{line}");
+        }
+        assert!(!needs("test").whole && !needs("test").demo && needs("test").pip);
+        assert!(needs("bench").toolchain && !needs("bench").whole);
         assert_eq!(needs("doctor"), Needs::default());
-        assert_eq!(Needs::of(None), Needs::default());
+        assert_eq!(Needs::of(&[]), Needs::default());
     }
 }

@@ -27,7 +27,7 @@ const PACKAGES: [&[&str]; 8] = [
     ],
     &["kernels", "blockwise", "blockwise_new", "blockwise_viewer"],
     &["blockwise_ops"],
-    &["ladder", "blockwise_mesh"],
+    &["ladder", "blockwise_demo", "blockwise_mesh"],
     &["blockwise_cli"],
     &["blockwise_tests", "xtask", "workbench"],
 ];

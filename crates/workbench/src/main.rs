@@ -82,9 +82,10 @@ enum Command {
     Deny,
     /// Show the tools found, what is missing, and the commands that fix it
     Doctor,
-    /// Build everything and run the demos on the GPU, or on the emulator without one
+    /// Build the demos and run them on the GPU, or on the emulator without one
     Demo {
-        /// Arguments for `blockwise demo`: conv, reduce, tiling, shared, all, --device, --plot …
+        /// conv, reduce, tiling, shared or all; options are those of `blockwise demo`, which is then
+        /// built: --device, --plot, --json …
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },

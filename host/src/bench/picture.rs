@@ -3,7 +3,6 @@
 use plotters::prelude::*;
 
 use super::{OURS, Report, Row, TWIN};
-use crate::plot::font;
 
 /// Width of the picture and height of a work's two bars, in pixels.
 const WIDTH: u32 = 1000;
@@ -18,7 +17,6 @@ const AROUND: u32 = 130;
 /// # Errors
 /// What the drawing library says.
 pub fn svg(report: &Report) -> Result<String, String> {
-    font();
     let works = bars(report);
     let mut text = String::new();
     draw(&mut text, report, &works).map_err(|error| error.to_string())?;

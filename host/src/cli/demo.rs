@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use blockwise_demo::{Demo, DemoError, Row};
 use clap::Args;
 use serde_json::json;
 
 use super::failure::Failure;
 use super::report::Report;
 use super::{Global, folder, names, progress};
-use crate::demo::{self, Demo, DemoError, Row};
+use crate::plot;
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -31,28 +32,20 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let device = global.open()?;
     let mut progress = progress::Checks::new(arguments.demo.checks());
     let mut watcher = |row: &Row| progress.take(&format!("{} {}", row.kernel, row.size));
-    let outcome = demo::run(
-        &device,
-        arguments.demo,
-        arguments.plot.as_deref(),
-        &mut watcher,
-    )?;
-    let (rows, remarks) = (outcome.rows, outcome.remarks);
+    let mut outcome = blockwise_demo::run(&device, arguments.demo, &mut watcher)?;
+    if let (Some(folder), Some(tones)) = (&arguments.plot, &outcome.two_tones) {
+        let drawn = plot::two_tones(folder, tones.sample_rate, &tones.before, &tones.after);
+        let files = drawn.map_err(|error| {
+            Failure::new(error.to_string()).hint("give --plot a folder that you may write in")
+        })?;
+        let files = files.iter().map(|file| format!("plot: {}", file.display()));
+        outcome.remarks.splice(..0, files);
+    }
+    let (name, passed) = (&device.properties().name, outcome.passed());
+    let text = format!("device: {name}\n{}", outcome.text());
+    let json = json!({ "device": name, "rows": outcome.rows, "remarks": outcome.remarks });
     progress.end();
-    let failed = rows.iter().filter(|row| !row.pass).count();
-    let verdict = match failed {
-        0 => format!("all {} checks passed", rows.len()),
-        _ => format!("{failed} of {} checks FAILED", rows.len()),
-    };
-    let name = &device.properties().name;
-    let mut text = vec![format!("device: {name}"), demo::table(&rows)];
-    text.extend(remarks.iter().cloned());
-    text.push(verdict);
-    Ok(Report::new(
-        text.join("\n"),
-        json!({ "device": name, "rows": rows, "remarks": remarks }),
-    )
-    .passed(failed == 0))
+    Ok(Report::new(text, json).passed(passed))
 }
 
 impl From<DemoError> for Failure {

@@ -224,7 +224,7 @@ fn a_signal_leaves_no_temporary_file() {
             assert!(child.try_wait().unwrap().is_none(), "it ended before");
             std::thread::yield_now();
         }
-        // The shell's own: a bare Debian has no other.
+        // The shell's own: a bare machine has no other.
         let sent = Command::new("sh")
             .args(["-c", &format!("kill -s {signal} {}", child.id())])
             .status();

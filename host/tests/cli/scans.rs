@@ -74,8 +74,8 @@ fn axes_are_scanned_line_by_line() {
     );
 }
 
-/// Several groups of tiles: more than one piece of a line.
-const LEN: usize = 2 * (1 << 21) + 12_345;
+/// Two groups of tiles: more than one piece of a line.
+const LEN: usize = (1 << 21) + 12_345;
 
 #[test]
 fn chunks_and_devices_do_not_change_a_bit() {

@@ -73,13 +73,16 @@ const UNTRIED: [&str; 11] = [
     "conv1d_taps_fft_radix2",
 ];
 
+/// One kernel in this many is drawn.
+const DRAWN: u64 = 6;
+
 /// Which kernels are mutated.
 #[derive(Clone, Copy, Debug)]
 pub enum Extent {
     /// All.
     Whole,
     /// Of kernels that differ in the type of their elements one, which stands for the others; and of
-    /// these a third.
+    /// these a sixth.
     Drawn(Sample),
     /// The barriers of those that [`Extent::Drawn`] leaves out.
     OtherBarriers(Sample),
@@ -89,8 +92,8 @@ impl Extent {
     fn takes(self, kernel: &str) -> bool {
         match self {
             Self::Whole => true,
-            Self::Drawn(sample) => sample.takes(kernel, 3),
-            Self::OtherBarriers(sample) => !sample.takes(kernel, 3),
+            Self::Drawn(sample) => sample.takes(kernel, DRAWN),
+            Self::OtherBarriers(sample) => !sample.takes(kernel, DRAWN),
         }
     }
 

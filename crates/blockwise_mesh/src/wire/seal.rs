@@ -2,23 +2,20 @@
 //! cannot write, change, drop or repeat.
 //!
 //! The connecting side sends 32 random bytes, the listening side answers with 32 of its own. Each
-//! then sends the HMAC-SHA-256 of both under the secret, with a label for its side; the connecting
+//! then sends the keyed BLAKE2b of both under the secret, with a label for its side; the connecting
 //! side goes first, so that the listening side reveals nothing before. Each direction has a key of
-//! its own, derived from the same values. Records carry an HMAC of their number, length and bytes.
+//! its own, derived from the same values. Records carry a tag of their number, length and bytes.
 //! Nothing is encrypted: what ranks send each other can be read, but not changed.
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
+use blake2b_simd::{Params, State};
 
 use super::frame::array;
 use crate::secret::Secret;
 
-type Hash = Hmac<Sha256>;
-
 /// The first bytes of a connection, on both sides.
-pub(super) const MAGIC: &[u8; 16] = b"blockwise mesh 2";
+pub(super) const MAGIC: &[u8; 16] = b"blockwise mesh 3";
 
 /// Bytes of a proof.
 const TAG: usize = 32;
@@ -50,7 +47,7 @@ impl From<io::Error> for Unproven {
 }
 
 /// The key for writing, then the key for reading.
-pub(super) type Keys = [Hash; 2];
+pub(super) type Keys = [State; 2];
 
 /// Proves both ends to each other, on the connecting side.
 pub(super) fn connect(stream: &mut (impl Read + Write), secret: &Secret) -> Result<Keys, Unproven> {
@@ -99,7 +96,7 @@ fn nonce() -> io::Result<[u8; 32]> {
 
 /// The secret with both ends' random bytes.
 struct Keyed {
-    hash: Hash,
+    hash: State,
     nonces: [[u8; 32]; 2],
 }
 
@@ -111,7 +108,7 @@ impl Keyed {
         }
     }
 
-    fn labelled(&self, label: &[u8]) -> Hash {
+    fn labelled(&self, label: &[u8]) -> State {
         let mut hash = self.hash.clone();
         hash.update(&self.nonces.concat());
         hash.update(label);
@@ -119,33 +116,42 @@ impl Keyed {
     }
 
     fn tag(&self, label: &[u8]) -> [u8; TAG] {
-        self.labelled(label).finalize().into_bytes().into()
+        bytes_of(&self.labelled(label))
     }
 
     /// Compares in constant time.
     fn verify(&self, label: &[u8], tag: &[u8; TAG]) -> Result<(), Unproven> {
-        let verified = self.labelled(label).verify_slice(tag);
-        verified.map_err(|_| Unproven::Stranger)
+        match self.labelled(label).finalize() == tag[..] {
+            true => Ok(()),
+            false => Err(Unproven::Stranger),
+        }
     }
 
-    fn key(&self, label: &[u8]) -> Hash {
+    fn key(&self, label: &[u8]) -> State {
         hash(&self.tag(label))
     }
 }
 
-pub(super) fn hash(key: &[u8]) -> Hash {
-    // An HMAC takes keys of any length.
-    Hash::new_from_slice(key).unwrap_or_else(|_| unreachable!("a key of any length"))
+/// BLAKE2b with a key of any length, which its own keys are not.
+pub(super) fn hash(key: &[u8]) -> State {
+    let key = blake2b_simd::blake2b(key);
+    Params::new().hash_length(TAG).key(key.as_bytes()).to_state()
+}
+
+fn bytes_of(hash: &State) -> [u8; TAG] {
+    let mut tag = [0; TAG];
+    tag.copy_from_slice(hash.finalize().as_bytes());
+    tag
 }
 
 /// Writes records.
 pub(super) struct Sealer {
-    key: Hash,
+    key: State,
     number: u64,
 }
 
 impl Sealer {
-    pub(super) fn new(key: Hash) -> Self {
+    pub(super) fn new(key: State) -> Self {
         Self { key, number: 0 }
     }
 
@@ -153,11 +159,11 @@ impl Sealer {
     pub(super) fn write(&mut self, to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(RECORD) {
             let head = (piece.len() as u32).to_le_bytes();
-            let tag = record(&self.key, self.number, &head, piece).finalize();
+            let tag = bytes_of(&record(&self.key, self.number, &head, piece));
             self.number += 1;
             to.write_all(&head)?;
             to.write_all(piece)?;
-            to.write_all(&tag.into_bytes())?;
+            to.write_all(&tag)?;
         }
         Ok(())
     }
@@ -165,7 +171,7 @@ impl Sealer {
 
 /// Reads records.
 pub(super) struct Opener {
-    key: Hash,
+    key: State,
     number: u64,
     /// The last record's bytes, and how many of them were read.
     bytes: Vec<u8>,
@@ -173,7 +179,7 @@ pub(super) struct Opener {
 }
 
 impl Opener {
-    pub(super) fn new(key: Hash) -> Self {
+    pub(super) fn new(key: State) -> Self {
         Self {
             key,
             number: 0,
@@ -209,7 +215,11 @@ impl Opener {
         let read = from.read_exact(&mut self.bytes).and_then(|()| array(from));
         let verified = read.and_then(|tag: [u8; TAG]| {
             let expected = record(&self.key, self.number, &head, &self.bytes);
-            expected.verify_slice(&tag).map_err(|_| forged())
+            // In constant time, as above.
+            match expected.finalize() == tag[..] {
+                true => Ok(()),
+                false => Err(forged()),
+            }
         });
         if let Err(error) = verified {
             self.bytes.clear();
@@ -220,7 +230,7 @@ impl Opener {
     }
 }
 
-fn record(key: &Hash, number: u64, head: &[u8; 4], bytes: &[u8]) -> Hash {
+fn record(key: &State, number: u64, head: &[u8; 4], bytes: &[u8]) -> State {
     let mut hash = key.clone();
     hash.update(&number.to_le_bytes());
     hash.update(head);
@@ -256,12 +266,15 @@ mod tests {
     #[test]
     fn only_those_with_one_secret_meet() {
         let [a, b] = meet("a secret of a job", "a secret of a job");
-        let ([to_b, to_a], [of_a, of_b]) = (a.unwrap(), b.unwrap());
-        let tag = |hash: Hash| hash.finalize().into_bytes();
+        let (Ok([to_b, to_a]), Ok([of_a, of_b])) = (a, b) else {
+            panic!("they have one secret");
+        };
+        let tag = |hash: State| bytes_of(&hash);
         let [to_b, to_a, of_a, of_b] = [to_b, to_a, of_a, of_b].map(tag);
         assert_eq!((&to_b, &to_a), (&of_b, &of_a));
         assert_ne!(to_b, to_a);
         let [a, b] = meet("a secret of a job", "a secret of another");
+        let (a, b) = (a.map(drop), b.map(drop));
         assert!(matches!(a, Err(Unproven::Refused)), "{a:?}");
         assert!(matches!(b, Err(Unproven::Stranger)), "{b:?}");
     }
@@ -279,7 +292,7 @@ mod tests {
                 b.write_all(&[RIGHT])?;
                 b.write_all(if echo { &proof } else { &[7; TAG] })
             });
-            let result = connect(&mut a, &secret("a secret of a job"));
+            let result = connect(&mut a, &secret("a secret of a job")).map(drop);
             assert!(matches!(result, Err(Unproven::Stranger)), "{result:?}");
             other.join().unwrap().unwrap();
         }
@@ -314,7 +327,7 @@ mod tests {
         let (mut a, b) = UnixStream::pair().unwrap();
         let other = listen(b);
         a.write_all(&replayed).unwrap();
-        let refused = other.join().unwrap();
+        let refused = other.join().unwrap().map(drop);
         assert!(matches!(refused, Err(Unproven::Stranger)), "{refused:?}");
     }
 

@@ -18,7 +18,7 @@ use crate::meetings::{free_port, in_vain, job, options, run, with_secret};
 use crate::processes::{self, start, variables};
 
 /// What a connection begins with.
-const MAGIC: &[u8; 16] = b"blockwise mesh 2";
+const MAGIC: &[u8; 16] = b"blockwise mesh 3";
 
 /// Connects as soon as somebody listens.
 fn connect(port: u16) -> TcpStream {

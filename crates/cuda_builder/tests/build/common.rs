@@ -96,10 +96,14 @@ pub(crate) fn build(name: &str, source: &str) -> Result<PathBuf, CudaBuilderErro
     CudaBuilder::new(folder).generate_line_info(false).build()
 }
 
-/// Whether to run what takes long and can hardly break unnoticed by the other tests: `cargo xtask
-/// test --all`.
-pub(crate) fn whole_sweeps() -> bool {
-    std::env::var_os("BLOCKWISE_TEST_ALL").is_some()
+/// Whether to run what compiles from nothing, a minute of a processor each, and can hardly break
+/// unnoticed by the other tests: `cargo xtask test --all`. Says what is left to that.
+pub(crate) fn whole_sweeps(what: &str) -> bool {
+    let all = std::env::var_os("BLOCKWISE_TEST_ALL").is_some();
+    if !all {
+        println!("left to `cargo xtask test --all`: {what}");
+    }
+    all
 }
 
 /// Kernels of several tests in one crate, each test's in a module of its own.

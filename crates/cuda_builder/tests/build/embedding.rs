@@ -1,11 +1,12 @@
 //! One crate for host and device: its build script embeds its own kernels. Builds projects as a
-//! user has them, outside the workspace.
+//! user has them, outside the workspace: the builder and `core` from nothing, so only whole sweeps do
+//! it. In the workspace, `kernels` and the crates of `tests/` embed theirs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::{assert_success, copy_lock_file, repository, share};
+use crate::common::{assert_success, copy_lock_file, repository, share, whole_sweeps};
 
 const LIBRARY: &str = "//! A library with a kernel.
 #![warn(missing_docs)]
@@ -143,6 +144,9 @@ impl Project {
 
 #[test]
 fn a_crates_own_kernels_are_in_its_program() {
+    if !whole_sweeps("a project that embeds its kernels") {
+        return;
+    }
     let project = Project::new("embeds_its_own", "links = \"embeds_its_own_kernels\"");
     let (printed, messages) = project.run(&[], &[]);
     assert_eq!(printed, "embeds_its_own sm_80: fast mirror true\ntrue 42\n");
@@ -185,6 +189,9 @@ fn a_crates_own_kernels_are_in_its_program() {
 
 #[test]
 fn what_cannot_be_built_is_an_error_beside_the_hosts_own() {
+    if !whole_sweeps("errors of a project that embeds its kernels") {
+        return;
+    }
     let project = Project::new("embeds_wrongly", "links = \"embeds_wrongly_kernels\"");
     let device =
         "#[cfg(target_arch = \"nvptx64\")]\nfn wrong() -> u32 { \"text\" }\nfn unused() {}\n";
@@ -231,6 +238,9 @@ fn what_cannot_be_built_is_an_error_beside_the_hosts_own() {
 /// generates code, that is needed.
 #[test]
 fn a_build_script_may_have_more_to_do() {
+    if !whole_sweeps("a build script with more to do") {
+        return;
+    }
     let project = Project::new("embeds_and_generates", "");
     project.write(
         "build.rs",

@@ -35,7 +35,7 @@ pub unsafe fn double(input: &[u32], output: *mut u32) {
 
 #[test]
 fn a_crate_of_the_published_versions_builds_with_its_own_paths_and_lines() {
-    if !whole_sweeps() {
+    if !whole_sweeps("a crate for rust-cuda 0.2") {
         return;
     }
     let folder = member("old", "", OLD);
@@ -89,7 +89,7 @@ fn a_crate_of_the_published_versions_builds_with_its_own_paths_and_lines() {
 /// Code of 0.2.2 names their types and calls their methods.
 #[test]
 fn positions_are_veks_vectors_when_the_feature_asks_for_them() {
-    if !whole_sweeps() {
+    if !whole_sweeps("the feature `vek_indices`") {
         return;
     }
     let source = "use cuda_std::{prelude::*, vek::{Vec2, Vec3}};

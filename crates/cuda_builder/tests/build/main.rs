@@ -53,7 +53,7 @@ fn shared_memory_is_accessed_as_shared_and_slices_are_two_parameters() {
 /// The longest test of all; by its name it is one of the first to start.
 #[test]
 fn builds_in_two_places_give_identical_bytes() {
-    if !whole_sweeps() {
+    if !whole_sweeps("the same bytes in two places") {
         return;
     }
     let first = text(build("twin", TILE).unwrap());

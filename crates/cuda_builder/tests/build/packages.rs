@@ -26,7 +26,7 @@ fn a_crate_outside_a_workspace_is_built_in_the_build_scripts_folder() {
         assert!(text(ptx).contains(".visible .entry mirror"));
         return;
     }
-    if !whole_sweeps() {
+    if !whole_sweeps("a crate outside of a workspace") {
         return;
     }
     let outside = tempfile::tempdir().unwrap();
@@ -45,7 +45,7 @@ fn a_crate_outside_a_workspace_is_built_in_the_build_scripts_folder() {
 /// without a dependency line.
 #[test]
 fn kernels_and_cuda_std_may_come_through_a_dependency() {
-    if !whole_sweeps() {
+    if !whole_sweeps("kernels of a dependency") {
         return;
     }
     let below = "pub use cuda_std;
@@ -82,7 +82,7 @@ fn kernels_and_cuda_std_may_come_through_a_dependency() {
 #[cfg(unix)]
 #[test]
 fn a_dependency_may_be_a_library_for_other_languages_too() {
-    if !whole_sweeps() {
+    if !whole_sweeps("a dependency that is a `cdylib` too") {
         return;
     }
     let workspace = workspace("linked");
@@ -104,7 +104,7 @@ fn a_dependency_may_be_a_library_for_other_languages_too() {
 
 #[test]
 fn features_are_chosen_as_on_cargos_command_line() {
-    if !whole_sweeps() {
+    if !whole_sweeps("features and cfgs") {
         return;
     }
     let source = "use cuda_std::prelude::*;
@@ -156,7 +156,7 @@ fn builds_at_the_same_time_do_not_mix() {
         build(&folder, "process");
         return;
     }
-    if !whole_sweeps() {
+    if !whole_sweeps("builds at the same time") {
         return;
     }
     let kernel = |name| {

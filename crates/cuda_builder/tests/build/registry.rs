@@ -53,7 +53,7 @@ pub unsafe fn functions(values: &mut [f64]) {
 
 #[test]
 fn sha2_glam_half_libm_and_micromath_give_the_cpus_results() {
-    if !whole_sweeps() {
+    if !whole_sweeps("crates from crates.io in kernels") {
         return;
     }
     let dependencies =

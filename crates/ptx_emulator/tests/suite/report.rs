@@ -57,6 +57,12 @@ LOOP:
 "#;
 
 /// Launches 64 threads on a buffer of 16 words.
+/// The emulator's folder, from that of either package that has these tests.
+const HERE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../crates/ptx_emulator"
+);
+
 fn check_kernel(kernel: &str) -> CheckReport {
     let limits = Limits {
         warp_instructions: 1000,
@@ -74,7 +80,7 @@ fn check_kernel(kernel: &str) -> CheckReport {
 }
 
 fn sources() -> Sources {
-    Sources::in_folder(Path::new(env!("CARGO_MANIFEST_DIR")))
+    Sources::in_folder(Path::new(HERE))
         .with_ptx(Path::new("kernels.ptx"), &with_header(KERNELS))
 }
 
@@ -141,7 +147,7 @@ fn report_of(finding: Finding) -> CheckReport {
 #[track_caller]
 fn check_text(name: &str, checks: &[CheckReport]) {
     let text = report::text(checks, &sources(), Style::Plain);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/reports/{name}.txt"));
+    let path = Path::new(HERE).join(format!("tests/reports/{name}.txt"));
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, &text).expect("it can be written");
     }
@@ -225,7 +231,7 @@ fn text_of_place(place: Place, folder: &Path) -> String {
 
 #[test]
 fn sources_that_cannot_be_shown_are_replaced_by_the_ptx() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Path::new(HERE);
     let ptx_line = "kernels.ptx:10";
     let kernels = "tests/reports/kernels.rs";
     let shown = |file: &str, line, column| text_of_place(place(10, file, line, column), folder);

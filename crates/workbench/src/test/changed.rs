@@ -82,18 +82,34 @@ const TABLE: &[Row] = &[
         &["movement::"]
     ),
     family!("kernels/src/reverse/", &["reverse"], &["movement::"]),
+    row(
+        "kernels/src/scan/",
+        &[
+            ("blockwise_ops", "scan", &[]),
+            ("blockwise_tests", "clean", &["nothing_is_reported"]),
+        ],
+        &["scan"],
+    ),
     family!("kernels/src/raw/reverse.rs", &["reverse"], &["movement::"]),
     row(
         "crates/ptx_emulator/src/",
         &[
-            ("ptx_emulator", "suite", &[]),
+            ("unoptimised", "emulator_suite", &[]),
             ("blockwise_tests", "clean", &["one_launch_of_each_kernel"]),
         ],
         &[],
     ),
     row(
         "crates/ptx_emulator/tests/suite/",
-        &[("ptx_emulator", "suite", &[])],
+        &[("unoptimised", "emulator_suite", &[])],
+        &[],
+    ),
+    row(
+        "crates/blockwise_demo/",
+        &[
+            ("blockwise_demo", "program", &[]),
+            ("blockwise_cli", "cli", &["devices::"]),
+        ],
         &[],
     ),
     row("host/src/", COMMAND, &[]),
@@ -253,7 +269,7 @@ mod tests {
         let part = plan(&["crates/ptx_emulator/src/lib.rs", "host/src/main.rs"]);
         let text = part.to_string();
         assert!(text.starts_with("2 files have changed\n"), "{text}");
-        assert!(text.contains("  ptx_emulator/suite\n"), "{text}");
+        assert!(text.contains("  unoptimised/emulator_suite\n"), "{text}");
         assert!(text.contains("left out: every other"), "{text}");
         let part = plan(&["kernels/src/conv1d/mod.rs", "kernels/src/matmul/asm.rs"]);
         let filters = part.part.unwrap().filters();
@@ -279,6 +295,12 @@ mod tests {
                 row.prefix
             );
             for (package, program, _) in row.programs {
+                if *package == "unoptimised" {
+                    let manifest = workspace::root().join("tests/unoptimised/Cargo.toml");
+                    let text = std::fs::read_to_string(manifest).unwrap();
+                    assert!(text.contains(&format!("name = \"{program}\"")), "{program}");
+                    continue;
+                }
                 let folder = match *package {
                     "blockwise_cli" => "host".to_owned(),
                     "blockwise_tests" => "tests".to_owned(),

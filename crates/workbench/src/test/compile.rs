@@ -5,21 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Error, Result, bail};
 use serde_json::Value;
+use xtask::packages::{DEMO, WORKBENCH};
 
 use super::program::Program;
 use crate::workspace;
-
-/// The arguments with which `xtask` builds the demo.
-const DEMO: [&str; 8] = [
-    "workbench",
-    "cuda_std_macros",
-    "blockwise_cli",
-    "blockwise",
-    "blockwise_mesh",
-    "blockwise_ops",
-    "cuda_std",
-    "find_cuda_helper",
-];
 
 /// Compiles them; returns the programs to run. `arguments` go to `cargo test`.
 pub(crate) fn programs(
@@ -34,27 +23,31 @@ pub(crate) fn programs(
     Ok(output.lines().filter_map(Program::read).collect())
 }
 
-/// Checks that the demo's build finds everything compiled, and compiles nothing again.
+/// Checks that what `xtask` builds for itself and for the demo is what the tests are made of: after
+/// them, nothing is compiled again.
 ///
 /// # Errors
-/// The packages that would be compiled again: their features differ between the two builds.
+/// The packages that would be compiled again: their features differ between the builds.
 pub(crate) fn demo_shares_all(variables: &[(&str, String)]) -> Result<()> {
-    let mut command = workspace::cargo();
-    command.args(["build", "--locked", "--message-format=json"]);
-    command.envs(variables.iter().cloned());
-    for package in DEMO {
-        command.args(["--package", package]);
+    for packages in [&DEMO[..], &WORKBENCH] {
+        let mut command = workspace::cargo();
+        command.args(["build", "--locked", "--message-format=json"]);
+        command.envs(variables.iter().cloned());
+        for package in packages {
+            command.args(["--package", package]);
+        }
+        let output = messages(command)?;
+        let again: Vec<_> = output.lines().filter_map(compiled).collect();
+        if !again.is_empty() {
+            bail!(
+                "`cargo xtask {}` and `cargo xtask test` compile these with different features: {}; see \
+                 xtask/src/packages.rs",
+                if packages == DEMO { "demo" } else { "test" },
+                again.join(", ")
+            );
+        }
     }
-    let output = messages(command)?;
-    let again: Vec<_> = output.lines().filter_map(compiled).collect();
-    if again.is_empty() {
-        return Ok(());
-    }
-    bail!(
-        "`cargo xtask demo` and `cargo xtask test` compile these with different features: {}; see the \
-         last dependencies of crates/workbench/Cargo.toml",
-        again.join(", ")
-    );
+    Ok(())
 }
 
 /// The package that was just compiled, from a message of cargo's.

@@ -15,7 +15,7 @@ pub(super) const TARGET: Target = Target {
         seeds.into_iter().map(seed).collect()
     },
     words: &[
-        "blockwise mesh 2",
+        "blockwise mesh 3",
         "blockwise mesh 1",
         "test 1",
         "sum",

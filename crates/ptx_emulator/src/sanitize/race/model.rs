@@ -246,8 +246,19 @@ fn compare(seed: u64, steps: usize) -> [usize; 2] {
 
 #[test]
 fn what_is_ordered_is_known_and_hardly_more() {
+    // Each takes a twentieth of a second without optimisation.
+    let seeds = match std::env::var_os("BLOCKWISE_TEST_ALL") {
+        Some(_) => 0..300,
+        None => {
+            let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+            let first = u64::from(now.subsec_millis()) % 10 * 30;
+            println!("drawn: orders of accesses; the seeds are {first} to {}", first + 29);
+            first..first + 30
+        }
+    };
+    let count = (seeds.end - seeds.start) as usize;
     let mut sum = [0; 2];
-    for seed in 0..300 {
+    for seed in seeds {
         let outcomes = compare(seed, 600);
         sum.iter_mut()
             .zip(outcomes)
@@ -256,5 +267,6 @@ fn what_is_ordered_is_known_and_hardly_more() {
     // A fence's past published in a location counts as known together with everything published
     // there.
     let [same, only_known] = sum;
-    assert!(same > 20_000 && only_known * 100 < same, "{sum:?}");
+    let few = if count == 300 { 100 } else { 50 };
+    assert!(same * 3 > 200 * count && only_known * few < same, "{sum:?}");
 }

@@ -9,7 +9,6 @@ mod row;
 mod shared;
 mod tiling;
 
-use std::path::Path;
 use std::time::Instant;
 
 use blockwise::Device;
@@ -17,8 +16,6 @@ use blockwise_ops::LaunchError;
 use blockwise_ops::compare::ShapeMismatch;
 use blockwise_ops::named_enum;
 use kernels::peak::fma::peak_fma_f32;
-
-use crate::plot::PlotError;
 
 pub use row::{Row, table};
 
@@ -50,9 +47,6 @@ pub enum DemoError {
     /// A result's shape differs from its reference's: a bug in this program.
     #[error(transparent)]
     Shape(#[from] ShapeMismatch),
-    /// A plot could not be drawn or written.
-    #[error(transparent)]
-    Plot(#[from] PlotError),
 }
 
 impl Demo {
@@ -78,7 +72,6 @@ impl DemoError {
             DemoError::Launch(error) => error.hint(),
             DemoError::Device(error) => error.hint(),
             DemoError::Shape(_) => None,
-            DemoError::Plot(_) => Some("give --plot a folder that you may write in"),
         }
     }
 }
@@ -93,13 +86,43 @@ pub struct Outcome<'a> {
     pub rows: Vec<Row>,
     /// Remarks for the reader, such as timings over many runs.
     pub remarks: Vec<String>,
+    /// What the filter of the MATLAB document did, if that was asked for.
+    pub two_tones: Option<TwoTones>,
     /// Called with each row as it is computed.
     watcher: &'a mut dyn FnMut(&Row),
     /// When the current check began.
     began: Instant,
 }
 
+/// A signal of two tones, and the same after the filter.
+pub struct TwoTones {
+    /// In Hz.
+    pub sample_rate: f64,
+    /// The signal.
+    pub before: Vec<f64>,
+    /// The filter's output.
+    pub after: Vec<f64>,
+}
+
 impl Outcome<'_> {
+    /// Whether each row passed.
+    pub fn passed(&self) -> bool {
+        self.rows.iter().all(|row| row.pass)
+    }
+
+    /// The table and the remarks, with the verdict in the last line.
+    pub fn text(&self) -> String {
+        let failed = self.rows.iter().filter(|row| !row.pass).count();
+        let verdict = match failed {
+            0 => format!("all {} checks passed", self.rows.len()),
+            _ => format!("{failed} of {} checks FAILED", self.rows.len()),
+        };
+        let mut text = vec![table(&self.rows)];
+        text.extend(self.remarks.iter().cloned());
+        text.push(verdict);
+        text.join("\n")
+    }
+
     fn push(&mut self, mut row: Row) {
         row.check_seconds = self.began.elapsed().as_secs_f64();
         (self.watcher)(&row);
@@ -108,15 +131,13 @@ impl Outcome<'_> {
     }
 }
 
-/// Runs the experiments on a device, and calls `watcher` with each row as it is computed. With
-/// `plots`, draws the MATLAB document's figures into that folder.
+/// Runs the experiments on a device, and calls `watcher` with each row as it is computed.
 ///
 /// # Errors
 /// [`DemoError`].
 pub fn run<'a>(
     device: &Device,
     demo: Demo,
-    plots: Option<&Path>,
     watcher: &'a mut dyn FnMut(&Row),
 ) -> Result<Outcome<'a>, DemoError> {
     // Loads the kernels, all of which are in one module. Otherwise the first row's time would
@@ -125,12 +146,13 @@ pub fn run<'a>(
     let mut outcome = Outcome {
         rows: Vec::new(),
         remarks: Vec::new(),
+        two_tones: None,
         watcher,
         began: Instant::now(),
     };
     let wanted = |one: Demo| demo == one || demo == Demo::All;
     if wanted(Demo::Conv) {
-        conv::run(device, plots, &mut outcome)?;
+        conv::run(device, &mut outcome)?;
     }
     if wanted(Demo::Reduce) {
         reduce::run(device, &mut outcome)?;

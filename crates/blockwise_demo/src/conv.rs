@@ -1,6 +1,5 @@
 //! The MATLAB document's two-tone filter and the Numba document's convolution.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use blockwise::{Device, DeviceKind};
@@ -12,8 +11,7 @@ use ndarray::Array1;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::row::{Row, time};
-use super::{DemoError, Outcome, UNWRITTEN};
-use crate::plot;
+use super::{DemoError, Outcome, TwoTones, UNWRITTEN};
 
 /// Sample rate of the MATLAB document, in Hz.
 const SAMPLE_RATE: f64 = 16_000.0;
@@ -22,22 +20,14 @@ const SAMPLES: usize = 10_000;
 const TONES: [(f64, f64); 2] = [(50.0, 0.99841), (7_000.0, 0.09420)];
 const TAPS: usize = 10;
 
-pub(super) fn run(
-    device: &Device,
-    plots: Option<&Path>,
-    outcome: &mut Outcome<'_>,
-) -> Result<(), DemoError> {
-    two_tones(device, plots, outcome)?;
+pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
+    two_tones(device, outcome)?;
     random_signals(device, outcome)
 }
 
 /// The mean over ten samples of a sum of two sines, by each kernel; the gain of each tone is
 /// measured in the output.
-fn two_tones(
-    device: &Device,
-    plots: Option<&Path>,
-    outcome: &mut Outcome<'_>,
-) -> Result<(), DemoError> {
+fn two_tones(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
     let tone = |frequency: f64, i: usize| {
         (std::f64::consts::TAU * frequency * i as f64 / SAMPLE_RATE).sin()
     };
@@ -73,17 +63,11 @@ fn two_tones(
         outcome.push(row);
         if kernel == &conv1d::BLOCK_PER_OUTPUT {
             gains.into_iter().for_each(|gain| outcome.push(gain));
-            if let Some(folder) = plots {
-                let files = plot::two_tones(
-                    folder,
-                    SAMPLE_RATE,
-                    signal.as_slice().unwrap_or(&[]),
-                    filtered.as_slice().unwrap_or(&[]),
-                )?;
-                outcome
-                    .remarks
-                    .extend(files.iter().map(|file| format!("plot: {}", file.display())));
-            }
+            outcome.two_tones = Some(TwoTones {
+                sample_rate: SAMPLE_RATE,
+                before: signal.to_vec(),
+                after: filtered.to_vec(),
+            });
         }
     }
     Ok(())
