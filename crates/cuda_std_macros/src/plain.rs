@@ -92,7 +92,7 @@ fn fields_are_these(
     let types: Vec<_> = fields.iter().map(|field| &field.ty).collect();
     let members: Vec<_> = fields.members().collect();
     let values: Vec<_> = (0..types.len())
-        .map(|index| format_ident!("field_{index}", span = Span::mixed_site()))
+        .map(|index| format_ident!("__field_{index}", span = Span::mixed_site()))
         .collect();
     let offsets = members.iter().enumerate().map(|(index, member)| {
         let before = &types[..index];

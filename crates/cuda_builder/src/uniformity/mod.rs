@@ -124,6 +124,8 @@ mod waits;
 
 use std::collections::HashSet;
 
+pub(crate) use layout::Type;
+
 use flow::Flow;
 use level::{Level, Rank};
 use program::Program;

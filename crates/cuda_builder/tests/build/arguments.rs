@@ -98,12 +98,32 @@ fn more_than_cuda_passes_is_an_error_of_the_build() {
     #[kernel] pub fn larger(by: u64, table: [u64; 5000], mut out: Out<u64>) {
         for (i, out) in out.mine() { *out = by + table[i] }
     }";
-    let error = build("too_large", kernels).unwrap_err().to_string();
     let line = |kernel, bytes| {
         format!(
             "kernel `{kernel}`: its arguments take {bytes} bytes, and CUDA passes at most 32764: put what is large into a buffer"
         )
     };
+    // Each of these is thousands of parameters to LLVM.
+    let bytes = "#[repr(C)] #[derive(Clone, Copy, Plain)] pub struct Bytes { one: [u8; 20_000], two: [u8; 20_000] }
+    const LARGE: usize = 40_000;
+    #[kernel] pub fn of_bytes(table: [u8; 40_000], mut out: Out<u8>) {
+        for (i, out) in out.mine() { *out = table[i] }
+    }
+    #[kernel] pub fn of_a_struct(table: Bytes, mut out: Out<u8>) {
+        for (i, out) in out.mine() { *out = table.two[i] }
+    }
+    #[kernel] pub fn together(one: [u8; 20_000], two: [u8; 20_000], mut out: Out<u8>) {
+        for (i, out) in out.mine() { *out = one[i] ^ two[i] }
+    }
+    #[kernel(instances({ LARGE }))] pub fn generic<const N: usize>(table: [u8; N], mut out: Out<u8>) {
+        for (i, out) in out.mine() { *out = table[i] }
+    }";
+    let error = build("too_many_bytes", bytes).unwrap_err().to_string();
+    let mut lines: Vec<_> = error.lines().collect();
+    lines.sort_unstable();
+    let kernels_of_bytes = ["generic_LARGE", "of_a_struct", "of_bytes", "together"];
+    assert_eq!(lines, kernels_of_bytes.map(|kernel| line(kernel, 40_016)));
+    let error = build("too_large", kernels).unwrap_err().to_string();
     let mut lines: Vec<_> = error.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, [line("large", 32_784), line("larger", 40_024)]);

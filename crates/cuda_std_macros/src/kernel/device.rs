@@ -1,6 +1,6 @@
 //! The entry points in the device build.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{Ident, ItemFn, Type};
 
@@ -8,7 +8,7 @@ use super::instances::Instance;
 use super::kind::Kind;
 use super::options::Options;
 use super::parameter::Parameter;
-use super::{Kernel, fresh};
+use super::{Kernel, fresh, variable};
 use crate::tokens;
 
 impl Kernel<'_> {
@@ -113,6 +113,10 @@ impl Kernel<'_> {
         let (safety, inputs) = (&sig.safety, &sig.inputs);
         let (lifetimes, predicates) = (self.lifetimes(), self.lifetime_predicates());
         let launch = launch_scope();
+        let scope = match &self.root {
+            Some(path) => quote! { unsafe { #path::launch::Scope::new() } },
+            None => quote! { () },
+        };
         // Omitted if it would shadow a parameter or function of that name.
         let taken = tokens::words(self.function.to_token_stream());
         let kernel_body = format_ident!("{}", fresh("kernel_body", &taken));
@@ -139,7 +143,7 @@ impl Kernel<'_> {
             #no_hidden_slices
             // The arguments of safe code live no longer than this.
             #[allow(unused_variables)]
-            let #launch = ();
+            let #launch = #scope;
             #(#whole)*
             #line
             #(#assumptions)*
@@ -217,7 +221,7 @@ impl Kernel<'_> {
 
 /// A scope that lives as long as the entry point.
 fn launch_scope() -> Ident {
-    Ident::new("launch", Span::mixed_site())
+    variable("launch")
 }
 
 /// Fails to compile for the device if a type alias hides a slice: the host passes two parameters

@@ -1,8 +1,7 @@
 //! Generated checks of a kernel's types, in addition to the code that uses them.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
-use syn::Ident;
+use quote::{format_ident, quote, quote_spanned};
 
 use super::Kernel;
 use super::instances::Instance;
@@ -47,7 +46,7 @@ impl Kernel<'_> {
                 && !matches!(parameter.kind, Kind::Block { .. }))
             .then(|| quote_spanned! { span => #path::block::made_by_launch::<#ty>(); });
             let same = self.taken_for(&parameter.kind).map(|expected| {
-                let value = Ident::new("parameter", span);
+                let value = format_ident!("__parameter", span = span);
                 quote! { let _ = |#value: #ty| { let _: #expected = #value; }; }
             });
             quote! { #own #copied #plain #same }
