@@ -26,6 +26,9 @@ const KERNELS: &str = "
     #[kernel(name = \"groesser\", require(größe > 1))] pub fn größer(größe: u32, mut näher: Out<u32>) {
         for (_, out) in näher.mine() { *out = größe }
     }
+    #[kernel] pub fn of_bytes(table: [u8; 32_000], odd: [[u8; 2]; 279], mut out: Out<u8>) {
+        for (i, out) in out.mine() { *out = table[31_990 + i] ^ odd[275 + i][1] }
+    }
     #[kernel] pub fn looked_up(table: [u64; 1024], mut out: Out<u64>) {
         for (i, out) in out.mine() { *out = table[1000 + i] }
     }";
@@ -85,6 +88,18 @@ fn arguments_of_every_alignment_and_size_arrive() {
     let looked_up = launch("looked_up").value(table).slice_mut(&mut found);
     looked_up.check().unwrap().assert_clean();
     assert_eq!(found, [3000, 3003, 3006, 3009]);
+
+    // To LLVM these would be 32,558 parameters.
+    let bytes: [[[u8; 25]; 20]; 64] = std::array::from_fn(|i| {
+        std::array::from_fn(|j| std::array::from_fn(|k| (7 * (500 * i + 25 * j + k)) as u8))
+    });
+    let odd: [[[u8; 2]; 9]; 31] = std::array::from_fn(|i| std::array::from_fn(|j| [0, (9 * i + j) as u8]));
+    let mut found = [0_u8; 4];
+    let of_bytes = launch("of_bytes").value(bytes).value(odd);
+    let checked = of_bytes.slice_mut(&mut found).check();
+    checked.unwrap().assert_clean();
+    let expected = |i: usize| ((31_990 + i) * 7) as u8 ^ (275 + i) as u8;
+    assert_eq!(found, std::array::from_fn(expected));
 }
 
 #[test]

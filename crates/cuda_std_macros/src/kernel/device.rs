@@ -89,21 +89,18 @@ impl Kernel<'_> {
         })
     }
 
-    /// How a value of a non-simple type is passed: the compiler has no parameters aligned to more
-    /// than 16 bytes.
+    /// How a value of a non-simple type is passed.
     fn passed(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
         let (path, core, ty) = (self.root.as_ref()?, &self.core, parameter.ty);
         if !matches!(parameter.kind, Kind::Value) || is_simple(ty) {
             return None;
         }
         let fixed = self.without_lifetimes(ty);
+        let size_and_align = quote! { #core::mem::size_of::<#fixed>(), #core::mem::align_of::<#fixed>() };
         Some(quote! {
             <
-                #path::launch::Aligned<{ #core::mem::align_of::<#fixed>() <= 16 }>
-                as #path::launch::Passed<
-                    #ty,
-                    [#core::primitive::u128; (#core::mem::size_of::<#fixed>() + 15) / 16]
-                >
+                #path::launch::InWords<{ #path::launch::word_of(#size_and_align) }>
+                as #path::launch::Passed<#ty, { #path::launch::words_of(#size_and_align) }>
             >
         })
     }
@@ -117,9 +114,9 @@ impl Kernel<'_> {
             Some(path) => quote! { unsafe { #path::launch::Scope::new() } },
             None => quote! { () },
         };
-        // Omitted if it would shadow a parameter or function of that name.
+        // A macro of the user's may call a function that the kernel's words do not show.
         let taken = tokens::words(self.function.to_token_stream());
-        let kernel_body = format_ident!("{}", fresh("kernel_body", &taken));
+        let kernel_body = format_ident!("{}", fresh("__kernel_body", &taken));
         let no_hidden_slices = no_hidden_slices(&self.parameters, &self.core);
         let whole = self
             .parameters
@@ -272,7 +269,7 @@ fn no_hidden_slices(parameters: &[Parameter<'_>], core: &TokenStream) -> TokenSt
     }
 }
 
-/// A type whose alignment is known: numbers, pointers and arrays of them.
+/// A number or a pointer.
 fn is_simple(ty: &Type) -> bool {
     const NUMBERS: [&str; 14] = [
         "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "usize", "isize", "f32", "f64",
@@ -280,7 +277,6 @@ fn is_simple(ty: &Type) -> bool {
     ];
     match ty {
         Type::Path(path) => NUMBERS.iter().any(|number| path.path.is_ident(number)),
-        Type::Array(array) => is_simple(&array.elem),
         Type::Paren(inner) => is_simple(&inner.elem),
         Type::Group(inner) => is_simple(&inner.elem),
         Type::Reference(_) | Type::Ptr(_) => true,

@@ -67,7 +67,7 @@ impl Parts {
 
         let mut at = 12;
         let mut sound = None;
-        let mut lengths = None;
+        let mut lengths: Option<Lengths> = None;
         let mut others = Vec::new();
         let mut notices = Vec::new();
         while let Some((id, stored)) = chunk_at(bytes, order, at, len)? {

@@ -150,7 +150,10 @@ pub fn by_a_pointer_in_a_static(block: &mut Block<64>, n: u32) {
 /// Two results of one call, the second through memory.
 #[kernel]
 pub fn by_a_sine_and_cosine(block: &mut Block<64>, x: f32) {
-    let (_, cos) = GpuFloat::sin_cos(x + block.thread() as f32);
+    // The host's floats have these methods themselves.
+    #[cfg(target_arch = "nvptx64")]
+    use cuda_std::GpuFloat;
+    let (_, cos) = (x + block.thread() as f32).sin_cos();
     // parts
     if cos > 0.5 {
         block.sync_threads(()); // waits
