@@ -55,6 +55,61 @@ macro_rules! beside {
     };
 }
 
+/// Constants of the names of generated items, in rules, types and lengths.
+pub mod items {
+    use cuda_std::prelude::*;
+
+    const KERNEL_PARTS: usize = 1;
+    const KERNEL_RECORD: usize = 2;
+    const KERNEL_SIZES: usize = 3;
+    const KERNEL_ENTRY: usize = 2;
+    const KERNEL_PARAMETERS: usize = 2;
+    const PLAIN_PARTS: usize = 1;
+    const PLAIN_NAME: usize = 2;
+
+    /// A type that generated code has, too.
+    #[derive(Clone, Copy, Debug, Plain)]
+    #[repr(C)]
+    pub struct KernelParameterKind {
+        /// One.
+        pub one: [u32; PLAIN_PARTS],
+        /// Two.
+        pub two: [u32; PLAIN_NAME],
+    }
+
+    fn kernel_body(n: u32) -> u32 {
+        n + 1
+    }
+    macro_rules! body {
+        ($n:expr) => {
+            kernel_body($n)
+        };
+    }
+
+    /// In rules, types and lengths, and a function that only a macro names.
+    #[kernel(
+        require(
+            y.len() > KERNEL_PARTS,
+            y.len() > KERNEL_RECORD,
+            y.len() > KERNEL_ENTRY,
+            y.len() > KERNEL_PARAMETERS
+        ),
+        shared(tile = block.threads() + KERNEL_SIZES)
+    )]
+    pub fn beside_items(
+        block: &mut Block<{ 32 * KERNEL_PARTS }>,
+        tile: Shared<[u32]>,
+        kind: KernelParameterKind,
+        numbers: [u32; KERNEL_SIZES],
+        mut y: Out<u32>,
+    ) {
+        let sum = kind.one[0] + kind.two[1] + numbers[2] + tile.len() as u32;
+        for place in block.tiles(y.len()) {
+            y.store(block, place, |_| body!(sum));
+        }
+    }
+}
+
 macro_rules! unit_structs {
     ($($name:ident),* $(,)?) => { $(struct $name;)* };
 }

@@ -230,6 +230,20 @@ fn items_beside_a_kernel_are_not_caught_by_generated_code() {
 }
 
 #[test]
+fn items_of_generated_code_do_not_hide_those_beside_a_kernel() {
+    use k::names::items;
+    let kind = items::KernelParameterKind {
+        one: [100],
+        two: [0, 1000],
+    };
+    let written = written(&benches().remove(0).1, |module, y| {
+        let kernel = items::beside_items::on(module).unwrap().grid(1);
+        kernel.launch(kind, [0, 0, 10_000], y).unwrap();
+    });
+    assert_eq!(written, [11_136; 3]);
+}
+
+#[test]
 fn a_word_of_a_rule_is_the_parameter_of_that_text() {
     for (device, module) in benches() {
         let kernel = k::words_of_a_macro::on(&module).unwrap().grid(1).block(32);

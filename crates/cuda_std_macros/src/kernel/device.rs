@@ -236,32 +236,32 @@ fn no_hidden_slices(parameters: &[Parameter<'_>], core: &TokenStream) -> TokenSt
                  for `#[kernel]` makes two parameters of it, pointer and length",
                 parameter.name
             );
-            quote! { const { #core::assert!(!KernelParameterKind::<#ty>::IS_SLICE, #message) }; }
+            quote! { const { #core::assert!(!__KernelParameterKind::<#ty>::IS_SLICE, #message) }; }
         });
     // In a block, so that the kernel's body does not see these names.
     quote! {
         {
             #[allow(dead_code)]
-            struct KernelParameterKind<T>(#core::marker::PhantomData<T>);
+            struct __KernelParameterKind<T>(#core::marker::PhantomData<T>);
             #[allow(dead_code)]
-            trait KernelParameterIsNoSlice {
+            trait __KernelParameterIsNoSlice {
                 const IS_SLICE: #core::primitive::bool = false;
             }
-            impl<T> KernelParameterIsNoSlice for KernelParameterKind<T> {}
+            impl<T> __KernelParameterIsNoSlice for __KernelParameterKind<T> {}
             #[allow(dead_code)]
-            impl<T> KernelParameterKind<&[T]> {
+            impl<T> __KernelParameterKind<&[T]> {
                 const IS_SLICE: #core::primitive::bool = true;
             }
             #[allow(dead_code)]
-            impl<T> KernelParameterKind<*const [T]> {
+            impl<T> __KernelParameterKind<*const [T]> {
                 const IS_SLICE: #core::primitive::bool = true;
             }
             #[allow(dead_code)]
-            impl<T> KernelParameterKind<*mut [T]> {
+            impl<T> __KernelParameterKind<*mut [T]> {
                 const IS_SLICE: #core::primitive::bool = true;
             }
             #[allow(dead_code)]
-            impl KernelParameterKind<&#core::primitive::str> {
+            impl __KernelParameterKind<&#core::primitive::str> {
                 const IS_SLICE: #core::primitive::bool = true;
             }
             #(#checks)*

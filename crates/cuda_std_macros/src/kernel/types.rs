@@ -14,8 +14,8 @@ impl Kernel<'_> {
         let (parameters, clause) = (&generics.params, &generics.where_clause);
         let arguments = &instance.arguments;
         quote! {
-            fn kernel_bounds<#parameters>() #clause {}
-            const _: () = { let _ = kernel_bounds::<#(#arguments),*>; };
+            fn __kernel_bounds<#parameters>() #clause {}
+            const _: () = { let _ = __kernel_bounds::<#(#arguments),*>; };
         }
     }
 
@@ -27,7 +27,7 @@ impl Kernel<'_> {
         let checks = self.parameters.iter().map(|parameter| {
             let (ty, span) = (parameter.ty, parameter.type_span());
             let copied = (parameter.kind.parts().is_none())
-                .then(|| quote_spanned! { span => kernel_parameter::<#ty>(); });
+                .then(|| quote_spanned! { span => __kernel_parameter::<#ty>(); });
             let (check, plain) = match &parameter.kind {
                 Kind::Slice { element, .. } => (quote! { is_plain }, Some(*element)),
                 Kind::View {
@@ -52,8 +52,8 @@ impl Kernel<'_> {
             quote! { #own #copied #plain #same }
         });
         quote! {
-            fn kernel_parameter<T: #core::marker::Copy>() {}
-            fn parameters_are_copy #lifetimes () { #(#checks)* }
+            fn __kernel_parameter<T: #core::marker::Copy>() {}
+            fn __parameters_are_copy #lifetimes () { #(#checks)* }
         }
     }
 
