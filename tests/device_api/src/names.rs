@@ -123,7 +123,31 @@ macro_rules! functions {
     ($($name:ident),* $(,)?) => { $(fn $name() {})* };
 }
 
-beside!(structs_, unit_structs, mine_beside_structs, tiled_beside_structs, many_beside_structs);
-beside!(constants_, constants, mine_beside_constants, tiled_beside_constants, many_beside_constants);
-beside!(statics_, statics, mine_beside_statics, tiled_beside_statics, many_beside_statics);
-beside!(functions_, functions, mine_beside_functions, tiled_beside_functions, many_beside_functions);
+beside!(
+    structs_,
+    unit_structs,
+    mine_beside_structs,
+    tiled_beside_structs,
+    many_beside_structs
+);
+beside!(
+    constants_,
+    constants,
+    mine_beside_constants,
+    tiled_beside_constants,
+    many_beside_constants
+);
+beside!(
+    statics_,
+    statics,
+    mine_beside_statics,
+    tiled_beside_statics,
+    many_beside_statics
+);
+beside!(
+    functions_,
+    functions,
+    mine_beside_functions,
+    tiled_beside_functions,
+    many_beside_functions
+);

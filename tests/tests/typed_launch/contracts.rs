@@ -223,10 +223,30 @@ fn items_beside_a_kernel_are_not_caught_by_generated_code() {
             }
         };
     }
-    check!(structs_, mine_beside_structs, tiled_beside_structs, many_beside_structs);
-    check!(constants_, mine_beside_constants, tiled_beside_constants, many_beside_constants);
-    check!(statics_, mine_beside_statics, tiled_beside_statics, many_beside_statics);
-    check!(functions_, mine_beside_functions, tiled_beside_functions, many_beside_functions);
+    check!(
+        structs_,
+        mine_beside_structs,
+        tiled_beside_structs,
+        many_beside_structs
+    );
+    check!(
+        constants_,
+        mine_beside_constants,
+        tiled_beside_constants,
+        many_beside_constants
+    );
+    check!(
+        statics_,
+        mine_beside_statics,
+        tiled_beside_statics,
+        many_beside_statics
+    );
+    check!(
+        functions_,
+        mine_beside_functions,
+        tiled_beside_functions,
+        many_beside_functions
+    );
 }
 
 #[test]

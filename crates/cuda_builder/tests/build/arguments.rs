@@ -93,7 +93,8 @@ fn arguments_of_every_alignment_and_size_arrive() {
     let bytes: [[[u8; 25]; 20]; 64] = std::array::from_fn(|i| {
         std::array::from_fn(|j| std::array::from_fn(|k| (7 * (500 * i + 25 * j + k)) as u8))
     });
-    let odd: [[[u8; 2]; 9]; 31] = std::array::from_fn(|i| std::array::from_fn(|j| [0, (9 * i + j) as u8]));
+    let odd: [[[u8; 2]; 9]; 31] =
+        std::array::from_fn(|i| std::array::from_fn(|j| [0, (9 * i + j) as u8]));
     let mut found = [0_u8; 4];
     let of_bytes = launch("of_bytes").value(bytes).value(odd);
     let checked = of_bytes.slice_mut(&mut found).check();

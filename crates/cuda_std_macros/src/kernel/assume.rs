@@ -235,7 +235,9 @@ mod tests {
             text.replace("cuda_std::__private::core", "CORE")
         };
         let threads = "cuda_std::block::Block::threads(&*block)";
-        assert!(text("block.threads()").contains(&format!("let__tile_length=unsafe{{{threads}}};")));
+        assert!(
+            text("block.threads()").contains(&format!("let__tile_length=unsafe{{{threads}}};"))
+        );
         let sum = format!(
             "let__tile_length=unsafe{{CORE::primitive::usize::unchecked_sub(CORE::primitive::usize::unchecked_add({threads},__a_length),1)}};"
         );

@@ -5,10 +5,10 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{GenericArgument, Ident, Type, parse_quote};
 
-use super::{Kernel, variable};
 use super::kind::{Kind, View, named};
 use super::parameter::Parameter;
 use super::rule::{Dimensions, Names, Tree};
+use super::{Kernel, variable};
 use crate::tokens;
 
 impl Kernel<'_> {

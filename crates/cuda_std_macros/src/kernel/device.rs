@@ -96,7 +96,8 @@ impl Kernel<'_> {
             return None;
         }
         let fixed = self.without_lifetimes(ty);
-        let size_and_align = quote! { #core::mem::size_of::<#fixed>(), #core::mem::align_of::<#fixed>() };
+        let size_and_align =
+            quote! { #core::mem::size_of::<#fixed>(), #core::mem::align_of::<#fixed>() };
         Some(quote! {
             <
                 #path::launch::InWords<{ #path::launch::word_of(#size_and_align) }>

@@ -48,7 +48,17 @@ impl Kernel<'_> {
         let deprecated = self.attributes("deprecated");
         let usage = self.usage();
         let launch = self.launch(&entry, &f, is_instance.as_ref());
-        let [grid, block, shared_bytes, shape, stream, threads, target, prepared_, formatter] = [
+        let [
+            grid,
+            block,
+            shared_bytes,
+            shape,
+            stream,
+            threads,
+            target,
+            prepared_,
+            formatter,
+        ] = [
             "grid",
             "block",
             "shared_bytes",

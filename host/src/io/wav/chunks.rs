@@ -196,10 +196,10 @@ fn same<T: PartialEq>(
         return Ok(Some(format!("it has two parts `{id}`, which say the same")));
     }
     let (one, other) = (text(&earlier), text(&found));
-    Err(Problem::new(format!(
-        "the file has two parts `{id}`: {one}, and {other}"
-    ))
-    .hint("leave one of them: programs differ in what they take"))
+    Err(
+        Problem::new(format!("the file has two parts `{id}`: {one}, and {other}"))
+            .hint("leave one of them: programs differ in what they take"),
+    )
 }
 
 /// The chunks after the samples, without those that may be there only once, before the samples.
@@ -254,7 +254,9 @@ fn counts(
     }
     counts.extend(lengths.map(|lengths| ("ds64", lengths.frames)));
     let unset = [0, u64::from(UNKNOWN_LENGTH), u64::MAX, frames];
-    let wrong = counts.into_iter().filter(|(_, count)| !unset.contains(count));
+    let wrong = counts
+        .into_iter()
+        .filter(|(_, count)| !unset.contains(count));
     let notices = wrong.map(|(id, count)| {
         format!("its part `{id}` counts {count} frames, and {frames} are there: these are read")
     });

@@ -26,8 +26,7 @@ fn encode(sound: Sound, samples: &[f64]) -> (Vec<u8>, Finished) {
     let path = folder.path().join("out.wav");
     let frames = samples.len() / usize::from(sound.channels);
     let place = OutputFile::prepare(&path).unwrap();
-    let mut writer =
-        RecordingWriter::create(place, sound, frames, Metadata::default()).unwrap();
+    let mut writer = RecordingWriter::create(place, sound, frames, Metadata::default()).unwrap();
     let (first, second) = samples.split_at(samples.len() / 2);
     writer.write(first).unwrap();
     writer.write(second).unwrap();
@@ -161,15 +160,13 @@ fn floats_beyond_full_scale_are_counted_and_those_that_are_no_numbers_refused() 
         let folder = tempfile::tempdir().unwrap();
         let place = OutputFile::prepare(&folder.path().join("out.wav")).unwrap();
         let integers = sound(2, integers(16, 2));
-        let mut writer =
-            RecordingWriter::create(place, integers, 2, Metadata::default()).unwrap();
+        let mut writer = RecordingWriter::create(place, integers, 2, Metadata::default()).unwrap();
         let error = writer
             .write(&[0.0, 1e9, 1.0, wrong])
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("sample 3 (frame 1, channel 1) is")
-                && error.contains("16-bit sound"),
+            error.contains("sample 3 (frame 1, channel 1) is") && error.contains("16-bit sound"),
             "{error}"
         );
     }
@@ -205,8 +202,7 @@ fn above_4_gib_it_is_rf64() {
     drop(place);
     // The same header with the samples of a short one.
     for name in [b"RF64", b"BW64"] {
-        let mut bytes =
-            write::header(&sound(2, integers(16, 2)), 1 << 30, &Metadata::default());
+        let mut bytes = write::header(&sound(2, integers(16, 2)), 1 << 30, &Metadata::default());
         bytes[..4].copy_from_slice(name);
         bytes[28..36].copy_from_slice(&8_u64.to_le_bytes());
         bytes.extend([1, 0, 2, 0, 3, 0, 4, 0]);
@@ -382,7 +378,10 @@ fn two_parts_that_may_be_there_once_say_the_same_or_are_refused() {
             "{refused}"
         );
         let same = with(&format);
-        assert_eq!(notices(&same), ["it has two parts `fmt `, which say the same"]);
+        assert_eq!(
+            notices(&same),
+            ["it has two parts `fmt `, which say the same"]
+        );
         assert_eq!(decode(&same).unwrap().1, [1.0, -2.0, 3.0]);
         let Ok(metadata) = open(same.clone().into(), same.len() as u64)
             .unwrap()
@@ -406,9 +405,15 @@ fn two_parts_that_may_be_there_once_say_the_same_or_are_refused() {
     let right = [100, 4, 2];
     for bytes in [long(&[right, right], &[]), long(&[right], &[right])] {
         assert_eq!(decode(&bytes).unwrap().1, [1.0, 2.0]);
-        assert_eq!(notices(&bytes), ["it has two parts `ds64`, which say the same"]);
+        assert_eq!(
+            notices(&bytes),
+            ["it has two parts `ds64`, which say the same"]
+        );
     }
-    for bytes in [long(&[right, [100, 2, 2]], &[]), long(&[right], &[[9, 2, 2]])] {
+    for bytes in [
+        long(&[right, [100, 2, 2]], &[]),
+        long(&[right], &[[9, 2, 2]]),
+    ] {
         let refused = refusal(&bytes);
         assert!(
             refused.contains("`ds64`: 4 bytes of samples, and 2 bytes"),

@@ -164,7 +164,10 @@ pub fn by_a_sine_and_cosine(block: &mut Block<64>, x: f32) {
 #[kernel]
 pub fn by_a_remainder_of_chunks(block: &mut Block<64>, n: usize) {
     let table = [n; 64];
-    let left = table[block.thread() / 2..].chunks_exact(5).remainder().len();
+    let left = table[block.thread() / 2..]
+        .chunks_exact(5)
+        .remainder()
+        .len();
     // parts
     if left > 2 {
         block.sync_threads(()); // waits
