@@ -1,6 +1,8 @@
 //! The sizes of kernels' parameters, which determine the PTX version.
 
 use crate::error::CudaBuilderError;
+use crate::ir::module::{Function, Module};
+use crate::uniformity::Type;
 
 /// The bytes of parameters that every version of PTX allows.
 const ALWAYS: u64 = 4352;
@@ -10,23 +12,46 @@ const MOST: u64 = 32_764;
 /// llc's option for PTX 8.1.
 pub(crate) const NEWER: &str = "-mattr=+ptx81";
 
+/// Fails if a kernel of the module takes more than any version of PTX allows. LLVM takes minutes
+/// for thousands of bytes that are parameters.
+pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
+    let kernels = module.functions().filter(|function| function.is_kernel());
+    refuse(kernels.filter_map(|kernel| Some((kernel.name(), bytes(kernel)?))))
+}
+
+/// The bytes of a kernel's parameters in LLVM's IR; `None` of a type that is not known.
+fn bytes(kernel: &Function<'_>) -> Option<u64> {
+    let mut parameters = kernel.head.parameters();
+    parameters.try_fold(0, |end: u64, parameter| {
+        let passed = parameter.split_once("byval(");
+        let ty = Type::parse(passed.map_or(parameter, |(_, ty)| ty));
+        let start = end.checked_next_multiple_of(ty.align()?)?;
+        start.checked_add(ty.size()?)
+    })
+}
+
+/// Fails if one of the kernels has too many bytes.
+fn refuse<'k>(kernels: impl Iterator<Item = (&'k str, u64)>) -> Result<(), CudaBuilderError> {
+    let large = kernels.filter(|(_, bytes)| *bytes > MOST);
+    let reports = large.map(|(kernel, bytes)| {
+        format!(
+            "kernel `{kernel}`: its arguments take {bytes} bytes, and CUDA passes at most {MOST}: put what is large into a buffer"
+        )
+    });
+    let reports: Vec<_> = reports.collect();
+    match reports.is_empty() {
+        true => Ok(()),
+        false => Err(CudaBuilderError::Parameters { reports }),
+    }
+}
+
 /// llc's option for a version of PTX that allows the parameters of all kernels of this text; `None`
 /// if the text's own version does. Drivers of CUDA 12.1 and newer load such PTX.
 pub(crate) fn version(ptx: &str) -> Result<Option<&'static str>, CudaBuilderError> {
     let Some(bytes) = entries(ptx).map(|(_, bytes)| bytes).max() else {
         return Ok(None);
     };
-    if bytes > MOST {
-        let large = entries(ptx).filter(|(_, bytes)| *bytes > MOST);
-        let reports = large.map(|(kernel, bytes)| {
-            format!(
-                "kernel `{kernel}`: its arguments take {bytes} bytes, and CUDA passes at most {MOST}: put what is large into a buffer"
-            )
-        });
-        return Err(CudaBuilderError::Parameters {
-            reports: reports.collect(),
-        });
-    }
+    refuse(entries(ptx))?;
     let suffices = bytes <= ALWAYS || declared(ptx).is_some_and(|version| version >= (8, 1));
     Ok((!suffices).then_some(NEWER))
 }
@@ -94,6 +119,40 @@ mod tests {
             entries(&text).collect::<Vec<_>>(),
             [("small", 12), ("large", 48)]
         );
+    }
+
+    #[test]
+    fn parameters_are_counted_before_llvm_sees_them() {
+        let check = |parameters: &str| {
+            let text = format!("define ptx_kernel void @k({parameters}) {{\n  ret void\n}}\n");
+            let module = Module::parse(&text).unwrap();
+            check(&module).map_err(|error| error.to_string())
+        };
+        for fits in [
+            "",
+            "[32764 x i8] %0",
+            "[32736 x i8] %0, ptr noundef %1, i64 noundef range(i64 0, 9) %2",
+            "ptr noundef byval([2047 x i128]) align 16 %0",
+            "%named %0, [32764 x i8] %1",
+        ] {
+            assert_eq!(check(fits), Ok(()), "{fits}");
+        }
+        for (large, bytes) in [
+            ("[40000 x i8] %0", 40_000),
+            ("[32748 x i8] %0, ptr noundef %1, i64 %2", 32_768),
+            ("i8 noundef zeroext %0, [2048 x i128] %1", 32_784),
+            ("[4096 x [8 x i8]] %0", 32_768),
+            ("ptr noundef byval([2048 x i128]) align 16 %0", 32_768),
+            ("{ [20000 x i8], double } %0, { [20000 x i8] } %1", 40_008),
+        ] {
+            let error = check(large).unwrap_err();
+            assert!(
+                error.starts_with(&format!("kernel `k`: its arguments take {bytes} bytes")),
+                "{error}"
+            );
+        }
+        let other = "define void @f([40000 x i8] %0) {\n  ret void\n}\n";
+        assert!(super::check(&Module::parse(other).unwrap()).is_ok());
     }
 
     #[test]

@@ -70,12 +70,12 @@ pub(crate) fn expand(path: &TokenStream, item: TokenStream) -> Result<TokenStrea
             #(#checks)*
             #core::assert!(#core::mem::size_of::<#name>() == 0 #(+ #core::mem::size_of::<#types>())*, #padding);
             #fields_are_these
-            const PLAIN_PARTS: &[&#core::primitive::str] = &[#head, #(#parts,)* #tail];
-            const PLAIN_NAME: [#core::primitive::u8; #path::launch::length(PLAIN_PARTS)] = #path::launch::join(PLAIN_PARTS);
+            const __PLAIN_PARTS: &[&#core::primitive::str] = &[#head, #(#parts,)* #tail];
+            const __PLAIN_NAME: [#core::primitive::u8; #path::launch::length(__PLAIN_PARTS)] = #path::launch::join(__PLAIN_PARTS);
             // SAFETY: all fields are plain, in C's order and without padding; the name lists them
             // all.
             unsafe impl #path::launch::Plain for #name {
-                const NAME: &'static #core::primitive::str = #path::launch::text(&PLAIN_NAME);
+                const NAME: &'static #core::primitive::str = #path::launch::text(&__PLAIN_NAME);
             }
         };
     })
@@ -92,7 +92,7 @@ fn fields_are_these(
     let types: Vec<_> = fields.iter().map(|field| &field.ty).collect();
     let members: Vec<_> = fields.members().collect();
     let values: Vec<_> = (0..types.len())
-        .map(|index| format_ident!("field_{index}", span = Span::mixed_site()))
+        .map(|index| format_ident!("__field_{index}", span = Span::mixed_site()))
         .collect();
     let offsets = members.iter().enumerate().map(|(index, member)| {
         let before = &types[..index];

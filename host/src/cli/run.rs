@@ -226,8 +226,9 @@ impl Task<'_> {
             return None;
         };
         let problem = &self.posed.problem;
-        let chunk = chunk.chunk.next_multiple_of((carry.align)(problem.ty));
-        let is_longer = (carry.is_one_line)(problem) && problem.extents[0] > chunk;
+        let len = problem.extents[0];
+        let chunk = (chunk.chunk.min(len)).next_multiple_of((carry.align)(problem.ty));
+        let is_longer = (carry.is_one_line)(problem) && len > chunk;
         is_longer.then_some(chunk)
     }
 

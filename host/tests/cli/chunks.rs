@@ -148,6 +148,34 @@ fn json_says_where_the_time_went() {
     }
 }
 
+/// The largest number is a chunk longer than any file.
+#[test]
+fn a_chunk_may_be_longer_than_any_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let values: Vec<u8> = (0..600_u16).flat_map(|i| f32::from(i).to_le_bytes()).collect();
+    let file = npy("'<f4'", "False", "(600,)", &values);
+    fs::write(folder.path().join("x.npy"), file).unwrap();
+    let file = npy("'<f4'", "False", "(20, 30)", &values);
+    fs::write(folder.path().join("m.npy"), file).unwrap();
+    for command in [
+        "sum x.npy",
+        "min x.npy",
+        "dot x.npy x.npy",
+        "sum m.npy --axis 0 -o out.npy",
+        "scan x.npy -o out.npy",
+        "scan x.npy -o out.npy --gpus 2",
+        "scan m.npy --axis 0 -o out.npy",
+        "conv x.npy x.npy -o out.npy",
+        "conv x.npy x.npy -o out.npy --gpus 2",
+    ] {
+        let line = |rest: &str| {
+            let run = Run::line(folder.path(), &format!("{command} {rest}")).ends(0);
+            (run.stdout, fs::read(folder.path().join("out.npy")).ok())
+        };
+        assert_eq!(line(&format!("--chunk {}", usize::MAX)), line(""), "{command}");
+    }
+}
+
 #[test]
 fn of_nothing_there_is_a_sum_and_no_minimum() {
     let folder = tempfile::tempdir().unwrap();

@@ -248,6 +248,22 @@ fn ended_connections_are_forgotten() {
     }
 }
 
+/// A page can come thousands of times, and nobody may read what the command prints about it.
+#[test]
+fn pages_that_come_often_keep_nobody_out() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("k.ptx"), PTX).unwrap();
+    let server = Server::start(folder.path());
+    for _ in 0..1500 {
+        let (mut output, mut input) = server.connect();
+        // Its end may be a reset, for what it did not read.
+        let _ = output.write_all(b"GET / HTTP/1.1\r\n\r\n");
+        let _ = input.read_to_end(&mut Vec::new());
+    }
+    let (mut output, mut input) = server.connect();
+    session(&mut output, &mut input, folder.path(), Some(&server.token));
+}
+
 /// A pipe in the place of a file would keep the debugger waiting for whoever writes it, and all
 /// other clients with it.
 #[cfg(unix)]

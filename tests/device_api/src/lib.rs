@@ -22,6 +22,7 @@ mod contracts;
 mod functions;
 mod indices;
 mod memory;
+pub mod names;
 mod of_core;
 mod scopes;
 mod structs;

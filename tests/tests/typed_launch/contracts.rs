@@ -197,6 +197,73 @@ fn items_may_have_the_names_of_generated_code() {
 }
 
 #[test]
+fn items_beside_a_kernel_are_not_caught_by_generated_code() {
+    macro_rules! check {
+        ($module:ident, $mine:ident, $tiled:ident, $of_many:ident) => {
+            for (device, module) in benches() {
+                use k::names::$module as beside;
+                let x = device.upload(&[1_u32, 2, 3]).unwrap();
+                let mut y = device.filled::<u32>(3, 0).unwrap();
+                let kernel = beside::$mine::on(&module).unwrap().grid(1).block(32);
+                let two = beside::Two(1, 2);
+                kernel.launch(3, two, &x, (&x, 3, 1), &mut y).unwrap();
+                assert_eq!(y.to_vec().unwrap(), [217, 218, 219]);
+                for (n, rule) in [(1, "n > 1"), (9, "(1..9).contains(&n)")] {
+                    let refused = kernel.launch(n, two, &x, (&x, 3, 1), &mut y);
+                    assert!(refused.unwrap_err().to_string().contains(rule));
+                }
+                let tiled = beside::$tiled::on(&module).unwrap().grid(1);
+                tiled.launch(&x, &mut y).unwrap();
+                assert_eq!(y.to_vec().unwrap(), [2, 3, 4]);
+                let many = beside::$of_many::<u32>::on(&module).unwrap();
+                let many = many.clone().covering(3).unwrap();
+                many.launch(&x, &mut y).unwrap();
+                assert_eq!(y.to_vec().unwrap(), [1, 2, 3]);
+                assert!(format!("{many:?}").contains(stringify!($of_many)));
+            }
+        };
+    }
+    check!(
+        structs_,
+        mine_beside_structs,
+        tiled_beside_structs,
+        many_beside_structs
+    );
+    check!(
+        constants_,
+        mine_beside_constants,
+        tiled_beside_constants,
+        many_beside_constants
+    );
+    check!(
+        statics_,
+        mine_beside_statics,
+        tiled_beside_statics,
+        many_beside_statics
+    );
+    check!(
+        functions_,
+        mine_beside_functions,
+        tiled_beside_functions,
+        many_beside_functions
+    );
+}
+
+#[test]
+fn items_of_generated_code_do_not_hide_those_beside_a_kernel() {
+    use k::names::items;
+    let kind = items::KernelParameterKind {
+        one: [100],
+        two: [0, 1000],
+    };
+    let written = written(&benches().remove(0).1, |module, y| {
+        let kernel = items::beside_items::on(module).unwrap().grid(1);
+        kernel.launch(kind, [0, 0, 10_000], y).unwrap();
+    });
+    assert_eq!(written, [11_136; 3]);
+}
+
+#[test]
 fn a_word_of_a_rule_is_the_parameter_of_that_text() {
     for (device, module) in benches() {
         let kernel = k::words_of_a_macro::on(&module).unwrap().grid(1).block(32);

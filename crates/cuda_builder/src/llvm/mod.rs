@@ -36,6 +36,7 @@ pub(crate) fn emit_ptx(
 ) -> Result<(), CudaBuilderError> {
     let linked = link::crates(builder, toolchain, bitcode, folder)?;
     let mut module = Module::parse(&linked)?;
+    parameters::check(&module)?;
     ir::rewrite(Stage::Crates, &mut module, builder)?;
     let whole = link::libdevice(toolchain, bitcode, folder, &module)?;
     if let Some(whole) = &whole {

@@ -7,7 +7,7 @@ use crate::ir::module::{Instruction, Lexer, Spanned, Token, typed, value};
 
 /// A type. Pointers of all address spaces have 8 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub(crate) enum Type {
     Integer(u64),
     Float(u64),
     Pointer,
@@ -22,7 +22,7 @@ pub(super) enum Type {
 }
 
 impl Type {
-    pub(super) fn parse(text: &str) -> Type {
+    pub(crate) fn parse(text: &str) -> Type {
         parse(&mut Lexer::new(text).peekable()).unwrap_or(Type::Other)
     }
 
@@ -35,7 +35,7 @@ impl Type {
     }
 
     /// The distance between two elements in an array of it.
-    pub(super) fn size(&self) -> Option<u64> {
+    pub(crate) fn size(&self) -> Option<u64> {
         Some(match self {
             Type::Integer(bits) => bits.div_ceil(8).next_multiple_of(self.align()?),
             Type::Float(bytes) => *bytes,
@@ -50,7 +50,8 @@ impl Type {
         })
     }
 
-    fn align(&self) -> Option<u64> {
+    /// Its alignment.
+    pub(crate) fn align(&self) -> Option<u64> {
         Some(match self {
             Type::Integer(bits) => bits.div_ceil(8).next_power_of_two().min(16),
             Type::Float(_) | Type::Pointer | Type::Vector(..) => self.size()?,

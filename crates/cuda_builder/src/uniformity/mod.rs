@@ -124,6 +124,8 @@ mod waits;
 
 use std::collections::HashSet;
 
+pub(crate) use layout::Type;
+
 use flow::Flow;
 use level::{Level, Rank};
 use program::Program;
@@ -182,7 +184,7 @@ impl Suspects {
         let suspects = |group: &&[String]| {
             let mut reports = Reports::default();
             let mut kernels = Vec::new();
-            for kernel in module.functions().filter(|function| function.is_kernel()) {
+            for kernel in module.functions() {
                 let rule = rule(kernel);
                 if rule == Rule::Allow || !group.iter().any(|name| name == kernel.name()) {
                     continue;

@@ -26,6 +26,9 @@ const KERNELS: &str = "
     #[kernel(name = \"groesser\", require(größe > 1))] pub fn größer(größe: u32, mut näher: Out<u32>) {
         for (_, out) in näher.mine() { *out = größe }
     }
+    #[kernel] pub fn of_bytes(table: [u8; 32_000], odd: [[u8; 2]; 279], mut out: Out<u8>) {
+        for (i, out) in out.mine() { *out = table[31_990 + i] ^ odd[275 + i][1] }
+    }
     #[kernel] pub fn looked_up(table: [u64; 1024], mut out: Out<u64>) {
         for (i, out) in out.mine() { *out = table[1000 + i] }
     }";
@@ -85,6 +88,19 @@ fn arguments_of_every_alignment_and_size_arrive() {
     let looked_up = launch("looked_up").value(table).slice_mut(&mut found);
     looked_up.check().unwrap().assert_clean();
     assert_eq!(found, [3000, 3003, 3006, 3009]);
+
+    // To LLVM these would be 32,558 parameters.
+    let bytes: [[[u8; 25]; 20]; 64] = std::array::from_fn(|i| {
+        std::array::from_fn(|j| std::array::from_fn(|k| (7 * (500 * i + 25 * j + k)) as u8))
+    });
+    let odd: [[[u8; 2]; 9]; 31] =
+        std::array::from_fn(|i| std::array::from_fn(|j| [0, (9 * i + j) as u8]));
+    let mut found = [0_u8; 4];
+    let of_bytes = launch("of_bytes").value(bytes).value(odd);
+    let checked = of_bytes.slice_mut(&mut found).check();
+    checked.unwrap().assert_clean();
+    let expected = |i: usize| ((31_990 + i) * 7) as u8 ^ (275 + i) as u8;
+    assert_eq!(found, std::array::from_fn(expected));
 }
 
 #[test]
@@ -98,12 +114,32 @@ fn more_than_cuda_passes_is_an_error_of_the_build() {
     #[kernel] pub fn larger(by: u64, table: [u64; 5000], mut out: Out<u64>) {
         for (i, out) in out.mine() { *out = by + table[i] }
     }";
-    let error = build("too_large", kernels).unwrap_err().to_string();
     let line = |kernel, bytes| {
         format!(
             "kernel `{kernel}`: its arguments take {bytes} bytes, and CUDA passes at most 32764: put what is large into a buffer"
         )
     };
+    // Each of these is thousands of parameters to LLVM.
+    let bytes = "#[repr(C)] #[derive(Clone, Copy, Plain)] pub struct Bytes { one: [u8; 20_000], two: [u8; 20_000] }
+    const LARGE: usize = 40_000;
+    #[kernel] pub fn of_bytes(table: [u8; 40_000], mut out: Out<u8>) {
+        for (i, out) in out.mine() { *out = table[i] }
+    }
+    #[kernel] pub fn of_a_struct(table: Bytes, mut out: Out<u8>) {
+        for (i, out) in out.mine() { *out = table.two[i] }
+    }
+    #[kernel] pub fn together(one: [u8; 20_000], two: [u8; 20_000], mut out: Out<u8>) {
+        for (i, out) in out.mine() { *out = one[i] ^ two[i] }
+    }
+    #[kernel(instances({ LARGE }))] pub fn generic<const N: usize>(table: [u8; N], mut out: Out<u8>) {
+        for (i, out) in out.mine() { *out = table[i] }
+    }";
+    let error = build("too_many_bytes", bytes).unwrap_err().to_string();
+    let mut lines: Vec<_> = error.lines().collect();
+    lines.sort_unstable();
+    let kernels_of_bytes = ["generic_LARGE", "of_a_struct", "of_bytes", "together"];
+    assert_eq!(lines, kernels_of_bytes.map(|kernel| line(kernel, 40_016)));
+    let error = build("too_large", kernels).unwrap_err().to_string();
     let mut lines: Vec<_> = error.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, [line("large", 32_784), line("larger", 40_024)]);

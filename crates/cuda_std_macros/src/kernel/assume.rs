@@ -169,21 +169,21 @@ mod tests {
     #[test]
     fn lengths_and_numbers_are_assumed() {
         let rule = |rule: &str| assumed(&format!("require({rule})"), SLICES);
-        assert_eq!(rule("a.len() == c.len()"), "a_length==c_length");
-        assert_eq!(rule("b.rows() <= b.cols()"), "b_rows<=b_cols");
-        assert_eq!(rule("!a.is_empty()"), "a_length!=0");
-        assert_eq!(rule("a.len() % 256 == 0"), "(a_length%256)==0");
+        assert_eq!(rule("a.len() == c.len()"), "__a_length==__c_length");
+        assert_eq!(rule("b.rows() <= b.cols()"), "__b_rows<=__b_cols");
+        assert_eq!(rule("!a.is_empty()"), "__a_length!=0");
+        assert_eq!(rule("a.len() % 256 == 0"), "(__a_length%256)==0");
         assert_eq!(
             rule("block.threads() % 32 == 0"),
             "(cuda_std::block::Block::threads(&*block)%32)==0"
         );
         assert_eq!(
             rule("n.checked_add(c.len()).is_some()"),
-            "CORE::option::Option::is_some(&CORE::primitive::usize::checked_add(CORE::convert::identity::<CORE::primitive::usize>(n),c_length))"
+            "CORE::option::Option::is_some(&CORE::primitive::usize::checked_add(CORE::convert::identity::<CORE::primitive::usize>(n),__c_length))"
         );
         assert_eq!(
             rule("a.len() > 3 && m > 4"),
-            "a_length>3",
+            "__a_length>3",
             "the part that can be"
         );
     }
@@ -235,11 +235,13 @@ mod tests {
             text.replace("cuda_std::__private::core", "CORE")
         };
         let threads = "cuda_std::block::Block::threads(&*block)";
-        assert!(text("block.threads()").contains(&format!("lettile_length=unsafe{{{threads}}};")));
+        assert!(
+            text("block.threads()").contains(&format!("let__tile_length=unsafe{{{threads}}};"))
+        );
         let sum = format!(
-            "lettile_length=unsafe{{CORE::primitive::usize::unchecked_sub(CORE::primitive::usize::unchecked_add({threads},a_length),1)}};"
+            "let__tile_length=unsafe{{CORE::primitive::usize::unchecked_sub(CORE::primitive::usize::unchecked_add({threads},__a_length),1)}};"
         );
         assert!(text("block.threads() + a.len() - 1").contains(&sum));
-        assert!(!text("block.threads() + SIZE").contains("lettile_length"));
+        assert!(!text("block.threads() + SIZE").contains("let__tile_length"));
     }
 }

@@ -5,10 +5,10 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{GenericArgument, Ident, Type, parse_quote};
 
-use super::Kernel;
 use super::kind::{Kind, View, named};
 use super::parameter::Parameter;
 use super::rule::{Dimensions, Names, Tree};
+use super::{Kernel, variable};
 use crate::tokens;
 
 impl Kernel<'_> {
@@ -21,7 +21,7 @@ impl Kernel<'_> {
         shape: &Ident,
     ) -> TokenStream {
         let (path, core) = (self.path(), &self.core);
-        let refused = local("refused");
+        let (refused, rule) = (variable("refused"), variable("rule"));
         let mut statements: Vec<_> = (self.types_rules(shape).into_iter())
             .map(|(condition, text)| self.refuse_unless(&condition, &refused, &text))
             .collect();
@@ -34,10 +34,10 @@ impl Kernel<'_> {
         }
         let given = self.parameters.iter().flat_map(given);
         quote! {
-            let #refused = |rule: &'static #core::primitive::str| {
+            let #refused = |#rule: &'static #core::primitive::str| {
                 <#error as #core::convert::From<#path::launch::Refusal>>::from(#path::launch::Refusal {
                     kernel: #entry.name,
-                    rule,
+                    rule: #rule,
                     given: #path::launch::given(&[#(#given),*], #shape),
                 })
             };
@@ -99,7 +99,7 @@ impl Kernel<'_> {
             (self.parameters.iter()).any(|parameter| matches!(parameter.kind, Kind::Block { .. }));
         let one = |of: Dimensions, axis: &str| {
             let one = Tree::Literal(quote! { 1 }, "1".to_owned());
-            let both = [Tree::Axis(of, local(axis)), one].map(Box::new);
+            let both = [Tree::Axis(of, Ident::new(axis, Span::mixed_site())), one].map(Box::new);
             Tree::Compare(parse_quote!(==), both)
         };
         let flat = |of: Dimensions| {
@@ -159,7 +159,7 @@ impl Kernel<'_> {
 
     fn rule(&self, (rule, text): (&Tree, &str), refused: &Ident, shape: &Ident) -> TokenStream {
         let core = &self.core;
-        let holds = local("holds");
+        let holds = variable("holds");
         let condition = self.names(shape).host(rule);
         let checked = quote! {
             let #holds = || -> #core::option::Option<#core::primitive::bool> {
@@ -217,10 +217,6 @@ fn is_per_block(view: View, arguments: &[&GenericArgument]) -> bool {
         return false;
     };
     view == View::Out && named(map).is_some_and(|(name, _)| name == "PerBlock")
-}
-
-pub(super) fn local(name: &str) -> Ident {
-    Ident::new(name, Span::mixed_site())
 }
 
 /// The texts of what was passed for the parameter, with the values.

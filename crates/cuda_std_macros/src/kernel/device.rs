@@ -1,6 +1,6 @@
 //! The entry points in the device build.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{Ident, ItemFn, Type};
 
@@ -8,7 +8,7 @@ use super::instances::Instance;
 use super::kind::Kind;
 use super::options::Options;
 use super::parameter::Parameter;
-use super::{Kernel, fresh};
+use super::{Kernel, fresh, variable};
 use crate::tokens;
 
 impl Kernel<'_> {
@@ -89,21 +89,19 @@ impl Kernel<'_> {
         })
     }
 
-    /// How a value of a non-simple type is passed: the compiler has no parameters aligned to more
-    /// than 16 bytes.
+    /// How a value of a non-simple type is passed.
     fn passed(&self, parameter: &Parameter<'_>) -> Option<TokenStream> {
         let (path, core, ty) = (self.root.as_ref()?, &self.core, parameter.ty);
         if !matches!(parameter.kind, Kind::Value) || is_simple(ty) {
             return None;
         }
         let fixed = self.without_lifetimes(ty);
+        let size_and_align =
+            quote! { #core::mem::size_of::<#fixed>(), #core::mem::align_of::<#fixed>() };
         Some(quote! {
             <
-                #path::launch::Aligned<{ #core::mem::align_of::<#fixed>() <= 16 }>
-                as #path::launch::Passed<
-                    #ty,
-                    [#core::primitive::u128; (#core::mem::size_of::<#fixed>() + 15) / 16]
-                >
+                #path::launch::InWords<{ #path::launch::word_of(#size_and_align) }>
+                as #path::launch::Passed<#ty, { #path::launch::words_of(#size_and_align) }>
             >
         })
     }
@@ -113,9 +111,13 @@ impl Kernel<'_> {
         let (safety, inputs) = (&sig.safety, &sig.inputs);
         let (lifetimes, predicates) = (self.lifetimes(), self.lifetime_predicates());
         let launch = launch_scope();
-        // Omitted if it would shadow a parameter or function of that name.
+        let scope = match &self.root {
+            Some(path) => quote! { unsafe { #path::launch::Scope::new() } },
+            None => quote! { () },
+        };
+        // A macro of the user's may call a function that the kernel's words do not show.
         let taken = tokens::words(self.function.to_token_stream());
-        let kernel_body = format_ident!("{}", fresh("kernel_body", &taken));
+        let kernel_body = format_ident!("{}", fresh("__kernel_body", &taken));
         let no_hidden_slices = no_hidden_slices(&self.parameters, &self.core);
         let whole = self
             .parameters
@@ -139,7 +141,7 @@ impl Kernel<'_> {
             #no_hidden_slices
             // The arguments of safe code live no longer than this.
             #[allow(unused_variables)]
-            let #launch = ();
+            let #launch = #scope;
             #(#whole)*
             #line
             #(#assumptions)*
@@ -217,7 +219,7 @@ impl Kernel<'_> {
 
 /// A scope that lives as long as the entry point.
 fn launch_scope() -> Ident {
-    Ident::new("launch", Span::mixed_site())
+    variable("launch")
 }
 
 /// Fails to compile for the device if a type alias hides a slice: the host passes two parameters
@@ -235,32 +237,32 @@ fn no_hidden_slices(parameters: &[Parameter<'_>], core: &TokenStream) -> TokenSt
                  for `#[kernel]` makes two parameters of it, pointer and length",
                 parameter.name
             );
-            quote! { const { #core::assert!(!KernelParameterKind::<#ty>::IS_SLICE, #message) }; }
+            quote! { const { #core::assert!(!__KernelParameterKind::<#ty>::IS_SLICE, #message) }; }
         });
     // In a block, so that the kernel's body does not see these names.
     quote! {
         {
             #[allow(dead_code)]
-            struct KernelParameterKind<T>(#core::marker::PhantomData<T>);
+            struct __KernelParameterKind<T>(#core::marker::PhantomData<T>);
             #[allow(dead_code)]
-            trait KernelParameterIsNoSlice {
+            trait __KernelParameterIsNoSlice {
                 const IS_SLICE: #core::primitive::bool = false;
             }
-            impl<T> KernelParameterIsNoSlice for KernelParameterKind<T> {}
+            impl<T> __KernelParameterIsNoSlice for __KernelParameterKind<T> {}
             #[allow(dead_code)]
-            impl<T> KernelParameterKind<&[T]> {
+            impl<T> __KernelParameterKind<&[T]> {
                 const IS_SLICE: #core::primitive::bool = true;
             }
             #[allow(dead_code)]
-            impl<T> KernelParameterKind<*const [T]> {
+            impl<T> __KernelParameterKind<*const [T]> {
                 const IS_SLICE: #core::primitive::bool = true;
             }
             #[allow(dead_code)]
-            impl<T> KernelParameterKind<*mut [T]> {
+            impl<T> __KernelParameterKind<*mut [T]> {
                 const IS_SLICE: #core::primitive::bool = true;
             }
             #[allow(dead_code)]
-            impl KernelParameterKind<&#core::primitive::str> {
+            impl __KernelParameterKind<&#core::primitive::str> {
                 const IS_SLICE: #core::primitive::bool = true;
             }
             #(#checks)*
@@ -268,7 +270,7 @@ fn no_hidden_slices(parameters: &[Parameter<'_>], core: &TokenStream) -> TokenSt
     }
 }
 
-/// A type whose alignment is known: numbers, pointers and arrays of them.
+/// A number or a pointer.
 fn is_simple(ty: &Type) -> bool {
     const NUMBERS: [&str; 14] = [
         "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "usize", "isize", "f32", "f64",
@@ -276,7 +278,6 @@ fn is_simple(ty: &Type) -> bool {
     ];
     match ty {
         Type::Path(path) => NUMBERS.iter().any(|number| path.path.is_ident(number)),
-        Type::Array(array) => is_simple(&array.elem),
         Type::Paren(inner) => is_simple(&inner.elem),
         Type::Group(inner) => is_simple(&inner.elem),
         Type::Reference(_) | Type::Ptr(_) => true,

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{Expr, ExprLit, GenericParam, Ident, Lit, Meta, Result};
 
-use super::{ImplGenerics, Kernel, fresh, instances, lifetime, of_the_macro};
+use super::{ImplGenerics, Kernel, fresh, instances, lifetime, of_the_macro, variable};
 use crate::tokens;
 
 impl Kernel<'_> {
@@ -48,30 +48,52 @@ impl Kernel<'_> {
         let deprecated = self.attributes("deprecated");
         let usage = self.usage();
         let launch = self.launch(&entry, &f, is_instance.as_ref());
+        let [
+            grid,
+            block,
+            shared_bytes,
+            shape,
+            stream,
+            threads,
+            target,
+            prepared_,
+            formatter,
+        ] = [
+            "grid",
+            "block",
+            "shared_bytes",
+            "shape",
+            "stream",
+            "threads",
+            "target",
+            "prepared",
+            "f",
+        ]
+        .map(variable);
         let with = |call: TokenStream| {
             let prepared = quote! { #path::launch::Prepared::#call };
             quote! { #handle { prepared: #prepared, instance: self.instance } }
         };
-        let (grid, block) = (
-            with(quote! { grid(self.prepared, grid) }),
-            with(quote! { block(self.prepared, block) }),
+        let (with_grid, with_block) = (
+            with(quote! { grid(self.prepared, #grid) }),
+            with(quote! { block(self.prepared, #block) }),
         );
-        let shared_bytes = with(quote! { shared_bytes(self.prepared, shared_bytes) });
+        let with_bytes = with(quote! { shared_bytes(self.prepared, #shared_bytes) });
         // For a kernel with dynamic arrays, the launch computes it.
         let shared_bytes = (!self.has_dynamic_arrays()).then(|| {
             quote! {
                 /// The bytes of dynamic shared memory of a block.
                 #[must_use = "it returns the launch with the shared memory"]
-                pub fn shared_bytes(self, shared_bytes: #core::primitive::u32) -> Self {
-                    #shared_bytes
+                pub fn shared_bytes(self, #shared_bytes: #core::primitive::u32) -> Self {
+                    #with_bytes
                 }
             }
         });
-        let (shape, stream) = (
-            with(quote! { with_shape(self.prepared, shape) }),
-            with(quote! { stream(self.prepared, stream) }),
+        let (with_shape, with_stream) = (
+            with(quote! { with_shape(self.prepared, #shape) }),
+            with(quote! { stream(self.prepared, #stream) }),
         );
-        let covering = with(quote! { covering(self.prepared, threads)? });
+        let covering = with(quote! { covering(self.prepared, #threads)? });
         Ok(Some(quote! {
             #(#conditions)*
             #[cfg(not(target_arch = "nvptx64"))]
@@ -91,11 +113,11 @@ impl Kernel<'_> {
                 /// # Errors
                 /// When the PTX has no such kernel, or one with another signature.
                 #(#deprecated)*
-                pub fn on<#s, #d: #path::launch::Target>(target: &#d) -> #core::result::Result<#found, #d::Error>
+                pub fn on<#s, #d: #path::launch::Target>(#target: &#d) -> #core::result::Result<#found, #d::Error>
                 where #is_instance
                 {
-                    let prepared = #path::launch::Prepared::new(target, #entry)?;
-                    #core::result::Result::Ok(#handle { prepared, instance: #core::marker::PhantomData })
+                    let #prepared_ = #path::launch::Prepared::new(#target, #entry)?;
+                    #core::result::Result::Ok(#handle { prepared: #prepared_, instance: #core::marker::PhantomData })
                 }
 
                 /// The entry point: its name and its signature.
@@ -109,28 +131,28 @@ impl Kernel<'_> {
             impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> #own where #(#predicates,)* {
                 /// The blocks of the launch.
                 #[must_use = "it returns the launch with the grid"]
-                pub fn grid(self, grid: impl #core::convert::Into<#path::launch::Dim>) -> Self {
-                    #grid
+                pub fn grid(self, #grid: impl #core::convert::Into<#path::launch::Dim>) -> Self {
+                    #with_grid
                 }
 
                 /// The threads of a block.
                 #[must_use = "it returns the launch with the block"]
-                pub fn block(self, block: impl #core::convert::Into<#path::launch::Dim>) -> Self {
-                    #block
+                pub fn block(self, #block: impl #core::convert::Into<#path::launch::Dim>) -> Self {
+                    #with_block
                 }
 
                 #shared_bytes
 
                 /// Grid, block and dynamic shared memory.
                 #[must_use = "it returns the launch with the shape"]
-                pub fn shape(self, shape: #path::launch::Shape) -> Self {
-                    #shape
+                pub fn shape(self, #shape: #path::launch::Shape) -> Self {
+                    #with_shape
                 }
 
                 /// The stream of the launch, instead of the device's own.
                 #[must_use = "it returns the launch with the stream"]
-                pub fn stream(self, stream: &#s #f::Stream) -> Self {
-                    #stream
+                pub fn stream(self, #stream: &#s #f::Stream) -> Self {
+                    #with_stream
                 }
 
                 /// A grid of at least `threads` threads along x, in blocks of a size that suits the
@@ -138,7 +160,7 @@ impl Kernel<'_> {
                 ///
                 /// # Errors
                 /// When the device cannot suggest a block, or the grid would have too many.
-                pub fn covering(self, threads: #core::primitive::usize) -> #core::result::Result<Self, #f::Error> {
+                pub fn covering(self, #threads: #core::primitive::usize) -> #core::result::Result<Self, #f::Error> {
                     #core::result::Result::Ok(#covering)
                 }
 
@@ -156,8 +178,8 @@ impl Kernel<'_> {
             #(#conditions)*
             #[cfg(not(target_arch = "nvptx64"))]
             impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> #core::fmt::Debug for #own where #(#predicates,)* {
-                fn fmt(&self, f: &mut #core::fmt::Formatter<'_>) -> #core::fmt::Result {
-                    #core::fmt::Debug::fmt(&self.prepared, f)
+                fn fmt(&self, #formatter: &mut #core::fmt::Formatter<'_>) -> #core::fmt::Result {
+                    #core::fmt::Debug::fmt(&self.prepared, #formatter)
                 }
             }
         }))

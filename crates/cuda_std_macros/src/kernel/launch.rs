@@ -1,12 +1,12 @@
 //! The handle's `launch`: the kernel's signature, its contract, and the arguments in PTX order.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::Ident;
 
 use super::kind::{Kind, View};
 use super::parameter::{Parameter, Part};
-use super::{Kernel, fresh, lifetime};
+use super::{Kernel, fresh, lifetime, variable};
 
 /// What `launch` receives for a parameter.
 enum Given {
@@ -74,7 +74,7 @@ impl Kernel<'_> {
     ) -> TokenStream {
         let (path, core) = (self.path(), &self.core);
         let safety = &self.function.sig.safety;
-        let shape = Ident::new("shape", Span::mixed_site());
+        let shape = variable("shape");
         let inputs: Vec<_> = (self.parameters.iter())
             .filter_map(|parameter| self.input(parameter))
             .collect();

@@ -20,7 +20,7 @@ mod types;
 pub(crate) use refused::not_built;
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::{
     Attribute, Error, GenericParam, Ident, ItemFn, Lifetime, LifetimeParam, LitStr, Result, Safety,
     Signature, WherePredicate,
@@ -300,6 +300,12 @@ fn of_the_macro(name: &Ident) -> Ident {
     let mut name = name.clone();
     name.set_span(name.span().resolved_at(Span::call_site()));
     name
+}
+
+/// A variable of generated code. A local variable has hygiene, but a pattern finds the user's unit
+/// structs, constants and statics: `let launch = ..` would not compile beside `struct launch;`.
+fn variable(name: &str) -> Ident {
+    format_ident!("__{name}", span = Span::mixed_site())
 }
 
 /// A lifetime or identifier that differs from all those names.

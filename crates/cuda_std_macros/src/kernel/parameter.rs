@@ -70,7 +70,7 @@ impl<'a> Parameter<'a> {
             Part::Cols => "cols",
             Part::Second => "second",
         };
-        format_ident!("{}_{suffix}", self.name, span = Span::mixed_site())
+        format_ident!("__{}_{suffix}", self.name, span = Span::mixed_site())
     }
 }
 

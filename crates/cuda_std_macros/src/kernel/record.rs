@@ -21,11 +21,11 @@ impl Kernel<'_> {
         let parts = self.parts(instance)?;
         let name = format!("{}__signature", instance.entry);
         Some(quote! {
-            const KERNEL_PARTS: &[&#core::primitive::str] = { #parts };
+            const __KERNEL_PARTS: &[&#core::primitive::str] = { #parts };
             // The section's name is the mark for cuda_builder, which removes it.
             #[unsafe(export_name = #name)]
             #[unsafe(link_section = "cuda_std.externally_visible")]
-            static KERNEL_RECORD: [#core::primitive::u8; #path::launch::length(KERNEL_PARTS)] = #path::launch::join(KERNEL_PARTS);
+            static __KERNEL_RECORD: [#core::primitive::u8; #path::launch::length(__KERNEL_PARTS)] = #path::launch::join(__KERNEL_PARTS);
         })
     }
 
@@ -51,22 +51,22 @@ impl Kernel<'_> {
             #[cfg(not(target_arch = "nvptx64"))]
             const _: () = {
                 #own
-                const KERNEL_PARTS: &[&#core::primitive::str] = { #parts };
-                const KERNEL_RECORD: [#core::primitive::u8; #path::launch::length(KERNEL_PARTS)] = #path::launch::join(KERNEL_PARTS);
-                const KERNEL_SIZES: &[#number] = &[#(#sizes),*];
-                const KERNEL_PARAMETERS: &([#number; KERNEL_SIZES.len()], #number) = &#path::launch::present(KERNEL_SIZES);
-                static KERNEL_ENTRY: #path::launch::Entry = #path::launch::Entry {
+                const __KERNEL_PARTS: &[&#core::primitive::str] = { #parts };
+                const __KERNEL_RECORD: [#core::primitive::u8; #path::launch::length(__KERNEL_PARTS)] = #path::launch::join(__KERNEL_PARTS);
+                const __KERNEL_SIZES: &[#number] = &[#(#sizes),*];
+                const __KERNEL_PARAMETERS: &([#number; __KERNEL_SIZES.len()], #number) = &#path::launch::present(__KERNEL_SIZES);
+                static __KERNEL_ENTRY: #path::launch::Entry = #path::launch::Entry {
                     name: #entry,
-                    signature: #path::launch::first_line(#path::launch::text(&KERNEL_RECORD)),
-                    record: #path::launch::text(&KERNEL_RECORD),
+                    signature: #path::launch::first_line(#path::launch::text(&__KERNEL_RECORD)),
+                    record: #path::launch::text(&__KERNEL_RECORD),
                     place: #core::concat!(#core::file!(), ":", #core::line!()),
                     block: #block,
-                    parameter_bytes: #path::launch::first(&KERNEL_PARAMETERS.0, KERNEL_PARAMETERS.1),
+                    parameter_bytes: #path::launch::first(&__KERNEL_PARAMETERS.0, __KERNEL_PARAMETERS.1),
                     kernels: #kernels,
                 };
                 // SAFETY: the handle's launch passes what the signature says.
                 unsafe impl #path::launch::Instance for #kernel<#(#arguments),*> {
-                    const ENTRY: &'static #path::launch::Entry = &KERNEL_ENTRY;
+                    const ENTRY: &'static #path::launch::Entry = &__KERNEL_ENTRY;
                 }
             };
         })

@@ -13,6 +13,7 @@ use syn::{BinOp, Expr, ExprLit, ExprMethodCall, ExprPath, Lit, Member, Type, UnO
 
 use super::kind::Kind;
 use super::parameter::{Parameter, Part};
+use super::variable;
 use crate::tokens;
 
 /// The words that stand for the launch's shape.
@@ -639,7 +640,7 @@ impl Names<'_> {
             Tree::Host(expression, _) => {
                 let expression = expression.to_token_stream();
                 let (words, expression) = (self.words(&expression), self.resolved(&expression));
-                let holds = Ident::new("holds", Span::mixed_site());
+                let holds = variable("holds");
                 quote! {
                     {
                         let #holds = || -> #core::primitive::bool {

@@ -7,11 +7,10 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Expr, ExprClosure, GenericArgument, Ident, Type, parse_quote_spanned};
 
-use super::contract::local;
 use super::kind::{Kind, Static};
 use super::parameter::{Parameter, Part};
 use super::rule::Tree;
-use super::{Kernel, Length};
+use super::{Kernel, Length, variable};
 
 const COMPUTED: &str = "no other shared bytes than `shared(..)` computes";
 
@@ -19,7 +18,7 @@ impl Kernel<'_> {
     /// The call with a handle for each shared array; no two handles have the same lifetime.
     pub(super) fn with_shared_memory(&self, call: TokenStream) -> TokenStream {
         let path = self.path();
-        let dynamic = local("dynamic");
+        let dynamic = variable("dynamic");
         let statements = self
             .parameters
             .iter()
@@ -53,7 +52,7 @@ impl Kernel<'_> {
             return Vec::new();
         }
         let (path, core) = (self.path(), &self.core);
-        let (dynamic, bytes) = (local("dynamic"), local("bytes"));
+        let (dynamic, bytes) = (variable("dynamic"), variable("bytes"));
         let mut statements = vec![quote! {
             let mut #dynamic = #path::launch::DynamicShared::new();
         }];
@@ -78,7 +77,7 @@ impl Kernel<'_> {
             };
             let (name, size, text) = (
                 parameter.part(Part::Length),
-                local("size"),
+                variable("size"),
                 format!("a size from 0 to 4 GiB for {text}"),
             );
             let number = quote! { #core::option::Option<#core::primitive::usize> };
@@ -145,7 +144,7 @@ impl Kernel<'_> {
 
 /// The variable that points to the array.
 fn memory(parameter: &Parameter<'_>) -> Ident {
-    format_ident!("{}_memory", parameter.name, span = Span::mixed_site())
+    format_ident!("__{}_memory", parameter.name, span = Span::mixed_site())
 }
 
 /// The expression with checked arithmetic; it returns `None` where a result does not fit `usize`.

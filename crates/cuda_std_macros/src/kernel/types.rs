@@ -1,8 +1,7 @@
 //! Generated checks of a kernel's types, in addition to the code that uses them.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
-use syn::Ident;
+use quote::{format_ident, quote, quote_spanned};
 
 use super::Kernel;
 use super::instances::Instance;
@@ -15,8 +14,8 @@ impl Kernel<'_> {
         let (parameters, clause) = (&generics.params, &generics.where_clause);
         let arguments = &instance.arguments;
         quote! {
-            fn kernel_bounds<#parameters>() #clause {}
-            const _: () = { let _ = kernel_bounds::<#(#arguments),*>; };
+            fn __kernel_bounds<#parameters>() #clause {}
+            const _: () = { let _ = __kernel_bounds::<#(#arguments),*>; };
         }
     }
 
@@ -28,7 +27,7 @@ impl Kernel<'_> {
         let checks = self.parameters.iter().map(|parameter| {
             let (ty, span) = (parameter.ty, parameter.type_span());
             let copied = (parameter.kind.parts().is_none())
-                .then(|| quote_spanned! { span => kernel_parameter::<#ty>(); });
+                .then(|| quote_spanned! { span => __kernel_parameter::<#ty>(); });
             let (check, plain) = match &parameter.kind {
                 Kind::Slice { element, .. } => (quote! { is_plain }, Some(*element)),
                 Kind::View {
@@ -47,14 +46,14 @@ impl Kernel<'_> {
                 && !matches!(parameter.kind, Kind::Block { .. }))
             .then(|| quote_spanned! { span => #path::block::made_by_launch::<#ty>(); });
             let same = self.taken_for(&parameter.kind).map(|expected| {
-                let value = Ident::new("parameter", span);
+                let value = format_ident!("__parameter", span = span);
                 quote! { let _ = |#value: #ty| { let _: #expected = #value; }; }
             });
             quote! { #own #copied #plain #same }
         });
         quote! {
-            fn kernel_parameter<T: #core::marker::Copy>() {}
-            fn parameters_are_copy #lifetimes () { #(#checks)* }
+            fn __kernel_parameter<T: #core::marker::Copy>() {}
+            fn __parameters_are_copy #lifetimes () { #(#checks)* }
         }
     }
 

@@ -37,12 +37,12 @@ pub use self::{
 #[doc(hidden)]
 pub use dynamic::DynamicShared;
 #[doc(hidden)]
-pub use passed::{Aligned, Passed};
+pub use passed::{InWords, Passed, word_of, words_of};
 pub use plain::{Plain, Value, is_plain, is_value};
 #[doc(hidden)]
-pub use record::borrowed;
-#[doc(hidden)]
-pub use record::{Decimal, NameOf, Unnamed, block_of, first, first_line, otherwise, present};
+pub use record::{
+    Decimal, NameOf, Scope, Unnamed, block_of, borrowed, first, first_line, otherwise, present,
+};
 pub use record::{RECORD_SUFFIX, join, length, text};
 #[doc(hidden)]
 pub use scalar::*;

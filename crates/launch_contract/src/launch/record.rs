@@ -180,6 +180,24 @@ const fn at_least_1(extent: usize) -> usize {
     if extent == 0 { 1 } else { extent }
 }
 
+/// The time of a launch: what a safe kernel's arguments borrow.
+///
+/// A type of its own, since `let launch = ()` would mean a constant `launch: ()` where the kernel's
+/// crate has one, and a constant's borrow is `'static`.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Scope(());
+
+impl Scope {
+    /// # Safety
+    /// In an entry point, for whose time it lives.
+    #[inline(always)]
+    #[must_use]
+    pub const unsafe fn new() -> Self {
+        Self(())
+    }
+}
+
 /// The slice of a safe kernel, for as long as the borrow of `launch`: an unconstrained lifetime
 /// could be `'static`.
 ///
@@ -187,7 +205,7 @@ const fn at_least_1(extent: usize) -> usize {
 /// As [`core::slice::from_raw_parts`].
 #[doc(hidden)]
 #[inline(always)]
-pub unsafe fn borrowed<S, T>(launch: &S, first: *const T, len: usize) -> &[T] {
+pub unsafe fn borrowed<T>(launch: &Scope, first: *const T, len: usize) -> &[T] {
     let _ = launch;
     // SAFETY: the caller's promise. LLVM does not learn it from a slice.
     unsafe {

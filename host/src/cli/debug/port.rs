@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use blockwise_debug::{Loaded, Loader, serve};
@@ -18,6 +18,8 @@ use crate::cli::report::{self, Report};
 
 /// The most clients without a launch; beyond that the oldest is closed.
 const UNPROVEN: usize = 16;
+/// The most notices about clients. Nobody may read them, and then a write would wait for ever.
+const NOTED: usize = 64;
 
 /// Serves clients until the command ends.
 pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
@@ -31,6 +33,12 @@ pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
     let one_at_a_time = Mutex::new(());
     let unproven: Mutex<VecDeque<Client>> = Mutex::default();
     let lock = || unproven.lock().unwrap_or_else(PoisonError::into_inner);
+    let noted = AtomicUsize::new(0);
+    let note = |text: String| match noted.fetch_add(1, Relaxed) {
+        at if at < NOTED => report::notice(&text),
+        NOTED => report::notice("more clients came and went; they are not named any more"),
+        _ => {}
+    };
     std::thread::scope(|scope| {
         loop {
             let Ok((stream, _)) = listener.accept() else {
@@ -56,6 +64,7 @@ pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
             });
             drop(waiting);
             let (one_at_a_time, token, confined) = (&one_at_a_time, &token, &confined);
+            let note = &note;
             let session = move || {
                 let mut launches = Launches {
                     kernels: Kernels {
@@ -66,16 +75,17 @@ pub(super) fn run(global: &Global, port: u16) -> Result<Report, Failure> {
                     one_at_a_time,
                     turn: None,
                 };
-                if let Err(error) = serve(input, output, &mut launches, Some(token)) {
-                    report::notice(&format!("a session ended: {error}"));
-                }
+                let served = serve(input, output, &mut launches, Some(token));
                 // It no longer counts as waiting.
                 lock().retain(|client| !Arc::ptr_eq(&client.known, &known));
                 let _ = stream.shutdown(Shutdown::Both);
+                if let Err(error) = served {
+                    note(format!("a session ended: {error}"));
+                }
             };
             // If no thread can be started, the client is turned away.
             if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, session) {
-                report::notice(&format!("a client was turned away: {error}"));
+                note(format!("a client was turned away: {error}"));
             }
         }
     })

@@ -164,11 +164,17 @@ impl Header {
             _ => return Err(broken("it is no Python dictionary")),
         };
         let entry = |name: &str| {
-            let found =
-                (entries.iter()).find(|(key, _)| matches!(key, Literal::Text(key) if key == name));
-            found
-                .map(|(_, value)| value)
-                .ok_or_else(|| broken(&format!("it has no '{name}'")))
+            let is_named =
+                |(key, _): &&(Literal, Literal)| matches!(key, Literal::Text(key) if key == name);
+            let mut found = entries.iter().filter(is_named).map(|(_, value)| value);
+            let first = found
+                .next()
+                .ok_or_else(|| broken(&format!("it has no '{name}'")))?;
+            // Python takes the last one, other programs the first.
+            match found.all(|value| value == first) {
+                true => Ok(first),
+                false => Err(broken(&format!("it has '{name}' twice, with two values"))),
+            }
         };
         let descr = match entry("descr")? {
             Literal::Text(descr) => descr.clone(),
@@ -589,6 +595,17 @@ mod tests {
         );
         check_refused(&[&good[..], b"x"].concat(), "trailing");
         check_refused(&npy("{'descr': '<f8'", &[]), "broken .npy header");
+        for (twice, name) in [
+            ("'descr': '<f4', ", "'descr'"),
+            ("'fortran_order': True, ", "'fortran_order'"),
+            ("'shape': (1, 2), ", "'shape'"),
+        ] {
+            let first = header("'<f8'", "False", "(2,)");
+            let header = first.replacen('{', &format!("{{{twice}"), 1);
+            check_refused(&npy(&header, &[0; 16]), &format!("{name} twice"));
+        }
+        let same = header("'<f8'", "False", "(2,)").replacen('{', "{'shape': (2,), ", 1);
+        assert!(decode(&npy(&same, &[0; 16])).is_ok());
         check_refused(
             &npy(&header("'<f8'", "False", "(4294967296, 4294967296)"), &[]),
             "larger than",

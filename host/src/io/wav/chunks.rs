@@ -67,8 +67,9 @@ impl Parts {
 
         let mut at = 12;
         let mut sound = None;
-        let mut long_data = None;
+        let mut lengths: Option<Lengths> = None;
         let mut others = Vec::new();
+        let mut notices = Vec::new();
         while let Some((id, stored)) = chunk_at(bytes, order, at, len)? {
             at += 8;
             let left = len - at;
@@ -78,8 +79,9 @@ impl Parts {
                     return Err(Problem::new(what).hint(REWRITE).into());
                 };
                 let sound: Sound = sound;
-                let promised = match (stored, long_data) {
-                    (UNKNOWN_LENGTH, Some(length)) if is_long => length,
+                let lengths = lengths.filter(|_| is_long);
+                let promised = match (stored, lengths) {
+                    (UNKNOWN_LENGTH, Some(lengths)) => lengths.data,
                     _ => u64::from(stored),
                 };
                 let is_open = match promised {
@@ -87,19 +89,7 @@ impl Parts {
                     0 => left >= sound.frame() && !are_chunks(bytes, order, at, len)?,
                     promised => promised > left && is_placeholder(stored),
                 };
-                let mut notices = Vec::new();
-                if order == Order::HighestFirst {
-                    notices.push(
-                        "its bytes come highest first (RIFX); recordings are written lowest first (RIFF)"
-                            .to_owned(),
-                    );
-                }
-                if sound.is_ambisonic {
-                    notices.push(
-                        "its channels are those of a sound field (ambisonic B-format), and each is read as a channel"
-                            .to_owned(),
-                    );
-                }
+                notices.extend(of_the_kind(order, &sound).map(str::to_owned));
                 let length = if is_open {
                     let whole = left - left % sound.frame();
                     notices.push(open_length(promised, whole / sound.frame(), left - whole));
@@ -111,18 +101,17 @@ impl Parts {
                 let data = at..at + length;
                 if !is_open {
                     let next = (data.end + length % 2).min(len);
-                    let rest = following(bytes, order, next, len, &mut others)?;
-                    if others.iter().any(|chunk| &chunk.id == b"data") {
-                        let what = "the file has two parts `data`: which samples are its own?";
-                        return Err(Problem::new(what)
-                            .hint("leave one of them: programs differ in what they take")
-                            .into());
-                    }
+                    let mut later = Vec::new();
+                    let rest = following(bytes, order, next, len, &mut later)?;
+                    let later = once(bytes, order, later, &sound, lengths, &mut notices)?;
+                    others.extend(later);
                     if rest > 0 {
                         notices.push(format!(
                             "the last {rest} bytes belong to no part of the file and are left out"
                         ));
                     }
+                    let frames = length / sound.frame();
+                    notices.extend(counts(bytes, order, &others, lengths, frames)?);
                 }
                 return Ok(Self {
                     order,
@@ -133,25 +122,21 @@ impl Parts {
                 });
             }
             let length = u64::from(stored);
-            // Everything that matters here is at the start of a chunk.
-            const ENOUGH: u64 = 64;
-            let mut start = vec![0; length.min(left).min(ENOUGH) as usize];
-            if matches!(&id, b"fmt " | b"ds64") {
-                bytes.read_exact_at(at, &mut start)?;
-            }
+            let place = at..at + length.min(left);
             match &id {
-                b"fmt " => sound = Some(format(&in_order(start, order))?),
-                b"ds64" => {
-                    let data = start.get(8..).and_then(|bytes| bytes.first_chunk());
-                    long_data = data.copied().map(u64::from_le_bytes);
+                b"fmt " => {
+                    let found = format(&start(bytes, order, &place)?)?;
+                    notices.extend(same(id, sound.replace(found), found, Sound::to_string)?);
                 }
-                _ => {}
+                b"ds64" => {
+                    // Too short for lengths, it says nothing.
+                    if let Some(found) = Lengths::read(bytes, &place)? {
+                        notices.extend(same(id, lengths.replace(found), found, Lengths::text)?);
+                    }
+                }
+                _ => others.push(Chunk { id, place }),
             }
             check_length(&id, length, left)?;
-            if !matches!(&id, b"fmt " | b"ds64") {
-                let place = at..at + length;
-                others.push(Chunk { id, place });
-            }
             at += (length + length % 2).min(left);
         }
         Err(
@@ -160,6 +145,133 @@ impl Parts {
                 .into(),
         )
     }
+}
+
+/// The lengths of a file whose own fields are too short for them: its part `ds64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Lengths {
+    /// The bytes of the samples.
+    data: u64,
+    /// The frames; 0 if unset.
+    frames: u64,
+}
+
+impl Lengths {
+    /// `None` if the part is too short for them.
+    fn read(bytes: &Bytes, place: &Range<u64>) -> Result<Option<Self>, Defect> {
+        let chunk = start(bytes, Order::LowestFirst, place)?;
+        let number = |at: usize| Some(u64::from_le_bytes(*chunk.get(at..)?.first_chunk()?));
+        Ok(number(8).map(|data| Self {
+            data,
+            frames: number(16).unwrap_or(0),
+        }))
+    }
+
+    fn text(&self) -> String {
+        format!("{} bytes of samples", self.data)
+    }
+}
+
+/// The first bytes of a chunk, where everything is that matters here.
+fn start(bytes: &Bytes, order: Order, place: &Range<u64>) -> Result<Vec<u8>, Defect> {
+    const ENOUGH: u64 = 64;
+    let mut start = vec![0; (place.end - place.start).min(ENOUGH) as usize];
+    bytes.read_exact_at(place.start, &mut start)?;
+    Ok(in_order(start, order))
+}
+
+/// The notice about a part that the file has twice. Programs differ in which one they take, so the
+/// two must say the same.
+fn same<T: PartialEq>(
+    id: [u8; 4],
+    earlier: Option<T>,
+    found: T,
+    text: impl Fn(&T) -> String,
+) -> Result<Option<String>, Problem> {
+    let Some(earlier) = earlier else {
+        return Ok(None);
+    };
+    let id = id.escape_ascii();
+    if earlier == found {
+        return Ok(Some(format!("it has two parts `{id}`, which say the same")));
+    }
+    let (one, other) = (text(&earlier), text(&found));
+    Err(
+        Problem::new(format!("the file has two parts `{id}`: {one}, and {other}"))
+            .hint("leave one of them: programs differ in what they take"),
+    )
+}
+
+/// The chunks after the samples, without those that may be there only once, before the samples.
+fn once(
+    bytes: &Bytes,
+    order: Order,
+    later: Vec<Chunk>,
+    sound: &Sound,
+    lengths: Option<Lengths>,
+    notices: &mut Vec<String>,
+) -> Result<Vec<Chunk>, Defect> {
+    let mut others = Vec::new();
+    for chunk in later {
+        let Chunk { id, place } = &chunk;
+        match id {
+            b"data" => {
+                let what = "the file has two parts `data`: which samples are its own?";
+                return Err(Problem::new(what)
+                    .hint("leave one of them: programs differ in what they take")
+                    .into());
+            }
+            b"fmt " => {
+                let found = format(&start(bytes, order, place)?)?;
+                notices.extend(same(*id, Some(*sound), found, Sound::to_string)?);
+            }
+            b"ds64" => {
+                if let (Some(found), Some(_)) = (Lengths::read(bytes, place)?, lengths) {
+                    notices.extend(same(*id, lengths, found, Lengths::text)?);
+                }
+            }
+            _ => others.push(chunk),
+        }
+    }
+    Ok(others)
+}
+
+/// Notices about parts that count other frames than there are. A count may be left unset.
+fn counts(
+    bytes: &Bytes,
+    order: Order,
+    others: &[Chunk],
+    lengths: Option<Lengths>,
+    frames: u64,
+) -> Result<Vec<String>, Defect> {
+    let mut counts = Vec::new();
+    for chunk in others.iter().filter(|chunk| &chunk.id == b"fact") {
+        let mut count = [0; 4];
+        if chunk.place.end - chunk.place.start >= 4 {
+            bytes.read_exact_at(chunk.place.start, &mut count)?;
+            counts.push(("fact", u64::from(order.long(count))));
+        }
+    }
+    counts.extend(lengths.map(|lengths| ("ds64", lengths.frames)));
+    let unset = [0, u64::from(UNKNOWN_LENGTH), u64::MAX, frames];
+    let wrong = counts
+        .into_iter()
+        .filter(|(_, count)| !unset.contains(count));
+    let notices = wrong.map(|(id, count)| {
+        format!("its part `{id}` counts {count} frames, and {frames} are there: these are read")
+    });
+    Ok(notices.collect())
+}
+
+/// What a user should know of a kind of file.
+fn of_the_kind(order: Order, sound: &Sound) -> impl Iterator<Item = &'static str> {
+    let order = (order == Order::HighestFirst).then_some(
+        "its bytes come highest first (RIFX); recordings are written lowest first (RIFF)",
+    );
+    let field = sound.is_ambisonic.then_some(
+        "its channels are those of a sound field (ambisonic B-format), and each is read as a channel",
+    );
+    order.into_iter().chain(field)
 }
 
 /// The notice about samples whose length was left unset.

@@ -13,5 +13,6 @@ pub mod library;
 pub mod memory;
 pub mod puns;
 pub mod states;
+pub mod strange;
 pub mod values;
 pub mod warps;
