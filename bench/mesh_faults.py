@@ -18,6 +18,7 @@ import time
 LIMIT = 10
 MEETING = 4
 MOMENTS = 10
+NOT_INSTALLED = "launchers that are not installed"
 
 
 class Trials:
@@ -85,6 +86,10 @@ class Trials:
         seen = "; ".join(wrong) or f"ended within {seconds:.2f} s: {said[0] if said else ''}"
         return row(group, what, seen, not wrong, seconds)
 
+    def clean(self, names):
+        for name in names:
+            (self.folder / name).unlink()
+
     # Trials
 
     def killed_while_writing(self):
@@ -95,6 +100,8 @@ class Trials:
         vector(self.folder / "taps.npy", 31)
         line = ["conv", "signal.npy", "taps.npy", "-o", "out.npy", "--meeting-timeout", str(MEETING)]
         program = self.blockwise(*line, "--chunk", str(samples >> 6))
+        # The first run loads what the others find loaded.
+        self.survivors(self.job(program), None)
         begin = time.monotonic()
         errors, _ = self.survivors(self.job(program), None)
         whole = time.monotonic() - begin
@@ -111,15 +118,17 @@ class Trials:
             names = {path.name for path in self.folder.iterdir()} - {"signal.npy", "taps.npy"}
             what = f"rank {victim} after {after:.2f} of {whole:.2f} s"
             if all(status == 0 for status, _ in errors.values()):
-                # It was killed when the work was done.
-                whole_file = names == {"out.npy"} and (self.folder / "out.npy").read_bytes() == expected
-                yield row(group, what, "too late: the output is whole", whole_file, seconds)
+                # It was killed when the others had done their work.
+                there = "out.npy" in names
+                whole_file = not there or (self.folder / "out.npy").read_bytes() == expected
+                seen = f"the others had ended; {'the output is whole' if there else 'there is no output'}"
+                yield row(group, what, seen if whole_file else "the output is not whole", whole_file, seconds)
+                self.clean(names)
                 continue
             # A killed writer cannot remove its own temporary file, which has no output's name.
             left = sorted(names & {"out.npy"}) if victim == 0 else sorted(names)
             yield self.verdict(group, what, victim, errors, seconds, left)
-            for name in names:
-                (self.folder / name).unlink()
+            self.clean(names)
 
     def killed_between_gpus(self):
         """Ranks that exchange halos and sums without end, over NCCL where there are GPUs."""
@@ -189,7 +198,7 @@ class Trials:
             ("srun", ["srun", "-n", count], shutil.which("srun")),
         ]:
             if not is_there:
-                yield row(group + " (not all are installed)", name, "not installed", True, None)
+                yield row(NOT_INSTALLED, name, "not installed", True, None)
                 continue
             ended = subprocess.run([*launcher, *program], capture_output=True, text=True, cwd=self.folder, env=environment)
             right = ended.returncode == 0 and ended.stdout.strip() == one.stdout.strip() != ""
