@@ -64,6 +64,8 @@ def timed(step, rounds, device):
     result = step()
     times = []
     for _ in range(rounds):
+        # The last result's memory is free for this one.
+        result = None
         torch.cuda.synchronize()
         dist.barrier()
         torch.cuda.synchronize()
