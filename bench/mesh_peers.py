@@ -5,6 +5,7 @@ Run by torchrun, one process a GPU. Works are OPERATION=EXTENTS:ROUNDS, such as 
 matmul=16384x16384x16384:5. Rank 0 prints a line of JSON for each work and peer.
 """
 
+import datetime
 import json
 import os
 import sys
@@ -21,20 +22,23 @@ def main():
     torch.cuda.set_device(local)
     device = torch.device("cuda", local)
     torch.backends.cuda.matmul.allow_tf32 = False
-    dist.init_process_group("nccl", device_id=device)
-    peers = [("torch + NCCL", OPERATIONS)]
+    # A rank without memory must not keep the others waiting for long.
+    patience = datetime.timedelta(seconds=60)
+    dist.init_process_group("nccl", device_id=device, timeout=patience)
+    peers = [("torch + NCCL", OPERATIONS, {}), ("NCCL", PARTS, {"part": "all-to-all"})]
     library = mesh_cublasmp.find()
     if library:
-        peers.append(("cuBLASMp", {"matmul": mesh_cublasmp.prepare_matmul(library, values)}))
+        product = mesh_cublasmp.prepare_matmul(library, values)
+        peers.append(("cuBLASMp", {"matmul": product}, {}))
     for index, work in enumerate(sys.argv[1:]):
         operation, rest = work.split("=")
         extents, rounds = rest.split(":")
-        for by, operations in peers:
+        for by, operations, part in peers:
             if operation in operations:
                 size = map(int, extents.split("x"))
                 row = measured(operations[operation], device, size, int(rounds))
                 if dist.get_rank() == 0:
-                    print(json.dumps({"work": index, "by": by} | row), flush=True)
+                    print(json.dumps({"work": index, "by": by} | part | row), flush=True)
     dist.destroy_process_group()
 
 
@@ -60,6 +64,8 @@ def timed(step, rounds, device):
     result = step()
     times = []
     for _ in range(rounds):
+        # The last result's memory is free for this one.
+        result = None
         torch.cuda.synchronize()
         dist.barrier()
         torch.cuda.synchronize()
@@ -71,6 +77,11 @@ def timed(step, rounds, device):
     quantiles = torch.tensor([0.5, 0.1, 0.9], device=device, dtype=torch.float64)
     median, p10, p90 = torch.quantile(slowest, quantiles).tolist()
     return {"median": median, "p10": p10, "p90": p90, "samples": rounds}, result
+
+
+# One call of `dot` takes less than 2^31 elements, and one of `cumsum` with more is an illegal access
+# (PyTorch 2.11).
+PIECE = 1 << 30
 
 
 def share(extent):
@@ -97,13 +108,37 @@ def prepare_dot(device, count):
     b = torch.full_like(a, 0.5)
 
     def step():
-        # One call takes less than 2^31 elements.
-        pieces = zip(a.split(1 << 30), b.split(1 << 30))
+        pieces = zip(a.split(PIECE), b.split(PIECE))
         result = sum(torch.dot(left, right) for left, right in pieces)
         dist.all_reduce(result)
         return result.item()
 
     return step, lambda result: abs(result / (0.375 * count) - 1)
+
+
+def prepare_scan(device, count):
+    own, rank, ranks = share(count), dist.get_rank(), dist.get_world_size()
+    x = torch.full((own,), 0.75, device=device)
+    sums = torch.empty_like(x)
+    totals = torch.empty(ranks, device=device)
+
+    pieces = list(zip(x.split(PIECE), sums.split(PIECE)))
+
+    def step():
+        before = None
+        for part, out in pieces:
+            torch.cumsum(part, 0, out=out)
+            if before is not None:
+                out.add_(before)
+            before = out[-1]
+        if ranks > 1:
+            dist.all_gather_into_tensor(totals, sums[-1:])
+            if rank > 0:
+                sums.add_(totals[:rank].sum())
+        torch.cuda.synchronize()
+        return sums
+
+    return step, lambda sums: abs(sums[-1].item() / (0.75 * own * (rank + 1)) - 1)
 
 
 def prepare_conv(device, samples, taps):
@@ -125,11 +160,14 @@ def prepare_conv(device, samples, taps):
         if transfers:
             for transfer in dist.batch_isend_irecv(transfers):
                 transfer.wait()
-        smooth = torch.nn.functional.conv1d(signal, weights)
+        smooth = [
+            torch.nn.functional.conv1d(signal[..., first : first + PIECE + 2 * halo], weights)
+            for first in range(0, own, PIECE)
+        ]
         torch.cuda.synchronize()
         return smooth
 
-    return step, lambda smooth: abs(smooth.min().item() / 0.75 - 1)
+    return step, lambda smooth: max(abs(part.min().item() / 0.75 - 1) for part in smooth)
 
 
 def values(device, first, rows, cols):
@@ -183,13 +221,47 @@ def prepare_transpose(device, rows, cols):
     return step, error_of
 
 
+def prepare_columns(device, rows, cols):
+    """The transpose whose result stays where it is."""
+    own, rank = share(rows), dist.get_rank()
+    x = values(device, rank * own, own, cols)
+
+    def step():
+        turned = x.t().contiguous()
+        torch.cuda.synchronize()
+        return turned
+
+    return step, lambda turned: (turned[:64] - x[:, :64].t()).abs().max().item()
+
+
+def prepare_exchange(device, rows, cols):
+    """What a transpose sends, alone: each rank's tiles lie one after the other."""
+    own, ranks = share(rows), dist.get_world_size()
+    sent = values(device, dist.get_rank() * own, own, cols)
+    arrived = torch.empty_like(sent)
+
+    def step():
+        dist.all_to_all_single(arrived, sent)
+        torch.cuda.synchronize()
+        return arrived
+
+    def error_of(arrived):
+        first = values(device, dist.get_rank() * (own // ranks), 1, cols)[0]
+        return (arrived[0] - first).abs().max().item()
+
+    return step, error_of
+
+
 OPERATIONS = {
     "sum": prepare_sum,
     "dot": prepare_dot,
+    "scan": prepare_scan,
     "conv": prepare_conv,
     "matmul": prepare_matmul,
     "transpose": prepare_transpose,
+    "transpose-columns": prepare_columns,
 }
+PARTS = {"transpose": prepare_exchange}
 
 if __name__ == "__main__":
     main()

@@ -39,7 +39,7 @@ impl<T: Plain> Buffer<T> {
             // An empty slice needs an address too: any aligned one that is not null.
             // Aligned for every type, so that it can be read as any other.
             0 => ALIGNMENT as u64,
-            bytes => core.backend.alloc(bytes as u64)?,
+            bytes => core.alloc(bytes as u64)?,
         };
         Ok(Self {
             // SAFETY: the address came from `alloc` for these bytes.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use launch_contract::launch::{Entry, Kernels, Plain, Target};
 
 use crate::backend::{Backend, Started};
-use crate::memory::Core;
+use crate::memory::{Budget, Core};
 use crate::ptx::{damaged, embedded, origin};
 use crate::split::Split;
 use crate::{
@@ -149,6 +149,7 @@ impl Device {
                 enqueueing: Mutex::default(),
                 check: OnceLock::new(),
                 spoiled: OnceLock::new(),
+                budget: Budget::default(),
             }),
             fallback,
             functions: RwLock::default(),
@@ -279,6 +280,25 @@ impl Device {
     pub fn synchronize(&self) -> Result<()> {
         self.0.core.queue.synchronize()?;
         self.0.core.check()
+    }
+
+    /// Lets this device's buffers have so many bytes together: one more is an
+    /// [`Error::OutOfMemory`]. What kernels, streams and other libraries take by themselves is not
+    /// counted.
+    ///
+    /// ```
+    /// use blockwise::Device;
+    ///
+    /// let device = Device::emulator();
+    /// device.limit_memory(1000);
+    /// let most = device.zeros::<f32>(250)?;
+    /// assert!(device.zeros::<u8>(1).is_err());
+    /// drop(most);
+    /// device.zeros::<u8>(1)?;
+    /// # Ok::<(), blockwise::Error>(())
+    /// ```
+    pub fn limit_memory(&self, bytes: u64) {
+        self.0.core.budget.limit(bytes);
     }
 
     /// Makes every later launch, copy and wait of this device an [`Error::Spoiled`]: for a library

@@ -1,10 +1,11 @@
 //! Allocated device memory, and the ordering of its uses.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::backend::{Backend, Queue};
 use crate::permutation::check::Check;
-use crate::{Error, Result};
+use crate::{Error, Result, Room};
 
 /// Shared by the buffers, functions and streams of one device.
 pub(crate) struct Core {
@@ -18,11 +19,63 @@ pub(crate) struct Core {
     pub(crate) check: OnceLock<Check>,
     /// Why memory is undefined.
     pub(crate) spoiled: OnceLock<String>,
+    pub(crate) budget: Budget,
+}
+
+/// The bytes that buffers of a device may have together.
+pub(crate) struct Budget {
+    limit: AtomicU64,
+    used: AtomicU64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            limit: AtomicU64::new(u64::MAX),
+            used: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Budget {
+    pub(crate) fn limit(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts memory that is about to be allocated, or says how much there is.
+    fn take(&self, bytes: u64) -> std::result::Result<(), Room> {
+        let limit = self.limit.load(Ordering::Relaxed);
+        let fits = |used: u64| used.checked_add(bytes).filter(|&used| used <= limit);
+        let taken = (self.used).fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        taken.map(drop).map_err(|used| Room {
+            free: limit.saturating_sub(used),
+            total: limit,
+            own: used,
+        })
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
 }
 
 impl Core {
     pub(crate) fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
+    }
+
+    /// Allocates memory, within the limit that was set.
+    pub(crate) fn alloc(&self, bytes: u64) -> Result<u64> {
+        self.budget.take(bytes).map_err(|room| Error::OutOfMemory {
+            device: self.backend.properties().name.clone(),
+            bytes,
+            room: Some(room),
+        })?;
+        let allocated = self.backend.alloc(bytes);
+        if allocated.is_err() {
+            self.budget.give_back(bytes);
+        }
+        allocated
     }
 
     /// Fails once memory is undefined.
@@ -79,7 +132,7 @@ struct Uses {
 
 impl Allocation {
     /// # Safety
-    /// The address is from the backend's `alloc` for that many bytes, or there are none.
+    /// The address is from [`Core::alloc`] for that many bytes, or there are none.
     pub(crate) unsafe fn new(core: Arc<Core>, address: u64, bytes: usize) -> Self {
         Self {
             core,
@@ -123,6 +176,7 @@ impl Drop for Allocation {
         if self.bytes > 0 {
             // SAFETY: the address is from `alloc`, and this is its only owner.
             unsafe { self.core.backend.free(self.address) };
+            self.core.budget.give_back(self.bytes as u64);
         }
     }
 }

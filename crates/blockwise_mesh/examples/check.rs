@@ -16,7 +16,14 @@ use blockwise_ops::{ConvMode, Options, Reduction};
 
 const TAPS: usize = 31;
 
-fn main() -> Result<(), Error> {
+fn main() {
+    if let Err(error) = run() {
+        eprintln!("error: {error}");
+        std::process::exit(2);
+    }
+}
+
+fn run() -> Result<(), Error> {
     let given = |wanted: &str| std::env::args().any(|argument| argument == wanted);
     if given("job") {
         return job();

@@ -57,7 +57,7 @@ mod window;
 mod wire;
 
 pub use call::Call;
-pub use carried::{carried, parts};
+pub use carried::{ShardedCarried, carried, parts};
 pub use conv1d::{ShardedConvolution, convolve};
 pub use error::{Error, Result};
 pub use funnel::Funnel;

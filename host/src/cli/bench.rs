@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use blockwise::{Device, DeviceChoice};
+use blockwise::{Device, DeviceChoice, DeviceKind};
 use clap::Args;
 
 use blockwise_mesh::Mesh;
@@ -13,8 +13,8 @@ use super::mesh::Gpus;
 use super::report::{self, Report as Outcome};
 use super::{Global, folder};
 use crate::bench::{
-    self, BenchError, Commands, Extent, MeshReport, Options, PeersError, Report, Run, Size, Sizes,
-    Sweep,
+    self, BenchError, Commands, Extent, MeshReport, MeshRow, Options, PeersError, Report, Run,
+    Size, Sizes, Sweep,
 };
 use crate::io::OutputFile;
 
@@ -73,7 +73,7 @@ pub(super) struct Arguments {
     seconds: Option<u64>,
     /// Where to write results.json, results.md and results.svg, after each work what there is so
     /// far; with --peers target/bench, unless said otherwise. A sweep writes sweep.json, with the
-    /// time of every kernel
+    /// time of every kernel; with --gpus there is no picture, and no folder unless named
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
@@ -94,10 +94,10 @@ impl Choice {
 
 /// Times the kernels on the GPU.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Failure> {
-    let device = gpu(global)?;
-    if let Some(gpus) = arguments.gpus.count()? {
-        return over(global, arguments, gpus);
+    if let Some(devices) = arguments.gpus.devices(global)? {
+        return over(arguments, &devices);
     }
+    let device = gpu(global)?;
     let options = arguments.choice.options();
     if let Some(count) = arguments.sweep {
         let extent = Extent {
@@ -191,37 +191,66 @@ fn commands(global: &Global, arguments: &Arguments) -> Result<Commands, Failure>
     })
 }
 
-/// Times operations over 1, 2, 4, … GPUs, up to `gpus`, connected by NCCL.
-fn over(global: &Global, arguments: &Arguments, gpus: usize) -> Result<Outcome, Failure> {
+/// Times operations over 1, 2, 4, … of these devices, GPUs connected by NCCL; the largest number
+/// first, ours before the peers, so that a run that is cut short has what it was made for.
+fn over(arguments: &Arguments, devices: &[Device]) -> Result<Outcome, Failure> {
     let options = arguments.choice.options();
     let works = bench::mesh_works(&options);
-    if works.is_empty() {
+    let Some(first) = devices.first().filter(|_| !works.is_empty()) else {
         let filter = options.filter;
         return Err(BenchError::NothingChosen { filter }.into());
+    };
+    let is_emulated = first.properties().kind == DeviceKind::Emulator;
+    if is_emulated {
+        report::notice("emulated devices: results are checked, and times say nothing about GPUs");
     }
-    let mut counts: Vec<usize> = (0..).map(|n| 1 << n).take_while(|&n| n < gpus).collect();
-    counts.push(gpus);
-    let (mut rows, mut run) = (Vec::new(), None);
-    for count in counts {
-        let devices = (0..count).map(|ordinal| global.with_kernels(Device::gpu(ordinal)?));
-        let mesh = Mesh::of(devices.collect::<Result<_, Failure>>()?)?;
+    let folder = arguments.output.as_deref();
+    folder.map_or(Ok(()), folder::prepare)?;
+    let write = |rows: &[MeshRow]| {
+        let report = MeshReport::new(Run::of(first, 0), rows.to_vec());
+        if let Some(folder) = folder {
+            let json = serde_json::to_string_pretty(&report);
+            let json = json.map_err(|error| Failure::new(error.to_string()))?;
+            for (name, text) in FILES.iter().zip([json, report.markdown()]) {
+                OutputFile::prepare(&folder.join(name))?.write(text.as_bytes())?;
+            }
+        }
+        Ok::<_, Failure>(report)
+    };
+    let mut rows = Vec::new();
+    let mut take = |row: MeshRow| {
+        report::notice(&row.line());
+        rows.push(row);
+        // Errors are reported at the end.
+        let _ = write(&rows);
+    };
+    let most = devices.len();
+    let mut counts: Vec<usize> = (0..).map(|n| 1 << n).take_while(|&n| n < most).collect();
+    counts.push(most);
+    counts.reverse();
+    for &count in &counts {
+        let mesh = Mesh::of(devices[..count].to_vec())?;
         let mesh = match count {
             1 => mesh,
+            _ if is_emulated => mesh,
             _ => mesh.with_nccl()?,
         };
-        run.get_or_insert_with(|| Run::of(&mesh.devices()[0], 0));
         for work in &works {
-            let row = bench::mesh_row(&mesh, work);
-            report::notice(&row.line());
-            rows.push(row);
-        }
-        // Frees our memory for the peers.
-        drop(mesh);
-        if let Some(script) = &arguments.peers {
-            rows.extend(bench::mesh_peers(&arguments.python, script, count, &works)?);
+            take(bench::mesh_row(&mesh, work));
         }
     }
-    let report = MeshReport::new(run.unwrap_or_default(), rows);
+    let mut failures = Vec::new();
+    if let Some(script) = &arguments.peers {
+        for &count in &counts {
+            let timed = bench::mesh_peers(&arguments.python, script, count, &works, &mut take);
+            failures.extend(timed.err());
+        }
+    }
+    let report = write(&rows)?;
+    if let Some(error) = failures.pop() {
+        report::notice(&report.table());
+        return Err(error.into());
+    }
     let json = serde_json::to_value(&report).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Outcome::new(report.table(), json).passed(report.passed()))
 }

@@ -21,8 +21,12 @@ impl Global {
         Some(PtxSource::at(path))
     }
 
-    /// The device, with the user's kernels instead of the embedded ones, if any.
+    /// The device, with the user's kernels instead of the embedded ones, if any, and the memory that
+    /// the user leaves it.
     pub(super) fn with_kernels(&self, device: Device) -> Result<Device, Failure> {
+        if let Some(bytes) = self.device_memory {
+            device.limit_memory(bytes);
+        }
         if let Some(source) = self.replacement() {
             let file = source.select(KERNELS.package, device.properties())?;
             report::notice(&format!("kernels from {}", file.origin));

@@ -49,15 +49,9 @@ impl FromStr for Count {
 }
 
 impl Gpus {
-    /// The requested number of GPUs, if any.
-    pub(super) fn count(&self) -> Result<Option<usize>, Failure> {
-        let there = Device::gpu_count();
-        match self.gpus {
-            None => Ok(None),
-            Some(Count::All) => Ok(Some(there)),
-            Some(Count::Of(count)) if count <= there => Ok(Some(count)),
-            Some(Count::Of(count)) => Err(too_many(count, there)),
-        }
+    /// The requested devices, if any were.
+    pub(super) fn devices(&self, global: &Global) -> Result<Option<Vec<Device>>, Failure> {
+        self.gpus.map(|count| global.several(count)).transpose()
     }
 }
 

@@ -66,6 +66,10 @@ struct Global {
     /// Print one JSON document on standard output
     #[arg(long, global = true)]
     json: bool,
+    /// Device memory for arrays, on each device: 16GiB, 500MiB, or a number of bytes. What can be done
+    /// in chunks is done in chunks that fit
+    #[arg(long, global = true, value_name = "SIZE", value_parser = device_memory)]
+    device_memory: Option<u64>,
     /// No notices and no progress: only results and errors
     #[arg(long, short, global = true)]
     quiet: bool,
@@ -203,7 +207,12 @@ impl Cli {
     fn run(self) -> Result<Report, Failure> {
         let global = &self.global;
         let tool = match self.command {
-            Command::Operation(arguments) => return run::run(global, &arguments),
+            Command::Operation(mut arguments) => {
+                if let Some(bytes) = global.device_memory {
+                    arguments.fit(bytes);
+                }
+                return run::run(global, &arguments);
+            }
             Command::Tool(tool) => tool,
         };
         match tool {
@@ -256,6 +265,25 @@ impl Global {
     }
 }
 
+/// A number of bytes, with a unit if it has one.
+fn device_memory(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u32); 7] = [
+        ("KiB", 10),
+        ("MiB", 20),
+        ("GiB", 30),
+        ("K", 10),
+        ("M", 20),
+        ("G", 30),
+        ("", 0),
+    ];
+    let read = UNITS.iter().find_map(|&(unit, power)| {
+        let count: u64 = text.strip_suffix(unit)?.parse().ok()?;
+        count.checked_mul(1 << power)
+    });
+    let wanted = || "a number of bytes above zero, such as 16GiB or 1000000".to_owned();
+    read.filter(|&bytes| bytes > 0).ok_or_else(wanted)
+}
+
 /// A parser for an enum that goes by names; the names appear in help and in errors.
 fn names<T>(all: &'static [T]) -> impl clap::builder::TypedValueParser<Value = T>
 where
@@ -278,5 +306,16 @@ mod tests {
     fn the_command_line_is_consistent() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn bytes_have_units() {
+        let read = |text| device_memory(text).ok();
+        assert_eq!(read("16GiB"), Some(16 << 30));
+        assert_eq!(read("3M"), Some(3 << 20));
+        assert_eq!(read("1000"), Some(1000));
+        for wrong in ["", "0", "0G", "-1", "1.5G", "G", "16 GiB", "99999999999G"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
     }
 }

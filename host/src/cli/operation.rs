@@ -26,7 +26,19 @@ pub(super) struct Arguments {
     pub(super) reference: Reference,
 }
 
+/// Bytes of a device's memory for each element of a chunk, at most: chunks in flight, each with
+/// operands, results and what a kernel keeps, of two channels.
+const BYTES_IN_FLIGHT: u64 = 256;
+
 impl Arguments {
+    /// Makes chunks so small that they fit in so much memory of the device.
+    pub(super) fn fit(&mut self, bytes: u64) {
+        if let Some(chunk) = &mut self.chunk {
+            let most = (bytes / BYTES_IN_FLIGHT).max(1);
+            chunk.chunk = usize::try_from(most).map_or(chunk.chunk, |most| chunk.chunk.min(most));
+        }
+    }
+
     /// The output's file, of an operation whose result goes to one.
     pub(super) fn output(&self) -> Result<&Path, Failure> {
         let missing = || Failure::new("`-o FILE` is missing");

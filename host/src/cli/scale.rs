@@ -31,6 +31,9 @@ pub(super) struct Arguments {
     /// Which outputs of conv
     #[arg(long, default_value = "same", value_parser = names(ConvMode::ALL))]
     mode: ConvMode,
+    /// Which GPUs
+    #[arg(long, default_value = "h200")]
+    gpu: Gpu,
     /// How GPUs of one host reach each other; between hosts it is the network
     #[arg(long, default_value = "nvlink")]
     link: Within,
@@ -51,6 +54,23 @@ fn operations() -> impl clap::builder::TypedValueParser<Value = String> {
 enum Element {
     F32,
     F64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Gpu {
+    /// H100 with 80 GB
+    H100,
+    /// H200 with 141 GB
+    H200,
+}
+
+impl Gpu {
+    fn machine(self) -> Machine {
+        match self {
+            Self::H100 => Machine::H100,
+            Self::H200 => Machine::H200,
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -158,7 +178,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report, Failure> {
             Within::Pcie => Link::PCIE,
             Within::Host => Link::HOST,
         },
-        ..Machine::H200
+        ..arguments.gpu.machine()
     };
     let element_bytes = arguments.r#type.ty().bytes();
     let predict = |gpus| estimate(&work, element_bytes, gpus, &machine);

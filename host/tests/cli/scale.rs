@@ -46,6 +46,13 @@ fn links_and_hosts_are_chosen() {
     assert!(seconds("--link pcie") > nvlink);
     assert!(seconds("--link host") > seconds("--link pcie"));
     assert!(seconds("--gpus-per-host 4") > nvlink);
+    // An H100's memory is slower.
+    let sum = |gpu: &str| {
+        let run = line(&format!("--json scale sum --sizes 2^33 --gpus 1 --gpu {gpu}"));
+        let run = run.ends(0).json();
+        run["predictions"][0]["seconds"].as_f64().unwrap()
+    };
+    assert!(sum("h100") > 1.3 * sum("h200"));
 }
 
 #[test]

@@ -88,6 +88,34 @@ fn too_much_memory_is_an_error() {
 }
 
 #[test]
+fn memory_can_be_limited() {
+    let device = Device::emulator();
+    let before = device.zeros::<u8>(100).expect("memory");
+    device.limit_memory(1000);
+    let error = device.zeros::<u8>(901).expect_err("one too many");
+    assert_eq!(
+        error.to_string(),
+        "PTX emulator has no room for 901 more bytes: 900 bytes of 1000 bytes are free, this program has 100 bytes"
+    );
+    // A refused buffer counts for nothing, nor does one that was freed.
+    let most = device.upload(&[1_u8; 900]).expect("just fits");
+    assert!(device.filled::<u8>(1, 0).is_err());
+    assert!(most.as_view().to_vec().is_ok());
+    drop((before, most));
+    device.zeros::<f64>(125).expect("all of it");
+    // What is there stays when the limit falls below it.
+    let kept = device.zeros::<u8>(500).expect("memory");
+    device.limit_memory(10);
+    assert!(device.zeros::<u8>(1).is_err());
+    assert_eq!(kept.to_vec().expect("it stays").len(), 500);
+    let failed = isize::MAX as usize / 8;
+    device.limit_memory(u64::MAX);
+    assert!(device.zeros::<f64>(failed).is_err());
+    device.limit_memory(501);
+    device.zeros::<u8>(1).expect("what failed is not counted");
+}
+
+#[test]
 fn a_slice_must_fit_its_buffer() {
     let device = Device::emulator();
     let mut buffer = device.zeros::<i64>(3).expect("memory");

@@ -44,8 +44,10 @@ pub struct ShardedMatmul<T: Float> {
     /// The rank's rows of A, unless it owns them whole.
     rows: Option<Gathered<T>>,
     lanes: [Lane<T>; 2],
-    /// For copies that overlap with the products.
+    /// For copies that overlap with the products: of B's panels, and into C. Both wait for room
+    /// between a product's blocks; in one stream, a panel's transfer would wait for that twice.
     copies: Stream,
+    puts: Stream,
 }
 
 /// The resources of every other panel. The next panel's blocks start while the last ones of a panel
@@ -147,6 +149,7 @@ impl<T: Float> ShardedMatmul<T> {
             rows: gathers.then(gathered).transpose()?,
             lanes: [lane(0)?, lane(1)?],
             copies: device.urgent_stream().map_err(|e| rank.failed(e))?,
+            puts: device.urgent_stream().map_err(|e| rank.failed(e))?,
             layout,
         })
     }
@@ -327,7 +330,7 @@ impl<T: Float> ShardedMatmul<T> {
         }
         let [rows, width] = layout.c().block(me).map(|range| range.len());
         let mut panels = layout.panels(me);
-        let stream = (panel + 1 < panels.len()).then_some(&self.copies);
+        let stream = (panel + 1 < panels.len()).then_some(&self.puts);
         let cols = panels.swap_remove(panel);
         let from = self.lanes[panel % 2].product.view(..rows * cols.len());
         let mut to = c.part_mut().into_view_mut(cols.start..);

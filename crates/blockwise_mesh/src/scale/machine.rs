@@ -59,6 +59,8 @@ pub struct Machine {
     pub reading: f64,
     /// Bytes per second, read plus written, of kernels that write as much as they read.
     pub copying: f64,
+    /// The same for copies of rows that are shorter than their pitch.
+    pub rows: f64,
     /// Operations per second of matrix products, multiplications and additions each counted.
     pub product_f32: f64,
     /// The same for float64.
@@ -77,6 +79,7 @@ impl Machine {
     /// - Reading: `sum` of 2²⁹ f32, 4.56 TB/s; copying: `transpose` of 16384², 3.99 TB/s; products:
     ///   52 TFLOP/s at 8192³; convolutions: 0.737 of 62.9 TFLOP/s with 63 taps, and 0.178 ms for
     ///   2²⁶ outputs with 127 (docs/bench/h200.md, PERFORMANCE.md).
+    /// - Rows: copies of 8192 rows of 2048 columns (docs/log/2026-11-23-mesh.md).
     /// - Products of f64: 577 µs at 2048³ with PTX for sm_80 (docs/log/2026-11-23-products.md).
     /// - Fixed: 7 µs for a reduction of 2²⁰ elements and a host that waits.
     pub const H200: Self = Self {
@@ -86,10 +89,24 @@ impl Machine {
         memory: 141e9,
         reading: 4.56e12,
         copying: 3.99e12,
+        rows: 1.5e12,
         product_f32: 52e12,
         product_f64: 29.8e12,
         convolution: 46e12,
         transforms: 0.178e-3 / 67_108_864.0,
         fixed: 20e-6,
+    };
+
+    /// H100s (SXM), eight to a host.
+    ///
+    /// - Reading: `sum` of 2³³ f32 in 11.13 ms; copying: `transpose` of 16384² in 0.75 ms; products:
+    ///   16384³ in 166.3 ms; on one of two H100, driver 580.159 (docs/log/2026-11-26-mesh.md).
+    /// - The rest is an H200's, whose multiprocessors are the same.
+    pub const H100: Self = Self {
+        memory: 85e9,
+        reading: 3.087e12,
+        copying: 2.86e12,
+        product_f32: 52.9e12,
+        ..Self::H200
     };
 }

@@ -167,7 +167,14 @@ impl Plan {
                 let whole = gathered.iter().flat_map(|split| others(split, rank));
                 [whole.chain(layout.received(rank)).collect(), Vec::new()]
             }
-            Self::Transpose(layout) => [layout.received(rank), Vec::new()],
+            // A piece's tiles travel while the next one is transposed.
+            Self::Transpose(layout) => {
+                let (all, pieces) = (layout.received(rank), layout.pieces(element_bytes));
+                let first = all.iter().map(|&(from, len)| (from, len / pieces));
+                let first: Vec<_> = first.filter(|(_, len)| *len > 0).collect();
+                let rest = all.iter().map(|&(from, len)| (from, len - len / pieces));
+                [first, rest.filter(|(_, len)| *len > 0).collect()]
+            }
             // The transfer of B's first panel is not overlapped.
             Self::Matmul(layout) => {
                 let [mut first, panels] = layout.received(rank);
@@ -238,8 +245,9 @@ impl Plan {
                     1 => (1.0, 0.0),
                     _ => (2.0, 2.0 * output),
                 };
-                let moving = bytes(2.0 * input + placed) / machine.copying;
-                (bytes(copies * (input + output)), moving, 0.0, 1)
+                let moving = bytes(2.0 * input) / machine.copying + bytes(placed) / machine.rows;
+                let rounds = layout.pieces(element_bytes);
+                (bytes(copies * (input + output)), moving, 0.0, rounds)
             }
         };
         Demand {

@@ -1,16 +1,34 @@
-//! The transpose of a matrix in row shards: all-to-all of tiles.
+//! The transpose of a matrix in row shards: all-to-all of tiles, or none.
 //!
-//! Each rank transposes its rows as a single device would. The result consists of whole rows of
-//! each other rank's tile, one tile after the other, so tiles are sent without a copy; arriving
-//! tiles are put next to each other. A single rank transposes straight into the output.
+//! Each rank transposes its rows as a single device would, a piece of them after the other. The
+//! result consists of whole rows of each other rank's tile, one tile after the other, so tiles are
+//! sent without a copy; arriving tiles are put next to each other. While a piece travels, the next
+//! ones are transposed and the one before is put in its place. A single rank transposes straight
+//! into the output.
+//!
+//! A result that stays where it is, [divided by columns](ShardedTranspose::by_columns), takes no
+//! exchange.
 
-use blockwise::{Buffer, Matrix};
+use std::ops::Range;
+use std::sync::Arc;
+
+use blockwise::{Buffer, Matrix, Stream};
 use blockwise_ops::transpose as ops;
 use blockwise_ops::{Element, Options};
 
 use crate::call::Digest;
+use crate::carried::aligned;
 use crate::matrix::{block_len, elements};
-use crate::{Blocks, Error, Rank, Result, ShardedMatrix, Split};
+use crate::{Blocks, Call, Error, Rank, Result, ShardedMatrix, Split};
+
+/// Bytes that a rank should receive with one piece: links reach their full speed.
+const PIECE: usize = 32 << 20;
+
+/// Pieces at most.
+const MOST_PIECES: usize = 8;
+
+/// A piece has a multiple of these rows, so that tiles and their rows stay aligned.
+const ROWS: usize = 256;
 
 /// Which tiles are sent where. The input's rows are split, and so are its columns, which are the
 /// output's rows.
@@ -28,6 +46,20 @@ impl Layout {
         let tiles = others.map(|from| (from, self.rows.range(from).len() * own));
         tiles.filter(|(_, len)| *len > 0).collect()
     }
+
+    /// In how many pieces ranks exchange their tiles.
+    pub(crate) fn pieces(&self, element_bytes: usize) -> usize {
+        let received = |rank| -> usize { self.received(rank).iter().map(|(_, len)| len).sum() };
+        let most = (0..self.rows.ranks()).map(received).max().unwrap_or(0);
+        (most.saturating_mul(element_bytes) / PIECE).clamp(1, MOST_PIECES)
+    }
+
+    /// A rank's rows in one of so many pieces, counted within its shard.
+    fn piece(&self, rank: usize, piece: usize, pieces: usize) -> Range<usize> {
+        let rows = self.rows.range(rank).len();
+        let align = if rows >= ROWS * pieces { ROWS } else { 1 };
+        aligned(rows, align, pieces).range(piece)
+    }
 }
 
 /// The transpose of matrices with certain row shards, with memory for copies of a rank's input and
@@ -35,7 +67,15 @@ impl Layout {
 pub struct ShardedTranspose<T: Element> {
     layout: Layout,
     options: Options,
-    /// This rank's rows, transposed.
+    by_columns: bool,
+    lanes: Vec<Lane<T>>,
+}
+
+/// A piece's memory and stream. Each piece has its own: a stream that waits for another one waits
+/// for everything that is in it by then.
+struct Lane<T: Element> {
+    stream: Stream,
+    /// This rank's rows of the piece, transposed.
     turned: Buffer<T>,
     /// The other ranks' tiles.
     arrived: Buffer<T>,
@@ -47,34 +87,68 @@ impl<T: Element> ShardedTranspose<T> {
     /// # Errors
     /// A matrix that is not divided by rows, and a lack of memory.
     pub fn new(rank: &Rank, input: &Blocks, options: &Options) -> Result<Self> {
-        let len = block_len(rank, input)?;
-        if input.grid().cols > 1 {
-            let what = "a matrix in blocks";
-            return Err(Error::OtherSplit {
-                rank: rank.number(),
-                what,
-            });
-        }
-        let [rows, cols] = input.shape();
-        let alone = rank.ranks() == 1;
-        let layout = Layout {
-            rows: input.rows().clone(),
-            cols: Split::even(cols, rank.ranks()),
+        let layout = layout(rank, input)?;
+        let pieces = layout.pieces(size_of::<T>());
+        Self::in_pieces(rank, input, options, pieces)
+    }
+
+    /// The same, with tiles exchanged in so many pieces, the same on all ranks; at least one.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn in_pieces(
+        rank: &Rank,
+        input: &Blocks,
+        options: &Options,
+        pieces: usize,
+    ) -> Result<Self> {
+        let (layout, me, pieces) = (layout(rank, input)?, rank.number(), pieces.max(1));
+        let lane = |piece| {
+            let rows = |rank| layout.piece(rank, piece, pieces).len();
+            let others = (0..rank.ranks()).filter(|&other| other != me);
+            let others = others.map(rows).sum();
+            let turned = elements(rank, rows(me), layout.cols.len())?;
+            let arrived = elements(rank, layout.cols.range(me).len(), others)?;
+            let room = |len| rank.device().zeros(len).map_err(|e| rank.failed(e));
+            Ok(Lane {
+                stream: rank.device().stream().map_err(|e| rank.failed(e))?,
+                turned: room(turned)?,
+                arrived: room(arrived)?,
+            })
         };
-        let others = rows - layout.rows.range(rank.number()).len();
-        let arrived = elements(rank, layout.cols.range(rank.number()).len(), others)?;
-        let room = |len| rank.device().zeros(len).map_err(|e| rank.failed(e));
+        let lanes: Result<_> = match rank.ranks() {
+            1 => Ok(Vec::new()),
+            _ => (0..pieces).map(lane).collect(),
+        };
         Ok(Self {
+            lanes: lanes?,
+            by_columns: false,
             layout,
             options: *options,
-            turned: room(if alone { 0 } else { len })?,
-            arrived: room(arrived)?,
+        })
+    }
+
+    /// The transpose whose result stays where it is: each rank has the output's columns that were
+    /// its rows. Nothing is sent, and no memory is needed.
+    ///
+    /// # Errors
+    /// A matrix that is not divided by rows.
+    pub fn by_columns(rank: &Rank, input: &Blocks, options: &Options) -> Result<Self> {
+        Ok(Self {
+            layout: layout(rank, input)?,
+            options: *options,
+            by_columns: true,
+            lanes: Vec::new(),
         })
     }
 
     /// How the output is divided.
     pub fn outputs(&self) -> Blocks {
-        Blocks::by_rows(self.layout.cols.clone(), self.layout.rows.len())
+        let Layout { rows, cols } = &self.layout;
+        match self.by_columns {
+            true => Blocks::new(Split::of(&[cols.len()]), rows.clone()),
+            false => Blocks::by_rows(cols.clone(), rows.len()),
+        }
     }
 
     /// Starts the transpose.
@@ -93,58 +167,110 @@ impl<T: Element> ShardedTranspose<T> {
         let inputs = Blocks::by_rows(layout.rows.clone(), layout.cols.len());
         input.check_blocks(rank, "the matrix", &inputs)?;
         output.check_blocks(rank, "the output", &outputs)?;
-        let digest = inputs.digest(Digest::new());
+        let digest = inputs.digest(Digest::new()).number(self.lanes.len());
         let call = rank.call::<T>("transpose", &input.shape(), digest);
 
-        let me = rank.number();
-        let (own_rows, own_cols) = (layout.rows.range(me), layout.cols.range(me));
-        let [rows, cols] = [own_rows.len(), layout.cols.len()];
-        let alone = rank.ranks() == 1;
-        let to = match alone {
-            true => output.part_mut(),
-            false => self.turned.as_view_mut(),
-        };
-        let from = Matrix::new(input.part(), rows, cols);
-        let turned = ops::enqueue(rank.device(), None, from, to, &self.options);
-        turned.map_err(|e| rank.failed(e))?;
-        if alone {
-            return Ok(());
+        let (me, cols) = (rank.number(), layout.cols.len());
+        if self.lanes.is_empty() {
+            let from = Matrix::new(input.part(), layout.rows.range(me).len(), cols);
+            let to = output.part_mut();
+            let turned = ops::enqueue(rank.device(), None, from, to, &self.options);
+            return turned.map(drop).map_err(|e| rank.failed(e));
         }
-
-        let tile = |range: std::ops::Range<usize>| range.start * rows..range.end * rows;
-        let others = (0..rank.ranks()).filter(|&other| other != me);
-        let sends = others.map(|to| (to, self.turned.view(tile(layout.cols.range(to)))));
-        let sends = sends.filter(|(_, tile)| !tile.is_empty());
-        let mut receives = Vec::new();
-        let mut rest = self.arrived.as_view_mut();
-        for (from, len) in layout.received(me) {
-            let (place, after) = rest.split_at_mut(len);
-            rest = after;
-            receives.push((from, place));
+        let pieces = self.lanes.len();
+        for (piece, lane) in self.lanes.iter_mut().enumerate() {
+            let rows = layout.piece(me, piece, pieces);
+            let from = input.part().view(rows.start * cols..rows.end * cols);
+            let from = Matrix::new(from, rows.len(), cols);
+            let (stream, to) = (Some(&lane.stream), lane.turned.as_view_mut());
+            let turned = ops::enqueue(rank.device(), stream, from, to, &self.options);
+            turned.map_err(|e| rank.failed(e))?;
         }
-        rank.exchange(&call, sends, receives)?;
-
-        let pitch = layout.rows.len();
-        let mut start = 0;
-        for from in 0..rank.ranks() {
-            let sent = layout.rows.range(from);
-            let shape = [own_cols.len(), sent.len()];
-            let tile = match from == me {
-                true => self.turned.view(tile(own_cols.clone())),
-                false => {
-                    start += shape[0] * shape[1];
-                    self.arrived.view(start - shape[0] * shape[1]..start)
-                }
-            };
-            if tile.is_empty() {
-                continue;
-            }
-            let mut to = output.part_mut().into_view_mut(sent.start..);
-            let copied = to.copy_rows(pitch, tile, sent.len(), shape);
-            copied.map_err(|e| rank.failed(e))?;
+        for piece in 0..pieces {
+            self.exchange(rank, &call, piece)?;
+            self.put(rank, output, piece)?;
         }
         Ok(())
     }
+
+    /// Starts the transfers of a piece.
+    fn exchange(&mut self, rank: &Rank, call: &Arc<Call>, piece: usize) -> Result<()> {
+        let (me, layout, pieces) = (rank.number(), &self.layout, self.lanes.len());
+        let Lane {
+            turned, arrived, ..
+        } = &mut self.lanes[piece];
+        let rows = |rank| layout.piece(rank, piece, pieces).len();
+        let others = || (0..rank.ranks()).filter(|&other| other != me);
+        let sends = others().map(|to| {
+            let cols = layout.cols.range(to);
+            (to, turned.view(cols.start * rows(me)..cols.end * rows(me)))
+        });
+        let sends = sends.filter(|(_, tile)| !tile.is_empty());
+        let own_cols = layout.cols.range(me).len();
+        let mut receives = Vec::new();
+        let mut rest = arrived.as_view_mut();
+        for from in others() {
+            let (place, after) = rest.split_at_mut(own_cols * rows(from));
+            rest = after;
+            if !place.is_empty() {
+                receives.push((from, place));
+            }
+        }
+        rank.exchange(call, sends, receives)
+    }
+
+    /// Puts the tiles of a piece next to each other. Those of the last piece go through the device's
+    /// own queue, so that waiting for the device waits for all of the output.
+    fn put(&self, rank: &Rank, output: &mut ShardedMatrix<T>, piece: usize) -> Result<()> {
+        let (me, layout, pieces) = (rank.number(), &self.layout, self.lanes.len());
+        let Lane {
+            stream,
+            turned,
+            arrived,
+        } = &self.lanes[piece];
+        let stream = (piece + 1 < pieces).then_some(stream);
+        let own_cols = layout.cols.range(me);
+        let pitch = layout.rows.len();
+        let mut start = 0;
+        let mut put = |from: usize| {
+            let rows = layout.piece(from, piece, pieces);
+            let shape = [own_cols.len(), rows.len()];
+            let tile = match from == me {
+                true => turned.view(own_cols.start * rows.len()..own_cols.end * rows.len()),
+                false => {
+                    start += shape[0] * shape[1];
+                    arrived.view(start - shape[0] * shape[1]..start)
+                }
+            };
+            if tile.is_empty() {
+                return Ok(());
+            }
+            let at = layout.rows.range(from).start + rows.start;
+            let mut to = output.part_mut().into_view_mut(at..);
+            let copied = to.copy_rows_on(stream, pitch, tile, rows.len(), shape);
+            copied.map_err(|e| rank.failed(e))
+        };
+        // The own tile first: it need not wait.
+        put(me)?;
+        (0..rank.ranks()).filter(|&from| from != me).try_for_each(put)
+    }
+}
+
+/// The layout of a matrix that is divided by rows.
+fn layout(rank: &Rank, input: &Blocks) -> Result<Layout> {
+    block_len(rank, input)?;
+    if input.grid().cols > 1 {
+        let what = "a matrix in blocks";
+        return Err(Error::OtherSplit {
+            rank: rank.number(),
+            what,
+        });
+    }
+    let [_, cols] = input.shape();
+    Ok(Layout {
+        rows: input.rows().clone(),
+        cols: Split::even(cols, rank.ranks()),
+    })
 }
 
 /// The transpose of a matrix that is divided by rows, evenly divided by rows; waits for the result.

@@ -92,3 +92,89 @@ fn blocks_are_refused() {
         "{error}"
     );
 }
+
+/// Pieces of 256 rows, of few rows, and more pieces than rows.
+#[test]
+fn tiles_in_pieces_are_the_same_tiles() {
+    for (ranks, [rows, cols], pieces) in [
+        (2, [1030, 6], 2),
+        (3, [29, 31], 4),
+        (4, [7, 9], 8),
+        (2, [2, 3], 0),
+    ] {
+        let mesh = Mesh::emulated(ranks).unwrap();
+        for split in splits(rows, ranks) {
+            let whole: Vec<i32> = (0..(rows * cols) as i32).collect();
+            let blocks = Blocks::by_rows(split, cols);
+            let run = mesh.run(|rank| {
+                let input = ShardedMatrix::part_of(rank, &whole, blocks.clone())?;
+                let options = Options::default();
+                let mut turn = ShardedTranspose::in_pieces(rank, &blocks, &options, pieces)?;
+                let mut output = ShardedMatrix::zeros(rank, turn.outputs())?;
+                for _ in 0..2 {
+                    output.fill_bytes(rank, 0xff)?;
+                    turn.enqueue(rank, &input, &mut output)?;
+                }
+                output.gather(rank)
+            });
+            let expected = (0..rows * cols).map(|at| whole[at % rows * cols + at / rows]);
+            let expected: Vec<i32> = expected.collect();
+            for found in run.unwrap() {
+                assert!(found == expected, "{blocks:?} in {pieces} pieces");
+            }
+        }
+    }
+}
+
+/// Ranks that disagree on the pieces are told so: their tiles have other lengths.
+#[test]
+fn other_pieces_are_a_mismatch() {
+    let mesh = Mesh::emulated(2).unwrap();
+    let blocks = Blocks::even([8, 8], Grid::column(2));
+    let run = mesh.run(|rank| {
+        let input = ShardedMatrix::<f32>::zeros(rank, blocks.clone())?;
+        let options = Options::default();
+        let pieces = 1 + rank.number();
+        let mut turn = ShardedTranspose::in_pieces(rank, &blocks, &options, pieces)?;
+        let mut output = ShardedMatrix::zeros(rank, turn.outputs())?;
+        turn.enqueue(rank, &input, &mut output)
+    });
+    let error = run.unwrap_err().to_string();
+    assert!(error.contains("other splits or options"), "{error}");
+}
+
+#[test]
+fn a_result_by_columns_stays_where_it_is() {
+    for ranks in MESHES {
+        let mesh = Mesh::emulated(ranks).unwrap();
+        for [rows, cols] in [[1, 1], [33, 64], [40, 3], [0, 4], [4, 0]] {
+            for split in splits(rows, ranks) {
+                let whole: Vec<f32> = (0..rows * cols).map(|i| i as f32).collect();
+                let blocks = Blocks::by_rows(split, cols);
+                let run = mesh.run(|rank| {
+                    let input = ShardedMatrix::part_of(rank, &whole, blocks.clone())?;
+                    let options = Options::default();
+                    let mut turn = ShardedTranspose::by_columns(rank, &blocks, &options)?;
+                    assert_eq!(turn.outputs().shape(), [cols, rows]);
+                    let mut output = ShardedMatrix::zeros(rank, turn.outputs())?;
+                    turn.enqueue(rank, &input, &mut output)?;
+                    output.part().to_vec().map_err(|error| Error::Device {
+                        rank: rank.number(),
+                        source: Box::new(error.into()),
+                    })
+                });
+                for (rank, found) in run.unwrap().into_iter().enumerate() {
+                    let own = blocks.block(rank)[0].clone();
+                    let turned =
+                        (0..cols).flat_map(|col| own.clone().map(move |row| row * cols + col));
+                    let expected: Vec<f32> = turned.map(|at| whole[at]).collect();
+                    assert!(found == expected, "{blocks:?}");
+                }
+            }
+        }
+        let pairs = (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
+        for (from, to) in pairs {
+            assert_eq!(mesh.traffic().messages(from, to), 0);
+        }
+    }
+}

@@ -112,6 +112,15 @@ impl MeshReport {
         self.rows.iter().filter(ours).all(|row| row.passed)
     }
 
+    /// A table in Markdown.
+    pub fn markdown(&self) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let rule = "| --- ".repeat(HEADING.len()) + "|\n";
+        let mut text = self.run.heading() + "\n\n" + &line(&HEADING.map(str::to_owned)) + &rule;
+        text.extend(self.rows.iter().map(|row| line(&row.cells())));
+        text
+    }
+
     /// A table for a terminal.
     pub fn table(&self) -> String {
         let mut lines = vec![HEADING.map(str::to_owned)];
@@ -214,6 +223,7 @@ mod tests {
         let expected = [
             "sum/f32/40",
             "dot/f32/40",
+            "scan/f32/40",
             "conv/f32/500x5",
             "matmul/f32/40x40x40",
             "matmul/f32/7x8x9",
@@ -221,6 +231,8 @@ mod tests {
             "matmul/f32/7x8x9",
             "transpose/f32/40x40",
             "transpose/f32/500x5",
+            "transpose-columns/f32/40x40",
+            "transpose-columns/f32/500x5",
         ];
         assert_eq!(names(&given), expected);
         let tensor = works(&["40"], "tensor");
@@ -237,7 +249,7 @@ mod tests {
         for ranks in [1, 3] {
             let mesh = Mesh::emulated(ranks).unwrap();
             let works = works(&["40", "500x5", "1x3x2"], "default");
-            assert_eq!(works.len(), 7);
+            assert_eq!(works.len(), 10);
             for mut work in works {
                 work.rounds = 2;
                 let row = mesh_row(&mesh, &work);
@@ -282,5 +294,8 @@ mod tests {
         let found: Vec<_> = report.rows.iter().map(|row| row.over_peer).collect();
         assert_eq!(found, [Some(0.75), None, None, None]);
         assert!(report.table().contains("0.800"), "{}", report.table());
+        let markdown = report.markdown();
+        assert!(markdown.contains("| blockwise | default | 2 |"), "{markdown}");
+        assert_eq!(markdown.lines().count(), 4 + report.rows.len());
     }
 }

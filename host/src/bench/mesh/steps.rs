@@ -3,12 +3,15 @@
 
 use std::time::Instant;
 
+use blockwise::Type;
 use blockwise_mesh::{
-    Blocks, Error, Grid, Rank, Sharded, ShardedConvolution, ShardedMatmul, ShardedMatmulOptions,
-    ShardedMatrix, ShardedTranspose, Split,
+    Blocks, Error, Grid, Rank, Sharded, ShardedCarried, ShardedConvolution, ShardedMatmul,
+    ShardedMatmulOptions, ShardedMatrix, ShardedTranspose, Split,
 };
 use blockwise_ops::matmul::TENSOR;
+use blockwise_ops::operation::Problem;
 use blockwise_ops::reduce::reduce_buffer;
+use blockwise_ops::scan::SCAN;
 use blockwise_ops::{ConvMode, Options, Reduction};
 
 use super::worst;
@@ -97,6 +100,22 @@ pub(super) fn convolution(
     Ok(Outcome { seconds, error })
 }
 
+/// Running sums, each within the tolerance of its exact value.
+pub(super) fn scan(rank: &mut Rank, extents: &[usize], count: usize) -> Result<Outcome, Error> {
+    let problem = Problem::new(Type::F32, &[extents[0], 1, 1]);
+    let mut scan = ShardedCarried::<f32>::new(rank, &SCAN, &problem, &Options::default())?;
+    let mut input = ShardedMatrix::zeros(rank, scan.blocks())?;
+    input.fill_bytes(rank, BYTE)?;
+    let mut output = ShardedMatrix::zeros(rank, scan.blocks())?;
+    output.fill_bytes(rank, 0xff)?;
+    let seconds = rounds(rank, count, |rank| {
+        scan.enqueue(rank, &input, &mut output)?;
+        rank.synchronize()
+    })?;
+    let error = sampled(rank, &output, |row, _| f64::from(VALUE) * (row + 1) as f64)?;
+    Ok(Outcome { seconds, error })
+}
+
 /// Elements after which a matrix's values repeat: a prime, so that rows differ.
 const PERIOD: usize = 65_521;
 
@@ -126,11 +145,11 @@ const SAMPLES: usize = 500;
 fn sampled(
     rank: &Rank,
     output: &ShardedMatrix<f32>,
-    expected: impl Fn(usize, usize) -> f32,
+    expected: impl Fn(usize, usize) -> f64,
 ) -> Result<f64, Error> {
-    let [_, extent] = output.shape();
-    let [rows, _] = output.blocks().block(rank.number());
-    if rows.is_empty() || extent == 0 {
+    let [rows, cols] = output.blocks().block(rank.number());
+    let extent = cols.len();
+    if rows.is_empty() || cols.is_empty() {
         return Ok(0.0);
     }
     let failed = |error: blockwise_ops::LaunchError| Error::Device {
@@ -142,12 +161,18 @@ fn sampled(
         reduce_buffer(rank.device(), output.part(), Reduction::Max, &options).map_err(failed)?;
     let mut errors = vec![if most.is_nan() { f64::NAN } else { 0.0 }];
     for sample in 0..SAMPLES {
-        let (row, col) = (sample * 7919 % rows.len(), sample * 104_729 % extent);
+        // The last row, and rows of the whole range, however many there are.
+        let mixed = (sample as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let row = match sample {
+            0 => rows.len() - 1,
+            _ => (mixed % rows.len() as u64) as usize,
+        };
+        let col = sample * 104_729 % extent;
         let at = row * extent + col;
         let found = output.part().view(at..=at).to_vec();
         let found = found.map_err(|error| failed(error.into()))?[0];
-        let exact = expected(rows.start + row, col);
-        errors.push(f64::from(found - exact).abs() / f64::from(exact.abs().max(1.0)));
+        let exact = expected(rows.start + row, cols.start + col);
+        errors.push((f64::from(found) - exact).abs() / exact.abs().max(1.0));
     }
     Ok(worst(errors))
 }
@@ -172,7 +197,7 @@ fn product_by(
     })?;
     let error = sampled(rank, &c, |row, col| {
         let terms = (0..inner).map(|k| value(row * inner + k) * value(k * cols + col));
-        terms.sum()
+        f64::from(terms.sum::<f32>())
     })?;
     Ok(Outcome { seconds, error })
 }
@@ -198,15 +223,34 @@ pub(super) fn transpose(
     extents: &[usize],
     count: usize,
 ) -> Result<Outcome, Error> {
+    transpose_by(rank, extents, count, ShardedTranspose::new)
+}
+
+/// The transpose whose result stays where it is.
+pub(super) fn transpose_in_columns(
+    rank: &mut Rank,
+    extents: &[usize],
+    count: usize,
+) -> Result<Outcome, Error> {
+    transpose_by(rank, extents, count, ShardedTranspose::by_columns)
+}
+
+fn transpose_by(
+    rank: &mut Rank,
+    extents: &[usize],
+    count: usize,
+    prepare: impl Fn(&Rank, &Blocks, &Options) -> Result<ShardedTranspose<f32>, Error>,
+) -> Result<Outcome, Error> {
     let input = matrix(rank, [extents[0], extents[1]])?;
-    let options = Options::default();
-    let mut transpose = ShardedTranspose::new(rank, input.blocks(), &options)?;
+    let mut transpose = prepare(rank, input.blocks(), &Options::default())?;
     let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
     output.fill_bytes(rank, 0xff)?;
     let seconds = rounds(rank, count, |rank| {
         transpose.enqueue(rank, &input, &mut output)?;
         rank.synchronize()
     })?;
-    let error = sampled(rank, &output, |row, col| value(col * extents[1] + row))?;
+    let error = sampled(rank, &output, |row, col| {
+        f64::from(value(col * extents[1] + row))
+    })?;
     Ok(Outcome { seconds, error })
 }

@@ -8,6 +8,7 @@ use crate::bench::{Options, Size};
 /// An operation at a size, and its method.
 #[derive(Clone, Debug)]
 pub struct MeshWork {
+    /// `transpose-columns` is the one whose result stays where it is.
     pub(super) operation: &'static str,
     /// `default`, or `tensor` for a product on tensor cores.
     pub(super) rung: &'static str,
@@ -17,8 +18,10 @@ pub struct MeshWork {
     pub(super) step: Step,
 }
 
-/// Timed steps of products, which take a second each, and of the others.
+/// Timed steps of products, which take a second each, of convolutions, which take a peer half a
+/// second, and of the others.
 const FEW: usize = 5;
+const SOME: usize = 10;
 const MANY: usize = 25;
 
 /// A rank's part of an operation with these extents, repeated that many times.
@@ -36,22 +39,35 @@ pub fn mesh_works(options: &Options) -> Vec<MeshWork> {
             operation,
             rung,
             size: Size(extents),
-            rounds: if operation == "matmul" { FEW } else { MANY },
+            rounds: match operation {
+                "matmul" => FEW,
+                "conv" => SOME,
+                _ => MANY,
+            },
             step,
         }));
     };
     let look = [[1 << 26]];
     let sums = sizes.pick(false, &look, &[[1 << 33]]);
     add("sum", "default", extents(sums), steps::sum);
-    let dots = sizes.pick(false, &look, &[[1 << 32]]);
+    let dots = sizes.pick(false, &look, &[[1 << 33]]);
     add("dot", "default", extents(dots), steps::dot);
-    let signals = sizes.pick(false, &[[1 << 26, 31]], &[[1 << 30, 31]]);
+    let scans = sizes.pick(false, &look, &[[1 << 33]]);
+    add("scan", "default", extents(scans), steps::scan);
+    let signals = sizes.pick(false, &[[1 << 26, 31]], &[[1 << 30, 31], [1 << 33, 31]]);
     add("conv", "default", extents(signals), steps::convolution);
     let cubes = extents(sizes.pick(true, &[[4096; 3]], &[[16384; 3], [32768; 3]]));
     add("matmul", "default", cubes.clone(), steps::product);
     add("matmul", TENSOR, cubes, steps::tensor_product);
     let squares = sizes.pick(true, &[[8192; 2]], &[[16384; 2], [32768; 2]]);
-    add("transpose", "default", extents(squares), steps::transpose);
+    let squares = extents(squares);
+    add("transpose", "default", squares.clone(), steps::transpose);
+    add(
+        "transpose-columns",
+        "default",
+        squares,
+        steps::transpose_in_columns,
+    );
     let filter = &options.filter;
     works.retain(|work| {
         let name = work.row_name();
@@ -85,7 +101,8 @@ impl MeshWork {
                 rows * inner + inner * cols + rows * cols,
                 2 * rows * inner * cols,
             ),
-            ("transpose", &[rows, cols]) => (2 * rows * cols, 0),
+            ("scan", &[len]) => (2 * len, len),
+            ("transpose" | "transpose-columns", &[rows, cols]) => (2 * rows * cols, 0),
             ("dot", &[len]) => (2 * len, 2 * len),
             (_, extents) => (extents.iter().product(), extents.iter().product()),
         };
