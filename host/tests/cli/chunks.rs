@@ -152,7 +152,9 @@ fn json_says_where_the_time_went() {
 #[test]
 fn a_chunk_may_be_longer_than_any_file() {
     let folder = tempfile::tempdir().unwrap();
-    let values: Vec<u8> = (0..600_u16).flat_map(|i| f32::from(i).to_le_bytes()).collect();
+    let values: Vec<u8> = (0..600_u16)
+        .flat_map(|i| f32::from(i).to_le_bytes())
+        .collect();
     let file = npy("'<f4'", "False", "(600,)", &values);
     fs::write(folder.path().join("x.npy"), file).unwrap();
     let file = npy("'<f4'", "False", "(20, 30)", &values);
@@ -172,7 +174,11 @@ fn a_chunk_may_be_longer_than_any_file() {
             let run = Run::line(folder.path(), &format!("{command} {rest}")).ends(0);
             (run.stdout, fs::read(folder.path().join("out.npy")).ok())
         };
-        assert_eq!(line(&format!("--chunk {}", usize::MAX)), line(""), "{command}");
+        assert_eq!(
+            line(&format!("--chunk {}", usize::MAX)),
+            line(""),
+            "{command}"
+        );
     }
 }
 
