@@ -70,8 +70,10 @@ fn command(of: &'static Operation) -> Command {
 
 impl Subcommand for Subject {
     fn augment_subcommands(command: Command) -> Command {
-        let ptx = Command::new(PTX).about("Any kernel of any PTX file");
-        let ptx = Launch::augment_args(ptx).after_help(ARGUMENTS_HELP);
+        // The arguments have a line of their own.
+        let ptx = Launch::augment_args(Command::new(PTX))
+            .about("Any kernel of any PTX file")
+            .after_help(ARGUMENTS_HELP);
         let operations = OPERATIONS.iter().map(|of| self::command(of));
         command.subcommands(operations).subcommand(ptx)
     }

@@ -5,7 +5,7 @@
 
 pub(super) mod plan;
 
-use blockwise::{AnyViewMut, Error, Plain, ViewMut};
+use blockwise::{AnyViewMut, Error, Plain, Type, ViewMut};
 use kernels::raw::reduce::{dot_tree_raw, fold_tree_raw};
 use kernels::reduce::axis::{fold_axis, sum_runs};
 use kernels::reduce::interleaved::{dot_interleaved, fold_interleaved};
@@ -39,79 +39,34 @@ pub(super) fn is_teaching(variant: &Variant) -> bool {
     [&INTERLEAVED, &TREE, &TREE_RAW].contains(&variant)
 }
 
-/// Rows of one operand, and of two, for each type. Integers without a sign have the same sums, and
-/// `flip` orders them.
+/// A kernel of one operand, and one of two, for each type: sums, extremes, dot products. Integers
+/// without a sign have the same sums, and `flip` orders them. The brackets may hold an argument more,
+/// after the results; `unsafe` is for kernels in rust-cuda's form.
 macro_rules! rows {
-    ($row:ident, $fold:ident, $dot:ident) => {
+    ($($safety:ident)?; $fold:ident, $dot:ident, |$of:ident| $more:tt) => {
+        rows!(@ [$($safety)?] $fold $dot $of $more I64 i64, U64 i64, F32 f32, F64 f64)
+    };
+    (@ $safety:tt $fold:ident $dot:ident $of:ident $more:tt $($Type:ident $t:ident),*) => {
         [
-            $row!(one I64 i64, [Code::Sum.of_kernel(), 0], $fold<i64, Sum>),
-            $row!(one U64 i64, [Code::Sum.of_kernel(), 0], $fold<i64, Sum>),
-            $row!(one F32 f32, [Code::Sum.of_kernel(), 0], $fold<f32, Sum>),
-            $row!(one F64 f64, [Code::Sum.of_kernel(), 0], $fold<f64, Sum>),
-            $row!(one I64 i64, [Code::Min.of_kernel(), 0], $fold<i64, Extreme>),
-            $row!(one U64 i64, [Code::Min.of_kernel(), 0], $fold<i64, Extreme>),
-            $row!(one F32 f32, [Code::Min.of_kernel(), 0], $fold<f32, Extreme>),
-            $row!(one F64 f64, [Code::Min.of_kernel(), 0], $fold<f64, Extreme>),
-            $row!(two I64 i64, [Code::Dot.of_kernel(), 0], $dot<i64>),
-            $row!(two U64 i64, [Code::Dot.of_kernel(), 0], $dot<i64>),
-            $row!(two F32 f32, [Code::Dot.of_kernel(), 0], $dot<f32>),
-            $row!(two F64 f64, [Code::Dot.of_kernel(), 0], $dot<f64>),
+            $(rows!(one $safety $Type $t, Sum, $fold<$t, Sum>, $of $more),)*
+            $(rows!(one $safety $Type $t, Min, $fold<$t, Extreme>, $of $more),)*
+            $(rows!(two $safety $Type $t, Dot, $dot<$t>, $of $more),)*
         ]
     };
-}
-
-/// A kernel whose results the host merges.
-macro_rules! plain {
-    (one $Type:ident $t:ident, $which:tt, $handle:ty) => {
-        kernel!(Takes::Type(blockwise::Type::$Type), $which, $handle, |of| (
-            of.inputs[0].plain::<$t>()?,
-            results::<PartialOf<$t>>(of.after)?,
-            flip::<$t>(&of.problem)
+    (one [$($safety:ident)?] $Type:ident $t:ident, $code:ident, $handle:ty, $of:ident [$($more:expr)?]) => {
+        kernel!($($safety)? Takes::Type(Type::$Type), [Code::$code.of_kernel(), 0], $handle, |$of| (
+            $of.inputs[0].plain::<$t>()?,
+            results::<PartialOf<$t>>($of.after)?,
+            $($more,)?
+            flip::<$t>(&$of.problem)
         ))
     };
-    (two $Type:ident $t:ident, $which:tt, $handle:ty) => {
-        kernel!(Takes::Type(blockwise::Type::$Type), $which, $handle, |of| (
-            of.inputs[0].plain::<$t>()?,
-            of.inputs[1].plain::<$t>()?,
-            results::<PartialOf<$t>>(of.after)?
-        ))
-    };
-}
-
-/// The same in rust-cuda's form.
-macro_rules! raw {
-    (one $Type:ident $t:ident, $which:tt, $handle:ty) => {
-        kernel!(unsafe Takes::Type(blockwise::Type::$Type), $which, $handle, |of| (
-            of.inputs[0].plain::<$t>()?,
-            results::<PartialOf<$t>>(of.after)?,
-            flip::<$t>(&of.problem)
-        ))
-    };
-    (two $Type:ident $t:ident, $which:tt, $handle:ty) => {
-        kernel!(unsafe Takes::Type(blockwise::Type::$Type), $which, $handle, |of| (
-            of.inputs[0].plain::<$t>()?,
-            of.inputs[1].plain::<$t>()?,
-            results::<PartialOf<$t>>(of.after)?
-        ))
-    };
-}
-
-/// A kernel whose last block merges them.
-macro_rules! ticketed {
-    (one $Type:ident $t:ident, $which:tt, $handle:ty) => {
-        kernel!(Takes::Type(blockwise::Type::$Type), $which, $handle, |of| (
-            of.inputs[0].plain::<$t>()?,
-            results::<PartialOf<$t>>(of.after)?,
-            ticket(of.memory)?,
-            flip::<$t>(&of.problem)
-        ))
-    };
-    (two $Type:ident $t:ident, $which:tt, $handle:ty) => {
-        kernel!(Takes::Type(blockwise::Type::$Type), $which, $handle, |of| (
-            of.inputs[0].plain::<$t>()?,
-            of.inputs[1].plain::<$t>()?,
-            results::<PartialOf<$t>>(of.after)?,
-            ticket(of.memory)?
+    (two [$($safety:ident)?] $Type:ident $t:ident, $code:ident, $handle:ty, $of:ident [$($more:expr)?]) => {
+        kernel!($($safety)? Takes::Type(Type::$Type), [Code::$code.of_kernel(), 0], $handle, |$of| (
+            $of.inputs[0].plain::<$t>()?,
+            $of.inputs[1].plain::<$t>()?,
+            results::<PartialOf<$t>>($of.after)?
+            $(, $more)?
         ))
     };
 }
@@ -137,7 +92,7 @@ pub(super) const TICKET: usize = size_of::<u32>();
 pub static INTERLEAVED: Variant = Variant::new(
     "interleaved",
     "a tree in shared memory that folds neighbours first, with bank conflicts",
-    &rows!(plain, fold_interleaved, dot_interleaved),
+    &rows!(; fold_interleaved, dot_interleaved, |of| []),
     plan::whole,
 )
 .tier(Tier::Document);
@@ -146,7 +101,7 @@ pub static INTERLEAVED: Variant = Variant::new(
 pub static TREE: Variant = Variant::new(
     "tree",
     "a halving tree in shared memory, for any number of threads",
-    &rows!(plain, fold_tree, dot_tree),
+    &rows!(; fold_tree, dot_tree, |of| []),
     plan::whole,
 )
 .tier(Tier::Document);
@@ -155,7 +110,7 @@ pub static TREE: Variant = Variant::new(
 pub static TREE_RAW: Variant = Variant::new(
     "tree-raw",
     "the same in rust-cuda's form",
-    &rows!(raw, fold_tree_raw, dot_tree_raw),
+    &rows!(unsafe; fold_tree_raw, dot_tree_raw, |of| []),
     plan::whole,
 )
 .tier(Tier::Document);
@@ -164,7 +119,7 @@ pub static TREE_RAW: Variant = Variant::new(
 pub static SHUFFLE: Variant = Variant::new(
     "shuffle",
     "warps fold by shuffles",
-    &rows!(plain, fold_shuffle, dot_shuffle),
+    &rows!(; fold_shuffle, dot_shuffle, |of| []),
     plan::whole,
 );
 
@@ -172,7 +127,7 @@ pub static SHUFFLE: Variant = Variant::new(
 pub static WIDE: Variant = Variant::new(
     "wide",
     "the same with loads of 16 bytes, several at a time",
-    &rows!(plain, fold_wide, dot_wide),
+    &rows!(; fold_wide, dot_wide, |of| []),
     plan::whole,
 );
 
@@ -180,7 +135,7 @@ pub static WIDE: Variant = Variant::new(
 pub static SINGLE: Variant = Variant::new(
     "single",
     "the same, and the last block folds the blocks' results",
-    &rows!(ticketed, fold_single, dot_single),
+    &rows!(; fold_single, dot_single, |of| [ticket(of.memory)?]),
     plan::whole,
 )
 .memory(|_| TICKET)
@@ -190,7 +145,7 @@ pub static SINGLE: Variant = Variant::new(
 pub static SINGLE8: Variant = Variant::new(
     "single8",
     "the same with twice as many loads in flight",
-    &rows!(ticketed, fold_single8, dot_single8),
+    &rows!(; fold_single8, dot_single8, |of| [ticket(of.memory)?]),
     plan::whole,
 )
 .tier(Tier::Ablation)
@@ -209,7 +164,7 @@ pub static AXIS: Variant = Variant::new(
 const LINES: &[Kernel] = &{
     macro_rules! lines {
         ($Type:ident $t:ident, $code:ident, $Op:ident) => {
-            kernel!(Takes::Type(blockwise::Type::$Type), [Code::$code.of_kernel(), 0], fold_axis<$t, $Op>, |of| (
+            kernel!(Takes::Type(Type::$Type), [Code::$code.of_kernel(), 0], fold_axis<$t, $Op>, |of| (
                 rows::<$t>(&of)?,
                 of.output.plain::<$t>()?,
                 of.problem.extents[0],
@@ -220,7 +175,7 @@ const LINES: &[Kernel] = &{
     macro_rules! runs {
         ($t:ident, $Type:ident) => {
             kernel!(
-                Takes::Type(blockwise::Type::$Type),
+                Takes::Type(Type::$Type),
                 [Code::Sum.of_kernel(), 1],
                 sum_runs<$t>,
                 |of| (
