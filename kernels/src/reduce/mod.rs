@@ -20,6 +20,7 @@
 pub mod addend;
 pub mod axis;
 pub mod interleaved;
+mod lanes;
 mod op;
 pub mod policy;
 pub mod shuffle;

@@ -25,12 +25,15 @@
 use cuda_std::prelude::*;
 
 use super::policy::InFlight;
-use super::warps::shuffle;
+use super::warps::fold_block;
 use super::{Addend, Max, Min, Op, Sum, grid_stride, write_partial};
 use crate::pack::{BYTES, Pack, elements_before, lanes};
 use cuda_std::unroll::unrolled;
 
 const IN_FLIGHT: usize = InFlight::Four.packs();
+
+/// Packs of each operand of a dot product in flight.
+pub const DOT_IN_FLIGHT: usize = 2;
 
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
@@ -42,6 +45,8 @@ const IN_FLIGHT: usize = InFlight::Four.packs();
 /// grid.
 #[kernel(
     instances(i64, f32, f64),
+    max_threads = 1024,
+    min_blocks = 1,
     require(
         a.len() == b.len(),
         block.x % 32 == 0,
@@ -53,8 +58,8 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     // SAFETY: `require` states equal lengths and whole warps along x; the launch provides one
     // element per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT>(a, b);
-        write_partial(partials.as_mut_ptr(), shuffle::<T, Sum>(sum));
+        let sum = dot_share::<T, { lanes::<T>() }, DOT_IN_FLIGHT>(a, b);
+        write_partial(partials.as_mut_ptr(), fold_block::<T, Sum>(sum));
     }
 }
 
@@ -87,7 +92,7 @@ pub fn fold_wide<T: Addend, O: Op>(
     unsafe {
         write_partial(
             partials.as_mut_ptr(),
-            O::partial::<T>(shuffle::<T, O>(value)),
+            O::partial::<T>(fold_block::<T, O>(value)),
         )
     };
 }
@@ -201,12 +206,10 @@ unsafe fn fold_packs<
     }
 
     let mut value = start;
-    if in_grid < head {
-        value = fold(value, element(in_grid));
-    }
-    let tail = head + packs * LANES;
-    if tail + in_grid < len {
-        value = fold(value, element(tail + in_grid));
+    if in_grid < len - packs * LANES {
+        let before = in_grid < head;
+        let at = if before { in_grid } else { in_grid + packs * LANES };
+        value = fold(value, element(at));
     }
     unrolled::<LANES>(|lane| {
         if lane < kept {
