@@ -242,9 +242,9 @@ macro_rules! kernels {
                 // other warp this mark.
                 unsafe {
                     let starts = [first, first.wrapping_add(kept)];
-                    let clipped = Some((starts, of.len()));
+                    let lengths = [of.len(), taps.len()];
                     let [loudest, quietest] =
-                        quiet::mark(&points, layout, |r| r, clipped, taps.len(), true);
+                        quiet::mark(&points, layout, |r| r, starts, lengths, true);
                     transform::<_, Of<RADIX>, _>(&mut points, 0);
                     // A NaN in a column reaches its sum.
                     let sum = points[0].re.abs() + points[0].im.abs();

@@ -175,9 +175,7 @@ pub(super) struct Layout {
 /// counts. If the signal begins or ends in a window, all runs count, except those outside it and
 /// the last few samples, whose neighbours are near the same outputs.
 ///
-/// `clipped` is the windows' starts and the number of samples, unless both windows are known to be
-/// inside the signal. `usual` is [`Gain::is_usual`]; otherwise the mark is one that divides the
-/// block.
+/// `usual` is [`Gain::is_usual`]; otherwise the mark is one that divides the block.
 ///
 /// # Safety
 /// All lanes of the warp call it.
@@ -186,8 +184,8 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     points: &[Complex<T>; E],
     layout: Layout,
     order: impl Fn(usize) -> usize,
-    clipped: Option<([usize; 2], usize)>,
-    taps: usize,
+    starts: [usize; 2],
+    [samples, taps]: [usize; 2],
     usual: bool,
 ) -> Mark {
     let Layout {
@@ -204,11 +202,8 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     let [a, b, c, d] = louder;
     // SAFETY: the caller's promise.
     let loudest = unsafe { most(a.max(b).max(c.max(d))) };
+    let [first, second] = starts.map(|start| inside(layout.points, start, samples));
     let whole = 0..layout.points as u32;
-    let [first, second] = match clipped {
-        Some((starts, samples)) => starts.map(|start| inside(layout.points, start, samples)),
-        None => [whole.clone(), whole.clone()],
-    };
     let within = first == whole && second == whole;
     let many = 2 * taps >= apart + 32;
     if !usual || within && (if many { warp } else { warp % 4 }) != 1 {
@@ -226,17 +221,14 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     let quietest = unsafe {
         // The other warps wait for this one: a few votes are enough as a rule.
         let loud = if within {
-            let log_apart = apart.trailing_zeros();
-            let neighbours = (taps.saturating_sub(16) >> log_apart) as u32;
+            let neighbours = (taps.saturating_sub(16) >> apart.trailing_zeros()) as u32;
             doublings = 32 - neighbours.leading_zeros();
-            // Tested runs may be so many runs apart that the first one ends within the 2m − 1
-            // samples near a window's first output, and 3m − 2 samples hold one.
-            let taps = taps.min(layout.points) as u32;
-            let steps = match many {
-                true => (((2 * taps - 65) >> log_apart) + 1).min((3 * taps - 33) >> log_apart),
-                false => 1,
-            };
-            are_loud(points, &order, quarter, steps, [0; 2])
+            if doublings >= 2 {
+                // Of four neighbours the last.
+                are_loud::<T, E, 4>(points, &order, quarter, [0; 2])
+            } else {
+                are_loud::<T, E, 1>(points, &order, quarter, [0; 2])
+            }
         } else {
             counts = [counted(first), counted(second)];
             let others = counts.map(|counts| !warp_vote_ballot(u32::MAX, counts));
@@ -244,7 +236,7 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
             if others[0] & others[1] & all == all {
                 return [loudest, u32::MAX];
             }
-            are_loud(points, &order, quarter, 1, others)
+            are_loud::<T, E, 1>(points, &order, quarter, others)
         };
         if loud {
             quarter
@@ -255,39 +247,30 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     [loudest, quietest]
 }
 
-/// Whether the last of so many adjacent runs is at least this loud in each window, for the largest
-/// power of two up to `steps` and 16, except `others`: a bit for each run by position. Takes a
-/// fraction of the time of [`quietest_run`].
+/// Whether the last of each `EVERY` adjacent runs is at least this loud in each window, except
+/// `others`: a bit for each run by position. Takes a fraction of the time of [`quietest_run`].
 ///
 /// # Safety
-/// All lanes of the warp call it, with the same `steps`.
+/// All lanes of the warp call it.
 #[inline(always)]
-unsafe fn are_loud<T: Transformed, const E: usize>(
+unsafe fn are_loud<T: Transformed, const E: usize, const EVERY: usize>(
     points: &[Complex<T>; E],
     order: impl Fn(usize) -> usize,
     loudness: u32,
-    steps: u32,
     others: [u32; 2],
 ) -> bool {
     let mut all = true;
-    unrolled::<5>(|level| {
-        // Every 16th run, and then those halfway between the ones before.
-        let period = 32 >> level;
-        if level > 0 && steps >= period as u32 {
-            return;
-        }
-        unrolled::<E>(|e| {
-            let run = order(e);
-            if run % period == period / 2 - 1 || level == 0 && run % 16 == 15 {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    all &= warp_vote_any(u32::MAX, points[e].re.is_as_loud(loudness))
-                        | (others[0] & 1 << run != 0);
-                    all &= warp_vote_any(u32::MAX, points[e].im.is_as_loud(loudness))
-                        | (others[1] & 1 << run != 0);
-                }
+    unrolled::<E>(|e| {
+        let run = order(e);
+        if run % EVERY == EVERY - 1 {
+            // SAFETY: the caller's promise.
+            unsafe {
+                all &= warp_vote_any(u32::MAX, points[e].re.is_as_loud(loudness))
+                    | (others[0] & 1 << run != 0);
+                all &= warp_vote_any(u32::MAX, points[e].im.is_as_loud(loudness))
+                    | (others[1] & 1 << run != 0);
             }
-        });
+        }
     });
     all
 }

@@ -12,19 +12,18 @@ use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
 use super::shape::{RUN, Shape, discarded, place};
 use crate::here::zero_here;
 
-/// Loads two windows by their starts. Says whether both are inside the signal.
+/// Loads two windows by their starts.
 #[inline(always)]
 fn load<S: Shape, T: Transformed, const E: usize>(
     signal: &[T],
     [start, later]: [usize; 2],
     thread: usize,
-) -> ([Complex<T>; E], bool) {
+) -> [Complex<T>; E] {
     let mut points = [Complex::zero(); E];
     let kept = later.wrapping_sub(start);
     let span = kept + S::POINTS;
     // A start before the signal has wrapped to a large number.
-    let within = signal.len() >= span && start <= signal.len() - span;
-    if within {
+    if signal.len() >= span && start <= signal.len() - span {
         let first = signal.as_ptr().wrapping_add(start + thread);
         let second = first.wrapping_add(kept);
         unrolled::<32>(|e| {
@@ -42,7 +41,7 @@ fn load<S: Shape, T: Transformed, const E: usize>(
             }
         });
     }
-    (points, within)
+    points
 }
 
 /// Transforms the taps, delayed by `shift`, and writes their spectrum divided by the number of
@@ -205,11 +204,10 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
     // reads, and those before the next ones' writes.
     unsafe {
         let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
-        let (mut points, within) = load::<S, T, E>(of.signal, starts, thread);
+        let mut points = load::<S, T, E>(of.signal, starts, thread);
         // In flight along with the samples.
         let pairs = AHEAD.then(|| worker.ahead::<S>());
-        let clipped = (!within).then_some((starts, of.signal.len()));
-        let mark = mark_window::<S, T, E>(&points, of, clipped, gain, thread);
+        let mark = mark_window::<S, T, E>(&points, of, starts, gain, thread);
         worker.write_mark::<S>(mark);
         let spectrum = of.spectrum.wrapping_add(thread);
         let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum));
@@ -277,7 +275,7 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
 unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
     points: &[Complex<T>; E],
     of: &Operands<'_, T>,
-    clipped: Option<([usize; 2], usize)>,
+    starts: [usize; 2],
     gain: Gain,
     thread: usize,
 ) -> Mark {
@@ -287,16 +285,16 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
         warp: warp_of(thread),
         lane: thread as u32 % 32,
     };
-    let taps = of.taps.len();
+    let lengths = [of.signal.len(), of.taps.len()];
     // SAFETY: the caller's promise.
     unsafe {
         quiet::mark(
             points,
             layout,
             |e| place::<S>(e) / S::THREADS,
-            clipped,
-            taps,
-            gain.is_usual(taps),
+            starts,
+            lengths,
+            gain.is_usual(of.taps.len()),
         )
     }
 }
