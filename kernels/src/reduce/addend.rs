@@ -46,6 +46,8 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{WarpReductionOp, WarpShuffleMode, WarpShuffleValue, warp_reduce};
 
+#[cfg(not(target_arch = "nvptx64"))]
+use super::lanes::shuffled;
 use super::lanes::{fold_lanes, pairwise};
 use crate::number::Scalar;
 
@@ -98,6 +100,14 @@ pub trait Partial: Plain + WarpShuffleValue {
     unsafe fn of_warp<const N: usize>(values: [Self; N]) -> Self {
         // SAFETY: the caller's promise.
         unsafe { fold_lanes(values, Self::merge) }
+    }
+    /// What [`of_warp`](Self::of_warp) gives for these lanes' values, on the host.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32]) -> Self {
+        shuffled(
+            lanes.map(|values| pairwise(values, Self::merge)),
+            Self::merge,
+        )
     }
     /// The sum as a total. Called on a total after each merge, it makes the rest as small as
     /// possible.
@@ -186,6 +196,31 @@ impl Twofold {
         (self.sum.to_bits() >> 32) as u32 & (u32::MAX >> 1)
     }
 
+    /// The sums of the values' upper parts, the multiples of what [`above`](Self::above) is rounded
+    /// to, and of their lower ones.
+    #[inline(always)]
+    fn divided<const N: usize>(values: [Self; N], above: f64) -> Self {
+        let mut parts = values;
+        unrolled::<N>(|i| {
+            let Self { sum, rest } = values[i];
+            let upper = sum + above - above;
+            parts[i] = Self {
+                sum: upper,
+                rest: sum - upper + rest,
+            };
+        });
+        pairwise(parts, Self::add_parts)
+    }
+
+    /// The sums of the upper parts and of the lower ones.
+    #[inline(always)]
+    fn add_parts(self, other: Self) -> Self {
+        Self {
+            sum: self.sum + other.sum,
+            rest: self.rest + other.rest,
+        }
+    }
+
     /// A settled total, rounded to odd: an inexact total gets the neighbouring `f64` whose last bit
     /// is odd. Rounding that to a shorter format gives what rounding the total gives, with no
     /// double rounding.
@@ -225,20 +260,22 @@ impl Partial for Twofold {
             let Some(above) = Self::above(most) else {
                 return fold_lanes(values, Self::merge);
             };
-            let (mut upper, mut lower) = ([0.0; N], [0.0; N]);
-            unrolled::<N>(|i| {
-                let Self { sum, rest } = values[i];
-                upper[i] = sum + above - above;
-                lower[i] = sum - upper[i] + rest;
-            });
-            let parts = Self {
-                sum: pairwise(upper, |a: f64, b| a + b),
-                rest: pairwise(lower, |a: f64, b| a + b),
-            };
-            fold_lanes([parts], |a, b| Self {
-                sum: a.sum + b.sum,
-                rest: a.rest + b.rest,
-            })
+            fold_lanes([Self::divided(values, above)], Self::add_parts)
+        }
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32]) -> Self {
+        let most = lanes.iter().flatten().map(|value| value.magnitude()).max();
+        match Self::above(most.unwrap_or(0)) {
+            Some(above) => shuffled(
+                lanes.map(|values| Self::divided(values, above)),
+                Self::add_parts,
+            ),
+            None => shuffled(
+                lanes.map(|values| pairwise(values, Self::merge)),
+                Self::merge,
+            ),
         }
     }
 

@@ -26,6 +26,17 @@ pub(super) unsafe fn fold_lanes<V: Copy + WarpShuffleValue, const N: usize>(
     value
 }
 
+/// What lane 0 gets from [`fold_lanes`] of one value of each lane, on the host.
+#[cfg(not(target_arch = "nvptx64"))]
+pub(super) fn shuffled<V: Copy>(mut lanes: [V; WARP as usize], merge: impl Fn(V, V) -> V) -> V {
+    for delta in [16, 8, 4, 2, 1] {
+        for lane in 0..lanes.len() - delta {
+            lanes[lane] = merge(lanes[lane], lanes[lane + delta]);
+        }
+    }
+    lanes[0]
+}
+
 /// Folds `N` values, neighbours first: the chain of folds is as short as it can be. `N` is a power
 /// of two.
 #[inline(always)]

@@ -26,7 +26,7 @@ pub mod policy;
 pub mod shuffle;
 pub mod single;
 pub mod tree;
-pub(crate) mod warps;
+pub mod warps;
 pub mod wide;
 
 pub use addend::{Addend, Partial, TotalOf, Twofold, merge_totals};

@@ -97,13 +97,13 @@ pub const TABLE: &[Row] = &[
         name: "small",
         bytes: 8 << 20,
         policy: policy(256, 2),
-        dot: policy(256, 2),
+        dot: policy(128, 6),
     },
     Row {
         name: "cached",
         bytes: 64 << 20,
         policy: policy(256, 4),
-        dot: policy(256, 4),
+        dot: policy(128, 6),
     },
     Row {
         name: "medium",

@@ -156,8 +156,6 @@ unsafe fn store<P: Plain>(place: *mut P, value: P) {
 /// grid.
 #[kernel(
     instances(i64, f32, f64),
-    max_threads = 1024,
-    min_blocks = 1,
     require(
         a.len() == b.len(),
         ticket.len() == 1,
@@ -195,7 +193,7 @@ pub fn dot_single<T: Addend>(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_single_{T}",
     max_threads = 1024,
-    min_blocks = 2,
+    min_blocks = [2, 2, 2, 2, 2, 2, 1, 2, 2],
     require(
         ticket.len() == 1,
         block.x % 32 == 0,
@@ -217,8 +215,6 @@ pub fn fold_single<T: Addend, O: Op>(
 /// Like [`dot_single`], with eight packs in flight.
 #[kernel(
     instances(i64, f32, f64),
-    max_threads = 1024,
-    min_blocks = 1,
     require(
         a.len() == b.len(),
         ticket.len() == 1,

@@ -13,10 +13,10 @@ use super::lanes::WARP;
 use super::{Addend, Op};
 
 /// Values that each lane of the first warp takes.
-const EACH: usize = 8;
+pub const EACH: usize = 8;
 
 /// Room for values in shared memory.
-const SLOTS: u32 = WARP * EACH as u32;
+pub const SLOTS: u32 = WARP * EACH as u32;
 
 /// Combines the values of all threads of the block; thread 0 gets the result, the others
 /// unspecified values.

@@ -8,10 +8,13 @@
 //! - Packs are aligned to 16 bytes. The up to three elements before the first and after the last
 //!   pack go to the grid's first threads, one element each. Operands of a dot product with
 //!   different alignments are read as in `shuffle`.
+//! - A dot product has [two packs of each operand](DOT_IN_FLIGHT) in flight: four loads. With four
+//!   packs ptxas starts half of the loads after the others' arithmetic.
 //! - A block takes tiles of `block` · 4 adjacent packs, strided by the grid; thread t takes the
 //!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
 //!   incomplete.
-//! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit.
+//! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit, but
+//!   those of `f64`: [the fold of a block](super::warps) takes 56 where it does not spill.
 //! - Each lane of a pack has its own minimum or maximum; lanes share
 //!   [one sum or two](super::Addend::SUMS). The thread folds them at the end.
 //!
@@ -45,8 +48,6 @@ pub const DOT_IN_FLIGHT: usize = 2;
 /// grid.
 #[kernel(
     instances(i64, f32, f64),
-    max_threads = 1024,
-    min_blocks = 1,
     require(
         a.len() == b.len(),
         block.x % 32 == 0,
@@ -76,7 +77,7 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_wide_{T}",
     max_threads = 1024,
-    min_blocks = 2,
+    min_blocks = [2, 2, 2, 2, 2, 2, 1, 2, 2],
     require(
         block.x % 32 == 0,
         block.x <= 1024,
@@ -161,14 +162,11 @@ unsafe fn fold_packs<
     let element = |i: usize| operands.map(|operand| unsafe { operand.add(i).read() });
 
     let head = elements_before(operands[0]);
-    if operands
-        .iter()
-        .any(|&operand| elements_before(operand) != head)
-    {
+    let differs = |&operand: &*const T| elements_before(operand) != head;
+    if head > len || operands.iter().any(differs) {
         return grid_stride(len, start, element, fold);
     }
 
-    let head = if head < len { head } else { len };
     let packs = (len - head) / LANES;
     let pack = |i: usize| {
         // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.
@@ -205,16 +203,17 @@ unsafe fn fold_packs<
         i += threads;
     }
 
-    let mut value = start;
+    let mut value = values[0];
+    unrolled::<LANES>(|lane| {
+        if lane > 0 && lane < kept {
+            value = O::merge::<T>(value, values[lane]);
+        }
+    });
+    // Elements outside of packs.
     if in_grid < len - packs * LANES {
         let before = in_grid < head;
         let at = if before { in_grid } else { in_grid + packs * LANES };
         value = fold(value, element(at));
     }
-    unrolled::<LANES>(|lane| {
-        if lane < kept {
-            value = O::merge::<T>(value, values[lane]);
-        }
-    });
     value
 }
