@@ -193,7 +193,7 @@ pub fn dot_single<T: Addend>(
     instances((i64 | f32 | f64, Sum | Min | Max)),
     name = "{O}_single_{T}",
     max_threads = 1024,
-    min_blocks = [2, 2, 2, 2, 2, 2, 1, 2, 2],
+    min_blocks = 2,
     require(
         ticket.len() == 1,
         block.x % 32 == 0,

@@ -9,7 +9,7 @@
 //!   pack go to the grid's first threads, one element each. Operands of a dot product with
 //!   different alignments are read as in `shuffle`.
 //! - A dot product has [two packs of each operand](DOT_IN_FLIGHT) in flight: four loads. With four
-//!   packs ptxas starts half of the loads after the others' arithmetic.
+//!   packs ptxas starts half of the loads after the others' arithmetic, in 40 registers.
 //! - A block takes tiles of `block` · 4 adjacent packs, strided by the grid; thread t takes the
 //!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
 //!   incomplete.
@@ -212,8 +212,8 @@ unsafe fn fold_packs<
     // Elements outside of packs.
     if in_grid < len - packs * LANES {
         let before = in_grid < head;
-        let at = if before { in_grid } else { in_grid + packs * LANES };
-        value = fold(value, element(at));
+        let skipped = if before { 0 } else { packs * LANES };
+        value = fold(value, element(in_grid + skipped));
     }
     value
 }
