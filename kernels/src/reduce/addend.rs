@@ -27,6 +27,9 @@
 //!   [`two_sum`] gives exactly. The errors add up to at most γₕ·Σ|x|, and `rest` is off by at most
 //!   γ₂ₕ of that: 2·h²·u²·Σ|x| = 2⁻⁸⁰·Σ|x|. With Σ|x| ≤ 2¹⁶·|S| that is 2⁻¹¹ of half a unit in the
 //!   last place of an `f64`.
+//! - A block's last sums in two terms are divided at one place each, so that the upper parts add up
+//!   exactly: see [`Partial::of_warp`]. What is added then is below 2⁻⁴²·Σ|x| and is off by at most
+//!   2⁻⁸⁵·Σ|x|.
 //! - Totals are kept with |rest| ≤ u·|sum|, so each one that is merged adds at most 3·u²
 //!   (Joldes, Muller, Popescu, *Tight and rigorous error bounds for basic building blocks of
 //!   double-word arithmetic*, 2017), for any number of chunks.
@@ -40,8 +43,12 @@
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
-use cuda_std::warp::{WarpShuffleMode, WarpShuffleValue};
+use cuda_std::unroll::unrolled;
+use cuda_std::warp::{WarpReductionOp, WarpShuffleMode, WarpShuffleValue, warp_reduce};
 
+#[cfg(not(target_arch = "nvptx64"))]
+use super::lanes::shuffled;
+use super::lanes::{fold_lanes, pairwise};
 use crate::number::Scalar;
 
 /// The most additions between an element and the result in the default launches, not counting those
@@ -85,6 +92,23 @@ pub trait Partial: Plain + WarpShuffleValue {
     const ZERO: Self;
     /// The sum of two.
     fn merge(self, other: Self) -> Self;
+    /// The sum of `N` values of each lane of a warp, in lane 0.
+    ///
+    /// # Safety
+    /// All 32 lanes call it.
+    #[inline(always)]
+    unsafe fn of_warp<const N: usize>(values: [Self; N]) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { fold_lanes(values, Self::merge) }
+    }
+    /// What [`of_warp`](Self::of_warp) gives for these lanes' values, on the host.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32]) -> Self {
+        shuffled(
+            lanes.map(|values| pairwise(values, Self::merge)),
+            Self::merge,
+        )
+    }
     /// The sum as a total. Called on a total after each merge, it makes the rest as small as
     /// possible.
     fn settle(self) -> Self::Total;
@@ -151,6 +175,52 @@ impl Twofold {
         }
     }
 
+    /// A number so much larger than up to 256 numbers, of which the largest has this upper word
+    /// without its sign, that all sums of theirs and it have its exponent: what the additions round
+    /// to are multiples of one number. `None` if there is none, or a number is not finite.
+    #[inline(always)]
+    fn above(most: u32) -> Option<f64> {
+        // Twice the largest times 256, twice again, and as far from the next exponent.
+        const EXPONENTS: u32 = 10;
+        const HALF: u32 = 1 << 19;
+        if most >= (2046 - EXPONENTS) << 20 {
+            return None;
+        }
+        let upper = (most & 0x7FF0_0000) + (EXPONENTS << 20 | HALF);
+        Some(f64::from_bits(u64::from(upper) << 32))
+    }
+
+    /// The upper word of the sum without its sign.
+    #[inline(always)]
+    fn magnitude(self) -> u32 {
+        (self.sum.to_bits() >> 32) as u32 & (u32::MAX >> 1)
+    }
+
+    /// The sums of the values' upper parts, the multiples of what [`above`](Self::above) is rounded
+    /// to, and of their lower ones.
+    #[inline(always)]
+    fn divided<const N: usize>(values: [Self; N], above: f64) -> Self {
+        let mut parts = values;
+        unrolled::<N>(|i| {
+            let Self { sum, rest } = values[i];
+            let upper = sum + above - above;
+            parts[i] = Self {
+                sum: upper,
+                rest: sum - upper + rest,
+            };
+        });
+        pairwise(parts, Self::add_parts)
+    }
+
+    /// The sums of the upper parts and of the lower ones.
+    #[inline(always)]
+    fn add_parts(self, other: Self) -> Self {
+        Self {
+            sum: self.sum + other.sum,
+            rest: self.rest + other.rest,
+        }
+    }
+
     /// A settled total, rounded to odd: an inexact total gets the neighbouring `f64` whose last bit
     /// is odd. Rounding that to a shorter format gives what rounding the total gives, with no
     /// double rounding.
@@ -174,6 +244,39 @@ impl Partial for Twofold {
     #[inline(always)]
     fn merge(self, other: Self) -> Self {
         self.add(other.sum, other.rest)
+    }
+
+    /// Each sum is divided at one place for the whole warp. Sums of the upper parts are exact, so
+    /// one addition takes the place of the six of [`two_sum`], and the lower parts are below 2⁻⁴² of
+    /// the largest.
+    #[inline(always)]
+    unsafe fn of_warp<const N: usize>(values: [Self; N]) -> Self {
+        const { assert!(N <= 8) };
+        let mut most = 0;
+        unrolled::<N>(|i| most = values[i].magnitude().max(most));
+        // SAFETY: the caller's promise; all lanes have the same maximum.
+        unsafe {
+            let most = warp_reduce(u32::MAX, most, WarpReductionOp::Max);
+            let Some(above) = Self::above(most) else {
+                return fold_lanes(values, Self::merge);
+            };
+            fold_lanes([Self::divided(values, above)], Self::add_parts)
+        }
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32]) -> Self {
+        let most = lanes.iter().flatten().map(|value| value.magnitude()).max();
+        match Self::above(most.unwrap_or(0)) {
+            Some(above) => shuffled(
+                lanes.map(|values| Self::divided(values, above)),
+                Self::add_parts,
+            ),
+            None => shuffled(
+                lanes.map(|values| pairwise(values, Self::merge)),
+                Self::merge,
+            ),
+        }
     }
 
     #[inline(always)]

@@ -21,12 +21,13 @@
 pub mod addend;
 pub mod axis;
 pub mod interleaved;
+mod lanes;
 mod op;
 pub mod policy;
 pub mod shuffle;
 pub mod single;
 pub mod tree;
-pub(crate) mod warps;
+pub mod warps;
 pub mod wide;
 
 pub use addend::{Addend, Partial, TotalOf, Twofold, merge_totals};

@@ -6,6 +6,7 @@ use cuda_std::Plain;
 use cuda_std::warp::WarpShuffleValue;
 
 use super::addend::{Addend, Partial, merge_totals};
+use super::lanes::fold_lanes;
 use crate::number::Scalar;
 use crate::pack::lanes;
 
@@ -31,6 +32,15 @@ pub trait Op: sealed::Sealed {
     fn fold<T: Addend>(value: Self::Value<T>, element: T) -> Self::Value<T>;
     /// Folds two values.
     fn merge<T: Addend>(a: Self::Value<T>, b: Self::Value<T>) -> Self::Value<T>;
+    /// Folds `N` values of each lane of a warp; lane 0 gets the result.
+    ///
+    /// # Safety
+    /// All 32 lanes call it.
+    #[inline(always)]
+    unsafe fn of_warp<T: Addend, const N: usize>(values: [Self::Value<T>; N]) -> Self::Value<T> {
+        // SAFETY: the caller's promise.
+        unsafe { fold_lanes(values, Self::merge::<T>) }
+    }
     /// The number of values that a thread keeps for the lanes of its packs, which use them in turn,
     /// and whether two lanes are folded first.
     fn kept<T: Addend>() -> (usize, bool);
@@ -127,6 +137,12 @@ impl Op for Sum {
     #[inline(always)]
     fn merge<T: Addend>(a: T::Partial, b: T::Partial) -> T::Partial {
         a.merge(b)
+    }
+
+    #[inline(always)]
+    unsafe fn of_warp<T: Addend, const N: usize>(values: [T::Partial; N]) -> T::Partial {
+        // SAFETY: the caller's promise.
+        unsafe { T::Partial::of_warp(values) }
     }
 
     #[inline(always)]

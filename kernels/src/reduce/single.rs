@@ -36,8 +36,9 @@ use cuda_std::atomic::intrinsics::{
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
 
+use super::lanes::WARP;
 use super::policy::InFlight;
-use super::warps::{WARP, combine_warp, shuffle};
+use super::warps::fold_block;
 use super::wide::{dot_share, share};
 use super::{Addend, Extreme, Op, Sum};
 use crate::pack::lanes;
@@ -65,7 +66,7 @@ unsafe fn fold_grid<T: Addend, O: Op>(
     // SAFETY: the caller's promise. Whole warps continue or return. Blocks share the partial
     // results and the ticket, and access both atomically.
     unsafe {
-        let value = shuffle::<T, O>(value);
+        let value = fold_block::<T, O>(value);
         if assume_warp_uniform(thread / WARP) > 0 {
             return;
         }
@@ -99,7 +100,7 @@ unsafe fn fold_grid<T: Addend, O: Op>(
             value = O::merge::<T>(value, next);
             i += WARP;
         }
-        let value = combine_warp::<T, O>(value);
+        let value = O::of_warp::<T, 1>([value]);
         // Only lane 0 has read the first partial result.
         if thread == 0 {
             store(partials, O::partial::<T>(value, flip));

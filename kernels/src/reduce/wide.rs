@@ -8,10 +8,13 @@
 //! - Packs are aligned to 16 bytes. The up to three elements before the first and after the last
 //!   pack go to the grid's first threads, one element each. Operands of a dot product with
 //!   different alignments are read as in `shuffle`.
+//! - A dot product has [two packs of each operand](DOT_IN_FLIGHT) in flight: four loads. With four
+//!   packs ptxas starts half of the loads after the others' arithmetic, in 40 registers.
 //! - A block takes tiles of `block` · 4 adjacent packs, strided by the grid; thread t takes the
 //!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
 //!   incomplete.
-//! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit.
+//! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit, but
+//!   those of `f64`: [the fold of a block](super::warps) takes 56 where it does not spill.
 //! - Each lane of a pack has its own minimum or maximum; lanes share
 //!   [one sum or two](super::Addend::SUMS). The thread folds them at the end.
 //!
@@ -25,12 +28,15 @@
 use cuda_std::prelude::*;
 
 use super::policy::InFlight;
-use super::warps::shuffle;
+use super::warps::fold_block;
 use super::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
 use crate::pack::{BYTES, Pack, elements_before, lanes};
 use cuda_std::unroll::unrolled;
 
 const IN_FLIGHT: usize = InFlight::Four.packs();
+
+/// Packs of each operand of a dot product in flight.
+pub const DOT_IN_FLIGHT: usize = 2;
 
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
@@ -53,8 +59,8 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     // SAFETY: `require` states equal lengths and whole warps along x; the launch provides one
     // element per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT>(a, b);
-        write_partial(partials.as_mut_ptr(), shuffle::<T, Sum>(sum));
+        let sum = dot_share::<T, { lanes::<T>() }, DOT_IN_FLIGHT>(a, b);
+        write_partial(partials.as_mut_ptr(), fold_block::<T, Sum>(sum));
     }
 }
 
@@ -71,7 +77,7 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_wide_{T}",
     max_threads = 1024,
-    min_blocks = 2,
+    min_blocks = [2, 2, 2, 2, 1, 2],
     require(
         block.x % 32 == 0,
         block.x <= 1024,
@@ -88,7 +94,7 @@ pub fn fold_wide<T: Addend, O: Op>(
     unsafe {
         write_partial(
             partials.as_mut_ptr(),
-            O::partial::<T>(shuffle::<T, O>(value), flip),
+            O::partial::<T>(fold_block::<T, O>(value), flip),
         )
     };
 }
@@ -161,14 +167,11 @@ unsafe fn fold_packs<
     let element = |i: usize| operands.map(|operand| unsafe { operand.add(i).read() });
 
     let head = elements_before(operands[0]);
-    if operands
-        .iter()
-        .any(|&operand| elements_before(operand) != head)
-    {
+    let differs = |&operand: &*const T| elements_before(operand) != head;
+    if head > len || operands.iter().any(differs) {
         return grid_stride(len, start, element, fold);
     }
 
-    let head = if head < len { head } else { len };
     let packs = (len - head) / LANES;
     let pack = |i: usize| {
         // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.
@@ -205,18 +208,17 @@ unsafe fn fold_packs<
         i += threads;
     }
 
-    let mut value = start;
-    if in_grid < head {
-        value = fold(value, element(in_grid));
-    }
-    let tail = head + packs * LANES;
-    if tail + in_grid < len {
-        value = fold(value, element(tail + in_grid));
-    }
+    let mut value = values[0];
     unrolled::<LANES>(|lane| {
-        if lane < kept {
+        if lane > 0 && lane < kept {
             value = O::merge::<T>(value, values[lane]);
         }
     });
+    // Elements outside of packs.
+    if in_grid < len - packs * LANES {
+        let before = in_grid < head;
+        let skipped = if before { 0 } else { packs * LANES };
+        value = fold(value, element(in_grid + skipped));
+    }
     value
 }

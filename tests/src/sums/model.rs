@@ -7,6 +7,8 @@ use blockwise_ops::{LaunchPlan, Number, Reduction};
 use kernels::pack::lanes;
 use kernels::reduce::Partial;
 use kernels::reduce::policy::InFlight;
+use kernels::reduce::warps::{EACH, SLOTS};
+use kernels::reduce::wide::DOT_IN_FLIGHT;
 
 const WARP: usize = 32;
 
@@ -18,17 +20,26 @@ pub fn total<T: Number>(
     b: Option<&[T]>,
 ) -> Total<T> {
     match b {
-        Some(b) => by::<T>(kernel, plan, false, a.len(), |sum, i| {
-            a[i].mul_add_to(b[i], sum)
-        }),
-        None => by::<T>(kernel, plan, T::PAIRS, a.len(), |sum, i| a[i].add_to(sum)),
+        Some(b) => {
+            let in_flight = match kernel == &SINGLE {
+                true => InFlight::Four.packs(),
+                false => DOT_IN_FLIGHT,
+            };
+            by::<T>(kernel, plan, (false, in_flight), a.len(), |sum, i| {
+                a[i].mul_add_to(b[i], sum)
+            })
+        }
+        None => {
+            let packs = (T::PAIRS, InFlight::Four.packs());
+            by::<T>(kernel, plan, packs, a.len(), |sum, i| a[i].add_to(sum))
+        }
     }
 }
 
 fn by<T: Number>(
     kernel: &'static Variant,
     plan: &LaunchPlan,
-    pairs: bool,
+    of_packs: (bool, usize),
     len: usize,
     add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
 ) -> Total<T> {
@@ -36,7 +47,7 @@ fn by<T: Number>(
     let block = |block| {
         let share = |thread| match kernel == &SHUFFLE {
             true => strided::<T>(block * threads + thread, blocks * threads, len, &add),
-            false => packs::<T>([block, blocks], [thread, threads], pairs, len, &add),
+            false => packs::<T>([block, blocks], [thread, threads], of_packs, len, &add),
         };
         let values: Vec<_> = (0..threads).map(share).collect();
         match kernel == &SHUFFLE {
@@ -46,12 +57,7 @@ fn by<T: Number>(
                     .map(|warp| of_warp(warp, [1, 2, 4, 8, 16]));
                 warps.reduce(Partial::merge)
             }
-            false => {
-                let warps = values
-                    .chunks(WARP)
-                    .map(|warp| of_warp(warp, [16, 8, 4, 2, 1]));
-                Some(of_warp(&warps.collect::<Vec<_>>(), [16, 8, 4, 2, 1]))
-            }
+            false => Some(of_block(&values)),
         }
         .unwrap_or(Partial::ZERO)
     };
@@ -65,8 +71,8 @@ fn by<T: Number>(
             sum.merge(partial)
         })
     };
-    let lanes: Vec<_> = (0..WARP).map(lane).collect();
-    Total::of_partials(&[of_warp(&lanes, [16, 8, 4, 2, 1])], Reduction::Sum)
+    let lanes = std::array::from_fn(|at| [lane(at)]);
+    Total::of_partials(&[Partial::of_lanes(lanes)], Reduction::Sum)
 }
 
 /// A thread's elements, a grid's size apart.
@@ -79,11 +85,12 @@ fn strided<T: Number>(
     (first..len).step_by(stride).fold(Partial::ZERO, add)
 }
 
-/// A thread's packs, and its element after the last pack.
+/// A thread's packs, of which so many are in flight and whose lanes are added in pairs or not, and
+/// its element after the last pack.
 fn packs<T: Number>(
     [block, blocks]: [usize; 2],
     [thread, threads]: [usize; 2],
-    pairs: bool,
+    (pairs, in_flight): (bool, usize),
     len: usize,
     add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
 ) -> PartialOf<T> {
@@ -100,7 +107,6 @@ fn packs<T: Number>(
             }
         }
     };
-    let in_flight = InFlight::Four.packs();
     let tile = threads * in_flight;
     let mut first = block * tile;
     while first + tile <= packs {
@@ -108,12 +114,32 @@ fn packs<T: Number>(
         first += blocks * tile;
     }
     (first + thread..packs).step_by(threads).for_each(take);
+    let sum = sums.into_iter().reduce(Partial::merge);
+    let sum = sum.unwrap_or(Partial::ZERO);
     let last = packs * width + block * threads + thread;
-    let sum = match last < len {
-        true => add(Partial::ZERO, last),
-        false => Partial::ZERO,
-    };
-    sums.into_iter().fold(sum, Partial::merge)
+    match last < len {
+        true => add(sum, last),
+        false => sum,
+    }
+}
+
+/// A block's value: each warp folds until its values fit the slots, then the first one's lanes fold
+/// those of every 32nd slot.
+fn of_block<P: Partial>(values: &[P]) -> P {
+    let warps = values.len() / WARP;
+    let mut kept = WARP;
+    let mut values = values.to_vec();
+    while kept * warps > SLOTS as usize {
+        kept /= 2;
+        let halves = values.chunks(2 * kept);
+        values = halves
+            .flat_map(|lanes| (0..kept).map(|lane| lanes[lane].merge(lanes[lane + kept])))
+            .collect();
+    }
+    let slot = |at: usize| values.get(at).copied().unwrap_or(P::ZERO);
+    P::of_lanes(std::array::from_fn(|lane| {
+        std::array::from_fn::<_, EACH, _>(|i| slot(lane + WARP * i))
+    }))
 }
 
 /// Lane 0's value after the rounds of shuffles; lanes that are missing have zeros.

@@ -9,6 +9,7 @@ use blockwise_tests::ptx::{Entry, entries, files};
 use kernels::conv1d::fft::radix2;
 use kernels::conv1d::{blocked, window};
 use kernels::matmul::{self, register_tile, vector};
+use kernels::reduce::warps::SLOTS;
 use kernels::transpose::aligned::Tile;
 use kernels::transpose::{packs, quads, thin};
 use kernels::{reverse, transpose};
@@ -201,7 +202,7 @@ fn table() -> BTreeMap<String, Expected> {
             for (kernel, barriers, more) in [("wide", 1, 1), ("single", 2, 3), ("single8", 2, 3)] {
                 add(
                     format!("{operation}_{kernel}_{t}"),
-                    Expected::new(params + more, barriers).fixed(32 * 16),
+                    Expected::new(params + more, barriers).fixed(SLOTS * 16),
                 );
             }
         }

@@ -14,15 +14,14 @@
 //! | 2²⁰, dot product | 6.5 | 6.6 | 7.7 |
 //! | 2²⁹, sum | 494 | 471 | 473 |
 
-use super::problem::{Code, Way};
+use super::problem::Way;
 use super::variants::{AXIS, SHUFFLE, SINGLE, WIDE};
 use crate::operation::{Task, Variant};
 
-/// Elements of one array from which [`WIDE`] is faster than [`SHUFFLE`], whatever the type: 2¹⁸ take
-/// a minimum of `f32` 0.89 of the time, a sum of `f64` 0.70, in graphs on an H200 (2026-11-26).
+/// Elements from which [`WIDE`] is faster than [`SHUFFLE`], whatever the type: 2¹⁸ take a minimum of
+/// `f32` 0.89 of the time, a sum of `f64` 0.70, a dot product of `f32` 0.90, in graphs on an H200
+/// (2026-11-26).
 const WIDE_FROM: usize = 1 << 17;
-/// Bytes of each operand from which it is for a dot product: 2²⁰ `f32` take 0.99, `f64` 0.92.
-const WIDE_DOT_FROM: usize = 2 << 20;
 /// Bytes up to which the last block's fold is more than 2 % of the time of [`SINGLE`].
 const WIDE_TO: usize = 256 << 20;
 
@@ -35,11 +34,7 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     let untouched = options.threads.is_none() && options.grid_cap.is_none();
     let len = problem.extents[0];
     let bytes = len.saturating_mul(problem.ty.bytes());
-    let shuffle = match Code::of(problem) {
-        Code::Dot => bytes < WIDE_DOT_FROM,
-        Code::Sum | Code::Min | Code::Max => len < WIDE_FROM,
-    };
-    match (untouched, shuffle) {
+    match (untouched, len < WIDE_FROM) {
         (true, true) => &SHUFFLE,
         (true, false) if bytes <= WIDE_TO => &WIDE,
         _ => &SINGLE,
@@ -78,8 +73,8 @@ mod tests {
         assert_eq!(floats(5000), &SHUFFLE);
         assert_eq!(floats(1 << 17), &WIDE);
         let dots = |len| chosen(&DOT, Type::F32, len, &options);
-        assert_eq!(dots((1 << 19) - 1), &SHUFFLE);
-        assert_eq!(dots(1 << 19), &WIDE);
+        assert_eq!(dots((1 << 17) - 1), &SHUFFLE);
+        assert_eq!(dots(1 << 17), &WIDE);
         assert_eq!(chosen(&DOT, Type::F64, 1 << 18, &options), &WIDE);
         assert_eq!(floats(1 << 29), &SINGLE);
         assert_eq!(floats(1 << 23), &WIDE);

@@ -4,6 +4,7 @@ use blockwise::Type;
 use kernels::pack;
 use kernels::reduce::addend::PATH;
 use kernels::reduce::policy::{self, InFlight};
+use kernels::reduce::wide::DOT_IN_FLIGHT;
 
 use super::super::problem::{Code, Way};
 use super::super::{DEFAULT_GRID_CAP, sum_error_along_axis};
@@ -96,7 +97,7 @@ fn path(task: &Task<'_>) -> usize {
     let share = task.problem.extents[0].div_ceil(threads * blocks);
     let lanes = pack::BYTES / task.problem.ty.bytes();
     // A thread may have one more part of a tile than another, and its lanes are added.
-    let uneven = lanes * (in_flight(task).packs() + 1);
+    let uneven = lanes * (in_flight(task) + 1);
     // A block has at most 1024 threads: ten levels, by tree or by shuffles; or five, and then its 32
     // warps in sequence.
     let variant = task.variant;
@@ -126,7 +127,7 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
             let cap = policy
                 .blocks_each
                 .saturating_mul(device.multiprocessors_to_fill());
-            let packs = in_flight(task).packs();
+            let packs = in_flight(task);
             (policy.threads, cap, (pack::BYTES / size * packs) as u32)
         }
         false => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, 1),
@@ -148,11 +149,12 @@ fn policy_of(problem: &Problem) -> policy::Policy {
     }
 }
 
-/// 16-byte packs that a thread has in flight.
-fn in_flight(task: &Task<'_>) -> InFlight {
-    match task.variant == &SINGLE8 {
-        true => InFlight::Eight,
-        false => InFlight::Four,
+/// 16-byte packs of each operand that a thread has in flight.
+fn in_flight(task: &Task<'_>) -> usize {
+    match (task.variant, Code::of(task.problem)) {
+        (variant, _) if variant == &SINGLE8 => InFlight::Eight.packs(),
+        (variant, Code::Dot) if variant == &WIDE => DOT_IN_FLIGHT,
+        _ => InFlight::Four.packs(),
     }
 }
 
@@ -160,7 +162,7 @@ fn in_flight(task: &Task<'_>) -> InFlight {
 pub(in crate::reduce) fn policies(task: &Task<'_>) -> Vec<(Options, String)> {
     let all = [128, 256, 512, 1024].into_iter();
     let all = all.flat_map(|threads| [1024, 2048, 4096].map(|resident| (threads, resident)));
-    let packs = in_flight(task).packs();
+    let packs = in_flight(task);
     all.map(|(threads, resident): (u32, u32)| {
         let blocks_each = resident / threads;
         let options = Options {
