@@ -105,7 +105,10 @@ impl Held for Long {
             let transformed = points.as_view_mut().into_view_mut(..all * len);
             let marked = marks.as_view_mut().into_view_mut(before * rows.marks_len..);
             let part = step([start, batches.kept, pairs, shift]);
-            plan.start(on, Operands::of(part, &inputs, transformed).memory(marked))?;
+            plan.start(
+                on,
+                Operands::of(part, &inputs, transformed).with_memory(marked),
+            )?;
             if first == 0 {
                 // A block for each row, whatever the cap.
                 let kernel = task.kernel([TAPS_ROWS, 0])?;
@@ -140,7 +143,7 @@ impl Held for Long {
             roots.as_view(),
             marks.as_view(),
         ];
-        let operands = Operands::of(*problem, &inputs, output).memory(points.as_view_mut());
+        let operands = Operands::of(*problem, &inputs, output).with_memory(points.as_view_mut());
         plan.start(on, operands)?;
         Ok(Some(whole))
     }

@@ -67,7 +67,7 @@ impl Copies {
             plan.start(
                 on,
                 Operands::of(problem, &[a.view(..rows * inner), b], self.a.as_view_mut())
-                    .after(self.b.as_view_mut()),
+                    .with_after(self.b.as_view_mut()),
             )?;
         }
         Ok([self.a.as_view(), self.b.as_view()])

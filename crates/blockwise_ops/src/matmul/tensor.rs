@@ -134,12 +134,15 @@ impl Held for Tensor {
         self.ranges.fill_bytes_on(stream, 0xFF)?;
         let on = (device, stream);
         let terms = Operands::of(plain, inputs, self.a.as_view_mut().into())
-            .memory(self.ranges.as_view_mut().into())
-            .after(self.b.as_view_mut().into());
+            .with_memory(self.ranges.as_view_mut().into())
+            .with_after(self.b.as_view_mut().into());
         split.start(on, terms)?;
         let terms = [&self.a, &self.b, &self.ranges].map(|it| it.as_view().into());
         plan.start(on, Operands::of(plain, &terms, output.as_view_mut()))?;
-        otherwise.start(on, Operands::of(plain, inputs, output).before(terms[2]))?;
+        otherwise.start(
+            on,
+            Operands::of(plain, inputs, output).with_before(terms[2]),
+        )?;
         Ok(Some(plan))
     }
 }

@@ -257,19 +257,19 @@ impl<'a> Operands<'a> {
     }
 
     /// The same with [memory](Self::memory).
-    pub(crate) fn memory(self, memory: AnyViewMut<'a>) -> Self {
+    pub(crate) fn with_memory(self, memory: AnyViewMut<'a>) -> Self {
         let memory = Some(memory);
         Self { memory, ..self }
     }
 
     /// The same with what [earlier parts](Self::before) left.
-    pub(crate) fn before(self, before: AnyView<'a>) -> Self {
+    pub(crate) fn with_before(self, before: AnyView<'a>) -> Self {
         let before = Some(before);
         Self { before, ..self }
     }
 
     /// The same with room for what [later parts](Self::after) begin with.
-    pub(crate) fn after(self, after: AnyViewMut<'a>) -> Self {
+    pub(crate) fn with_after(self, after: AnyViewMut<'a>) -> Self {
         let after = Some(after);
         Self { after, ..self }
     }
