@@ -13,7 +13,9 @@ fn kernels_know_the_embedded_ptx_and_take_no_other() {
     if std::env::var_os("BLOCKWISE_TEST_ALL").is_some() {
         cases.pass("tests/embedded/in_the_root.rs");
     } else {
-        println!("left to `cargo xtask test --all`: a program outside of this workspace that embeds its PTX");
+        println!(
+            "left to `cargo xtask test --all`: a program outside of this workspace that embeds its PTX"
+        );
     }
     cases.compile_fail("tests/embedded/not_in_the_root.rs");
     cases.compile_fail("tests/embedded/by_hand.rs");

@@ -135,7 +135,10 @@ impl Keyed {
 /// BLAKE2b with a key of any length, which its own keys are not.
 pub(super) fn hash(key: &[u8]) -> State {
     let key = blake2b_simd::blake2b(key);
-    Params::new().hash_length(TAG).key(key.as_bytes()).to_state()
+    Params::new()
+        .hash_length(TAG)
+        .key(key.as_bytes())
+        .to_state()
 }
 
 fn bytes_of(hash: &State) -> [u8; TAG] {

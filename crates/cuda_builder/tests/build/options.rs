@@ -8,7 +8,8 @@ use cuda_builder::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch};
 
 use crate::TILE;
 use crate::common::{
-    assert_success, build, child_folder, in_child, member, repository, text, whole_sweeps, workspace,
+    assert_success, build, child_folder, in_child, member, repository, text, whole_sweeps,
+    workspace,
 };
 
 fn with_prelude(source: &str) -> String {

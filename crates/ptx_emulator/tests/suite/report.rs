@@ -58,10 +58,7 @@ LOOP:
 
 /// Launches 64 threads on a buffer of 16 words.
 /// The emulator's folder, from that of either package that has these tests.
-const HERE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../crates/ptx_emulator"
-);
+const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/ptx_emulator");
 
 fn check_kernel(kernel: &str) -> CheckReport {
     let limits = Limits {
@@ -80,8 +77,7 @@ fn check_kernel(kernel: &str) -> CheckReport {
 }
 
 fn sources() -> Sources {
-    Sources::in_folder(Path::new(HERE))
-        .with_ptx(Path::new("kernels.ptx"), &with_header(KERNELS))
+    Sources::in_folder(Path::new(HERE)).with_ptx(Path::new("kernels.ptx"), &with_header(KERNELS))
 }
 
 fn site(what: &str, line: u32, thread: u32) -> Site {

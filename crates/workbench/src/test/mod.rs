@@ -3,6 +3,8 @@
 mod changed;
 mod compile;
 mod last;
+#[cfg(target_os = "linux")]
+mod left;
 mod options;
 mod program;
 mod queue;
@@ -77,6 +79,8 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     };
 
     say!("== tests");
+    #[cfg(target_os = "linux")]
+    left::adopt();
     let tests_start = Instant::now();
     let spent = Spent::start();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -115,6 +119,8 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let mut failures = summary(&ended, options.no_skips);
     failures.extend(shared.err().map(|error| error.to_string()));
     failures.extend(verified.err().map(|error| error.to_string()));
+    #[cfg(target_os = "linux")]
+    failures.extend(left::end());
     for failure in &failures {
         say!("FAILED: {failure}");
     }

@@ -252,7 +252,10 @@ fn what_is_ordered_is_known_and_hardly_more() {
         None => {
             let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
             let first = u64::from(now.subsec_millis()) % 10 * 30;
-            println!("drawn: orders of accesses; the seeds are {first} to {}", first + 29);
+            println!(
+                "drawn: orders of accesses; the seeds are {first} to {}",
+                first + 29
+            );
             first..first + 30
         }
     };
