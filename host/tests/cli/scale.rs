@@ -48,7 +48,9 @@ fn links_and_hosts_are_chosen() {
     assert!(seconds("--gpus-per-host 4") > nvlink);
     // An H100's memory is slower.
     let sum = |gpu: &str| {
-        let run = line(&format!("--json scale sum --sizes 2^33 --gpus 1 --gpu {gpu}"));
+        let run = line(&format!(
+            "--json scale sum --sizes 2^33 --gpus 1 --gpu {gpu}"
+        ));
         let run = run.ends(0).json();
         run["predictions"][0]["seconds"].as_f64().unwrap()
     };

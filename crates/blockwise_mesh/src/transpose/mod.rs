@@ -252,7 +252,9 @@ impl<T: Element> ShardedTranspose<T> {
         };
         // The own tile first: it need not wait.
         put(me)?;
-        (0..rank.ranks()).filter(|&from| from != me).try_for_each(put)
+        (0..rank.ranks())
+            .filter(|&from| from != me)
+            .try_for_each(put)
     }
 }
 

@@ -295,7 +295,10 @@ mod tests {
         assert_eq!(found, [Some(0.75), None, None, None]);
         assert!(report.table().contains("0.800"), "{}", report.table());
         let markdown = report.markdown();
-        assert!(markdown.contains("| blockwise | default | 2 |"), "{markdown}");
+        assert!(
+            markdown.contains("| blockwise | default | 2 |"),
+            "{markdown}"
+        );
         assert_eq!(markdown.lines().count(), 4 + report.rows.len());
     }
 }
