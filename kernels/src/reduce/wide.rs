@@ -168,10 +168,11 @@ unsafe fn fold_packs<
 
     let head = elements_before(operands[0]);
     let differs = |&operand: &*const T| elements_before(operand) != head;
-    if head > len || operands.iter().any(differs) {
+    if operands.iter().any(differs) {
         return grid_stride(len, start, element, fold);
     }
 
+    let head = if head < len { head } else { len };
     let packs = (len - head) / LANES;
     let pack = |i: usize| {
         // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.

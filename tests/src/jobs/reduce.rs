@@ -67,6 +67,15 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
         }
         let options = with(kernel, 32, None);
         from_offset::<f32>(&mut jobs, on, 243 * 32 * 16, options, None, [1, 1]);
+        // The special value in the first lane and in the last of each of eight warps, whose values
+        // lie in different slots of the first warp's lanes. Each thread has a pack.
+        for thread in (0..8).flat_map(|warp| [32 * warp, 32 * warp + 31]) {
+            let options = with(kernel, 256, None);
+            let [four, eight] = [4 * thread, 2 * thread].map(Some);
+            from_offset::<f32>(&mut jobs, on, 1024, options, four, [0, 0]);
+            from_offset::<f64>(&mut jobs, on, 512, options, eight, [0, 0]);
+            from_offset::<i64>(&mut jobs, on, 512, options, eight, [0, 0]);
+        }
         // Partial results that are all alike.
         of_constants::<i64>(&mut jobs, on, 20_480, with(kernel, 32, None));
         of_constants::<f32>(&mut jobs, on, 20_480, with(kernel, 32, None));

@@ -24,6 +24,8 @@ pub struct Survivor {
     pub reason: &'static str,
 }
 
+const FOLDED_ONCE_MORE: &str = "Each warp then folds its values once more before they go to shared memory, and half as many do.";
+
 const FOLDED_AGAIN: &str = "A thread then folds elements that another one folds too, which changes no minimum and no maximum.";
 
 const BEYOND: &str = "A block beyond the work runs its loop's body once; every access in there has a guard of its own, and the barriers are for all threads.";
@@ -332,6 +334,25 @@ pub const SURVIVORS: &[Survivor] = &[
         "setp.ne.b64 %p, %rd, %rd;",
         0..=1,
         "Operands that lie alike in their packs then go element by element, as those that do not.",
+    ),
+    never(
+        &["_wide_", "_single_"],
+        "setp.lt.u32 %p, %r, 257;",
+        1..=1,
+        FOLDED_ONCE_MORE,
+    ),
+    entry(
+        Operator::WidenLoop,
+        &["_wide_", "_single_"],
+        ["setp.gt.u32 %p, %r, 256;", "setp.ge.u32 %p, %r, 256;"],
+        1..=1,
+        FOLDED_ONCE_MORE,
+    ),
+    never(
+        &["_wide_", "_single_"],
+        "setp.ge.u32 %p, %r, %r;",
+        1..=1,
+        "A block has at least as many values as the first warp has lanes, each of which takes one.",
     ),
     always(
         &["extreme_wide_", "extreme_single_"],
