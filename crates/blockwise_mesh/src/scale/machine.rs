@@ -61,6 +61,9 @@ pub struct Machine {
     pub copying: f64,
     /// The same for copies of rows that are shorter than their pitch.
     pub rows: f64,
+    /// Bytes per second, read plus written, of scans, and of the pass that only totals them.
+    pub scanning: f64,
+    pub totalling: f64,
     /// Operations per second of matrix products, multiplications and additions each counted.
     pub product_f32: f64,
     /// The same for float64.
@@ -79,7 +82,8 @@ impl Machine {
     /// - Reading: `sum` of 2²⁹ f32, 4.56 TB/s; copying: `transpose` of 16384², 3.99 TB/s; products:
     ///   52 TFLOP/s at 8192³; convolutions: 0.737 of 62.9 TFLOP/s with 63 taps, and 0.178 ms for
     ///   2²⁶ outputs with 127 (docs/bench/h200.md, PERFORMANCE.md).
-    /// - Rows: copies of 8192 rows of 2048 columns (docs/log/2026-11-23-mesh.md).
+    /// - Rows: copies of 8192 rows of 2048 columns (docs/log/2026-11-23-mesh.md). Scanning: 2²⁹ f32 in
+    ///   1.405 ms (docs/log/2026-11-26-scans.md); totalling is not measured.
     /// - Products of f64: 577 µs at 2048³ with PTX for sm_80 (docs/log/2026-11-23-products.md).
     /// - Fixed: 7 µs for a reduction of 2²⁰ elements and a host that waits.
     pub const H200: Self = Self {
@@ -90,6 +94,8 @@ impl Machine {
         reading: 4.56e12,
         copying: 3.99e12,
         rows: 1.5e12,
+        scanning: 3.06e12,
+        totalling: 3.06e12,
         product_f32: 52e12,
         product_f64: 29.8e12,
         convolution: 46e12,

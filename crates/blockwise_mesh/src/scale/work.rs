@@ -208,7 +208,7 @@ impl Plan {
             Self::Carried { split, .. } => {
                 let part = bytes(split.range(rank).len() as f64);
                 let totals = if split.ranks() > 1 { part } else { 0.0 };
-                let moving = totals / machine.reading + 2.0 * part / machine.copying;
+                let moving = totals / machine.totalling + 2.0 * part / machine.scanning;
                 (2.0 * part, moving, 0.0, 1)
             }
             Self::Windows { layout, .. } => {

@@ -34,6 +34,22 @@ fn the_grid_covers_the_output_with_columns_along_x() {
     );
 }
 
+/// A panel of a product is no whole: alone, it would be cut into slices whose products are added.
+#[test]
+fn a_part_of_a_product_has_the_wholes_slices() {
+    for ty in [Type::F32, Type::F64] {
+        let whole = Problem::new(ty, &[8192, 16384, 16384]);
+        let options = super::super::of_whole(&whole, &h200());
+        let plan = |cols, options| launched(ty, [8192, 16384, cols], options).expect("allowed");
+        let all = plan(16384, &Options::default()).expect("a launch");
+        let part = plan(2048, &options).expect("a launch");
+        assert_eq!(part.kernel, all.kernel);
+        assert_eq!((part.grid[2], all.grid[2]), (1, 1), "{ty:?}");
+    }
+    let alone = launched(Type::F32, [8192, 16384, 1792], &Options::default());
+    assert!(alone.expect("allowed").expect("a launch").grid[2] > 1);
+}
+
 #[test]
 fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     let planned = |ty, of, options| {
