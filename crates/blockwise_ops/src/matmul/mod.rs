@@ -313,11 +313,20 @@ fn extents(problem: &Problem) -> [usize; 3] {
     [rows, inner, cols]
 }
 
-/// The fastest kernel, instance and number of slices for a product, for launches that compute parts
-/// of it. A part alone would be cut into more slices, to fill multiprocessors that the next part
-/// fills anyway.
+/// Waves of the largest tiles after which it counts little that the last one is not full.
+const MANY_WAVES: usize = 8;
+
+/// The fastest kernel, instance and number of slices for launches that compute parts of a product
+/// and overlap. A part alone would be cut into more slices, or have smaller tiles, to fill
+/// multiprocessors that the next part fills anyway.
 pub fn of_whole(problem: &Problem, properties: &DeviceProperties) -> Options {
     let of = extents(problem);
+    if problem.ty == Type::F32 && choice::wide_waves(of, properties) >= MANY_WAVES {
+        return Options {
+            instance: Some(Tiles::Wide as u8),
+            ..Options::of(&PIPELINED)
+        };
+    }
     let kernel = choice::kernel(of, problem.ty, 1, properties);
     let options = Options::of(kernel);
     if *kernel == PIPELINED {
