@@ -41,7 +41,7 @@ fn a_part_of_a_product_has_the_wholes_kernel_and_slices() {
     for (ty, [rows, cols, part], kernel) in [
         (Type::F32, [8192, 16384, 2048], "matmul_pipelined_f32"),
         (Type::F32, [1000, 3000, 256], "matmul_sliced_square_f32"),
-        (Type::F64, [8192, 16384, 256], "matmul_mma_square_f64"),
+        (Type::F64, [8192, 16384, 256], "matmul_mma_large_f64"),
     ] {
         let whole = Problem::new(ty, &[rows, 16384, cols]);
         let options = super::super::of_whole(&whole, &h200());
