@@ -1,5 +1,6 @@
 //! Pieces of any length, sent from every rank to rank 0.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -49,8 +50,26 @@ impl<T: Element> Funnel<T> {
     ///
     /// # Errors
     /// Failures of the communication, or with that rank.
-    pub fn receive(&self, rank: &Rank, from: usize) -> Result<Option<Vec<T>>> {
-        let piece: Vec<T> = rank.receive(from, &self.call)?;
-        Ok((!piece.is_empty()).then_some(piece))
+    pub fn receive(&self, rank: &Rank, from: usize) -> Result<Option<Piece<T>>> {
+        let bytes = rank.receive_bytes(from, &self.call)?;
+        let element = PhantomData;
+        Ok((!bytes.is_empty()).then_some(Piece { bytes, element }))
+    }
+}
+
+/// A piece as it has arrived.
+pub struct Piece<T> {
+    bytes: Vec<u8>,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> Piece<T> {
+    /// Its elements. Large pieces are aligned as they arrive, and copying gigabytes of them would
+    /// take as long as writing them to a file.
+    pub fn elements(&self) -> Cow<'_, [T]> {
+        match bytemuck::try_cast_slice(&self.bytes) {
+            Ok(elements) => Cow::Borrowed(elements),
+            Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(&self.bytes)),
+        }
     }
 }

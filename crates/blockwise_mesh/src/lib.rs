@@ -60,7 +60,7 @@ pub use call::Call;
 pub use carried::{ShardedCarried, carried, parts};
 pub use conv1d::{ShardedConvolution, convolve};
 pub use error::{Error, Result};
-pub use funnel::Funnel;
+pub use funnel::{Funnel, Piece};
 pub use job::{ADDRESS_VARIABLE, Job, MeetingPlace};
 pub use matmul::{ShardedMatmul, ShardedMatmulOptions, matmul};
 pub use matrix::{Blocks, Grid, ShardedMatrix};

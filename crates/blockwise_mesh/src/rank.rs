@@ -258,8 +258,12 @@ impl Rank {
     }
 
     pub(crate) fn receive<T: Element>(&self, from: usize, call: &Arc<Call>) -> Result<Vec<T>> {
-        let bytes = self.wire.receive(from, call)?;
+        let bytes = self.receive_bytes(from, call)?;
         Ok(bytemuck::pod_collect_to_vec(&bytes))
+    }
+
+    pub(crate) fn receive_bytes(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
+        self.wire.receive(from, call)
     }
 
     /// Starts a collective: its number, and the line of the caller of the function that is marked

@@ -12,13 +12,13 @@ pub struct Link {
 }
 
 impl Link {
-    /// NVLink 4 of an H200: NCCL's all-gather of 1 GiB reaches 284 GB/s on two GPUs and 337 on four
-    /// (PyTorch 2.11, design/mesh.md). Latency is half of a barrier of two ranks in one process,
-    /// 17 µs (docs/log/2026-11-23-mesh.md).
+    /// NVLink 4 of an H200: tiles of a transpose, NCCL's all-gather of 1 GiB 284 GB/s on two GPUs and
+    /// 337 on four (PyTorch 2.11). Latency is half of a barrier of two ranks in one process, 17 µs
+    /// (docs/log/2026-11-23-mesh.md).
     pub const NVLINK: Self = Self {
         latency: 8e-6,
         overhead: 1e-6,
-        bandwidth: 284e9,
+        bandwidth: 300e9,
     };
 
     /// PCIe 5.0 × 16 between GPUs: 64 GB/s nominal, less a tenth for headers. Not measured.
@@ -61,6 +61,12 @@ pub struct Machine {
     pub copying: f64,
     /// The same for copies of rows that are shorter than their pitch.
     pub rows: f64,
+    /// Seconds until an exchange of tiles has its full speed.
+    pub exchange: f64,
+    /// Bytes per second, read plus written, of scans.
+    pub scanning: f64,
+    /// Bytes per second of the pass that only totals a scan's groups.
+    pub totalling: f64,
     /// Operations per second of matrix products, multiplications and additions each counted.
     pub product_f32: f64,
     /// The same for float64.
@@ -79,7 +85,10 @@ impl Machine {
     /// - Reading: `sum` of 2²⁹ f32, 4.56 TB/s; copying: `transpose` of 16384², 3.99 TB/s; products:
     ///   52 TFLOP/s at 8192³; convolutions: 0.737 of 62.9 TFLOP/s with 63 taps, and 0.178 ms for
     ///   2²⁶ outputs with 127 (docs/bench/h200.md, PERFORMANCE.md).
-    /// - Rows: copies of 8192 rows of 2048 columns (docs/log/2026-11-23-mesh.md).
+    /// - Exchange: half of what two pieces of a transpose of 16384² take beyond their bytes.
+    /// - Rows: copies of 8192 rows of 2048 columns (docs/log/2026-11-23-mesh.md). Scanning: 2²⁹ f32 in
+    ///   1.405 ms (docs/log/2026-11-26-scans.md); totalling: what a scan of 2³³ on two takes beyond that
+    ///   (docs/log/2026-11-26-mesh.md).
     /// - Products of f64: 577 µs at 2048³ with PTX for sm_80 (docs/log/2026-11-23-products.md).
     /// - Fixed: 7 µs for a reduction of 2²⁰ elements and a host that waits.
     pub const H200: Self = Self {
@@ -90,6 +99,9 @@ impl Machine {
         reading: 4.56e12,
         copying: 3.99e12,
         rows: 1.5e12,
+        exchange: 80e-6,
+        scanning: 3.06e12,
+        totalling: 2.4e12,
         product_f32: 52e12,
         product_f64: 29.8e12,
         convolution: 46e12,
@@ -100,12 +112,16 @@ impl Machine {
     /// H100s (SXM), eight to a host.
     ///
     /// - Reading: `sum` of 2³³ f32 in 11.13 ms; copying: `transpose` of 16384² in 0.75 ms; products:
-    ///   16384³ in 166.3 ms; on one of two H100, driver 580.159 (docs/log/2026-11-26-mesh.md).
+    ///   16384³ in 166.3 ms; scanning and totalling: 2³³ f32 in 27.43 ms, and in 21.88 on two; driver
+    ///   580.159 (docs/log/2026-11-26-mesh.md).
     /// - The rest is an H200's, whose multiprocessors are the same.
     pub const H100: Self = Self {
         memory: 85e9,
         reading: 3.087e12,
         copying: 2.86e12,
+        rows: 1.2e12,
+        scanning: 2.506e12,
+        totalling: 2.1e12,
         product_f32: 52.9e12,
         ..Self::H200
     };

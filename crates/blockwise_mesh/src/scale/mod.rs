@@ -102,7 +102,7 @@ fn terms(rank: usize, demand: &Demand, machine: &Machine) -> [(Bound, f64); 4] {
     let of_links = |seconds: f64| if overlapped { 0.0 } else { seconds };
     let moves = demand.moving >= demand.computing;
     [
-        (Bound::Memory, of_kernels(moves)),
+        (Bound::Memory, demand.ends + of_kernels(moves)),
         (Bound::Arithmetic, of_kernels(!moves)),
         (Bound::Bandwidth, first.bytes + of_links(during.bytes)),
         (

@@ -45,7 +45,9 @@ pub enum Work {
 pub(super) struct Demand {
     /// Bytes of its parts of the arrays and of what it gathers.
     pub(super) memory: f64,
-    /// Seconds of its kernels, by memory traffic and by arithmetic.
+    /// Seconds of memory traffic before the first transfer starts and after the last one ends.
+    pub(super) ends: f64,
+    /// Seconds of its other kernels, by memory traffic and by arithmetic.
     pub(super) moving: f64,
     pub(super) computing: f64,
     /// Bytes that arrive before the kernels start, by sender.
@@ -167,14 +169,8 @@ impl Plan {
                 let whole = gathered.iter().flat_map(|split| others(split, rank));
                 [whole.chain(layout.received(rank)).collect(), Vec::new()]
             }
-            // A piece's tiles travel while the next one is transposed.
-            Self::Transpose(layout) => {
-                let (all, pieces) = (layout.received(rank), layout.pieces(element_bytes));
-                let first = all.iter().map(|&(from, len)| (from, len / pieces));
-                let first: Vec<_> = first.filter(|(_, len)| *len > 0).collect();
-                let rest = all.iter().map(|&(from, len)| (from, len - len / pieces));
-                [first, rest.filter(|(_, len)| *len > 0).collect()]
-            }
+            // Tiles travel while others are transposed.
+            Self::Transpose(layout) => [Vec::new(), layout.received(rank)],
             // The transfer of B's first panel is not overlapped.
             Self::Matmul(layout) => {
                 let [mut first, panels] = layout.received(rank);
@@ -199,6 +195,7 @@ impl Plan {
         let bytes = |elements: f64| elements * element_bytes as f64;
         let [first, during] = self.received(rank, element_bytes);
         let single = element_bytes == size_of::<f32>();
+        let mut ends = 0.0;
         let (memory, moving, computing, rounds) = match self {
             Self::Folded { split, operands } => {
                 let read = bytes((split.range(rank).len() * operands) as f64);
@@ -208,7 +205,7 @@ impl Plan {
             Self::Carried { split, .. } => {
                 let part = bytes(split.range(rank).len() as f64);
                 let totals = if split.ranks() > 1 { part } else { 0.0 };
-                let moving = totals / machine.reading + 2.0 * part / machine.copying;
+                let moving = totals / machine.totalling + 2.0 * part / machine.scanning;
                 (2.0 * part, moving, 0.0, 1)
             }
             Self::Windows { layout, .. } => {
@@ -241,17 +238,25 @@ impl Plan {
             Self::Transpose(layout) => {
                 let input = (layout.rows.range(rank).len() * layout.cols.len()) as f64;
                 let output = (layout.cols.range(rank).len() * layout.rows.len()) as f64;
-                let (copies, placed) = match layout.rows.ranks() {
-                    1 => (1.0, 0.0),
-                    _ => (2.0, 2.0 * output),
-                };
-                let moving = bytes(2.0 * input) / machine.copying + bytes(placed) / machine.rows;
-                let rounds = layout.pieces(element_bytes);
-                (bytes(copies * (input + output)), moving, 0.0, rounds)
+                let ranks = layout.rows.ranks() as f64;
+                let turning = bytes(2.0 * input) / machine.copying;
+                if ranks == 1.0 {
+                    (bytes(input + output), turning, 0.0, 1)
+                } else {
+                    let pieces = layout.pieces(element_bytes);
+                    let placing = bytes(2.0 * output) / machine.rows;
+                    // Nothing travels while the first piece is transposed and the last one is put in
+                    // its place.
+                    let outside = (turning + placing * (1.0 - 1.0 / ranks)) / pieces as f64;
+                    let overlapped = turning + placing - outside;
+                    ends = outside + machine.exchange * pieces as f64;
+                    (bytes(2.0 * (input + output)), overlapped, 0.0, pieces)
+                }
             }
         };
         Demand {
             memory,
+            ends,
             moving,
             computing,
             first,

@@ -22,10 +22,12 @@ use crate::matrix::{block_len, elements};
 use crate::{Blocks, Call, Error, Rank, Result, ShardedMatrix, Split};
 
 /// Bytes that a rank should receive with one piece: links reach their full speed.
-const PIECE: usize = 32 << 20;
+const PIECE: usize = 64 << 20;
 
-/// Pieces at most.
-const MOST_PIECES: usize = 8;
+/// Pieces at most. More of them overlap more, but what overlaps takes memory bandwidth from NCCL,
+/// and rows of a piece are shorter: 32768² on two H200 takes 5.6, 4.7, 5.2 and 5.1 ms in 1, 2, 4 and
+/// 8 pieces, of which 4.0 to 4.3 are the transfers alone (docs/log/2026-11-26-mesh.md).
+const MOST_PIECES: usize = 2;
 
 /// A piece has a multiple of these rows, so that tiles and their rows stay aligned.
 const ROWS: usize = 256;

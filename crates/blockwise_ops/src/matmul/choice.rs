@@ -144,6 +144,15 @@ pub(super) fn wide_fills([rows, _, cols]: [usize; 3], device: &DeviceProperties)
     wide > 0 && wide.saturating_mul(100) >= most.saturating_mul(WIDE_BUSY)
 }
 
+/// Full waves of tiles of [`Tiles::Wide`]; none where they do not fit.
+pub(super) fn wide_waves([rows, _, cols]: [usize; 3], device: &DeviceProperties) -> usize {
+    let at_once = device.multiprocessors_to_fill() as usize;
+    match Tiles::Wide.fit(cols) {
+        true => Tiles::Wide.policy().tiles(rows, cols) / at_once.max(1),
+        false => 0,
+    }
+}
+
 /// Whether there are enough tiles for copies of the operands to pay: at 512 × 4099 × 513 they take
 /// 2.8 times as long as slices, at 1500 × 1501 × 1502 the same time.
 fn fills_without_slices([rows, _, cols]: [usize; 3], device: &DeviceProperties) -> bool {

@@ -14,6 +14,8 @@ mod slices;
 mod tensor;
 mod vectors;
 
+use std::num::NonZeroU32;
+
 use ::kernels::matmul::slices::Cut;
 use blockwise::{AnyView, Device, DeviceProperties, Matrix, Stream, Type, ViewMut};
 use ndarray::{Array2, ArrayView2};
@@ -311,14 +313,43 @@ fn extents(problem: &Problem) -> [usize; 3] {
     [rows, inner, cols]
 }
 
-/// The fastest kernel and instance for a product, for launches that compute parts of it.
+/// Waves of the largest tiles after which it counts little that the last one is not full.
+const MANY_WAVES: usize = 8;
+
+/// The fastest kernel, instance and number of slices for launches that compute parts of a product
+/// and overlap. A part alone would be cut into more slices, or have smaller tiles, to fill
+/// multiprocessors that the next part fills anyway.
 pub fn of_whole(problem: &Problem, properties: &DeviceProperties) -> Options {
     let of = extents(problem);
+    if problem.ty == Type::F32 && choice::wide_waves(of, properties) >= MANY_WAVES {
+        return Options {
+            instance: Some(Tiles::Wide as u8),
+            ..Options::of(&PIPELINED)
+        };
+    }
     let kernel = choice::kernel(of, problem.ty, 1, properties);
-    let tiles = plan::tiles(None, of, true, properties);
+    let options = Options::of(kernel);
+    if *kernel == PIPELINED {
+        let tiles = plan::tiles(None, of, true, properties);
+        return Options {
+            instance: Some(tiles as u8),
+            ..options
+        };
+    }
+    if !plan::has_slices(kernel) {
+        return options;
+    }
+    let slicing = choice::slicing(&Task {
+        problem,
+        options: &options,
+        device: properties,
+        aligned: true,
+        variant: kernel,
+    });
     Options {
-        instance: (*kernel == PIPELINED).then_some(tiles as u8),
-        ..Options::of(kernel)
+        instance: plan::has_cuts(kernel).then_some(slicing.cut as u8),
+        count: NonZeroU32::new(slicing.slices as u32),
+        ..options
     }
 }
 

@@ -114,8 +114,8 @@ fn of_type<T: Sample>(
             let mut seconds = windows_part::compute(rank, &task, operands, part, take)?;
             let (mut links, mut writing) = (0.0, seconds.writing.unwrap_or_default());
             for from in 1..rank.ranks() {
-                while let Some(samples) = timed(&mut links, || pieces.receive(rank, from))? {
-                    timed(&mut writing, || take(&samples))?;
+                while let Some(piece) = timed(&mut links, || pieces.receive(rank, from))? {
+                    timed(&mut writing, || take(&piece.elements()))?;
                 }
                 (seconds.links, seconds.writing) = (Some(links), Some(writing));
             }
