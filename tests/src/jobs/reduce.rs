@@ -112,6 +112,11 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     }
     let options = with(&SINGLE, 32, Some(40));
     from_offset::<f64>(&mut jobs, on, 2 * MANY, options, None, [0, 0]);
+    // Sums that are too large to be divided are merged.
+    for kernel in [&WIDE, &SINGLE] {
+        near_overflow(&mut jobs, on, 1024, with(kernel, 256, None));
+    }
+    near_overflow(&mut jobs, on, 2 * MANY, with(&SINGLE, 32, Some(40)));
     for threads in [160, 32] {
         let options = with(&SHUFFLE, threads, None);
         every_type(&mut jobs, on, threads as usize, options, None);
@@ -268,6 +273,22 @@ fn from_offset<T: Summed>(
             jobs.push(job(on, of, &operands, options, judge));
         }
     }
+}
+
+/// Sums and dot products whose parts reach 2¹⁰¹⁴, and stay finite.
+fn near_overflow(jobs: &mut Vec<Job>, on: &Device, len: usize, options: Options) {
+    let values = vector::<f64>(23, len);
+    let largest = values
+        .iter()
+        .fold(0.0, |most: f64, value| most.max(value.abs()));
+    let large = values.mapv(|value| value / largest * 2f64.powi(1014));
+    let ones = Array1::from_elem(len, 1.0);
+    let operands = [(&large, 0), (&ones, 0)];
+    let error = |of| f64::error(of, &options, len, on.properties());
+    let sum = f64::judge(&large, None, error(&SUM));
+    jobs.push(job(on, &SUM, &operands[..1], options, sum));
+    let dot = f64::judge(&large, Some(&ones), error(&DOT));
+    jobs.push(job(on, &DOT, &operands, options, dot));
 }
 
 /// Every operation on elements that are all alike: zeros for sums, and for minimum and maximum what
