@@ -18,13 +18,7 @@ fn main() -> ExitCode {
         [name] => name.parse::<Demo>().map_err(|error| error.to_string()),
         _ => Err("one demo at a time; `all` runs each".to_owned()),
     };
-    let passed = demo.and_then(|demo| {
-        run(demo).map_err(|error| match error.hint() {
-            Some(hint) => format!("{error}\nhint: {hint}"),
-            None => error.to_string(),
-        })
-    });
-    match passed {
+    match demo.and_then(run) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -35,8 +29,8 @@ fn main() -> ExitCode {
 }
 
 /// Runs on the first GPU, else on the emulator, and prints the table; true if each check passed.
-fn run(demo: Demo) -> Result<bool, DemoError> {
-    let device = Device::open(DeviceChoice::Auto)?;
+fn run(demo: Demo) -> Result<bool, String> {
+    let device = Device::open(DeviceChoice::Auto).map_err(|error| explained(&error.into()))?;
     if let Some(reason) = device.fallback() {
         eprintln!("no GPU can be used ({reason}): using the emulator");
     }
@@ -60,9 +54,16 @@ fn run(demo: Demo) -> Result<bool, DemoError> {
     if stderr().is_terminal() {
         eprint!("\r\x1b[K");
     }
-    let outcome = outcome?;
+    let outcome = outcome.map_err(|error| explained(&error))?;
     let name = &device.properties().name;
     // A reader that has gone (`| head`) does not change the result.
     let _ = writeln!(stdout(), "device: {name}\n{}", outcome.text());
     Ok(outcome.passed())
+}
+
+fn explained(error: &DemoError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error}\nhint: {hint}"),
+        None => error.to_string(),
+    }
 }

@@ -249,10 +249,24 @@ pub fn by_a_state_that_is_a_function(block: &mut Block<64>, n: usize) {
     #[derive(Clone, Copy)]
     struct State(fn(usize) -> (usize, State));
     fn even(x: usize) -> (usize, State) {
-        (x / 2, if x % 3 == 0 { State(odd) } else { State(even) })
+        (
+            x / 2,
+            if x.is_multiple_of(3) {
+                State(odd)
+            } else {
+                State(even)
+            },
+        )
     }
     fn odd(x: usize) -> (usize, State) {
-        (x * 3 + 1, if x % 2 == 0 { State(even) } else { State(odd) })
+        (
+            x * 3 + 1,
+            if x.is_multiple_of(2) {
+                State(even)
+            } else {
+                State(odd)
+            },
+        )
     }
     let (mut x, mut state) = (block.thread(), State(even));
     for _ in 0..n % 7 {
