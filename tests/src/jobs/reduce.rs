@@ -275,13 +275,16 @@ fn from_offset<T: Summed>(
     }
 }
 
-/// Sums and dot products whose parts reach 2¹⁰¹⁴, and stay finite.
+/// Sums and dot products whose parts reach 2¹⁰¹⁴, and stay finite. Magnitudes are unlike, so that
+/// the second terms have many bits.
 fn near_overflow(jobs: &mut Vec<Job>, on: &Device, len: usize, options: Options) {
     let values = vector::<f64>(23, len);
     let largest = values
         .iter()
         .fold(0.0, |most: f64, value| most.max(value.abs()));
-    let large = values.mapv(|value| value / largest * 2f64.powi(1014));
+    let large: Array1<f64> = (values.iter().zip(0..))
+        .map(|(value, at): (_, i32)| value / largest * 2f64.powi(1014 - at * 7 % 60))
+        .collect();
     let ones = Array1::from_elem(len, 1.0);
     let operands = [(&large, 0), (&ones, 0)];
     let error = |of| f64::error(of, &options, len, on.properties());

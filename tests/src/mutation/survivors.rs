@@ -321,7 +321,7 @@ pub const SURVIVORS: &[Survivor] = &[
     never(
         &["_wide_", "_single_"],
         "setp.ne.b32 %p, %r, 0;",
-        1..=1,
+        0..=1,
         OTHER_WARPS,
     ),
     always(
@@ -338,14 +338,14 @@ pub const SURVIVORS: &[Survivor] = &[
     never(
         &["_wide_", "_single_"],
         "setp.lt.u32 %p, %r, 257;",
-        1..=1,
+        0..=1,
         FOLDED_ONCE_MORE,
     ),
     entry(
         Operator::WidenLoop,
         &["_wide_", "_single_"],
         ["setp.gt.u32 %p, %r, 256;", "setp.ge.u32 %p, %r, 256;"],
-        1..=1,
+        0..=1,
         FOLDED_ONCE_MORE,
     ),
     never(
