@@ -242,7 +242,7 @@ fn an_endless_loop_is_named() {
         .visible .entry k() { .reg .b32 %a; mov.u32 %a, 1;\nROUND:\n add.u32 %a, %a, 1;\n bra ROUND;\n}\n";
     fs::write(folder.path().join("k.ptx"), endless).unwrap();
     // Steps for more than the second after which a loop is named, on a fast machine too.
-    let run = Run::line(folder.path(), "trace ptx k.ptx --steps 25000000").ends(0);
+    let run = Run::line(folder.path(), "trace ptx k.ptx --steps 60000000").ends(0);
     let named = "still running: block (0, 0, 0), thread (0, 0, 0) is in the loop ";
     assert_eq!(run.stderr.matches(named).count(), 1, "{run:?}");
 }
