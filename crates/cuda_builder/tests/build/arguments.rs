@@ -144,3 +144,22 @@ fn more_than_cuda_passes_is_an_error_of_the_build() {
     lines.sort_unstable();
     assert_eq!(lines, [line("large", 32_784), line("larger", 40_024)]);
 }
+
+/// A constant of a variable's name takes its place in generated code. The launch's scope has a type
+/// of its own: a constant of another one lives for ever, and so would the arguments.
+#[test]
+fn no_constant_is_taken_for_the_launchs_scope() {
+    let kernel = "#[kernel] pub fn copy(x: &[u32], mut out: Out<u32>) {
+            for (i, element) in out.mine() { *element = x[i] }
+        }";
+    build("scope_free", kernel).unwrap();
+    let caught = build(
+        "scope_caught",
+        &format!("const __launch: () = ();\n{kernel}"),
+    );
+    let error = caught.unwrap_err().to_string();
+    assert!(
+        error.contains("mismatched types") && error.contains("Scope"),
+        "{error}"
+    );
+}
