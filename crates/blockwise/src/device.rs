@@ -282,7 +282,7 @@ impl Device {
         self.0.core.check()
     }
 
-    /// Lets this device's buffers have so many bytes together: one more is an
+    /// Limits the total bytes of this device's buffers. An allocation beyond it is an
     /// [`Error::OutOfMemory`]. What kernels, streams and other libraries take by themselves is not
     /// counted.
     ///

@@ -61,7 +61,7 @@ impl Means {
         self.terminal && self.sudo && !self.root
     }
 
-    /// The same with nobody at the terminal, so that nothing asks for a password.
+    /// The same without a terminal: no command asks for a password.
     #[must_use]
     pub fn unattended(mut self) -> Self {
         self.terminal = false;

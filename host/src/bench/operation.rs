@@ -90,7 +90,7 @@ fn search(
     let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
     let worth = |it: &&'static Variant| (it.worth)(problem);
     for variant in variants(operation, problem.ty).filter(worth) {
-        // A document's kernel may round otherwise, and is then nobody's default.
+        // A document's kernel may round differently, so it is never the default.
         if variant.tier == Tier::Document && matches!(operation.parts, Parts::Folded(_)) {
             continue;
         }

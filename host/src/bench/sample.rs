@@ -19,7 +19,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Of so many outputs, each the sum of so many products.
+    /// A sample of `outputs` outputs, each the sum of `products` products.
     pub(super) fn of(outputs: usize, products: u64, seed: u64) -> Self {
         let runs = outputs.div_ceil(RUN);
         let most = (PRODUCTS / (RUN as u64 * products.max(1))).max(FEWEST) as usize;

@@ -254,7 +254,7 @@ impl Reader {
             Ok(match format {
                 Format::Npy => Contents::Array(npy::open(bytes, len)?),
                 Format::Wav => Contents::Recording(wav::open(bytes, len)?),
-                // Text is read whole: nobody keeps data as text that does not fit in memory.
+                // Text is read whole: data larger than memory is not kept as text.
                 Format::Csv => {
                     let mut text = Vec::new();
                     bytes.reader().read_to_end(&mut text)?;

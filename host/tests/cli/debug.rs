@@ -248,7 +248,7 @@ fn ended_connections_are_forgotten() {
     }
 }
 
-/// A page can come thousands of times, and nobody may read what the command prints about it.
+/// A page can connect thousands of times while the command's standard error is not read.
 #[test]
 fn pages_that_come_often_keep_nobody_out() {
     let folder = tempfile::tempdir().unwrap();

@@ -14,7 +14,7 @@ pub(super) enum Is {
     Nothing,
     /// A length.
     Shared,
-    /// An address and so many extents.
+    /// An address and this many extents.
     Input(usize),
     /// The same, written.
     Output(usize),
@@ -62,7 +62,7 @@ pub(super) fn parameters(signature: &str) -> Vec<&str> {
 /// Where each written operand begins in a job's output.
 const PLACE: usize = 256;
 
-/// A launch as a job that nobody judges, and where its outputs lie in the job's.
+/// A launch as a job without a judge, and where its outputs lie in the job's output.
 pub(super) fn replayed(
     case: String,
     plan: LaunchPlan,

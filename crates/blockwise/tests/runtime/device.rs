@@ -97,7 +97,7 @@ fn memory_can_be_limited() {
         error.to_string(),
         "PTX emulator has no room for 901 more bytes: 900 bytes of 1000 bytes are free, this program has 100 bytes"
     );
-    // A refused buffer counts for nothing, nor does one that was freed.
+    // Neither a refused buffer nor a freed one counts.
     let most = device.upload(&[1_u8; 900]).expect("just fits");
     assert!(device.filled::<u8>(1, 0).is_err());
     assert!(most.as_view().to_vec().is_ok());

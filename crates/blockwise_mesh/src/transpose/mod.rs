@@ -56,7 +56,7 @@ impl Layout {
         (most.saturating_mul(element_bytes) / PIECE).clamp(1, MOST_PIECES)
     }
 
-    /// A rank's rows in one of so many pieces, counted within its shard.
+    /// The rows of piece number `piece` of `pieces`, counted from the start of the rank's shard.
     fn piece(&self, rank: usize, piece: usize, pieces: usize) -> Range<usize> {
         let rows = self.rows.range(rank).len();
         let align = if rows >= ROWS * pieces { ROWS } else { 1 };
@@ -94,7 +94,7 @@ impl<T: Element> ShardedTranspose<T> {
         Self::in_pieces(rank, input, options, pieces)
     }
 
-    /// The same, with tiles exchanged in so many pieces, the same on all ranks; at least one.
+    /// The same, with tiles exchanged in `pieces` pieces. All ranks pass the same number, at least 1.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
