@@ -87,9 +87,7 @@ fn anothers_memory_is_aligned_and_of_a_length_that_there_is() {
     let odd = DevicePointer::new(theirs.address().address + 4);
     // SAFETY: refused; nothing is used.
     let refused = unsafe { device.foreign::<u64>(odd, 1) };
-    let error = refused
-        .err()
-        .expect("four bytes beside a multiple of eight");
+    let error = refused.expect_err("four bytes beside a multiple of eight");
     assert!(
         matches!(
             error,
