@@ -87,6 +87,8 @@ pub struct Toolchain {
     pub rustc: PathBuf,
     /// Version of `rustc` and of its source of `core`.
     pub rustc_version: Version,
+    /// The folder of that source, with `core`, `alloc` and the others in it.
+    pub library: PathBuf,
     /// Target triple of the machine that compiles, as `rustc` names it.
     pub host: String,
     /// Version of the three LLVM tools.

@@ -126,6 +126,7 @@ impl Parts {
     fn toolchain(self, origin: Origin) -> Toolchain {
         let Self { compiler, llvm } = self;
         Toolchain {
+            library: compiler.source().join("library"),
             cargo: compiler.cargo,
             rustc: compiler.rustc,
             rustc_version: compiler.version,
