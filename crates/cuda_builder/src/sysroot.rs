@@ -52,10 +52,9 @@ impl Sysroot {
     ) -> Result<Self, CudaBuilderError> {
         let name = name(builder, toolchain);
         let own = package.tools_folder.join("sysroots");
-        let caches: Vec<_> = user_cache().into_iter().chain([own]).collect();
-        Self::in_one_of(&caches, &name, |folder| {
-            build(builder, toolchain, folder)
-        })
+        let users = cuda_tools::cache::folder().map(|cache| cache.join("sysroots"));
+        let caches: Vec<_> = users.into_iter().chain([own]).collect();
+        Self::in_one_of(&caches, &name, |folder| build(builder, toolchain, folder))
     }
 
     /// Finds it in one of the folders, or builds it in the first writable one.
@@ -158,18 +157,6 @@ fn no_libraries(folder: &Path) -> CudaBuilderError {
         target: TARGET,
         message: "cargo reported no libraries of core and alloc".to_owned(),
     }
-}
-
-/// The folder in the user's cache, if the system has one.
-fn user_cache() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).map(PathBuf::from);
-    let absolute = |path: &PathBuf| path.is_absolute();
-    let cache = match cfg!(windows) {
-        true => variable("LOCALAPPDATA").filter(absolute),
-        false => (variable("XDG_CACHE_HOME").filter(absolute))
-            .or_else(|| Some(std::env::home_dir().filter(absolute)?.join(".cache"))),
-    };
-    cache.map(|cache| cache.join("blockwise/sysroots"))
 }
 
 /// Incremented when a change of this file changes a sysroot's contents.

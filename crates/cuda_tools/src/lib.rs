@@ -13,14 +13,20 @@
 //! tools are not older than rustc's LLVM. A location that breaks a rule is kept in the [`Report`]
 //! with every reason.
 
+pub mod cache;
+pub mod doctor;
 mod error;
+pub mod gpu;
 pub mod install;
 pub mod libdevice;
 mod llvm;
 mod machine;
+pub mod nccl;
 pub mod ptxas;
 mod rustc;
+pub mod rustup;
 mod search;
+pub mod setup;
 mod version;
 pub mod wheel;
 

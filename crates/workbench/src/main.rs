@@ -20,13 +20,10 @@ mod check;
 mod checker;
 mod demo;
 mod deny;
-mod doctor;
 #[cfg(unix)]
 mod fresh;
-mod gpu;
 #[cfg(test)]
 mod imports;
-mod nccl;
 mod new;
 mod pitfalls;
 mod proof;
@@ -148,7 +145,7 @@ fn main() -> ExitCode {
         Command::New(arguments) => new::run(&arguments),
         Command::Setup { browser, nccl } => setup::run(browser, nccl),
         Command::Deny => deny::run(),
-        Command::Doctor => doctor::run(),
+        Command::Doctor => setup::doctor(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
         Command::Book => book::run(),
         #[cfg(unix)]
