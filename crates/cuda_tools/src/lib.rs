@@ -13,14 +13,20 @@
 //! tools are not older than rustc's LLVM. A location that breaks a rule is kept in the [`Report`]
 //! with every reason.
 
+pub mod cache;
+pub mod doctor;
 mod error;
+pub mod gpu;
 pub mod install;
 pub mod libdevice;
 mod llvm;
 mod machine;
+pub mod nccl;
 pub mod ptxas;
 mod rustc;
+pub mod rustup;
 mod search;
+pub mod setup;
 mod version;
 pub mod wheel;
 
@@ -87,6 +93,8 @@ pub struct Toolchain {
     pub rustc: PathBuf,
     /// Version of `rustc` and of its source of `core`.
     pub rustc_version: Version,
+    /// The folder of that source, with `core`, `alloc` and the others in it.
+    pub library: PathBuf,
     /// Target triple of the machine that compiles, as `rustc` names it.
     pub host: String,
     /// Version of the three LLVM tools.
@@ -172,7 +180,7 @@ fn leaked_variables(names: impl Iterator<Item = OsString>) -> impl Iterator<Item
         "RUST_RECURSION_COUNT",
         "TARGET",
     ];
-    const PREFIXES: [&str; 8] = [
+    const PREFIXES: [&str; 9] = [
         "CARGO_BIN_",
         "CARGO_BUILD_",
         "CARGO_CFG_",
@@ -181,6 +189,7 @@ fn leaked_variables(names: impl Iterator<Item = OsString>) -> impl Iterator<Item
         "CARGO_PKG_",
         "CARGO_PROFILE_",
         "CARGO_TARGET_",
+        "CARGO_UNSTABLE_",
     ];
     names.filter(|name| {
         name.to_str().is_some_and(|name| {
@@ -220,6 +229,7 @@ mod tests {
             "CARGO_PKG_NAME",
             "CARGO_CFG_TARGET_ARCH",
             "CARGO_PROFILE_RELEASE_LTO",
+            "CARGO_UNSTABLE_BUILD_STD",
         ] {
             check_leaked(name, true);
         }

@@ -20,14 +20,11 @@ mod check;
 mod checker;
 mod demo;
 mod deny;
-mod doctor;
 mod elsewhere;
 #[cfg(unix)]
 mod fresh;
-mod gpu;
 #[cfg(test)]
 mod imports;
-mod nccl;
 mod new;
 mod pitfalls;
 mod proof;
@@ -151,7 +148,7 @@ fn main() -> ExitCode {
         Command::New(arguments) => new::run(&arguments),
         Command::Setup { browser, nccl } => setup::run(browser, nccl),
         Command::Deny => deny::run(),
-        Command::Doctor => doctor::run(),
+        Command::Doctor => setup::doctor(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
         Command::Book => book::run(),
         Command::Elsewhere => elsewhere::run(),
