@@ -68,11 +68,11 @@ impl Locks {
         });
         let (mut taking, mut blind) = (HashSet::new(), HashSet::new());
         for (pc, op) in atomics {
-            let is_read =
-                op.d.is_some_and(|d| ignored::is_read(program, pc + 1, d.into()));
             if !may_take(op) {
                 continue;
             }
+            let is_read =
+                op.d.is_some_and(|d| ignored::is_read(program, pc + 1, d.into()));
             if !is_read {
                 blind.insert(pc);
             }
