@@ -45,11 +45,12 @@ impl Cells {
     }
 }
 
-/// Those of all functions of a program.
-pub(super) fn of(program: &Program) -> Vec<Results<'_>> {
-    let functions = program.functions.iter().map(|function| Results {
+/// Those of a kernel and of the functions that it may call.
+pub(super) fn of(program: &Program, kernel: u32) -> Vec<Results<'_>> {
+    let bodies = program.reachable_bodies(kernel);
+    let functions = bodies.map(|body| Results {
         program,
-        body: function.start.unwrap_or(function.end)..function.end,
+        body,
         cells: Cells::default(),
     });
     let mut all: Vec<Results<'_>> = functions.collect();

@@ -6,9 +6,9 @@ use crate::decode::{Cell, Program};
 use std::collections::HashSet;
 
 /// The phase tests whose predicate is not read before it is overwritten.
-pub(super) fn waits(program: &Program) -> HashSet<u32> {
-    let waits = (0..)
-        .zip(&program.code)
+pub(super) fn waits(program: &Program, kernel: u32) -> HashSet<u32> {
+    let waits = program
+        .reachable_code(kernel)
         .filter_map(|(pc, inst)| match &inst.op {
             Op::Mbarrier(op) => match op.kind {
                 MbarrierKind::Test { p, .. } => Some((pc, Cell::Predicate(p))),

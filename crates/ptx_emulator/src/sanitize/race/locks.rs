@@ -60,8 +60,8 @@ impl Change {
 }
 
 impl Locks {
-    pub(super) fn of(program: &Program) -> Self {
-        let atomics = (0..).zip(&program.code);
+    pub(super) fn of(program: &Program, kernel: u32) -> Self {
+        let atomics = program.reachable_code(kernel);
         let atomics = atomics.filter_map(|(pc, inst)| match &inst.op {
             Op::Atomic(op) => Some((pc, op)),
             _ => None,
