@@ -257,27 +257,3 @@ pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Rang
 
 /// The result of a launch from the bytes that it left.
 type Result = Box<dyn Fn(&[u8]) -> std::result::Result<AnyArray, LaunchError> + Send + Sync>;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_kernel_of_a_description_has_a_job() {
-        // Of a variant that is more than one launch, the last one is recorded: the others have jobs
-        // of their own.
-        let jobs = super::super::telling();
-        for &of in OPERATIONS {
-            for variant in of.variants {
-                for kernel in variant.kernels {
-                    let name = kernel.entry.name;
-                    if name == "matmul_tensor_f32" {
-                        // No emulator has its instructions.
-                        continue;
-                    }
-                    assert!(jobs.iter().any(|job| job.plan.kernel == name), "{name}");
-                }
-            }
-        }
-    }
-}

@@ -3,6 +3,9 @@
 
 mod matrix;
 
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+
 use blockwise::DeviceProperties;
 use blockwise_ops::conv1d::{self, plan};
 use blockwise_ops::oracle::{self, Expected, Precision};
@@ -18,20 +21,29 @@ use crate::data::{Draw, vector};
 /// A complex number.
 type Complex = [f64; 2];
 
-/// exp(−2πi·k/n).
-fn root(k: usize, n: usize) -> Complex {
-    let angle = -std::f64::consts::TAU * (k % n) as f64 / n as f64;
-    [angle.cos(), angle.sin()]
+/// exp(−2πi·k/n) for each k below n. Each number of points is computed once: sines are most of a
+/// job's time otherwise.
+fn roots(n: usize) -> Arc<[Complex]> {
+    static ROOTS: LazyLock<Mutex<HashMap<usize, Arc<[Complex]>>>> = LazyLock::new(Mutex::default);
+    let root = |k: usize| {
+        let angle = -std::f64::consts::TAU * k as f64 / n as f64;
+        [angle.cos(), angle.sin()]
+    };
+    let mut known = ROOTS.lock().expect("no thread panicked");
+    known
+        .entry(n)
+        .or_insert_with(|| (0..n).map(root).collect())
+        .clone()
 }
 
 fn product(a: Complex, b: Complex) -> Complex {
     [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
 }
 
-/// Σ xᵢ·exp(−2πi·kᵢ/n).
-fn sum_of(terms: impl Iterator<Item = (Complex, usize)>, n: usize) -> Complex {
+/// Σ xᵢ·exp(−2πi·kᵢ/n), for the roots of n.
+fn sum_of(terms: impl Iterator<Item = (Complex, usize)>, roots: &[Complex]) -> Complex {
     terms.fold([0.0; 2], |sum, (x, k)| {
-        let turned = product(x, root(k, n));
+        let turned = product(x, roots[k % roots.len()]);
         [sum[0] + turned[0], sum[1] + turned[1]]
     })
 }
@@ -82,11 +94,13 @@ fn spectrum<T: Precision>(
         .enumerate()
         .map(|(delay, &tap)| (delay, tap.into()));
     let taps: Vec<(usize, f64)> = taps.filter(|&(_, tap)| tap != 0.0).collect();
+    let roots = roots(points);
     let value = |at: usize| {
+        let frequency = frequency(at);
         let terms = taps
             .iter()
-            .map(|&(delay, tap)| ([tap / points as f64, 0.0], frequency(at) * (delay + shift)));
-        sum_of(terms, points)
+            .map(|&(delay, tap)| ([tap / points as f64, 0.0], frequency * (delay + shift)));
+        sum_of(terms, &roots)
     };
     (0..points).map(value).collect()
 }
