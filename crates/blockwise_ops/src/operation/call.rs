@@ -32,7 +32,7 @@ fn chosen<'a>(
         variant,
     };
     if let Some(variant) = options.kernel {
-        if !operation.variants.contains(&variant) {
+        if !variant.is_of(operation) {
             let (kernel, operation) = (variant.name, operation.name);
             return Err(LaunchError::NotOf { kernel, operation });
         }
