@@ -21,18 +21,18 @@ use crate::single8::{self, dot_single8, fold_single8};
 pub static STEPS: &[&Variant] = &[&SINGLE8, &NARROW, &FFT_RADIX2, &FFT4096_UNGAPPED];
 
 /// Every way to do an operation: the product's, then the steps.
-pub fn variants(of: &'static Operation) -> impl Iterator<Item = &'static Variant> {
-    let steps = STEPS.iter().filter(|step| step.is_of(of));
+pub fn variants(of: &Operation) -> impl Iterator<Item = &'static Variant> {
+    let steps = STEPS.iter().filter(move |step| step.is_of(of));
     of.variants.iter().chain(steps).copied()
 }
 
 /// The variant of this name.
-pub fn variant(of: &'static Operation, name: &str) -> Option<&'static Variant> {
+pub fn variant(of: &Operation, name: &str) -> Option<&'static Variant> {
     variants(of).find(|variant| variant.name == name)
 }
 
 /// The operation's cases for the detectors, and those of its steps.
-pub fn cases(of: &'static Operation) -> impl Iterator<Item = &'static Case> {
+pub fn cases(of: &Operation) -> impl Iterator<Item = &'static Case> {
     let steps = CASES.iter().filter(move |(operation, _)| *operation == of);
     of.cases.iter().chain(steps.map(|(_, case)| case))
 }

@@ -112,8 +112,11 @@ fn search(
 }
 
 /// The variants for a type that one can ask for.
-fn variants(operation: &Operation, ty: Type) -> impl Iterator<Item = &'static Variant> {
-    let all = operation.variants.iter().copied();
+fn variants(
+    operation: &'static Operation,
+    ty: Type,
+) -> impl Iterator<Item = &'static Variant> {
+    let all = ladder::variants(operation);
     all.filter(move |it| it.takes(ty) && it.tier != Tier::Step)
 }
 

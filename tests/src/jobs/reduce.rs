@@ -7,9 +7,10 @@ use std::sync::Arc;
 use blockwise::{Device, DeviceProperties};
 use blockwise_ops::operation::{self, Operation, Options, Parts, Variant};
 use blockwise_ops::reduce::{
-    DOT, KERNELS, MAX, MIN, PartialOf, SHUFFLE, SINGLE, SINGLE8, SUM, TREE, TREE_RAW, Total, WIDE,
+    DOT, KERNELS, MAX, MIN, PartialOf, SHUFFLE, SINGLE, SUM, TREE, TREE_RAW, Total, WIDE,
 };
 use blockwise_ops::{AnyArray, Reduction, oracle};
+use ladder::SINGLE8;
 use ndarray::{Array1, arr0};
 
 use super::axis::{at_the_middle, every_axis};

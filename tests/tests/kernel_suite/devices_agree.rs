@@ -195,7 +195,7 @@ fn reductions<T: Number + Draw>(pair: (&Device, &Device), options: Options) {
 }
 
 fn movements<T: Element + Draw>(pair: (&Device, &Device)) {
-    for &kernel in TRANSPOSE.variants {
+    for kernel in ladder::variants(&TRANSPOSE) {
         let options = Options {
             grid_cap: Some(2),
             ..Options::of(kernel)

@@ -4,15 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blockwise_ops::OPERATIONS;
-use blockwise_tests::ptx::{Entry, entries, files};
-use kernels::conv1d::fft::radix2;
+use blockwise_ops::{OPERATIONS, Variant};
+use blockwise_tests::ptx::{Entry, entries, files, good};
 use kernels::conv1d::{blocked, window};
 use kernels::matmul::{self, register_tile, vector};
 use kernels::reduce::warps::SLOTS;
-use kernels::transpose::aligned::Tile;
-use kernels::transpose::{packs, quads, thin};
+use kernels::transpose::{aligned, packs, quads, thin};
 use kernels::{reverse, transpose};
+use ladder::{aligned_narrow, fft_radix2 as radix2};
 
 /// What an entry point is expected to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +220,7 @@ fn table() -> BTreeMap<String, Expected> {
                 Expected::new(params, barriers).fixed(tile + padding),
             );
         }
-        for (tile, name) in [(Tile::Wide, ""), (Tile::Narrow, "_narrow")] {
+        for (tile, name) in [(aligned::TILE, ""), (aligned_narrow::TILE, "_narrow")] {
             let slots = [tile.slots::<u32>(), tile.slots::<u64>()][bytes as usize / 8];
             add(
                 format!("transpose_aligned{name}_{t}"),
@@ -268,9 +267,8 @@ fn table() -> BTreeMap<String, Expected> {
 /// What is known of an entry point: all of it, or of an operation's kernels what the host's build
 /// saw.
 fn parameters_of(entry: &str) -> Option<usize> {
-    let all = OPERATIONS
-        .iter()
-        .flat_map(|of| of.variants)
+    let all = (OPERATIONS.iter())
+        .flat_map(|of| ladder::variants(of))
         .flat_map(|it| it.kernels);
     let mut described = all.filter(|kernel| kernel.entry.name == entry);
     let described = described
@@ -282,7 +280,7 @@ fn parameters_of(entry: &str) -> Option<usize> {
 /// Calls `check` for every kernel of every architecture that was built.
 #[track_caller]
 fn for_each_entry(check: impl Fn(&str, &Entry)) {
-    for file in files("kernels") {
+    for file in good() {
         for entry in entries(&file.text) {
             let place = format!("{} of {}", entry.name, file.origin);
             check(&place, &entry);
@@ -292,22 +290,28 @@ fn for_each_entry(check: impl Fn(&str, &Entry)) {
 
 #[test]
 fn the_entry_points_are_those_that_the_host_launches() {
-    let described = OPERATIONS.iter().flat_map(|of| of.variants);
-    let described = described.flat_map(|variant| variant.kernels);
-    let described = described.map(|kernel| kernel.entry.name.to_owned());
-    let expected: BTreeSet<_> = table().into_keys().chain(described).collect();
-    for file in files("kernels") {
-        // Tensor cores multiply with instructions of compute capability 9.0.
-        let all = expected
-            .iter()
-            .filter(|&name| file.origin.contains("sm_90a") || name != "matmul_tensor_f32");
-        let expected: Vec<_> = all.cloned().collect();
-        let mut names: Vec<_> = entries(&file.text)
-            .into_iter()
-            .map(|entry| entry.name)
-            .collect();
-        names.sort();
-        assert_eq!(names, expected, "{}", file.origin);
+    let names = |variants: Vec<&Variant>| -> BTreeSet<String> {
+        let kernels = variants.into_iter().flat_map(|variant| variant.kernels);
+        kernels.map(|kernel| kernel.entry.name.to_owned()).collect()
+    };
+    let mut of_ladder = names(ladder::STEPS.to_vec());
+    of_ladder.insert("peak_fma_f32".into());
+    let mut product = names(OPERATIONS.iter().flat_map(|of| of.variants).copied().collect());
+    product.extend(table().into_keys().filter(|name| !of_ladder.contains(name)));
+    for (stem, expected) in [("kernels", product), ("ladder", of_ladder)] {
+        for file in files(stem) {
+            // Tensor cores multiply with instructions of compute capability 9.0.
+            let all = expected
+                .iter()
+                .filter(|&name| file.origin.contains("sm_90a") || name != "matmul_tensor_f32");
+            let expected: Vec<_> = all.cloned().collect();
+            let mut names: Vec<_> = entries(&file.text)
+                .into_iter()
+                .map(|entry| entry.name)
+                .collect();
+            names.sort();
+            assert_eq!(names, expected, "{}", file.origin);
+        }
     }
 }
 

@@ -158,19 +158,20 @@ fn convolutions<T: Element + Draw>(bench: &Bench) {
     }
 }
 
-fn reductions<T: Element + Draw>(bench: &Bench) {
+const REDUCTIONS: &[&str] = &[
+    "interleaved",
+    "tree",
+    "tree_raw",
+    "shuffle",
+    "wide",
+    "single",
+];
+
+fn reductions<T: Element + Draw>(bench: &Bench, kernels: &[&str]) {
     for (operation, operands) in [("dot", 2), ("sum", 1), ("extreme", 1)] {
         // Four blocks, of which the last has no element at all in its first share.
         let inputs = &[Slice(280), Slice(280)][..operands];
-        for kernel in [
-            "interleaved",
-            "tree",
-            "tree_raw",
-            "shuffle",
-            "wide",
-            "single",
-            "single8",
-        ] {
+        for &kernel in kernels {
             let launch = Launch::new::<T>(&format!("{operation}_{kernel}"), [4, 1], [96, 1]);
             let (launch, slots) = match kernel {
                 "interleaved" | "tree" => (launch.shared::<T>(96), &[Shared(96)][..]),
@@ -279,6 +280,7 @@ fn movements<T: Element + Draw>(bench: &Bench) {
 fn small_outputs_are_written_whole_and_nothing_else() {
     for device in devices() {
         let bench = &Bench::of("kernels", device.clone());
+        let ladder = &Bench::of("ladder", device.clone());
         for (kernel, parameters) in [
             (
                 "conv1d_block_per_output",
@@ -295,9 +297,11 @@ fn small_outputs_are_written_whole_and_nothing_else() {
         }
         convolutions::<f32>(bench);
         convolutions::<f64>(bench);
-        reductions::<i64>(bench);
-        reductions::<f32>(bench);
-        reductions::<f64>(bench);
+        for (bench, kernels) in [(bench, REDUCTIONS), (ladder, &["single8"])] {
+            reductions::<i64>(bench, kernels);
+            reductions::<f32>(bench, kernels);
+            reductions::<f64>(bench, kernels);
+        }
         matrix_products::<f32>(bench);
         matrix_products::<f64>(bench);
         movements::<u32>(bench);
@@ -310,15 +314,16 @@ fn small_outputs_are_written_whole_and_nothing_else() {
 fn matrices_without_elements_end_at_once() {
     for device in devices() {
         let bench = &Bench::of("kernels", device.clone());
+        let ladder = &Bench::of("ladder", device.clone());
         for extents in [[usize::MAX, 0], [0, usize::MAX]] {
             let [rows, cols] = extents.map(Value);
-            for (kernel, threads) in [
-                ("transpose_aligned", 512),
-                ("transpose_aligned_narrow", 256),
-                ("transpose_thin", 256),
-                ("transpose_quads", 256),
-                ("transpose_thin_quads", 256),
-                ("transpose_packs", 256),
+            for (bench, kernel, threads) in [
+                (bench, "transpose_aligned", 512),
+                (ladder, "transpose_aligned_narrow", 256),
+                (bench, "transpose_thin", 256),
+                (bench, "transpose_quads", 256),
+                (bench, "transpose_thin_quads", 256),
+                (bench, "transpose_packs", 256),
             ] {
                 let launch = Launch::new::<u32>(kernel, [1, 1], [threads, 1]);
                 launch.check::<u32>(bench, &[Slice(0), Out(0), rows, cols], 0);
