@@ -279,7 +279,7 @@ fn a_policy_whose_kernel_is_wrong_is_never_proposed() {
     let device = Device::emulator();
     let file = PtxFile::read(&file).expect("PTX");
     // SAFETY: as in `mistaken`.
-    unsafe { device.replace_kernels("ladder", file) };
+    unsafe { device.replace_kernels(ladder::KERNELS.package, file) };
     let tuning = bench::tune(&device, &given(&["sum/f32/"], &["50003"]), |_| ()).expect("a report");
     let [finding] = &tuning.findings[..] else {
         panic!("{}", tuning.table());

@@ -220,6 +220,9 @@ fn from_offset<T: Summed>(
     special: Option<usize>,
     skipped: [usize; 2],
 ) {
+    if !options.kernel.is_none_or(|kernel| kernel.takes(T::TYPE)) {
+        return;
+    }
     let (a, b) = (vector::<T>(21, len), vector::<T>(22, len));
     let error = |of| T::error(of, &options, len, on.properties());
     if special.is_none_or(|at| at + 1 == len) {

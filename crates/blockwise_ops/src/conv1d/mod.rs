@@ -329,6 +329,7 @@ fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
         given => Err(LaunchError::NoInstance {
             kernel: CONV.name,
             given,
+            known: "f32, f64".to_owned(),
         }),
     }
 }

@@ -132,6 +132,7 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let of = transform(task.variant, task.problem.ty).ok_or(LaunchError::NoInstance {
         kernel: task.variant.name,
         given: task.problem.ty,
+        known: task.variant.known(),
     })?;
     let [samples, taps, offset, outputs] = task.problem.extents;
     let taps = samples.min(taps);

@@ -496,6 +496,7 @@ pub fn array<T: Element>(
     let wrong = LaunchError::NoInstance {
         kernel: operation.name,
         given: T::TYPE,
+        known: result.ty().to_string(),
     };
     result.into_typed().ok_or(wrong)
 }

@@ -177,6 +177,28 @@ impl Variant {
         model(&task.of(self))
     }
 
+    /// The elements that it has kernels for, in words: "i64, f32", or "elements of 4, 8 bytes".
+    pub fn known(&self) -> String {
+        let mut known: Vec<String> = Vec::new();
+        let mut by_width = false;
+        for kernel in self.kernels {
+            let one = match kernel.takes {
+                Takes::Type(ty) => ty.to_string(),
+                Takes::Width(bytes) => {
+                    by_width = true;
+                    bytes.to_string()
+                }
+            };
+            if !known.contains(&one) {
+                known.push(one);
+            }
+        }
+        match by_width {
+            true => format!("elements of {} bytes", known.join(", ")),
+            false => known.join(", "),
+        }
+    }
+
     /// Whether there is a kernel for elements of a type.
     pub fn takes(&self, ty: Type) -> bool {
         self.kernels.iter().any(|kernel| kernel.takes.has(ty))
@@ -426,6 +448,7 @@ impl<'a> Task<'a> {
         LaunchError::NoInstance {
             kernel: self.variant.name,
             given: self.problem.ty,
+            known: self.variant.known(),
         }
     }
 

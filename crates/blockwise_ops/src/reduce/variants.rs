@@ -37,13 +37,16 @@ pub static KERNELS: [&Variant; 6] = [&INTERLEAVED, &TREE, &TREE_RAW, &SHUFFLE, &
 
 /// A kernel of one operand, and one of two, for each type: sums, extremes, dot products. Integers
 /// without a sign have the same sums, and `flip` orders them. The forms come first, of the kernels of
-/// one operand and of two. The brackets may hold an argument more, after the results; `unsafe` is for
-/// kernels in rust-cuda's form.
+/// one operand and of two. The brackets may hold an argument more, after the results; types may
+/// follow, all by default. `unsafe` is for kernels in rust-cuda's form.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! reductions {
     ($($safety:ident)?; [$one:expr, $two:expr], $fold:ident, $dot:ident, |$of:ident| $more:tt) => {
-        $crate::reductions!(@ [$($safety)?] [$one, $two] $fold $dot $of $more I64 i64, U64 i64, F32 f32, F64 f64)
+        $crate::reductions!($($safety)?; [$one, $two], $fold, $dot, |$of| $more, I64 i64, U64 i64, F32 f32, F64 f64)
+    };
+    ($($safety:ident)?; [$one:expr, $two:expr], $fold:ident, $dot:ident, |$of:ident| $more:tt, $($types:tt)*) => {
+        $crate::reductions!(@ [$($safety)?] [$one, $two] $fold $dot $of $more $($types)*)
     };
     (@ $safety:tt [$one:expr, $two:expr] $fold:ident $dot:ident $of:ident $more:tt $($Type:ident $t:ident),*) => {
         [
@@ -85,7 +88,7 @@ const fn on_the_host(packs: usize) -> Form {
 pub static INTERLEAVED: Variant = Variant::new(
     "interleaved",
     "a tree in shared memory that folds neighbours first, with bank conflicts",
-    &reductions!(; [TREES, TREES], fold_interleaved, dot_interleaved, |of| []),
+    &reductions!(; [TREES, TREES], fold_interleaved, dot_interleaved, |of| [], I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
 .tier(Tier::Document);
@@ -94,7 +97,7 @@ pub static INTERLEAVED: Variant = Variant::new(
 pub static TREE: Variant = Variant::new(
     "tree",
     "a halving tree in shared memory, for any number of threads",
-    &reductions!(; [TREES, TREES], fold_tree, dot_tree, |of| []),
+    &reductions!(; [TREES, TREES], fold_tree, dot_tree, |of| [], I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
 .tier(Tier::Document);
@@ -103,7 +106,7 @@ pub static TREE: Variant = Variant::new(
 pub static TREE_RAW: Variant = Variant::new(
     "tree-raw",
     "the same in rust-cuda's form",
-    &reductions!(unsafe; [TREES, TREES], fold_tree_raw, dot_tree_raw, |of| []),
+    &reductions!(unsafe; [TREES, TREES], fold_tree_raw, dot_tree_raw, |of| [], I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
 .tier(Tier::Document);

@@ -175,7 +175,7 @@ pub static PADDED: Variant = Variant::new(
 pub static PADDED_RAW: Variant = Variant::new(
     "padded-raw",
     "the same in rust-cuda's form",
-    words!(unsafe [u32 u64], [0, 0], transpose_padded_raw, |of, T| (
+    words!(unsafe [u32], [0, 0], transpose_padded_raw, |of, T| (
         of.inputs[0].plain::<T>()?,
         of.output.plain::<T>()?,
         of.problem.extents[0],
