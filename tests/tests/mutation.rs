@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use blockwise_tests::mutation::{
     Extent, Operator, SURVIVORS, Trial, Verdict, trials, tried, unexplained,
 };
-use blockwise_tests::ptx::files;
+use blockwise_tests::ptx::{files, good};
 use blockwise_tests::sampling::Sample;
 use blockwise_tests::{jobs, whole_sweeps};
 use ptx_emulator::Tool;
@@ -29,7 +29,12 @@ static OTHERS: LazyLock<Vec<Trial>> = LazyLock::new(|| match whole_sweeps() {
 });
 
 fn of_extent(extent: Extent) -> Vec<Trial> {
-    trials(&files("kernels")[0].text, &jobs::telling(), extent)
+    let jobs = jobs::telling();
+    let files = good();
+    // One architecture of each crate.
+    let first = files.iter().filter(|file| file.target == files[0].target);
+    let trials = first.map(|file| trials(&file.text, &jobs, extent));
+    trials.flatten().collect()
 }
 
 fn of(barriers: bool) -> impl Iterator<Item = &'static Trial> {

@@ -11,8 +11,9 @@ use blockwise_ops::conv1d::{self, plan};
 use blockwise_ops::oracle::{self, Expected, Precision};
 use blockwise_ops::{ConvMode, LaunchPlan, Options, Variant};
 use kernels::conv1d::fft::kernels as entries;
-use kernels::conv1d::fft::radix2;
 use kernels::conv1d::fft::shape::*;
+use ladder::fft_radix2 as radix2;
+use ladder::fft4096_ungapped::{self, Ungapped4096};
 use ndarray::{Array1, Ix1};
 
 use super::{Job, within};
@@ -177,12 +178,15 @@ struct Shaped {
 
 macro_rules! shaped {
     ($Shape:ty, $t:ty, $Kernel:ident, $taps:ident) => {
+        shaped!($Shape, $t, conv1d::$Kernel, entries::$taps)
+    };
+    ($Shape:ty, $t:ty, $Kernel:path, $($taps:ident)::+) => {
         Shaped {
             convolve: |on, case| {
-                convolution::<$t>(on, &conv1d::$Kernel, case, of_shape::<$Shape, $t>)
+                convolution::<$t>(on, &$Kernel, case, of_shape::<$Shape, $t>)
             },
             taps: |taps, shift| {
-                let kernel = entries::$taps::<$t>::entry().name;
+                let kernel = $($taps)::+::<$t>::entry().name;
                 let shared_bytes = shared_bytes::<$Shape, $t>();
                 let plan = launch(kernel, 1, <$Shape>::THREADS, shared_bytes);
                 spectrum_of::<$t>(plan, taps, shift, of_shape::<$Shape, $t>)
@@ -200,11 +204,11 @@ const SHAPES: [Shaped; 7] = [
     shaped!(
         Ungapped4096,
         f32,
-        FFT4096_UNGAPPED,
-        conv1d_taps_fft4096_ungapped
+        ladder::FFT4096_UNGAPPED,
+        fft4096_ungapped::conv1d_taps_fft4096_ungapped
     ),
     Shaped {
-        convolve: |on, case| convolution(on, &conv1d::FFT_RADIX2, case, of_radix2),
+        convolve: |on, case| convolution(on, &ladder::FFT_RADIX2, case, of_radix2),
         taps: |taps, shift| {
             let kernel = radix2::conv1d_taps_fft_radix2::entry().name;
             let plan = launch(kernel, 1, radix2::THREADS as usize, 0);
