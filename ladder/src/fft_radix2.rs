@@ -40,7 +40,9 @@ type Roots = [f32; 2 * HALF];
 /// exp(−2πi k/N) for k from 0 to N/2.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn roots() -> Vec<[f64; 2]> {
-    (0..HALF).map(|k| crate::kernels::conv1d::fft::shape::root(k, POINTS)).collect()
+    (0..HALF)
+        .map(|k| crate::kernels::conv1d::fft::shape::root(k, POINTS))
+        .collect()
 }
 
 #[inline(always)]

@@ -33,7 +33,10 @@ fn every_kernel_of_a_description_has_a_job() {
     for kernel in variants.flat_map(|variant| variant.kernels) {
         let name = kernel.entry.name;
         // No emulator has the instructions of the second.
-        assert!(covered.contains(name) || name == "matmul_tensor_f32", "{name}");
+        assert!(
+            covered.contains(name) || name == "matmul_tensor_f32",
+            "{name}"
+        );
     }
 }
 
