@@ -1,7 +1,7 @@
 //! `blockwise new`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 
@@ -85,8 +85,7 @@ impl New {
     /// A folder that is not empty, a name that no package can have, no Blockwise to use, or a file
     /// that cannot be written: then there is no project either.
     pub fn run(&self) -> Result<Outcome, Error> {
-        let folder = std::path::absolute(&self.folder)
-            .map_err(|error| Error::io("cannot find", &self.folder, error))?;
+        let folder = plain(&self.folder)?;
         let name = match &self.name {
             Some(name) => name.clone(),
             None => name_of(&folder)?,
@@ -191,6 +190,30 @@ impl New {
             EXAMPLE
         }
     }
+}
+
+/// The absolute path without links and `..`, in which workspaces are looked for.
+fn plain(folder: &Path) -> Result<PathBuf, Error> {
+    let cannot_find = |error| Error::io("cannot find", folder, error);
+    let absolute = std::path::absolute(folder).map_err(cannot_find)?;
+    for there in absolute.ancestors() {
+        if let (Ok(plain), Ok(rest)) = (there.canonicalize(), absolute.strip_prefix(there)) {
+            // `..` of a folder that does not exist is nowhere.
+            let rest = rest.components();
+            let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
+            if !rest.clone().all(|part| is_name(&part)) {
+                break;
+            }
+            return Ok(match rest.as_path() {
+                rest if rest.as_os_str().is_empty() => plain,
+                rest => plain.join(rest),
+            });
+        }
+    }
+    Err(Error::new(format!(
+        "{} is no place for a folder",
+        folder.display()
+    )))
 }
 
 fn name_of(folder: &Path) -> Result<String, Error> {
