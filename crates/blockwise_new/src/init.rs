@@ -8,6 +8,7 @@ use clap::Args;
 use toml_edit::{DocumentMut, TomlError};
 
 use crate::checkout::Checkout;
+use crate::from_rust_cuda::FromRustCuda;
 use crate::{
     BUILD_SCRIPT, Error, KERNELS, Outcome, TESTS, create, filled, items, manifest, missing_tools,
 };
@@ -25,6 +26,9 @@ pub struct Init {
     /// it is not given
     #[arg(long, value_name = "CHECKOUT")]
     pub source: Option<PathBuf>,
+    /// For a project that was written for rust-cuda.
+    #[command(flatten)]
+    pub moving: FromRustCuda,
 }
 
 impl Init {
@@ -35,6 +39,9 @@ impl Init {
     /// file that cannot be written.
     pub fn run(&self) -> Result<Outcome, Error> {
         let checkout = Checkout::find(self.source.as_deref())?;
+        if self.moving.from_rust_cuda {
+            return self.moving.run(&self.folder, &checkout);
+        }
         let plan = Plan::of(&self.folder, &checkout)?;
         for (path, text) in &plan.created {
             create(path, text)?;
@@ -182,13 +189,16 @@ fn read(path: &Path) -> Result<DocumentMut, Error> {
     let text = fs::read_to_string(path).map_err(|error| {
         Error::io("cannot read", path, error).with_hint("`blockwise new DIR` makes a project")
     })?;
-    text.parse().map_err(|error: TomlError| {
-        let start = error.span().map_or(0, |span| span.start);
-        let line = 1 + text[..start].matches('\n').count();
-        // The lines after the first repeat it in more detail.
-        let message = error.message().lines().next().unwrap_or_default();
-        Error::new(format!("{}:{line}: {message}", path.display()))
-    })
+    (text.parse()).map_err(|error: TomlError| unreadable(path, &text, &error))
+}
+
+/// A manifest that is no TOML.
+pub(crate) fn unreadable(path: &Path, text: &str, error: &TomlError) -> Error {
+    let start = error.span().map_or(0, |span| span.start);
+    let line = 1 + text[..start].matches('\n').count();
+    // The lines after the first repeat it in more detail.
+    let message = error.message().lines().next().unwrap_or_default();
+    Error::new(format!("{}:{line}: {message}", path.display()))
 }
 
 /// A program cannot merge one build script into another.

@@ -8,6 +8,7 @@
 mod checkout;
 mod error;
 mod exercises;
+mod from_rust_cuda;
 mod init;
 mod items;
 mod manifest;
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 use checkout::Checkout;
 use cuda_tools::Toolchain;
 pub use error::Error;
+pub use from_rust_cuda::FromRustCuda;
 pub use init::Init;
 pub use new::New;
 

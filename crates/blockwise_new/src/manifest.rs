@@ -149,7 +149,8 @@ fn move_dependencies(manifest: &mut DocumentMut) -> Result<Vec<String>, Obstacle
     Ok(moved)
 }
 
-fn dependency(checkout: &Checkout, name: &str) -> InlineTable {
+/// A dependency on a crate of Blockwise.
+pub(crate) fn dependency(checkout: &Checkout, name: &str) -> InlineTable {
     let mut table = InlineTable::new();
     let path = format!("{}/crates/{name}", checkout.path());
     table.insert("path", path.into());
@@ -157,7 +158,7 @@ fn dependency(checkout: &Checkout, name: &str) -> InlineTable {
 }
 
 /// The table at this path; created if necessary, with a blank line before it.
-fn table<'a>(
+pub(crate) fn table<'a>(
     document: &'a mut DocumentMut,
     path: &[&str],
 ) -> Result<&'a mut dyn TableLike, Obstacle> {

@@ -7,7 +7,7 @@ mod place;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use blockwise_new::{Init, New};
+use blockwise_new::{FromRustCuda, Init, New};
 use place::{Place, text};
 
 fn new(folder: &Path) -> New {
@@ -24,6 +24,7 @@ fn init(folder: &Path) -> Init {
     Init {
         folder: folder.to_owned(),
         source: None,
+        moving: FromRustCuda::default(),
     }
 }
 

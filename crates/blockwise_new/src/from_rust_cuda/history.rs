@@ -1,0 +1,50 @@
+//! Whether git can undo a change.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Error;
+
+/// The repository that the folder is in.
+pub(super) fn repository(folder: &Path) -> Option<PathBuf> {
+    let output = git(folder, ["rev-parse", "--show-toplevel"])?;
+    Some(PathBuf::from(output.trim_end_matches(['\r', '\n'])))
+}
+
+/// Refuses if the files are not in git exactly as they are. A lock file that git ignores is
+/// excepted: the next build would change it anyway.
+pub(super) fn refuse_unsaved(folder: &Path, files: &[&Path]) -> Result<(), Error> {
+    let hint = "the diff that is printed without `--apply` is also what `patch -p1` reads";
+    if repository(folder).is_none() {
+        let message = format!("{} is not in a git repository, so nothing could undo the changes", folder.display());
+        return Err(Error::new(message).with_hint(format!("`git init`, `git add` and `git commit` it first; {hint}")));
+    }
+    let mut unsaved = Vec::new();
+    for file in files {
+        let arguments = ["status", "--porcelain", "--untracked-files=all", "--ignored", "--"];
+        let arguments = arguments.map(OsStr::new).into_iter().chain([file.as_os_str()]);
+        let status = git(folder, arguments);
+        let is_lock = file.file_name() == Some(OsStr::new("Cargo.lock"));
+        let is_saved = status.is_some_and(|status| status.is_empty() || (is_lock && status.starts_with("!!")));
+        if !is_saved {
+            unsaved.push(file.display().to_string());
+        }
+    }
+    if unsaved.is_empty() {
+        return Ok(());
+    }
+    let message = format!("git could not undo the changes; not committed: {}", unsaved.join(", "));
+    Err(Error::new(message).with_hint(format!("commit or stash them first; {hint}")))
+}
+
+/// What git prints; `None` if it fails or is not installed.
+fn git(folder: &Path, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Option<String> {
+    let mut git = Command::new("git");
+    // Set by hooks, they would choose another repository.
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        git.env_remove(name);
+    }
+    let output = git.arg("-C").arg(folder).args(arguments).output().ok()?;
+    (output.status.success()).then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,350 @@
+//! `blockwise init --from-rust-cuda`: a project that was written for rust-cuda uses Blockwise.
+//!
+//! Manifests, lock files and the choice of the compiler change; Rust sources, build scripts among
+//! them, never do. What cannot be moved is listed with what to do. Nothing is written without
+//! `--apply`, and then only what git can undo.
+
+mod diff;
+mod entry;
+mod history;
+mod lock;
+mod notes;
+mod project;
+mod sources;
+mod tables;
+mod toolchain;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use toml_edit::{DocumentMut, Item, Value};
+
+use crate::checkout::Checkout;
+use crate::{Error, Outcome, missing_tools};
+use entry::{CUST, Entry, From as Origin};
+use notes::Notes;
+use project::{Project, RUST_CUDA};
+use tables::Place;
+use toolchain::Toolchain;
+
+/// Options for a project that was written for rust-cuda.
+#[derive(Args, Clone, Debug, Default)]
+pub struct FromRustCuda {
+    /// Show how a project that was written for rust-cuda moves here, as a diff: its manifests
+    /// change, its sources do not
+    #[arg(long)]
+    pub from_rust_cuda: bool,
+    /// Write what `--from-rust-cuda` shows; all of it must be committed, so that git can undo it
+    #[arg(long, requires = "from_rust_cuda")]
+    pub apply: bool,
+}
+
+impl FromRustCuda {
+    pub(crate) fn run(&self, folder: &Path, checkout: &Checkout) -> Result<Outcome, Error> {
+        let project = Project::read(folder)?;
+        let plan = Plan::of(&project, checkout)?;
+        let shown = folder.display();
+        let mut text = if plan.changed.is_empty() {
+            format!("{shown}: nothing to change")
+        } else if self.apply {
+            plan.write(&project)?;
+            let files: Vec<_> = plan.changed.iter().map(|change| project.shown(&change.path)).collect();
+            format!(
+                "changed: {}\n\n  cargo build            for the kernels and the host\n  git restore {}    undoes it",
+                files.join(", "),
+                files.join(" ")
+            )
+        } else {
+            plan.diff(&project)
+        };
+        text += &plan.notes.text();
+        if !plan.changed.is_empty() && !self.apply {
+            text += &format!("\n\nnothing is written yet; to write it:\n  blockwise init --from-rust-cuda --apply {shown}");
+        }
+        text.extend(missing_tools());
+        let name = project.manifests.get(&project.folder).and_then(|manifest| manifest.name());
+        let name = name.or_else(|| project.folder.file_name()?.to_str());
+        Ok(Outcome {
+            text,
+            package: name.unwrap_or_default().to_owned(),
+            blockwise: checkout.path().into(),
+            files: plan.changed.into_iter().map(|change| change.path).collect(),
+            folder: project.folder,
+        })
+    }
+}
+
+/// A file's new contents.
+struct Change {
+    path: PathBuf,
+    old: String,
+    new: String,
+}
+
+struct Plan {
+    changed: Vec<Change>,
+    notes: Notes,
+}
+
+impl Plan {
+    fn of(project: &Project, checkout: &Checkout) -> Result<Self, Error> {
+        let mut plan = Plan {
+            changed: Vec::new(),
+            notes: Notes::default(),
+        };
+        let touched: BTreeSet<&Path> = (project.manifests.iter())
+            .filter(|(folder, _)| uses_rust_cuda(project, folder))
+            .map(|(folder, _)| folder.as_path())
+            .collect();
+        if touched.is_empty() {
+            let message = format!("{}: no manifest names a crate of rust-cuda", project.folder.display());
+            return Err(Error::new(message).with_hint("`blockwise init` without `--from-rust-cuda` adds a kernel to any project"));
+        }
+        let mut documents: BTreeMap<&Path, DocumentMut> = BTreeMap::new();
+        let roots: BTreeSet<PathBuf> = (project.manifests.keys()).map(|folder| project.root_of(folder)).collect();
+        for root in &roots {
+            plan.change_root(project, root, checkout, &mut documents)?;
+        }
+        for (folder, document) in documents {
+            let manifest = &project.manifests[folder];
+            // The unchanged document decides: printing one may change its line ends.
+            if document.to_string() != manifest.document.to_string() {
+                plan.change(folder.join("Cargo.toml"), &manifest.text, document.to_string());
+            }
+        }
+        for root in &roots {
+            plan.change_lock(project, root)?;
+        }
+        for path in &project.toolchains {
+            plan.change_toolchain(project, path)?;
+        }
+        plan.describe(project, &touched);
+        Ok(plan)
+    }
+
+    /// The manifests of one workspace, or of a package without one.
+    fn change_root<'a>(
+        &mut self,
+        project: &'a Project,
+        root: &Path,
+        checkout: &Checkout,
+        documents: &mut BTreeMap<&'a Path, DocumentMut>,
+    ) -> Result<(), Error> {
+        let inherited = tables::of_workspace(&project.manifests[root].document, checkout);
+        let own = project.manifests.keys().filter(|folder| project.root_of(folder) == root);
+        let own: Vec<&Path> = own.map(PathBuf::as_path).collect();
+        for folder in &own {
+            let manifest = &project.manifests[*folder];
+            let place = Place {
+                checkout,
+                shown: project.shown(&folder.join("Cargo.toml")),
+                inherited: &inherited,
+                sources: project.sources_of(folder).map(|(_, source)| source).collect(),
+                glam: requirement(&manifest.document, &inherited, "glam"),
+            };
+            let mut document = manifest.document.clone();
+            tables::change(&mut document, &place, &mut self.notes);
+            documents.insert(folder, document);
+        }
+        let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default();
+        let needed = needed_patches(project, root, documents, &lock);
+        let members: Vec<_> = own.iter().filter_map(|folder| project.manifests[*folder].name()).collect();
+        if let Some(document) = documents.get_mut(root) {
+            tables::patch(document, &needed, &members, checkout).map_err(|problem| {
+                Error::new(format!("{}: {problem}", root.join("Cargo.toml").display()))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A lock file of a changed workspace forgets the crates that are replaced.
+    fn change_lock(&mut self, project: &Project, root: &Path) -> Result<(), Error> {
+        let is_changed = project.built_with(root).iter().any(|folder| {
+            let manifest = folder.join("Cargo.toml");
+            self.changed.iter().any(|change| change.path == manifest)
+        });
+        let path = root.join("Cargo.lock");
+        if !is_changed || !path.is_file() {
+            return Ok(());
+        }
+        let old = fs::read_to_string(&path).map_err(|error| Error::io("cannot read", &path, error))?;
+        let mut names = RUST_CUDA.to_vec();
+        // From a git repository they patch what it has beside them.
+        names.retain(|name| *name != "gpu_rand");
+        let new = lock::without(&old, &names);
+        if new != old {
+            let shown = project.shown(&path);
+            self.notes.stays(shown, "the replaced crates are dropped from it, all others keep their versions; `cargo build --locked` works again after one `cargo build`");
+            self.change(path, &old, new);
+        }
+        Ok(())
+    }
+
+    fn change_toolchain(&mut self, project: &Project, path: &Path) -> Result<(), Error> {
+        let shown = project.shown(path);
+        let text = fs::read_to_string(path).map_err(|error| Error::io("cannot read", path, error))?;
+        let oldest = cuda_tools::OLDEST_RUSTC;
+        match toolchain::moved(&text).map_err(|problem| Error::new(format!("{}: {problem}", path.display())))? {
+            Toolchain::Changed(new) => {
+                self.notes.stays(shown, format!("rust-cuda's compiler is replaced, because Blockwise needs Rust {oldest} or newer; crates of the lock file that are too old for it: `cargo update`"));
+                self.change(path.to_owned(), &text, new);
+            }
+            Toolchain::Stays(name) => {
+                let about = format!("{name} is new enough for the host (Rust {oldest}); kernels need no nightly");
+                self.notes.stays(shown, about);
+            }
+            Toolchain::Unknown(name) => {
+                self.notes.todo(shown, format!("{name}: check that it is Rust {oldest} or newer"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the user has to know about the files that do not change.
+    fn describe(&mut self, project: &Project, touched: &BTreeSet<&Path>) {
+        let mut scripts = Vec::new();
+        for (file, source) in &project.sources {
+            let package = project.package_of(file);
+            let named = package.and_then(|package| project.manifests[package].document.get("package")?.get("build")?.as_str());
+            let is_script = package.is_some_and(|package| sources::is_script(file, package, named));
+            if is_script || source.names("CudaBuilder") {
+                source.describe_script(&project.shown(file), &mut self.notes);
+                scripts.push(source);
+            }
+        }
+        for package in touched {
+            for (file, source) in project.sources_of(package) {
+                source.look_for_obstacles(&project.shown(file), &scripts, &mut self.notes);
+            }
+        }
+        for path in &project.configs {
+            describe_config(path, &project.shown(path), &mut self.notes);
+        }
+        for copy in &project.copies {
+            self.notes.stays(project.shown(copy), "a copy of rust-cuda; nothing uses it any more unless a line above says so");
+        }
+    }
+
+    fn change(&mut self, path: PathBuf, old: &str, new: String) {
+        let new = match old.contains("\r\n") {
+            true => new.replace("\r\n", "\n").replace('\n', "\r\n"),
+            false => new,
+        };
+        self.changed.push(Change {
+            path,
+            old: old.to_owned(),
+            new,
+        });
+    }
+
+    fn diff(&self, project: &Project) -> String {
+        let files = self.changed.iter().map(|change| diff::unified(&project.shown(&change.path), &change.old, &change.new));
+        files.collect::<String>().trim_end().to_owned()
+    }
+
+    /// Writes all files, or, as far as can be checked in advance, none.
+    fn write(&self, project: &Project) -> Result<(), Error> {
+        let paths: Vec<_> = self.changed.iter().map(|change| change.path.as_path()).collect();
+        history::refuse_unsaved(&project.folder, &paths)?;
+        for path in &paths {
+            (fs::File::options().append(true).open(path)).map_err(|error| Error::io("cannot write", path, error))?;
+        }
+        for change in &self.changed {
+            fs::write(&change.path, &change.new).map_err(|error| {
+                Error::io("cannot write", &change.path, error).with_hint("`git status` shows what is written already, `git restore` undoes it")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a package's dependencies name a crate of rust-cuda or what replaces it.
+fn uses_rust_cuda(project: &Project, folder: &Path) -> bool {
+    let is_one = |(key, item): &(String, Item)| {
+        let package = Entry::read(key, item).package;
+        package == CUST || RUST_CUDA.contains(&package.as_str()) || RUST_CUDA.contains(&key.as_str())
+    };
+    tables::entries(&project.manifests[folder].document).iter().any(is_one)
+}
+
+/// The requirement that a manifest has for a package, its own or its workspace's.
+fn requirement(document: &DocumentMut, inherited: &BTreeMap<String, Entry>, name: &str) -> Option<String> {
+    tables::entries(document).iter().find_map(|(key, item)| {
+        let mut entry = Entry::read(key, item);
+        if entry.from == Origin::Workspace {
+            entry = inherited.get(key)?.clone();
+        }
+        match entry.from {
+            Origin::Registry(version) if entry.package == name => Some(version),
+            _ => None,
+        }
+    })
+}
+
+/// The patches that a root manifest needs, each with the source that it is for.
+fn needed_patches(
+    project: &Project,
+    root: &Path,
+    documents: &BTreeMap<&Path, DocumentMut>,
+    lock: &str,
+) -> Vec<(String, &'static str)> {
+    const REGISTRY: &str = "crates-io";
+    let mut needed = Vec::new();
+    let mut add = |source: String, name| {
+        if !needed.contains(&(source.clone(), name)) {
+            needed.push((source, name));
+        }
+    };
+    for folder in project.built_with(root) {
+        // Members of another workspace may not have been changed yet.
+        let document = documents.get(folder).unwrap_or(&project.manifests[folder].document);
+        for (key, item) in tables::entries(document) {
+            let entry = Entry::read(&key, &item);
+            match (entry.package.as_str(), entry.from) {
+                // Its build script would look for a CUDA toolkit.
+                (CUST, _) => add(REGISTRY.to_owned(), "find_cuda_helper"),
+                ("gpu_rand", Origin::Registry(_)) => add(REGISTRY.to_owned(), "cuda_std"),
+                ("gpu_rand", Origin::Git(url)) => add(url, "cuda_std"),
+                _ => {}
+            }
+        }
+    }
+    // Other crates that need cuda_std.
+    let replaced = lock::packages(lock).find(|package| package.name == "cuda_std").and_then(|package| package.source);
+    let is_needed = lock::packages(lock).any(|package| {
+        package.source.is_some() && package.needs("cuda_std") && !RUST_CUDA.contains(&package.name)
+    });
+    if let Some(source) = replaced.filter(|_| is_needed) {
+        let url = source.strip_prefix("git+").and_then(|url| url.split(['?', '#']).next());
+        add(url.unwrap_or(REGISTRY).to_owned(), "cuda_std");
+    }
+    needed
+}
+
+/// Settings that rust-cuda needs and that mean nothing here.
+fn describe_config(path: &Path, shown: &str, notes: &mut Notes) {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let Ok(document) = text.parse::<DocumentMut>() else {
+        return;
+    };
+    let variables = document.get("env").and_then(Item::as_table_like);
+    for (name, _) in variables.into_iter().flat_map(|table| table.iter()) {
+        if ["LLVM_", "CUDA_", "OPTIX_", "RUST_CUDA_"].iter().any(|prefix| name.starts_with(prefix)) {
+            notes.stays(shown.to_owned(), format!("`{name}` has no effect here and may go"));
+        }
+    }
+    if document.get("unstable").and_then(|table| table.get("build-std")).is_some() {
+        notes.todo(shown.to_owned(), "`build-std` is done by the builder itself: remove it if nothing else needs it");
+    }
+    let flags = document.get("build").and_then(|table| table.get("rustflags")).map(Item::to_string);
+    if flags.is_some_and(|flags| flags.contains("codegen-backend")) {
+        notes.todo(shown.to_owned(), "remove `-Zcodegen-backend` from `rustflags`: the stock compiler builds kernels");
+    }
+    let target = document.get("build").and_then(|table| table.get("target")).and_then(Item::as_value);
+    let is_device = |value: &Value| value.to_string().contains("nvptx64");
+    if target.is_some_and(is_device) {
+        notes.todo(shown.to_owned(), "remove the target `nvptx64-nvidia-cuda`: the builder chooses it for the kernels alone");
+    }
+}
