@@ -1,6 +1,6 @@
 //! One dependency in a manifest.
 
-use toml_edit::{Array, InlineTable, Item, Value, value};
+use toml_edit::{Array, InlineTable, Item, Key, Value, value};
 
 use crate::checkout::Checkout;
 use crate::manifest::dependency;
@@ -112,17 +112,37 @@ pub(super) fn set(key: &str, item: &mut Item, source: InlineTable) {
     }
     match item {
         Item::Table(table) => {
-            for key in SOURCE {
-                table.remove(key);
+            let keys: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).collect();
+            let mut rest = Vec::new();
+            let mut comment = None;
+            for key in keys {
+                let Some((key, entry)) = table.remove_entry(&key) else {
+                    continue;
+                };
+                if SOURCE.contains(&key.get()) {
+                    // What is said of the old source is kept above the new one.
+                    comment = comment.or_else(|| key.leaf_decor().prefix().cloned());
+                } else {
+                    rest.push((key, entry));
+                }
             }
             for (key, entry) in &source {
-                table.insert(key, value(entry.clone()));
+                let mut key = Key::new(key);
+                if let Some(comment) = comment.take() {
+                    key.leaf_decor_mut().set_prefix(comment);
+                }
+                table.insert_formatted(&key, value(entry.clone()));
+            }
+            for (key, entry) in rest {
+                table.insert_formatted(&key, entry);
             }
         }
         Item::Value(old) => {
             let rest = old.as_inline_table().cloned().unwrap_or_default();
             for (key, entry) in rest.iter().filter(|(key, _)| !SOURCE.contains(key)) {
-                source.insert(key, entry.clone().decorated(" ", ""));
+                let mut entry = entry.clone();
+                entry.decor_mut().clear();
+                source.insert(key, entry);
             }
             let version = source.get("version").filter(|_| source.len() == 1).cloned();
             let mut new = version.unwrap_or_else(|| source.into());
@@ -208,9 +228,9 @@ mod tests {
             ),
             (
                 "[dependencies.a]\n# Where.\ngit = \"u\"\nrev = \"1\"\noptional = true\n",
-                "[dependencies.a]\noptional = true\npath = \"/x\"\n",
+                "[dependencies.a]\n# Where.\npath = \"/x\"\noptional = true\n",
             ),
-            ("[dependencies]\na.version = \"0.2\"\na.optional = true\n", "[dependencies]\na.optional = true\na.path = \"/x\"\n"),
+            ("[dependencies]\na.version = \"0.2\"\na.optional = true\n", "[dependencies]\na.path = \"/x\"\na.optional = true\n"),
             ("[dependencies]\na = { package = \"cuda_std\", version = \"0.2\" }\n", "[dependencies]\na = { path = \"/x\", package = \"cuda_std\" }\n"),
         ] {
             assert_eq!(changed(before, |item| set("a", item, source())), after);

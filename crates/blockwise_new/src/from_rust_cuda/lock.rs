@@ -3,6 +3,7 @@
 /// What a lock file has of one package.
 pub(super) struct Locked<'a> {
     pub(super) name: &'a str,
+    pub(super) version: &'a str,
     /// Where it was fetched from; a local package has none.
     pub(super) source: Option<&'a str>,
     /// Names, some with a version.
@@ -27,6 +28,7 @@ pub(super) fn packages(text: &str) -> impl Iterator<Item = Locked<'_>> {
         let listed = block.lines().filter(|line| line.starts_with(" \""));
         Some(Locked {
             name: value("name")?,
+            version: value("version")?,
             source: value("source"),
             dependencies: listed
                 .map(|line| line.trim_matches([' ', '"', ',']))

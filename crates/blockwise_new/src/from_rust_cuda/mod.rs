@@ -103,9 +103,11 @@ impl Plan {
             return Err(Error::new(message).with_hint("`blockwise init` without `--from-rust-cuda` adds a kernel to any project"));
         }
         let mut documents: BTreeMap<&Path, DocumentMut> = BTreeMap::new();
+        let mut patches = Vec::new();
         let roots: BTreeSet<PathBuf> = (project.manifests.keys()).map(|folder| project.root_of(folder)).collect();
         for root in &roots {
-            plan.change_root(project, root, checkout, &mut documents)?;
+            let needed = plan.change_root(project, root, checkout, &mut documents)?;
+            patches.push(needed);
         }
         for (folder, document) in documents {
             let manifest = &project.manifests[folder];
@@ -114,11 +116,11 @@ impl Plan {
                 plan.change(folder.join("Cargo.toml"), &manifest.text, document.to_string());
             }
         }
-        for root in &roots {
-            plan.change_lock(project, root)?;
-        }
         for path in &project.toolchains {
             plan.change_toolchain(project, path)?;
+        }
+        for (root, needed) in roots.iter().zip(patches) {
+            plan.change_lock(project, root, &needed)?;
         }
         plan.describe(project, &touched);
         Ok(plan)
@@ -131,18 +133,24 @@ impl Plan {
         root: &Path,
         checkout: &Checkout,
         documents: &mut BTreeMap<&'a Path, DocumentMut>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Patch>, Error> {
         let inherited = tables::of_workspace(&project.manifests[root].document, checkout);
         let own = project.manifests.keys().filter(|folder| project.root_of(folder) == root);
         let own: Vec<&Path> = own.map(PathBuf::as_path).collect();
         for folder in &own {
             let manifest = &project.manifests[*folder];
+            // The workspace's dependencies are those of all members.
+            let is_workspace = *folder == root && manifest.is_workspace();
+            let scope = if is_workspace { own.as_slice() } else { std::slice::from_ref(folder) };
+            let documents_in_scope = || scope.iter().map(|folder| &project.manifests[*folder].document);
+            let sources = scope.iter().flat_map(|folder| project.sources_of(folder));
             let place = Place {
                 checkout,
                 shown: project.shown(&folder.join("Cargo.toml")),
                 inherited: &inherited,
-                sources: project.sources_of(folder).map(|(_, source)| source).collect(),
-                glam: requirement(&manifest.document, &inherited, "glam"),
+                toolkit: documents_in_scope().find_map(tables::needs_toolkit),
+                sources: sources.map(|(_, source)| source).collect(),
+                glam: documents_in_scope().find_map(|document| requirement(document, &inherited, "glam")),
             };
             let mut document = manifest.document.clone();
             tables::change(&mut document, &place, &mut self.notes);
@@ -156,11 +164,11 @@ impl Plan {
                 Error::new(format!("{}: {problem}", root.join("Cargo.toml").display()))
             })?;
         }
-        Ok(())
+        Ok(needed)
     }
 
-    /// A lock file of a changed workspace forgets the crates that are replaced.
-    fn change_lock(&mut self, project: &Project, root: &Path) -> Result<(), Error> {
+    /// A lock file of a changed workspace forgets the crates that patches replace.
+    fn change_lock(&mut self, project: &Project, root: &Path, needed: &[Patch]) -> Result<(), Error> {
         let is_changed = project.built_with(root).iter().any(|folder| {
             let manifest = folder.join("Cargo.toml");
             self.changed.iter().any(|change| change.path == manifest)
@@ -170,13 +178,17 @@ impl Plan {
             return Ok(());
         }
         let old = fs::read_to_string(&path).map_err(|error| Error::io("cannot read", &path, error))?;
-        let mut names = RUST_CUDA.to_vec();
-        // From a git repository they patch what it has beside them.
-        names.retain(|name| *name != "gpu_rand");
+        // Cargo itself drops what nothing needs any more. It would keep to versions that patches
+        // replace, and to one that is too old for the driver's loader.
+        let mut names: Vec<_> = needed.iter().map(|(_, name)| *name).collect();
+        let is_old = |package: lock::Locked<'_>| package.name == "cust_raw" && package.version != "0.11.3";
+        if names.contains(&"find_cuda_helper") && lock::packages(&old).any(is_old) {
+            names.push("cust_raw");
+        }
         let new = lock::without(&old, &names);
+        let shown = project.shown(&path);
+        self.notes.known(shown, "the next `cargo build` replaces rust-cuda's crates in it and keeps all other versions; until then `--locked` fails");
         if new != old {
-            let shown = project.shown(&path);
-            self.notes.stays(shown, "the replaced crates are dropped from it, all others keep their versions; `cargo build --locked` works again after one `cargo build`");
             self.change(path, &old, new);
         }
         Ok(())
@@ -188,12 +200,12 @@ impl Plan {
         let oldest = cuda_tools::OLDEST_RUSTC;
         match toolchain::moved(&text).map_err(|problem| Error::new(format!("{}: {problem}", path.display())))? {
             Toolchain::Changed(new) => {
-                self.notes.stays(shown, format!("rust-cuda's compiler is replaced, because Blockwise needs Rust {oldest} or newer; crates of the lock file that are too old for it: `cargo update`"));
+                self.notes.known(shown, format!("rust-cuda's compiler is replaced, because Blockwise needs Rust {oldest} or newer; crates of the lock file that are too old for it: `cargo update`"));
                 self.change(path.to_owned(), &text, new);
             }
             Toolchain::Stays(name) => {
                 let about = format!("{name} is new enough for the host (Rust {oldest}); kernels need no nightly");
-                self.notes.stays(shown, about);
+                self.notes.known(shown, about);
             }
             Toolchain::Unknown(name) => {
                 self.notes.todo(shown, format!("{name}: check that it is Rust {oldest} or newer"));
@@ -223,7 +235,7 @@ impl Plan {
             describe_config(path, &project.shown(path), &mut self.notes);
         }
         for copy in &project.copies {
-            self.notes.stays(project.shown(copy), "a copy of rust-cuda; nothing uses it any more unless a line above says so");
+            self.notes.known(project.shown(copy), "a copy of rust-cuda; nothing uses it any more unless a line above says so");
         }
     }
 
@@ -283,13 +295,16 @@ fn requirement(document: &DocumentMut, inherited: &BTreeMap<String, Entry>, name
     })
 }
 
-/// The patches that a root manifest needs, each with the source that it is for.
+/// The source that a patch is for, and the package.
+type Patch = (String, &'static str);
+
+/// The patches that a root manifest needs.
 fn needed_patches(
     project: &Project,
     root: &Path,
     documents: &BTreeMap<&Path, DocumentMut>,
     lock: &str,
-) -> Vec<(String, &'static str)> {
+) -> Vec<Patch> {
     const REGISTRY: &str = "crates-io";
     let mut needed = Vec::new();
     let mut add = |source: String, name| {
@@ -332,7 +347,7 @@ fn describe_config(path: &Path, shown: &str, notes: &mut Notes) {
     let variables = document.get("env").and_then(Item::as_table_like);
     for (name, _) in variables.into_iter().flat_map(|table| table.iter()) {
         if ["LLVM_", "CUDA_", "OPTIX_", "RUST_CUDA_"].iter().any(|prefix| name.starts_with(prefix)) {
-            notes.stays(shown.to_owned(), format!("`{name}` has no effect here and may go"));
+            notes.known(shown.to_owned(), format!("`{name}` has no effect here and may go"));
         }
     }
     if document.get("unstable").and_then(|table| table.get("build-std")).is_some() {

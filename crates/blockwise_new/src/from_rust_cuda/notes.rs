@@ -1,10 +1,10 @@
 //! What the user reads besides the diff.
 
-/// What is left to do, and what stays and why; each with the file that it is about.
+/// What is left to do, and what is good to know; each with the file that it is about.
 #[derive(Default)]
 pub(super) struct Notes {
     todo: Vec<(String, String)>,
-    stays: Vec<(String, String)>,
+    known: Vec<(String, String)>,
 }
 
 impl Notes {
@@ -13,16 +13,16 @@ impl Notes {
         add(&mut self.todo, place, text.into());
     }
 
-    /// Something that stays, and why.
-    pub(super) fn stays(&mut self, place: String, text: impl Into<String>) {
-        add(&mut self.stays, place, text.into());
+    /// Something that needs nothing, and why.
+    pub(super) fn known(&mut self, place: String, text: impl Into<String>) {
+        add(&mut self.known, place, text.into());
     }
 
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for (title, notes) in [
             ("to do by hand", &self.todo),
-            ("stays as it is", &self.stays),
+            ("good to know", &self.known),
         ] {
             if notes.is_empty() {
                 continue;
@@ -37,7 +37,7 @@ impl Notes {
 
     #[cfg(test)]
     pub(super) fn all(&self) -> Vec<String> {
-        let all = self.todo.iter().chain(&self.stays);
+        let all = self.todo.iter().chain(&self.known);
         all.map(|(place, note)| format!("{place}: {note}")).collect()
     }
 }

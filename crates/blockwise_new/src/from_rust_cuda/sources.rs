@@ -130,7 +130,7 @@ impl Source {
                 notes.todo(place(), "there is no compiler backend to name here: `CudaBuilder::new` has the kernel crate as its only parameter");
             }
             if is_at(&tokens, at, &["#", "!", "[", "feature", "("]) {
-                notes.stays(place(), "`#![feature(…)]` needs a nightly compiler on the host's side, of March 2026 or later; for the device it works with any");
+                notes.known(place(), "`#![feature(…)]` needs a nightly compiler on the host's side, of March 2026 or later; for the device it works with any");
             }
             if token.text.starts_with("__raygen__") || token.text.starts_with("_optix_") {
                 notes.todo(place(), format!("`{}` belongs to OptiX, which is not supported: leave it out of this build", token.text));
@@ -153,9 +153,9 @@ impl Source {
         if !self.names("CudaBuilder") {
             return;
         }
-        notes.stays(shown.to_owned(), "the calls of `CudaBuilder` work as they are");
+        notes.known(shown.to_owned(), "the calls of `CudaBuilder` work as they are");
         if !self.names("arch") {
-            notes.stays(shown.to_owned(), "without `.arch(…)` the kernels are for GPUs from Ampere on (`Compute80`); older ones need `.arch(NvvmArch::Compute75)`");
+            notes.known(shown.to_owned(), "without `.arch(…)` the kernels are for GPUs from Ampere on (`Compute80`); older ones need `.arch(NvvmArch::Compute75)`");
         }
     }
 }

@@ -11,6 +11,9 @@ use super::sources::Source;
 use crate::checkout::Checkout;
 use crate::manifest;
 
+/// Crates of rust-cuda that link libraries of the CUDA toolkit or OptiX.
+const TOOLKIT: [&str; 6] = ["blastoff", "cudnn", "cudnn-sys", "optix", "optix-sys", "ptx_compiler"];
+
 /// Where a dependency stands.
 pub(super) struct Place<'a> {
     pub(super) checkout: &'a Checkout,
@@ -18,6 +21,8 @@ pub(super) struct Place<'a> {
     pub(super) shown: String,
     /// What the workspace's dependencies were, without those that have moved already.
     pub(super) inherited: &'a BTreeMap<String, Entry>,
+    /// A dependency that needs the main branch's `cust`, and so a CUDA toolkit.
+    pub(super) toolkit: Option<String>,
     /// Of the package.
     pub(super) sources: Vec<&'a Source>,
     /// The requirement for glam that the package has.
@@ -49,6 +54,12 @@ pub(super) fn entries(document: &DocumentMut) -> Vec<(String, Item)> {
         found.extend(table.iter().map(|(key, item)| (key.to_owned(), item.clone())));
     });
     found
+}
+
+/// A dependency that only builds with a CUDA toolkit and with the `cust` beside it.
+pub(super) fn needs_toolkit(document: &DocumentMut) -> Option<String> {
+    let is_one = |(key, item): &(String, Item)| TOOLKIT.contains(&Entry::read(key, item).package.as_str());
+    entries(document).into_iter().find(is_one).map(|(key, _)| key)
 }
 
 /// Changes the dependencies of a manifest.
@@ -99,21 +110,27 @@ impl Place<'_> {
         let mut move_to = |item: &mut Item, source: InlineTable| {
             if !is_inherited {
                 entry::set(key, item, source);
-                for feature in entry::remove_features(package, item) {
-                    notes.todo(self.shown.clone(), format!("`{package}` has no feature `{feature}` here, so it is removed; what it switched on may be missing"));
-                }
+            }
+            for feature in entry::remove_features(package, item) {
+                notes.todo(self.shown.clone(), format!("`{package}` has no feature `{feature}` here, so it is removed; what it switched on may be missing"));
             }
         };
         match package {
             "cuda_std" => {
                 move_to(item, entry::ours(self.checkout, package));
                 entry::keep_defaults(item);
-                if self.sources.is_empty() {
-                    return;
+                if !is_inherited {
+                    self.choose_vectors(&entry, item, notes);
                 }
-                self.choose_vectors(&entry, item, notes);
             }
             "cuda_std_macros" | "cuda_builder" => move_to(item, entry::ours(self.checkout, package)),
+            "cust" | "cust_raw" | "cust_core" if is_foreign && self.keeps_cust() => {
+                let reason = match &self.toolkit {
+                    Some(name) => format!("`{name}`"),
+                    None => "the sources' use of `cust_raw::driver_sys` and the like".to_owned(),
+                };
+                notes.todo(self.shown.clone(), format!("`{key}` stays that of rust-cuda's main branch because of {reason}: it builds with a CUDA toolkit and libclang; without {reason} it could be replaced"));
+            }
             "cust" => {
                 if let From::Registry(version) = &entry.from {
                     if entry::series(version).is_some_and(|series| series != (0, 3)) {
@@ -125,7 +142,7 @@ impl Place<'_> {
                 move_to(item, entry::ours(self.checkout, CUST));
                 let glam = self.glam.as_deref().filter(|glam| entry::series(glam) != Some((0, 20)));
                 if let Some(glam) = glam.filter(|_| has_vectors || is_foreign) {
-                    notes.todo(self.shown.clone(), format!("cust 0.3.2 copies the vectors of glam 0.20 only, and this package has glam {glam}: copy arrays (`to_array`), or structs of numbers"));
+                    notes.todo(self.shown.clone(), format!("cust 0.3.2 copies the vectors of glam 0.20 only, and this package has glam {glam}: copy arrays (`to_array`) or structs of numbers"));
                 }
                 for name in ["memcpy_2d_htod", "memcpy_2d_dtoh", "cuda_malloc_pitched"] {
                     if self.names(name) {
@@ -134,13 +151,9 @@ impl Place<'_> {
                 }
             }
             "cust_raw" if is_foreign => {
-                if self.sources.iter().any(|source| source.names_raw_modules()) {
-                    notes.todo(self.shown.clone(), "the sources use modules of the main branch's `cust_raw` (`driver_sys`, …), which needs a CUDA toolkit: write `cust_raw = \"0.11.3\"` and leave the modules' names out, all functions are at its root");
-                } else {
-                    move_to(item, entry::published("0.11.3"));
-                    if let Some(table) = item.as_table_like_mut() {
-                        table.remove("features");
-                    }
+                move_to(item, entry::published("0.11.3"));
+                if let Some(table) = item.as_table_like_mut() {
+                    table.remove("features");
                 }
             }
             "cust_core" if is_foreign => move_to(item, entry::published("0.1.1")),
@@ -148,7 +161,7 @@ impl Place<'_> {
             "find_cuda_helper" if is_foreign => move_to(item, entry::published("0.2")),
             "gpu_rand" if matches!(entry.from, From::Path(_)) => {
                 move_to(item, entry::published("0.1"));
-                notes.stays(self.shown.clone(), "`gpu_rand` is that of crates.io: a copy in a folder would bring its own `cuda_std`");
+                notes.known(self.shown.clone(), "`gpu_rand` is that of crates.io: a copy in a folder would bring its own `cuda_std`");
             }
             "optix" | "optix_device" | "optix-sys" => notes.todo(
                 self.shown.clone(),
@@ -160,6 +173,11 @@ impl Place<'_> {
             ),
             _ => {}
         }
+    }
+
+    /// Whether the host's code needs the main branch's `cust`, `cust_raw` and `cust_core`.
+    fn keeps_cust(&self) -> bool {
+        self.toolkit.is_some() || self.sources.iter().any(|source| source.names_raw_modules())
     }
 
     /// `thread::index_2d()` and its like return vek's vectors in the published versions and glam's
@@ -183,7 +201,7 @@ impl Place<'_> {
                 true => format!("glam {glam} is too old for the vectors of `cuda_std::thread`: 0.22 or newer"),
                 false => format!("glam {glam} and the one of `cuda_std` must be one version; where the build finds two, it prints the `cargo update` that leaves one"),
             };
-            notes.stays(self.shown.clone(), text);
+            notes.known(self.shown.clone(), text);
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod exercises;
 mod place;
+mod rust_cuda;
 
 use std::fs;
 use std::path::{Path, PathBuf};
