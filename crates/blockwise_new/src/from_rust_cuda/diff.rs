@@ -20,10 +20,7 @@ pub(super) fn unified(path: &str, old: &str, new: &str) -> String {
         // An empty side is named by the line before it.
         let [first_old, first_new] = [(first_old, removed), (first_new, added)]
             .map(|(first, count)| first + usize::from(count > 0));
-        let _ = writeln!(
-            text,
-            "@@ -{first_old},{removed} +{first_new},{added} @@"
-        );
+        let _ = writeln!(text, "@@ -{first_old},{removed} +{first_new},{added} @@");
         for &(step, at_old, at_new) in hunk {
             let (sign, line) = match step {
                 Step::Kept => (' ', old[at_old]),
@@ -174,7 +171,11 @@ mod tests {
                     .output();
                 let output = git.unwrap();
                 let said = String::from_utf8_lossy(&output.stderr);
-                assert!(output.status.success(), "{said}\n{}", unified("f", old, new));
+                assert!(
+                    output.status.success(),
+                    "{said}\n{}",
+                    unified("f", old, new)
+                );
                 assert_eq!(fs::read_to_string(folder.path().join("f")).unwrap(), *new);
             }
         }

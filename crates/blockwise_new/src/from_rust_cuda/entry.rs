@@ -7,7 +7,16 @@ use crate::manifest::dependency;
 
 /// The keys that say where a dependency comes from.
 const SOURCE: [&str; 10] = [
-    "version", "path", "git", "branch", "tag", "rev", "registry", "registry-index", "base", "package",
+    "version",
+    "path",
+    "git",
+    "branch",
+    "tag",
+    "rev",
+    "registry",
+    "registry-index",
+    "base",
+    "package",
 ];
 
 /// The package in place of `cust`.
@@ -15,11 +24,24 @@ pub(super) const CUST: &str = "blockwise_cust";
 
 /// Features of packages here; others are removed.
 const FEATURES: [(&str, &[&str]); 3] = [
-    ("cuda_std", &["glam", "glam_0_22", "half", "vek", "vek_indices"]),
-    ("cuda_builder", &["rustc_codegen_nvvm", "codegen-backend", "llvm19"]),
+    (
+        "cuda_std",
+        &["glam", "glam_0_22", "half", "vek", "vek_indices"],
+    ),
+    (
+        "cuda_builder",
+        &["rustc_codegen_nvvm", "codegen-backend", "llvm19"],
+    ),
     (
         "cust",
-        &["bytemuck", "impl_glam", "impl_half", "impl_mint", "impl_num_complex", "impl_vek"],
+        &[
+            "bytemuck",
+            "impl_glam",
+            "impl_half",
+            "impl_mint",
+            "impl_num_complex",
+            "impl_vek",
+        ],
     ),
 ];
 
@@ -73,7 +95,9 @@ pub(super) fn series(requirement: &str) -> Option<(u32, u32)> {
     if requirement.starts_with(['>', '<', '*']) {
         return None;
     }
-    let mut numbers = requirement.trim_start_matches(['^', '=', '~', ' ']).split(['.', '-', ',']);
+    let mut numbers = requirement
+        .trim_start_matches(['^', '=', '~', ' '])
+        .split(['.', '-', ',']);
     let first = numbers.next()?.parse().ok()?;
     let second = numbers.next().map_or(Some(0), |number| number.parse().ok());
     Some((first, second.unwrap_or(0)))
@@ -156,14 +180,18 @@ pub(super) fn set(key: &str, item: &mut Item, source: InlineTable) {
 /// Removes features that the package here lacks; returns their names.
 pub(super) fn remove_features(package: &str, item: &mut Item) -> Vec<String> {
     let known = FEATURES.iter().find(|(name, _)| *name == package);
-    let list = item.get_mut("features").and_then(Item::as_array_mut);
+    // `Item::get_mut` would leave an entry without a value.
+    let list = item.as_table_like_mut();
+    let list = list.and_then(|table| table.get_mut("features")?.as_array_mut());
     let (Some((_, known)), Some(list)) = (known, list) else {
         return Vec::new();
     };
     let is_known = |feature: &Value| {
         (feature.as_str()).is_none_or(|name| name == "default" || known.contains(&name))
     };
-    let removed = (list.iter()).filter(|feature| !is_known(feature)).filter_map(Value::as_str);
+    let removed = (list.iter())
+        .filter(|feature| !is_known(feature))
+        .filter_map(Value::as_str);
     let removed: Vec<String> = removed.map(str::to_owned).collect();
     list.retain(is_known);
     if list.is_empty() && !removed.is_empty() {
@@ -177,11 +205,16 @@ pub(super) fn add_feature(item: &mut Item, feature: &str) {
     let Some(table) = item.as_table_like_mut() else {
         return;
     };
+    let is_new = !table.contains_key("features");
     let list = table.entry("features").or_insert(value(Array::new()));
-    if let Some(list) = list.as_array_mut() {
-        if !list.iter().any(|other| other.as_str() == Some(feature)) {
-            list.push(feature);
-        }
+    let list = list.as_array_mut();
+    if let Some(list) =
+        list.filter(|list| !list.iter().any(|other| other.as_str() == Some(feature)))
+    {
+        list.push(feature);
+    }
+    if is_new {
+        tidy(item);
     }
 }
 
@@ -198,7 +231,11 @@ fn remove_key(item: &mut Item, key: &str) {
     if let Some(table) = item.as_table_like_mut() {
         table.remove(key);
     }
-    // The last entry of an inline table has the space before its brace.
+    tidy(item);
+}
+
+/// The last entry of an inline table has the space before its brace.
+fn tidy(item: &mut Item) {
     if let Some(table) = item.as_inline_table_mut() {
         table.fmt();
     }
@@ -213,7 +250,13 @@ mod tests {
     #[track_caller]
     fn changed(text: &str, change: impl Fn(&mut Item)) -> String {
         let mut document: DocumentMut = text.parse().unwrap();
-        change(document.get_mut("dependencies").unwrap().get_mut("a").unwrap());
+        change(
+            document
+                .get_mut("dependencies")
+                .unwrap()
+                .get_mut("a")
+                .unwrap(),
+        );
         document.to_string()
     }
 
@@ -221,7 +264,10 @@ mod tests {
     fn a_source_is_replaced_and_all_else_stays() {
         let source = || InlineTable::from_iter([("path", Value::from("/x"))]);
         for (before, after) in [
-            ("[dependencies]\na = \"0.2\" # why\nb = \"1\"\n", "[dependencies]\na = { path = \"/x\" } # why\nb = \"1\"\n"),
+            (
+                "[dependencies]\na = \"0.2\" # why\nb = \"1\"\n",
+                "[dependencies]\na = { path = \"/x\" } # why\nb = \"1\"\n",
+            ),
             (
                 "[dependencies]\na = { git = \"u\", rev = \"1\", features = [\"f\"], optional = true }\n",
                 "[dependencies]\na = { path = \"/x\", features = [\"f\"], optional = true }\n",
@@ -230,14 +276,27 @@ mod tests {
                 "[dependencies.a]\n# Where.\ngit = \"u\"\nrev = \"1\"\noptional = true\n",
                 "[dependencies.a]\n# Where.\npath = \"/x\"\noptional = true\n",
             ),
-            ("[dependencies]\na.version = \"0.2\"\na.optional = true\n", "[dependencies]\na.path = \"/x\"\na.optional = true\n"),
-            ("[dependencies]\na = { package = \"cuda_std\", version = \"0.2\" }\n", "[dependencies]\na = { path = \"/x\", package = \"cuda_std\" }\n"),
+            (
+                "[dependencies]\na.version = \"0.2\"\na.optional = true\n",
+                "[dependencies]\na.path = \"/x\"\na.optional = true\n",
+            ),
+            (
+                "[dependencies]\na = { package = \"cuda_std\", version = \"0.2\" }\n",
+                "[dependencies]\na = { path = \"/x\", package = \"cuda_std\" }\n",
+            ),
         ] {
             assert_eq!(changed(before, |item| set("a", item, source())), after);
-            assert_eq!(changed(after, |item| assert!(is_set(item, &source()))), after);
+            assert_eq!(
+                changed(after, |item| assert!(is_set(item, &source()))),
+                after
+            );
         }
         assert_eq!(
-            changed("[dependencies]\na = { path = \"../a\" }\n", |item| set("a", item, published("0.1"))),
+            changed("[dependencies]\na = { path = \"../a\" }\n", |item| set(
+                "a",
+                item,
+                published("0.1")
+            )),
             "[dependencies]\na = \"0.1\"\n"
         );
     }
@@ -245,17 +304,39 @@ mod tests {
     #[test]
     fn features_are_removed_and_added() {
         let before = "[dependencies]\na = { path = \"x\", features = [\"impl_glam\", \"new\"] }\n";
-        let after = changed(before, |item| assert_eq!(remove_features("cust", item), ["new"]));
-        assert_eq!(after, "[dependencies]\na = { path = \"x\", features = [\"impl_glam\"] }\n");
+        let after = changed(before, |item| {
+            assert_eq!(remove_features("cust", item), ["new"])
+        });
+        assert_eq!(
+            after,
+            "[dependencies]\na = { path = \"x\", features = [\"impl_glam\"] }\n"
+        );
         let before = "[dependencies]\na = { path = \"x\", features = [\"new\"] }\n";
         let after = changed(before, |item| drop(remove_features("cust", item)));
         assert_eq!(after, "[dependencies]\na = { path = \"x\" }\n");
-        let after = changed(&after, |item| add_feature(item, "vek_indices"));
-        assert_eq!(after, "[dependencies]\na = { path = \"x\", features = [\"vek_indices\"] }\n");
-        assert_eq!(changed(&after, |item| add_feature(item, "vek_indices")), after);
-        let after = changed("[dependencies]\na.workspace = true\n", |item| add_feature(item, "f"));
-        assert_eq!(after, "[dependencies]\na.workspace = true\na.features = [\"f\"]\n");
-        let after = changed("[dependencies]\na = { path = \"x\", default-features = false }\n", keep_defaults);
+        let after = changed(&after, |item| {
+            assert!(remove_features("cuda_std", item).is_empty());
+            add_feature(item, "vek_indices");
+        });
+        assert_eq!(
+            after,
+            "[dependencies]\na = { path = \"x\", features = [\"vek_indices\"] }\n"
+        );
+        assert_eq!(
+            changed(&after, |item| add_feature(item, "vek_indices")),
+            after
+        );
+        let after = changed("[dependencies]\na.workspace = true\n", |item| {
+            add_feature(item, "f")
+        });
+        assert_eq!(
+            after,
+            "[dependencies]\na.workspace = true\na.features = [\"f\"]\n"
+        );
+        let after = changed(
+            "[dependencies]\na = { path = \"x\", default-features = false }\n",
+            keep_defaults,
+        );
         assert_eq!(after, "[dependencies]\na = { path = \"x\" }\n");
     }
 

@@ -17,24 +17,42 @@ pub(super) fn repository(folder: &Path) -> Option<PathBuf> {
 pub(super) fn refuse_unsaved(folder: &Path, files: &[&Path]) -> Result<(), Error> {
     let hint = "the diff that is printed without `--apply` is also what `patch -p1` reads";
     if repository(folder).is_none() {
-        let message = format!("{} is not in a git repository, so nothing could undo the changes", folder.display());
-        return Err(Error::new(message).with_hint(format!("`git init`, `git add` and `git commit` it first; {hint}")));
+        let message = format!(
+            "{} is not in a git repository, so nothing could undo the changes",
+            folder.display()
+        );
+        return Err(Error::new(message).with_hint(format!(
+            "`git init`, `git add` and `git commit` it first; {hint}"
+        )));
     }
-    let mut unsaved = Vec::new();
-    for file in files {
-        let arguments = ["status", "--porcelain", "--untracked-files=all", "--ignored", "--"];
-        let arguments = arguments.map(OsStr::new).into_iter().chain([file.as_os_str()]);
-        let status = git(folder, arguments);
+    let status = |files: &[&Path]| {
+        let arguments = [
+            "status",
+            "--porcelain",
+            "--untracked-files=all",
+            "--ignored",
+            "--",
+        ];
+        let files = files.iter().map(|file| file.as_os_str());
+        git(folder, arguments.map(OsStr::new).into_iter().chain(files))
+    };
+    let is_saved = |file: &Path| {
         let is_lock = file.file_name() == Some(OsStr::new("Cargo.lock"));
-        let is_saved = status.is_some_and(|status| status.is_empty() || (is_lock && status.starts_with("!!")));
-        if !is_saved {
-            unsaved.push(file.display().to_string());
-        }
+        status(&[file])
+            .is_some_and(|status| status.is_empty() || (is_lock && status.starts_with("!!")))
+    };
+    if status(files).is_some_and(|status| status.is_empty()) {
+        return Ok(());
     }
+    let unsaved = files.iter().filter(|file| !is_saved(file));
+    let unsaved: Vec<_> = unsaved.map(|file| file.display().to_string()).collect();
     if unsaved.is_empty() {
         return Ok(());
     }
-    let message = format!("git could not undo the changes; not committed: {}", unsaved.join(", "));
+    let message = format!(
+        "git could not undo the changes; not committed: {}",
+        unsaved.join(", ")
+    );
     Err(Error::new(message).with_hint(format!("commit or stash them first; {hint}")))
 }
 

@@ -76,16 +76,28 @@ mod tests {
     #[test]
     fn packages_are_dropped_by_name_unless_they_are_local() {
         let kept = without(LOCK, &["cuda_std", "mine"]);
-        assert!(kept.starts_with("# Written by cargo.\nversion = 4\n\n[[package]]\nname = \"gpu_rand\"\n"), "{kept}");
-        assert!(kept.ends_with("name = \"mine\"\nversion = \"0.1.0\"\n"), "{kept}");
+        assert!(
+            kept.starts_with(
+                "# Written by cargo.\nversion = 4\n\n[[package]]\nname = \"gpu_rand\"\n"
+            ),
+            "{kept}"
+        );
+        assert!(
+            kept.ends_with("name = \"mine\"\nversion = \"0.1.0\"\n"),
+            "{kept}"
+        );
         assert_eq!(without(LOCK, &["vek"]), LOCK);
         assert_eq!(without("", &["vek"]), "");
     }
 
     #[test]
     fn dependencies_are_read_with_and_without_a_version() {
-        let needing: Vec<_> = packages(LOCK).filter(|package| package.needs("cuda_std")).collect();
-        assert!(matches!(&needing[..], [one] if one.name == "gpu_rand" && one.source == Some("registry+x")));
+        let needing: Vec<_> = packages(LOCK)
+            .filter(|package| package.needs("cuda_std"))
+            .collect();
+        assert!(
+            matches!(&needing[..], [one] if one.name == "gpu_rand" && one.source == Some("registry+x"))
+        );
         assert!(packages(LOCK).any(|package| package.needs("vek")));
     }
 }

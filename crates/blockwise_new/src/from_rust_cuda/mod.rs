@@ -50,7 +50,11 @@ impl FromRustCuda {
             format!("{shown}: nothing to change")
         } else if self.apply {
             plan.write(&project)?;
-            let files: Vec<_> = plan.changed.iter().map(|change| project.shown(&change.path)).collect();
+            let files: Vec<_> = plan
+                .changed
+                .iter()
+                .map(|change| project.shown(&change.path))
+                .collect();
             format!(
                 "changed: {}\n\n  cargo build            for the kernels and the host\n  git restore {}    undoes it",
                 files.join(", "),
@@ -61,10 +65,15 @@ impl FromRustCuda {
         };
         text += &plan.notes.text();
         if !plan.changed.is_empty() && !self.apply {
-            text += &format!("\n\nnothing is written yet; to write it:\n  blockwise init --from-rust-cuda --apply {shown}");
+            text += &format!(
+                "\n\nnothing is written yet; to write it:\n  blockwise init --from-rust-cuda --apply {shown}"
+            );
         }
         text.extend(missing_tools());
-        let name = project.manifests.get(&project.folder).and_then(|manifest| manifest.name());
+        let name = project
+            .manifests
+            .get(&project.folder)
+            .and_then(|manifest| manifest.name());
         let name = name.or_else(|| project.folder.file_name()?.to_str());
         Ok(Outcome {
             text,
@@ -99,12 +108,19 @@ impl Plan {
             .map(|(folder, _)| folder.as_path())
             .collect();
         if touched.is_empty() {
-            let message = format!("{}: no manifest names a crate of rust-cuda", project.folder.display());
-            return Err(Error::new(message).with_hint("`blockwise init` without `--from-rust-cuda` adds a kernel to any project"));
+            let message = format!(
+                "{}: no manifest names a crate of rust-cuda",
+                project.folder.display()
+            );
+            return Err(Error::new(message).with_hint(
+                "`blockwise init` without `--from-rust-cuda` adds a kernel to any project",
+            ));
         }
         let mut documents: BTreeMap<&Path, DocumentMut> = BTreeMap::new();
         let mut patches = Vec::new();
-        let roots: BTreeSet<PathBuf> = (project.manifests.keys()).map(|folder| project.root_of(folder)).collect();
+        let roots: BTreeSet<PathBuf> = (project.manifests.keys())
+            .map(|folder| project.root_of(folder))
+            .collect();
         for root in &roots {
             let needed = plan.change_root(project, root, checkout, &mut documents)?;
             patches.push(needed);
@@ -113,7 +129,11 @@ impl Plan {
             let manifest = &project.manifests[folder];
             // The unchanged document decides: printing one may change its line ends.
             if document.to_string() != manifest.document.to_string() {
-                plan.change(folder.join("Cargo.toml"), &manifest.text, document.to_string());
+                plan.change(
+                    folder.join("Cargo.toml"),
+                    &manifest.text,
+                    document.to_string(),
+                );
             }
         }
         for path in &project.toolchains {
@@ -135,14 +155,25 @@ impl Plan {
         documents: &mut BTreeMap<&'a Path, DocumentMut>,
     ) -> Result<Vec<Patch>, Error> {
         let inherited = tables::of_workspace(&project.manifests[root].document, checkout);
-        let own = project.manifests.keys().filter(|folder| project.root_of(folder) == root);
+        let own = project
+            .manifests
+            .keys()
+            .filter(|folder| project.root_of(folder) == root);
         let own: Vec<&Path> = own.map(PathBuf::as_path).collect();
         for folder in &own {
             let manifest = &project.manifests[*folder];
             // The workspace's dependencies are those of all members.
             let is_workspace = *folder == root && manifest.is_workspace();
-            let scope = if is_workspace { own.as_slice() } else { std::slice::from_ref(folder) };
-            let documents_in_scope = || scope.iter().map(|folder| &project.manifests[*folder].document);
+            let scope = if is_workspace {
+                own.as_slice()
+            } else {
+                std::slice::from_ref(folder)
+            };
+            let documents_in_scope = || {
+                scope
+                    .iter()
+                    .map(|folder| &project.manifests[*folder].document)
+            };
             let sources = scope.iter().flat_map(|folder| project.sources_of(folder));
             let place = Place {
                 checkout,
@@ -150,7 +181,8 @@ impl Plan {
                 inherited: &inherited,
                 toolkit: documents_in_scope().find_map(tables::needs_toolkit),
                 sources: sources.map(|(_, source)| source).collect(),
-                glam: documents_in_scope().find_map(|document| requirement(document, &inherited, "glam")),
+                glam: documents_in_scope()
+                    .find_map(|document| requirement(document, &inherited, "glam")),
             };
             let mut document = manifest.document.clone();
             tables::change(&mut document, &place, &mut self.notes);
@@ -158,7 +190,10 @@ impl Plan {
         }
         let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap_or_default();
         let needed = needed_patches(project, root, documents, &lock);
-        let members: Vec<_> = own.iter().filter_map(|folder| project.manifests[*folder].name()).collect();
+        let members: Vec<_> = own
+            .iter()
+            .filter_map(|folder| project.manifests[*folder].name())
+            .collect();
         if let Some(document) = documents.get_mut(root) {
             tables::patch(document, &needed, &members, checkout).map_err(|problem| {
                 Error::new(format!("{}: {problem}", root.join("Cargo.toml").display()))
@@ -168,7 +203,12 @@ impl Plan {
     }
 
     /// A lock file of a changed workspace forgets the crates that patches replace.
-    fn change_lock(&mut self, project: &Project, root: &Path, needed: &[Patch]) -> Result<(), Error> {
+    fn change_lock(
+        &mut self,
+        project: &Project,
+        root: &Path,
+        needed: &[Patch],
+    ) -> Result<(), Error> {
         let is_changed = project.built_with(root).iter().any(|folder| {
             let manifest = folder.join("Cargo.toml");
             self.changed.iter().any(|change| change.path == manifest)
@@ -177,11 +217,13 @@ impl Plan {
         if !is_changed || !path.is_file() {
             return Ok(());
         }
-        let old = fs::read_to_string(&path).map_err(|error| Error::io("cannot read", &path, error))?;
+        let old =
+            fs::read_to_string(&path).map_err(|error| Error::io("cannot read", &path, error))?;
         // Cargo itself drops what nothing needs any more. It would keep to versions that patches
         // replace, and to one that is too old for the driver's loader.
         let mut names: Vec<_> = needed.iter().map(|(_, name)| *name).collect();
-        let is_old = |package: lock::Locked<'_>| package.name == "cust_raw" && package.version != "0.11.3";
+        let is_old =
+            |package: lock::Locked<'_>| package.name == "cust_raw" && package.version != "0.11.3";
         if names.contains(&"find_cuda_helper") && lock::packages(&old).any(is_old) {
             names.push("cust_raw");
         }
@@ -196,19 +238,27 @@ impl Plan {
 
     fn change_toolchain(&mut self, project: &Project, path: &Path) -> Result<(), Error> {
         let shown = project.shown(path);
-        let text = fs::read_to_string(path).map_err(|error| Error::io("cannot read", path, error))?;
+        let text =
+            fs::read_to_string(path).map_err(|error| Error::io("cannot read", path, error))?;
         let oldest = cuda_tools::OLDEST_RUSTC;
-        match toolchain::moved(&text).map_err(|problem| Error::new(format!("{}: {problem}", path.display())))? {
+        match toolchain::moved(&text)
+            .map_err(|problem| Error::new(format!("{}: {problem}", path.display())))?
+        {
             Toolchain::Changed(new) => {
                 self.notes.known(shown, format!("rust-cuda's compiler is replaced, because Blockwise needs Rust {oldest} or newer; crates of the lock file that are too old for it: `cargo update`"));
                 self.change(path.to_owned(), &text, new);
             }
             Toolchain::Stays(name) => {
-                let about = format!("{name} is new enough for the host (Rust {oldest}); kernels need no nightly");
+                let about = format!(
+                    "{name} is new enough for the host (Rust {oldest}); kernels need no nightly"
+                );
                 self.notes.known(shown, about);
             }
             Toolchain::Unknown(name) => {
-                self.notes.todo(shown, format!("{name}: check that it is Rust {oldest} or newer"));
+                self.notes.todo(
+                    shown,
+                    format!("{name}: check that it is Rust {oldest} or newer"),
+                );
             }
         }
         Ok(())
@@ -219,7 +269,13 @@ impl Plan {
         let mut scripts = Vec::new();
         for (file, source) in &project.sources {
             let package = project.package_of(file);
-            let named = package.and_then(|package| project.manifests[package].document.get("package")?.get("build")?.as_str());
+            let named = package.and_then(|package| {
+                project.manifests[package]
+                    .document
+                    .get("package")?
+                    .get("build")?
+                    .as_str()
+            });
             let is_script = package.is_some_and(|package| sources::is_script(file, package, named));
             if is_script || source.names("CudaBuilder") {
                 source.describe_script(&project.shown(file), &mut self.notes);
@@ -235,7 +291,10 @@ impl Plan {
             describe_config(path, &project.shown(path), &mut self.notes);
         }
         for copy in &project.copies {
-            self.notes.known(project.shown(copy), "a copy of rust-cuda; nothing uses it any more unless a line above says so");
+            self.notes.known(
+                project.shown(copy),
+                "a copy of rust-cuda; nothing uses it any more unless a line above says so",
+            );
         }
     }
 
@@ -252,20 +311,30 @@ impl Plan {
     }
 
     fn diff(&self, project: &Project) -> String {
-        let files = self.changed.iter().map(|change| diff::unified(&project.shown(&change.path), &change.old, &change.new));
+        let files = self
+            .changed
+            .iter()
+            .map(|change| diff::unified(&project.shown(&change.path), &change.old, &change.new));
         files.collect::<String>().trim_end().to_owned()
     }
 
     /// Writes all files, or, as far as can be checked in advance, none.
     fn write(&self, project: &Project) -> Result<(), Error> {
-        let paths: Vec<_> = self.changed.iter().map(|change| change.path.as_path()).collect();
+        let paths: Vec<_> = self
+            .changed
+            .iter()
+            .map(|change| change.path.as_path())
+            .collect();
         history::refuse_unsaved(&project.folder, &paths)?;
         for path in &paths {
-            (fs::File::options().append(true).open(path)).map_err(|error| Error::io("cannot write", path, error))?;
+            (fs::File::options().append(true).open(path))
+                .map_err(|error| Error::io("cannot write", path, error))?;
         }
         for change in &self.changed {
             fs::write(&change.path, &change.new).map_err(|error| {
-                Error::io("cannot write", &change.path, error).with_hint("`git status` shows what is written already, `git restore` undoes it")
+                Error::io("cannot write", &change.path, error).with_hint(
+                    "`git status` shows what is written already, `git restore` undoes it",
+                )
             })?;
         }
         Ok(())
@@ -276,13 +345,21 @@ impl Plan {
 fn uses_rust_cuda(project: &Project, folder: &Path) -> bool {
     let is_one = |(key, item): &(String, Item)| {
         let package = Entry::read(key, item).package;
-        package == CUST || RUST_CUDA.contains(&package.as_str()) || RUST_CUDA.contains(&key.as_str())
+        package == CUST
+            || RUST_CUDA.contains(&package.as_str())
+            || RUST_CUDA.contains(&key.as_str())
     };
-    tables::entries(&project.manifests[folder].document).iter().any(is_one)
+    tables::entries(&project.manifests[folder].document)
+        .iter()
+        .any(is_one)
 }
 
 /// The requirement that a manifest has for a package, its own or its workspace's.
-fn requirement(document: &DocumentMut, inherited: &BTreeMap<String, Entry>, name: &str) -> Option<String> {
+fn requirement(
+    document: &DocumentMut,
+    inherited: &BTreeMap<String, Entry>,
+    name: &str,
+) -> Option<String> {
     tables::entries(document).iter().find_map(|(key, item)| {
         let mut entry = Entry::read(key, item);
         if entry.from == Origin::Workspace {
@@ -314,7 +391,9 @@ fn needed_patches(
     };
     for folder in project.built_with(root) {
         // Members of another workspace may not have been changed yet.
-        let document = documents.get(folder).unwrap_or(&project.manifests[folder].document);
+        let document = documents
+            .get(folder)
+            .unwrap_or(&project.manifests[folder].document);
         for (key, item) in tables::entries(document) {
             let entry = Entry::read(&key, &item);
             match (entry.package.as_str(), entry.from) {
@@ -327,12 +406,16 @@ fn needed_patches(
         }
     }
     // Other crates that need cuda_std.
-    let replaced = lock::packages(lock).find(|package| package.name == "cuda_std").and_then(|package| package.source);
+    let replaced = lock::packages(lock)
+        .find(|package| package.name == "cuda_std")
+        .and_then(|package| package.source);
     let is_needed = lock::packages(lock).any(|package| {
         package.source.is_some() && package.needs("cuda_std") && !RUST_CUDA.contains(&package.name)
     });
     if let Some(source) = replaced.filter(|_| is_needed) {
-        let url = source.strip_prefix("git+").and_then(|url| url.split(['?', '#']).next());
+        let url = source
+            .strip_prefix("git+")
+            .and_then(|url| url.split(['?', '#']).next());
         add(url.unwrap_or(REGISTRY).to_owned(), "cuda_std");
     }
     needed
@@ -346,20 +429,45 @@ fn describe_config(path: &Path, shown: &str, notes: &mut Notes) {
     };
     let variables = document.get("env").and_then(Item::as_table_like);
     for (name, _) in variables.into_iter().flat_map(|table| table.iter()) {
-        if ["LLVM_", "CUDA_", "OPTIX_", "RUST_CUDA_"].iter().any(|prefix| name.starts_with(prefix)) {
-            notes.known(shown.to_owned(), format!("`{name}` has no effect here and may go"));
+        if ["LLVM_", "CUDA_", "OPTIX_", "RUST_CUDA_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        {
+            notes.known(
+                shown.to_owned(),
+                format!("`{name}` has no effect here and may go"),
+            );
         }
     }
-    if document.get("unstable").and_then(|table| table.get("build-std")).is_some() {
-        notes.todo(shown.to_owned(), "`build-std` is done by the builder itself: remove it if nothing else needs it");
+    if document
+        .get("unstable")
+        .and_then(|table| table.get("build-std"))
+        .is_some()
+    {
+        notes.todo(
+            shown.to_owned(),
+            "`build-std` is done by the builder itself: remove it if nothing else needs it",
+        );
     }
-    let flags = document.get("build").and_then(|table| table.get("rustflags")).map(Item::to_string);
+    let flags = document
+        .get("build")
+        .and_then(|table| table.get("rustflags"))
+        .map(Item::to_string);
     if flags.is_some_and(|flags| flags.contains("codegen-backend")) {
-        notes.todo(shown.to_owned(), "remove `-Zcodegen-backend` from `rustflags`: the stock compiler builds kernels");
+        notes.todo(
+            shown.to_owned(),
+            "remove `-Zcodegen-backend` from `rustflags`: the stock compiler builds kernels",
+        );
     }
-    let target = document.get("build").and_then(|table| table.get("target")).and_then(Item::as_value);
+    let target = document
+        .get("build")
+        .and_then(|table| table.get("target"))
+        .and_then(Item::as_value);
     let is_device = |value: &Value| value.to_string().contains("nvptx64");
     if target.is_some_and(is_device) {
-        notes.todo(shown.to_owned(), "remove the target `nvptx64-nvidia-cuda`: the builder chooses it for the kernels alone");
+        notes.todo(
+            shown.to_owned(),
+            "remove the target `nvptx64-nvidia-cuda`: the builder chooses it for the kernels alone",
+        );
     }
 }

@@ -20,10 +20,7 @@ impl Notes {
 
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        for (title, notes) in [
-            ("to do by hand", &self.todo),
-            ("good to know", &self.known),
-        ] {
+        for (title, notes) in [("to do by hand", &self.todo), ("good to know", &self.known)] {
             if notes.is_empty() {
                 continue;
             }
@@ -38,7 +35,8 @@ impl Notes {
     #[cfg(test)]
     pub(super) fn all(&self) -> Vec<String> {
         let all = self.todo.iter().chain(&self.known);
-        all.map(|(place, note)| format!("{place}: {note}")).collect()
+        all.map(|(place, note)| format!("{place}: {note}"))
+            .collect()
     }
 }
 

@@ -61,10 +61,17 @@ impl Manifest {
         let listed = |key: &str| -> Vec<&str> {
             let workspace = self.document.get("workspace");
             let list = workspace.and_then(|table| table.get(key)?.as_array());
-            list.into_iter().flatten().filter_map(Value::as_str).collect()
+            list.into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect()
         };
-        let is_out = (listed("exclude").iter()).any(|folder| inner.starts_with(folder.trim_start_matches("./")));
-        is_out && !listed("members").iter().any(|member| Path::new(member) == inner)
+        let is_out = (listed("exclude").iter())
+            .any(|folder| inner.starts_with(folder.trim_start_matches("./")));
+        is_out
+            && !listed("members")
+                .iter()
+                .any(|member| Path::new(member) == inner)
     }
 
     /// The folders that dependencies and members outside it are in, as written.
@@ -72,7 +79,9 @@ impl Manifest {
         let mut paths = Vec::new();
         let mut document = self.document.clone();
         each_table(&mut document, &mut |table| {
-            let inner = table.iter().filter_map(|(_, item)| item.get("path")?.as_str());
+            let inner = table
+                .iter()
+                .filter_map(|(_, item)| item.get("path")?.as_str());
             paths.extend(inner.map(str::to_owned));
         });
         let workspace = self.document.get("workspace");
@@ -122,9 +131,11 @@ pub(super) struct Project {
 
 impl Project {
     pub(super) fn read(folder: &Path) -> Result<Self, Error> {
-        let folder = fs::canonicalize(folder).map_err(|error| Error::io("cannot read", folder, error))?;
+        let folder =
+            fs::canonicalize(folder).map_err(|error| Error::io("cannot read", folder, error))?;
         if !folder.is_dir() {
-            return Err(Error::new(format!("{} is no folder", folder.display())).with_hint("name the folder of the project"));
+            return Err(Error::new(format!("{} is no folder", folder.display()))
+                .with_hint("name the folder of the project"));
         }
         let repository = history::repository(&folder).and_then(|path| path.canonicalize().ok());
         let root = workspace_around(&folder, repository.as_deref())?;
@@ -142,11 +153,19 @@ impl Project {
             project.walk(&folder, true)?;
             walked.push(folder);
             let mut beside = project.beside();
-            beside.retain(|path| repository.as_ref().is_some_and(|repository| path.starts_with(repository)));
-            next = (beside.into_iter()).find(|path| !walked.iter().any(|walked| path.starts_with(walked)));
+            beside.retain(|path| {
+                repository
+                    .as_ref()
+                    .is_some_and(|repository| path.starts_with(repository))
+            });
+            next = (beside.into_iter())
+                .find(|path| !walked.iter().any(|walked| path.starts_with(walked)));
         }
         for above in root.ancestors().skip(1) {
-            if repository.as_ref().is_some_and(|repository| above.starts_with(repository)) {
+            if repository
+                .as_ref()
+                .is_some_and(|repository| above.starts_with(repository))
+            {
                 project.add_settings(above);
             }
         }
@@ -162,7 +181,9 @@ impl Project {
             return Ok(());
         }
         if let Some(manifest) = read_manifest(folder)? {
-            let is_copy = manifest.name().is_some_and(|name| RUST_CUDA.contains(&name));
+            let is_copy = manifest
+                .name()
+                .is_some_and(|name| RUST_CUDA.contains(&name));
             if is_copy && !is_start {
                 self.copies.push(folder.to_owned());
                 return Ok(());
@@ -170,7 +191,10 @@ impl Project {
             self.manifests.insert(folder.to_owned(), manifest);
         }
         self.add_settings(folder);
-        let mut entries = fs::read_dir(folder).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let mut entries = fs::read_dir(folder)
+            .map_err(failed)?
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(failed)?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let (path, name) = (entry.path(), entry.file_name());
@@ -178,7 +202,11 @@ impl Project {
             let kind = entry.file_type().map_err(failed)?;
             if kind.is_dir() {
                 let is_vendored = path.join(".cargo-checksum.json").exists();
-                if !name.starts_with('.') && name != "target" && name != "node_modules" && !is_vendored {
+                if !name.starts_with('.')
+                    && name != "target"
+                    && name != "node_modules"
+                    && !is_vendored
+                {
                     self.walk(&path, false)?;
                 }
             } else if path.extension() == Some(OsStr::new("rs")) {
@@ -192,27 +220,47 @@ impl Project {
     }
 
     fn add_settings(&mut self, folder: &Path) {
-        let is_file = |names: [&str; 2]| names.map(|name| folder.join(name)).into_iter().find(|path| path.is_file());
+        let is_file = |names: [&str; 2]| {
+            names
+                .map(|name| folder.join(name))
+                .into_iter()
+                .find(|path| path.is_file())
+        };
         // Where there are both, the first is used.
-        self.toolchains.extend(is_file(["rust-toolchain", "rust-toolchain.toml"]));
-        self.configs.extend(is_file([".cargo/config", ".cargo/config.toml"]));
+        self.toolchains
+            .extend(is_file(["rust-toolchain", "rust-toolchain.toml"]));
+        self.configs
+            .extend(is_file([".cargo/config", ".cargo/config.toml"]));
     }
 
     /// Folders that manifests and build scripts name.
     fn beside(&self) -> Vec<PathBuf> {
         let named = self.manifests.iter().flat_map(|(folder, manifest)| {
-            manifest.paths().into_iter().map(move |path| folder.join(path))
+            manifest
+                .paths()
+                .into_iter()
+                .map(move |path| folder.join(path))
         });
         let built = self.sources.iter().flat_map(|(file, source)| {
             let folder = self.package_of(file).unwrap_or(Path::new(""));
-            source.kernel_crates().into_iter().map(move |path| folder.join(path))
+            source
+                .kernel_crates()
+                .into_iter()
+                .map(move |path| folder.join(path))
         });
-        named.chain(built).filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_dir()).collect()
+        named
+            .chain(built)
+            .filter_map(|path| path.canonicalize().ok())
+            .filter(|path| path.is_dir())
+            .collect()
     }
 
     /// The folder of the package that a file belongs to.
     pub(super) fn package_of(&self, file: &Path) -> Option<&Path> {
-        let owner = file.ancestors().skip(1).find_map(|folder| self.manifests.get_key_value(folder));
+        let owner = file
+            .ancestors()
+            .skip(1)
+            .find_map(|folder| self.manifests.get_key_value(folder));
         owner.map(|(folder, _)| folder.as_path())
     }
 
@@ -230,13 +278,17 @@ impl Project {
     /// The packages that are built with those of a root manifest: its members, and what they
     /// need by path.
     pub(super) fn built_with(&self, root: &Path) -> Vec<&Path> {
-        let mut found: Vec<&Path> = (self.manifests.keys()).map(PathBuf::as_path).filter(|package| self.root_of(package) == root).collect();
+        let mut found: Vec<&Path> = (self.manifests.keys())
+            .map(PathBuf::as_path)
+            .filter(|package| self.root_of(package) == root)
+            .collect();
         let mut at = 0;
         while let Some(&package) = found.get(at) {
             at += 1;
             for path in self.manifests[package].paths() {
                 let needed = package.join(path).canonicalize().ok();
-                let needed = needed.and_then(|path| Some(self.manifests.get_key_value(&path)?.0.as_path()));
+                let needed =
+                    needed.and_then(|path| Some(self.manifests.get_key_value(&path)?.0.as_path()));
                 if let Some(needed) = needed.filter(|needed| !found.contains(needed)) {
                     found.push(needed);
                 }
@@ -246,9 +298,16 @@ impl Project {
     }
 
     /// The sources of a package.
-    pub(super) fn sources_of<'a>(&'a self, package: &'a Path) -> impl Iterator<Item = (&'a Path, &'a Source)> {
-        let own = self.sources.range(package.to_owned()..).take_while(move |(file, _)| file.starts_with(package));
-        own.map(|(file, source)| (file.as_path(), source)).filter(move |(file, _)| self.package_of(file) == Some(package))
+    pub(super) fn sources_of<'a>(
+        &'a self,
+        package: &'a Path,
+    ) -> impl Iterator<Item = (&'a Path, &'a Source)> {
+        let own = self
+            .sources
+            .range(package.to_owned()..)
+            .take_while(move |(file, _)| file.starts_with(package));
+        own.map(|(file, source)| (file.as_path(), source))
+            .filter(move |(file, _)| self.package_of(file) == Some(package))
     }
 
     /// A path as the user reads it.
@@ -275,7 +334,12 @@ fn workspace_around(folder: &Path, repository: Option<&Path>) -> Result<PathBuf,
         }
         if let Some(manifest) = read_manifest(above)?.filter(Manifest::is_workspace) {
             let inner = folder.strip_prefix(above).unwrap_or(folder);
-            return Ok(if manifest.leaves_out(inner) { folder } else { above }.to_owned());
+            return Ok(if manifest.leaves_out(inner) {
+                folder
+            } else {
+                above
+            }
+            .to_owned());
         }
     }
     Ok(folder.to_owned())

@@ -12,7 +12,14 @@ use crate::checkout::Checkout;
 use crate::manifest;
 
 /// Crates of rust-cuda that link libraries of the CUDA toolkit or OptiX.
-const TOOLKIT: [&str; 6] = ["blastoff", "cudnn", "cudnn-sys", "optix", "optix-sys", "ptx_compiler"];
+const TOOLKIT: [&str; 6] = [
+    "blastoff",
+    "cudnn",
+    "cudnn-sys",
+    "optix",
+    "optix-sys",
+    "ptx_compiler",
+];
 
 /// Where a dependency stands.
 pub(super) struct Place<'a> {
@@ -42,8 +49,15 @@ pub(super) fn of_workspace(root: &DocumentMut, checkout: &Checkout) -> BTreeMap<
 /// Whether a dependency is already ours.
 pub(super) fn has_moved(key: &str, item: &Item, checkout: &Checkout) -> bool {
     let package = Entry::read(key, item).package;
-    let name = if key == "cust" { CUST } else { package.as_str() };
-    let is_ours = matches!(name, "cuda_std" | "cuda_std_macros" | "cuda_builder" | "find_cuda_helper") || name == CUST;
+    let name = if key == "cust" {
+        CUST
+    } else {
+        package.as_str()
+    };
+    let is_ours = matches!(
+        name,
+        "cuda_std" | "cuda_std_macros" | "cuda_builder" | "find_cuda_helper"
+    ) || name == CUST;
     is_ours && entry::is_set(item, &entry::ours(checkout, name))
 }
 
@@ -51,27 +65,41 @@ pub(super) fn has_moved(key: &str, item: &Item, checkout: &Checkout) -> bool {
 pub(super) fn entries(document: &DocumentMut) -> Vec<(String, Item)> {
     let mut found = Vec::new();
     each_table(&mut document.clone(), &mut |table| {
-        found.extend(table.iter().map(|(key, item)| (key.to_owned(), item.clone())));
+        found.extend(
+            table
+                .iter()
+                .map(|(key, item)| (key.to_owned(), item.clone())),
+        );
     });
     found
 }
 
 /// A dependency that only builds with a CUDA toolkit and with the `cust` beside it.
 pub(super) fn needs_toolkit(document: &DocumentMut) -> Option<String> {
-    let is_one = |(key, item): &(String, Item)| TOOLKIT.contains(&Entry::read(key, item).package.as_str());
-    entries(document).into_iter().find(is_one).map(|(key, _)| key)
+    let is_one =
+        |(key, item): &(String, Item)| TOOLKIT.contains(&Entry::read(key, item).package.as_str());
+    entries(document)
+        .into_iter()
+        .find(is_one)
+        .map(|(key, _)| key)
 }
 
 /// Changes the dependencies of a manifest.
 pub(super) fn change(document: &mut DocumentMut, place: &Place<'_>, notes: &mut Notes) {
-    let features = document.get("features").map(Item::to_string).unwrap_or_default();
+    let features = document
+        .get("features")
+        .map(Item::to_string)
+        .unwrap_or_default();
     each_table(document, &mut |table| {
         let keys: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).collect();
         for key in keys {
             let Some(item) = table.get_mut(&key) else {
                 continue;
             };
-            let package = place.entry(&key, item).map(|entry| entry.package).unwrap_or_default();
+            let package = place
+                .entry(&key, item)
+                .map(|entry| entry.package)
+                .unwrap_or_default();
             // The compiler backend and its bindings: nothing here compiles or calls them.
             if matches!(package.as_str(), "rustc_codegen_nvvm" | "nvvm") {
                 if place.names(&package) || features.contains(&key) {
@@ -198,8 +226,12 @@ impl Place<'_> {
         }
         if uses_vectors {
             let text = match series.is_some_and(|series| series < (0, 22)) {
-                true => format!("glam {glam} is too old for the vectors of `cuda_std::thread`: 0.22 or newer"),
-                false => format!("glam {glam} and the one of `cuda_std` must be one version; where the build finds two, it prints the `cargo update` that leaves one"),
+                true => format!(
+                    "glam {glam} is too old for the vectors of `cuda_std::thread`: 0.22 or newer"
+                ),
+                false => format!(
+                    "glam {glam} and the one of `cuda_std` must be one version; where the build finds two, it prints the `cargo update` that leaves one"
+                ),
             };
             notes.known(self.shown.clone(), text);
         }
@@ -214,7 +246,8 @@ pub(super) fn patch(
     members: &[&str],
     checkout: &Checkout,
 ) -> Result<(), String> {
-    let is_gone = |name: &str| (RUST_CUDA.contains(&name) || name == "nvvm") && !members.contains(&name);
+    let is_gone =
+        |name: &str| (RUST_CUDA.contains(&name) || name == "nvvm") && !members.contains(&name);
     if let Some(sources) = root.get_mut("patch").and_then(Item::as_table_like_mut) {
         for (_, source) in sources.iter_mut() {
             remove(source.as_table_like_mut(), |key, item| {
@@ -227,18 +260,29 @@ pub(super) fn patch(
         root.remove("patch");
     }
     for (source, name) in needed {
-        let table = manifest::table(root, &["patch", source])?;
+        let quoted = format!("'{source}'");
+        let key = if source.contains(':') {
+            &quoted
+        } else {
+            source
+        };
+        let table = manifest::table(root, &["patch", key])?;
         if !table.contains_key(name) {
             table.insert(name, value(entry::ours(checkout, name)));
         }
     }
     let profiles = root.get_mut("profile").and_then(Item::as_table_like_mut);
-    for (_, profile) in profiles.into_iter().flat_map(|profiles| profiles.iter_mut()) {
+    for (_, profile) in profiles
+        .into_iter()
+        .flat_map(|profiles| profiles.iter_mut())
+    {
         let Some(profile) = profile.as_table_like_mut() else {
             continue;
         };
         let packages = profile.get_mut("package").and_then(Item::as_table_like_mut);
-        remove(packages, |name, _| is_gone(name) && !matches!(name, "cuda_std" | "cuda_builder" | "cust" | "cust_raw"));
+        remove(packages, |name, _| {
+            is_gone(name) && !matches!(name, "cuda_std" | "cuda_builder" | "cust" | "cust_raw")
+        });
         if profile.get("package").is_some_and(is_empty) {
             profile.remove("package");
         }
@@ -250,7 +294,9 @@ fn remove(table: Option<&mut dyn TableLike>, is_gone: impl Fn(&str, &Item) -> bo
     let Some(table) = table else {
         return;
     };
-    let keys: Vec<String> = (table.iter().filter(|(key, item)| is_gone(key, item))).map(|(key, _)| key.to_owned()).collect();
+    let keys: Vec<String> = (table.iter().filter(|(key, item)| is_gone(key, item)))
+        .map(|(key, _)| key.to_owned())
+        .collect();
     for key in keys {
         table.remove(&key);
     }

@@ -28,7 +28,9 @@ pub(super) fn moved(text: &str) -> Result<Toolchain, String> {
         });
     }
     let mut document: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
-    let table = document.get_mut("toolchain").and_then(|item| item.as_table_like_mut());
+    let table = document
+        .get_mut("toolchain")
+        .and_then(|item| item.as_table_like_mut());
     let table = table.ok_or("it has no table `toolchain`")?;
     let Some(channel) = table.get("channel").and_then(|item| item.as_str()) else {
         return Ok(Toolchain::Unknown("a toolchain of its own".to_owned()));
@@ -86,7 +88,9 @@ fn is_new(channel: &str) -> Option<bool> {
             // `1.95` is the newest 1.95.
             let parts = channel.split('.').count();
             let oldest = (OLDEST_RUSTC.major, OLDEST_RUSTC.minor);
-            Some(version >= OLDEST_RUSTC || (parts == 2 && (version.major, version.minor) == oldest))
+            Some(
+                version >= OLDEST_RUSTC || (parts == 2 && (version.major, version.minor) == oldest),
+            )
         })
 }
 
@@ -122,8 +126,14 @@ mod tests {
             components = [\"clippy\", \"llvm-tools\", \"rust-src\"]\nprofile = \"minimal\"\n";
         assert_eq!(moved(old), Ok(Toolchain::Changed(new.to_owned())));
         assert_eq!(moved(new), Ok(Toolchain::Stays("1.95.0".to_owned())));
-        assert_eq!(moved("nightly-2021-12-04\n"), Ok(Toolchain::Changed("1.95.0\n".to_owned())));
-        assert_eq!(moved("[toolchain]\npath = \"x\"\n"), Ok(Toolchain::Unknown("a toolchain of its own".to_owned())));
+        assert_eq!(
+            moved("nightly-2021-12-04\n"),
+            Ok(Toolchain::Changed("1.95.0\n".to_owned()))
+        );
+        assert_eq!(
+            moved("[toolchain]\npath = \"x\"\n"),
+            Ok(Toolchain::Unknown("a toolchain of its own".to_owned()))
+        );
         assert!(moved("[tools]\n").is_err());
     }
 }

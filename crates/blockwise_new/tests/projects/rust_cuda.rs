@@ -65,11 +65,20 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
 #[track_caller]
 fn git(folder: &Path, arguments: &[&str]) {
     let mut git = Command::new("git");
-    for setting in ["user.name=Test", "user.email=test@localhost", "core.autocrlf=false", "commit.gpgsign=false"] {
+    for setting in [
+        "user.name=Test",
+        "user.email=test@localhost",
+        "core.autocrlf=false",
+        "commit.gpgsign=false",
+    ] {
         git.args(["-c", setting]);
     }
     let output = git.arg("-C").arg(folder).args(arguments).output().unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "git {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 fn commit(folder: &Path) {
@@ -119,9 +128,15 @@ fn apply(folder: &Path) -> String {
 #[track_caller]
 fn becomes(manifest: &str, expected: &str) -> String {
     let head = "[package]\nname = \"p\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n";
-    let folder = project(&[("Cargo.toml", &format!("{head}{manifest}")), ("src/lib.rs", "")]);
+    let folder = project(&[
+        ("Cargo.toml", &format!("{head}{manifest}")),
+        ("src/lib.rs", ""),
+    ]);
     let said = apply(folder.path());
-    assert_eq!(ours(&read(folder.path().join("Cargo.toml"))), format!("{head}{expected}"));
+    assert_eq!(
+        ours(&read(folder.path().join("Cargo.toml"))),
+        format!("{head}{expected}")
+    );
     said
 }
 
@@ -132,15 +147,29 @@ fn a_project_of_the_published_versions_moves() {
     let said = ours(&run(folder, false).unwrap().text);
     let manifest = "--- a/gpu/Cargo.toml\n+++ b/gpu/Cargo.toml\n@@ -7,4 +7,4 @@\n crate-type = [\"cdylib\", \"rlib\"]\n \n [dependencies]\n-cuda_std = \"0.2.2\"\n+cuda_std = { path = \"…/crates/cuda_std\" }\n";
     assert!(said.contains(manifest), "{said}");
-    assert!(said.contains("nothing is written yet") && !said.contains("to do by hand"), "{said}");
-    assert!(said.contains("cpu/build.rs: the calls of `CudaBuilder` work as they are"), "{said}");
+    assert!(
+        said.contains("nothing is written yet") && !said.contains("to do by hand"),
+        "{said}"
+    );
+    assert!(
+        said.contains("cpu/build.rs: the calls of `CudaBuilder` work as they are"),
+        "{said}"
+    );
     for (file, text) in PUBLISHED {
         assert_eq!(read(folder.join(file)), text, "{file}");
     }
 
     let said = apply(folder);
-    assert!(said.starts_with("changed: Cargo.toml, cpu/Cargo.toml, gpu/Cargo.toml, rust-toolchain.toml\n"), "{said}");
-    assert!(said.contains("git restore Cargo.toml cpu/Cargo.toml "), "{said}");
+    assert!(
+        said.starts_with(
+            "changed: Cargo.toml, cpu/Cargo.toml, gpu/Cargo.toml, rust-toolchain.toml\n"
+        ),
+        "{said}"
+    );
+    assert!(
+        said.contains("git restore Cargo.toml cpu/Cargo.toml "),
+        "{said}"
+    );
     for (file, expected) in [
         (
             "Cargo.toml",
@@ -150,7 +179,10 @@ fn a_project_of_the_published_versions_moves() {
             "cpu/Cargo.toml",
             "[package]\nname = \"add-cpu\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\ncust = { path = \"…/crates/blockwise_cust\", package = \"blockwise_cust\" } # the driver\n\n[build-dependencies]\ncuda_builder = { path = \"…/crates/cuda_builder\" }\n",
         ),
-        ("rust-toolchain.toml", "[toolchain]\nchannel = \"1.95.0\"\ncomponents = [\"rust-src\", \"llvm-tools\"]\n"),
+        (
+            "rust-toolchain.toml",
+            "[toolchain]\nchannel = \"1.95.0\"\ncomponents = [\"rust-src\", \"llvm-tools\"]\n",
+        ),
         ("cpu/build.rs", SCRIPT),
         ("cpu/src/main.rs", HOST),
         ("gpu/src/lib.rs", KERNEL),
@@ -158,7 +190,16 @@ fn a_project_of_the_published_versions_moves() {
         assert_eq!(ours(&read(folder.join(file))), expected, "{file}");
     }
     // What it says undoes it.
-    git(folder, &["restore", "Cargo.toml", "cpu/Cargo.toml", "gpu/Cargo.toml", "rust-toolchain.toml"]);
+    git(
+        folder,
+        &[
+            "restore",
+            "Cargo.toml",
+            "cpu/Cargo.toml",
+            "gpu/Cargo.toml",
+            "rust-toolchain.toml",
+        ],
+    );
     for (file, text) in PUBLISHED {
         assert_eq!(read(folder.join(file)), text, "{file}");
     }
@@ -220,12 +261,18 @@ fn a_workspaces_dependencies_move_for_its_members() {
             "kernels/Cargo.toml",
             "[package]\nname = \"kernels\"\n[dependencies]\ncuda_std = { workspace = true, default-features = false }\n",
         ),
-        ("kernels/src/lib.rs", "use cuda_std::prelude::*;\nfn at() -> u32 { thread::index_2d().x }\n"),
+        (
+            "kernels/src/lib.rs",
+            "use cuda_std::prelude::*;\nfn at() -> u32 { thread::index_2d().x }\n",
+        ),
         (
             "apart/Cargo.toml",
             "[package]\nname = \"apart\"\n[dependencies]\ncuda_std = \"0.2\"\nglam = \"0.30.1\"\n[workspace]\n",
         ),
-        ("apart/src/lib.rs", "// vek\nfn at() -> u32 { cuda_std::thread::index_1d() }\n"),
+        (
+            "apart/src/lib.rs",
+            "// vek\nfn at() -> u32 { cuda_std::thread::index_1d() }\n",
+        ),
     ]);
     let folder = folder.path();
     apply(&folder.join("kernels"));
@@ -255,31 +302,56 @@ fn a_workspaces_dependencies_move_for_its_members() {
 
 #[test]
 fn a_kernel_crate_beside_the_host_moves_with_it() {
-    let files: Vec<_> = PUBLISHED.into_iter().filter(|(file, _)| *file != "Cargo.toml").collect();
+    let files: Vec<_> = PUBLISHED
+        .into_iter()
+        .filter(|(file, _)| *file != "Cargo.toml")
+        .collect();
     let folder = project(&files);
     let said = apply(&folder.path().join("cpu"));
-    assert!(said.starts_with("changed: Cargo.toml, ../gpu/Cargo.toml, ../rust-toolchain.toml\n"), "{said}");
-    assert!(read(folder.path().join("cpu/Cargo.toml")).contains("[patch.crates-io]\nfind_cuda_helper"));
+    assert!(
+        said.starts_with("changed: Cargo.toml, ../gpu/Cargo.toml, ../rust-toolchain.toml\n"),
+        "{said}"
+    );
+    assert!(
+        read(folder.path().join("cpu/Cargo.toml")).contains("[patch.crates-io]\nfind_cuda_helper")
+    );
     assert!(!read(folder.path().join("gpu/Cargo.toml")).contains("[patch"));
 }
 
 #[test]
 fn a_lock_file_keeps_what_is_not_replaced() {
     let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
-    let package = |name: &str, version: &str, rest: &str| format!("\n[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{rest}");
+    let package = |name: &str, version: &str, rest: &str| {
+        format!("\n[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{rest}")
+    };
     let before = ["# Written by cargo.\nversion = 3\n".to_owned()];
     let kept = [
         package("cuda_builder", "0.3.0", registry),
-        package("noise", "0.4.0", &format!("{registry}dependencies = [\n \"cuda_std\",\n]\n")),
+        package(
+            "noise",
+            "0.4.0",
+            &format!("{registry}dependencies = [\n \"cuda_std\",\n]\n"),
+        ),
         package("p", "0.1.0", "dependencies = [\n \"noise\",\n]\n"),
     ];
-    let dropped = [package("cuda_std", "0.2.2", registry), package("cust_raw", "0.11.2", registry), package("find_cuda_helper", "0.1.0", registry), package("find_cuda_helper", "0.2.0", registry)];
+    let dropped = [
+        package("cuda_std", "0.2.2", registry),
+        package("cust_raw", "0.11.2", registry),
+        package("find_cuda_helper", "0.1.0", registry),
+        package("find_cuda_helper", "0.2.0", registry),
+    ];
     let manifest = "[package]\nname = \"p\"\n[dependencies]\ncust = \"0.3\"\nnoise = \"0.4\"\n";
     let lock = [&before[..], &dropped, &kept].concat().concat();
     let folder = project(&[("Cargo.toml", manifest), ("Cargo.lock", &lock)]);
     let said = apply(folder.path());
-    assert!(said.starts_with("changed: Cargo.toml, Cargo.lock\n"), "{said}");
-    assert_eq!(read(folder.path().join("Cargo.lock")), [&before[..], &kept].concat().concat());
+    assert!(
+        said.starts_with("changed: Cargo.toml, Cargo.lock\n"),
+        "{said}"
+    );
+    assert_eq!(
+        read(folder.path().join("Cargo.lock")),
+        [&before[..], &kept].concat().concat()
+    );
     // A crate of others that needs cuda_std gets ours.
     let manifest = ours(&read(folder.path().join("Cargo.toml")));
     assert!(manifest.ends_with("[patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\ncuda_std = { path = \"…/crates/cuda_std\" }\n"), "{manifest}");
@@ -292,14 +364,23 @@ fn what_cannot_be_moved_is_said_with_what_to_do() {
             "Cargo.toml",
             "[package]\nname = \"p\"\n[dependencies]\ncust = { path = \"../rust-cuda/crates/cust\", features = [\"impl_new\"] }\nblastoff = { path = \"../rust-cuda/crates/blastoff\" }\noptix = \"0.1\"\nold = { package = \"cust\", version = \"0.2\" }\n[build-dependencies]\ncuda_builder = { version = \"0.3\", features = [\"llvm21\"] }\n",
         ),
-        ("build.rs", "fn main() {\n    cuda_builder::CudaBuilder::new(\"kernels\").optix(true).build().unwrap();\n}\n"),
-        ("src/main.rs", "static PTX: &str = include_str!(\"../old.ptx\");\nfn main() {}\n"),
+        (
+            "build.rs",
+            "fn main() {\n    cuda_builder::CudaBuilder::new(\"kernels\").optix(true).build().unwrap();\n}\n",
+        ),
+        (
+            "src/main.rs",
+            "static PTX: &str = include_str!(\"../old.ptx\");\nfn main() {}\n",
+        ),
         ("rust-toolchain", "my-own\n"),
         (
             ".cargo/config.toml",
             "[env]\nLLVM_CONFIG = \"llvm-config-7\"\n[build]\nrustflags = [\"-Zcodegen-backend=x\"]\ntarget = \"nvptx64-nvidia-cuda\"\n[unstable]\nbuild-std = [\"core\"]\n",
         ),
-        ("vendor/cuda_std/Cargo.toml", "[package]\nname = \"cuda_std\"\n[dependencies]\ncuda_std_macros = \"0.2\"\n"),
+        (
+            "vendor/cuda_std/Cargo.toml",
+            "[package]\nname = \"cuda_std\"\n[dependencies]\ncuda_std_macros = \"0.2\"\n",
+        ),
     ]);
     let said = apply(folder.path());
     for expected in [
@@ -317,11 +398,21 @@ fn what_cannot_be_moved_is_said_with_what_to_do() {
         ".cargo/config.toml: `build-std` is done by the builder",
         "vendor/cuda_std: a copy of rust-cuda",
     ] {
-        assert!(said.contains(&format!("\n  {expected}")), "{expected}\n{said}");
+        assert!(
+            said.contains(&format!("\n  {expected}")),
+            "{expected}\n{said}"
+        );
     }
     let manifest = ours(&read(folder.path().join("Cargo.toml")));
-    assert!(manifest.contains("cust = { path = \"../rust-cuda/crates/cust\", features = [\"impl_new\"] }"), "{manifest}");
-    assert!(manifest.ends_with("cuda_builder = { path = \"…/crates/cuda_builder\" }\n"), "{manifest}");
+    assert!(
+        manifest
+            .contains("cust = { path = \"../rust-cuda/crates/cust\", features = [\"impl_new\"] }"),
+        "{manifest}"
+    );
+    assert!(
+        manifest.ends_with("cuda_builder = { path = \"…/crates/cuda_builder\" }\n"),
+        "{manifest}"
+    );
 }
 
 #[test]
@@ -330,7 +421,10 @@ fn nothing_is_written_that_git_could_not_undo() {
         let before = read(folder.join("cpu/Cargo.toml"));
         let error = run(folder, true).unwrap_err();
         assert!(error.to_string().contains(message), "{error}");
-        assert!(error.hint().is_some_and(|hint| hint.contains("patch -p1")), "{error:?}");
+        assert!(
+            error.hint().is_some_and(|hint| hint.contains("patch -p1")),
+            "{error:?}"
+        );
         assert_eq!(read(folder.join("cpu/Cargo.toml")), before);
         run(folder, false).unwrap();
     };
@@ -356,25 +450,51 @@ fn nothing_is_written_that_git_could_not_undo() {
 
 #[test]
 fn what_is_no_project_for_rust_cuda_is_refused() {
-    let folder = project(&[("Cargo.toml", "[package]\nname = \"p\"\n[dependencies]\nserde = \"1\"\n"), ("template/Cargo.toml", "{{ name }}"), ("file", "")]);
+    let folder = project(&[
+        (
+            "Cargo.toml",
+            "[package]\nname = \"p\"\n[dependencies]\nserde = \"1\"\n",
+        ),
+        ("template/Cargo.toml", "{{ name }}"),
+        ("file", ""),
+    ]);
     let error = run(folder.path(), false).unwrap_err();
-    assert!(error.to_string().ends_with(": no manifest names a crate of rust-cuda"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .ends_with(": no manifest names a crate of rust-cuda"),
+        "{error}"
+    );
     let error = run(&folder.path().join("missing"), false).unwrap_err();
     assert!(error.to_string().starts_with("cannot read"), "{error}");
     let error = run(&folder.path().join("file"), false).unwrap_err();
     assert!(error.to_string().ends_with("is no folder"), "{error}");
-    fs::write(folder.path().join("Cargo.toml"), "[dependencies\ncust = \"0.3\"\n").unwrap();
+    fs::write(
+        folder.path().join("Cargo.toml"),
+        "[dependencies\ncust = \"0.3\"\n",
+    )
+    .unwrap();
     let error = run(folder.path(), false).unwrap_err();
     assert!(error.to_string().contains("Cargo.toml:1: "), "{error}");
 }
 
 #[test]
 fn line_ends_stay() {
-    let folder = project(&[("Cargo.toml", "[package]\r\nname = \"p\"\r\n\r\n[dependencies]\r\ncust = \"0.3\"\r\n")]);
+    let folder = project(&[(
+        "Cargo.toml",
+        "[package]\r\nname = \"p\"\r\n\r\n[dependencies]\r\ncust = \"0.3\"\r\n",
+    )]);
     apply(folder.path());
     let manifest = read(folder.path().join("Cargo.toml"));
-    assert_eq!(manifest.matches('\n').count(), manifest.matches("\r\n").count(), "{manifest:?}");
-    assert!(manifest.starts_with("[package]\r\nname = \"p\"\r\n\r\n[dependencies]\r\ncust = { "), "{manifest:?}");
+    assert_eq!(
+        manifest.matches('\n').count(),
+        manifest.matches("\r\n").count(),
+        "{manifest:?}"
+    );
+    assert!(
+        manifest.starts_with("[package]\r\nname = \"p\"\r\n\r\n[dependencies]\r\ncust = { "),
+        "{manifest:?}"
+    );
 }
 
 /// Slow: it compiles cust and the builder. On a machine without a GPU the host says so.
@@ -385,7 +505,9 @@ fn a_moved_project_builds_and_runs() {
     }
     let place = Place::new(&["moved"]);
     let folder = place.folder.join("moved");
-    let files = PUBLISHED.into_iter().filter(|(file, _)| *file != "rust-toolchain.toml");
+    let files = PUBLISHED
+        .into_iter()
+        .filter(|(file, _)| *file != "rust-toolchain.toml");
     write(&folder, &files.collect::<Vec<_>>());
     // The test needs no network: versions that are here.
     fs::copy(repository().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -393,5 +515,8 @@ fn a_moved_project_builds_and_runs() {
     run(&folder, true).unwrap();
     let output = place.cargo(&folder, &["run"]);
     let said = crate::place::text(&output);
-    assert!(output.status.success() && said.contains("kernel: true"), "{said}");
+    assert!(
+        output.status.success() && said.contains("kernel: true"),
+        "{said}"
+    );
 }
