@@ -55,11 +55,12 @@ impl FromRustCuda {
                 .iter()
                 .map(|change| project.shown(&change.path))
                 .collect();
-            format!(
-                "changed: {}\n\n  cargo build            for the kernels and the host\n  git restore {}    undoes it",
-                files.join(", "),
-                files.join(" ")
-            )
+            let files = files.join(" ");
+            let of = match std::env::current_dir().and_then(fs::canonicalize) {
+                Ok(here) if here == project.folder => String::new(),
+                _ => format!(" -C {}", project.folder.display()),
+            };
+            format!("changed: {files}\n\nto build: cargo build\nto undo:  git{of} restore {files}")
         } else {
             plan.diff(&project)
         };
@@ -69,7 +70,9 @@ impl FromRustCuda {
                 "\n\nnothing is written yet; to write it:\n  blockwise init --from-rust-cuda --apply {shown}"
             );
         }
-        text.extend(missing_tools());
+        if !plan.changed.is_empty() && self.apply {
+            text.extend(missing_tools());
+        }
         let name = project
             .manifests
             .get(&project.folder)

@@ -153,11 +153,17 @@ impl Place<'_> {
             }
             "cuda_std_macros" | "cuda_builder" => move_to(item, entry::ours(self.checkout, package)),
             "cust" | "cust_raw" | "cust_core" if is_foreign && self.keeps_cust() => {
-                let reason = match &self.toolkit {
-                    Some(name) => format!("`{name}`"),
-                    None => "the sources' use of `cust_raw::driver_sys` and the like".to_owned(),
+                let (reason, advice) = match &self.toolkit {
+                    Some(name) => (format!("`{name}`"), format!("leave out `{name}`")),
+                    None => (
+                        "`cust_raw::driver_sys` and the like in the sources".to_owned(),
+                        "leave these modules' names out, the functions are at the root of `cust_raw` 0.11.3".to_owned(),
+                    ),
                 };
-                notes.todo(self.shown.clone(), format!("`{key}` stays that of rust-cuda's main branch because of {reason}: it builds with a CUDA toolkit and libclang; without {reason} it could be replaced"));
+                notes.todo(
+                    self.shown.clone(),
+                    format!("`{key}` stays rust-cuda's because of {reason}, and builds with a CUDA toolkit and libclang; to build without, {advice} and call this again"),
+                );
             }
             "cust" => {
                 if let From::Registry(version) = &entry.from {
@@ -179,10 +185,10 @@ impl Place<'_> {
                 }
             }
             "cust_raw" if is_foreign => {
-                move_to(item, entry::published("0.11.3"));
                 if let Some(table) = item.as_table_like_mut() {
                     table.remove("features");
                 }
+                move_to(item, entry::published("0.11.3"));
             }
             "cust_core" if is_foreign => move_to(item, entry::published("0.1.1")),
             "cust_derive" if is_foreign => move_to(item, entry::published("0.2")),
@@ -260,7 +266,7 @@ pub(super) fn patch(
         root.remove("patch");
     }
     for (source, name) in needed {
-        let quoted = format!("'{source}'");
+        let quoted = format!("\"{source}\"");
         let key = if source.contains(':') {
             &quoted
         } else {
