@@ -63,7 +63,7 @@ pub(crate) fn add_to_root(
             "ptx_emulator",
             &[("opt-level", 2), ("codegen-units", 1)][..],
         ),
-        ("cuda_builder", &[("opt-level", 2)]),
+        ("blockwise_builder", &[("opt-level", 2)]),
     ] {
         let path = ["profile", "dev", "package", package];
         let table = table(root, &path)?;
@@ -151,6 +151,10 @@ fn move_dependencies(manifest: &mut DocumentMut) -> Result<Vec<String>, Obstacle
 
 fn dependency(checkout: &Checkout, name: &str) -> InlineTable {
     let mut table = InlineTable::new();
+    // The packages' own names; code uses the libraries'.
+    if let Some(part) = name.strip_prefix("cuda_") {
+        table.insert("package", format!("blockwise_{part}").into());
+    }
     let path = format!("{}/crates/{name}", checkout.path());
     table.insert("path", path.into());
     table
@@ -222,9 +226,9 @@ mod tests {
              # What it uses.\n[target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]\n# For input.\nserde = \"1\" # any\n\
              blockwise = { path = \"…/crates/blockwise\", features = [\"cuda\", \"emulator\"] }\n\n\
              [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies.rand]\nversion = \"0.9\"\n\n\
-             [dependencies]\ncuda_std = { path = \"…/crates/cuda_std\", default-features = false }\n\n\n\
-             # Builds.\n[build-dependencies]\ncc = \"1\"\ncuda_builder = { path = \"…/crates/cuda_builder\" }\n\n\
-             [profile.dev.package.ptx_emulator]\nopt-level = 3\n\n[profile.dev.package.cuda_builder]\nopt-level = 2\n\n\
+             [dependencies]\ncuda_std = { package = \"blockwise_std\", path = \"…/crates/cuda_std\", default-features = false }\n\n\n\
+             # Builds.\n[build-dependencies]\ncc = \"1\"\ncuda_builder = { package = \"blockwise_builder\", path = \"…/crates/cuda_builder\" }\n\n\
+             [profile.dev.package.ptx_emulator]\nopt-level = 3\n\n[profile.dev.package.blockwise_builder]\nopt-level = 2\n\n\
              [patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n\n# The end.\n"
         );
         assert_eq!(changes.len(), 7, "{changes:#?}");

@@ -16,7 +16,7 @@ const MANIFEST: &str = "Cargo.toml";
 
 /// Files of every project.
 const COMMON: &[(&str, &str)] = &[
-    (MANIFEST, include_str!("../template/Cargo.toml")),
+    (MANIFEST, include_str!("../template/manifest.toml")),
     ("build.rs", BUILD_SCRIPT),
     (".gitignore", include_str!("../template/.gitignore")),
     (
