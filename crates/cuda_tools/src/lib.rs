@@ -21,6 +21,7 @@ mod machine;
 pub mod ptxas;
 mod rustc;
 mod search;
+pub mod tested;
 mod version;
 pub mod wheel;
 
