@@ -121,6 +121,9 @@ fn build(needs: Needs, beside: Option<&Beside>) -> Result<(), String> {
     for package in packages.iter().copied().flatten() {
         cargo.args(["--package", package]);
     }
+    if needs.whole {
+        cargo.args(["--features", "blockwise_cli/tools"]);
+    }
     if let Some(beside) = beside {
         beside.tell(&mut cargo);
         // A build script that waits for the installation occupies one of cargo's jobs.

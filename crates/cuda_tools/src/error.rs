@@ -214,13 +214,14 @@ impl fmt::Display for ToolError {
             Self::NoPtxas { reason } => write!(
                 f,
                 "no ptxas here: {reason}; install a CUDA toolkit and set CUDA_HOME, set {PTXAS} to \
-                 the program, or let `cargo xtask setup` fetch it from PyPI"
+                 the program, or let `blockwise setup --ptxas` (in a checkout: `cargo xtask setup`) \
+                 fetch it from PyPI"
             ),
             Self::NoLibdevice { reason } => write!(
                 f,
                 "no libdevice here: {reason}; install a CUDA toolkit and set CUDA_HOME, set \
-                 {LIBDEVICE} to the file libdevice.10.bc, or let `cargo xtask setup` fetch it from \
-                 PyPI"
+                 {LIBDEVICE} to the file libdevice.10.bc, or let `blockwise setup` (in a checkout: \
+                 `cargo xtask setup`) fetch it from PyPI"
             ),
             Self::Refused { file, message } => {
                 write!(f, "ptxas refuses {}: {message}", file.display())

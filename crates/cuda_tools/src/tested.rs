@@ -18,6 +18,17 @@ pub fn advice() -> String {
     )
 }
 
+/// A rust-toolchain.toml with the oldest of them and what a project needs of it.
+pub fn rust_toolchain() -> String {
+    let [oldest, ..] = RUSTC;
+    let components = ["rustfmt", "clippy"]
+        .into_iter()
+        .chain(crate::RUSTUP_COMPONENTS);
+    let components: Vec<_> = components.map(|name| format!("\"{name}\"")).collect();
+    let components = components.join(", ");
+    format!("[toolchain]\nchannel = \"1.{oldest}.0\"\ncomponents = [{components}]\n")
+}
+
 /// Why a build with these tools may fail for no fault of the user's; `None` if they are tested.
 pub fn warning(toolchain: &Toolchain) -> Option<String> {
     let (rustc, llvm) = (toolchain.rustc_version, toolchain.llvm_version);

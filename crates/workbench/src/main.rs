@@ -20,13 +20,10 @@ mod check;
 mod checker;
 mod demo;
 mod deny;
-mod doctor;
 #[cfg(unix)]
 mod fresh;
-mod gpu;
 #[cfg(test)]
 mod imports;
-mod nccl;
 mod new;
 mod package;
 mod pitfalls;
@@ -152,7 +149,7 @@ fn main() -> ExitCode {
         Command::Setup { browser, nccl } => setup::run(browser, nccl),
         Command::Deny => deny::run(),
         Command::Package => package::run(),
-        Command::Doctor => doctor::run(),
+        Command::Doctor => setup::doctor(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
         Command::Book => book::run(),
         #[cfg(unix)]

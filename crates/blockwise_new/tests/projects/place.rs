@@ -33,6 +33,11 @@ impl Place {
     }
 
     pub(crate) fn cargo(&self, project: &Path, arguments: &[&str]) -> Output {
+        self.command(project, arguments).output().unwrap()
+    }
+
+    /// The same, to be changed before it runs.
+    pub(crate) fn command(&self, project: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO"));
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
@@ -55,7 +60,7 @@ impl Place {
             }
             command.env("CARGO_TARGET_DIR", self.folder.join("target"));
         }
-        command.output().unwrap()
+        command
     }
 
     /// All that cargo says, without a warning.
