@@ -8,9 +8,23 @@
 //! - [`mod@bench`] times kernels on a GPU and searches for faster policies; [`profile`] counts
 //!   their costs on the emulator.
 
+//!
+//! Without the feature `tools` there is only the command that makes projects and installs what they
+//! need, so that `cargo install` of it takes seconds.
+
+#[cfg(feature = "tools")]
 pub mod bench;
+#[cfg(feature = "tools")]
 pub mod cli;
+#[cfg(not(feature = "tools"))]
+#[path = "without_tools.rs"]
+pub mod cli;
+#[cfg(feature = "tools")]
 pub mod io;
+#[cfg(feature = "tools")]
 pub mod plot;
+#[cfg(feature = "tools")]
 pub mod profile;
+mod project;
+#[cfg(feature = "tools")]
 pub mod trace;

@@ -54,7 +54,7 @@ impl Needs {
             },
             Some(
                 "bench" | "book" | "build-ptx" | "check" | "checker" | "mutants" | "new"
-                | "pitfalls" | "tune",
+                | "package" | "pitfalls" | "tune",
             ) => toolchain,
             _ => nothing,
         }
@@ -120,6 +120,9 @@ fn build(needs: Needs, beside: Option<&Beside>) -> Result<(), String> {
     };
     for package in packages.iter().copied().flatten() {
         cargo.args(["--package", package]);
+    }
+    if needs.whole {
+        cargo.args(["--features", "blockwise_cli/tools"]);
     }
     if let Some(beside) = beside {
         beside.tell(&mut cargo);

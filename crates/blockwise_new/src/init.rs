@@ -7,10 +7,12 @@ use std::process::Command;
 use clap::Args;
 use toml_edit::{DocumentMut, TomlError};
 
-use crate::checkout::Checkout;
 use crate::from_rust_cuda::FromRustCuda;
+use crate::source::Source;
+use crate::write::Changes;
 use crate::{
-    BUILD_SCRIPT, Error, KERNELS, Outcome, TESTS, create, filled, items, manifest, missing_tools,
+    BUILD_SCRIPT, Error, Given, KERNELS, Outcome, TESTS, filled, items, manifest, missing_tools,
+    stub,
 };
 
 /// Adds a kernel, its build and its test to a package that exists.
@@ -22,34 +24,36 @@ pub struct Init {
     /// The folder of the package, which must have a library
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// The Blockwise checkout that the project uses; the one that this program was built from, when
-    /// it is not given
-    #[arg(long, value_name = "CHECKOUT")]
-    pub source: Option<PathBuf>,
-    /// For a project that was written for rust-cuda.
+    /// Which Blockwise it uses
+    #[command(flatten)]
+    pub source: Given,
+    /// For a project that was written for rust-cuda
     #[command(flatten)]
     pub moving: FromRustCuda,
 }
 
 impl Init {
-    /// Adds the kernel, completely or, as far as can be checked in advance, not at all.
+    /// Adds the kernel, completely or not at all.
     ///
     /// # Errors
-    /// No package with a library, an existing build script or module `kernels`, no checkout, or a
+    /// No package with a library, an existing build script or module `kernels`, no Blockwise to use, or a
     /// file that cannot be written.
     pub fn run(&self) -> Result<Outcome, Error> {
-        let checkout = Checkout::find(self.source.as_deref())?;
+        let source = Source::find(&self.source)?;
         if self.moving.from_rust_cuda {
-            return self.moving.run(&self.folder, &checkout);
+            return self.moving.run(&self.folder, &source);
         }
-        let plan = Plan::of(&self.folder, &checkout)?;
+        let plan = Plan::of(&self.folder, &source)?;
+        let mut changes = Changes::new();
         for (path, text) in &plan.created {
-            create(path, text)?;
+            changes.create(path, text)?;
         }
         for (path, text) in &plan.changed {
-            fs::write(path, text).map_err(|error| Error::io("cannot write", path, error))?;
+            changes.replace(path, text)?;
         }
+        changes.finish()?;
         let mut text = plan.changes.join("\n");
+        text += &format!("\n\n{}", source.describe());
         text += "\n\ncargo test     runs the new kernel under the emulator's detectors";
         text.extend(missing_tools());
         let files = plan.created.into_iter().chain(plan.changed);
@@ -57,7 +61,7 @@ impl Init {
             text,
             folder: self.folder.clone(),
             package: plan.package,
-            blockwise: checkout.path().into(),
+            blockwise: source.to_string(),
             files: files.map(|(path, _)| path).collect(),
         })
     }
@@ -75,7 +79,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(folder: &Path, checkout: &Checkout) -> Result<Self, Error> {
+    fn of(folder: &Path, source: &Source) -> Result<Self, Error> {
         let path = folder.join("Cargo.toml");
         let mut package = read(&path)?;
         let entry = |table: &str, key: &str| {
@@ -100,7 +104,7 @@ impl Plan {
         }
 
         let change = |document: &mut DocumentMut, edit: Edit, path: &Path| {
-            edit(document, &name, checkout)
+            edit(document, &name, source)
                 .map_err(|problem| Error::new(format!("{}: {problem}", path.display())))
         };
         let mut plan = Plan {
@@ -117,16 +121,28 @@ impl Plan {
             let mut document = read(&root)?;
             let changes = change(&mut document, add_to_root, &root)?;
             plan.note(&root, &changes);
-            plan.changed.push((root, document.to_string()));
+            plan.changed.push((root.clone(), document.to_string()));
         }
         plan.note(&path, &changes);
         plan.changed.push((path, package.to_string()));
 
+        if !source.has_patch() {
+            let root = root.parent().unwrap_or(folder);
+            for file in stub::files(root)? {
+                if file.is_there {
+                    let change = "[env] CUDA_LIBRARY_PATH: GPUs are used without a CUDA toolkit";
+                    plan.note(&file.path, &[change.to_owned()]);
+                    plan.changed.push((file.path, file.text));
+                } else {
+                    plan.create(file.path, file.text);
+                }
+            }
+        }
         plan.edit_library(&library)?;
         plan.create(folder.join("build.rs"), BUILD_SCRIPT.to_owned());
         plan.create(kernels, KERNELS.to_owned());
         if !test.exists() {
-            plan.create(test, filled(TESTS, &crate_name, checkout));
+            plan.create(test, filled(TESTS, &crate_name, source));
         }
         Ok(plan)
     }
@@ -175,14 +191,14 @@ impl Plan {
     }
 }
 
-type Edit = fn(&mut DocumentMut, &str, &Checkout) -> Result<Vec<String>, String>;
+type Edit = fn(&mut DocumentMut, &str, &Source) -> Result<Vec<String>, String>;
 
 fn add_to_root(
     document: &mut DocumentMut,
     _: &str,
-    checkout: &Checkout,
+    source: &Source,
 ) -> Result<Vec<String>, String> {
-    manifest::add_to_root(document, checkout)
+    manifest::add_to_root(document, source)
 }
 
 fn read(path: &Path) -> Result<DocumentMut, Error> {

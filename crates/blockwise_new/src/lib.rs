@@ -3,9 +3,9 @@
 //! Both are also command-line arguments: of `blockwise new`, `blockwise init` and `cargo xtask
 //! new`, the quick way from a fresh checkout. A project is one crate for host and device. Its files
 //! are in `template/`, or with the book's exercises in `exercises/`, exactly as written except for
-//! the placeholders `my-project`, `my_project` and `CHECKOUT`.
+//! the placeholders `my-project` and `my_project`, and for `CHECKOUT`, in whose place stands where
+//! the project finds Blockwise.
 
-mod checkout;
 mod error;
 mod exercises;
 mod from_rust_cuda;
@@ -15,18 +15,21 @@ mod manifest;
 mod name;
 mod new;
 mod reuse;
+mod source;
+mod stub;
+mod toolchain;
 mod workspace;
+mod write;
 
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use checkout::Checkout;
 use cuda_tools::Toolchain;
 pub use error::Error;
 pub use from_rust_cuda::FromRustCuda;
 pub use init::Init;
 pub use new::New;
+use source::Source;
+pub use source::{Given, commit, installed_from};
 
 const BUILD_SCRIPT: &str = include_str!("../template/build.rs");
 const KERNELS: &str = include_str!("../template/src/kernels.rs");
@@ -42,27 +45,18 @@ pub struct Outcome {
     pub folder: PathBuf,
     /// The package's name.
     pub package: String,
-    /// The Blockwise checkout that it uses.
-    pub blockwise: PathBuf,
+    /// The Blockwise that it uses: a repository and what is taken of it, or a checkout's path.
+    pub blockwise: String,
     /// Files that were created or changed.
     pub files: Vec<PathBuf>,
 }
 
 /// A template with its placeholders filled in.
-fn filled(template: &str, name: &str, checkout: &Checkout) -> String {
-    template
+fn filled(template: &str, name: &str, source: &Source) -> String {
+    let text = template
         .replace("my-project", name)
-        .replace("my_project", &name::in_code(name))
-        .replace("CHECKOUT", checkout.path())
-}
-
-/// Writes a file that does not exist yet.
-fn create(path: &Path, text: &str) -> Result<(), Error> {
-    path.parent()
-        .map_or(Ok(()), fs::create_dir_all)
-        .and_then(|()| fs::File::create_new(path))
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|error| Error::io("cannot write", path, error))
+        .replace("my_project", &name::in_code(name));
+    source.fill(&text)
 }
 
 /// What the machine lacks for compiling kernels, with the commands that install it.

@@ -1,8 +1,8 @@
 //! Edits manifests, preserving everything else: comments, blank lines, order.
 
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Key, Table, TableLike, Value, value};
+use toml_edit::{Array, DocumentMut, Item, Key, Table, TableLike, Value, value};
 
-use crate::checkout::Checkout;
+use crate::source::Source;
 
 /// The manifest key of host-only dependencies.
 const HOST: &str = "'cfg(not(target_arch = \"nvptx64\"))'";
@@ -14,7 +14,7 @@ type Obstacle = String;
 pub(crate) fn add_kernels(
     manifest: &mut DocumentMut,
     name: &str,
-    checkout: &Checkout,
+    source: &Source,
 ) -> Result<Vec<String>, Obstacle> {
     let mut changes = Vec::new();
     let package = table(manifest, &["package"])?;
@@ -32,11 +32,11 @@ pub(crate) fn add_kernels(
             moved.join(", ")
         ));
     }
-    let mut std = dependency(checkout, "cuda_std");
+    let mut std = source.dependency("cuda_std");
     std.insert("default-features", false.into());
-    let mut runtime = dependency(checkout, "blockwise");
+    let mut runtime = source.dependency("blockwise");
     runtime.insert("features", Value::from_iter(["cuda", "emulator"]));
-    let builder = dependency(checkout, "cuda_builder");
+    let builder = source.dependency("cuda_builder");
     let host = ["target", HOST, "dependencies"];
     for (path, name, dependency) in [
         (&["dependencies"][..], "cuda_std", std),
@@ -55,15 +55,15 @@ pub(crate) fn add_kernels(
 /// Adds what only the root manifest of a workspace can contain.
 pub(crate) fn add_to_root(
     root: &mut DocumentMut,
-    checkout: &Checkout,
+    source: &Source,
 ) -> Result<Vec<String>, Obstacle> {
     let mut changes = Vec::new();
     for (package, settings) in [
         (
             "ptx_emulator",
-            &[("opt-level", 2), ("codegen-units", 1)][..],
+            &[("opt-level", 2), ("codegen-units", 16), ("debug", 0)][..],
         ),
-        ("cuda_builder", &[("opt-level", 2)]),
+        ("blockwise_builder", &[("opt-level", 1), ("debug", 0)]),
     ] {
         let path = ["profile", "dev", "package", package];
         let table = table(root, &path)?;
@@ -77,10 +77,13 @@ pub(crate) fn add_to_root(
             ));
         }
     }
+    if !source.has_patch() {
+        return Ok(changes);
+    }
     let patch = table(root, &["patch", "crates-io"])?;
     let name = "find_cuda_helper";
     if !patch.contains_key(name) {
-        patch.insert(name, value(dependency(checkout, name)));
+        patch.insert(name, value(source.dependency(name)));
         changes.push(format!(
             "[patch.crates-io] {name}: GPUs are used without a CUDA toolkit"
         ));
@@ -97,24 +100,58 @@ pub(crate) fn of_member(text: &str) -> Result<String, Obstacle> {
     Ok(manifest.to_string())
 }
 
+/// The template's manifest for a source without a patch.
+pub(crate) fn without_patch(text: &str) -> Result<String, Obstacle> {
+    let mut manifest: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
+    manifest.remove("patch");
+    Ok(manifest.to_string())
+}
+
 /// Adds a member by its path from the root, unless a pattern names it already.
 pub(crate) fn add_member(root: &mut DocumentMut, path: &str) -> Result<(), Obstacle> {
+    if names(root, path) {
+        return Ok(());
+    }
     let workspace = table(root, &["workspace"])?;
     let members = workspace.entry("members").or_insert(value(Array::new()));
     let members = members
         .as_array_mut()
         .ok_or("`workspace.members` is no array")?;
-    let (parent, _) = path.rsplit_once('/').unwrap_or(("", path));
-    let names = |pattern: &str| {
-        let folder = pattern
-            .strip_suffix('*')
-            .map(|folder| folder.trim_end_matches('/'));
-        pattern.trim_end_matches('/') == path || folder == Some(parent)
-    };
-    if !members.iter().filter_map(Value::as_str).any(names) {
-        members.push(path);
-    }
+    members.push(path);
     Ok(())
+}
+
+/// Whether cargo takes the folder of this path from the root for a member, by a name or a pattern.
+pub(crate) fn names(root: &DocumentMut, path: &str) -> bool {
+    let list = |key| -> Vec<&str> {
+        let list = root.get("workspace").and_then(|table| table.get(key));
+        let list = list.and_then(Item::as_array).into_iter().flatten();
+        list.filter_map(Value::as_str).map(plain).collect()
+    };
+    let below = |folder: &&str| {
+        let rest = path.strip_prefix(*folder);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let members = list("members");
+    // As cargo has it: a member's name beats `exclude`, a pattern does not.
+    if list("exclude").iter().any(below) && !members.iter().any(below) {
+        return false;
+    }
+    let options = glob::MatchOptions {
+        require_literal_separator: true,
+        ..glob::MatchOptions::new()
+    };
+    let matches = |pattern: &&str| {
+        *pattern == path
+            || glob::Pattern::new(pattern).is_ok_and(|it| it.matches_with(path, options))
+    };
+    members.iter().any(matches)
+}
+
+/// `./tools/` is `tools`.
+fn plain(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.strip_prefix("./").unwrap_or(path)
 }
 
 /// Makes all dependencies host-only, together with their comments. Returns their names.
@@ -147,14 +184,6 @@ fn move_dependencies(manifest: &mut DocumentMut) -> Result<Vec<String>, Obstacle
         entries.insert(&name, dependency);
     }
     Ok(moved)
-}
-
-/// A dependency on a crate of Blockwise.
-pub(crate) fn dependency(checkout: &Checkout, name: &str) -> InlineTable {
-    let mut table = InlineTable::new();
-    let path = format!("{}/crates/{name}", checkout.path());
-    table.insert("path", path.into());
-    table
 }
 
 /// The table at this path; created if necessary, with a blank line before it.
@@ -203,10 +232,10 @@ mod tests {
     #[track_caller]
     fn edited(text: &str) -> (String, Vec<String>) {
         let mut manifest: DocumentMut = text.parse().unwrap();
-        let checkout = Checkout::find(None).unwrap();
-        let mut changes = add_kernels(&mut manifest, "wave-tool", &checkout).unwrap();
-        changes.extend(add_to_root(&mut manifest, &checkout).unwrap());
-        let text = manifest.to_string().replace(checkout.path(), "…");
+        let source = Source::Checkout("…".to_owned());
+        let mut changes = add_kernels(&mut manifest, "wave-tool", &source).unwrap();
+        changes.extend(add_to_root(&mut manifest, &source).unwrap());
+        let text = manifest.to_string();
         (text, changes)
     }
 
@@ -223,9 +252,9 @@ mod tests {
              # What it uses.\n[target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]\n# For input.\nserde = \"1\" # any\n\
              blockwise = { path = \"…/crates/blockwise\", features = [\"cuda\", \"emulator\"] }\n\n\
              [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies.rand]\nversion = \"0.9\"\n\n\
-             [dependencies]\ncuda_std = { path = \"…/crates/cuda_std\", default-features = false }\n\n\n\
-             # Builds.\n[build-dependencies]\ncc = \"1\"\ncuda_builder = { path = \"…/crates/cuda_builder\" }\n\n\
-             [profile.dev.package.ptx_emulator]\nopt-level = 3\n\n[profile.dev.package.cuda_builder]\nopt-level = 2\n\n\
+             [dependencies]\ncuda_std = { package = \"blockwise_std\", path = \"…/crates/cuda_std\", default-features = false }\n\n\n\
+             # Builds.\n[build-dependencies]\ncc = \"1\"\ncuda_builder = { package = \"blockwise_builder\", path = \"…/crates/cuda_builder\" }\n\n\
+             [profile.dev.package.ptx_emulator]\nopt-level = 3\n\n[profile.dev.package.blockwise_builder]\nopt-level = 1\ndebug = 0\n\n\
              [patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n\n# The end.\n"
         );
         assert_eq!(changes.len(), 7, "{changes:#?}");
@@ -265,6 +294,35 @@ mod tests {
     }
 
     #[test]
+    fn a_workspace_names_what_cargo_takes_for_its_members() {
+        for (members, exclude, path, expected) in [
+            (r#"["*"]"#, "[]", "demo", true),
+            (r#"["*"]"#, "[]", "tools/demo", false),
+            (r#"["tools/*"]"#, "[]", "tools/demo", true),
+            (r#"["tools/*"]"#, "[]", "tools/deep/demo", false),
+            (r#"["./tools/*/"]"#, "[]", "tools/demo", true),
+            (r#"["**"]"#, "[]", "tools/deep/demo", true),
+            (r#"["tools/d[ae]mo"]"#, "[]", "tools/demo", true),
+            (r#"["tools/?emo"]"#, "[]", "tools/demo", true),
+            (r#"["tools/[!d]*"]"#, "[]", "tools/demo", false),
+            (r#"["*/demo"]"#, "[]", "tools/demo", true),
+            (r#"["tools"]"#, "[]", "tools/demo", false),
+            (r#"["tools/demo"]"#, "[]", "tools/demo", true),
+            (r#"["tools/*"]"#, r#"["tools/demo"]"#, "tools/demo", false),
+            (r#"["tools/*"]"#, r#"["./tools/"]"#, "tools/demo", false),
+            (r#"["tools/*"]"#, r#"["tools/dem"]"#, "tools/demo", true),
+            (r#"["tools/demo"]"#, r#"["tools"]"#, "tools/demo", true),
+            (r#"["tools/["]"#, "[]", "tools/demo", false),
+        ] {
+            let text = format!("[workspace]\nmembers = {members}\nexclude = {exclude}\n");
+            let root: DocumentMut = text.parse().unwrap();
+            assert_eq!(names(&root, path), expected, "{text}{path}");
+        }
+        let none: DocumentMut = "[package]\nname = \"a\"\n".parse().unwrap();
+        assert!(!names(&none, "demo"));
+    }
+
+    #[test]
     fn what_is_there_already_is_used() {
         let (text, changes) = edited(
             "[package]\nname = \"a\"\nversion = \"1.0.0\"\nlinks = \"mine\"\n[dependencies]\nlibc = \"1\"\n\
@@ -287,9 +345,9 @@ mod tests {
             "{changes:#?}"
         );
         let mut odd: DocumentMut = "package = 3".parse().unwrap();
-        let checkout = Checkout::find(None).unwrap();
+        let source = Source::Checkout("…".to_owned());
         assert_eq!(
-            add_kernels(&mut odd, "a", &checkout),
+            add_kernels(&mut odd, "a", &source),
             Err("`package` is no table".to_owned())
         );
     }

@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::checkout::Checkout;
+use crate::source::Source;
 use crate::workspace::Workspace;
+use crate::write::Changes;
 use crate::{
-    BUILD_SCRIPT, Error, KERNELS, Outcome, TESTS, create, exercises, filled, manifest,
-    missing_tools, name, reuse,
+    BUILD_SCRIPT, Error, Given, KERNELS, Outcome, TESTS, exercises, filled, manifest,
+    missing_tools, name, reuse, stub, toolchain,
 };
 
 const MANIFEST: &str = "Cargo.toml";
 
 /// Files of every project.
 const COMMON: &[(&str, &str)] = &[
-    (MANIFEST, include_str!("../template/Cargo.toml")),
+    (MANIFEST, include_str!("../template/manifest.toml")),
     ("build.rs", BUILD_SCRIPT),
     (".gitignore", include_str!("../template/.gitignore")),
     (
@@ -44,18 +45,16 @@ const EXAMPLE: &[(&str, &str)] = &[
         ".vscode/extensions/blockwise/package.json",
         include_str!("../template/.vscode/extensions/blockwise/package.json"),
     ),
-    (
-        ".github/workflows/ci.yml",
-        include_str!("../template/.github/workflows/ci.yml"),
-    ),
 ];
+
+/// One of every project with a kernel that builds elsewhere.
+const CI: (&str, &str) = (
+    ".github/workflows/ci.yml",
+    include_str!("../template/.github/workflows/ci.yml"),
+);
 
 /// The manifest entry of the example's bench.
 const BENCH: &str = "[[bench]]\nname = \"smooth\"\nharness = false\n\n";
-
-/// Files of the checkout that a project copies: the compiler and the versions that Blockwise is
-/// tested with. Cargo removes from the lock file what the project does not need.
-const COPIED: [&str; 2] = ["rust-toolchain.toml", "Cargo.lock"];
 
 /// Makes a project in a folder that is new or empty.
 #[derive(Args, Clone, Debug)]
@@ -70,21 +69,21 @@ pub struct New {
     #[arg(long)]
     pub exercises: bool,
     /// Make it a member of the workspace that the folder is in: they share what is compiled, so
-    /// that the second project builds in seconds
+    /// that the second project builds in seconds. Where the workspace names its members by a pattern
+    /// that the folder matches, it becomes one anyway
     #[arg(long)]
     pub member: bool,
-    /// The Blockwise checkout that the project uses; the one that this program was built from, when
-    /// it is not given
-    #[arg(long, value_name = "CHECKOUT")]
-    pub source: Option<PathBuf>,
+    /// Which Blockwise it uses
+    #[command(flatten)]
+    pub source: Given,
 }
 
 impl New {
     /// Creates the project.
     ///
     /// # Errors
-    /// A folder that is not empty, a name that no package can have, no checkout, or a file that
-    /// cannot be written.
+    /// A folder that is not empty, a name that no package can have, no Blockwise to use, or a file
+    /// that cannot be written: then there is no project either.
     pub fn run(&self) -> Result<Outcome, Error> {
         let folder = std::path::absolute(&self.folder)
             .map_err(|error| Error::io("cannot find", &self.folder, error))?;
@@ -96,40 +95,63 @@ impl New {
             Error::new(format!("`{name}` cannot be the package's name: {reason}"))
                 .with_hint("give another one: `--name NAME`")
         })?;
-        let checkout = Checkout::find(self.source.as_deref())?;
+        let source = Source::find(&self.source)?;
         refuse_contents(&folder)?;
         let workspace = match self.member {
-            true => Some(Workspace::around(&folder, &checkout)?),
-            false => None,
+            true => Some(Workspace::around(&folder, &source)?),
+            false => Workspace::naming(&folder, &source)?,
         };
+        let mut changes = Changes::of(&folder)?;
         let mut files = Vec::new();
+        let mut create = |file: &str, text: &str| {
+            files.push(folder.join(file));
+            changes.create(&folder.join(file), text)
+        };
         for (file, template) in COMMON.iter().chain(self.own_files()) {
-            let mut text = filled(template, &name, &checkout);
+            let mut text = filled(template, &name, &source);
             if self.exercises {
                 text = text.replace(BENCH, "");
             }
-            if *file == MANIFEST && self.member {
+            if *file == MANIFEST && workspace.is_some() {
                 text = manifest::of_member(&text).map_err(Error::new)?;
+            } else if *file == MANIFEST && !source.has_patch() {
+                text = manifest::without_patch(&text).map_err(Error::new)?;
             }
-            files.push(folder.join(file));
-            create(&folder.join(file), &text)?;
+            create(file, &text)?;
         }
-        let copied = if self.member { &[][..] } else { &COPIED };
-        for file in copied {
-            // A checkout may lack them; then cargo chooses.
-            if let Ok(text) = fs::read_to_string(Path::new(checkout.path()).join(file)) {
-                files.push(folder.join(file));
-                create(&folder.join(file), &text)?;
+        if !self.exercises && source.folder().is_none() {
+            create(CI.0, &filled(CI.1, &name, &source))?;
+        }
+        let mut note = None;
+        if workspace.is_none() {
+            let (pin, reason) = toolchain::pin(&source.toolchain());
+            note = reason;
+            for (file, text) in [
+                ("rust-toolchain.toml", pin),
+                ("Cargo.lock", source.lock_file()),
+            ] {
+                if !text.is_empty() {
+                    create(file, &text)?;
+                }
             }
         }
-        if let Some(workspace) = workspace {
-            files.push(workspace.write()?);
+        if let Some(workspace) = &workspace {
+            files.push(workspace.path().to_owned());
+            workspace.write(&mut changes)?;
         }
+        if !source.has_patch() {
+            let root = workspace
+                .as_ref()
+                .and_then(|workspace| workspace.path().parent());
+            for file in stub::files(root.unwrap_or(&folder))? {
+                file.write(&mut changes)?;
+                files.push(file.path);
+            }
+        }
+        changes.finish()?;
         // A workspace already shares what is compiled.
-        let earlier = match self.member {
-            true => None,
-            false => reuse::dependencies(Path::new(checkout.path()), &folder),
-        };
+        let list = source.projects().filter(|_| workspace.is_none());
+        let earlier = list.and_then(|list| reuse::dependencies(&list, source.folder(), &folder));
         let takes = match &earlier {
             Some(earlier) => format!(
                 "it has the dependencies that {} compiled",
@@ -144,6 +166,12 @@ impl New {
         } else {
             "a kernel, its test and its bench"
         };
+        text += &format!("\n{}", source.describe());
+        if let Some(workspace) = &workspace {
+            let root = workspace.path().display();
+            text += &format!("\nit is a member of the workspace of {root}");
+        }
+        text.extend(note.map(|note| format!("\n{note}")));
         text += &format!("\n\n  cd {shown}\n  ");
         text += &if self.exercises {
             format!(
@@ -161,7 +189,7 @@ impl New {
             text,
             folder,
             package: name,
-            blockwise: checkout.path().into(),
+            blockwise: source.to_string(),
             files,
         })
     }
@@ -209,15 +237,21 @@ mod tests {
 
     #[test]
     fn nothing_of_the_template_is_left() {
-        let checkout = Checkout::find(None).unwrap();
-        let files = [COMMON, EXAMPLE, exercises::FILES].concat();
-        for (file, template) in files {
-            let text = filled(template, "wave-tool", &checkout);
-            for left in ["my-project", "my_project", "CHECKOUT"] {
-                assert!(!text.contains(left), "{file}: {left}");
+        let source = Source::Git {
+            url: "https://example.org/blockwise".to_owned(),
+            at: Some(("rev", "0123abc".to_owned())),
+        };
+        let files = [COMMON, EXAMPLE, exercises::FILES, &[CI]].concat();
+        let checkout = Source::Checkout("/checkout".to_owned());
+        for source in [&source, &checkout, &Source::Registry] {
+            for (file, template) in &files {
+                let text = filled(template, "wave-tool", source);
+                for left in ["my-project", "my_project", "CHECKOUT"] {
+                    assert!(!text.contains(left), "{file}: {left}");
+                }
             }
         }
-        let manifest = filled(COMMON[0].1, "wave-tool", &checkout);
+        let manifest = filled(COMMON[0].1, "wave-tool", &source);
         assert!(
             manifest.contains("links = \"wave_tool_kernels\"") && manifest.contains(BENCH),
             "{manifest}"

@@ -1,7 +1,8 @@
 //! Reuses an earlier project's compiled dependencies in a new one.
 //!
-//! Projects of one checkout have the same dependencies, and compiling them takes minutes. Each
-//! project's folder is recorded in the checkout's `target/projects`. A new project starts with the
+//! Projects of one Blockwise have the same dependencies, and compiling them takes minutes. Each
+//! project's folder is recorded in a list: of a checkout in its `target/projects`, of a repository's
+//! commit in the user's cache. A new project starts with the
 //! dependencies that the latest of them has compiled: libraries as hard links, everything else as
 //! copies that keep their times. Cargo decides as usual what is fresh and compiles the rest;
 //! replacing a file in one project does not change it in the other.
@@ -19,11 +20,8 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::DocumentMut;
 
-/// Where cargo writes, in a project and in the checkout.
+/// Where cargo writes in a project.
 const TARGET: &str = "target";
-
-/// The list of projects, in the checkout's target folder; the latest is last.
-const LIST: &str = "projects";
 
 /// How many projects the list keeps.
 const KEPT: usize = 16;
@@ -35,17 +33,21 @@ const UNITS: &str = ".fingerprint";
 const DEPTH: usize = 4;
 
 /// Gives a new project the dependencies of the latest one that has compiled any, and records the
-/// new one. Returns the earlier project's folder.
-pub(crate) fn dependencies(checkout: &Path, project: &Path) -> Option<PathBuf> {
-    let list = checkout.join(TARGET).join(LIST);
-    let text = fs::read_to_string(&list).unwrap_or_default();
+/// new one in the list, where the latest is last. Returns the earlier project's folder. Packages of a
+/// checkout are not the project's own.
+pub(crate) fn dependencies(
+    list: &Path,
+    checkout: Option<&Path>,
+    project: &Path,
+) -> Option<PathBuf> {
+    let text = fs::read_to_string(list).unwrap_or_default();
     let projects: Vec<&Path> = text.lines().map(Path::new).collect();
     // A target folder shared by all projects needs nothing.
     let shared = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
     let is_shared = shared.iter().any(|name| std::env::var_os(name).is_some());
     let mut earlier = projects.iter().rev().filter(|_| !is_shared);
     let found = earlier.find(|earlier| link_from(checkout, earlier, project) > 0);
-    note(&list, &projects, project);
+    note(list, &projects, project);
     found.map(|found| found.to_path_buf())
 }
 
@@ -62,7 +64,7 @@ fn note(list: &Path, projects: &[&Path], project: &Path) {
 }
 
 /// Links an earlier project's dependencies; returns the number of units.
-fn link_from(checkout: &Path, earlier: &Path, project: &Path) -> usize {
+fn link_from(checkout: Option<&Path>, earlier: &Path, project: &Path) -> usize {
     let names = dependency_names(checkout, earlier);
     let mut profiles = Vec::new();
     find_profiles(&earlier.join(TARGET), DEPTH, &mut profiles);
@@ -78,8 +80,8 @@ fn link_from(checkout: &Path, earlier: &Path, project: &Path) -> usize {
 }
 
 /// The packages that an earlier project did not write itself: those in its lock file that come from
-/// a registry, and the checkout's.
-fn dependency_names(checkout: &Path, earlier: &Path) -> HashSet<String> {
+/// a registry or a repository, and the checkout's.
+fn dependency_names(checkout: Option<&Path>, earlier: &Path) -> HashSet<String> {
     let text = fs::read_to_string(earlier.join("Cargo.lock")).unwrap_or_default();
     let lock: DocumentMut = text.parse().unwrap_or_default();
     let packages = lock
@@ -91,7 +93,7 @@ fn dependency_names(checkout: &Path, earlier: &Path) -> HashSet<String> {
     let mut names: HashSet<_> = fetched.iter().map(|(name, _)| (*name).to_owned()).collect();
     for (name, _) in local {
         // A crate's folder in the checkout has the package's name.
-        if checkout.join("crates").join(name).is_dir() {
+        if checkout.is_some_and(|checkout| checkout.join("crates").join(name).is_dir()) {
             names.insert(name.to_owned());
         } else {
             names.remove(name);
@@ -241,6 +243,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let checkout = root.join("checkout");
+        let list = checkout.join("target/projects");
+        let dependencies = |project: &Path| super::dependencies(&list, Some(&checkout), project);
         let shared = checkout.join("crates/shared");
         write(
             &shared.join("Cargo.toml"),
@@ -250,11 +254,11 @@ mod tests {
         write(&shared.join("build.rs"), "fn main() {}\n");
 
         let first = project(root, "first");
-        assert_eq!(dependencies(&checkout, &first), None);
+        assert_eq!(dependencies(&first), None);
         assert_eq!(compiled(&first), ["first", "own", "shared"]);
 
         let second = project(root, "second");
-        assert_eq!(dependencies(&checkout, &second), Some(first.clone()));
+        assert_eq!(dependencies(&second), Some(first.clone()));
         // `own` has the same name and the same path inside its workspace.
         assert_eq!(compiled(&second), ["own", "second"]);
         assert_eq!(compiled(&first), [""; 0]);
@@ -262,7 +266,7 @@ mod tests {
         // A change in what they share affects both.
         write(&shared.join("src/lib.rs"), "pub fn shared() -> u32 { 1 }\n");
         let third = project(root, "third");
-        assert_eq!(dependencies(&checkout, &third), Some(second));
+        assert_eq!(dependencies(&third), Some(second));
         assert_eq!(compiled(&third), ["own", "shared", "third"]);
         assert_eq!(compiled(&first), ["first", "shared"]);
     }
@@ -270,11 +274,11 @@ mod tests {
     #[test]
     fn a_project_that_is_gone_is_passed_over() {
         let root = tempfile::tempdir().unwrap();
-        let [checkout, gone, new] = ["checkout", "gone", "new"].map(|name| root.path().join(name));
-        assert_eq!(dependencies(&checkout, &gone), None);
-        assert_eq!(dependencies(&checkout, &new), None);
-        assert_eq!(dependencies(&checkout, &new), None);
-        let list = fs::read_to_string(checkout.join("target/projects")).unwrap();
+        let [list, gone, new] = ["lists/one", "gone", "new"].map(|name| root.path().join(name));
+        for project in [&gone, &new, &new] {
+            assert_eq!(dependencies(&list, None, project), None);
+        }
+        let list = fs::read_to_string(list).unwrap();
         let expected = format!("{}\n{}\n", gone.display(), new.display());
         assert_eq!(list, expected);
     }

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::DocumentMut;
 
-use crate::Error;
-use crate::checkout::Checkout;
-use crate::manifest;
+use crate::source::Source;
+use crate::write::Changes;
+use crate::{Error, manifest};
+
+const MANIFEST: &str = "Cargo.toml";
 
 /// A workspace's root manifest with the new member in it, not written yet.
 pub(crate) struct Workspace {
@@ -16,38 +18,64 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// The nearest workspace above the member's folder.
-    pub(crate) fn around(member: &Path, checkout: &Checkout) -> Result<Self, Error> {
-        for folder in member.ancestors().skip(1) {
-            let path = folder.join("Cargo.toml");
-            let Ok(text) = fs::read_to_string(&path) else {
-                continue;
-            };
-            let wrong = |problem: String| Error::new(format!("{}: {problem}", path.display()));
-            let mut manifest: DocumentMut = text
-                .parse()
-                .map_err(|error: toml_edit::TomlError| wrong(error.message().to_owned()))?;
-            if !manifest.contains_key("workspace") {
-                continue;
-            }
-            let parts: Option<Vec<&str>> = member
-                .strip_prefix(folder)
-                .ok()
-                .and_then(|inner| inner.iter().map(|part| part.to_str()).collect());
-            let parts = parts.ok_or_else(|| wrong("the member's path is not UTF-8".to_owned()))?;
-            manifest::add_member(&mut manifest, &parts.join("/")).map_err(wrong)?;
-            manifest::add_to_root(&mut manifest, checkout).map_err(wrong)?;
-            return Ok(Self { path, manifest });
-        }
-        let message = format!("{} is in no workspace", member.display());
-        Err(Error::new(message)
-            .with_hint("write `[workspace]` into a Cargo.toml above it, or leave `--member` out"))
+    /// The workspace that takes the folder for a member by a pattern, before anything is in it.
+    pub(crate) fn naming(member: &Path, source: &Source) -> Result<Option<Self>, Error> {
+        let names = |folder: &&Path| {
+            let text = fs::read_to_string(folder.join(MANIFEST)).unwrap_or_default();
+            let root: DocumentMut = text.parse().unwrap_or_default();
+            let inner = inside(folder, member);
+            inner.is_some_and(|inner| manifest::names(&root, &inner))
+        };
+        let folder = member.ancestors().skip(1).find(names);
+        folder
+            .map(|folder| Self::with(folder, member, source))
+            .transpose()
     }
 
-    /// Writes the manifest; returns its path.
-    pub(crate) fn write(self) -> Result<PathBuf, Error> {
-        fs::write(&self.path, self.manifest.to_string())
-            .map_err(|error| Error::io("cannot write", &self.path, error))?;
-        Ok(self.path)
+    /// The nearest workspace above the member's folder.
+    pub(crate) fn around(member: &Path, source: &Source) -> Result<Self, Error> {
+        let is_root = |folder: &&Path| {
+            let text = fs::read_to_string(folder.join(MANIFEST)).unwrap_or_default();
+            // One that cannot be read might be it: its error is said.
+            let root: Option<DocumentMut> = text.parse().ok();
+            root.is_none_or(|root| root.contains_key("workspace"))
+        };
+        let folder = member.ancestors().skip(1).find(is_root).ok_or_else(|| {
+            Error::new(format!("{} is in no workspace", member.display())).with_hint(
+                "write `[workspace]` into a Cargo.toml above it, or leave `--member` out",
+            )
+        })?;
+        Self::with(folder, member, source)
     }
+
+    fn with(folder: &Path, member: &Path, source: &Source) -> Result<Self, Error> {
+        let path = folder.join(MANIFEST);
+        let wrong = |problem: String| Error::new(format!("{}: {problem}", path.display()));
+        let text = fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+        let mut manifest: DocumentMut = text
+            .parse()
+            .map_err(|error: toml_edit::TomlError| wrong(error.message().to_owned()))?;
+        let inner = inside(folder, member);
+        let inner = inner.ok_or_else(|| wrong("the member's path is not UTF-8".to_owned()))?;
+        manifest::add_member(&mut manifest, &inner).map_err(wrong)?;
+        manifest::add_to_root(&mut manifest, source).map_err(wrong)?;
+        Ok(Self { path, manifest })
+    }
+
+    /// The manifest's path.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds the manifest to what is written.
+    pub(crate) fn write(&self, changes: &mut Changes) -> Result<(), Error> {
+        changes.replace(&self.path, &self.manifest.to_string())
+    }
+}
+
+/// A member's path from the root, as manifests write it.
+fn inside(root: &Path, member: &Path) -> Option<String> {
+    let inner = member.strip_prefix(root).ok()?;
+    let parts: Option<Vec<&str>> = inner.iter().map(|part| part.to_str()).collect();
+    Some(parts?.join("/"))
 }

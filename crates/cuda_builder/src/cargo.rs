@@ -37,7 +37,10 @@ pub(crate) fn cargo(builder: &CudaBuilder, toolchain: &Toolchain, flags: &[Strin
     command
         .args(["rustc", "--lib", "--crate-type", "rlib", "--target", TARGET])
         .arg("--message-format=json-render-diagnostics")
-        .env("RUSTC_BOOTSTRAP", "1") // unstable flags on the stable compiler, as the Linux kernel's build does
+        // Unstable flags on the stable compiler, as the Linux kernel's build has them. cargo itself
+        // stays stable: otherwise it would obey `[unstable]` tables that the outer one ignores.
+        .env_remove("RUSTC_BOOTSTRAP")
+        .args(["--config", "env.RUSTC_BOOTSTRAP=\"1\""])
         // A panic of the compiler is part of the error and leaves no file.
         .env("RUSTC_ICE", "0")
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))

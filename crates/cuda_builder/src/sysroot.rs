@@ -3,8 +3,12 @@
 //!
 //! rustc has no prebuilt ones for this target, and compiling them dominates a first build. They are
 //! in the user's cache folder, laid out for rustc's `--sysroot`; if that cannot be written, in the
-//! workspace's target folder. If several builds need the same sysroot, one builds it and the others
+//! workspace's target folder. Their manifests are our own ([`manifests`]): cargo's `-Zbuild-std` asks
+//! the registry for packages of std that are not compiled here, which fails offline and in a vendored
+//! workspace. If several builds need the same sysroot, one builds it and the others
 //! wait. An incomplete or damaged one is built again.
+
+mod manifests;
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -48,10 +52,9 @@ impl Sysroot {
     ) -> Result<Self, CudaBuilderError> {
         let name = name(builder, toolchain);
         let own = package.tools_folder.join("sysroots");
-        let caches: Vec<_> = user_cache().into_iter().chain([own]).collect();
-        Self::in_one_of(&caches, &name, |folder| {
-            build(builder, toolchain, package, folder)
-        })
+        let users = cuda_tools::cache::folder().map(|cache| cache.join("sysroots"));
+        let caches: Vec<_> = users.into_iter().chain([own]).collect();
+        Self::in_one_of(&caches, &name, |folder| build(builder, toolchain, folder))
     }
 
     /// Finds it in one of the folders, or builds it in the first writable one.
@@ -156,20 +159,8 @@ fn no_libraries(folder: &Path) -> CudaBuilderError {
     }
 }
 
-/// The folder in the user's cache, if the system has one.
-fn user_cache() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).map(PathBuf::from);
-    let absolute = |path: &PathBuf| path.is_absolute();
-    let cache = match cfg!(windows) {
-        true => variable("LOCALAPPDATA").filter(absolute),
-        false => (variable("XDG_CACHE_HOME").filter(absolute))
-            .or_else(|| Some(std::env::home_dir().filter(absolute)?.join(".cache"))),
-    };
-    cache.map(|cache| cache.join("blockwise/sysroots"))
-}
-
 /// Incremented when a change of this file changes a sysroot's contents.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A name derived from everything that determines the libraries' contents.
 fn name(builder: &CudaBuilder, toolchain: &Toolchain) -> String {
@@ -190,27 +181,24 @@ fn name(builder: &CudaBuilder, toolchain: &Toolchain) -> String {
 fn build(
     builder: &CudaBuilder,
     toolchain: &Toolchain,
-    package: &Package,
     folder: &Path,
 ) -> Result<(), CudaBuilderError> {
-    const MANIFEST: &str = "[package]\nname = \"needs_core\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n[workspace]\n";
     fs::create_dir_all(folder).map_err(io_error("create", folder))?;
     // A separate folder, which is deleted with all of cargo's files.
     let work = tempfile::tempdir_in(folder).map_err(io_error("write in", folder))?;
-    let manifest = work.path().join("Cargo.toml");
-    for (path, text) in [(&manifest, MANIFEST), (&work.path().join("lib.rs"), "")] {
-        fs::write(path, text).map_err(io_error("write", path))?;
-    }
-    let mut command = cargo::cargo(builder, toolchain, &cargo::flags(builder));
+    let manifest = manifests::write(toolchain, work.path())?;
+    let mut flags = cargo::flags(builder);
+    // What `-Zbuild-std` adds: the libraries' own features are not the user's.
+    flags.push("-Zforce-unstable-if-unmarked".to_owned());
+    let mut command = cargo::cargo(builder, toolchain, &flags);
     let (profile, checks) = (cargo::profile(builder).0, (!builder.release).to_string());
     command
         // The sysroot is shared, so a project's profile settings must not affect it.
         .env(format!("CARGO_PROFILE_{profile}_DEBUG_ASSERTIONS"), &checks)
         .env(format!("CARGO_PROFILE_{profile}_OVERFLOW_CHECKS"), &checks)
-        // The settings of the user's project say which registry to use.
-        .current_dir(&package.folder)
-        .arg("-Zbuild-std=core,alloc")
-        .arg("--manifest-path")
+        // Nothing comes from a registry, and no project's settings apply.
+        .current_dir(work.path())
+        .args(["--offline", "--manifest-path"])
         .arg(&manifest)
         .arg("--target-dir")
         .arg(work.path().join("target"));

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::variables::{CARGO, LIBDEVICE, LLVM_BIN, PTXAS, RUSTC};
-use crate::{OLDEST_RUSTC, Report, Version};
+use crate::{OLDEST_RUSTC, Report, Version, tested};
 
 /// One reason why a location cannot build PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,19 +207,21 @@ impl fmt::Display for ToolError {
         match self {
             Self::NoToolchain { report } => write!(
                 f,
-                "no toolchain here can build PTX\n{report}{}",
+                "no toolchain here can build PTX, which takes {}\n{report}{}",
+                tested::advice(),
                 report.fix()
             ),
             Self::NoPtxas { reason } => write!(
                 f,
                 "no ptxas here: {reason}; install a CUDA toolkit and set CUDA_HOME, set {PTXAS} to \
-                 the program, or let `cargo xtask setup` fetch it from PyPI"
+                 the program, or let `blockwise setup --ptxas` (in a checkout: `cargo xtask setup`) \
+                 fetch it from PyPI"
             ),
             Self::NoLibdevice { reason } => write!(
                 f,
                 "no libdevice here: {reason}; install a CUDA toolkit and set CUDA_HOME, set \
-                 {LIBDEVICE} to the file libdevice.10.bc, or let `cargo xtask setup` fetch it from \
-                 PyPI"
+                 {LIBDEVICE} to the file libdevice.10.bc, or let `blockwise setup` (in a checkout: \
+                 `cargo xtask setup`) fetch it from PyPI"
             ),
             Self::Refused { file, message } => {
                 write!(f, "ptxas refuses {}: {message}", file.display())

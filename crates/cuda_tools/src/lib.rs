@@ -13,14 +13,21 @@
 //! tools are not older than rustc's LLVM. A location that breaks a rule is kept in the [`Report`]
 //! with every reason.
 
+pub mod cache;
+pub mod doctor;
 mod error;
+pub mod gpu;
 pub mod install;
 pub mod libdevice;
 mod llvm;
 mod machine;
+pub mod nccl;
 pub mod ptxas;
 mod rustc;
+pub mod rustup;
 mod search;
+pub mod setup;
+pub mod tested;
 mod version;
 pub mod wheel;
 
@@ -87,6 +94,8 @@ pub struct Toolchain {
     pub rustc: PathBuf,
     /// Version of `rustc` and of its source of `core`.
     pub rustc_version: Version,
+    /// The folder of that source, with `core`, `alloc` and the others in it.
+    pub library: PathBuf,
     /// Target triple of the machine that compiles, as `rustc` names it.
     pub host: String,
     /// Version of the three LLVM tools.

@@ -24,8 +24,8 @@ pub const WHEEL: Wheel = Wheel {
 const IN_TOOLKIT: &str = "nvvm/libdevice/libdevice.10.bc";
 
 /// Finds the library: in the variable [`variables::LIBDEVICE`], the toolkit in `CUDA_HOME` or
-/// `CUDA_PATH`, `/usr/local/cuda`, or the wheel in `cache`, if an earlier call of [`find_or_fetch`]
-/// put it there.
+/// `CUDA_PATH`, `/usr/local/cuda`, or the wheel in `cache` or the user's cache, if [`find_or_fetch`]
+/// or `blockwise setup` put it there.
 ///
 /// # Errors
 /// [`ToolError::NoLibdevice`].
@@ -62,7 +62,7 @@ pub(crate) fn find_on(machine: &dyn Machine, cache: &Path) -> Result<PathBuf, To
         .chain([machine.root().join("usr/local/cuda")])
         .map(|toolkit| toolkit.join(IN_TOOLKIT))
         .find(|path| path.is_file())
-        .or_else(|| WHEEL.cached(cache))
+        .or_else(|| WHEEL.found_on(machine, cache))
         .ok_or_else(|| ToolError::NoLibdevice {
             reason: "none in CUDA_HOME, CUDA_PATH and /usr/local/cuda, and none fetched yet"
                 .to_owned(),

@@ -10,6 +10,9 @@ pub(crate) trait Machine {
     /// An environment variable; an empty one counts as unset.
     fn variable(&self, name: &str) -> Option<OsString>;
 
+    /// The user's home folder.
+    fn home(&self) -> Option<PathBuf>;
+
     /// The folder that contains `usr/bin`.
     fn root(&self) -> PathBuf;
 
@@ -26,6 +29,10 @@ pub(crate) struct Host;
 impl Machine for Host {
     fn variable(&self, name: &str) -> Option<OsString> {
         std::env::var_os(name).filter(|value| !value.is_empty())
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        std::env::home_dir().filter(|home| home.is_absolute())
     }
 
     fn root(&self) -> PathBuf {

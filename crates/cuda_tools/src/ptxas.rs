@@ -35,8 +35,8 @@ pub struct Ptxas {
 
 impl Ptxas {
     /// Finds `ptxas`: in the variable [`variables::PTXAS`], the toolkit in `CUDA_HOME` or
-    /// `CUDA_PATH`, the `PATH`, `/usr/local/cuda`, or the wheel in `cache`, if an earlier call of
-    /// [`Ptxas::find_or_fetch`] put it there.
+    /// `CUDA_PATH`, the `PATH`, `/usr/local/cuda`, or the wheel in `cache` or the user's cache, if
+    /// [`Ptxas::find_or_fetch`] or `blockwise setup` put it there.
     ///
     /// # Errors
     /// [`ToolError::NoPtxas`].
@@ -131,7 +131,7 @@ pub(crate) fn find(machine: &dyn Machine, cache: &Path) -> Result<Ptxas, ToolErr
         .map(|toolkit| toolkit.join("bin").join(&name))
         .chain(on_path(machine, "ptxas"))
         .chain([usual.join("bin").join(&name)])
-        .chain(WHEEL.cached(cache))
+        .chain(WHEEL.found_on(machine, cache))
         .filter(|path| path.is_file());
     let mut reason =
         "none in CUDA_HOME, CUDA_PATH, PATH and /usr/local/cuda, and none fetched yet".to_owned();

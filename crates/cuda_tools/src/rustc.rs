@@ -83,9 +83,14 @@ impl Compiler {
             .join("bin")
     }
 
+    /// The folder that the compiler's source is in, if it is installed.
+    pub(crate) fn source(&self) -> PathBuf {
+        self.sysroot.join("lib/rustlib/src/rust")
+    }
+
     /// Checks that the source of `core` exists and has this compiler's version.
     pub(crate) fn check_source(&self) -> Result<(), Rejection> {
-        let source = self.sysroot.join("lib/rustlib/src/rust");
+        let source = self.source();
         if !source.join("library/core/src/lib.rs").is_file() {
             return Err(Rejection::NoSource {
                 rustc: self.rustc.clone(),

@@ -56,7 +56,7 @@ impl Report {
         }
         format!(
             "fix, one of:\n  rustup component add {}\n  apt-get install --no-install-recommends {}\n\
-             or, in the Blockwise workspace: cargo xtask setup",
+             or: blockwise setup (in a checkout of Blockwise: cargo xtask setup)",
             RUSTUP_COMPONENTS.join(" "),
             DEBIAN_PACKAGES.join(" "),
         )
@@ -126,6 +126,7 @@ impl Parts {
     fn toolchain(self, origin: Origin) -> Toolchain {
         let Self { compiler, llvm } = self;
         Toolchain {
+            library: compiler.source().join("library"),
             cargo: compiler.cargo,
             rustc: compiler.rustc,
             rustc_version: compiler.version,

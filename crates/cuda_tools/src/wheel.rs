@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::ToolError;
-use super::machine::{Host, executable};
+use super::machine::{Host, Machine, executable};
 use super::search::on_path;
 
 /// A package of an exact version, and the wanted file in it.
@@ -33,6 +33,16 @@ impl Wheel {
     /// The wanted file, if the wheel is unpacked in `cache`.
     pub fn cached(&self, cache: &Path) -> Option<PathBuf> {
         Some(self.place(cache)).filter(|file| file.is_file())
+    }
+
+    /// The wanted file from `cache` or from the user's cache, where `blockwise setup` puts it.
+    pub fn found(&self, cache: &Path) -> Option<PathBuf> {
+        self.found_on(&Host, cache)
+    }
+
+    pub(crate) fn found_on(&self, machine: &dyn Machine, cache: &Path) -> Option<PathBuf> {
+        let users = || self.cached(&crate::cache::tools_on(machine)?);
+        self.cached(cache).or_else(users)
     }
 
     /// Path of the wanted file once the wheel is in `cache`.

@@ -20,14 +20,12 @@ mod check;
 mod checker;
 mod demo;
 mod deny;
-mod doctor;
 #[cfg(unix)]
 mod fresh;
-mod gpu;
 #[cfg(test)]
 mod imports;
-mod nccl;
 mod new;
+mod package;
 mod pitfalls;
 mod proof;
 mod setup;
@@ -80,6 +78,8 @@ enum Command {
     },
     /// Check licences, sources and duplicate versions of dependencies
     Deny,
+    /// Pack what a release uploads, and build and test a project that has nothing else
+    Package,
     /// Show the tools found, what is missing, and the commands that fix it
     Doctor,
     /// Build the demos and run them on the GPU, or on the emulator without one
@@ -148,7 +148,8 @@ fn main() -> ExitCode {
         Command::New(arguments) => new::run(&arguments),
         Command::Setup { browser, nccl } => setup::run(browser, nccl),
         Command::Deny => deny::run(),
-        Command::Doctor => doctor::run(),
+        Command::Package => package::run(),
+        Command::Doctor => setup::doctor(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
         Command::Book => book::run(),
         #[cfg(unix)]

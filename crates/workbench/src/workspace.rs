@@ -58,7 +58,7 @@ pub(crate) fn program() -> Result<PathBuf> {
 pub(crate) fn optimised_program() -> Result<PathBuf> {
     let mut build = cargo();
     build.args(["build", "--release", "--locked"]);
-    build.args(["--package", "blockwise_cli"]);
+    build.args(["--package", "blockwise_cli", "--features", "tools"]);
     check(&mut build)?;
     let name = format!("blockwise{}", std::env::consts::EXE_SUFFIX);
     Ok(target()?.join("release").join(name))

@@ -44,7 +44,7 @@ use report::Report;
 /// Shared-memory GPU kernels in Rust, run on a GPU or on the PTX emulator and compared with
 /// references.
 #[derive(Parser)]
-#[command(name = "blockwise", version, max_term_width = 100)]
+#[command(name = "blockwise", version = crate::project::version(), max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -136,6 +136,10 @@ enum Tool {
     New(blockwise_new::New),
     /// Add a kernel, its build and its test to a project that exists
     Init(blockwise_new::Init),
+    /// Install what compiles Rust for the device, as far as this machine lacks it
+    Setup(crate::project::Setup),
+    /// Show what compiles Rust for the device, what is missing, and the commands that fix it
+    Doctor,
     /// Print the devices and what they allow
     Devices,
     /// Run the tutorials' experiments and check every figure
@@ -225,6 +229,8 @@ impl Cli {
             Tool::Tune(arguments) => tune::run(global, &arguments),
             Tool::New(arguments) => new::run(&arguments),
             Tool::Init(arguments) => new::init(&arguments),
+            Tool::Setup(arguments) => new::setup(arguments),
+            Tool::Doctor => new::doctor(),
             Tool::Devices => devices::run(global),
             Tool::Demo(arguments) => demo::run(global, &arguments),
             Tool::Completions(arguments) => shell::completions(&arguments),

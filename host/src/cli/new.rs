@@ -1,10 +1,11 @@
-//! `blockwise new` and `blockwise init`.
+//! `blockwise new`, `init`, `setup` and `doctor`.
 
 use blockwise_new::{Error, Init, New, Outcome};
 use serde_json::json;
 
 use super::failure::Failure;
 use super::report::Report;
+use crate::project::{self, Setup};
 
 /// Makes a project.
 pub(super) fn run(arguments: &New) -> Result<Report, Failure> {
@@ -16,16 +17,21 @@ pub(super) fn init(arguments: &Init) -> Result<Report, Failure> {
     Ok(report(arguments.run()?))
 }
 
+/// Installs what is missing.
+pub(super) fn setup(arguments: Setup) -> Result<Report, Failure> {
+    let text = project::setup(arguments).map_err(Failure::new)?;
+    Ok(Report::new(text.clone(), json!(text)))
+}
+
+/// Says what is there and what is missing.
+pub(super) fn doctor() -> Result<Report, Failure> {
+    let found = project::doctor().map_err(Failure::new)?;
+    Ok(Report::new(found.text.clone(), json!(found.text)).passed(found.complete))
+}
+
 fn report(outcome: Outcome) -> Report {
-    Report::new(
-        outcome.text,
-        json!({
-            "folder": outcome.folder,
-            "package": outcome.package,
-            "blockwise": outcome.blockwise,
-            "files": outcome.files,
-        }),
-    )
+    let json = project::json(&outcome);
+    Report::new(outcome.text, json)
 }
 
 impl From<Error> for Failure {

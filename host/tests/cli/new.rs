@@ -20,11 +20,82 @@ fn a_project_is_made_once() {
     );
     run("new wave-tool").refused("wave-tool is a project already");
     run("new fn").refused("`fn` cannot be the package's name: it is a keyword of Rust");
-    run("new other --source .").refused(". is no checkout of Blockwise");
+    run("new other --path .").refused(". is no checkout of Blockwise");
+    run("new other --git git@example.org:a/b").refused("is no address that cargo can fetch from");
+    run("new other --tag v1").refused("`--tag` of which repository?");
     assert_eq!(names(folder.path()), ["wave-tool"]);
     let made = run("new two --name second --json").ends(0).json();
     assert_eq!(made["package"], "second");
+    assert_eq!(made["files"].as_array().map(Vec::len), Some(14));
+    assert!(
+        made["blockwise"]
+            .as_str()
+            .is_some_and(|path| path.starts_with('/'))
+    );
+    let words = "new three --git https://example.org/blockwise --tag v1 --json";
+    let made = run(words).ends(0).json();
+    assert_eq!(made["blockwise"], "https://example.org/blockwise at tag v1");
     assert_eq!(made["files"].as_array().map(Vec::len), Some(15));
+}
+
+/// A file that cannot be written whole, as on a full disk.
+#[cfg(unix)]
+#[test]
+fn half_a_project_is_never_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let limited = |words: &str| {
+        let script = format!("trap '' XFSZ; ulimit -f 1; exec \"$0\" {words}");
+        let mut command = std::process::Command::new("sh");
+        command
+            .args(["-c", &script])
+            .arg(env!("CARGO_BIN_EXE_blockwise"));
+        Run::of(command.current_dir(folder.path()))
+    };
+    limited("new deep/demo").refused("cannot write ");
+    assert_eq!(names(folder.path()), [""; 0]);
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    limited("new empty").refused("cannot write ");
+    assert_eq!(names(&folder.path().join("empty")), [""; 0]);
+
+    let manifest = "[package]\nname = \"waves\"\nversion = \"0.1.0\"\n";
+    fs::write(folder.path().join("empty/Cargo.toml"), manifest).unwrap();
+    fs::create_dir(folder.path().join("empty/src")).unwrap();
+    fs::write(folder.path().join("empty/src/lib.rs"), "").unwrap();
+    limited("init empty").refused("cannot write ");
+    assert_eq!(names(&folder.path().join("empty")), ["Cargo.toml", "src"]);
+    assert_eq!(names(&folder.path().join("empty/src")), ["lib.rs"]);
+    let left = fs::read_to_string(folder.path().join("empty/Cargo.toml")).unwrap();
+    assert_eq!(left, manifest);
+}
+
+#[test]
+fn the_doctor_says_what_is_there_and_what_is_missing() {
+    let run = |rustc: Option<&str>| {
+        let mut command = program();
+        command
+            .args(["doctor", "--json"])
+            .env_remove("BLOCKWISE_RUSTC");
+        Run::of(command.envs(rustc.map(|path| ("BLOCKWISE_RUSTC", path))))
+    };
+    let found = run(None).ends(0).json();
+    assert_eq!(found["pass"], true);
+    let text = found["result"].as_str().unwrap();
+    for part in [
+        "Rust to PTX",
+        "libdevice",
+        "NCCL",
+        "GPU",
+        "Nothing is missing.",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let missing = run(Some("/no/such/rustc")).ends(1).json();
+    assert_eq!(missing["pass"], false);
+    let text = missing["result"].as_str().unwrap();
+    assert!(
+        text.contains("BLOCKWISE_RUSTC=/no/such/rustc does not exist") && text.contains("fix:"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn one_kernel_of_a_family_and_its_source() {
 fn without_ptxas_the_registers_are_unknown() {
     let run = profile("reverse --len 1000").ends(0);
     assert!(
-        run.stderr.contains("registers are unknown") && run.stderr.contains("cargo xtask setup"),
+        run.stderr.contains("registers are unknown") && run.stderr.contains("blockwise setup"),
         "{run:?}"
     );
     let registers = run

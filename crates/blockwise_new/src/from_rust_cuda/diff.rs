@@ -5,14 +5,15 @@ use std::fmt::Write as _;
 /// Unchanged lines around each change.
 const CONTEXT: usize = 3;
 
-/// The changes between two texts of a file; empty if there are none.
-pub(super) fn unified(path: &str, old: &str, new: &str) -> String {
-    let (old, new) = (split(old), split(new));
+/// The changes between two texts of a file; empty if there are none. A new file has no old text.
+pub(super) fn unified(path: &str, old: Option<&str>, new: &str) -> String {
+    let old_path = old.map_or("/dev/null".to_owned(), |_| format!("a/{path}"));
+    let (old, new) = (split(old.unwrap_or_default()), split(new));
     let steps = steps(&old, &new);
     let mut text = String::new();
     for hunk in hunks(&steps) {
         if text.is_empty() {
-            let _ = write!(text, "--- a/{path}\n+++ b/{path}\n");
+            let _ = write!(text, "--- {old_path}\n+++ b/{path}\n");
         }
         let [removed, added] = [Step::Added, Step::Removed]
             .map(|other| hunk.iter().filter(|(step, ..)| *step != other).count());
@@ -131,19 +132,19 @@ mod tests {
     #[test]
     fn changes_are_shown_with_the_lines_around_them() {
         let old = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\n";
-        assert_eq!(unified("x", old, old), "");
+        assert_eq!(unified("x", Some(old), old), "");
         let new = old.replace("b\n", "B\n").replace("l\n", "");
         assert_eq!(
-            unified("x", old, &new),
+            unified("x", Some(old), &new),
             "--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n a\n-b\n+B\n c\n d\n e\n@@ -9,4 +9,3 @@\n i\n j\n k\n-l\n"
         );
         assert_eq!(
-            unified("x", "a", "a\n"),
+            unified("x", Some("a"), "a\n"),
             "--- a/x\n+++ b/x\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n"
         );
         assert_eq!(
-            unified("x", "", "a\n"),
-            "--- a/x\n+++ b/x\n@@ -0,0 +1,1 @@\n+a\n"
+            unified("x", None, "a\n"),
+            "--- /dev/null\n+++ b/x\n@@ -0,0 +1,1 @@\n+a\n"
         );
     }
 
@@ -163,7 +164,7 @@ mod tests {
                     continue;
                 }
                 fs::write(folder.path().join("f"), old).unwrap();
-                fs::write(folder.path().join("diff"), unified("f", old, new)).unwrap();
+                fs::write(folder.path().join("diff"), unified("f", Some(old), new)).unwrap();
                 let git = Command::new("git")
                     .args(["apply", "--unidiff-zero", "diff"])
                     .env("GIT_CEILING_DIRECTORIES", folder.path().parent().unwrap())
@@ -174,7 +175,7 @@ mod tests {
                 assert!(
                     output.status.success(),
                     "{said}\n{}",
-                    unified("f", old, new)
+                    unified("f", Some(old), new)
                 );
                 assert_eq!(fs::read_to_string(folder.path().join("f")).unwrap(), *new);
             }

@@ -2,8 +2,7 @@
 
 use toml_edit::{Array, InlineTable, Item, Key, Value, value};
 
-use crate::checkout::Checkout;
-use crate::manifest::dependency;
+use crate::source::Source;
 
 /// The keys that say where a dependency comes from.
 const SOURCE: [&str; 10] = [
@@ -21,6 +20,14 @@ const SOURCE: [&str; 10] = [
 
 /// The package in place of `cust`.
 pub(super) const CUST: &str = "blockwise_cust";
+
+/// What the packages in place of rust-cuda's are called.
+pub(super) const OURS: [&str; 4] = [
+    "blockwise_std",
+    "blockwise_std_macros",
+    "blockwise_builder",
+    CUST,
+];
 
 /// Features of packages here; others are removed.
 const FEATURES: [(&str, &[&str]); 3] = [
@@ -103,7 +110,7 @@ pub(super) fn series(requirement: &str) -> Option<(u32, u32)> {
     Some((first, second.unwrap_or(0)))
 }
 
-/// Whether the entry is what [`set`] makes of it.
+/// Whether a dependency has this source already.
 pub(super) fn is_set(item: &Item, source: &InlineTable) -> bool {
     let is_same = |(key, value): (&str, &Value)| {
         (item.get(key).and_then(Item::as_str)).is_some_and(|text| Some(text) == value.as_str())
@@ -112,12 +119,32 @@ pub(super) fn is_set(item: &Item, source: &InlineTable) -> bool {
 }
 
 /// The source of a package of ours.
-pub(super) fn ours(checkout: &Checkout, name: &str) -> InlineTable {
-    let mut source = dependency(checkout, name);
-    if name == CUST && !source.contains_key("package") {
-        source.insert("package", name.into());
+pub(super) fn ours(source: &Source, name: &str) -> InlineTable {
+    let from = source.dependency(name);
+    if from.contains_key("package") {
+        return from;
     }
-    source
+    let mut table = InlineTable::from_iter([("package", Value::from(name))]);
+    table.extend(from.iter().map(|(key, value)| (key, value.clone())));
+    table
+}
+
+/// What a patch puts in the place of a package of rust-cuda: packages with their names, which no
+/// registry has.
+pub(super) fn stand_in(source: &Source, name: &str) -> Option<InlineTable> {
+    match source {
+        _ if name == "find_cuda_helper" => source.has_patch().then(|| source.dependency(name)),
+        Source::Checkout(path) => {
+            let path = format!("{path}/rust_cuda/{name}");
+            Some(InlineTable::from_iter([("path", Value::from(path))]))
+        }
+        Source::Git { url, at } => {
+            let mut table = InlineTable::from_iter([("git", Value::from(url))]);
+            table.extend(at.as_ref().map(|(key, value)| (*key, Value::from(value))));
+            Some(table)
+        }
+        Source::Registry => None,
+    }
 }
 
 /// A version of a registry's package.

@@ -21,9 +21,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use toml_edit::{DocumentMut, Item, Value};
 
-use crate::checkout::Checkout;
-use crate::{Error, Outcome, missing_tools};
-use entry::{CUST, Entry, From as Origin};
+use crate::source::Source;
+use crate::write::Changes;
+use crate::{Error, Outcome, missing_tools, stub};
+use entry::{CUST, Entry, From as Origin, OURS};
 use notes::Notes;
 use project::{Project, RUST_CUDA};
 use tables::Place;
@@ -42,25 +43,31 @@ pub struct FromRustCuda {
 }
 
 impl FromRustCuda {
-    pub(crate) fn run(&self, folder: &Path, checkout: &Checkout) -> Result<Outcome, Error> {
+    pub(crate) fn run(&self, folder: &Path, source: &Source) -> Result<Outcome, Error> {
         let project = Project::read(folder)?;
-        let plan = Plan::of(&project, checkout)?;
+        let plan = Plan::of(&project, source)?;
         let shown = folder.display();
         let mut text = if plan.changed.is_empty() {
             format!("{shown}: nothing to change")
         } else if self.apply {
             plan.write(&project)?;
-            let files: Vec<_> = plan
-                .changed
-                .iter()
-                .map(|change| project.shown(&change.path))
-                .collect();
-            let files = files.join(" ");
-            let of = match std::env::current_dir().and_then(fs::canonicalize) {
+            let shown = |is_new| {
+                let changes = plan.changed.iter().filter(|change| change.is_new == is_new);
+                let paths = changes.map(|change| format!(" {}", project.shown(&change.path)));
+                paths.collect::<String>()
+            };
+            let (changed, created) = (shown(false), shown(true));
+            let there = match std::env::current_dir().and_then(fs::canonicalize) {
                 Ok(here) if here == project.folder => String::new(),
                 _ => format!(" -C {}", project.folder.display()),
             };
-            format!("changed: {files}\n\nto build: cargo build\nto undo:  git{of} restore {files}")
+            let mut text = format!(
+                "changed:{changed}{created}\n\nto build: cargo build\nto undo:  git{there} restore{changed}"
+            );
+            if !created.is_empty() {
+                text += &format!(" && git{there} clean -f --{created}");
+            }
+            text
         } else {
             plan.diff(&project)
         };
@@ -71,6 +78,7 @@ impl FromRustCuda {
             );
         }
         if !plan.changed.is_empty() && self.apply {
+            text += &format!("\n\n{}", source.describe());
             text.extend(missing_tools());
         }
         let name = project
@@ -81,7 +89,7 @@ impl FromRustCuda {
         Ok(Outcome {
             text,
             package: name.unwrap_or_default().to_owned(),
-            blockwise: checkout.path().into(),
+            blockwise: source.to_string(),
             files: plan.changed.into_iter().map(|change| change.path).collect(),
             folder: project.folder,
         })
@@ -93,6 +101,7 @@ struct Change {
     path: PathBuf,
     old: String,
     new: String,
+    is_new: bool,
 }
 
 struct Plan {
@@ -101,7 +110,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(project: &Project, checkout: &Checkout) -> Result<Self, Error> {
+    fn of(project: &Project, source: &Source) -> Result<Self, Error> {
         let mut plan = Plan {
             changed: Vec::new(),
             notes: Notes::default(),
@@ -125,7 +134,7 @@ impl Plan {
             .map(|folder| project.root_of(folder))
             .collect();
         for root in &roots {
-            let needed = plan.change_root(project, root, checkout, &mut documents)?;
+            let needed = plan.change_root(project, root, source, &mut documents)?;
             patches.push(needed);
         }
         for (folder, document) in documents {
@@ -154,10 +163,10 @@ impl Plan {
         &mut self,
         project: &'a Project,
         root: &Path,
-        checkout: &Checkout,
+        source: &Source,
         documents: &mut BTreeMap<&'a Path, DocumentMut>,
     ) -> Result<Vec<Patch>, Error> {
-        let inherited = tables::of_workspace(&project.manifests[root].document, checkout);
+        let inherited = tables::of_workspace(&project.manifests[root].document);
         let own = project
             .manifests
             .keys()
@@ -179,7 +188,7 @@ impl Plan {
             };
             let sources = scope.iter().flat_map(|folder| project.sources_of(folder));
             let place = Place {
-                checkout,
+                ours: source,
                 shown: project.shown(&folder.join("Cargo.toml")),
                 inherited: &inherited,
                 toolkit: documents_in_scope().find_map(tables::needs_toolkit),
@@ -198,9 +207,25 @@ impl Plan {
             .filter_map(|folder| project.manifests[*folder].name())
             .collect();
         if let Some(document) = documents.get_mut(root) {
-            tables::patch(document, &needed, &members, checkout).map_err(|problem| {
+            tables::patch(document, &needed, &members, source).map_err(|problem| {
                 Error::new(format!("{}: {problem}", root.join("Cargo.toml").display()))
             })?;
+        }
+        for (from, name) in &needed {
+            if *name == "find_cuda_helper" && !source.has_patch() {
+                for file in stub::files(root)? {
+                    let old = fs::read_to_string(&file.path).unwrap_or_default();
+                    self.changed.push(Change {
+                        path: file.path,
+                        old,
+                        new: file.text,
+                        is_new: !file.is_there,
+                    });
+                }
+            } else if entry::stand_in(source, name).is_none() {
+                let manifest = project.shown(&root.join("Cargo.toml"));
+                self.notes.todo(manifest, format!("a crate from {from} needs `{name}`, and no registry has one in its place: `--git URL` or `--path CHECKOUT` names where there is one"));
+            }
         }
         Ok(needed)
     }
@@ -310,18 +335,20 @@ impl Plan {
             path,
             old: old.to_owned(),
             new,
+            is_new: false,
         });
     }
 
     fn diff(&self, project: &Project) -> String {
-        let files = self
-            .changed
-            .iter()
-            .map(|change| diff::unified(&project.shown(&change.path), &change.old, &change.new));
+        let files = self.changed.iter().map(|change| {
+            let shown = project.shown(&change.path);
+            let old = (!change.is_new).then_some(change.old.as_str());
+            diff::unified(&shown, old, &change.new)
+        });
         files.collect::<String>().trim_end().to_owned()
     }
 
-    /// Writes all files, or, as far as can be checked in advance, none.
+    /// Writes all files or none.
     fn write(&self, project: &Project) -> Result<(), Error> {
         let paths: Vec<_> = self
             .changed
@@ -329,18 +356,17 @@ impl Plan {
             .map(|change| change.path.as_path())
             .collect();
         history::refuse_unsaved(&project.folder, &paths)?;
-        for path in &paths {
-            (fs::File::options().append(true).open(path))
-                .map_err(|error| Error::io("cannot write", path, error))?;
+        let mut changes = Changes::new();
+        for Change {
+            path, new, is_new, ..
+        } in &self.changed
+        {
+            match is_new {
+                true => changes.create(path, new)?,
+                false => changes.replace(path, new)?,
+            }
         }
-        for change in &self.changed {
-            fs::write(&change.path, &change.new).map_err(|error| {
-                Error::io("cannot write", &change.path, error).with_hint(
-                    "`git status` shows what is written already, `git restore` undoes it",
-                )
-            })?;
-        }
-        Ok(())
+        changes.finish()
     }
 }
 
@@ -348,7 +374,7 @@ impl Plan {
 fn uses_rust_cuda(project: &Project, folder: &Path) -> bool {
     let is_one = |(key, item): &(String, Item)| {
         let package = Entry::read(key, item).package;
-        package == CUST
+        OURS.contains(&package.as_str())
             || RUST_CUDA.contains(&package.as_str())
             || RUST_CUDA.contains(&key.as_str())
     };
@@ -447,9 +473,9 @@ fn describe_config(path: &Path, shown: &str, notes: &mut Notes) {
         .and_then(|table| table.get("build-std"))
         .is_some()
     {
-        notes.todo(
+        notes.known(
             shown.to_owned(),
-            "`build-std` is done by the builder itself: remove it if nothing else needs it",
+            "`build-std` has no effect on kernels: the builder compiles `core` itself",
         );
     }
     let flags = document

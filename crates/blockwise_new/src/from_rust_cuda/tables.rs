@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use toml_edit::{DocumentMut, InlineTable, Item, TableLike, value};
 
-use super::entry::{self, CUST, Entry, From};
+use super::entry::{self, CUST, Entry, From, OURS};
 use super::notes::Notes;
 use super::project::{RUST_CUDA, each_table};
 use super::sources::Source;
-use crate::checkout::Checkout;
 use crate::manifest;
+use crate::source::Source as Ours;
 
 /// Crates of rust-cuda that link libraries of the CUDA toolkit or OptiX.
 const TOOLKIT: [&str; 6] = [
@@ -23,7 +23,7 @@ const TOOLKIT: [&str; 6] = [
 
 /// Where a dependency stands.
 pub(super) struct Place<'a> {
-    pub(super) checkout: &'a Checkout,
+    pub(super) ours: &'a Ours,
     /// The manifest, as the user reads it.
     pub(super) shown: String,
     /// What the workspace's dependencies were, without those that have moved already.
@@ -37,28 +37,18 @@ pub(super) struct Place<'a> {
 }
 
 /// The dependencies of a workspace's members, by their names in the code.
-pub(super) fn of_workspace(root: &DocumentMut, checkout: &Checkout) -> BTreeMap<String, Entry> {
+pub(super) fn of_workspace(root: &DocumentMut) -> BTreeMap<String, Entry> {
     let workspace = root.get("workspace");
     let table = workspace.and_then(|table| table.get("dependencies")?.as_table_like());
     let entries = table.into_iter().flat_map(|table| table.iter());
-    (entries.filter(|(key, item)| !has_moved(key, item, checkout)))
+    (entries.filter(|(key, item)| !has_moved(key, item)))
         .map(|(key, item)| (key.to_owned(), Entry::read(key, item)))
         .collect()
 }
 
 /// Whether a dependency is already ours.
-pub(super) fn has_moved(key: &str, item: &Item, checkout: &Checkout) -> bool {
-    let package = Entry::read(key, item).package;
-    let name = if key == "cust" {
-        CUST
-    } else {
-        package.as_str()
-    };
-    let is_ours = matches!(
-        name,
-        "cuda_std" | "cuda_std_macros" | "cuda_builder" | "find_cuda_helper"
-    ) || name == CUST;
-    is_ours && entry::is_set(item, &entry::ours(checkout, name))
+fn has_moved(key: &str, item: &Item) -> bool {
+    OURS.contains(&Entry::read(key, item).package.as_str())
 }
 
 /// All dependencies of a manifest, by their names in the code.
@@ -120,7 +110,7 @@ impl Place<'_> {
         let entry = Entry::read(key, item);
         match entry.from {
             From::Workspace => self.inherited.get(key).cloned(),
-            _ => (!has_moved(key, item, self.checkout)).then_some(entry),
+            _ => (!has_moved(key, item)).then_some(entry),
         }
     }
 
@@ -145,13 +135,13 @@ impl Place<'_> {
         };
         match package {
             "cuda_std" => {
-                move_to(item, entry::ours(self.checkout, package));
+                move_to(item, entry::ours(self.ours, package));
                 entry::keep_defaults(item);
                 if !is_inherited {
                     self.choose_vectors(&entry, item, notes);
                 }
             }
-            "cuda_std_macros" | "cuda_builder" => move_to(item, entry::ours(self.checkout, package)),
+            "cuda_std_macros" | "cuda_builder" => move_to(item, entry::ours(self.ours, package)),
             "cust" | "cust_raw" | "cust_core" if is_foreign && self.keeps_cust() => {
                 let (reason, advice) = match &self.toolkit {
                     Some(name) => (format!("`{name}`"), format!("leave out `{name}`")),
@@ -173,7 +163,7 @@ impl Place<'_> {
                     }
                 }
                 let has_vectors = item.get("features").is_some_and(|list| list.to_string().contains("impl_glam"));
-                move_to(item, entry::ours(self.checkout, CUST));
+                move_to(item, entry::ours(self.ours, CUST));
                 let glam = self.glam.as_deref().filter(|glam| entry::series(glam) != Some((0, 20)));
                 if let Some(glam) = glam.filter(|_| has_vectors || is_foreign) {
                     notes.todo(self.shown.clone(), format!("cust 0.3.2 copies the vectors of glam 0.20 only, and this package has glam {glam}: copy arrays (`to_array`) or structs of numbers"));
@@ -250,14 +240,17 @@ pub(super) fn patch(
     root: &mut DocumentMut,
     needed: &[(String, &str)],
     members: &[&str],
-    checkout: &Checkout,
+    ours: &Ours,
 ) -> Result<(), String> {
     let is_gone =
         |name: &str| (RUST_CUDA.contains(&name) || name == "nvvm") && !members.contains(&name);
     if let Some(sources) = root.get_mut("patch").and_then(Item::as_table_like_mut) {
         for (_, source) in sources.iter_mut() {
             remove(source.as_table_like_mut(), |key, item| {
-                is_gone(&Entry::read(key, item).package) && !has_moved(key, item, checkout)
+                let package = Entry::read(key, item).package;
+                let is_ours =
+                    entry::stand_in(ours, &package).is_some_and(|ours| entry::is_set(item, &ours));
+                is_gone(&package) && !is_ours
             });
         }
         remove(Some(sources), |_, source| is_empty(source));
@@ -272,9 +265,12 @@ pub(super) fn patch(
         } else {
             source
         };
+        let Some(stand_in) = entry::stand_in(ours, name) else {
+            continue;
+        };
         let table = manifest::table(root, &["patch", key])?;
         if !table.contains_key(name) {
-            table.insert(name, value(entry::ours(checkout, name)));
+            table.insert(name, value(stand_in));
         }
     }
     let profiles = root.get_mut("profile").and_then(Item::as_table_like_mut);
@@ -287,7 +283,7 @@ pub(super) fn patch(
         };
         let packages = profile.get_mut("package").and_then(Item::as_table_like_mut);
         remove(packages, |name, _| {
-            is_gone(name) && !matches!(name, "cuda_std" | "cuda_builder" | "cust" | "cust_raw")
+            is_gone(name) && !matches!(name, "cust" | "cust_raw" | "gpu_rand")
         });
         if profile.get("package").is_some_and(is_empty) {
             profile.remove("package");

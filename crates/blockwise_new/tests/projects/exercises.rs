@@ -63,7 +63,6 @@ fn every_exercise_fails_until_it_is_solved() {
     let project = folder.join("exercises");
     let made = New {
         exercises: true,
-        member: false,
         ..new(&project)
     };
     let outcome = made.run().unwrap();

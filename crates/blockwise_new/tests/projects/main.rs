@@ -2,13 +2,14 @@
 //! `cargo xtask doctor` lists.
 
 mod exercises;
+mod installed;
 mod place;
 mod rust_cuda;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use blockwise_new::{FromRustCuda, Init, New};
+use blockwise_new::{FromRustCuda, Given, Init, New};
 use place::{Place, text};
 
 fn new(folder: &Path) -> New {
@@ -17,14 +18,14 @@ fn new(folder: &Path) -> New {
         name: None,
         exercises: false,
         member: false,
-        source: None,
+        source: Given::default(),
     }
 }
 
 fn init(folder: &Path) -> Init {
     Init {
         folder: folder.to_owned(),
-        source: None,
+        source: Given::default(),
         moving: FromRustCuda::default(),
     }
 }
@@ -77,8 +78,8 @@ fn what_is_there_is_never_overwritten() {
     let project = folder.path().join("deep/wave-tool");
     let outcome = new(&project).run().unwrap();
     assert_eq!(
-        (outcome.package.as_str(), outcome.blockwise),
-        ("wave-tool", repository())
+        (outcome.package.as_str(), Path::new(&outcome.blockwise)),
+        ("wave-tool", &*repository())
     );
     assert!(outcome.text.contains("cargo test"), "{}", outcome.text);
     assert!(outcome.files.iter().all(|file| file.is_file()));
@@ -128,7 +129,10 @@ fn what_cannot_be_made_is_said_before_anything_is_written() {
         name: Some("waves".to_owned()),
         exercises: false,
         member: false,
-        source: source.map(PathBuf::from),
+        source: Given {
+            path: source.map(PathBuf::from),
+            ..Given::default()
+        },
     };
     let error = named(Some("/no/such/checkout")).run().unwrap_err();
     assert_eq!(
@@ -336,5 +340,116 @@ fn a_projects_own_tests_pass_and_wrong_barriers_do_not_build() {
     let said = place.passes(&folder, &["test"]);
     for test in ["smooth_is_right_and_clean", "tests::reports"] {
         assert!(said.contains(&format!("test {test} ... ok")), "{said}");
+    }
+}
+
+/// Files of a folder, by their paths in it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => files(&path),
+            false => vec![path],
+        })
+        .collect()
+}
+
+#[test]
+fn a_project_of_a_repository_names_it_with_its_commit_and_no_folder_of_this_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    for exercises in [false, true] {
+        let project = folder.path().join(format!("waves-{exercises}"));
+        let source = Given {
+            git: Some("https://example.org/blockwise".to_owned()),
+            rev: Some("0123456789abcdef".to_owned()),
+            ..Given::default()
+        };
+        let made = New {
+            exercises,
+            source: source.clone(),
+            ..new(&project)
+        };
+        let outcome = made.run().unwrap();
+        assert!(
+            !outcome.text.contains("on this machine only"),
+            "{}",
+            outcome.text
+        );
+        let files = files(&project);
+        assert!(files.len() > 10);
+        for file in files {
+            let text = read(&file);
+            for here in [repository(), folder.path().to_owned()] {
+                let here = here.to_str().unwrap();
+                assert!(!text.contains(here), "{}: {here}", file.display());
+            }
+        }
+        let manifest = read(project.join("Cargo.toml"));
+        let named = "git = \"https://example.org/blockwise\", rev = \"0123456789abcdef\"";
+        assert_eq!(manifest.matches(named).count(), 4, "{manifest}");
+        let lock = read(project.join("Cargo.lock"));
+        assert_eq!(lock, read(repository().join("Cargo.lock")));
+
+        // The same into a library that exists.
+        let member = library(&folder.path().join(format!("workspace-{exercises}")));
+        let init = Init {
+            source,
+            ..init(&member)
+        };
+        init.run().unwrap();
+        assert!(read(member.join("Cargo.toml")).contains(named));
+        assert!(read(member.join("../Cargo.toml")).contains(named));
+    }
+}
+
+/// What cargo takes for the workspace's members.
+fn members(root: &Path) -> Vec<String> {
+    let mut command = std::process::Command::new(env!("CARGO"));
+    command.args(["metadata", "--no-deps", "--offline", "--format-version=1"]);
+    let output = command.current_dir(root).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let names = packages.iter().map(|package| package["name"].as_str());
+    names.map(|name| name.unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_workspace_around_a_new_project_stays_whole() {
+    for (patterns, exclude, joins) in [
+        ("\"*\"", "", true),
+        ("\"own\", \"demo\"", "", true),
+        ("\"own\", \"d?mo\"", "", true),
+        ("\"**\"", "", true),
+        ("\"own\"", "", false),
+        ("\"*\"", "\"demo\"", false),
+        ("\"own*\"", "", false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("own/src")).unwrap();
+        fs::write(root.join("own/src/lib.rs"), "").unwrap();
+        let own = "[package]\nname = \"own\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+        fs::write(root.join("own/Cargo.toml"), own).unwrap();
+        let text = format!(
+            "[workspace]\nresolver = \"3\"\nmembers = [{patterns}]\nexclude = [{exclude}]\n"
+        );
+        fs::write(root.join("Cargo.toml"), &text).unwrap();
+        let outcome = new(&root.join("demo")).run().unwrap();
+        let said = outcome.text.contains("a member of the workspace");
+        assert_eq!(said, joins, "{patterns}: {}", outcome.text);
+        assert_eq!(read(root.join("Cargo.toml")) != text, joins, "{patterns}");
+        let manifest = read(root.join("demo/Cargo.toml"));
+        assert_eq!(manifest.contains("[workspace]"), !joins, "{patterns}");
+        let mut members = members(root);
+        members.sort();
+        let expected = if joins {
+            &["demo", "own"][..]
+        } else {
+            &["own"]
+        };
+        assert_eq!(members, expected, "{patterns}");
+        assert!(self::members(&root.join("demo")).contains(&"demo".to_owned()));
     }
 }

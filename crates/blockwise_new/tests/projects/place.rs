@@ -33,6 +33,11 @@ impl Place {
     }
 
     pub(crate) fn cargo(&self, project: &Path, arguments: &[&str]) -> Output {
+        self.command(project, arguments).output().unwrap()
+    }
+
+    /// The same, to be changed before it runs.
+    pub(crate) fn command(&self, project: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO"));
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
@@ -49,13 +54,13 @@ impl Place {
             for setting in [
                 "ptx_emulator.opt-level=0",
                 "ptx_emulator.codegen-units=16",
-                "cuda_builder.opt-level=0",
+                "blockwise_builder.opt-level=0",
             ] {
                 command.args(["--config", &format!("profile.dev.package.{setting}")]);
             }
             command.env("CARGO_TARGET_DIR", self.folder.join("target"));
         }
-        command.output().unwrap()
+        command
     }
 
     /// All that cargo says, without a warning.

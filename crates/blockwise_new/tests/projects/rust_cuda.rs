@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use blockwise_new::{Error, FromRustCuda, Init, Outcome};
+use blockwise_new::{Error, FromRustCuda, Given, Init, Outcome};
 use tempfile::TempDir;
 
 use crate::place::Place;
@@ -97,7 +97,7 @@ fn project(files: &[(&str, &str)]) -> TempDir {
 fn run(folder: &Path, apply: bool) -> Result<Outcome, Error> {
     let init = Init {
         folder: folder.to_owned(),
-        source: None,
+        source: Given::default(),
         moving: FromRustCuda {
             from_rust_cuda: true,
             apply,
@@ -129,7 +129,7 @@ fn a_project_of_the_published_versions_moves() {
     let folder = project(&PUBLISHED);
     let folder = folder.path();
     let said = ours(&run(folder, false).unwrap().text);
-    let manifest = "--- a/gpu/Cargo.toml\n+++ b/gpu/Cargo.toml\n@@ -7,4 +7,4 @@\n crate-type = [\"cdylib\", \"rlib\"]\n \n [dependencies]\n-cuda_std = \"0.2.2\"\n+cuda_std = { path = \"…/crates/cuda_std\" }\n";
+    let manifest = "--- a/gpu/Cargo.toml\n+++ b/gpu/Cargo.toml\n@@ -7,4 +7,4 @@\n crate-type = [\"cdylib\", \"rlib\"]\n \n [dependencies]\n-cuda_std = \"0.2.2\"\n+cuda_std = { package = \"blockwise_std\", path = \"…/crates/cuda_std\" }\n";
     assert!(said.contains(manifest), "{said}");
     assert!(
         said.contains("nothing is written yet") && !said.contains("to do by hand"),
@@ -145,9 +145,7 @@ fn a_project_of_the_published_versions_moves() {
 
     let said = apply(folder);
     assert!(
-        said.starts_with(
-            "changed: Cargo.toml cpu/Cargo.toml gpu/Cargo.toml rust-toolchain.toml\n"
-        ),
+        said.starts_with("changed: Cargo.toml cpu/Cargo.toml gpu/Cargo.toml rust-toolchain.toml\n"),
         "{said}"
     );
     assert!(
@@ -161,7 +159,7 @@ fn a_project_of_the_published_versions_moves() {
         ),
         (
             "cpu/Cargo.toml",
-            "[package]\nname = \"add-cpu\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\ncust = { path = \"…/crates/blockwise_cust\", package = \"blockwise_cust\" } # the driver\n\n[build-dependencies]\ncuda_builder = { path = \"…/crates/cuda_builder\" }\n",
+            "[package]\nname = \"add-cpu\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\ncust = { package = \"blockwise_cust\", path = \"…/crates/blockwise_cust\" } # the driver\n\n[build-dependencies]\ncuda_builder = { package = \"blockwise_builder\", path = \"…/crates/cuda_builder\" }\n",
         ),
         (
             "rust-toolchain.toml",
@@ -194,35 +192,35 @@ fn each_form_of_a_dependency_moves() {
     let cases = [
         (
             format!("[dependencies]\ncuda_std = {{ {GIT}, default-features = false }}\n"),
-            "[dependencies]\ncuda_std = { path = \"…/crates/cuda_std\" }\n",
+            "[dependencies]\ncuda_std = { package = \"blockwise_std\", path = \"…/crates/cuda_std\" }\n",
         ),
         (
             "[dependencies.cuda_std]\n# Ours.\npath = \"../rust-cuda/crates/cuda_std\"\noptional = true\n\n[features]\ngpu = [\"dep:cuda_std\"]\n".to_owned(),
-            "[dependencies.cuda_std]\n# Ours.\npath = \"…/crates/cuda_std\"\noptional = true\n\n[features]\ngpu = [\"dep:cuda_std\"]\n",
+            "[dependencies.cuda_std]\n# Ours.\npackage = \"blockwise_std\"\npath = \"…/crates/cuda_std\"\noptional = true\n\n[features]\ngpu = [\"dep:cuda_std\"]\n",
         ),
         (
             "[dependencies]\ndevice = { package = \"cuda_std\", version = \"0.2\" }\nserde = \"1\"\n".to_owned(),
-            "[dependencies]\ndevice = { path = \"…/crates/cuda_std\", package = \"cuda_std\" }\nserde = \"1\"\n",
+            "[dependencies]\ndevice = { package = \"blockwise_std\", path = \"…/crates/cuda_std\" }\nserde = \"1\"\n",
         ),
         (
             format!("[target.'cfg(target_os = \"cuda\")'.dependencies]\ncuda_std = {{ {GIT} }}\n\n[target.'cfg(unix)'.build-dependencies]\ncuda_builder = {{ {GIT}, features = [\"rustc_codegen_nvvm\", \"llvm19\"] }}\n"),
-            "[target.'cfg(target_os = \"cuda\")'.dependencies]\ncuda_std = { path = \"…/crates/cuda_std\" }\n\n[target.'cfg(unix)'.build-dependencies]\ncuda_builder = { path = \"…/crates/cuda_builder\", features = [\"rustc_codegen_nvvm\", \"llvm19\"] }\n",
+            "[target.'cfg(target_os = \"cuda\")'.dependencies]\ncuda_std = { package = \"blockwise_std\", path = \"…/crates/cuda_std\" }\n\n[target.'cfg(unix)'.build-dependencies]\ncuda_builder = { package = \"blockwise_builder\", path = \"…/crates/cuda_builder\", features = [\"rustc_codegen_nvvm\", \"llvm19\"] }\n",
         ),
         (
             format!("[dependencies]\ncust_core = {{ {GIT}, features = [\"half\"] }}\ncust_derive = {{ {GIT} }}\ncuda_std.version = \"0.2\"\n\n[build-dependencies]\nrustc_codegen_nvvm = \"0.3\"\nnvvm = \"0.1\"\n"),
-            "[dependencies]\ncust_core = { version = \"0.1.1\", features = [\"half\"] }\ncust_derive = \"0.2\"\ncuda_std.path = \"…/crates/cuda_std\"\n\n[build-dependencies]\n",
+            "[dependencies]\ncust_core = { version = \"0.1.1\", features = [\"half\"] }\ncust_derive = \"0.2\"\ncuda_std.package = \"blockwise_std\"\ncuda_std.path = \"…/crates/cuda_std\"\n\n[build-dependencies]\n",
         ),
         (
             "[dependencies]\ncuda_std = \"0.2\"\ngpu_rand = \"0.1\"\n".to_owned(),
-            "[dependencies]\ncuda_std = { path = \"…/crates/cuda_std\" }\ngpu_rand = \"0.1\"\n\n[patch.crates-io]\ncuda_std = { path = \"…/crates/cuda_std\" }\n",
+            "[dependencies]\ncuda_std = { package = \"blockwise_std\", path = \"…/crates/cuda_std\" }\ngpu_rand = \"0.1\"\n\n[patch.crates-io]\ncuda_std = { path = \"…/rust_cuda/cuda_std\" }\n",
         ),
         (
             format!("[dependencies]\ngpu_rand = {{ {GIT} }}\n"),
-            "[dependencies]\ngpu_rand = { git = \"https://github.com/Rust-GPU/rust-cuda\", rev = \"7fa76f3d\" }\n\n[patch.\"https://github.com/Rust-GPU/rust-cuda\"]\ncuda_std = { path = \"…/crates/cuda_std\" }\n",
+            "[dependencies]\ngpu_rand = { git = \"https://github.com/Rust-GPU/rust-cuda\", rev = \"7fa76f3d\" }\n\n[patch.\"https://github.com/Rust-GPU/rust-cuda\"]\ncuda_std = { path = \"…/rust_cuda/cuda_std\" }\n",
         ),
         (
             format!("[dependencies]\ncust = {{ {GIT}, optional = true }}\ncust_raw = {{ {GIT}, features = [\"driver\"] }}\n\n[patch.crates-io]\nrustc_codegen_nvvm = {{ path = \"vendor/backend\" }}\nlog = {{ path = \"log\" }}\n"),
-            "[dependencies]\ncust = { path = \"…/crates/blockwise_cust\", package = \"blockwise_cust\", optional = true }\ncust_raw = \"0.11.3\"\n\n[patch.crates-io]\nlog = { path = \"log\" }\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n",
+            "[dependencies]\ncust = { package = \"blockwise_cust\", path = \"…/crates/blockwise_cust\", optional = true }\ncust_raw = \"0.11.3\"\n\n[patch.crates-io]\nlog = { path = \"log\" }\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n",
         ),
     ];
     let head = |at: usize| format!("[package]\nname = \"p{at}\"\nversion = \"0.1.0\"\n\n");
@@ -277,7 +275,7 @@ fn a_workspaces_dependencies_move_for_its_members() {
         // Vectors of the published versions are vek's.
         (
             "Cargo.toml",
-            "[workspace]\nmembers = [\"host\", \"kernels\"]\nexclude = [\"apart\"]\n\n[workspace.dependencies]\ncuda_std = { path = \"…/crates/cuda_std\", features = [\"vek_indices\"] }\ncust = { path = \"…/crates/blockwise_cust\", package = \"blockwise_cust\" }\ncuda_builder = { path = \"…/crates/cuda_builder\", default-features = false }\nglam = \"0.30\"\n\n[patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n",
+            "[workspace]\nmembers = [\"host\", \"kernels\"]\nexclude = [\"apart\"]\n\n[workspace.dependencies]\ncuda_std = { package = \"blockwise_std\", path = \"…/crates/cuda_std\", features = [\"vek_indices\"] }\ncust = { package = \"blockwise_cust\", path = \"…/crates/blockwise_cust\" }\ncuda_builder = { package = \"blockwise_builder\", path = \"…/crates/cuda_builder\", default-features = false }\nglam = \"0.30\"\n\n[patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n",
         ),
         (
             "host/Cargo.toml",
@@ -290,7 +288,7 @@ fn a_workspaces_dependencies_move_for_its_members() {
         // It has a workspace of its own, and uses no vectors.
         (
             "apart/Cargo.toml",
-            "[package]\nname = \"apart\"\n[dependencies]\ncuda_std = { path = \"…/crates/cuda_std\", features = [\"glam_0_22\"] }\nglam = \"0.30.1\"\n[workspace]\n",
+            "[package]\nname = \"apart\"\n[dependencies]\ncuda_std = { package = \"blockwise_std\", path = \"…/crates/cuda_std\", features = [\"glam_0_22\"] }\nglam = \"0.30.1\"\n[workspace]\n",
         ),
     ] {
         assert_eq!(ours(&read(folder.join(file))), expected, "{file}");
@@ -351,7 +349,7 @@ fn a_lock_file_keeps_what_is_not_replaced() {
     );
     // A crate of others that needs cuda_std gets ours.
     let manifest = ours(&read(folder.path().join("Cargo.toml")));
-    assert!(manifest.ends_with("[patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\ncuda_std = { path = \"…/crates/cuda_std\" }\n"), "{manifest}");
+    assert!(manifest.ends_with("[patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\ncuda_std = { path = \"…/rust_cuda/cuda_std\" }\n"), "{manifest}");
 }
 
 #[test]
@@ -407,7 +405,9 @@ fn what_cannot_be_moved_is_said_with_what_to_do() {
         "{manifest}"
     );
     assert!(
-        manifest.ends_with("cuda_builder = { path = \"…/crates/cuda_builder\" }\n"),
+        manifest.ends_with(
+            "cuda_builder = { package = \"blockwise_builder\", path = \"…/crates/cuda_builder\" }\n"
+        ),
         "{manifest}"
     );
 }

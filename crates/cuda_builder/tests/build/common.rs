@@ -34,6 +34,13 @@ pub(crate) fn start_workspace(folder: &Path) {
         "[workspace]\nresolver = \"3\"\nmembers = [\"members/*\"]\n",
     )
     .unwrap();
+    // A stable cargo ignores this, and so must the device's build: it has its own core.
+    fs::create_dir_all(folder.join(".cargo")).unwrap();
+    fs::write(
+        folder.join(".cargo/config.toml"),
+        "[unstable]\nbuild-std = [\"core\", \"alloc\"]\n",
+    )
+    .unwrap();
     copy_lock_file(folder);
     share(&folder.join("target"), "tools");
 }
@@ -81,7 +88,7 @@ pub(crate) fn write_package(folder: &Path, name: &str, manifest: &str, source: &
         folder.join("Cargo.toml"),
         format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
-             cuda_std = {{ path = {cuda_std:?}, default-features = false }}\n{manifest}\n"
+             cuda_std = {{ package = \"blockwise_std\", path = {cuda_std:?}, default-features = false }}\n{manifest}\n"
         ),
     )
     .unwrap();

@@ -20,7 +20,7 @@ use anyhow::{Result, anyhow};
 use xtask::spent::Spent;
 
 use crate::workspace::{self, step};
-use crate::{build_ptx, gpu, setup, verify_ptx};
+use crate::{build_ptx, setup, verify_ptx};
 use options::Options;
 use program::{Program, Settings};
 use queue::Ended;
@@ -114,7 +114,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     say!("  compiling {:>6.1} s", compile_time.as_secs_f64());
     say!("  tests     {:>6.1} s", tests_start.elapsed().as_secs_f64());
     say!("  all       {:>6.1} s", start.elapsed().as_secs_f64());
-    say!("  GPU: {}", gpu::describe());
+    say!("  GPU: {}", cuda_tools::gpu::describe());
     say!("  output of each program: {}", folder.display());
     let mut failures = summary(&ended, options.no_skips);
     failures.extend(shared.err().map(|error| error.to_string()));

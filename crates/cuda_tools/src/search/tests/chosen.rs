@@ -121,7 +121,7 @@ fn a_ptxas_that_does_not_run_is_passed_over_but_not_one_chosen_by_hand() {
         error.contains("cuda/bin/ptxas does not run: exec format error"),
         "{error}"
     );
-    assert!(error.contains("cargo xtask setup"), "{error}");
+    assert!(error.contains("blockwise setup"), "{error}");
 
     machine.set("CUDA_PATH", "toolkit");
     machine.program("toolkit/bin/ptxas", "--version", ptxas_text("12.9.86"));
@@ -144,12 +144,14 @@ fn libdevice_is_taken_from_variable_toolkit_and_cache_in_this_order() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("none in CUDA_HOME") && error.contains("cargo xtask setup"),
+        error.contains("none in CUDA_HOME") && error.contains("blockwise setup"),
         "{error}"
     );
     let wheel = libdevice::WHEEL;
     let cached = format!("cache/{}-{}/{}", wheel.package, wheel.version, wheel.file);
+    let users = format!("home/.cache/blockwise/tools/{}", &cached["cache/".len()..]);
     let places = [
+        users.as_str(),
         cached.as_str(),
         "usr/local/cuda/nvvm/libdevice/libdevice.10.bc",
         "toolkit/nvvm/libdevice/libdevice.10.bc",

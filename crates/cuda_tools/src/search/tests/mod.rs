@@ -27,6 +27,10 @@ impl Machine for MadeUp {
         self.variables.get(name).cloned()
     }
 
+    fn home(&self) -> Option<PathBuf> {
+        Some(self.path("home"))
+    }
+
     fn root(&self) -> PathBuf {
         self.folder.path().to_owned()
     }

@@ -12,7 +12,7 @@ fn a_bare_machine_is_told_what_to_install() {
         "usr/bin/rustc is not there",
         "rustup component add rust-src llvm-tools",
         "apt-get install --no-install-recommends rustc-web cargo-web rust-web-src llvm-22",
-        "cargo xtask setup",
+        "blockwise setup",
     ] {
         assert!(text.contains(part), "no {part:?} in:\n{text}");
     }

@@ -14,7 +14,7 @@ const LIBRARIES: [&str; 6] = [
 ];
 
 /// One line: the GPUs and the driver, or which of them is missing.
-pub(crate) fn describe() -> String {
+pub fn describe() -> String {
     let library = LIBRARIES.into_iter().find(|path| Path::new(path).exists());
     let models = models();
     match (library, &models[..]) {

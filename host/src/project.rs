@@ -1,0 +1,63 @@
+//! What every build of the command has: making projects, and what they need on this machine.
+
+use std::path::PathBuf;
+
+use blockwise_new::Outcome;
+use clap::Args;
+use cuda_tools::{cache, doctor, setup};
+use serde_json::{Value, json};
+
+/// What to install besides the compiler and LLVM for PTX, and libdevice.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    /// Fetch NVIDIA's assembler too, by which `blockwise profile` counts registers
+    #[arg(long)]
+    ptxas: bool,
+    /// Fetch NCCL too, which programs on several GPUs load
+    #[arg(long)]
+    nccl: bool,
+}
+
+/// The version, with the commit that it is of and what is in it.
+pub(crate) fn version() -> String {
+    let commit = blockwise_new::commit();
+    let commit = commit.map_or("from a checkout".to_owned(), |it| {
+        format!("commit {it:.12}")
+    });
+    let features = match cfg!(feature = "tools") {
+        true => "features tools, cuda, emulator",
+        false => "without tools",
+    };
+    format!("{} ({commit}; {features})", env!("CARGO_PKG_VERSION"))
+}
+
+/// The outcome of `new` and `init` as JSON.
+pub(crate) fn json(outcome: &Outcome) -> Value {
+    json!({
+        "folder": outcome.folder,
+        "package": outcome.package,
+        "blockwise": outcome.blockwise,
+        "files": outcome.files,
+    })
+}
+
+/// Installs what is missing; returns what is there then.
+pub(crate) fn setup(arguments: Setup) -> Result<String, String> {
+    let setup = setup::Setup {
+        cache: &fetched()?,
+        ptxas: arguments.ptxas,
+        nccl: arguments.nccl,
+    };
+    setup.run()
+}
+
+/// Lists what is there and what is missing.
+pub(crate) fn doctor() -> Result<doctor::Diagnosis, String> {
+    Ok(doctor::examine(&fetched()?, "blockwise setup", false))
+}
+
+fn fetched() -> Result<PathBuf, String> {
+    cache::tools().ok_or_else(|| {
+        "there is no folder for what is fetched: set XDG_CACHE_HOME or HOME".to_owned()
+    })
+}
