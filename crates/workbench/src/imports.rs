@@ -18,7 +18,7 @@ const PACKAGES: [&[&str]; 8] = [
         "libcuda_loader",
         "find_cuda_helper",
     ],
-    &["ptx_emulator"],
+    &["ptx_emulator", "blockwise_cust"],
     &[
         "cuda_std",
         "cuda_builder",

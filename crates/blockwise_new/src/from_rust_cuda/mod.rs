@@ -306,14 +306,17 @@ impl Plan {
             });
             let is_script = package.is_some_and(|package| sources::is_script(file, package, named));
             if is_script || source.names("CudaBuilder") {
-                source.describe_script(&project.shown(file), &mut self.notes);
-                scripts.push(source);
+                scripts.push((file, source));
             }
         }
+        let texts: Vec<_> = scripts.iter().map(|(_, source)| *source).collect();
         for package in touched {
             for (file, source) in project.sources_of(package) {
-                source.look_for_obstacles(&project.shown(file), &scripts, &mut self.notes);
+                source.look_for_obstacles(&project.shown(file), &texts, &mut self.notes);
             }
+        }
+        for (file, source) in scripts {
+            source.describe_script(&project.shown(file), &mut self.notes);
         }
         for path in &project.configs {
             describe_config(path, &project.shown(path), &mut self.notes);

@@ -18,6 +18,12 @@ impl Notes {
         add(&mut self.known, place, text.into());
     }
 
+    /// Whether something is left to do in a file.
+    pub(super) fn has_todo(&self, file: &str) -> bool {
+        let is_in = |place: &str| place.strip_prefix(file).is_some_and(|rest| rest.starts_with(':'));
+        self.todo.iter().any(|(place, _)| is_in(place))
+    }
+
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for (title, notes) in [("to do by hand", &self.todo), ("good to know", &self.known)] {

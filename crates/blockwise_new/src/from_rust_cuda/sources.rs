@@ -201,10 +201,9 @@ impl Source {
         if !self.names("CudaBuilder") {
             return;
         }
-        notes.known(
-            shown.to_owned(),
-            "the calls of `CudaBuilder` work as they are",
-        );
+        if !notes.has_todo(shown) {
+            notes.known(shown.to_owned(), "the calls of `CudaBuilder` work as they are");
+        }
         if !self.names("arch") {
             notes.known(shown.to_owned(), "without `.arch(…)` the kernels are for GPUs from Ampere on (`Compute80`); older ones need `.arch(NvvmArch::Compute75)`");
         }
