@@ -1,6 +1,6 @@
 //! Whether git can undo a change.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -33,8 +33,13 @@ pub(super) fn refuse_unsaved(folder: &Path, files: &[&Path]) -> Result<(), Error
             "--ignored",
             "--",
         ];
-        let files = files.iter().map(|file| file.as_os_str());
-        git(folder, arguments.map(OsStr::new).into_iter().chain(files))
+        // Git follows no links, writing does.
+        let files = files.iter().map(|file| {
+            let real = file.canonicalize();
+            real.unwrap_or_else(|_| file.to_path_buf()).into_os_string()
+        });
+        let arguments = arguments.map(OsString::from).into_iter();
+        git(folder, arguments.chain(files))
     };
     let is_saved = |file: &Path| {
         let is_lock = file.file_name() == Some(OsStr::new("Cargo.lock"));

@@ -53,13 +53,14 @@ impl FromRustCuda {
             plan.write(&project)?;
             let shown = |is_new| {
                 let changes = plan.changed.iter().filter(|change| change.is_new == is_new);
-                let paths = changes.map(|change| format!(" {}", project.shown(&change.path)));
+                let paths =
+                    changes.map(|change| format!(" {}", quoted(&project.shown(&change.path))));
                 paths.collect::<String>()
             };
             let (changed, created) = (shown(false), shown(true));
             let there = match std::env::current_dir().and_then(fs::canonicalize) {
                 Ok(here) if here == project.folder => String::new(),
-                _ => format!(" -C {}", project.folder.display()),
+                _ => format!(" -C {}", quoted(&project.folder.display().to_string())),
             };
             let mut text = format!(
                 "changed:{changed}{created}\n\nto build: cargo build\nto undo:  git{there} restore{changed}"
@@ -74,7 +75,8 @@ impl FromRustCuda {
         text += &plan.notes.text();
         if !plan.changed.is_empty() && !self.apply {
             text += &format!(
-                "\n\nnothing is written yet; to write it:\n  blockwise init --from-rust-cuda --apply {shown}"
+                "\n\nnothing is written yet; to write it:\n  blockwise init --from-rust-cuda --apply {}",
+                quoted(&shown.to_string())
             );
         }
         if !plan.changed.is_empty() && self.apply {
@@ -93,6 +95,14 @@ impl FromRustCuda {
             files: plan.changed.into_iter().map(|change| change.path).collect(),
             folder: project.folder,
         })
+    }
+}
+
+/// A path as a shell reads it.
+fn quoted(path: &str) -> String {
+    match path.contains(|c: char| c.is_whitespace() || "'\"$&;()*".contains(c)) {
+        true => format!("'{}'", path.replace('\'', "'\\''")),
+        false => path.to_owned(),
     }
 }
 
@@ -321,9 +331,13 @@ impl Plan {
         for path in &project.configs {
             describe_config(path, &project.shown(path), &mut self.notes);
         }
-        for copy in &project.copies {
+        if let [first, rest @ ..] = project.copies.as_slice() {
+            let more = match rest.len() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
             self.notes.known(
-                project.shown(copy),
+                project.shown(first) + &more,
                 "a copy of rust-cuda; nothing uses it any more unless a line above says so",
             );
         }
@@ -332,6 +346,16 @@ impl Plan {
     fn change(&mut self, path: PathBuf, old: &str, new: String) {
         let new = match old.contains("\r\n") {
             true => new.replace("\r\n", "\n").replace('\n', "\r\n"),
+            false => new,
+        };
+        // Printing a document ends its last line, and drops the mark.
+        let new = match new.strip_suffix('\n') {
+            Some(new) if !old.ends_with('\n') => new.trim_end_matches('\r').to_owned(),
+            _ => new,
+        };
+        let mark = '\u{feff}';
+        let new = match old.starts_with(mark) && !new.starts_with(mark) {
+            true => format!("{mark}{new}"),
             false => new,
         };
         self.changed.push(Change {

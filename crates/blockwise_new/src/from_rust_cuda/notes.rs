@@ -20,7 +20,11 @@ impl Notes {
 
     /// Whether something is left to do in a file.
     pub(super) fn has_todo(&self, file: &str) -> bool {
-        let is_in = |place: &str| place.strip_prefix(file).is_some_and(|rest| rest.starts_with(':'));
+        let is_in = |place: &str| {
+            place
+                .strip_prefix(file)
+                .is_some_and(|rest| rest.starts_with(':'))
+        };
         self.todo.iter().any(|(place, _)| is_in(place))
     }
 
@@ -31,8 +35,16 @@ impl Notes {
                 continue;
             }
             text += &format!("\n\n{title}:");
-            for (place, note) in notes {
-                text += &format!("\n  {place}: {note}");
+            for (at, (place, note)) in notes.iter().enumerate() {
+                let same = |(_, other): &&(String, String)| other == note;
+                if notes[..at].iter().any(|other| same(&other)) {
+                    continue;
+                }
+                text += &format!("\n  {place}");
+                for (place, _) in notes[at + 1..].iter().filter(same) {
+                    text += &format!(", {place}");
+                }
+                text += &format!(": {note}");
             }
         }
         text

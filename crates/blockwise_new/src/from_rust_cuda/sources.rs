@@ -202,7 +202,10 @@ impl Source {
             return;
         }
         if !notes.has_todo(shown) {
-            notes.known(shown.to_owned(), "the calls of `CudaBuilder` work as they are");
+            notes.known(
+                shown.to_owned(),
+                "the calls of `CudaBuilder` work as they are",
+            );
         }
         if !self.names("arch") {
             notes.known(shown.to_owned(), "without `.arch(…)` the kernels are for GPUs from Ampere on (`Compute80`); older ones need `.arch(NvvmArch::Compute75)`");

@@ -156,11 +156,11 @@ impl Place<'_> {
                 );
             }
             "cust" => {
-                if let From::Registry(version) = &entry.from {
-                    if entry::series(version).is_some_and(|series| series != (0, 3)) {
-                        notes.todo(self.shown.clone(), format!("cust {version} has another interface than 0.3, which is the one supported: bring the host's code to `cust = \"0.3\"` first"));
-                        return;
-                    }
+                if let From::Registry(version) = &entry.from
+                    && entry::series(version).is_some_and(|series| series != (0, 3))
+                {
+                    notes.todo(self.shown.clone(), format!("cust {version} has another interface than 0.3, which is the one supported: bring the host's code to `cust = \"0.3\"` first"));
+                    return;
                 }
                 let has_vectors = item.get("features").is_some_and(|list| list.to_string().contains("impl_glam"));
                 move_to(item, entry::ours(self.ours, CUST));

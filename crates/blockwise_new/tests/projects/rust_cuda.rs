@@ -439,6 +439,24 @@ fn nothing_is_written_that_git_could_not_undo() {
     git(folder, &["add", "--all"]);
     refused(folder, "gpu/Cargo.toml");
     git(folder, &["commit", "--quiet", "--message", "mine"]);
+    // A link to a file that is in no repository.
+    let apart = tempfile::tempdir().unwrap();
+    let file = apart.path().join("Cargo.toml");
+    fs::rename(&manifest, &file).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&file, &manifest).unwrap();
+    git(
+        folder,
+        &["commit", "--quiet", "--all", "--message", "linked"],
+    );
+    #[cfg(unix)]
+    refused(folder, "gpu/Cargo.toml");
+    fs::remove_file(&manifest).unwrap();
+    fs::rename(&file, &manifest).unwrap();
+    git(
+        folder,
+        &["commit", "--quiet", "--all", "--message", "mine again"],
+    );
     // Other changes do not matter.
     fs::write(folder.join("gpu/src/lib.rs"), "// mine\n").unwrap();
     fs::write(folder.join("notes"), "").unwrap();
@@ -478,9 +496,14 @@ fn what_is_no_project_for_rust_cuda_is_refused() {
 
 #[test]
 fn line_ends_stay() {
+    let text =
+        "[package]\nname = \"p\"\n\n[build-dependencies]\ncuda_builder = \"0.3\"\nlog = \"1\"";
+    let folder = project(&[("Cargo.toml", text)]);
+    apply(folder.path());
+    assert!(read(folder.path().join("Cargo.toml")).ends_with("log = \"1\""));
     let folder = project(&[(
         "Cargo.toml",
-        "[package]\r\nname = \"p\"\r\n\r\n[dependencies]\r\ncust = \"0.3\"\r\n",
+        "\u{feff}[package]\r\nname = \"p\"\r\n\r\n[dependencies]\r\ncust = \"0.3\"\r\n",
     )]);
     apply(folder.path());
     let manifest = read(folder.path().join("Cargo.toml"));
@@ -490,7 +513,8 @@ fn line_ends_stay() {
         "{manifest:?}"
     );
     assert!(
-        manifest.starts_with("[package]\r\nname = \"p\"\r\n\r\n[dependencies]\r\ncust = { "),
+        manifest
+            .starts_with("\u{feff}[package]\r\nname = \"p\"\r\n\r\n[dependencies]\r\ncust = { "),
         "{manifest:?}"
     );
 }
