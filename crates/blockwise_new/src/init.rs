@@ -205,16 +205,7 @@ fn read(path: &Path) -> Result<DocumentMut, Error> {
     let text = fs::read_to_string(path).map_err(|error| {
         Error::io("cannot read", path, error).with_hint("`blockwise new DIR` makes a project")
     })?;
-    (text.parse()).map_err(|error: TomlError| unreadable(path, &text, &error))
-}
-
-/// A manifest that is no TOML.
-pub(crate) fn unreadable(path: &Path, text: &str, error: &TomlError) -> Error {
-    let start = error.span().map_or(0, |span| span.start);
-    let line = 1 + text[..start].matches('\n').count();
-    // The lines after the first repeat it in more detail.
-    let message = error.message().lines().next().unwrap_or_default();
-    Error::new(format!("{}:{line}: {message}", path.display()))
+    (text.parse()).map_err(|error: TomlError| Error::toml(path, &text, &error))
 }
 
 /// A program cannot merge one build script into another.

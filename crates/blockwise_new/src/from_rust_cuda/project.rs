@@ -357,6 +357,6 @@ fn read_manifest(folder: &Path) -> Result<Option<Manifest>, Error> {
     match text.parse() {
         Ok(document) => Ok(Some(Manifest { text, document })),
         Err(_) if !RUST_CUDA.iter().any(|name| text.contains(name)) => Ok(None),
-        Err(error) => Err(crate::init::unreadable(&path, &text, &error)),
+        Err(error) => Err(Error::toml(&path, &text, &error)),
     }
 }
