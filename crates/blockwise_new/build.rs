@@ -1,5 +1,5 @@
-//! Where a program built from a clone of cargo's comes from, and the files of the repository that
-//! every project copies.
+//! Where a program built from a clone of cargo's or from a registry's package comes from, and the
+//! files of the repository that every project copies.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -23,10 +23,25 @@ fn main() {
             println!("cargo::error={}: {error}", out.display());
         }
     }
-    if let Some((url, commit)) = cargos_clone(root) {
+    // Cargo packs the manifest as it was, and the commit, if there was one.
+    if own.join("Cargo.toml.orig").is_file() {
+        println!("cargo::rustc-env=BLOCKWISE_PACKAGED=1");
+        let commit = fs::read_to_string(own.join(".cargo_vcs_info.json")).ok();
+        if let Some(commit) = commit.as_deref().and_then(packed_commit) {
+            println!("cargo::rustc-env=BLOCKWISE_GIT_COMMIT={commit}");
+        }
+    } else if let Some((url, commit)) = cargos_clone(root) {
         println!("cargo::rustc-env=BLOCKWISE_GIT_URL={url}");
         println!("cargo::rustc-env=BLOCKWISE_GIT_COMMIT={commit}");
     }
+}
+
+/// Of `{"git": {"sha1": "HASH", ..}, ..}`.
+fn packed_commit(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("\"sha1\"")?;
+    let commit = rest.split('"').nth(1)?;
+    let is_hash = commit.len() >= 40 && commit.chars().all(|c| c.is_ascii_hexdigit());
+    is_hash.then_some(commit)
 }
 
 /// The address and the commit of a clone that cargo made, for `cargo install --git` and for

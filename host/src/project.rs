@@ -18,6 +18,19 @@ pub(crate) struct Setup {
     nccl: bool,
 }
 
+/// The version, with the commit that it is of and what is in it.
+pub(crate) fn version() -> String {
+    let commit = blockwise_new::commit();
+    let commit = commit.map_or("from a checkout".to_owned(), |it| {
+        format!("commit {it:.12}")
+    });
+    let features = match cfg!(feature = "tools") {
+        true => "features tools, cuda, emulator",
+        false => "without tools",
+    };
+    format!("{} ({commit}; {features})", env!("CARGO_PKG_VERSION"))
+}
+
 /// The outcome of `new` and `init` as JSON.
 pub(crate) fn json(outcome: &Outcome) -> Value {
     json!({

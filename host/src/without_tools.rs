@@ -13,7 +13,7 @@ use crate::project;
 
 /// Makes projects with GPU kernels in Rust, and installs what compiles them.
 #[derive(Parser)]
-#[command(name = "blockwise", version = version(), max_term_width = 100, after_help = MORE)]
+#[command(name = "blockwise", version = project::version(), max_term_width = 100, after_help = MORE)]
 struct Cli {
     /// Print one JSON document on standard output
     #[arg(long, global = true)]
@@ -42,11 +42,6 @@ enum Command {
 
 const MORE: &str = "This build has no tools: `check`, `debug`, `trace`, `profile`, `bench` and the \
                     operations on files come with\n`--features tools`, after `blockwise setup`.";
-
-fn version() -> String {
-    let commit = installed_from().map_or(String::new(), |(_, commit)| format!("{commit:.12}, "));
-    format!("{} ({commit}without tools)", env!("CARGO_PKG_VERSION"))
-}
 
 /// Runs the command line and returns its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {

@@ -16,7 +16,7 @@ fn mistaken(kernel: &str) -> Device {
     let file = PtxFile::read(&command::with_mistake(folder.path(), kernel)).expect("PTX");
     let device = Device::emulator();
     // SAFETY: the kernel reads and writes what it did, only other numbers.
-    unsafe { device.replace_kernels("kernels", file) };
+    unsafe { device.replace_kernels("blockwise_kernels", file) };
     device
 }
 

@@ -54,7 +54,7 @@ impl Needs {
             },
             Some(
                 "bench" | "book" | "build-ptx" | "check" | "checker" | "mutants" | "new"
-                | "pitfalls" | "tune",
+                | "package" | "pitfalls" | "tune",
             ) => toolchain,
             _ => nothing,
         }

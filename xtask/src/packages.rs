@@ -2,7 +2,7 @@
 //! has in `cargo test --workspace`: that is why libraries of these programs stand here too.
 
 /// For every command but the plain demo.
-pub const WORKBENCH: [&str; 2] = ["workbench", "cuda_std_macros"];
+pub const WORKBENCH: [&str; 2] = ["workbench", "blockwise_std_macros"];
 
 /// For the command `blockwise`.
 pub const WHOLE: [&str; 7] = [
@@ -11,7 +11,7 @@ pub const WHOLE: [&str; 7] = [
     "blockwise_demo",
     "blockwise_mesh",
     "blockwise_ops",
-    "cuda_std",
+    "blockwise_std",
     "find_cuda_helper",
 ];
 
@@ -20,8 +20,8 @@ pub const DEMO: [&str; 7] = [
     "blockwise_demo",
     "blockwise",
     "blockwise_ops",
-    "cuda_builder",
-    "cuda_std",
-    "cuda_std_macros",
+    "blockwise_builder",
+    "blockwise_std",
+    "blockwise_std_macros",
     "find_cuda_helper",
 ];

@@ -7,10 +7,12 @@ use std::process::Command;
 use clap::Args;
 use toml_edit::{DocumentMut, TomlError};
 
+use crate::from_rust_cuda::FromRustCuda;
 use crate::source::Source;
 use crate::write::Changes;
 use crate::{
     BUILD_SCRIPT, Error, Given, KERNELS, Outcome, TESTS, filled, items, manifest, missing_tools,
+    stub,
 };
 
 /// Adds a kernel, its build and its test to a package that exists.
@@ -25,6 +27,9 @@ pub struct Init {
     /// Which Blockwise it uses
     #[command(flatten)]
     pub source: Given,
+    /// For a project that was written for rust-cuda
+    #[command(flatten)]
+    pub moving: FromRustCuda,
 }
 
 impl Init {
@@ -35,6 +40,9 @@ impl Init {
     /// file that cannot be written.
     pub fn run(&self) -> Result<Outcome, Error> {
         let source = Source::find(&self.source)?;
+        if self.moving.from_rust_cuda {
+            return self.moving.run(&self.folder, &source);
+        }
         let plan = Plan::of(&self.folder, &source)?;
         let mut changes = Changes::new();
         for (path, text) in &plan.created {
@@ -113,11 +121,23 @@ impl Plan {
             let mut document = read(&root)?;
             let changes = change(&mut document, add_to_root, &root)?;
             plan.note(&root, &changes);
-            plan.changed.push((root, document.to_string()));
+            plan.changed.push((root.clone(), document.to_string()));
         }
         plan.note(&path, &changes);
         plan.changed.push((path, package.to_string()));
 
+        if !source.has_patch() {
+            let root = root.parent().unwrap_or(folder);
+            for file in stub::files(root)? {
+                if file.is_there {
+                    let change = "[env] CUDA_LIBRARY_PATH: GPUs are used without a CUDA toolkit";
+                    plan.note(&file.path, &[change.to_owned()]);
+                    plan.changed.push((file.path, file.text));
+                } else {
+                    plan.create(file.path, file.text);
+                }
+            }
+        }
         plan.edit_library(&library)?;
         plan.create(folder.join("build.rs"), BUILD_SCRIPT.to_owned());
         plan.create(kernels, KERNELS.to_owned());
@@ -185,13 +205,7 @@ fn read(path: &Path) -> Result<DocumentMut, Error> {
     let text = fs::read_to_string(path).map_err(|error| {
         Error::io("cannot read", path, error).with_hint("`blockwise new DIR` makes a project")
     })?;
-    text.parse().map_err(|error: TomlError| {
-        let start = error.span().map_or(0, |span| span.start);
-        let line = 1 + text[..start].matches('\n').count();
-        // The lines after the first repeat it in more detail.
-        let message = error.message().lines().next().unwrap_or_default();
-        Error::new(format!("{}:{line}: {message}", path.display()))
-    })
+    (text.parse()).map_err(|error: TomlError| Error::toml(path, &text, &error))
 }
 
 /// A program cannot merge one build script into another.

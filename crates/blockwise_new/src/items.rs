@@ -127,15 +127,15 @@ fn end_of_item(tokens: &[Token<'_>]) -> Option<usize> {
 }
 
 /// A word, a literal, a comment or a single other character.
-struct Token<'a> {
-    at: usize,
-    text: &'a str,
+pub(crate) struct Token<'a> {
+    pub(crate) at: usize,
+    pub(crate) text: &'a str,
     /// Number of brackets open around it; brackets themselves count as outside.
-    depth: usize,
+    pub(crate) depth: usize,
 }
 
 impl Token<'_> {
-    fn is_comment(&self) -> bool {
+    pub(crate) fn is_comment(&self) -> bool {
         self.text.starts_with("//") || self.text.starts_with("/*")
     }
 
@@ -146,7 +146,7 @@ impl Token<'_> {
 }
 
 /// `None` if brackets or quotes do not match.
-fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
+pub(crate) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let (mut tokens, mut depth, mut at) = (Vec::new(), 0_usize, 0);
     while let Some(first) = text[at..].chars().next() {
         let rest = &text[at..];

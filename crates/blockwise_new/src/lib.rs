@@ -8,6 +8,7 @@
 
 mod error;
 mod exercises;
+mod from_rust_cuda;
 mod init;
 mod items;
 mod manifest;
@@ -15,6 +16,7 @@ mod name;
 mod new;
 mod reuse;
 mod source;
+mod stub;
 mod toolchain;
 mod workspace;
 mod write;
@@ -23,10 +25,11 @@ use std::path::PathBuf;
 
 use cuda_tools::Toolchain;
 pub use error::Error;
+pub use from_rust_cuda::FromRustCuda;
 pub use init::Init;
 pub use new::New;
 use source::Source;
-pub use source::{Given, installed_from};
+pub use source::{Given, commit, installed_from};
 
 const BUILD_SCRIPT: &str = include_str!("../template/build.rs");
 const KERNELS: &str = include_str!("../template/src/kernels.rs");

@@ -63,7 +63,7 @@ pub(crate) fn add_to_root(
             "ptx_emulator",
             &[("opt-level", 2), ("codegen-units", 16), ("debug", 0)][..],
         ),
-        ("cuda_builder", &[("opt-level", 1), ("debug", 0)]),
+        ("blockwise_builder", &[("opt-level", 1), ("debug", 0)]),
     ] {
         let path = ["profile", "dev", "package", package];
         let table = table(root, &path)?;
@@ -76,6 +76,9 @@ pub(crate) fn add_to_root(
                 path.join(".")
             ));
         }
+    }
+    if !source.has_patch() {
+        return Ok(changes);
     }
     let patch = table(root, &["patch", "crates-io"])?;
     let name = "find_cuda_helper";
@@ -94,6 +97,13 @@ pub(crate) fn of_member(text: &str) -> Result<String, Obstacle> {
     for table in ["workspace", "profile", "patch"] {
         manifest.remove(table);
     }
+    Ok(manifest.to_string())
+}
+
+/// The template's manifest for a source without a patch.
+pub(crate) fn without_patch(text: &str) -> Result<String, Obstacle> {
+    let mut manifest: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
+    manifest.remove("patch");
     Ok(manifest.to_string())
 }
 
@@ -177,7 +187,7 @@ fn move_dependencies(manifest: &mut DocumentMut) -> Result<Vec<String>, Obstacle
 }
 
 /// The table at this path; created if necessary, with a blank line before it.
-fn table<'a>(
+pub(crate) fn table<'a>(
     document: &'a mut DocumentMut,
     path: &[&str],
 ) -> Result<&'a mut dyn TableLike, Obstacle> {
@@ -242,9 +252,9 @@ mod tests {
              # What it uses.\n[target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]\n# For input.\nserde = \"1\" # any\n\
              blockwise = { path = \"…/crates/blockwise\", features = [\"cuda\", \"emulator\"] }\n\n\
              [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies.rand]\nversion = \"0.9\"\n\n\
-             [dependencies]\ncuda_std = { path = \"…/crates/cuda_std\", default-features = false }\n\n\n\
-             # Builds.\n[build-dependencies]\ncc = \"1\"\ncuda_builder = { path = \"…/crates/cuda_builder\" }\n\n\
-             [profile.dev.package.ptx_emulator]\nopt-level = 3\n\n[profile.dev.package.cuda_builder]\nopt-level = 1\ndebug = 0\n\n\
+             [dependencies]\ncuda_std = { package = \"blockwise_std\", path = \"…/crates/cuda_std\", default-features = false }\n\n\n\
+             # Builds.\n[build-dependencies]\ncc = \"1\"\ncuda_builder = { package = \"blockwise_builder\", path = \"…/crates/cuda_builder\" }\n\n\
+             [profile.dev.package.ptx_emulator]\nopt-level = 3\n\n[profile.dev.package.blockwise_builder]\nopt-level = 1\ndebug = 0\n\n\
              [patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n\n# The end.\n"
         );
         assert_eq!(changes.len(), 7, "{changes:#?}");

@@ -47,8 +47,11 @@ const LIBRARIES: [&str; 5] = ["alloc", "core", "proc_macro", "std", "test"];
 
 const FOLDERS: [&str; 4] = ["build", "deps", "examples", "incremental"];
 
-const DEPENDENCIES: [&str; 11] = [
+const DEPENDENCIES: [&str; 14] = [
     "blockwise",
+    "blockwise_builder",
+    "blockwise_std",
+    "blockwise_std_macros",
     "cuda_builder",
     "cuda_std",
     "cuda_std_macros",

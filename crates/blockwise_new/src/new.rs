@@ -10,14 +10,14 @@ use crate::workspace::Workspace;
 use crate::write::Changes;
 use crate::{
     BUILD_SCRIPT, Error, Given, KERNELS, Outcome, TESTS, exercises, filled, manifest,
-    missing_tools, name, reuse, toolchain,
+    missing_tools, name, reuse, stub, toolchain,
 };
 
 const MANIFEST: &str = "Cargo.toml";
 
 /// Files of every project.
 const COMMON: &[(&str, &str)] = &[
-    (MANIFEST, include_str!("../template/Cargo.toml")),
+    (MANIFEST, include_str!("../template/manifest.toml")),
     ("build.rs", BUILD_SCRIPT),
     (".gitignore", include_str!("../template/.gitignore")),
     (
@@ -113,6 +113,8 @@ impl New {
             }
             if *file == MANIFEST && workspace.is_some() {
                 text = manifest::of_member(&text).map_err(Error::new)?;
+            } else if *file == MANIFEST && !source.has_patch() {
+                text = manifest::without_patch(&text).map_err(Error::new)?;
             }
             create(file, &text)?;
         }
@@ -135,6 +137,15 @@ impl New {
         if let Some(workspace) = &workspace {
             files.push(workspace.path().to_owned());
             workspace.write(&mut changes)?;
+        }
+        if !source.has_patch() {
+            let root = workspace
+                .as_ref()
+                .and_then(|workspace| workspace.path().parent());
+            for file in stub::files(root.unwrap_or(&folder))? {
+                file.write(&mut changes)?;
+                files.push(file.path);
+            }
         }
         changes.finish()?;
         // A workspace already shares what is compiled.
@@ -254,7 +265,8 @@ mod tests {
             at: Some(("rev", "0123abc".to_owned())),
         };
         let files = [COMMON, EXAMPLE, exercises::FILES, &[CI]].concat();
-        for source in [&source, &Source::Checkout("/checkout".to_owned())] {
+        let checkout = Source::Checkout("/checkout".to_owned());
+        for source in [&source, &checkout, &Source::Registry] {
             for (file, template) in &files {
                 let text = filled(template, "wave-tool", source);
                 for left in ["my-project", "my_project", "CHECKOUT"] {

@@ -1,5 +1,5 @@
-//! Where a project finds Blockwise: in a Git repository at one commit, or in a checkout on this
-//! machine.
+//! Where a project finds Blockwise: in a Git repository at one commit, in a registry, or in a
+//! checkout on this machine.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,9 +19,19 @@ const URL: Option<&str> = option_env!("BLOCKWISE_GIT_URL");
 const COMMIT: Option<&str> = option_env!("BLOCKWISE_GIT_COMMIT");
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
+/// Whether this program was built from a registry's package, and the version of all of them.
+const IS_PACKAGED: bool = option_env!("BLOCKWISE_PACKAGED").is_some();
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Those of the repository that this program was built from.
 const LOCK_FILE: &str = include_str!(concat!(env!("OUT_DIR"), "/Cargo.lock"));
 const TOOLCHAIN: &str = include_str!(concat!(env!("OUT_DIR"), "/rust-toolchain.toml"));
+
+/// The commit that this program was built from, as far as it is known: not in a checkout, where the
+/// sources may be others.
+pub fn commit() -> Option<&'static str> {
+    COMMIT.or(option_env!("BLOCKWISE_COMMIT"))
+}
 
 /// The repository and the commit that this program was installed from, if it was by `cargo install
 /// --git`.
@@ -55,6 +65,8 @@ pub(crate) enum Source {
         url: String,
         at: Option<(&'static str, String)>,
     },
+    /// The registry from which this program's package came: crates.io, or what stands in for it.
+    Registry,
     /// The absolute path of a checkout.
     Checkout(String),
 }
@@ -78,13 +90,16 @@ impl Source {
             let installed = COMMIT.map(|commit| ("rev", commit.to_owned()));
             return Self::git(url, at.or(installed));
         }
+        if IS_PACKAGED && at.is_none() {
+            return Ok(Self::Registry);
+        }
         let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
         let built_from = built_from.unwrap_or(Path::new(""));
         match (&at, missing(built_from)) {
             (None, None) => Self::checkout(built_from, ""),
             _ if !REPOSITORY.is_empty() => Self::git(REPOSITORY, at),
             (Some((key, _)), _) => Err(Error::new(format!(
-                "`--{key}` of which repository? This program was built in a checkout"
+                "`--{key}` of which repository? This program was installed from none"
             ))
             .with_hint(format!("name it: `--git URL --{key} …`"))),
             (None, Some(_)) => {
@@ -152,14 +167,24 @@ impl Source {
     }
 
     fn entries(&self, name: &str) -> Vec<(&'static str, String)> {
+        // The package's own name; code uses the library's, which is rust-cuda's.
+        let package = name.strip_prefix("cuda_");
+        let package = package.map(|part| ("package", format!("blockwise_{part}")));
+        let mut entries: Vec<_> = package.into_iter().collect();
         match self {
             Self::Git { url, at } => {
-                let mut entries = vec![("git", url.clone())];
+                entries.push(("git", url.clone()));
                 entries.extend(at.clone());
-                entries
             }
-            Self::Checkout(path) => vec![("path", format!("{path}/crates/{name}"))],
+            Self::Registry => entries.push(("version", VERSION.to_owned())),
+            Self::Checkout(path) => entries.push(("path", format!("{path}/crates/{name}"))),
         }
+        entries
+    }
+
+    /// Whether manifests replace `find_cuda_helper`; otherwise there are the files of `stub`.
+    pub(crate) fn has_patch(&self) -> bool {
+        *self != Self::Registry
     }
 
     /// A template's text with this source in place of `CHECKOUT`.
@@ -175,6 +200,7 @@ impl Source {
         }
         match self {
             Self::Git { url, .. } => with_links_to(url, &text),
+            Self::Registry => with_links_to("https://docs.rs/blockwise", &text),
             Self::Checkout(path) => text.replace("CHECKOUT", path),
         }
     }
@@ -185,14 +211,17 @@ impl Source {
         self.file("Cargo.lock", LOCK_FILE)
     }
 
-    /// The repository's rust-toolchain.toml.
+    /// The repository's rust-toolchain.toml. A package has no such file, and what it says.
     pub(crate) fn toolchain(&self) -> String {
-        self.file("rust-toolchain.toml", TOOLCHAIN)
+        match self {
+            Self::Registry => cuda_tools::tested::rust_toolchain(),
+            _ => self.file("rust-toolchain.toml", TOOLCHAIN),
+        }
     }
 
     fn file(&self, name: &str, embedded: &str) -> String {
         match self {
-            Self::Git { .. } => embedded.to_owned(),
+            Self::Git { .. } | Self::Registry => embedded.to_owned(),
             // A checkout may lack them; then cargo chooses.
             Self::Checkout(path) => {
                 fs::read_to_string(Path::new(path).join(name)).unwrap_or_default()
@@ -204,6 +233,7 @@ impl Source {
     pub(crate) fn projects(&self) -> Option<PathBuf> {
         match self {
             Self::Checkout(path) => Some(Path::new(path).join("target/projects")),
+            Self::Registry => Some(cuda_tools::cache::folder()?.join("projects").join(VERSION)),
             Self::Git { url, at } => {
                 let mut hasher = DefaultHasher::new();
                 (url, at).hash(&mut hasher);
@@ -216,7 +246,7 @@ impl Source {
     /// The checkout's folder.
     pub(crate) fn folder(&self) -> Option<&Path> {
         match self {
-            Self::Git { .. } => None,
+            Self::Git { .. } | Self::Registry => None,
             Self::Checkout(path) => Some(Path::new(path)),
         }
     }
@@ -224,7 +254,7 @@ impl Source {
     /// For the user: what a project uses, and what follows from it.
     pub(crate) fn describe(&self) -> String {
         match self {
-            Self::Git { .. } => format!("it uses {self}"),
+            Self::Git { .. } | Self::Registry => format!("it uses {self}"),
             Self::Checkout(path) => format!(
                 "it uses the checkout {path} and builds on this machine only; `--git URL` names a \
                  repository instead"
@@ -241,6 +271,7 @@ impl std::fmt::Display for Source {
                 url,
                 at: Some((key, value)),
             } => write!(f, "{url} at {key} {value}"),
+            Self::Registry => write!(f, "the registry's packages, version {VERSION}"),
             Self::Checkout(path) => f.write_str(path),
         }
     }
@@ -283,22 +314,22 @@ mod tests {
     #[test]
     fn a_repository_is_named_with_its_commit_or_tag_and_no_path() {
         let url = "https://example.org/blockwise.git";
-        let template = include_str!("../template/Cargo.toml");
+        let template = include_str!("../template/manifest.toml");
         for (given, expected) in [
-            (git(url), format!("{{ git = \"{url}\"")),
+            (git(url), format!("git = \"{url}\"")),
             (
                 Given {
                     tag: Some("v1".to_owned()),
                     ..git(url)
                 },
-                format!("{{ git = \"{url}\", tag = \"v1\""),
+                format!("git = \"{url}\", tag = \"v1\""),
             ),
             (
                 Given {
                     rev: Some("0123abc".to_owned()),
                     ..git(url)
                 },
-                format!("{{ git = \"{url}\", rev = \"0123abc\""),
+                format!("git = \"{url}\", rev = \"0123abc\""),
             ),
         ] {
             let source = Source::find(&given).unwrap();
@@ -312,6 +343,34 @@ mod tests {
             assert!(source.describe().contains(url));
             assert!(source.lock_file().contains("[[package]]"));
         }
+    }
+
+    #[test]
+    fn a_registry_has_packages_of_other_names_than_their_libraries() {
+        let source = Source::Registry;
+        let manifest = source.fill(include_str!("../template/manifest.toml"));
+        let manifest = crate::manifest::without_patch(&manifest).unwrap();
+        for line in [
+            "cuda_std = { package = \"blockwise_std\", version = \"VERSION\", default-features = false }\n",
+            "blockwise = { version = \"VERSION\", features = [\"cuda\", \"emulator\"] }\n",
+            "cuda_builder = { package = \"blockwise_builder\", version = \"VERSION\" }\n",
+        ] {
+            let line = line.replace("VERSION", VERSION);
+            assert!(manifest.contains(&line), "{manifest}");
+        }
+        for left in ["patch", "find_cuda_helper", "cust", "path", "CHECKOUT"] {
+            assert!(!manifest.contains(left), "{left}\n{manifest}");
+        }
+        assert!(!source.has_patch() && source.folder().is_none());
+        // What a checkout has in its file.
+        let pinned = |text: &str| {
+            let document: toml_edit::DocumentMut = text.parse().unwrap();
+            document["toolchain"]
+                .to_string()
+                .replace(char::is_whitespace, "")
+        };
+        let checkout = Source::find(&Given::default()).unwrap();
+        assert_eq!(pinned(&source.toolchain()), pinned(&checkout.toolchain()));
     }
 
     #[test]

@@ -23,7 +23,7 @@ impl Project {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let manifest = format!(
             "[package]\nname = \"timed\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-             [dependencies]\ncuda_std = {{ path = {:?} }}\n",
+             [dependencies]\ncuda_std = {{ package = \"blockwise_std\", path = {:?} }}\n",
             repository.join("crates/cuda_std")
         );
         fs::write(folder.path().join("Cargo.toml"), manifest).expect("it is writable");

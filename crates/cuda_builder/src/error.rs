@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::tools::ToolError;
+use crate::tools::{ToolError, Toolchain, tested};
 
 /// Why a build failed. Each message says what to do, or includes the failing tool's output.
 #[derive(Debug, thiserror::Error)]
@@ -145,14 +145,20 @@ pub enum CudaBuilderError {
         reports: Vec<String>,
     },
     /// LLVM IR has a form that the lowering does not know.
-    #[error(
-        "unexpected LLVM IR: {reason} in `{text}`; is the LLVM newer than the ones this crate was tested with (22)?"
-    )]
+    #[error("unexpected LLVM IR: {reason} in `{text}`")]
     UnexpectedIr {
         /// The unknown form.
         reason: String,
         /// The text that contains it.
         text: String,
+    },
+    /// A build failed with a compiler or LLVM that this crate was not tested with.
+    #[error("{advice}\n{source}")]
+    Untested {
+        /// The versions that work, and the commands that install them.
+        advice: String,
+        /// The failure.
+        source: Box<CudaBuilderError>,
     },
     /// A file could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
@@ -167,6 +173,17 @@ pub enum CudaBuilderError {
 }
 
 impl CudaBuilderError {
+    /// The same, with the versions that work in its first line if these tools are not among them.
+    pub(crate) fn with_tools(self, toolchain: &Toolchain) -> Self {
+        match tested::warning(toolchain) {
+            Some(advice) => Self::Untested {
+                advice,
+                source: Box::new(self),
+            },
+            None => self,
+        }
+    }
+
     /// The texts of an error that has one per place.
     pub(crate) fn reports(&mut self) -> Option<&mut Vec<String>> {
         match self {
@@ -174,6 +191,7 @@ impl CudaBuilderError {
             | Self::GenericSharedAccess { reports }
             | Self::Undefined { reports }
             | Self::Divergence { reports } => Some(reports),
+            Self::Untested { source, .. } => source.reports(),
             _ => None,
         }
     }

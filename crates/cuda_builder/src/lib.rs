@@ -337,15 +337,24 @@ impl CudaBuilder {
     ) -> Result<R, CudaBuilderError> {
         self.refuse_what_has_no_meaning()?;
         let toolchain = Toolchain::find()?;
-        let bitcode = Bitcode::compile(self, &toolchain)?;
+        self.build_with(&toolchain, read)
+            .map_err(|error| error.with_tools(&toolchain))
+    }
+
+    fn build_with<R>(
+        &self,
+        toolchain: &Toolchain,
+        read: impl FnOnce(&Folder) -> Result<R, CudaBuilderError>,
+    ) -> Result<R, CudaBuilderError> {
+        let bitcode = Bitcode::compile(self, toolchain)?;
         if std::env::var_os("OUT_DIR").is_some() {
             bitcode.tell_cargo_what_to_watch();
         }
         let folder = Folder::new(&bitcode)?;
-        let fingerprint = output::fingerprint(self, &toolchain, &bitcode)?;
+        let fingerprint = output::fingerprint(self, toolchain, &bitcode)?;
         if !folder.is_fresh(&fingerprint) {
             folder.begin()?;
-            llvm::emit_ptx(self, &toolchain, &bitcode, &folder)?;
+            llvm::emit_ptx(self, toolchain, &bitcode, &folder)?;
             folder.finish(&fingerprint)?;
         }
         let warnings = llvm::read(&folder.warnings())?;

@@ -12,6 +12,9 @@ use crate::arch::TARGET;
 use crate::error::CudaBuilderError;
 use crate::tools::Toolchain;
 
+/// This package's names: its own, and that of the package with rust-cuda's name.
+const OWN_NAMES: [&str; 2] = ["blockwise_builder", "cuda_builder"];
+
 /// The crate to build.
 pub(crate) struct Package {
     pub(crate) folder: PathBuf,
@@ -187,7 +190,8 @@ impl Graph {
             let library = library.filter(|_| is_on_device);
             graph.libraries.extend(library.map(PathBuf::from));
             let embeds = elements(&package["dependencies"]).any(|dependency| {
-                dependency["name"] == "cuda_builder" && dependency["kind"] == "build"
+                let name = dependency["name"].as_str().unwrap_or_default();
+                OWN_NAMES.contains(&name) && dependency["kind"] == "build"
             });
             let links = package["links"].as_str().filter(|_| embeds);
             graph.embedding.extend(links.map(str::to_owned));

@@ -7,10 +7,13 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::Ident;
 
+/// The packages with the library `cuda_std`: `blockwise_std`, and the one with rust-cuda's name.
+const OWN_NAMES: [&str; 2] = ["blockwise_std", "cuda_std"];
+
 /// The path; `None` if the crate does not depend on cuda_std itself.
 pub(crate) fn path() -> Option<TokenStream> {
     // cuda_std's own tests and examples.
-    if std::env::var("CARGO_PKG_NAME").is_ok_and(|name| name == "cuda_std") {
+    if std::env::var("CARGO_PKG_NAME").is_ok_and(|name| name == OWN_NAMES[0]) {
         return Some(quote! { ::cuda_std });
     }
     let folder = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
@@ -40,12 +43,17 @@ fn workspace_of(folder: &Path) -> Option<String> {
 /// The name under which the manifest lists cuda_std.
 fn dependency(manifest: &str, workspace: impl FnOnce() -> Option<String>) -> Option<String> {
     let own = dependencies(manifest, &["dependencies", "dev-dependencies"]);
-    let is_cuda_std = |dependency: &&Dependency| match &dependency.package {
-        Some(package) => package == "cuda_std",
-        None => dependency.name == "cuda_std",
+    let is_cuda_std = |dependency: &&Dependency| {
+        let package = dependency.package.as_ref().unwrap_or(&dependency.name);
+        OWN_NAMES.contains(&&**package)
+    };
+    // Without `package = ".."` code uses the library's name, which is not the package's.
+    let in_code = |dependency: &Dependency| match dependency.package {
+        Some(_) => dependency.name.clone(),
+        None => "cuda_std".to_owned(),
     };
     if let Some(found) = own.iter().find(is_cuda_std) {
-        return Some(found.name.clone());
+        return Some(in_code(found));
     }
     // The workspace's manifest may rename it.
     let inherited: Vec<_> = own
@@ -57,15 +65,12 @@ fn dependency(manifest: &str, workspace: impl FnOnce() -> Option<String>) -> Opt
     }
     let shared = workspace()?;
     let shared = dependencies(&shared, &["dependencies"]);
-    let renamed = shared
-        .iter()
-        .filter(is_cuda_std)
-        .map(|dependency| &dependency.name);
-    let names: Vec<_> = renamed.collect();
-    let found = inherited
-        .iter()
-        .find(|dependency| names.contains(&&dependency.name))?;
-    Some(found.name.clone())
+    let of_name = |name: &str| {
+        let mut found = shared.iter().filter(is_cuda_std);
+        found.find(|dependency| dependency.name == name)
+    };
+    let found = inherited.iter().find_map(|one| of_name(&one.name))?;
+    Some(in_code(found))
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -238,6 +243,25 @@ mod tests {
             "[dependencies]\nother = \"1\"\ngpu = { workspace = true }",
             Some("gpu"),
         );
+    }
+
+    #[test]
+    fn the_published_package_is_found_by_its_librarys_name() {
+        let workspace = "[workspace.dependencies]\nblockwise_std = \"0.1\"\ngpu = { package = \"blockwise_std\", version = \"0.1\" }";
+        for (manifest, expected) in [
+            ("blockwise_std = \"0.1\"", Some("cuda_std")),
+            ("blockwise_std = { version = \"0.1\", features = [\"half\"] }", Some("cuda_std")),
+            ("cuda_std = { package = \"blockwise_std\", version = \"0.1\" }", Some("cuda_std")),
+            ("device = { package = \"blockwise_std\", path = \"..\" }", Some("device")),
+            ("blockwise_std.workspace = true", Some("cuda_std")),
+            ("gpu.workspace = true", Some("gpu")),
+            ("blockwise_std = { package = \"another\" }", None),
+            ("blockwise_std_macros = \"0.1\"", None),
+        ] {
+            let manifest = format!("[dependencies]\n{manifest}");
+            let found = dependency(&manifest, || Some(workspace.to_owned()));
+            assert_eq!(found.as_deref(), expected, "{manifest}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::variables::{CARGO, LIBDEVICE, LLVM_BIN, PTXAS, RUSTC};
-use crate::{OLDEST_RUSTC, Report, Version};
+use crate::{OLDEST_RUSTC, Report, Version, tested};
 
 /// One reason why a location cannot build PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,7 +207,8 @@ impl fmt::Display for ToolError {
         match self {
             Self::NoToolchain { report } => write!(
                 f,
-                "no toolchain here can build PTX\n{report}{}",
+                "no toolchain here can build PTX, which takes {}\n{report}{}",
+                tested::advice(),
                 report.fix()
             ),
             Self::NoPtxas { reason } => write!(

@@ -27,6 +27,7 @@ mod rustc;
 pub mod rustup;
 mod search;
 pub mod setup;
+pub mod tested;
 mod version;
 pub mod wheel;
 

@@ -26,6 +26,7 @@ mod fresh;
 #[cfg(test)]
 mod imports;
 mod new;
+mod package;
 mod pitfalls;
 mod proof;
 mod setup;
@@ -78,6 +79,8 @@ enum Command {
     },
     /// Check licences, sources and duplicate versions of dependencies
     Deny,
+    /// Pack what a release uploads, and build and test a project that has nothing else
+    Package,
     /// Show the tools found, what is missing, and the commands that fix it
     Doctor,
     /// Build the demos and run them on the GPU, or on the emulator without one
@@ -148,6 +151,7 @@ fn main() -> ExitCode {
         Command::New(arguments) => new::run(&arguments),
         Command::Setup { browser, nccl } => setup::run(browser, nccl),
         Command::Deny => deny::run(),
+        Command::Package => package::run(),
         Command::Doctor => setup::doctor(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
         Command::Book => book::run(),

@@ -44,7 +44,7 @@ use report::Report;
 /// Shared-memory GPU kernels in Rust, run on a GPU or on the PTX emulator and compared with
 /// references.
 #[derive(Parser)]
-#[command(name = "blockwise", version, max_term_width = 100)]
+#[command(name = "blockwise", version = crate::project::version(), max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
     global: Global,

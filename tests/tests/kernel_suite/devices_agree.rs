@@ -244,7 +244,7 @@ fn emulator_and_gpu_give_the_same_bits_on_the_same_ptx() {
     let same = emulator.kernels_file(&kernels::KERNELS);
     let gpu = Device::gpu(0).unwrap_or_else(|error| panic!("{error}"));
     // SAFETY: this PTX is embedded for these kernels.
-    unsafe { gpu.replace_kernels("kernels", same.expect("PTX is embedded")) };
+    unsafe { gpu.replace_kernels("blockwise_kernels", same.expect("PTX is embedded")) };
     check_all(emulator, &gpu);
 }
 

@@ -179,7 +179,7 @@ fn a_stale_file_is_refused_by_the_operations_that_use_it() {
         };
         // SAFETY: the kernel is that of this program; one of the two files says otherwise and is to
         // be refused.
-        unsafe { device.replace_kernels("kernels", file(&stale)) };
+        unsafe { device.replace_kernels("blockwise_kernels", file(&stale)) };
         let error = run().unwrap_err();
         let LaunchError::Device(Error::Signature { origin, .. }) = &error else {
             panic!("{error:?}");
@@ -188,7 +188,7 @@ fn a_stale_file_is_refused_by_the_operations_that_use_it() {
         let part = "parameter 1 is `input: &[i32]` there and `input: &[u32]` here";
         assert!(error.to_string().contains(part), "{error}");
         // SAFETY: as above.
-        unsafe { device.replace_kernels("kernels", file(&good())) };
+        unsafe { device.replace_kernels("blockwise_kernels", file(&good())) };
         assert_eq!(run().unwrap(), array![2, 1]);
     }
 }

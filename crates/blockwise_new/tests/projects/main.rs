@@ -4,11 +4,12 @@
 mod exercises;
 mod installed;
 mod place;
+mod rust_cuda;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use blockwise_new::{Given, Init, New};
+use blockwise_new::{FromRustCuda, Given, Init, New};
 use place::{Place, text};
 
 fn new(folder: &Path) -> New {
@@ -25,6 +26,7 @@ fn init(folder: &Path) -> Init {
     Init {
         folder: folder.to_owned(),
         source: Given::default(),
+        moving: FromRustCuda::default(),
     }
 }
 

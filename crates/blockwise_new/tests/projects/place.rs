@@ -54,7 +54,7 @@ impl Place {
             for setting in [
                 "ptx_emulator.opt-level=0",
                 "ptx_emulator.codegen-units=16",
-                "cuda_builder.opt-level=0",
+                "blockwise_builder.opt-level=0",
             ] {
                 command.args(["--config", &format!("profile.dev.package.{setting}")]);
             }

@@ -88,7 +88,7 @@ pub(crate) fn write_package(folder: &Path, name: &str, manifest: &str, source: &
         folder.join("Cargo.toml"),
         format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
-             cuda_std = {{ path = {cuda_std:?}, default-features = false }}\n{manifest}\n"
+             cuda_std = {{ package = \"blockwise_std\", path = {cuda_std:?}, default-features = false }}\n{manifest}\n"
         ),
     )
     .unwrap();

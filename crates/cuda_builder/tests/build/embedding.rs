@@ -81,8 +81,8 @@ impl Project {
             &format!(
                 "[workspace]\n[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{links}\n\
                  [lib]\nname = \"mine\"\n[features]\ndefault = [\"fast\"]\nfast = []\nslow = []\n\
-                 [dependencies]\ncuda_std = {{ path = {cuda_std:?}, default-features = false }}\n\
-                 [build-dependencies]\ncuda_builder = {{ path = {cuda_builder:?} }}\n\
+                 [dependencies]\ncuda_std = {{ package = \"blockwise_std\", path = {cuda_std:?}, default-features = false }}\n\
+                 [build-dependencies]\ncuda_builder = {{ package = \"blockwise_builder\", path = {cuda_builder:?} }}\n\
                  [profile.dev]\ndebug = false\n"
             ),
         );

@@ -12,6 +12,7 @@ mod part_word;
 mod registry;
 mod snippets;
 mod stack;
+mod supported;
 mod undefined;
 mod uniformity;
 

@@ -167,7 +167,13 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 /// Compiles the copy's unit tests; returns the program.
 fn build(copy: &Path) -> Result<PathBuf> {
     let output = workspace::cargo()
-        .args(["test", "--package", "cuda_builder", "--lib", "--no-run"])
+        .args([
+            "test",
+            "--package",
+            "blockwise_builder",
+            "--lib",
+            "--no-run",
+        ])
         .args(["--message-format", "json"])
         .arg("--target-dir")
         .arg(copy.join("target"))
