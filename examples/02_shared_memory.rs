@@ -14,7 +14,7 @@
 //! cannot be written. With `let loaded = written;` in place of that barrier:
 //!
 //! ```text
-//! error[E0608]: cannot index into a value of type `Written<'_, [f32; 262]>`
+//! error[E0277]: a `Written` array can be read after a barrier
 //! ```
 //!
 //! Without the second one, "use of moved value: `tile`".
@@ -25,7 +25,8 @@
 //! ```text
 //! kernel `smooth`: not all threads of the block reach the barrier at
 //! examples/02_shared_memory.rs:61:28: the branch at examples/02_shared_memory.rs:51:8 depends on the
-//! thread; move the barrier out of what the branch decides
+//! thread; move the barrier out of what the branch decides: `if .. { before } block.sync_threads(..);
+//! if .. { after }`
 //! ```
 
 #![forbid(unsafe_code)]

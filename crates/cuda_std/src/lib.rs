@@ -82,6 +82,7 @@ pub mod io;
 pub mod launch;
 pub mod mem;
 pub mod misc;
+mod names_of_cuda;
 mod nvvm;
 mod opaque;
 pub mod panic;

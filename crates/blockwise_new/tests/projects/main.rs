@@ -312,7 +312,7 @@ fn a_projects_own_tests_pass_and_wrong_barriers_do_not_build() {
         "let loaded = block.sync_threads(written)",
         "let loaded = written",
     );
-    let message = "error[E0608]: cannot index into a value of type `Written<'_, [f32; 258]>`";
+    let message = "error[E0277]: a `Written` array can be read after a barrier";
     assert!(said.contains(message), "{said}");
     assert!(read(project.join("README.md")).contains(message));
     let said = with(

@@ -74,6 +74,7 @@ pub unsafe fn with_shared<A: Array + ?Sized, R>(
 
 impl<'s, A: Array + ?Sized> Shared<'s, A> {
     /// Writes every element: each thread calls `value` for each of its own, in ascending order.
+    #[doc(alias("set", "store", "load"))]
     #[inline(always)]
     pub fn write<const X: usize, const Y: usize, const Z: usize>(
         self,
