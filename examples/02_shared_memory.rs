@@ -24,7 +24,7 @@
 //!
 //! ```text
 //! kernel `smooth`: not all threads of the block reach the barrier at
-//! examples/02_shared_memory.rs:61:28: the branch at examples/02_shared_memory.rs:51:8 depends on the
+//! examples/02_shared_memory.rs:63:28: the branch at examples/02_shared_memory.rs:53:8 depends on the
 //! thread; move the barrier out of what the branch decides: `if .. { before } block.sync_threads(..);
 //! if .. { after }`
 //! ```
@@ -40,6 +40,7 @@ pub const RADIUS: usize = 3;
 /// Elements of a mean.
 pub const WIDTH: usize = 2 * RADIUS + 1;
 
+// ANCHOR: kernel
 /// y\[i\] = mean of x\[i − RADIUS ..= i + RADIUS\], where x is zero beyond its ends. Any grid.
 #[kernel(require(x.len() == y.len()))]
 pub fn smooth(
@@ -68,6 +69,7 @@ pub fn smooth(
         tile = block.sync_threads(loaded);
     }
 }
+// ANCHOR_END: kernel
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::*;

@@ -99,7 +99,7 @@ impl<T: Plain> Buffer<T> {
     ///
     /// # Errors
     /// When the host lacks memory for them, the copy fails, or an earlier launch has failed.
-    #[doc(alias("cudaMemcpy", "memcpy", "download", "dtoh", "to_host", "copy_to_host"))]
+    #[doc(alias = "cudaMemcpy")]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.as_view().to_vec()
     }

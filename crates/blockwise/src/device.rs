@@ -177,7 +177,7 @@ impl Device {
     ///
     /// # Errors
     /// If the device lacks memory, or the copy fails.
-    #[doc(alias("cudaMemcpy", "memcpy", "copy_from", "htod", "to_device"))]
+    #[doc(alias = "cudaMemcpy")]
     pub fn upload<T: Plain>(&self, values: &[T]) -> Result<Buffer<T>> {
         let mut buffer = Buffer::alloc(&self.0.core, values.len())?;
         buffer.copy_from_slice(values)?;
@@ -188,7 +188,7 @@ impl Device {
     ///
     /// # Errors
     /// If the device lacks memory, or fails.
-    #[doc(alias("cudaMalloc", "malloc", "alloc_zeros", "cudaMemset"))]
+    #[doc(alias = "cudaMalloc")]
     pub fn zeros<T: Plain>(&self, len: usize) -> Result<Buffer<T>> {
         self.filled(len, 0)
     }
@@ -237,7 +237,7 @@ impl Device {
     ///
     /// # Errors
     /// If the device cannot create more.
-    #[doc(alias("cudaStreamCreate", "new_stream"))]
+    #[doc(alias = "cudaStreamCreate")]
     pub fn stream(&self) -> Result<Stream> {
         Stream::open(&self.0.core, false)
     }
@@ -280,7 +280,7 @@ impl Device {
     ///
     /// # Errors
     /// Failures of that work.
-    #[doc(alias("cudaDeviceSynchronize", "sync", "wait"))]
+    #[doc(alias = "cudaDeviceSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.0.core.queue.synchronize()?;
         self.0.core.check()

@@ -4,11 +4,7 @@
 //! that a function is generic in keeps the compiler from checking the bound where the function is.
 //! What a crate declares or imports by name takes precedence over the prelude.
 
-#![allow(
-    missing_docs,
-    non_snake_case,
-    reason = "names of CUDA C++"
-)]
+#![allow(missing_docs, non_snake_case, reason = "names of CUDA C++")]
 
 /// `threadIdx`.
 #[diagnostic::on_unimplemented(
@@ -232,8 +228,10 @@ where
     label = "no name of Rust"
 )]
 pub trait Printf {}
-pub fn printf<'a, A>(
-    _: A, // `println!("{i}")` takes any number of values
+// The compiler shows the line of the name where the number of arguments is another.
+#[rustfmt::skip]
+pub fn printf<'a, A>( // `println!("{i}")`, with any number of values
+    _: A,
 ) where
     &'a (): Printf,
 {

@@ -15,7 +15,13 @@ pub use crate::block::{
 };
 pub use crate::float::FloatMethods as _;
 #[doc(hidden)]
-pub use crate::names_of_cuda::{__all_sync, __any_sync, __ballot_sync, __ldg, __shfl_down_sync, __shfl_sync, __shfl_up_sync, __shfl_xor_sync, __syncthreads, __syncwarp, __threadfence, __threadfence_block, atomicAdd, atomicCAS, atomicExch, atomicMax, atomicMin, atomicSub, blockDim, blockIdx, cudaDeviceSynchronize, cudaFree, cudaGetLastError, cudaMalloc, cudaMemcpy, cudaMemset, dim3, expf, fabsf, fmaxf, fminf, gridDim, logf, powf, printf, sqrtf, threadIdx, warpSize};
+pub use crate::names_of_cuda::{
+    __all_sync, __any_sync, __ballot_sync, __ldg, __shfl_down_sync, __shfl_sync, __shfl_up_sync,
+    __shfl_xor_sync, __syncthreads, __syncwarp, __threadfence, __threadfence_block, atomicAdd,
+    atomicCAS, atomicExch, atomicMax, atomicMin, atomicSub, blockDim, blockIdx,
+    cudaDeviceSynchronize, cudaFree, cudaGetLastError, cudaMalloc, cudaMemcpy, cudaMemset, dim3,
+    expf, fabsf, fmaxf, fminf, gridDim, logf, powf, printf, sqrtf, threadIdx, warpSize,
+};
 pub use crate::shared_array;
 pub use crate::{address_space, kernel};
 pub use crate::{shared, thread, warp};

@@ -38,7 +38,6 @@ pub struct Counting<'s, A: Array + ?Sized>(*mut A, Brand<'s>);
 
 impl<'s, A: Array<Element: Counter> + ?Sized> Shared<'s, A> {
     /// Zeroes every element: each thread its own.
-    #[doc(alias("fill", "zero"))]
     #[inline(always)]
     pub fn zeroed<const X: usize, const Y: usize, const Z: usize>(
         self,

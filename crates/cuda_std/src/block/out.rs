@@ -118,7 +118,6 @@ impl<T> Out<'_, T> {
     /// This thread's elements, each with its index in the output, in ascending order.
     ///
     /// Works in a kernel only.
-    #[doc(alias("iter_mut", "as_mut_slice", "get_mut"))]
     #[inline(always)]
     pub fn mine(&mut self) -> Mine<'_, T> {
         Mine {
@@ -146,7 +145,6 @@ impl<T> Out<'_, T> {
     /// ```
     ///
     /// Works in a kernel only.
-    #[doc(alias("set", "write"))]
     #[inline(always)]
     pub fn own(&mut self) -> Option<(usize, &mut T)> {
         let (index, _) = thread_of_grid();

@@ -38,12 +38,12 @@ pub fn barrier_without_arguments(block: &mut Block<256>, tile: Shared<[f32; 256]
 #[kernel]
 pub fn barrier_by_reference(block: &mut Block<256>, tile: Shared<[f32; 256]>, x: &[f32]) {
     let written = tile.write(block, |i| x[i]);
-    block.sync_threads(&written); // shows: without `&`
+    block.sync_threads(&written); // shows: block.sync_threads(written);
 }
 
 #[kernel]
 pub fn barrier_by_another_name(block: &mut Block<256>) {
-    block.syncthreads(); // shows: sync_threads
+    block.syncthreads(); // shows: `block.sync_threads(())`
 }
 
 #[kernel]
@@ -102,11 +102,6 @@ pub fn shared_counter_incremented(block: &mut Block<256>, bins: Shared<[u32; 256
 pub fn compaction_by_index(x: &[f32], mut kept: Append<f32>, mut sorted: Scatter<f32>) {
     kept[0] = x[0]; // shows: `kept.push(value);`
     sorted[0] = x[0]; // shows: `for (i, mut y) in sorted.mine() { *y = x[i]; }`
-}
-
-#[kernel]
-pub fn atomic_method_of_core(counts: Atomics<u32>) {
-    counts.fetch_add(0, 1); // shows: add
 }
 
 fn main() {}

@@ -15,7 +15,7 @@ pub fn scale(a: f64, n: u32, x: &[f64], mut y: Out<f64>) {
 }
 
 #[kernel(shared(tile = block.threads()))]
-pub fn reversed(block: &mut Block, tile: Shared<[f64]>, x: &[f64], mut y: Out<f64>) {
+pub fn reversed(block: &mut Block, tile: Shared<[f64]>, x: &[f64], y: Out<f64>) {
     let _ = (block, tile, x, y.len());
 }
 
@@ -30,8 +30,8 @@ fn types(device: &Device, n: usize) -> Result<(), Error> {
     kernel.launch(2.0_f32, 1, &x, &mut y)?; // shows: 2.0_f64
     kernel.launch(2.0, n, &x, &mut y)?; // shows: n.try_into().unwrap()
     kernel.launch(2.0, 1, &floats, &mut y)?; // shows: of the same element type
-    kernel.launch(2.0, 1, &x, &y)?; // shows: &mut y
-    kernel.launch(2.0, 1, x, &mut y)?; // shows: pass `&buffer`
+    kernel.launch(2.0, 1, &x, &y)?; // shows: &x, &mut y
+    kernel.launch(2.0, 1, x, &mut y)?; // shows: kernel.launch(2.0, 1, &x, &mut y)?;
     kernel.launch(2.0, 1, &[1.0], &mut y)?; // shows: pass `&buffer`
     kernel.launch(&x, &mut y, 2.0, 1)?; // shows: of the same element type
     kernel.launch(&x, &mut y) // shows: provide the arguments
@@ -40,8 +40,7 @@ fn types(device: &Device, n: usize) -> Result<(), Error> {
 fn shapes(device: &Device) -> Result<(), Error> {
     let (x, mut y) = (Buffer::<f64>::new(0, 1), Buffer::<f64>::new(0, 1));
     scale::on(device).grid(1).block(32).launch(2.0, 1, &x, &mut y)?; // shows: use the `?` operator
-    scale::on(device)?.grid(1_usize).block(32).launch(2.0, 1, &x, &mut y)?; // shows: Dim
-    scale::on(device)?.blocks(1).block(32).launch(2.0, 1, &x, &mut y)?; // shows: grid
+    scale::on(device)?.grid(1_usize).block(32).launch(2.0, 1, &x, &mut y)?; // shows: `.covering(n)?`
     reversed::on(device)?.grid(1).block(32).shared_bytes(256).launch(&x, &mut y) // shows: leave `.shared_bytes(..)` out
 }
 

@@ -18,14 +18,14 @@ pub fn output_without_mut(x: &[f32], y: Out<f32>) {
 #[kernel]
 pub fn published_assigned(block: &mut Block<256>, tile: Shared<[f32; 256]>) {
     let written = tile.write(block, |_| 0.0);
-    let mut tile = block.sync_threads(written);
+    let tile = block.sync_threads(written);
     tile[0] = 1.0; // shows: `Published<'_, [f32; 256]>`
 }
 
 #[kernel]
 pub fn array_written_again(block: &mut Block<256>, tile: Shared<[f32; 256]>, mut y: Out<f32>) {
     for place in block.tiles(y.len()) {
-        let written = tile.write(block, |_| 0.0); // shows: value moved here, in previous iteration of loop
+        let written = tile.write(block, |_| 0.0); // shows: `tile = block.sync_threads(loaded);`
         let loaded = block.sync_threads(written);
         y.store(block, place, |i| loaded[i % 256]);
     }

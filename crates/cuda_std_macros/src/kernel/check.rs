@@ -5,8 +5,8 @@ use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Attribute, Error, FnArg, GenericArgument, Ident, Pat, PatIdent, PatType, Result, ReturnType, Signature, Type,
-    parse_quote,
+    Attribute, Error, FnArg, GenericArgument, Ident, Pat, PatIdent, PatType, Result, ReturnType,
+    Signature, Type, parse_quote,
 };
 
 use super::kind::{self, Kind};

@@ -138,15 +138,15 @@ impl Kernel<'_> {
             impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> #own where #(#predicates,)* {
                 /// The blocks of the launch.
                 #[must_use = "it returns the launch with the grid"]
-                #[doc(alias("dim3", "gridDim", "grid_size", "blocks"))]
-                pub fn grid(self, #grid: impl #core::convert::Into<#path::launch::Dim>) -> Self {
+                #[doc(alias = "gridDim")]
+                pub fn grid(self, #grid: impl #path::launch::Extents) -> Self {
                     #with_grid
                 }
 
                 /// The threads of a block.
                 #[must_use = "it returns the launch with the block"]
-                #[doc(alias("blockDim", "block_size", "threads"))]
-                pub fn block(self, #block: impl #core::convert::Into<#path::launch::Dim>) -> Self {
+                #[doc(alias = "blockDim")]
+                pub fn block(self, #block: impl #path::launch::Extents) -> Self {
                     #with_block
                 }
 

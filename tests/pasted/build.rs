@@ -1,0 +1,105 @@
+//! Writes the blocks of Rust code of README and of the book as modules, one for each page, and
+//! builds their kernels.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// The variable with the file of modules.
+const PAGES: &str = "PASTED_PAGES";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");
+    let book = root.join("docs/book/src");
+    println!("cargo::rerun-if-changed={}", book.display());
+    let readme = blocks(&root.join("README.md"))?;
+    let mut modules = String::new();
+    module("readme", &readme, &mut modules)?;
+    let mut pages: Vec<PathBuf> = (fs::read_dir(&book)?)
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_, Box<dyn Error>>>()?;
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    pages.sort();
+    for page in pages {
+        let mut blocks = blocks(&page)?;
+        // Two entry points of one name cannot be in one module of PTX.
+        blocks.retain(|block| !readme.iter().any(|of_readme| contains(of_readme, block)));
+        let name = page.file_stem().unwrap_or_default().display().to_string();
+        module(&name, &blocks, &mut modules)?;
+    }
+    let file = PathBuf::from(env::var("OUT_DIR")?).join("pages.rs");
+    fs::write(&file, modules)?;
+    println!("cargo::rustc-env={PAGES}={}", file.display());
+    // SAFETY: no other thread runs yet. The compiler of the build for the device inherits it.
+    unsafe { env::set_var(PAGES, &file) };
+    cuda_builder::embed().finish();
+    Ok(())
+}
+
+/// One page's code.
+fn module(name: &str, blocks: &[String], modules: &mut String) -> Result<(), Box<dyn Error>> {
+    if !blocks.is_empty() {
+        let code = blocks.join("\n");
+        write!(
+            modules,
+            "#[allow(dead_code, missing_docs, clippy::all, reason = \"as on the page\")]\n\
+             pub mod {name} {{\n{code}}}\n\n"
+        )?;
+    }
+    Ok(())
+}
+
+/// The blocks of Rust code of a page, with the lines that the book hides. What is marked `ignore`
+/// is an excerpt.
+fn blocks(page: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let text = read(page)?;
+    let parts = text.split("```rust\n").skip(1);
+    let code = parts.filter_map(|part| Some(part.split_once("```")?.0));
+    code.map(|code| {
+        let mut block = String::new();
+        for line in code.lines() {
+            let included = line
+                .strip_prefix("{{#include ")
+                .and_then(|rest| rest.strip_suffix("}}"));
+            match included {
+                Some(place) => {
+                    let folder = page.parent().unwrap_or(Path::new(""));
+                    block += &between_anchors(folder, place)?;
+                }
+                None => {
+                    // mdBook hides what begins so.
+                    let line = line.strip_prefix("# ").unwrap_or(line);
+                    writeln!(block, "{line}")?;
+                }
+            }
+        }
+        Ok(block)
+    })
+    .collect()
+}
+
+/// The lines between a file's anchors: `file:anchor`.
+fn between_anchors(folder: &Path, place: &str) -> Result<String, Box<dyn Error>> {
+    let (file, anchor) = place.split_once(':').ok_or("a whole file")?;
+    let text = read(&folder.join(file))?;
+    let is = |mark: &str, line: &str| line.trim() == format!("// {mark}: {anchor}");
+    let lines = text.lines().skip_while(|line| !is("ANCHOR", line)).skip(1);
+    let lines = lines.take_while(|line| !is("ANCHOR_END", line));
+    let code: String = lines.flat_map(|line| [line, "\n"]).collect();
+    if code.is_empty() {
+        return Err(format!("{place}: no anchor").into());
+    }
+    Ok(code)
+}
+
+/// Whether all of a block, but for its hidden lines, is in the other one.
+fn contains(other: &str, block: &str) -> bool {
+    let item = block.find("#[kernel").map_or(block, |at| &block[at..]);
+    other.contains(item.trim())
+}
+
+fn read(file: &Path) -> Result<String, Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={}", file.display());
+    fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()).into())
+}
