@@ -41,6 +41,7 @@ pub fn reverse_blocks(
 }
 // ANCHOR_END: safe
 
+// ANCHOR: launch
 /// Launches it: the handle's methods are typed by the kernel's signature.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn reverse_on(device: &blockwise::Device, x: &[u32]) -> blockwise::Result<Vec<u32>> {
@@ -49,6 +50,7 @@ pub fn reverse_on(device: &blockwise::Device, x: &[u32]) -> blockwise::Result<Ve
     kernel.launch(&x, &mut y)?;
     y.to_vec()
 }
+// ANCHOR_END: launch
 
 // ANCHOR: raw
 /// The same in rust-cuda's style: all threads share a pointer, and each computes the indices of its

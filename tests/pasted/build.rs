@@ -13,9 +13,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");
     let book = root.join("docs/book/src");
     println!("cargo::rerun-if-changed={}", book.display());
-    let readme = blocks(&root.join("README.md"))?;
     let mut modules = String::new();
-    module("readme", &readme, &mut modules)?;
+    let mut pasted = blocks(&root.join("README.md"))?;
+    module("readme", &pasted, &mut modules)?;
     let mut pages: Vec<PathBuf> = (fs::read_dir(&book)?)
         .map(|entry| Ok(entry?.path()))
         .collect::<Result<_, Box<dyn Error>>>()?;
@@ -24,9 +24,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     for page in pages {
         let mut blocks = blocks(&page)?;
         // Two entry points of one name cannot be in one module of PTX.
-        blocks.retain(|block| !readme.iter().any(|of_readme| contains(of_readme, block)));
+        blocks.retain(|block| !pasted.iter().any(|other| contains(other, block)));
         let name = page.file_stem().unwrap_or_default().display().to_string();
         module(&name, &blocks, &mut modules)?;
+        pasted.extend(blocks);
     }
     let file = PathBuf::from(env::var("OUT_DIR")?).join("pages.rs");
     fs::write(&file, modules)?;
@@ -43,7 +44,7 @@ fn module(name: &str, blocks: &[String], modules: &mut String) -> Result<(), Box
         let code = blocks.join("\n");
         write!(
             modules,
-            "#[allow(dead_code, missing_docs, clippy::all, reason = \"as on the page\")]\n\
+            "#[allow(dead_code, missing_docs, unused_imports, clippy::all, reason = \"as on the page\")]\n\
              pub mod {name} {{\n{code}}}\n\n"
         )?;
     }
@@ -93,9 +94,10 @@ fn between_anchors(folder: &Path, place: &str) -> Result<String, Box<dyn Error>>
     Ok(code)
 }
 
-/// Whether all of a block, but for its hidden lines, is in the other one.
+/// Whether a block, but for the lines that the book hides, is in the other one too.
 fn contains(other: &str, block: &str) -> bool {
     let item = block.find("#[kernel").map_or(block, |at| &block[at..]);
+    let item = item.split("\n}\n").next().unwrap_or(item);
     other.contains(item.trim())
 }
 

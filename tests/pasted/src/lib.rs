@@ -10,6 +10,11 @@ cuda_std::embedded_kernels!();
 include!(env!("PASTED_PAGES"));
 
 #[cfg(test)]
+mod from_cuda_cpp;
+#[cfg(test)]
+mod on_cust;
+
+#[cfg(test)]
 mod tests {
     const PAGES: &str = include_str!(env!("PASTED_PAGES"));
 
@@ -19,7 +24,7 @@ mod tests {
         let modules = PAGES.matches("\npub mod ").count();
         let kernels = PAGES.matches("#[kernel").count();
         assert!(
-            modules >= 14 && kernels >= 14,
+            modules >= 13 && kernels >= 14,
             "{modules} modules, {kernels} kernels"
         );
         assert!(PAGES.contains("\npub mod readme {"));
