@@ -14,20 +14,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let book = root.join("docs/book/src");
     println!("cargo::rerun-if-changed={}", book.display());
     let mut modules = String::new();
-    let mut pasted = blocks(&root.join("README.md"))?;
-    module("readme", &pasted, &mut modules)?;
+    let mut pasted = String::new();
+    module("readme", &root.join("README.md"), &mut pasted, &mut modules)?;
     let mut pages: Vec<PathBuf> = (fs::read_dir(&book)?)
         .map(|entry| Ok(entry?.path()))
         .collect::<Result<_, Box<dyn Error>>>()?;
     pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
     pages.sort();
     for page in pages {
-        let mut blocks = blocks(&page)?;
-        // Two entry points of one name cannot be in one module of PTX.
-        blocks.retain(|block| !pasted.iter().any(|other| contains(other, block)));
         let name = page.file_stem().unwrap_or_default().display().to_string();
-        module(&name, &blocks, &mut modules)?;
-        pasted.extend(blocks);
+        module(&name, &page, &mut pasted, &mut modules)?;
     }
     let file = PathBuf::from(env::var("OUT_DIR")?).join("pages.rs");
     fs::write(&file, modules)?;
@@ -38,10 +34,36 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One page's code.
-fn module(name: &str, blocks: &[String], modules: &mut String) -> Result<(), Box<dyn Error>> {
-    if !blocks.is_empty() {
-        let code = blocks.join("\n");
+/// A block of Rust code of a page.
+#[derive(Default)]
+struct Block {
+    /// What the page shows.
+    shown: String,
+    /// With the lines that the book hides.
+    whole: String,
+    /// Those alone.
+    hidden: String,
+}
+
+/// One page's code. `pasted` is what earlier pages show: two entry points of one name cannot be in
+/// one module of PTX.
+fn module(
+    name: &str,
+    page: &Path,
+    pasted: &mut String,
+    modules: &mut String,
+) -> Result<(), Box<dyn Error>> {
+    let (mut code, mut is_new) = (String::new(), false);
+    for block in blocks(page)? {
+        if pasted.contains(&block.shown) {
+            code += &block.hidden;
+        } else {
+            code += &block.whole;
+            *pasted += &block.shown;
+            is_new = true;
+        }
+    }
+    if is_new {
         write!(
             modules,
             "#[allow(dead_code, missing_docs, unused_imports, clippy::all, reason = \"as on the page\")]\n\
@@ -51,28 +73,27 @@ fn module(name: &str, blocks: &[String], modules: &mut String) -> Result<(), Box
     Ok(())
 }
 
-/// The blocks of Rust code of a page, with the lines that the book hides. What is marked `ignore`
-/// is an excerpt.
-fn blocks(page: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+/// The blocks of Rust code of a page. What is marked `ignore` is an excerpt.
+fn blocks(page: &Path) -> Result<Vec<Block>, Box<dyn Error>> {
     let text = read(page)?;
+    let folder = page.parent().unwrap_or(Path::new(""));
     let parts = text.split("```rust\n").skip(1);
     let code = parts.filter_map(|part| Some(part.split_once("```")?.0));
     code.map(|code| {
-        let mut block = String::new();
+        let mut block = Block::default();
         for line in code.lines() {
-            let included = line
-                .strip_prefix("{{#include ")
-                .and_then(|rest| rest.strip_suffix("}}"));
-            match included {
-                Some(place) => {
-                    let folder = page.parent().unwrap_or(Path::new(""));
-                    block += &between_anchors(folder, place)?;
-                }
-                None => {
-                    // mdBook hides what begins so.
-                    let line = line.strip_prefix("# ").unwrap_or(line);
-                    writeln!(block, "{line}")?;
-                }
+            let included = line.strip_prefix("{{#include ");
+            let (text, is_hidden) = match included.and_then(|rest| rest.strip_suffix("}}")) {
+                Some(place) => (between_anchors(folder, place)?, false),
+                None => match line.strip_prefix("# ") {
+                    Some(hidden) => (format!("{hidden}\n"), true),
+                    None => (format!("{line}\n"), false),
+                },
+            };
+            block.whole += &text;
+            match is_hidden {
+                true => block.hidden += &text,
+                false => block.shown += &text,
             }
         }
         Ok(block)
@@ -92,13 +113,6 @@ fn between_anchors(folder: &Path, place: &str) -> Result<String, Box<dyn Error>>
         return Err(format!("{place}: no anchor").into());
     }
     Ok(code)
-}
-
-/// Whether a block, but for the lines that the book hides, is in the other one too.
-fn contains(other: &str, block: &str) -> bool {
-    let item = block.find("#[kernel").map_or(block, |at| &block[at..]);
-    let item = item.split("\n}\n").next().unwrap_or(item);
-    other.contains(item.trim())
 }
 
 fn read(file: &Path) -> Result<String, Box<dyn Error>> {

@@ -5,7 +5,7 @@ use cust::prelude::*;
 
 // ANCHOR: launch
 /// Launches `reverse_blocks_raw` of this PTX.
-pub fn reverse_on_cust(ptx: &str, x: &[u32]) -> CudaResult<Vec<u32>> {
+fn reverse_on_cust(ptx: &str, x: &[u32]) -> CudaResult<Vec<u32>> {
     let _context = cust::quick_init()?;
     let module = Module::from_ptx(ptx, &[])?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
