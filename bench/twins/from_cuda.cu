@@ -1,6 +1,48 @@
 // The kernels of the book's chapter "From CUDA C++". tests/fixtures/from_cuda.ptx is what
 // NVRTC 12.9 makes of them (--gpu-architecture=compute_80).
 
+#define FLT_MAX 3.402823466e38f
+
+// ANCHOR: softmax
+template <typename Op>
+__device__ float fold_block(float value, float identity, Op op) {
+    __shared__ float of_warps[32];
+    for (int bits = 16; bits > 0; bits /= 2) {
+        value = op(value, __shfl_xor_sync(0xffffffff, value, bits));
+    }
+    int lane = threadIdx.x % 32;
+    __syncthreads(); // the reads of an earlier call
+    if (lane == 0) {
+        of_warps[threadIdx.x / 32] = value;
+    }
+    __syncthreads();
+    value = lane < blockDim.x / 32 ? of_warps[lane] : identity;
+    for (int bits = 16; bits > 0; bits /= 2) {
+        value = op(value, __shfl_xor_sync(0xffffffff, value, bits));
+    }
+    return value;
+}
+
+// y[row, i] = exp(x[row, i]) / the sum of the row's
+extern "C" __global__ void softmax(const float *x, float *y, size_t rows, size_t cols) {
+    for (size_t row = blockIdx.y; row < rows; row += gridDim.y) {
+        const float *from = x + row * cols;
+        float most = -FLT_MAX, sum = 0.0f;
+        for (size_t i = threadIdx.x; i < cols; i += blockDim.x) {
+            most = fmaxf(most, from[i]);
+        }
+        most = fold_block(most, -FLT_MAX, fmaxf);
+        for (size_t i = threadIdx.x; i < cols; i += blockDim.x) {
+            sum += expf(from[i] - most);
+        }
+        sum = fold_block(sum, 0.0f, [](float a, float b) { return a + b; });
+        for (size_t i = threadIdx.x; i < cols; i += blockDim.x) {
+            y[row * cols + i] = expf(from[i] - most) / sum;
+        }
+    }
+}
+// ANCHOR_END: softmax
+
 extern "C" {
 
 // ANCHOR: saxpy

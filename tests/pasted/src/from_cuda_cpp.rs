@@ -5,7 +5,7 @@ use blockwise::{Device, Result};
 use ptx_emulator::testing::{Checked, Launch};
 
 use crate::from_cuda::dot_of_warps::dot;
-use crate::from_cuda::{histogram, multiply, saxpy_on, smooth};
+use crate::from_cuda::{histogram, multiply, saxpy_on, smooth, softmax};
 
 /// What NVRTC makes of the kernels in CUDA C++, `bench/twins/from_cuda.cu`.
 const PTX: &str = include_str!("../../fixtures/from_cuda.ptx");
@@ -150,6 +150,35 @@ fn multiply_is_the_same() -> Result<()> {
                 .check(),
         );
         assert_eq!(rust.to_vec()?, c, "{rows} x {inner} x {cols}");
+    }
+    Ok(())
+}
+
+#[test]
+fn softmax_is_the_same_within_roundings() -> Result<()> {
+    let device = Device::checked();
+    for [rows, cols] in [[1, 1], [3, 255], [2, 256], [5, 600]] {
+        let x: Vec<f32> = values(rows * cols, 3).iter().map(|x| x / 10.0).collect();
+        let (of_rust, mut rust) = (device.upload(&x)?, device.zeros::<f32>(rows * cols)?);
+        softmax::on(&device)?
+            .grid((1, 2))
+            .launch((&of_rust, rows, cols), (&mut rust, rows, cols))?;
+        let mut y = vec![0.0_f32; rows * cols];
+        let launch = cpp("softmax", (1, 2), 256).input(&x).output(&mut y);
+        clean(launch.value(rows as u64).value(cols as u64).check());
+        for ((row, rust), y) in
+            (x.chunks(cols).zip(rust.to_vec()?.chunks(cols))).zip(y.chunks(cols))
+        {
+            let sum: f64 = row.iter().map(|x| f64::from(*x).exp()).sum();
+            // Two roundings of each exp, those of a sum of 10 levels, and a division.
+            for (i, x) in row.iter().enumerate() {
+                let exact = f64::from(*x).exp() / sum;
+                for got in [rust[i], y[i]] {
+                    let error = (f64::from(got) - exact).abs();
+                    assert!(error <= 2e-6 * exact, "{got} for {exact}, {rows} x {cols}");
+                }
+            }
+        }
     }
     Ok(())
 }
