@@ -2,7 +2,8 @@
 //!
 //! No name works: each needs a trait that no type implements, whose text is the error. A lifetime
 //! that a function is generic in keeps the compiler from checking the bound where the function is.
-//! What a crate declares or imports by name takes precedence over the prelude.
+//! What a crate declares or imports by name takes precedence over the prelude. Functions of floats
+//! (`sqrtf`) are not here: with `use libm::*` they would be ambiguous.
 
 #![allow(missing_docs, non_snake_case, reason = "names of CUDA C++")]
 
@@ -234,49 +235,6 @@ pub fn printf<'a, A>( // `println!("{i}")`, with any number of values
     _: A,
 ) where
     &'a (): Printf,
-{
-}
-
-/// `sqrtf` and other functions of floats.
-#[diagnostic::on_unimplemented(
-    message = "CUDA C++'s `sqrtf(x)` is `x.sqrt()`: functions of floats are methods",
-    label = "no name of Rust",
-    note = "`x.exp()`, `x.ln()`, `x.powf(y)`, `x.sin()`, `x.abs()`, `x.min(y)`, `x.max(y)`, `x.mul_add(a, b)`: the same for `f32` and `f64`"
-)]
-pub trait MathFunction {}
-pub fn sqrtf<'a, A>(_: A)
-where
-    &'a (): MathFunction,
-{
-}
-pub fn expf<'a, A>(_: A)
-where
-    &'a (): MathFunction,
-{
-}
-pub fn logf<'a, A>(_: A)
-where
-    &'a (): MathFunction,
-{
-}
-pub fn fabsf<'a, A>(_: A)
-where
-    &'a (): MathFunction,
-{
-}
-pub fn fminf<'a, A, B>(_: A, _: B)
-where
-    &'a (): MathFunction,
-{
-}
-pub fn fmaxf<'a, A, B>(_: A, _: B)
-where
-    &'a (): MathFunction,
-{
-}
-pub fn powf<'a, A, B>(_: A, _: B)
-where
-    &'a (): MathFunction,
 {
 }
 

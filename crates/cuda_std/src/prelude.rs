@@ -20,7 +20,7 @@ pub use crate::names_of_cuda::{
     __shfl_xor_sync, __syncthreads, __syncwarp, __threadfence, __threadfence_block, atomicAdd,
     atomicCAS, atomicExch, atomicMax, atomicMin, atomicSub, blockDim, blockIdx,
     cudaDeviceSynchronize, cudaFree, cudaGetLastError, cudaMalloc, cudaMemcpy, cudaMemset, dim3,
-    expf, fabsf, fmaxf, fminf, gridDim, logf, powf, printf, sqrtf, threadIdx, warpSize,
+    gridDim, printf, threadIdx, warpSize,
 };
 pub use crate::shared_array;
 pub use crate::{address_space, kernel};

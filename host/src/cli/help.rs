@@ -94,7 +94,7 @@ fn with_example(command: Command, example: &str) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::{CommandFactory, FromArgMatches};
 
     use super::super::Cli;
     use super::*;
@@ -132,6 +132,29 @@ mod tests {
         for (words, _) in EXAMPLES {
             let mut all = commands(&root, "").into_iter();
             assert!(all.any(|(of, _)| of == *words), "`{words}` is no command");
+        }
+    }
+
+    #[test]
+    fn kernels_are_listed_by_a_flag_of_their_own() {
+        let list = |line: &str| {
+            let matches = of(Cli::command()).try_get_matches_from(line.split(' '));
+            let parsed = Cli::from_arg_matches(&matches.unwrap());
+            parsed.err().unwrap().to_string()
+        };
+        let (conv, profile) = (
+            list("blockwise conv --kernels"),
+            list("blockwise profile conv --kernels"),
+        );
+        assert!(
+            conv.contains("tiled\n") && !conv.contains("fft-radix2"),
+            "{conv}"
+        );
+        assert!(profile.contains("fft-radix2\n"), "{profile}");
+        assert!(!conv.contains("error"), "{conv}");
+        for (words, mut command) in commands(&of(Cli::command()), "") {
+            let help = command.render_long_help().to_string();
+            assert!(!help.contains("possible values: naive"), "{words}: {help}");
         }
     }
 

@@ -121,11 +121,13 @@ fn has_axis(of: &Operation) -> bool {
 /// The flag that lists an operation's kernels.
 pub(super) const KERNELS: &str = "kernels";
 
-/// The names of the kernels of these tiers, one a line: printed as help is.
+/// The names of the kernels of these tiers, one a line, as the help of a command: clap prints it.
 pub(super) fn list(of: &'static Operation, listed: impl Fn(Tier) -> bool) -> clap::Error {
     let names = of.variants.iter().filter(|variant| listed(variant.tier));
     let text: String = names.flat_map(|variant| [variant.name, "\n"]).collect();
-    clap::Error::raw(clap::error::ErrorKind::DisplayHelp, text)
+    let command = Command::new(of.name).override_help(text);
+    let help = command.try_get_matches_from([of.name, "--help"]);
+    help.expect_err("help is asked for")
 }
 
 /// A parser of a kernel's name: of those that a user can sensibly choose.

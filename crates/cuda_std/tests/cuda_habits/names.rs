@@ -90,14 +90,6 @@ pub fn printed(x: &[f32]) {
 }
 
 #[kernel]
-pub fn functions(x: &[f32], mut y: Out<f32>) {
-    for (i, y) in y.mine() {
-        *y = sqrtf(x[i]) + expf(x[i]); // shows: `x.sqrt()`
-        *y = fmaxf(x[i], 0.0); // shows: `x.max(y)`
-    }
-}
-
-#[kernel]
 pub fn types(n: int, x: &[float]) { // shows: `i32`
     let sum: double = 0.0; // shows: `f64`
     let _ = (n, x, sum);
