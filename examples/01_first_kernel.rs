@@ -23,6 +23,24 @@ pub fn saxpy(a: f32, x: &[f32], mut y: Out<'_, f32>) {
 }
 // ANCHOR_END: kernel
 
+// ANCHOR: launch
+/// a·x + y, on the host.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn saxpy_on(
+    device: &blockwise::Device,
+    a: f32,
+    x: &[f32],
+    y: &[f32],
+) -> blockwise::Result<Vec<f32>> {
+    let x = device.upload(x)?;
+    let mut y = device.upload(y)?;
+    // Enough blocks for one thread per element; the device chooses the block size.
+    let kernel = saxpy::on(device)?.covering(y.len())?;
+    kernel.launch(a, &x, &mut y)?;
+    y.to_vec()
+}
+// ANCHOR_END: launch
+
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::*;
 
@@ -30,19 +48,7 @@ pub use host::*;
 mod host {
     use blockwise::{Device, Result};
 
-    use super::saxpy;
-
-    // ANCHOR: launch
-    /// a·x + y.
-    pub fn saxpy_on(device: &Device, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
-        let x = device.upload(x)?;
-        let mut y = device.upload(y)?;
-        // Enough blocks for one thread per element; the device chooses the block size.
-        let kernel = saxpy::on(device)?.covering(y.len())?;
-        kernel.launch(a, &x, &mut y)?;
-        y.to_vec()
-    }
-    // ANCHOR_END: launch
+    use super::saxpy_on;
 
     /// Runs the example.
     pub fn run(device: &Device) -> Result<()> {

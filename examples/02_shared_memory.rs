@@ -14,7 +14,7 @@
 //! cannot be written. With `let loaded = written;` in place of that barrier:
 //!
 //! ```text
-//! error[E0608]: cannot index into a value of type `Written<'_, [f32; 262]>`
+//! error[E0277]: a `Written` array can be read after a barrier
 //! ```
 //!
 //! Without the second one, "use of moved value: `tile`".
@@ -24,8 +24,9 @@
 //!
 //! ```text
 //! kernel `smooth`: not all threads of the block reach the barrier at
-//! examples/02_shared_memory.rs:61:28: the branch at examples/02_shared_memory.rs:51:8 depends on the
-//! thread; move the barrier out of what the branch decides
+//! examples/02_shared_memory.rs:63:28: the branch at examples/02_shared_memory.rs:53:8 depends on the
+//! thread; move the barrier out of what the branch decides: `if .. { before } block.sync_threads(..);
+//! if .. { after }`
 //! ```
 
 #![forbid(unsafe_code)]
@@ -39,6 +40,7 @@ pub const RADIUS: usize = 3;
 /// Elements of a mean.
 pub const WIDTH: usize = 2 * RADIUS + 1;
 
+// ANCHOR: kernel
 /// y\[i\] = mean of x\[i − RADIUS ..= i + RADIUS\], where x is zero beyond its ends. Any grid.
 #[kernel(require(x.len() == y.len()))]
 pub fn smooth(
@@ -67,6 +69,7 @@ pub fn smooth(
         tile = block.sync_threads(loaded);
     }
 }
+// ANCHOR_END: kernel
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::*;

@@ -21,6 +21,7 @@ use cuda_std::prelude::*;
 /// Side of a tile, and of a block.
 pub const TILE: usize = 16;
 
+// ANCHOR: kernel
 /// C = A·B, for row-major matrices. Any grid of two dimensions.
 #[kernel(require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols()))]
 pub fn multiply(
@@ -52,6 +53,7 @@ pub fn multiply(
         }
     }
 }
+// ANCHOR_END: kernel
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub use host::*;

@@ -41,6 +41,18 @@ pub fn reverse_blocks(
 }
 // ANCHOR_END: safe
 
+// ANCHOR: launch
+/// Launches it: the handle's methods are typed by the kernel's signature.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn reverse_on(device: &blockwise::Device, x: &[u32]) -> blockwise::Result<Vec<u32>> {
+    let (x, mut y) = (device.upload(x)?, device.zeros::<u32>(x.len())?);
+    let kernel = reverse_blocks::on(device)?.covering(x.len())?;
+    kernel.launch(&x, &mut y)?;
+    y.to_vec()
+}
+// ANCHOR_END: launch
+
+// ANCHOR: raw
 /// The same in rust-cuda's style: all threads share a pointer, and each computes the indices of its
 /// own slot and element. The grid covers `x`.
 ///
@@ -52,7 +64,6 @@ pub fn reverse_blocks(
     grid.x as usize * THREADS >= x.len(),
     [grid.y, grid.z, block.y, block.z] == [1; 4]
 ))]
-// ANCHOR: raw
 pub unsafe fn reverse_blocks_raw(x: &[u32], y: *mut u32) {
     let tile = shared_array![u32; THREADS];
     let thread = thread::thread_idx_x() as usize;
@@ -107,17 +118,9 @@ mod host {
     use blockwise::{Device, Result};
 
     use super::broken::reverse_without_barrier;
-    use super::{THREADS, reverse_blocks, reverse_blocks_raw};
+    use super::{THREADS, reverse_blocks_raw, reverse_on};
 
-    /// Launches it: the handle's methods are typed by the kernel's signature.
-    pub fn reverse_on(device: &Device, x: &[u32]) -> Result<Vec<u32>> {
-        let (x, mut y) = (device.upload(x)?, device.zeros::<u32>(x.len())?);
-        let kernel = reverse_blocks::on(device)?.covering(x.len())?;
-        kernel.launch(&x, &mut y)?;
-        y.to_vec()
-    }
-
-    /// The same with the `unsafe` kernel.
+    /// [`reverse_on`] with the `unsafe` kernel.
     pub fn reverse_raw_on(device: &Device, x: &[u32]) -> Result<Vec<u32>> {
         let (x, mut y) = (device.upload(x)?, device.zeros::<u32>(x.len())?);
         let kernel = reverse_blocks_raw::on(device)?
@@ -177,6 +180,14 @@ mod tests {
 
     use super::{THREADS, reference, reverse_on, reverse_raw_on, reverse_with_races};
     use crate::test_devices::on_every_device;
+
+    #[test]
+    fn reversed_blocks_are_in_their_places() -> blockwise::Result<()> {
+        let x: Vec<u32> = (0..1000).collect();
+        let y = reverse_on(&blockwise::Device::checked(), &x)?;
+        assert_eq!((y[0], y[255], y[256], y[999]), (255, 0, 511, 768));
+        Ok(())
+    }
 
     #[test]
     fn each_block_is_reversed() -> Result<()> {

@@ -109,6 +109,7 @@ impl<T: Plain> Buffer<T> {
     ///
     /// # Errors
     /// When the host lacks memory for them, the copy fails, or an earlier launch has failed.
+    #[doc(alias = "cudaMemcpy")]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.as_view().to_vec()
     }

@@ -178,6 +178,7 @@ impl Device {
     ///
     /// # Errors
     /// If the device lacks memory, or the copy fails.
+    #[doc(alias = "cudaMemcpy")]
     pub fn upload<T: Plain>(&self, values: &[T]) -> Result<Buffer<T>> {
         let mut buffer = Buffer::alloc(&self.0.core, values.len())?;
         buffer.copy_from_slice(values)?;
@@ -188,6 +189,7 @@ impl Device {
     ///
     /// # Errors
     /// If the device lacks memory, or fails.
+    #[doc(alias = "cudaMalloc")]
     pub fn zeros<T: Plain>(&self, len: usize) -> Result<Buffer<T>> {
         self.filled(len, 0)
     }
@@ -266,6 +268,7 @@ impl Device {
     ///
     /// # Errors
     /// If the device cannot create more.
+    #[doc(alias = "cudaStreamCreate")]
     pub fn stream(&self) -> Result<Stream> {
         Stream::open(&self.0.core, false)
     }
@@ -308,6 +311,7 @@ impl Device {
     ///
     /// # Errors
     /// Failures of that work.
+    #[doc(alias = "cudaDeviceSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.0.core.queue.synchronize()?;
         self.0.core.check()

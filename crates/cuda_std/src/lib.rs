@@ -82,6 +82,7 @@ pub mod io;
 pub mod launch;
 pub mod mem;
 pub mod misc;
+mod names_of_cuda;
 mod nvvm;
 mod opaque;
 pub mod panic;
@@ -152,11 +153,9 @@ macro_rules! embedded_kernels {
             use $crate::launch::{KernelsFile, Piece};
             $crate::launch::Kernels {
                 package: $crate::__private::core::env!("CARGO_PKG_NAME"),
+                // With one argument: rust-analyzer does not know the form of `env!` with a message.
                 files: $crate::__private::core::include!($crate::__private::core::concat!(
-                    $crate::__private::core::env!(
-                        "OUT_DIR",
-                        "`embedded_kernels!()` needs a build script that embeds them: `fn main() { cuda_builder::embed().finish(); }` in build.rs"
-                    ),
+                    $crate::__private::core::env!("OUT_DIR"),
                     "/kernels.rs"
                 )),
             }

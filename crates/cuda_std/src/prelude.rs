@@ -14,6 +14,14 @@ pub use crate::block::{
     Strided, Tile, TileRange, Warp, Written, Zeroed,
 };
 pub use crate::float::FloatMethods as _;
+#[doc(hidden)]
+pub use crate::names_of_cuda::{
+    __all_sync, __any_sync, __ballot_sync, __ldg, __shfl_down_sync, __shfl_sync, __shfl_up_sync,
+    __shfl_xor_sync, __syncthreads, __syncwarp, __threadfence, __threadfence_block, atomicAdd,
+    atomicCAS, atomicExch, atomicMax, atomicMin, atomicSub, blockDim, blockIdx,
+    cudaDeviceSynchronize, cudaFree, cudaGetLastError, cudaMalloc, cudaMemcpy, cudaMemset, dim3,
+    gridDim, printf, threadIdx, warpSize,
+};
 pub use crate::shared_array;
 pub use crate::{address_space, kernel};
 pub use crate::{shared, thread, warp};

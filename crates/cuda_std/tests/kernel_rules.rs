@@ -1,9 +1,47 @@
 //! Each rule of `#[kernel]` and `#[address_space]`, broken once: the compiler's message is the
-//! `.stderr` beside the program.
+//! `.stderr` beside the program. And what people who know CUDA write first.
+
+use std::path::Path;
 
 #[test]
 fn broken_rules_are_compile_errors() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/compile_fail/*.rs");
+    cases.compile_fail("tests/cuda_habits/*.rs");
     cases.pass("tests/compile_pass/*.rs");
+}
+
+/// A line `.. // shows: TEXT` of `cuda_habits` has an error with that text: the line to write.
+#[test]
+fn habits_of_cuda_are_told_the_line_to_write() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda_habits");
+    let (mut count, mut silent) = (0, Vec::new());
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+        let (source, said) = (read(&path), read(&path.with_extension("stderr")));
+        let errors: Vec<_> = said.split("\nerror").collect();
+        let name = path.file_name().unwrap().display();
+        for (line, text) in (1..).zip(source.lines()) {
+            let Some((_, shown)) = text.split_once("// shows: ") else {
+                continue;
+            };
+            count += 1;
+            let place = format!("--> tests/cuda_habits/{name}:{line}:");
+            // Source lines are quoted in errors, this mark among them.
+            let says = |error: &&str| {
+                let mut lines = error.lines().map(|line| line.split("// shows: ").next());
+                error.contains(&place)
+                    && lines.any(|line| line.is_some_and(|line| line.contains(shown)))
+            };
+            if !errors.iter().any(says) {
+                silent.push(format!("{name}:{line}: no error shows {shown}"));
+            }
+        }
+    }
+    assert!(count >= 60, "{count}");
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
 }

@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use super::kernel_args::{ARGUMENTS_HELP, Launch};
-use super::operation;
+use super::operation::{self, KERNELS};
 use crate::profile::Workload;
 
 /// What to run.
@@ -52,7 +52,8 @@ fn command(of: &'static Operation) -> Command {
     let kernel = Arg::new("kernel")
         .long("kernel")
         .value_name("KERNEL")
-        .help("These kernels only, separated by commas")
+        .help("These kernels only, separated by commas, of those that --kernels lists")
+        .hide_possible_values(true)
         .value_delimiter(',')
         .action(ArgAction::Append)
         .value_parser(PossibleValuesParser::new(
@@ -65,7 +66,9 @@ fn command(of: &'static Operation) -> Command {
         .value_name("N")
         .help("Threads of a block, for the kernels that leave them open")
         .value_parser(clap::value_parser!(u32));
-    operation::settings(command.arg(threads).arg(kernel), of)
+    let list = Arg::new(KERNELS).long(KERNELS).help("List the kernels, and end");
+    let list = list.action(ArgAction::SetTrue).exclusive(true);
+    operation::settings(command.arg(threads).arg(kernel).arg(list), of)
 }
 
 impl Subcommand for Subject {
@@ -95,6 +98,9 @@ impl FromArgMatches for Subject {
         let Some(operation) = find(name) else {
             return Launch::from_arg_matches(matches).map(Self::File);
         };
+        if matches.get_flag(KERNELS) {
+            return Err(operation::list(operation, |tier| tier != Tier::Step));
+        }
         let size = |size: &Size| matches.get_one(size.name).copied().unwrap_or(size.profile);
         let kernels = matches.get_many::<String>("kernel").unwrap_or_default();
         Ok(Self::Workload(Workload {

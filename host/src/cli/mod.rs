@@ -12,6 +12,7 @@ mod devices;
 mod failure;
 mod family;
 mod folder;
+mod help;
 mod kernel_args;
 mod kernels;
 mod mesh;
@@ -36,7 +37,7 @@ use std::process::ExitCode;
 
 use blockwise::{Device, DeviceChoice};
 use blockwise_mesh::Job;
-use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
 use report::Report;
@@ -163,7 +164,8 @@ fn with_bounds(error: String) -> String {
 /// Runs the command line and returns its exit code. Never panics on what a user can pass.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let cli = match Cli::try_parse_from(&arguments) {
+    let parsed = help::of(Cli::command()).try_get_matches_from(&arguments);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         // Help and version are printed on standard output, usage errors on standard error, as JSON
         // if that was asked for.
@@ -310,8 +312,7 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        use clap::CommandFactory;
-        Cli::command().debug_assert();
+        help::of(Cli::command()).debug_assert();
     }
 
     #[test]

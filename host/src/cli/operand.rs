@@ -21,10 +21,10 @@ pub(super) struct Reference {
     reference: Option<PathBuf>,
     /// Allow |result - reference| <= ATOL + RTOL * |reference| instead of the bound that follows
     /// from both precisions and the additions on the longest path, for a sum or dot product those
-    /// of a pairwise or blocked sum
+    /// of a pairwise or blocked sum [default: 0 beside --atol]
     #[arg(long, requires = "reference", allow_negative_numbers = true, value_parser = non_negative)]
     rtol: Option<f64>,
-    /// See --rtol
+    /// See --rtol [default: 0 beside --rtol]
     #[arg(long, requires = "reference", allow_negative_numbers = true, value_parser = non_negative)]
     atol: Option<f64>,
 }

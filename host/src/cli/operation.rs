@@ -81,9 +81,13 @@ fn command(of: &'static Operation) -> Command {
     let kernel = Arg::new("kernel")
         .long("kernel")
         .value_name("KERNEL")
-        .help("The kernel [default: the fastest]")
+        .help("The kernel, one of those that --kernels lists [default: the fastest]")
+        .hide_possible_values(true)
         .value_parser(kernels(of));
-    command = settings(command, of).arg(kernel);
+    let list = Arg::new(KERNELS).long(KERNELS).help("List the kernels, and end");
+    command = settings(command, of)
+        .arg(kernel)
+        .arg(list.action(ArgAction::SetTrue).exclusive(true));
     command = match (of.parts, has_axis(of)) {
         // The whole is a number, which is printed.
         (Parts::Folded(_), false) => command,
@@ -112,6 +116,18 @@ fn command(of: &'static Operation) -> Command {
 
 fn has_axis(of: &Operation) -> bool {
     (of.settings.iter()).any(|setting| matches!(setting, Setting::Axis { .. }))
+}
+
+/// The flag that lists an operation's kernels.
+pub(super) const KERNELS: &str = "kernels";
+
+/// The names of the kernels of these tiers, one a line, as the help of a command: clap prints it.
+pub(super) fn list(of: &'static Operation, listed: impl Fn(Tier) -> bool) -> clap::Error {
+    let names = of.variants.iter().filter(|variant| listed(variant.tier));
+    let text: String = names.flat_map(|variant| [variant.name, "\n"]).collect();
+    let command = Command::new(of.name).override_help(text);
+    let help = command.try_get_matches_from([of.name, "--help"]);
+    help.expect_err("help is asked for")
 }
 
 /// A parser of a kernel's name: of those that a user can sensibly choose.
@@ -215,6 +231,10 @@ pub(super) fn arguments(matches: &ArgMatches) -> Option<Result<Arguments, clap::
 }
 
 fn of_matches(of: &'static Operation, matches: &ArgMatches) -> Result<Arguments, clap::Error> {
+    if matches.get_flag(KERNELS) {
+        let left_out = [Tier::Step, Tier::Ablation];
+        return Err(list(of, |tier| !left_out.contains(&tier)));
+    }
     let missing = || clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument);
     let file = |name| {
         matches

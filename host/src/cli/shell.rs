@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 use super::failure::Failure;
 use super::report::Report;
-use super::{Cli, folder};
+use super::{Cli, folder, help};
 use crate::io::OutputFile;
 
 #[derive(Args)]
@@ -26,7 +26,8 @@ pub(super) struct ManArguments {
 /// The completions of a shell, on standard output.
 pub(super) fn completions(arguments: &CompletionsArguments) -> Result<Report, Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "blockwise", &mut text);
+    let mut command = help::of(Cli::command());
+    clap_complete::generate(arguments.shell, &mut command, "blockwise", &mut text);
     let text = String::from_utf8(text).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Report::document(text.trim_end()))
 }
@@ -35,7 +36,7 @@ pub(super) fn completions(arguments: &CompletionsArguments) -> Result<Report, Fa
 pub(super) fn man(arguments: &ManArguments) -> Result<Report, Failure> {
     let folder = &arguments.output;
     folder::prepare(folder)?;
-    let mut command = Cli::command();
+    let mut command = help::of(Cli::command());
     command.build();
     let mut names = Vec::new();
     for (name, command) in pages(command) {

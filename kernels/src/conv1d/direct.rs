@@ -29,11 +29,11 @@ const GROUP: usize = 16;
 ///
 /// # Launch
 /// One-dimensional blocks of any size. The grid strides over the outputs.
+// ANCHOR: kernel
 #[kernel(
     instances(f32, f64),
     require(offset.checked_add(output.len()).is_some())
 )]
-// ANCHOR: kernel
 pub fn conv1d_direct<T: Real>(
     block: &mut Block,
     signal: &[T],

@@ -47,11 +47,11 @@ const PITCH: usize = EDGE + 1;
 /// # Launch
 /// Blocks of [`TILE`](super::TILE) × [`TILE`](super::TILE), each for [`SIDE`] × [`SIDE`] elements;
 /// x runs over columns, y over rows. The grid strides over both.
+// ANCHOR: kernel
 #[kernel(
     instances(f32, f64),
     require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols())
 )]
-// ANCHOR: kernel
 pub fn matmul_register_tile<T: Real>(
     block: &mut Block<TILE, TILE>,
     mut tile_a: Shared<Tile<T, STEP, EDGE, PITCH, ColMajor>>,

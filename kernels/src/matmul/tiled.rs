@@ -27,13 +27,13 @@ const SIDE: usize = TILE as usize;
 ///
 /// # Launch
 /// Blocks of [`TILE`] × [`TILE`]; x runs over columns, y over rows. The grid strides over both.
+// ANCHOR: kernel
 #[kernel(
     instances(f32, f64),
     max_threads = 256,
     min_blocks = [8, 6],
     require(a.cols() == b.rows(), c.rows() == a.rows(), c.cols() == b.cols())
 )]
-// ANCHOR: kernel
 pub fn matmul_tiled<T: Real>(
     block: &mut Block<SIDE, SIDE>,
     mut tile_a: Shared<Tile<T, SIDE, SIDE>>,

@@ -23,11 +23,11 @@ const EACH: usize = SIDE / HEIGHT;
 /// # Launch
 /// Blocks of [`TILE`](super::TILE) × [`ROWS`](super::ROWS); x runs over columns, y over rows of
 /// `input`. The grid strides over both.
+// ANCHOR: kernel
 #[kernel(
     instances(u32, u64),
     require(input.rows() == output.rows(), input.cols() == output.cols())
 )]
-// ANCHOR: kernel
 pub fn transpose_naive<T: Word>(
     block: &mut Block<SIDE, HEIGHT>,
     input: Matrix<T>,

@@ -20,11 +20,11 @@ const PITCH: usize = SIDE + 1;
 // ANCHOR_END: pitch
 
 /// As [`transpose_tiled`](super::tiled::transpose_tiled), with padded rows.
+// ANCHOR: kernel
 #[kernel(
     instances(u8, u16, u32, u64),
     require(input.rows() == output.rows(), input.cols() == output.cols())
 )]
-// ANCHOR: kernel
 pub fn transpose_padded<T: Word>(
     block: &mut Block<SIDE, HEIGHT>,
     tile: Shared<Tile<T, SIDE, SIDE, PITCH>>,

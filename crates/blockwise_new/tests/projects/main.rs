@@ -259,6 +259,27 @@ fn a_kernel_is_added_to_a_library_of_a_workspace() {
     }
 }
 
+/// What README says to do with its first example.
+fn paste_readmes_example(project: &Path) {
+    let readme = read(repository().join("README.md"));
+    let (_, code) = readme.split_once("```rust\n").unwrap();
+    let (code, after) = code.split_once("```").unwrap();
+    let root = project.join("src/lib.rs");
+    for words in ["`src/reverse.rs`", "`pub mod reverse;`"] {
+        assert!(
+            after
+                .trim_start()
+                .split("\n\n")
+                .next()
+                .unwrap()
+                .contains(words)
+        );
+    }
+    fs::write(project.join("src/reverse.rs"), code).unwrap();
+    let library = read(&root).replace("pub mod kernels;\n", "pub mod kernels;\npub mod reverse;\n");
+    fs::write(root, library).unwrap();
+}
+
 /// Slow, as that of the exercises: the first time they compile the runtime and the emulator.
 #[test]
 fn a_projects_own_tests_pass_and_wrong_barriers_do_not_build() {
@@ -268,12 +289,15 @@ fn a_projects_own_tests_pass_and_wrong_barriers_do_not_build() {
     let place = Place::new(&["wave-tool", "workspace"]);
     let project = place.folder.join("wave-tool");
     new(&project).run().unwrap();
+    paste_readmes_example(&project);
     place.passes(&project, &["fmt", "--check"]);
     let said = place.passes(&project, &["test"]);
-    assert!(
-        said.contains("test smooth_is_right_and_clean ... ok"),
-        "{said}"
-    );
+    for test in [
+        "smooth_is_right_and_clean",
+        "reverse::reversed_blocks_are_in_their_places",
+    ] {
+        assert!(said.contains(&format!("test {test} ... ok")), "{said}");
+    }
     let said = place.passes(&project, &["run"]);
     assert!(
         said.contains("[0.0, 0.0, 1.0, 2.0, 3.0, 3.0, 3.0, 2.0]"),
@@ -318,7 +342,7 @@ fn a_projects_own_tests_pass_and_wrong_barriers_do_not_build() {
         "let loaded = block.sync_threads(written)",
         "let loaded = written",
     );
-    let message = "error[E0608]: cannot index into a value of type `Written<'_, [f32; 258]>`";
+    let message = "error[E0277]: a `Written` array can be read after a barrier";
     assert!(said.contains(message), "{said}");
     assert!(read(project.join("README.md")).contains(message));
     let said = with(

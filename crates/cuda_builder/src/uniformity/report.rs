@@ -46,7 +46,7 @@ impl Problem<'_> {
                 match parting.lost(nodes) {
                     None => format!(
                         "kernel `{kernel}`: not all threads of the block reach the barrier at {barrier}: the branch at {} depends on \
-                         the thread; move the barrier out of what the branch decides",
+                         the thread; move the barrier out of what the branch decides: `if .. {{ before }} block.sync_threads(..); if .. {{ after }}`",
                         place(parting.branch)
                     ),
                     Some(lost) => format!(

@@ -66,6 +66,7 @@ impl<'a, T: Number> Atomics<'a, T> {
 
     /// Adds `value`, wrapping, and returns the old value. Float additions round, and the order of
     /// threads is not fixed: float sums differ between runs.
+    #[doc(alias = "atomicAdd")]
     #[inline(always)]
     pub fn add(&self, index: usize, value: T) -> Option<T> {
         // SAFETY: as in `load`.
@@ -74,6 +75,7 @@ impl<'a, T: Number> Atomics<'a, T> {
     }
 
     /// Replaces the value by the smaller of it and `value`, and returns the old value.
+    #[doc(alias = "atomicMin")]
     #[inline(always)]
     pub fn min(&self, index: usize, value: T) -> Option<T>
     where
@@ -85,6 +87,7 @@ impl<'a, T: Number> Atomics<'a, T> {
     }
 
     /// Replaces the value by the larger of it and `value`, and returns the old value.
+    #[doc(alias = "atomicMax")]
     #[inline(always)]
     pub fn max(&self, index: usize, value: T) -> Option<T>
     where

@@ -37,6 +37,7 @@
 mod append;
 mod array;
 mod atomics;
+mod by_index;
 mod counting;
 mod elements;
 mod fold;

@@ -76,7 +76,7 @@ impl<'s, A: Array + ?Sized> Shared<'s, A> {
     /// Writes every element: each thread calls `value` for each of its own, in ascending order.
     #[inline(always)]
     pub fn write<const X: usize, const Y: usize, const Z: usize>(
-        self,
+        self, // in a loop, the round ends with `tile = block.sync_threads(loaded);`
         block: &Block<X, Y, Z>,
         value: impl FnMut(A::Index) -> A::Element,
     ) -> Written<'s, A> {

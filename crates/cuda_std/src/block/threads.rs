@@ -68,6 +68,7 @@ impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
     }
 
     /// The threads of the block: at most 1024.
+    #[doc(alias = "blockDim")]
     #[inline(always)]
     pub fn threads(&self) -> usize {
         let [x, y, z] = Self::extents();
@@ -99,6 +100,7 @@ impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
     }
 
     /// This thread's number in the block, x fastest: below [`threads`](Self::threads).
+    #[doc(alias = "threadIdx")]
     #[inline(always)]
     pub fn thread(&self) -> usize {
         let ((x, y, z), [width, height, _]) = (self.thread_xyz(), Self::extents());
@@ -109,6 +111,7 @@ impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
     }
 
     /// The block's number in the grid, x fastest.
+    #[doc(alias = "blockIdx")]
     #[inline(always)]
     pub fn index(&self) -> usize {
         block_of_grid().0
@@ -127,7 +130,12 @@ impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
     ///
     /// `states` is one of them, a tuple of up to six, or `()`.
     #[inline(always)]
-    pub fn sync_threads<P: Phase>(&mut self, states: P) -> P::Next {
+    // The compiler shows the line of the name to who calls it without an argument.
+    #[rustfmt::skip]
+    pub fn sync_threads<P: Phase>( // `block.sync_threads(written)`, or `block.sync_threads(())` without an array
+        &mut self,
+        states: P,
+    ) -> P::Next {
         thread::sync_threads();
         // SAFETY: all threads of the block have just passed the barrier, because barriers are
         // uniform.

@@ -5,7 +5,8 @@ use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Attribute, Error, FnArg, Ident, Pat, PatIdent, PatType, Result, ReturnType, Signature, Type,
+    Attribute, Error, FnArg, GenericArgument, Ident, Pat, PatIdent, PatType, Result, ReturnType,
+    Signature, Type, parse_quote,
 };
 
 use super::kind::{self, Kind};
@@ -24,10 +25,12 @@ pub(super) fn signature(sig: &Signature) -> Result<()> {
     if let ReturnType::Type(_, ty) = &sig.output
         && !matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty())
     {
-        return refuse(
-            ty,
-            "a kernel returns nothing: write results through a pointer parameter",
+        let message = format!(
+            "a kernel returns nothing: write results to an output, a parameter `mut result: Out<{0}>` (`Out<{0}, PerBlock>` for one \
+             of each block); in an `unsafe fn`, also through a pointer",
+            tokens::of_type(ty.to_token_stream())
         );
+        return refuse(ty, &message);
     }
     if let Some(constness) = &sig.constness {
         return refuse(constness, "a kernel cannot be `const`");
@@ -53,21 +56,32 @@ pub(super) fn signature(sig: &Signature) -> Result<()> {
 /// What a kernel may take if it is declared safe.
 pub(super) fn safe(parameters: &[Parameter<'_>]) -> Result<()> {
     for parameter in parameters {
+        let name = &parameter.name;
         let message = match &parameter.kind {
-            Kind::Value | Kind::Reference { .. } if is_reference_to_own(parameter.ty) => BY_VALUE,
-            Kind::Value if names(parameter.ty, &["Block"]) => BLOCK,
-            Kind::Value if names(parameter.ty, &LATER) => FIRST,
-            Kind::Reference { element } if names(element, &["Block"]) => BLOCK,
-            Kind::Value if matches!(parameter.ty, Type::Reference(_)) => EXCLUSIVE,
-            Kind::Slice { mutable: true, .. } => EXCLUSIVE,
-            Kind::Pointer { .. } | Kind::RawSlice { .. } => RAW,
-            Kind::Reference { .. } | Kind::Text => REFERENCE,
+            Kind::Value | Kind::Reference { .. } if is_reference_to_own(parameter.ty) => {
+                BY_VALUE.to_owned()
+            }
+            Kind::Value if names(parameter.ty, &["Block"]) => BLOCK.to_owned(),
+            Kind::Value if names(parameter.ty, &LATER) => FIRST.to_owned(),
+            Kind::Reference { element } if names(element, &["Block"]) => BLOCK.to_owned(),
+            Kind::Value => match parameter.ty {
+                Type::Reference(reference) => exclusive(name, &reference.elem),
+                _ => continue,
+            },
+            Kind::Slice {
+                mutable: true,
+                element,
+            } => exclusive(name, element),
+            Kind::Pointer { element, mutable } | Kind::RawSlice { element, mutable } => {
+                raw(name, element, *mutable)
+            }
+            Kind::Reference { element } => reference(name, element),
+            Kind::Text => reference(name, &parse_quote!(u8)),
             Kind::Slice { .. }
             | Kind::View { .. }
             | Kind::Block { .. }
             | Kind::Static { .. }
-            | Kind::Dynamic { .. }
-            | Kind::Value => continue,
+            | Kind::Dynamic { .. } => continue,
         };
         return Err(Error::new_spanned(parameter.ty, message));
     }
@@ -257,12 +271,85 @@ const LATER: [&str; 9] = [
 ];
 
 const FIRST: &str = "the kernel makes this itself: an array begins as `Shared<..>`, a warp and tiles come from `&mut Block`";
-const EXCLUSIVE: &str = "all threads of a launch would have the same `&mut`: a safe kernel takes `Out<T>` or `OutMatrix<T, R, C>` for its output, \
-     of which a thread reaches its own elements only, and `Atomics<T>` for counters; or write `unsafe fn`";
-const RAW: &str = "a safe kernel takes no raw pointers: take `&[T]` or `Matrix<T>` for an input and `Out<T>` or `OutMatrix<T, R, C>` for an \
-     output, or write `unsafe fn`";
-const REFERENCE: &str = "a safe kernel takes values, slices `&[T]`, matrices `Matrix<T>`, outputs `Out<T>`, shared arrays `Shared<A>` and its \
-     block `&mut Block`: take one of them, or write `unsafe fn`";
+/// What a safe kernel takes instead of `&mut [T]`, or `&mut T`.
+fn exclusive(name: &Ident, element: &Type) -> String {
+    let element = elements_of(element);
+    format!(
+        "all threads of a launch would have the same `&mut`: write `mut {name}: Out<{element}>`, an output of which a thread reaches \
+         its own elements only, `OutMatrix<{element}, R, C>` for a matrix, `Atomics<{element}>` for counters; or `unsafe fn`"
+    )
+}
+
+/// What a safe kernel takes instead of a raw pointer.
+fn raw(name: &Ident, element: &Type, mutable: bool) -> String {
+    let element = elements_of(element);
+    let instead = match mutable {
+        true => format!("`mut {name}: Out<{element}>` for an output"),
+        false => format!("`{name}: &[{element}]` for an input"),
+    };
+    format!("a safe kernel takes no raw pointers: write {instead}, or `unsafe fn`")
+}
+
+/// What a safe kernel takes instead of `&T`.
+fn reference(name: &Ident, element: &Type) -> String {
+    let elements = elements_of(element);
+    let value = match element {
+        Type::Path(_) if !is_container(element) => {
+            format!("`{name}: {elements}` for a value, ")
+        }
+        _ => String::new(),
+    };
+    format!(
+        "a safe kernel takes values, slices, matrices, outputs, shared arrays and its block: write {value}`{name}: &[{elements}]` for \
+         an input, or `unsafe fn`"
+    )
+}
+
+/// The refusal of a parameter that is memory of the host, or a slice without `&`.
+pub(super) fn owner(parameter: &Parameter<'_>) -> Option<String> {
+    let (Kind::Value | Kind::Reference { .. }) = parameter.kind else {
+        return None;
+    };
+    let ty = match parameter.ty {
+        Type::Reference(reference) => &*reference.elem,
+        ty => ty,
+    };
+    let is_owner = matches!(ty, Type::Slice(_)) || names(ty, &["Vec", "Box"]);
+    is_owner.then(|| {
+        let (name, elements) = (&parameter.name, elements_of(ty));
+        format!(
+            "a kernel takes device memory, as slices: write `{name}: &[{elements}]` for an input, `mut {name}: Out<{elements}>` for an \
+             output; the launch passes `&buffer` and `&mut buffer`"
+        )
+    })
+}
+
+/// Whether a type of that name holds elements: `[T]`, `[T; N]`, `Vec<T>`, `Buffer<T>`.
+fn is_container(ty: &Type) -> bool {
+    const OWNERS: [&str; 5] = ["Vec", "Box", "Buffer", "DeviceBuffer", "CudaSlice"];
+    match ty {
+        Type::Slice(_) | Type::Array(_) => true,
+        Type::Path(_) => names(ty, &OWNERS),
+        _ => false,
+    }
+}
+
+/// The type of the elements, as written.
+fn elements_of(ty: &Type) -> String {
+    match ty {
+        Type::Slice(slice) => return elements_of(&slice.elem),
+        Type::Array(array) => return elements_of(&array.elem),
+        Type::Path(_) if is_container(ty) => {
+            let arguments = kind::named(ty).map(|(_, arguments)| arguments);
+            if let Some(GenericArgument::Type(first)) = arguments.iter().flatten().next() {
+                return elements_of(first);
+            }
+        }
+        _ => {}
+    }
+    tokens::of_type(ty.to_token_stream())
+}
+
 const BY_VALUE: &str =
     "this is a handle that the launch makes for each thread: take it by value, without `&`";
 const BLOCK: &str =

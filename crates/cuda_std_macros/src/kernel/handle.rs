@@ -79,16 +79,23 @@ impl Kernel<'_> {
             with(quote! { block(self.prepared, #block) }),
         );
         let with_bytes = with(quote! { shared_bytes(self.prepared, #shared_bytes) });
-        // For a kernel with dynamic arrays, the launch computes it.
-        let shared_bytes = (!self.has_dynamic_arrays()).then(|| {
-            quote! {
+        let shared_bytes = match self.has_dynamic_arrays() {
+            false => quote! {
                 /// The bytes of dynamic shared memory of a block.
                 #[must_use = "it returns the launch with the shared memory"]
                 pub fn shared_bytes(self, #shared_bytes: #core::primitive::u32) -> Self {
                     #with_bytes
                 }
-            }
-        });
+            },
+            // The launch computes it; the error says so.
+            true => quote! {
+                #[doc(hidden)]
+                #[must_use]
+                pub fn shared_bytes<#d: #path::launch::SharedBytes>(self, _: #d) -> Self {
+                    self
+                }
+            },
+        };
         let (with_shape, with_stream) = (
             with(quote! { with_shape(self.prepared, #shape) }),
             with(quote! { stream(self.prepared, #stream) }),
@@ -131,13 +138,15 @@ impl Kernel<'_> {
             impl<#s, #(#lifetimes,)* #(#others,)* #f: #path::launch::Function> #own where #(#predicates,)* {
                 /// The blocks of the launch.
                 #[must_use = "it returns the launch with the grid"]
-                pub fn grid(self, #grid: impl #core::convert::Into<#path::launch::Dim>) -> Self {
+                #[doc(alias = "gridDim")]
+                pub fn grid(self, #grid: impl #path::launch::Extents) -> Self {
                     #with_grid
                 }
 
                 /// The threads of a block.
                 #[must_use = "it returns the launch with the block"]
-                pub fn block(self, #block: impl #core::convert::Into<#path::launch::Dim>) -> Self {
+                #[doc(alias = "blockDim")]
+                pub fn block(self, #block: impl #path::launch::Extents) -> Self {
                     #with_block
                 }
 

@@ -96,6 +96,11 @@ impl<'a> Kernel<'a> {
         let parameters = (sig.inputs.iter().enumerate())
             .map(|(index, argument)| Parameter::new(index, argument))
             .collect::<Result<Vec<_>>>()?;
+        for parameter in &parameters {
+            if let Some(message) = check::owner(parameter) {
+                return Err(Error::new_spanned(parameter.ty, message));
+            }
+        }
         if is_safe(sig) {
             check::safe(&parameters)?;
             if let Some(reason) = &options.allow_divergence {

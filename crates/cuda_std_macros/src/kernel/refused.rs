@@ -15,6 +15,8 @@ use syn::Error;
 const FILE: &str = "refused.txt";
 const WHOLE: &str = "error.txt";
 
+const NO_SCRIPT: &str = "`embedded_kernels!()` needs a build script that embeds them: `fn main() { cuda_builder::embed().finish(); }` in build.rs";
+
 /// The lines that a kernel has shown, with the output folder: a process may expand several crates.
 static SHOWN: Mutex<BTreeSet<(Option<OsString>, String)>> = Mutex::new(BTreeSet::new());
 
@@ -23,9 +25,12 @@ fn folder() -> Option<OsString> {
 }
 
 /// Why the build script could not build the kernels, reported where the crate declares them: all
-/// that no kernel of this crate has shown. A kernel that is expanded later shows its lines once
+/// that no kernel of this crate has shown; or that there is no build script. A kernel that is expanded later shows its lines once
 /// more.
 pub(crate) fn not_built() -> TokenStream {
+    if folder().is_none() {
+        return Error::new(Span::call_site(), NO_SCRIPT).to_compile_error();
+    }
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = folder();
     let is_shown = |line: &str| shown.contains(&(folder.clone(), line.to_owned()));

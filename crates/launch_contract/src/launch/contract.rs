@@ -33,6 +33,16 @@ impl fmt::Display for Refusal {
 
 impl core::error::Error for Refusal {}
 
+/// The bytes of shared memory of a launch that computes them. No type implements it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "the launch computes the bytes of this kernel's shared memory from `#[kernel(shared(..))]`",
+    label = "leave `.shared_bytes(..)` out",
+    note = "`#[kernel(shared(tile = block.threads() + 2))]` is the length of `tile: Shared<[f32]>` in elements; `.grid(..)` and \
+            `.block(..)` are all that the launch needs"
+)]
+pub trait SharedBytes {}
+
 /// A slice in a kernel's contract: its length and address.
 ///
 /// Its methods take it by value: a method of the same name in a user's trait would take precedence

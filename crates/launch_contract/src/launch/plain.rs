@@ -55,7 +55,8 @@ unsafe impl Plain for half::bf16 {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a kernel's value: it is not `Plain`",
     note = "numbers are, arrays of them, `bool` and `char`; the compiler may lay out a tuple or a Rust struct otherwise on the device: \
-            use a `#[repr(C)]` struct with `#[derive(Plain)]`"
+            use a `#[repr(C)]` struct with `#[derive(Plain)]`",
+    note = "memory is no value: write `x: &[f32]` for an input, `mut y: Out<f32>` for an output, and launch with `&buffer`, `&mut buffer`"
 )]
 pub unsafe trait Value: Copy + 'static {}
 

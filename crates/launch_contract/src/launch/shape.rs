@@ -49,6 +49,17 @@ impl From<(u32, u32, u32)> for Dim {
     }
 }
 
+/// Extents as `.grid(..)` and `.block(..)` take them: everything that is `Into<Dim>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no extent of a grid or a block",
+    label = "expected `u32`, `(u32, u32)` or `(u32, u32, u32)`",
+    note = "for a length: `.covering(n)?`, which chooses the grid, or `.grid(n.div_ceil(256) as u32)`"
+)]
+pub trait Extents: Into<Dim> {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<Dim>> Extents for T {}
+
 /// `block == 256`: along x, and 1 along y and z.
 impl PartialEq<u32> for Dim {
     fn eq(&self, x: &u32) -> bool {

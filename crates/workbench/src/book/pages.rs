@@ -124,8 +124,8 @@ fn place(source: &Path, inclusion: &str) -> Option<(PathBuf, String)> {
 
 /// The blocks of Rust code.
 fn code(text: &str) -> impl Iterator<Item = &str> {
-    let parts = text.split("```rust\n").skip(1);
-    parts.filter_map(|part| Some(part.split_once("```")?.0))
+    let parts = text.split("```rust").skip(1);
+    parts.filter_map(|part| Some(part.split_once('\n')?.1.split_once("```")?.0))
 }
 
 /// The targets of Markdown links outside code.

@@ -1,0 +1,297 @@
+//! Names of CUDA C++, which the prelude has so that their error says what to write here.
+//!
+//! No name works: each needs a trait that no type implements, whose text is the error. A lifetime
+//! that a function is generic in keeps the compiler from checking the bound where the function is.
+//! What a crate declares or imports by name takes precedence over the prelude. Functions of floats
+//! (`sqrtf`) are not here: with `use libm::*` they would be ambiguous.
+
+#![allow(missing_docs, non_snake_case, reason = "names of CUDA C++")]
+
+/// `threadIdx`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `threadIdx` is `block.thread()`, of a kernel's parameter `block: &mut Block<256>`",
+    label = "no name of Rust",
+    note = "in two dimensions: `let (x, y) = block.thread_xy();`",
+    note = "a thread's own elements, without an index: `for (i, y) in y.mine()`, of a parameter `mut y: Out<f32>`",
+    note = "in rust-cuda's style: `thread::thread_idx_x()`, `thread::index_1d()`"
+)]
+pub trait ThreadIdx {}
+pub fn threadIdx<'a>()
+where
+    &'a (): ThreadIdx,
+{
+}
+
+/// `blockIdx`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `blockIdx` is `block.index()`, of a kernel's parameter `block: &mut Block<256>`",
+    label = "no name of Rust",
+    note = "in several dimensions: `let (x, y, z) = block.index_xyz();`",
+    note = "the indices of a block: `for place in block.tiles(n)`, from `place.start()` on",
+    note = "in rust-cuda's style: `thread::block_idx_x()`"
+)]
+pub trait BlockIdx {}
+pub fn blockIdx<'a>()
+where
+    &'a (): BlockIdx,
+{
+}
+
+/// `blockDim`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `blockDim` is `block.threads()`, of a kernel's parameter `block: &mut Block<256>`",
+    label = "no name of Rust",
+    note = "in rust-cuda's style: `thread::block_dim_x()`"
+)]
+pub trait BlockDim {}
+pub fn blockDim<'a>()
+where
+    &'a (): BlockDim,
+{
+}
+
+/// `gridDim`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `gridDim` is not needed: `for place in block.tiles(n)` strides by the grid",
+    label = "no name of Rust",
+    note = "in rust-cuda's style: `thread::grid_dim_x()`"
+)]
+pub trait GridDim {}
+pub fn gridDim<'a>()
+where
+    &'a (): GridDim,
+{
+}
+
+/// `warpSize`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `warpSize` is 32; `block.warp().lanes()` are the lanes of this thread's warp",
+    label = "no name of Rust",
+    note = "in rust-cuda's style: `thread::warp_size()`"
+)]
+pub trait WarpSize {}
+pub fn warpSize<'a>()
+where
+    &'a (): WarpSize,
+{
+}
+
+/// `__syncthreads`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `__syncthreads()` is `block.sync_threads(written)`, of a kernel's parameter `block: &mut Block<256>`",
+    label = "no name of Rust",
+    note = "of a shared array: `let written = tile.write(block, |i| x[i]); let tile = block.sync_threads(written);`",
+    note = "without one: `block.sync_threads(());`; in rust-cuda's style: `thread::sync_threads();`"
+)]
+pub trait Syncthreads {}
+pub fn __syncthreads<'a>()
+where
+    &'a (): Syncthreads,
+{
+}
+
+/// `__syncwarp`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `__syncwarp()` is part of the operations of `let warp = block.warp();`",
+    label = "no name of Rust",
+    note = "in rust-cuda's style: `unsafe {{ warp::sync_warp(u32::MAX) }};`"
+)]
+pub trait Syncwarp {}
+pub fn __syncwarp<'a>()
+where
+    &'a (): Syncwarp,
+{
+}
+
+/// `__threadfence`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `__threadfence()` is `thread::device_fence();`, `__threadfence_block()` is `thread::block_fence();`",
+    label = "no name of Rust"
+)]
+pub trait Threadfence {}
+pub fn __threadfence<'a>()
+where
+    &'a (): Threadfence,
+{
+}
+pub fn __threadfence_block<'a>()
+where
+    &'a (): Threadfence,
+{
+}
+
+/// `atomicAdd` and its family.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `atomicAdd(&counts[i], n)` is `counts.add(i, n);`, of a kernel's parameter `counts: Atomics<u32>`",
+    label = "no name of Rust",
+    note = "`counts.min(i, n);` and `counts.max(i, n);` are the others",
+    note = "in shared memory: `let zeroed = bins.zeroed(block); let bins = block.sync_threads(zeroed); bins.add(bin, 1);`",
+    note = "in rust-cuda's style, with exchange and compare-exchange: `cuda_std::atomic`, `core::sync::atomic`"
+)]
+pub trait AtomicFunction {}
+pub fn atomicAdd<'a, A, B>(_: A, _: B)
+where
+    &'a (): AtomicFunction,
+{
+}
+pub fn atomicSub<'a, A, B>(_: A, _: B)
+where
+    &'a (): AtomicFunction,
+{
+}
+pub fn atomicMin<'a, A, B>(_: A, _: B)
+where
+    &'a (): AtomicFunction,
+{
+}
+pub fn atomicMax<'a, A, B>(_: A, _: B)
+where
+    &'a (): AtomicFunction,
+{
+}
+pub fn atomicExch<'a, A, B>(_: A, _: B)
+where
+    &'a (): AtomicFunction,
+{
+}
+pub fn atomicCAS<'a, A, B, C>(_: A, _: B, _: C)
+where
+    &'a (): AtomicFunction,
+{
+}
+
+/// `__shfl_sync` and its family.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `__shfl_down_sync(mask, v, 1)` is `warp.shuffle_down(v, 1)`, of `let warp = block.warp();`",
+    label = "no name of Rust",
+    note = "so are `shuffle(v, lane)`, `shuffle_up(v, 1)` and `shuffle_xor(v, 1)`; `warp.fold(v, |a, b| a + b)` is the whole sum"
+)]
+pub trait Shuffle {}
+pub fn __shfl_sync<'a, A, B, C>(_: A, _: B, _: C)
+where
+    &'a (): Shuffle,
+{
+}
+pub fn __shfl_up_sync<'a, A, B, C>(_: A, _: B, _: C)
+where
+    &'a (): Shuffle,
+{
+}
+pub fn __shfl_down_sync<'a, A, B, C>(_: A, _: B, _: C)
+where
+    &'a (): Shuffle,
+{
+}
+pub fn __shfl_xor_sync<'a, A, B, C>(_: A, _: B, _: C)
+where
+    &'a (): Shuffle,
+{
+}
+
+/// `__ballot_sync` and its family.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `__ballot_sync(mask, p)` is `warp.ballot(p)`, of `let warp = block.warp();`",
+    label = "no name of Rust",
+    note = "so are `warp.any(p)` and `warp.all(p)`"
+)]
+pub trait Vote {}
+pub fn __ballot_sync<'a, A, B>(_: A, _: B)
+where
+    &'a (): Vote,
+{
+}
+pub fn __any_sync<'a, A, B>(_: A, _: B)
+where
+    &'a (): Vote,
+{
+}
+pub fn __all_sync<'a, A, B>(_: A, _: B)
+where
+    &'a (): Vote,
+{
+}
+
+/// `__ldg`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `__ldg(&x[i])` is `x[i]`, of a kernel's parameter `x: &[f32]`",
+    label = "no name of Rust"
+)]
+pub trait Ldg {}
+pub fn __ldg<'a, A>(_: A)
+where
+    &'a (): Ldg,
+{
+}
+
+/// `printf`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `printf(\"%d\\n\", i)` is `println!(\"{{i}}\")`",
+    label = "no name of Rust"
+)]
+pub trait Printf {}
+// The compiler shows the line of the name where the number of arguments is another.
+#[rustfmt::skip]
+pub fn printf<'a, A>( // `println!("{i}")`, with any number of values
+    _: A,
+) where
+    &'a (): Printf,
+{
+}
+
+/// `cudaMalloc` and other functions of the host.
+#[diagnostic::on_unimplemented(
+    message = "CUDA's `cudaMalloc` and `cudaMemcpy` are `let x = device.upload(&values)?;` and `let y = x.to_vec()?;`",
+    label = "no name of Rust",
+    note = "memory of zeros: `let mut y = device.zeros::<f32>(n)?;`; a buffer frees itself when it is dropped"
+)]
+pub trait HostMemory {}
+pub fn cudaMalloc<'a, A, B>(_: A, _: B)
+where
+    &'a (): HostMemory,
+{
+}
+pub fn cudaMemcpy<'a, A, B, C, D>(_: A, _: B, _: C, _: D)
+where
+    &'a (): HostMemory,
+{
+}
+pub fn cudaMemset<'a, A, B, C>(_: A, _: B, _: C)
+where
+    &'a (): HostMemory,
+{
+}
+pub fn cudaFree<'a, A>(_: A)
+where
+    &'a (): HostMemory,
+{
+}
+
+/// `cudaDeviceSynchronize`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA's `cudaDeviceSynchronize()` is `device.synchronize()?;`, and `y.to_vec()?` waits by itself",
+    label = "no name of Rust",
+    note = "errors are results: `?` after each call takes the place of `cudaGetLastError()`"
+)]
+pub trait DeviceSynchronize {}
+pub fn cudaDeviceSynchronize<'a>()
+where
+    &'a (): DeviceSynchronize,
+{
+}
+pub fn cudaGetLastError<'a>()
+where
+    &'a (): DeviceSynchronize,
+{
+}
+
+/// `dim3`.
+#[diagnostic::on_unimplemented(
+    message = "CUDA's `dim3(x, y, z)` is a tuple: `.grid((x, y))`, `.block((x, y, z))`, or one number, `.grid(x)`",
+    label = "no name of Rust"
+)]
+pub trait Extents {}
+pub fn dim3<'a, A, B, C>(_: A, _: B, _: C)
+where
+    &'a (): Extents,
+{
+}

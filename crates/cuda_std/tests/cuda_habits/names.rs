@@ -1,0 +1,107 @@
+//! Names of CUDA C++ in a kernel and beside it.
+#![forbid(unsafe_code)]
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn thread_index(block: &mut Block<256>, mut y: Out<f32>) {
+    let i = threadIdx.x; // shows: `block.thread()`
+    let _ = (block, y.mine(), i);
+}
+
+#[kernel]
+pub fn global_index(mut y: Out<f32>) {
+    let i = blockIdx.x // shows: `for place in block.tiles(n)`
+        * blockDim.x // shows: `block.threads()`
+        + threadIdx.x; // shows: `for (i, y) in y.mine()`
+    let _ = (y.mine(), i);
+}
+
+#[kernel]
+pub fn index_in_two_dimensions(mut y: Out<f32>) {
+    let row = threadIdx.y; // shows: `let (x, y) = block.thread_xy();`
+    let _ = (y.mine(), row);
+}
+
+#[kernel]
+pub fn grid_stride(block: &mut Block, mut y: Out<f32>) {
+    let stride = gridDim.x; // shows: `for place in block.tiles(n)`
+    let _ = (block, y.mine(), stride);
+}
+
+#[kernel]
+pub fn lanes(block: &mut Block) {
+    let lane = block.thread() % warpSize; // shows: `block.warp().lanes()`
+    let _ = lane;
+}
+
+#[kernel]
+pub fn barrier(block: &mut Block<256>, tile: Shared<[f32; 256]>, x: &[f32]) {
+    let written = tile.write(block, |i| x[i]);
+    __syncthreads(); // shows: `block.sync_threads(written)`
+    let _ = written;
+}
+
+#[kernel]
+pub fn barrier_of_a_warp(block: &mut Block) {
+    __syncwarp(); // shows: `let warp = block.warp();`
+    let _ = block;
+}
+
+#[kernel]
+pub fn fence(block: &mut Block) {
+    __threadfence(); // shows: `thread::device_fence();`
+    __threadfence_block(); // shows: `thread::block_fence();`
+    let _ = block;
+}
+
+#[kernel]
+pub fn histogram(bytes: &[u8], counts: Atomics<u32>) {
+    let bin = usize::from(bytes[0]);
+    atomicAdd(&counts[bin], 1); // shows: `counts.add(i, n);`
+    atomicMax(&bytes[bin], 1); // shows: `counts.max(i, n);`
+    atomicCAS(&bytes[bin], 1, 2); // shows: `core::sync::atomic`
+}
+
+#[kernel]
+pub fn shuffle(block: &mut Block, x: &[f32]) {
+    let mut sum = x[block.thread()];
+    sum += __shfl_down_sync(0xffff_ffff_u32, sum, 16); // shows: `warp.shuffle_down(v, 1)`
+    sum += __shfl_xor_sync(0xffff_ffff_u32, sum, 8); // shows: `shuffle_xor(v, 1)`
+    let _ = sum;
+}
+
+#[kernel]
+pub fn vote(block: &mut Block, x: &[f32]) {
+    let set = __ballot_sync(0xffff_ffff_u32, x[block.thread()] > 0.0); // shows: `warp.ballot(p)`
+    let _ = set;
+}
+
+#[kernel]
+pub fn read_only_load(x: &[f32], mut y: Out<f32>) {
+    for (i, y) in y.mine() {
+        *y = __ldg(&x[i]); // shows: `x[i]`
+    }
+}
+
+#[kernel]
+pub fn printed(x: &[f32]) {
+    printf("%f\n", x[0]); // shows: `println!("{i}")`
+}
+
+#[kernel]
+pub fn types(n: int, x: &[float]) { // shows: `i32`
+    let sum: double = 0.0; // shows: `f64`
+    let _ = (n, x, sum);
+}
+
+pub fn host(n: usize) {
+    let mut x = core::ptr::null_mut::<f32>();
+    cudaMalloc(&mut x, 4 * n); // shows: `let x = device.upload(&values)?;`
+    cudaMemcpy(x, &[0.0; 4], 4 * n, 1); // shows: `let y = x.to_vec()?;`
+    cudaDeviceSynchronize(); // shows: `device.synchronize()?;`
+    let grid = dim3(n, 1, 1); // shows: `.grid((x, y))`
+    let _ = grid;
+}
+
+fn main() {}

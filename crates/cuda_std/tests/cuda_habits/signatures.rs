@@ -1,0 +1,77 @@
+//! Signatures as CUDA C++ and rust-cuda have them, on safe kernels.
+
+use cuda_std::prelude::*;
+
+#[kernel]
+pub fn exclusive_slice(x: &[f32], y: &mut [f32]) { // shows: `mut y: Out<f32>`
+    y[0] = x[0];
+}
+
+#[kernel]
+pub fn exclusive_value(x: &[f32], sum: &mut f64) { // shows: `mut sum: Out<f64>`
+    *sum = x[0] as f64;
+}
+
+#[kernel]
+pub fn pointers(x: *const f32, y: *mut f32) { // shows: `x: &[f32]`
+    let _ = (x, y);
+}
+
+#[kernel]
+pub fn pointer_of_an_output(x: &[f32], y: *mut f32) { // shows: `mut y: Out<f32>`
+    let _ = (x, y);
+}
+
+#[kernel]
+pub fn slice_by_value(x: [f32]) { // shows: `x: &[f32]`
+    let _ = x;
+}
+
+#[kernel]
+pub fn vector(x: Vec<f32>, mut y: Out<f32>) { // shows: `x: &[f32]`
+    let _ = (x, y.mine());
+}
+
+#[kernel]
+pub fn array_by_reference(x: &[f32; 256]) { // shows: `x: &[f32]`
+    let _ = x;
+}
+
+#[kernel]
+pub fn size_by_reference(x: &[f32], n: &u32) { // shows: `n: u32`
+    let _ = (x, n);
+}
+
+#[kernel]
+pub fn result(x: &[f32]) -> f32 { // shows: `mut result: Out<f32>`
+    x[0]
+}
+
+#[kernel]
+pub fn generic<T: Plain>(x: &[T], mut y: Out<T>) { // shows: `#[kernel(instances(f32, f64))]`
+    for (i, y) in y.mine() {
+        *y = x[i];
+    }
+}
+
+#[kernel]
+pub fn dynamic_without_a_size(block: &mut Block, tile: Shared<[f32]>) { // shows: `#[kernel(shared(tile = block.threads()))]`
+    let _ = (block, tile);
+}
+
+#[kernel]
+pub fn shared_without_a_block(tile: Shared<[f32; 256]>) { // shows: `block: &mut Block`
+    let _ = tile;
+}
+
+#[kernel]
+pub fn block_by_reference(block: &Block<256>) { // shows: `&mut Block<256>`
+    let _ = block;
+}
+
+#[kernel]
+pub fn shared_by_reference(block: &mut Block<256>, tile: &mut Shared<[f32; 256]>) { // shows: without `&`
+    let _ = (block, tile);
+}
+
+fn main() {}
