@@ -36,7 +36,11 @@ pub(crate) fn set_lines(debuggee: &mut Debuggee, of: &SetBreakpoints, count: &mu
             }
         };
         let Some((line, heads)) = debuggee.lines.resolve(file, wanted.line) else {
-            answers.push(refused("the kernel has no code there".to_owned()));
+            let text = match debuggee.lines.is_left_out(file) {
+                true => "library code is passed over: \"justMyCode\": false stops in it",
+                false => "the kernel has no code there",
+            };
+            answers.push(refused(text.to_owned()));
             continue;
         };
         answers

@@ -41,11 +41,16 @@ pub(crate) struct Debuggee {
 }
 
 impl Debuggee {
-    pub(crate) fn new(loaded: Loaded, interrupt: Arc<AtomicBool>) -> Self {
-        let Loaded { replay, types, ptx } = loaded;
+    pub(crate) fn new(loaded: Loaded, just_my_code: bool, interrupt: Arc<AtomicBool>) -> Self {
+        let Loaded {
+            replay,
+            types,
+            ptx,
+            sources,
+        } = loaded;
         let kernel = replay.next().map(|next| replay.location(next.pc).function);
         let names = Names::of(&replay, &kernel.unwrap_or_default(), &types);
-        let lines = Lines::of(&replay, ptx);
+        let lines = Lines::of(&replay, &sources, ptx, just_my_code);
         let mut debuggee = Self {
             replay,
             names,

@@ -14,11 +14,15 @@ pub enum Element {
     Float(u32),
 }
 
-/// A number that expressions compare.
-#[derive(Clone, Copy, Debug)]
+/// A value that expressions compute with.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Evaluated {
     Integer(i128),
+    /// An `f32`.
+    Single(f32),
+    /// An `f64`, or a literal of either width.
     Float(f64),
+    Bool(bool),
 }
 
 impl Element {
@@ -40,8 +44,45 @@ impl Element {
                 let unused = 64 - 8 * size.clamp(1, 8);
                 Evaluated::Integer(((bits << unused) as i64 >> unused).into())
             }
-            Self::Float(4) => Evaluated::Float(f32::from_bits(bits as u32).into()),
+            Self::Float(4) => Evaluated::Single(f32::from_bits(bits as u32)),
             Self::Float(_) => Evaluated::Float(f64::from_bits(bits)),
+        }
+    }
+}
+
+impl Element {
+    /// The least and the greatest value of an integer type.
+    pub(crate) fn range(self) -> (i128, i128) {
+        let bits = 8 * self.size().min(8);
+        match self {
+            Self::Signed(_) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            _ => (0, (1 << bits) - 1),
+        }
+    }
+
+    /// A value's bytes in this type, lowest first; an error if it does not fit.
+    pub(crate) fn bytes(self, value: Evaluated) -> Result<Vec<u8>, String> {
+        let wrong = || format!("{value} is no {self}");
+        match (self, value) {
+            // A literal is one of this type; an `f64` may be one that is not exact here.
+            (Self::Float(4), Evaluated::Single(_) | Evaluated::Float(_)) => {
+                Ok((value.as_f64() as f32).to_le_bytes().to_vec())
+            }
+            (Self::Float(_), Evaluated::Single(_) | Evaluated::Float(_)) => {
+                Ok(value.as_f64().to_le_bytes().to_vec())
+            }
+            (Self::Float(_), Evaluated::Integer(_)) => {
+                Err(format!("{} (`{value}.0` is one)", wrong()))
+            }
+            (Self::Unsigned(1), Evaluated::Bool(value)) => Ok(vec![value.into()]),
+            (integer, Evaluated::Integer(whole)) => {
+                let (low, high) = integer.range();
+                match (low..=high).contains(&whole) {
+                    true => Ok(whole.to_le_bytes()[..integer.size() as usize].to_vec()),
+                    false => Err(format!("{}: {low} to {high} are", wrong())),
+                }
+            }
+            _ => Err(wrong()),
         }
     }
 }
@@ -50,6 +91,8 @@ impl Evaluated {
     pub(crate) fn as_f64(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,
+            Self::Single(value) => value.into(),
+            Self::Bool(value) => f64::from(u8::from(value)),
             Self::Float(value) => value,
         }
     }
@@ -59,6 +102,8 @@ impl fmt::Display for Evaluated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Integer(value) => write!(f, "{value}"),
+            Self::Single(value) => write!(f, "{value:?}"),
+            Self::Bool(value) => write!(f, "{value}"),
             Self::Float(value) => write!(f, "{value:?}"),
         }
     }

@@ -30,6 +30,7 @@ pub use element::Element;
 pub use session::serve;
 
 use ptx_emulator::replay::Replay;
+use ptx_emulator::report::Sources;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
@@ -50,4 +51,6 @@ pub struct Loaded {
     pub types: HashMap<String, Element>,
     /// The PTX file, shown where the PTX has no source lines.
     pub ptx: String,
+    /// Finds the files that the line table names.
+    pub sources: Sources,
 }

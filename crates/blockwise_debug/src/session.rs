@@ -191,12 +191,16 @@ impl<W: Write> Session<'_, W> {
     fn launch(&mut self, request: &Request) -> Answer {
         let none = Map::new();
         let arguments = request.arguments.as_object().unwrap_or(&none);
-        self.stop_on_entry = arguments
-            .get("stopOnEntry")
-            .and_then(Value::as_bool)
-            .unwrap_or(true);
+        let choice = |name: &str| match arguments.get(name) {
+            None | Some(Value::Null) => Ok(true),
+            Some(Value::Bool(choice)) => Ok(*choice),
+            Some(other) => Err(format!("`{name}` is true or false, not {other}")),
+        };
+        self.stop_on_entry = choice("stopOnEntry")?;
+        let just_my_code = choice("justMyCode")?;
         let loaded = self.loader.load(arguments)?;
-        self.debuggee = Some(Debuggee::new(loaded, Arc::clone(&self.interrupt)));
+        let interrupt = Arc::clone(&self.interrupt);
+        self.debuggee = Some(Debuggee::new(loaded, just_my_code, interrupt));
         Ok((json!({}), Next::Initialized))
     }
 

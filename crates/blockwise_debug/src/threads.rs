@@ -2,7 +2,7 @@
 
 use crate::debuggee::Debuggee;
 use crate::lane::{LaneId, thread_index};
-use ptx_emulator::SourceLocation;
+use crate::lines::Frame;
 use ptx_emulator::replay::{Status, WarpState};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -136,30 +136,21 @@ pub(crate) fn stack(debuggee: &Debuggee, number: i64, first: usize, count: usize
     let (pc, calls) = debuggee.stands(at).or_else(|| Some((done?, Vec::new())))?;
     let lines = &debuggee.lines;
     let mut frames = Vec::new();
-    for (depth, pc) in std::iter::once(pc).chain(calls).enumerate() {
-        let library = lines.library_frames(pc);
+    for pc in std::iter::once(pc).chain(calls) {
         let chain = lines.frames(pc);
         let outermost = chain.len().saturating_sub(1);
-        for (inner, place) in chain.into_iter().enumerate() {
+        for (inner, place) in chain.iter().enumerate() {
             let name = match inner == outermost {
                 true => lines.function(pc).to_owned(),
-                false => format!("inlined from {}", file_name(&place.file)),
+                false => format!("inlined from {}", file_name(&place.at.file)),
             };
             let id = number * FRAMES + (frames.len() as i64).min(FRAMES - 1);
-            frames.push((
-                id,
-                depth,
-                frame(id, name, &place, inner < library, lines.ptx_line(pc)),
-            ));
+            frames.push(frame(id, name, place, lines.ptx_line(pc)));
         }
     }
     let total = frames.len();
-    let shown = frames
-        .into_iter()
-        .skip(first)
-        .take(count)
-        .map(|(_, _, frame)| frame);
-    Some(json!({ "stackFrames": shown.collect::<Vec<_>>(), "totalFrames": total }))
+    let shown: Vec<Value> = frames.into_iter().skip(first).take(count).collect();
+    Some(json!({ "stackFrames": shown, "totalFrames": total }))
 }
 
 /// The lane of a frame id, and its call: 0 is the running function.
@@ -179,16 +170,16 @@ pub(crate) fn frame_of(debuggee: &Debuggee, frame: i64) -> Option<(LaneId, usize
     None
 }
 
-fn frame(id: i64, name: String, place: &SourceLocation, library: bool, ptx_line: u32) -> Value {
+fn frame(id: i64, name: String, Frame { at, library }: &Frame, ptx_line: u32) -> Value {
     let mut frame = json!({
         "id": id,
         "name": name,
-        "line": place.line,
-        "column": place.column,
-        "source": { "name": file_name(&place.file), "path": place.file },
+        "line": at.line,
+        "column": at.column,
+        "source": { "name": file_name(&at.file), "path": at.file },
         "instructionPointerReference": format!("ptx:{ptx_line}"),
     });
-    if library {
+    if *library {
         frame["presentationHint"] = "subtle".into();
         frame["source"]["presentationHint"] = "deemphasize".into();
     }

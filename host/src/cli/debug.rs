@@ -9,6 +9,7 @@ use blockwise_debug::{Element, Loaded, Loader, serve};
 use clap::{Args, Parser};
 use kernel_arguments::Files;
 use ptx_emulator::replay::Replay;
+use ptx_emulator::report::Sources;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -28,6 +29,7 @@ The client's launch request says what to debug:
   \"seed\": 7                   the order of threads of this seed, as `blockwise check --seed` names it
   \"types\": { \"tile\": \"f32\" }  elements of arrays
   \"stopOnEntry\": false, \"cwd\": \"DIR\"
+  \"justMyCode\": false        steps and stacks show library code too: core, cuda_std, what #[kernel] generates
   \"token\": \"...\"             with --port only: what the command printed when it started. Files are then those below the
                              folder that it was started in
 
@@ -158,6 +160,7 @@ impl Kernels<'_> {
         Ok(Loaded {
             replay: replay.map_err(|error| Failure::new(error.to_string()))?,
             types,
+            sources: Sources::new().with_ptx(Path::new(&ptx.origin), &ptx.text),
             ptx: ptx.origin,
         })
     }

@@ -1,11 +1,11 @@
 //! `blockwise profile`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use blockwise::{Device, EmulatorLimits, PtxFile, Type, Watch};
 use clap::Args;
 use ptx_emulator::metrics::{DeviceModel, Profile};
-use ptx_emulator::report::LeftOut;
+use ptx_emulator::report::{LeftOut, Sources};
 use serde_json::{Map, json};
 
 use super::failure::Failure;
@@ -181,8 +181,10 @@ fn describe(
     }
     let mut text = format!("{heading}\n\n{}", profile::table(kernels));
     if arguments.listing {
+        let sources = Sources::new().with_ptx(Path::new(&ptx.origin), &ptx.text);
         for kernel in kernels {
-            text += &format!("\n\n{}", profile::listing(kernel, &ptx.text));
+            let listing = profile::listing(kernel, &sources, &ptx.text);
+            text += &format!("\n\n{listing}");
         }
     }
     for file in &plots {

@@ -2,10 +2,12 @@
 
 use blockwise_debug::{Loaded, Loader, serve};
 use ptx_emulator::replay::Replay;
+use ptx_emulator::report::Sources;
 use ptx_emulator::{Emulator, LaunchConfig, Limits, Module};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
+use std::path::Path;
 use std::thread::JoinHandle;
 
 /// PTX of `broken_kernels`, reduced to this one kernel.
@@ -25,6 +27,7 @@ impl Loader for Kernel {
             replay: self.0(arguments.get("seed").and_then(Value::as_u64)),
             types: HashMap::new(),
             ptx: "/home/user/k.ptx".to_owned(),
+            sources: Sources::in_folder(Path::new("/nowhere")),
         })
     }
 }
