@@ -2,18 +2,23 @@
 
 use crate::Loaded;
 use crate::breaks::Breaks;
+use crate::dwarf::{Bytes, Dwarf, Shape, Storage, Type, Variable};
 use crate::element::{Element, Evaluated};
-use crate::expression::Scope;
+use crate::expression::{Part, Place, Scope, written};
 use crate::lane::{LaneId, first_lane, identity, thread_index};
 use crate::lines::Lines;
 use crate::names::Names;
+use crate::threads::{self, StackFrame};
 use ptx_emulator::replay::Replay;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// What a variables reference refers to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Container {
+    Locals(StackFrame),
+    /// The parts of a value: its expression, its type and its bytes.
+    Value(String, Type, Bytes),
     /// The values that the last step read and wrote.
     Step,
     Registers(LaneId, usize),
@@ -21,8 +26,8 @@ pub(crate) enum Container {
     /// The shared arrays of a block.
     Shared(u64),
     Global,
-    /// An array by its number, and the block whose shared memory it is in.
-    Array(usize, u64),
+    /// An array by its number, the block whose shared memory it is in, and the indices of a row.
+    Array(usize, u64, Vec<u64>),
 }
 
 /// A launch, a step of it, and a lane.
@@ -30,6 +35,8 @@ pub(crate) struct Debuggee {
     pub(crate) replay: Replay,
     pub(crate) names: Names,
     pub(crate) lines: Lines,
+    /// The variables of the source, or why there are none.
+    pub(crate) dwarf: Result<Dwarf, String>,
     pub(crate) breaks: Breaks,
     pub(crate) focus: LaneId,
     /// What variables references refer to, until the next stop.
@@ -46,15 +53,20 @@ impl Debuggee {
             replay,
             types,
             ptx,
+            text,
             sources,
         } = loaded;
         let kernel = replay.next().map(|next| replay.location(next.pc).function);
-        let names = Names::of(&replay, &kernel.unwrap_or_default(), &types);
+        let none = "the PTX has no variables of the source: \"build\": \"debug\" makes one that has";
+        let dwarf = Dwarf::read(&text).and_then(|dwarf| dwarf.ok_or_else(|| none.to_owned()));
+        let described = dwarf.as_ref().ok();
+        let names = Names::of(&replay, &kernel.unwrap_or_default(), &types, described);
         let lines = Lines::of(&replay, &sources, ptx, just_my_code);
         let mut debuggee = Self {
             replay,
             names,
             lines,
+            dwarf,
             breaks: Breaks::default(),
             focus: LaneId::default(),
             containers: Vec::new(),
@@ -84,20 +96,40 @@ impl Debuggee {
     }
 
     /// Whether a name has a meaning somewhere in the kernel.
-    pub(crate) fn knows(&self, name: &str) -> bool {
-        name.starts_with('%')
-            || name == "step"
-            || identity(&self.replay, self.focus, name).is_some()
-            || self.names.array(name).is_some()
-            || self.names.parameters.iter().any(|known| known.name == name)
+    pub(crate) fn knows(&self, place: &Place) -> bool {
+        let dotted = place.parts.iter().map(|part| match part {
+            Part::Field(field) => format!(".{field}"),
+            Part::Len => ".len()".to_owned(),
+            Part::Index(_) => String::new(),
+        });
+        let dotted: String = std::iter::once(place.name.clone()).chain(dotted).collect();
+        let is_parameter = |name: &str| self.names.parameters.iter().any(|it| it.name == name);
+        let is_local = |name: &str| self.dwarf.as_ref().is_ok_and(|dwarf| dwarf.has(name));
+        place.name.starts_with('%')
+            || dotted == "step"
+            || identity(&self.replay, self.focus, &dotted).is_some()
+            || self.names.array(&place.name).is_some()
+            || is_parameter(&dotted)
+            || is_local(&place.name)
+    }
+
+    /// The current meaning of names in a frame.
+    pub(crate) fn scope(&self, frame: StackFrame) -> Here<'_> {
+        Here {
+            debuggee: self,
+            frame,
+        }
     }
 
     /// The current meaning of names for a lane.
-    pub(crate) fn scope(&self, lane: LaneId) -> Here<'_> {
-        Here {
-            debuggee: self,
+    pub(crate) fn scope_of(&self, lane: LaneId) -> Here<'_> {
+        let ended = StackFrame {
             lane,
-        }
+            call: 0,
+            pc: u32::MAX,
+            inner: 0,
+        };
+        self.scope(threads::top(self, lane).unwrap_or(ended))
     }
 
     /// "block (1, 0, 0), thread (37, 0, 0)".
@@ -108,35 +140,226 @@ impl Debuggee {
     }
 }
 
-/// Names as a lane sees them at the current step.
+/// Names as a frame sees them at the current step.
 pub(crate) struct Here<'a> {
     debuggee: &'a Debuggee,
-    lane: LaneId,
+    frame: StackFrame,
+}
+
+impl Here<'_> {
+    pub(crate) fn lane(&self) -> LaneId {
+        self.frame.lane
+    }
+
+    /// The variables of the frame, by the source.
+    pub(crate) fn locals(&self) -> Vec<Variable> {
+        self.variables_of(self.frame.inner)
+    }
+
+    fn variables_of(&self, inner: usize) -> Vec<Variable> {
+        let Debuggee { lines, dwarf, .. } = self.debuggee;
+        let StackFrame { pc, .. } = self.frame;
+        let Some((frame, dwarf)) = lines.frames(pc).get(inner).zip(dwarf.as_ref().ok()) else {
+            return Vec::new();
+        };
+        dwarf.variables(lines.ptx_line(pc), lines.table(pc), frame.depth, self)
+    }
+
+    /// A variable of the frame, or of one that it is inlined into: closures use these.
+    fn variable(&self, name: &str) -> Option<Variable> {
+        let frames = self.debuggee.lines.frames(self.frame.pc).len();
+        let mut found = (self.frame.inner..frames).filter_map(|inner| {
+            let variables = self.variables_of(inner).into_iter();
+            variables.rev().find(|variable| variable.name == name)
+        });
+        let first = found.next()?;
+        // A closure's copy may be optimised out where the variable itself is not.
+        let is_there = |variable: &Variable| variable.bytes.iter().any(Option::is_some);
+        match is_there(&first) {
+            true => Some(first),
+            false => Some(found.find(is_there).unwrap_or(first)),
+        }
+    }
+
+    /// Bytes of global memory at an address.
+    pub(crate) fn memory(&self, address: u64, size: u64) -> Option<Bytes> {
+        let mut bytes = vec![0; usize::try_from(size).ok().filter(|&size| size <= 1 << 16)?];
+        let read = self.debuggee.replay.read(address, &mut bytes);
+        read.ok().map(|()| bytes.into_iter().map(Some).collect())
+    }
+
+    /// A part of a variable of the source: its type and its bytes. `None` if no variable has the
+    /// name.
+    pub(crate) fn source(
+        &self,
+        name: &str,
+        parts: &[Part<i128>],
+    ) -> Option<Result<(Type, Bytes), String>> {
+        let variable = self.variable(name)?;
+        Some(self.part_of(name, variable, parts))
+    }
+
+    fn part_of(
+        &self,
+        name: &str,
+        variable: Variable,
+        parts: &[Part<i128>],
+    ) -> Result<(Type, Bytes), String> {
+        let Ok(dwarf) = &self.debuggee.dwarf else {
+            return Err(format!("`{name}` has no type"));
+        };
+        let (mut ty, mut bytes) = (variable.ty, variable.bytes);
+        for (at, part) in parts.iter().enumerate() {
+            let so_far = || written(name, &parts[..at]);
+            let unreadable = |address: u64| {
+                format!("`{}` refers to {address:#x}, where no memory is known", so_far())
+            };
+            // A reference is followed as Rust does.
+            while let Shape::Pointer(Some(_)) = dwarf.shape(ty)
+                && let Some((address, _, to)) = dwarf.target(ty, &bytes)
+            {
+                let read = self.memory(address, dwarf.size(to));
+                (ty, bytes) = (to, read.ok_or_else(|| unreadable(address))?);
+            }
+            let gone = bytes.iter().all(Option::is_none) && !bytes.is_empty();
+            if gone {
+                return Err(format!("`{}` is optimised out here", so_far()));
+            }
+            let next = match (part, dwarf.shape(ty)) {
+                (Part::Index(index), Shape::Slice(_)) => {
+                    let (address, length, element) = dwarf
+                        .target(ty, &bytes)
+                        .ok_or_else(|| format!("`{}` is optimised out here", so_far()))?;
+                    let at = u64::try_from(*index).ok().filter(|&at| at < length);
+                    let at = at.ok_or_else(|| format!("`{}` has {length} elements", so_far()))?;
+                    let size = dwarf.size(element);
+                    let address = address.wrapping_add(at.wrapping_mul(size));
+                    let read = self.memory(address, size);
+                    Some((element, read.ok_or_else(|| unreadable(address))?))
+                }
+                (Part::Index(index), Shape::Array(_, length)) => {
+                    let parts = dwarf.parts(ty, &bytes).into_iter();
+                    let at = usize::try_from(*index).ok();
+                    let mut parts = parts.skip(at.unwrap_or(usize::MAX));
+                    let element = parts.next().map(|(_, ty, bytes)| (ty, bytes));
+                    Some(element.ok_or_else(|| format!("`{}` has {length} elements", so_far()))?)
+                }
+                (Part::Field(field), _) => {
+                    let mut parts = dwarf.parts(ty, &bytes).into_iter();
+                    let found = parts.find(|(name, ..)| name == field);
+                    found.map(|(_, ty, bytes)| (ty, bytes))
+                }
+                _ => None,
+            };
+            (ty, bytes) = next.ok_or_else(|| {
+                let has = written("", std::slice::from_ref(part));
+                format!("`{}`, a `{}`, has no `{has}`", so_far(), dwarf.type_name(ty))
+            })?;
+        }
+        Ok((ty, bytes))
+    }
+
+    fn source_value(&self, name: &str, parts: &[Part<i128>]) -> Option<Result<Evaluated, String>> {
+        let dwarf = self.debuggee.dwarf.as_ref().ok()?;
+        if let [before @ .., Part::Len] = parts {
+            let (ty, bytes) = match self.source(name, before)? {
+                Ok(found) => found,
+                Err(problem) => return Some(Err(problem)),
+            };
+            let length = match dwarf.shape(ty) {
+                Shape::Array(_, length) => Some(length),
+                _ => dwarf.target(ty, &bytes).map(|(_, length, _)| length),
+            };
+            let length = length.map(|length| Evaluated::Integer(length.into()));
+            let path = written(name, parts);
+            return Some(length.ok_or_else(|| format!("`{path}` is optimised out here")));
+        }
+        let (ty, bytes) = match self.source(name, parts)? {
+            Ok(found) => found,
+            Err(problem) => return Some(Err(problem)),
+        };
+        let path = written(name, parts);
+        if !bytes.is_empty() && bytes.iter().any(Option::is_none) {
+            return Some(Err(format!("`{path}` is optimised out here")));
+        }
+        let value = dwarf.evaluated(ty, &bytes);
+        Some(value.ok_or_else(|| format!("`{path}` is a `{}`, no number", dwarf.type_name(ty))))
+    }
+}
+
+impl Storage for Here<'_> {
+    fn register(&self, name: &str) -> Option<u64> {
+        let LaneId { block, warp, lane } = self.frame.lane;
+        let registers = self.debuggee.replay.registers(block, warp, lane, self.frame.call);
+        let mut registers = registers.into_iter();
+        registers.find(|register| register.name == name).map(|register| register.value)
+    }
+
+    fn symbol(&self, name: &str, offset: u64, size: u64) -> Option<Vec<u8>> {
+        let Debuggee { replay, names, .. } = self.debuggee;
+        let named = names.arrays.iter().find(|named| named.array.symbol == name)?;
+        let address = named.array.address.checked_add(offset)?;
+        let mut bytes = vec![0; usize::try_from(size).ok()?];
+        let read = match named.is_shared() {
+            true => replay.read_shared(self.frame.lane.block, address, &mut bytes),
+            false => replay.read(address, &mut bytes).is_ok(),
+        };
+        read.then_some(bytes)
+    }
 }
 
 impl Scope for Here<'_> {
-    fn value(&self, name: &str, index: Option<i128>) -> Option<Evaluated> {
+    fn value(&self, name: &str, parts: &[Part<i128>]) -> Result<Evaluated, String> {
         let Debuggee { replay, names, .. } = self.debuggee;
-        if let Some(index) = index {
-            let array = names.array(name)?;
-            let bytes = array.read(replay, self.lane.block, u64::try_from(index).ok()?)?;
-            return Some(array.element.value(&bytes));
+        let path = written(name, parts);
+        let source = self.source_value(name, parts);
+        if let Some(Ok(value)) = source {
+            return Ok(value);
         }
-        if let Some(value) = identity(replay, self.lane, name) {
-            return Some(value);
+        if let Some(value) = identity(replay, self.lane(), &path) {
+            return Ok(value);
         }
-        if name == "step" {
-            return Some(Evaluated::Integer(replay.at().into()));
+        if path == "step" {
+            return Ok(Evaluated::Integer(replay.at().into()));
         }
-        if let Some(parameter) = names.parameters.iter().find(|known| known.name == name) {
+        if let Some(parameter) = names.parameters.iter().find(|known| known.name == path) {
             let size = parameter.bytes.len() as u32;
             let element = parameter.element.filter(|element| element.size() == size);
             let element = element.unwrap_or(Element::Unsigned(size));
-            return Some(element.value(&parameter.bytes));
+            return Ok(element.value(&parameter.bytes));
         }
-        let LaneId { block, warp, lane } = self.lane;
-        let registers = replay.registers(block, warp, lane, 0);
-        let register = registers.into_iter().find(|register| register.name == name);
-        register.map(|register| Evaluated::Integer(register.value.into()))
+        if let Some(array) = names.array(name) {
+            let indices = parts.iter().map(|part| match part {
+                Part::Index(index) => Some(*index),
+                Part::Field(_) | Part::Len => None,
+            });
+            return match (parts, indices.collect::<Option<Vec<i128>>>()) {
+                ([Part::Len], _) => Ok(Evaluated::Integer(array.extents[0].into())),
+                (_, Some(indices)) if !indices.is_empty() => {
+                    let at = array.element_at(&indices);
+                    let at = at.map_err(|why| format!("there is no `{path}`: {why}"))?;
+                    let bytes = array.read(replay, self.lane().block, at);
+                    let bytes = bytes.ok_or_else(|| format!("`{path}` is gone: its block has ended"))?;
+                    Ok(array.element.value(&bytes))
+                }
+                _ => Err(format!("`{path}` is no number: `{name}` is {}", array.type_from(0))),
+            };
+        }
+        let register = (name.starts_with('%') && parts.is_empty()).then(|| {
+            let LaneId { block, warp, lane } = self.lane();
+            let registers = replay.registers(block, warp, lane, self.frame.call);
+            registers.into_iter().find(|register| register.name == name)
+        });
+        if let Some(register) = register.flatten() {
+            return Ok(match register.bits {
+                1 => Evaluated::Bool(register.value != 0),
+                _ => Evaluated::Integer(register.value.into()),
+            });
+        }
+        match (source, &self.debuggee.dwarf) {
+            (Some(Err(problem)), _) => Err(problem),
+            (_, Err(none)) => Err(format!("there is no `{path}` here; {none}")),
+            _ => Err(format!("there is no `{path}` here")),
+        }
     }
 }

@@ -59,35 +59,19 @@ impl Element {
             _ => (0, (1 << bits) - 1),
         }
     }
-
-    /// A value's bytes in this type, lowest first; an error if it does not fit.
-    pub(crate) fn bytes(self, value: Evaluated) -> Result<Vec<u8>, String> {
-        let wrong = || format!("{value} is no {self}");
-        match (self, value) {
-            // A literal is one of this type; an `f64` may be one that is not exact here.
-            (Self::Float(4), Evaluated::Single(_) | Evaluated::Float(_)) => {
-                Ok((value.as_f64() as f32).to_le_bytes().to_vec())
-            }
-            (Self::Float(_), Evaluated::Single(_) | Evaluated::Float(_)) => {
-                Ok(value.as_f64().to_le_bytes().to_vec())
-            }
-            (Self::Float(_), Evaluated::Integer(_)) => {
-                Err(format!("{} (`{value}.0` is one)", wrong()))
-            }
-            (Self::Unsigned(1), Evaluated::Bool(value)) => Ok(vec![value.into()]),
-            (integer, Evaluated::Integer(whole)) => {
-                let (low, high) = integer.range();
-                match (low..=high).contains(&whole) {
-                    true => Ok(whole.to_le_bytes()[..integer.size() as usize].to_vec()),
-                    false => Err(format!("{}: {low} to {high} are", wrong())),
-                }
-            }
-            _ => Err(wrong()),
-        }
-    }
 }
 
 impl Evaluated {
+    /// Its type in Rust's words, where there is only one.
+    pub(crate) fn type_name(self) -> &'static str {
+        match self {
+            Self::Integer(_) => "integer",
+            Self::Single(_) => "f32",
+            Self::Float(_) => "f64",
+            Self::Bool(_) => "bool",
+        }
+    }
+
     pub(crate) fn as_f64(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,

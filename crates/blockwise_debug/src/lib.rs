@@ -14,6 +14,7 @@ mod arguments;
 mod breakpoints;
 mod breaks;
 mod debuggee;
+mod dwarf;
 mod element;
 mod expression;
 mod lane;
@@ -51,6 +52,8 @@ pub struct Loaded {
     pub types: HashMap<String, Element>,
     /// The PTX file, shown where the PTX has no source lines.
     pub ptx: String,
+    /// The text of that file.
+    pub text: String,
     /// Finds the files that the line table names.
     pub sources: Sources,
 }

@@ -22,6 +22,8 @@ pub(crate) struct Frame {
     pub(crate) at: SourceLocation,
     /// It belongs to a library, not to the user's code.
     pub(crate) library: bool,
+    /// The number of frames around it, libraries' included.
+    pub(crate) depth: usize,
 }
 
 /// A line: the number of its file, and its own.
@@ -34,6 +36,8 @@ struct Place {
     frames: Vec<Frame>,
     /// The frames' lines, outermost first.
     chain: Vec<Line>,
+    /// All frames as the line table has them, outermost first.
+    table: Vec<SourceLocation>,
     /// The instruction has no line of its own: the frames are those of code near it.
     borrowed: bool,
 }
@@ -57,11 +61,13 @@ impl Lines {
         for (pc, location) in located {
             let is_users =
                 |frame: &SourceLocation| location.user_frames().any(|user| user == frame);
-            let known = location.frames.iter().filter(|frame| frame.line > 0);
-            let mut frames: Vec<Frame> = known
-                .map(|frame| Frame {
+            let all = (0..location.frames.len()).rev().zip(&location.frames);
+            let mut frames: Vec<Frame> = all
+                .filter(|(_, frame)| frame.line > 0)
+                .map(|(depth, frame)| Frame {
                     at: paths.whole(frame),
                     library: !is_users(frame),
+                    depth,
                 })
                 .collect();
             if only_users {
@@ -74,7 +80,11 @@ impl Lines {
                     line: location.ptx_line,
                     column: 0,
                 };
-                frames.push(Frame { at, library: false });
+                frames.push(Frame {
+                    at,
+                    library: false,
+                    depth: 0,
+                });
             }
             let chain = frames.iter().rev();
             let chain = chain.map(|frame| (paths.number(&frame.at.file), frame.at.line));
@@ -84,6 +94,7 @@ impl Lines {
                 chain: chain.collect(),
                 borrowed: frames.is_empty(),
                 frames,
+                table: location.frames.into_iter().rev().collect(),
             };
             places.insert(pc, place);
         }
@@ -129,6 +140,11 @@ impl Lines {
     /// The lines of an instruction, outermost first.
     pub(crate) fn chain(&self, pc: u32) -> &[Line] {
         self.places.get(&pc).map_or(&[], |place| &place.chain)
+    }
+
+    /// All frames of an instruction as the line table has them, outermost first.
+    pub(crate) fn table(&self, pc: u32) -> &[SourceLocation] {
+        self.places.get(&pc).map_or(&[], |place| &place.table)
     }
 
     /// Whether an instruction is on a line of its own, at which a step may end.

@@ -127,13 +127,7 @@ fn what(warp: &WarpState) -> String {
 
 /// The frames of a thread, innermost first.
 pub(crate) fn stack(debuggee: &Debuggee, number: i64, first: usize, count: usize) -> Option<Value> {
-    let at = lane(debuggee, number)?;
-    let done = debuggee
-        .replay
-        .done()
-        .map(|(instruction, _)| instruction.pc);
-    // After its end a lane is shown at the launch's position.
-    let (pc, calls) = debuggee.stands(at).or_else(|| Some((done?, Vec::new())))?;
+    let (pc, calls) = position(debuggee, lane(debuggee, number)?)?;
     let lines = &debuggee.lines;
     let mut frames = Vec::new();
     for pc in std::iter::once(pc).chain(calls) {
@@ -153,24 +147,58 @@ pub(crate) fn stack(debuggee: &Debuggee, number: i64, first: usize, count: usize
     Some(json!({ "stackFrames": shown, "totalFrames": total }))
 }
 
-/// The lane of a frame id, and its call: 0 is the running function.
-pub(crate) fn frame_of(debuggee: &Debuggee, frame: i64) -> Option<(LaneId, usize)> {
-    let at = lane(debuggee, frame.div_euclid(FRAMES))?;
+/// A frame of a lane's stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StackFrame {
+    pub(crate) lane: LaneId,
+    /// Its call: 0 is the running function, 1 its caller.
+    pub(crate) call: usize,
+    /// The instruction that it is at.
+    pub(crate) pc: u32,
+    /// Its number among the instruction's frames that are shown, from the innermost.
+    pub(crate) inner: usize,
+}
+
+/// The frame of an id.
+pub(crate) fn frame_of(debuggee: &Debuggee, frame: i64) -> Option<StackFrame> {
+    let lane = lane(debuggee, frame.div_euclid(FRAMES))?;
     let mut left = usize::try_from(frame.rem_euclid(FRAMES)).ok()?;
-    let Some((pc, calls)) = debuggee.stands(at) else {
-        return Some((at, 0));
-    };
-    for (depth, pc) in std::iter::once(pc).chain(calls).enumerate() {
+    let (pc, calls) = position(debuggee, lane)?;
+    for (call, pc) in std::iter::once(pc).chain(calls).enumerate() {
         let frames = debuggee.lines.frames(pc).len();
         if left < frames {
-            return Some((at, depth));
+            let inner = left;
+            return Some(StackFrame {
+                lane,
+                call,
+                pc,
+                inner,
+            });
         }
         left -= frames;
     }
     None
 }
 
-fn frame(id: i64, name: String, Frame { at, library }: &Frame, ptx_line: u32) -> Value {
+/// The innermost frame of a lane.
+pub(crate) fn top(debuggee: &Debuggee, lane: LaneId) -> Option<StackFrame> {
+    let (pc, _) = position(debuggee, lane)?;
+    Some(StackFrame {
+        lane,
+        call: 0,
+        pc,
+        inner: 0,
+    })
+}
+
+/// A lane's position; after its end, the launch's.
+fn position(debuggee: &Debuggee, lane: LaneId) -> Option<(u32, Vec<u32>)> {
+    let done = debuggee.replay.done();
+    let last = done.map(|(instruction, _)| (instruction.pc, Vec::new()));
+    debuggee.stands(lane).or(last)
+}
+
+fn frame(id: i64, name: String, Frame { at, library, .. }: &Frame, ptx_line: u32) -> Value {
     let mut frame = json!({
         "id": id,
         "name": name,

@@ -162,6 +162,7 @@ impl Kernels<'_> {
             types,
             sources: Sources::new().with_ptx(Path::new(&ptx.origin), &ptx.text),
             ptx: ptx.origin,
+            text: ptx.text,
         })
     }
 }

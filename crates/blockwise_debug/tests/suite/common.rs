@@ -27,6 +27,7 @@ impl Loader for Kernel {
             replay: self.0(arguments.get("seed").and_then(Value::as_u64)),
             types: HashMap::new(),
             ptx: "/home/user/k.ptx".to_owned(),
+            text: PTX.to_owned(),
             sources: Sources::in_folder(Path::new("/nowhere")),
         })
     }
