@@ -23,6 +23,9 @@ pub(super) struct Section {
 impl Sections {
     /// None if the text has no debug information.
     pub(super) fn read(text: &str) -> Option<Self> {
+        if !text.contains(".debug_info") {
+            return None;
+        }
         let labels = labels(text)?;
         let mut sections = Self::default();
         let mut ignored = Section::default();
