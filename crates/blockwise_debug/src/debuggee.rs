@@ -166,7 +166,7 @@ impl Here<'_> {
     }
 
     /// A variable of the frame, or of one that it is inlined into: closures use these.
-    fn variable(&self, name: &str) -> Option<Variable> {
+    pub(crate) fn variable(&self, name: &str) -> Option<Variable> {
         let frames = self.debuggee.lines.frames(self.frame.pc).len();
         let mut found = (self.frame.inner..frames).filter_map(|inner| {
             let variables = self.variables_of(inner).into_iter();
@@ -179,6 +179,41 @@ impl Here<'_> {
             true => Some(first),
             false => Some(found.find(is_there).unwrap_or(first)),
         }
+    }
+
+    /// The number of the shared array that a variable stands for: one of the types by which safe
+    /// kernels follow the state of an array.
+    pub(crate) fn array_of(&self, variable: &Variable) -> Option<usize> {
+        let Debuggee { names, dwarf, .. } = self.debuggee;
+        let shared = || names.arrays.iter().enumerate().filter(|(_, named)| named.is_shared());
+        let name = dwarf.as_ref().ok()?.type_name(variable.ty);
+        let states = ["Shared<", "Written<", "Published<", "Refill<", "Slots<"];
+        if !states.iter().any(|state| name.starts_with(state)) {
+            return None;
+        }
+        let mut named = shared().filter(|(_, named)| named.name == variable.name);
+        if let Some((number, _)) = named.next() {
+            return Some(number);
+        }
+        // By the type, if no other array has it.
+        let mut fit = shared().filter(|(_, named)| name.contains(&named.type_from(0)));
+        match (fit.next(), fit.next()) {
+            (Some((number, _)), None) => Some(number),
+            _ => {
+                let mut all = shared();
+                all.next().filter(|_| all.next().is_none()).map(|(number, _)| number)
+            }
+        }
+    }
+
+    /// A kernel's parameter as it was passed, where the variable itself is optimised out.
+    pub(crate) fn passed(&self, variable: &Variable) -> Option<Bytes> {
+        let Debuggee { names, dwarf, .. } = self.debuggee;
+        let is_gone = variable.bytes.iter().all(Option::is_none);
+        let parameter = names.parameters.iter().find(|it| it.name == variable.name)?;
+        let size = dwarf.as_ref().ok()?.size(variable.ty);
+        let fits = is_gone && size == parameter.bytes.len() as u64;
+        fits.then(|| parameter.bytes.iter().copied().map(Some).collect())
     }
 
     /// Bytes of global memory at an address.
@@ -328,7 +363,9 @@ impl Scope for Here<'_> {
             let element = element.unwrap_or(Element::Unsigned(size));
             return Ok(element.value(&parameter.bytes));
         }
-        if let Some(array) = names.array(name) {
+        let state = self.variable(name).and_then(|variable| self.array_of(&variable));
+        let state = state.map(|number| &names.arrays[number]);
+        if let Some(array) = state.or_else(|| names.array(name)) {
             let indices = parts.iter().map(|part| match part {
                 Part::Index(index) => Some(*index),
                 Part::Field(_) | Part::Len => None,

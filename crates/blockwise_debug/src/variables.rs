@@ -86,7 +86,10 @@ impl Debuggee {
                 Part::Index(index) => u64::try_from(*index).ok(),
                 Part::Field(_) | Part::Len => None,
             });
-            let named = self.names.arrays.iter().position(|named| named.name == place.name);
+            let state = here.variable(&place.name);
+            let state = state.and_then(|variable| here.array_of(&variable));
+            let named = || self.names.arrays.iter().position(|named| named.name == place.name);
+            let named = state.or_else(named);
             if let Some((number, row)) = named.zip(indices.collect::<Option<Vec<u64>>>())
                 && let extents = &self.names.arrays[number].extents
                 && (row.len() < extents.len())
@@ -152,14 +155,35 @@ impl Debuggee {
         if let Err(none) = &self.dwarf {
             return vec![json!({ "name": "…", "value": none, "variablesReference": 0 })];
         }
-        let locals = self.scope(frame).locals();
+        let here = self.scope(frame);
+        let locals = here.locals().into_iter().map(|variable| {
+            // What a closure has captured.
+            let known = here.variable(&variable.name).unwrap_or(variable);
+            let array = here.array_of(&known).or_else(|| {
+                let is_gone = known.bytes.iter().all(Option::is_none);
+                let mut arrays = self.names.arrays.iter();
+                let array = arrays.position(|named| named.name == known.name);
+                array.filter(|_| is_gone)
+            });
+            let passed = here.passed(&known);
+            (known, array, passed)
+        });
+        let locals: Vec<_> = locals.collect();
         let mut shown = Vec::new();
-        for Variable { name, ty, bytes } in locals {
-            let array = self.names.arrays.iter().position(|named| named.name == name);
-            let is_gone = bytes.iter().all(Option::is_none);
-            shown.push(match array.filter(|_| is_gone) {
-                Some(array) => self.array(array, frame.lane.block, Vec::new()),
-                None => self.value_of(&name, &name, ty, bytes),
+        for (Variable { name, ty, bytes }, array, passed) in locals {
+            shown.push(match (array, passed) {
+                (Some(array), _) => {
+                    let mut array = self.array(array, frame.lane.block, Vec::new());
+                    array["name"] = name.into();
+                    array
+                }
+                (None, Some(passed)) => {
+                    let mut passed = self.value_of(&name, &name, ty, passed);
+                    let value = passed["value"].as_str().unwrap_or_default();
+                    passed["value"] = format!("{value} (as passed)").into();
+                    passed
+                }
+                (None, None) => self.value_of(&name, &name, ty, bytes),
             });
         }
         shown

@@ -48,9 +48,10 @@ pub(crate) struct Variants {
 pub(super) struct Types<'e>(pub(super) &'e Entries);
 
 impl Types<'_> {
+    /// Its name, without the modules that it is in.
     pub(super) fn name(&self, Type(at): Type) -> String {
         if let Some(name) = self.0.name(at) {
-            return name.to_owned();
+            return without_modules(name);
         }
         match self.shape(Type(at)) {
             Shape::Array(element, count) => format!("[{}; {count}]", self.name(element)),
@@ -307,7 +308,9 @@ impl Types<'_> {
     }
 
     fn fields(&self, name: &str, ty: Type, bytes: &[Option<u8>], depth: u32) -> String {
-        let parts = self.parts(ty, bytes);
+        let mut parts = self.parts(ty, bytes);
+        // Markers have no value.
+        parts.retain(|(_, ty, _)| self.size(*ty) > 0);
         let is_tuple = parts
             .first()
             .is_some_and(|(name, ..)| name.starts_with(|c: char| c.is_ascii_digit()));
@@ -328,6 +331,22 @@ impl Types<'_> {
     }
 }
 
+/// `Tiles<Linear<1>>` of `cuda_std::block::Tiles<cuda_std::block::tiles::Linear<1>>`.
+fn without_modules(name: &str) -> String {
+    let mut short = String::with_capacity(name.len());
+    for (at, part) in name.split("::").enumerate() {
+        if at > 0 {
+            let start = short.rfind(|c: char| !c.is_alphanumeric() && c != '_');
+            let start = start.map_or(0, |start| {
+                start + short[start..].chars().next().map_or(0, char::len_utf8)
+            });
+            short.truncate(start);
+        }
+        short += part;
+    }
+    short
+}
+
 /// Some bytes of a value; unknown ones where it has fewer.
 fn part(bytes: &[Option<u8>], offset: u64, size: u64) -> Bytes {
     // A value is never larger than what was read.
@@ -341,4 +360,23 @@ fn part(bytes: &[Option<u8>], offset: u64, size: u64) -> Bytes {
 /// The bytes, if all are known.
 pub(super) fn known(bytes: &[Option<u8>]) -> Option<Vec<u8>> {
     bytes.iter().copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_modules;
+
+    #[test]
+    fn names_are_shown_without_modules() {
+        for (name, short) in [
+            ("f32", "f32"),
+            ("&[core::option::Option<u32>]", "&[Option<u32>]"),
+            ("a::B<c::d::E<1>, (f::G, [h::I; 3])>", "B<E<1>, (G, [I; 3])>"),
+            ("fn(a::b) -> c::d", "fn(b) -> d"),
+            ("::x", "x"),
+            ("k::é::ü", "ü"),
+        ] {
+            assert_eq!(without_modules(name), short);
+        }
+    }
 }

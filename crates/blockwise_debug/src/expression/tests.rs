@@ -74,7 +74,7 @@ fn a_literal_has_the_width_of_the_other_value() {
     check("0.1 == tenth", "true");
     check("tenth as f64 == 0.1", "false");
     check("tenth + 0.2", "0.3");
-    check("tenth as f64 + 0.2", "0.3000000014901161");
+    check("tenth as f64 + 0.2", "0.30000000149011613");
     check("tenth", "0.1");
 }
 
