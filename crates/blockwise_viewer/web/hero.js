@@ -67,19 +67,21 @@ class Hero {
     const address = step === null ? null : this.address(step, site);
     if (address) row("address", address);
     if (step !== null) row("when", `step ${step} of block ${view.summary.block.index.join(", ")}`);
-    const text = this.line(source, line);
-    const panel = el("div", { class: "site" }, el("h4", {}, title), el("pre", {}, text), el("dl", {}, ...rows),
+    const panel = el("div", { class: "site" }, el("h4", {}, title), this.code(source, line), el("dl", {}, ...rows),
       step !== null && site ? el("button", { type: "button", onclick: () => view.go(step) }, `go to step ${step}`) : null);
     this.sites?.push([step, panel]);
     return panel;
   }
 
-  /** The text of a line: the source's where the page has it. */
-  line(source, ptxLine) {
+  /** A line between its neighbours: the source's where the page has it. */
+  code(source, ptxLine) {
     const same = (/** @type {string} */ a, /** @type {string} */ b) => a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
     const file = source && this.view.sources.find((known) => same(known.file, source.file));
-    const text = file ? file.text.split("\n")[source.line - 1] : this.view.ptx.split("\n")[ptxLine - 1];
-    return (text ?? "").trim() || " ";
+    const lines = (file ? file.text : this.view.ptx).split("\n");
+    const at = (file ? source.line : ptxLine) - 1;
+    const shown = [at - 1, at, at + 1].filter((line) => lines[line]?.trim());
+    const indent = Math.min(...shown.map((line) => lines[line].length - lines[line].trimStart().length));
+    return el("pre", {}, ...shown.map((line) => el(line === at ? "b" : "span", {}, `${`${line + 1}`.padStart(5)}  ${lines[line].slice(indent)}\n`)));
   }
 
   /** What the thread of a site accesses in a step. @param {number} step @param {Site | null} site */
