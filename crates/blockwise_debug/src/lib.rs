@@ -17,6 +17,7 @@ mod debuggee;
 mod dwarf;
 mod element;
 mod expression;
+mod here;
 mod lane;
 mod lines;
 mod names;
