@@ -27,7 +27,10 @@ class Hero {
     this.sites = [];
     if (number === null) {
       this.element.className = "hero";
-      this.element.replaceChildren(el("h3", {}, "Nothing is wrong: every detector is content"), this.step("This step", view.step, null));
+      const { wavefronts, needed_wavefronts } = view.summary.total;
+      const many = wavefronts - needed_wavefronts;
+      const conflicts = many > 0 ? `, but bank conflicts: ${counted(many, "wavefront")} too many` : "";
+      this.element.replaceChildren(el("h3", {}, `No findings${conflicts}`), this.step("This step", view.step, null));
       return;
     }
     const finding = view.summary.findings[number];

@@ -98,7 +98,7 @@ class View {
     const [grid, block] = [launch.grid.join("×"), launch.block.join("×")];
     this.costs(total, profile);
     const left = summary.block.left_out ? `; ${counted(summary.block.left_out, "further step")} of it are not shown` : "";
-    const others = summary.blocks > 1 ? `Shown: block ${summary.block.index.join(", ")} of ${summary.blocks}${left}. Not shown: the other blocks; choose one below.` : `Shown: the only block${left}.`;
+    const others = summary.blocks > 1 ? `Shown: block ${summary.block.index.join(", ")} of ${summary.blocks}, with ${counted(this.columns.at.length, "step")} of its own${left}. Not shown: the other blocks; choose one below.` : `Shown: the only block${left}.`;
     this.head.replaceChildren(
       el("h2", {}, launch.name),
       el("p", {}, el("code", {}, launch.kernel), ` · grid ${grid} · block ${block} · ${launch.seed === null ? "the emulator's own order of threads" : `order of seed ${launch.seed}`} · ${counted(summary.steps, "step")} in all`),

@@ -34,7 +34,7 @@ The client's launch request says what to debug:
   \"seed\": 7                   the order of threads of this seed, as `blockwise check --seed` names it
   \"types\": { \"tile\": \"f32\" }  elements of arrays
   \"stopOnEntry\": false, \"cwd\": \"DIR\"
-  \"justMyCode\": false        steps and stacks show library code too: core, cuda_std, what #[kernel] generates
+  \"justMyCode\": false         steps and stacks show library code too: core, cuda_std, what #[kernel] generates
   \"token\": \"...\"             with --port only: what the command printed when it started. Files are then those below the
                              folder that it was started in
 
