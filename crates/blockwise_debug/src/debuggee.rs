@@ -57,7 +57,8 @@ impl Debuggee {
             sources,
         } = loaded;
         let kernel = replay.next().map(|next| replay.location(next.pc).function);
-        let none = "the PTX has no variables of the source: \"build\": \"debug\" makes one that has";
+        let none = "the PTX has no variables of the source: a build with debug information has \
+            (\"build\": \"debug\" in the launch configuration)";
         let dwarf = Dwarf::read(&text).and_then(|dwarf| dwarf.ok_or_else(|| none.to_owned()));
         let described = dwarf.as_ref().ok();
         let names = Names::of(&replay, &kernel.unwrap_or_default(), &types, described);
@@ -108,7 +109,7 @@ impl Debuggee {
         place.name.starts_with('%')
             || dotted == "step"
             || identity(&self.replay, self.focus, &dotted).is_some()
-            || self.names.array(&place.name).is_some()
+            || self.names.arrays.iter().any(|named| named.name == place.name)
             || is_parameter(&dotted)
             || is_local(&place.name)
     }

@@ -73,6 +73,13 @@ impl Here<'_> {
         }
     }
 
+    /// The number of the array that a name stands for.
+    pub(crate) fn array(&self, name: &str) -> Option<usize> {
+        let state = self.variable(name).and_then(|variable| self.array_of(&variable));
+        let arrays = &self.debuggee.names.arrays;
+        state.or_else(|| arrays.iter().position(|named| named.name == name))
+    }
+
     /// A kernel's parameter as it was passed, where the variable itself is optimised out.
     pub(crate) fn passed(&self, variable: &Variable) -> Option<Bytes> {
         let Debuggee { names, dwarf, .. } = self.debuggee;
@@ -230,9 +237,7 @@ impl Scope for Here<'_> {
             let element = element.unwrap_or(Element::Unsigned(size));
             return Ok(element.value(&parameter.bytes));
         }
-        let state = self.variable(name).and_then(|variable| self.array_of(&variable));
-        let state = state.map(|number| &names.arrays[number]);
-        if let Some(array) = state.or_else(|| names.array(name)) {
+        if let Some(array) = self.array(name).map(|number| &names.arrays[number]) {
             let indices = parts.iter().map(|part| match part {
                 Part::Index(index) => Some(*index),
                 Part::Field(_) | Part::Len => None,

@@ -96,10 +96,6 @@ impl Names {
             parameters,
         }
     }
-
-    pub(crate) fn array(&self, name: &str) -> Option<&Named> {
-        self.arrays.iter().find(|named| named.name == name)
-    }
 }
 
 impl Named {

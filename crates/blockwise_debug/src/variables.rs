@@ -86,11 +86,7 @@ impl Debuggee {
                 Part::Index(index) => u64::try_from(*index).ok(),
                 Part::Field(_) | Part::Len => None,
             });
-            let state = here.variable(&place.name);
-            let state = state.and_then(|variable| here.array_of(&variable));
-            let named = || self.names.arrays.iter().position(|named| named.name == place.name);
-            let named = state.or_else(named);
-            if let Some((number, row)) = named.zip(indices.collect::<Option<Vec<u64>>>())
+            if let Some((number, row)) = here.array(&place.name).zip(indices.collect::<Option<Vec<u64>>>())
                 && let extents = &self.names.arrays[number].extents
                 && (row.len() < extents.len())
                 && row.iter().zip(extents).all(|(index, extent)| index < extent)
@@ -109,9 +105,10 @@ impl Debuggee {
         let Expression::Place(place) = Expression::parse(text)? else {
             return Err(none());
         };
-        let array = self.names.array(&place.name);
+        let here = self.scope(frame);
+        let array = here.array(&place.name).map(|number| &self.names.arrays[number]);
         let array = array.ok_or_else(|| format!("there is no array `{}`", place.name))?;
-        let parts = place.parts(&self.scope(frame))?.into_iter();
+        let parts = place.parts(&here)?.into_iter();
         let indices = parts.map(|part| match part {
             Part::Index(index) => Some(index),
             Part::Field(_) | Part::Len => None,
