@@ -5,6 +5,7 @@ use crate::dwarf::{Bytes, Shape, Storage, Type, Variable};
 use crate::element::{Element, Evaluated};
 use crate::expression::{Part, Scope, written};
 use crate::lane::{LaneId, identity};
+use crate::names::table;
 use crate::threads::StackFrame;
 
 /// Names as a frame sees them at the current step.
@@ -63,7 +64,14 @@ impl Here<'_> {
             return Some(number);
         }
         // By the type, if no other array has it.
-        let mut fit = shared().filter(|(_, named)| name.contains(&named.type_from(0)));
+        let dwarf = dwarf.as_ref().ok()?;
+        let argument = dwarf.argument(variable.ty).and_then(|ty| table(dwarf, ty));
+        let mut fit = shared().filter(|(_, named)| {
+            let argument = argument.as_ref();
+            argument.is_some_and(|(element, extents)| {
+                *element == named.element && *extents == named.extents
+            })
+        });
         match (fit.next(), fit.next()) {
             (Some((number, _)), None) => Some(number),
             _ => {

@@ -203,7 +203,7 @@ fn name_shared(arrays: &mut [Array], record: &str) {
 }
 
 /// The element and the dimensions of an array, through wrappers with one field.
-fn table(dwarf: &Dwarf, ty: Type) -> Option<(Element, Vec<u64>)> {
+pub(crate) fn table(dwarf: &Dwarf, ty: Type) -> Option<(Element, Vec<u64>)> {
     let (mut ty, mut extents) = (ty, Vec::new());
     for _ in 0..16 {
         ty = match dwarf.shape(ty) {

@@ -20,6 +20,7 @@ pub(super) mod tag {
     pub(in crate::dwarf) const BASE: u64 = 0x24;
     pub(in crate::dwarf) const ENUMERATOR: u64 = 0x28;
     pub(in crate::dwarf) const SUBPROGRAM: u64 = 0x2e;
+    pub(in crate::dwarf) const TYPE_PARAMETER: u64 = 0x2f;
     pub(in crate::dwarf) const VARIANT_PART: u64 = 0x33;
     pub(in crate::dwarf) const VARIABLE: u64 = 0x34;
 }

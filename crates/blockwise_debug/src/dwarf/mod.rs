@@ -68,8 +68,10 @@ impl Dwarf {
         let mut variables: Vec<Variable> = Vec::new();
         for number in numbers {
             let declared = self.entries.inherited(number, attribute::DECLARATION_LINE);
+            // A parameter has its value on the line that declares it; a variable gets it there.
+            let known = u64::from(self.entries.get(number).tag == tag::PARAMETER);
             let is_later = matches!(declared, Some(entry::Value::Number(declared))
-                if *declared > u64::from(place.line) && place.line > 0);
+                if *declared >= u64::from(place.line) + known && place.line > 0);
             let name = self.entries.name(number).filter(|name| !name.starts_with("__"));
             let ty = self.entries.followed(number, attribute::TYPE).map(Type);
             let (Some(name), Some(ty), false) = (name, ty, is_later) else {
@@ -153,6 +155,13 @@ impl Dwarf {
                 _ => {}
             }
         }
+    }
+
+    /// The first argument of a generic type.
+    pub(crate) fn argument(&self, Type(at): Type) -> Option<Type> {
+        let mut arguments = self.entries.children(at);
+        let (number, _) = arguments.find(|(_, entry)| entry.tag == tag::TYPE_PARAMETER)?;
+        self.entries.follow(number, attribute::TYPE).map(Type)
     }
 
     /// The type of a variable of the whole module, by its name in the PTX.

@@ -205,8 +205,8 @@ fn locals_are_listed_with_types_and_parts() {
 fn mistakes_in_expressions_are_answered() {
     let (mut client, _) = at("let left = loaded[thread]");
     for (expression, problem) in [
-        ("x[150]", "has 150 elements"),
-        ("x[-1]", "has 150 elements"),
+        ("x[150]", "[f32; 150]"),
+        ("x[-1]", "[f32; 150]"),
         ("tile[66]", "[f32; 66]"),
         ("rows[4][0]", "[[u32; 33]; 4]"),
         ("rows[0][33]", "[[u32; 33]; 4]"),
