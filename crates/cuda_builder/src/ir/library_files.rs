@@ -12,8 +12,8 @@ use crate::error::CudaBuilderError;
 
 /// The crates of the device API.
 const OWN: [&str; 2] = ["cuda_std", "launch_contract"];
-/// Where cargo keeps the sources of crates that are nobody's own.
-const CACHES: [&str; 2] = ["/registry/src/", "/git/checkouts/"];
+/// Where cargo keeps the sources of crates from registries.
+const REGISTRY: &str = "/registry/src/";
 
 /// The library crates that kernels are built from.
 const CRATES: [&str; 3] = ["core", "alloc", "compiler-builtins"];
@@ -36,7 +36,7 @@ fn of_library(node: &str) -> Option<String> {
     let (file, rest) = rest.split_once("\", directory: \"")?;
     let (directory, rest) = rest.split_once('"')?;
     if let Some((source, folder)) = directory.rsplit_once('/')
-        && (is_own(folder) || CACHES.iter().any(|cache| directory.contains(cache)))
+        && (is_own(folder) || directory.contains(REGISTRY))
         && !file.starts_with('/')
     {
         return Some(format!(
@@ -116,6 +116,7 @@ mod tests {
         check("src/lib.rs", "/home/me/library/kernels", None);
         check("kernels/src/lib.rs", "/home/me/project", None);
         check("src/lib.rs", "/home/me/my_cuda_std", None);
+        check("src/lib.rs", "/h/.cargo/git/checkouts/mine-1/1234567", None);
         check("/b/cuda_std/src/lib.rs", "/b/cuda_std", None);
         check("library/core/src/lib.rs", "/usr/src/rustc-1.96.0", None);
         check("/rust/library/core/src/lib.rs", "/rust/library/core", None);
