@@ -114,14 +114,11 @@ impl Named {
         inner.fold(self.element.to_string(), |ty, extent| format!("[{ty}; {extent}]"))
     }
 
-    /// The number of the element at some indices, of which there are as many as dimensions or one.
+    /// The number of the element at some indices: one for each dimension.
     pub(crate) fn element_at(&self, indices: &[i128]) -> Result<u64, String> {
         let flat = [self.len()];
         let extents = match indices.len() {
-            1 if self.extents.len() > 1 => {
-                return Err(format!("it has {} indices", self.extents.len()));
-            }
-            1 => &flat[..],
+            1 if self.extents.len() < 2 => &flat[..],
             count if count == self.extents.len() => &self.extents,
             _ => return Err(format!("it is {}", self.type_from(0))),
         };

@@ -4,8 +4,6 @@
 mod entry;
 mod place;
 mod section;
-#[cfg(test)]
-mod tests;
 mod types;
 
 use crate::element::Evaluated;

@@ -44,7 +44,8 @@ pub(super) fn pieces(
     match entry.value(attribute::LOCATION)? {
         &Value::Block(at, size) => {
             let symbol = |at| sections.info.symbols.get(&at).map(String::as_str);
-            computed(Bytes::new(&sections.info.bytes, at), at + size, &symbol)
+            let bytes = Bytes::new(&sections.info.bytes, at);
+            trusted(computed(bytes, at + size, &symbol)?, false)
         }
         &Value::Number(list) => {
             let mut bytes = Bytes::new(&sections.locations.bytes, usize::try_from(list).ok()?);
@@ -58,12 +59,30 @@ pub(super) fn pieces(
                 let at = bytes;
                 bytes.take(size)?;
                 if (from..to).contains(&line) {
-                    return computed(at, at.at + size, &symbol);
+                    let constants = sections.constants.get(&from);
+                    let name = entries.name(variable);
+                    let is_known = constants.zip(name).is_some_and(|(constants, name)| {
+                        constants.iter().any(|constant| constant == name)
+                    });
+                    return trusted(computed(at, at.at + size, &symbol)?, is_known);
                 }
             }
         }
         _ => None,
     }
+}
+
+/// Places without constants that may be the beginning of something else.
+fn trusted(mut pieces: Vec<Piece>, constants: bool) -> Option<Vec<Piece>> {
+    // Of several pieces, each says its size: else it is cut off.
+    let is_whole = pieces.len() == 1;
+    for piece in &mut pieces {
+        let is_constant = matches!(piece.origin, Origin::Constant(_));
+        if (is_constant && !constants) || (piece.size.is_none() && !is_whole) {
+            piece.origin = Origin::Nowhere;
+        }
+    }
+    Some(pieces)
 }
 
 /// The places that an expression computes; `None` for operations that are not known.
@@ -162,6 +181,17 @@ mod tests {
             &[0x03, 0, 0, 0, 0, 0, 0, 0, 0, 0x23, 0xac, 2],
             Some(vec![piece(tile, None)]),
         );
+    }
+
+    #[test]
+    fn what_may_be_cut_off_is_not_trusted() {
+        let zero = || piece(Origin::Constant(0), None);
+        let nowhere = || piece(Origin::Nowhere, None);
+        assert_eq!(trusted(vec![zero()], true), Some(vec![zero()]));
+        assert_eq!(trusted(vec![zero()], false), Some(vec![nowhere()]));
+        let first = || piece(Origin::Register("%r1".to_owned()), Some(8));
+        let cut = trusted(vec![first(), zero()], true);
+        assert_eq!(cut, Some(vec![first(), nowhere()]));
     }
 
     #[test]

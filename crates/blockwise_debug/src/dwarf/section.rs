@@ -11,6 +11,8 @@ pub(super) struct Sections {
     pub(super) info: Section,
     pub(super) locations: Section,
     pub(super) strings: Section,
+    /// The variables that are constants from a line on, by LLVM's comments.
+    pub(super) constants: HashMap<u64, Vec<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -27,7 +29,10 @@ impl Sections {
             return None;
         }
         let labels = labels(text)?;
-        let mut sections = Self::default();
+        let mut sections = Self {
+            constants: constants(text),
+            ..Self::default()
+        };
         let mut ignored = Section::default();
         let mut section: Option<&mut Section> = None;
         for line in text.lines() {
@@ -91,6 +96,35 @@ fn labels(text: &str) -> Option<HashMap<&str, u64>> {
         }
     }
     is_described.then_some(labels)
+}
+
+/// The names that comments after a label give constants to: `//DEBUG_VALUE: k <- 6`.
+///
+/// LLVM cuts off a location that is computed from several values, such as `0 - %rd3`: what is left
+/// looks like the constant 0. Only its comment tells the two apart.
+fn constants(text: &str) -> HashMap<u64, Vec<String>> {
+    let mut constants: HashMap<u64, Vec<String>> = HashMap::new();
+    // Labels with no instruction after them yet.
+    let mut labels: Vec<u64> = Vec::new();
+    for (line, at) in text.lines().zip(1..) {
+        let line = line.trim();
+        let value = line.strip_prefix("//DEBUG_VALUE: ");
+        if let Some((name, value)) = value.and_then(|line| line.rsplit_once(" <- ")) {
+            let name = name.rsplit(':').next().unwrap_or(name);
+            let last = value.rsplit(' ').next().unwrap_or(value);
+            let is_number = last.parse::<i128>().is_ok();
+            if is_number && !value.contains("LLVM_arg") {
+                for label in &labels {
+                    constants.entry(*label).or_default().push(name.to_owned());
+                }
+            }
+        } else if code(line).ends_with(':') {
+            labels.push(at);
+        } else if code(line).ends_with(';') && !line.starts_with('.') {
+            labels.clear();
+        }
+    }
+    constants
 }
 
 fn section_name(line: &str) -> Option<&str> {

@@ -167,7 +167,7 @@ fn locals_are_listed_with_types_and_parts() {
         let found = locals.iter().find(|local| local["name"] == name);
         found.unwrap_or_else(|| panic!("{name} in {locals:?}"))
     };
-    assert_eq!(named("x")["type"], "&[f32]");
+    assert_eq!(named("x")["type"], "[f32; 150]");
     assert_eq!(named("loaded")["type"], "[f32; 66]");
     assert_eq!(named("table")["type"], "[[u32; 33]; 4]");
     assert_eq!(named("thread")["value"], "37 (0x25)");
@@ -210,7 +210,7 @@ fn mistakes_in_expressions_are_answered() {
         ("tile[66]", "[f32; 66]"),
         ("rows[4][0]", "[[u32; 33]; 4]"),
         ("rows[0][33]", "[[u32; 33]; 4]"),
-        ("rows[1] + 1", "is no number"),
+        ("rows[1] + 1", "[[u32; 33]; 4]"),
         ("tile.width", "tile.width"),
         ("place.middle", "has no `.middle`"),
         ("thread[0]", "has no `[0]`"),
