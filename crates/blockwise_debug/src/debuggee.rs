@@ -109,7 +109,11 @@ impl Debuggee {
         place.name.starts_with('%')
             || dotted == "step"
             || identity(&self.replay, self.focus, &dotted).is_some()
-            || self.names.arrays.iter().any(|named| named.name == place.name)
+            || self
+                .names
+                .arrays
+                .iter()
+                .any(|named| named.name == place.name)
             || is_parameter(&dotted)
             || is_local(&place.name)
     }

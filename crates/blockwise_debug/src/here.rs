@@ -53,7 +53,13 @@ impl Here<'_> {
     /// kernels follow the state of an array.
     pub(crate) fn array_of(&self, variable: &Variable) -> Option<usize> {
         let Debuggee { names, dwarf, .. } = self.debuggee;
-        let shared = || names.arrays.iter().enumerate().filter(|(_, named)| named.is_shared());
+        let shared = || {
+            names
+                .arrays
+                .iter()
+                .enumerate()
+                .filter(|(_, named)| named.is_shared())
+        };
         let name = dwarf.as_ref().ok()?.type_name(variable.ty);
         let states = ["Shared<", "Written<", "Published<", "Refill<", "Slots<"];
         if !states.iter().any(|state| name.starts_with(state)) {
@@ -76,14 +82,18 @@ impl Here<'_> {
             (Some((number, _)), None) => Some(number),
             _ => {
                 let mut all = shared();
-                all.next().filter(|_| all.next().is_none()).map(|(number, _)| number)
+                all.next()
+                    .filter(|_| all.next().is_none())
+                    .map(|(number, _)| number)
             }
         }
     }
 
     /// The number of the array that a name stands for.
     pub(crate) fn array(&self, name: &str) -> Option<usize> {
-        let state = self.variable(name).and_then(|variable| self.array_of(&variable));
+        let state = self
+            .variable(name)
+            .and_then(|variable| self.array_of(&variable));
         let arrays = &self.debuggee.names.arrays;
         state.or_else(|| arrays.iter().position(|named| named.name == name))
     }
@@ -92,7 +102,10 @@ impl Here<'_> {
     pub(crate) fn passed(&self, variable: &Variable) -> Option<Bytes> {
         let Debuggee { names, dwarf, .. } = self.debuggee;
         let is_gone = variable.bytes.iter().all(Option::is_none);
-        let parameter = names.parameters.iter().find(|it| it.name == variable.name)?;
+        let parameter = names
+            .parameters
+            .iter()
+            .find(|it| it.name == variable.name)?;
         let size = dwarf.as_ref().ok()?.size(variable.ty);
         let fits = is_gone && size == parameter.bytes.len() as u64;
         fits.then(|| parameter.bytes.iter().copied().map(Some).collect())
@@ -129,7 +142,10 @@ impl Here<'_> {
         for (at, part) in parts.iter().enumerate() {
             let so_far = || written(name, &parts[..at]);
             let unreadable = |address: u64| {
-                format!("`{}` refers to {address:#x}, where no memory is known", so_far())
+                format!(
+                    "`{}` refers to {address:#x}, where no memory is known",
+                    so_far()
+                )
             };
             // A reference is followed as Rust does.
             while let Shape::Pointer(Some(_)) = dwarf.shape(ty)
@@ -170,7 +186,11 @@ impl Here<'_> {
             };
             (ty, bytes) = next.ok_or_else(|| {
                 let has = written("", std::slice::from_ref(part));
-                format!("`{}`, a `{}`, has no `{has}`", so_far(), dwarf.type_name(ty))
+                format!(
+                    "`{}`, a `{}`, has no `{has}`",
+                    so_far(),
+                    dwarf.type_name(ty)
+                )
             })?;
         }
         Ok((ty, bytes))
@@ -207,14 +227,22 @@ impl Here<'_> {
 impl Storage for Here<'_> {
     fn register(&self, name: &str) -> Option<u64> {
         let LaneId { block, warp, lane } = self.frame.lane;
-        let registers = self.debuggee.replay.registers(block, warp, lane, self.frame.call);
+        let registers = self
+            .debuggee
+            .replay
+            .registers(block, warp, lane, self.frame.call);
         let mut registers = registers.into_iter();
-        registers.find(|register| register.name == name).map(|register| register.value)
+        registers
+            .find(|register| register.name == name)
+            .map(|register| register.value)
     }
 
     fn symbol(&self, name: &str, offset: u64, size: u64) -> Option<Vec<u8>> {
         let Debuggee { replay, names, .. } = self.debuggee;
-        let named = names.arrays.iter().find(|named| named.array.symbol == name)?;
+        let named = names
+            .arrays
+            .iter()
+            .find(|named| named.array.symbol == name)?;
         let address = named.array.address.checked_add(offset)?;
         let mut bytes = vec![0; usize::try_from(size).ok()?];
         let read = match named.is_shared() {
@@ -256,10 +284,14 @@ impl Scope for Here<'_> {
                     let at = array.element_at(&indices);
                     let at = at.map_err(|why| format!("there is no `{path}`: {why}"))?;
                     let bytes = array.read(replay, self.lane().block, at);
-                    let bytes = bytes.ok_or_else(|| format!("`{path}` is gone: its block has ended"))?;
+                    let bytes =
+                        bytes.ok_or_else(|| format!("`{path}` is gone: its block has ended"))?;
                     Ok(array.element.value(&bytes))
                 }
-                _ => Err(format!("`{path}` is no number: `{name}` is {}", array.type_from(0))),
+                _ => Err(format!(
+                    "`{path}` is no number: `{name}` is {}",
+                    array.type_from(0)
+                )),
             };
         }
         let register = (name.starts_with('%') && parts.is_empty()).then(|| {

@@ -44,12 +44,7 @@ struct Place {
 
 impl Lines {
     /// With `just_my_code`, the frames are the user's only.
-    pub(crate) fn of(
-        replay: &Replay,
-        sources: &Sources,
-        ptx: String,
-        just_my_code: bool,
-    ) -> Self {
+    pub(crate) fn of(replay: &Replay, sources: &Sources, ptx: String, just_my_code: bool) -> Self {
         let code: Vec<u32> = replay.instructions().collect();
         let located: Vec<(u32, Location)> =
             code.iter().map(|&pc| (pc, replay.location(pc))).collect();

@@ -111,7 +111,9 @@ impl Named {
     /// `[[f32; 33]; 32]`, from a dimension on.
     pub(crate) fn type_from(&self, dimension: usize) -> String {
         let inner = self.extents.iter().skip(dimension).rev();
-        inner.fold(self.element.to_string(), |ty, extent| format!("[{ty}; {extent}]"))
+        inner.fold(self.element.to_string(), |ty, extent| {
+            format!("[{ty}; {extent}]")
+        })
     }
 
     /// The number of the element at some indices: one for each dimension.
@@ -155,7 +157,10 @@ fn record(replay: &Replay, arrays: &[Array], kernel: &str) -> String {
     };
     let mut bytes = vec![0; usize::try_from(record.size).unwrap_or(0)];
     let read = replay.read(record.address, &mut bytes);
-    read.map_or_else(|_| String::new(), |()| String::from_utf8_lossy(&bytes).into_owned())
+    read.map_or_else(
+        |_| String::new(),
+        |()| String::from_utf8_lossy(&bytes).into_owned(),
+    )
 }
 
 /// The kernel's Rust parameters as those of the PTX, with their types where known.
@@ -171,7 +176,9 @@ fn signature(record: &str) -> Vec<(String, Option<Element>)> {
 /// Gives the static shared arrays of a kernel the names of its parameters: in the PTX they have
 /// none of their own. The record has them in the order of the source.
 fn name_shared(arrays: &mut [Array], record: &str) {
-    let lines = record.lines().filter_map(|line| line.strip_prefix("array "));
+    let lines = record
+        .lines()
+        .filter_map(|line| line.strip_prefix("array "));
     let known: Vec<(&str, u64)> = lines
         .filter_map(|line| {
             let (name, size) = line.split_once(' ')?;

@@ -80,16 +80,26 @@ impl Debuggee {
                 && dwarf.evaluated(ty, &bytes).is_none()
                 && bytes.iter().any(Option::is_some)
             {
-                return Ok(result(self.value_of(&written(&place.name, &parts), "", ty, bytes)));
+                return Ok(result(self.value_of(
+                    &written(&place.name, &parts),
+                    "",
+                    ty,
+                    bytes,
+                )));
             }
             let indices = parts.iter().map(|part| match part {
                 Part::Index(index) => u64::try_from(*index).ok(),
                 Part::Field(_) | Part::Len => None,
             });
-            if let Some((number, row)) = here.array(&place.name).zip(indices.collect::<Option<Vec<u64>>>())
+            if let Some((number, row)) = here
+                .array(&place.name)
+                .zip(indices.collect::<Option<Vec<u64>>>())
                 && let extents = &self.names.arrays[number].extents
                 && (row.len() < extents.len())
-                && row.iter().zip(extents).all(|(index, extent)| index < extent)
+                && row
+                    .iter()
+                    .zip(extents)
+                    .all(|(index, extent)| index < extent)
             {
                 return Ok(result(self.array(number, frame.lane.block, row)));
             }
@@ -106,7 +116,9 @@ impl Debuggee {
             return Err(none());
         };
         let here = self.scope(frame);
-        let array = here.array(&place.name).map(|number| &self.names.arrays[number]);
+        let array = here
+            .array(&place.name)
+            .map(|number| &self.names.arrays[number]);
         let array = array.ok_or_else(|| format!("there is no array `{}`", place.name))?;
         let parts = place.parts(&here)?.into_iter();
         let indices = parts.map(|part| match part {
@@ -114,7 +126,9 @@ impl Debuggee {
             Part::Field(_) | Part::Len => None,
         });
         let indices: Option<Vec<i128>> = indices.collect();
-        let indices = indices.filter(|indices| !indices.is_empty()).ok_or_else(none)?;
+        let indices = indices
+            .filter(|indices| !indices.is_empty())
+            .ok_or_else(none)?;
         let index = array.element_at(&indices);
         let index = index.map_err(|why| format!("there is no `{}`: {why}", text.trim()))?;
         let size = array.element.size();
@@ -212,8 +226,9 @@ impl Debuggee {
             shown["indexedVariables"] = length.into();
         }
         if has_parts && bytes.iter().any(Option::is_some) {
-            shown["variablesReference"] =
-                self.refer(Container::Value(path.to_owned(), ty, bytes)).into();
+            shown["variablesReference"] = self
+                .refer(Container::Value(path.to_owned(), ty, bytes))
+                .into();
         }
         shown
     }
@@ -235,7 +250,13 @@ impl Debuggee {
                 let size = dwarf.size(element);
                 let end = start.saturating_add(count.min(MOST)).min(length);
                 let is_slice = matches!(dwarf.shape(ty), Shape::Slice(_));
-                let name = |at: u64| if is_slice { format!("[{at}]") } else { "*".to_owned() };
+                let name = |at: u64| {
+                    if is_slice {
+                        format!("[{at}]")
+                    } else {
+                        "*".to_owned()
+                    }
+                };
                 let address = |at: u64| address.wrapping_add(at.wrapping_mul(size));
                 let elements = start..end;
                 elements
@@ -247,7 +268,9 @@ impl Debuggee {
                 let is_array = matches!(dwarf.shape(ty), Shape::Array(..));
                 let first = if is_array { start } else { 0 };
                 let parts = parts.skip(first as usize).take(count.min(MOST) as usize);
-                parts.map(|(name, ty, bytes)| (name, ty, Some(bytes))).collect()
+                parts
+                    .map(|(name, ty, bytes)| (name, ty, Some(bytes)))
+                    .collect()
             }
         };
         let shown = parts.into_iter().map(|(name, ty, bytes)| match bytes {
@@ -293,7 +316,9 @@ impl Debuggee {
         };
         let path = format!("{}{}", named.name, indices(&row));
         let length = named.extents[row.len()];
-        let address = row.is_empty().then(|| format!("{:#x}", named.array.address));
+        let address = row
+            .is_empty()
+            .then(|| format!("{:#x}", named.array.address));
         let mut shown = json!({
             "name": name,
             "value": ty,
@@ -322,7 +347,9 @@ impl Debuggee {
         let inner = |index: u64| [row, &[index]].concat();
         if row.len() + 1 < named.extents.len() {
             let rows = start..end;
-            return rows.map(|index| self.array(number, block, inner(index))).collect();
+            return rows
+                .map(|index| self.array(number, block, inner(index)))
+                .collect();
         }
         let elements = (start..end).map(|index| {
             let at: Vec<i128> = inner(index).into_iter().map(i128::from).collect();

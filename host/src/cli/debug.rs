@@ -211,7 +211,9 @@ impl Kernels<'_> {
         }
         let text = String::from_utf8_lossy(&output.stderr);
         let text = text.trim();
-        Err(Failure::new(format!("{place}: `cargo build` failed:\n{text}")))
+        Err(Failure::new(format!(
+            "{place}: `cargo build` failed:\n{text}"
+        )))
     }
 }
 

@@ -134,7 +134,12 @@ fn walk(launch: &Value, file: &str, command: &str) -> BTreeSet<u64> {
         let thread = json!({ "threadId": session.thread });
         if session.moved(command, thread).starts_with("the end") {
             let (frames, _) = session.stack();
-            assert!(frames.iter().all(|(path, _)| path.contains("/kernels/src/")), "{frames:?}");
+            assert!(
+                frames
+                    .iter()
+                    .all(|(path, _)| path.contains("/kernels/src/")),
+                "{frames:?}"
+            );
             return lines;
         }
     }

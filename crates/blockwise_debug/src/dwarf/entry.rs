@@ -188,7 +188,8 @@ impl Entry {
     pub(super) fn contains(&self, line: u64) -> bool {
         let low = self.number(attribute::LOW_PC);
         let high = self.number(attribute::HIGH_PC);
-        low.zip(high).is_some_and(|(low, high)| (low..high).contains(&line))
+        low.zip(high)
+            .is_some_and(|(low, high)| (low..high).contains(&line))
     }
 }
 
@@ -253,7 +254,11 @@ impl Unit {
             }
             0x0f => Value::Number(bytes.unsigned()?),
             // In version 2 as wide as an address.
-            0x10 => Value::Entry(entry(bytes.fixed(if self.version == 2 { 8 } else { 4 })?)?),
+            0x10 => Value::Entry(entry(bytes.fixed(if self.version == 2 {
+                8
+            } else {
+                4
+            })?)?),
             0x11 => local(bytes.fixed(1)?)?,
             0x12 => local(bytes.fixed(2)?)?,
             0x13 => local(bytes.fixed(4)?)?,

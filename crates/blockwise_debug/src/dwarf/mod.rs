@@ -70,7 +70,10 @@ impl Dwarf {
             let known = u64::from(self.entries.get(number).tag == tag::PARAMETER);
             let is_later = matches!(declared, Some(entry::Value::Number(declared))
                 if *declared >= u64::from(place.line) + known && place.line > 0);
-            let name = self.entries.name(number).filter(|name| !name.starts_with("__"));
+            let name = self
+                .entries
+                .name(number)
+                .filter(|name| !name.starts_with("__"));
             let ty = self.entries.followed(number, attribute::TYPE).map(Type);
             let (Some(name), Some(ty), false) = (name, ty, is_later) else {
                 continue;
@@ -106,8 +109,9 @@ impl Dwarf {
             let mut all = Vec::new();
             self.collect_all(origin, &mut all);
             let is_there = |of: usize| {
-                let is_it =
-                    |&number: &usize| self.entries.follow(number, attribute::ABSTRACT_ORIGIN) == Some(of);
+                let is_it = |&number: &usize| {
+                    self.entries.follow(number, attribute::ABSTRACT_ORIGIN) == Some(of)
+                };
                 numbers.iter().any(is_it)
             };
             let mut dropped: Vec<usize> = all.into_iter().filter(|&of| !is_there(of)).collect();
@@ -122,7 +126,8 @@ impl Dwarf {
         let is_call = |entry: &entry::Entry| {
             let number = |name| entry.number(name);
             number(attribute::CALL_LINE) == Some(call.line.into())
-                && number(attribute::CALL_COLUMN).is_none_or(|column| column == u64::from(call.column))
+                && number(attribute::CALL_COLUMN)
+                    .is_none_or(|column| column == u64::from(call.column))
         };
         self.entries
             .children(scope)
@@ -176,7 +181,10 @@ impl Dwarf {
     /// Whether any variable has a name.
     pub(crate) fn has(&self, name: &str) -> bool {
         let is_variable = |tag| tag == tag::VARIABLE || tag == tag::PARAMETER;
-        let mut variables = self.entries.all().filter(|(_, entry)| is_variable(entry.tag));
+        let mut variables = self
+            .entries
+            .all()
+            .filter(|(_, entry)| is_variable(entry.tag));
         variables.any(|(number, _)| self.entries.name(number) == Some(name))
     }
 

@@ -155,7 +155,10 @@ mod tests {
     #[track_caller]
     fn check(bytes: &[u8], expected: Option<Vec<Piece>>) {
         let symbol = |at| (at == 1).then_some("tile");
-        assert_eq!(computed(Bytes::new(bytes, 0), bytes.len(), &symbol), expected);
+        assert_eq!(
+            computed(Bytes::new(bytes, 0), bytes.len(), &symbol),
+            expected
+        );
     }
 
     fn piece(origin: Origin, size: Option<u64>) -> Piece {
@@ -165,7 +168,10 @@ mod tests {
     #[test]
     fn registers_constants_and_memory() {
         let r2 = Origin::Register("%r2".to_owned());
-        check(&[0x90, 178, 228, 149, 1], Some(vec![piece(r2.clone(), None)]));
+        check(
+            &[0x90, 178, 228, 149, 1],
+            Some(vec![piece(r2.clone(), None)]),
+        );
         check(
             &[0x90, 178, 228, 149, 1, 0x93, 4, 0x93, 8, 0x32, 0x93, 1],
             Some(vec![
@@ -174,8 +180,14 @@ mod tests {
                 piece(Origin::Constant(2), Some(1)),
             ]),
         );
-        check(&[0x11, 0x7f], Some(vec![piece(Origin::Constant(u64::MAX), None)]));
-        check(&[0x0d, 0xfe, 255, 255, 255, 0x9f], Some(vec![piece(Origin::Constant(-2_i64 as u64), None)]));
+        check(
+            &[0x11, 0x7f],
+            Some(vec![piece(Origin::Constant(u64::MAX), None)]),
+        );
+        check(
+            &[0x0d, 0xfe, 255, 255, 255, 0x9f],
+            Some(vec![piece(Origin::Constant(-2_i64 as u64), None)]),
+        );
         let tile = Origin::Memory("tile".to_owned(), 300);
         check(
             &[0x03, 0, 0, 0, 0, 0, 0, 0, 0, 0x23, 0xac, 2],

@@ -158,7 +158,11 @@ fn number(text: &str) -> Option<u64> {
         Some(digits) => u64::from_str_radix(digits, 16).ok()?,
         None => digits.parse().ok()?,
     };
-    Some(if negative { value.wrapping_neg() } else { value })
+    Some(if negative {
+        value.wrapping_neg()
+    } else {
+        value
+    })
 }
 
 /// Reads a section's bytes.
@@ -198,7 +202,11 @@ impl<'s> Bytes<'s> {
     pub(super) fn signed(&mut self) -> Option<i64> {
         let (value, bits, last) = self.leb()?;
         let is_negative = last & 0x40 != 0 && bits < 64;
-        Some(if is_negative { value | u64::MAX << bits } else { value } as i64)
+        Some(if is_negative {
+            value | u64::MAX << bits
+        } else {
+            value
+        } as i64)
     }
 
     /// A number in groups of 7 bits: its value, its bits, its last byte.

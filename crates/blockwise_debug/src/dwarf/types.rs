@@ -128,7 +128,9 @@ impl Types<'_> {
         }
         let fields = self.members(at);
         let is_slice = self.0.name(at).is_some_and(|name| {
-            ["&[", "&mut [", "*const [", "*mut ["].iter().any(|start| name.starts_with(start))
+            ["&[", "&mut [", "*const [", "*mut ["]
+                .iter()
+                .any(|start| name.starts_with(start))
         });
         match &fields[..] {
             [(first, 0, pointer), (second, 8, _)]
@@ -146,7 +148,9 @@ impl Types<'_> {
     fn members(&self, at: usize) -> Vec<(String, u64, Type)> {
         let members = self.0.children(at);
         let members = members.filter(|(_, entry)| entry.tag == tag::MEMBER);
-        members.filter_map(|(number, _)| self.member(number)).collect()
+        members
+            .filter_map(|(number, _)| self.member(number))
+            .collect()
     }
 
     fn member(&self, number: usize) -> Option<(String, u64, Type)> {
@@ -207,7 +211,9 @@ impl Types<'_> {
         match self.shape(ty) {
             Shape::Fields(fields) => {
                 let fields = fields.into_iter();
-                fields.map(|(name, offset, ty)| (name, ty, cut(offset, ty))).collect()
+                fields
+                    .map(|(name, offset, ty)| (name, ty, cut(offset, ty)))
+                    .collect()
             }
             Shape::Variant(variants) => match self.variant(&variants, bytes) {
                 Some((_, offset, ty)) => self.parts(*ty, &cut(*offset, *ty)),
@@ -215,7 +221,11 @@ impl Types<'_> {
             },
             Shape::Array(element, count) => {
                 let size = self.size(element);
-                let count = if size == 0 { 0 } else { count.min(bytes.len() as u64 / size) };
+                let count = if size == 0 {
+                    0
+                } else {
+                    count.min(bytes.len() as u64 / size)
+                };
                 let elements = 0..count;
                 elements
                     .map(|at| (format!("[{at}]"), element, part(bytes, at * size, size)))
@@ -259,12 +269,19 @@ impl Types<'_> {
             format!("{open}{}{more}{close}", shown.join(", "))
         };
         match &shape {
-            Shape::Number(_) => self.evaluated(ty, bytes).map_or_else(gone, crate::variables::text_of),
-            Shape::Bool => self.evaluated(ty, bytes).map_or_else(gone, |value| value.to_string()),
+            Shape::Number(_) => self
+                .evaluated(ty, bytes)
+                .map_or_else(gone, crate::variables::text_of),
+            Shape::Bool => self
+                .evaluated(ty, bytes)
+                .map_or_else(gone, |value| value.to_string()),
             Shape::Char => match self.evaluated(ty, bytes) {
                 Some(Evaluated::Integer(code)) => {
                     let letter = u32::try_from(code).ok().and_then(char::from_u32);
-                    letter.map_or_else(|| format!("no char ({code:#x})"), |letter| format!("{letter:?}"))
+                    letter.map_or_else(
+                        || format!("no char ({code:#x})"),
+                        |letter| format!("{letter:?}"),
+                    )
                 }
                 _ => gone(),
             },
@@ -289,8 +306,9 @@ impl Types<'_> {
             Shape::Array(element, count) => {
                 let parts = self.parts(ty, bytes);
                 let first = parts.iter().take(SHOWN);
-                let first: Vec<String> =
-                    first.map(|(_, ty, bytes)| self.text_within(*ty, bytes, depth + 1)).collect();
+                let first: Vec<String> = first
+                    .map(|(_, ty, bytes)| self.text_within(*ty, bytes, depth + 1))
+                    .collect();
                 match *count as usize > SHOWN {
                     true => format!("[{}; {count}]", self.name(*element)),
                     false => list(&first, "[", "]"),
@@ -298,9 +316,12 @@ impl Types<'_> {
             }
             Shape::Fields(_) => self.fields(&self.name(ty), ty, bytes, depth),
             Shape::Variant(variants) => match self.variant(variants, bytes) {
-                Some((name, offset, inner)) => {
-                    self.fields(name, *inner, &part(bytes, *offset, self.size(*inner)), depth)
-                }
+                Some((name, offset, inner)) => self.fields(
+                    name,
+                    *inner,
+                    &part(bytes, *offset, self.size(*inner)),
+                    depth,
+                ),
                 None => gone(),
             },
             Shape::Unknown => format!("a value of {} bytes", bytes.len()),
@@ -316,13 +337,20 @@ impl Types<'_> {
             .is_some_and(|(name, ..)| name.starts_with(|c: char| c.is_ascii_digit()));
         let texts = parts.iter().take(SHOWN).map(|(field, ty, bytes)| {
             let value = self.text_within(*ty, bytes, depth + 1);
-            if is_tuple { value } else { format!("{field}: {value}") }
+            if is_tuple {
+                value
+            } else {
+                format!("{field}: {value}")
+            }
         });
         let mut texts: Vec<String> = texts.collect();
         if parts.len() > SHOWN {
             texts.push("…".to_owned());
         }
-        let (texts, name) = (texts.join(", "), if name.starts_with('(') { "" } else { name });
+        let (texts, name) = (
+            texts.join(", "),
+            if name.starts_with('(') { "" } else { name },
+        );
         match (parts.is_empty(), is_tuple) {
             (true, _) => name.to_owned(),
             (false, true) => format!("{name}({texts})"),
@@ -371,7 +399,10 @@ mod tests {
         for (name, short) in [
             ("f32", "f32"),
             ("&[core::option::Option<u32>]", "&[Option<u32>]"),
-            ("a::B<c::d::E<1>, (f::G, [h::I; 3])>", "B<E<1>, (G, [I; 3])>"),
+            (
+                "a::B<c::d::E<1>, (f::G, [h::I; 3])>",
+                "B<E<1>, (G, [I; 3])>",
+            ),
             ("fn(a::b) -> c::d", "fn(b) -> d"),
             ("::x", "x"),
             ("k::é::ü", "ü"),

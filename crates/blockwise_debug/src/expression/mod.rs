@@ -126,9 +126,7 @@ impl Expression {
                     Part::Index(index) => Some(index.places()),
                     Part::Field(_) | Part::Len => None,
                 });
-                std::iter::once(place)
-                    .chain(indices.flatten())
-                    .collect()
+                std::iter::once(place).chain(indices.flatten()).collect()
             }
             Self::Unary(_, of) | Self::Cast(of, _) => of.places(),
             Self::Binary(_, a, b) => [a.places(), b.places()].concat(),

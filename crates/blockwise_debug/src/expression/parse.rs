@@ -276,10 +276,7 @@ fn of_type(value: Evaluated, suffix: &str) -> Option<Evaluated> {
         ("f32", value) => Some(Evaluated::Single(value.as_f64() as f32)),
         ("f64", value) => Some(Evaluated::Float(value.as_f64())),
         ("bool", _) | (_, Evaluated::Float(_)) => None,
-        (suffix, value) => suffix
-            .parse::<crate::Element>()
-            .ok()
-            .map(|_| value),
+        (suffix, value) => suffix.parse::<crate::Element>().ok().map(|_| value),
     }
 }
 

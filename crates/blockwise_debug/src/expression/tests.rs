@@ -115,7 +115,16 @@ fn a_value_that_does_not_matter_may_be_unknown() {
 
 #[test]
 fn a_condition_is_true_or_false() {
-    for text in ["", "lane", "lane ==", "== 3", "lane = 5", "a[b == 1", "1 == 2 &&", "t + 1"] {
+    for text in [
+        "",
+        "lane",
+        "lane ==",
+        "== 3",
+        "lane = 5",
+        "a[b == 1",
+        "1 == 2 &&",
+        "t + 1",
+    ] {
         assert!(Condition::parse(text).is_err(), "{text}");
     }
     let condition = Condition::parse("%p1 && !(t == 3)").expect("a condition");
@@ -123,5 +132,8 @@ fn a_condition_is_true_or_false() {
     let unknown = condition.unknown(|place| place.name == "t");
     assert_eq!(unknown.as_deref(), Some("%p1"));
     let inside = Condition::parse("tile[y + 1] == 0").expect("a condition");
-    assert_eq!(inside.unknown(|place| place.name == "tile").as_deref(), Some("y"));
+    assert_eq!(
+        inside.unknown(|place| place.name == "tile").as_deref(),
+        Some("y")
+    );
 }

@@ -35,8 +35,14 @@ fn requests() -> Vec<(&'static str, Value)> {
         ("stackTrace", Value::Null),
         ("stepBack", Value::Null),
         ("stackTrace", Value::Null),
-        ("setVariable", json!({ "variablesReference": 1, "name": "first", "value": "0" })),
-        ("evaluate", json!({ "expression": "goto 0", "context": "repl" })),
+        (
+            "setVariable",
+            json!({ "variablesReference": 1, "name": "first", "value": "0" }),
+        ),
+        (
+            "evaluate",
+            json!({ "expression": "goto 0", "context": "repl" }),
+        ),
         ("reverseContinue", json!({ "threadId": 1 })),
         ("disconnect", json!({})),
     ]
@@ -59,7 +65,14 @@ fn the_recorded_dialogue_is_held() {
             true => format!("< {}\n", answer["body"]),
             false => format!("< refused: {}\n", answer["message"]),
         };
-        let moves = ["continue", "reverseContinue", "next", "stepIn", "stepOut", "stepBack"];
+        let moves = [
+            "continue",
+            "reverseContinue",
+            "next",
+            "stepIn",
+            "stepOut",
+            "stepBack",
+        ];
         if moves.contains(&command) || arguments["expression"] == "goto 0" {
             let stop = client.stopped();
             thread = stop["threadId"].clone();

@@ -32,7 +32,9 @@ pub(crate) fn launch(seed: Option<u64>) -> Replay {
     let x: Vec<u8> = (0..COUNT).flat_map(|i| (i as f32).to_le_bytes()).collect();
     let buffers = [(); 2].map(|()| emulator.alloc(4 * COUNT).expect("memory is there"));
     emulator.write(buffers[0], &x).expect("it fits");
-    emulator.write(buffers[1], &[0; 4 * COUNT as usize]).expect("it fits");
+    emulator
+        .write(buffers[1], &[0; 4 * COUNT as usize])
+        .expect("it fits");
     let [x, y, count] = [buffers[0], buffers[1], COUNT].map(u64::to_le_bytes);
     let (scale, shift) = (2.5_f32.to_le_bytes(), (-3_i32).to_le_bytes());
     let args: [&[u8]; 6] = [&x, &count, &scale, &shift, &y, &count];
@@ -193,9 +195,14 @@ fn locals_are_listed_with_types_and_parts() {
     let watch = client.ask("dataBreakpointInfo", watch);
     assert!(watch["dataId"].is_string(), "{watch}");
     // A slice has its elements.
-    let slice = json!({ "variablesReference": named("x")["variablesReference"], "start": 148, "count": 9 });
+    let slice =
+        json!({ "variablesReference": named("x")["variablesReference"], "start": 148, "count": 9 });
     let slice = client.ask("variables", slice);
-    assert_eq!(slice["variables"].as_array().map(Vec::len), Some(2), "{slice}");
+    assert_eq!(
+        slice["variables"].as_array().map(Vec::len),
+        Some(2),
+        "{slice}"
+    );
     assert_eq!(slice["variables"][1]["name"], "[149]");
     assert_eq!(slice["variables"][1]["value"], "149.0");
     client.hang_up().expect("it ends well");
@@ -240,7 +247,10 @@ fn conditions_read_variables() {
     };
     let refused = client.ask("setBreakpoints", breakpoint("nobody > 1"));
     assert_eq!(refused["breakpoints"][0]["verified"], false, "{refused}");
-    let set = client.ask("setBreakpoints", breakpoint("i > 99 && loaded[thread + 1] == 101.0"));
+    let set = client.ask(
+        "setBreakpoints",
+        breakpoint("i > 99 && loaded[thread + 1] == 101.0"),
+    );
     assert_eq!(set["breakpoints"][0]["verified"], true, "{set}");
     client.configured();
     let stop = client.moves("continue", json!({}));
@@ -253,7 +263,9 @@ fn conditions_read_variables() {
 #[test]
 fn damaged_debug_information_is_said_to_be() {
     let whole = text();
-    let start = whole.find(".section .debug_info").or_else(|| whole.find(".section\t.debug_info"));
+    let start = whole
+        .find(".section .debug_info")
+        .or_else(|| whole.find(".section\t.debug_info"));
     let (code, dwarf) = whole.split_at(start.expect("a section"));
     let damaged: [String; 4] = [
         format!("{code}{}", dwarf.replacen(".b8 ", ".b8 255,255,255,", 1)),

@@ -98,9 +98,21 @@ mod tests {
     #[test]
     fn files_of_the_device_api_and_of_registries_get_their_crates_folder() {
         for (file, directory, expected) in [
-            ("src/lib.rs", "/b/crates/cuda_std", ("cuda_std/src/lib.rs", "/b/crates")),
-            ("src/a.rs", "/c/cuda_std-0.2.3", ("cuda_std-0.2.3/src/a.rs", "/c")),
-            ("src/a.rs", "/c/launch_contract", ("launch_contract/src/a.rs", "/c")),
+            (
+                "src/lib.rs",
+                "/b/crates/cuda_std",
+                ("cuda_std/src/lib.rs", "/b/crates"),
+            ),
+            (
+                "src/a.rs",
+                "/c/cuda_std-0.2.3",
+                ("cuda_std-0.2.3/src/a.rs", "/c"),
+            ),
+            (
+                "src/a.rs",
+                "/c/launch_contract",
+                ("launch_contract/src/a.rs", "/c"),
+            ),
             (
                 "src/vec.rs",
                 "/h/.cargo/registry/src/index-1/glam-0.30.1",

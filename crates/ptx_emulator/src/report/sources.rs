@@ -127,7 +127,9 @@ impl Files {
                 let before = ptx[..at].trim_end_matches([' ', '\t']);
                 before.is_empty() || before.ends_with('\n')
             };
-            let found = ptx.match_indices(word).filter(move |&(at, _)| starts_line(at));
+            let found = ptx
+                .match_indices(word)
+                .filter(move |&(at, _)| starts_line(at));
             found.filter_map(move |(at, _)| ptx[at + word.len()..].lines().next())
         };
         let files = directives(".file").filter_map(|line| {
@@ -145,7 +147,9 @@ impl Files {
             let number = place.split_whitespace().next().unwrap_or_default();
             // `// a.rs:1:2 @[ b.rs:3:4 ]`, or `// 3=a.rs:1:2 @ 2=b.rs:3:4`
             let innermost = comment.split(" @").next().unwrap_or_default().trim();
-            let innermost = innermost.split_once('=').map_or(innermost, |(_, place)| place);
+            let innermost = innermost
+                .split_once('=')
+                .map_or(innermost, |(_, place)| place);
             let name = innermost.rsplitn(3, ':').nth(2).unwrap_or_default();
             if let Some(path) = numbered.get(number).filter(|_| !named.contains_key(name))
                 && Path::new(path).ends_with(name)
@@ -162,7 +166,10 @@ impl Files {
     /// The paths that a name may stand for.
     fn whole<'a>(&'a self, file: &'a Path) -> impl Iterator<Item = &'a String> {
         let known = file.to_str().and_then(|name| self.named.get(name));
-        let others = self.paths.iter().filter(move |path| Path::new(path).ends_with(file));
+        let others = self
+            .paths
+            .iter()
+            .filter(move |path| Path::new(path).ends_with(file));
         known.into_iter().chain(others)
     }
 }
@@ -175,7 +182,12 @@ mod tests {
     fn a_relative_file_is_found_by_the_ptxs_own_table() {
         let folder = std::env::temp_dir().join(format!("sources-{}", std::process::id()));
         let path = |name: &str| folder.join(name).display().to_string();
-        let names = ["cuda_std/src/lib.rs", "zebra/src/lib.rs", "ape/src/lib.rs", "ape/src/b.rs"];
+        let names = [
+            "cuda_std/src/lib.rs",
+            "zebra/src/lib.rs",
+            "ape/src/lib.rs",
+            "ape/src/b.rs",
+        ];
         let mut ptx = String::from("\tret; // .file 9 \"/nowhere/src/a.rs\"\n.file 8 \"c.rs\"\n");
         for (name, number) in names.into_iter().zip(1..) {
             std::fs::create_dir_all(folder.join(name).parent().expect("a folder")).expect("made");
