@@ -4,7 +4,7 @@ use crate::arguments::{DataBreakpointInfo, SetBreakpoints, SetDataBreakpoints};
 use crate::breaks::{LineBreak, Watch};
 use crate::debuggee::Debuggee;
 use crate::expression::Condition;
-use crate::lane::LaneId;
+use crate::threads::StackFrame;
 use ptx_emulator::replay::Word;
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub(crate) fn set_lines(debuggee: &mut Debuggee, of: &SetBreakpoints, count: &mu
             .filter(|text| !text.trim().is_empty());
         let understood = |text| {
             let condition = Condition::parse(text)?;
-            match condition.unknown(|name| debuggee.knows(name)) {
+            match condition.unknown(|place| debuggee.knows(place)) {
                 Some(name) => Err(format!("there is no `{name}` here")),
                 None => Ok(condition),
             }
@@ -36,7 +36,11 @@ pub(crate) fn set_lines(debuggee: &mut Debuggee, of: &SetBreakpoints, count: &mu
             }
         };
         let Some((line, heads)) = debuggee.lines.resolve(file, wanted.line) else {
-            answers.push(refused("the kernel has no code there".to_owned()));
+            let text = match debuggee.lines.is_left_out(file) {
+                true => "library code is passed over: \"justMyCode\": false stops in it",
+                false => "the kernel has no code there",
+            };
+            answers.push(refused(text.to_owned()));
             continue;
         };
         answers
@@ -52,15 +56,20 @@ pub(crate) fn set_lines(debuggee: &mut Debuggee, of: &SetBreakpoints, count: &mu
 }
 
 /// The bytes that a name refers to.
-pub(crate) fn data_info(debuggee: &Debuggee, of: &DataBreakpointInfo, mut lane: LaneId) -> Value {
+pub(crate) fn data_info(
+    debuggee: &Debuggee,
+    of: &DataBreakpointInfo,
+    mut frame: StackFrame,
+) -> Value {
     let mut name = of.name.clone();
     if let Some((path, block)) = of
         .variables_reference
         .and_then(|at| debuggee.path(at, &of.name))
     {
-        (name, lane.block) = (path, block);
+        name = path;
+        frame.lane.block = block.unwrap_or(frame.lane.block);
     }
-    match debuggee.word(&name, lane) {
+    match debuggee.word(&name, frame) {
         Ok(Word {
             block,
             address,

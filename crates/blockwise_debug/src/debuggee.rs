@@ -2,18 +2,23 @@
 
 use crate::Loaded;
 use crate::breaks::Breaks;
-use crate::element::{Element, Evaluated};
-use crate::expression::Scope;
+use crate::dwarf::{Bytes, Dwarf, Type};
+use crate::expression::{Part, Place};
+use crate::here::Here;
 use crate::lane::{LaneId, first_lane, identity, thread_index};
 use crate::lines::Lines;
 use crate::names::Names;
+use crate::threads::{self, StackFrame};
 use ptx_emulator::replay::Replay;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// What a variables reference refers to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Container {
+    Locals(StackFrame),
+    /// The parts of a value: its expression, its type and its bytes.
+    Value(String, Type, Bytes),
     /// The values that the last step read and wrote.
     Step,
     Registers(LaneId, usize),
@@ -21,8 +26,8 @@ pub(crate) enum Container {
     /// The shared arrays of a block.
     Shared(u64),
     Global,
-    /// An array by its number, and the block whose shared memory it is in.
-    Array(usize, u64),
+    /// An array by its number, the block whose shared memory it is in, and the indices of a row.
+    Array(usize, u64, Vec<u64>),
 }
 
 /// A launch, a step of it, and a lane.
@@ -30,6 +35,8 @@ pub(crate) struct Debuggee {
     pub(crate) replay: Replay,
     pub(crate) names: Names,
     pub(crate) lines: Lines,
+    /// The variables of the source, or why there are none.
+    pub(crate) dwarf: Result<Dwarf, String>,
     pub(crate) breaks: Breaks,
     pub(crate) focus: LaneId,
     /// What variables references refer to, until the next stop.
@@ -41,15 +48,26 @@ pub(crate) struct Debuggee {
 }
 
 impl Debuggee {
-    pub(crate) fn new(loaded: Loaded, interrupt: Arc<AtomicBool>) -> Self {
-        let Loaded { replay, types, ptx } = loaded;
+    pub(crate) fn new(loaded: Loaded, just_my_code: bool, interrupt: Arc<AtomicBool>) -> Self {
+        let Loaded {
+            replay,
+            types,
+            ptx,
+            text,
+            sources,
+        } = loaded;
         let kernel = replay.next().map(|next| replay.location(next.pc).function);
-        let names = Names::of(&replay, &kernel.unwrap_or_default(), &types);
-        let lines = Lines::of(&replay, ptx);
+        let none = "the PTX has no variables of the source: a build with debug information has \
+            (\"build\": \"debug\" in the launch configuration)";
+        let dwarf = Dwarf::read(&text).and_then(|dwarf| dwarf.ok_or_else(|| none.to_owned()));
+        let described = dwarf.as_ref().ok();
+        let names = Names::of(&replay, &kernel.unwrap_or_default(), &types, described);
+        let lines = Lines::of(&replay, &sources, ptx, just_my_code);
         let mut debuggee = Self {
             replay,
             names,
             lines,
+            dwarf,
             breaks: Breaks::default(),
             focus: LaneId::default(),
             containers: Vec::new(),
@@ -79,20 +97,44 @@ impl Debuggee {
     }
 
     /// Whether a name has a meaning somewhere in the kernel.
-    pub(crate) fn knows(&self, name: &str) -> bool {
-        name.starts_with('%')
-            || name == "step"
-            || identity(&self.replay, self.focus, name).is_some()
-            || self.names.array(name).is_some()
-            || self.names.parameters.iter().any(|known| known.name == name)
+    pub(crate) fn knows(&self, place: &Place) -> bool {
+        let dotted = place.parts.iter().map(|part| match part {
+            Part::Field(field) => format!(".{field}"),
+            Part::Len => ".len()".to_owned(),
+            Part::Index(_) => String::new(),
+        });
+        let dotted: String = std::iter::once(place.name.clone()).chain(dotted).collect();
+        let is_parameter = |name: &str| self.names.parameters.iter().any(|it| it.name == name);
+        let is_local = |name: &str| self.dwarf.as_ref().is_ok_and(|dwarf| dwarf.has(name));
+        place.name.starts_with('%')
+            || dotted == "step"
+            || identity(&self.replay, self.focus, &dotted).is_some()
+            || self
+                .names
+                .arrays
+                .iter()
+                .any(|named| named.name == place.name)
+            || is_parameter(&dotted)
+            || is_local(&place.name)
+    }
+
+    /// The current meaning of names in a frame.
+    pub(crate) fn scope(&self, frame: StackFrame) -> Here<'_> {
+        Here {
+            debuggee: self,
+            frame,
+        }
     }
 
     /// The current meaning of names for a lane.
-    pub(crate) fn scope(&self, lane: LaneId) -> Here<'_> {
-        Here {
-            debuggee: self,
+    pub(crate) fn scope_of(&self, lane: LaneId) -> Here<'_> {
+        let ended = StackFrame {
             lane,
-        }
+            call: 0,
+            pc: u32::MAX,
+            inner: 0,
+        };
+        self.scope(threads::top(self, lane).unwrap_or(ended))
     }
 
     /// "block (1, 0, 0), thread (37, 0, 0)".
@@ -100,38 +142,5 @@ impl Debuggee {
         let [x, y, z] = self.replay.block_index(at.block);
         let [tx, ty, tz] = thread_index(self.replay.config(), at);
         format!("block ({x}, {y}, {z}), thread ({tx}, {ty}, {tz})")
-    }
-}
-
-/// Names as a lane sees them at the current step.
-pub(crate) struct Here<'a> {
-    debuggee: &'a Debuggee,
-    lane: LaneId,
-}
-
-impl Scope for Here<'_> {
-    fn value(&self, name: &str, index: Option<i128>) -> Option<Evaluated> {
-        let Debuggee { replay, names, .. } = self.debuggee;
-        if let Some(index) = index {
-            let array = names.array(name)?;
-            let bytes = array.read(replay, self.lane.block, u64::try_from(index).ok()?)?;
-            return Some(array.element.value(&bytes));
-        }
-        if let Some(value) = identity(replay, self.lane, name) {
-            return Some(value);
-        }
-        if name == "step" {
-            return Some(Evaluated::Integer(replay.at().into()));
-        }
-        if let Some(parameter) = names.parameters.iter().find(|known| known.name == name) {
-            let size = parameter.bytes.len() as u32;
-            let element = parameter.element.filter(|element| element.size() == size);
-            let element = element.unwrap_or(Element::Unsigned(size));
-            return Some(element.value(&parameter.bytes));
-        }
-        let LaneId { block, warp, lane } = self.lane;
-        let registers = replay.registers(block, warp, lane, 0);
-        let register = registers.into_iter().find(|register| register.name == name);
-        register.map(|register| Evaluated::Integer(register.value.into()))
     }
 }

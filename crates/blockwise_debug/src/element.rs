@@ -14,11 +14,15 @@ pub enum Element {
     Float(u32),
 }
 
-/// A number that expressions compare.
-#[derive(Clone, Copy, Debug)]
+/// A value that expressions compute with.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Evaluated {
     Integer(i128),
+    /// An `f32`.
+    Single(f32),
+    /// An `f64`, or a literal of either width.
     Float(f64),
+    Bool(bool),
 }
 
 impl Element {
@@ -40,16 +44,39 @@ impl Element {
                 let unused = 64 - 8 * size.clamp(1, 8);
                 Evaluated::Integer(((bits << unused) as i64 >> unused).into())
             }
-            Self::Float(4) => Evaluated::Float(f32::from_bits(bits as u32).into()),
+            Self::Float(4) => Evaluated::Single(f32::from_bits(bits as u32)),
             Self::Float(_) => Evaluated::Float(f64::from_bits(bits)),
         }
     }
 }
 
+impl Element {
+    /// The least and the greatest value of an integer type.
+    pub(crate) fn range(self) -> (i128, i128) {
+        let bits = 8 * self.size().min(8);
+        match self {
+            Self::Signed(_) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            _ => (0, (1 << bits) - 1),
+        }
+    }
+}
+
 impl Evaluated {
+    /// Its type in Rust's words, where there is only one.
+    pub(crate) fn type_name(self) -> &'static str {
+        match self {
+            Self::Integer(_) => "integer",
+            Self::Single(_) => "f32",
+            Self::Float(_) => "f64",
+            Self::Bool(_) => "bool",
+        }
+    }
+
     pub(crate) fn as_f64(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,
+            Self::Single(value) => value.into(),
+            Self::Bool(value) => f64::from(u8::from(value)),
             Self::Float(value) => value,
         }
     }
@@ -59,6 +86,8 @@ impl fmt::Display for Evaluated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Integer(value) => write!(f, "{value}"),
+            Self::Single(value) => write!(f, "{value:?}"),
+            Self::Bool(value) => write!(f, "{value}"),
             Self::Float(value) => write!(f, "{value:?}"),
         }
     }

@@ -14,8 +14,10 @@ mod arguments;
 mod breakpoints;
 mod breaks;
 mod debuggee;
+mod dwarf;
 mod element;
 mod expression;
+mod here;
 mod lane;
 mod lines;
 mod names;
@@ -30,6 +32,7 @@ pub use element::Element;
 pub use session::serve;
 
 use ptx_emulator::replay::Replay;
+use ptx_emulator::report::Sources;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
@@ -50,4 +53,8 @@ pub struct Loaded {
     pub types: HashMap<String, Element>,
     /// The PTX file, shown where the PTX has no source lines.
     pub ptx: String,
+    /// The text of that file.
+    pub text: String,
+    /// Finds the files that the line table names.
+    pub sources: Sources,
 }

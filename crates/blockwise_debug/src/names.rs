@@ -1,5 +1,6 @@
 //! The debugger's names for parameters and arrays, from the kernel's Rust signature in the PTX.
 
+use crate::dwarf::{Dwarf, Shape, Type};
 use crate::element::Element;
 use ptx_emulator::replay::{Array, Replay};
 use ptx_emulator::{SIGNATURE_SUFFIX, Space, rust_parameters};
@@ -10,6 +11,8 @@ use std::collections::HashMap;
 pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) element: Element,
+    /// The lengths of its dimensions, outermost first.
+    pub(crate) extents: Vec<u64>,
     pub(crate) array: Array,
 }
 
@@ -29,9 +32,16 @@ pub(crate) struct Names {
 
 impl Names {
     /// `types` are the ones that the user specified, by name.
-    pub(crate) fn of(replay: &Replay, kernel: &str, types: &HashMap<String, Element>) -> Self {
-        let arrays = replay.arrays();
-        let rust = signature(replay, &arrays, kernel);
+    pub(crate) fn of(
+        replay: &Replay,
+        kernel: &str,
+        types: &HashMap<String, Element>,
+        dwarf: Option<&Dwarf>,
+    ) -> Self {
+        let mut arrays = replay.arrays();
+        let record = record(replay, &arrays, kernel);
+        let rust = signature(&record);
+        name_shared(&mut arrays, &record);
         let raw = replay.parameters();
         // A PTX parameter that is not in the signature keeps its name.
         let fits = rust.len() == raw.len();
@@ -68,9 +78,16 @@ impl Names {
             }
             let element = types.get(&name).or_else(|| types.get(&array.name)).copied();
             let element = element.or_else(|| parameter.and_then(|known| known.element));
+            let described = dwarf.and_then(|dwarf| table(dwarf, dwarf.type_of(&array.symbol)?));
+            let element = element.or(described.as_ref().map(|(element, _)| *element));
+            let element = element.unwrap_or(usual);
+            let flat = vec![array.size / u64::from(element.size())];
+            let extents = described.map_or(flat.clone(), |(_, extents)| extents);
+            let is_whole = extents.iter().product::<u64>() == flat[0] && !extents.is_empty();
             Named {
                 name,
-                element: element.unwrap_or(usual),
+                element,
+                extents: if is_whole { extents } else { flat },
                 array,
             }
         });
@@ -78,10 +95,6 @@ impl Names {
             arrays: named.collect(),
             parameters,
         }
-    }
-
-    pub(crate) fn array(&self, name: &str) -> Option<&Named> {
-        self.arrays.iter().find(|named| named.name == name)
     }
 }
 
@@ -93,6 +106,31 @@ impl Named {
     /// Number of elements.
     pub(crate) fn len(&self) -> u64 {
         self.array.size / u64::from(self.element.size())
+    }
+
+    /// `[[f32; 33]; 32]`, from a dimension on.
+    pub(crate) fn type_from(&self, dimension: usize) -> String {
+        let inner = self.extents.iter().skip(dimension).rev();
+        inner.fold(self.element.to_string(), |ty, extent| {
+            format!("[{ty}; {extent}]")
+        })
+    }
+
+    /// The number of the element at some indices: one for each dimension.
+    pub(crate) fn element_at(&self, indices: &[i128]) -> Result<u64, String> {
+        let flat = [self.len()];
+        let extents = match indices.len() {
+            1 if self.extents.len() < 2 => &flat[..],
+            count if count == self.extents.len() => &self.extents,
+            _ => return Err(format!("it is {}", self.type_from(0))),
+        };
+        let mut at = 0;
+        for (&index, &extent) in indices.iter().zip(extents) {
+            let index = u64::try_from(index).ok().filter(|&index| index < extent);
+            let index = index.ok_or_else(|| format!("it is {}", self.type_from(0)))?;
+            at = at * extent + index;
+        }
+        Ok(at)
     }
 
     /// An element's bytes; for a shared array, in the given block.
@@ -111,20 +149,86 @@ impl Named {
     }
 }
 
-/// The kernel's Rust parameters as those of the PTX, with their types where known.
-fn signature(replay: &Replay, arrays: &[Array], kernel: &str) -> Vec<(String, Option<Element>)> {
-    let record = format!("{kernel}{SIGNATURE_SUFFIX}");
-    let Some(record) = arrays.iter().find(|array| array.name == record) else {
-        return Vec::new();
+/// The kernel's record in the PTX; empty if it has none.
+fn record(replay: &Replay, arrays: &[Array], kernel: &str) -> String {
+    let name = format!("{kernel}{SIGNATURE_SUFFIX}");
+    let Some(record) = arrays.iter().find(|array| array.name == name) else {
+        return String::new();
     };
     let mut bytes = vec![0; usize::try_from(record.size).unwrap_or(0)];
-    if replay.read(record.address, &mut bytes).is_err() {
-        return Vec::new();
-    }
-    let parameters = rust_parameters(&String::from_utf8_lossy(&bytes));
-    let known = parameters.into_iter().map(|parameter| {
+    let read = replay.read(record.address, &mut bytes);
+    read.map_or_else(
+        |_| String::new(),
+        |()| String::from_utf8_lossy(&bytes).into_owned(),
+    )
+}
+
+/// The kernel's Rust parameters as those of the PTX, with their types where known.
+fn signature(record: &str) -> Vec<(String, Option<Element>)> {
+    let parameters = rust_parameters(record).into_iter();
+    let known = parameters.map(|parameter| {
         let element = parameter.element.and_then(|name| name.parse().ok());
         (parameter.name, element)
     });
     known.collect()
+}
+
+/// Gives the static shared arrays of a kernel the names of its parameters: in the PTX they have
+/// none of their own. The record has them in the order of the source.
+fn name_shared(arrays: &mut [Array], record: &str) {
+    let lines = record
+        .lines()
+        .filter_map(|line| line.strip_prefix("array "));
+    let known: Vec<(&str, u64)> = lines
+        .filter_map(|line| {
+            let (name, size) = line.split_once(' ')?;
+            Some((name, size.split('/').next()?.parse().ok()?))
+        })
+        .collect();
+    let is_unnamed = |array: &&mut Array| array.space == Space::Shared && array.name == "SHARED";
+    let mut unnamed: Vec<&mut Array> = arrays.iter_mut().filter(is_unnamed).collect();
+    // Of symbols that differ in their number only, the first has none.
+    unnamed.sort_by_key(|array| (array.symbol.len(), array.symbol.clone()));
+    let sizes = unnamed.iter().map(|array| array.size);
+    if sizes.eq(known.iter().map(|&(_, size)| size)) {
+        for (array, (name, _)) in unnamed.iter_mut().zip(known) {
+            array.name = name.to_owned();
+        }
+        return;
+    }
+    // Some are not used, and missing: those of a size of their own are known all the same.
+    for (name, size) in &known {
+        let is_only = known.iter().filter(|(_, other)| other == size).count() == 1;
+        let mut fit = unnamed.iter_mut().filter(|array| array.size == *size);
+        if let (true, Some(array), None) = (is_only, fit.next(), fit.next()) {
+            array.name = (*name).to_owned();
+        }
+    }
+}
+
+/// The element and the dimensions of an array, through wrappers with one field.
+pub(crate) fn table(dwarf: &Dwarf, ty: Type) -> Option<(Element, Vec<u64>)> {
+    let (mut ty, mut extents) = (ty, Vec::new());
+    for _ in 0..16 {
+        ty = match dwarf.shape(ty) {
+            Shape::Number(element) => {
+                // The memory of a parameter is an array of one.
+                if extents.len() > 1 && extents[0] == 1 {
+                    extents.remove(0);
+                }
+                return Some((element, extents));
+            }
+            Shape::Array(element, count) => {
+                extents.push(count);
+                element
+            }
+            Shape::Fields(fields) => {
+                let mut fields = fields.into_iter().filter(|&(.., ty)| dwarf.size(ty) > 0);
+                let (_, _, only) = fields.next()?;
+                fields.next().is_none().then_some(only)?
+            }
+            _ => return None,
+        };
+    }
+    None
 }

@@ -3,7 +3,7 @@
 use crate::breaks::LineBreak;
 use crate::debuggee::Debuggee;
 use crate::element::Evaluated;
-use crate::expression::Scope;
+use crate::expression::{Part, Scope, written};
 use crate::lane::{LaneId, Stop, first_lane, identity};
 use ptx_emulator::CheckOptions;
 use ptx_emulator::Finding;
@@ -15,11 +15,9 @@ use std::sync::atomic::Ordering::Relaxed;
 struct Identity<'a>(&'a Replay, LaneId);
 
 impl Scope for Identity<'_> {
-    fn value(&self, name: &str, index: Option<i128>) -> Option<Evaluated> {
-        match index {
-            None => identity(self.0, self.1, name),
-            Some(_) => None,
-        }
+    fn value(&self, name: &str, parts: &[Part<i128>]) -> Result<Evaluated, String> {
+        let value = identity(self.0, self.1, &written(name, parts));
+        value.ok_or_else(String::new)
     }
 }
 
@@ -141,8 +139,8 @@ impl Debuggee {
             };
             // Most conditions name threads only, and need no registers.
             let known = condition.holds(&Identity(&self.replay, at));
-            let holds = known.or_else(|| condition.holds(&self.scope(at)));
-            (holds == Some(true)).then_some(at)
+            let holds = known.or_else(|_| condition.holds(&self.scope_of(at)));
+            (holds == Ok(true)).then_some(at)
         })
     }
 }

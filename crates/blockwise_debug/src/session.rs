@@ -6,6 +6,7 @@ use crate::breaks::FILTERS;
 use crate::debuggee::Debuggee;
 use crate::lane::{LaneId, Stop};
 use crate::steps::Stride;
+use crate::threads::StackFrame;
 use crate::wire::{self, Request, Writer};
 use crate::{Loader, breakpoints, threads};
 use ptx_emulator::replay::Direction;
@@ -16,6 +17,10 @@ use std::sync::{Arc, mpsc};
 
 /// The most requests that wait while one is answered.
 const WAITING: usize = 64;
+
+/// Why no value is set.
+const UNCHANGED: &str = "a launch is computed again from its beginning whenever it goes back, so no \
+    value in it can be set: change the launch's `args`, or the kernel, and launch it again";
 
 /// Answers a client until it disconnects or its input ends. With a `token`, a request to launch or
 /// attach without that field ends the session.
@@ -191,12 +196,16 @@ impl<W: Write> Session<'_, W> {
     fn launch(&mut self, request: &Request) -> Answer {
         let none = Map::new();
         let arguments = request.arguments.as_object().unwrap_or(&none);
-        self.stop_on_entry = arguments
-            .get("stopOnEntry")
-            .and_then(Value::as_bool)
-            .unwrap_or(true);
+        let choice = |name: &str| match arguments.get(name) {
+            None | Some(Value::Null) => Ok(true),
+            Some(Value::Bool(choice)) => Ok(*choice),
+            Some(other) => Err(format!("`{name}` is true or false, not {other}")),
+        };
+        self.stop_on_entry = choice("stopOnEntry")?;
+        let just_my_code = choice("justMyCode")?;
         let loaded = self.loader.load(arguments)?;
-        self.debuggee = Some(Debuggee::new(loaded, Arc::clone(&self.interrupt)));
+        let interrupt = Arc::clone(&self.interrupt);
+        self.debuggee = Some(Debuggee::new(loaded, just_my_code, interrupt));
         Ok((json!({}), Next::Initialized))
     }
 
@@ -262,18 +271,19 @@ fn of_debuggee(debuggee: &mut Debuggee, request: &Request) -> Answer {
         }
         "scopes" => {
             let of: Scopes = parse(request)?;
-            let (lane, call) = frame(debuggee, of.frame_id)?;
-            just(debuggee.scopes(lane, call))
+            let frame = frame(debuggee, of.frame_id)?;
+            just(debuggee.scopes(frame))
         }
         "variables" => {
             let of: Variables = parse(request)?;
             just(debuggee.variables(of.variables_reference, of.start, of.count)?)
         }
         "evaluate" => evaluate(debuggee, &parse(request)?),
+        "setVariable" | "setExpression" => Err(UNCHANGED.to_owned()),
         "dataBreakpointInfo" => {
             let of: DataBreakpointInfo = parse(request)?;
-            let lane = lane_of(debuggee, of.frame_id)?;
-            just(breakpoints::data_info(debuggee, &of, lane))
+            let frame = frame_or_focus(debuggee, of.frame_id)?;
+            just(breakpoints::data_info(debuggee, &of, frame))
         }
         "setExceptionBreakpoints" => {
             let of: SetExceptionBreakpoints = parse(request)?;
@@ -313,13 +323,19 @@ fn is_same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
 
-fn frame(debuggee: &Debuggee, id: i64) -> Result<(LaneId, usize), String> {
+fn frame(debuggee: &Debuggee, id: i64) -> Result<StackFrame, String> {
     threads::frame_of(debuggee, id).ok_or_else(|| format!("there is no frame {id}"))
 }
 
-/// The lane of a frame, or the one in focus.
-fn lane_of(debuggee: &Debuggee, id: Option<i64>) -> Result<LaneId, String> {
-    id.map_or(Ok(debuggee.focus), |id| Ok(frame(debuggee, id)?.0))
+/// A frame, or that of the lane in focus.
+fn frame_or_focus(debuggee: &Debuggee, id: Option<i64>) -> Result<StackFrame, String> {
+    match id {
+        Some(id) => frame(debuggee, id),
+        None => {
+            let top = threads::top(debuggee, debuggee.focus);
+            top.ok_or_else(|| "no lane is anywhere".to_owned())
+        }
+    }
 }
 
 fn evaluate(debuggee: &mut Debuggee, of: &Evaluate) -> Answer {
@@ -331,8 +347,8 @@ fn evaluate(debuggee: &mut Debuggee, of: &Evaluate) -> Answer {
         let body = json!({ "result": format!("step {step}"), "variablesReference": 0 });
         return Ok((body, Next::Move(Motion::Seek(step))));
     }
-    let lane = lane_of(debuggee, of.frame_id)?;
-    just(debuggee.evaluate(&of.expression, lane)?)
+    let frame = frame_or_focus(debuggee, of.frame_id)?;
+    just(debuggee.evaluate(&of.expression, frame)?)
 }
 
 /// The findings at the next step, or the fault that ended the launch.
@@ -372,6 +388,9 @@ fn capabilities() -> Value {
         "supportsDataBreakpoints": true,
         "supportsEvaluateForHovers": true,
         "supportsExceptionInfoRequest": true,
+        // Answered with the reason why not.
+        "supportsSetExpression": true,
+        "supportsSetVariable": true,
         "supportsStepBack": true,
         "supportsSteppingGranularity": true,
         "supportsTerminateRequest": true,

@@ -32,17 +32,34 @@ impl Debuggee {
 
     /// Takes a lane back to the start of its line, or of the previous line.
     pub(crate) fn step_back(&mut self, lane: LaneId, stride: Stride) -> Stop {
-        let last = self.find(Direction::Backwards, lane, |_| true);
-        let before = self.replay.next().filter(|_| last.is_some());
-        let (Some(before), false) = (before, stride == Stride::Instruction) else {
+        if stride == Stride::Instruction {
+            let last = self.find(Direction::Backwards, lane, |_| true);
+            return self.arrive(lane, last);
+        }
+        let Some((pc, _)) = self.stands(lane).or_else(|| self.last_of(lane)) else {
+            let last = self.find(Direction::Backwards, lane, |_| true);
             return self.arrive(lane, last);
         };
-        let target = self.lines.chain(before.pc);
-        let of_line: HashSet<u32> =
-            self.code_where(|debuggee, pc| debuggee.lines.chain(pc) == target);
-        let elsewhere = self.find(Direction::Backwards, lane, |at| !of_line.contains(&at.pc));
-        let is_first =
-            elsewhere.is_none() && (self.replay.next()).is_some_and(|next| executes(&next, lane));
+        let inner = self.lines.chain(pc).to_vec();
+        // Code inlined into the present line is no earlier line.
+        let outside = self.code_where(|debuggee, pc| {
+            let chain = debuggee.lines.chain(pc);
+            debuggee.lines.has_line(pc) && !(chain.len() > inner.len() && chain.starts_with(&inner))
+        });
+        let last = self.find(Direction::Backwards, lane, |at| outside.contains(&at.pc));
+        let Some(before) = self.replay.next().filter(|_| last.is_some()) else {
+            return self.arrive(lane, last);
+        };
+        let target = self.lines.chain(before.pc).to_vec();
+        let (of_line, others): (HashSet<u32>, HashSet<u32>) = {
+            let code = self.code_where(|debuggee, pc| debuggee.lines.has_line(pc));
+            let is_of_line = |pc: &u32| self.lines.chain(*pc).starts_with(&target);
+            code.into_iter().partition(is_of_line)
+        };
+        let elsewhere = self.find(Direction::Backwards, lane, |at| others.contains(&at.pc));
+        let is_first = elsewhere.is_none()
+            && (self.replay.next())
+                .is_some_and(|next| executes(&next, lane) && of_line.contains(&next.pc));
         if is_first {
             return self.arrive(lane, Some(0));
         }
@@ -50,7 +67,17 @@ impl Debuggee {
         self.arrive(lane, found)
     }
 
+    /// The position of the launch's last instruction, if the lane executed it.
+    fn last_of(&self, lane: LaneId) -> Option<(u32, Vec<u32>)> {
+        let (last, _) = self.replay.done()?;
+        executes(last, lane).then(|| (last.pc, Vec::new()))
+    }
+
     /// The instructions at which a step ends.
+    ///
+    /// A line is where the user's frames are. Code that is inlined into the line has its frames and
+    /// more; the line that it is inlined into, their first ones. A step from a line does not end in
+    /// the middle of the line that it is inlined into: it goes on to the next one.
     fn stops(&self, pc: u32, calls: &[u32], stride: Stride) -> HashSet<u32> {
         let start = self.lines.chain(pc);
         let own = self.lines.function(pc);
@@ -62,18 +89,21 @@ impl Debuggee {
             let chain = debuggee.lines.chain(other);
             let function = debuggee.lines.function(other);
             let here = function == own;
+            if stride == Stride::Instruction {
+                return true;
+            }
+            if !debuggee.lines.has_line(other) {
+                return false;
+            }
             match stride {
-                Stride::Instruction => true,
-                Stride::In => !here || chain != start,
-                Stride::Over if here => {
-                    let outer = chain.len().min(start.len());
-                    chain[..outer] != start[..]
+                Stride::Over | Stride::Out if !here => callers.contains(function),
+                _ if !here || start.is_empty() => true,
+                Stride::Out => {
+                    let caller = &start[..start.len() - 1];
+                    !caller.is_empty() && !(chain.len() > caller.len() && chain.starts_with(caller))
                 }
-                Stride::Out if here => {
-                    let outer = start.len() - 1;
-                    outer > 0 && (chain.len() <= outer || chain[..outer] != start[..outer])
-                }
-                Stride::Over | Stride::Out => callers.contains(function),
+                Stride::Over => !chain.starts_with(start) && !start.starts_with(chain),
+                Stride::In | Stride::Instruction => !start.starts_with(chain),
             }
         })
     }

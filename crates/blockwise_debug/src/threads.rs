@@ -2,7 +2,7 @@
 
 use crate::debuggee::Debuggee;
 use crate::lane::{LaneId, thread_index};
-use ptx_emulator::SourceLocation;
+use crate::lines::Frame;
 use ptx_emulator::replay::{Status, WarpState};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -127,68 +127,87 @@ fn what(warp: &WarpState) -> String {
 
 /// The frames of a thread, innermost first.
 pub(crate) fn stack(debuggee: &Debuggee, number: i64, first: usize, count: usize) -> Option<Value> {
-    let at = lane(debuggee, number)?;
-    let done = debuggee
-        .replay
-        .done()
-        .map(|(instruction, _)| instruction.pc);
-    // After its end a lane is shown at the launch's position.
-    let (pc, calls) = debuggee.stands(at).or_else(|| Some((done?, Vec::new())))?;
+    let (pc, calls) = position(debuggee, lane(debuggee, number)?)?;
     let lines = &debuggee.lines;
     let mut frames = Vec::new();
-    for (depth, pc) in std::iter::once(pc).chain(calls).enumerate() {
-        let library = lines.library_frames(pc);
+    for pc in std::iter::once(pc).chain(calls) {
         let chain = lines.frames(pc);
         let outermost = chain.len().saturating_sub(1);
-        for (inner, place) in chain.into_iter().enumerate() {
+        for (inner, place) in chain.iter().enumerate() {
             let name = match inner == outermost {
                 true => lines.function(pc).to_owned(),
-                false => format!("inlined from {}", file_name(&place.file)),
+                false => format!("inlined from {}", file_name(&place.at.file)),
             };
             let id = number * FRAMES + (frames.len() as i64).min(FRAMES - 1);
-            frames.push((
-                id,
-                depth,
-                frame(id, name, &place, inner < library, lines.ptx_line(pc)),
-            ));
+            frames.push(frame(id, name, place, lines.ptx_line(pc)));
         }
     }
     let total = frames.len();
-    let shown = frames
-        .into_iter()
-        .skip(first)
-        .take(count)
-        .map(|(_, _, frame)| frame);
-    Some(json!({ "stackFrames": shown.collect::<Vec<_>>(), "totalFrames": total }))
+    let shown: Vec<Value> = frames.into_iter().skip(first).take(count).collect();
+    Some(json!({ "stackFrames": shown, "totalFrames": total }))
 }
 
-/// The lane of a frame id, and its call: 0 is the running function.
-pub(crate) fn frame_of(debuggee: &Debuggee, frame: i64) -> Option<(LaneId, usize)> {
-    let at = lane(debuggee, frame.div_euclid(FRAMES))?;
+/// A frame of a lane's stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StackFrame {
+    pub(crate) lane: LaneId,
+    /// Its call: 0 is the running function, 1 its caller.
+    pub(crate) call: usize,
+    /// The instruction that it is at.
+    pub(crate) pc: u32,
+    /// Its number among the instruction's frames that are shown, from the innermost.
+    pub(crate) inner: usize,
+}
+
+/// The frame of an id.
+pub(crate) fn frame_of(debuggee: &Debuggee, frame: i64) -> Option<StackFrame> {
+    let lane = lane(debuggee, frame.div_euclid(FRAMES))?;
     let mut left = usize::try_from(frame.rem_euclid(FRAMES)).ok()?;
-    let Some((pc, calls)) = debuggee.stands(at) else {
-        return Some((at, 0));
-    };
-    for (depth, pc) in std::iter::once(pc).chain(calls).enumerate() {
+    let (pc, calls) = position(debuggee, lane)?;
+    for (call, pc) in std::iter::once(pc).chain(calls).enumerate() {
         let frames = debuggee.lines.frames(pc).len();
         if left < frames {
-            return Some((at, depth));
+            let inner = left;
+            return Some(StackFrame {
+                lane,
+                call,
+                pc,
+                inner,
+            });
         }
         left -= frames;
     }
     None
 }
 
-fn frame(id: i64, name: String, place: &SourceLocation, library: bool, ptx_line: u32) -> Value {
+/// The innermost frame of a lane.
+pub(crate) fn top(debuggee: &Debuggee, lane: LaneId) -> Option<StackFrame> {
+    let (pc, _) = position(debuggee, lane)?;
+    Some(StackFrame {
+        lane,
+        call: 0,
+        pc,
+        inner: 0,
+    })
+}
+
+/// A lane's position; after its end, the launch's.
+fn position(debuggee: &Debuggee, lane: LaneId) -> Option<(u32, Vec<u32>)> {
+    let done = debuggee.replay.done();
+    let last = done.map(|(instruction, _)| (instruction.pc, Vec::new()));
+    debuggee.stands(lane).or(last)
+}
+
+fn frame(id: i64, name: String, Frame { at, library, .. }: &Frame, ptx_line: u32) -> Value {
     let mut frame = json!({
         "id": id,
         "name": name,
-        "line": place.line,
-        "column": place.column,
-        "source": { "name": file_name(&place.file), "path": place.file },
+        "line": at.line,
+        "column": at.column,
+        "source": { "name": file_name(&at.file), "path": at.file },
         "instructionPointerReference": format!("ptx:{ptx_line}"),
     });
-    if library {
+    if *library {
         frame["presentationHint"] = "subtle".into();
         frame["source"]["presentationHint"] = "deemphasize".into();
     }

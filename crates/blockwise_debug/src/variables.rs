@@ -1,9 +1,11 @@
 //! Scopes, variables and arrays as the protocol shows them.
 
 use crate::debuggee::{Container, Debuggee};
+use crate::dwarf::{Bytes, Shape, Type, Variable};
 use crate::element::{Element, Evaluated};
-use crate::expression::Term;
+use crate::expression::{Expression, Part, written};
 use crate::lane::LaneId;
+use crate::threads::StackFrame;
 use ptx_emulator::Access;
 use ptx_emulator::replay::Word;
 use serde_json::{Value, json};
@@ -12,21 +14,29 @@ use serde_json::{Value, json};
 const MOST: u64 = 4096;
 
 impl Debuggee {
-    /// The scopes of a lane in one of its calls.
-    pub(crate) fn scopes(&mut self, at: LaneId, call: usize) -> Value {
+    /// The scopes of a frame.
+    pub(crate) fn scopes(&mut self, frame: StackFrame) -> Value {
+        let at = frame.lane;
         let scopes = [
-            ("Registers", Container::Registers(at, call), false),
+            ("Locals", Container::Locals(frame), false),
             ("Parameters", Container::Parameters, false),
             ("Shared memory", Container::Shared(at.block), false),
             ("Global memory", Container::Global, true),
+            ("Registers", Container::Registers(at, frame.call), true),
             ("Last step", Container::Step, false),
         ];
         let scopes = scopes.map(|(name, container, expensive)| {
-            json!({
+            let mut scope = json!({
                 "name": name,
                 "variablesReference": self.refer(container),
                 "expensive": expensive,
-            })
+            });
+            match name {
+                "Locals" => scope["presentationHint"] = "locals".into(),
+                "Registers" => scope["presentationHint"] = "registers".into(),
+                _ => {}
+            }
+            scope
         });
         json!({ "scopes": scopes })
     }
@@ -38,8 +48,9 @@ impl Debuggee {
         start: u64,
         count: Option<u64>,
     ) -> Result<Value, String> {
-        let container = self.container(reference);
+        let container = self.container(reference).cloned();
         let container = container.ok_or("the reference is of an earlier moment")?;
+        let count = count.unwrap_or(MOST);
         let variables = match container {
             Container::Registers(LaneId { block, warp, lane }, call) => {
                 let registers = self.replay.registers(block, warp, lane, call).into_iter();
@@ -47,78 +58,226 @@ impl Debuggee {
                     .map(|register| variable(&register.name, bits(register.bits, register.value)));
                 shown.collect()
             }
+            Container::Locals(frame) => self.locals(frame),
+            Container::Value(path, ty, bytes) => self.parts(&path, ty, &bytes, start, count),
             Container::Parameters => self.parameters(),
             Container::Shared(block) => self.arrays(true, block),
             Container::Global => self.arrays(false, 0),
-            Container::Array(array, block) => {
-                self.elements(array, block, start, count.unwrap_or(MOST))
-            }
+            Container::Array(array, block, row) => self.elements(array, block, &row, start, count),
             Container::Step => self.touched(),
         };
         Ok(json!({ "variables": variables }))
     }
 
-    /// The value of an expression for a lane: a name, a number, an element, or a whole array.
-    pub(crate) fn evaluate(&mut self, text: &str, at: LaneId) -> Result<Value, String> {
-        let term = Term::parse(text)?;
-        if let Term::Name(name) = &term
-            && let Some(number) = self
-                .names
-                .arrays
-                .iter()
-                .position(|named| named.name == *name)
-        {
-            let mut array = self.array(number, at.block);
-            array["result"] = array["value"].take();
-            return Ok(array);
+    /// The value of an expression in a frame: a number, or something with parts.
+    pub(crate) fn evaluate(&mut self, text: &str, frame: StackFrame) -> Result<Value, String> {
+        let expression = Expression::parse(text)?;
+        if let Expression::Place(place) = &expression {
+            let here = self.scope(frame);
+            let parts = place.parts(&here)?;
+            if let Some(Ok((ty, bytes))) = here.source(&place.name, &parts)
+                && let Ok(dwarf) = &self.dwarf
+                && dwarf.evaluated(ty, &bytes).is_none()
+                && bytes.iter().any(Option::is_some)
+            {
+                return Ok(result(self.value_of(
+                    &written(&place.name, &parts),
+                    "",
+                    ty,
+                    bytes,
+                )));
+            }
+            let indices = parts.iter().map(|part| match part {
+                Part::Index(index) => u64::try_from(*index).ok(),
+                Part::Field(_) | Part::Len => None,
+            });
+            if let Some((number, row)) = here
+                .array(&place.name)
+                .zip(indices.collect::<Option<Vec<u64>>>())
+                && let extents = &self.names.arrays[number].extents
+                && (row.len() < extents.len())
+                && row
+                    .iter()
+                    .zip(extents)
+                    .all(|(index, extent)| index < extent)
+            {
+                return Ok(result(self.array(number, frame.lane.block, row)));
+            }
         }
-        let value = term.value(&self.scope(at));
-        let value = value.ok_or_else(|| format!("`{}` has no value here", text.trim()))?;
-        Ok(json!({ "result": text_of(value), "variablesReference": 0 }))
+        let value = expression.value(&self.scope(frame))?;
+        let ty = value.type_name();
+        Ok(json!({ "result": text_of(value), "type": ty, "variablesReference": 0 }))
     }
 
     /// The bytes that an expression names, for a data breakpoint.
-    pub(crate) fn word(&self, text: &str, at: LaneId) -> Result<Word, String> {
-        let Term::Index(name, index) = Term::parse(text)? else {
-            return Err(format!("`{text}` is no element of an array: `name[index]`"));
+    pub(crate) fn word(&self, text: &str, frame: StackFrame) -> Result<Word, String> {
+        let none = || format!("`{}` is no element of an array: `name[index]`", text.trim());
+        let Expression::Place(place) = Expression::parse(text)? else {
+            return Err(none());
         };
-        let array = self
-            .names
-            .array(&name)
-            .ok_or_else(|| format!("there is no array `{name}`"))?;
-        let index = match index.value(&self.scope(at)) {
-            Some(Evaluated::Integer(index)) => u64::try_from(index).ok(),
-            _ => None,
-        };
-        let index = index.filter(|&index| index < array.len());
-        let index = index.ok_or_else(|| format!("`{name}` has {} elements", array.len()))?;
+        let here = self.scope(frame);
+        let array = here
+            .array(&place.name)
+            .map(|number| &self.names.arrays[number]);
+        let array = array.ok_or_else(|| format!("there is no array `{}`", place.name))?;
+        let parts = place.parts(&here)?.into_iter();
+        let indices = parts.map(|part| match part {
+            Part::Index(index) => Some(index),
+            Part::Field(_) | Part::Len => None,
+        });
+        let indices: Option<Vec<i128>> = indices.collect();
+        let indices = indices
+            .filter(|indices| !indices.is_empty())
+            .ok_or_else(none)?;
+        let index = array.element_at(&indices);
+        let index = index.map_err(|why| format!("there is no `{}`: {why}", text.trim()))?;
         let size = array.element.size();
         Ok(Word {
-            block: array.is_shared().then_some(at.block),
+            block: array.is_shared().then_some(frame.lane.block),
             address: array.array.address + index * u64::from(size),
             size,
         })
     }
 
     /// The expression that names a child of a reference, and the block that it is in.
-    pub(crate) fn path(&self, reference: i64, name: &str) -> Option<(String, u64)> {
+    pub(crate) fn path(&self, reference: i64, name: &str) -> Option<(String, Option<u64>)> {
         match self.container(reference)? {
-            Container::Array(array, block) => {
-                let array = &self.names.arrays.get(array)?.name;
-                Some((format!("{array}{name}"), block))
+            Container::Array(array, block, row) => {
+                let array = &self.names.arrays.get(*array)?.name;
+                Some((format!("{array}{}{name}", indices(row)), Some(*block)))
             }
+            Container::Value(path, ..) => Some((below(path, name), None)),
             _ => None,
         }
     }
 
-    fn container(&self, reference: i64) -> Option<Container> {
+    fn container(&self, reference: i64) -> Option<&Container> {
         let at = usize::try_from(reference.checked_sub(1)?).ok()?;
-        self.containers.get(at).copied()
+        self.containers.get(at)
     }
 
     fn refer(&mut self, container: Container) -> i64 {
         self.containers.push(container);
         self.containers.len() as i64
+    }
+
+    /// The variables of the source, and the shared arrays that stand for some of them.
+    fn locals(&mut self, frame: StackFrame) -> Vec<Value> {
+        if let Err(none) = &self.dwarf {
+            return vec![json!({ "name": "…", "value": none, "variablesReference": 0 })];
+        }
+        let here = self.scope(frame);
+        let locals = here.locals().into_iter().map(|variable| {
+            // What a closure has captured.
+            let known = here.variable(&variable.name).unwrap_or(variable);
+            let array = here.array_of(&known).or_else(|| {
+                let is_gone = known.bytes.iter().all(Option::is_none);
+                let mut arrays = self.names.arrays.iter();
+                let array = arrays.position(|named| named.name == known.name);
+                array.filter(|_| is_gone)
+            });
+            let passed = here.passed(&known);
+            (known, array, passed)
+        });
+        let locals: Vec<_> = locals.collect();
+        let mut shown = Vec::new();
+        for (Variable { name, ty, bytes }, array, passed) in locals {
+            shown.push(match (array, passed) {
+                (Some(array), _) => {
+                    let mut array = self.array(array, frame.lane.block, Vec::new());
+                    array["name"] = name.into();
+                    array
+                }
+                (None, Some(passed)) => {
+                    let mut passed = self.value_of(&name, &name, ty, passed);
+                    let value = passed["value"].as_str().unwrap_or_default();
+                    passed["value"] = format!("{value} (as passed)").into();
+                    passed
+                }
+                (None, None) => self.value_of(&name, &name, ty, bytes),
+            });
+        }
+        shown
+    }
+
+    /// A value of the source, with its parts.
+    fn value_of(&mut self, path: &str, name: &str, ty: Type, bytes: Bytes) -> Value {
+        let Ok(dwarf) = &self.dwarf else {
+            return variable(name, String::new());
+        };
+        let mut shown = json!({
+            "name": name,
+            "value": dwarf.text(ty, &bytes),
+            "type": dwarf.type_name(ty),
+            "evaluateName": path,
+            "variablesReference": 0,
+        });
+        let indexed = match dwarf.shape(ty) {
+            Shape::Array(_, length) => Some(length),
+            Shape::Slice(_) => dwarf.target(ty, &bytes).map(|(_, length, _)| length),
+            _ => None,
+        };
+        let has_parts = match dwarf.shape(ty) {
+            Shape::Array(..) | Shape::Slice(_) => indexed.is_some_and(|length| length > 0),
+            Shape::Pointer(_) => dwarf.target(ty, &bytes).is_some(),
+            _ => !dwarf.parts(ty, &bytes).is_empty(),
+        };
+        if let Some(length) = indexed {
+            shown["indexedVariables"] = length.into();
+        }
+        if has_parts && bytes.iter().any(Option::is_some) {
+            shown["variablesReference"] = self
+                .refer(Container::Value(path.to_owned(), ty, bytes))
+                .into();
+        }
+        shown
+    }
+
+    fn parts(
+        &mut self,
+        path: &str,
+        ty: Type,
+        bytes: &[Option<u8>],
+        start: u64,
+        count: u64,
+    ) -> Vec<Value> {
+        let Ok(dwarf) = &self.dwarf else {
+            return Vec::new();
+        };
+        let here = self.scope_of(self.focus);
+        let parts: Vec<(String, Type, Option<Bytes>)> = match dwarf.target(ty, bytes) {
+            Some((address, length, element)) => {
+                let size = dwarf.size(element);
+                let end = start.saturating_add(count.min(MOST)).min(length);
+                let is_slice = matches!(dwarf.shape(ty), Shape::Slice(_));
+                let name = |at: u64| {
+                    if is_slice {
+                        format!("[{at}]")
+                    } else {
+                        "*".to_owned()
+                    }
+                };
+                let address = |at: u64| address.wrapping_add(at.wrapping_mul(size));
+                let elements = start..end;
+                elements
+                    .map(|at| (name(at), element, here.memory(address(at), size)))
+                    .collect()
+            }
+            None => {
+                let parts = dwarf.parts(ty, bytes).into_iter();
+                let is_array = matches!(dwarf.shape(ty), Shape::Array(..));
+                let first = if is_array { start } else { 0 };
+                let parts = parts.skip(first as usize).take(count.min(MOST) as usize);
+                parts
+                    .map(|(name, ty, bytes)| (name, ty, Some(bytes)))
+                    .collect()
+            }
+        };
+        let shown = parts.into_iter().map(|(name, ty, bytes)| match bytes {
+            Some(bytes) => self.value_of(&below(path, &name), &name, ty, bytes),
+            None => variable(&name, "no memory of the launch is there".to_owned()),
+        });
+        shown.collect()
     }
 
     fn parameters(&self) -> Vec<Value> {
@@ -143,34 +302,66 @@ impl Debuggee {
         wanted.retain(|&number| self.names.arrays[number].is_shared() == shared);
         wanted
             .into_iter()
-            .map(|number| self.array(number, block))
+            .map(|number| self.array(number, block, Vec::new()))
             .collect()
     }
 
-    fn array(&mut self, number: usize, block: u64) -> Value {
-        let reference = self.refer(Container::Array(number, block));
+    /// An array, or a row of it.
+    fn array(&mut self, number: usize, block: u64, row: Vec<u64>) -> Value {
         let named = &self.names.arrays[number];
-        json!({
-            "name": named.name,
-            "value": format!("[{}; {}]", named.element, named.len()),
-            "type": format!("[{}; {}]", named.element, named.len()),
-            "variablesReference": reference,
-            "indexedVariables": named.len(),
-            "memoryReference": format!("{:#x}", named.array.address),
-        })
+        let ty = named.type_from(row.len());
+        let name = match row.last() {
+            Some(last) => format!("[{last}]"),
+            None => named.name.clone(),
+        };
+        let path = format!("{}{}", named.name, indices(&row));
+        let length = named.extents[row.len()];
+        let address = row
+            .is_empty()
+            .then(|| format!("{:#x}", named.array.address));
+        let mut shown = json!({
+            "name": name,
+            "value": ty,
+            "type": ty,
+            "evaluateName": path,
+            "indexedVariables": length,
+        });
+        if let Some(address) = address {
+            shown["memoryReference"] = address.into();
+        }
+        shown["variablesReference"] = self.refer(Container::Array(number, block, row)).into();
+        shown
     }
 
-    fn elements(&self, number: usize, block: u64, start: u64, count: u64) -> Vec<Value> {
+    fn elements(
+        &mut self,
+        number: usize,
+        block: u64,
+        row: &[u64],
+        start: u64,
+        count: u64,
+    ) -> Vec<Value> {
         let named = &self.names.arrays[number];
-        let end = start.saturating_add(count.min(MOST)).min(named.len());
+        let length = named.extents[row.len()];
+        let end = start.saturating_add(count.min(MOST)).min(length);
+        let inner = |index: u64| [row, &[index]].concat();
+        if row.len() + 1 < named.extents.len() {
+            let rows = start..end;
+            return rows
+                .map(|index| self.array(number, block, inner(index)))
+                .collect();
+        }
         let elements = (start..end).map(|index| {
-            let value = named.read(&self.replay, block, index);
+            let at: Vec<i128> = inner(index).into_iter().map(i128::from).collect();
+            let at = named.element_at(&at).ok();
+            let value = at.and_then(|at| named.read(&self.replay, block, at));
             let value = value.map(|bytes| text_of(named.element.value(&bytes)));
             let mut element = variable(
                 &format!("[{index}]"),
                 value.unwrap_or_else(|| "gone".to_owned()),
             );
-            element["evaluateName"] = format!("{}[{index}]", named.name).into();
+            element["evaluateName"] = format!("{}{}", named.name, indices(&inner(index))).into();
+            element["type"] = named.element.to_string().into();
             element
         });
         elements.collect()
@@ -206,12 +397,33 @@ impl Debuggee {
     }
 }
 
+/// `[3][4]`
+fn indices(row: &[u64]) -> String {
+    row.iter().map(|index| format!("[{index}]")).collect()
+}
+
+/// The expression of a part of a value.
+fn below(path: &str, name: &str) -> String {
+    match name {
+        // References are followed where they stand.
+        "*" => path.to_owned(),
+        index if index.starts_with('[') => format!("{path}{index}"),
+        field => format!("{path}.{field}"),
+    }
+}
+
+/// A variable as the answer to `evaluate`.
+fn result(mut variable: Value) -> Value {
+    variable["result"] = variable["value"].take();
+    variable
+}
+
 fn variable(name: &str, value: String) -> Value {
     json!({ "name": name, "value": value, "evaluateName": name, "variablesReference": 0 })
 }
 
 /// A value as text; an integer also in hexadecimal.
-fn text_of(value: Evaluated) -> String {
+pub(crate) fn text_of(value: Evaluated) -> String {
     match value {
         Evaluated::Integer(value) if value > 9 => format!("{value} ({value:#x})"),
         value => value.to_string(),

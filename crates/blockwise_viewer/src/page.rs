@@ -22,6 +22,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("../web/memory.js"),
     include_str!("../web/outputs.js"),
     include_str!("../web/access.js"),
+    include_str!("../web/hero.js"),
     include_str!("../web/source.js"),
     include_str!("../web/play.js"),
     include_str!("../web/view.js"),

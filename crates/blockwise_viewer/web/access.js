@@ -6,6 +6,8 @@ class AccessPanel {
   constructor(view) {
     this.view = view;
     this.element = el("section", { class: "access", "aria-live": "polite" });
+    /** Which lists are open; a step keeps them so. @type {Map<string, boolean>} */
+    this.open = new Map([["lanes", true]]);
   }
 
   update() {
@@ -18,14 +20,22 @@ class AccessPanel {
     if (!parts.length) parts.push(el("p", { class: "note" }, "This step touches neither shared nor global memory."));
     const registers = state.registers.map(([name, value]) => el("span", { class: "register" }, `${name} = ${value}`));
     this.element.replaceChildren(el("h3", {}, "This step"), el("p", { class: "readout" }, this.view.stepText()), ...parts,
-      el("details", {}, el("summary", {}, `registers of lane ${state.lane}`), el("div", { class: "registers" }, ...registers)),
+      this.list("registers", {}, el("summary", {}, `registers of lane ${state.lane}`), el("div", { class: "registers" }, ...registers)),
       state.printed ? el("pre", { class: "printed" }, state.printed) : "");
+  }
+
+  /** A list that stays open or closed. @param {string} name */
+  list(name, attributes, ...children) {
+    const list = /** @type {HTMLDetailsElement} */ (el("details", attributes, ...children));
+    list.open = this.open.get(name) ?? false;
+    list.addEventListener("toggle", () => this.open.set(name, list.open));
+    return list;
   }
 
   /** What each lane reads or leaves there. @param {Access} access */
   lanes(access) {
     const items = access.lanes.map(([lane, address, bytes]) => el("span", { class: "register" }, `lane ${lane}: 0x${address.toString(16)} = 0x${littleEndian(bytes)}`));
-    return el("details", { class: "lanes" }, el("summary", {}, "lanes with addresses and values"), el("div", { class: "registers" }, ...items));
+    return this.list("lanes", { class: "lanes" }, el("summary", {}, "lanes with addresses and values"), el("div", { class: "registers" }, ...items));
   }
 
   /** @param {Access} access */
@@ -38,7 +48,7 @@ class AccessPanel {
       ? `bank conflict: ${counted(taken, "wavefront")}, ${needed} would do`
       : `no conflict: ${counted(taken, "wavefront")}`;
     const cast = most > 1 ? `; broadcast: one word goes to ${most} lanes` : "";
-    const header = el("tr", {}, el("th", {}, "bank"), ...Array.from({ length: 32 }, (_, bank) => el("th", {}, `${bank}`)));
+    const header = el("tr", {}, el("th", {}, "№"), ...Array.from({ length: 32 }, (_, bank) => el("th", {}, `${bank}`)));
     const rows = access.passes.map((pass, number) => {
       const banks = new Map(pass.map(([bank, word, lanes]) => [bank, [word, lanes]]));
       const cells = Array.from({ length: 32 }, (_, bank) => {
@@ -49,11 +59,11 @@ class AccessPanel {
         const text = lanes.length > 1 ? `${lanes[0]}+${lanes.length - 1}` : `${lanes[0]}`;
         return el("td", { class: lanes.length > 1 ? "served broadcast" : "served", title: `byte ${word}: lanes ${rangesOf(mask)}` }, text);
       });
-      return el("tr", {}, el("th", {}, `wavefront ${number + 1}`), ...cells);
+      return el("tr", {}, el("th", {}, `${number + 1}`), ...cells);
     });
     return el("div", { class: "banks" },
       el("p", {}, el("b", { class: taken > needed ? "bad" : "good" }, `${access.kind} of shared memory, ${access.size} bytes a lane: ${verdict}`), cast),
-      el("div", { class: "scroll" }, el("table", {}, el("caption", {}, "lanes by bank and wavefront"), header, ...rows)), this.lanes(access));
+      el("div", { class: "scroll" }, el("table", {}, el("caption", {}, "a row for each wavefront, a column for each bank: the lanes that it serves"), header, ...rows)), this.lanes(access));
   }
 
   /** @param {Access} access */

@@ -72,8 +72,7 @@ async function start() {
     const linked = followLink();
     [...views].reverse().forEach((view) => {
       if (linked && view === views[active]) return;
-      if (view.summary.findings.length) view.goToFinding(0);
-      else view.go(0);
+      view.begin();
     });
     if (linked) followLink();
     document.documentElement.dataset.opened = `${Math.round(performance.now() - began)}`;

@@ -195,7 +195,10 @@ class Timeline {
         best = -1;
         const letter = sort === CONFLICT ? `${wavefronts[step]}` : SORTS[sort].letter;
         context.fillStyle = color("on");
-        if (letter) context.fillText(kind[step] & KIND.waits ? "…" : letter, x + 2, top + TRACK / 2);
+        // A number that is cut would read as another one.
+        const fits = context.measureText(letter).width <= this.scale - 3;
+        const text = kind[step] & KIND.waits ? "…" : fits ? letter : SORTS[sort].letter;
+        if (text) context.fillText(text, x + 2, top + TRACK / 2);
       }
       if (kind[step] & KIND.barrier && at + 1 < list.length) this.wait(context, x + this.scale, toX(this.x[list[at + 1]]), top);
     }

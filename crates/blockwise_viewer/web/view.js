@@ -18,6 +18,10 @@ class View {
     this.marked = new Set();
     /** The two ends of the finding that is shown. @type {number[]} */
     this.ends = [];
+    /** The number of the finding that is shown. @type {number | undefined} */
+    this.shown = undefined;
+    /** Its steps in its block. @type {{before: number | null, step: number | null}} */
+    this.found = { before: null, step: null };
     this.timeline = new Timeline(this);
     this.memory = new SharedMemory(this);
     this.outputs = new OutputPanel(this);
@@ -26,10 +30,12 @@ class View {
     this.head = el("div", { class: "head" });
     this.controls = el("div", { class: "controls", role: "toolbar", "aria-label": "steps" });
     this.findings = el("section", { class: "findings" });
+    this.hero = new Hero(this);
+    this.totals = el("section", { class: "totals" });
     this.play = new Play(this);
     this.element = el("article", { class: "view", "data-view": number, "aria-label": this.launch.name },
-      this.head, this.findings, this.controls, this.timeline.element, el("div", { class: "grid" }, this.outputs.element, this.memory.element, this.access.element),
-      this.source.element, this.play.element);
+      this.head, this.hero.element, this.findings, this.controls, this.timeline.element, el("div", { class: "grid" }, this.outputs.element, this.memory.element, this.access.element),
+      this.source.element, this.totals, this.play.element);
   }
 
   /** Runs the launch and shows it. Throws when it is refused. */
@@ -90,26 +96,32 @@ class View {
     const { summary, launch } = this;
     const { total, profile } = summary;
     const [grid, block] = [launch.grid.join("×"), launch.block.join("×")];
-    const row = (/** @type {string} */ label, /** @type {(spent: Spent) => string} */ of) => {
-      const same = profile && of(total) === of(profile);
-      return el("tr", {}, el("th", {}, label), el("td", { "data-total": label }, of(total)), el("td", {}, profile ? of(profile) : "–"),
-        el("td", {}, profile ? (same ? "equal" : "differs: another order of threads") : ""));
-    };
-    const totals = el("table", { class: "totals" },
-      el("tr", {}, el("th", {}, "whole launch"), el("th", {}, "here"), el("th", {}, "blockwise profile"), el("th", {}, "")),
-      row("wavefronts", (spent) => `${spent.wavefronts}`), row("wavefronts needed", (spent) => `${spent.needed_wavefronts}`),
-      row("bank conflicts", (spent) => `${spent.wavefronts - spent.needed_wavefronts}`),
-      row("sectors", (spent) => `${spent.sectors}`), row("sectors needed", (spent) => `${spent.needed_sectors}`));
+    this.costs(total, profile);
     const left = summary.block.left_out ? `; ${counted(summary.block.left_out, "further step")} of it are not shown` : "";
-    const others = summary.blocks > 1 ? `Shown: block ${summary.block.index.join(", ")} of ${summary.blocks}${left}. Not shown: the other blocks; choose one below.` : `Shown: the only block${left}.`;
+    const others = summary.blocks > 1 ? `Shown: block ${summary.block.index.join(", ")} of ${summary.blocks}, with ${counted(this.columns.at.length, "step")} of its own${left}. Not shown: the other blocks; choose one below.` : `Shown: the only block${left}.`;
     this.head.replaceChildren(
       el("h2", {}, launch.name),
-      el("p", {}, el("code", {}, launch.kernel), ` · grid ${grid} · block ${block} · ${launch.seed === null ? "the emulator's own order of threads" : `order of seed ${launch.seed}`} · ${counted(summary.steps, "step")}`),
-      el("p", { class: "note" }, others), totals,
+      el("p", {}, el("code", {}, launch.kernel), ` · grid ${grid} · block ${block} · ${launch.seed === null ? "the emulator's own order of threads" : `order of seed ${launch.seed}`} · ${counted(summary.steps, "step")} in all`),
+      el("p", { class: "note" }, others),
       ...(summary.fault ? [el("p", { class: "bad" }, `The launch ended in a fault: ${summary.fault}`)] : []),
       ...summary.notices.map((/** @type {string} */ text) => el("p", { class: "note" }, text)));
     const items = summary.findings.map((/** @type {Finding} */ finding, /** @type {number} */ number) => this.finding(finding, number));
-    this.findings.replaceChildren(el("h3", {}, items.length ? counted(items.length, "finding") : "No findings: every detector is content"), el("ol", {}, ...items));
+    this.findings.replaceChildren(...(items.length > 1 ? [el("h3", {}, `All ${items.length} findings`)] : []), el("ol", { hidden: items.length < 2 }, ...items));
+  }
+
+  /** What the memory accesses of the launch cost, and what they would cost at least. */
+  costs(total, profile) {
+    const head = ["", "taken", "needed", "too many"].map((text) => el("th", {}, text));
+    const row = (/** @type {string} */ label, /** @type {[string, (spent: Spent) => number][]} */ cells) => el("tr", {}, el("th", {}, label),
+      ...cells.map(([name, of]) => el("td", { "data-total": name }, `${of(total)}`)));
+    const wavefronts = row("wavefronts of shared memory", [["wavefronts", (spent) => spent.wavefronts], ["wavefronts needed", (spent) => spent.needed_wavefronts],
+      ["bank conflicts", (spent) => spent.wavefronts - spent.needed_wavefronts]]);
+    const sectors = row("sectors of global memory, 32 bytes each", [["sectors", (spent) => spent.sectors], ["sectors needed", (spent) => spent.needed_sectors],
+      ["sectors beyond", (spent) => spent.sectors - spent.needed_sectors]]);
+    const names = /** @type {const} */ (["wavefronts", "needed_wavefronts", "sectors", "needed_sectors"]);
+    const differs = profile && names.some((name) => total[name] !== profile[name]);
+    this.totals.replaceChildren(el("h3", {}, "Memory accesses of the whole launch"), el("table", {}, el("tr", {}, ...head), wavefronts, sectors),
+      ...(differs ? [el("p", { class: "note" }, `In the emulator's own order of threads, which \u201cblockwise profile\u201d counts, they take ${profile.wavefronts} wavefronts and ${profile.sectors} sectors.`)] : []));
   }
 
   /** @param {Finding} finding @param {number} number */
@@ -137,12 +149,25 @@ class View {
     return site.block[0] + x * (site.block[1] + y * site.block[2]);
   }
 
+  /** Opens the page where something happens. */
+  begin() {
+    if (this.summary.findings.length) return this.goToFinding(0);
+    const { kind, wavefronts, neededWavefronts } = this.columns;
+    const memory = KIND.readsShared | KIND.writesShared;
+    const first = (/** @type {(step: number) => boolean} */ is) => kind.findIndex((_, step) => is(step));
+    const steps = [first((step) => wavefronts[step] > neededWavefronts[step]), first((step) => (kind[step] & memory) !== 0),
+      first((step) => (kind[step] & (KIND.readsGlobal | KIND.writesGlobal)) !== 0), 0];
+    return this.go(/** @type {number} */ (steps.find((step) => step >= 0)));
+  }
+
   /** Opens a finding at its step. @param {number} number */
   goToFinding(number) {
     const finding = this.summary.findings[number];
     this.show(this.blockOf(finding.site));
+    this.shown = number;
+    this.found = { before: /** @type {number | null} */ (null), step: /** @type {number | null} */ (null) };
     const at = this.stepAt(finding.step);
-    if (at === null) return;
+    if (at === null) return this.hero.update();
     // What a barrier waits for in vain is found when the others have ended: the page goes to where
     // it was reached.
     const step = this.executed(finding.site, at) ?? at;
@@ -150,7 +175,7 @@ class View {
     const other = finding.rule.startsWith("race") && finding.others.find((site) => this.blockOf(site) === this.summary.block.number && site.thread);
     const before = other ? this.executed(other, this.pairs(other, step) ? step : step - 1) : null;
     this.ends = before === null ? [] : [before, step];
-    this.shown = number;
+    this.found = { before, step };
     this.go(step);
     this.outputs.reveal(number);
   }
@@ -195,7 +220,9 @@ class View {
     this.access.update();
     this.source.update();
     this.timeline.reveal();
-    this.place.textContent = `step ${this.step} of ${last}`;
+    this.place.textContent = `step ${this.step} of 0 to ${last}`;
+    this.say("");
+    this.hero.update();
     this.element.dataset.step = `${this.step}`;
     this.moved();
   }
@@ -208,11 +235,16 @@ class View {
     return `step ${step}, phase ${this.phaseOf(step)}: warp ${warp[step]}, lanes ${rangesOf(lanes[step])}${waits}`;
   }
 
-  /** Goes to the next step, or the one before, that fulfils a condition. @param {number} direction @param {(step: number) => boolean} is */
-  search(direction, is) {
+  /** Says what a key or a button could not do. @param {string} text */
+  say(text) {
+    if (this.said) this.said.textContent = text;
+  }
+
+  /** Goes to the next step, or the one before, that fulfils a condition. @param {string} what @param {number} direction @param {(step: number) => boolean} is */
+  search(what, direction, is) {
     const count = this.columns.at.length;
     for (let step = (this.step ?? -1) + direction; step >= 0 && step < count; step += direction) if (is(step)) return this.go(step);
-    return undefined;
+    return this.say(`no ${what} ${direction > 0 ? "after" : "before"} this step`);
   }
 
   /** @param {string} name @param {number} direction */
@@ -220,11 +252,11 @@ class View {
     const warp = this.step === null ? 0 : this.columns.warp[this.step];
     const findings = this.summary.findings;
     switch (name) {
-      case "step": return this.search(direction, () => true);
-      case "warp": return this.search(direction, (step) => this.columns.warp[step] === warp);
-      case "barrier": return this.search(direction, (step) => (this.columns.kind[step] & KIND.barrier) !== 0);
-      case "conflict": return this.search(direction, (step) => this.columns.wavefronts[step] > this.columns.neededWavefronts[step]);
-      case "finding": if (findings.length) this.goToFinding(((this.shown ?? (direction > 0 ? -1 : 0)) + direction + findings.length) % findings.length); return undefined;
+      case "step": return this.search("step", direction, () => true);
+      case "warp": return this.search(`step of warp ${warp}`, direction, (step) => this.columns.warp[step] === warp);
+      case "barrier": return this.search("barrier", direction, (step) => (this.columns.kind[step] & KIND.barrier) !== 0);
+      case "conflict": return this.search("bank conflict", direction, (step) => this.columns.wavefronts[step] > this.columns.neededWavefronts[step]);
+      case "finding": if (!findings.length) this.say("no finding in this launch"); else this.goToFinding(((this.shown ?? (direction > 0 ? -1 : 0)) + direction + findings.length) % findings.length); return undefined;
       case "end": return this.go(direction > 0 ? this.columns.at.length - 1 : 0);
       case "zoom": return this.timeline.zoom(direction > 0 ? 1.5 : 1 / 1.5);
       default: return this.timeline.toggle();
@@ -235,12 +267,13 @@ class View {
     const button = (/** @type {string} */ text, /** @type {string} */ label, /** @type {string} */ name, /** @type {number} */ way) =>
       el("button", { type: "button", title: label, "aria-label": label, "data-command": `${name}${way > 0 ? "+" : "-"}`, onclick: () => this.command(name, way) }, text);
     this.place = el("span", { class: "place", "aria-live": "polite" }, counted(this.columns.at.length, "step"));
+    this.said = el("span", { class: "said", role: "status" });
     const block = /** @type {HTMLInputElement} */ (el("input", {
       type: "number", min: 0, max: this.summary.blocks - 1, value: this.summary.block.number, class: "block", disabled: this.summary.blocks === 1,
       onchange: () => { this.show(Math.max(0, Math.min(this.summary.blocks - 1, block.valueAsNumber || 0))); this.go(0); },
     }));
     this.controls.replaceChildren(
-      button("|◀", "to the beginning", "end", -1), button("◀", "step back (←)", "step", -1), button("▶", "step (→)", "step", 1), button("▶|", "to the end", "end", 1), this.place,
+      button("|◀", "to the beginning", "end", -1), button("◀", "step back (←)", "step", -1), button("▶", "step (→)", "step", 1), button("▶|", "to the end", "end", 1), this.place, this.said,
       button("◀ barrier", "barrier before (B)", "barrier", -1), button("barrier ▶", "next barrier (b)", "barrier", 1),
       button("◀ conflict", "conflict before (C)", "conflict", -1), button("conflict ▶", "next conflict (c)", "conflict", 1),
       button("finding ▶", "next finding (f)", "finding", 1), button("−", "zoom out (-)", "zoom", -1), button("+", "zoom in (+)", "zoom", 1),

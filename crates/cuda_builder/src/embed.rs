@@ -5,10 +5,14 @@ use std::path::PathBuf;
 
 use crate::pieces::{Piece, pieces};
 use crate::tools::variables;
-use crate::{CudaBuilder, CudaBuilderError, NvvmArch, files};
+use crate::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch, files};
 
 /// The environment variable whose architectures replace the build script's: `sm_80,sm_90a`.
 const ARCH: &str = "BLOCKWISE_ARCH";
+
+/// The environment variable that asks for debug information in each build: `full`, as
+/// [`DebugInfo::Full`]. `blockwise debug` sets it for a launch with `"build": "debug"`.
+const DEBUG: &str = "BLOCKWISE_DEBUG_INFO";
 
 /// The file with the errors about single kernels, which `#[kernel]` shows at each of them.
 const REFUSED: &str = "refused.txt";
@@ -151,8 +155,9 @@ impl Embed {
         }
         let release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
         let archs = self.chosen(std::env::var(ARCH).ok(), release)?;
+        let debug = debug_info(std::env::var(DEBUG).ok().as_deref())?;
         let results: Vec<_> = std::thread::scope(|scope| {
-            let build = |&wanted| scope.spawn(move || self.build_for(wanted, script));
+            let build = |&wanted| scope.spawn(move || self.build_for(wanted, debug, script));
             let builds: Vec<_> = archs.iter().map(build).collect();
             builds
                 .into_iter()
@@ -190,10 +195,15 @@ impl Embed {
     fn build_for(
         &self,
         Wanted { arch, only, .. }: Wanted,
+        debug: Option<DebugInfo>,
         script: &Script,
     ) -> Result<Vec<Piece>, CudaBuilderError> {
         let builder = CudaBuilder::new(&script.folder).arch(arch);
         let builder = (self.configure)(builder).only(only);
+        let builder = match debug {
+            Some(debug) => builder.debug(debug),
+            None => builder,
+        };
         let ptx = builder.build_args(&script.features()).build_text()?;
         let (pieces, bytes) = pieces(&ptx);
         files::write_if_different(&script.out.join(file_name(arch)), &bytes)?;
@@ -225,6 +235,15 @@ impl Embed {
         let mut seen = Vec::new();
         archs.retain(|wanted| !seen.contains(&wanted.arch) && (seen.push(wanted.arch), true).1);
         Ok(archs)
+    }
+}
+
+/// What the environment asks for; `None` for what the build script itself does.
+fn debug_info(variable: Option<&str>) -> Result<Option<DebugInfo>, String> {
+    match variable {
+        None | Some("") => Ok(None),
+        Some("full") => Ok(Some(DebugInfo::Full)),
+        Some(other) => Err(format!("{DEBUG}={other}: `full` is the only value")),
     }
 }
 
@@ -302,7 +321,7 @@ impl Script {
             variables::LLVM_BIN,
             variables::LIBDEVICE,
         ];
-        for variable in [ARCH, "DOCS_RS"].into_iter().chain(tools) {
+        for variable in [ARCH, DEBUG, "DOCS_RS"].into_iter().chain(tools) {
             println!("cargo::rerun-if-env-changed={variable}");
         }
     }
@@ -391,6 +410,15 @@ mod tests {
             error.starts_with("BLOCKWISE_ARCH=sm_12: unknown architecture"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn debug_information_is_asked_for_by_name() {
+        assert_eq!(debug_info(None), Ok(None));
+        assert_eq!(debug_info(Some("")), Ok(None));
+        assert_eq!(debug_info(Some("full")), Ok(Some(DebugInfo::Full)));
+        let refused = debug_info(Some("2")).unwrap_err();
+        assert!(refused.contains("BLOCKWISE_DEBUG_INFO=2"), "{refused}");
     }
 
     #[test]

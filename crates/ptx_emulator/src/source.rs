@@ -24,9 +24,14 @@ impl fmt::Display for SourceLocation {
 /// The frame to name in a report: the innermost one in the user's code. `frames` start with the
 /// innermost.
 pub(crate) fn user_frame(frames: &[SourceLocation]) -> Option<&SourceLocation> {
-    let own = frames.last()?;
-    let users = |frame: &&SourceLocation| frame.line > 0 && is_users(&frame.file, &own.file);
-    Some(frames.iter().find(users).unwrap_or(own))
+    user_frames(frames).next().or(frames.last())
+}
+
+/// The frames in the user's code, in their order; `frames` start with the innermost.
+pub(crate) fn user_frames(frames: &[SourceLocation]) -> impl Iterator<Item = &SourceLocation> {
+    let own = frames.last().map_or("", |own| own.file.as_str());
+    let users = move |frame: &&SourceLocation| frame.line > 0 && is_users(&frame.file, own);
+    frames.iter().filter(users)
 }
 
 /// The frames of a location other than the user's `own`, each as a clause: what the user's line

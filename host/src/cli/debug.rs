@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use blockwise_debug::{Element, Loaded, Loader, serve};
 use clap::{Args, Parser};
 use kernel_arguments::Files;
 use ptx_emulator::replay::Replay;
+use ptx_emulator::report::Sources;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -18,16 +20,21 @@ use super::failure::Failure;
 use super::kernel_args::{Arguments as KernelArguments, Disk, Launch};
 use super::report::Report;
 
+/// What a build script's `embed()` reads.
+const DEBUG_INFO: &str = "BLOCKWISE_DEBUG_INFO";
+
 const LAUNCH_HELP: &str = "\
 The client's launch request says what to debug:
   \"ptx\": \"k.ptx\"              the PTX file, from any compiler; or
   \"crate\": \"DIR\"              the PTX that cargo built last for the kernels of that folder; with neither, the command's own
+  \"build\": \"debug\"            runs `cargo build` there first, with debug information: locals by their Rust names and types
   \"kernel\": \"scale\"           may be left out when the PTX has one only
   \"grid\": [4], \"block\": [256], \"shared\": 0, \"steps\": 100000000
   \"args\": [\"f32[1024]=iota\", \"u32:7\"]   one for each parameter, as `blockwise check --arg` takes them
   \"seed\": 7                   the order of threads of this seed, as `blockwise check --seed` names it
   \"types\": { \"tile\": \"f32\" }  elements of arrays
   \"stopOnEntry\": false, \"cwd\": \"DIR\"
+  \"justMyCode\": false         steps and stacks show library code too: core, cuda_std, what #[kernel] generates
   \"token\": \"...\"             with --port only: what the command printed when it started. Files are then those below the
                              folder that it was started in
 
@@ -53,6 +60,8 @@ struct Request {
     #[serde(default, rename = "crate")]
     package: Option<PathBuf>,
     #[serde(default)]
+    build: Option<Build>,
+    #[serde(default)]
     kernel: Option<String>,
     #[serde(default)]
     grid: Vec<u32>,
@@ -70,6 +79,14 @@ struct Request {
     types: HashMap<String, String>,
     #[serde(default)]
     cwd: Option<PathBuf>,
+}
+
+/// How a crate is built before the launch.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Build {
+    /// With variables.
+    Debug,
 }
 
 /// The same launch on a command line.
@@ -131,6 +148,9 @@ impl Kernels<'_> {
             .map(|(name, ty)| Ok((name.clone(), ty.parse()?)));
         let types: Result<HashMap<String, Element>, String> = types.collect();
         let mut types = types.map_err(Failure::new)?;
+        if let Some(Build::Debug) = request.build {
+            self.build(&request)?;
+        }
         let launch = request.line(self.confined)?;
         let (ptx, module) = launch.read(self.global)?;
         let kernel = launch.kernel(&ptx.origin, &module, "blockwise check")?;
@@ -158,8 +178,42 @@ impl Kernels<'_> {
         Ok(Loaded {
             replay: replay.map_err(|error| Failure::new(error.to_string()))?,
             types,
+            sources: Sources::new().with_ptx(Path::new(&ptx.origin), &ptx.text),
             ptx: ptx.origin,
+            text: ptx.text,
         })
+    }
+}
+
+impl Kernels<'_> {
+    /// Builds the request's crate with debug information.
+    fn build(&self, request: &Request) -> Result<(), Failure> {
+        let Some(folder) = &request.package else {
+            return Err(Failure::new("`build` needs `crate`: the folder to build"));
+        };
+        if self.confined.is_some() {
+            let hint = format!("run `{DEBUG_INFO}=full cargo build` there, and leave `build` out");
+            return Err(Failure::new("a client at a port cannot build a crate").hint(hint));
+        }
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command
+            .args(["build", "--quiet"])
+            .current_dir(folder)
+            .env(DEBUG_INFO, "full")
+            // Standard input and output are the client's.
+            .stdin(Stdio::null());
+        let place = folder.display();
+        let output = command.output();
+        let output = output.map_err(|error| Failure::new(format!("{place}: cargo: {error}")))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&output.stderr);
+        let text = text.trim();
+        Err(Failure::new(format!(
+            "{place}: `cargo build` failed:\n{text}"
+        )))
     }
 }
 
@@ -216,24 +270,29 @@ impl Request {
 fn built(folder: &Path, kernel: Option<&str>) -> Result<PathBuf, Failure> {
     let entry = kernel.map(|kernel| format!(".entry {kernel}("));
     let mut newest: Option<(SystemTime, PathBuf)> = None;
-    for profile in files(&folder.join("target")) {
-        for package in files(&profile.join("build")) {
-            for file in files(&package.join("out")) {
-                let is_ptx = file.extension().is_some_and(|extension| extension == "ptx");
-                // Opening a pipe would wait for whoever writes it.
-                let about = fs::metadata(&file).ok();
-                let about = about.filter(|about| is_ptx && about.is_file());
-                let Some(time) = about.and_then(|about| about.modified().ok()) else {
-                    continue;
-                };
-                if newest.as_ref().is_some_and(|(known, _)| *known >= time) {
-                    continue;
-                }
-                let text = fs::read_to_string(&file).unwrap_or_default();
-                if entry.as_ref().is_none_or(|entry| text.contains(entry)) {
-                    newest = Some((time, file));
-                }
+    // A member of a workspace is built into the workspace's folder.
+    let above = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let above = above.ancestors().map(|folder| folder.join("target"));
+    let set = std::env::var_os("CARGO_TARGET_DIR").map(|set| folder.join(set));
+    for target in set.into_iter().chain(above) {
+        for file in outputs(&target) {
+            let is_ptx = file.extension().is_some_and(|extension| extension == "ptx");
+            // Opening a pipe would wait for whoever writes it.
+            let about = fs::metadata(&file).ok();
+            let about = about.filter(|about| is_ptx && about.is_file());
+            let Some(time) = about.and_then(|about| about.modified().ok()) else {
+                continue;
+            };
+            if newest.as_ref().is_some_and(|(known, _)| *known >= time) {
+                continue;
             }
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            if entry.as_ref().is_none_or(|entry| text.contains(entry)) {
+                newest = Some((time, file));
+            }
+        }
+        if newest.is_some() {
+            break;
         }
     }
     let missing = || {
@@ -248,6 +307,21 @@ fn built(folder: &Path, kernel: Option<&str>) -> Result<PathBuf, Failure> {
         Failure::new(message).hint("`cargo build` makes it; `ptx` names a file elsewhere")
     };
     newest.map(|(_, file)| file).ok_or_else(missing)
+}
+
+/// The files that builds of device code leave in a target folder: those of `cuda_builder`, and what
+/// a build script copies to its own output folder.
+fn outputs(target: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for arch in files(&target.join("cuda-builder")) {
+        all.extend(files(&arch.join("ptx")));
+    }
+    for profile in files(target) {
+        for package in files(&profile.join("build")) {
+            all.extend(files(&package.join("out")));
+        }
+    }
+    all
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -1,11 +1,11 @@
 //! `blockwise profile`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use blockwise::{Device, EmulatorLimits, Type, Watch};
 use clap::Args;
 use ptx_emulator::metrics::{DeviceModel, Profile};
-use ptx_emulator::report::LeftOut;
+use ptx_emulator::report::{LeftOut, Sources};
 use serde_json::{Map, json};
 
 use super::failure::Failure;
@@ -192,7 +192,9 @@ fn describe(
     if arguments.listing {
         for kernel in kernels {
             let ptx = &files.all[files.place_of(&kernel.profile.kernel)];
-            text += &format!("\n\n{}", profile::listing(kernel, &ptx.text));
+            let sources = Sources::new().with_ptx(Path::new(&ptx.origin), &ptx.text);
+            let listing = profile::listing(kernel, &sources, &ptx.text);
+            text += &format!("\n\n{listing}");
         }
     }
     for file in &plots {

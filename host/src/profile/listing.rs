@@ -1,9 +1,9 @@
 //! The source with each line's costs in front of it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use ptx_emulator::metrics::Counters;
+use ptx_emulator::report::Sources;
 
 use super::KernelReport;
 use super::text::{COSTS, Row, aligned, costs, remarks, short};
@@ -13,7 +13,7 @@ const CONTEXT: u32 = 2;
 
 /// A kernel's source, file by file, from the first to the last executed line. Instructions without
 /// a source line are shown in the PTX text, `ptx`.
-pub fn listing(kernel: &KernelReport, ptx: &str) -> String {
+pub fn listing(kernel: &KernelReport, sources: &Sources, ptx: &str) -> String {
     let mut files: BTreeMap<Option<String>, BTreeMap<u32, Counters>> = BTreeMap::new();
     for line in kernel.profile.lines() {
         files
@@ -29,26 +29,14 @@ pub fn listing(kernel: &KernelReport, ptx: &str) -> String {
         ),
         Some(file) => {
             let heading = format!("{} in {}:\n", kernel.name, short(file));
-            match std::fs::read_to_string(whole_path(file, ptx)) {
-                Ok(text) => heading + &annotated(&text, lines),
+            match sources.text(file) {
+                Some(text) => heading + &annotated(&text, lines),
                 // The costs are shown even without the source.
-                Err(error) => format!(
-                    "{heading}({file} cannot be read: {error})\n{}",
-                    annotated("", lines)
-                ),
+                None => format!("{heading}({file} is not found)\n{}", annotated("", lines)),
             }
         }
     };
     files.iter().map(file).collect::<Vec<_>>().join("\n\n")
-}
-
-/// A line table may name a file relative to the folder where the compiler ran; `.file` then has the
-/// full path.
-fn whole_path<'a>(file: &'a str, ptx: &'a str) -> &'a str {
-    let directive = |line: &'a str| line.trim_start().strip_prefix(".file")?.split('"').nth(1);
-    let mut paths = ptx.lines().rev().filter_map(directive);
-    let whole = paths.find(|path| Path::new(path).ends_with(file));
-    whole.unwrap_or(file)
 }
 
 fn annotated(text: &str, lines: &BTreeMap<u32, Counters>) -> String {
@@ -88,14 +76,6 @@ fn row(line: u32, source: &str, counters: Option<&Counters>) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_relative_file_is_found_by_the_ptxs_own_table() {
-        let ptx = "\tret;\n\t.file\t1 \"/w/kernels/src/a.rs\"\n\t.file 2 \"/w/b.rs\"\n";
-        assert_eq!(whole_path("src/a.rs", ptx), "/w/kernels/src/a.rs");
-        assert_eq!(whole_path("/w/b.rs", ptx), "/w/b.rs");
-        assert_eq!(whole_path("c.rs", ptx), "c.rs");
-    }
 
     #[test]
     fn lines_far_from_any_cost_are_left_out() {

@@ -7,6 +7,7 @@ mod broken;
 mod driver;
 mod emulator;
 mod figures;
+mod first_screen;
 mod speed;
 mod types;
 

@@ -31,7 +31,7 @@ const PTX: &str = "
 }
 ";
 
-fn send(output: &mut impl Write, seq: i64, command: &str, arguments: Value) {
+pub(crate) fn send(output: &mut impl Write, seq: i64, command: &str, arguments: Value) {
     let request =
         json!({ "seq": seq, "type": "request", "command": command, "arguments": arguments });
     let text = request.to_string();
@@ -41,7 +41,7 @@ fn send(output: &mut impl Write, seq: i64, command: &str, arguments: Value) {
 
 /// The next message of this kind: an answer to a command, or an event.
 #[track_caller]
-fn expect(input: &mut impl BufRead, name: &str) -> Value {
+pub(crate) fn expect(input: &mut impl BufRead, name: &str) -> Value {
     loop {
         let mut length = 0;
         loop {

@@ -21,6 +21,7 @@ mod results;
 mod scale;
 mod scans;
 mod shell;
+mod stepping;
 mod textures;
 mod trace;
 mod tuning;

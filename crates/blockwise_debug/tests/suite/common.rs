@@ -2,10 +2,12 @@
 
 use blockwise_debug::{Loaded, Loader, serve};
 use ptx_emulator::replay::Replay;
+use ptx_emulator::report::Sources;
 use ptx_emulator::{Emulator, LaunchConfig, Limits, Module};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
+use std::path::Path;
 use std::thread::JoinHandle;
 
 /// PTX of `broken_kernels`, reduced to this one kernel.
@@ -13,8 +15,8 @@ pub(crate) const PTX: &str = include_str!("../fixtures/reverse_missing_barrier.p
 /// The kernel's file, as an editor names it.
 pub(crate) const FILE: &str = "/home/user/blockwise/broken_kernels/src/reverse_missing_barrier.rs";
 
-/// A kernel that is launched with a seed.
-struct Kernel(fn(Option<u64>) -> Replay);
+/// A kernel that is launched with a seed, and its PTX.
+struct Kernel(fn(Option<u64>) -> Replay, fn() -> String);
 
 impl Loader for Kernel {
     fn load(&mut self, arguments: &Map<String, Value>) -> Result<Loaded, String> {
@@ -25,6 +27,8 @@ impl Loader for Kernel {
             replay: self.0(arguments.get("seed").and_then(Value::as_u64)),
             types: HashMap::new(),
             ptx: "/home/user/k.ptx".to_owned(),
+            text: self.1(),
+            sources: Sources::in_folder(Path::new("/nowhere")),
         })
     }
 }
@@ -83,12 +87,27 @@ impl Client {
 
     /// The same, but a launch needs this token.
     pub(crate) fn knowing(launch: fn(Option<u64>) -> Replay, token: Option<&'static str>) -> Self {
+        Self::loading(Kernel(launch, || PTX.to_owned()), token)
+    }
+
+    /// A client that has launched a kernel of another PTX.
+    pub(crate) fn launched_from(
+        launch: fn(Option<u64>) -> Replay,
+        text: fn() -> String,
+        arguments: Value,
+    ) -> Self {
+        let mut client = Self::loading(Kernel(launch, text), None);
+        client.begin(arguments);
+        client
+    }
+
+    fn loading(mut kernel: Kernel, token: Option<&'static str>) -> Self {
         let (read, input) = io::pipe().expect("a pipe");
         let (output, write) = io::pipe().expect("a pipe");
         Self {
             input: Some(input),
             output: BufReader::new(output),
-            session: std::thread::spawn(move || serve(read, write, &mut Kernel(launch), token)),
+            session: std::thread::spawn(move || serve(read, write, &mut kernel, token)),
             seq: 0,
             events: VecDeque::new(),
         }
@@ -102,10 +121,14 @@ impl Client {
     /// The same with another launch.
     pub(crate) fn launched_of(launch: fn(Option<u64>) -> Replay, arguments: Value) -> Self {
         let mut client = Self::to(launch);
-        client.ask("initialize", json!({ "adapterID": "blockwise" }));
-        client.ask("launch", arguments);
-        assert_eq!(client.event()["event"], "initialized");
+        client.begin(arguments);
         client
+    }
+
+    fn begin(&mut self, arguments: Value) {
+        self.ask("initialize", json!({ "adapterID": "blockwise" }));
+        self.ask("launch", arguments);
+        assert_eq!(self.event()["event"], "initialized");
     }
 
     pub(crate) fn configured(&mut self) -> Value {

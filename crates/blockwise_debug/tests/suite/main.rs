@@ -2,5 +2,7 @@
 
 mod back;
 mod common;
+mod dialogue;
 mod hostile;
 mod session;
+mod variables;

@@ -10,6 +10,8 @@ pub struct Array {
     /// The name of the variable, without what the compiler adds, or of the parameter that points
     /// there.
     pub name: String,
+    /// The name in the PTX.
+    pub symbol: String,
     /// Shared, global or constant.
     pub space: Space,
     /// The first byte; an offset in shared memory.
@@ -37,6 +39,7 @@ impl Replay {
                 };
                 (!variable.is_reference).then(|| Array {
                     name: short(&format!("{:#}", demangle(&variable.name))),
+                    symbol: variable.name.clone(),
                     space: variable.space,
                     address,
                     size,
@@ -48,6 +51,7 @@ impl Replay {
         if !dynamic.is_empty() && !arrays.iter().any(named) {
             arrays.push(Array {
                 name: "dynamic_shared".to_owned(),
+                symbol: String::new(),
                 space: Space::Shared,
                 address: dynamic.start,
                 size: dynamic.end - dynamic.start,
@@ -62,6 +66,7 @@ impl Replay {
             let space = Space::Global;
             let size = pointed.size;
             arrays.push(Array {
+                symbol: name.clone(),
                 name,
                 space,
                 address,

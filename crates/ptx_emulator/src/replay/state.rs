@@ -4,7 +4,7 @@ use super::Replay;
 use super::watch::copy_shared;
 use crate::decode::Cell;
 use crate::exec::{Standing, Wait, Warp};
-use crate::source::{SourceLocation, user_frame};
+use crate::source::{SourceLocation, user_frame, user_frames};
 
 /// Where an instruction is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +81,14 @@ pub struct Register {
     pub bits: u32,
     /// Its value, zero-extended.
     pub value: u64,
+}
+
+impl Location {
+    /// The frames in the user's code, innermost first: not those of the standard library, of the
+    /// device API, or of code that they generate.
+    pub fn user_frames(&self) -> impl Iterator<Item = &SourceLocation> {
+        user_frames(&self.frames)
+    }
 }
 
 impl Replay {

@@ -1,0 +1,303 @@
+//! The entries of `.debug_info`: a tree of functions, scopes, variables and types.
+
+use super::section::{Bytes, Sections};
+use std::collections::HashMap;
+
+pub(super) mod tag {
+    pub(in crate::dwarf) const ARRAY: u64 = 0x01;
+    pub(in crate::dwarf) const ENUMERATION: u64 = 0x04;
+    pub(in crate::dwarf) const PARAMETER: u64 = 0x05;
+    pub(in crate::dwarf) const LEXICAL_BLOCK: u64 = 0x0b;
+    pub(in crate::dwarf) const MEMBER: u64 = 0x0d;
+    pub(in crate::dwarf) const POINTER: u64 = 0x0f;
+    pub(in crate::dwarf) const REFERENCE: u64 = 0x10;
+    pub(in crate::dwarf) const STRUCTURE: u64 = 0x13;
+    pub(in crate::dwarf) const TYPEDEF: u64 = 0x16;
+    pub(in crate::dwarf) const UNION: u64 = 0x17;
+    pub(in crate::dwarf) const VARIANT: u64 = 0x19;
+    pub(in crate::dwarf) const INLINED: u64 = 0x1d;
+    pub(in crate::dwarf) const SUBRANGE: u64 = 0x21;
+    pub(in crate::dwarf) const BASE: u64 = 0x24;
+    pub(in crate::dwarf) const ENUMERATOR: u64 = 0x28;
+    pub(in crate::dwarf) const SUBPROGRAM: u64 = 0x2e;
+    pub(in crate::dwarf) const TYPE_PARAMETER: u64 = 0x2f;
+    pub(in crate::dwarf) const VARIANT_PART: u64 = 0x33;
+    pub(in crate::dwarf) const VARIABLE: u64 = 0x34;
+}
+
+pub(super) mod attribute {
+    pub(in crate::dwarf) const LOCATION: u64 = 0x02;
+    pub(in crate::dwarf) const NAME: u64 = 0x03;
+    pub(in crate::dwarf) const BYTE_SIZE: u64 = 0x0b;
+    pub(in crate::dwarf) const LOW_PC: u64 = 0x11;
+    pub(in crate::dwarf) const HIGH_PC: u64 = 0x12;
+    pub(in crate::dwarf) const DISCRIMINANT: u64 = 0x15;
+    pub(in crate::dwarf) const DISCRIMINANT_VALUE: u64 = 0x16;
+    pub(in crate::dwarf) const CONST_VALUE: u64 = 0x1c;
+    pub(in crate::dwarf) const UPPER_BOUND: u64 = 0x2f;
+    pub(in crate::dwarf) const ABSTRACT_ORIGIN: u64 = 0x31;
+    pub(in crate::dwarf) const COUNT: u64 = 0x37;
+    pub(in crate::dwarf) const MEMBER_LOCATION: u64 = 0x38;
+    pub(in crate::dwarf) const DECLARATION_LINE: u64 = 0x3b;
+    pub(in crate::dwarf) const ENCODING: u64 = 0x3e;
+    pub(in crate::dwarf) const SPECIFICATION: u64 = 0x47;
+    pub(in crate::dwarf) const TYPE: u64 = 0x49;
+    pub(in crate::dwarf) const CALL_COLUMN: u64 = 0x57;
+    pub(in crate::dwarf) const CALL_LINE: u64 = 0x59;
+    pub(in crate::dwarf) const LINKAGE_NAME: u64 = 0x2007;
+}
+
+/// The value of an attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Number(u64),
+    Text(String),
+    /// Bytes of the section from an offset on.
+    Block(usize, usize),
+    /// The offset of another entry.
+    Entry(usize),
+}
+
+/// An entry, by its number in the order of the section.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    pub(super) tag: u64,
+    attributes: Vec<(u64, Value)>,
+    pub(super) children: Vec<usize>,
+}
+
+/// All entries.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    all: Vec<Entry>,
+    numbers: HashMap<usize, usize>,
+}
+
+/// The tag and the attributes with their forms, by code.
+type Abbreviations = HashMap<u64, (u64, bool, Vec<(u64, u64)>)>;
+
+impl Entries {
+    /// An error if something is in a form that is not known.
+    pub(super) fn read(sections: &Sections) -> Result<Self, String> {
+        let mut entries = Self::default();
+        let mut bytes = Bytes::new(&sections.info.bytes, 0);
+        while !bytes.has_ended() {
+            let start = bytes.at;
+            let unit = Unit::read(&mut bytes, sections, start);
+            let Some(unit) = unit else {
+                return Err("the debug information is of a kind that is not read".to_owned());
+            };
+            let mut open: Vec<usize> = Vec::new();
+            while bytes.at < unit.end {
+                let at = bytes.at;
+                let cut = || "the debug information is cut off".to_owned();
+                let code = bytes.unsigned().ok_or_else(cut)?;
+                let Some((tag, has_children, forms)) = unit.abbreviations.get(&code) else {
+                    if code != 0 {
+                        return Err("the debug information names no kind of entry".to_owned());
+                    }
+                    open.pop();
+                    continue;
+                };
+                let mut attributes = Vec::with_capacity(forms.len());
+                for &(name, form) in forms {
+                    let value = unit.value(form, &mut bytes, sections).ok_or_else(cut)?;
+                    attributes.push((name, plain(name, value, sections)));
+                }
+                let number = entries.all.len();
+                entries.numbers.insert(at, number);
+                if let Some(&parent) = open.last() {
+                    entries.all[parent].children.push(number);
+                }
+                entries.all.push(Entry {
+                    tag: *tag,
+                    attributes,
+                    children: Vec::new(),
+                });
+                if *has_children {
+                    open.push(number);
+                }
+            }
+            bytes.at = bytes.at.max(unit.end);
+        }
+        Ok(entries)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = (usize, &Entry)> {
+        self.all.iter().enumerate()
+    }
+
+    pub(super) fn get(&self, number: usize) -> &Entry {
+        &self.all[number]
+    }
+
+    pub(super) fn children(&self, number: usize) -> impl Iterator<Item = (usize, &Entry)> {
+        let children = self.all[number].children.iter();
+        children.map(|&child| (child, &self.all[child]))
+    }
+
+    /// The entry that an attribute refers to.
+    pub(super) fn follow(&self, number: usize, name: u64) -> Option<usize> {
+        match self.all[number].value(name)? {
+            Value::Entry(offset) => self.numbers.get(offset).copied(),
+            _ => None,
+        }
+    }
+
+    /// The entry itself, and those that it is an instance or the rest of.
+    fn origins(&self, number: usize) -> impl Iterator<Item = usize> {
+        let next = |&at: &usize| {
+            let origin = self.follow(at, attribute::ABSTRACT_ORIGIN);
+            origin.or_else(|| self.follow(at, attribute::SPECIFICATION))
+        };
+        std::iter::successors(Some(number), next).take(4)
+    }
+
+    /// An attribute, also of what the entry is an instance of.
+    pub(super) fn inherited(&self, number: usize, name: u64) -> Option<&Value> {
+        self.origins(number).find_map(|at| self.all[at].value(name))
+    }
+
+    /// The entry that an attribute refers to, also of what the entry is an instance of.
+    pub(super) fn followed(&self, number: usize, name: u64) -> Option<usize> {
+        self.origins(number).find_map(|at| self.follow(at, name))
+    }
+
+    pub(super) fn name(&self, number: usize) -> Option<&str> {
+        match self.inherited(number, attribute::NAME)? {
+            Value::Text(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+impl Entry {
+    pub(super) fn value(&self, name: u64) -> Option<&Value> {
+        let found = self.attributes.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value)
+    }
+
+    pub(super) fn number(&self, name: u64) -> Option<u64> {
+        match self.value(name)? {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Whether a line is in the entry's range of addresses.
+    pub(super) fn contains(&self, line: u64) -> bool {
+        let low = self.number(attribute::LOW_PC);
+        let high = self.number(attribute::HIGH_PC);
+        low.zip(high)
+            .is_some_and(|(low, high)| (low..high).contains(&line))
+    }
+}
+
+struct Unit {
+    start: usize,
+    end: usize,
+    version: u64,
+    abbreviations: Abbreviations,
+}
+
+impl Unit {
+    /// Reads a unit's head; `None` for versions and sizes that NVPTX has not.
+    fn read(bytes: &mut Bytes<'_>, sections: &Sections, start: usize) -> Option<Self> {
+        let length = bytes.fixed(4)?;
+        let end = bytes.at.checked_add(usize::try_from(length).ok()?)?;
+        let version = bytes.fixed(2)?;
+        let abbreviations = usize::try_from(bytes.fixed(4)?).ok()?;
+        let size = bytes.fixed(1)?;
+        let is_known = (2..=4).contains(&version) && size == 8 && end <= sections.info.bytes.len();
+        is_known.then_some(Self {
+            start,
+            end,
+            version,
+            abbreviations: self::abbreviations(sections, abbreviations)?,
+        })
+    }
+
+    fn value(&self, form: u64, bytes: &mut Bytes<'_>, sections: &Sections) -> Option<Value> {
+        let entry = |offset: u64| usize::try_from(offset).ok();
+        let local = |offset: u64| Some(Value::Entry(self.start.checked_add(entry(offset)?)?));
+        let block = |size: u64, bytes: &mut Bytes<'_>| {
+            let (at, size) = (bytes.at, usize::try_from(size).ok()?);
+            bytes.take(size)?;
+            Some(Value::Block(at, size))
+        };
+        Some(match form {
+            0x01 | 0x07 => Value::Number(bytes.fixed(8)?),
+            0x03 => {
+                let size = bytes.fixed(2)?;
+                block(size, bytes)?
+            }
+            0x04 => {
+                let size = bytes.fixed(4)?;
+                block(size, bytes)?
+            }
+            0x05 => Value::Number(bytes.fixed(2)?),
+            0x06 | 0x17 => Value::Number(bytes.fixed(4)?),
+            0x08 => Value::Text(bytes.text()?),
+            0x09 | 0x18 => {
+                let size = bytes.unsigned()?;
+                block(size, bytes)?
+            }
+            0x0a => {
+                let size = bytes.fixed(1)?;
+                block(size, bytes)?
+            }
+            0x0b | 0x0c => Value::Number(bytes.fixed(1)?),
+            0x0d => Value::Number(bytes.signed()? as u64),
+            0x0e => {
+                let at = entry(bytes.fixed(4)?)?;
+                Value::Text(Bytes::new(&sections.strings.bytes, at).text()?)
+            }
+            0x0f => Value::Number(bytes.unsigned()?),
+            // In version 2 as wide as an address.
+            0x10 => Value::Entry(entry(bytes.fixed(if self.version == 2 {
+                8
+            } else {
+                4
+            })?)?),
+            0x11 => local(bytes.fixed(1)?)?,
+            0x12 => local(bytes.fixed(2)?)?,
+            0x13 => local(bytes.fixed(4)?)?,
+            0x14 => local(bytes.fixed(8)?)?,
+            0x15 => local(bytes.unsigned()?)?,
+            0x19 => Value::Number(1),
+            _ => return None,
+        })
+    }
+}
+
+/// A value in its simplest form: a member's offset as a number, not as the operation that adds it.
+fn plain(name: u64, value: Value, sections: &Sections) -> Value {
+    if let (attribute::MEMBER_LOCATION, Value::Block(at, _)) = (name, &value) {
+        let mut bytes = Bytes::new(&sections.info.bytes, *at);
+        if let (Some(0x23), Some(offset)) = (bytes.fixed(1), bytes.unsigned()) {
+            return Value::Number(offset);
+        }
+    }
+    value
+}
+
+fn abbreviations(sections: &Sections, at: usize) -> Option<Abbreviations> {
+    let mut bytes = Bytes::new(&sections.abbreviations.bytes, at);
+    let mut known = HashMap::new();
+    loop {
+        let code = bytes.unsigned()?;
+        if code == 0 {
+            return Some(known);
+        }
+        let tag = bytes.unsigned()?;
+        let has_children = bytes.fixed(1)? != 0;
+        let mut forms = Vec::new();
+        loop {
+            match (bytes.unsigned()?, bytes.unsigned()?) {
+                (0, 0) => break,
+                form => forms.push(form),
+            }
+        }
+        known.insert(code, (tag, has_children, forms));
+    }
+}

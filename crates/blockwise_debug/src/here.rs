@@ -1,0 +1,314 @@
+//! Names as a frame sees them: the source's variables, parameters, arrays, registers.
+
+use crate::debuggee::Debuggee;
+use crate::dwarf::{Bytes, Shape, Storage, Type, Variable};
+use crate::element::{Element, Evaluated};
+use crate::expression::{Part, Scope, written};
+use crate::lane::{LaneId, identity};
+use crate::names::table;
+use crate::threads::StackFrame;
+
+/// Names as a frame sees them at the current step.
+pub(crate) struct Here<'a> {
+    pub(crate) debuggee: &'a Debuggee,
+    pub(crate) frame: StackFrame,
+}
+
+impl Here<'_> {
+    pub(crate) fn lane(&self) -> LaneId {
+        self.frame.lane
+    }
+
+    /// The variables of the frame, by the source.
+    pub(crate) fn locals(&self) -> Vec<Variable> {
+        self.variables_of(self.frame.inner)
+    }
+
+    fn variables_of(&self, inner: usize) -> Vec<Variable> {
+        let Debuggee { lines, dwarf, .. } = self.debuggee;
+        let StackFrame { pc, .. } = self.frame;
+        let Some((frame, dwarf)) = lines.frames(pc).get(inner).zip(dwarf.as_ref().ok()) else {
+            return Vec::new();
+        };
+        dwarf.variables(lines.ptx_line(pc), lines.table(pc), frame.depth, self)
+    }
+
+    /// A variable of the frame, or of one that it is inlined into: closures use these.
+    pub(crate) fn variable(&self, name: &str) -> Option<Variable> {
+        let frames = self.debuggee.lines.frames(self.frame.pc).len();
+        let mut found = (self.frame.inner..frames).filter_map(|inner| {
+            let variables = self.variables_of(inner).into_iter();
+            variables.rev().find(|variable| variable.name == name)
+        });
+        let first = found.next()?;
+        // A closure's copy may be optimised out where the variable itself is not.
+        let is_there = |variable: &Variable| variable.bytes.iter().any(Option::is_some);
+        match is_there(&first) {
+            true => Some(first),
+            false => Some(found.find(is_there).unwrap_or(first)),
+        }
+    }
+
+    /// The number of the shared array that a variable stands for: one of the types by which safe
+    /// kernels follow the state of an array.
+    pub(crate) fn array_of(&self, variable: &Variable) -> Option<usize> {
+        let Debuggee { names, dwarf, .. } = self.debuggee;
+        let shared = || {
+            names
+                .arrays
+                .iter()
+                .enumerate()
+                .filter(|(_, named)| named.is_shared())
+        };
+        let name = dwarf.as_ref().ok()?.type_name(variable.ty);
+        let states = ["Shared<", "Written<", "Published<", "Refill<", "Slots<"];
+        if !states.iter().any(|state| name.starts_with(state)) {
+            return None;
+        }
+        let mut named = shared().filter(|(_, named)| named.name == variable.name);
+        if let Some((number, _)) = named.next() {
+            return Some(number);
+        }
+        // By the type, if no other array has it.
+        let dwarf = dwarf.as_ref().ok()?;
+        let argument = dwarf.argument(variable.ty).and_then(|ty| table(dwarf, ty));
+        let mut fit = shared().filter(|(_, named)| {
+            let argument = argument.as_ref();
+            argument.is_some_and(|(element, extents)| {
+                *element == named.element && *extents == named.extents
+            })
+        });
+        match (fit.next(), fit.next()) {
+            (Some((number, _)), None) => Some(number),
+            _ => {
+                let mut all = shared();
+                all.next()
+                    .filter(|_| all.next().is_none())
+                    .map(|(number, _)| number)
+            }
+        }
+    }
+
+    /// The number of the array that a name stands for.
+    pub(crate) fn array(&self, name: &str) -> Option<usize> {
+        let state = self
+            .variable(name)
+            .and_then(|variable| self.array_of(&variable));
+        let arrays = &self.debuggee.names.arrays;
+        state.or_else(|| arrays.iter().position(|named| named.name == name))
+    }
+
+    /// A kernel's parameter as it was passed, where the variable itself is optimised out.
+    pub(crate) fn passed(&self, variable: &Variable) -> Option<Bytes> {
+        let Debuggee { names, dwarf, .. } = self.debuggee;
+        let is_gone = variable.bytes.iter().all(Option::is_none);
+        let parameter = names
+            .parameters
+            .iter()
+            .find(|it| it.name == variable.name)?;
+        let size = dwarf.as_ref().ok()?.size(variable.ty);
+        let fits = is_gone && size == parameter.bytes.len() as u64;
+        fits.then(|| parameter.bytes.iter().copied().map(Some).collect())
+    }
+
+    /// Bytes of global memory at an address.
+    pub(crate) fn memory(&self, address: u64, size: u64) -> Option<Bytes> {
+        let mut bytes = vec![0; usize::try_from(size).ok().filter(|&size| size <= 1 << 16)?];
+        let read = self.debuggee.replay.read(address, &mut bytes);
+        read.ok().map(|()| bytes.into_iter().map(Some).collect())
+    }
+
+    /// A part of a variable of the source: its type and its bytes. `None` if no variable has the
+    /// name.
+    pub(crate) fn source(
+        &self,
+        name: &str,
+        parts: &[Part<i128>],
+    ) -> Option<Result<(Type, Bytes), String>> {
+        let variable = self.variable(name)?;
+        Some(self.part_of(name, variable, parts))
+    }
+
+    fn part_of(
+        &self,
+        name: &str,
+        variable: Variable,
+        parts: &[Part<i128>],
+    ) -> Result<(Type, Bytes), String> {
+        let Ok(dwarf) = &self.debuggee.dwarf else {
+            return Err(format!("`{name}` has no type"));
+        };
+        let (mut ty, mut bytes) = (variable.ty, variable.bytes);
+        for (at, part) in parts.iter().enumerate() {
+            let so_far = || written(name, &parts[..at]);
+            let unreadable = |address: u64| {
+                format!(
+                    "`{}` refers to {address:#x}, where no memory is known",
+                    so_far()
+                )
+            };
+            // A reference is followed as Rust does.
+            while let Shape::Pointer(Some(_)) = dwarf.shape(ty)
+                && let Some((address, _, to)) = dwarf.target(ty, &bytes)
+            {
+                let read = self.memory(address, dwarf.size(to));
+                (ty, bytes) = (to, read.ok_or_else(|| unreadable(address))?);
+            }
+            let gone = bytes.iter().all(Option::is_none) && !bytes.is_empty();
+            if gone {
+                return Err(format!("`{}` is optimised out here", so_far()));
+            }
+            let next = match (part, dwarf.shape(ty)) {
+                (Part::Index(index), Shape::Slice(_)) => {
+                    let (address, length, element) = dwarf
+                        .target(ty, &bytes)
+                        .ok_or_else(|| format!("`{}` is optimised out here", so_far()))?;
+                    let at = u64::try_from(*index).ok().filter(|&at| at < length);
+                    let at = at.ok_or_else(|| format!("`{}` has {length} elements", so_far()))?;
+                    let size = dwarf.size(element);
+                    let address = address.wrapping_add(at.wrapping_mul(size));
+                    let read = self.memory(address, size);
+                    Some((element, read.ok_or_else(|| unreadable(address))?))
+                }
+                (Part::Index(index), Shape::Array(_, length)) => {
+                    let parts = dwarf.parts(ty, &bytes).into_iter();
+                    let at = usize::try_from(*index).ok();
+                    let mut parts = parts.skip(at.unwrap_or(usize::MAX));
+                    let element = parts.next().map(|(_, ty, bytes)| (ty, bytes));
+                    Some(element.ok_or_else(|| format!("`{}` has {length} elements", so_far()))?)
+                }
+                (Part::Field(field), _) => {
+                    let mut parts = dwarf.parts(ty, &bytes).into_iter();
+                    let found = parts.find(|(name, ..)| name == field);
+                    found.map(|(_, ty, bytes)| (ty, bytes))
+                }
+                _ => None,
+            };
+            (ty, bytes) = next.ok_or_else(|| {
+                let has = written("", std::slice::from_ref(part));
+                format!(
+                    "`{}`, a `{}`, has no `{has}`",
+                    so_far(),
+                    dwarf.type_name(ty)
+                )
+            })?;
+        }
+        Ok((ty, bytes))
+    }
+
+    fn source_value(&self, name: &str, parts: &[Part<i128>]) -> Option<Result<Evaluated, String>> {
+        let dwarf = self.debuggee.dwarf.as_ref().ok()?;
+        if let [before @ .., Part::Len] = parts {
+            let (ty, bytes) = match self.source(name, before)? {
+                Ok(found) => found,
+                Err(problem) => return Some(Err(problem)),
+            };
+            let length = match dwarf.shape(ty) {
+                Shape::Array(_, length) => Some(length),
+                _ => dwarf.target(ty, &bytes).map(|(_, length, _)| length),
+            };
+            let length = length.map(|length| Evaluated::Integer(length.into()));
+            let path = written(name, parts);
+            return Some(length.ok_or_else(|| format!("`{path}` is optimised out here")));
+        }
+        let (ty, bytes) = match self.source(name, parts)? {
+            Ok(found) => found,
+            Err(problem) => return Some(Err(problem)),
+        };
+        let path = written(name, parts);
+        if !bytes.is_empty() && bytes.iter().any(Option::is_none) {
+            return Some(Err(format!("`{path}` is optimised out here")));
+        }
+        let value = dwarf.evaluated(ty, &bytes);
+        Some(value.ok_or_else(|| format!("`{path}` is a `{}`, no number", dwarf.type_name(ty))))
+    }
+}
+
+impl Storage for Here<'_> {
+    fn register(&self, name: &str) -> Option<u64> {
+        let LaneId { block, warp, lane } = self.frame.lane;
+        let registers = self
+            .debuggee
+            .replay
+            .registers(block, warp, lane, self.frame.call);
+        let mut registers = registers.into_iter();
+        registers
+            .find(|register| register.name == name)
+            .map(|register| register.value)
+    }
+
+    fn symbol(&self, name: &str, offset: u64, size: u64) -> Option<Vec<u8>> {
+        let Debuggee { replay, names, .. } = self.debuggee;
+        let named = names
+            .arrays
+            .iter()
+            .find(|named| named.array.symbol == name)?;
+        let address = named.array.address.checked_add(offset)?;
+        let mut bytes = vec![0; usize::try_from(size).ok()?];
+        let read = match named.is_shared() {
+            true => replay.read_shared(self.frame.lane.block, address, &mut bytes),
+            false => replay.read(address, &mut bytes).is_ok(),
+        };
+        read.then_some(bytes)
+    }
+}
+
+impl Scope for Here<'_> {
+    fn value(&self, name: &str, parts: &[Part<i128>]) -> Result<Evaluated, String> {
+        let Debuggee { replay, names, .. } = self.debuggee;
+        let path = written(name, parts);
+        let source = self.source_value(name, parts);
+        if let Some(Ok(value)) = source {
+            return Ok(value);
+        }
+        if let Some(value) = identity(replay, self.lane(), &path) {
+            return Ok(value);
+        }
+        if path == "step" {
+            return Ok(Evaluated::Integer(replay.at().into()));
+        }
+        if let Some(parameter) = names.parameters.iter().find(|known| known.name == path) {
+            let size = parameter.bytes.len() as u32;
+            let element = parameter.element.filter(|element| element.size() == size);
+            let element = element.unwrap_or(Element::Unsigned(size));
+            return Ok(element.value(&parameter.bytes));
+        }
+        if let Some(array) = self.array(name).map(|number| &names.arrays[number]) {
+            let indices = parts.iter().map(|part| match part {
+                Part::Index(index) => Some(*index),
+                Part::Field(_) | Part::Len => None,
+            });
+            return match (parts, indices.collect::<Option<Vec<i128>>>()) {
+                ([Part::Len], _) => Ok(Evaluated::Integer(array.extents[0].into())),
+                (_, Some(indices)) if !indices.is_empty() => {
+                    let at = array.element_at(&indices);
+                    let at = at.map_err(|why| format!("there is no `{path}`: {why}"))?;
+                    let bytes = array.read(replay, self.lane().block, at);
+                    let bytes =
+                        bytes.ok_or_else(|| format!("`{path}` is gone: its block has ended"))?;
+                    Ok(array.element.value(&bytes))
+                }
+                _ => Err(format!(
+                    "`{path}` is no number: `{name}` is {}",
+                    array.type_from(0)
+                )),
+            };
+        }
+        let register = (name.starts_with('%') && parts.is_empty()).then(|| {
+            let LaneId { block, warp, lane } = self.lane();
+            let registers = replay.registers(block, warp, lane, self.frame.call);
+            registers.into_iter().find(|register| register.name == name)
+        });
+        if let Some(register) = register.flatten() {
+            return Ok(match register.bits {
+                1 => Evaluated::Bool(register.value != 0),
+                _ => Evaluated::Integer(register.value.into()),
+            });
+        }
+        match (source, &self.debuggee.dwarf) {
+            (Some(Err(problem)), _) => Err(problem),
+            (_, Err(none)) => Err(format!("there is no `{path}` here; {none}")),
+            _ => Err(format!("there is no `{path}` here")),
+        }
+    }
+}
