@@ -49,7 +49,13 @@ fn transforms_are_within_their_bound() {
         }
         let [signal, taps] = [most + 1; 2].map(|len| Array1::from(numbers(3, len)));
         let options = Options::of(kernel);
-        let refused = convolve(&device, signal.view(), taps.view(), ConvMode::Same, &options);
+        let refused = convolve(
+            &device,
+            signal.view(),
+            taps.view(),
+            ConvMode::Same,
+            &options,
+        );
         assert!(matches!(refused, Err(LaunchError::TooManyTaps { .. })));
     }
 }

@@ -33,7 +33,11 @@ pub fn all(ptx: &str, jobs: &[Job], schedules: u32, seed: u64) -> Vec<String> {
         });
         findings.chain(outcome.verdict.err().map(about)).collect()
     };
-    let is_here = |job: &&Job| module.entries().any(|entry| entry.name() == job.plan.kernel);
+    let is_here = |job: &&Job| {
+        module
+            .entries()
+            .any(|entry| entry.name() == job.plan.kernel)
+    };
     let jobs: Vec<_> = jobs.iter().filter(is_here).collect();
     jobs.into_par_iter().flat_map(alarms).collect()
 }

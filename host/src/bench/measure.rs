@@ -2,8 +2,8 @@
 
 use blockwise::{Buffer, Device, DeviceKind};
 use blockwise_ops::LaunchError;
-use ladder::fma_rate as peak;
 use indicatif::ProgressBar;
+use ladder::fma_rate as peak;
 use serde::{Deserialize, Serialize};
 
 use super::{BenchError, Ceilings, Check, Inputs, Loaded, Row, Work};

@@ -112,10 +112,7 @@ fn search(
 }
 
 /// The variants for a type that one can ask for.
-fn variants(
-    operation: &'static Operation,
-    ty: Type,
-) -> impl Iterator<Item = &'static Variant> {
+fn variants(operation: &'static Operation, ty: Type) -> impl Iterator<Item = &'static Variant> {
     let all = ladder::variants(operation);
     all.filter(move |it| it.takes(ty) && it.tier != Tier::Step)
 }

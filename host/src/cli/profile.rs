@@ -57,7 +57,9 @@ fn run_workload(
     let variants = workload.run(&device, arguments.ty, |device| device.take_profiles().pop());
     clock.finish_and_clear();
     let variants = variants?;
-    let launched = variants.iter().filter_map(|it| it.outcome.as_ref().ok()?.as_ref());
+    let launched = variants
+        .iter()
+        .filter_map(|it| it.outcome.as_ref().ok()?.as_ref());
     let files = global.ptx(&device, launched.map(|profile| profile.kernel.as_str()))?;
     let kernels = reports(variants, &files, &arguments.device_model)?;
     let subject = format!("{workload}, {}", arguments.ty);

@@ -108,7 +108,9 @@ fn of_workload(
     let variants = workload.run(&device, arguments.ty, |device| device.take_launches().pop());
     clock.finish_and_clear();
     let variants = variants?;
-    let launched = variants.iter().filter_map(|it| it.outcome.as_ref().ok()?.as_ref());
+    let launched = variants
+        .iter()
+        .filter_map(|it| it.outcome.as_ref().ok()?.as_ref());
     let files = global.ptx(&device, launched.map(|given| given.kernel.as_str()))?;
     let mut document = new(format!("{workload}, {}", arguments.ty), &files.all);
     for variant in variants {

@@ -297,7 +297,13 @@ fn the_entry_points_are_those_that_the_host_launches() {
     };
     let mut of_ladder = names(ladder::STEPS.to_vec());
     of_ladder.insert("peak_fma_f32".into());
-    let mut product = names(OPERATIONS.iter().flat_map(|of| of.variants).copied().collect());
+    let mut product = names(
+        OPERATIONS
+            .iter()
+            .flat_map(|of| of.variants)
+            .copied()
+            .collect(),
+    );
     product.extend(table().into_keys().filter(|name| !of_ladder.contains(name)));
     for (stem, expected) in [("kernels", product), ("ladder", of_ladder)] {
         for file in files(stem) {

@@ -195,7 +195,12 @@ fn the_julia_documents_figure() {
 fn a_documents_kernel_says_which_types_it_has() {
     let input = vector::<f64>(25, 40);
     for kernel in OF_ANY_BLOCK {
-        let error = reduce(&devices()[0], input.view(), Reduction::Sum, &with(kernel, 32, None));
+        let error = reduce(
+            &devices()[0],
+            input.view(),
+            Reduction::Sum,
+            &with(kernel, 32, None),
+        );
         let error = error.expect_err("it has no doubles");
         let words = format!("kernel `{kernel}` has no instance for f64, only for i64, u64, f32");
         assert_eq!(error.to_string(), words);

@@ -24,8 +24,8 @@ pub use transform::{
 };
 pub use typed::{convolve, convolve_buffers, enqueue, plan};
 pub use variants::{
-    BLOCK_PER_OUTPUT, BLOCK_PER_OUTPUT_RAW, BLOCKED, DIRECT, FFT2048, FFT4096, FFT8192, FFT16384, FFT65536, FFT131072, FFT262144, FFT524288, TILED,
-    TILED_RAW, WINDOW, by_transforms,
+    BLOCK_PER_OUTPUT, BLOCK_PER_OUTPUT_RAW, BLOCKED, DIRECT, FFT2048, FFT4096, FFT8192, FFT16384,
+    FFT65536, FFT131072, FFT262144, FFT524288, TILED, TILED_RAW, WINDOW, by_transforms,
 };
 
 /// The convolution: extents are samples, taps, the first output in the full convolution, and
@@ -372,12 +372,7 @@ static CASES: &[Case] = &[
 
 const OF_ANY_BLOCK: &[&str] = &["tiled", "tiled-raw", "direct"];
 const A_BLOCK_EACH: &[&str] = &["block-per-output", "block-per-output-raw"];
-const BY_TRANSFORMS: &[&str] = &[
-    "fft2048",
-    "fft4096",
-    "fft8192",
-    "fft16384",
-];
+const BY_TRANSFORMS: &[&str] = &["fft2048", "fft4096", "fft8192", "fft16384"];
 
 const SAME: &[[u8; 2]] = &[[0, 0]];
 const FULL: &[[u8; 2]] = &[[1, 0]];

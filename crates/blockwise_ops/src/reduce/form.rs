@@ -75,7 +75,11 @@ mod tests {
         }
         // Dot products have two operands in flight.
         for kernel in WIDE.kernels {
-            let packs = if kernel.entry.name.starts_with("dot") { 2 } else { 4 };
+            let packs = if kernel.entry.name.starts_with("dot") {
+                2
+            } else {
+                4
+            };
             assert_eq!(form(kernel), (packs, Folding::Host), "{kernel:?}");
         }
         for kernel in SINGLE.kernels {

@@ -3,9 +3,9 @@
 
 use blockwise::{AnyViewMut, Error, Plain, ViewMut};
 
+use super::Number;
 use super::problem::Code;
 use super::total::PartialOf;
-use super::Number;
 
 pub use super::problem::flip;
 pub use blockwise::Type;
