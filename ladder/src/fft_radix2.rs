@@ -10,8 +10,9 @@
 //!
 //! A pair of windows takes 27 barriers, and each of the 24 steps moves every point through shared
 //! memory. The two points of a butterfly are adjacent, so lanes read every other number: bank
-//! conflicts. [The kernels after it](crate::kernels::conv1d::fft) hold 16 points per thread in registers and does three or four
-//! steps there at a time: 4 barriers, a sixth of the traffic, and no conflicts.
+//! conflicts. [The kernels after it](crate::kernels::conv1d::fft) hold 16 points per thread in
+//! registers and do three or four steps there at a time: 4 barriers, a sixth of the traffic, and no
+//! conflicts.
 
 #![forbid(unsafe_code)]
 

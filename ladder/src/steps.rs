@@ -55,7 +55,9 @@ pub static CASES: &[(&Operation, Case)] = &[
 pub static SINGLE8: Variant = in_one_launch(
     "single8",
     "the same with twice as many loads in flight",
-    &reductions!(; [EIGHT, EIGHT], fold_single8, dot_single8, |of| [rows::ticket(of.memory)?]),
+    &reductions!([EIGHT, EIGHT], fold_single8, dot_single8, |of| [
+        rows::ticket(of.memory)?
+    ]),
 )
 .tier(Tier::Ladder {
     of: &[&SUM, &MIN, &MAX, &DOT],

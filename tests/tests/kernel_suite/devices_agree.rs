@@ -209,8 +209,8 @@ fn movements<T: Element + Draw>(pair: (&Device, &Device)) {
             });
         }
     }
-    let takes = |kernel: &&&Variant| kernel.takes(T::TYPE);
-    for &kernel in REVERSE.variants.iter().filter(takes) {
+    let all = REVERSE.variants.iter().copied();
+    for kernel in all.filter(|kernel| kernel.takes(T::TYPE)) {
         let options = Options {
             grid_cap: Some(3),
             ..Options::of(kernel)

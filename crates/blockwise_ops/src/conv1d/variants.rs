@@ -10,7 +10,7 @@ use kernels::raw::conv1d as raw;
 use super::transform::*;
 use super::{cost, fft, long, ordered, plan};
 use crate::operation::{
-    Asked, Kernel, Operands, Options, Problem, Takes, Task, Tier, Variant, kernel,
+    Asked, Kernel, Operands, Options, Problem, Takes, Task, Tier, Variant, kernel, raw_kernel,
 };
 use crate::oracle;
 
@@ -31,8 +31,8 @@ fn row<T: Plain>(output: AnyViewMut<'_>) -> Result<(ViewMut<'_, T>, usize, usize
 }
 
 macro_rules! sums {
-    (@ $Type:ident $t:ident $(($unsafe:tt))? $handle:path) => {
-        kernel!($($unsafe)? Takes::Type(Type::$Type), [0, 0], $handle, |of| (
+    (@ $Type:ident $t:ident $make:ident $handle:path) => {
+        $make!(Takes::Type(Type::$Type), [0, 0], $handle, |of| (
             signal::<$t>(&of)?,
             taps::<$t>(&of)?,
             of.output.plain::<$t>()?,
@@ -41,12 +41,12 @@ macro_rules! sums {
     };
     (unsafe $($part:ident)::+) => {
         &[
-            sums!(@ F32 f32 (unsafe) $($part)::+<f32>),
-            sums!(@ F64 f64 (unsafe) $($part)::+<f64>),
+            sums!(@ F32 f32 raw_kernel $($part)::+<f32>),
+            sums!(@ F64 f64 raw_kernel $($part)::+<f64>),
         ]
     };
     ($($part:ident)::+) => {
-        &[sums!(@ F32 f32 $($part)::+<f32>), sums!(@ F64 f64 $($part)::+<f64>)]
+        &[sums!(@ F32 f32 kernel $($part)::+<f32>), sums!(@ F64 f64 kernel $($part)::+<f64>)]
     };
 }
 
@@ -75,11 +75,15 @@ pub static BLOCK_PER_OUTPUT: Variant = Variant::new(
 pub static BLOCK_PER_OUTPUT_RAW: Variant = Variant::new(
     "block-per-output-raw",
     "the same in rust-cuda's form",
-    &[kernel!(
-        unsafe Takes::Type(Type::F64),
+    &[raw_kernel!(
+        Takes::Type(Type::F64),
         [0, 0],
         raw::conv1d_block_per_output_raw_f64,
-        |of| (signal::<f64>(&of)?, taps::<f64>(&of)?, of.output.plain::<f64>()?)
+        |of| (
+            signal::<f64>(&of)?,
+            taps::<f64>(&of)?,
+            of.output.plain::<f64>()?
+        )
     )],
     plan::block_per_output,
 )

@@ -7,7 +7,7 @@ use kernels::matmul::{
 };
 use kernels::raw;
 
-use crate::operation::{Kernel, Operands, Takes, kernel};
+use crate::operation::{Kernel, Operands, Takes, kernel, raw_kernel};
 
 /// The code of the kernel that adds slices, and of one that prepares operands.
 pub(super) const FOLD: u8 = 8;
@@ -117,14 +117,19 @@ macro_rules! folds {
 
 macro_rules! raw {
     ($Type:ident $t:ident) => {
-        kernel!(unsafe Takes::Type(Type::$Type), [0, 0], raw::matmul::matmul_tiled_raw<$t>, |of| (
-            of.inputs[0].plain::<$t>()?,
-            of.inputs[1].plain::<$t>()?,
-            of.output.plain::<$t>()?,
-            of.problem.extents[0],
-            of.problem.extents[1],
-            of.problem.extents[2]
-        ))
+        raw_kernel!(
+            Takes::Type(Type::$Type),
+            [0, 0],
+            raw::matmul::matmul_tiled_raw<$t>,
+            |of| (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<$t>()?,
+                of.output.plain::<$t>()?,
+                of.problem.extents[0],
+                of.problem.extents[1],
+                of.problem.extents[2]
+            )
+        )
     };
 }
 

@@ -40,6 +40,7 @@ pub use variant::{
 
 pub(crate) use call::enqueue_part;
 pub(crate) use order::order;
+pub(crate) use variant::{raw_kernel, raw_words};
 
 /// Poses a problem: the type that is computed with, the operands' shapes, and the settings.
 pub type Pose = fn(Type, &[&[usize]], &Given) -> Result<Posed, LaunchError>;

@@ -531,17 +531,8 @@ impl<'a> Task<'a> {
 
 /// The [`Kernel`] of a handle: `kernel!(takes, [code, instance], handle, |of| (arguments))`, the
 /// arguments in the kernel's order; `|of| { let pattern = value; (arguments) }` where they share something.
-/// `kernel!(unsafe takes, ..)` is for an `unsafe` kernel.
 #[macro_export]
 macro_rules! kernel {
-    (unsafe $takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
-        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of, launch => {
-            // SAFETY: the operands are borrowed, the output mutably. The kernel's `require` checks
-            // lengths and shape; the rest is ensured by the plan.
-            #[expect(unsafe_code, reason = "kernels in rust-cuda's form have no other launch")]
-            unsafe { launch.launch($($argument),+) }
-        })
-    };
     ($takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
         $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of,
             launch => launch.launch($($argument),+))
@@ -573,17 +564,22 @@ macro_rules! kernel {
 }
 pub use kernel;
 
+/// The same for an `unsafe` kernel. Not for other crates: it is sound for this one's plans only.
+macro_rules! raw_kernel {
+    ($takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
+        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of, launch => {
+            // SAFETY: the operands are borrowed, the output mutably. The kernel's `require` checks
+            // lengths and shape; the rest is ensured by the plan.
+            #[expect(unsafe_code, reason = "kernels in rust-cuda's form have no other launch")]
+            unsafe { launch.launch($($argument),+) }
+        })
+    };
+}
+pub(crate) use raw_kernel;
+
 /// A kernel for each width of word: `words!([u32 u64], [code, instance], handle, |of, T| (arguments))`.
 #[macro_export]
 macro_rules! words {
-    (unsafe [$($word:ident)*], $which:tt, $handle:ident, |$of:ident, $T:ident| $arguments:tt) => {
-        &[$({
-            type $T = $word;
-            $crate::operation::kernel!(
-                unsafe $crate::operation::Takes::Width(size_of::<$T>()), $which, $handle<$T>, |$of| $arguments
-            )
-        }),*]
-    };
     ([$($word:ident)*], $which:tt, $handle:ident, |$of:ident, $T:ident| $arguments:tt) => {
         &[$({
             type $T = $word;
@@ -594,3 +590,16 @@ macro_rules! words {
     };
 }
 pub use words;
+
+/// The same for `unsafe` kernels.
+macro_rules! raw_words {
+    ([$($word:ident)*], $which:tt, $handle:ident, |$of:ident, $T:ident| $arguments:tt) => {
+        &[$({
+            type $T = $word;
+            $crate::operation::raw_kernel!(
+                $crate::operation::Takes::Width(size_of::<$T>()), $which, $handle<$T>, |$of| $arguments
+            )
+        }),*]
+    };
+}
+pub(crate) use raw_words;

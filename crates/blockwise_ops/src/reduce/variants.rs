@@ -19,7 +19,7 @@ use kernels::reduce::{Extreme, Sum};
 use super::form::{Folding, Form, TREE as TREES};
 use super::problem::{Code, flip};
 use super::rows::ticket;
-use crate::operation::{Kernel, Operands, Takes, Tier, Variant, kernel};
+use crate::operation::{Kernel, Operands, Takes, Tier, Variant, kernel, raw_kernel};
 
 /// All of them.
 pub(super) static ALL: &[&Variant] = &[
@@ -38,33 +38,33 @@ pub static KERNELS: [&Variant; 6] = [&INTERLEAVED, &TREE, &TREE_RAW, &SHUFFLE, &
 /// A kernel of one operand, and one of two, for each type: sums, extremes, dot products. Integers
 /// without a sign have the same sums, and `flip` orders them. The forms come first, of the kernels of
 /// one operand and of two. The brackets may hold an argument more, after the results; types may
-/// follow, all by default. `unsafe` is for kernels in rust-cuda's form.
+/// follow, all by default.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! reductions {
-    ($($safety:ident)?; [$one:expr, $two:expr], $fold:ident, $dot:ident, |$of:ident| $more:tt) => {
-        $crate::reductions!($($safety)?; [$one, $two], $fold, $dot, |$of| $more, I64 i64, U64 i64, F32 f32, F64 f64)
+    ([$one:expr, $two:expr], $fold:ident, $dot:ident, |$of:ident| $more:tt) => {
+        $crate::reductions!([$one, $two], $fold, $dot, |$of| $more, I64 i64, U64 i64, F32 f32, F64 f64)
     };
-    ($($safety:ident)?; [$one:expr, $two:expr], $fold:ident, $dot:ident, |$of:ident| $more:tt, $($types:tt)*) => {
-        $crate::reductions!(@ [$($safety)?] [$one, $two] $fold $dot $of $more $($types)*)
+    ([$one:expr, $two:expr], $fold:ident, $dot:ident, |$of:ident| $more:tt, $($types:tt)*) => {
+        $crate::reductions!(@ [$crate::operation::kernel] [$one, $two] $fold $dot $of $more $($types)*)
     };
-    (@ $safety:tt [$one:expr, $two:expr] $fold:ident $dot:ident $of:ident $more:tt $($Type:ident $t:ident),*) => {
+    (@ $make:tt [$one:expr, $two:expr] $fold:ident $dot:ident $of:ident $more:tt $($Type:ident $t:ident),*) => {
         [
-            $($crate::reductions!(one $safety $Type $t, [$crate::reduce::rows::SUM, $one.instance()], $fold<$t, $crate::kernels::reduce::Sum>, $of $more),)*
-            $($crate::reductions!(one $safety $Type $t, [$crate::reduce::rows::EXTREME, $one.instance()], $fold<$t, $crate::kernels::reduce::Extreme>, $of $more),)*
-            $($crate::reductions!(two $safety $Type $t, [$crate::reduce::rows::DOT, $two.instance()], $dot<$t>, $of $more),)*
+            $($crate::reductions!(one $make $Type $t, [$crate::reduce::rows::SUM, $one.instance()], $fold<$t, $crate::kernels::reduce::Sum>, $of $more),)*
+            $($crate::reductions!(one $make $Type $t, [$crate::reduce::rows::EXTREME, $one.instance()], $fold<$t, $crate::kernels::reduce::Extreme>, $of $more),)*
+            $($crate::reductions!(two $make $Type $t, [$crate::reduce::rows::DOT, $two.instance()], $dot<$t>, $of $more),)*
         ]
     };
-    (one [$($safety:ident)?] $Type:ident $t:ident, $which:tt, $handle:ty, $of:ident [$($more:expr)?]) => {
-        $crate::kernel!($($safety)? $crate::operation::Takes::Type($crate::reduce::rows::Type::$Type), $which, $handle, |$of| (
+    (one [$($make:tt)*] $Type:ident $t:ident, $which:tt, $handle:ty, $of:ident [$($more:expr)?]) => {
+        $($make)*!($crate::operation::Takes::Type($crate::reduce::rows::Type::$Type), $which, $handle, |$of| (
             $of.inputs[0].plain::<$t>()?,
             $crate::reduce::rows::results::<$t>($of.after)?,
             $($more,)?
             $crate::reduce::rows::flip::<$t>(&$of.problem)
         ))
     };
-    (two [$($safety:ident)?] $Type:ident $t:ident, $which:tt, $handle:ty, $of:ident [$($more:expr)?]) => {
-        $crate::kernel!($($safety)? $crate::operation::Takes::Type($crate::reduce::rows::Type::$Type), $which, $handle, |$of| (
+    (two [$($make:tt)*] $Type:ident $t:ident, $which:tt, $handle:ty, $of:ident [$($more:expr)?]) => {
+        $($make)*!($crate::operation::Takes::Type($crate::reduce::rows::Type::$Type), $which, $handle, |$of| (
             $of.inputs[0].plain::<$t>()?,
             $of.inputs[1].plain::<$t>()?,
             $crate::reduce::rows::results::<$t>($of.after)?
@@ -88,7 +88,7 @@ const fn on_the_host(packs: usize) -> Form {
 pub static INTERLEAVED: Variant = Variant::new(
     "interleaved",
     "a tree in shared memory that folds neighbours first, with bank conflicts",
-    &reductions!(; [TREES, TREES], fold_interleaved, dot_interleaved, |of| [], I64 i64, U64 i64, F32 f32),
+    &reductions!([TREES, TREES], fold_interleaved, dot_interleaved, |of| [], I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
 .tier(Tier::Document);
@@ -97,7 +97,7 @@ pub static INTERLEAVED: Variant = Variant::new(
 pub static TREE: Variant = Variant::new(
     "tree",
     "a halving tree in shared memory, for any number of threads",
-    &reductions!(; [TREES, TREES], fold_tree, dot_tree, |of| [], I64 i64, U64 i64, F32 f32),
+    &reductions!([TREES, TREES], fold_tree, dot_tree, |of| [], I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
 .tier(Tier::Document);
@@ -106,7 +106,7 @@ pub static TREE: Variant = Variant::new(
 pub static TREE_RAW: Variant = Variant::new(
     "tree-raw",
     "the same in rust-cuda's form",
-    &reductions!(unsafe; [TREES, TREES], fold_tree_raw, dot_tree_raw, |of| [], I64 i64, U64 i64, F32 f32),
+    &reductions!(@ [raw_kernel] [TREES, TREES] fold_tree_raw dot_tree_raw of [] I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
 .tier(Tier::Document);
@@ -115,7 +115,12 @@ pub static TREE_RAW: Variant = Variant::new(
 pub static SHUFFLE: Variant = Variant::new(
     "shuffle",
     "warps fold by shuffles",
-    &reductions!(; [on_the_host(0), on_the_host(0)], fold_shuffle, dot_shuffle, |of| []),
+    &reductions!(
+        [on_the_host(0), on_the_host(0)],
+        fold_shuffle,
+        dot_shuffle,
+        |of| []
+    ),
     plan::whole,
 );
 
@@ -123,7 +128,12 @@ pub static SHUFFLE: Variant = Variant::new(
 pub static WIDE: Variant = Variant::new(
     "wide",
     "the same with loads of 16 bytes, several at a time",
-    &reductions!(; [on_the_host(IN_FLIGHT), on_the_host(DOT_IN_FLIGHT)], fold_wide, dot_wide, |of| []),
+    &reductions!(
+        [on_the_host(IN_FLIGHT), on_the_host(DOT_IN_FLIGHT)],
+        fold_wide,
+        dot_wide,
+        |of| []
+    ),
     plan::whole,
 );
 
@@ -131,7 +141,9 @@ pub static WIDE: Variant = Variant::new(
 pub static SINGLE: Variant = in_one_launch(
     "single",
     "the same, and the last block folds the blocks' results",
-    &reductions!(; [LAST, LAST], fold_single, dot_single, |of| [ticket(of.memory)?]),
+    &reductions!([LAST, LAST], fold_single, dot_single, |of| [ticket(
+        of.memory
+    )?]),
 );
 
 const LAST: Form = Form {

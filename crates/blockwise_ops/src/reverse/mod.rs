@@ -10,7 +10,7 @@ use ndarray::{Array1, ArrayView1};
 
 use crate::operation::{
     self, Asked, Axis, Bench, Case, Expected, Given, Lens, Numbers, Operand, Operation, Options,
-    Parts, Plan, Posed, Problem, Rank, Setting, Size, Task, Tier, Variant, Work, words,
+    Parts, Plan, Posed, Problem, Rank, Setting, Size, Task, Tier, Variant, Work, raw_words, words,
 };
 use crate::{Element, Execution, LaunchError, dimensions};
 
@@ -90,7 +90,7 @@ fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
 /// Kernels that take an input and an output, one for each width of word.
 macro_rules! slices {
     (unsafe $handle:ident, $words:tt) => {
-        words!(unsafe $words, [0, 0], $handle, |of, T| (
+        raw_words!($words, [0, 0], $handle, |of, T| (
             of.inputs[0].plain::<T>()?,
             of.output.plain::<T>()?
         ))

@@ -16,7 +16,7 @@ use ndarray::{Array2, ArrayView2};
 
 use crate::operation::{
     self, Asked, Bench, Case, Expected, Given, Kernel, Lens, Numbers, Operand, Operation, Options,
-    Parts, Plan, Posed, Problem, Rank, Size, Task, Tier, Variant, Work, words,
+    Parts, Plan, Posed, Problem, Rank, Size, Task, Tier, Variant, Work, raw_words, words,
 };
 use crate::{Element, Execution, LaunchError, dimensions, matrix_len};
 
@@ -175,7 +175,7 @@ pub static PADDED: Variant = Variant::new(
 pub static PADDED_RAW: Variant = Variant::new(
     "padded-raw",
     "the same in rust-cuda's form",
-    words!(unsafe [u32], [0, 0], transpose_padded_raw, |of, T| (
+    raw_words!([u32], [0, 0], transpose_padded_raw, |of, T| (
         of.inputs[0].plain::<T>()?,
         of.output.plain::<T>()?,
         of.problem.extents[0],
