@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use blockwise_new::{Error, Init, New, Outcome, installed_from};
+use blockwise_new::{Error, IS_PACKAGED, Init, New, Outcome, installed_from};
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 
@@ -107,6 +107,7 @@ fn other(words: &[OsString]) -> (String, Option<String>) {
         .map_or("".into(), |word| word.to_string_lossy());
     let from = match installed_from() {
         Some((url, commit)) => format!("--git {url} --rev {commit} blockwise_cli"),
+        None if IS_PACKAGED => "blockwise_cli".to_owned(),
         None => "--path host".to_owned(),
     };
     (

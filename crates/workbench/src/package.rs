@@ -76,8 +76,12 @@ pub(crate) fn run() -> Result<ExitCode> {
             .args(["new", "demo"])
             .current_dir(&place),
     )?;
-    let demo = place.join("demo");
-    tests_pass(&mut user(&demo, &build))?;
+    tests_pass(&mut user(&place.join("demo"), &build))?;
+
+    say!("== the command with its tools");
+    workspace::check(install.args(["--features", "tools", "--force"]))?;
+    let program = home.join("bin/blockwise");
+    workspace::check(Command::new(program).args(["demo", "shared", "--device", "emulator"]))?;
     say!("the packages are in {}", place.display());
     Ok(ExitCode::SUCCESS)
 }
