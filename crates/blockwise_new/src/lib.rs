@@ -27,6 +27,7 @@ pub use error::Error;
 pub use init::Init;
 pub use new::New;
 use source::Source;
+pub use stub::no_toolkit;
 pub use source::{Given, IS_PACKAGED, commit, installed_from};
 
 const BUILD_SCRIPT: &str = include_str!("../template/build.rs");

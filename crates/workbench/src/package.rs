@@ -63,11 +63,15 @@ pub(crate) fn run() -> Result<ExitCode> {
 
     say!("== the command, from its package");
     let build = place.join("build");
-    let mut install = user(&place, &build);
-    install
-        .args(["install", COMMAND, "--debug", "--root"])
-        .arg(&home);
-    workspace::check(&mut install)?;
+    let install = |features: &[&str]| {
+        let mut cargo = user(&place, &build);
+        // For `install`, cargo reads the settings of no folder.
+        cargo.arg("--config").arg(place.join(".cargo/config.toml"));
+        cargo.args(["install", COMMAND, "--debug", "--force", "--root"]);
+        cargo.arg(&home).args(features);
+        cargo
+    };
+    workspace::check(&mut install(&[]))?;
 
     say!("== a project of it");
     let program = home.join("bin/blockwise");
@@ -79,7 +83,9 @@ pub(crate) fn run() -> Result<ExitCode> {
     tests_pass(&mut user(&place.join("demo"), &build))?;
 
     say!("== the command with its tools");
-    workspace::check(install.args(["--features", "tools", "--force"]))?;
+    let toolkit = place.join("demo/.cargo/no-cuda-toolkit");
+    let mut whole = install(&["--features", "tools"]);
+    workspace::check(whole.env("CUDA_LIBRARY_PATH", toolkit))?;
     let program = home.join("bin/blockwise");
     workspace::check(Command::new(program).args(["demo", "shared", "--device", "emulator"]))?;
     say!("the packages are in {}", place.display());
