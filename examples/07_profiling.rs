@@ -9,7 +9,7 @@
 //! - [`Watch::Profile`](blockwise::Watch) makes the emulator count what NVIDIA's profiler counts on
 //!   a GPU, without a GPU.
 //! - The two kernels are one: a generic function of the slots per row, with two instances. `cargo
-//!   run -p blockwise_cli -- profile` prints the same figures, and more, for any kernel.
+//!   run -p blockwise_cli --features tools -- profile` prints the same figures, and more, for any kernel.
 
 #![forbid(unsafe_code)]
 

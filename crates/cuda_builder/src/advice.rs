@@ -14,11 +14,6 @@ const PASSED_ON: [(&str, &str); 2] = [
     ),
 ];
 
-/// A stable cargo ignores `[unstable]`; a nightly one compiles `core` once more for it.
-const TWO_CORES: &str = "help: a nightly cargo obeys `[unstable] build-std` of a .cargo/config.toml in the \
-     device's build too, which has its own core\n      \
-     put it on the command line (`-Zbuild-std`), or name a stable cargo by BLOCKWISE_CARGO\n";
-
 /// `0.9.1` comes before `0.10.0`.
 pub(crate) fn order(version: &str) -> Vec<u64> {
     let numbers = version.split(['.', '-', '+']);
@@ -29,9 +24,6 @@ pub(crate) fn order(version: &str) -> Vec<u64> {
 /// cuda_std enables in the other. The compiler names neither, and cargo chooses the newest for a
 /// new project although cuda_std also accepts the other.
 pub(crate) fn on(messages: &str, versions: &Versions) -> Option<String> {
-    if messages.contains("duplicate lang item in crate `core`") {
-        return Some(TWO_CORES.to_owned());
-    }
     PASSED_ON.iter().find_map(|(name, accepted)| {
         let signs = [
             format!("multiple different versions of crate `{name}`"),
@@ -86,15 +78,6 @@ mod tests {
             "error: You must specify a math backend\n\nerror: could not compile `glam` (lib)";
         let help = on(no_backend, &versions("glam", &["0.33.12", "0.34.3"])).unwrap();
         assert!(help.contains("-p glam@0.34.3 --precise 0.33.12"), "{help}");
-    }
-
-    #[test]
-    fn a_second_core_is_explained() {
-        let help = on(
-            "error[E0152]: duplicate lang item in crate `core`: `sized`",
-            &Versions::new(),
-        );
-        assert!(help.is_some_and(|help| help.contains("`[unstable] build-std`")));
     }
 
     #[test]

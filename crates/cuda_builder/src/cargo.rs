@@ -37,10 +37,7 @@ pub(crate) fn cargo(builder: &CudaBuilder, toolchain: &Toolchain, flags: &[Strin
     command
         .args(["rustc", "--lib", "--crate-type", "rlib", "--target", TARGET])
         .arg("--message-format=json-render-diagnostics")
-        // Unstable flags on the stable compiler, as the Linux kernel's build has them. cargo itself
-        // stays stable: otherwise it would obey `[unstable]` tables that the outer one ignores.
-        .env_remove("RUSTC_BOOTSTRAP")
-        .args(["--config", "env.RUSTC_BOOTSTRAP=\"1\""])
+        .env("RUSTC_BOOTSTRAP", "1") // unstable flags on the stable compiler, as the Linux kernel's build does
         // A panic of the compiler is part of the error and leaves no file.
         .env("RUSTC_ICE", "0")
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
@@ -62,6 +59,23 @@ pub(crate) fn cargo(builder: &CudaBuilder, toolchain: &Toolchain, flags: &[Strin
         command.args(["--color", "always"]);
     }
     command
+}
+
+/// Makes cargo pass over `[unstable]` tables of its settings, as a stable one does. Ours obeys them, as
+/// a nightly one and Debian's do, and `build-std` would give it a second core. cargo has no setting for
+/// this, only the variable of its own tests.
+pub(crate) fn without_unstable_tables(command: &mut Command) {
+    command.env("__CARGO_TEST_CHANNEL_OVERRIDE_DO_NOT_USE_THIS", "stable");
+}
+
+/// Whether settings that apply in this folder have such a table.
+pub(crate) fn has_unstable_table(toolchain: &Toolchain, folder: &Path) -> bool {
+    let mut command = toolchain.command();
+    command
+        .args(["-Zunstable-options", "config", "get", "unstable"])
+        .env("RUSTC_BOOTSTRAP", "1")
+        .current_dir(folder);
+    (command.output()).is_ok_and(|output| output.status.success())
 }
 
 /// rustc's flags for every crate of the build, core included.

@@ -151,6 +151,9 @@ fn cargo_rustc(
         .current_dir(&package.folder)
         .arg("--target-dir")
         .arg(&package.target_folder);
+    if cargo::has_unstable_table(toolchain, &package.folder) {
+        cargo::without_unstable_tables(&mut command);
+    }
     for links in &graph.embedding {
         let finished = format!("target.{TARGET}.{links}.blockwise=\"1\"");
         command.args(["--config", &finished]);

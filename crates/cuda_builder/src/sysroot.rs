@@ -191,6 +191,7 @@ fn build(
     // What `-Zbuild-std` adds: the libraries' own features are not the user's.
     flags.push("-Zforce-unstable-if-unmarked".to_owned());
     let mut command = cargo::cargo(builder, toolchain, &flags);
+    cargo::without_unstable_tables(&mut command);
     let (profile, checks) = (cargo::profile(builder).0, (!builder.release).to_string());
     command
         // The sysroot is shared, so a project's profile settings must not affect it.

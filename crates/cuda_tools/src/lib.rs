@@ -181,7 +181,7 @@ fn leaked_variables(names: impl Iterator<Item = OsString>) -> impl Iterator<Item
         "RUST_RECURSION_COUNT",
         "TARGET",
     ];
-    const PREFIXES: [&str; 8] = [
+    const PREFIXES: [&str; 9] = [
         "CARGO_BIN_",
         "CARGO_BUILD_",
         "CARGO_CFG_",
@@ -190,6 +190,7 @@ fn leaked_variables(names: impl Iterator<Item = OsString>) -> impl Iterator<Item
         "CARGO_PKG_",
         "CARGO_PROFILE_",
         "CARGO_TARGET_",
+        "CARGO_UNSTABLE_",
     ];
     names.filter(|name| {
         name.to_str().is_some_and(|name| {
@@ -229,6 +230,7 @@ mod tests {
             "CARGO_PKG_NAME",
             "CARGO_CFG_TARGET_ARCH",
             "CARGO_PROFILE_RELEASE_LTO",
+            "CARGO_UNSTABLE_BUILD_STD",
         ] {
             check_leaked(name, true);
         }

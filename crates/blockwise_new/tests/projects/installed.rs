@@ -77,7 +77,7 @@ fn an_installed_programs_project_builds_in_a_clone_and_without_a_network() {
     assert!(output.status.success(), "{}", text(&output));
     fs::create_dir(vendored.join(".cargo")).unwrap();
     let settings =
-        String::from_utf8(output.stdout).unwrap() + "\n[unstable]\nbuild-std = [\"core\"]\n";
+        String::from_utf8(output.stdout).unwrap() + "\n[unstable]\nbuild-std = [\"std\"]\n";
     fs::write(vendored.join(".cargo/config.toml"), settings).unwrap();
     let output = place
         .command(&vendored, &["check"])

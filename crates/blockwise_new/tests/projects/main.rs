@@ -420,7 +420,7 @@ fn a_workspace_around_a_new_project_stays_whole() {
         ("\"*\"", "", true),
         ("\"own\", \"demo\"", "", true),
         ("\"own\", \"d?mo\"", "", true),
-        ("\"**\"", "", true),
+        ("\"own\", \"./demo/\"", "", true),
         ("\"own\"", "", false),
         ("\"*\"", "\"demo\"", false),
         ("\"own*\"", "", false),

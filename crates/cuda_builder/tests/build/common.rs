@@ -38,7 +38,7 @@ pub(crate) fn start_workspace(folder: &Path) {
     fs::create_dir_all(folder.join(".cargo")).unwrap();
     fs::write(
         folder.join(".cargo/config.toml"),
-        "[unstable]\nbuild-std = [\"core\", \"alloc\"]\n",
+        "[unstable]\nbuild-std = [\"std\"]\n",
     )
     .unwrap();
     copy_lock_file(folder);
