@@ -52,7 +52,8 @@ pub(crate) fn setup(arguments: Setup) -> Result<String, String> {
     if blockwise_new::IS_PACKAGED
         && let Some(cache) = cache::folder()
     {
-        blockwise_new::no_toolkit(&cache).map_err(|error| format!("{}: {error}", cache.display()))?;
+        blockwise_new::no_toolkit(&cache)
+            .map_err(|error| format!("{}: {error}", cache.display()))?;
         text += &format!("\nthe command with its tools: {}", install());
     }
     Ok(text)
@@ -62,7 +63,10 @@ pub(crate) fn setup(arguments: Setup) -> Result<String, String> {
 /// for a CUDA toolkit; `setup` has made what it is shown.
 pub(crate) fn install() -> String {
     let (variable, from) = match blockwise_new::installed_from() {
-        Some((url, commit)) => (String::new(), format!("--git {url} --rev {commit} blockwise_cli")),
+        Some((url, commit)) => (
+            String::new(),
+            format!("--git {url} --rev {commit} blockwise_cli"),
+        ),
         None if blockwise_new::IS_PACKAGED => {
             let folder = cache::folder().unwrap_or_default().join("no-cuda-toolkit");
             let variable = format!("CUDA_LIBRARY_PATH={} ", folder.display());

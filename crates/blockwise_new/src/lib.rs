@@ -27,8 +27,8 @@ pub use error::Error;
 pub use init::Init;
 pub use new::New;
 use source::Source;
-pub use stub::no_toolkit;
 pub use source::{Given, IS_PACKAGED, commit, installed_from};
+pub use stub::no_toolkit;
 
 const BUILD_SCRIPT: &str = include_str!("../template/build.rs");
 const KERNELS: &str = include_str!("../template/src/kernels.rs");

@@ -55,7 +55,10 @@ pub(crate) fn run() -> Result<ExitCode> {
 
     let said = printed(Command::new(&program).arg("--version"))?;
     let version = said.split(' ').nth(1).context("--version has no number")?;
-    ensure!(said.contains(&commit[..12]), "--version names no commit: {said}");
+    ensure!(
+        said.contains(&commit[..12]),
+        "--version names no commit: {said}"
+    );
     let name = format!("blockwise-{version}-{ARCH}-{OS}");
     let place = target.join("archive");
     let folder = place.join(&name);
@@ -75,7 +78,11 @@ pub(crate) fn run() -> Result<ExitCode> {
 fn commit() -> Result<String> {
     let commit = git(&["rev-parse", "HEAD"])?;
     let changed = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
-    Ok(format!("{:.12}{}", commit, if changed { "-modified" } else { "" }))
+    Ok(format!(
+        "{:.12}{}",
+        commit,
+        if changed { "-modified" } else { "" }
+    ))
 }
 
 fn git(arguments: &[&str]) -> Result<String> {
@@ -87,7 +94,11 @@ fn git(arguments: &[&str]) -> Result<String> {
 fn printed(command: &mut Command) -> Result<String> {
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("cannot run {}", workspace::describe(command)))?;
-    ensure!(output.status.success(), "{} failed", workspace::describe(command));
+    ensure!(
+        output.status.success(),
+        "{} failed",
+        workspace::describe(command)
+    );
     let text = String::from_utf8(output.stdout).context("no UTF-8")?;
     Ok(text.trim_end().to_owned())
 }
@@ -113,7 +124,11 @@ fn fill(folder: &Path, program: &Path) -> Result<()> {
     }
     let manual = folder.join("share/man/man1");
     fs::create_dir_all(&manual)?;
-    workspace::check(Command::new(program).args(["man", "--quiet", "--output"]).arg(&manual))?;
+    workspace::check(
+        Command::new(program)
+            .args(["man", "--quiet", "--output"])
+            .arg(&manual),
+    )?;
     fs::create_dir_all(folder.join("bin"))?;
     fs::copy(program, folder.join("bin/blockwise"))?;
     Ok(())
@@ -123,7 +138,13 @@ fn fill(folder: &Path, program: &Path) -> Result<()> {
 fn pack(place: &Path, name: &str, time: &str) -> Result<PathBuf> {
     let file = format!("{name}.tar.gz");
     let mut tar = Command::new("tar");
-    tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--format=ustar"]);
+    tar.args([
+        "--sort=name",
+        "--owner=0",
+        "--group=0",
+        "--numeric-owner",
+        "--format=ustar",
+    ]);
     tar.arg(format!("--mtime=@{time}")).args(["-I", "gzip -9n"]);
     tar.args(["-cf", &file, name]).current_dir(place);
     workspace::check(&mut tar)?;
@@ -136,13 +157,17 @@ fn pack(place: &Path, name: &str, time: &str) -> Result<PathBuf> {
 fn glibc(program: &[u8]) -> Option<(u32, u32)> {
     const MARK: &[u8] = b"GLIBC_";
     let places = program.windows(MARK.len()).enumerate();
-    let named = places.filter(|(_, window)| *window == MARK).filter_map(|(at, _)| {
-        let rest = program.get(at + MARK.len()..)?;
-        let end = rest.iter().position(|byte| !byte.is_ascii_digit() && *byte != b'.')?;
-        let mut numbers = std::str::from_utf8(&rest[..end]).ok()?.split('.');
-        let mut next = || numbers.next()?.parse().ok();
-        Some((next()?, next()?))
-    });
+    let named = places
+        .filter(|(_, window)| *window == MARK)
+        .filter_map(|(at, _)| {
+            let rest = program.get(at + MARK.len()..)?;
+            let end = rest
+                .iter()
+                .position(|byte| !byte.is_ascii_digit() && *byte != b'.')?;
+            let mut numbers = std::str::from_utf8(&rest[..end]).ok()?.split('.');
+            let mut next = || numbers.next()?.parse().ok();
+            Some((next()?, next()?))
+        });
     named.max()
 }
 

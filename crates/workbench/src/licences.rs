@@ -16,7 +16,8 @@ use crate::workspace;
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
 
 /// What no manifest says.
-const HEAD: &str = "The command contains the Rust standard library (MIT OR Apache-2.0), glyphs of Noto Sans Mono
+const HEAD: &str =
+    "The command contains the Rust standard library (MIT OR Apache-2.0), glyphs of Noto Sans Mono
 (SIL Open Font License 1.1), and these packages:
 
 ";
@@ -40,15 +41,28 @@ pub(crate) fn of(package: &str) -> Result<String> {
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut page = HEAD.to_owned();
     for package in &packages {
-        let Package { name, version, licence, .. } = package;
+        let Package {
+            name,
+            version,
+            licence,
+            ..
+        } = package;
         let _ = writeln!(page, "{name} {version}: {licence}");
         for text in package.texts()? {
-            texts.entry(text).or_default().push(format!("{name} {version}"));
+            texts
+                .entry(text)
+                .or_default()
+                .push(format!("{name} {version}"));
         }
     }
     for (text, packages) in texts {
         let line = "=".repeat(80);
-        let _ = write!(page, "\n{line}\n{}\n{line}\n\n{}\n", packages.join(", "), text.trim_end());
+        let _ = write!(
+            page,
+            "\n{line}\n{}\n{line}\n\n{}\n",
+            packages.join(", "),
+            text.trim_end()
+        );
     }
     Ok(page)
 }
@@ -141,12 +155,15 @@ fn texts(folder: &Path) -> Result<Vec<String>> {
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     files.sort();
     let is_one = |file: &&PathBuf| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
+        let name = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_uppercase();
         file.is_file() && NAMES.iter().any(|start| name.starts_with(start))
     };
-    let read = |file: &PathBuf| {
-        fs::read_to_string(file).with_context(|| format!("{}", file.display()))
-    };
+    let read =
+        |file: &PathBuf| fs::read_to_string(file).with_context(|| format!("{}", file.display()));
     files.iter().filter(is_one).map(read).collect()
 }
 
@@ -160,7 +177,10 @@ mod tests {
         let (list, texts) = page.split_once("\n\n=").unwrap();
         let packages: Vec<_> = list.lines().skip(3).collect();
         for name in ["clap ", "cust ", "rayon ", "half "] {
-            assert!(packages.iter().any(|line| line.starts_with(name)), "{name}\n{list}");
+            assert!(
+                packages.iter().any(|line| line.starts_with(name)),
+                "{name}\n{list}"
+            );
         }
         // Tests and build scripts are not in the program.
         for name in ["proptest ", "criterion ", "trybuild "] {
@@ -172,7 +192,9 @@ mod tests {
         let heads: Vec<_> = frames.map(|pair| format!(", {},", pair[0])).collect();
         for package in packages {
             let (name, licence) = package.split_once(": ").unwrap();
-            let has = heads.iter().any(|head| head.contains(&format!(", {name},")));
+            let has = heads
+                .iter()
+                .any(|head| head.contains(&format!(", {name},")));
             assert!(!licence.is_empty() && has, "{package}\n{heads:#?}");
         }
     }

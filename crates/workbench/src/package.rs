@@ -163,8 +163,10 @@ fn vendor(place: &Path, packages: &[Package]) -> Result<()> {
     let mut manifest =
         "[package]\nname = \"vendor\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n"
             .to_owned();
-    for package in packages {
-        manifest += &format!("{} = \"={}\"\n", package.name, package.version);
+    for Package { name, version } in packages {
+        // Everything that users may ask for.
+        let features = if name == COMMAND { "\"tools\"" } else { "" };
+        manifest += &format!("{name} = {{ version = \"={version}\", features = [{features}] }}\n");
     }
     manifest += "[patch.crates-io]\n";
     for package in packages {

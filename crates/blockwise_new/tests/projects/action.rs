@@ -20,7 +20,9 @@ fn script(place: &Place, project: &Path, arguments: &[&str]) -> Output {
     }
     let beside = Path::new(env!("CARGO")).parent().unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let path = [beside.to_owned()].into_iter().chain(std::env::split_paths(&path));
+    let path = [beside.to_owned()]
+        .into_iter()
+        .chain(std::env::split_paths(&path));
     script.env("PATH", std::env::join_paths(path).unwrap());
     script.env("GITHUB_OUTPUT", project.join("outputs"));
     script.output().unwrap()
@@ -48,10 +50,15 @@ fn the_actions_steps_are_those_of_the_script() {
     for (kind, rest) in (action.split("${{ ").skip(1)).filter_map(|it| it.split_once('.')) {
         let name = rest.split([' ', '.']).next().unwrap();
         if kind == "inputs" {
-            assert!(action.contains(&format!("\n  {name}:\n    description:")), "{name}");
+            assert!(
+                action.contains(&format!("\n  {name}:\n    description:")),
+                "{name}"
+            );
         }
     }
-    let commands = action.lines().filter(|line| line.trim_start().starts_with("run:"));
+    let commands = action
+        .lines()
+        .filter(|line| line.trim_start().starts_with("run:"));
     assert!(commands.clone().count() == 2 && !commands.clone().any(|line| line.contains("${{")));
 }
 
@@ -61,7 +68,10 @@ fn a_failing_test_fails_the_action_and_leaves_a_log() {
     let project = place.folder.join("action");
     fs::create_dir_all(project.join("src")).unwrap();
     let write = |file: &str, text: &str| fs::write(project.join(file), text).unwrap();
-    write("Cargo.toml", "[package]\nname = \"action\"\nedition = \"2024\"\n[workspace]\n");
+    write(
+        "Cargo.toml",
+        "[package]\nname = \"action\"\nedition = \"2024\"\n[workspace]\n",
+    );
     let source = "#[test] fn first() { assert!(!cfg!(feature = \"bad\")) }\n#[test] fn log_is_named() {\n    \
                   let log = std::env::var(\"BLOCKWISE_SARIF\").unwrap();\n    \
                   assert!(std::path::Path::new(&log).is_absolute());\n    \
@@ -70,14 +80,25 @@ fn a_failing_test_fails_the_action_and_leaves_a_log() {
     let output = script(&place, &project, &["test", ".", "deep/log.sarif"]);
     assert!(output.status.success(), "{}", text(&output));
     assert!(text(&output).contains("2 passed"), "{}", text(&output));
-    assert!(text(&output).contains("findings: 0, in /"), "{}", text(&output));
+    assert!(
+        text(&output).contains("findings: 0, in /"),
+        "{}",
+        text(&output)
+    );
     assert_eq!(findings(&project), "findings=0");
     assert!(read(project.join("deep/log.sarif")).contains("\"version\": \"2.1.0\""));
 
     // Arguments are cargo's; a failure is the script's too.
-    let output = script(&place, &project, &["test", ".", "log.sarif", "--lib", "log_is"]);
+    let output = script(
+        &place,
+        &project,
+        &["test", ".", "log.sarif", "--lib", "log_is"],
+    );
     assert!(text(&output).contains("1 passed"), "{}", text(&output));
-    write("src/lib.rs", &source.replace("!cfg!(feature = \"bad\")", "1 == 2"));
+    write(
+        "src/lib.rs",
+        &source.replace("!cfg!(feature = \"bad\")", "1 == 2"),
+    );
     let output = script(&place, &project, &["test", ".", "log.sarif"]);
     assert_eq!(output.status.code(), Some(101), "{}", text(&output));
     assert!(text(&output).contains("1 passed; 1 failed") && project.join("log.sarif").exists());
@@ -85,7 +106,11 @@ fn a_failing_test_fails_the_action_and_leaves_a_log() {
     for wrong in [&["test", "."][..], &["install"], &["other"], &[]] {
         let output = script(&place, &project, wrong);
         assert_eq!(output.status.code(), Some(2), "{}", text(&output));
-        assert!(text(&output).contains(".ci/action test FOLDER LOG"), "{}", text(&output));
+        assert!(
+            text(&output).contains(".ci/action test FOLDER LOG"),
+            "{}",
+            text(&output)
+        );
     }
 }
 
@@ -117,8 +142,15 @@ fn a_race_in_a_projects_kernel_is_in_the_log_at_its_line() {
     assert!(said.contains("smooth_is_right_and_clean ... ok"), "{said}");
     let log = read(project.join("log.sarif"));
     assert!(log.contains("\"uri\": \"src/kernels.rs\""), "{log}");
-    let line = kernels.lines().position(|line| line.contains("*word =")).unwrap() + 1;
+    let line = kernels
+        .lines()
+        .position(|line| line.contains("*word ="))
+        .unwrap()
+        + 1;
     assert!(log.contains(&format!("\"startLine\": {line}")), "{log}");
-    assert_eq!(findings(&project), format!("findings={}", log.matches("\"ruleId\"").count()));
+    assert_eq!(
+        findings(&project),
+        format!("findings={}", log.matches("\"ruleId\"").count())
+    );
     assert_ne!(findings(&project), "findings=0");
 }
