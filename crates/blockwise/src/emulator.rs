@@ -17,7 +17,7 @@ use ptx_emulator::{
 use crate::backend::{
     Backend, Callable, HostMemory, Program, Queue, Replay, Rows, Started, Step, Timestamp,
 };
-use crate::{sarif, DeviceKind, DeviceProperties, Error, Given, GivenLaunch, Result, Room, Watch};
+use crate::{DeviceKind, DeviceProperties, Error, Given, GivenLaunch, Result, Room, Watch, sarif};
 
 /// The default limits are an H200's; this is its compute capability.
 const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);

@@ -22,7 +22,9 @@ pub(crate) fn add(report: &CheckReport, sources: &Sources) -> Option<String> {
 fn add_to(path: &Path, report: &CheckReport, sources: &Sources) -> Result<(), String> {
     let working = std::env::current_dir().unwrap_or_default();
     // Services know files by their paths in the repository.
-    let root = working.ancestors().find(|folder| folder.join(".git").exists());
+    let root = working
+        .ancestors()
+        .find(|folder| folder.join(".git").exists());
     let sources = sources.clone().relative_to(root.unwrap_or(&working));
     let log = sarif(std::slice::from_ref(report), &sources);
     let text = |error: std::io::Error| error.to_string();
@@ -68,7 +70,10 @@ mod tests {
     fn kernels(text: &str) -> Vec<String> {
         let names = text.split("\"name\": \"").skip(1);
         let names = names.filter_map(|rest| rest.split('"').next());
-        let mut names: Vec<_> = names.filter(|name| name.starts_with("k")).map(str::to_owned).collect();
+        let mut names: Vec<_> = names
+            .filter(|name| name.starts_with("k"))
+            .map(str::to_owned)
+            .collect();
         names.sort();
         names.dedup();
         names
@@ -113,6 +118,9 @@ mod tests {
         fs::write(&file, empty).unwrap();
         add_to(&file, &race("k"), &Sources::new()).unwrap();
         let text = fs::read_to_string(&file).unwrap();
-        assert!(text.contains("\"ruleIndex\"") && text.contains("\"rules\""), "{text}");
+        assert!(
+            text.contains("\"ruleIndex\"") && text.contains("\"rules\""),
+            "{text}"
+        );
     }
 }

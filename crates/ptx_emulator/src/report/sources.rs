@@ -111,7 +111,9 @@ impl Sources {
     /// directory, if it is below it.
     pub(super) fn below(&self, path: &Path) -> Option<PathBuf> {
         let path = self.absolute(path);
-        let below = path.strip_prefix(self.root.as_ref().unwrap_or(&self.working)).ok()?;
+        let below = path
+            .strip_prefix(self.root.as_ref().unwrap_or(&self.working))
+            .ok()?;
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
         below.components().all(plain).then(|| below.to_owned())
     }
