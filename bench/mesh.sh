@@ -9,14 +9,14 @@
 #   bench/mesh.sh 3 --emulated emulated devices and small sizes, on any machine
 #
 # On one GPU or emulated devices sizes are small, and there are no peers. BLOCKWISE and CHECK name
-# programs that are built already: the command, and blockwise_mesh's example `check`.
+# programs that are built already: the command, and blockwise_mesh's example `mesh_check`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -z "${BLOCKWISE:-}" ] || [ -z "${CHECK:-}" ]; then
     cargo build --release -p blockwise_cli
-    cargo build --release -p blockwise_mesh --features cuda --example check
+    cargo build --release -p blockwise_mesh --features cuda --example mesh_check
     target=${CARGO_TARGET_DIR:-target}/release
-    export BLOCKWISE=${BLOCKWISE:-$target/blockwise} CHECK=${CHECK:-$target/examples/check}
+    export BLOCKWISE=${BLOCKWISE:-$target/blockwise} CHECK=${CHECK:-$target/examples/mesh_check}
 fi
 # NVLink's multicast stays off: a program that fails with it can take a shared host's GPUs away.
 export NCCL_NVLS_ENABLE=${NCCL_NVLS_ENABLE:-0}

@@ -4,8 +4,8 @@ use blockwise::{Device, Result};
 
 use crate::{
     a_struct_of_your_own, atomics, checking_in_a_test, choosing_a_block_size, exclusive_elements,
-    first_kernel, generic_kernels, profiling, reduction, shared_memory, streams_and_graphs,
-    tiles_2d, warps,
+    first_kernel, generic_kernels, other_libraries, profiling, reduction, shared_memory,
+    streams_and_graphs, tiles_2d, warps,
 };
 
 /// An example of the course.
@@ -37,4 +37,5 @@ course! {
     atomics: "Atomics: a histogram of bytes";
     warps: "Warps: a dot product without shared memory";
     exclusive_elements: "Elements at computed indices: compaction and scatter";
+    other_libraries: "Other libraries: their memory and their stream";
 }

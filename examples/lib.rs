@@ -47,6 +47,9 @@ pub mod warps;
 #[path = "13_exclusive_elements.rs"]
 pub mod exclusive_elements;
 
+#[path = "14_other_libraries.rs"]
+pub mod other_libraries;
+
 #[cfg(not(target_arch = "nvptx64"))]
 mod contents;
 #[cfg(not(target_arch = "nvptx64"))]

@@ -1,4 +1,4 @@
-// Twin of kernels/src/conv1d/fft/radix2.rs: overlap-save by transforms of 2048 points, one butterfly
+// Twin of ladder/src/fft_radix2.rs: overlap-save by transforms of 2048 points, one butterfly
 // per thread and step. The barriers are explained there. The first launch writes the roots too,
 // which the host uploads once for ours.
 //! {"works": "conv-same/f32", "by": "nvcc", "rung": "fft-radix2", "when": "64 <= m <= 1025", "kernel": "conv_fft_radix2_taps", "grid": "1", "block": "1024", "shared": "0", "arguments": "taps, m, roots, spectrum", "scratch": {"roots": "2 * 1024", "spectrum": "2 * 2048"}, "then": [{"kernel": "conv_fft_radix2", "grid": "ceil(outputs, 2048)", "block": "1024", "shared": "0", "arguments": "signal, n, taps, m, spectrum, roots, out, outputs, offset"}]}

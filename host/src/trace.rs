@@ -7,8 +7,8 @@ use blockwise_viewer::{Detectors, Document, Launch, StoredFile};
 /// The number of instructions after which a page gives up on a launch.
 const STEPS: u64 = 100_000_000;
 
-/// Adds a launch to a document, with the arrays that it was given.
-pub fn add(document: &mut Document, name: &str, given: &GivenLaunch, ty: Type) {
+/// Adds a launch to a document, of the PTX with this number and with the arrays that it was given.
+pub fn add(document: &mut Document, name: &str, ptx: usize, given: &GivenLaunch, ty: Type) {
     // A type without a number type of its own is passed as a word of the same width.
     let number = match ty {
         Type::Bool => Type::U8,
@@ -39,7 +39,7 @@ pub fn add(document: &mut Document, name: &str, given: &GivenLaunch, ty: Type) {
     }
     document.launches.push(Launch {
         name: name.to_owned(),
-        ptx: 0,
+        ptx,
         kernel: given.kernel.clone(),
         grid: given.config.grid,
         block: given.config.block,

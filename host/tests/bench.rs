@@ -274,7 +274,12 @@ fn every_policy_that_is_searched_is_right() {
 
 #[test]
 fn a_policy_whose_kernel_is_wrong_is_never_proposed() {
-    let device = mistaken("sum_single8_f32");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = command::of_crate(&ladder::KERNELS, folder.path(), "sum_single8_f32");
+    let device = Device::emulator();
+    let file = PtxFile::read(&file).expect("PTX");
+    // SAFETY: as in `mistaken`.
+    unsafe { device.replace_kernels(ladder::KERNELS.package, file) };
     let tuning = bench::tune(&device, &given(&["sum/f32/"], &["50003"]), |_| ()).expect("a report");
     let [finding] = &tuning.findings[..] else {
         panic!("{}", tuning.table());

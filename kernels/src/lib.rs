@@ -10,7 +10,6 @@
 //! | [`reduce`] | [`interleaved`](reduce::interleaved), [`tree`](reduce::tree), [`shuffle`](reduce::shuffle), [`wide`](reduce::wide) and [`single`](reduce::single): dot product, sum, min, max |
 //! | [`matmul`] | [`naive`](matmul::naive), [`tiled`](matmul::tiled), [`register_tile`](matmul::register_tile), [`pipelined`](matmul::pipelined), [`sliced`](matmul::sliced), [`mma`](matmul::mma), [`vector`](matmul::vector), [`split`](matmul::split) with [`tensor`](matmul::tensor) |
 //! | [`transpose`] | [`naive`](transpose::naive), [`tiled`](transpose::tiled), [`padded`](transpose::padded), [`aligned`](transpose::aligned), [`thin`](transpose::thin), [`quads`](transpose::quads), [`packs`](transpose::packs) |
-//! | [`peak`] | [`fma`](peak::fma): not an algorithm, but what the device can do at most |
 //! | [`reverse`] | [`fixed`](reverse::fixed), [`dynamic`](reverse::dynamic), [`direct`](reverse::direct) |
 //! | [`scan`] | `scan::scan`: running sums, minima and maxima |
 //! | [`raw`] | seven of these in rust-cuda's style: `shared_array!`, `sync_threads`, raw pointers |
@@ -39,8 +38,8 @@
 //! - all of [`reverse`]
 //!
 //! The faster ones use `unsafe` for what [`cuda_std::block`] does not offer: 16-byte packs,
-//! asynchronous copies, tensor cores, blocks that wait for each other. [`raw`] and [`peak`] write
-//! through raw pointers.
+//! asynchronous copies, tensor cores, blocks that wait for each other. [`raw`] writes through raw
+//! pointers.
 //!
 //! Two rules hold for every `unsafe` kernel and are not repeated: each slice and pointer is device
 //! memory of the stated size for the whole launch, and outputs overlap neither inputs nor each
@@ -54,7 +53,6 @@ mod here;
 pub mod matmul;
 pub mod number;
 pub mod pack;
-pub mod peak;
 pub mod raw;
 pub mod reduce;
 pub mod reverse;
@@ -67,26 +65,23 @@ cuda_std::embedded_kernels!();
 mod tests {
     use crate::conv1d::tiled::conv1d_tiled;
     use crate::matmul::pipelined::matmul_pipelined_tall_f32;
-    use crate::reduce::single::{dot_single, fold_single8};
+    use crate::reduce::single::{dot_single, fold_single};
     use crate::reduce::tree::fold_tree;
     use crate::reduce::{Extreme, Sum};
-    use crate::transpose::aligned::transpose_aligned_narrow;
+    use crate::transpose::thin::transpose_thin;
 
     #[test]
     fn an_instance_is_the_embedded_entry_point_of_its_name() {
         for (entry, name) in [
             (conv1d_tiled::<f64>::entry(), "conv1d_tiled_f64"),
             (dot_single::<f32>::entry(), "dot_single_f32"),
-            (fold_single8::<f32, Extreme>::entry(), "extreme_single8_f32"),
+            (fold_single::<f32, Extreme>::entry(), "extreme_single_f32"),
             (fold_tree::<i64, Sum>::entry(), "sum_tree_i64"),
             (
                 matmul_pipelined_tall_f32::entry(),
                 "matmul_pipelined_tall_f32",
             ),
-            (
-                transpose_aligned_narrow::<u32>::entry(),
-                "transpose_aligned_narrow_u32",
-            ),
+            (transpose_thin::<u32>::entry(), "transpose_thin_u32"),
         ] {
             assert_eq!(entry.name, name);
             let head = format!(".entry {name}(");

@@ -71,8 +71,13 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     let place = arguments.output.as_deref().map(OutputFile::prepare);
     let place = place.transpose()?;
-    let file = file("kernels", (9, 0));
-    let module = Module::parse(&file.text)?;
+    let files = ["kernels", "ladder"].map(|stem| file(stem, (9, 0)));
+    let modules = files.iter().map(|file| Module::parse(&file.text));
+    let modules = modules.collect::<Result<Vec<_>, _>>()?;
+    let module_of = |kernel: &str| {
+        let has = |module: &Module| module.entries().any(|entry| entry.name() == kernel);
+        modules.iter().position(has)
+    };
     let jobs = match arguments.sizes {
         Sizes::Few => jobs::telling(),
         Sizes::All => jobs::size_matrix(),
@@ -83,7 +88,8 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     };
     let jobs: Vec<Job> = jobs.into_iter().filter(wanted).collect();
     if jobs.is_empty() {
-        let names: Vec<_> = module.entries().map(|entry| entry.name()).collect();
+        let entries = modules.iter().flat_map(Module::entries);
+        let names: Vec<_> = entries.map(|entry| entry.name()).collect();
         return Err(format!("no such kernel; there are: {}", names.join(", ")).into());
     }
     let options = CheckOptions {
@@ -94,8 +100,10 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
     let outcomes: Vec<_> = jobs
         .par_iter()
         .map(|job| {
-            let outcome = job.check(&module, &Limits::default(), &options);
-            outcome.map_err(|error| format!("{}, {}: {error}", job.plan.kernel, job.case))
+            let kernel = job.plan.kernel;
+            let at = module_of(kernel).ok_or_else(|| format!("no PTX has {kernel}"))?;
+            let outcome = job.check(&modules[at], &Limits::default(), &options);
+            outcome.map_err(|error| format!("{kernel}, {}: {error}", job.case))
         })
         .collect::<Result<_, _>>()?;
 
@@ -112,6 +120,9 @@ fn run(arguments: &Arguments) -> Result<bool, Box<dyn Error>> {
             checks.push(outcome.report);
         }
     }
+    // Findings are mostly of one file; lines of PTX are shown of the first one's.
+    let first = checks.first().and_then(|check| module_of(&check.kernel));
+    let file = &files[first.unwrap_or(0)];
     let sources = Sources::new().with_ptx(Path::new(&file.origin), &file.text);
     let is_text = arguments.format == Format::Text;
     let report = match arguments.format {

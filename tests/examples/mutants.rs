@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use blockwise_tests::jobs;
 use blockwise_tests::mutation::{Extent, Operator, SURVIVORS, Trial, Verdict, trials, unexplained};
-use blockwise_tests::ptx::files;
+use blockwise_tests::ptx::good;
 use ptx_emulator::Tool;
 
 const COLUMNS: [(&str, Verdict); 6] = [
@@ -17,7 +17,10 @@ const COLUMNS: [(&str, Verdict); 6] = [
 ];
 
 fn main() -> ExitCode {
-    let trials = trials(&files("kernels")[0].text, &jobs::telling(), Extent::Whole);
+    let (files, jobs) = (good(), jobs::telling());
+    let first = files.iter().filter(|file| file.target == files[0].target);
+    let trials = first.flat_map(|file| trials(&file.text, &jobs, Extent::Whole));
+    let trials: Vec<_> = trials.collect();
     table(&trials);
     println!();
     for trial in trials

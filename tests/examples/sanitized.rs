@@ -1,5 +1,6 @@
 //! Launches kernels on the GPU, for compute-sanitizer: `sanitized CRATE [KERNEL]` runs the jobs of
-//! one kernel, or all, of `kernels` or `broken_kernels`, and says whether the results are right.
+//! one kernel, or all, of `kernels`, `ladder` or `broken_kernels`, and says whether the results are
+//! right.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -27,7 +28,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let module = load(&file, &device)?;
     let jobs = match stem.as_str() {
         "broken_kernels" => jobs::broken(),
-        _ => jobs::telling(),
+        _ => jobs::of(&file, jobs::telling()),
     };
     let wanted = |job: &&jobs::Job| {
         kernel

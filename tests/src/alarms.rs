@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::jobs::Job;
 
-/// Runs jobs of good kernels with all detectors, in the emulator's own order and in N other
+/// Runs the jobs of the good kernels of a PTX text with all detectors, in the emulator's own order and in N other
 /// schedules from a seed on, and tells every report and every wrong result.
 ///
 /// # Panics
@@ -33,5 +33,7 @@ pub fn all(ptx: &str, jobs: &[Job], schedules: u32, seed: u64) -> Vec<String> {
         });
         findings.chain(outcome.verdict.err().map(about)).collect()
     };
-    jobs.par_iter().flat_map(alarms).collect()
+    let is_here = |job: &&Job| module.entries().any(|entry| entry.name() == job.plan.kernel);
+    let jobs: Vec<_> = jobs.iter().filter(is_here).collect();
+    jobs.into_par_iter().flat_map(alarms).collect()
 }

@@ -5,7 +5,7 @@ mod files;
 
 use std::collections::HashMap;
 
-pub use files::{FOLDER_VARIABLE, file, files, load};
+pub use files::{FOLDER_VARIABLE, file, files, good, load};
 
 /// One kernel of a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq)]

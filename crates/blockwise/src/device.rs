@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry::{Occupied, Vacant};
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use launch_contract::launch::{Entry, Kernels, Plain, Target};
+use launch_contract::launch::{DevicePointer, Entry, Kernels, Plain, Target};
 
 use crate::backend::{Backend, Started};
 use crate::memory::{Budget, Core};
@@ -229,6 +230,36 @@ impl Device {
     /// ```
     pub unsafe fn alloc<T: Plain>(&self, len: usize) -> Result<Buffer<T>> {
         Buffer::alloc(&self.0.core, len)
+    }
+
+    /// `len` elements that another library has allocated, as a buffer that does not free them.
+    /// Nothing is copied. Kernels take it like any other buffer.
+    ///
+    /// The library must use the device's primary context, as cudarc, PyTorch and CUDA's runtime do:
+    /// [`context`](Self::context). Its streams and the device's know nothing of each other:
+    /// [`Stream::within`] orders them. On the emulator the address is one of its own.
+    ///
+    /// # Errors
+    /// An address that is not aligned for `T`, and lengths of more than `isize::MAX` bytes.
+    ///
+    /// # Safety
+    /// The elements lie there, each byte written. They stay until the buffer is dropped and the work
+    /// that uses it has ended. Until then the library reads them only while nothing here writes
+    /// them, and writes them only while nothing here uses them: before or after, in the order of
+    /// one stream, or of events.
+    pub unsafe fn foreign<T: Plain>(
+        &self,
+        address: DevicePointer<T>,
+        len: usize,
+    ) -> Result<Buffer<T>> {
+        // SAFETY: the caller's promise.
+        unsafe { Buffer::foreign(&self.0.core, address.address, len) }
+    }
+
+    /// The driver's context as a `CUcontext`, for other libraries: the GPU's primary context. Valid
+    /// while the device lives; null on the emulator.
+    pub fn context(&self) -> *mut c_void {
+        self.backend().context()
     }
 
     /// A stream in addition to the device's own queue. Work of several streams overlaps on a GPU.

@@ -162,6 +162,10 @@ impl Backend for EmulatorDevice {
         Ok(Box::new(Steps(steps)))
     }
 
+    fn context(&self) -> *mut c_void {
+        std::ptr::null_mut()
+    }
+
     fn stack_bytes(&self) -> Result<usize> {
         Ok(self.0.emulator.stack_bytes() as usize)
     }
@@ -250,6 +254,14 @@ impl Queue for EmulatorQueue {
     }
 
     fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    unsafe fn wait_for_foreign(&self, _stream: *mut c_void) -> Result<()> {
+        Ok(())
+    }
+
+    unsafe fn hold_foreign(&self, _stream: *mut c_void) -> Result<()> {
         Ok(())
     }
 

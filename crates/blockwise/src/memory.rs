@@ -118,6 +118,8 @@ pub(crate) struct Allocation {
     pub(crate) address: u64,
     /// 0 for an empty buffer, which has an address but no memory.
     pub(crate) bytes: usize,
+    /// Whether another library frees it.
+    pub(crate) is_foreign: bool,
     uses: Mutex<Uses>,
 }
 
@@ -132,12 +134,19 @@ struct Uses {
 
 impl Allocation {
     /// # Safety
-    /// The address is from [`Core::alloc`] for that many bytes, or there are none.
-    pub(crate) unsafe fn new(core: Arc<Core>, address: u64, bytes: usize) -> Self {
+    /// There are that many bytes at the address, or none. They are from [`Core::alloc`], unless they
+    /// are foreign: then they outlive this value and the work that uses it.
+    pub(crate) unsafe fn new(
+        core: Arc<Core>,
+        address: u64,
+        bytes: usize,
+        is_foreign: bool,
+    ) -> Self {
         Self {
             core,
             address,
             bytes,
+            is_foreign,
             uses: Mutex::default(),
         }
     }
@@ -173,7 +182,7 @@ fn is_same(a: &Arc<dyn Queue>, b: &Arc<dyn Queue>) -> bool {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        if self.bytes > 0 {
+        if self.bytes > 0 && !self.is_foreign {
             // SAFETY: the address is from `alloc`, and this is its only owner.
             unsafe { self.core.backend.free(self.address) };
             self.core.budget.give_back(self.bytes as u64);

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex};
 
 use launch_contract::launch::Memory;
@@ -109,6 +110,34 @@ impl Stream {
             Ok(())
         })?;
         started
+    }
+
+    /// Does work on this stream as if it were enqueued in another library's: after all that is in
+    /// that stream now, and before all that follows there. Nothing waits on the host.
+    ///
+    /// `foreign` is a `CUstream` of the device's primary context; null is its default stream. On
+    /// the emulator there is nothing to order.
+    ///
+    /// # Errors
+    /// Those of `work`, a stream of another context, and a stream that is being recorded.
+    ///
+    /// # Safety
+    /// `foreign` is alive during the call.
+    pub unsafe fn within<T, E: From<Error>>(
+        &self,
+        foreign: *mut c_void,
+        work: impl FnOnce(&Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let queue = self.queue("work within another library's stream")?;
+        // SAFETY: the caller's promise.
+        unsafe { queue.wait_for_foreign(foreign) }?;
+        let done = catch_unwind(AssertUnwindSafe(|| work(self)));
+        // Work that failed or panicked may have enqueued a part.
+        // SAFETY: the caller's promise.
+        let held = unsafe { queue.hold_foreign(foreign) };
+        let done = done.unwrap_or_else(|panic| resume_unwind(panic))?;
+        held?;
+        Ok(done)
     }
 
     /// The queue, unless the stream is being recorded.

@@ -15,7 +15,7 @@ use blockwise::Device;
 use blockwise_ops::LaunchError;
 use blockwise_ops::compare::ShapeMismatch;
 use blockwise_ops::named_enum;
-use kernels::peak::fma::peak_fma_f32;
+use kernels::reverse::fixed::reverse_static;
 
 pub use row::{Row, table};
 
@@ -142,7 +142,7 @@ pub fn run<'a>(
 ) -> Result<Outcome<'a>, DemoError> {
     // Loads the kernels, all of which are in one module. Otherwise the first row's time would
     // include it.
-    let _ = peak_fma_f32::on(device)?;
+    let _ = reverse_static::<u32>::on(device)?;
     let mut outcome = Outcome {
         rows: Vec::new(),
         remarks: Vec::new(),

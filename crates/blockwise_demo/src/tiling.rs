@@ -5,7 +5,6 @@ use std::num::NonZeroU32;
 use blockwise::{Buffer, Device, DeviceKind, Matrix};
 use blockwise_ops::compare;
 use blockwise_ops::matmul::{self, matmul_buffers};
-use blockwise_ops::operation::Tier;
 use blockwise_ops::oracle;
 use blockwise_ops::transpose::transpose_buffers;
 use blockwise_ops::transpose::{self, TRANSPOSE};
@@ -93,8 +92,7 @@ fn products(
 }
 
 fn transposes(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
-    let kernels = TRANSPOSE.variants.iter().copied();
-    for kernel in kernels.filter(|kernel| kernel.tier != Tier::Ablation) {
+    for &kernel in TRANSPOSE.variants {
         // `quads` takes whole packs of four only.
         let (rows, cols) = match *kernel == transpose::QUADS {
             true => (1000, 704),

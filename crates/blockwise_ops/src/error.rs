@@ -153,12 +153,14 @@ pub enum LaunchError {
         kernel: &'static str,
     },
     /// A kernel without an instance for an element type.
-    #[error("kernel `{kernel}` has no instance for {given}")]
+    #[error("kernel `{kernel}` has no instance for {given}, only for {known}")]
     NoInstance {
         /// The kernel's name.
         kernel: &'static str,
         /// The type asked for.
         given: Type,
+        /// What it has instances for.
+        known: String,
     },
     /// A kernel that works on whole arrays, and an axis was asked for.
     #[error("kernel `{kernel}` reverses whole arrays, not along an axis")]
@@ -252,7 +254,7 @@ impl LaunchError {
                 "use the product without tensor cores (without `--tensor`); on such a GPU use PTX for sm_90a: release builds embed it, debug builds with BLOCKWISE_ARCH=sm_80,sm_90a",
             ),
             Self::NeedsMemory { .. } => Some("make a `Call`, which holds the memory"),
-            Self::NoInstance { .. } => Some("leave the kernel out, or use `padded` or `direct`"),
+            Self::NoInstance { .. } => Some("leave the kernel out: then one is chosen that has"),
             Self::Rank { .. } => Some("reshape it first"),
             Self::NoParts { .. } => Some("leave the kernel out, or use one device and one chunk"),
             Self::NotWholeWarps { .. } => Some("use kernel `tree`, or whole warps"),

@@ -75,9 +75,12 @@ impl<P: Planned> Planned for Option<P> {
 /// The target and shape of a launch.
 #[derive(Clone, Copy)]
 pub struct On<'a> {
-    pub(crate) device: &'a Device,
-    pub(crate) stream: Option<&'a Stream>,
-    pub(crate) shape: Shape,
+    /// The device.
+    pub device: &'a Device,
+    /// The stream; `None` is the device's default one.
+    pub stream: Option<&'a Stream>,
+    /// Grid, block and shared bytes.
+    pub shape: Shape,
 }
 
 impl<'a> On<'a> {

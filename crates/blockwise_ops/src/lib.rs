@@ -31,7 +31,6 @@ pub mod matmul;
 pub mod named;
 pub mod operation;
 pub mod oracle;
-pub mod peak;
 pub mod pipeline;
 pub mod reduce;
 pub mod reverse;
@@ -43,6 +42,9 @@ use blockwise::{Buffer, Device};
 use ndarray::{Array, ArrayD, ArrayView, Dimension};
 
 pub use array::{AnyArray, Number as AnyNumber};
+/// The kernels themselves.
+pub use kernels;
+
 pub use conv1d::{ConvMode, ConvOutputs, convolve};
 pub use element::{Element, Float};
 pub use error::LaunchError;

@@ -525,12 +525,12 @@ fn a_line_in_pieces() {
     let size = group::<f64>();
     let len = 2 * size + 700;
     let input = numbers::<f64>(71, len);
-    for exclusive in [false, true] {
+    let in_pieces = |exclusive, input: &[f64]| {
         let of = |len| Launch {
             exclusive,
             ..Launch::line(len)
         };
-        let (whole, after_whole) = of(len).run::<f64, Sum>(&device, &input, None);
+        let (whole, after_whole) = of(input.len()).run::<f64, Sum>(&device, input, None);
         let mut before = None;
         for (piece, expected) in input.chunks(size).zip(whole.chunks(size)) {
             let (result, after) = of(piece.len()).run::<f64, Sum>(&device, piece, before);
@@ -538,13 +538,15 @@ fn a_line_in_pieces() {
             before = Some(after[0]);
         }
         assert_eq!(before, Some(after_whole[0]));
-    }
+        (whole, after_whole)
+    };
+    in_pieces(true, &input[size..]);
+    let (whole, after_whole) = in_pieces(false, &input);
     let totals = totals(&device, &input);
     assert_eq!(totals.len(), groups::<f64>(len));
     let before = totals[0] + totals[1];
     let rest = &input[2 * size..];
     let (result, after) = Launch::line(700).run::<f64, Sum>(&device, rest, Some(before));
-    let (whole, after_whole) = Launch::line(len).run::<f64, Sum>(&device, &input, None);
     assert_eq!(result, whole[2 * size..]);
     assert_eq!(after, after_whole);
     assert_eq!(before + totals[2], after[0]);

@@ -9,12 +9,13 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 
 use crate::{setup, workspace};
 
+/// The kernels of the crate `ladder`, without those of `kernels` that it builds on.
+const OF_LADDER: &[&str] = include!("../../../ladder/own.rs");
+
 pub(crate) fn run(architectures: &[NvvmArch]) -> Result<ExitCode> {
     setup::toolchain()?;
-    let kernels = architectures.iter().map(|&arch| Target {
-        place: "kernels",
-        arch,
-    });
+    let of_crates = |&arch| ["kernels", "ladder"].map(|place| Target { place, arch });
+    let kernels = architectures.iter().flat_map(of_crates);
     build_all(&kernels.collect::<Vec<_>>(), &workspace::ptx()?)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -30,6 +31,7 @@ pub(crate) fn broken_kernels() -> Result<()> {
 pub(crate) fn for_tests(all: bool) -> Result<()> {
     let mut targets = [
         "kernels",
+        "ladder",
         "tests/device_api",
         "tests/device_heap",
         "tests/device_prints",
@@ -101,6 +103,10 @@ fn build(folder: &Path, target: &Target) -> Result<()> {
         .arch(arch)
         // Kernels that are broken on purpose only cause warnings.
         .deny_divergence(place != "broken_kernels")
+        .only(match place {
+            "ladder" => OF_LADDER,
+            _ => &[],
+        })
         .copy_to(&file)
         .build()
         .with_context(|| format!("cannot build {package} for {arch}"))?;

@@ -186,7 +186,7 @@ fn packages() -> Vec<PathBuf> {
     let root = workspace::root();
     let crates = std::fs::read_dir(root.join("crates")).unwrap();
     let crates = crates.map(|entry| entry.unwrap().path());
-    let others = ["host", "kernels", "tests", "xtask"].map(|folder| root.join(folder));
+    let others = ["host", "kernels", "ladder", "tests", "xtask"].map(|folder| root.join(folder));
     crates
         .filter(|path| path.join("src").is_dir())
         .chain(others)

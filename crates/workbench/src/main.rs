@@ -20,6 +20,7 @@ mod check;
 mod checker;
 mod demo;
 mod deny;
+mod elsewhere;
 #[cfg(unix)]
 mod dist;
 #[cfg(unix)]
@@ -116,6 +117,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         command: Vec<OsString>,
     },
+    /// Compile for aarch64, Windows and macOS; run tests and commands of aarch64 under qemu
+    Elsewhere,
     /// Build the book: the outputs that its pages show, and the pages
     Book,
     /// Build everything and run every test of the workspace
@@ -162,6 +165,7 @@ fn main() -> ExitCode {
         Command::Doctor => setup::doctor(),
         Command::Bench { arguments } => bench::run("bench", &arguments),
         Command::Book => book::run(),
+        Command::Elsewhere => elsewhere::run(),
         #[cfg(unix)]
         Command::Fresh { command } => fresh::run(&command),
         Command::Tune { arguments } => bench::run("tune", &arguments),

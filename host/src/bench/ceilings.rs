@@ -1,7 +1,7 @@
 //! The device's limits, measured in the same run.
 
 use blockwise::{Device, DeviceKind};
-use blockwise_ops::peak;
+use ladder::fma_rate as peak;
 use serde::{Deserialize, Serialize};
 
 use super::measure::{self, Delay};

@@ -1,7 +1,8 @@
 //! The timing itself.
 
 use blockwise::{Buffer, Device, DeviceKind};
-use blockwise_ops::{LaunchError, peak};
+use blockwise_ops::LaunchError;
+use ladder::fma_rate as peak;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 

@@ -112,16 +112,19 @@ fn search(
 }
 
 /// The variants for a type that one can ask for.
-fn variants(operation: &Operation, ty: Type) -> impl Iterator<Item = &'static Variant> {
-    let all = operation.variants.iter().copied();
+fn variants(
+    operation: &'static Operation,
+    ty: Type,
+) -> impl Iterator<Item = &'static Variant> {
+    let all = ladder::variants(operation);
     all.filter(move |it| it.takes(ty) && it.tier != Tier::Step)
 }
 
-/// Whether a type has other variants than the first.
+/// Whether a type has variants that the first does not have.
 fn has_others(operation: &Operation, ty: Type) -> bool {
     let (first, _) = operation.bench.types[0];
     let mut variants = operation.variants.iter();
-    variants.any(|it| it.takes(ty) != it.takes(first))
+    variants.any(|it| it.takes(ty) && !it.takes(first))
 }
 
 /// Whether every variant of the type at this place of the table is shown.

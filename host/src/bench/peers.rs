@@ -215,8 +215,8 @@ mod tests {
             };
             let is_ablation = |name: &str| {
                 let variant = blockwise_ops::find(work.operation);
-                let variant = variant.and_then(|of| of.variant(name));
-                variant.is_some_and(|variant| variant.tier == Tier::Ablation)
+                let variant = variant.and_then(|of| ladder::variant(of, name));
+                variant.is_some_and(|variant| matches!(variant.tier, Tier::Ladder { .. }))
             };
             let own = work.rungs.iter().filter(|rung| is_own(&rung.name));
             for rung in own.filter(|rung| !is_ablation(&rung.name)) {

@@ -56,7 +56,7 @@ fn command(of: &'static Operation) -> Command {
         .value_delimiter(',')
         .action(ArgAction::Append)
         .value_parser(PossibleValuesParser::new(
-            (of.variants.iter())
+            ladder::variants(of)
                 .filter(|variant| variant.tier != Tier::Step)
                 .map(|variant| variant.name),
         ));
@@ -102,7 +102,9 @@ impl FromArgMatches for Subject {
             sizes: operation.sizes.iter().map(size).collect(),
             given: operation::given(matches, operation),
             threads: matches.get_one("threads").copied(),
-            kernels: kernels.filter_map(|name| operation.variant(name)).collect(),
+            kernels: kernels
+                .filter_map(|name| ladder::variant(operation, name))
+                .collect(),
         }))
     }
 

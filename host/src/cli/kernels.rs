@@ -1,10 +1,13 @@
 //! The PTX of this project's kernels: embedded in the program, or a replacement by the user.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use blockwise::{Device, PtxFile, PtxSource};
+use blockwise::{Device, Error, PtxFile, PtxSource};
 use blockwise_ops::tuning;
 use kernels::KERNELS;
+use ladder::KERNELS as STEPS;
+use launch_contract::launch::Kernels;
 
 use super::failure::Failure;
 use super::progress::Listener;
@@ -33,6 +36,16 @@ impl Global {
             // SAFETY: by naming this PTX, the user vouches that it is the kernels'. Signatures are
             // compared.
             unsafe { device.replace_kernels(KERNELS.package, file) };
+            // A folder may also have those of the ladder.
+            if let PtxSource::Folder(_) = source {
+                match source.select(STEPS.package, device.properties()) {
+                    // SAFETY: as above.
+                    Ok(file) => unsafe { device.replace_kernels(STEPS.package, file) },
+                    Err(Error::NoArchitecture { architectures, .. })
+                        if architectures.is_empty() => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
             let mut listener = Listener::alone();
             device.set_progress(move |progress| listener.hear(progress));
         }
@@ -47,16 +60,58 @@ impl Global {
         Ok(device)
     }
 
-    /// The kernels' PTX that a device of [`with_kernels`](Self::with_kernels) runs, for tools that
-    /// read it.
-    pub(super) fn ptx(&self, device: &Device) -> Result<PtxFile, Failure> {
-        let file = device.kernels_file(&KERNELS)?;
-        Ok(match self.replacement() {
-            Some(_) => file,
-            None => PtxFile {
-                origin: format!("embedded:{}.sm_{}.ptx", KERNELS.package, file.target),
-                ..file
-            },
+    /// The PTX of some kernels that a device of [`with_kernels`](Self::with_kernels) runs, for tools
+    /// that read it. A name that nobody has is taken for the product's.
+    pub(super) fn ptx<'k>(
+        &self,
+        device: &Device,
+        kernels: impl IntoIterator<Item = &'k str>,
+    ) -> Result<Files, Failure> {
+        let are_steps: BTreeSet<bool> = kernels.into_iter().map(is_step).collect();
+        let read = |&of_ladder: &bool| {
+            let of: &Kernels = if of_ladder { &STEPS } else { &KERNELS };
+            let file = device.kernels_file(of)?;
+            Ok(match self.replacement() {
+                Some(_) => file,
+                None => PtxFile {
+                    origin: format!("embedded:{}.sm_{}.ptx", of.package, file.target),
+                    ..file
+                },
+            })
+        };
+        Ok(Files {
+            all: are_steps.iter().map(read).collect::<Result<_, Failure>>()?,
+            // The product's come first.
+            steps: are_steps.iter().position(|&of_ladder| of_ladder),
         })
     }
+}
+
+/// PTX files, of which one may be the ladder's.
+pub(super) struct Files {
+    /// At least one.
+    pub(super) all: Vec<PtxFile>,
+    steps: Option<usize>,
+}
+
+impl Files {
+    /// One file with all kernels.
+    pub(super) fn one(file: PtxFile) -> Self {
+        Self {
+            all: vec![file],
+            steps: None,
+        }
+    }
+
+    /// The place of the file with this kernel.
+    pub(super) fn place_of(&self, kernel: &str) -> usize {
+        self.steps.filter(|_| is_step(kernel)).unwrap_or(0)
+    }
+}
+
+/// Whether an entry point is of the crate `ladder`.
+fn is_step(kernel: &str) -> bool {
+    let kernels = ladder::STEPS.iter().flat_map(|step| step.kernels);
+    let mut names = kernels.map(|kernel| kernel.entry.name);
+    names.any(|name| name == kernel) || kernel == ladder::peak::peak_fma_f32::entry().name
 }

@@ -116,17 +116,23 @@ fn has_axis(of: &Operation) -> bool {
 
 /// A parser of a kernel's name: of those that a user can sensibly choose.
 fn kernels(of: &'static Operation) -> impl TypedValueParser<Value = &'static Variant> {
-    let named = (of.variants.iter()).filter(|variant| variant.tier != Tier::Step);
+    let named = ladder::variants(of).filter(|variant| variant.tier != Tier::Step);
     let all = named.map(|variant| {
-        // Not in the help.
-        PossibleValue::new(variant.name).hide(variant.tier == Tier::Ablation)
+        // Steps of the ladder are not in the help, and refused with a reason below.
+        PossibleValue::new(variant.name).hide(is_step(variant))
     });
     PossibleValuesParser::new(all).try_map(|name| match of.variant(&name) {
-        Some(variant) if variant.tier != Tier::Ablation => Ok(variant),
-        _ => Err(format!(
-            "`{name}` shows what a change costs: `bench`, `profile`, `trace` and `check` take it"
+        Some(variant) => Ok(variant),
+        None => Err(format!(
+            "`{name}` is a step of the ladder (docs/ladders.md), not for results: `bench`, \
+             `profile`, `trace` and `check` take it"
         )),
     })
+}
+
+/// Whether a variant is of the crate `ladder`.
+fn is_step(variant: &Variant) -> bool {
+    matches!(variant.tier, Tier::Ladder { .. })
 }
 
 /// Adds an argument for each setting.

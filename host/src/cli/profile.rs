@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use blockwise::{Device, EmulatorLimits, PtxFile, Type, Watch};
+use blockwise::{Device, EmulatorLimits, Type, Watch};
 use clap::Args;
 use ptx_emulator::metrics::{DeviceModel, Profile};
 use ptx_emulator::report::LeftOut;
@@ -11,6 +11,7 @@ use serde_json::{Map, json};
 use super::failure::Failure;
 use super::family::{self, Subject};
 use super::kernel_args::{Arguments as KernelArguments, Launch};
+use super::kernels::Files;
 use super::report::{self, Report};
 use super::{Global, folder, names, progress};
 use crate::profile::{self, Assembler, KernelReport, Variant, Workload, WorkloadError};
@@ -56,10 +57,11 @@ fn run_workload(
     let variants = workload.run(&device, arguments.ty, |device| device.take_profiles().pop());
     clock.finish_and_clear();
     let variants = variants?;
-    let ptx = global.ptx(&device)?;
-    let kernels = reports(variants, &ptx, &arguments.device_model)?;
+    let launched = variants.iter().filter_map(|it| it.outcome.as_ref().ok()?.as_ref());
+    let files = global.ptx(&device, launched.map(|profile| profile.kernel.as_str()))?;
+    let kernels = reports(variants, &files, &arguments.device_model)?;
     let subject = format!("{workload}, {}", arguments.ty);
-    describe(&subject, &kernels, &ptx, &[], (global, arguments))
+    describe(&subject, &kernels, &files, &[], (global, arguments))
 }
 
 /// Profiles a kernel of somebody's PTX.
@@ -96,22 +98,25 @@ fn run_file(global: &Global, arguments: &Arguments, launch: &Launch) -> Result<R
     note_unknown_registers(&kernels);
     let subject = format!("{} of {}", kernel.name(), ptx.origin);
     let left_out = LeftOut::of(&module);
-    describe(&subject, &kernels, &ptx, &left_out, (global, arguments))
+    let files = Files::one(ptx);
+    describe(&subject, &kernels, &files, &left_out, (global, arguments))
 }
 
 /// Adds what ptxas and the model say. A kernel that cannot do the work is left out, unless no other
 /// can.
 fn reports(
     variants: Vec<Variant<Profile>>,
-    ptx: &PtxFile,
+    files: &Files,
     model: &DeviceModel,
 ) -> Result<Vec<KernelReport>, Failure> {
-    let assembler = Assembler::new(&ptx.text);
+    let assemblers = files.all.iter().map(|ptx| Assembler::new(&ptx.text));
+    let assemblers: Vec<_> = assemblers.collect();
     let mut kernels = Vec::new();
     let mut refused = Vec::new();
     for variant in variants {
         match variant.outcome {
             Ok(Some(profile)) => {
+                let assembler = &assemblers[files.place_of(&profile.kernel)];
                 let usage = assembler.usage(model.name, &profile.kernel);
                 kernels.push(KernelReport::new(
                     variant.name.to_owned(),
@@ -151,7 +156,7 @@ fn note_unknown_registers(kernels: &[KernelReport]) {
 fn describe(
     subject: &str,
     kernels: &[KernelReport],
-    ptx: &PtxFile,
+    files: &Files,
     left_out: &[LeftOut],
     (global, arguments): (&Global, &Arguments),
 ) -> Result<Report, Failure> {
@@ -165,11 +170,13 @@ fn describe(
         "{subject}; occupancy and roofline as on {} ({})",
         model.product, model.name
     );
-    note_missing_lines(kernels, ptx);
+    let origins: Vec<_> = files.all.iter().map(|ptx| ptx.origin.as_str()).collect();
+    let origin = origins.join(", ");
+    note_missing_lines(kernels, &origin);
     if global.json {
         let subject = [
             ("workload", json!(heading)),
-            ("ptx", json!(ptx.origin)),
+            ("ptx", json!(origin)),
             ("left_out", json!(left_out)),
             ("plots", json!(plots)),
         ];
@@ -182,6 +189,7 @@ fn describe(
     let mut text = format!("{heading}\n\n{}", profile::table(kernels));
     if arguments.listing {
         for kernel in kernels {
+            let ptx = &files.all[files.place_of(&kernel.profile.kernel)];
             text += &format!("\n\n{}", profile::listing(kernel, &ptx.text));
         }
     }
@@ -191,14 +199,13 @@ fn describe(
     Ok(Report::document(text))
 }
 
-fn note_missing_lines(kernels: &[KernelReport], ptx: &PtxFile) {
+fn note_missing_lines(kernels: &[KernelReport], origin: &str) {
     if !kernels
         .iter()
         .any(|kernel| kernel.profile.has_source_lines())
     {
         report::notice(&format!(
-            "{} has no line table, so lines are its own; compile it with line info (`nvcc -lineinfo`) to see the source's",
-            ptx.origin
+            "{origin} has no line table, so lines are its own; compile it with line info (`nvcc -lineinfo`) to see the source's"
         ));
     }
 }

@@ -107,11 +107,16 @@ fn of_workload(
     let clock = progress::clock(&format!("running {workload}"));
     let variants = workload.run(&device, arguments.ty, |device| device.take_launches().pop());
     clock.finish_and_clear();
-    let ptx = global.ptx(&device)?;
-    let mut document = new(&format!("{workload}, {}", arguments.ty), &ptx);
-    for variant in variants? {
+    let variants = variants?;
+    let launched = variants.iter().filter_map(|it| it.outcome.as_ref().ok()?.as_ref());
+    let files = global.ptx(&device, launched.map(|given| given.kernel.as_str()))?;
+    let mut document = new(format!("{workload}, {}", arguments.ty), &files.all);
+    for variant in variants {
         match variant.outcome {
-            Ok(Some(given)) => trace::add(&mut document, variant.name, &given, arguments.ty),
+            Ok(Some(given)) => {
+                let ptx = files.place_of(&given.kernel);
+                trace::add(&mut document, variant.name, ptx, &given, arguments.ty);
+            }
             Ok(None) => {}
             Err(error) => report::notice(&format!("without `{}`: {error}", variant.name)),
         }
@@ -134,7 +139,8 @@ pub(super) fn of_file(global: &Global, launch: &Launch) -> Result<Document, Fail
     // Files are read here; the page carries what was read.
     let files = Recording::default();
     KernelArguments::bind_with(kernel, &launch.args, (&emulator, &mut loaded), &files)?;
-    let mut document = new(&format!("{} of {}", kernel.name(), ptx.origin), &ptx);
+    let title = format!("{} of {}", kernel.name(), ptx.origin);
+    let mut document = new(title, std::slice::from_ref(&ptx));
     document.files = files.take();
     let config = launch.config()?;
     document.launches.push(blockwise_viewer::Launch {
@@ -201,13 +207,14 @@ pub(super) fn fits_page(seed: u64) -> Result<(), Failure> {
     }
 }
 
-fn new(title: &str, ptx: &PtxFile) -> Document {
+fn new(title: String, files: &[PtxFile]) -> Document {
+    let ptx = files.iter().map(|file| Ptx {
+        origin: file.origin.clone(),
+        text: file.text.clone(),
+    });
     Document {
-        title: title.to_owned(),
-        ptx: vec![Ptx {
-            origin: ptx.origin.clone(),
-            text: ptx.text.clone(),
-        }],
+        title,
+        ptx: ptx.collect(),
         ..Document::default()
     }
 }

@@ -76,7 +76,7 @@ impl Workload {
         let of_users = |variant: &&'static ops::Variant| {
             (variant.tier == Tier::Step) == (choice.tier == Tier::Step)
         };
-        let all = || operation.variants.iter().copied().filter(of_users);
+        let all = || ladder::variants(operation).filter(of_users);
         if !all().any(|variant| variant.takes(ty)) {
             let workload = operation.name;
             return Err(WorkloadError::NoKernel { workload, ty });

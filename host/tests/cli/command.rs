@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use launch_contract::launch::Kernels;
 use serde_json::Value;
 
 /// The command, on the emulator: these tests are about files and messages, and are to say the same
@@ -24,7 +25,12 @@ pub(crate) fn program() -> Command {
 
 /// The embedded kernels' PTX with subtractions where this one adds, as a file in `folder`.
 pub(crate) fn with_mistake(folder: &Path, kernel: &str) -> PathBuf {
-    let ptx = kernels::KERNELS.files[0].text().expect("PTX");
+    of_crate(&kernels::KERNELS, folder, kernel)
+}
+
+/// The same of a kernel of this crate.
+pub(crate) fn of_crate(embedded: &Kernels, folder: &Path, kernel: &str) -> PathBuf {
+    let ptx = embedded.files[0].text().expect("PTX");
     let entry = ptx.find(&format!(".entry {kernel}(")).expect("the kernel");
     let (before, text) = ptx.split_at(entry);
     let (body, after) = text.split_at(text.find(".visible").unwrap_or(text.len()));
@@ -32,7 +38,7 @@ pub(crate) fn with_mistake(folder: &Path, kernel: &str) -> PathBuf {
         text.replace(&format!("\tadd.{of}"), &format!("\tsub.{of}"))
     });
     assert_ne!(mutant, body, "the kernel adds");
-    let broken = folder.join("kernels.sm_80.ptx");
+    let broken = folder.join(format!("{}.sm_80.ptx", embedded.package));
     fs::write(&broken, [before, &mutant, after].concat()).expect("a file");
     broken
 }

@@ -49,7 +49,7 @@ pub fn conv1d_direct<T: Real>(
 
 /// Output `centre` of the full convolution.
 #[inline(always)]
-pub(super) fn convolve_one<T: Real>(signal: &[T], taps: &[T], centre: usize) -> T {
+pub fn convolve_one<T: Real>(signal: &[T], taps: &[T], centre: usize) -> T {
     let end = centre + 1;
     // All taps have samples, except for a few outputs at both ends.
     if let Some(window) = signal.get(end.wrapping_sub(taps.len())..end) {

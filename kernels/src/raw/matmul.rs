@@ -25,7 +25,7 @@ const AREA: usize = SIDE * SIDE;
 /// # Safety
 /// The crate's rules; the matrices have those sizes; the block is as stated.
 #[kernel(
-    instances(f32, f64),
+    instances(f32),
     require(
         rows.checked_mul(inner) == Some(a.len()),
         inner.checked_mul(cols) == Some(b.len()),

@@ -18,7 +18,7 @@ use crate::reduce::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
 /// # Safety
 /// The crate's rules; `b` is as long as `a`; the launch is as stated.
 #[kernel(
-    instances(i64, f32, f64),
+    instances(i64, f32),
     require(
         a.len() == b.len(),
         partials.len() >= grid.x as usize,
@@ -47,7 +47,7 @@ pub unsafe fn dot_tree_raw<T: Addend>(a: &[T], b: &[T], partials: *mut <T as Add
 /// # Safety
 /// The crate's rules; the launch is as stated.
 #[kernel(
-    instances((i64 | f32 | f64, Sum | Extreme)),
+    instances((i64 | f32, Sum | Extreme)),
     name = "{O}_tree_raw_{T}",
     require(
         partials.len() >= grid.x as usize,

@@ -13,7 +13,7 @@ use crate::reverse::THREADS;
 /// # Safety
 /// The crate's rules; `output` has n elements; the block is as stated.
 #[kernel(
-    instances(u32, u64),
+    instances(u32),
     require(
         output.len() == input.len(),
         block.x == THREADS,
@@ -34,7 +34,7 @@ pub unsafe fn reverse_static_raw<T: Word>(input: &[T], output: *mut T) {
 /// # Safety
 /// The crate's rules; `output` has n elements; the shared memory has that size.
 #[kernel(
-    instances(u32, u64),
+    instances(u32),
     require(
         output.len() == input.len(),
         shared_bytes as usize >= block.x as usize * size_of::<T>(),

@@ -28,7 +28,7 @@ const EACH: usize = (TILE / ROWS) as usize;
 /// # Safety
 /// The crate's rules; the matrices have those sizes; the block is as stated.
 #[kernel(
-    instances(u32, u64),
+    instances(u32),
     require(
         rows.checked_mul(cols) == Some(input.len()),
         output.len() == input.len(),

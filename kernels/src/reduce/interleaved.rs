@@ -41,7 +41,7 @@ use crate::number::Scalar;
 /// # Launch
 /// One-dimensional blocks of any size, any grid.
 #[kernel(
-    instances(i64, f32, f64),
+    instances(i64, f32),
     shared(slots = block.threads()),
     require(a.len() == b.len())
 )]
@@ -66,7 +66,7 @@ pub fn dot_interleaved<T: Addend>(
 /// # Launch
 /// One-dimensional blocks of any size, any grid.
 #[kernel(
-    instances((i64 | f32 | f64, Sum | Extreme)),
+    instances((i64 | f32, Sum | Extreme)),
     name = "{O}_interleaved_{T}",
     shared(slots = block.threads())
 )]

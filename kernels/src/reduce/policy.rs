@@ -10,32 +10,11 @@ pub struct Policy {
     pub threads: u32,
     /// Maximum blocks per multiprocessor.
     pub blocks_each: u32,
-    /// Packs of each operand that a thread has in flight.
-    pub in_flight: InFlight,
 }
 
-/// 16-byte packs of each operand that a thread has in flight. [`single`](super::single) has an
-/// instance for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InFlight {
-    /// Four; the only choice for [`wide`](super::wide).
-    Four,
-    /// Eight, for devices with higher memory latency or fewer threads.
-    Eight,
-}
-
-impl InFlight {
-    /// Every instance.
-    pub const ALL: [Self; 2] = [Self::Four, Self::Eight];
-
-    /// The number of packs.
-    pub const fn packs(self) -> usize {
-        match self {
-            Self::Four => 4,
-            Self::Eight => 8,
-        }
-    }
-}
+/// 16-byte packs that a thread has in flight; of a dot product by [`single`](super::single), of each
+/// operand.
+pub const IN_FLIGHT: usize = 4;
 
 /// A row of the table: the policy for operands up to a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +115,6 @@ const fn policy(threads: u32, blocks_each: u32) -> Policy {
     Policy {
         threads,
         blocks_each,
-        in_flight: InFlight::Four,
     }
 }
 

@@ -15,7 +15,7 @@
 //!   writes it: the result is then wrong, but there is no race.
 //! - The result replaces the first partial result. The ticket starts at 0, and the last block
 //!   resets it for the next launch.
-//! - There is an instance for each number of packs in flight: see [`InFlight`].
+//! - Four packs are in flight; the crate `ladder` has it with eight.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -37,14 +37,11 @@ use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
 
 use super::lanes::WARP;
-use super::policy::InFlight;
+use super::policy::IN_FLIGHT;
 use super::warps::fold_block;
 use super::wide::{dot_share, share};
 use super::{Addend, Extreme, Op, Sum};
 use crate::pack::lanes;
-
-const FOUR: usize = InFlight::Four.packs();
-const EIGHT: usize = InFlight::Eight.packs();
 
 /// Partial results in flight in each lane of the last block.
 const AHEAD: u32 = 4;
@@ -55,7 +52,7 @@ const AHEAD: u32 = 4;
 /// All threads of the launch call it, once: one row of blocks of whole warps along x, at most 32.
 /// `partials` has one element per block, `ticket` one, and nothing else uses them.
 #[inline(always)]
-unsafe fn fold_grid<T: Addend, O: Op>(
+pub unsafe fn fold_grid<T: Addend, O: Op>(
     value: O::Value<T>,
     partials: *mut T::Partial,
     ticket: *mut u32,
@@ -174,7 +171,7 @@ pub fn dot_single<T: Addend>(
     // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
     // provides one partial result per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, FOUR>(a, b);
+        let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT>(a, b);
         fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr(), 0);
     }
 }
@@ -208,55 +205,7 @@ pub fn fold_single<T: Addend, O: Op>(
     mut ticket: Atomics<u32>,
     flip: u64,
 ) {
-    let value = share::<T, O, { lanes::<T>() }, FOUR>(input, flip);
-    // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
-    // result per block.
-    unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr(), flip) };
-}
-
-/// Like [`dot_single`], with eight packs in flight.
-#[kernel(
-    instances(i64, f32, f64),
-    require(
-        a.len() == b.len(),
-        ticket.len() == 1,
-        block.x % 32 == 0,
-        block.x <= 1024,
-        [grid.y, grid.z, block.y, block.z] == [1; 4]
-    )
-)]
-pub fn dot_single8<T: Addend>(
-    a: &[T],
-    b: &[T],
-    mut partials: Out<<T as Addend>::Partial, PerBlock>,
-    mut ticket: Atomics<u32>,
-) {
-    // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
-    // provides one partial result per block.
-    unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, EIGHT>(a, b);
-        fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr(), 0);
-    }
-}
-
-/// Like [`fold_single`], with eight packs in flight.
-#[kernel(
-    instances((i64 | f32 | f64, Sum | Extreme)),
-    name = "{O}_single8_{T}",
-    require(
-        ticket.len() == 1,
-        block.x % 32 == 0,
-        block.x <= 1024,
-        [grid.y, grid.z, block.y, block.z] == [1; 4]
-    )
-)]
-pub fn fold_single8<T: Addend, O: Op>(
-    input: &[T],
-    mut partials: Out<<T as Addend>::Partial, PerBlock>,
-    mut ticket: Atomics<u32>,
-    flip: u64,
-) {
-    let value = share::<T, O, { lanes::<T>() }, EIGHT>(input, flip);
+    let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT>(input, flip);
     // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
     // result per block.
     unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr(), flip) };

@@ -33,7 +33,7 @@ use crate::number::Scalar;
 
 /// As [`dot_interleaved`](super::interleaved::dot_interleaved).
 #[kernel(
-    instances(i64, f32, f64),
+    instances(i64, f32),
     shared(slots = block.threads()),
     require(a.len() == b.len())
 )]
@@ -51,7 +51,7 @@ pub fn dot_tree<T: Addend>(
 
 /// As [`fold_interleaved`](super::interleaved::fold_interleaved).
 #[kernel(
-    instances((i64 | f32 | f64, Sum | Extreme)),
+    instances((i64 | f32, Sum | Extreme)),
     name = "{O}_tree_{T}",
     shared(slots = block.threads())
 )]

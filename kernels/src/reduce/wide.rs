@@ -27,13 +27,11 @@
 
 use cuda_std::prelude::*;
 
-use super::policy::InFlight;
+use super::policy::IN_FLIGHT;
 use super::warps::fold_block;
 use super::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
 use crate::pack::{BYTES, Pack, elements_before, lanes};
 use cuda_std::unroll::unrolled;
-
-const IN_FLIGHT: usize = InFlight::Four.packs();
 
 /// Packs of each operand of a dot product in flight.
 pub const DOT_IN_FLIGHT: usize = 2;
@@ -104,7 +102,7 @@ pub fn fold_wide<T: Addend, O: Op>(
 /// # Safety
 /// `b` is at least as long as `a`.
 #[inline(always)]
-pub(super) unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: usize>(
+pub unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: usize>(
     a: &[T],
     b: &[T],
 ) -> T::Partial {
@@ -118,7 +116,7 @@ pub(super) unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: u
 
 /// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight.
 #[inline(always)]
-pub(super) fn share<T: Addend, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
+pub fn share<T: Addend, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
     input: &[T],
     flip: u64,
 ) -> O::Value<T> {

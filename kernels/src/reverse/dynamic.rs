@@ -14,7 +14,7 @@ use crate::number::Word;
 /// One-dimensional blocks of any size. The grid strides over the tiles.
 // ANCHOR: kernel
 #[kernel(
-    instances(u32, u64),
+    instances(u32),
     shared(tile = block.threads()),
     require(input.len() == output.len())
 )]

@@ -20,7 +20,7 @@ const SIZE: usize = THREADS as usize;
 ///
 /// # Launch
 /// Blocks of exactly [`THREADS`] threads. The grid strides over the tiles.
-#[kernel(instances(u32, u64), require(input.len() == output.len()))]
+#[kernel(instances(u32), require(input.len() == output.len()))]
 pub fn reverse_static<T: Word>(
     block: &mut Block<SIZE>,
     tile: Shared<[T; SIZE]>,

@@ -27,7 +27,7 @@
 //! | 128 × 64, 32, 512 | 0.956 | 0.890 |
 //! | 128 × 32, 8, 256 | 0.938 | 0.877 |
 //!
-//! The first two are the instances [`Tile::Wide`], the launcher's default, and [`Tile::Narrow`].
+//! The first is [`TILE`]; the second is in the crate `ladder`.
 
 use cuda_std::prelude::*;
 
@@ -41,30 +41,20 @@ pub const ROWS: u32 = 64;
 /// `u64`.
 pub const ALIGN: u32 = 8;
 
-/// A tile's columns, and the threads per block. There is an instance for each.
+/// A tile by the threads per block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tile {
-    /// 512 bytes, 512 threads.
-    Wide,
-    /// 256 bytes, 256 threads, for devices with fewer threads or less shared memory.
-    Narrow,
+pub struct Tile {
+    /// Threads of a block.
+    pub threads: u32,
 }
 
+/// The tile of the kernel here: 512 bytes a row.
+pub const TILE: Tile = Tile { threads: 512 };
+
 impl Tile {
-    /// Every instance.
-    pub const ALL: [Self; 2] = [Self::Wide, Self::Narrow];
-
-    /// Threads of a block.
-    pub const fn threads(self) -> u32 {
-        match self {
-            Self::Wide => 512,
-            Self::Narrow => 256,
-        }
-    }
-
     /// Columns per tile for elements of type `T`: one byte per thread.
     pub const fn cols<T>(self) -> u32 {
-        self.threads() / size_of::<T>() as u32
+        self.threads / size_of::<T>() as u32
     }
 
     /// Slots of a tile for elements of type `T`.
@@ -74,7 +64,7 @@ impl Tile {
 }
 
 /// A thread's elements in `rows` rows of a tile, each of which has one byte per thread.
-const fn share<T>(rows: u32) -> usize {
+pub const fn share<T>(rows: u32) -> usize {
     rows as usize / size_of::<T>()
 }
 
@@ -84,20 +74,20 @@ const fn share<T>(rows: u32) -> usize {
 /// - `input`: `rows · cols` elements, row-major. `output`: `cols · rows` elements, row-major.
 ///
 /// # Launch
-/// One-dimensional blocks of [`Tile::Wide`]'s threads; x runs over rows of `input`, y over columns,
+/// One-dimensional blocks of [`TILE`]'s threads; x runs over rows of `input`, y over columns,
 /// in tiles of [`ROWS`] rows and that instance's columns. The grid strides over both.
 #[kernel(
     instances(u32, u64),
     require(
         rows.checked_mul(cols) == Some(input.len()),
         output.len() == input.len(),
-        [block.x, block.y, block.z, grid.z] == [Tile::Wide.threads(), 1, 1, 1]
+        [block.x, block.y, block.z, grid.z] == [TILE.threads, 1, 1, 1]
     )
 )]
 pub fn transpose_aligned<T: Word>(input: &[T], mut output: Out<T>, rows: usize, cols: usize) {
-    const COLS: usize = Tile::Wide.cols::<T>() as usize;
-    const THREADS: usize = Tile::Wide.threads() as usize;
-    let tile = shared_array![T; Tile::Wide.slots::<T>() as usize];
+    const COLS: usize = TILE.cols::<T>() as usize;
+    const THREADS: usize = TILE.threads as usize;
+    let tile = shared_array![T; TILE.slots::<T>() as usize];
     // SAFETY: `require` states the matrices' sizes, the block and one layer of blocks; the tile has
     // its slots.
     unsafe {
@@ -110,43 +100,15 @@ pub fn transpose_aligned<T: Word>(input: &[T], mut output: Out<T>, rows: usize, 
     }
 }
 
-/// Like [`transpose_aligned`], with [`Tile::Narrow`].
-#[kernel(
-    instances(u32, u64),
-    require(
-        rows.checked_mul(cols) == Some(input.len()),
-        output.len() == input.len(),
-        [block.x, block.y, block.z, grid.z] == [Tile::Narrow.threads(), 1, 1, 1]
-    )
-)]
-pub fn transpose_aligned_narrow<T: Word>(
-    input: &[T],
-    mut output: Out<T>,
-    rows: usize,
-    cols: usize,
-) {
-    const COLS: usize = Tile::Narrow.cols::<T>() as usize;
-    const THREADS: usize = Tile::Narrow.threads() as usize;
-    let tile = shared_array![T; Tile::Narrow.slots::<T>() as usize];
-    // SAFETY: `require` states the matrices' sizes, the block and one layer of blocks; the tile has
-    // its slots.
-    unsafe {
-        through_multiples::<T, THREADS, COLS, { share::<T>(ROWS + ALIGN) }, { share::<T>(ROWS) }>(
-            input,
-            output.as_mut_ptr(),
-            [rows, cols],
-            tile,
-        )
-    }
-}
-
+/// The body of a kernel with tiles of one size.
+///
 /// # Safety
 /// `input` and `output` have `rows · cols` elements each, and only this launch uses the output. All
 /// threads of the launch call it. A block has THREADS threads along x, the grid one layer, a tile
 /// COLS columns, and `tile` its slots in shared memory; LOADS and STORES are the numbers of
 /// elements of a tile that a thread loads and stores.
 #[inline(always)]
-unsafe fn through_multiples<
+pub unsafe fn through_multiples<
     T: Word,
     const THREADS: usize,
     const COLS: usize,

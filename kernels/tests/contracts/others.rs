@@ -1,9 +1,8 @@
-//! Convolutions, transposes and the peak measurement.
+//! Convolutions and transposes.
 
 use kernels::conv1d::blocked::conv1d_blocked;
 use kernels::conv1d::window::{self, MAX_TAPS, conv1d_window};
-use kernels::peak::fma::peak_fma_f32;
-use kernels::transpose::aligned::{Tile, transpose_aligned, transpose_aligned_narrow};
+use kernels::transpose::aligned::{self, transpose_aligned};
 use kernels::transpose::packs::{self, transpose_packs};
 use kernels::transpose::quads::{self, transpose_quads, transpose_thin_quads};
 use kernels::transpose::thin::{self, transpose_thin};
@@ -97,8 +96,7 @@ fn transposes_have_matrices_of_one_size_and_their_block() {
             }
         };
     }
-    check!(transpose_aligned<u32>, Tile::Wide.threads());
-    check!(transpose_aligned_narrow<u64>, Tile::Narrow.threads());
+    check!(transpose_aligned<u32>, aligned::TILE.threads);
     check!(transpose_thin<u32>, thin::THREADS);
     check!(transpose_packs<u32>, packs::THREADS);
 }
@@ -141,17 +139,4 @@ fn transposes_by_quads_have_whole_packs_on_both_sides() {
     }
     check!(transpose_quads<u32>, 4);
     check!(transpose_thin_quads<u64>, 2);
-}
-
-#[test]
-fn the_measure_has_an_output_for_each_thread() {
-    let start = |outputs, grid, block| {
-        let kernel = peak_fma_f32::on(&Device::default())?.shape(shape(grid, block));
-        kernel.launch(&mut memory(outputs), 1)
-    };
-    starts(start(512, GRID, BLOCK));
-    refused(start(511, GRID, BLOCK), "output.len()");
-    refused(start(513, GRID, BLOCK), "output.len()");
-    refused(start(512, [2, 2, 1], [256, 1, 1]), "grid.y");
-    refused(start(512, [4, 1, 1], [128, 2, 1]), "block.y");
 }

@@ -1,7 +1,7 @@
 //! Reductions.
 
 use cuda_std::launch::Shape;
-use kernels::reduce::single::{dot_single, dot_single8, fold_single, fold_single8};
+use kernels::reduce::single::{dot_single, fold_single};
 use kernels::reduce::wide::{dot_wide, fold_wide};
 use kernels::reduce::{Extreme, Sum};
 
@@ -29,7 +29,7 @@ macro_rules! start {
     };
 }
 
-const DOTS: [Start; 3] = [
+const DOTS: [Start; 2] = [
     start!(
         dot_wide<f64>,
         |of| &memory(of.a),
@@ -43,18 +43,10 @@ const DOTS: [Start; 3] = [
         &mut memory(of.partials),
         &mut memory(of.tickets)
     ),
-    start!(
-        dot_single8<f32>,
-        |of| &memory(of.a),
-        &memory(of.b),
-        &mut memory(of.partials),
-        &mut memory(of.tickets)
-    ),
 ];
-const FOLDS: [Start; 3] = [
+const FOLDS: [Start; 2] = [
     start!(fold_wide<f32, Sum>, |of| &memory(of.a), &mut memory(of.partials), 0),
     start!(fold_single<f64, Extreme>, |of| &memory(of.a), &mut memory(of.partials), &mut memory(of.tickets), 0),
-    start!(fold_single8<i64, Sum>, |of| &memory(of.a), &mut memory(of.partials), &mut memory(of.tickets), 0),
 ];
 
 fn good() -> Launch {
@@ -109,7 +101,7 @@ fn operands_are_of_one_length() {
 
 #[test]
 fn there_is_a_ticket() {
-    for start in [DOTS[1], DOTS[2], FOLDS[1], FOLDS[2]] {
+    for start in [DOTS[1], FOLDS[1]] {
         for tickets in [0, 2] {
             refused(start(Launch { tickets, ..good() }), "ticket.len() == 1");
         }

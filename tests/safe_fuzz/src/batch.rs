@@ -93,21 +93,18 @@ impl Workshop {
 
     /// Compiles the kernels for the host and asks their handles whether they accept the PTX.
     fn launch(&self, built: &mut Built) {
-        let output = Command::new(env!("CARGO"))
-            .args(["run", "--quiet", "--package", "safe_fuzz_kernels"])
-            .args(["--example", "handles", "--features", "generated"])
-            .args(["--config", &self.variable(), "--"])
-            .arg(self.folder.join("kernels.ptx"))
-            .current_dir(root())
-            .output()
-            .unwrap_or_else(|error| panic!("cannot run cargo: {error}"));
-        assert!(
-            output.status.success(),
-            "the host's build fails: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        let said = String::from_utf8_lossy(&output.stdout);
-        let refused: HashMap<_, _> = said
+        // As a part of the workspace: alone, dependencies have other features, and the emulator is
+        // compiled once more.
+        let mut build = Command::new(env!("CARGO"));
+        build
+            .args(["build", "--quiet", "--workspace", "--example", "handles"])
+            .args(["--features", "safe_fuzz_kernels/generated"])
+            .args(["--message-format", "json-render-diagnostics"])
+            .args(["--config", &self.variable()]);
+        let messages = run(&mut build);
+        let program = executable(&messages).expect("cargo names the example's program");
+        let output = run(Command::new(program).arg(self.folder.join("kernels.ptx")));
+        let refused: HashMap<_, _> = output
             .lines()
             .filter_map(|line| line.split_once(' '))
             .collect();
@@ -146,6 +143,26 @@ impl Workshop {
             Err(error) => Err(Failure::Refused(error.to_string())),
         }
     }
+}
+
+/// Runs a program in the workspace's folder; returns its output.
+fn run(command: &mut Command) -> String {
+    let output = command
+        .current_dir(root())
+        .output()
+        .unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?} fails: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The program in cargo's messages.
+fn executable(messages: &str) -> Option<&str> {
+    let (_, rest) = messages.split_once("\"executable\":\"")?;
+    rest.split('"').next()
 }
 
 /// The kernels as one file, and the lines of each, counted from 1.

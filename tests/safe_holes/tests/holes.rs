@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cuda_builder::CudaBuilder;
+use ptx_emulator::Module;
 use ptx_emulator::testing::Launch;
 
 fn folder(name: &str) -> PathBuf {
@@ -86,10 +87,10 @@ const LENGTHS: [(usize, usize); 4] = [(0, 0), (1, 200), (70, 64), (300, 333)];
 
 #[test]
 fn what_is_not_refused_is_clean() {
-    // Parsed for each launch: without line tables it is a tenth.
     let builder = CudaBuilder::new(folder("harmless")).generate_line_info(false);
     let ptx = builder.build().unwrap();
     let ptx = std::fs::read_to_string(ptx).unwrap();
+    let module = Module::parse(&ptx).unwrap();
     let files = std::fs::read_dir(folder("harmless/src")).unwrap();
     let source: String = files
         .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
@@ -103,20 +104,25 @@ fn what_is_not_refused_is_clean() {
         kernels += 1;
         for grid in GRIDS {
             for (inputs, outputs) in LENGTHS {
-                check(&ptx, name, parameters, grid, (inputs, outputs));
+                check((&ptx, &module), name, parameters, grid, (inputs, outputs));
             }
         }
     }
     assert!(kernels >= 35, "{kernels} kernels");
 }
 
-fn check(ptx: &str, name: &str, parameters: &str, grid: u32, (inputs, outputs): (usize, usize)) {
+fn check(
+    (ptx, module): (&str, &Module),
+    name: &str,
+    parameters: &str,
+    grid: u32,
+    (inputs, outputs): (usize, usize),
+) {
     let input: Vec<u32> = (0..inputs as u32)
         .map(|i| i.wrapping_mul(0x9E37_79B9) >> 7)
         .collect();
     let (mut output, mut other) = (vec![5_u32; outputs], vec![6_u32; outputs / 2]);
-    let mut launch = Launch::of(ptx)
-        .unwrap()
+    let mut launch = Launch::of_module(ptx, module)
         .kernel(name)
         .grid(grid)
         .block(block_of(parameters));

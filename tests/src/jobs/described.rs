@@ -22,12 +22,12 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     let device = recorder();
     let mut jobs = Vec::new();
     for &of in OPERATIONS {
-        for case in of.cases {
-            let named = |variant: &&&Variant| {
+        for case in ladder::cases(of) {
+            let named = |variant: &&Variant| {
                 let all = case.variants.is_empty() && !variant.on_request;
                 all || case.variants.contains(&variant.name)
             };
-            for &variant in of.variants.iter().filter(named) {
+            for variant in ladder::variants(of).filter(named) {
                 for ty in types(variant) {
                     for settings in settings(of, case.settings) {
                         jobs.extend(of_case(&device, (of, variant, ty, settings), case));
@@ -46,7 +46,7 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
     let mut jobs = Vec::new();
     for &of in OPERATIONS {
         let settings = settings(of, &[]);
-        for &variant in of.variants {
+        for variant in ladder::variants(of) {
             for (turn, ty) in types(variant).into_iter().enumerate() {
                 let caps = [None, Some(1)];
                 let cases = of
@@ -257,27 +257,3 @@ pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Rang
 
 /// The result of a launch from the bytes that it left.
 type Result = Box<dyn Fn(&[u8]) -> std::result::Result<AnyArray, LaunchError> + Send + Sync>;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_kernel_of_a_description_has_a_job() {
-        // Of a variant that is more than one launch, the last one is recorded: the others have jobs
-        // of their own.
-        let jobs = super::super::telling();
-        for &of in OPERATIONS {
-            for variant in of.variants {
-                for kernel in variant.kernels {
-                    let name = kernel.entry.name;
-                    if name == "matmul_tensor_f32" {
-                        // No emulator has its instructions.
-                        continue;
-                    }
-                    assert!(jobs.iter().any(|job| job.plan.kernel == name), "{name}");
-                }
-            }
-        }
-    }
-}

@@ -201,7 +201,7 @@ fn read<'a>(of: &Operation, launch: &'a GivenLaunch) -> Vec<&'a Vec<u8>> {
 
 /// The entry point of this name among an operation's.
 fn entry(of: &Operation, name: &str) -> Option<&'static Entry> {
-    let kernels = of.variants.iter().flat_map(|variant| variant.kernels);
+    let kernels = ladder::variants(of).flat_map(|variant| variant.kernels);
     let mut entries = kernels.map(|kernel| kernel.entry);
     entries.find(|entry| entry.name == name)
 }

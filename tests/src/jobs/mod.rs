@@ -16,7 +16,7 @@ mod transforms;
 
 use std::sync::{Arc, OnceLock};
 
-use blockwise::{Device, DeviceProperties};
+use blockwise::{Device, DeviceProperties, PtxFile};
 use blockwise_ops::LaunchPlan;
 use blockwise_ops::compare::{self, Comparison, ShapeMismatch, ToNumber};
 use blockwise_ops::oracle::{Expected, Precision};
@@ -24,7 +24,7 @@ use bytemuck::Pod;
 use ndarray::{Array, ArrayView, Dimension};
 use ptx_emulator::{CheckOptions, CheckReport, Emulator, LaunchConfig, Limits, Module};
 
-use crate::Arguments;
+use crate::{Arguments, ptx};
 
 /// One launch and what must come out of it.
 #[derive(Clone)]
@@ -304,6 +304,13 @@ fn all_telling() -> Vec<Job> {
         peak::telling,
     ];
     families.iter().flat_map(|family| family(on)).collect()
+}
+
+/// The jobs whose kernels a PTX file has.
+pub fn of(file: &PtxFile, mut jobs: Vec<Job>) -> Vec<Job> {
+    let entries = ptx::entries(&file.text);
+    jobs.retain(|job| entries.iter().any(|entry| entry.name == job.plan.kernel));
+    jobs
 }
 
 /// Every kernel over lengths of 0, 1, a tile − 1, a tile, a tile + 1 and primes, shapes that are

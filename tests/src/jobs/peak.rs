@@ -1,7 +1,7 @@
 //! The kernel of fused multiply-adds.
 
 use blockwise::DeviceProperties;
-use blockwise_ops::peak;
+use ladder::fma_rate as peak;
 use ndarray::Array1;
 
 use super::{Job, exact};

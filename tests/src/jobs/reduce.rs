@@ -7,9 +7,10 @@ use std::sync::Arc;
 use blockwise::{Device, DeviceProperties};
 use blockwise_ops::operation::{self, Operation, Options, Parts, Variant};
 use blockwise_ops::reduce::{
-    DOT, KERNELS, MAX, MIN, PartialOf, SHUFFLE, SINGLE, SINGLE8, SUM, TREE, TREE_RAW, Total, WIDE,
+    DOT, KERNELS, MAX, MIN, PartialOf, SHUFFLE, SINGLE, SUM, TREE, TREE_RAW, Total, WIDE,
 };
 use blockwise_ops::{AnyArray, Reduction, oracle};
+use ladder::SINGLE8;
 use ndarray::{Array1, arr0};
 
 use super::axis::{at_the_middle, every_axis};
@@ -219,6 +220,9 @@ fn from_offset<T: Summed>(
     special: Option<usize>,
     skipped: [usize; 2],
 ) {
+    if !options.kernel.is_none_or(|kernel| kernel.takes(T::TYPE)) {
+        return;
+    }
     let (a, b) = (vector::<T>(21, len), vector::<T>(22, len));
     let error = |of| T::error(of, &options, len, on.properties());
     if special.is_none_or(|at| at + 1 == len) {

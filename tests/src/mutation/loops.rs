@@ -48,12 +48,11 @@ fn widen(source: &Source, comparison: &str, stays: bool) -> Option<String> {
     };
     let (add, step) = source.instructions().find_map(|(_, line)| {
         let opcode = line.split_whitespace().next()?;
+        if !opcode.starts_with("add.s") {
+            return None;
+        }
         match operands(line)[..] {
-            [into, from, step]
-                if opcode.starts_with("add.s") && into == counter && from == counter =>
-            {
-                Some((opcode, step))
-            }
+            [into, from, step] if into == counter && from == counter => Some((opcode, step)),
             _ => None,
         }
     })?;
@@ -112,18 +111,18 @@ impl<'a> Graph<'a> {
                 None => (None, line),
             };
             let opcode = plain.split([' ', '\t', ';']).next().unwrap_or_default();
-            let target = operands(plain).first().copied().unwrap_or_default();
+            let target = || operands(plain).first().copied().unwrap_or_default();
             let Some(block) = blocks.last_mut() else {
                 continue;
             };
             match (opcode, guard) {
                 ("bra" | "bra.uni", Some(guard)) => {
                     let negated = guard.starts_with('!');
-                    block.branch = Some((guard.trim_start_matches('!'), !negated, target));
+                    block.branch = Some((guard.trim_start_matches('!'), !negated, target()));
                     blocks.push(Block::default());
                 }
                 ("bra" | "bra.uni", None) => {
-                    block.then = Then::Label(target);
+                    block.then = Then::Label(target());
                     blocks.push(Block::default());
                 }
                 ("ret" | "exit" | "trap", None) => {

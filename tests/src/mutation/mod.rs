@@ -15,7 +15,7 @@ mod trial;
 
 pub use source::Source;
 pub use survivors::{SURVIVORS, Survivor, unexplained};
-pub use trial::{Extent, Trial, Verdict, count, run, trials};
+pub use trial::{Extent, Trial, Verdict, run, trials, tried};
 
 use std::fmt::{self, Display};
 

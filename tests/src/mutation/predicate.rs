@@ -9,7 +9,10 @@ pub(super) fn changes(source: &Source) -> Changes {
     let guards = guards(source);
     let mut changes = Changes::new();
     for (index, line) in source.instructions() {
-        let ([target, ..], true) = (&operands(line)[..], line.starts_with("setp.")) else {
+        if !line.starts_with("setp.") {
+            continue;
+        }
+        let [target, ..] = operands(line)[..] else {
             continue;
         };
         if guards.contains(target) {
@@ -30,14 +33,19 @@ fn guards(source: &Source) -> HashSet<&str> {
             guards.extend(name);
         }
     }
+    let combines = |line: &&str| {
+        let opcode = line.split_whitespace().next();
+        opcode.is_some_and(|opcode| opcode.ends_with(".pred"))
+    };
+    let combinations: Vec<_> = (source.instructions())
+        .map(|(_, line)| line)
+        .filter(combines)
+        .map(operands)
+        .collect();
     loop {
         let known = guards.len();
-        for (_, line) in source.instructions() {
-            let combines = line
-                .split_whitespace()
-                .next()
-                .is_some_and(|opcode| opcode.ends_with(".pred"));
-            if let ([target, parts @ ..], true) = (&operands(line)[..], combines)
+        for operands in &combinations {
+            if let [target, parts @ ..] = &operands[..]
                 && guards.contains(target)
             {
                 guards.extend(parts);

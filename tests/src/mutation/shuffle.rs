@@ -20,6 +20,9 @@ const WITHOUT_A_LANE: &str = "2147483647";
 pub(super) fn changes(source: &Source) -> Changes {
     let mut changes = Changes::new();
     for (index, line) in source.instructions() {
+        if !line.starts_with("shfl.sync.") {
+            continue;
+        }
         // shfl.sync.mode.b32 d|p, a, b, c, members
         let [target, value, lane, _, members] = operands(line)[..] else {
             continue;
@@ -28,7 +31,7 @@ pub(super) fn changes(source: &Source) -> Changes {
             continue;
         };
         let swapped = MODES.iter().find(|(mode, _)| opcode.contains(mode));
-        let (true, Some((mode, other))) = (opcode.starts_with("shfl.sync."), swapped) else {
+        let Some((mode, other)) = swapped else {
             continue;
         };
         changes.push((index, line.replacen(mode, other, 1)));

@@ -114,8 +114,8 @@ fn head(line: &str) -> Option<(bool, &str)> {
     Some((kernel, name))
 }
 
-/// The bodies that a kernel does not need: those that it names neither itself nor by way of another
-/// one.
+/// The bodies that a kernel does not need: other kernels, and functions that it names neither itself
+/// nor by way of another one.
 fn unused<'a, 'b>(
     kernel: &'a Body<'b>,
     bodies: &'a [Body<'b>],
@@ -130,7 +130,7 @@ fn unused<'a, 'b>(
         used.extend(
             bodies
                 .iter()
-                .filter(|other| !known(other) && text.contains(other.name)),
+                .filter(|other| !other.kernel && !known(other) && text.contains(other.name)),
         );
         next += 1;
     }

@@ -124,17 +124,11 @@ fn keep_telling(sources: &mut Vec<Source>) {
 }
 
 /// The kernels of a PTX text without `INSTANCES` and `UNTRIED`.
-fn tried(text: &str) -> Vec<Source> {
+pub fn tried(text: &str) -> Vec<Source> {
     let mut sources = Source::split(text);
     sources.retain(|source| !INSTANCES.iter().any(|name| source.kernel.contains(name)));
     sources.retain(|source| !UNTRIED.iter().any(|name| source.kernel.starts_with(name)));
     sources
-}
-
-/// How many mutants an operator makes of a PTX text.
-pub fn count(text: &str, operator: Operator) -> usize {
-    let mutants = |source: &Source| operator.mutants(source).len();
-    tried(text).iter().map(mutants).sum()
 }
 
 /// Every mutant of the kernels in a PTX text, without `INSTANCES` and `UNTRIED`.

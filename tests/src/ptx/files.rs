@@ -1,10 +1,10 @@
-//! The PTX that the tests run: of the crate `kernels` what its build embedded, of the others the
-//! files in `target/ptx`.
+//! The PTX that the tests run: of the crates `kernels` and `ladder` what their builds embedded, of the
+//! others the files in `target/ptx`.
 
 use std::path::{Path, PathBuf};
 
 use blockwise::{Device, Module, PtxFile};
-use cuda_std::launch::KernelsFile;
+use cuda_std::launch::{Kernels, KernelsFile};
 
 /// Environment variable with the one folder to look for PTX in.
 pub const FOLDER_VARIABLE: &str = "BLOCKWISE_PTX_DIR";
@@ -25,7 +25,8 @@ pub fn load(file: &PtxFile, device: &Device) -> blockwise::Result<Module> {
 /// When there is none.
 pub fn files(stem: &str) -> Vec<PtxFile> {
     let mut files = match stem {
-        "kernels" => embedded(),
+        "kernels" => embedded(&kernels::KERNELS),
+        "ladder" => embedded(&ladder::KERNELS),
         _ => found(stem, &folders()),
     };
     files.sort_by_key(|file| file.target);
@@ -43,13 +44,18 @@ pub fn file(stem: &str, (major, minor): (u32, u32)) -> PtxFile {
         .unwrap_or_else(|| panic!("all PTX of {stem} is for devices newer than sm_{major}{minor}"))
 }
 
-fn embedded() -> Vec<PtxFile> {
+/// The files of all good kernels: the product's, and the steps of the ladder.
+pub fn good() -> Vec<PtxFile> {
+    ["kernels", "ladder"].into_iter().flat_map(files).collect()
+}
+
+fn embedded(kernels: &'static Kernels) -> Vec<PtxFile> {
     let of_family = |file: &&KernelsFile| !file.arch.ends_with('a');
     let read = |file: &KernelsFile| PtxFile {
-        origin: format!("kernels.{}.ptx", file.arch),
-        ..PtxFile::of_file(&kernels::KERNELS, file).unwrap_or_else(|error| panic!("{error}"))
+        origin: format!("{}.{}.ptx", kernels.package, file.arch),
+        ..PtxFile::of_file(kernels, file).unwrap_or_else(|error| panic!("{error}"))
     };
-    let files = kernels::KERNELS.files.iter();
+    let files = kernels.files.iter();
     files.filter(of_family).map(read).collect()
 }
 

@@ -6,7 +6,7 @@ use blockwise_ops::reduce::{PartialOf, SHUFFLE, SINGLE, Total};
 use blockwise_ops::{LaunchPlan, Number, Reduction};
 use kernels::pack::lanes;
 use kernels::reduce::Partial;
-use kernels::reduce::policy::InFlight;
+use kernels::reduce::policy::IN_FLIGHT;
 use kernels::reduce::warps::{EACH, SLOTS};
 use kernels::reduce::wide::DOT_IN_FLIGHT;
 
@@ -22,7 +22,7 @@ pub fn total<T: Number>(
     match b {
         Some(b) => {
             let in_flight = match kernel == &SINGLE {
-                true => InFlight::Four.packs(),
+                true => IN_FLIGHT,
                 false => DOT_IN_FLIGHT,
             };
             by::<T>(kernel, plan, (false, in_flight), a.len(), |sum, i| {
@@ -30,7 +30,7 @@ pub fn total<T: Number>(
             })
         }
         None => {
-            let packs = (T::PAIRS, InFlight::Four.packs());
+            let packs = (T::PAIRS, IN_FLIGHT);
             by::<T>(kernel, plan, packs, a.len(), |sum, i| a[i].add_to(sum))
         }
     }

@@ -3,7 +3,8 @@
 
 use blockwise::Device;
 use kernels::reduce::Sum;
-use kernels::reduce::single::{dot_single8, fold_single};
+use kernels::reduce::single::fold_single;
+use ladder::single8::dot_single8;
 
 const BLOCKS: u32 = 70;
 

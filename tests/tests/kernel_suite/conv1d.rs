@@ -200,7 +200,7 @@ fn infinities_and_nan_reach_exactly_the_outputs_that_they_touch() {
     (long[1700], long[1711], long[1900]) = (f64::NAN, f64::INFINITY, f64::NEG_INFINITY);
     for device in devices() {
         for &mode in ConvMode::ALL {
-            for &kernel in CONV.variants {
+            for kernel in ladder::variants(&CONV) {
                 let of_full_only = A_BLOCK_EACH.contains(&kernel) && mode != ConvMode::Full;
                 if !kernel.takes(Type::F64) || of_full_only || kernel.on_request {
                     continue;

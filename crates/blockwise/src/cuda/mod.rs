@@ -2,6 +2,7 @@
 
 mod codes;
 mod context;
+mod foreign;
 mod graph;
 mod lost;
 mod panics;
@@ -272,6 +273,10 @@ impl Backend for CudaDevice {
 
     fn graph(&self, steps: Vec<Step>) -> Result<Box<dyn Replay>> {
         Ok(Box::new(CudaGraph::new(&self.context, &steps)?))
+    }
+
+    fn context(&self) -> *mut c_void {
+        self.context.context.as_raw().cast()
     }
 
     fn stack_bytes(&self) -> Result<usize> {

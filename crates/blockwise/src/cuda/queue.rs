@@ -11,7 +11,7 @@ use cust_raw::{CUDA_MEMCPY2D, CUmemorytype};
 
 use super::context::CudaContext;
 use super::polling::sleep_until;
-use super::{answer, bytes_at, driver_error};
+use super::{answer, bytes_at, driver_error, foreign};
 use crate::backend::{Queue, Rows, Timestamp};
 use crate::{Error, Result};
 
@@ -117,6 +117,24 @@ impl Queue for CudaQueue {
         self.stream
             .wait_event(end, StreamWaitEventFlags::DEFAULT)
             .map_err(driver_error(&self.context, "waiting for another stream"))
+    }
+
+    unsafe fn wait_for_foreign(&self, stream: *mut c_void) -> Result<()> {
+        let own = self.handle()?;
+        // SAFETY: the caller's promise, and our stream is alive.
+        unsafe { foreign::order(stream, own) }.map_err(driver_error(
+            &self.context,
+            "waiting for another library's stream",
+        ))
+    }
+
+    unsafe fn hold_foreign(&self, stream: *mut c_void) -> Result<()> {
+        let own = self.handle()?;
+        // SAFETY: the caller's promise, and our stream is alive.
+        unsafe { foreign::order(own, stream) }.map_err(driver_error(
+            &self.context,
+            "making another library's stream wait",
+        ))
     }
 
     fn record(&self) -> Result<Box<dyn Timestamp>> {

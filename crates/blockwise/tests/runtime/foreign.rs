@@ -1,6 +1,8 @@
-//! Other libraries' work in a stream.
+//! Other libraries' work in a stream, our work in theirs, and their memory.
 
-use blockwise::{Device, Error};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use blockwise::{Device, DevicePointer, Error, Permutation};
 use cuda_std::launch::{Read, Write};
 
 #[test]
@@ -39,4 +41,82 @@ fn what_goes_wrong_in_starting_is_the_callers_error() {
         unsafe { stream.enqueue_foreign(&[], |_| Ok(())) }
     });
     assert!(matches!(recorded.err(), Some(Error::NotRecordable { .. })));
+}
+
+#[test]
+fn work_within_another_librarys_stream_gives_its_result_or_its_error() {
+    let device = Device::emulator();
+    let stream = device.stream().unwrap();
+    let within = |work: &dyn Fn() -> Result<u32, Error>| {
+        // SAFETY: the default stream.
+        unsafe { stream.within(std::ptr::null_mut(), |_| work()) }
+    };
+    assert_eq!(within(&|| Ok(7)).unwrap(), 7);
+    let failed = within(&|| Err(Error::ForeignEvent));
+    assert!(matches!(failed, Err(Error::ForeignEvent)));
+    let panicked = catch_unwind(AssertUnwindSafe(|| within(&|| panic!("as the work does"))));
+    assert!(panicked.is_err());
+    let recorded = device.graph(|stream| {
+        // SAFETY: as above.
+        unsafe { stream.within(std::ptr::null_mut(), |_| Ok(())) }
+    });
+    assert!(matches!(recorded.err(), Some(Error::NotRecordable { .. })));
+    assert!(device.context().is_null());
+}
+
+#[test]
+fn anothers_memory_is_used_in_place_and_not_freed() {
+    let device = Device::emulator();
+    let theirs = device.upload(&[1_u32, 2, 3, 4]).unwrap();
+    let second = DevicePointer::new(theirs.address().address + 4);
+    // SAFETY: three elements from the second one on, used by nothing else meanwhile.
+    let mut ours = unsafe { device.foreign::<u32>(second, 3) }.unwrap();
+    assert_eq!(ours.to_vec().unwrap(), [2, 3, 4]);
+    ours.copy_from_slice(&[5, 6, 7]).unwrap();
+    drop(ours);
+    assert_eq!(theirs.to_vec().unwrap(), [1, 5, 6, 7]);
+    // SAFETY: nothing is used.
+    let none = unsafe { device.foreign::<u64>(DevicePointer::NULL, 0) }.unwrap();
+    assert!(none.to_vec().unwrap().is_empty());
+}
+
+#[test]
+fn anothers_memory_is_aligned_and_of_a_length_that_there_is() {
+    let device = Device::emulator();
+    let theirs = device.upload(&[0_u32; 8]).unwrap();
+    let odd = DevicePointer::new(theirs.address().address + 4);
+    // SAFETY: refused; nothing is used.
+    let refused = unsafe { device.foreign::<u64>(odd, 1) };
+    let error = refused.expect_err("four bytes beside a multiple of eight");
+    assert!(
+        matches!(
+            error,
+            Error::Alignment {
+                needed: 8,
+                given: 4,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    for len in [usize::MAX, usize::MAX / 4 + 1, isize::MAX as usize / 4 + 1] {
+        // SAFETY: refused; nothing is used.
+        let refused = unsafe { device.foreign::<u32>(theirs.address(), len) };
+        assert!(
+            matches!(refused.err(), Some(Error::TooLarge { .. })),
+            "{len}"
+        );
+    }
+}
+
+/// A checked permutation must not change, and the other library can write to its memory.
+#[test]
+fn a_permutation_in_anothers_memory_is_a_copy() {
+    let device = Device::emulator();
+    let mut theirs = device.upload(&[2_u32, 0, 1]).unwrap();
+    // SAFETY: nothing else uses them until the permutation has its own.
+    let numbers = unsafe { device.foreign::<u32>(theirs.address(), 3) }.unwrap();
+    let permutation = Permutation::new(numbers).unwrap();
+    theirs.copy_from_slice(&[9, 9, 9]).unwrap();
+    assert_eq!(permutation.as_view().to_vec().unwrap(), [2, 0, 1]);
 }

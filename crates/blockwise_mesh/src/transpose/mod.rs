@@ -51,7 +51,10 @@ impl Layout {
 
     /// In how many pieces ranks exchange their tiles.
     pub(crate) fn pieces(&self, element_bytes: usize) -> usize {
-        let received = |rank| -> usize { self.received(rank).iter().map(|(_, len)| len).sum() };
+        let received = |rank| {
+            let others = self.rows.len() - self.rows.range(rank).len();
+            others * self.cols.range(rank).len()
+        };
         let most = (0..self.rows.ranks()).map(received).max().unwrap_or(0);
         (most.saturating_mul(element_bytes) / PIECE).clamp(1, MOST_PIECES)
     }

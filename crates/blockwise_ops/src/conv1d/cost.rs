@@ -12,7 +12,7 @@ use super::plan::{by_width, most_threads};
 use super::transform;
 use super::{is_whole, mode};
 use crate::ConvMode;
-use crate::operation::{Task, Tier};
+use crate::operation::Task;
 
 /// Time to allocate and copy the twiddle factors: 31 to 65 µs of the host.
 const PREPARE: f64 = 40_000.0;
@@ -194,8 +194,6 @@ pub(super) fn transforms(task: &Task<'_>) -> Option<f64> {
     let size = Size::of(task);
     let (points, prepare) = by_transforms(task, size)?;
     let [first, each] = match (points, task.problem.ty.bytes()) {
-        // The others of these points are never faster.
-        _ if task.variant.tier == Tier::Ablation => return None,
         (2048, 4) => [10_700.0, 914.0],
         (4096, 4) => [11_900.0, 2110.0],
         (8192, 4) => [15_200.0, 4820.0],

@@ -23,6 +23,7 @@ pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, La
     let of = transform(task.variant, ty).ok_or(LaunchError::NoInstance {
         kernel: task.variant.name,
         given: ty,
+        known: task.variant.known(),
     })?;
     let launch = limits::plan_1d(
         taps.entry.name,

@@ -36,6 +36,7 @@ pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, La
         return Err(LaunchError::NoInstance {
             kernel: task.variant.name,
             given: ty,
+            known: task.variant.known(),
         });
     };
     let batches = Batches::new(of, task);

@@ -19,12 +19,13 @@ use crate::operation::{
 };
 use crate::{LaunchError, named_enum, oracle};
 
-pub use transform::{is_fft, is_long, most_taps, points};
+pub use transform::{
+    CONVOLVE, Rows, TAPS, Transform, Transforms, is_fft, is_long, most_taps, points,
+};
 pub use typed::{convolve, convolve_buffers, enqueue, plan};
 pub use variants::{
-    BLOCK_PER_OUTPUT, BLOCK_PER_OUTPUT_RAW, BLOCKED, DIRECT, FFT_RADIX2, FFT2048, FFT4096,
-    FFT4096_UNGAPPED, FFT8192, FFT16384, FFT65536, FFT131072, FFT262144, FFT524288, TILED,
-    TILED_RAW, WINDOW,
+    BLOCK_PER_OUTPUT, BLOCK_PER_OUTPUT_RAW, BLOCKED, DIRECT, FFT2048, FFT4096, FFT8192, FFT16384, FFT65536, FFT131072, FFT262144, FFT524288, TILED,
+    TILED_RAW, WINDOW, by_transforms,
 };
 
 /// The convolution: extents are samples, taps, the first output in the full convolution, and
@@ -47,8 +48,7 @@ pub use variants::{
 ///
 /// A block whose samples differ that much in loudness is transformed in parts by loudness, each
 /// added to the outputs that it reaches: twice to a few times the work, on the device, for that
-/// block alone. [`FFT_RADIX2`], the simplest FFT kernel, has the bound with the maximum over its two
-/// windows, and is never the default.
+/// block alone.
 ///
 /// An infinity, a NaN or a sample so large that a sum might overflow reaches only the outputs whose
 /// windows contain it: those are direct sums, with the bits of [`DIRECT`] except for those of NaN.
@@ -117,12 +117,10 @@ pub static CONV: Operation = Operation {
         &DIRECT,
         &WINDOW,
         &BLOCKED,
-        &FFT_RADIX2,
         &FFT2048,
         &FFT4096,
         &FFT8192,
         &FFT16384,
-        &FFT4096_UNGAPPED,
         &FFT65536,
         &FFT131072,
         &FFT262144,
@@ -331,6 +329,7 @@ fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
         given => Err(LaunchError::NoInstance {
             kernel: CONV.name,
             given,
+            known: "f32, f64".to_owned(),
         }),
     }
 }
@@ -374,12 +373,10 @@ static CASES: &[Case] = &[
 const OF_ANY_BLOCK: &[&str] = &["tiled", "tiled-raw", "direct"];
 const A_BLOCK_EACH: &[&str] = &["block-per-output", "block-per-output-raw"];
 const BY_TRANSFORMS: &[&str] = &[
-    "fft-radix2",
     "fft2048",
     "fft4096",
     "fft8192",
     "fft16384",
-    "fft4096-ungapped",
 ];
 
 const SAME: &[[u8; 2]] = &[[0, 0]];

@@ -5,14 +5,15 @@ use std::sync::OnceLock;
 use blockwise::{AnyViewMut, Error, Type};
 use kernels::conv1d::fft::kernels as entries;
 use kernels::conv1d::fft::shape::{self, Shape};
-use kernels::conv1d::fft::{columns, levels, radix2, rows};
+use kernels::conv1d::fft::{columns, levels, rows};
 
 use crate::operation::{Kernel, Plan, Takes, Task, Variant, kernel};
 use crate::{Element, LaunchError};
 
 /// The launches of a transform in shared memory: the convolution, and before it the taps.
-pub(super) const CONVOLVE: u8 = 0;
-pub(super) const TAPS: u8 = 1;
+pub const CONVOLVE: u8 = 0;
+/// See [`CONVOLVE`].
+pub const TAPS: u8 = 1;
 
 /// The launches of a transform through global memory. The rows take the longest.
 pub(super) const ROWS: u8 = 0;
@@ -21,34 +22,47 @@ pub(super) const TAPS_ROWS: u8 = 2;
 pub(super) const OUTPUTS: u8 = 3;
 pub(super) const LEVELS: u8 = 4;
 
+/// What a variant's transforms ask for, one for each type.
+#[derive(Debug)]
+pub struct Transforms {
+    /// In any order.
+    pub of: &'static [Transform],
+}
+
 /// What a variant's transforms of one type ask for.
-pub(super) struct Transform {
-    /// The variant's name.
-    name: &'static str,
-    ty: Type,
-    pub(super) points: usize,
-    pub(super) threads: u32,
-    /// Of the launch that takes the longest.
-    pub(super) shared_bytes: usize,
-    pub(super) most_taps: usize,
+#[derive(Debug)]
+pub struct Transform {
+    /// The type.
+    pub ty: Type,
+    /// Points of a window.
+    pub points: usize,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Dynamic shared memory of the launch that takes the longest.
+    pub shared_bytes: usize,
+    /// The most taps.
+    pub most_taps: usize,
     /// Points at the start of a window that give no output, by the taps and their shift.
-    pub(super) discarded: fn(usize, usize) -> usize,
-    pub(super) spectrum_len: usize,
+    pub discarded: fn(usize, usize) -> usize,
+    /// Elements of the taps' spectrum.
+    pub spectrum_len: usize,
     /// The table of twiddle factors, which the first call computes.
-    pub(super) factors: fn() -> &'static [u8],
+    pub factors: fn() -> &'static [u8],
     /// Of transforms through global memory.
-    pub(super) rows: Option<Rows>,
+    pub rows: Option<Rows>,
 }
 
 /// What transforms through global memory ask for besides.
-pub(super) struct Rows {
+#[derive(Debug)]
+pub struct Rows {
     /// Points of a row.
-    pub(super) columns: usize,
+    pub columns: usize,
     /// Shared memory for the taps' rows, and for the levels of loudness.
-    pub(super) shared_bytes: [usize; 2],
+    pub shared_bytes: [usize; 2],
     /// The marks of a pair of windows.
-    pub(super) marks_len: usize,
-    pub(super) roots: fn() -> &'static [u8],
+    pub marks_len: usize,
+    /// The table of roots between rows.
+    pub roots: fn() -> &'static [u8],
 }
 
 /// Bytes of the transforms in memory at a time, unless one pair of windows needs more.
@@ -86,19 +100,19 @@ impl Batches {
 
 /// The transforms of a variant, if it has any of this type.
 pub(super) fn transform(variant: &Variant, ty: Type) -> Option<&'static Transform> {
-    let mut all = TRANSFORMS.iter();
-    all.find(|it| it.name == variant.name && it.ty == ty)
+    let all = variant.trait_of::<Transforms>()?;
+    all.of.iter().find(|it| it.ty == ty)
 }
 
 /// Whether a variant is an FFT kernel, which needs memory and has a larger error.
 pub fn is_fft(variant: &Variant) -> bool {
-    TRANSFORMS.iter().any(|it| it.name == variant.name)
+    variant.trait_of::<Transforms>().is_some()
 }
 
 /// Whether a variant's transforms go through global memory.
 pub fn is_long(variant: &Variant) -> bool {
-    let mut all = TRANSFORMS.iter();
-    all.any(|it| it.name == variant.name && it.rows.is_some())
+    let all = variant.trait_of::<Transforms>();
+    all.is_some_and(|all| all.of.iter().any(|it| it.rows.is_some()))
 }
 
 /// The most taps of an FFT kernel; `None` for other kernels, and for types that it does not have.
@@ -118,6 +132,7 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let of = transform(task.variant, task.problem.ty).ok_or(LaunchError::NoInstance {
         kernel: task.variant.name,
         given: task.problem.ty,
+        known: task.variant.known(),
     })?;
     let [samples, taps, offset, outputs] = task.problem.extents;
     let taps = samples.min(taps);
@@ -155,9 +170,8 @@ macro_rules! table {
 }
 
 macro_rules! in_shared_memory {
-    ($name:literal, $Type:ident $t:ident, $Shape:ident) => {
+    ($Type:ident $t:ident, $Shape:ident) => {
         Transform {
-            name: $name,
             ty: Type::$Type,
             points: <shape::$Shape as Shape>::POINTS,
             threads: <shape::$Shape as Shape>::THREADS as u32,
@@ -172,9 +186,8 @@ macro_rules! in_shared_memory {
 }
 
 macro_rules! through_global_memory {
-    ($name:literal, $Type:ident $t:ident, $Shape:ident) => {
+    ($Type:ident $t:ident, $Shape:ident) => {
         Transform {
-            name: $name,
             ty: Type::$Type,
             points: columns::RADIX * <shape::$Shape as Shape>::POINTS,
             threads: <shape::$Shape as Shape>::THREADS as u32,
@@ -196,32 +209,36 @@ macro_rules! through_global_memory {
     };
 }
 
-static TRANSFORMS: &[Transform] = &[
-    // Half of a window is old samples, whatever the taps, and nothing is shifted.
-    Transform {
-        name: "fft-radix2",
-        ty: Type::F32,
-        points: radix2::POINTS,
-        threads: radix2::THREADS,
-        shared_bytes: 0,
-        most_taps: radix2::MOST_TAPS,
-        discarded: |_, _| radix2::POINTS / 2,
-        spectrum_len: 2 * radix2::POINTS,
-        factors: table!(f32, radix2::roots()),
-        rows: None,
-    },
-    in_shared_memory!("fft2048", F32 f32, Points2048),
-    in_shared_memory!("fft4096", F32 f32, Points4096),
-    in_shared_memory!("fft4096", F64 f64, Points4096),
-    in_shared_memory!("fft8192", F32 f32, Points8192),
-    in_shared_memory!("fft16384", F32 f32, Points16384),
-    in_shared_memory!("fft4096-ungapped", F32 f32, Ungapped4096),
-    through_global_memory!("fft65536", F32 f32, Points2048),
-    through_global_memory!("fft131072", F32 f32, Points4096),
-    through_global_memory!("fft131072", F64 f64, Points4096),
-    through_global_memory!("fft262144", F32 f32, Points8192),
-    through_global_memory!("fft524288", F32 f32, Points16384),
-];
+pub(super) static FFT2048_TRANSFORMS: Transforms = Transforms {
+    of: &[in_shared_memory!(F32 f32, Points2048)],
+};
+pub(super) static FFT4096_TRANSFORMS: Transforms = Transforms {
+    of: &[
+        in_shared_memory!(F32 f32, Points4096),
+        in_shared_memory!(F64 f64, Points4096),
+    ],
+};
+pub(super) static FFT8192_TRANSFORMS: Transforms = Transforms {
+    of: &[in_shared_memory!(F32 f32, Points8192)],
+};
+pub(super) static FFT16384_TRANSFORMS: Transforms = Transforms {
+    of: &[in_shared_memory!(F32 f32, Points16384)],
+};
+pub(super) static FFT65536_TRANSFORMS: Transforms = Transforms {
+    of: &[through_global_memory!(F32 f32, Points2048)],
+};
+pub(super) static FFT131072_TRANSFORMS: Transforms = Transforms {
+    of: &[
+        through_global_memory!(F32 f32, Points4096),
+        through_global_memory!(F64 f64, Points4096),
+    ],
+};
+pub(super) static FFT262144_TRANSFORMS: Transforms = Transforms {
+    of: &[through_global_memory!(F32 f32, Points8192)],
+};
+pub(super) static FFT524288_TRANSFORMS: Transforms = Transforms {
+    of: &[through_global_memory!(F32 f32, Points16384)],
+};
 
 /// The kernels of a transform in shared memory. Beside signal and taps, the first takes the taps'
 /// spectrum and the factors as inputs; the other writes that spectrum, from taps and factors.
@@ -309,32 +326,6 @@ fn more(memory: Option<AnyViewMut<'_>>) -> Result<AnyViewMut<'_>, Error> {
     })
 }
 
-pub(super) static RADIX2_KERNELS: &[Kernel] = &[
-    kernel!(
-        Takes::Type(Type::F32),
-        [CONVOLVE, 0],
-        radix2::conv1d_fft_radix2,
-        |of| (
-            of.inputs[0].plain::<f32>()?,
-            of.inputs[1].plain::<f32>()?,
-            of.inputs[2].plain::<f32>()?,
-            of.inputs[3].plain::<f32>()?,
-            of.output.plain::<f32>()?,
-            of.problem.extents[2]
-        )
-    ),
-    kernel!(
-        Takes::Type(Type::F32),
-        [TAPS, 0],
-        radix2::conv1d_taps_fft_radix2,
-        |of| (
-            of.inputs[0].plain::<f32>()?,
-            of.inputs[1].plain::<f32>()?,
-            of.output.plain::<f32>()?
-        )
-    ),
-];
-
 pub(super) static FFT2048_KERNELS: &[Kernel] = transforms! {
     F32 f32: conv1d_fft2048, conv1d_taps_fft2048;
 };
@@ -347,9 +338,6 @@ pub(super) static FFT8192_KERNELS: &[Kernel] = transforms! {
 };
 pub(super) static FFT16384_KERNELS: &[Kernel] = transforms! {
     F32 f32: conv1d_fft16384, conv1d_taps_fft16384;
-};
-pub(super) static UNGAPPED_KERNELS: &[Kernel] = transforms! {
-    F32 f32: conv1d_fft4096_ungapped, conv1d_taps_fft4096_ungapped;
 };
 pub(super) static FFT65536_KERNELS: &[Kernel] = long_transforms! {
     F32 f32 Points2048: conv1d_fft_rows2048, conv1d_fft_taps_rows2048, conv1d_fft_levels2048, conv1d_fft_columns, conv1d_fft_outputs;

@@ -140,15 +140,16 @@ pub static BLOCKED: Variant = Variant::new(
 .modelled(cost::blocked)
 .tuned(|task| tiles(task, "block"));
 
-/// A variant by transforms.
-const fn by_transforms(
+/// A variant by transforms in shared memory, without a model of its time.
+pub const fn by_transforms(
     name: &'static str,
     about: &'static str,
     kernels: &'static [Kernel],
+    transforms: &'static Transforms,
 ) -> Variant {
     Variant::new(name, about, kernels, super::transform::plan)
+        .with(transforms)
         .held(fft::hold)
-        .modelled(cost::transforms)
         .off_by(near)
         .worth(|problem| taps_of(problem) >= FFT_FROM)
 }
@@ -158,60 +159,58 @@ const fn by_long_transforms(
     name: &'static str,
     about: &'static str,
     kernels: &'static [Kernel],
+    transforms: &'static Transforms,
 ) -> Variant {
-    by_transforms(name, about, kernels)
+    by_transforms(name, about, kernels, transforms)
         .held(long::hold)
         .modelled(cost::long_transforms)
         .worth(|problem| taps_of(problem) >= LONG_FROM)
         .on_request()
 }
 
-/// By FFTs of 2048 points in shared memory, for `f32`, one butterfly per thread and step: the
-/// simplest FFT kernel. It loses quiet passages next to loud ones: its error has the largest sample
-/// of its two windows.
-pub static FFT_RADIX2: Variant = by_transforms(
-    "fft-radix2",
-    "FFTs of 2048 points in shared memory, one butterfly per thread and step",
-    RADIX2_KERNELS,
-)
-.off_by(anywhere)
-.tier(Tier::Ablation);
-
-/// The same transforms in a thread's registers, four steps at a time, for hundreds of taps.
+/// By FFTs of 2048 points in shared memory, of `f32`, four steps at a time in a thread's registers,
+/// for hundreds of taps.
 pub static FFT2048: Variant = by_transforms(
     "fft2048",
-    "the same in registers, four steps at a time, for hundreds of taps",
+    "FFTs of 2048 points in shared memory, four steps at a time in registers, for hundreds of taps",
     FFT2048_KERNELS,
-);
+    &FFT2048_TRANSFORMS,
+)
+.modelled(cost::transforms);
 
 /// The same with 4096 points, also of `f64`.
 pub static FFT4096: Variant = by_transforms(
     "fft4096",
     "the same with 4096 points, also of f64",
     FFT4096_KERNELS,
-);
+    &FFT4096_TRANSFORMS,
+)
+.modelled(cost::transforms);
 
 /// The same with 8192 points, of `f32`.
-pub static FFT8192: Variant =
-    by_transforms("fft8192", "the same with 8192 points", FFT8192_KERNELS);
+pub static FFT8192: Variant = by_transforms(
+    "fft8192",
+    "the same with 8192 points",
+    FFT8192_KERNELS,
+    &FFT8192_TRANSFORMS,
+)
+.modelled(cost::transforms);
 
 /// The same with 16384 points, of `f32`.
-pub static FFT16384: Variant =
-    by_transforms("fft16384", "the same with 16384 points", FFT16384_KERNELS);
-
-/// [`FFT4096`] without gaps in shared memory, of `f32`: with bank conflicts.
-pub static FFT4096_UNGAPPED: Variant = by_transforms(
-    "fft4096-ungapped",
-    "fft4096 without gaps in shared memory: with bank conflicts",
-    UNGAPPED_KERNELS,
+pub static FFT16384: Variant = by_transforms(
+    "fft16384",
+    "the same with 16384 points",
+    FFT16384_KERNELS,
+    &FFT16384_TRANSFORMS,
 )
-.tier(Tier::Ablation);
+.modelled(cost::transforms);
 
 /// By FFTs of 65,536 points through global memory, for tens of thousands of taps, for `f32`.
 pub static FFT65536: Variant = by_long_transforms(
     "fft65536",
     "FFTs of 65,536 points through global memory, for tens of thousands of taps",
     FFT65536_KERNELS,
+    &FFT65536_TRANSFORMS,
 );
 
 /// The same with 131,072 points, also of `f64`.
@@ -219,6 +218,7 @@ pub static FFT131072: Variant = by_long_transforms(
     "fft131072",
     "the same with 131,072 points, also of f64",
     FFT131072_KERNELS,
+    &FFT131072_TRANSFORMS,
 );
 
 /// The same with 262,144 points, of `f32`.
@@ -226,6 +226,7 @@ pub static FFT262144: Variant = by_long_transforms(
     "fft262144",
     "the same with 262,144 points",
     FFT262144_KERNELS,
+    &FFT262144_TRANSFORMS,
 );
 
 /// The same with 524,288 points, of `f32`.
@@ -233,6 +234,7 @@ pub static FFT524288: Variant = by_long_transforms(
     "fft524288",
     "the same with 524,288 points",
     FFT524288_KERNELS,
+    &FFT524288_TRANSFORMS,
 );
 
 /// Taps from which on direct sums of many outputs take too long to be timed, but for the fastest.
@@ -253,11 +255,6 @@ fn few_taps(problem: &Problem) -> bool {
 /// What transforms add to the error: it has the loudest sample near an output.
 fn near(asked: &Asked<'_>) -> Vec<f64> {
     oracle::of_transforms(asked, |reach| Some([2 * reach, reach]))
-}
-
-/// The same with the loudest of all samples.
-fn anywhere(asked: &Asked<'_>) -> Vec<f64> {
-    oracle::of_transforms(asked, |_| None)
 }
 
 /// More and fewer tiles for each warp or block.

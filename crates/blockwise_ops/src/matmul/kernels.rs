@@ -138,7 +138,7 @@ pub(super) static TILED: &[Kernel] = &[
     matrices!(F64 f64, tiled::matmul_tiled<f64>),
 ];
 
-pub(super) static TILED_RAW: &[Kernel] = &[raw!(F32 f32), raw!(F64 f64)];
+pub(super) static TILED_RAW: &[Kernel] = &[raw!(F32 f32)];
 
 pub(super) static REGISTER_TILE: &[Kernel] = &[
     matrices!(F32 f32, register_tile::matmul_register_tile<f32>),

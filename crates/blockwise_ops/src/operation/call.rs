@@ -32,7 +32,7 @@ fn chosen<'a>(
         variant,
     };
     if let Some(variant) = options.kernel {
-        if !operation.variants.contains(&variant) {
+        if !variant.is_of(operation) {
             let (kernel, operation) = (variant.name, operation.name);
             return Err(LaunchError::NotOf { kernel, operation });
         }
@@ -496,6 +496,7 @@ pub fn array<T: Element>(
     let wrong = LaunchError::NoInstance {
         kernel: operation.name,
         given: T::TYPE,
+        known: result.ty().to_string(),
     };
     result.into_typed().ok_or(wrong)
 }

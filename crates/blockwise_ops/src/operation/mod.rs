@@ -27,17 +27,19 @@ use blockwise::Type;
 use crate::LaunchError;
 use crate::array::AnyArray;
 
+pub use crate::launch::On;
 pub use axis::Axis;
 pub use call::{Call, Choice, Reason, array, choose, enqueue, plan, run};
 pub use fold::{Fold, Reduction};
 pub use held::{Held, Hold};
 pub use parts::in_parts;
 pub use problem::{Given, Lens, Posed, Problem, Work};
-pub use variant::{Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, Variant};
+pub use variant::{
+    Kernel, LaunchFn, Operands, Options, Plan, Takes, Task, Tier, Variant, kernel, words,
+};
 
 pub(crate) use call::enqueue_part;
 pub(crate) use order::order;
-pub(crate) use variant::{kernel, words};
 
 /// Poses a problem: the type that is computed with, the operands' shapes, and the settings.
 pub type Pose = fn(Type, &[&[usize]], &Given) -> Result<Posed, LaunchError>;
@@ -89,6 +91,15 @@ impl fmt::Debug for Operation {
         f.write_str(self.name)
     }
 }
+
+impl PartialEq for Operation {
+    /// Each is itself only.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Operation {}
 
 /// An input of an operation.
 pub struct Operand {

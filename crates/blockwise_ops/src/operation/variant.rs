@@ -1,13 +1,13 @@
 //! The ways to do an operation, as data.
 
+use std::any::Any;
 use std::fmt;
 use std::num::NonZeroU32;
 
 use blockwise::{AnyView, AnyViewMut, Device, DeviceProperties, Stream, Type};
 use cuda_std::launch::Entry;
 
-use super::{Asked, Hold, Problem};
-use crate::launch::On;
+use super::{Asked, Hold, On, Operation, Problem};
 use crate::limits::{self, blocks_for};
 use crate::{LaunchError, LaunchPlan};
 
@@ -40,6 +40,8 @@ pub struct Variant {
     pub on_request: bool,
     /// Whether one that is [held](Self::hold) is a single launch without memory here.
     pub alone: fn(&Task<'_>) -> bool,
+    /// What its family knows of it beside.
+    pub traits: Option<&'static (dyn Any + Send + Sync)>,
 }
 
 /// Who can ask for a variant.
@@ -49,8 +51,12 @@ pub enum Tier {
     Product,
     /// A tutorial document describes it.
     Document,
-    /// It shows what a change costs: only the benchmark, profiler, trace and detectors run it.
-    Ablation,
+    /// It teaches, or shows what a change costs, and is of a crate that the operations do not know:
+    /// only the benchmark, profiler, trace and detectors run it.
+    Ladder {
+        /// The operations that it is a way to do, none of which lists it.
+        of: &'static [&'static Operation],
+    },
     /// Internal: the launcher uses it where it fits, and no option names it.
     Step,
 }
@@ -77,6 +83,7 @@ impl Variant {
             worth: |_| true,
             on_request: false,
             alone: |_| false,
+            traits: None,
         }
     }
 
@@ -143,10 +150,53 @@ impl Variant {
         self
     }
 
+    /// The same with what its family's functions ask of it: see [`trait_of`](Self::trait_of).
+    #[must_use]
+    pub const fn with(mut self, traits: &'static (dyn Any + Send + Sync)) -> Self {
+        self.traits = Some(traits);
+        self
+    }
+
+    /// What its family knows of it, if that is of this type.
+    pub fn trait_of<T: Any>(&self) -> Option<&'static T> {
+        self.traits?.downcast_ref()
+    }
+
+    /// Whether it is a way to do an operation.
+    pub fn is_of(&self, operation: &Operation) -> bool {
+        let listed = || operation.variants.iter().any(|&variant| variant == self);
+        match self.tier {
+            Tier::Ladder { of } => of.contains(&operation),
+            Tier::Product | Tier::Document | Tier::Step => listed(),
+        }
+    }
+
     /// Nanoseconds of a launch by its model, if it has one and is to be chosen.
     pub fn nanoseconds(&'static self, task: &Task<'_>) -> Option<f64> {
         let model = self.model.filter(|_| self.takes(task.problem.ty))?;
         model(&task.of(self))
+    }
+
+    /// The elements that it has kernels for, in words: "i64, f32", or "elements of 4, 8 bytes".
+    pub fn known(&self) -> String {
+        let mut known: Vec<String> = Vec::new();
+        let mut by_width = false;
+        for kernel in self.kernels {
+            let one = match kernel.takes {
+                Takes::Type(ty) => ty.to_string(),
+                Takes::Width(bytes) => {
+                    by_width = true;
+                    bytes.to_string()
+                }
+            };
+            if !known.contains(&one) {
+                known.push(one);
+            }
+        }
+        match by_width {
+            true => format!("elements of {} bytes", known.join(", ")),
+            false => known.join(", "),
+        }
     }
 
     /// Whether there is a kernel for elements of a type.
@@ -374,7 +424,7 @@ impl<'a> Task<'a> {
     ///
     /// # Errors
     /// When it has none.
-    pub(crate) fn kernel(&self, [code, instance]: [u8; 2]) -> Result<&'static Kernel, LaunchError> {
+    pub fn kernel(&self, [code, instance]: [u8; 2]) -> Result<&'static Kernel, LaunchError> {
         let ty = self.problem.ty;
         let mut kernels = self.variant.kernels.iter();
         let fits = |kernel: &&Kernel| [kernel.code, kernel.instance] == [code, instance];
@@ -398,6 +448,7 @@ impl<'a> Task<'a> {
         LaunchError::NoInstance {
             kernel: self.variant.name,
             given: self.problem.ty,
+            known: self.variant.known(),
         }
     }
 
@@ -405,7 +456,7 @@ impl<'a> Task<'a> {
     ///
     /// # Errors
     /// As for [`plan_1d`](Self::plan_1d).
-    pub(crate) fn plan_blocks(
+    pub fn plan_blocks(
         &self,
         which: [u8; 2],
         blocks: usize,
@@ -466,7 +517,7 @@ impl<'a> Task<'a> {
     ///
     /// # Errors
     /// When the caller asked for another number.
-    pub(crate) fn fixed_block(&self, needed: u32) -> Result<u32, LaunchError> {
+    pub fn fixed_block(&self, needed: u32) -> Result<u32, LaunchError> {
         match self.options.threads {
             Some(given) if given != needed => Err(LaunchError::FixedBlock {
                 kernel: self.variant.name,
@@ -481,6 +532,7 @@ impl<'a> Task<'a> {
 /// The [`Kernel`] of a handle: `kernel!(takes, [code, instance], handle, |of| (arguments))`, the
 /// arguments in the kernel's order; `|of| { let pattern = value; (arguments) }` where they share something.
 /// `kernel!(unsafe takes, ..)` is for an `unsafe` kernel.
+#[macro_export]
 macro_rules! kernel {
     (unsafe $takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
         $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of, launch => {
@@ -508,7 +560,7 @@ macro_rules! kernel {
             takes: $takes,
             code: $code,
             instance: $instance,
-            launch: |on: $crate::launch::On<'_>, $of: $crate::operation::Operands<'_>| {
+            launch: |on: $crate::operation::On<'_>, $of: $crate::operation::Operands<'_>| {
                 let $launch = <$handle>::on(on.device)?.shape(on.shape);
                 let $launch = match on.stream {
                     Some(stream) => $launch.stream(stream),
@@ -519,9 +571,10 @@ macro_rules! kernel {
         }
     };
 }
-pub(crate) use kernel;
+pub use kernel;
 
 /// A kernel for each width of word: `words!([u32 u64], [code, instance], handle, |of, T| (arguments))`.
+#[macro_export]
 macro_rules! words {
     (unsafe [$($word:ident)*], $which:tt, $handle:ident, |$of:ident, $T:ident| $arguments:tt) => {
         &[$({
@@ -540,4 +593,4 @@ macro_rules! words {
         }),*]
     };
 }
-pub(crate) use words;
+pub use words;

@@ -173,7 +173,7 @@ pub(crate) fn of_sums<T: Precision>(asked: &Asked<'_>) -> Vec<Near> {
 /// What transforms may be off beyond a sum's own error: 8·u·Σ|taps| times the loudest sample near
 /// an output. `near` says from how many samples before the output's newest to how many after it, by
 /// the taps but one.
-pub(crate) fn of_transforms(asked: &Asked<'_>, near: fn(usize) -> Option<[usize; 2]>) -> Vec<f64> {
+pub fn of_transforms(asked: &Asked<'_>, near: fn(usize) -> Option<[usize; 2]>) -> Vec<f64> {
     fn of<T: Precision>(asked: &Asked<'_>, near: fn(usize) -> Option<[usize; 2]>) -> Vec<f64> {
         let [signal, taps] = operands::<T>(asked).map(ArrayView1::from);
         let near = near(taps.len().saturating_sub(1));

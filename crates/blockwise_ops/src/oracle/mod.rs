@@ -21,8 +21,8 @@ mod matmul;
 mod movement;
 mod reduce;
 
-pub use conv1d::{convolve, convolve_part, fft_error, transform_error};
-pub(crate) use conv1d::{of_sums, of_transforms};
+pub use conv1d::{convolve, convolve_part, fft_error, of_transforms, transform_error};
+pub(crate) use conv1d::of_sums;
 pub use exact::Exact;
 pub use matmul::matmul;
 pub use movement::{reverse, transpose};

@@ -22,9 +22,12 @@
 mod axis;
 mod choice;
 mod description;
+mod form;
 mod partials;
 mod problem;
 mod reference;
+#[doc(hidden)]
+pub mod rows;
 mod total;
 mod variants;
 
@@ -43,7 +46,10 @@ pub use description::{DOT, MAX, MIN, SUM, same_length};
 pub use partials::Partials;
 pub(crate) use partials::{enqueue_to, ticket};
 pub use total::{Number, PartialOf, Total};
-pub use variants::{AXIS, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, SINGLE8, TREE, TREE_RAW, WIDE};
+pub use form::{Folding, Form};
+pub use variants::{
+    AXIS, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, TREE, TREE_RAW, WIDE, in_one_launch,
+};
 
 /// Default number of blocks of the first four kernels.
 pub const DEFAULT_GRID_CAP: u32 = 1024;

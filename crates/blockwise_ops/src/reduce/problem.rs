@@ -83,7 +83,7 @@ pub(super) fn problem(ty: Type, code: Code, way: Way, axis: Axis) -> Result<Prob
 }
 
 /// What a kernel of extremes is given as `flip`, for elements of type `T`; 0 where it adds.
-pub(super) fn flip<T>(problem: &Problem) -> u64 {
+pub fn flip<T>(problem: &Problem) -> u64 {
     match Code::of(problem) {
         Code::Sum | Code::Dot => 0,
         Code::Min => operation::order(problem.ty, false).flip::<T>(),

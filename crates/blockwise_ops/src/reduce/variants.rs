@@ -5,18 +5,20 @@
 
 pub(super) mod plan;
 
-use blockwise::{AnyViewMut, Error, Plain, Type, ViewMut};
+use blockwise::{Error, Plain, Type};
 use kernels::raw::reduce::{dot_tree_raw, fold_tree_raw};
 use kernels::reduce::axis::{fold_axis, sum_runs};
 use kernels::reduce::interleaved::{dot_interleaved, fold_interleaved};
 use kernels::reduce::shuffle::{dot_shuffle, fold_shuffle};
-use kernels::reduce::single::{dot_single, dot_single8, fold_single, fold_single8};
+use kernels::reduce::policy::IN_FLIGHT;
+use kernels::reduce::single::{dot_single, fold_single};
 use kernels::reduce::tree::{dot_tree, fold_tree};
-use kernels::reduce::wide::{dot_wide, fold_wide};
+use kernels::reduce::wide::{DOT_IN_FLIGHT, dot_wide, fold_wide};
 use kernels::reduce::{Extreme, Sum};
 
+use super::form::{Folding, Form, TREE as TREES};
 use super::problem::{Code, flip};
-use super::total::PartialOf;
+use super::rows::ticket;
 use crate::operation::{Kernel, Operands, Takes, Tier, Variant, kernel};
 
 /// All of them.
@@ -27,72 +29,66 @@ pub(super) static ALL: &[&Variant] = &[
     &SHUFFLE,
     &WIDE,
     &SINGLE,
-    &SINGLE8,
     &AXIS,
 ];
 
 /// Those that a caller can name.
 pub static KERNELS: [&Variant; 6] = [&INTERLEAVED, &TREE, &TREE_RAW, &SHUFFLE, &WIDE, &SINGLE];
 
-/// Those that add in the element's type, as in the documents that they follow.
-pub(super) fn is_teaching(variant: &Variant) -> bool {
-    [&INTERLEAVED, &TREE, &TREE_RAW].contains(&variant)
-}
-
 /// A kernel of one operand, and one of two, for each type: sums, extremes, dot products. Integers
-/// without a sign have the same sums, and `flip` orders them. The brackets may hold an argument more,
-/// after the results; `unsafe` is for kernels in rust-cuda's form.
-macro_rules! rows {
-    ($($safety:ident)?; $fold:ident, $dot:ident, |$of:ident| $more:tt) => {
-        rows!(@ [$($safety)?] $fold $dot $of $more I64 i64, U64 i64, F32 f32, F64 f64)
+/// without a sign have the same sums, and `flip` orders them. The forms come first, of the kernels of
+/// one operand and of two. The brackets may hold an argument more, after the results; types may
+/// follow, all by default. `unsafe` is for kernels in rust-cuda's form.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! reductions {
+    ($($safety:ident)?; [$one:expr, $two:expr], $fold:ident, $dot:ident, |$of:ident| $more:tt) => {
+        $crate::reductions!($($safety)?; [$one, $two], $fold, $dot, |$of| $more, I64 i64, U64 i64, F32 f32, F64 f64)
     };
-    (@ $safety:tt $fold:ident $dot:ident $of:ident $more:tt $($Type:ident $t:ident),*) => {
+    ($($safety:ident)?; [$one:expr, $two:expr], $fold:ident, $dot:ident, |$of:ident| $more:tt, $($types:tt)*) => {
+        $crate::reductions!(@ [$($safety)?] [$one, $two] $fold $dot $of $more $($types)*)
+    };
+    (@ $safety:tt [$one:expr, $two:expr] $fold:ident $dot:ident $of:ident $more:tt $($Type:ident $t:ident),*) => {
         [
-            $(rows!(one $safety $Type $t, Sum, $fold<$t, Sum>, $of $more),)*
-            $(rows!(one $safety $Type $t, Min, $fold<$t, Extreme>, $of $more),)*
-            $(rows!(two $safety $Type $t, Dot, $dot<$t>, $of $more),)*
+            $($crate::reductions!(one $safety $Type $t, [$crate::reduce::rows::SUM, $one.instance()], $fold<$t, $crate::kernels::reduce::Sum>, $of $more),)*
+            $($crate::reductions!(one $safety $Type $t, [$crate::reduce::rows::EXTREME, $one.instance()], $fold<$t, $crate::kernels::reduce::Extreme>, $of $more),)*
+            $($crate::reductions!(two $safety $Type $t, [$crate::reduce::rows::DOT, $two.instance()], $dot<$t>, $of $more),)*
         ]
     };
-    (one [$($safety:ident)?] $Type:ident $t:ident, $code:ident, $handle:ty, $of:ident [$($more:expr)?]) => {
-        kernel!($($safety)? Takes::Type(Type::$Type), [Code::$code.of_kernel(), 0], $handle, |$of| (
+    (one [$($safety:ident)?] $Type:ident $t:ident, $which:tt, $handle:ty, $of:ident [$($more:expr)?]) => {
+        $crate::kernel!($($safety)? $crate::operation::Takes::Type($crate::reduce::rows::Type::$Type), $which, $handle, |$of| (
             $of.inputs[0].plain::<$t>()?,
-            results::<PartialOf<$t>>($of.after)?,
+            $crate::reduce::rows::results::<$t>($of.after)?,
             $($more,)?
-            flip::<$t>(&$of.problem)
+            $crate::reduce::rows::flip::<$t>(&$of.problem)
         ))
     };
-    (two [$($safety:ident)?] $Type:ident $t:ident, $code:ident, $handle:ty, $of:ident [$($more:expr)?]) => {
-        kernel!($($safety)? Takes::Type(Type::$Type), [Code::$code.of_kernel(), 0], $handle, |$of| (
+    (two [$($safety:ident)?] $Type:ident $t:ident, $which:tt, $handle:ty, $of:ident [$($more:expr)?]) => {
+        $crate::kernel!($($safety)? $crate::operation::Takes::Type($crate::reduce::rows::Type::$Type), $which, $handle, |$of| (
             $of.inputs[0].plain::<$t>()?,
             $of.inputs[1].plain::<$t>()?,
-            results::<PartialOf<$t>>($of.after)?
+            $crate::reduce::rows::results::<$t>($of.after)?
             $(, $more)?
         ))
     };
 }
 
-fn results<P: Plain>(after: Option<AnyViewMut<'_>>) -> Result<ViewMut<'_, P>, Error> {
-    after.ok_or(nothing(P::NAME))?.plain()
-}
-
-fn ticket(memory: Option<AnyViewMut<'_>>) -> Result<ViewMut<'_, u32>, Error> {
-    memory.ok_or(nothing(u32::NAME))?.plain()
-}
-
-fn nothing(to: &'static str) -> Error {
-    let from = "nothing";
-    Error::Cast { from, to }
-}
-
 /// Bytes of a ticket, which counts the blocks that have finished.
 pub(super) const TICKET: usize = size_of::<u32>();
+
+const fn on_the_host(packs: usize) -> Form {
+    Form {
+        packs: packs as u8,
+        fold: Folding::Host,
+    }
+}
 
 /// A tree in shared memory that folds neighbours first, with bank conflicts; for any number of
 /// threads. Like the next two it adds in the element's type.
 pub static INTERLEAVED: Variant = Variant::new(
     "interleaved",
     "a tree in shared memory that folds neighbours first, with bank conflicts",
-    &rows!(; fold_interleaved, dot_interleaved, |of| []),
+    &reductions!(; [TREES, TREES], fold_interleaved, dot_interleaved, |of| [], I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
 .tier(Tier::Document);
@@ -101,7 +97,7 @@ pub static INTERLEAVED: Variant = Variant::new(
 pub static TREE: Variant = Variant::new(
     "tree",
     "a halving tree in shared memory, for any number of threads",
-    &rows!(; fold_tree, dot_tree, |of| []),
+    &reductions!(; [TREES, TREES], fold_tree, dot_tree, |of| [], I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
 .tier(Tier::Document);
@@ -110,7 +106,7 @@ pub static TREE: Variant = Variant::new(
 pub static TREE_RAW: Variant = Variant::new(
     "tree-raw",
     "the same in rust-cuda's form",
-    &rows!(unsafe; fold_tree_raw, dot_tree_raw, |of| []),
+    &reductions!(unsafe; [TREES, TREES], fold_tree_raw, dot_tree_raw, |of| [], I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
 .tier(Tier::Document);
@@ -119,7 +115,7 @@ pub static TREE_RAW: Variant = Variant::new(
 pub static SHUFFLE: Variant = Variant::new(
     "shuffle",
     "warps fold by shuffles",
-    &rows!(; fold_shuffle, dot_shuffle, |of| []),
+    &reductions!(; [on_the_host(0), on_the_host(0)], fold_shuffle, dot_shuffle, |of| []),
     plan::whole,
 );
 
@@ -127,30 +123,32 @@ pub static SHUFFLE: Variant = Variant::new(
 pub static WIDE: Variant = Variant::new(
     "wide",
     "the same with loads of 16 bytes, several at a time",
-    &rows!(; fold_wide, dot_wide, |of| []),
+    &reductions!(; [on_the_host(IN_FLIGHT), on_the_host(DOT_IN_FLIGHT)], fold_wide, dot_wide, |of| []),
     plan::whole,
 );
 
 /// The same, with the blocks' results folded by the last block instead of the host.
-pub static SINGLE: Variant = Variant::new(
+pub static SINGLE: Variant = in_one_launch(
     "single",
     "the same, and the last block folds the blocks' results",
-    &rows!(; fold_single, dot_single, |of| [ticket(of.memory)?]),
-    plan::whole,
-)
-.memory(|_| TICKET)
-.tuned(plan::policies);
+    &reductions!(; [LAST, LAST], fold_single, dot_single, |of| [ticket(of.memory)?]),
+);
 
-/// The same with twice as many loads in flight.
-pub static SINGLE8: Variant = Variant::new(
-    "single8",
-    "the same with twice as many loads in flight",
-    &rows!(; fold_single8, dot_single8, |of| [ticket(of.memory)?]),
-    plan::whole,
-)
-.tier(Tier::Ablation)
-.memory(|_| TICKET)
-.tuned(plan::policies);
+const LAST: Form = Form {
+    packs: IN_FLIGHT as u8,
+    fold: Folding::LastBlock,
+};
+
+/// A variant whose last block folds the blocks' results.
+pub const fn in_one_launch(
+    name: &'static str,
+    about: &'static str,
+    kernels: &'static [Kernel],
+) -> Variant {
+    Variant::new(name, about, kernels, plan::whole)
+        .memory(|_| TICKET)
+        .tuned(plan::policies)
+}
 
 /// A thread for each line along an axis.
 pub static AXIS: Variant = Variant::new(
@@ -180,7 +178,7 @@ const LINES: &[Kernel] = &{
                 sum_runs<$t>,
                 |of| (
                     rows::<$t>(&of)?,
-                    results::<PartialOf<$t>>(of.after)?,
+                    super::rows::results::<$t>(of.after)?,
                     of.problem.extents[0]
                 )
             )

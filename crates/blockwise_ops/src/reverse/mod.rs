@@ -107,7 +107,7 @@ macro_rules! slices {
 pub static STATIC: Variant = Variant::new(
     "static",
     "a shared array whose length is fixed in the kernel",
-    slices!(reverse_static, [u32 u64]),
+    slices!(reverse_static, [u32]),
     |task| of_tiles(task, task.fixed_block(kernels::reverse::THREADS)?, 0, 1),
 )
 .tier(Tier::Document);
@@ -116,7 +116,7 @@ pub static STATIC: Variant = Variant::new(
 pub static STATIC_RAW: Variant = Variant::new(
     "static-raw",
     "the same in rust-cuda's form",
-    slices!(unsafe reverse_static_raw, [u32 u64]),
+    slices!(unsafe reverse_static_raw, [u32]),
     |task| of_tiles(task, task.fixed_block(kernels::reverse::THREADS)?, 0, 1),
 )
 .tier(Tier::Document);
@@ -125,7 +125,7 @@ pub static STATIC_RAW: Variant = Variant::new(
 pub static DYNAMIC: Variant = Variant::new(
     "dynamic",
     "a shared array whose length the launch gives",
-    slices!(reverse_dynamic, [u32 u64]),
+    slices!(reverse_dynamic, [u32]),
     dynamic_plan,
 )
 .tier(Tier::Document);
@@ -134,7 +134,7 @@ pub static DYNAMIC: Variant = Variant::new(
 pub static DYNAMIC_RAW: Variant = Variant::new(
     "dynamic-raw",
     "the same in rust-cuda's form",
-    slices!(unsafe reverse_dynamic_raw, [u32 u64]),
+    slices!(unsafe reverse_dynamic_raw, [u32]),
     dynamic_plan,
 )
 .tier(Tier::Document);

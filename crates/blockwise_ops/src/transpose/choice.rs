@@ -1,7 +1,7 @@
 //! The choice of the fastest kernel.
 
 use kernels::pack;
-use kernels::transpose::aligned::Tile;
+use kernels::transpose::aligned;
 
 use super::{ALIGNED, NAIVE, PACKS, PADDED, QUADS, THIN};
 use crate::operation::{Task, Variant};
@@ -87,7 +87,7 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
         true => bounds.padded_whole,
         false => bounds.padded,
     };
-    let one_tile = cols == Tile::Wide.threads() as usize / width;
+    let one_tile = cols == aligned::TILE.threads as usize / width;
     let naive = bytes <= NAIVE_BYTES
         || rows <= NAIVE_ROWS[0]
         || rows <= NAIVE_ROWS[1] && bytes <= NAIVE_FEW;

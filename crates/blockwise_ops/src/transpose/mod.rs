@@ -4,7 +4,7 @@ mod choice;
 
 use blockwise::{AnyView, Device, Matrix, Stream, Type, ViewMut};
 use kernels::raw::transpose::transpose_padded_raw;
-use kernels::transpose::aligned::{self, Tile, transpose_aligned, transpose_aligned_narrow};
+use kernels::transpose::aligned::{self, TILE as WIDE, Tile, transpose_aligned};
 use kernels::transpose::naive::transpose_naive;
 use kernels::transpose::packs::{self, transpose_packs};
 use kernels::transpose::padded::transpose_padded;
@@ -62,7 +62,6 @@ pub static TRANSPOSE: Operation = Operation {
         &PADDED,
         &PADDED_RAW,
         &ALIGNED,
-        &NARROW,
         &THIN,
         &QUADS,
         &PACKS,
@@ -176,7 +175,7 @@ pub static PADDED: Variant = Variant::new(
 pub static PADDED_RAW: Variant = Variant::new(
     "padded-raw",
     "the same in rust-cuda's form",
-    words!(unsafe [u32 u64], [0, 0], transpose_padded_raw, |of, T| (
+    words!(unsafe [u32], [0, 0], transpose_padded_raw, |of, T| (
         of.inputs[0].plain::<T>()?,
         of.output.plain::<T>()?,
         of.problem.extents[0],
@@ -191,18 +190,8 @@ pub static ALIGNED: Variant = Variant::new(
     "aligned",
     "larger tiles, whose rows of the output begin with a sector of memory",
     slices!(transpose_aligned, [u32 u64]),
-    |task| aligned_plan(task, Tile::Wide),
+    |task| aligned_plan(task, WIDE),
 )
-.tuned(caps);
-
-/// The same with tiles of half the width.
-pub static NARROW: Variant = Variant::new(
-    "aligned-narrow",
-    "the same with tiles of half the width",
-    slices!(transpose_aligned_narrow, [u32 u64]),
-    |task| aligned_plan(task, Tile::Narrow),
-)
-.tier(Tier::Ablation)
 .tuned(caps);
 
 /// Tiles that span the whole short side, so that on one side of the transpose a tile is contiguous.
@@ -277,10 +266,14 @@ fn by_tile(task: &Task<'_>) -> Result<Plan, LaunchError> {
     task.plan_2d([0, 0], [cols, rows], [TILE; 2], [TILE, ROWS])
 }
 
-fn aligned_plan(task: &Task<'_>, tile: Tile) -> Result<Plan, LaunchError> {
+/// Plans a launch of [`ALIGNED`]'s form with tiles of any size.
+///
+/// # Errors
+/// Those of [`Task::plan_2d`].
+pub fn aligned_plan(task: &Task<'_>, tile: Tile) -> Result<Plan, LaunchError> {
     let [rows, cols, ..] = task.problem.extents;
     let extents = [aligned::ROWS, by_width!(task, T => tile.cols::<T>())];
-    task.plan_2d([0, 0], [rows, cols], extents, [tile.threads(), 1])
+    task.plan_2d([0, 0], [rows, cols], extents, [tile.threads, 1])
 }
 
 fn thin_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
@@ -294,7 +287,7 @@ fn thin_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
 fn quads_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let [rows, cols, ..] = task.problem.extents;
     if !task.in_packs(&[rows, cols]) {
-        return aligned_plan(&task.of(&ALIGNED), Tile::Wide);
+        return aligned_plan(&task.of(&ALIGNED), WIDE);
     }
     let tile = quads::Tile::of(rows, cols);
     let instance = match tile {
@@ -317,7 +310,7 @@ fn packs_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
 }
 
 /// Limits on the grid for the search to try: fewer blocks, which stride over the tiles.
-fn caps(task: &Task<'_>) -> Vec<(Options, String)> {
+pub fn caps(task: &Task<'_>) -> Vec<(Options, String)> {
     let caps = [16, 32, 64].map(|cap| {
         let options = Options {
             grid_cap: Some(cap),
@@ -338,7 +331,6 @@ static CASES: &[Case] = &[
     Case::of(&[203, 141]).by(&["aligned"]),
     Case::of(&[144, 270]).by(&["aligned"]).capped(1),
     Case::of(&[128, 128]).by(&["aligned"]).spare(),
-    Case::of(&[137, 70]).by(&["aligned-narrow"]).capped(1),
     Case::of(&[37, 150]).by(&["thin"]),
     Case::of(&[150, 37]).by(&["thin"]).capped(1),
     Case::of(&[131, 140]).by(&["thin"]).capped(1),
@@ -487,10 +479,6 @@ mod tests {
             let plan = plan.expect("within every limit").expect("a launch");
             assert_eq!((plan.kernel, plan.grid), (kernel, grid));
         }
-        let plan = launch::<f32>(129, 65, &Options::of(&NARROW), &h200());
-        let plan = plan.expect("within every limit").expect("a launch");
-        assert_eq!(plan.kernel, "transpose_aligned_narrow_u32");
-        assert_eq!((plan.grid, plan.block), ([3, 2, 1], [256, 1, 1]));
     }
 
     #[test]

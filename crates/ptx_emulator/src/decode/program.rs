@@ -196,13 +196,19 @@ impl Program {
         })
     }
 
-    /// The instructions of the functions that may run when `entry` does.
-    pub(crate) fn reachable_code(&self, entry: u32) -> impl Iterator<Item = &Inst> {
+    /// The bodies of the functions that may run when `entry` does.
+    pub(crate) fn reachable_bodies(&self, entry: u32) -> impl Iterator<Item = Range<u32>> {
         let reached = self.reachable(entry).into_iter();
         let functions = reached.map(|index| &self.functions[index as usize]);
-        functions.flat_map(|function| {
-            let start = function.start.unwrap_or(function.end);
-            &self.code[start as usize..function.end as usize]
+        functions.map(|function| function.start.unwrap_or(function.end)..function.end)
+    }
+
+    /// Their instructions.
+    pub(crate) fn reachable_code(&self, entry: u32) -> impl Iterator<Item = (u32, &Inst)> {
+        let bodies = self.reachable_bodies(entry);
+        bodies.flat_map(|body| {
+            let code = &self.code[body.start as usize..body.end as usize];
+            body.zip(code)
         })
     }
 }

@@ -194,7 +194,7 @@ pub(super) struct Constants {
 /// Whether the program reads memory that other blocks may write, in a way that can depend on them.
 fn waits_for_blocks(request: &Request<'_>) -> bool {
     let mut code = request.program.reachable_code(request.kernel.function);
-    code.any(|inst| match &inst.op {
+    code.any(|(_, inst)| match &inst.op {
         Op::Load(t) => t.order != Order::Weak && t.space != Space::Shared,
         Op::Atomic(atomic) => atomic.d.is_some() && atomic.space != Space::Shared,
         _ => false,

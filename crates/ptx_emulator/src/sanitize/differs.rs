@@ -45,7 +45,7 @@ pub(super) fn report(request: &Request<'_>, before: &Image, after: &Image, ledge
         let values: Vec<u64> = values.collect();
         (witness, values)
     });
-    let elected = elected(request.program);
+    let elected = elected(request.program, request.kernel.function);
     let why = |at: usize| {
         let [a, b] = [&here, &there].map(|(witness, values)| {
             let last = witness.words[&words[at]].as_ref()?;
@@ -97,8 +97,8 @@ impl Why {
 
 /// The plain stores that an atomic may decide who executes, but whose address and value do not
 /// depend on its result.
-fn elected(program: &Program) -> HashSet<u32> {
-    let all = results::of(program);
+fn elected(program: &Program, kernel: u32) -> HashSet<u32> {
+    let all = results::of(program, kernel);
     let chosen = all.iter().flat_map(|results| {
         let choices = results.code().filter(|(_, inst)| {
             let decides = matches!(inst.op, Op::Branch { .. } | Op::Return | Op::Exit);

@@ -4,22 +4,54 @@
 use crate::decode::op::{Inst, Op, Order};
 use crate::decode::{Cell, Program};
 use crate::fault::Space;
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// A function's code, and its registers that depend on such a result.
 pub(super) struct Results<'a> {
     program: &'a Program,
     body: Range<u32>,
-    cells: HashSet<Cell>,
+    cells: Cells,
 }
 
-/// Those of all functions of a program.
-pub(super) fn of(program: &Program) -> Vec<Results<'_>> {
-    let functions = program.functions.iter().map(|function| Results {
+/// A set of registers. Every check of a launch asks for each instruction's: it costs no hash.
+#[derive(Default)]
+struct Cells {
+    /// A flag for each row of the three register files.
+    files: [Vec<bool>; 3],
+    count: usize,
+}
+
+impl Cells {
+    fn place(cell: Cell) -> (usize, usize) {
+        match cell {
+            Cell::R32(row) => (0, row.into()),
+            Cell::R64(row) => (1, row.into()),
+            Cell::Predicate(row) => (2, row.into()),
+        }
+    }
+
+    fn contains(&self, cell: Cell) -> bool {
+        let (file, row) = Self::place(cell);
+        self.files[file].get(row) == Some(&true)
+    }
+
+    fn insert(&mut self, cell: Cell) {
+        let (file, row) = Self::place(cell);
+        let file = &mut self.files[file];
+        if file.len() <= row {
+            file.resize(row + 1, false);
+        }
+        self.count += usize::from(!std::mem::replace(&mut file[row], true));
+    }
+}
+
+/// Those of a kernel and of the functions that it may call.
+pub(super) fn of(program: &Program, kernel: u32) -> Vec<Results<'_>> {
+    let bodies = program.reachable_bodies(kernel);
+    let functions = bodies.map(|body| Results {
         program,
-        body: function.start.unwrap_or(function.end)..function.end,
-        cells: HashSet::new(),
+        body,
+        cells: Cells::default(),
     });
     let mut all: Vec<Results<'_>> = functions.collect();
     // Local memory passes arguments and results, so any function may learn of it.
@@ -43,18 +75,18 @@ impl Results<'_> {
     /// Whether an operand depends on a result.
     pub(super) fn reach(&self, op: &Op) -> bool {
         let mut reaches = false;
-        op.reads(|cell| reaches |= self.cells.contains(&cell));
+        op.reads(|cell| reaches |= self.cells.contains(cell));
         reaches
     }
 
     /// Whether its guard does.
     pub(super) fn decide(&self, inst: &Inst) -> bool {
-        self.cells.contains(&inst.guard.into())
+        self.cells.contains(inst.guard.into())
     }
 
     fn spread(&mut self, memory: &mut bool) {
         loop {
-            let before = (self.cells.len(), *memory);
+            let before = (self.cells.count, *memory);
             for pc in self.body.clone() {
                 let inst = &self.program.code[pc as usize];
                 let mut depends = self.decide(inst) || self.reach(&inst.op);
@@ -66,12 +98,10 @@ impl Results<'_> {
                     _ => {}
                 }
                 if depends {
-                    inst.op.writes(|cell| {
-                        self.cells.insert(cell);
-                    });
+                    inst.op.writes(|cell| self.cells.insert(cell));
                 }
             }
-            if before == (self.cells.len(), *memory) {
+            if before == (self.cells.count, *memory) {
                 return;
             }
         }

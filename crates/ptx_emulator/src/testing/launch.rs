@@ -76,9 +76,14 @@ impl<'a> Launch<'a> {
     /// # Errors
     /// [`Refused::Ptx`].
     pub fn of(ptx: &str) -> Result<Self, Refused> {
-        Ok(Self {
+        Ok(Self::of_module(ptx, &Module::parse(ptx)?))
+    }
+
+    /// The same from a text and what it was parsed to: for many launches of one text.
+    pub fn of_module(ptx: &str, module: &Module) -> Self {
+        Self {
             ptx: ptx.to_owned(),
-            module: Module::parse(ptx)?,
+            module: module.clone(),
             kernel: None,
             config: LaunchConfig {
                 grid: [1; 3],
@@ -88,7 +93,7 @@ impl<'a> Launch<'a> {
             arguments: Vec::new(),
             limits: Limits::default(),
             options: CheckOptions::default(),
-        })
+        }
     }
 
     /// Names the kernel; optional if the PTX has only one.

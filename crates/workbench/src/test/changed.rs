@@ -112,6 +112,11 @@ const TABLE: &[Row] = &[
         ],
         &[],
     ),
+    family!(
+        "ladder/src/",
+        &["conv1d", "dot", "extreme", "peak", "sum", "transpose"],
+        &["conv1d::", "movement::", "ptx::", "reduce::"]
+    ),
     row("host/src/", COMMAND, &[]),
     row("host/tests/", COMMAND, &[]),
     row("README.md", COMMAND, &[]),

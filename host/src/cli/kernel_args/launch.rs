@@ -85,7 +85,11 @@ impl Launch {
     pub(in crate::cli) fn read(&self, global: &Global) -> Result<(PtxFile, Module), Failure> {
         let ptx = match &self.file {
             Some(file) => PtxFile::read(file)?,
-            None => global.ptx(&global.with_kernels(Device::emulator())?)?,
+            None => {
+                let device = global.with_kernels(Device::emulator())?;
+                let kernel = self.kernel.as_deref().unwrap_or_default();
+                global.ptx(&device, [kernel])?.all.swap_remove(0)
+            }
         };
         let parsed = Module::parse(&ptx.text);
         let module = parsed.map_err(|error| Failure::new(format!("{}: {error}", ptx.origin)))?;

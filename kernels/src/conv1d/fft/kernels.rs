@@ -21,6 +21,56 @@ pub(super) unsafe fn worker<T: Transformed>(factors: &[T]) -> Worker<T> {
     }
 }
 
+/// The body of a kernel that convolves. `AHEAD`: whether factors are loaded before the barriers.
+///
+/// # Safety
+/// As for [`convolve`]; `E` points a thread, `COUNT` runs of a window. `spectrum` and `factors` have
+/// the shape's elements and are aligned to 16 bytes.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "those of a kernel")]
+pub unsafe fn convolve_in<
+    S: Shape,
+    T: Transformed,
+    const E: usize,
+    const COUNT: usize,
+    const AHEAD: bool,
+>(
+    signal: &[T],
+    taps: &[T],
+    spectrum: &[T],
+    factors: &[T],
+    output: *mut [T],
+    offset: usize,
+    shift: usize,
+) {
+    let operands = Operands {
+        signal,
+        taps,
+        spectrum: spectrum.as_ptr().cast(),
+        output,
+        offset,
+        shift,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { convolve::<S, T, E, COUNT, AHEAD>(worker(factors), operands) }
+}
+
+/// The body of a kernel that transforms taps.
+///
+/// # Safety
+/// One block of the shape's threads calls it, with the shape's shared memory; `factors` has the
+/// shape's elements, and so has `spectrum`, which nothing else uses. Both are aligned to 16 bytes.
+#[inline(always)]
+pub unsafe fn transform_taps_in<S: Shape, T: Transformed, const E: usize>(
+    taps: &[T],
+    factors: &[T],
+    spectrum: *mut T,
+    shift: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { transform_taps::<S, T, E>(worker(factors), taps, spectrum.cast(), shift) }
+}
+
 macro_rules! kernels {
     ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, ($($t:ident),*): $convolve:ident, $taps:ident;)*) => {$(
         /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, within the
@@ -63,17 +113,12 @@ macro_rules! kernels {
             offset: usize,
             shift: usize,
         ) {
-            let operands = Operands {
-                signal,
-                taps,
-                spectrum: spectrum.as_ptr().cast(),
-                output: ptr::slice_from_raw_parts_mut(output.as_mut_ptr(), output.len()),
-                offset,
-                shift,
-            };
+            let output = ptr::slice_from_raw_parts_mut(output.as_mut_ptr(), output.len());
             // SAFETY: `require` states all of this.
             unsafe {
-                convolve::<$Shape, T, $points, { $Shape::POINTS / RUN }, { $threads == 512 }>(worker(factors), operands)
+                convolve_in::<$Shape, T, $points, { $Shape::POINTS / RUN }, { $threads == 512 }>(
+                    signal, taps, spectrum, factors, output, offset, shift,
+                )
             }
         }
 
@@ -101,9 +146,8 @@ macro_rules! kernels {
             )
         )]
         pub fn $taps<T: Transformed>(taps: &[T], factors: &[T], mut spectrum: Out<T>, shift: usize) {
-            let spectrum = spectrum.as_mut_ptr().cast();
             // SAFETY: `require` states all of it.
-            unsafe { transform_taps::<$Shape, T, $points>(worker(factors), taps, spectrum, shift) }
+            unsafe { transform_taps_in::<$Shape, T, $points>(taps, factors, spectrum.as_mut_ptr(), shift) }
         }
     )*};
 }
@@ -114,5 +158,4 @@ kernels! {
     Points4096, 16 each, 256 threads, 1 blocks, (f64): conv1d_fft4096_wide, conv1d_taps_fft4096_wide;
     Points8192, 32 each, 256 threads, 2 blocks, (f32): conv1d_fft8192, conv1d_taps_fft8192;
     Points16384, 32 each, 512 threads, 1 blocks, (f32): conv1d_fft16384, conv1d_taps_fft16384;
-    Ungapped4096, 16 each, 256 threads, 3 blocks, (f32): conv1d_fft4096_ungapped, conv1d_taps_fft4096_ungapped;
 }

@@ -1,7 +1,8 @@
 //! Convolution by fast Fourier transforms in shared memory: the cost hardly depends on the number
 //! of taps.
 //!
-//! The first rung is [`radix2`]; the kernels below hold several steps in registers.
+//! The kernels hold several steps in registers. The crate `ladder` has the ones before them: with one
+//! butterfly per thread and step, and without the gaps below.
 //!
 //! Change from [`blocked`](super::blocked): with m taps a direct sum takes m multiply-adds per
 //! output. Here a block takes a window of N samples, transforms it, multiplies by the taps'
@@ -64,7 +65,7 @@
 //! | `fft8192` | 216 | 220 | **236** | 367 | |
 //! | `fft16384` | 315 | 313 | 323 | **346** | **459** |
 //! | `fft4096-ungapped`, with bank conflicts | 295 | 303 | 369 | | |
-//! | [`fft-radix2`](radix2), a butterfly per thread and step | 2006 | 2005 | 2005 | | |
+//! | `fft-radix2`, a butterfly per thread and step | 2006 | 2005 | 2005 | | |
 //! | [`blocked`](super::blocked), direct sums | 360 | 640 | 2460 | 9740 | |
 
 mod butterfly;
@@ -76,7 +77,6 @@ mod operands;
 mod outputs;
 mod passes;
 mod quiet;
-pub mod radix2;
 pub mod rows;
 pub mod shape;
 mod window;

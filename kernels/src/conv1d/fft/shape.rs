@@ -28,8 +28,8 @@ pub trait Shape {
     const GAP_AFTER: usize;
 }
 
-/// The passes for these radices.
-const fn passes(points: usize, radices: [usize; MOST_PASSES]) -> [Pass; MOST_PASSES] {
+/// The passes of a transform of `points` points with these radices.
+pub const fn passes(points: usize, radices: [usize; MOST_PASSES]) -> [Pass; MOST_PASSES] {
     let mut passes = [Pass {
         radix: 1,
         stride: 1,
@@ -72,7 +72,7 @@ pub const fn transform_bytes<S: Shape, T>() -> usize {
 pub(super) const MARKS: usize = 16;
 
 /// Samples of a run: one register of each lane of a warp.
-pub(super) const RUN: usize = 32;
+pub const RUN: usize = 32;
 
 /// The warps' marks in bytes, after the shared array of the transform.
 pub(super) const MARK_BYTES: usize = MARKS * 2 * size_of::<u32>();
@@ -156,7 +156,7 @@ pub fn factors<S: Shape>() -> Vec<[f64; 2]> {
 /// exp(−2πi k/n), reduced to an eighth of a turn, so that both parts are correct except for the
 /// last bit or two.
 #[cfg(not(target_arch = "nvptx64"))]
-pub(super) fn root(k: usize, n: usize) -> [f64; 2] {
+pub fn root(k: usize, n: usize) -> [f64; 2] {
     let eighths = 8 * (k % n);
     let (eighth, rest) = (eighths / n, eighths % n);
     let angle = |eighths: usize| core::f64::consts::FRAC_PI_4 * eighths as f64 / n as f64;
@@ -256,8 +256,6 @@ shapes! {
     Points8192: 8192 points, 256 threads, [32, 16, 16, 1], gap after 16;
     /// 2¹⁴ points.
     Points16384: 16384 points, 512 threads, [32, 32, 16, 1], gap after 16;
-    /// 2¹² points without gaps: lanes of the last pass have bank conflicts.
-    Ungapped4096: 4096 points, 256 threads, [16, 16, 16, 1], gap after usize::MAX;
 }
 
 #[cfg(test)]
@@ -291,13 +289,23 @@ mod tests {
         apart
     }
 
+    /// The same as [`Points4096`] without gaps.
+    struct Ungapped;
+
+    impl Shape for Ungapped {
+        const GAP_AFTER: usize = usize::MAX;
+        const PASSES: [Pass; MOST_PASSES] = Points4096::PASSES;
+        const POINTS: usize = Points4096::POINTS;
+        const THREADS: usize = Points4096::THREADS;
+    }
+
     #[test]
     fn a_slot_belongs_to_one_thread_and_gaps_keep_lanes_in_different_banks() {
         assert!(check::<Points2048>());
         assert!(check::<Points4096>());
         assert!(check::<Points8192>());
         assert!(check::<Points16384>());
-        assert!(!check::<Ungapped4096>());
+        assert!(!check::<Ungapped>());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Transforms as matrices of 32 rows in global memory: the passes over columns and over rows.
 
+use std::sync::LazyLock;
+
 use blockwise_ops::LaunchPlan;
 use blockwise_ops::oracle::{self, Expected, Precision};
 use kernels::conv1d::fft::columns::{self, RADIX};
@@ -8,11 +10,16 @@ use kernels::conv1d::fft::{levels, rows};
 use ndarray::{Array1, ArrayView1};
 
 use super::super::{Job, within};
-use super::{gain, in_registers, launch, near, of_shape, rounded, spectrum, sum_of};
+use super::{gain, in_registers, launch, near, roots, rounded, spectrum, sum_of};
 use crate::data::{Draw, vector};
 
 /// The passes over rows: one matrix of 32 of them each.
 pub(super) fn of_rows() -> Vec<Job> {
+    static JOBS: LazyLock<Vec<Job>> = LazyLock::new(all_rows);
+    JOBS.clone()
+}
+
+fn all_rows() -> Vec<Job> {
     macro_rules! both {
         ($Shape:ty, $t:ty, $rows:ident, $taps:ident) => {
             [
@@ -60,10 +67,7 @@ pub(super) fn of_rows() -> Vec<Job> {
 fn rows_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
     let points = vector::<T>(11, 2 * RADIX * S::POINTS).to_vec();
     let taps = |row: usize| vector::<T>(20 + row as u64, 2).to_vec();
-    let rows = (0..RADIX).flat_map(|row| {
-        let spectrum = of_shape::<S, T>(&taps(row), 0).spectrum;
-        spectrum.into_iter().take(S::POINTS)
-    });
+    let rows = (0..RADIX).flat_map(|row| spectrum(S::POINTS, &taps(row), 0, in_registers::<S>));
     // The gain is not read.
     let spectra: Vec<_> = rows.chain([[0.0; 2]; 2]).collect();
     let mut expected = Vec::new();
@@ -100,11 +104,12 @@ fn taps_rows_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
             points[to..to + 2].copy_from_slice(&values[2 * i..2 * i + 2]);
         }
         let scale = 1.0 / (RADIX * S::POINTS) as f64;
+        let roots = roots(S::POINTS);
         expected.extend((0..S::POINTS).map(|place| {
             let k = in_registers::<S>(place);
             let term =
                 |(i, at): (usize, usize)| ([scale * part(2 * i), scale * part(2 * i + 1)], k * at);
-            sum_of(some.into_iter().enumerate().map(term), S::POINTS)
+            sum_of(some.into_iter().enumerate().map(term), &roots)
         }));
     }
     // The loudest tap is in the last columns' mark.
@@ -207,6 +212,7 @@ impl Columns {
             }
             false => [of(&taps, SHIFT, at), T::nearest(0.0)],
         };
+        let roots = roots(self.points());
         let (mut points, mut loudest) = (Vec::new(), Vec::new());
         for pair in 0..self.pairs + 1 {
             for at in 0..self.points() {
@@ -215,7 +221,7 @@ impl Columns {
                     let place = r * self.columns + column;
                     (part(pair, place).map(|part| part.into()), k * place)
                 });
-                points.push(sum_of(terms, self.points()));
+                points.push(sum_of(terms, &roots));
             }
             for first in (0..self.columns).step_by(32) {
                 let places = (0..RADIX).flat_map(|r| (first..first + 32).map(move |c| (r, c)));
@@ -255,6 +261,7 @@ impl Columns {
         let len = 2 * self.pairs * self.kept() - 37;
         let points = vector::<T>(13, 2 * self.pairs * self.points()).to_vec();
         let part = |at: usize| -> f64 { points[at].into() };
+        let roots = roots(self.points());
         let (mut values, mut tolerance) = (Vec::new(), Vec::new());
         for i in 0..len {
             let (pair, place) = (i / (2 * self.kept()), i % (2 * self.kept()));
@@ -266,7 +273,7 @@ impl Columns {
                 let turns = r * (column + k * self.columns);
                 ([part(at), part(at + 1)], turns)
             });
-            let [re, im] = sum_of(terms, self.points());
+            let [re, im] = sum_of(terms, &roots);
             values.push(if later == 0 { im } else { re });
             tolerance.push(8.0 * T::UNIT_ROUNDOFF * 4.0 * RADIX as f64);
         }
@@ -287,6 +294,11 @@ impl Columns {
 /// The levels of one pair of windows that is divided: its second half is quieter. Few taps, so that
 /// the oracle's sums are short.
 pub(super) fn of_levels() -> Vec<Job> {
+    static JOBS: LazyLock<Vec<Job>> = LazyLock::new(all_levels);
+    JOBS.clone()
+}
+
+fn all_levels() -> Vec<Job> {
     macro_rules! levels {
         ($Shape:ty, $t:ty, $levels:ident) => {
             levels_of::<$Shape, $t>(levels::$levels::<$t>::entry().name)

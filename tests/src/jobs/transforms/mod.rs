@@ -3,13 +3,17 @@
 
 mod matrix;
 
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+
 use blockwise::DeviceProperties;
 use blockwise_ops::conv1d::{self, plan};
 use blockwise_ops::oracle::{self, Expected, Precision};
 use blockwise_ops::{ConvMode, LaunchPlan, Options, Variant};
 use kernels::conv1d::fft::kernels as entries;
-use kernels::conv1d::fft::radix2;
 use kernels::conv1d::fft::shape::*;
+use ladder::fft_radix2 as radix2;
+use ladder::fft4096_ungapped::{self, Ungapped4096};
 use ndarray::{Array1, Ix1};
 
 use super::{Job, within};
@@ -18,20 +22,29 @@ use crate::data::{Draw, vector};
 /// A complex number.
 type Complex = [f64; 2];
 
-/// exp(−2πi·k/n).
-fn root(k: usize, n: usize) -> Complex {
-    let angle = -std::f64::consts::TAU * (k % n) as f64 / n as f64;
-    [angle.cos(), angle.sin()]
+/// exp(−2πi·k/n) for each k below n. Each number of points is computed once: sines are most of a
+/// job's time otherwise.
+fn roots(n: usize) -> Arc<[Complex]> {
+    static ROOTS: LazyLock<Mutex<HashMap<usize, Arc<[Complex]>>>> = LazyLock::new(Mutex::default);
+    let root = |k: usize| {
+        let angle = -std::f64::consts::TAU * k as f64 / n as f64;
+        [angle.cos(), angle.sin()]
+    };
+    let mut known = ROOTS.lock().expect("no thread panicked");
+    known
+        .entry(n)
+        .or_insert_with(|| (0..n).map(root).collect())
+        .clone()
 }
 
 fn product(a: Complex, b: Complex) -> Complex {
     [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
 }
 
-/// Σ xᵢ·exp(−2πi·kᵢ/n).
-fn sum_of(terms: impl Iterator<Item = (Complex, usize)>, n: usize) -> Complex {
+/// Σ xᵢ·exp(−2πi·kᵢ/n), for the roots of n.
+fn sum_of(terms: impl Iterator<Item = (Complex, usize)>, roots: &[Complex]) -> Complex {
     terms.fold([0.0; 2], |sum, (x, k)| {
-        let turned = product(x, root(k, n));
+        let turned = product(x, roots[k % roots.len()]);
         [sum[0] + turned[0], sum[1] + turned[1]]
     })
 }
@@ -82,11 +95,13 @@ fn spectrum<T: Precision>(
         .enumerate()
         .map(|(delay, &tap)| (delay, tap.into()));
     let taps: Vec<(usize, f64)> = taps.filter(|&(_, tap)| tap != 0.0).collect();
+    let roots = roots(points);
     let value = |at: usize| {
+        let frequency = frequency(at);
         let terms = taps
             .iter()
-            .map(|&(delay, tap)| ([tap / points as f64, 0.0], frequency(at) * (delay + shift)));
-        sum_of(terms, points)
+            .map(|&(delay, tap)| ([tap / points as f64, 0.0], frequency * (delay + shift)));
+        sum_of(terms, &roots)
     };
     (0..points).map(value).collect()
 }
@@ -163,12 +178,15 @@ struct Shaped {
 
 macro_rules! shaped {
     ($Shape:ty, $t:ty, $Kernel:ident, $taps:ident) => {
+        shaped!($Shape, $t, conv1d::$Kernel, entries::$taps)
+    };
+    ($Shape:ty, $t:ty, $Kernel:path, $($taps:ident)::+) => {
         Shaped {
             convolve: |on, case| {
-                convolution::<$t>(on, &conv1d::$Kernel, case, of_shape::<$Shape, $t>)
+                convolution::<$t>(on, &$Kernel, case, of_shape::<$Shape, $t>)
             },
             taps: |taps, shift| {
-                let kernel = entries::$taps::<$t>::entry().name;
+                let kernel = $($taps)::+::<$t>::entry().name;
                 let shared_bytes = shared_bytes::<$Shape, $t>();
                 let plan = launch(kernel, 1, <$Shape>::THREADS, shared_bytes);
                 spectrum_of::<$t>(plan, taps, shift, of_shape::<$Shape, $t>)
@@ -186,11 +204,11 @@ const SHAPES: [Shaped; 7] = [
     shaped!(
         Ungapped4096,
         f32,
-        FFT4096_UNGAPPED,
-        conv1d_taps_fft4096_ungapped
+        ladder::FFT4096_UNGAPPED,
+        fft4096_ungapped::conv1d_taps_fft4096_ungapped
     ),
     Shaped {
-        convolve: |on, case| convolution(on, &conv1d::FFT_RADIX2, case, of_radix2),
+        convolve: |on, case| convolution(on, &ladder::FFT_RADIX2, case, of_radix2),
         taps: |taps, shift| {
             let kernel = radix2::conv1d_taps_fft_radix2::entry().name;
             let plan = launch(kernel, 1, radix2::THREADS as usize, 0);

@@ -3,12 +3,11 @@
 use blockwise::Type;
 use kernels::pack;
 use kernels::reduce::addend::PATH;
-use kernels::reduce::policy::{self, InFlight};
-use kernels::reduce::wide::DOT_IN_FLIGHT;
+use kernels::reduce::policy;
 
+use super::super::form::{Folding, Form};
 use super::super::problem::{Code, Way};
 use super::super::{DEFAULT_GRID_CAP, sum_error_along_axis};
-use super::{SHUFFLE, SINGLE, SINGLE8, WIDE, is_teaching};
 use crate::LaunchError;
 use crate::operation::{Options, Plan, Problem, Task};
 use crate::oracle::{self, Precision};
@@ -25,19 +24,19 @@ pub(in crate::reduce) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
         });
     }
     let (threads, blocks) = shape(task);
-    let variant = task.variant;
-    let shared_bytes = match is_teaching(variant) {
-        true => u64::from(threads) * task.problem.ty.bytes() as u64,
-        false if !threads.is_multiple_of(task.device.warp_size) => {
+    let form = form(task);
+    let shared_bytes = match form.fold {
+        Folding::Tree => u64::from(threads) * task.problem.ty.bytes() as u64,
+        _ if !threads.is_multiple_of(task.device.warp_size) => {
             return Err(LaunchError::NotWholeWarps {
                 threads,
                 warp_size: task.device.warp_size,
-                kernel: variant.name,
+                kernel: task.variant.name,
             });
         }
-        false => 0,
+        _ => 0,
     };
-    let which = [Code::of(task.problem).of_kernel(), 0];
+    let which = [Code::of(task.problem).of_kernel(), form.instance()];
     let items = blocks as usize * threads as usize;
     task.plan_1d(which, items, threads, shared_bytes)
 }
@@ -61,11 +60,15 @@ pub(in crate::reduce) fn lines(task: &Task<'_>) -> Result<Plan, LaunchError> {
 
 /// How many results a launch leaves for the host to merge.
 pub(in crate::reduce) fn results(plan: &Plan) -> usize {
-    let has = |kernels: &'static [crate::operation::Kernel]| kernels.contains(plan.kernel);
-    match has(SINGLE.kernels) || has(SINGLE8.kernels) {
-        true => 1,
-        false => plan.launch.grid[0] as usize,
+    match Form::of(plan.kernel).fold {
+        Folding::LastBlock => 1,
+        _ => plan.launch.grid[0] as usize,
     }
+}
+
+/// The form of the kernel for a task of a whole array.
+fn form(task: &Task<'_>) -> Form {
+    Form::of_task(task, Code::of(task.problem).of_kernel())
 }
 
 /// The error of a sum or dot product before rounding, relative to the sum of its terms' magnitudes.
@@ -83,9 +86,9 @@ fn error_of<T: Precision>(task: &Task<'_>) -> f64 {
     if Way::of(task.problem) != Way::Whole {
         return sum_error_along_axis::<T>();
     }
-    match is_teaching(task.variant) {
-        true => oracle::gamma(path(task), T::UNIT_ROUNDOFF),
-        false => oracle::widened::<T>(path(task)),
+    match form(task).fold {
+        Folding::Tree => oracle::gamma(path(task), T::UNIT_ROUNDOFF),
+        _ => oracle::widened::<T>(path(task)),
     }
 }
 
@@ -97,15 +100,15 @@ fn path(task: &Task<'_>) -> usize {
     let share = task.problem.extents[0].div_ceil(threads * blocks);
     let lanes = pack::BYTES / task.problem.ty.bytes();
     // A thread may have one more part of a tile than another, and its lanes are added.
-    let uneven = lanes * (in_flight(task) + 1);
+    let form = form(task);
+    let uneven = lanes * (usize::from(form.packs) + 1);
     // A block has at most 1024 threads: ten levels, by tree or by shuffles; or five, and then its 32
     // warps in sequence.
-    let variant = task.variant;
-    let levels = match is_teaching(variant) {
-        true => 10,
-        false if variant == &SHUFFLE => 5 + 31,
-        false if variant == &WIDE => uneven + 10,
-        false => uneven + 10 + blocks.div_ceil(32) + 5,
+    let levels = match (form.fold, form.packs) {
+        (Folding::Tree, _) => 10,
+        (Folding::Host, 0) => 5 + 31,
+        (Folding::Host, _) => uneven + 10,
+        (Folding::LastBlock, _) => uneven + 10 + blocks.div_ceil(32) + 5,
     };
     1 + share + levels
 }
@@ -116,21 +119,19 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
         problem,
         options,
         device,
-        variant,
         ..
     } = *task;
     let (len, size) = (problem.extents[0], problem.ty.bytes());
-    let by_packs = [&WIDE, &SINGLE, &SINGLE8].contains(&variant);
-    let (threads, cap, each) = match by_packs {
-        true => {
+    let (threads, cap, each) = match form(task).packs {
+        0 => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, 1),
+        packs => {
             let policy = policy_of(problem);
             let cap = policy
                 .blocks_each
                 .saturating_mul(device.multiprocessors_to_fill());
-            let packs = in_flight(task);
-            (policy.threads, cap, (pack::BYTES / size * packs) as u32)
+            let each = pack::BYTES / size * usize::from(packs);
+            (policy.threads, cap, each as u32)
         }
-        false => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, 1),
     };
     let threads = options.threads.unwrap_or(threads);
     // More blocks than fit the device, rather than longer sums.
@@ -149,20 +150,11 @@ fn policy_of(problem: &Problem) -> policy::Policy {
     }
 }
 
-/// 16-byte packs of each operand that a thread has in flight.
-fn in_flight(task: &Task<'_>) -> usize {
-    match (task.variant, Code::of(task.problem)) {
-        (variant, _) if variant == &SINGLE8 => InFlight::Eight.packs(),
-        (variant, Code::Dot) if variant == &WIDE => DOT_IN_FLIGHT,
-        _ => InFlight::Four.packs(),
-    }
-}
-
 /// Other policies: a multiprocessor gets from half of an H200's 2048 threads to twice as many.
 pub(in crate::reduce) fn policies(task: &Task<'_>) -> Vec<(Options, String)> {
     let all = [128, 256, 512, 1024].into_iter();
     let all = all.flat_map(|threads| [1024, 2048, 4096].map(|resident| (threads, resident)));
-    let packs = in_flight(task);
+    let packs = form(task).packs;
     all.map(|(threads, resident): (u32, u32)| {
         let blocks_each = resident / threads;
         let options = Options {

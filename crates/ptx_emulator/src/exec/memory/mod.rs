@@ -168,7 +168,7 @@ impl Memory<'_> {
 
     /// Byte `at` of a lane's access.
     pub(super) fn load_byte(&self, part: &Part<'_>, at: u64, lane: usize) -> u8 {
-        self.gather32::<1>(part, at)[lane] as u8
+        self.look(part.region, self.offsets[lane] + at, lane)
     }
 
     pub(super) fn load_shared_word(&self, offset: u64) -> u32 {

@@ -10,8 +10,8 @@ use crate::sanitize::results;
 use std::collections::HashSet;
 
 /// The shuffles and votes whose operand depends on the result of an atomic or a strong read.
-pub(super) fn exchanges(program: &Program) -> HashSet<u32> {
-    let all = results::of(program);
+pub(super) fn exchanges(program: &Program, kernel: u32) -> HashSet<u32> {
+    let all = results::of(program, kernel);
     let hands = all.iter().flat_map(|results| {
         let exchanges = results.code().filter(|(_, inst)| match &inst.op {
             Op::Warp(op) => !matches!(

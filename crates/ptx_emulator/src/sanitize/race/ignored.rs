@@ -6,9 +6,9 @@ use crate::decode::{Cell, Program};
 use std::collections::HashSet;
 
 /// The phase tests whose predicate is not read before it is overwritten.
-pub(super) fn waits(program: &Program) -> HashSet<u32> {
-    let waits = (0..)
-        .zip(&program.code)
+pub(super) fn waits(program: &Program, kernel: u32) -> HashSet<u32> {
+    let waits = program
+        .reachable_code(kernel)
         .filter_map(|(pc, inst)| match &inst.op {
             Op::Mbarrier(op) => match op.kind {
                 MbarrierKind::Test { p, .. } => Some((pc, Cell::Predicate(p))),
@@ -24,12 +24,15 @@ pub(super) fn waits(program: &Program) -> HashSet<u32> {
 
 /// Whether the value of a register at an instruction may be read there or later.
 pub(super) fn is_read(program: &Program, start: u32, register: Cell) -> bool {
-    let mut seen = HashSet::from([start]);
+    let mut seen = vec![false; program.code.len()];
     let mut pending = vec![start];
     while let Some(pc) = pending.pop() {
         let Some(inst) = program.code.get(pc as usize) else {
             continue;
         };
+        if std::mem::replace(&mut seen[pc as usize], true) {
+            continue;
+        }
         let (mut reads, mut writes) = (Cell::from(inst.guard) == register, false);
         inst.op.reads(|cell| reads |= cell == register);
         if reads {
@@ -47,8 +50,7 @@ pub(super) fn is_read(program: &Program, start: u32, register: Cell) -> bool {
             _ => (&[], false),
         };
         let next = (!ends).then_some(pc + 1);
-        let after = targets.iter().copied().chain(next);
-        pending.extend(after.filter(|&after| seen.insert(after)));
+        pending.extend(targets.iter().copied().chain(next));
     }
     false
 }

@@ -60,19 +60,19 @@ impl Change {
 }
 
 impl Locks {
-    pub(super) fn of(program: &Program) -> Self {
-        let atomics = (0..).zip(&program.code);
+    pub(super) fn of(program: &Program, kernel: u32) -> Self {
+        let atomics = program.reachable_code(kernel);
         let atomics = atomics.filter_map(|(pc, inst)| match &inst.op {
             Op::Atomic(op) => Some((pc, op)),
             _ => None,
         });
         let (mut taking, mut blind) = (HashSet::new(), HashSet::new());
         for (pc, op) in atomics {
-            let is_read =
-                op.d.is_some_and(|d| ignored::is_read(program, pc + 1, d.into()));
             if !may_take(op) {
                 continue;
             }
+            let is_read =
+                op.d.is_some_and(|d| ignored::is_read(program, pc + 1, d.into()));
             if !is_read {
                 blind.insert(pc);
             }

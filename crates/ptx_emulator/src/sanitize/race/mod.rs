@@ -106,11 +106,12 @@ impl Race {
     pub(crate) fn new(request: &Request<'_>, options: &CheckOptions, suspects: Suspects) -> Self {
         let budget = options.race_bytes.div_ceil(PAGE_BYTES);
         let uses = Uses::of(request);
-        let ignored = uses.objects.then(|| ignored::waits(request.program));
-        let polls = uses.volatile.then(|| polls::polls(request.program));
-        let locks = uses.messages.then(|| Locks::of(request.program));
+        let (program, kernel) = (request.program, request.kernel.function);
+        let ignored = uses.objects.then(|| ignored::waits(program, kernel));
+        let polls = uses.volatile.then(|| polls::polls(program, kernel));
+        let locks = uses.messages.then(|| Locks::of(program, kernel));
         let locks = locks.unwrap_or_default();
-        let handed = uses.messages.then(|| handed::exchanges(request.program));
+        let handed = uses.messages.then(|| handed::exchanges(program, kernel));
         Self {
             threads: request.config.block.iter().product(),
             cluster: request.program.functions[request.kernel.function as usize].cluster_blocks()

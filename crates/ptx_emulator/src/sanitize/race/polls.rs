@@ -13,9 +13,9 @@ use std::ops::RangeInclusive;
 const LONGEST: u32 = 1 << 10;
 
 /// The strong reads that poll.
-pub(super) fn polls(program: &Program) -> HashSet<u32> {
+pub(super) fn polls(program: &Program, kernel: u32) -> HashSet<u32> {
     let mut polls = HashSet::new();
-    let branches = (0..).zip(&program.code);
+    let branches = program.reachable_code(kernel);
     let loops = branches.filter_map(|(pc, inst)| match inst.op {
         Op::Branch { target } if target <= pc && pc - target < LONGEST => Some(target..=pc),
         _ => None,

@@ -27,7 +27,7 @@ impl Uses {
     pub(super) fn of(request: &Request<'_>) -> Self {
         let program = request.program;
         let mut uses = Self::default();
-        for inst in program.reachable_code(request.kernel.function) {
+        for (_, inst) in program.reachable_code(request.kernel.function) {
             uses.constant |= reads_constant(&inst.op);
             match &inst.op {
                 Op::Load(t) | Op::Store(t) => {

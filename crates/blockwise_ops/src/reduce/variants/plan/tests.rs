@@ -1,7 +1,7 @@
 //! Plans of reductions.
 
 use super::super::super::{DOT, MAX, MIN, SUM, plan, same_length, sum_error};
-use super::super::{INTERLEAVED, KERNELS, TREE};
+use super::super::{INTERLEAVED, KERNELS, SHUFFLE, SINGLE, TREE, WIDE};
 use super::*;
 use crate::limits::h200;
 use crate::operation::Variant;

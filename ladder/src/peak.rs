@@ -1,4 +1,5 @@
-//! Fused multiply-adds at the peak rate, without memory accesses.
+//! Fused multiply-adds at the peak rate, without memory accesses: no algorithm, but the ceiling that
+//! the others are compared with.
 //!
 //! output\[thread\] = Σ over the chains c of x_c after `rounds` · [`UNROLL`] steps x ← x ·
 //! [`FACTOR`] + [`ADDEND`], from x_c = thread mod 256 + c.

@@ -1,6 +1,6 @@
 //! Checks every operation on 1, 2, … GPUs of this machine against the first device alone, and on
 //! emulated devices where there are no GPUs. `blockwise bench --gpus` times them.
-//! `cargo run -p blockwise_mesh --features cuda --example check`.
+//! `cargo run -p blockwise_mesh --features cuda --example mesh_check`.
 //!
 //! `host` copies through the host instead of NCCL; `job` is a rank of a launcher's job, which works
 //! until it is killed.

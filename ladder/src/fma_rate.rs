@@ -1,18 +1,23 @@
-//! The kernel of fused multiply-adds that measures the device's peak rate.
+//! Launches of [`peak_fma_f32`], which measure the device's peak rate.
 
 use blockwise::{Device, DeviceProperties, Instance as _, Stream, ViewMut};
-use kernels::peak::fma::peak_fma_f32;
+use blockwise_ops::{LaunchError, LaunchPlan, limits};
 
-use crate::limits::plan_1d;
-use crate::{LaunchError, LaunchPlan, check_len};
+use crate::peak::{ADDEND, CHAINS, FACTOR, THREADS, UNROLL, peak_fma_f32};
 
 /// Plans `blocks` blocks.
 ///
 /// # Errors
 /// When a limit is exceeded.
 pub fn plan(blocks: u32, properties: &DeviceProperties) -> Result<LaunchPlan, LaunchError> {
-    let threads = kernels::peak::fma::THREADS;
-    plan_1d(peak_fma_f32::ENTRY.name, blocks, threads, 0, properties)
+    let plan = LaunchPlan {
+        kernel: peak_fma_f32::ENTRY.name,
+        grid: [blocks, 1, 1],
+        block: [THREADS, 1, 1],
+        dynamic_shared_bytes: 0,
+    };
+    limits::check(&plan, properties)?;
+    Ok(plan)
 }
 
 /// Starts `blocks` blocks. `output` has one element for each thread.
@@ -28,7 +33,14 @@ pub fn enqueue<'a>(
 ) -> Result<LaunchPlan, LaunchError> {
     let output = output.into();
     let plan = plan(blocks, device.properties())?;
-    check_len("output", output.len(), threads(blocks))?;
+    let (given, needed) = (output.len(), threads(blocks));
+    if given != needed {
+        return Err(LaunchError::BufferLength {
+            what: "output",
+            needed,
+            given,
+        });
+    }
     let launch = peak_fma_f32::on(device)?.shape(plan.shape());
     let launch = match stream {
         Some(stream) => launch.stream(stream),
@@ -40,18 +52,16 @@ pub fn enqueue<'a>(
 
 /// The number of threads in `blocks` blocks.
 pub fn threads(blocks: u32) -> usize {
-    blocks as usize * kernels::peak::fma::THREADS as usize
+    blocks as usize * THREADS as usize
 }
 
 /// The operations of a launch: two for each fused multiply-add.
 pub fn operations(blocks: u32, rounds: u32) -> u64 {
-    use kernels::peak::fma::{CHAINS, UNROLL};
     2 * threads(blocks) as u64 * u64::from(rounds) * (CHAINS * UNROLL) as u64
 }
 
 /// The value that the launch writes for a thread, exact to the bit.
 pub fn expected(thread: usize, rounds: u32) -> f32 {
-    use kernels::peak::fma::{ADDEND, CHAINS, FACTOR, UNROLL};
     (0..CHAINS)
         .map(|c| {
             let start = (thread % 256 + c) as f32;

@@ -10,14 +10,14 @@
 //!
 //! A pair of windows takes 27 barriers, and each of the 24 steps moves every point through shared
 //! memory. The two points of a butterfly are adjacent, so lanes read every other number: bank
-//! conflicts. [The next rung](super) holds 16 points per thread in registers and does three or four
+//! conflicts. [The kernels after it](crate::kernels::conv1d::fft) hold 16 points per thread in registers and does three or four
 //! steps there at a time: 4 barriers, a sixth of the traffic, and no conflicts.
 
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;
 
-use crate::conv1d::direct::convolve_one;
+use crate::kernels::conv1d::direct::convolve_one;
 
 /// Points per transform.
 pub const POINTS: usize = 2048;
@@ -40,7 +40,7 @@ type Roots = [f32; 2 * HALF];
 /// exp(−2πi k/N) for k from 0 to N/2.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn roots() -> Vec<[f64; 2]> {
-    (0..HALF).map(|k| super::shape::root(k, POINTS)).collect()
+    (0..HALF).map(|k| crate::kernels::conv1d::fft::shape::root(k, POINTS)).collect()
 }
 
 #[inline(always)]
@@ -91,12 +91,12 @@ fn transform<'a, 'b>(
 }
 
 /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, within the bound of
-/// [the module](super).
+/// [the product's transforms](crate::kernels::conv1d::fft), but for a maximum over both windows.
 ///
 /// # Parameters
 /// - `signal`: n samples. `taps`: 1 to [`MOST_TAPS`] taps.
 /// - `spectrum`: written by [`conv1d_taps_fft_radix2`]. `roots`: [`roots`].
-/// - `offset`: see [the convolutions](crate::conv1d).
+/// - `offset`: see [the convolutions](crate::kernels::conv1d).
 ///
 /// # Launch
 /// One-dimensional, blocks of [`THREADS`]. The grid strides over pairs of windows.

@@ -1,5 +1,5 @@
 //! How soon the fuzzer finds a missing barrier:
-//! `cargo run -p safe_fuzz --example mutants -- KERNELS [FIRST_SEED]`.
+//! `cargo run -p safe_fuzz --example fuzz_mutants -- KERNELS [FIRST_SEED]`.
 //!
 //! For each place of the library: the kernels written until one of them showed that its barrier is
 //! missing, how many wait there, and in how many of those it shows.

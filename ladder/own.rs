@@ -1,0 +1,18 @@
+&[
+    "conv1d_fft4096_ungapped_f32",
+    "conv1d_fft_radix2",
+    "conv1d_taps_fft4096_ungapped_f32",
+    "conv1d_taps_fft_radix2",
+    "dot_single8_f32",
+    "dot_single8_f64",
+    "dot_single8_i64",
+    "extreme_single8_f32",
+    "extreme_single8_f64",
+    "extreme_single8_i64",
+    "peak_fma_f32",
+    "sum_single8_f32",
+    "sum_single8_f64",
+    "sum_single8_i64",
+    "transpose_aligned_narrow_u32",
+    "transpose_aligned_narrow_u64",
+]
