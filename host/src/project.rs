@@ -48,7 +48,33 @@ pub(crate) fn setup(arguments: Setup) -> Result<String, String> {
         ptxas: arguments.ptxas,
         nccl: arguments.nccl,
     };
-    setup.run()
+    let mut text = setup.run()?;
+    if blockwise_new::IS_PACKAGED
+        && let Some(cache) = cache::folder()
+    {
+        blockwise_new::no_toolkit(&cache)
+            .map_err(|error| format!("{}: {error}", cache.display()))?;
+        text += &format!("\nthe command with its tools: {}", install());
+    }
+    Ok(text)
+}
+
+/// How the command is installed with its tools. From a registry, the build script of cust would look
+/// for a CUDA toolkit; `setup` has made what it is shown.
+pub(crate) fn install() -> String {
+    let (variable, from) = match blockwise_new::installed_from() {
+        Some((url, commit)) => (
+            String::new(),
+            format!("--git {url} --rev {commit} blockwise_cli"),
+        ),
+        None if blockwise_new::IS_PACKAGED => {
+            let folder = cache::folder().unwrap_or_default().join("no-cuda-toolkit");
+            let variable = format!("CUDA_LIBRARY_PATH={} ", folder.display());
+            (variable, "blockwise_cli".to_owned())
+        }
+        None => (String::new(), "--path host".to_owned()),
+    };
+    format!("{variable}cargo install --locked {from} --features tools")
 }
 
 /// Lists what is there and what is missing.

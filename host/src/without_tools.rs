@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use blockwise_new::{Error, Init, New, Outcome, installed_from};
+use blockwise_new::{Error, Init, New, Outcome};
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 
@@ -105,15 +105,9 @@ fn other(words: &[OsString]) -> (String, Option<String>) {
     let name = words
         .first()
         .map_or("".into(), |word| word.to_string_lossy());
-    let from = match installed_from() {
-        Some((url, commit)) => format!("--git {url} --rev {commit} blockwise_cli"),
-        None => "--path host".to_owned(),
-    };
     (
         format!("this build has no `{name}`: only new, init, setup and doctor"),
-        Some(format!(
-            "`blockwise setup`, then `cargo install --locked {from} --features tools`"
-        )),
+        Some(format!("`blockwise setup`, then `{}`", project::install())),
     )
 }
 

@@ -53,7 +53,7 @@ impl Needs {
                 ..toolchain
             },
             Some(
-                "bench" | "book" | "build-ptx" | "check" | "checker" | "mutants" | "new"
+                "bench" | "book" | "build-ptx" | "check" | "checker" | "dist" | "mutants" | "new"
                 | "package" | "pitfalls" | "tune",
             ) => toolchain,
             _ => nothing,

@@ -17,7 +17,7 @@ use ptx_emulator::{
 use crate::backend::{
     Backend, Callable, HostMemory, Program, Queue, Replay, Rows, Started, Step, Timestamp,
 };
-use crate::{DeviceKind, DeviceProperties, Error, Given, GivenLaunch, Result, Room, Watch};
+use crate::{DeviceKind, DeviceProperties, Error, Given, GivenLaunch, Result, Room, Watch, sarif};
 
 /// The default limits are an H200's; this is its compute capability.
 const COMPUTE_CAPABILITY: (u32, u32) = (9, 0);
@@ -418,7 +418,8 @@ impl EmulatorFunction {
     fn findings(&self, report: ptx_emulator::CheckReport) -> Error {
         let Loaded { ptx, origin, .. } = &*self.loaded;
         let sources = Sources::new().with_ptx(Path::new(origin), ptx);
-        let text = text(std::slice::from_ref(&report), &sources, Style::Plain);
+        let mut text = text(std::slice::from_ref(&report), &sources, Style::Plain);
+        text.extend(sarif::add(&report, &sources).map(|problem| format!("{problem}\n")));
         Error::Findings {
             report: Box::new(report),
             text,

@@ -26,6 +26,8 @@ mod permutation;
 mod properties;
 mod ptx;
 mod recording;
+#[cfg(feature = "emulator")]
+mod sarif;
 mod shape;
 mod signature;
 mod split;

@@ -29,7 +29,8 @@ pub use from_rust_cuda::FromRustCuda;
 pub use init::Init;
 pub use new::New;
 use source::Source;
-pub use source::{Given, commit, installed_from};
+pub use source::{Given, IS_PACKAGED, commit, installed_from};
+pub use stub::no_toolkit;
 
 const BUILD_SCRIPT: &str = include_str!("../template/build.rs");
 const KERNELS: &str = include_str!("../template/src/kernels.rs");

@@ -33,6 +33,18 @@ pub(crate) struct File {
     pub(crate) is_there: bool,
 }
 
+/// Makes such a folder for whoever installs a program that uses GPUs, where cargo reads no settings
+/// of a project's; returns it.
+///
+/// # Errors
+/// The system's, if it cannot be made.
+pub fn no_toolkit(inside: &Path) -> std::io::Result<PathBuf> {
+    let folder = inside.join("no-cuda-toolkit");
+    fs::create_dir_all(folder.join("lib64"))?;
+    fs::write(folder.join("lib64/libcuda.a"), LIBRARY.1)?;
+    Ok(folder)
+}
+
 impl File {
     pub(crate) fn write(&self, changes: &mut Changes) -> Result<(), Error> {
         match self.is_there {

@@ -8,7 +8,8 @@
 //! A program only has to depend on this crate and mention it once (`use libcuda_loader as _;` is
 //! enough). Its binary then does not link to libcuda. `cust_raw`'s build script looks for a CUDA
 //! toolkit; the crate `find_cuda_helper`, substituted by `[patch.crates-io]` in the root manifest,
-//! prevents that.
+//! prevents that. Projects of a registry have no such patch: `CUDA_LIBRARY_PATH` leads to a folder with
+//! an empty `libcuda.a`.
 //!
 //! The library is looked up by its usual names, or by the path in the environment variable
 //! [`LIBRARY_VARIABLE`].

@@ -58,10 +58,12 @@ fn is_users(file: &str, own: &str) -> bool {
 /// Whether a folder belongs to a crate that every kernel is compiled with: in the repository, or as
 /// cargo unpacks a package.
 fn is_own(folder: &str) -> bool {
-    ["cuda_std", "blockwise_std", "launch_contract"].iter().any(|name| {
-        let version = folder.strip_prefix(name);
-        version.is_some_and(|version| version.is_empty() || version.starts_with('-'))
-    })
+    ["cuda_std", "blockwise_std", "launch_contract"]
+        .iter()
+        .any(|name| {
+            let version = folder.strip_prefix(name);
+            version.is_some_and(|version| version.is_empty() || version.starts_with('-'))
+        })
 }
 
 /// Files that come with a compiler: Rust's libraries and the device API of all kernels, CUDA's

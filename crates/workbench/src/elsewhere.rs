@@ -32,8 +32,8 @@ const LIBRARIES: [&str; 5] = [
     "ptx_emulator",
     "blockwise",
     "blockwise_ops",
-    "cuda_builder",
-    "cuda_std",
+    "blockwise_builder",
+    "blockwise_std",
 ];
 
 /// Command lines whose output must not depend on the machine. `OUT` is the file that they write.
@@ -68,7 +68,8 @@ pub(crate) fn run() -> Result<ExitCode> {
         workspace::check(cargo(&toolchain, ARM)?.args(["test", "--package", "course", "--lib"]))
     })?;
     workspace::step("aarch64: outputs, beside this machine's", || {
-        workspace::check(cargo(&toolchain, ARM)?.args(["build", "--package", "blockwise_cli"]))?;
+        let command = ["build", "--package", "blockwise_cli", "--features", "tools"];
+        workspace::check(cargo(&toolchain, ARM)?.args(command))?;
         compare(&folder()?.join(ARM).join("debug/blockwise"))
     })?;
     for target in CHECKED {

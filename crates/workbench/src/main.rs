@@ -22,9 +22,13 @@ mod demo;
 mod deny;
 mod elsewhere;
 #[cfg(unix)]
+mod dist;
+#[cfg(unix)]
 mod fresh;
 #[cfg(test)]
 mod imports;
+#[cfg(unix)]
+mod licences;
 mod new;
 mod package;
 mod pitfalls;
@@ -79,6 +83,10 @@ enum Command {
     },
     /// Check licences, sources and duplicate versions of dependencies
     Deny,
+    /// Make an archive of the command for machines without Rust: program, manual, completions,
+    /// licences
+    #[cfg(unix)]
+    Dist,
     /// Pack what a release uploads, and build and test a project that has nothing else
     Package,
     /// Show the tools found, what is missing, and the commands that fix it
@@ -151,6 +159,8 @@ fn main() -> ExitCode {
         Command::New(arguments) => new::run(&arguments),
         Command::Setup { browser, nccl } => setup::run(browser, nccl),
         Command::Deny => deny::run(),
+        #[cfg(unix)]
+        Command::Dist => dist::run(),
         Command::Package => package::run(),
         Command::Doctor => setup::doctor(),
         Command::Bench { arguments } => bench::run("bench", &arguments),

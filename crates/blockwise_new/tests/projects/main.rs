@@ -1,6 +1,7 @@
 //! Projects as a user gets them: their files, and that their own tests pass. Needs what
 //! `cargo xtask doctor` lists.
 
+mod action;
 mod exercises;
 mod installed;
 mod place;

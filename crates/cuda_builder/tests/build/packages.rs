@@ -7,8 +7,8 @@ use cuda_builder::{CudaBuilder, CudaBuilderError};
 
 use crate::TILE;
 use crate::common::{
-    assert_success, child_folder, copy_lock_file, in_child, member, text, whole_sweeps, workspace,
-    write_member, write_package,
+    assert_success, child_folder, copy_lock_file, in_child, member, repository, text, whole_sweeps,
+    workspace, write_member, write_package,
 };
 
 fn with_prelude(source: &str) -> String {
@@ -75,6 +75,55 @@ fn kernels_and_cuda_std_may_come_through_a_dependency() {
     let ptx = text(CudaBuilder::new(folder).build().unwrap());
     for name in ["own", "of_the_dependency"] {
         assert!(ptx.contains(&format!(".visible .entry {name}(")), "{ptx}");
+    }
+}
+
+/// A crate that depends on rust-cuda's names, in every way that a manifest has: its kernels are those
+/// of a crate with ours.
+#[test]
+fn packages_with_rust_cudas_names_are_the_same() {
+    let source = with_prelude(
+        "use cuda_std::{address_space, shared_array};
+        #[address_space(constant)] static TABLE: [u32; 2] = [3, 4];
+        #[derive(Clone, Copy, Plain)] #[repr(C)] pub struct Pair { a: u32, b: u32 }
+        #[kernel] pub unsafe fn pairs(pair: Pair, out: *mut u32) {
+            let tile = shared_array![u32; 4];
+            assert!(pair.a > 0);
+            println!(\"{}\", TABLE[1]);
+            unsafe { *tile = pair.b; *out = *tile }
+        }
+        #[kernel] pub fn twice(x: &[u32], mut y: Out<u32>) {
+            for (i, y) in y.mine() { *y = 2 * x[i]; }
+        }",
+    );
+    let workspace = workspace("names");
+    let entries = |name: &str, dependency: &str| {
+        let folder = write_member(&workspace, name, "", &source);
+        let manifest = folder.join("Cargo.toml");
+        let lines = text(&manifest);
+        let lines = lines.lines().filter(|line| !line.starts_with("cuda_std"));
+        let lines: Vec<_> = lines.collect();
+        let lines = lines.join("\n");
+        let path = |place: &str| format!("{:?}", repository().join(place));
+        let dependency = dependency.replace("OURS", &path("crates/cuda_std"));
+        let dependency = dependency.replace("THEIRS", &path("rust_cuda/cuda_std"));
+        fs::write(manifest, format!("{lines}\n{dependency}\n")).unwrap();
+        let ptx = CudaBuilder::new(folder).generate_line_info(false).build();
+        let ptx = text(ptx.unwrap());
+        let entries = ptx.split(".visible .entry ").skip(1);
+        let entries = entries.map(|entry| entry.split('(').next().unwrap().to_owned());
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort();
+        (entries, ptx.lines().filter(|line| line.starts_with('\t')).count())
+    };
+    let ours = entries("own", "cuda_std = { package = \"blockwise_std\", path = OURS, default-features = false }");
+    assert_eq!(ours.0, ["pairs", "twice"]);
+    for (name, dependency) in [
+        ("library", "blockwise_std = { path = OURS, default-features = false }"),
+        ("theirs", "cuda_std = { path = THEIRS, default-features = false }"),
+        ("patched", "cuda_std = { version = \"0.2\", path = THEIRS, default-features = false, features = [\"vek_indices\"] }"),
+    ] {
+        assert_eq!(entries(name, dependency), ours, "{name}");
     }
 }
 

@@ -25,7 +25,7 @@ mod sources;
 mod text;
 
 pub use json::{Document, JSON_VERSION, LeftOut, json};
-pub use sarif::sarif;
+pub use sarif::{sarif, sarif_merged};
 pub use sources::Sources;
 pub use text::{Style, text};
 

@@ -46,6 +46,31 @@ pub fn sarif(checks: &[CheckReport], sources: &Sources) -> String {
     format!("{log:#}\n")
 }
 
+/// One log with the findings of two, each once; `None` if the older is no log with one run.
+pub fn sarif_merged(old: &str, new: &str) -> Option<String> {
+    let [old, mut new] = [old, new].map(|text| serde_json::from_str::<Value>(text).ok());
+    let (old, new) = (old.as_ref()?, new.as_mut()?);
+    let [old_run] = &old["runs"].as_array()?[..] else {
+        return None;
+    };
+    old_run["tool"]["driver"]["name"].as_str()?;
+    for list in ["/results", "/invocations/0/toolExecutionNotifications"] {
+        let of_old = old_run.pointer(list).and_then(Value::as_array);
+        let run = new.pointer_mut("/runs/0")?;
+        let Some(of_new) = run.pointer_mut(list).and_then(Value::as_array_mut) else {
+            continue;
+        };
+        let mut all: Vec<Value> = of_old.cloned().unwrap_or_default();
+        for value in of_new.drain(..) {
+            if !all.contains(&value) {
+                all.push(value);
+            }
+        }
+        *of_new = all;
+    }
+    Some(format!("{new:#}\n"))
+}
+
 fn descriptor(rule: Rule) -> Value {
     json!({
         "id": rule.name(),

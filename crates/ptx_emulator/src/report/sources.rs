@@ -16,6 +16,8 @@ const LARGEST: u64 = 4 << 20;
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     working: PathBuf,
+    /// What paths are shown relative to, if it is not the working directory.
+    root: Option<PathBuf>,
     ptx: Option<Ptx>,
 }
 
@@ -36,8 +38,16 @@ impl Sources {
     pub fn in_folder(folder: &Path) -> Self {
         Self {
             working: folder.to_owned(),
+            root: None,
             ptx: None,
         }
+    }
+
+    /// Shows paths relative to this folder instead, such as the repository's.
+    #[must_use]
+    pub fn relative_to(mut self, root: &Path) -> Self {
+        self.root = Some(root.to_owned());
+        self
     }
 
     /// Adds the checked PTX. `path` is its file, or a name for a text without one.
@@ -103,10 +113,13 @@ impl Sources {
         self.working.join(path)
     }
 
-    /// The path relative to the working directory, if it is below it.
+    /// The path relative to the folder of [`relative_to`](Self::relative_to) or else the working
+    /// directory, if it is below it.
     pub(super) fn below(&self, path: &Path) -> Option<PathBuf> {
         let path = self.absolute(path);
-        let below = path.strip_prefix(&self.working).ok()?;
+        let below = path
+            .strip_prefix(self.root.as_ref().unwrap_or(&self.working))
+            .ok()?;
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
         below.components().all(plain).then(|| below.to_owned())
     }
