@@ -250,9 +250,18 @@ mod tests {
         let workspace = "[workspace.dependencies]\nblockwise_std = \"0.1\"\ngpu = { package = \"blockwise_std\", version = \"0.1\" }";
         for (manifest, expected) in [
             ("blockwise_std = \"0.1\"", Some("cuda_std")),
-            ("blockwise_std = { version = \"0.1\", features = [\"half\"] }", Some("cuda_std")),
-            ("cuda_std = { package = \"blockwise_std\", version = \"0.1\" }", Some("cuda_std")),
-            ("device = { package = \"blockwise_std\", path = \"..\" }", Some("device")),
+            (
+                "blockwise_std = { version = \"0.1\", features = [\"half\"] }",
+                Some("cuda_std"),
+            ),
+            (
+                "cuda_std = { package = \"blockwise_std\", version = \"0.1\" }",
+                Some("cuda_std"),
+            ),
+            (
+                "device = { package = \"blockwise_std\", path = \"..\" }",
+                Some("device"),
+            ),
             ("blockwise_std.workspace = true", Some("cuda_std")),
             ("gpu.workspace = true", Some("gpu")),
             ("blockwise_std = { package = \"another\" }", None),

@@ -20,9 +20,9 @@ mod check;
 mod checker;
 mod demo;
 mod deny;
-mod elsewhere;
 #[cfg(unix)]
 mod dist;
+mod elsewhere;
 #[cfg(unix)]
 mod fresh;
 #[cfg(test)]

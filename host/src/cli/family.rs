@@ -66,7 +66,9 @@ fn command(of: &'static Operation) -> Command {
         .value_name("N")
         .help("Threads of a block, for the kernels that leave them open")
         .value_parser(clap::value_parser!(u32));
-    let list = Arg::new(KERNELS).long(KERNELS).help("List the kernels, and end");
+    let list = Arg::new(KERNELS)
+        .long(KERNELS)
+        .help("List the kernels, and end");
     let list = list.action(ArgAction::SetTrue).exclusive(true);
     operation::settings(command.arg(threads).arg(kernel).arg(list), of)
 }
@@ -99,7 +101,7 @@ impl FromArgMatches for Subject {
             return Launch::from_arg_matches(matches).map(Self::File);
         };
         if matches.get_flag(KERNELS) {
-            return Err(operation::list(operation, |tier| tier != Tier::Step));
+            return Err(operation::list(operation, ladder::variants(operation)));
         }
         let size = |size: &Size| matches.get_one(size.name).copied().unwrap_or(size.profile);
         let kernels = matches.get_many::<String>("kernel").unwrap_or_default();

@@ -84,7 +84,9 @@ fn command(of: &'static Operation) -> Command {
         .help("The kernel, one of those that --kernels lists [default: the fastest]")
         .hide_possible_values(true)
         .value_parser(kernels(of));
-    let list = Arg::new(KERNELS).long(KERNELS).help("List the kernels, and end");
+    let list = Arg::new(KERNELS)
+        .long(KERNELS)
+        .help("List the kernels, and end");
     command = settings(command, of)
         .arg(kernel)
         .arg(list.action(ArgAction::SetTrue).exclusive(true));
@@ -121,9 +123,13 @@ fn has_axis(of: &Operation) -> bool {
 /// The flag that lists an operation's kernels.
 pub(super) const KERNELS: &str = "kernels";
 
-/// The names of the kernels of these tiers, one a line, as the help of a command: clap prints it.
-pub(super) fn list(of: &'static Operation, listed: impl Fn(Tier) -> bool) -> clap::Error {
-    let names = of.variants.iter().filter(|variant| listed(variant.tier));
+/// The names of the kernels that a user can choose, one a line, as the help of a command: clap prints
+/// it.
+pub(super) fn list<'a>(
+    of: &'static Operation,
+    variants: impl Iterator<Item = &'a Variant>,
+) -> clap::Error {
+    let names = variants.filter(|variant| variant.tier != Tier::Step);
     let text: String = names.flat_map(|variant| [variant.name, "\n"]).collect();
     let command = Command::new(of.name).override_help(text);
     let help = command.try_get_matches_from([of.name, "--help"]);
@@ -232,8 +238,7 @@ pub(super) fn arguments(matches: &ArgMatches) -> Option<Result<Arguments, clap::
 
 fn of_matches(of: &'static Operation, matches: &ArgMatches) -> Result<Arguments, clap::Error> {
     if matches.get_flag(KERNELS) {
-        let left_out = [Tier::Step, Tier::Ablation];
-        return Err(list(of, |tier| !left_out.contains(&tier)));
+        return Err(list(of, of.variants.iter().copied()));
     }
     let missing = || clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument);
     let file = |name| {

@@ -114,14 +114,29 @@ fn packages_with_rust_cudas_names_are_the_same() {
         let entries = entries.map(|entry| entry.split('(').next().unwrap().to_owned());
         let mut entries: Vec<_> = entries.collect();
         entries.sort();
-        (entries, ptx.lines().filter(|line| line.starts_with('\t')).count())
+        (
+            entries,
+            ptx.lines().filter(|line| line.starts_with('\t')).count(),
+        )
     };
-    let ours = entries("own", "cuda_std = { package = \"blockwise_std\", path = OURS, default-features = false }");
+    let ours = entries(
+        "own",
+        "cuda_std = { package = \"blockwise_std\", path = OURS, default-features = false }",
+    );
     assert_eq!(ours.0, ["pairs", "twice"]);
     for (name, dependency) in [
-        ("library", "blockwise_std = { path = OURS, default-features = false }"),
-        ("theirs", "cuda_std = { path = THEIRS, default-features = false }"),
-        ("patched", "cuda_std = { version = \"0.2\", path = THEIRS, default-features = false, features = [\"vek_indices\"] }"),
+        (
+            "library",
+            "blockwise_std = { path = OURS, default-features = false }",
+        ),
+        (
+            "theirs",
+            "cuda_std = { path = THEIRS, default-features = false }",
+        ),
+        (
+            "patched",
+            "cuda_std = { version = \"0.2\", path = THEIRS, default-features = false, features = [\"vek_indices\"] }",
+        ),
     ] {
         assert_eq!(entries(name, dependency), ours, "{name}");
     }

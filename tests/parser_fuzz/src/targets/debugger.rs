@@ -5,6 +5,7 @@ use std::io::Cursor;
 
 use blockwise_debug::{Loaded, Loader, serve};
 use ptx_emulator::replay::Replay;
+use ptx_emulator::report::Sources;
 use ptx_emulator::{Emulator, LaunchConfig, Limits, Module};
 use serde_json::{Map, Value, json};
 
@@ -124,6 +125,8 @@ impl Loader for Kernel {
             replay: replay.map_err(|error| text(&error))?,
             types: HashMap::new(),
             ptx: "k.ptx".to_owned(),
+            text: PTX.to_owned(),
+            sources: Sources::new(),
         })
     }
 }
