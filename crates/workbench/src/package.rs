@@ -192,11 +192,15 @@ fn vendor(place: &Path, packages: &[Package]) -> Result<()> {
     ]);
     workspace::check(cargo.current_dir(&folder).stdout(Stdio::null()))?;
     for package in packages {
-        let file = place
-            .join("registry")
-            .join(package.stem())
-            .join(".cargo-checksum.json");
-        write(&file, &json!({ "files": {}, "package": null }).to_string())?;
+        // Lock files inside packages have it.
+        let file = place.join(package.stem()).with_added_extension("crate");
+        let output = Command::new("sha256sum").arg(&file).output()?;
+        let sum = String::from_utf8_lossy(&output.stdout);
+        let sum = sum.split(' ').next().filter(|sum| sum.len() == 64);
+        let sum = sum.with_context(|| format!("no checksum of {}", file.display()))?;
+        let folder = place.join("registry").join(package.stem());
+        let text = json!({ "files": {}, "package": sum }).to_string();
+        write(&folder.join(".cargo-checksum.json"), &text)?;
     }
     Ok(())
 }
