@@ -414,7 +414,13 @@ fn below(path: &str, name: &str) -> String {
 
 /// A variable as the answer to `evaluate`.
 fn result(mut variable: Value) -> Value {
-    variable["result"] = variable["value"].take();
+    if let Some(fields) = variable.as_object_mut() {
+        let value = fields.remove("value").unwrap_or_default();
+        fields.insert("result".to_owned(), value);
+        for unknown in ["name", "evaluateName"] {
+            fields.remove(unknown);
+        }
+    }
     variable
 }
 

@@ -28,7 +28,7 @@ fn requests() -> Vec<(&'static str, Value)> {
         ("stackTrace", Value::Null),
         ("next", Value::Null),
         ("stackTrace", Value::Null),
-        ("evaluate", watch("loaded[37 - 1] + 0.5")),
+        ("evaluate", watch("written[37 - 1] + 0.5")),
         ("evaluate", watch("x.len() - first")),
         ("evaluate", watch("place")),
         ("next", Value::Null),
