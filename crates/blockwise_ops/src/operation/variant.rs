@@ -164,7 +164,7 @@ impl Variant {
 
     /// Whether it is a way to do an operation.
     pub fn is_of(&self, operation: &Operation) -> bool {
-        let listed = || operation.variants.iter().any(|&variant| variant == self);
+        let listed = || operation.variants.contains(&self);
         match self.tier {
             Tier::Ladder { of } => of.contains(&operation),
             Tier::Product | Tier::Document | Tier::Step => listed(),
