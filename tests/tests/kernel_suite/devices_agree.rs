@@ -8,7 +8,7 @@ use blockwise_ops::reduce::KERNELS;
 use blockwise_ops::reverse::REVERSE;
 use blockwise_ops::transpose::TRANSPOSE;
 use blockwise_ops::{
-    ConvMode, Element, Number, Options, Reduction, Variant, convolve, dot, matmul, reduce, reverse,
+    ConvMode, Element, Number, Options, Reduction, convolve, dot, matmul, reduce, reverse,
     transpose,
 };
 use blockwise_tests::check;
