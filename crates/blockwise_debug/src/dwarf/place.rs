@@ -41,13 +41,13 @@ pub(super) fn pieces(
             _ => None,
         };
     }
-    match entry.value(attribute::LOCATION)? {
-        &Value::Block(at, size) => {
+    match *entry.value(attribute::LOCATION)? {
+        Value::Block(at, size) => {
             let symbol = |at| sections.info.symbols.get(&at).map(String::as_str);
             let bytes = Bytes::new(&sections.info.bytes, at);
             trusted(computed(bytes, at + size, &symbol)?, false)
         }
-        &Value::Number(list) => {
+        Value::Number(list) => {
             let mut bytes = Bytes::new(&sections.locations.bytes, usize::try_from(list).ok()?);
             let symbol = |at| sections.locations.symbols.get(&at).map(String::as_str);
             loop {
