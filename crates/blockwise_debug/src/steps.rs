@@ -100,8 +100,8 @@ impl Debuggee {
                 _ if !here || start.is_empty() => true,
                 Stride::Out => {
                     let caller = &start[..start.len() - 1];
-                    let is_below = chain.len() > caller.len() && chain.starts_with(caller);
-                    !(caller.is_empty() || is_below)
+                    let is_inside = chain.len() > caller.len() && chain.starts_with(caller);
+                    !caller.is_empty() && !is_inside
                 }
                 Stride::Over => !chain.starts_with(start) && !start.starts_with(chain),
                 Stride::In | Stride::Instruction => !start.starts_with(chain),

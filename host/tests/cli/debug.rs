@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::command::blockwise;
 
 /// Two warps, each reading what the other writes, with no barrier between.
-const PTX: &str = "
+pub(crate) const PTX: &str = "
 .version 8.0
 .target sm_80
 .address_size 64

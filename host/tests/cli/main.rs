@@ -11,6 +11,7 @@ mod debug;
 mod devices;
 mod drivers;
 mod files;
+mod launching;
 mod mesh_times;
 mod meshes;
 mod new;

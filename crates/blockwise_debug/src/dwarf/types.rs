@@ -221,8 +221,8 @@ impl Types<'_> {
             },
             Shape::Array(element, count) => {
                 let size = self.size(element);
-                let there = (bytes.len() as u64).checked_div(size);
-                let count = count.min(there.unwrap_or(0));
+                let most = (bytes.len() as u64).checked_div(size).unwrap_or(0);
+                let count = count.min(most);
                 let elements = 0..count;
                 elements
                     .map(|at| (format!("[{at}]"), element, part(bytes, at * size, size)))
