@@ -156,7 +156,7 @@ mod tests {
             let lines = (0..40).filter(|at| (at * seed + seed) % 7 > 1);
             lines.map(|at| format!("{}\n", at * seed % 9)).collect()
         };
-        let mut texts: Vec<String> = (1..12).map(letters).collect();
+        let mut texts: Vec<String> = (1..5).map(letters).collect();
         texts.push("last\nwithout an end".to_owned());
         for old in &texts {
             for new in &texts {

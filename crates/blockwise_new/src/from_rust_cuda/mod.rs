@@ -279,17 +279,19 @@ impl Plan {
         let text =
             fs::read_to_string(path).map_err(|error| Error::io("cannot read", path, error))?;
         let oldest = cuda_tools::OLDEST_RUSTC;
-        match toolchain::moved(&text)
+        let needs_nightly = project
+            .sources
+            .values()
+            .any(|source| source.needs_nightly());
+        match toolchain::moved(&text, needs_nightly)
             .map_err(|problem| Error::new(format!("{}: {problem}", path.display())))?
         {
             Toolchain::Changed(new) => {
-                self.notes.known(shown, format!("rust-cuda's compiler is replaced, because Blockwise needs Rust {oldest} or newer; crates of the lock file that are too old for it: `cargo update`"));
+                self.notes.known(shown, format!("rust-cuda's compiler is replaced: the host needs Rust {oldest} or newer, and kernels no nightly; crates of the lock file that are too old for it: `cargo update`"));
                 self.change(path.to_owned(), &text, new);
             }
             Toolchain::Stays(name) => {
-                let about = format!(
-                    "{name} is new enough for the host (Rust {oldest}); kernels need no nightly"
-                );
+                let about = format!("{name} stays, it is new enough (Rust {oldest})");
                 self.notes.known(shown, about);
             }
             Toolchain::Unknown(name) => {

@@ -70,6 +70,8 @@ const VECTORS: [&str; 6] = [
     "grid_dim",
 ];
 
+const FEATURE: [&str; 5] = ["#", "!", "[", "feature", "("];
+
 impl Source {
     pub(super) fn new(text: String) -> Self {
         let words = match tokens(&text) {
@@ -89,6 +91,12 @@ impl Source {
 
     pub(super) fn names(&self, word: &str) -> bool {
         self.words.contains(word)
+    }
+
+    /// Whether a crate's root has unstable features on every target.
+    pub(super) fn needs_nightly(&self) -> bool {
+        let tokens = self.tokens();
+        (0..tokens.len()).any(|at| is_at(&tokens, at, &FEATURE))
     }
 
     pub(super) fn names_vectors(&self) -> bool {
@@ -167,7 +175,7 @@ impl Source {
             if token.text.contains("RUST_CUDA_CODEGEN_BACKEND") {
                 notes.todo(place(), "there is no compiler backend to name here: `CudaBuilder::new` has the kernel crate as its only parameter");
             }
-            if is_at(&tokens, at, &["#", "!", "[", "feature", "("]) {
+            if is_at(&tokens, at, &FEATURE) {
                 notes.known(place(), "`#![feature(…)]` needs a nightly compiler on the host's side, of March 2026 or later; for the device it works with any");
             }
             if token.text.starts_with("__raygen__") || token.text.starts_with("_optix_") {

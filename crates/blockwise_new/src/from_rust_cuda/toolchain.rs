@@ -17,8 +17,13 @@ pub(super) enum Toolchain {
     Unknown(String),
 }
 
-/// `rust-toolchain.toml`, or `rust-toolchain` with either the same or only a name in it.
-pub(super) fn moved(text: &str) -> Result<Toolchain, String> {
+/// `rust-toolchain.toml`, or `rust-toolchain` with either the same or only a name in it. A nightly
+/// stays only if it is new and the host's code needs one: kernels do not.
+pub(super) fn moved(text: &str, needs_nightly: bool) -> Result<Toolchain, String> {
+    let is_new = |channel: &str| {
+        let is_new = is_new(channel)?;
+        Some(is_new && (needs_nightly || !channel.starts_with("nightly")))
+    };
     let name = text.trim();
     if !name.contains('\n') && !name.contains(['[', '=']) {
         return Ok(match is_new(name) {
@@ -124,16 +129,25 @@ mod tests {
             components = [\"clippy\", \"rustc-dev\", \"llvm-tools-preview\"]\nprofile = \"minimal\"\n";
         let new = "# Ours.\n[toolchain]\nchannel = \"1.95.0\" # rust-cuda's\n\
             components = [\"clippy\", \"llvm-tools\", \"rust-src\"]\nprofile = \"minimal\"\n";
-        assert_eq!(moved(old), Ok(Toolchain::Changed(new.to_owned())));
-        assert_eq!(moved(new), Ok(Toolchain::Stays("1.95.0".to_owned())));
+        assert_eq!(moved(old, false), Ok(Toolchain::Changed(new.to_owned())));
+        assert_eq!(moved(new, false), Ok(Toolchain::Stays("1.95.0".to_owned())));
         assert_eq!(
-            moved("nightly-2021-12-04\n"),
+            moved("nightly-2021-12-04\n", true),
             Ok(Toolchain::Changed("1.95.0\n".to_owned()))
         );
         assert_eq!(
-            moved("[toolchain]\npath = \"x\"\n"),
+            moved("[toolchain]\npath = \"x\"\n", false),
             Ok(Toolchain::Unknown("a toolchain of its own".to_owned()))
         );
-        assert!(moved("[tools]\n").is_err());
+        assert!(moved("[tools]\n", false).is_err());
+        let new = "nightly-2026-04-02\n";
+        assert_eq!(
+            moved(new, true),
+            Ok(Toolchain::Stays(new.trim().to_owned()))
+        );
+        assert_eq!(
+            moved(new, false),
+            Ok(Toolchain::Changed("1.95.0\n".to_owned()))
+        );
     }
 }
