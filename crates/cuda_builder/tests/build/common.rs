@@ -34,13 +34,6 @@ pub(crate) fn start_workspace(folder: &Path) {
         "[workspace]\nresolver = \"3\"\nmembers = [\"members/*\"]\n",
     )
     .unwrap();
-    // A stable cargo ignores this, and so must the device's build: it has its own core.
-    fs::create_dir_all(folder.join(".cargo")).unwrap();
-    fs::write(
-        folder.join(".cargo/config.toml"),
-        "[unstable]\nbuild-std = [\"std\"]\n",
-    )
-    .unwrap();
     copy_lock_file(folder);
     share(&folder.join("target"), "tools");
 }

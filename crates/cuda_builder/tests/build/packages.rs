@@ -41,6 +41,21 @@ fn a_crate_outside_a_workspace_is_built_in_the_build_scripts_folder() {
     );
 }
 
+/// A stable cargo ignores the table, and the device's build has its own core.
+#[test]
+fn unstable_tables_of_settings_are_passed_over() {
+    if !whole_sweeps("settings that a stable cargo ignores") {
+        return;
+    }
+    let settings = workspace("unstable").join(".cargo");
+    fs::create_dir_all(&settings).unwrap();
+    let table = "[unstable]\nbuild-std = [\"std\"]\n";
+    fs::write(settings.join("config.toml"), table).unwrap();
+    let folder = member("unstable", "", &with_prelude(TILE));
+    let ptx = CudaBuilder::new(folder).generate_line_info(false).build();
+    assert!(text(ptx.unwrap()).contains(".visible .entry mirror"));
+}
+
 /// As with rust-cuda: a crate may gather the kernels of others, and have cuda_std through them,
 /// without a dependency line.
 #[test]
