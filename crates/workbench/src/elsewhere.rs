@@ -112,7 +112,14 @@ fn cargo(toolchain: &Toolchain, target: &str) -> Result<Command> {
 
 /// Runs each line by this machine's program and by that of the other one.
 fn compare(other: &Path) -> Result<()> {
-    workspace::check(workspace::cargo().args(["build", "--locked", "--package", "blockwise_cli"]))?;
+    workspace::check(workspace::cargo().args([
+        "build",
+        "--locked",
+        "--package",
+        "blockwise_cli",
+        "--features",
+        "tools",
+    ]))?;
     let own = workspace::target()?.join("debug/blockwise");
     let inputs = folder()?.join("inputs");
     fs::create_dir_all(&inputs)?;
