@@ -27,7 +27,6 @@ pub(super) unsafe fn worker<T: Transformed>(factors: &[T]) -> Worker<T> {
 /// As for [`convolve`]; `E` points a thread, `COUNT` runs of a window. `spectrum` and `factors` have
 /// the shape's elements and are aligned to 16 bytes.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "those of a kernel")]
 pub unsafe fn convolve_in<
     S: Shape,
     T: Transformed,
