@@ -2,12 +2,7 @@
 //!
 //! `cust` alone leaves the driver's functions to the linker, which needs a CUDA toolkit's or the
 //! driver's library. This crate adds [`libcuda_loader`], which defines them. A manifest puts it in
-//! the place of `cust`, and the sources keep saying `cust::`:
-//!
-//! ```toml
-//! cust = { package = "blockwise_cust", path = "…/crates/blockwise_cust" }
-//! ```
-//!
+//! the place of `cust`, by `package = "blockwise_cust"`, and the sources keep saying `cust::`;
 //! `blockwise init --from-rust-cuda` writes that line.
 
 pub use cust::*;

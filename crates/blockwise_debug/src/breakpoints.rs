@@ -4,7 +4,7 @@ use crate::arguments::{DataBreakpointInfo, SetBreakpoints, SetDataBreakpoints};
 use crate::breaks::{LineBreak, Watch};
 use crate::debuggee::Debuggee;
 use crate::expression::Condition;
-use crate::threads::StackFrame;
+use crate::lane::StackFrame;
 use ptx_emulator::replay::Word;
 use serde_json::{Value, json};
 

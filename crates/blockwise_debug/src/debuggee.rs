@@ -4,11 +4,9 @@ use crate::Loaded;
 use crate::breaks::Breaks;
 use crate::dwarf::{Bytes, Dwarf, Type};
 use crate::expression::{Part, Place};
-use crate::here::Here;
-use crate::lane::{LaneId, first_lane, identity, thread_index};
+use crate::lane::{LaneId, StackFrame, first_lane, identity, thread_index};
 use crate::lines::Lines;
 use crate::names::Names;
-use crate::threads::{self, StackFrame};
 use ptx_emulator::replay::Replay;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -116,25 +114,6 @@ impl Debuggee {
                 .any(|named| named.name == place.name)
             || is_parameter(&dotted)
             || is_local(&place.name)
-    }
-
-    /// The current meaning of names in a frame.
-    pub(crate) fn scope(&self, frame: StackFrame) -> Here<'_> {
-        Here {
-            debuggee: self,
-            frame,
-        }
-    }
-
-    /// The current meaning of names for a lane.
-    pub(crate) fn scope_of(&self, lane: LaneId) -> Here<'_> {
-        let ended = StackFrame {
-            lane,
-            call: 0,
-            pc: u32::MAX,
-            inner: 0,
-        };
-        self.scope(threads::top(self, lane).unwrap_or(ended))
     }
 
     /// "block (1, 0, 0), thread (37, 0, 0)".

@@ -4,14 +4,35 @@ use crate::debuggee::Debuggee;
 use crate::dwarf::{Bytes, Shape, Storage, Type, Variable};
 use crate::element::{Element, Evaluated};
 use crate::expression::{Part, Scope, written};
-use crate::lane::{LaneId, identity};
+use crate::lane::{LaneId, StackFrame, identity};
 use crate::names::table;
-use crate::threads::StackFrame;
+use crate::threads;
 
 /// Names as a frame sees them at the current step.
 pub(crate) struct Here<'a> {
     pub(crate) debuggee: &'a Debuggee,
     pub(crate) frame: StackFrame,
+}
+
+impl Debuggee {
+    /// The current meaning of names in a frame.
+    pub(crate) fn scope(&self, frame: StackFrame) -> Here<'_> {
+        Here {
+            debuggee: self,
+            frame,
+        }
+    }
+
+    /// The current meaning of names for a lane.
+    pub(crate) fn scope_of(&self, lane: LaneId) -> Here<'_> {
+        let ended = StackFrame {
+            lane,
+            call: 0,
+            pc: u32::MAX,
+            inner: 0,
+        };
+        self.scope(threads::top(self, lane).unwrap_or(ended))
+    }
 }
 
 impl Here<'_> {

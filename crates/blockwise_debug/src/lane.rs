@@ -12,6 +12,18 @@ pub(crate) struct LaneId {
     pub(crate) lane: u32,
 }
 
+/// A frame of a lane's stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StackFrame {
+    pub(crate) lane: LaneId,
+    /// Its call: 0 is the running function, 1 its caller.
+    pub(crate) call: usize,
+    /// The instruction that it is at.
+    pub(crate) pc: u32,
+    /// Its number among the instruction's frames that are shown, from the innermost.
+    pub(crate) inner: usize,
+}
+
 /// Why the launch has stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {

@@ -4,9 +4,9 @@ use crate::arguments::{DataBreakpointInfo, Evaluate, OfThread, Scopes, SetExcept
 use crate::arguments::{StackTrace, Variables, parse};
 use crate::breaks::FILTERS;
 use crate::debuggee::Debuggee;
+use crate::lane::StackFrame;
 use crate::lane::{LaneId, Stop};
 use crate::steps::Stride;
-use crate::threads::StackFrame;
 use crate::wire::{self, Request, Writer};
 use crate::{Loader, breakpoints, threads};
 use ptx_emulator::replay::Direction;

@@ -1,7 +1,7 @@
 //! The protocol's threads: warps, and the lanes of the warp in focus. Their stacks.
 
 use crate::debuggee::Debuggee;
-use crate::lane::{LaneId, thread_index};
+use crate::lane::{LaneId, StackFrame, thread_index};
 use crate::lines::Frame;
 use ptx_emulator::replay::{Status, WarpState};
 use serde_json::{Value, json};
@@ -145,18 +145,6 @@ pub(crate) fn stack(debuggee: &Debuggee, number: i64, first: usize, count: usize
     let total = frames.len();
     let shown: Vec<Value> = frames.into_iter().skip(first).take(count).collect();
     Some(json!({ "stackFrames": shown, "totalFrames": total }))
-}
-
-/// A frame of a lane's stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StackFrame {
-    pub(crate) lane: LaneId,
-    /// Its call: 0 is the running function, 1 its caller.
-    pub(crate) call: usize,
-    /// The instruction that it is at.
-    pub(crate) pc: u32,
-    /// Its number among the instruction's frames that are shown, from the innermost.
-    pub(crate) inner: usize,
 }
 
 /// The frame of an id.

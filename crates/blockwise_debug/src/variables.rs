@@ -5,7 +5,7 @@ use crate::dwarf::{Bytes, Shape, Type, Variable};
 use crate::element::{Element, Evaluated};
 use crate::expression::{Expression, Part, written};
 use crate::lane::LaneId;
-use crate::threads::StackFrame;
+use crate::lane::StackFrame;
 use ptx_emulator::Access;
 use ptx_emulator::replay::Word;
 use serde_json::{Value, json};

@@ -28,6 +28,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("tune", "blockwise tune --filter sum --quick"),
     ("new", "blockwise new demo"),
     ("init", "blockwise init ."),
+    ("setup", "blockwise setup"),
+    ("doctor", "blockwise doctor"),
     ("devices", "blockwise devices"),
     ("demo", "blockwise demo conv --plot plots"),
     ("completions", "blockwise completions bash"),

@@ -283,13 +283,13 @@ mod tests {
 
     #[test]
     fn the_dynamic_kernel_gets_one_slot_per_thread() {
-        let problem = Problem::new(Type::F64, &[1000]);
+        let problem = Problem::new(Type::F32, &[1000]);
         let plan = operation::plan(&REVERSE, &problem, &options(&DYNAMIC, 100), &h200());
         let plan = plan.expect("allowed").expect("a launch").launch;
-        assert_eq!(plan.kernel, "reverse_dynamic_u64");
+        assert_eq!(plan.kernel, "reverse_dynamic_u32");
         assert_eq!(
             (plan.grid, plan.block, plan.dynamic_shared_bytes),
-            ([10, 1, 1], [100, 1, 1], 800)
+            ([10, 1, 1], [100, 1, 1], 400)
         );
     }
 

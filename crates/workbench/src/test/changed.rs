@@ -61,12 +61,12 @@ const TABLE: &[Row] = &[
     family!("kernels/src/raw/conv1d.rs", &["conv1d"], &["conv1d::"]),
     family!(
         "kernels/src/reduce/",
-        &["dot", "max", "min", "sum"],
+        &["dot", "extreme", "sum"],
         &["reduce::", "sums::"]
     ),
     family!(
         "kernels/src/raw/reduce.rs",
-        &["dot", "max", "min", "sum"],
+        &["dot", "extreme", "sum"],
         &["reduce::"]
     ),
     family!(
@@ -263,7 +263,7 @@ mod tests {
         let part = plan(&["kernels/src/reduce/tree.rs"]).part.unwrap();
         let words = part.cargo().join(OsStr::new(" "));
         assert_eq!(words, "--workspace --test clean --test kernel_suite");
-        assert_eq!(part.variables(), [(KERNELS, "dot,max,min,sum".to_owned())]);
+        assert_eq!(part.variables(), [(KERNELS, "dot,extreme,sum".to_owned())]);
         let filters = part.filters();
         assert_eq!(filters[1].0, "blockwise_tests/kernel_suite");
         assert_eq!(filters[1].1, ["reduce::", "sums::"]);
