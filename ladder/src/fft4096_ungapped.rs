@@ -10,9 +10,10 @@ use cuda_std::prelude::*;
 
 use crate::kernels::conv1d::fft::Transformed;
 use crate::kernels::conv1d::fft::kernels::{convolve_in, transform_taps_in};
-use crate::kernels::conv1d::fft::shape::{
-    MOST_PASSES, Pass, RUN, Shape, discarded, factors_len, passes, spectrum_len,
-};
+use crate::kernels::conv1d::fft::shape::{MOST_PASSES, Pass, RUN, Shape, passes};
+// For the host's rules.
+#[cfg(not(target_arch = "nvptx64"))]
+use crate::kernels::conv1d::fft::shape::{discarded, factors_len, spectrum_len};
 
 /// 2¹² points; a thread has [`EACH`] of them.
 #[derive(Clone, Copy, Debug)]

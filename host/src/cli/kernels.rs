@@ -16,6 +16,10 @@ use super::{Global, report};
 /// The file or folder with the user's PTX, if `--ptx` is not given.
 const VARIABLE: &str = "BLOCKWISE_PTX_DIR";
 
+/// How the files of a folder begin, `kernels.sm_80.ptx`: as `cargo xtask build-ptx` names them.
+const STEM: &str = "kernels";
+const STEM_OF_STEPS: &str = "ladder";
+
 impl Global {
     /// The user's PTX, if any.
     fn replacement(&self) -> Option<PtxSource> {
@@ -31,14 +35,14 @@ impl Global {
             device.limit_memory(bytes);
         }
         if let Some(source) = self.replacement() {
-            let file = source.select(KERNELS.package, device.properties())?;
+            let file = source.select(STEM, device.properties())?;
             report::notice(&format!("kernels from {}", file.origin));
             // SAFETY: by naming this PTX, the user vouches that it is the kernels'. Signatures are
             // compared.
             unsafe { device.replace_kernels(KERNELS.package, file) };
             // A folder may also have those of the ladder.
             if let PtxSource::Folder(_) = source {
-                match source.select(STEPS.package, device.properties()) {
+                match source.select(STEM_OF_STEPS, device.properties()) {
                     // SAFETY: as above.
                     Ok(file) => unsafe { device.replace_kernels(STEPS.package, file) },
                     Err(Error::NoArchitecture { architectures, .. })
@@ -69,12 +73,15 @@ impl Global {
     ) -> Result<Files, Failure> {
         let are_steps: BTreeSet<bool> = kernels.into_iter().map(is_step).collect();
         let read = |&of_ladder: &bool| {
-            let of: &Kernels = if of_ladder { &STEPS } else { &KERNELS };
+            let (of, stem): (&Kernels, _) = match of_ladder {
+                true => (&STEPS, STEM_OF_STEPS),
+                false => (&KERNELS, STEM),
+            };
             let file = device.kernels_file(of)?;
             Ok(match self.replacement() {
                 Some(_) => file,
                 None => PtxFile {
-                    origin: format!("embedded:{}.sm_{}.ptx", of.package, file.target),
+                    origin: format!("embedded:{stem}.sm_{}.ptx", file.target),
                     ..file
                 },
             })

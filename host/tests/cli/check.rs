@@ -355,7 +355,7 @@ fn files_that_are_not_ptx_are_refused() {
 #[test]
 fn without_a_file_the_embedded_kernels_are_checked() {
     let run = |line: &str| Run::line(Path::new("."), line);
-    run("check").refused("embedded:blockwise_kernels.sm_80.ptx has several kernels: ");
+    run("check").refused("embedded:kernels.sm_80.ptx has several kernels: ");
     let arguments = "--block 64 --arg slice:u32[64]=iota --arg slice:u32[64]";
     let clean = run(&format!(
         "check --kernel reverse_direct_u32 {arguments} --schedules 2"

@@ -38,7 +38,9 @@ pub(crate) fn of_crate(embedded: &Kernels, folder: &Path, kernel: &str) -> PathB
         text.replace(&format!("\tadd.{of}"), &format!("\tsub.{of}"))
     });
     assert_ne!(mutant, body, "the kernel adds");
-    let broken = folder.join(format!("{}.sm_80.ptx", embedded.package));
+    // `cargo xtask build-ptx` names files by the library.
+    let stem = embedded.package.trim_start_matches("blockwise_");
+    let broken = folder.join(format!("{stem}.sm_80.ptx"));
     fs::write(&broken, [before, &mutant, after].concat()).expect("a file");
     broken
 }

@@ -154,6 +154,10 @@ const fn is_piece(input: usize, output: usize, before: usize) -> bool {
 }
 
 /// Whether the array is whole lines.
+#[cfg_attr(
+    target_arch = "nvptx64",
+    expect(dead_code, reason = "a rule for the host")
+)]
 const fn whole_lines(len: usize, extent: usize, inner: usize) -> bool {
     match extent.checked_mul(inner) {
         Some(0) | None => false,
@@ -162,6 +166,10 @@ const fn whole_lines(len: usize, extent: usize, inner: usize) -> bool {
 }
 
 /// Whether 32 bits count the tickets.
+#[cfg_attr(
+    target_arch = "nvptx64",
+    expect(dead_code, reason = "a rule for the host")
+)]
 const fn countable<T>(len: usize, extent: usize, blocks: u32) -> bool {
     let tiles = match extent {
         0 => 0,
