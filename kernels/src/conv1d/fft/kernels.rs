@@ -24,7 +24,7 @@ pub(super) unsafe fn worker<T: Transformed>(factors: &[T]) -> Worker<T> {
 /// The body of a kernel that convolves. `AHEAD`: whether factors are loaded before the barriers.
 ///
 /// # Safety
-/// As for [`convolve`]; `E` points a thread, `COUNT` runs of a window. `spectrum` and `factors` have
+/// As for `convolve`; `E` points a thread, `COUNT` runs of a window. `spectrum` and `factors` have
 /// the shape's elements and are aligned to 16 bytes.
 #[inline(always)]
 pub unsafe fn convolve_in<
