@@ -73,6 +73,10 @@ pub(super) struct Entries {
     numbers: HashMap<usize, usize>,
 }
 
+/// Entries in entries, and types that refer to each other, at most. Rust's have a few; hostile ones
+/// could refer to themselves.
+const DEEPEST: usize = 200;
+
 /// The tag and the attributes with their forms, by code.
 type Abbreviations = HashMap<u64, (u64, bool, Vec<(u64, u64)>)>;
 
@@ -117,10 +121,28 @@ impl Entries {
                 if *has_children {
                     open.push(number);
                 }
+                if open.len() > DEEPEST {
+                    return Err("the debug information is nested too deeply".to_owned());
+                }
             }
             bytes.at = bytes.at.max(unit.end);
         }
-        Ok(entries)
+        match entries.types_end() {
+            true => Ok(entries),
+            false => Err("a type of the debug information refers to itself".to_owned()),
+        }
+    }
+
+    /// Whether each type leads, through what has no name of its own, to one that refers to no other.
+    fn types_end(&self) -> bool {
+        let leads_on = [tag::TYPEDEF, tag::ARRAY, tag::POINTER, tag::REFERENCE];
+        let next = |&at: &usize| {
+            let leads_on = leads_on.contains(&self.all[at].tag);
+            leads_on.then(|| self.follow(at, attribute::TYPE))?
+        };
+        let length = |at| std::iter::successors(Some(at), next).take(DEEPEST).count();
+        // A named pointer may lead to its own structure, which ends the way here.
+        (0..self.all.len()).all(|at| length(at) < DEEPEST)
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = (usize, &Entry)> {
@@ -299,5 +321,61 @@ fn abbreviations(sections: &Sections, at: usize) -> Option<Abbreviations> {
             }
         }
         known.insert(code, (tag, has_children, forms));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A unit with these entries after its own: 1 opens a block, 2 is a pointer to the entry at an
+    /// offset, 0 closes.
+    fn read(entries: &[u8]) -> Result<Entries, String> {
+        let list = |bytes: &[u8]| {
+            let numbers: Vec<String> = bytes.iter().map(u8::to_string).collect();
+            numbers.join(",")
+        };
+        let abbreviations = [
+            &[1, tag::LEXICAL_BLOCK as u8, 1, 0, 0][..],
+            &[
+                2,
+                tag::POINTER as u8,
+                0,
+                attribute::TYPE as u8,
+                0x13,
+                0,
+                0,
+                0,
+            ],
+        ];
+        let length = (7 + entries.len() as u32).to_le_bytes();
+        let info = [&length[..], &[2, 0, 0, 0, 0, 0, 8], entries].concat();
+        let text = format!(
+            ".section .debug_abbrev\n{{\n.b8 {}\n}}\n.section .debug_info\n{{\n.b8 {}\n}}\n",
+            list(&abbreviations.concat()),
+            list(&info)
+        );
+        Entries::read(&Sections::read(&text).expect("sections"))
+    }
+
+    #[test]
+    fn what_refers_to_itself_is_refused() {
+        // The first entry is at byte 11 of the unit.
+        assert!(read(&[2, 12, 0, 0, 0]).is_ok(), "nothing is there");
+        assert!(
+            read(&[2, 16, 0, 0, 0, 1, 0]).is_ok(),
+            "a block ends the way"
+        );
+        let itself = read(&[2, 11, 0, 0, 0]);
+        assert!(itself.is_err_and(|error| error.contains("refers to itself")));
+        let each_other = read(&[2, 16, 0, 0, 0, 2, 11, 0, 0, 0]);
+        assert!(each_other.is_err());
+    }
+
+    #[test]
+    fn entries_are_nested_a_few_times_only() {
+        assert!(read(&[1; 100]).is_ok());
+        let deep = read(&[1; 100_000]);
+        assert!(deep.is_err_and(|error| error.contains("nested too deeply")));
     }
 }

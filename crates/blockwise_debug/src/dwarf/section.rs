@@ -98,13 +98,16 @@ fn labels(text: &str) -> Option<HashMap<&str, u64>> {
     is_described.then_some(labels)
 }
 
+/// Labels of one instruction, at most: LLVM writes two or three.
+const MOST_LABELS: usize = 16;
+
 /// The names that comments after a label give constants to: `//DEBUG_VALUE: k <- 6`.
 ///
 /// LLVM cuts off a location that is computed from several values, such as `0 - %rd3`: what is left
 /// looks like the constant 0. Only its comment tells the two apart.
 fn constants(text: &str) -> HashMap<u64, Vec<String>> {
     let mut constants: HashMap<u64, Vec<String>> = HashMap::new();
-    // Labels with no instruction after them yet.
+    // Labels with no instruction after them yet: the last few.
     let mut labels: Vec<u64> = Vec::new();
     for (line, at) in text.lines().zip(1..) {
         let line = line.trim();
@@ -119,6 +122,9 @@ fn constants(text: &str) -> HashMap<u64, Vec<String>> {
                 }
             }
         } else if code(line).ends_with(':') {
+            if labels.len() == MOST_LABELS {
+                labels.remove(0);
+            }
             labels.push(at);
         } else if code(line).ends_with(';') && !line.starts_with('.') {
             labels.clear();
