@@ -1,5 +1,5 @@
-//! Steps of the ladders in `docs/ladders.md` that nobody launches for a result: kernels that teach,
-//! and ones that show what a change costs. The product does not know them.
+//! Steps of the ladders in `docs/ladders.md`: kernels that teach, and ones that show what a change
+//! costs. No operation launches them, and `blockwise_ops` does not know them.
 //!
 //! | step | of | shows |
 //! | --- | --- | --- |

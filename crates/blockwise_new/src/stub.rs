@@ -33,8 +33,8 @@ pub(crate) struct File {
     pub(crate) is_there: bool,
 }
 
-/// Makes such a folder for whoever installs a program that uses GPUs, where cargo reads no settings
-/// of a project's; returns it.
+/// Makes such a folder for `cargo install` of a program that uses GPUs: there, cargo reads no
+/// project's settings. Returns the folder.
 ///
 /// # Errors
 /// The system's, if it cannot be made.

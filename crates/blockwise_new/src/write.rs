@@ -108,7 +108,7 @@ impl Changes {
 
 impl Drop for Changes {
     fn drop(&mut self) {
-        // What cannot be removed has a name that nobody reads.
+        // A file that cannot be removed stays under its temporary name.
         for (file, _) in &self.files {
             let _ = fs::remove_file(file);
         }
@@ -118,7 +118,7 @@ impl Drop for Changes {
     }
 }
 
-/// A name beside a file or folder that nobody else uses.
+/// An unused name in the folder of a file or folder.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.unfinished", std::process::id()))

@@ -65,7 +65,7 @@ impl Global {
     }
 
     /// The PTX of some kernels that a device of [`with_kernels`](Self::with_kernels) runs, for tools
-    /// that read it. A name that nobody has is taken for the product's.
+    /// that read it. An unknown name is looked for in the product's PTX.
     pub(super) fn ptx<'k>(
         &self,
         device: &Device,

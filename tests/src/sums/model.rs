@@ -85,8 +85,8 @@ fn strided<T: Number>(
     (first..len).step_by(stride).fold(Partial::ZERO, add)
 }
 
-/// A thread's packs, of which so many are in flight and whose lanes are added in pairs or not, and
-/// its element after the last pack.
+/// A thread's packs and its element after the last pack, for a number of packs in flight and for
+/// lanes that are added in pairs or one by one.
 fn packs<T: Number>(
     [block, blocks]: [usize; 2],
     [thread, threads]: [usize; 2],
