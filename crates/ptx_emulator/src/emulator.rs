@@ -374,7 +374,8 @@ impl Emulator {
 
     fn workers(&self) -> usize {
         let workers = self.limits.workers;
-        workers.unwrap_or_else(rayon::current_num_threads).max(1)
+        let threads = || std::thread::available_parallelism().map_or(1, Into::into);
+        workers.unwrap_or_else(threads).max(1)
     }
 
     /// The memory for a launch of a module.

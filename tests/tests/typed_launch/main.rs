@@ -7,6 +7,7 @@ mod contracts;
 mod foreign;
 mod graphs;
 mod missing;
+mod pools;
 mod signatures;
 mod streams;
 mod structs;

@@ -6,6 +6,7 @@ use super::shift::{Progress, Shift, Turned};
 use crate::fault::Fault;
 use crate::launch::Statistics;
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 /// How a launch ended.
 pub(crate) struct Outcome {
@@ -46,13 +47,16 @@ fn run<O: Observer + ?Sized>(request: Request<'_>, observers: &mut [&mut O]) -> 
         total.warp_instructions += done.warp_instructions;
         total.lane_instructions += done.lane_instructions;
     };
-    if let [observer] = &mut observers[..workers] {
-        work(observer);
-    } else {
-        rayon::scope(|scope| {
-            for observer in &mut observers[..workers] {
-                scope.spawn(|_| work(observer));
+    // The caller's thread is a worker, and the others are threads of this launch. Those of a pool that
+    // the caller may be one of would deadlock: all of them can be waiting for launches, or one that
+    // waits here takes up the caller's next job, which wants memory that this launch holds.
+    if let Some((first, others)) = observers[..workers].split_first_mut() {
+        std::thread::scope(|scope| {
+            for observer in others {
+                // Where the system has no more threads, fewer workers run the same blocks.
+                let _ = Builder::new().spawn_scoped(scope, || work(observer));
             }
+            work(first);
         });
     }
     Outcome {
