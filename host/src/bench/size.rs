@@ -92,7 +92,7 @@ impl Sizes {
 }
 
 impl Sizes {
-    /// The same for an operation with so many extents. A single number is the side of a matrix.
+    /// The same for an operation with this number of extents. A single number is the side of a matrix.
     pub(super) fn pick_any(
         &self,
         extents: usize,

@@ -31,7 +31,7 @@ fn launched<T: Number>(device: &Device, operands: &[Vec<T>], options: &Options) 
     Total::of_results(&bytes, Reduction::Sum)
 }
 
-/// The operation of so many operands.
+/// The sum of one operand, or the dot product of two.
 fn of(operands: usize) -> &'static Operation {
     if operands == 2 { &DOT } else { &SUM }
 }

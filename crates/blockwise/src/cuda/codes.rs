@@ -55,7 +55,7 @@ pub(crate) fn hint(code: u32) -> Option<&'static str> {
     } else if is(code, &[CUDA_ERROR_NOT_FOUND]) {
         "the driver may be too old: update it"
     } else if is(code, &[CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES]) {
-        "the kernel needs too many registers for so many threads: use smaller blocks"
+        "the kernel needs too many registers for blocks of this size: use smaller blocks"
     } else if is(code, &[CUDA_ERROR_OUT_OF_MEMORY]) {
         "the GPU's memory is full: free buffers, or end other processes (`nvidia-smi` lists them)"
     } else if is(code, &[CUDA_ERROR_LAUNCH_TIMEOUT]) {

@@ -2,7 +2,7 @@
 
 use core::mem::transmute_copy;
 
-/// How a value is passed: as words of so many bytes, or as it is, if 0.
+/// How a value is passed: as words of `BYTES` bytes each, or as it is, if 0.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum InWords<const BYTES: usize> {}

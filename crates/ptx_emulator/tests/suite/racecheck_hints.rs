@@ -4,7 +4,7 @@ use crate::common::{limits, module, shape};
 use ptx_emulator::report::{self, Sources, Style};
 use ptx_emulator::{CheckOptions, CheckReport, Emulator, Finding, Rule};
 
-/// A launch of a kernel `k` of clusters of so many blocks. The body has the buffer in `%at`, its
+/// A launch of a kernel `k` of clusters, whose blocks are the third number. The body has the buffer in `%at`, its
 /// thread in `%t`, its block in `%b`, the lane in `%lane`, a shared array `tile` and a barrier object
 /// `object`.
 #[track_caller]

@@ -9,7 +9,7 @@ mod rounding;
 use crate::common::{limits, shape};
 use ptx_emulator::{CheckOptions, CheckReport, Emulator, Module, Severity};
 
-/// A launch of `k` with buffers of so many words, all zero.
+/// A launch of `k` with buffers of these lengths in words, all zero.
 struct Launch<'a> {
     text: &'a str,
     grid: u32,
