@@ -39,6 +39,8 @@ pub(crate) struct Debuggee {
     pub(crate) focus: LaneId,
     /// What variables references refer to, until the next stop.
     pub(crate) containers: Vec<Container>,
+    /// The bytes in them.
+    pub(crate) held: usize,
     /// Bytes of the kernel's output that the client has received.
     pub(crate) shown: usize,
     /// Set while a pause request is waiting.
@@ -69,6 +71,7 @@ impl Debuggee {
             breaks: Breaks::default(),
             focus: LaneId::default(),
             containers: Vec::new(),
+            held: 0,
             shown: 0,
             interrupt,
         };

@@ -7,6 +7,7 @@ use crate::expression::{Part, Scope, written};
 use crate::lane::{LaneId, StackFrame, identity};
 use crate::names::table;
 use crate::threads;
+use std::collections::HashMap;
 
 /// Names as a frame sees them at the current step.
 pub(crate) struct Here<'a> {
@@ -40,9 +41,26 @@ impl Here<'_> {
         self.frame.lane
     }
 
-    /// The variables of the frame, by the source.
+    /// The variables of the frame, by the source. Those that are optimised out in a closure have the
+    /// bytes of the variable that it captured.
     pub(crate) fn locals(&self) -> Vec<Variable> {
-        self.variables_of(self.frame.inner)
+        let mut locals = self.variables_of(self.frame.inner);
+        let frames = self.debuggee.lines.frames(self.frame.pc).len();
+        for inner in self.frame.inner + 1..frames {
+            if locals.iter().all(is_there) {
+                break;
+            }
+            let outer = self.variables_of(inner).into_iter();
+            let mut outer: HashMap<String, Variable> = outer
+                .map(|variable| (variable.name.clone(), variable))
+                .collect();
+            for local in locals.iter_mut().filter(|local| !is_there(local)) {
+                if let Some(captured) = outer.remove(&local.name).filter(is_there) {
+                    *local = captured;
+                }
+            }
+        }
+        locals
     }
 
     fn variables_of(&self, inner: usize) -> Vec<Variable> {
@@ -51,7 +69,19 @@ impl Here<'_> {
         let Some((frame, dwarf)) = lines.frames(pc).get(inner).zip(dwarf.as_ref().ok()) else {
             return Vec::new();
         };
-        dwarf.variables(lines.ptx_line(pc), lines.table(pc), frame.depth, self)
+        let LaneId { block, warp, lane } = self.frame.lane;
+        let replay = &self.debuggee.replay;
+        let registers = replay
+            .registers(block, warp, lane, self.frame.call)
+            .into_iter();
+        let places = Places {
+            here: self,
+            registers: registers
+                .map(|register| (register.name, register.value))
+                .rev()
+                .collect(),
+        };
+        dwarf.variables(lines.ptx_line(pc), lines.table(pc), frame.depth, &places)
     }
 
     /// A variable of the frame, or of one that it is inlined into: closures use these.
@@ -63,7 +93,6 @@ impl Here<'_> {
         });
         let first = found.next()?;
         // A closure's copy may be optimised out where the variable itself is not.
-        let is_there = |variable: &Variable| variable.bytes.iter().any(Option::is_some);
         match is_there(&first) {
             true => Some(first),
             false => Some(found.find(is_there).unwrap_or(first)),
@@ -245,21 +274,24 @@ impl Here<'_> {
     }
 }
 
-impl Storage for Here<'_> {
+/// Whether any byte of a variable is known.
+fn is_there(variable: &Variable) -> bool {
+    variable.bytes.iter().any(Option::is_some)
+}
+
+/// What the variables of a frame are kept in.
+struct Places<'a> {
+    here: &'a Here<'a>,
+    registers: HashMap<String, u64>,
+}
+
+impl Storage for Places<'_> {
     fn register(&self, name: &str) -> Option<u64> {
-        let LaneId { block, warp, lane } = self.frame.lane;
-        let registers = self
-            .debuggee
-            .replay
-            .registers(block, warp, lane, self.frame.call);
-        let mut registers = registers.into_iter();
-        registers
-            .find(|register| register.name == name)
-            .map(|register| register.value)
+        self.registers.get(name).copied()
     }
 
     fn symbol(&self, name: &str, offset: u64, size: u64) -> Option<Vec<u8>> {
-        let Debuggee { replay, names, .. } = self.debuggee;
+        let Debuggee { replay, names, .. } = self.here.debuggee;
         let named = names
             .arrays
             .iter()
@@ -267,7 +299,7 @@ impl Storage for Here<'_> {
         let address = named.array.address.checked_add(offset)?;
         let mut bytes = vec![0; usize::try_from(size).ok()?];
         let read = match named.is_shared() {
-            true => replay.read_shared(self.frame.lane.block, address, &mut bytes),
+            true => replay.read_shared(self.here.frame.lane.block, address, &mut bytes),
             false => replay.read(address, &mut bytes).is_ok(),
         };
         read.then_some(bytes)

@@ -83,7 +83,8 @@ impl Names {
             let element = element.unwrap_or(usual);
             let flat = vec![array.size / u64::from(element.size())];
             let extents = described.map_or(flat.clone(), |(_, extents)| extents);
-            let is_whole = extents.iter().product::<u64>() == flat[0] && !extents.is_empty();
+            let elements = extents.iter().try_fold(1, |n: u64, &of| n.checked_mul(of));
+            let is_whole = elements == Some(flat[0]) && !extents.is_empty();
             Named {
                 name,
                 element,

@@ -215,6 +215,7 @@ impl<W: Write> Session<'_, W> {
             return Ok(());
         };
         debuggee.containers.clear();
+        debuggee.held = 0;
         let stop = match motion {
             Motion::Nowhere => Stop::new("entry", "the beginning of the launch"),
             Motion::Run(direction) => debuggee.run(direction),

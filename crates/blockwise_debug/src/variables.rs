@@ -10,8 +10,11 @@ use ptx_emulator::Access;
 use ptx_emulator::replay::Word;
 use serde_json::{Value, json};
 
-/// The most elements of an array in one answer.
+/// The most elements of an array in one answer, and the bytes that they take.
 const MOST: u64 = 4096;
+const MOST_BYTES: u64 = 1 << 20;
+/// Bytes of values whose parts can be asked for, until the next stop.
+const MOST_HELD: usize = 1 << 23;
 
 impl Debuggee {
     /// The scopes of a frame.
@@ -167,9 +170,7 @@ impl Debuggee {
             return vec![json!({ "name": "…", "value": none, "variablesReference": 0 })];
         }
         let here = self.scope(frame);
-        let locals = here.locals().into_iter().map(|variable| {
-            // What a closure has captured.
-            let known = here.variable(&variable.name).unwrap_or(variable);
+        let locals = here.locals().into_iter().map(|known| {
             let array = here.array_of(&known).or_else(|| {
                 let is_gone = known.bytes.iter().all(Option::is_none);
                 let mut arrays = self.names.arrays.iter();
@@ -225,7 +226,9 @@ impl Debuggee {
         if let Some(length) = indexed {
             shown["indexedVariables"] = length.into();
         }
-        if has_parts && bytes.iter().any(Option::is_some) {
+        let held = self.held + bytes.len();
+        if has_parts && held <= MOST_HELD && bytes.iter().any(Option::is_some) {
+            self.held = held;
             shown["variablesReference"] = self
                 .refer(Container::Value(path.to_owned(), ty, bytes))
                 .into();
@@ -258,6 +261,7 @@ impl Debuggee {
                     }
                 };
                 let address = |at: u64| address.wrapping_add(at.wrapping_mul(size));
+                let end = end.min(start.saturating_add(MOST_BYTES / size.max(1)));
                 let elements = start..end;
                 elements
                     .map(|at| (name(at), element, here.memory(address(at), size)))

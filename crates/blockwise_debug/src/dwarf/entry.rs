@@ -2,6 +2,7 @@
 
 use super::section::{Bytes, Sections};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 pub(super) mod tag {
     pub(in crate::dwarf) const ARRAY: u64 = 0x01;
@@ -45,13 +46,37 @@ pub(super) mod attribute {
     pub(in crate::dwarf) const CALL_COLUMN: u64 = 0x57;
     pub(in crate::dwarf) const CALL_LINE: u64 = 0x59;
     pub(in crate::dwarf) const LINKAGE_NAME: u64 = 0x2007;
+
+    /// Those above: no others are kept.
+    pub(super) const READ: [u64; 19] = [
+        LOCATION,
+        NAME,
+        BYTE_SIZE,
+        LOW_PC,
+        HIGH_PC,
+        DISCRIMINANT,
+        DISCRIMINANT_VALUE,
+        CONST_VALUE,
+        UPPER_BOUND,
+        ABSTRACT_ORIGIN,
+        COUNT,
+        MEMBER_LOCATION,
+        DECLARATION_LINE,
+        ENCODING,
+        SPECIFICATION,
+        TYPE,
+        CALL_COLUMN,
+        CALL_LINE,
+        LINKAGE_NAME,
+    ];
 }
 
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Number(u64),
-    Text(String),
+    /// Entries share the texts of `.debug_str`.
+    Text(Arc<str>),
     /// Bytes of the section from an offset on.
     Block(usize, usize),
     /// The offset of another entry.
@@ -77,17 +102,36 @@ pub(super) struct Entries {
 /// could refer to themselves.
 const DEEPEST: usize = 200;
 
+/// Attributes of an entry, at most. LLVM writes a dozen.
+const MOST_ATTRIBUTES: usize = 64;
+
 /// The tag and the attributes with their forms, by code.
 type Abbreviations = HashMap<u64, (u64, bool, Vec<(u64, u64)>)>;
+
+/// What units and entries refer to. Each byte is kept once, however many refer to it.
+struct Shared<'s> {
+    sections: &'s Sections,
+    /// Kinds of entries, by the offset of their table.
+    tables: HashMap<usize, Arc<Abbreviations>>,
+    /// Bytes of tables so far: tables that overlap would be more than the section has.
+    read: usize,
+    texts: HashMap<usize, Arc<str>>,
+}
 
 impl Entries {
     /// An error if something is in a form that is not known.
     pub(super) fn read(sections: &Sections) -> Result<Self, String> {
         let mut entries = Self::default();
+        let mut shared = Shared {
+            sections,
+            tables: HashMap::new(),
+            read: 0,
+            texts: HashMap::new(),
+        };
         let mut bytes = Bytes::new(&sections.info.bytes, 0);
         while !bytes.has_ended() {
             let start = bytes.at;
-            let unit = Unit::read(&mut bytes, sections, start);
+            let unit = Unit::read(&mut bytes, &mut shared, start);
             let Some(unit) = unit else {
                 return Err("the debug information is of a kind that is not read".to_owned());
             };
@@ -103,10 +147,13 @@ impl Entries {
                     open.pop();
                     continue;
                 };
-                let mut attributes = Vec::with_capacity(forms.len());
+                let mut attributes = Vec::new();
                 for &(name, form) in forms {
-                    let value = unit.value(form, &mut bytes, sections).ok_or_else(cut)?;
-                    attributes.push((name, plain(name, value, sections)));
+                    let value = unit.value(form, &mut bytes, &mut shared).ok_or_else(cut)?;
+                    // None of those that are read is a flag, which takes no byte of the entry.
+                    if attribute::READ.contains(&name) && form != FLAG_PRESENT {
+                        attributes.push((name, plain(name, value, sections)));
+                    }
                 }
                 let number = entries.all.len();
                 entries.numbers.insert(at, number);
@@ -219,27 +266,31 @@ struct Unit {
     start: usize,
     end: usize,
     version: u64,
-    abbreviations: Abbreviations,
+    abbreviations: Arc<Abbreviations>,
 }
+
+/// The form of a flag that is set by its name alone.
+const FLAG_PRESENT: u64 = 0x19;
 
 impl Unit {
     /// Reads a unit's head; `None` for versions and sizes that NVPTX has not.
-    fn read(bytes: &mut Bytes<'_>, sections: &Sections, start: usize) -> Option<Self> {
+    fn read(bytes: &mut Bytes<'_>, shared: &mut Shared<'_>, start: usize) -> Option<Self> {
         let length = bytes.fixed(4)?;
         let end = bytes.at.checked_add(usize::try_from(length).ok()?)?;
         let version = bytes.fixed(2)?;
         let abbreviations = usize::try_from(bytes.fixed(4)?).ok()?;
         let size = bytes.fixed(1)?;
-        let is_known = (2..=4).contains(&version) && size == 8 && end <= sections.info.bytes.len();
+        let has = shared.sections.info.bytes.len();
+        let is_known = (2..=4).contains(&version) && size == 8 && end <= has;
         is_known.then_some(Self {
             start,
             end,
             version,
-            abbreviations: self::abbreviations(sections, abbreviations)?,
+            abbreviations: shared.abbreviations(abbreviations)?,
         })
     }
 
-    fn value(&self, form: u64, bytes: &mut Bytes<'_>, sections: &Sections) -> Option<Value> {
+    fn value(&self, form: u64, bytes: &mut Bytes<'_>, shared: &mut Shared<'_>) -> Option<Value> {
         let entry = |offset: u64| usize::try_from(offset).ok();
         let local = |offset: u64| Some(Value::Entry(self.start.checked_add(entry(offset)?)?));
         let block = |size: u64, bytes: &mut Bytes<'_>| {
@@ -259,7 +310,7 @@ impl Unit {
             }
             0x05 => Value::Number(bytes.fixed(2)?),
             0x06 | 0x17 => Value::Number(bytes.fixed(4)?),
-            0x08 => Value::Text(bytes.text()?),
+            0x08 => Value::Text(bytes.text()?.into()),
             0x09 | 0x18 => {
                 let size = bytes.unsigned()?;
                 block(size, bytes)?
@@ -272,7 +323,7 @@ impl Unit {
             0x0d => Value::Number(bytes.signed()? as u64),
             0x0e => {
                 let at = entry(bytes.fixed(4)?)?;
-                Value::Text(Bytes::new(&sections.strings.bytes, at).text()?)
+                Value::Text(shared.text(at)?)
             }
             0x0f => Value::Number(bytes.unsigned()?),
             // In version 2 as wide as an address.
@@ -286,7 +337,7 @@ impl Unit {
             0x13 => local(bytes.fixed(4)?)?,
             0x14 => local(bytes.fixed(8)?)?,
             0x15 => local(bytes.unsigned()?)?,
-            0x19 => Value::Number(1),
+            FLAG_PRESENT => Value::Number(1),
             _ => return None,
         })
     }
@@ -303,8 +354,34 @@ fn plain(name: u64, value: Value, sections: &Sections) -> Value {
     value
 }
 
-fn abbreviations(sections: &Sections, at: usize) -> Option<Abbreviations> {
-    let mut bytes = Bytes::new(&sections.abbreviations.bytes, at);
+impl Shared<'_> {
+    fn abbreviations(&mut self, at: usize) -> Option<Arc<Abbreviations>> {
+        if let Some(known) = self.tables.get(&at) {
+            return Some(Arc::clone(known));
+        }
+        let section = &self.sections.abbreviations.bytes;
+        let mut bytes = Bytes::new(section, at);
+        let table = Arc::new(abbreviations(&mut bytes)?);
+        self.read += bytes.at - at;
+        self.tables.insert(at, Arc::clone(&table));
+        (self.read <= section.len()).then_some(table)
+    }
+
+    /// The text at an offset where one begins.
+    fn text(&mut self, at: usize) -> Option<Arc<str>> {
+        if let Some(known) = self.texts.get(&at) {
+            return Some(Arc::clone(known));
+        }
+        let section = &self.sections.strings.bytes;
+        let begins = at == 0 || section.get(at - 1) == Some(&0);
+        let text = begins.then(|| Bytes::new(section, at).text())??;
+        let text: Arc<str> = text.into();
+        self.texts.insert(at, Arc::clone(&text));
+        Some(text)
+    }
+}
+
+fn abbreviations(bytes: &mut Bytes<'_>) -> Option<Abbreviations> {
     let mut known = HashMap::new();
     loop {
         let code = bytes.unsigned()?;
@@ -317,6 +394,7 @@ fn abbreviations(sections: &Sections, at: usize) -> Option<Abbreviations> {
         loop {
             match (bytes.unsigned()?, bytes.unsigned()?) {
                 (0, 0) => break,
+                _ if forms.len() == MOST_ATTRIBUTES => return None,
                 form => forms.push(form),
             }
         }

@@ -11,6 +11,7 @@ use entry::{Entries, attribute, tag};
 use place::{Origin, Piece};
 use ptx_emulator::SourceLocation;
 use section::Sections;
+use std::collections::{HashMap, HashSet};
 pub(crate) use types::{Bytes, Shape, Type};
 use types::{Types, known};
 
@@ -63,7 +64,9 @@ impl Dwarf {
         else {
             return Vec::new();
         };
-        let mut variables: Vec<Variable> = Vec::new();
+        let mut variables: Vec<Option<Variable>> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut left = MOST_BYTES;
         for number in numbers {
             let declared = self.entries.inherited(number, attribute::DECLARATION_LINE);
             // A parameter has its value on the line that declares it; a variable gets it there.
@@ -79,17 +82,23 @@ impl Dwarf {
                 continue;
             };
             let size = self.types().size(ty);
+            let Some(rest) = left.checked_sub(room(size)) else {
+                continue;
+            };
+            left = rest;
             let pieces = place::pieces(&self.entries, &self.sections, number, line.into());
             let bytes = pieces.map(|pieces| bytes_of(&pieces, size, storage));
             // An inner variable hides an outer one of its name.
-            variables.retain(|known| known.name != name);
-            variables.push(Variable {
+            if let Some(hidden) = places.insert(name, variables.len()) {
+                variables[hidden] = None;
+            }
+            variables.push(Some(Variable {
                 name: name.to_owned(),
                 ty,
                 bytes: bytes.unwrap_or_else(|| vec![None; room(size)]),
-            });
+            }));
         }
-        variables
+        variables.into_iter().flatten().collect()
     }
 
     /// The variables' entries of a frame.
@@ -108,13 +117,10 @@ impl Dwarf {
         if let Some(origin) = self.entries.follow(at, attribute::ABSTRACT_ORIGIN) {
             let mut all = Vec::new();
             self.collect_all(origin, &mut all);
-            let is_there = |of: usize| {
-                let is_it = |&number: &usize| {
-                    self.entries.follow(number, attribute::ABSTRACT_ORIGIN) == Some(of)
-                };
-                numbers.iter().any(is_it)
-            };
-            let mut dropped: Vec<usize> = all.into_iter().filter(|&of| !is_there(of)).collect();
+            let origin = |&number: &usize| self.entries.follow(number, attribute::ABSTRACT_ORIGIN);
+            let there: HashSet<usize> = numbers.iter().filter_map(origin).collect();
+            let mut dropped = all;
+            dropped.retain(|of| !there.contains(of));
             dropped.append(&mut numbers);
             numbers = dropped;
         }
@@ -172,7 +178,7 @@ impl Dwarf {
         let named = |(_, entry): &(usize, &entry::Entry)| {
             let name = entry.value(attribute::LINKAGE_NAME);
             entry.tag == tag::VARIABLE
-                && matches!(name, Some(entry::Value::Text(name)) if name == symbol)
+                && matches!(name, Some(entry::Value::Text(name)) if **name == *symbol)
         };
         let (number, _) = self.entries.all().find(named)?;
         self.entries.followed(number, attribute::TYPE).map(Type)
@@ -235,6 +241,9 @@ impl Dwarf {
 
 /// Larger values are cut.
 const LARGEST: u64 = 1 << 16;
+
+/// Bytes of a frame's variables together; those beyond are left out.
+const MOST_BYTES: usize = 1 << 22;
 
 fn room(size: u64) -> usize {
     size.min(LARGEST) as usize

@@ -5,8 +5,15 @@ use crate::element::{Element, Evaluated};
 
 /// Types in types, at most: debug information may refer to itself.
 const DEEPEST: u32 = 8;
-/// Elements and fields that a line shows.
+/// Elements and fields that a line shows, of each value.
 const SHOWN: usize = 6;
+/// Bytes of a line after which nothing is added, and of a name in it.
+const LONGEST_LINE: usize = 1000;
+const LONGEST_NAME: usize = 250;
+/// Fields of a structure; more are left out.
+const MOST_FIELDS: usize = 1000;
+/// Bytes of a value's parts, which may overlap; parts beyond are left out.
+const MOST_BYTES: usize = 1 << 20;
 
 /// Bytes of a value; `None` for those that are optimised out.
 pub(crate) type Bytes = Vec<Option<u8>>;
@@ -29,8 +36,8 @@ pub(crate) enum Shape {
     Array(Type, u64),
     /// Names, offsets and types.
     Fields(Vec<(String, u64, Type)>),
-    /// Names by value.
-    Named(Element, Vec<(String, u64)>),
+    /// A number whose values have names.
+    Named(Element),
     /// One of some types, each with the name of its variant.
     Variant(Box<Variants>),
     Unknown,
@@ -51,13 +58,13 @@ impl Types<'_> {
     /// Its name, without the modules that it is in.
     pub(super) fn name(&self, Type(at): Type) -> String {
         if let Some(name) = self.0.name(at) {
-            return without_modules(name);
+            return cut(&without_modules(name));
         }
-        match self.shape(Type(at)) {
+        cut(&match self.shape(Type(at)) {
             Shape::Array(element, count) => format!("[{}; {count}]", self.name(element)),
             Shape::Pointer(Some(to)) => format!("*{}", self.name(to)),
             _ => "?".to_owned(),
-        }
+        })
     }
 
     pub(super) fn size(&self, ty: Type) -> u64 {
@@ -107,15 +114,7 @@ impl Types<'_> {
             tag::POINTER | tag::REFERENCE => Shape::Pointer(inner()),
             tag::TYPEDEF => inner().map_or(Shape::Unknown, |ty| self.shape(ty)),
             tag::ARRAY => inner().map_or(Shape::Unknown, |ty| Shape::Array(ty, self.count(at))),
-            tag::ENUMERATION => {
-                let names = self.0.children(at);
-                let names = names.filter(|(_, entry)| entry.tag == tag::ENUMERATOR);
-                let names = names.filter_map(|(number, entry)| {
-                    let value = entry.number(attribute::CONST_VALUE)?;
-                    Some((self.0.name(number)?.to_owned(), value))
-                });
-                Shape::Named(Element::Unsigned(size.clamp(1, 8)), names.collect())
-            }
+            tag::ENUMERATION => Shape::Named(Element::Unsigned(size.clamp(1, 8))),
             tag::STRUCTURE | tag::UNION => self.structure(at),
             _ => Shape::Unknown,
         }
@@ -148,9 +147,20 @@ impl Types<'_> {
     fn members(&self, at: usize) -> Vec<(String, u64, Type)> {
         let members = self.0.children(at);
         let members = members.filter(|(_, entry)| entry.tag == tag::MEMBER);
+        let members = members.take(MOST_FIELDS);
         members
             .filter_map(|(number, _)| self.member(number))
             .collect()
+    }
+
+    /// The name of a value of an enumeration.
+    fn enumerator(&self, Type(at): Type, value: i128) -> Option<&str> {
+        let mut names = self.0.children(at);
+        let (number, _) = names.find(|(_, entry)| {
+            let number = entry.number(attribute::CONST_VALUE).map(i128::from);
+            entry.tag == tag::ENUMERATOR && number == Some(value)
+        })?;
+        self.0.name(number)
     }
 
     fn member(&self, number: usize) -> Option<(String, u64, Type)> {
@@ -164,7 +174,7 @@ impl Types<'_> {
             // The fields of a union, and whatever is at the beginning.
             None => 0,
         };
-        Some((name.to_owned(), offset, Type(ty)))
+        Some((cut(name), offset, Type(ty)))
     }
 
     fn variants(&self, part: usize) -> Variants {
@@ -172,7 +182,7 @@ impl Types<'_> {
         let chooses = chooses.and_then(|member| self.member(member));
         let variants = self.0.children(part);
         let variants = variants.filter(|(_, entry)| entry.tag == tag::VARIANT);
-        let all = variants.filter_map(|(number, entry)| {
+        let all = variants.take(MOST_FIELDS).filter_map(|(number, entry)| {
             let fields = self.members(number).into_iter().next()?;
             Some((entry.number(attribute::DISCRIMINANT_VALUE), fields))
         });
@@ -207,16 +217,29 @@ impl Types<'_> {
 
     /// The parts of a value: names, types and bytes. Those in other memory are not among them.
     pub(super) fn parts(&self, ty: Type, bytes: &[Option<u8>]) -> Vec<(String, Type, Bytes)> {
-        let cut = |offset: u64, ty: Type| part(bytes, offset, self.size(ty));
+        self.parts_within(ty, bytes, 0)
+    }
+
+    fn parts_within(
+        &self,
+        ty: Type,
+        bytes: &[Option<u8>],
+        depth: u32,
+    ) -> Vec<(String, Type, Bytes)> {
+        let of = |offset: u64, ty: Type| part(bytes, offset, self.size(ty));
         match self.shape(ty) {
             Shape::Fields(fields) => {
-                let fields = fields.into_iter();
-                fields
-                    .map(|(name, offset, ty)| (name, ty, cut(offset, ty)))
-                    .collect()
+                let mut left = MOST_BYTES;
+                let parts = fields.into_iter().map_while(|(name, offset, ty)| {
+                    let bytes = of(offset, ty);
+                    left = left.checked_sub(bytes.len())?;
+                    Some((name, ty, bytes))
+                });
+                parts.collect()
             }
-            Shape::Variant(variants) => match self.variant(&variants, bytes) {
-                Some((_, offset, ty)) => self.parts(*ty, &cut(*offset, *ty)),
+            // A variant may be a variant of itself.
+            Shape::Variant(variants) if depth < DEEPEST => match self.variant(&variants, bytes) {
+                Some((_, offset, ty)) => self.parts_within(*ty, &of(*offset, *ty), depth + 1),
                 None => Vec::new(),
             },
             Shape::Array(element, count) => {
@@ -237,7 +260,7 @@ impl Types<'_> {
         let bytes = known(bytes)?;
         match self.shape(ty) {
             Shape::Number(element) => Some(element.value(&bytes)),
-            Shape::Named(element, _) => Some(element.value(&bytes)),
+            Shape::Named(element) => Some(element.value(&bytes)),
             Shape::Bool => Some(Evaluated::Bool(bytes.first()? & 1 == 1)),
             Shape::Char | Shape::Pointer(_) => {
                 Some(Element::Unsigned(bytes.len() as u32).value(&bytes))
@@ -248,24 +271,22 @@ impl Types<'_> {
 
     /// A value in a line.
     pub(super) fn text(&self, ty: Type, bytes: &[Option<u8>]) -> String {
-        self.text_within(ty, bytes, 0)
+        let mut line = String::new();
+        self.write(ty, bytes, 0, &mut line);
+        line
     }
 
-    fn text_within(&self, ty: Type, bytes: &[Option<u8>], depth: u32) -> String {
+    fn write(&self, ty: Type, bytes: &[Option<u8>], depth: u32, line: &mut String) {
+        if depth > DEEPEST || line.len() > LONGEST_LINE {
+            *line += "…";
+            return;
+        }
         let gone = || "optimised out".to_owned();
         if !bytes.is_empty() && bytes.iter().all(Option::is_none) {
-            return gone();
+            *line += &gone();
+            return;
         }
-        if depth > DEEPEST {
-            return "…".to_owned();
-        }
-        let shape = self.shape(ty);
-        let list = |parts: &[String], open: &str, close: &str| {
-            let more = if parts.len() > SHOWN { ", …" } else { "" };
-            let shown = &parts[..parts.len().min(SHOWN)];
-            format!("{open}{}{more}{close}", shown.join(", "))
-        };
-        match &shape {
+        let text = match self.shape(ty) {
             Shape::Number(_) => self
                 .evaluated(ty, bytes)
                 .map_or_else(gone, crate::variables::text_of),
@@ -289,70 +310,71 @@ impl Types<'_> {
             Shape::Slice(element) => match known(&part(bytes, 8, 8)) {
                 Some(length) => {
                     let length = Element::Unsigned(8).value(&length);
-                    format!("[{}; {length}]", self.name(*element))
+                    format!("[{}; {length}]", self.name(element))
                 }
-                None => format!("[{}; length optimised out]", self.name(*element)),
+                None => format!("[{}; length optimised out]", self.name(element)),
             },
-            Shape::Named(_, names) => match self.evaluated(ty, bytes) {
+            Shape::Named(_) => match self.evaluated(ty, bytes) {
                 Some(Evaluated::Integer(value)) => {
-                    let name = names.iter().find(|(_, known)| i128::from(*known) == value);
-                    name.map_or_else(|| format!("no variant ({value})"), |(name, _)| name.clone())
+                    let name = self.enumerator(ty, value);
+                    name.map_or_else(|| format!("no variant ({value})"), cut)
                 }
                 _ => gone(),
             },
-            Shape::Array(element, count) => {
-                let parts = self.parts(ty, bytes);
-                let first = parts.iter().take(SHOWN);
-                let first: Vec<String> = first
-                    .map(|(_, ty, bytes)| self.text_within(*ty, bytes, depth + 1))
-                    .collect();
-                match *count as usize > SHOWN {
-                    true => format!("[{}; {count}]", self.name(*element)),
-                    false => list(&first, "[", "]"),
-                }
+            Shape::Array(element, count) if count > SHOWN as u64 => {
+                format!("[{}; {count}]", self.name(element))
             }
-            Shape::Fields(_) => self.fields(&self.name(ty), ty, bytes, depth),
-            Shape::Variant(variants) => match self.variant(variants, bytes) {
-                Some((name, offset, inner)) => self.fields(
-                    name,
-                    *inner,
-                    &part(bytes, *offset, self.size(*inner)),
-                    depth,
-                ),
+            Shape::Array(..) => {
+                *line += "[";
+                for (at, (_, ty, bytes)) in self.parts(ty, bytes).iter().enumerate() {
+                    *line += if at > 0 { ", " } else { "" };
+                    self.write(*ty, bytes, depth + 1, line);
+                }
+                "]".to_owned()
+            }
+            Shape::Fields(_) => return self.fields(&self.name(ty), ty, bytes, depth, line),
+            Shape::Variant(variants) => match self.variant(&variants, bytes) {
+                Some((name, offset, inner)) => {
+                    let bytes = part(bytes, *offset, self.size(*inner));
+                    return self.fields(name, *inner, &bytes, depth, line);
+                }
                 None => gone(),
             },
             Shape::Unknown => format!("a value of {} bytes", bytes.len()),
-        }
+        };
+        *line += &text;
     }
 
-    fn fields(&self, name: &str, ty: Type, bytes: &[Option<u8>], depth: u32) -> String {
+    fn fields(&self, name: &str, ty: Type, bytes: &[Option<u8>], depth: u32, line: &mut String) {
         let mut parts = self.parts(ty, bytes);
         // Markers have no value.
         parts.retain(|(_, ty, _)| self.size(*ty) > 0);
         let is_tuple = parts
             .first()
             .is_some_and(|(name, ..)| name.starts_with(|c: char| c.is_ascii_digit()));
-        let texts = parts.iter().take(SHOWN).map(|(field, ty, bytes)| {
-            let value = self.text_within(*ty, bytes, depth + 1);
-            if is_tuple {
-                value
-            } else {
-                format!("{field}: {value}")
+        *line += if name.starts_with('(') { "" } else { name };
+        if parts.is_empty() {
+            return;
+        }
+        *line += if is_tuple { "(" } else { " { " };
+        for (at, (field, ty, bytes)) in parts.iter().take(SHOWN).enumerate() {
+            *line += if at > 0 { ", " } else { "" };
+            if !is_tuple {
+                *line += field;
+                *line += ": ";
             }
-        });
-        let mut texts: Vec<String> = texts.collect();
-        if parts.len() > SHOWN {
-            texts.push("…".to_owned());
+            self.write(*ty, bytes, depth + 1, line);
         }
-        let (texts, name) = (
-            texts.join(", "),
-            if name.starts_with('(') { "" } else { name },
-        );
-        match (parts.is_empty(), is_tuple) {
-            (true, _) => name.to_owned(),
-            (false, true) => format!("{name}({texts})"),
-            (false, false) => format!("{name} {{ {texts} }}"),
-        }
+        *line += if parts.len() > SHOWN { ", …" } else { "" };
+        *line += if is_tuple { ")" } else { " }" };
+    }
+}
+
+/// The beginning of a name.
+fn cut(name: &str) -> String {
+    match name.len() > LONGEST_NAME {
+        true => format!("{}…", &name[..name.floor_char_boundary(LONGEST_NAME)]),
+        false => name.to_owned(),
     }
 }
 

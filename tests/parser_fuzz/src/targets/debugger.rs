@@ -131,7 +131,7 @@ impl Loader for Kernel {
     }
 }
 
-fn message(seq: usize, command: &str, arguments: Value) -> Vec<u8> {
+pub(super) fn message(seq: usize, command: &str, arguments: Value) -> Vec<u8> {
     let request =
         json!({ "seq": seq, "type": "request", "command": command, "arguments": arguments });
     let text = request.to_string();

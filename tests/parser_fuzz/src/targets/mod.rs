@@ -1,6 +1,7 @@
 //! One target for each parser.
 
 mod debugger;
+mod dwarf;
 mod environment;
 mod files;
 mod mesh;
@@ -22,12 +23,13 @@ pub struct Target {
 }
 
 /// All of them.
-pub static TARGETS: [Target; 8] = [
+pub static TARGETS: [Target; 9] = [
     ptx::TARGET,
     files::NPY,
     files::WAV,
     files::CSV,
     debugger::TARGET,
+    dwarf::TARGET,
     mesh::TARGET,
     pages::TARGET,
     environment::TARGET,
