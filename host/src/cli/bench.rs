@@ -261,8 +261,10 @@ const FILES: [&str; 3] = ["results.json", "results.md", "results.svg"];
 fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
     let json =
         serde_json::to_string_pretty(report).map_err(|error| Failure::new(error.to_string()))?;
-    let picture = bench::svg(report).map_err(Failure::new)?;
-    for (name, text) in FILES.iter().zip([json, report.markdown(), picture]) {
+    for (name, text) in FILES
+        .iter()
+        .zip([json, report.markdown(), bench::svg(report)])
+    {
         OutputFile::prepare(&folder.join(name))?.write(text.as_bytes())?;
     }
     Ok(())
