@@ -2,7 +2,7 @@
 
 use super::{OURS, Report, Row, TWIN};
 use crate::plot::{
-    Anchor, Area, Axis, BAND, Color, Figure, Frame, INK, MARGIN, QUIET, Scale, WIDTH, around,
+    Anchor, Area, Axis, BAND, Color, Figure, Frame, INK, LINE, MARGIN, QUIET, Scale, WIDTH, around,
     as_svg, of_implementation, plain, width,
 };
 
@@ -15,7 +15,7 @@ const MOST_LEFT: f64 = 300.0;
 /// our own kernels are left out. By powers of ten, because a work that needs fewer operations than
 /// the ceiling assumes can be far beyond it.
 pub fn svg(report: &Report) -> String {
-    let works = shares(report);
+    let (works, left_out) = shares(report);
     let mut all: Vec<&str> = Vec::new();
     for (name, _) in works.iter().flat_map(|(_, marks)| marks) {
         if !all.contains(name) {
@@ -28,7 +28,7 @@ pub fn svg(report: &Report) -> String {
         None => ((*name).to_owned(), of_implementation(name)),
     };
     let legend: Vec<(String, Color)> = all.iter().map(label).collect();
-    let [above, below] = around(&legend, false);
+    let [above, below] = around(&legend);
     let height = above + below + HEIGHT * works.len() as f64;
     let title = format!(
         "Speed, % of the ceiling (copy bandwidth or FMA peak): {}, {}",
@@ -99,32 +99,48 @@ pub fn svg(report: &Report) -> String {
             figure.disc(at(*share), radius, of_implementation(name));
         }
     }
+    if left_out > 0 {
+        let note = format!("not shown: {left_out} works without a measured ceiling");
+        let foot = MARGIN + height - LINE / 2.0;
+        figure.text((MARGIN, foot), Anchor::Left, &note, QUIET);
+    }
     as_svg(&figure)
 }
 
 /// A work, and who reaches which fraction of the ceiling.
 type Shares<'a> = (&'a str, Vec<(&'a str, f64)>);
 
-/// For each work, the fractions of the ceiling that our fastest row and those of the peers reach:
-/// ours first.
-fn shares(report: &Report) -> Vec<Shares<'_>> {
-    fn of_work<'a>((work, rows): (&'a str, Vec<&'a Row>)) -> Shares<'a> {
-        let mut marks: Vec<(&str, f64)> = Vec::new();
-        // The fastest of each is the first.
-        for row in rows {
-            let by = row.implementation.as_str();
-            let is_new = by != TWIN && marks.iter().all(|mark| mark.0 != by);
-            if let (true, true, Some(share)) = (is_new, row.passed, row.of_ceiling()) {
-                marks.push((by, share));
-            }
+/// For each work, the fractions of the ceiling that our fastest row and those of the peers reach,
+/// ours first; and the number of works that have no ceiling.
+fn shares(report: &Report) -> (Vec<Shares<'_>>, usize) {
+    let ceilings = &report.ceilings;
+    // Operations per byte from which on arithmetic is the limit.
+    let ridge = ceilings.fma_per_second / ceilings.copy_bytes_per_second;
+    let has_ceiling =
+        |row: &Row| row.of_fma.is_some() || row.operations as f64 <= ridge * row.bytes as f64;
+    let of_work = |(work, rows): (_, Vec<_>)| (work, marks(&rows, has_ceiling));
+    let all: Vec<Shares<'_>> = report.by_work().into_iter().map(of_work).collect();
+    let count = all.len();
+    let with_marks = |(_, marks): &Shares<'_>| !marks.is_empty();
+    let works: Vec<_> = all.into_iter().filter(with_marks).collect();
+    let left_out = count - works.len();
+    (works, left_out)
+}
+
+fn marks<'a>(rows: &[&'a Row], has_ceiling: impl Fn(&Row) -> bool) -> Vec<(&'a str, f64)> {
+    let mut marks: Vec<(&str, f64)> = Vec::new();
+    // The fastest of each is the first.
+    for &row in rows {
+        let by = row.implementation.as_str();
+        let is_new = by != TWIN && marks.iter().all(|mark| mark.0 != by);
+        if let (true, true, Some(share)) =
+            (is_new, row.passed && has_ceiling(row), row.of_ceiling())
+        {
+            marks.push((by, share));
         }
-        marks.sort_by_key(|mark| mark.0 != OURS);
-        (work, marks)
     }
-    let mut works: Vec<_> = report.by_work().into_iter().map(of_work).collect();
-    // Whole commands on files have no ceiling.
-    works.retain(|(_, marks)| !marks.is_empty());
-    works
+    marks.sort_by_key(|mark| mark.0 != OURS);
+    marks
 }
 
 #[cfg(test)]
@@ -140,7 +156,7 @@ mod tests {
     #[test]
     fn a_peer_is_the_fastest_that_is_right_and_no_twin_of_ours() {
         let report = report();
-        let works = shares(&report);
+        let (works, left_out) = shares(&report);
         let (_, marks) = works
             .iter()
             .find(|work| work.0 == "sum/f32/2^29")
@@ -155,13 +171,20 @@ mod tests {
         assert_eq!(marks[0], (OURS, share(OURS, "wide")));
         assert!(marks.contains(&("cupy", share("cupy", "cupy.sum (CUB)"))));
         assert!(marks.iter().all(|mark| mark.0 != TWIN));
+        // Arithmetic limits it, and of f64 the peak was not measured.
+        assert!(
+            works
+                .iter()
+                .all(|work| work.0 != "matmul/f64/8192x8192x8192")
+        );
+        assert!(works.iter().any(|work| work.0 == "sum/f64/2^27") && left_out > 0);
     }
 
     #[test]
     fn every_peer_of_the_results_has_a_colour_of_its_own() {
         let report = report();
         let mut seen: Vec<(&str, Color)> = Vec::new();
-        for (name, _) in shares(&report).into_iter().flat_map(|work| work.1) {
+        for (name, _) in shares(&report).0.into_iter().flat_map(|work| work.1) {
             let color = of_implementation(name);
             assert!(
                 seen.iter()

@@ -45,10 +45,10 @@ pub(crate) struct Chart {
 }
 
 /// Heights above and below an area.
-pub(crate) fn around(legend: &[(String, Color)], has_y_label: bool) -> [f64; 2] {
+pub(crate) fn around(legend: &[(String, Color)]) -> [f64; 2] {
     let rows = rows(legend, WIDTH - 2.0 * MARGIN).len() as f64;
-    let label = if has_y_label { ROW } else { 0.0 };
-    [1.5 * ROW + ROW * rows + label, 2.0 * ROW + 4.0]
+    // The label of y, or the numbers of x, which rows with names have above as well.
+    [2.5 * ROW + ROW * rows, 2.0 * ROW + 4.0]
 }
 
 /// The legend's marks, as many in a row as fit.
@@ -76,7 +76,7 @@ fn entry(label: &str) -> f64 {
 impl Frame<'_> {
     pub(crate) fn draw(&self, figure: &mut Figure) -> Chart {
         let Area { left, top, .. } = self.place;
-        let [above, below] = around(self.legend, self.y.is_some());
+        let [above, below] = around(self.legend);
         figure.bold((left, top + LINE / 2.0), self.title, INK);
         let mut line = top + 1.5 * ROW + LINE / 2.0;
         for row in rows(self.legend, self.place.width) {
@@ -115,7 +115,7 @@ impl Frame<'_> {
                 figure.text((area.left - ADVANCE, height), Anchor::Right, &number, QUIET);
             }
         }
-        chart.numbers(figure, self.x);
+        chart.ticks(figure, self.x, self.y.is_none());
         let foot = area.bottom() + ROW + LINE;
         figure.text((area.right(), foot), Anchor::Right, self.x.label, QUIET);
         let floor = vec![(area.left, area.bottom()), (area.right(), area.bottom())];
@@ -133,8 +133,8 @@ impl Chart {
         )
     }
 
-    /// The ticks below, and their numbers where there is room.
-    fn numbers(&self, figure: &mut Figure, x: Scale<'_>) {
+    /// The ticks of x, and their numbers where there is room: below, and perhaps above.
+    fn ticks(&self, figure: &mut Figure, x: Scale<'_>, is_above_too: bool) {
         let area = self.area;
         let mut free = f64::NEG_INFINITY;
         for tick in x.axis.ticks((area.width / 70.0) as usize) {
@@ -144,10 +144,24 @@ impl Chart {
             let half = width(&number) / 2.0;
             // Within the picture, and not over the number before.
             let middle = across.min(area.right() + MARGIN - half - 2.0);
-            if middle - half >= free {
-                let at = (middle, area.bottom() + LINE / 2.0 + 4.0);
-                figure.text(at, Anchor::Middle, &number, QUIET);
-                free = middle + half + 2.0 * ADVANCE;
+            if middle - half < free {
+                continue;
+            }
+            free = middle + half + 2.0 * ADVANCE;
+            let apart = LINE / 2.0 + 4.0;
+            figure.text(
+                (middle, area.bottom() + apart),
+                Anchor::Middle,
+                &number,
+                QUIET,
+            );
+            if is_above_too {
+                figure.text(
+                    (middle, area.top - apart + 2.0),
+                    Anchor::Middle,
+                    &number,
+                    QUIET,
+                );
             }
         }
     }

@@ -17,9 +17,13 @@ pub(crate) const GREEN: Color = Color(0, 158, 115);
 const PINK: Color = Color(204, 121, 167);
 const AMBER: Color = Color(230, 159, 0);
 const SKY: Color = Color(86, 180, 233);
+const PURPLE: Color = Color(117, 78, 179);
+const BROWN: Color = Color(140, 96, 30);
 
 /// For curves that are nobody's: kernels of a profile, kinds of cost.
-pub(crate) const SERIES: [Color; 6] = [BLUE, ORANGE, GREEN, PINK, AMBER, SKY];
+pub(crate) const SERIES: [Color; 9] = [
+    BLUE, ORANGE, GREEN, PINK, AMBER, SKY, PURPLE, BROWN, QUIET,
+];
 
 /// Who made a measurement: ourselves or a peer. A name has one colour in all plots.
 pub(crate) fn of_implementation(name: &str) -> Color {

@@ -92,7 +92,7 @@ impl Roof<'_> {
             right = right.max(intensity * 2.0);
         }
         let title = format!("Roofline of {}", self.model.product);
-        let [above, below] = around(&[], true);
+        let [above, below] = around(&[]);
         let table = (self.kernels.len() + 1) as f64 * ROW;
         let height = above + ROOF + below;
         let mut figure = Figure::new(&title, WIDTH, height + table + 3.0 * MARGIN);
@@ -264,7 +264,7 @@ impl Lines<'_> {
         let bars = |costs: &[u64; 3]| costs.iter().filter(|&&cost| cost > 0).count().max(1) as f64;
         let group = |costs: &[u64; 3]| BAR * bars(costs) + GAP;
         let groups: f64 = self.rows.iter().map(|row| group(&row.1)).sum();
-        let [above, below] = around(&legend, false);
+        let [above, below] = around(&legend);
         let height = above + groups + below;
         let names = self.rows.iter().map(|row| width(&row.0));
         let mut figure = Figure::new(&title, WIDTH, height + 2.0 * MARGIN);
