@@ -7,6 +7,7 @@ mod conv;
 mod reduce;
 mod row;
 mod shared;
+mod speed;
 mod tiling;
 
 use std::time::Instant;
@@ -18,6 +19,7 @@ use blockwise_ops::named_enum;
 use kernels::reverse::fixed::reverse_static;
 
 pub use row::{Row, table};
+pub use speed::{Speed, Unit};
 
 named_enum! {
     /// Which experiments to run.
@@ -162,6 +164,9 @@ pub fn run<'a>(
     }
     if wanted(Demo::Shared) {
         shared::run(device, &mut outcome)?;
+    }
+    if outcome.rows.iter().any(|row| row.speed.is_some()) {
+        outcome.remarks.push(speed::remark());
     }
     Ok(outcome)
 }
