@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use blockwise::{Device, DeviceKind};
 use blockwise_ops::compare;
-use blockwise_ops::conv1d::{self, convolve_buffers};
+use blockwise_ops::conv1d::{self, CONV, convolve_buffers};
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::{ConvMode, Execution, Options, Variant};
 use ndarray::Array1;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::row::{Row, time};
+use super::speed::{Unit, timed};
 use super::{DemoError, Outcome, TwoTones, UNWRITTEN};
 
 /// Sample rate of the MATLAB document, in Hz.
@@ -46,7 +47,8 @@ fn two_tones(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError
         &conv1d::TILED_RAW,
         &conv1d::DIRECT,
     ] {
-        let (filtered, times) = convolve(device, &signal, &taps, ConvMode::Full, kernel)?;
+        let mode = ConvMode::Full;
+        let (filtered, times) = convolve(device, &signal, &taps, mode, kernel)?;
         let oracle = oracle::convolve(signal.view(), taps.view(), ConvMode::Full);
         let row = Row::compared(
             "two tones, full",
@@ -60,7 +62,7 @@ fn two_tones(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError
             // The document gives five decimals.
             row.number(format!("gain at {frequency} Hz"), gain, documented, 0.5e-5)
         });
-        outcome.push(row);
+        outcome.push(measured(row, device, &signal, &taps, mode, kernel)?);
         if kernel == &conv1d::BLOCK_PER_OUTPUT {
             gains.into_iter().for_each(|gain| outcome.push(gain));
             outcome.two_tones = Some(TwoTones {
@@ -95,15 +97,17 @@ fn random_signals(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), Demo
         let taps = Array1::from_shape_fn(taps, |_| random.random_range(-1.0_f32..1.0));
         let oracle = oracle::convolve(signal.view(), taps.view(), ConvMode::Same);
         for kernel in [&conv1d::TILED, &conv1d::TILED_RAW, &conv1d::DIRECT] {
-            let (output, times) = convolve(device, &signal, &taps, ConvMode::Same, kernel)?;
+            let mode = ConvMode::Same;
+            let (output, times) = convolve(device, &signal, &taps, mode, kernel)?;
             let comparison = compare::with_oracle(output.view(), &oracle)?;
-            outcome.push(Row::compared(
+            let row = Row::compared(
                 "random, same",
                 format!("{samples} * {} taps", taps.len()),
                 device,
                 &times.execution,
                 &comparison,
-            ));
+            );
+            outcome.push(measured(row, device, &signal, &taps, mode, kernel)?);
             if samples == 1_000 {
                 outcome
                     .remarks
@@ -162,6 +166,25 @@ fn convolve<T: Precision>(
             to_host,
         },
     ))
+}
+
+/// The row with its speed, on a GPU.
+fn measured<T: Precision>(
+    row: Row,
+    device: &Device,
+    signal: &Array1<T>,
+    taps: &Array1<T>,
+    mode: ConvMode,
+    kernel: &'static Variant,
+) -> Result<Row, DemoError> {
+    let options = Options::of(kernel);
+    let signal = device.upload(signal.as_slice().unwrap_or(&[]))?;
+    let taps = device.upload(taps.as_slice().unwrap_or(&[]))?;
+    let mut output = device.zeros::<T>(mode.outputs(signal.len(), taps.len())?.len)?;
+    let work = (CONV.work)(&conv1d::problem(T::TYPE, [signal.len(), taps.len()], mode)?);
+    let again =
+        || conv1d::enqueue(device, None, &signal, &taps, &mut output, mode, &options).map(drop);
+    timed(row, device, work, Unit::Bytes, again)
 }
 
 /// Mean, deviation and median of the kernel's time over many runs, and the times of the copies.

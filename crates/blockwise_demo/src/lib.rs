@@ -7,9 +7,10 @@ mod conv;
 mod reduce;
 mod row;
 mod shared;
+mod speed;
 mod tiling;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use blockwise::Device;
 use blockwise_ops::LaunchError;
@@ -18,6 +19,7 @@ use blockwise_ops::named_enum;
 use kernels::reverse::fixed::reverse_static;
 
 pub use row::{Row, table};
+pub use speed::{Speed, Unit};
 
 named_enum! {
     /// Which experiments to run.
@@ -131,6 +133,16 @@ impl Outcome<'_> {
     }
 }
 
+/// About how long the rest of some checks takes, by those that are done: `about 12 s left`.
+pub fn left(elapsed: Duration, done: usize, total: usize) -> String {
+    let each = elapsed.as_secs_f64() / done.max(1) as f64;
+    let seconds = (each * total.saturating_sub(done) as f64).ceil();
+    match seconds {
+        ..120.0 => format!("about {seconds:.0} s left"),
+        _ => format!("about {:.0} min left", (seconds / 60.0).ceil()),
+    }
+}
+
 /// Runs the experiments on a device, and calls `watcher` with each row as it is computed.
 ///
 /// # Errors
@@ -163,5 +175,22 @@ pub fn run<'a>(
     if wanted(Demo::Shared) {
         shared::run(device, &mut outcome)?;
     }
+    if outcome.rows.iter().any(|row| row.speed.is_some()) {
+        outcome.remarks.push(speed::remark());
+    }
     Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_follows_from_what_is_done() {
+        let after = |seconds, done| left(Duration::from_secs(seconds), done, 76);
+        assert_eq!(after(10, 19), "about 30 s left");
+        assert_eq!(after(100, 19), "about 5 min left");
+        assert_eq!(after(10, 76), "about 0 s left");
+        assert_eq!(after(0, 0), "about 0 s left");
+    }
 }

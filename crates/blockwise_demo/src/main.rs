@@ -34,15 +34,12 @@ fn run(demo: Demo) -> Result<bool, String> {
     if let Some(reason) = device.fallback() {
         eprintln!("no GPU can be used ({reason}): using the emulator");
     }
-    let (mut done, mut shown) = (0, Instant::now());
+    let (began, mut done, mut shown) = (Instant::now(), 0, Instant::now());
     let mut count = |row: &Row| {
         done += 1;
-        let text = format!(
-            "{done} of {} checks: {} {}",
-            demo.checks(),
-            row.kernel,
-            row.size
-        );
+        let (total, kernel, size) = (demo.checks(), &row.kernel, &row.size);
+        let left = blockwise_demo::left(began.elapsed(), done, total);
+        let text = format!("{done} of {total} checks, {left}: {kernel} {size}");
         if stderr().is_terminal() {
             eprint!("\r\x1b[K{text}");
         } else if shown.elapsed() >= EVERY {

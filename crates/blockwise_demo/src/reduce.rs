@@ -1,14 +1,19 @@
 //! The Julia document's dot product, and sum, minimum and maximum.
 
-use blockwise::Device;
+use blockwise::{Device, View};
 use blockwise_ops::compare;
+use blockwise_ops::operation::{Operation, Problem};
 use blockwise_ops::oracle;
-use blockwise_ops::reduce::{DOT, KERNELS, SUM, dot_buffers, reduce_buffer, sum_error};
+use blockwise_ops::reduce::{
+    DOT, KERNELS, MAX, MIN, Number, Partials, SUM, dot_buffers, enqueue, plan, reduce_buffer,
+    sum_error,
+};
 use blockwise_ops::{Options, Reduction};
 use ndarray::{Array1, arr0};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::row::Row;
+use super::speed::{Unit, timed};
 use super::{DemoError, Outcome};
 
 /// N of the document.
@@ -35,13 +40,15 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), Demo
         let mut comparison = compare::exactly(arr0(value).view(), arr0(CLOSED_FORM).view())?;
         comparison.mismatches +=
             usize::from(exact != i128::from(CLOSED_FORM) || wrapped != CLOSED_FORM);
-        outcome.push(Row::compared(
+        let row = Row::compared(
             &format!("dot = {value}"),
             format!("{LENGTH} i64"),
             device,
             &execution,
             &comparison,
-        ));
+        );
+        let inputs = [(&a_buffer).into(), (&b_buffer).into()];
+        outcome.push(measured(row, device, &DOT, &inputs, &options)?);
     }
     floats(device, outcome)
 }
@@ -65,13 +72,9 @@ fn floats(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
             arr0(value).view(),
             &oracle::dot(x.view(), y.view(), error(&DOT)?),
         )?;
-        outcome.push(Row::compared(
-            "dot, random",
-            &size,
-            device,
-            &execution,
-            &comparison,
-        ));
+        let row = Row::compared("dot, random", &size, device, &execution, &comparison);
+        let inputs = [(&x_buffer).into(), (&y_buffer).into()];
+        outcome.push(measured(row, device, &DOT, &inputs, &options)?);
         for &reduction in Reduction::ALL {
             let (value, execution) = reduce_buffer(device, &x_buffer, reduction, &options)?;
             let value = arr0(value);
@@ -88,14 +91,30 @@ fn floats(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoError> {
                     arr0(oracle::max(x.view()).unwrap_or(f32::NAN)).view(),
                 )?,
             };
-            outcome.push(Row::compared(
-                &format!("{reduction}, random"),
-                &size,
-                device,
-                &execution,
-                &comparison,
-            ));
+            let experiment = format!("{reduction}, random");
+            let row = Row::compared(&experiment, &size, device, &execution, &comparison);
+            let of = match reduction {
+                Reduction::Sum => &SUM,
+                Reduction::Min => &MIN,
+                Reduction::Max => &MAX,
+            };
+            outcome.push(measured(row, device, of, &[(&x_buffer).into()], &options)?);
         }
     }
     Ok(())
+}
+
+/// The row with its speed, on a GPU.
+fn measured<T: Number>(
+    row: Row,
+    device: &Device,
+    of: &'static Operation,
+    inputs: &[View<'_, T>],
+    options: &Options,
+) -> Result<Row, DemoError> {
+    let len = inputs.first().map_or(0, View::len);
+    let work = (of.work)(&Problem::new(T::TYPE, &[len]));
+    let mut partials = Partials::alloc(device, &plan::<T>(of, len, options, device.properties())?)?;
+    let again = || enqueue(device, None, of, inputs, &mut partials, options).map(drop);
+    timed(row, device, work, Unit::Bytes, again)
 }

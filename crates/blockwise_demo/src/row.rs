@@ -7,6 +7,8 @@ use blockwise_ops::Execution;
 use blockwise_ops::compare::Comparison;
 use serde::Serialize;
 
+use super::speed::Speed;
+
 /// One experiment: a kernel, a size, a device, and whether the result was right.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
@@ -18,8 +20,12 @@ pub struct Row {
     pub size: String,
     /// The device's name.
     pub device: String,
-    /// Seconds from launch to end, without copies.
+    /// Seconds from launch to end, without copies: on the emulator by the host's clock, on a GPU by
+    /// its own, the mean of several.
     pub seconds: f64,
+    /// On a GPU, what it moves or computes in a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<Speed>,
     /// Seconds of the whole check: inputs, copies, launch, reference result, comparison.
     pub check_seconds: f64,
     /// Largest absolute error.
@@ -45,6 +51,7 @@ impl Row {
             size: size.into(),
             device: device.properties().name.clone(),
             seconds: execution.elapsed.as_secs_f64(),
+            speed: None,
             check_seconds: 0.0,
             max_error: comparison.max_absolute_error,
             tolerance: comparison.max_tolerance,
@@ -63,6 +70,8 @@ impl Row {
         let error = (value - expected).abs();
         Row {
             experiment: experiment.into(),
+            // The row that it follows has it.
+            speed: None,
             max_error: error,
             tolerance,
             pass: error <= tolerance,
@@ -71,61 +80,70 @@ impl Row {
     }
 }
 
-/// The rows as an aligned table.
-pub fn table(rows: &[Row]) -> String {
-    let header = [
-        "experiment",
-        "kernel",
-        "size",
+/// A column of the table: its heading, its cell of a row, and whether it holds numbers.
+type Column = (&'static str, fn(&Row) -> String, bool);
+
+const COLUMNS: [Column; 9] = [
+    ("experiment", |row| row.experiment.clone(), false),
+    ("kernel", |row| row.kernel.clone(), false),
+    ("size", |row| row.size.clone(), false),
+    (
         "launch",
+        |row| time(Duration::from_secs_f64(row.seconds)),
+        true,
+    ),
+    (
+        SPEED,
+        |row| row.speed.map_or(String::new(), |speed| speed.to_string()),
+        true,
+    ),
+    (
         "check",
-        "max error",
-        "tolerance",
+        |row| time(Duration::from_secs_f64(row.check_seconds)),
+        true,
+    ),
+    ("max error", |row| format!("{:.1e}", row.max_error), true),
+    ("tolerance", |row| format!("{:.1e}", row.tolerance), true),
+    (
         "",
-    ]
-    .map(str::to_owned);
-    let cells: Vec<[String; 8]> = std::iter::once(header)
-        .chain(rows.iter().map(|row| {
-            [
-                row.experiment.clone(),
-                row.kernel.clone(),
-                row.size.clone(),
-                time(Duration::from_secs_f64(row.seconds)),
-                time(Duration::from_secs_f64(row.check_seconds)),
-                format!("{:.1e}", row.max_error),
-                format!("{:.1e}", row.tolerance),
-                if row.pass {
-                    "pass".to_owned()
-                } else {
-                    "FAIL".to_owned()
-                },
-            ]
-        }))
+        |row| if row.pass { "pass" } else { "FAIL" }.to_owned(),
+        false,
+    ),
+];
+
+const SPEED: &str = "speed";
+
+/// The rows as an aligned table; without the speed, where no row has one.
+pub fn table(rows: &[Row]) -> String {
+    let has_speed = rows.iter().any(|row| row.speed.is_some());
+    let shown = COLUMNS
+        .iter()
+        .filter(|(heading, ..)| has_speed || *heading != SPEED);
+    let columns: Vec<(Vec<String>, usize, bool)> = shown
+        .map(|&(heading, cell, is_number)| {
+            let cells: Vec<_> = std::iter::once(heading.to_owned())
+                .chain(rows.iter().map(cell))
+                .collect();
+            let width = cells
+                .iter()
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0);
+            (cells, width, is_number)
+        })
         .collect();
-    let width = |column: usize| {
-        cells
-            .iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..8).map(width).collect();
-    let line = |row: &[String; 8]| {
-        let padded = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(column, (cell, &width))| {
-                // Numbers to the right.
-                if (3..7).contains(&column) {
-                    format!("{cell:>width$}")
-                } else {
-                    format!("{cell:<width$}")
-                }
-            });
+    let line = |row: usize| {
+        let padded = columns.iter().map(|(cells, width, is_number)| {
+            let (cell, width) = (&cells[row], *width);
+            // Numbers to the right.
+            match is_number {
+                true => format!("{cell:>width$}"),
+                false => format!("{cell:<width$}"),
+            }
+        });
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    cells.iter().map(line).collect::<Vec<_>>().join("\n")
+    (0..=rows.len()).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A time in a suitable unit.
@@ -140,6 +158,7 @@ pub(super) fn time(duration: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::speed::Unit;
     use super::*;
 
     fn row() -> Row {
@@ -149,6 +168,7 @@ mod tests {
             size: "10".into(),
             device: "emulator".into(),
             seconds: 0.0025,
+            speed: None,
             check_seconds: 0.4,
             max_error: 0.0,
             tolerance: 1e-6,
@@ -183,5 +203,29 @@ mod tests {
                     .is_some_and(|line| line.ends_with("FAIL")),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_speed_has_a_column_where_there_is_one() {
+        let emulated = table(&[row()]);
+        assert!(!emulated.contains("speed"), "{emulated}");
+        let speed = Speed {
+            per_second: 4.5e12,
+            unit: Unit::Bytes,
+        };
+        let timed = Row {
+            speed: Some(speed),
+            ..row()
+        };
+        let text = table(&[timed.clone(), row()]);
+        let mut lines = text.lines();
+        let heading = lines.next().unwrap_or_default();
+        let (first, second) = (
+            lines.next().unwrap_or_default(),
+            lines.next().unwrap_or_default(),
+        );
+        let end = heading.find("speed").unwrap_or(0) + "speed".len();
+        assert!(first[..end].ends_with("4.50 TB/s"), "{text}");
+        assert!(second[..end].ends_with("    "), "{text}");
     }
 }

@@ -1,11 +1,13 @@
 //! Array reverse with static and dynamic shared memory.
 
-use blockwise::Device;
-use blockwise_ops::reverse::{self, reverse_buffers};
+use blockwise::{Device, Type};
+use blockwise_ops::operation::Problem;
+use blockwise_ops::reverse::{self, REVERSE, reverse_buffers};
 use blockwise_ops::{Options, Variant, compare, oracle};
 use ndarray::Array1;
 
 use super::row::Row;
+use super::speed::{Unit, timed};
 use super::{DemoError, Outcome, UNWRITTEN};
 
 /// The article's 64 elements, and many blocks with a partial last one.
@@ -34,13 +36,16 @@ pub(super) fn run(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), Demo
             let reversed = Array1::from_vec(output.to_vec()?);
             let comparison =
                 compare::exactly(reversed.view(), oracle::reverse(input.view()).view())?;
-            outcome.push(Row::compared(
+            let row = Row::compared(
                 "reverse",
                 format!("{length} u32"),
                 device,
                 &execution,
                 &comparison,
-            ));
+            );
+            let work = (REVERSE.work)(&Problem::new(Type::U32, &[length]));
+            let again = || reverse::enqueue(device, None, &buffer, &mut output, &options).map(drop);
+            outcome.push(timed(row, device, work, Unit::Bytes, again)?);
         }
     }
     Ok(())

@@ -2,9 +2,10 @@
 
 use std::num::NonZeroU32;
 
-use blockwise::{Buffer, Device, DeviceKind, Matrix};
+use blockwise::{Buffer, Device, DeviceKind, Matrix, Type};
 use blockwise_ops::compare;
-use blockwise_ops::matmul::{self, matmul_buffers};
+use blockwise_ops::matmul::{self, MATMUL, matmul_buffers};
+use blockwise_ops::operation::Problem;
 use blockwise_ops::oracle;
 use blockwise_ops::transpose::transpose_buffers;
 use blockwise_ops::transpose::{self, TRANSPOSE};
@@ -13,6 +14,7 @@ use ndarray::Array2;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::row::Row;
+use super::speed::{Unit, timed};
 use super::{DemoError, Outcome, UNWRITTEN};
 
 /// Width of the document's matrices.
@@ -80,13 +82,17 @@ fn products(
         };
         let c = matrix_of(&c_buffer, rows, cols)?;
         let comparison = compare::with_oracle(c.view(), &oracle)?;
-        outcome.push(Row::compared(
+        let row = Row::compared(
             "matrix product",
             format!("{rows}x{inner} * {inner}x{cols}"),
             device,
             &execution,
             &comparison,
-        ));
+        );
+        let problem = matmul::problem(Type::F32, [rows, inner], [inner, cols])?;
+        let again = || matmul::enqueue(device, None, a, b, &mut c_buffer, &options).map(drop);
+        let work = (MATMUL.work)(&problem);
+        outcome.push(timed(row, device, work, Unit::Operations, again)?);
     }
     Ok(())
 }
@@ -111,13 +117,16 @@ fn transposes(device: &Device, outcome: &mut Outcome<'_>) -> Result<(), DemoErro
             matrix_of(&output, cols, rows)?.view(),
             oracle::transpose(matrix.view()).view(),
         )?;
-        outcome.push(Row::compared(
+        let row = Row::compared(
             "transpose",
             format!("{rows}x{cols} f32"),
             device,
             &execution,
             &comparison,
-        ));
+        );
+        let work = (TRANSPOSE.work)(&Problem::new(Type::F32, &[rows, cols]));
+        let again = || transpose::enqueue(device, None, from, &mut output, &options).map(drop);
+        outcome.push(timed(row, device, work, Unit::Bytes, again)?);
     }
     Ok(())
 }

@@ -150,6 +150,6 @@ pub fn run(
 }
 
 fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}")
+    ProgressStyle::with_template("{bar:40} {pos}/{len} {eta} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar())
 }

@@ -10,6 +10,7 @@ use blockwise_mesh::Mesh;
 
 use super::failure::Failure;
 use super::mesh::Gpus;
+use super::nearest::nearest;
 use super::report::{self, Report as Outcome};
 use super::{Global, folder};
 use crate::bench::{
@@ -261,8 +262,10 @@ const FILES: [&str; 3] = ["results.json", "results.md", "results.svg"];
 fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
     let json =
         serde_json::to_string_pretty(report).map_err(|error| Failure::new(error.to_string()))?;
-    let picture = bench::svg(report).map_err(Failure::new)?;
-    for (name, text) in FILES.iter().zip([json, report.markdown(), picture]) {
+    for (name, text) in FILES
+        .iter()
+        .zip([json, report.markdown(), bench::svg(report)])
+    {
         OutputFile::prepare(&folder.join(name))?.write(text.as_bytes())?;
     }
     Ok(())
@@ -299,7 +302,40 @@ impl From<BenchError> for Failure {
         match error {
             BenchError::Device(error) => error.into(),
             BenchError::Launch(error) => error.into(),
+            BenchError::NothingChosen { ref filter } => {
+                let hint = names_near(filter);
+                Failure::new(error.to_string()).hint(hint)
+            }
             other => Failure::new(other.to_string()),
         }
+    }
+}
+
+/// How names of benchmarks begin, and the nearest to what was asked for.
+fn names_near(filter: &[String]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let works = bench::works(&Options::default());
+    for work in &works {
+        if !names.contains(&&*work.operation) {
+            names.push(&work.operation);
+        }
+    }
+    let near = filter
+        .iter()
+        .find_map(|word| nearest(word, names.iter().copied()));
+    let near = near.map_or(String::new(), |near| format!("; the nearest is `{near}`"));
+    format!("names begin with {}{near}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_chooses_nothing_gets_the_nearest_name() {
+        let hint = names_near(&["transpoes".to_owned()]);
+        assert!(hint.ends_with("; the nearest is `transpose`"), "{hint}");
+        assert!(hint.contains("sum, min, max, dot"), "{hint}");
+        assert!(!names_near(&["qqqqqq".to_owned()]).contains("nearest"));
     }
 }

@@ -37,6 +37,12 @@ impl Failure {
         self
     }
 
+    /// The same, with more of what is wrong.
+    pub(super) fn more(mut self, text: &str) -> Self {
+        self.message += text;
+        self
+    }
+
     /// The same, for a caller other than a command.
     pub(super) fn into_problem(self) -> Problem {
         let Failure { message, hint } = self;

@@ -53,6 +53,8 @@ const UNLISTED: &[(&str, &[&str])] = &[
     ("scale", &["device", "device_memory", "ptx"]),
     ("new", &["device", "device_memory", "ptx"]),
     ("init", &["device", "device_memory", "ptx"]),
+    ("setup", &["device", "device_memory", "ptx"]),
+    ("doctor", &["device", "device_memory", "ptx"]),
     ("devices", &["device_memory", "ptx"]),
     (
         "completions",

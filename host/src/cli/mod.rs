@@ -16,6 +16,7 @@ mod help;
 mod kernel_args;
 mod kernels;
 mod mesh;
+mod nearest;
 mod new;
 mod operand;
 mod operation;
@@ -164,8 +165,16 @@ fn with_bounds(error: String) -> String {
 /// Runs the command line and returns its exit code. Never panics on what a user can pass.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let parsed = help::of(Cli::command()).try_get_matches_from(&arguments);
-    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+    let root = help::of(Cli::command());
+    let parsed = root.clone().try_get_matches_from(&arguments);
+    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed.map_err(|error| {
+        let words: Vec<_> = arguments
+            .iter()
+            .map(|word| word.to_string_lossy().into())
+            .collect();
+        nearest::suggested(error, &root, &words)
+    }) {
         Ok(cli) => cli,
         // Help and version are printed on standard output, usage errors on standard error, as JSON
         // if that was asked for.

@@ -175,21 +175,28 @@ pub(super) fn notice_of_integers(largest_sum: f64) {
     }
 }
 
-/// The length of a vector of this shape.
-pub(super) fn vector_len(shape: &[usize], path: &Path) -> Result<usize, Failure> {
-    match *shape {
-        [len] => Ok(len),
-        _ => Err(other_shape(path, shape, "a vector")),
-    }
-}
-
 /// A file has another shape than is wanted.
 pub(super) fn other_shape(path: &Path, shape: &[usize], wanted: &str) -> Failure {
+    let hint = match (wanted, shape) {
+        ("a vector", [rows, cols]) if *rows == 1 || *cols == 1 => {
+            "save it as a vector: `numpy.save(FILE, x.reshape(-1))`"
+        }
+        ("a vector", _) => "choose a row or a column of it, or save `x.reshape(-1)`, all in one",
+        (_, [_]) => {
+            "save it as a row, `numpy.save(FILE, x.reshape(1, -1))`, or as a column, `x.reshape(-1, 1)`"
+        }
+        _ => "save the part of it that is meant, `x[i]`, or reshape it",
+    };
     let path = path.display();
     Failure::new(format!(
         "{path} has shape {shape:?}, and {wanted} is wanted"
     ))
-    .hint("reshape it first")
+    .hint(hint)
+}
+
+/// The other operand, for an error about one.
+pub(super) fn beside(path: &Path, shape: &[usize]) -> String {
+    format!("; {} has shape {shape:?}", path.display())
 }
 
 /// An output array's place and format.

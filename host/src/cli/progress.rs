@@ -75,6 +75,7 @@ pub(super) struct Checks {
     bar: ProgressBar,
     total: usize,
     done: usize,
+    began: Instant,
     shown: Instant,
 }
 
@@ -84,10 +85,11 @@ impl Checks {
             bar: begin(
                 ProgressBar::new(total as u64),
                 "",
-                "check {pos} of {len} {bar:20} {wide_msg}",
+                "check {pos} of {len} {bar:20} {eta} {wide_msg}",
             ),
             total,
             done: 0,
+            began: Instant::now(),
             shown: Instant::now(),
         }
     }
@@ -99,7 +101,9 @@ impl Checks {
         self.bar.set_message(what.to_owned());
         if !stderr().is_terminal() && self.shown.elapsed() >= COUNTED {
             self.shown = Instant::now();
-            report::notice(&format!("{} of {} checks: {what}", self.done, self.total));
+            let (done, total) = (self.done, self.total);
+            let left = blockwise_demo::left(self.began.elapsed(), done, total);
+            report::notice(&format!("{done} of {total} checks, {left}: {what}"));
         }
     }
 

@@ -127,15 +127,21 @@ impl Inputs {
                 Contents::Recording(_) if takes_sound => kind.into(),
                 _ => operand::contents(&reader)?.stored(),
             });
-            match operand.rank {
-                Dimensions::Matrix if shape.len() != 2 => {
-                    return Err(operand::other_shape(path, &shape, "a matrix"));
-                }
-                Dimensions::Vector => drop(operand::vector_len(&shape, path)?),
-                _ => {}
-            }
             shapes.push(shape);
             readers.push(reader);
+        }
+        for (at, operand) in of.operands.iter().enumerate().take(shapes.len()) {
+            let wanted = match (operand.rank, shapes[at].len()) {
+                (Dimensions::Matrix, 2) | (Dimensions::Vector, 1) => continue,
+                (Dimensions::Matrix, _) => "a matrix",
+                (Dimensions::Vector, _) => "a vector",
+                (Dimensions::Any | Dimensions::Signal, _) => continue,
+            };
+            let wrong = operand::other_shape(&arguments.inputs[at], &shapes[at], wanted);
+            let others = (0..shapes.len()).filter(|&other| other != at);
+            return Err(others.fold(wrong, |wrong, other| {
+                wrong.more(&operand::beside(&arguments.inputs[other], &shapes[other]))
+            }));
         }
         let ty = (of.types)(&types, &arguments.given);
         Ok(Self {

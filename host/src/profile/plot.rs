@@ -2,31 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
 use ptx_emulator::metrics::{DeviceModel, Precision};
 
 use super::KernelReport;
 use super::text::short;
-use crate::plot::{self, Drawing, PlotError};
+use crate::plot::{
+    self, Anchor, Area, Axis, Chart, Color, Figure, Frame, INK, LINE, MARGIN, PlotError, Point,
+    QUIET, SERIES, Scale, WIDTH, around, plain, prefixed, width,
+};
 
-const SIZE: (u32, u32) = (1000, 600);
+/// Height of the roofline's area.
+const ROOF: f64 = 300.0;
+/// Of a kernel's row below the roof.
+const ROW: f64 = 22.0;
 /// The most lines of a kernel that are drawn: the costliest.
 const MOST_LINES: usize = 24;
-/// Pixels for a line's bars, for the names on the left, and for title and axis.
-const LINE: u32 = 44;
-const LEFT: u32 = 300;
-const AROUND: u32 = 130;
-
-/// One color for each kernel, or for each kind of cost.
-const COLORS: [RGBColor; 6] = [
-    RGBColor(31, 105, 180),
-    RGBColor(190, 50, 45),
-    RGBColor(40, 130, 60),
-    RGBColor(130, 80, 190),
-    RGBColor(190, 110, 20),
-    RGBColor(90, 90, 90),
-];
+/// The most letters of a line's place.
+const MOST_LETTERS: usize = 36;
+/// Of a bar.
+const BAR: f64 = 13.0;
+/// Between a bar and the number at its end.
+const GAP: f64 = 6.0;
 
 /// Draws `roofline` and, for each kernel, `lines_NAME` into a folder, as PNG and SVG; returns the
 /// files.
@@ -39,12 +35,10 @@ pub fn plot(
     model: &DeviceModel,
 ) -> Result<Vec<PathBuf>, PlotError> {
     let roof = Roof { kernels, model };
-    let mut files = plot::write(folder, "roofline", SIZE, &roof)?.to_vec();
+    let mut files = plot::write(folder, "roofline", &roof.figure())?.to_vec();
     for kernel in kernels {
-        let lines = Lines::of(kernel);
-        let height = AROUND + LINE * lines.rows.len() as u32;
         let name = format!("lines_{}", kernel.name);
-        files.extend(plot::write(folder, &name, (SIZE.0, height), &lines)?);
+        files.extend(plot::write(folder, &name, &Lines::of(kernel).figure())?);
     }
     Ok(files)
 }
@@ -81,13 +75,9 @@ impl Roof<'_> {
         let peak = kernel.roofline.ridge? * self.bandwidth();
         Some([low, high].map(|intensity| (intensity, (intensity * self.bandwidth()).min(peak))))
     }
-}
 
-impl Drawing for Roof<'_> {
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    /// The roof with each kernel's two points, and a row for each kernel below it.
+    fn figure(&self) -> Figure {
         let (peaks, bandwidth) = (self.peaks(), self.bandwidth());
         let highest = peaks.iter().copied().fold(0.0, f64::max);
         let places: Vec<_> = self
@@ -95,76 +85,143 @@ impl Drawing for Roof<'_> {
             .iter()
             .map(|kernel| self.place(kernel))
             .collect();
-        let seen = places
-            .iter()
-            .flatten()
-            .flatten()
-            .map(|(intensity, _)| *intensity);
+        let seen = places.iter().flatten().flatten().map(|place| place.0);
         let (mut left, mut right) = (0.1_f64, 10.0 * highest / bandwidth);
         for intensity in seen {
             left = left.min(intensity / 2.0);
             right = right.max(intensity * 2.0);
         }
-        area.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(area)
-            .caption(
-                format!("Roofline of {}", self.model.product),
-                ("sans-serif", 28),
-            )
-            .margin(20)
-            .x_label_area_size(55)
-            .y_label_area_size(90)
-            .build_cartesian_2d(
-                (left..right).log_scale(),
-                (left * bandwidth..2.0 * highest).log_scale(),
-            )?;
-        chart
-            .configure_mesh()
-            .x_desc("operations per byte of device memory: without caches, and with perfect ones")
-            .y_desc("operations per second, at most")
-            .axis_desc_style(("sans-serif", 20))
-            .label_style(("sans-serif", 16))
-            .light_line_style(TRANSPARENT)
-            .x_label_formatter(&|x| format!("{x}"))
-            .y_label_formatter(&|y| format!("{y:.0e}"))
-            .draw()?;
-        for &peak in &peaks {
+        let title = format!("Roofline of {}", self.model.product);
+        let [above, below] = around(&[]);
+        let table = (self.kernels.len() + 1) as f64 * ROW;
+        let height = above + ROOF + below;
+        let mut figure = Figure::new(&title, WIDTH, height + table + 3.0 * MARGIN);
+        let frame = Frame {
+            place: Area {
+                left: MARGIN,
+                top: MARGIN,
+                width: WIDTH - 2.0 * MARGIN,
+                height,
+            },
+            title: &title,
+            legend: &[],
+            x: Scale {
+                axis: Axis::log(left, right),
+                label: "operations per byte of device memory",
+                number: plain,
+            },
+            y: Some(Scale {
+                axis: Axis::log(left * bandwidth, 2.5 * highest),
+                label: "operations per second, at most",
+                number: prefixed,
+            }),
+            left: 50.0,
+        };
+        let chart = frame.draw(&mut figure);
+        self.roof(&mut figure, chart, (left, right), &peaks);
+        for (number, place) in places.iter().enumerate() {
+            // Of kernels at one place, each shows around the next.
+            let radius = (8.0 - 1.5 * number as f64).max(3.0);
+            for &(intensity, speed) in place.iter().flatten() {
+                figure.disc(chart.at(intensity, speed), radius, color(number));
+            }
+        }
+        self.table(&mut figure, MARGIN + height + MARGIN, &places);
+        figure
+    }
+
+    /// The slope of the memory, and each peak's flat part with its name.
+    fn roof(&self, figure: &mut Figure, chart: Chart, ends: (f64, f64), peaks: &[f64]) {
+        let (bandwidth, (left, right)) = (self.bandwidth(), ends);
+        for &peak in peaks {
             let roof = [left, peak / bandwidth, right];
-            let roof = roof.map(|intensity| (intensity, (intensity * bandwidth).min(peak)));
-            chart.draw_series(LineSeries::new(roof, BLACK.stroke_width(2)))?;
-            let label = format!("{:.1} TFLOP/s", peak / 1e12);
-            let style = ("sans-serif", 16).into_font().color(&BLACK);
-            chart.draw_series([Text::new(label, (right / 5.0, peak * 1.4), style)])?;
+            let roof = roof.map(|intensity| chart.at(intensity, (intensity * bandwidth).min(peak)));
+            figure.line(roof.to_vec(), 2.0, INK);
+            let label = format!("{}FLOP/s", prefixed(peak));
+            let (_, height) = chart.at(right, peak);
+            let at = (chart.area.right(), height - LINE / 2.0 - 2.0);
+            figure.label(at, Anchor::Right, &label, INK);
         }
-        for (number, (kernel, place)) in self.kernels.iter().zip(&places).enumerate() {
-            let color = COLORS[number % COLORS.len()];
-            let label = match place {
-                Some(_) => format!("{}: {}", kernel.name, kernel.roofline.side.name()),
-                None => format!("{}: no arithmetic, bound by memory", kernel.name),
+        let middle = left * 2.0;
+        let label = format!("memory: {}B/s", prefixed(bandwidth));
+        let (x, y) = chart.at(middle, middle * bandwidth);
+        figure.label((x + 2.0 * GAP, y + LINE / 2.0), Anchor::Left, &label, INK);
+    }
+
+    /// The kernels by name: their intensity, the device's limit there, and what binds them.
+    fn table(&self, figure: &mut Figure, top: f64, places: &[Option<[Point; 2]>]) {
+        let heading = [
+            "operations/byte, no caches \u{b7} perfect",
+            "at most, FLOP/s",
+            "bound by",
+        ];
+        let names = self.kernels.iter().map(|kernel| width(&kernel.name));
+        let name = 2.0 * MARGIN;
+        let mut columns = [name + names.fold(width("kernel"), f64::max) + 2.0 * MARGIN; 3];
+        columns[1] += width(heading[0]) + MARGIN;
+        columns[2] = columns[1] + width("66.9 T \u{b7} 66.9 T") + 2.0 * MARGIN;
+        let mut middle = top + ROW / 2.0;
+        figure.text((name, middle), Anchor::Left, "kernel", QUIET);
+        for (at, text) in columns.into_iter().zip(heading) {
+            figure.text((at, middle), Anchor::Left, text, QUIET);
+        }
+        for (number, (kernel, place)) in self.kernels.iter().zip(places).enumerate() {
+            middle += ROW;
+            let swatch = Area {
+                left: MARGIN,
+                top: middle - 5.5,
+                width: 11.0,
+                height: 11.0,
             };
-            let points: Vec<_> = place.iter().flatten().copied().collect();
-            let line = LineSeries::new(points.clone(), color.stroke_width(6));
-            chart.draw_series(line)?.label(label).legend(move |(x, y)| {
-                Rectangle::new([(x, y - 6), (x + 16, y + 6)], color.filled())
-            });
-            let ends = points
-                .into_iter()
-                .map(|point| Circle::new(point, 7, color.filled()));
-            chart.draw_series(ends)?;
+            figure.area(swatch, color(number));
+            figure.text((name, middle), Anchor::Left, &kernel.name, INK);
+            let both = |number: fn(f64) -> String, [low, high]: [f64; 2]| {
+                let [low, high] = [low, high].map(number);
+                match low == high {
+                    true => low,
+                    false => format!("{low} \u{b7} {high}"),
+                }
+            };
+            let cells = match place {
+                Some([low, high]) => [
+                    both(plain, [low.0, high.0]),
+                    both(prefixed, [low.1, high.1]),
+                    kernel.roofline.side.name().to_owned(),
+                ],
+                None => [
+                    "no arithmetic".to_owned(),
+                    String::new(),
+                    "memory".to_owned(),
+                ],
+            };
+            for (at, text) in columns.into_iter().zip(&cells) {
+                figure.text((at, middle), Anchor::Left, text, INK);
+            }
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
-            .background_style(WHITE.mix(0.9))
-            .border_style(BLACK)
-            .label_font(("sans-serif", 16))
-            .draw()?;
-        area.present()
     }
 }
 
+fn color(number: usize) -> Color {
+    SERIES[number % SERIES.len()]
+}
+
+/// The end of a long path is the most informative part: whole names, if there is room for one.
+fn ending(path: &str) -> String {
+    let letters: Vec<char> = path.chars().collect();
+    let Some(left_out) = letters
+        .len()
+        .checked_sub(MOST_LETTERS)
+        .filter(|&more| more > 0)
+    else {
+        return path.to_owned();
+    };
+    let rest = &letters[left_out + 2..];
+    let name = rest.iter().position(|&letter| letter == '/').unwrap_or(0);
+    format!("..{}", rest[name..].iter().collect::<String>())
+}
+
 /// The counts drawn per line.
-const COSTS: [&str; 3] = ["warp instructions", "wavefronts", "sectors"];
+const COSTS: [&str; 3] = ["warp instructions", "shared wavefronts", "global sectors"];
 
 /// The costliest lines of a kernel, in source order.
 struct Lines<'a> {
@@ -176,9 +233,7 @@ impl<'a> Lines<'a> {
     fn of(kernel: &'a KernelReport) -> Self {
         let lines = kernel.profile.lines().map(|line| {
             let file = line.file.as_deref().map_or_else(|| "PTX".to_owned(), short);
-            // The end of a long path is the most informative part.
-            let name: Vec<char> = format!("{file}:{}", line.line).chars().collect();
-            let name = name[name.len().saturating_sub(34)..].iter().collect();
+            let name = ending(&format!("{file}:{}", line.line));
             let counters = &line.counters;
             let costs = [
                 counters.warp_instructions,
@@ -198,51 +253,78 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl Drawing for Lines<'_> {
-    fn draw<B: DrawingBackend>(
-        &self,
-        area: &DrawingArea<B, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-        let count = self.rows.len() as f64;
-        let costs = self.rows.iter().flat_map(|(_, costs)| costs).copied();
-        let most = costs.max().unwrap_or(0).max(1) as f64;
-        area.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(area)
-            .caption(
-                format!("Cost of each line of {}", self.kernel),
-                ("sans-serif", 24),
-            )
-            .margin(20)
-            .x_label_area_size(40)
-            .y_label_area_size(LEFT)
-            .build_cartesian_2d(0.0..most, 0.0..count.max(1.0))?;
-        chart
-            .configure_mesh()
-            .disable_y_mesh()
-            .y_labels(0)
-            .x_labels(8)
-            .label_style(("sans-serif", 16))
-            .x_label_formatter(&|x| format!("{x:.0}"))
-            .draw()?;
-        let style = ("sans-serif", 16).into_font().color(&BLACK);
-        // The first line is at the top.
-        for (place, (name, costs)) in self.rows.iter().enumerate() {
-            let top = count - place as f64 - 0.06;
-            for (kind, &cost) in costs.iter().enumerate() {
-                let high = top - 0.3 * kind as f64;
-                let bar = [(0.0, high - 0.27), (cost as f64, high)];
-                chart.draw_series([Rectangle::new(bar, COLORS[kind].filled())])?;
+impl Lines<'_> {
+    /// A group of bars for each line, each bar with its number.
+    fn figure(&self) -> Figure {
+        let costs = || self.rows.iter().flat_map(|row| row.1);
+        let most = costs().max().unwrap_or(0).max(1) as f64;
+        let title = format!("Cost of each line of {}", self.kernel);
+        let legend: Vec<_> = COSTS.into_iter().map(str::to_owned).zip(SERIES).collect();
+        // A line without a cost of a kind has no bar of that kind.
+        let bars = |costs: &[u64; 3]| costs.iter().filter(|&&cost| cost > 0).count().max(1) as f64;
+        let group = |costs: &[u64; 3]| BAR * bars(costs) + GAP;
+        let groups: f64 = self.rows.iter().map(|row| group(&row.1)).sum();
+        let [above, below] = around(&legend);
+        let height = above + groups + below;
+        let names = self.rows.iter().map(|row| width(&row.0));
+        let mut figure = Figure::new(&title, WIDTH, height + 2.0 * MARGIN);
+        let frame = Frame {
+            place: Area {
+                left: MARGIN,
+                top: MARGIN,
+                width: WIDTH - 2.0 * MARGIN,
+                height,
+            },
+            title: &title,
+            legend: &legend,
+            x: Scale {
+                // Room for the number at the longest bar.
+                axis: Axis::linear(0.0, 1.12 * most),
+                label: "count in one launch",
+                number: prefixed,
+            },
+            y: None,
+            left: names.fold(0.0, f64::max) + MARGIN,
+        };
+        let chart = frame.draw(&mut figure);
+        let mut top = chart.area.top;
+        for (name, costs) in &self.rows {
+            let high = group(costs);
+            figure.text((MARGIN, top + high / 2.0), Anchor::Left, name, INK);
+            let mut line = top + GAP / 2.0;
+            for (&cost, color) in costs.iter().zip(SERIES).filter(|(cost, _)| **cost > 0) {
+                let (end, _) = chart.at(cost as f64, 0.0);
+                let bar = Area {
+                    left: chart.area.left,
+                    top: line,
+                    width: end - chart.area.left,
+                    height: BAR - 1.0,
+                };
+                figure.area(bar, color);
+                let at = (end + GAP, line + BAR / 2.0);
+                figure.label(at, Anchor::Left, &prefixed(cost as f64), INK);
+                line += BAR;
             }
-            let at = chart.backend_coord(&(0.0, top - 0.28));
-            area.draw(&Text::new(name.clone(), (20, at.1), style.clone()))?;
+            top += high;
         }
-        let (_, height) = area.dim_in_pixel();
-        for (kind, label) in COSTS.into_iter().enumerate() {
-            let (x, y) = (330 + 190 * kind as i32, height as i32 - 22);
-            let mark = [(x, y), (x + 14, y + 14)];
-            area.draw(&Rectangle::new(mark, COLORS[kind].filled()))?;
-            area.draw(&Text::new(label, (x + 20, y), style.clone()))?;
-        }
-        area.present()
+        figure
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_path_keeps_whole_names_at_its_end() {
+        assert_eq!(ending("src/lib.rs:7"), "src/lib.rs:7");
+        let long = "kernels/src/a_folder_with_a_name/matmul/pipelined.rs:133";
+        assert_eq!(ending(long), "../matmul/pipelined.rs:133");
+        let name = "x".repeat(60);
+        let ended = ending(&name);
+        assert!(
+            ended.starts_with("..x") && ended.len() == MOST_LETTERS,
+            "{ended}"
+        );
     }
 }

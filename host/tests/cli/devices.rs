@@ -105,7 +105,7 @@ fn every_demo_passes_and_the_filter_is_plotted() {
         );
     }
     let plots = names(folder.path());
-    let expected: Vec<String> = ["after", "after_spectrum", "before", "before_spectrum"]
+    let expected: Vec<String> = ["signal", "spectrum"]
         .iter()
         .flat_map(|name| [format!("{name}.png"), format!("{name}.svg")])
         .collect();

@@ -302,3 +302,41 @@ fn faults_of_the_machine_are_not_blamed_on_the_kernel() {
     says(&fails(999), &gpu, &["suspended"]);
     says(&fails(700), &gpu, &["the kernel failed on the GPU"]);
 }
+
+/// Kernels do nothing there, so that each check fails; a call takes a twentieth of the millisecond that
+/// the driver's clock says.
+#[test]
+fn a_demo_on_a_gpu_has_a_column_of_speed() {
+    let run = with(driver(), "", "demo shared --device gpu").ends(1);
+    let lines: Vec<_> = run.stdout.lines().collect();
+    let heading = lines
+        .iter()
+        .find(|line| line.contains("experiment"))
+        .expect("a heading");
+    let end = heading.find("speed").expect("the column") + "speed".len();
+    let sized = |size: &str| {
+        let line = lines
+            .iter()
+            .find(|line| line.contains(size))
+            .expect("a row");
+        line[..line.char_indices().nth(end).expect("a cell").0].trim_end()
+    };
+    // 64 and 100,003 elements of four bytes, read and written, in 50 µs.
+    assert!(sized(" 64 u32").ends_with("10.2 MB/s"), "{}", run.stdout);
+    assert!(sized("100003 u32").ends_with("16.0 GB/s"), "{}", run.stdout);
+    assert!(run.stdout.contains("20 calls in a row"), "{}", run.stdout);
+    let json = with(driver(), "", "demo tiling --device gpu --json")
+        .ends(1)
+        .json();
+    let rows = json["rows"].as_array().expect("rows");
+    let of = |size: &str| rows.iter().find(|row| row["size"] == size).expect("a row");
+    // 2 * 1024^3 operations in 50 µs.
+    let product = &of("1024x1024 * 1024x1024")["speed"];
+    assert_eq!(product["unit"], "FLOP/s");
+    let per_second = product["per_second"].as_f64().expect("a number");
+    assert!(
+        (per_second / (2_f64.powi(31) / 50e-6) - 1.0).abs() < 1e-6,
+        "{per_second}"
+    );
+    assert_eq!(of("1000x701 f32")["speed"]["unit"], "B/s");
+}

@@ -224,6 +224,39 @@ fn shapes_that_do_not_fit() {
     );
     check_refused(at, "dot signal.npy taps.npy", "4 elements");
     check_refused(at, "transpose signal.npy -o out.npy", "a matrix is wanted");
+    // Both shapes, whichever is wrong, and the line that mends it.
+    for (line, shapes) in [
+        (
+            "dot matrix.npy taps.npy",
+            "matrix.npy has shape [2, 3], and a vector is wanted; taps.npy has shape [",
+        ),
+        (
+            "dot taps.npy matrix.npy",
+            "matrix.npy has shape [2, 3], and a vector is wanted; taps.npy has shape [",
+        ),
+        (
+            "conv signal.npy matrix.npy -o out.npy",
+            "a vector is wanted; signal.npy has shape [4]",
+        ),
+        (
+            "conv matrix.npy signal.npy -o out.npy",
+            "a vector is wanted; signal.npy has shape [4]",
+        ),
+        (
+            "matmul signal.npy matrix.npy -o out.npy",
+            "a matrix is wanted; matrix.npy has shape [2, 3]",
+        ),
+        (
+            "matmul matrix.npy signal.npy -o out.npy",
+            "a matrix is wanted; matrix.npy has shape [2, 3]",
+        ),
+        (
+            "matmul matrix.npy signal.npy -o out.npy",
+            "x.reshape(-1, 1)",
+        ),
+    ] {
+        check_refused(at, line, shapes);
+    }
     fs::write(at.join("none.npy"), vector(&[])).unwrap();
     check_refused(at, "min none.npy", "empty");
     check_refused(at, "conv none.npy taps.npy -o out.npy", "empty");

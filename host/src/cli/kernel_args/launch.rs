@@ -8,6 +8,7 @@ use ptx_emulator::{Emulator, Entry, LaunchConfig, Limits, Module};
 
 use crate::cli::Global;
 use crate::cli::failure::Failure;
+use crate::cli::nearest::nearest;
 use crate::io::OutputFile;
 
 /// How arguments are written, for the help of each command that takes them.
@@ -24,6 +25,9 @@ Arguments, one --arg for each parameter in order:
                            clamp, wrap, mirror, border; tex2d:u8x4[480,640]=random:1 gives [HEIGHT,WIDTH]
   surf2d:f32[64,64]=zeros  a surface's handle; may be saved, too
   NAME=tex2d:u8=x.npy      no parameter: what the .texref or .surfref NAME is bound to";
+
+/// The most kernels whose names an error lists.
+const MOST_NAMES: usize = 12;
 
 /// The limit after which a loop counts as endless: seconds.
 const STEPS: u64 = 100_000_000;
@@ -146,8 +150,25 @@ impl Launch {
             ),
             (Some(name), _) => {
                 let named = kernels.iter().find(|kernel| kernel.name() == name);
-                let missing = || format!("{origin} has no kernel `{name}`; it has: {names}");
-                named.copied().ok_or_else(|| Failure::new(missing()))
+                let missing = || {
+                    let near = nearest(name, kernels.iter().map(|kernel| kernel.name()));
+                    let failure = match kernels.len() {
+                        ..=MOST_NAMES => {
+                            format!("{origin} has no kernel `{name}`; it has: {names}")
+                        }
+                        count => format!("none of the {count} kernels of {origin} is `{name}`"),
+                    };
+                    match near {
+                        Some(near) => {
+                            Failure::new(failure).hint(format!("`{near}` is the nearest name"))
+                        }
+                        None if kernels.len() > MOST_NAMES => {
+                            Failure::new(failure).hint("without --kernel the error lists them all")
+                        }
+                        None => Failure::new(failure),
+                    }
+                };
+                named.copied().ok_or_else(missing)
             }
         }
     }

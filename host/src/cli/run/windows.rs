@@ -28,14 +28,19 @@ pub(super) fn run(
     arguments: &Arguments,
     windows: &'static Windows,
 ) -> Result<Report, Failure> {
-    let frames = |at: usize| {
-        let path = arguments
-            .inputs
-            .get(at)
-            .ok_or_else(|| missing(arguments.of))?;
-        Frames::signal(operand::open(path)?)
+    let [signal, taps] = &arguments.inputs[..] else {
+        return Err(missing(arguments.of));
     };
-    let (signal, taps) = (frames(0)?, frames(1)?);
+    let readers = [operand::open(signal)?, operand::open(taps)?];
+    let [signal_shape, taps_shape] = readers.each_ref().map(|reader| operand::extents(reader).0);
+    let beside = |path, shape: &[usize]| {
+        let other = operand::beside(path, shape);
+        move |wrong: Failure| wrong.more(&other)
+    };
+    let (after_signal, after_taps) = (beside(taps, &taps_shape), beside(signal, &signal_shape));
+    let [signal, taps] = readers;
+    let signal = Frames::signal(signal).map_err(after_signal)?;
+    let taps = Frames::signal(taps).map_err(after_taps)?;
     let ty = (arguments.of.types)(&[signal.ty(), taps.ty()], &arguments.given);
     match ty {
         Type::F32 => of_type::<f32>(global, arguments, windows, (signal, taps)),
