@@ -215,6 +215,9 @@ pub(super) fn few(
 /// none of its own data there.
 pub(super) fn copies(device: &Device, bytes: u64) -> usize {
     const MOST: u64 = 64;
+    if device.properties().kind == DeviceKind::Emulator {
+        return 2;
+    }
     let cold = 4 * u64::from(device.properties().l2_bytes);
     cold.div_ceil(bytes.max(1)).clamp(2, MOST) as usize
 }
