@@ -363,23 +363,27 @@ class Reverse(Problem):
     """Reversals. Names: input, n, out."""
 
     def make(self):
-        (n,) = self.size
-        return {"input": self.uniform(n), "out": self.cupy.empty(n, self.dtype)}
+        return {"input": self.uniform(*self.size), "out": self.cupy.empty(self.size, self.dtype)}
 
     def names(self):
         return {"n": self.size[0]}
 
+    def turned(self, source):
+        """A view of the array, reversed along its axis."""
+        axes = [slice(None)] * (self.axis or 0)
+        return source[(*axes, slice(None, None, -1))]
+
     def peers(self):
         def of_cupy(cp, source, out):
-            out[...] = source[::-1]
+            out[...] = self.turned(source)
 
         return [
-            ("torch", "flip", "", self.torch(lambda torch, source: torch.flip(source, (0,)), "input")),
+            ("torch", "flip", "", self.torch(lambda torch, source: torch.flip(source, (self.axis or 0,)), "input")),
             ("cupy", "out[...] = input[::-1]", "", self.cupy_call(of_cupy, "input", "out")),
         ]
 
     def compare(self, copy, result, rung):
-        return "every element, exactly", int((result != self.arrays[copy]["input"][::-1]).sum())
+        return "every element, exactly", int((result != self.turned(self.arrays[copy]["input"])).sum())
 
 
 class Scan(Problem):
