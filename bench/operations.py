@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import time
 
 DTYPES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64"}
 
@@ -40,14 +41,26 @@ class Problem:
 
     def __init__(self, cupy, work):
         self.cupy, self.work, self.size = cupy, work, work["size"]
+        self.axis, self.offset, self.brief = work.get("axis"), work.get("offset", 0), work.get("brief", False)
         self.dtype = cupy.dtype(DTYPES[work["type"]])
 
     def load(self, copies):
         """Makes the inputs; only peers that are launched need them."""
         self.random = self.cupy.random.default_rng()
         self.expected = []
-        self.arrays = [self.make() for _ in range(copies)]
+        self.arrays = [self.placed(self.make()) for _ in range(copies)]
         self.results = [None] * copies
+
+    def placed(self, arrays):
+        """The same arrays, beginning so many elements after their allocations."""
+        if self.offset == 0:
+            return arrays
+        return {name: self.moved(array) for name, array in arrays.items()}
+
+    def moved(self, array):
+        there = self.cupy.empty(array.size + self.offset, array.dtype)[self.offset :].reshape(array.shape)
+        there[...] = array
+        return there
 
     def uniform(self, *shape):
         if self.dtype.kind == "i":
@@ -58,12 +71,12 @@ class Problem:
         values -= 1
         return values
 
-    def whole(self, length):
+    def whole(self, *shape):
         """Whole numbers from -8 to 8: their sums are exact in any order."""
-        values = self.cupy.empty(length, self.dtype)
-        step = 1 << 26
-        for start in range(0, length, step):
-            part = values[start : start + step]
+        values = self.cupy.empty(shape, self.dtype)
+        flat, step = values.reshape(-1), 1 << 26
+        for start in range(0, flat.size, step):
+            part = flat[start : start + step]
             part[...] = self.random.integers(-8, 9, part.shape, dtype=self.cupy.int32)
         return values
 
@@ -80,11 +93,15 @@ class Problem:
         result = self.results[copy]
         return self.arrays[copy]["out"] if result is None else self.cupy.asarray(result)
 
-    def check(self, rung):
-        wrong, how = 0, ""
-        for copy in range(len(self.arrays)):
+    def check(self, rung, seconds=None):
+        """Compares the results of all copies, or of as many as these seconds allow."""
+        wrong, how, copies = 0, "", len(self.arrays)
+        begin = time.perf_counter()
+        for copy in range(copies):
             how, differ = self.compare(copy, self.result(copy), rung)
             wrong += int(differ)
+            if seconds is not None and time.perf_counter() - begin >= seconds and copy + 1 < copies:
+                return f"{how}, of {copy + 1} of {copies} copies", wrong
         return how, wrong
 
     def tensors(self, *names):
@@ -106,21 +123,29 @@ class Problem:
 
 
 class Reduce(Problem):
-    """Sum, minimum, maximum, dot product. Names: a, b, n, out (results of blocks, or one element)."""
+    """Sum, minimum, maximum, dot product. Names: a, b, n, out (results of blocks, or one element). With an axis, `size` is the shape."""
 
     def make(self):
-        (n,) = self.size
         draw = self.uniform if self.work["operation"] in ("min", "max") else self.whole
-        arrays = {"a": draw(n), "out": self.cupy.empty(1 << 16, self.dtype)}
+        arrays = {"a": draw(*self.size), "out": self.cupy.empty(1 << 16, self.dtype)}
         if self.work["operation"] == "dot":
-            arrays["b"] = draw(n)
+            arrays["b"] = draw(*self.size)
         self.expected.append(self.reference(arrays))
         return arrays
 
     def reference(self, arrays):
         cp, operation = self.cupy, self.work["operation"]
         if operation in ("min", "max"):
-            return getattr(arrays["a"].get(), operation)()
+            # By neighbouring halves, which libraries do not do.
+            values = arrays["a"] if self.axis is None else cp.moveaxis(arrays["a"], self.axis, 0)
+            less = cp.minimum if operation == "min" else cp.maximum
+            while values.shape[0] > 1:
+                half = values.shape[0] // 2
+                pairs = less(values[:half], values[half : 2 * half])
+                values = pairs if 2 * half == values.shape[0] else cp.concatenate([pairs, values[2 * half :]])
+            return values[0] if self.axis is not None else float(values[0]) if self.dtype.kind == "f" else int(values[0])
+        if self.axis is not None:
+            return arrays["a"].astype(cp.int64).sum(axis=self.axis)
         total, step = 0, 1 << 26
         for start in range(0, self.size[0], step):
             part = arrays["a"][start : start + step].astype(cp.int64)
@@ -141,8 +166,8 @@ class Reduce(Problem):
                 calls.append(("torch", "torch.dot (cuBLAS)", self.torch(dot, "a", "b")))
         else:
             functions = {"sum": "sum", "min": "amin", "max": "amax"}
-            of_torch = lambda torch, a: getattr(torch, functions[operation])(a, dim=0)
-            of_cupy = lambda cp, a: getattr(cp, functions[operation])(a)
+            of_torch = lambda torch, a: getattr(torch, functions[operation])(a, dim=self.axis or 0)
+            of_cupy = lambda cp, a: getattr(cp, functions[operation])(a, axis=self.axis)
             calls = [
                 ("torch", f"torch.{functions[operation]}", self.torch(of_torch, "a")),
                 ("cupy", f"cupy.{functions[operation]} (CUB)", self.cupy_call(of_cupy, "a")),
@@ -151,11 +176,13 @@ class Reduce(Problem):
 
     def compare(self, copy, result, rung):
         operation = self.work["operation"]
+        if self.axis is not None:
+            return "every element, exactly", int((result != self.expected[copy]).sum())
         # Partial results of blocks are folded here; what no block wrote is still poison.
         values = result.ravel()
         if values.size > 1:
             values = values[: int(self.blocks)]
-        values = values.get().astype("float64")
+        values = values.get().astype("float64" if self.dtype.kind == "f" else "int64")
         folded = getattr(values, operation)() if operation in ("min", "max") else values.sum()
         return "exactly", folded != self.expected[copy]
 
@@ -163,7 +190,7 @@ class Reduce(Problem):
 class Convolution(Problem):
     """Convolutions. Names: signal, taps, n, m, outputs, offset, out."""
 
-    MODES = {"conv-same": "same", "conv-full": "full"}
+    MODES = {"conv-same": "same", "conv-full": "full", "conv-valid": "valid"}
     # Windows of outputs that are compared, outputs of each, and products of each at most.
     WINDOWS, RUN, PRODUCTS = 24, 4096, 1 << 22
     # Taps from which on overlapping transforms are a peer.
@@ -176,8 +203,8 @@ class Convolution(Problem):
 
     def names(self):
         n, m = self.size
-        full = self.work["operation"] == "conv-full"
-        return {"n": n, "m": m, "outputs": n + m - 1 if full else n, "offset": 0 if full else (m - 1) // 2}
+        outputs, offset = {"full": (n + m - 1, 0), "same": (n, (m - 1) // 2), "valid": (n - m + 1, m - 1)}[self.MODES[self.work["operation"]]]
+        return {"n": n, "m": m, "outputs": outputs, "offset": offset}
 
     def peers(self):
         n, m = self.size
@@ -211,14 +238,14 @@ class Convolution(Problem):
         if not self.direct():
             return peers
         peers.append(("torch", "conv1d (cuDNN)", "", of_torch))
-        if mode == "same" and self.dtype == self.cupy.float32:
+        if mode == "same" and self.dtype == self.cupy.float32 and not self.brief:
             peers.append(("numba", "document: shared memory", "256 threads", self.numba))
         return peers
 
     def direct(self):
         """Whether direct sums are timed: beyond this many products each takes seconds, and transforms milliseconds."""
         n, m = self.size
-        return n * m <= 1 << 37
+        return n * m <= 1 << (33 if self.brief else 37)
 
     def numba(self):
         """The tutorial's kernel, its barrier outside every branch and its halo loaded by all threads."""
@@ -336,41 +363,44 @@ class Reverse(Problem):
     """Reversals. Names: input, n, out."""
 
     def make(self):
-        (n,) = self.size
-        return {"input": self.uniform(n), "out": self.cupy.empty(n, self.dtype)}
+        return {"input": self.uniform(*self.size), "out": self.cupy.empty(self.size, self.dtype)}
 
     def names(self):
         return {"n": self.size[0]}
 
+    def turned(self, source):
+        """A view of the array, reversed along its axis."""
+        axes = [slice(None)] * (self.axis or 0)
+        return source[(*axes, slice(None, None, -1))]
+
     def peers(self):
         def of_cupy(cp, source, out):
-            out[...] = source[::-1]
+            out[...] = self.turned(source)
 
         return [
-            ("torch", "flip", "", self.torch(lambda torch, source: torch.flip(source, (0,)), "input")),
+            ("torch", "flip", "", self.torch(lambda torch, source: torch.flip(source, (self.axis or 0,)), "input")),
             ("cupy", "out[...] = input[::-1]", "", self.cupy_call(of_cupy, "input", "out")),
         ]
 
     def compare(self, copy, result, rung):
-        return "every element, exactly", int((result != self.arrays[copy]["input"][::-1]).sum())
+        return "every element, exactly", int((result != self.turned(self.arrays[copy]["input"])).sum())
 
 
 class Scan(Problem):
     """Running sums. Names: input, n, out."""
 
     def make(self):
-        (n,) = self.size
-        return {"input": self.whole(n), "out": self.cupy.empty(n, self.dtype)}
+        return {"input": self.whole(*self.size), "out": self.cupy.empty(self.size, self.dtype)}
 
     def names(self):
         return {"n": self.size[0]}
 
     def peers(self):
         def of_torch(torch, source, out):
-            torch.cumsum(source, 0, dtype=source.dtype, out=out)
+            torch.cumsum(source, self.axis or 0, dtype=source.dtype, out=out)
 
         def of_cupy(cp, source, out):
-            cp.cumsum(source, dtype=source.dtype, out=out)
+            cp.cumsum(source, axis=self.axis, dtype=source.dtype, out=out)
 
         return [
             ("torch", "cumsum", "", self.torch(of_torch, "input", "out")),
@@ -379,6 +409,9 @@ class Scan(Problem):
 
     def compare(self, copy, result, rung):
         # Sums of whole numbers are exact as long as they stay below 2^24.
+        if self.axis is not None:
+            sums = self.cupy.cumsum(self.arrays[copy]["input"].astype(self.cupy.int64), axis=self.axis)
+            return "every element, exactly", int((result != sums).sum())
         wrong, total, step = 0, 0, 1 << 26
         for start in range(0, self.size[0], step):
             part = self.arrays[copy]["input"][start : start + step].astype(self.cupy.int64)
@@ -390,7 +423,7 @@ class Scan(Problem):
 
 PROBLEMS = {
     **dict.fromkeys(["sum", "min", "max", "dot"], Reduce),
-    **dict.fromkeys(["conv-same", "conv-full"], Convolution),
+    **dict.fromkeys(["conv-same", "conv-full", "conv-valid"], Convolution),
     "matmul": Matmul,
     "transpose": Transpose,
     "reverse": Reverse,

@@ -1,21 +1,24 @@
 """Times what others offer for the works of `blockwise bench`, on the same device and by the same method.
 
-`blockwise bench --peers bench/peers.py` starts this, writes the works to its standard input and reads rows from its standard output:
+`blockwise bench --peers bench/peers.py` starts this, writes requests to its standard input and reads an answer to each from its standard
+output, a line of JSON each (`host/src/bench/protocol.rs` has their fields):
 
-    in   {"works": [{"work": "sum/f32/2^29", "operation": "sum", "type": "f32", "size": [536870912], "bytes": ..., "operations": ...}]}
-    out  {"row": {"work": ..., "implementation": "torch", "rung": "torch.sum", "policy": "", "timing": {"median": seconds, "p10": ...,
-         "p90": ..., "samples": ...} or null, "check": "what was compared, or why nothing was timed", "passed": true}}
-         ...
-         {"versions": {"torch": "2.11.0", ...}}
+    {"versions": {}}                              {"versions": {"torch": "2.11.0", ...}}
+    {"load": {"work": "sum/f32/2^29", ...}}       {"loaded": [{"implementation": "torch", "rung": "torch.sum", "policy": ""}, ...]}
+    {"time": {"entry": 0, "launches": 5}}         {"timed": [seconds, ...]}
+    {"check": {"entry": 0}}                       {"checked": {"check": "what was compared", "passed": true}}
+    {"kernels": {"entry": 0}}                     {"kernels": ["name", ...]}
 
-(one line each, a row as soon as it is there).
+or {"failed": "why"}. So the benchmark times us and itself by turns. `load` replaces the work before it.
 
-The method: random inputs in several copies, together four times the L2 cache, taken in turn; outputs poisoned with bytes of 0xFF; a
-warm-up; at least 10 launches, 3 of those that take over 0.1 s, each between two CUDA events after a kernel that keeps the device busy while the host queues them;
-median, p10, p90; then the output of every copy is compared with float64 or, where sums are exact, exactly.
+The method: random inputs in several copies, together four times the L2 cache, taken in turn; where 64 copies are less than twice the cache, it
+is overwritten before each launch. Outputs are poisoned with bytes of 0xFF. A warm-up; then each launch between two CUDA events after a kernel that
+keeps the device busy while the host queues them. On `check` the output of every copy is compared with float64 or, where sums are exact,
+exactly; of a work that is `brief`, of as many copies as 0.2 s allow.
 
-A package or compiler that is missing is a row that says so, and so is a kernel that fails; after one that takes the CUDA context with it (by
-an illegal access, say) nothing can be timed, and the rows after it say that. Works that `operations.py` beside this file does not know are left out.
+A package or compiler that is missing is an answer that says so, and so is a kernel that fails; after one that takes the CUDA context with it (by
+an illegal access, say) nothing can be timed, and all later answers say that. Works that `operations.py` beside this file does not know have no
+entries.
 """
 
 import json
@@ -28,13 +31,13 @@ import twins
 
 os.environ.setdefault("CUPY_ACCELERATORS", "cub")
 
-# Libraries print to standard output; the rows must be alone there.
-ROWS = os.fdopen(os.dup(1), "w")
+# Libraries print to standard output; the answers must be alone there.
+ANSWERS = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 
-FEWEST, MOST, SECONDS = 10, 200, 0.2
-SLOW, FEWEST_SLOW = 0.1, 3
 WARM_UP, WARM_UP_SECONDS = 3, 0.02
+# Seconds after which no further copy's results are compared, if an answer is wanted soon.
+COMPARING = 0.2
 
 SPIN = r"""
 extern "C" __global__ void spin(long long cycles) {
@@ -44,26 +47,6 @@ extern "C" __global__ void spin(long long cycles) {
 """
 
 
-def answer(what):
-    print(json.dumps(what), file=ROWS, flush=True)
-
-
-def row(work, implementation, rung, policy, timing, check, passed):
-    answer(
-        {
-            "row": {
-                "work": work,
-                "implementation": implementation,
-                "rung": rung,
-                "policy": policy,
-                "timing": timing,
-                "check": check,
-                "passed": passed,
-            }
-        }
-    )
-
-
 class Clock:
     """Times launches by CUDA events on the default stream, which all libraries here use."""
 
@@ -71,34 +54,24 @@ class Clock:
         self.cupy = cupy
         self.spin = cupy.RawKernel(SPIN, "spin")
 
-    def time(self, launch, copies):
-        event = self.cupy.cuda.Event
+    def synchronize(self):
         self.cupy.cuda.Device().synchronize()
-        begin, launches = time.perf_counter(), 0
-        while True:
-            launch(launches % copies)
-            launches += 1
-            if launches >= WARM_UP:
-                self.cupy.cuda.Device().synchronize()
-                seconds = time.perf_counter() - begin
-                if seconds >= WARM_UP_SECONDS:
-                    break
-        fewest = FEWEST if seconds / launches < SLOW else FEWEST_SLOW
-        samples = max(min(max(int(SECONDS * launches / seconds), fewest), MOST), copies)
-        events = []
-        for sample in range(samples):
+
+    def time(self, launch, launches, eviction):
+        """Seconds of each launch; before each, `eviction` is written if there is one."""
+        event, events = self.cupy.cuda.Event, []
+        for at in range(launches):
             # 300 µs: Python takes long to launch.
             self.spin((1,), (1,), (600_000,))
+            if eviction is not None:
+                eviction.data.memset_async(0, eviction.nbytes)
             start, end = event(), event()
             start.record()
-            launch(sample % copies)
+            launch(at)
             end.record()
             events.append((start, end))
-        self.cupy.cuda.Device().synchronize()
-        numpy = __import__("numpy")
-        times = [self.cupy.cuda.get_elapsed_time(start, end) * 1e-3 for start, end in events]
-        median, p10, p90 = (float(numpy.percentile(times, share)) for share in (50, 10, 90))
-        return {"median": median, "p10": p10, "p90": p90, "samples": samples}
+        self.synchronize()
+        return [self.cupy.cuda.get_elapsed_time(start, end) * 1e-3 for start, end in events]
 
 
 def context_lost(cupy):
@@ -112,66 +85,158 @@ def context_lost(cupy):
     return False
 
 
+class Failed(Exception):
+    """Why a request cannot be carried out."""
+
+
 class Peers:
-    """Times them one after the other."""
+    """What others have for a work at a time."""
 
     def __init__(self, cupy):
         self.cupy, self.clock = cupy, Clock(cupy)
         self.l2 = cupy.cuda.Device().attributes["L2CacheSize"]
         # Why no more can be timed.
         self.lost = None
+        self.forget()
 
-    def time(self, loaded, work):
-        """Times the peers of a work."""
-        copies = max(2, min(64, -(-4 * self.l2 // max(work["bytes"], 1))))
-        peers, skipped = loaded.peers() + twins.of(self.cupy, work, loaded), self.lost
-        if not skipped:
-            _, skipped = self.tried("the inputs", lambda: loaded.load(copies))
-        for implementation, rung, policy, make in peers:
-            name = (work["work"], implementation, rung, policy)
-            if skipped or self.lost:
-                row(*name, None, skipped or self.lost, False)
-                continue
-            print(*name, file=sys.stderr, flush=True)
-            found, failed = self.tried(f"{implementation} {rung}", lambda: self.timed(loaded, rung, make, copies))
-            row(*name, *(found or (None, failed, False)))
+    def forget(self):
+        """Gives back what the last work took."""
+        self.loaded, self.entries, self.launch, self.eviction = None, [], None, None
+        if not self.lost:
+            self.cupy.get_default_memory_pool().free_all_blocks()
+            operations.forget()
+
+    def versions(self):
+        return {"versions": operations.versions()}
+
+    def load(self, **work):
+        """Makes the inputs of a work."""
+        self.forget()
+        problem = operations.PROBLEMS.get(work["operation"])
+        if problem is None or work["type"] not in operations.DTYPES:
+            return {"loaded": []}
+        self.brief = work["brief"]
+        self.copies = max(2, min(64, -(-4 * self.l2 // max(work["bytes"], 1))))
+        loaded = problem(self.cupy, work)
+        self.entries = loaded.peers()
+        if not self.brief:
+            self.entries = self.entries + twins.of(self.cupy, work, loaded)
+        self.unloaded = self.lost
+        if not self.lost:
+            self.unloaded = self.tried("the inputs", lambda: loaded.load(self.copies))[1]
+        if not self.unloaded and self.copies * work["bytes"] < 2 * self.l2:
+            self.eviction = self.cupy.empty(2 * self.l2, self.cupy.uint8)
+        self.loaded = loaded
+        names = ("implementation", "rung", "policy")
+        return {"loaded": [dict(zip(names, entry[:3])) for entry in self.entries]}
+
+    def time(self, entry, launches):
+        """Seconds of launches of an entry, which follow on those before them."""
+        implementation, rung, _, _ = self.entries[entry]
+        name = f"{implementation} {rung}"
+        if self.unloaded or self.lost:
+            raise Failed(self.unloaded or self.lost)
+        seconds, failed = self.tried(name, lambda: self.timed(entry, launches))
+        if failed:
+            raise Failed(failed)
+        return {"timed": seconds}
+
+    def timed(self, entry, launches):
+        if self.launch is None or self.launch[0] != entry:
+            # One at a time: what another keeps is freed.
+            self.launch = None
+            self.launch = (entry, self.entries[entry][3]())
+            self.loaded.poison()
+            self.warm_up()
+        first, self.launched = self.launched, self.launched + launches
+        return self.clock.time(lambda at: self.once(first + at), launches, self.eviction)
+
+    def warm_up(self):
+        self.clock.synchronize()
+        begin, self.launched = time.perf_counter(), 0
+        while True:
+            self.once(self.launched)
+            self.launched += 1
+            if self.launched >= max(WARM_UP, self.copies):
+                self.clock.synchronize()
+                if time.perf_counter() - begin >= WARM_UP_SECONDS:
+                    return
+
+    def once(self, at):
+        copy = at % self.copies
+        self.loaded.keep(copy, self.launch[1](copy))
+
+    def check(self, entry):
+        """Compares what the entry's launches left."""
+        _, rung, _, _ = self.entries[entry]
+        checked, failed = self.tried(rung, lambda: self.loaded.check(rung, COMPARING if self.brief else None))
+        if failed:
+            raise Failed(failed)
+        how, wrong = checked
+        check = how if wrong == 0 else f"WRONG: {wrong} elements; {how}"
+        return {"checked": {"check": check, "passed": wrong == 0}}
+
+    def kernels(self, entry):
+        """The names of the kernels that a launch starts, by PyTorch's profiler, which sees those of others too."""
+
+        def names():
+            self.timed(entry, 1)
+            profiler = operations.module("torch").profiler
+            with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as profile:
+                self.once(0)
+                self.clock.synchronize()
+            events = [event for event in profile.events() if "CUDA" in str(event.device_type)]
+            events.sort(key=lambda event: event.time_range.start)
+            return [event.name for event in events if not event.name.startswith(("Memcpy", "Memset"))]
+
+        found, _ = self.tried("the profiler", names)
+        return {"kernels": found or []}
 
     def tried(self, name, call):
         """What the call returns, or why it failed. One peer's failure must not end the others, if they can go on."""
         try:
             return call(), None
         except Exception as error:
+            self.launch = None
             if context_lost(self.cupy):
                 self.lost = f"skipped: {name} lost the CUDA context"
             return None, f"skipped: {type(error).__name__}: {error}"
 
-    def timed(self, loaded, rung, make, copies):
-        """Timing, what was compared, and whether it was right."""
-        launch = make()
-        loaded.poison()
-        timing = self.clock.time(lambda copy: loaded.keep(copy, launch(copy)), copies)
-        how, wrong = loaded.check(rung)
-        return timing, how if wrong == 0 else f"WRONG: {wrong} elements; {how}", wrong == 0
+
+class Absent:
+    """Without CuPy there are no peers."""
+
+    def __init__(self, error):
+        self.reason = f"skipped: every peer needs CuPy: {error}"
+
+    def versions(self):
+        return {"versions": {}}
+
+    def load(self, **work):
+        raise Failed(self.reason)
+
+    time = check = kernels = load
+
+
+def answered(peers):
+    """Answers requests until there are no more."""
+    for line in sys.stdin:
+        ((what, about),) = json.loads(line).items()
+        try:
+            answer = getattr(peers, what)(**about)
+        except Failed as failed:
+            answer = {"failed": str(failed)}
+        print(json.dumps(answer), file=ANSWERS, flush=True)
 
 
 def main():
-    works = json.load(sys.stdin)["works"]
     try:
         import cupy
     except ImportError as error:
-        for work in works:
-            row(work["work"], "peers", "all", "", None, f"skipped: every peer needs CuPy: {error}", False)
+        answered(Absent(error))
         return
     peers = Peers(cupy)
-    for work in works:
-        problem = operations.PROBLEMS.get(work["operation"])
-        if problem is None:
-            continue
-        peers.time(problem(cupy, work), work)
-        if not peers.lost:
-            cupy.get_default_memory_pool().free_all_blocks()
-            operations.forget()
-    answer({"versions": operations.versions()})
+    answered(peers)
     if peers.lost:
         # The libraries' own destructors would fail.
         os._exit(0)

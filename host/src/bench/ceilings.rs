@@ -4,7 +4,7 @@ use blockwise::{Device, DeviceKind};
 use ladder::fma_rate as peak;
 use serde::{Deserialize, Serialize};
 
-use super::measure::{self, Delay};
+use super::measure::{self, Delay, Effort};
 use super::{BenchError, Timing};
 
 /// The ceilings, with the timings behind them.
@@ -45,13 +45,14 @@ impl Ceilings {
 
         let from = device.upload(&vec![1.0_f32; copied])?;
         let mut to = device.zeros::<f32>(copied)?;
-        let copy = measure::samples(device, &mut delay, 1, |_| Ok(to.copy_from_buffer(&from)?))?;
+        let copy_once = |_| Ok(to.copy_from_buffer(&from)?);
+        let copy = measure::samples(device, &mut delay, 1, Effort::WHOLE, copy_once)?;
 
         let blocks = device.properties().multiprocessors * BLOCKS_EACH;
         let threads = peak::threads(blocks);
         let mut output = device.zeros::<f32>(threads)?;
         output.fill_bytes(0xFF)?;
-        let fma = measure::samples(device, &mut delay, 1, |_| {
+        let fma = measure::samples(device, &mut delay, 1, Effort::WHOLE, |_| {
             peak::enqueue(device, None, &mut output, blocks, rounds)?;
             Ok(())
         })?;

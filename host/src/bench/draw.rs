@@ -1,79 +1,312 @@
 //! Sizes drawn at random: what a table of fixed ones cannot show.
+//!
+//! Each side is drawn by its logarithm, from 1 to the largest that the operation's description
+//! names. A third of an operation's shapes is rounded to multiples of 128, a third to multiples of
+//! 8, a third stays as drawn. Types, modes and axes are drawn too, and where the operands begin: in
+//! one of four shapes at no multiple of 16 bytes.
 
+use std::collections::HashSet;
+
+use blockwise::{DeviceKind, Type};
+use blockwise_ops::OPERATIONS;
+use blockwise_ops::operation::{Given, Operation, Rank, Setting};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-use blockwise_ops::OPERATIONS;
-use blockwise_ops::operation::{Operation, Rank};
+use super::operation;
+use super::work::{DEFAULT, Posing, is_chosen};
 
-use super::{Size, Sizes, Work, operation};
-
-/// Arithmetic operations of a drawn work, at most: the slowest kernels are timed too.
-const MOST_OPERATIONS: f64 = 1e10;
-/// Elements of an operand or a result, at most.
-const MOST_ELEMENTS: f64 = 3e7;
-
-/// `count` works of each operation, at sizes that follow from `seed`. Extents are drawn by their
-/// logarithms.
-pub(super) fn works(seed: u64, count: usize) -> Vec<Work> {
-    let mut rng = StdRng::seed_from_u64(seed);
-    let mut drawn = |most: &[f64], fits: &dyn Fn(&[f64]) -> bool| {
-        let mut sizes = Vec::new();
-        while sizes.len() < count {
-            let extent = |&most: &f64| rng.random_range(0.0..most.ln()).exp().floor();
-            let extents: Vec<f64> = most.iter().map(extent).collect();
-            if fits(&extents) {
-                let extents = extents.iter().map(|&extent| extent as usize);
-                sizes.push(Size(extents.collect()));
-            }
-        }
-        Sizes::Given(sizes)
-    };
-    let works = OPERATIONS.iter().map(|of| {
-        let sizes = drawn(of.bench.drawn, &|size| fits(of, size));
-        operation::works_of(of, &sizes)
-    });
-    works.flatten().collect()
+/// What a drawn work is at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Multiplications with their additions.
+    pub multiply_adds: u64,
+    /// Bytes of operands and result.
+    pub bytes: u64,
 }
 
-/// Whether a work of this size is small enough. A multiplication and its addition count as one
-/// operation.
-fn fits(of: &Operation, size: &[f64]) -> bool {
-    let sizes: Vec<_> = size.iter().map(|&extent| extent as usize).collect();
-    let (ty, _) = of.bench.types[0];
+impl Limits {
+    /// Where only defaults are timed.
+    pub(super) const DEFAULTS: Self = Self {
+        multiply_adds: 1 << 40,
+        bytes: 4 << 30,
+    };
+    /// Where the slowest kernels are timed too: above these, some take seconds.
+    pub(super) const EVERY_KERNEL: Self = Self {
+        multiply_adds: 1 << 33,
+        bytes: 256 << 20,
+    };
+    /// On the emulator, which is slow.
+    const EMULATED: Self = Self {
+        multiply_adds: 1 << 15,
+        bytes: 1 << 15,
+    };
+
+    /// On a device of this kind.
+    pub(super) fn on(self, kind: DeviceKind) -> Self {
+        match kind {
+            DeviceKind::Cuda => self,
+            DeviceKind::Emulator => Self::EMULATED,
+        }
+    }
+}
+
+/// A shape that was drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Drawn {
+    pub of: &'static Operation,
+    pub ty: Type,
+    /// The extents; with an axis, the array's.
+    pub size: Vec<usize>,
+    pub posing: Posing,
+}
+
+/// The longest side of an array along one of whose axes an operation works.
+const SIDE: usize = 20_000;
+/// Sides are rounded to multiples of these, by turns.
+const ROUNDED: [usize; 3] = [128, 8, 1];
+/// One of this many works has operands that begin an element after a multiple of 16 bytes.
+const SHIFTED: u32 = 4;
+/// Dimensions of an array with an axis.
+const DIMENSIONS: [usize; 2] = [2, 3];
+
+/// How often a shape that is too large, or was drawn already, is drawn again.
+const TRIES: usize = 1000;
+
+/// An operation, and what of it passes the filter.
+struct Source {
+    of: &'static Operation,
+    /// Types and settings.
+    kinds: Vec<(Type, Given)>,
+    has_axis: bool,
+    drawn: usize,
+}
+
+/// `count` shapes, by turns of the operations that the filter leaves, or as many of each operation.
+/// They follow from `seed`.
+pub(super) fn shapes(
+    seed: u64,
+    count: Count,
+    filter: &[String],
+    limits: Limits,
+) -> Vec<Drawn> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let sources = OPERATIONS.iter().map(|of| Source::of(of, filter));
+    let mut sources: Vec<_> = sources.filter(|it| !it.kinds.is_empty()).collect();
+    // Which third is the first must not depend on the operation's place.
+    for source in &mut sources {
+        source.drawn = rng.random_range(0..ROUNDED.len());
+    }
+    let operations = sources.len();
+    let all = match count {
+        _ if operations == 0 => 0,
+        Count::InAll(count) => count,
+        Count::OfEach(count) => count * operations,
+    };
+    let mut shapes = Vec::with_capacity(all);
+    let mut seen = HashSet::new();
+    for at in 0..all {
+        // Each is drawn once; of very many small ones there are no more.
+        for _ in 0..TRIES {
+            let Some(drawn) = sources[at % operations].draw(&mut rng, limits) else {
+                break;
+            };
+            if seen.insert((drawn.of.name, drawn.ty, drawn.size.clone(), drawn.posing)) {
+                shapes.push(drawn);
+                break;
+            }
+        }
+    }
+    shapes
+}
+
+/// How many shapes are drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Count {
+    InAll(usize),
+    OfEach(usize),
+}
+
+impl Source {
+    fn of(of: &'static Operation, filter: &[String]) -> Self {
+        let modes = of.settings.iter().filter_map(|setting| match setting {
+            Setting::Mode { values, .. } => Some(values.len()),
+            _ => None,
+        });
+        let modes = modes.max().unwrap_or(1);
+        let mut kinds = Vec::new();
+        for &(ty, _) in of.bench.types {
+            for mode in 0..modes {
+                let given = of.with_mode(mode as u8);
+                let name = format!("{}/{ty}/{DEFAULT}/", of.label(given.settings));
+                if is_chosen(filter, &name) && !kinds.contains(&(ty, given)) {
+                    kinds.push((ty, given));
+                }
+            }
+        }
+        let mut settings = of.settings.iter();
+        Self {
+            of,
+            kinds,
+            has_axis: settings.any(|setting| matches!(setting, Setting::Axis { .. })),
+            drawn: 0,
+        }
+    }
+
+    fn draw(&mut self, rng: &mut StdRng, limits: Limits) -> Option<Drawn> {
+        let (ty, mut given) = self.kinds[rng.random_range(0..self.kinds.len())];
+        let multiple = ROUNDED[self.drawn % ROUNDED.len()];
+        self.drawn += 1;
+        let offset = usize::from(rng.random_range(0..SHIFTED) == 0);
+        let mut most = self.of.bench.drawn.to_vec();
+        if self.has_axis && rng.random() {
+            let dimensions = DIMENSIONS[rng.random_range(0..DIMENSIONS.len())];
+            most = vec![SIDE; dimensions];
+            given.axis = Some(rng.random_range(0..dimensions) as isize);
+        }
+        let posing = Posing { given, offset };
+        // On the emulator, no product of multiples of 128 is small enough: then of 8, or of any.
+        for multiple in ROUNDED.into_iter().filter(|&it| it <= multiple) {
+            for _ in 0..TRIES {
+                let sides = most.iter().map(|&most| side(rng, most, multiple));
+                let size: Vec<usize> = sides.collect();
+                if fits(self.of, ty, &size, &posing, limits) {
+                    return Some(Drawn {
+                        of: self.of,
+                        ty,
+                        size,
+                        posing,
+                    });
+                }
+            }
+        }
+        None
+    }
+}
+
+/// A number from 1 to `most`, equally likely in each octave, rounded to a multiple.
+fn side(rng: &mut StdRng, most: usize, multiple: usize) -> usize {
+    let drawn = rng.random_range(0.0..((most + 1) as f64).ln()).exp();
+    let multiples = (drawn / multiple as f64).round() as usize;
+    match multiple {
+        1 => (drawn as usize).clamp(1, most),
+        _ => multiples.clamp(1, (most / multiple).max(1)) * multiple,
+    }
+}
+
+/// Whether a work of this size is small enough.
+fn fits(of: &Operation, ty: Type, size: &[usize], posing: &Posing, limits: Limits) -> bool {
     // A signal is longer than its taps.
     if of.operands[0].rank == Rank::Signal && size[0] <= size[1] {
         return false;
     }
-    operation::posed(of, ty, &sizes, &of.benched(0)).is_ok_and(|posed| {
+    operation::posed(of, ty, size, &posing.given).is_ok_and(|posed| {
         let lens = (of.lens)(&posed.problem);
-        let largest = lens.inputs.into_iter().fold(lens.output, usize::max);
-        let operations = (of.work)(&posed.problem).operations as f64;
-        largest as f64 <= MOST_ELEMENTS && operations <= 2.0 * MOST_OPERATIONS
+        let lens = lens.inputs.into_iter().chain([lens.output]);
+        let elements = lens.fold(0, usize::saturating_add) as u64;
+        let operations = (of.work)(&posed.problem).operations;
+        elements.saturating_mul(ty.bytes() as u64) <= limits.bytes
+            && operations / 2 <= limits.multiply_adds
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
+    fn drawn(seed: u64, count: usize, filter: &[&str]) -> Vec<Drawn> {
+        let filter: Vec<_> = filter.iter().map(|&text| text.to_owned()).collect();
+        shapes(seed, Count::InAll(count), &filter, Limits::DEFAULTS)
+    }
+
     #[test]
-    fn every_operation_gets_as_many_sizes_and_a_seed_repeats_them() {
-        let names = |seed| works(seed, 3).iter().map(Work::name).collect::<Vec<_>>();
-        let drawn = names(5);
-        for operation in [
-            "sum/f32/",
-            "dot/f32/",
-            "conv-same/f32/",
-            "conv-full/f64/",
-            "transpose/f32/",
-            "transpose/f64/",
-            "matmul/f32/",
-            "matmul/f64/",
-        ] {
-            let of = drawn.iter().filter(|name| name.starts_with(operation));
-            assert_eq!(of.count(), 3, "{operation} in {drawn:?}");
+    fn sides_are_equally_likely_in_each_octave() {
+        let mut rng = StdRng::seed_from_u64(1);
+        let sides: Vec<_> = (0..40_000).map(|_| side(&mut rng, 20_000, 1)).collect();
+        assert!(sides.iter().all(|side| (1..=20_000).contains(side)));
+        assert!(sides.contains(&1) && sides.iter().any(|&side| side > 19_000));
+        // ln 20,001 is 14.3 octaves.
+        for octave in [1, 16, 1024, 8192] {
+            let within = sides.iter().filter(|&&side| (octave..2 * octave).contains(&side));
+            let share = within.count() as f64 / sides.len() as f64;
+            assert!((share * 14.29 - 1.0).abs() < 0.1, "{octave}: {share}");
         }
-        assert_eq!(drawn, names(5));
-        assert_ne!(drawn, names(6));
+    }
+
+    #[test]
+    fn a_third_each_is_rounded_to_128_to_8_and_not_at_all() {
+        for filter in ["matmul/f32", "transpose", "sum/", "conv"] {
+            let shapes = drawn(3, 300, &[filter]);
+            assert_eq!(shapes.len(), 300, "{filter}");
+            let all = |multiple: usize| {
+                let of = shapes.iter().filter(|it| it.size.iter().all(|side| side % multiple == 0));
+                of.count()
+            };
+            // Some of the others are such multiples by chance.
+            assert!((100..120).contains(&all(128)), "{filter}: {}", all(128));
+            assert!((200..230).contains(&all(8)), "{filter}: {}", all(8));
+        }
+        // A side too short for a multiple is no multiple, but never longer than it may be.
+        let mut rng = StdRng::seed_from_u64(2);
+        for _ in 0..1000 {
+            assert!([128, 256].contains(&side(&mut rng, 300, 128)));
+        }
+    }
+
+    #[test]
+    fn limits_hold_and_large_shapes_come_near_them() {
+        let shapes = drawn(5, 3000, &["matmul"]);
+        let product = |it: &Drawn| it.size.iter().map(|&side| side as f64).product::<f64>();
+        let most = shapes.iter().map(product).fold(0.0, f64::max);
+        assert!(most <= 2.0_f64.powi(40) && most > 2.0_f64.powi(38), "{most}");
+        for Drawn { size, ty, .. } in drawn(5, 3000, &["transpose"]) {
+            assert!(2 * size[0] * size[1] * ty.bytes() <= 4 << 30, "{size:?}");
+        }
+        let emulated = shapes_emulated();
+        assert!(emulated.iter().all(|it| product(it) <= 32_768.0));
+    }
+
+    fn shapes_emulated() -> Vec<Drawn> {
+        shapes(5, Count::InAll(50), &["matmul".to_owned()], Limits::EMULATED)
+    }
+
+    #[test]
+    fn types_modes_axes_and_beginnings_are_drawn_and_a_filter_leaves_its_own() {
+        let shapes = drawn(7, 900, &[]);
+        let mut of = BTreeMap::<_, usize>::new();
+        for it in &shapes {
+            *of.entry(it.of.name).or_default() += 1;
+        }
+        assert_eq!(of.len(), OPERATIONS.len());
+        assert!(of.values().all(|&count| count == 900 / OPERATIONS.len()));
+        let has = |what: &dyn Fn(&Drawn) -> bool| shapes.iter().any(what);
+        for mode in 0..3 {
+            assert!(has(&|it| it.of.name == "conv" && it.posing.given.settings[0] == mode));
+        }
+        for axis in [None, Some(0), Some(1), Some(2)] {
+            assert!(has(&|it| it.of.name == "sum" && it.posing.given.axis == axis));
+        }
+        for ty in [Type::F32, Type::F64, Type::I64] {
+            assert!(has(&|it| it.of.name == "sum" && it.ty == ty));
+        }
+        let shifted = shapes.iter().filter(|it| it.posing.offset == 1).count();
+        assert!((180..270).contains(&shifted), "{shifted}");
+        for it in drawn(7, 50, &["conv-valid/f64", "matmul/f32"]) {
+            let label = it.of.label(it.posing.given.settings);
+            let kind = (label, it.ty);
+            assert!([("conv-valid", Type::F64), ("matmul", Type::F32)].contains(&kind));
+        }
+        assert_eq!(drawn(7, 50, &["nothing"]), []);
+    }
+
+    #[test]
+    fn a_seed_repeats_its_shapes() {
+        assert_eq!(drawn(5, 40, &[]), drawn(5, 40, &[]));
+        assert_ne!(drawn(5, 40, &[]), drawn(6, 40, &[]));
+        // Fewer are the first ones of more.
+        assert_eq!(drawn(5, 40, &[])[..10], drawn(5, 10, &[]));
+        let of_each = shapes(5, Count::OfEach(2), &[], Limits::EVERY_KERNEL);
+        assert_eq!(of_each.len(), 2 * OPERATIONS.len());
     }
 }

@@ -184,6 +184,9 @@ impl Work {
             timing: seconds.ok().map(Timing::of),
             of_copy: None,
             of_fma: None,
+            ratio: None,
+            itself: None,
+            launched: String::new(),
         }
     }
 

@@ -169,6 +169,23 @@ impl AnyWindow {
         &self.pool.bytes()[self.start * width..(self.start + self.len) * width]
     }
 
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Leaves out the first elements.
+    pub fn skip(&mut self, elements: usize) {
+        let skipped = elements.min(self.len);
+        self.start += skipped;
+        self.len -= skipped;
+    }
+
     /// Some of the elements.
     ///
     /// # Errors

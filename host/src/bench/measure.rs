@@ -1,12 +1,13 @@
 //! The timing itself.
 
+use std::time::{Duration, Instant};
+
 use blockwise::{Buffer, Device, DeviceKind};
 use blockwise_ops::LaunchError;
-use indicatif::ProgressBar;
 use ladder::fma_rate as peak;
 use serde::{Deserialize, Serialize};
 
-use super::{BenchError, Ceilings, Check, Inputs, Loaded, Row, Work};
+use super::{BenchError, Ceilings, Check, Loaded, Row, Rung, Work};
 
 /// Seconds of a launch, over all its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,7 +84,7 @@ impl<'a> Delay<'a> {
         })
     }
 
-    fn enqueue(&mut self) -> Result<(), BenchError> {
+    pub(super) fn enqueue(&mut self) -> Result<(), BenchError> {
         // An emulated launch has ended when it returns: there is no queue.
         if self.device.properties().kind == DeviceKind::Emulator {
             return Ok(());
@@ -93,35 +94,72 @@ impl<'a> Delay<'a> {
     }
 }
 
+/// How much is timed and compared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    /// Total seconds of a kernel's timed launches, as far as [`FEWEST`] allows.
+    seconds: f64,
+    /// Time after which no further copy's results are compared.
+    comparing: Option<Duration>,
+}
+
+impl Effort {
+    pub(super) const WHOLE: Self = Self {
+        seconds: SECONDS,
+        comparing: None,
+    };
+    const BRIEF: Self = Self {
+        seconds: SECONDS / 10.0,
+        comparing: Some(Duration::from_millis(200)),
+    };
+
+    pub(super) fn of(brief: bool) -> Self {
+        if brief { Self::BRIEF } else { Self::WHOLE }
+    }
+}
+
+/// Launches until the clock has risen, and each copy at least once; the seconds of one.
+pub(super) fn warm_up(
+    device: &Device,
+    copies: usize,
+    mut launch: impl FnMut(usize) -> Result<(), BenchError>,
+) -> Result<f64, BenchError> {
+    let begin = device.record()?;
+    let mut launches = 0;
+    loop {
+        launch(launches % copies)?;
+        launches += 1;
+        if launches >= WARM_UP.max(copies) {
+            let seconds = device.record()?.seconds_since(&begin)?;
+            if seconds >= WARM_UP_SECONDS || device.properties().kind == DeviceKind::Emulator {
+                return Ok(seconds / launches as f64);
+            }
+        }
+    }
+}
+
 /// Warms up and times `launch`, which receives the copies of the inputs in turn, each at least
 /// once.
 pub(super) fn samples(
     device: &Device,
     delay: &mut Delay<'_>,
     copies: usize,
+    effort: Effort,
     mut launch: impl FnMut(usize) -> Result<(), BenchError>,
 ) -> Result<Timing, BenchError> {
-    let begin = device.record()?;
-    let mut launches = 0;
-    let each = loop {
-        launch(launches % copies)?;
-        launches += 1;
-        if launches >= WARM_UP {
-            let seconds = device.record()?.seconds_since(&begin)?;
-            if seconds >= WARM_UP_SECONDS || device.properties().kind == DeviceKind::Emulator {
-                break seconds / launches as f64;
-            }
-        }
-    };
+    let each = warm_up(device, copies, &mut launch)?;
     let wanted = match device.properties().kind {
-        DeviceKind::Cuda => ((SECONDS / each) as usize).clamp(FEWEST, MOST).max(copies),
+        DeviceKind::Cuda => {
+            let within = (effort.seconds / each) as usize;
+            within.clamp(FEWEST, MOST).max(copies)
+        }
         // An emulator's times are meaningless: each result is wanted once.
         DeviceKind::Emulator => copies,
     };
     timed(device, delay, copies, wanted, launch)
 }
 
-/// Times N launches, each after a delay that hides the host's time to queue it.
+/// Times N launches.
 fn timed(
     device: &Device,
     delay: &mut Delay<'_>,
@@ -129,19 +167,28 @@ fn timed(
     wanted: usize,
     mut launch: impl FnMut(usize) -> Result<(), BenchError>,
 ) -> Result<Timing, BenchError> {
+    let launch = |sample| launch(sample % copies);
+    let mut before = || delay.enqueue();
+    Ok(Timing::of(times(device, &mut before, wanted, launch)?))
+}
+
+/// Seconds of N launches, each after what keeps the device busy while the host queues it.
+pub(super) fn times(
+    device: &Device,
+    before: &mut dyn FnMut() -> Result<(), BenchError>,
+    wanted: usize,
+    mut launch: impl FnMut(usize) -> Result<(), BenchError>,
+) -> Result<Vec<f64>, BenchError> {
     let mut events = Vec::with_capacity(wanted);
     for sample in 0..wanted {
-        delay.enqueue()?;
+        before()?;
         let start = device.record()?;
-        launch(sample % copies)?;
+        launch(sample)?;
         events.push((start, device.record()?));
     }
     device.synchronize()?;
-    let seconds: Result<Vec<f64>, _> = events
-        .iter()
-        .map(|(start, end)| end.seconds_since(start))
-        .collect();
-    Ok(Timing::of(seconds?))
+    let seconds = events.iter().map(|(start, end)| end.seconds_since(start));
+    Ok(seconds.collect::<Result<_, _>>()?)
 }
 
 /// Launches timed if many kernels are compared.
@@ -168,6 +215,9 @@ pub(super) fn few(
 /// none of its own data there.
 pub(super) fn copies(device: &Device, bytes: u64) -> usize {
     const MOST: u64 = 64;
+    if device.properties().kind == DeviceKind::Emulator {
+        return 2;
+    }
     let cold = 4 * u64::from(device.properties().l2_bytes);
     cold.div_ceil(bytes.max(1)).clamp(2, MOST) as usize
 }
@@ -179,39 +229,26 @@ pub(super) fn few_copies(device: &Device, bytes: u64) -> usize {
     cold.div_ceil(bytes.max(1)).clamp(2, MOST) as usize
 }
 
-/// One row per kernel of a work.
-pub(super) fn work(
+/// A row of one kernel on loaded inputs.
+pub(super) fn row(
     device: &Device,
-    work: &Work,
+    (work, rung): (&Work, &Rung),
+    loaded: &mut dyn Loaded,
+    copies: usize,
+    effort: Effort,
     ceilings: &Ceilings,
-    inputs: &mut Inputs,
-    bar: &ProgressBar,
-) -> Vec<Row> {
-    bar.set_message(work.name());
-    let copies = copies(device, work.bytes);
-    let mut loaded = match work.problem.load(device, copies, inputs) {
-        Ok(loaded) => loaded,
-        Err(error) => {
-            bar.inc(work.rungs.len() as u64);
-            return (work.rungs.iter())
-                .map(|rung| Row::skipped(work, rung, &error.to_string()))
-                .collect();
-        }
-    };
-    let mut rows = Vec::new();
-    for rung in &work.rungs {
-        bar.set_message(work.row_name(rung));
-        rows.push(match one(device, &mut *loaded, rung.index, copies) {
-            Ok((timing, check)) => Row::measured(work, rung, timing, &check, ceilings),
-            // A kernel that does not exist on a device is not wrong.
-            Err(error) => Row {
-                passed: matches!(error, BenchError::Launch(LaunchError::TensorCores { .. })),
-                ..Row::skipped(work, rung, &error.to_string())
-            },
-        });
-        bar.inc(1);
+) -> Row {
+    match one(device, loaded, rung.index, copies, effort) {
+        Ok((timing, check)) => Row {
+            launched: loaded.launched(),
+            ..Row::measured(work, rung, timing, &check, ceilings)
+        },
+        // A kernel that does not exist on a device is not wrong.
+        Err(error) => Row {
+            passed: matches!(error, BenchError::Launch(LaunchError::TensorCores { .. })),
+            ..Row::skipped(work, rung, &error.to_string())
+        },
     }
-    rows
 }
 
 /// Times a kernel on loaded inputs, and checks its results.
@@ -220,17 +257,33 @@ pub(super) fn one(
     loaded: &mut dyn Loaded,
     rung: usize,
     copies: usize,
+    effort: Effort,
 ) -> Result<(Timing, Check), BenchError> {
     loaded.select(rung)?;
     // Each launch of a kernel does the same, so the timed launches write what the warm-up wrote.
     loaded.clear()?;
     let mut delay = Delay::long(device)?;
-    let timing = samples(device, &mut delay, copies, |copy| loaded.enqueue(copy))?;
+    let launch = |copy| loaded.enqueue(copy);
+    let timing = samples(device, &mut delay, copies, effort, launch)?;
+    Ok((timing, verified(loaded, copies, effort)?))
+}
+
+/// Compares the results of the copies: of all of them, or of some if that takes too long.
+pub(super) fn verified(
+    loaded: &dyn Loaded,
+    copies: usize,
+    effort: Effort,
+) -> Result<Check, BenchError> {
+    let begin = Instant::now();
     let mut check = loaded.verify(0)?;
     for copy in 1..copies {
+        if effort.comparing.is_some_and(|most| begin.elapsed() >= most) {
+            check.how = format!("{}, of {copy} of {copies} copies", check.how);
+            break;
+        }
         check = check.and(loaded.verify(copy)?);
     }
-    Ok((timing, check))
+    Ok(check)
 }
 
 #[cfg(test)]

@@ -13,34 +13,44 @@
 //!   after a warm-up at least 10 calls, each between two events of its own. A short kernel runs
 //!   before each, so that launch and events are in the queue before the device gets to them: the
 //!   host's part is not in the time.
-//! - Beside the fixed sizes, every run draws some at random; `--sweep` compares the launchers'
-//!   choices at many of them.
+//! - Beside the fixed sizes, every run draws some at random; `--sweep` times every kernel at many of
+//!   them, `--random` only the default.
+//! - Peers are processes that answer requests: the default and a peer are timed by turns, until the
+//!   interval of their ratio is narrow (`pairs`, `interval`).
 //! - Whole commands on files are timed as processes, by the host's clock ([`files()`]).
 //! - [`Ceilings`] are measured in the same run: a copy within the device, and a kernel of nothing
 //!   but fused multiply-adds.
 
+mod against;
 mod ceilings;
 mod cross;
 mod draw;
 mod files;
 mod folded;
 mod inputs;
+mod interval;
 mod measure;
 mod mesh;
 mod operation;
+mod pairs;
 mod peers;
 mod picture;
+mod protocol;
+mod random;
 mod row;
 mod sample;
 mod search;
+mod serve;
 mod size;
 mod sweep;
 mod tune;
 mod work;
 
-use blockwise::Device;
+use blockwise::{Device, DeviceKind};
 use blockwise_ops::LaunchError;
 use indicatif::{ProgressBar, ProgressStyle};
+
+use draw::{Count, Limits};
 
 pub use blockwise_ops::operation::Numbers as Kind;
 pub use ceilings::Ceilings;
@@ -48,10 +58,13 @@ pub use files::{Commands, files};
 pub(crate) use inputs::numbers;
 pub use inputs::{AnyWindow, Inputs, Random, Window};
 pub use measure::Timing;
+pub use interval::Ratio;
 pub use mesh::{MeshReport, MeshRow, MeshWork, mesh_peers, mesh_row, mesh_works};
-pub use peers::{PeersError, join};
+pub use peers::{Peer, PeersError, Source};
 pub use picture::svg;
+pub use random::{Against, Group, Listed, Summary};
 pub use row::{OURS, Report, Row, Run, TWIN};
+pub use serve::{ServeError, serve};
 pub use size::{BadSize, Size, Sizes};
 pub use sweep::{Extent, Sweep, sweep};
 pub use tune::{Candidate, Finding, Tuning, tune};
@@ -66,6 +79,15 @@ pub struct Options {
     pub sizes: Sizes,
     /// What the random inputs follow from.
     pub seed: u64,
+    /// Whether the default is compared with our other kernels, at sizes drawn at random.
+    pub own: bool,
+}
+
+impl Options {
+    /// Whether there are many works, each of which is to take little time.
+    fn is_brief(&self) -> bool {
+        matches!(self.sizes, Sizes::Random(_))
+    }
 }
 
 /// Why nothing could be timed.
@@ -95,16 +117,44 @@ pub enum BenchError {
 /// Sizes of each operation that every run draws at random, beside the fixed ones.
 const DRAWN: usize = 2;
 
-/// The works that the options choose, with those of their rungs.
-pub fn works(options: &Options) -> Vec<Work> {
+/// The works that the options choose for a device of this kind, with those of their rungs.
+fn works(options: &Options, kind: DeviceKind) -> Vec<Work> {
+    if let Sizes::Random(count) = options.sizes {
+        let limits = match options.own {
+            true => Limits::EVERY_KERNEL,
+            false => Limits::DEFAULTS,
+        };
+        let (count, filter) = (Count::InAll(count as usize), &options.filter);
+        return drawn(options.seed, count, filter, limits.on(kind), options.own);
+    }
     let mut works = tables(&options.sizes);
     if options.sizes == Sizes::Standard {
-        works.extend(draw::works(options.seed, DRAWN));
+        let (count, limits) = (Count::OfEach(DRAWN), Limits::EVERY_KERNEL.on(kind));
+        works.extend(drawn(options.seed, count, &[], limits, true));
     }
     for work in &mut works {
         work.choose(&options.filter);
     }
     works.retain(|work| !work.rungs.is_empty());
+    works
+}
+
+/// Works at sizes that are drawn at random, with the default only or with every kernel that it may
+/// be compared with.
+fn drawn(
+    seed: u64,
+    count: Count,
+    filter: &[String],
+    limits: Limits,
+    every: bool,
+) -> Vec<Work> {
+    let shapes = draw::shapes(seed, count, filter, limits).into_iter();
+    let works = shapes.filter_map(|it| operation::work_at(it.of, it.ty, it.size, it.posing, every));
+    let mut works: Vec<_> = works.collect();
+    for work in &mut works {
+        // No launcher chooses it by default: its products are not FP32 arithmetic.
+        work.rungs.retain(|rung| rung.name != "tensor");
+    }
     works
 }
 
@@ -114,36 +164,68 @@ fn tables(sizes: &Sizes) -> Vec<Work> {
     tables.iter().flat_map(|table| table(sizes)).collect()
 }
 
-/// Times the chosen works on `device`. A rung that fails is a row that says so; the others go on.
-/// After each work `done` gets what there is so far, so that a run that ends early has that.
+/// Times the chosen works on `device`, and the peers beside them. A rung or a peer that fails is a
+/// row that says so; the others go on. After each row `done` gets what there is so far, so that a
+/// run that ends early has that.
 ///
 /// # Errors
 /// When nothing is chosen, or the ceilings cannot be measured.
 pub fn run(
     device: &Device,
     options: &Options,
+    peers: &mut [Peer],
     mut done: impl FnMut(&Report),
 ) -> Result<Report, BenchError> {
-    let works = works(options);
+    let works = works(options, device.properties().kind);
     if works.is_empty() && !files::are_chosen(options) {
         return Err(BenchError::NothingChosen {
             filter: options.filter.clone(),
         });
     }
-    let steps: usize = works.iter().map(|work| work.rungs.len()).sum();
-    let bar = ProgressBar::new(steps as u64).with_style(style());
+    let bar = ProgressBar::new(works.len() as u64).with_style(style());
     bar.set_message("ceilings");
     let ceilings = Ceilings::measure(device)?;
     let mut inputs = Inputs::new(options.seed);
     let mut report = Report {
         run: Run::of(device, options.seed),
-        ceilings,
+        ceilings: ceilings.clone(),
         rows: Vec::new(),
+        summary: None,
+    };
+    for peer in peers.iter_mut() {
+        report.run.versions.extend(peer.versions());
+    }
+    let against = match (options.own, options.is_brief()) {
+        (true, _) => Some(Against::Own),
+        (false, true) => Some(Against::Peers),
+        (false, false) => None,
+    };
+    let run = against::Run {
+        device,
+        options,
+        ceilings,
     };
     for work in &works {
-        let rows = measure::work(device, work, &report.ceilings, &mut inputs, &bar);
-        report.rows.extend(rows);
-        bar.suspend(|| done(&report));
+        bar.set_message(work.name());
+        run.rows(work, &mut inputs, peers, &mut |row| {
+            report.rows.push(row);
+            report.summary = against.and_then(|against| Summary::of(&report.rows, against));
+            bar.suspend(|| done(&report));
+        });
+        bar.inc(1);
+    }
+    if let (Some(against), Some(summary)) = (against, &report.summary) {
+        let listed = summary.listed();
+        against::name_kernels(&works, &listed, peers, |work, entry, kernels| {
+            let of_entry = |row: &&mut Row| {
+                let same = row.implementation == entry.implementation && row.rung == entry.rung;
+                row.work == work && same
+            };
+            report.rows.iter_mut().filter(of_entry).for_each(|row| {
+                row.launched.clone_from(&kernels);
+            });
+        });
+        report.summary = Summary::of(&report.rows, against);
     }
     bar.finish_and_clear();
     Ok(report)

@@ -6,7 +6,7 @@ use blockwise_ops::operation::{
     self, Asked, Call, Expected, Fold, Given, Operation, Parts, Plan, Posed, Rank, Task, Tier,
     Variant, Windows,
 };
-use blockwise_ops::{AnyArray, AnyNumber, LaunchError, Options};
+use blockwise_ops::{AnyArray, AnyNumber, LaunchError, LaunchPlan, Options};
 use rayon::prelude::*;
 
 use super::cross::Cross;
@@ -14,11 +14,13 @@ use super::folded;
 use super::inputs::AnyWindow;
 use super::sample::Sample;
 use super::search::{CHOICE, Search, distinct};
-use super::work::{Candidate, DEFAULT, rungs};
+use super::work::{Candidate, DEFAULT, Posing, rungs};
 use super::{BenchError, Check, Inputs, Loaded, Problem, Size, Sizes, Work};
 
-/// Outputs that are compared at a time.
+/// Outputs that are compared at a time, at most.
 const PIECE: usize = 1 << 20;
+/// Runs of outputs that threads compare.
+const PIECES: usize = 64;
 
 /// The works of every operation.
 pub(super) fn works(sizes: &Sizes) -> Vec<Work> {
@@ -48,10 +50,29 @@ pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work
             for variant in variants(operation, ty).filter(worth) {
                 candidates.push(Candidate::new(Options::of(variant), variant, ""));
             }
-            works.push(work(operation, posed, size, candidates));
+            let posing = Posing { given, offset: 0 };
+            works.push(work(operation, posed, posing, size, candidates));
         }
     }
     works
+}
+
+/// One work: what a caller gets, and every variant that is worth timing there if they are wanted.
+/// `None` where the operation does not take such operands.
+pub(super) fn work_at(
+    operation: &'static Operation,
+    ty: Type,
+    size: Vec<usize>,
+    posing: Posing,
+    every: bool,
+) -> Option<Work> {
+    let posed = posed(operation, ty, &size, &posing.given).ok()?;
+    let mut candidates = vec![Candidate::new(Options::default(), DEFAULT, CHOICE)];
+    let worth = |it: &&'static Variant| every && (it.worth)(&posed.problem);
+    for variant in variants(operation, ty).filter(worth) {
+        candidates.push(Candidate::new(Options::of(variant), variant, ""));
+    }
+    Some(work(operation, posed, posing, size, candidates))
 }
 
 /// The launcher's choice and others: every variant, and what each can be set to.
@@ -72,7 +93,8 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
             };
             for size in picked(operation, sizes, quick, standard) {
                 if let Ok(posed) = posed(operation, ty, &size, &given) {
-                    searches.push(search(operation, posed, size, properties));
+                    let posing = Posing { given, offset: 0 };
+                    searches.push(search(operation, posed, posing, size, properties));
                 }
             }
         }
@@ -83,6 +105,7 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
 fn search(
     operation: &'static Operation,
     posed: Posed,
+    posing: Posing,
     size: Vec<usize>,
     properties: &DeviceProperties,
 ) -> Search {
@@ -106,7 +129,7 @@ fn search(
         plan.ok().flatten().map(|plan| plan.launch)
     });
     Search {
-        work: work(operation, posed, size, candidates),
+        work: work(operation, posed, posing, size, candidates),
         place: operation.name,
     }
 }
@@ -145,14 +168,17 @@ fn picked(
     sizes.pick_any(extents, quick, standard)
 }
 
-/// The problem at a size.
+/// The problem at a size; with an axis, the size is the array's shape.
 pub(super) fn posed(
     operation: &Operation,
     ty: Type,
     size: &[usize],
     given: &Given,
 ) -> Result<Posed, LaunchError> {
-    let shapes = (operation.shapes)(size);
+    let shapes = match given.axis {
+        Some(_) => vec![size.to_vec()],
+        None => (operation.shapes)(size),
+    };
     let shapes: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
     (operation.pose)(ty, &shapes, given)
 }
@@ -160,17 +186,20 @@ pub(super) fn posed(
 fn work(
     operation: &'static Operation,
     posed: Posed,
+    posing: Posing,
     size: Vec<usize>,
     candidates: Vec<Candidate<Options>>,
 ) -> Work {
     let least = (operation.work)(&posed.problem);
     Work {
+        of: operation,
+        posing,
         operation: operation.label(posed.problem.settings),
         ty: posed.problem.ty.name(),
         bytes: least.bytes,
         operations: least.operations,
         rungs: rungs(&candidates, Candidate::described),
-        problem: problem(operation, posed, candidates),
+        problem: problem(operation, posed, posing.offset, candidates),
         size: Size(size),
     }
 }
@@ -178,12 +207,14 @@ fn work(
 fn problem(
     operation: &'static Operation,
     posed: Posed,
+    offset: usize,
     candidates: Vec<Candidate<Options>>,
 ) -> Box<dyn Problem> {
     let options = candidates.into_iter().map(|it| it.options).collect();
     Box::new(Described {
         operation,
         posed,
+        offset,
         options,
     })
 }
@@ -191,6 +222,8 @@ fn problem(
 struct Described {
     operation: &'static Operation,
     posed: Posed,
+    /// Elements in each buffer before the operand or the result.
+    offset: usize,
     /// Of each rung.
     options: Vec<Options>,
 }
@@ -211,7 +244,10 @@ impl Described {
         let problem = &self.posed.problem;
         let (ty, len) = match (self.fold(), plan) {
             (Some(fold), Some(plan)) => (Type::U8, fold.room(problem, plan)),
-            _ => (problem.ty, (self.operation.lens)(problem).output),
+            _ => {
+                let output = (self.operation.lens)(problem).output;
+                (problem.ty, self.offset + output)
+            }
         };
         Ok(AnyBuffer::filled(device, ty, len, 0)?)
     }
@@ -234,6 +270,8 @@ struct OnDevice<'a> {
     plan: Option<Plan>,
     /// The selected variant.
     variant: &'static Variant,
+    /// What was launched last.
+    launched: Option<Plan>,
     copies: Vec<Copy>,
     /// What is compared, of an operation whose reference takes long.
     sample: Sample,
@@ -247,15 +285,20 @@ impl Problem for Described {
         inputs: &mut Inputs,
     ) -> Result<Box<dyn Loaded + 'a>, BenchError> {
         let Self {
-            operation, posed, ..
+            operation,
+            posed,
+            offset,
+            ..
         } = self;
         let ty = posed.problem.ty;
         let lens = (operation.lens)(&posed.problem);
         let plan = self.plan(device, &Options::default())?;
         let copy = |_| {
             let operand = |(at, _)| {
-                let input = inputs.any(ty, operation.bench.numbers, lens.inputs[at])?;
+                // What lies before the operand is random too.
+                let mut input = inputs.any(ty, operation.bench.numbers, offset + lens.inputs[at])?;
                 let buffer = AnyBuffer::upload(device, ty, input.bytes())?;
+                input.skip(*offset);
                 Ok::<_, BenchError>((input, buffer))
             };
             let operands = operation.operands.iter().enumerate();
@@ -286,6 +329,7 @@ impl Problem for Described {
             call: Call::new(device, operation, Options::default()),
             plan,
             variant: operation.variants[0],
+            launched: None,
             copies,
             sample: {
                 let products = (operation.work)(&posed.problem).operations / 2;
@@ -319,13 +363,49 @@ impl Loaded for OnDevice<'_> {
 
     fn enqueue(&mut self, copy: usize) -> Result<(), BenchError> {
         let Copy { inputs, output, .. } = &mut self.copies[copy];
-        let views: Vec<AnyView<'_>> = inputs.iter().map(|(_, buffer)| buffer.as_view()).collect();
+        let offset = self.of.offset;
+        let views = inputs.iter().map(|(_, buffer)| buffer.as_view().view(offset..));
+        let views: Vec<AnyView<'_>> = views.collect();
         let (problem, output) = (&self.of.posed.problem, output.as_view_mut());
-        match self.of.fold() {
+        self.launched = match self.of.fold() {
             Some(_) => self.call.enqueue_totals(None, problem, &views, output)?,
-            None => self.call.enqueue(None, problem, &views, output)?,
+            None => {
+                let output = output.into_view_mut(offset..);
+                self.call.enqueue(None, problem, &views, output)?
+            }
         };
         Ok(())
+    }
+
+    fn launched(&self) -> String {
+        let Some(Plan { launch, kernel }) = self.launched else {
+            return "nothing".to_owned();
+        };
+        // Of operands that begin elsewhere, another than the selected one may be taken.
+        let has = |it: &&&'static Variant| it.kernels.contains(kernel);
+        let mut all = self.of.operation.variants.iter();
+        let variant = match has(&&self.variant) {
+            true => Some(&self.variant),
+            false => all.find(has),
+        };
+        let variant = variant.map_or("", |variant| variant.name);
+        let LaunchPlan {
+            kernel,
+            grid,
+            block,
+            dynamic_shared_bytes,
+        } = launch;
+        let by = |extents: [u32; 3]| match extents {
+            [x, 1, 1] => x.to_string(),
+            [x, y, 1] => format!("{x}x{y}"),
+            [x, y, z] => format!("{x}x{y}x{z}"),
+        };
+        let shared = match dynamic_shared_bytes {
+            0 => String::new(),
+            bytes => format!(", {bytes} B shared"),
+        };
+        let (grid, block) = (by(grid), by(block));
+        format!("{variant}: {kernel}, {grid} blocks of {block}{shared}")
     }
 
     fn verify(&self, copy: usize) -> Result<Check, BenchError> {
@@ -346,16 +426,26 @@ impl Loaded for OnDevice<'_> {
             let right = (fold.number)(problem, &left)?.number(0) == *number;
             return Ok(Check::exact("exactly", u64::from(!right)));
         }
+        let output = output.as_view().view(self.of.offset..);
         let mut result = AnyArray::zeros(problem.ty, &[output.len()])?;
-        output.as_view().copy_to_slice(result.bytes_mut())?;
-        let pieces = (0..result.len()).step_by(PIECE);
-        let pieces: Vec<_> = pieces.map(|at| at..result.len().min(at + PIECE)).collect();
+        output.copy_to_slice(result.bytes_mut())?;
+        let one_line = match operation.parts {
+            Parts::Carried(carry) => (carry.is_one_line)(problem),
+            _ => false,
+        };
+        // Few outputs may each take long, as sums along an axis do.
+        let piece = match one_line {
+            true => PIECE,
+            false => result.len().div_ceil(PIECES).clamp(1, PIECE),
+        };
+        let pieces = (0..result.len()).step_by(piece);
+        let pieces: Vec<_> = pieces.map(|at| at..result.len().min(at + piece)).collect();
         let bytes = |run: &std::ops::Range<usize>| {
             let width = problem.ty.bytes();
             &result.bytes()[run.start * width..run.end * width]
         };
         let none = Check::exact("every element", 0);
-        if let Parts::Carried(_) = operation.parts {
+        if one_line {
             let mut before = [0; 4];
             let mut check: Option<Check> = None;
             for run in &pieces {
@@ -380,7 +470,7 @@ impl Loaded for OnDevice<'_> {
         if let Parts::Windows(windows) = operation.parts {
             return self.windows(windows, inputs, &result);
         }
-        let whole = |(input, buffer): &(AnyWindow, AnyBuffer)| input.array(0..buffer.len());
+        let whole = |(input, _): &(AnyWindow, AnyBuffer)| input.array(0..input.len());
         if let Parts::Panels = operation.parts {
             let inputs = || inputs.iter().map(whole).collect::<Result<Vec<_>, _>>();
             return cross.check(operation, problem, inputs, &result);

@@ -1,180 +1,260 @@
-//! Times of other libraries for the same works: a script measures them, and its rows join ours.
+//! Others that do the same works, each in a process of its own: other libraries by a script, and
+//! other builds of this command.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use serde::{Deserialize, Serialize};
-
-use super::{Report, Row, Timing, Work};
+use super::Work;
+use super::pairs::Side;
+use super::protocol::{Answer, Asked, Entry, Request};
 
 /// Why there are no peers to compare with.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PeersError {
-    /// The interpreter cannot be started.
-    #[error("cannot run {} {}: {source}", python.display(), script.display())]
+    /// The program cannot be started.
+    #[error("cannot run {program}: {source}")]
     Start {
-        /// The interpreter.
-        python: PathBuf,
-        /// The script.
-        script: PathBuf,
+        /// The program, and the script if it is an interpreter.
+        program: String,
         /// The system's error.
         source: std::io::Error,
     },
-    /// The script failed; it reported the reason on standard error.
-    #[error("{} failed: {how}", script.display())]
+    /// The peer ended; it reported the reason on standard error.
+    #[error("{peer} failed: {how}")]
     Failed {
-        /// The script.
-        script: PathBuf,
+        /// The peer.
+        peer: String,
         /// How it ended.
         how: String,
     },
-    /// The script's output is not valid.
-    #[error("{} wrote a line that is no row: {source}", script.display())]
+    /// The peer's output is not valid.
+    #[error("{peer} wrote a line that is no answer: {source}")]
     Answer {
-        /// The script.
-        script: PathBuf,
+        /// The peer.
+        peer: String,
         /// What is wrong with it.
         source: serde_json::Error,
     },
 }
 
-/// A request to the script.
-#[derive(Serialize)]
-struct Question<'a> {
-    works: Vec<Asked<'a>>,
+/// Where a peer comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A script that times libraries: `bench/peers.py`.
+    Script(PathBuf),
+    /// Another build of this command.
+    Build(PathBuf),
 }
 
-#[derive(Serialize)]
-struct Asked<'a> {
-    work: String,
-    operation: &'a str,
-    r#type: &'a str,
-    size: &'a [usize],
-    bytes: u64,
-    operations: u64,
+/// What marks another build.
+const BUILD: &str = "build:";
+
+impl std::str::FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix(BUILD) {
+            Some("") => Err(format!("{BUILD} is followed by the path of the command")),
+            Some(path) => Ok(Self::Build(path.into())),
+            None => Ok(Self::Script(text.into())),
+        }
+    }
 }
 
-/// A line of its answer.
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Answer {
-    Row(Answered),
-    Versions(BTreeMap<String, String>),
+/// A peer that runs.
+pub struct Peer {
+    name: String,
+    pub(super) is_build: bool,
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Option<Lines<BufReader<ChildStdout>>>,
+    failed: Option<PeersError>,
 }
 
-#[derive(Deserialize)]
-struct Answered {
-    work: String,
-    implementation: String,
-    rung: String,
-    policy: String,
-    timing: Option<Timing>,
-    check: String,
-    passed: bool,
-}
-
-/// Times the peers of the works and adds their rows as they arrive; each time `done` receives the
-/// results so far.
-///
-/// # Errors
-/// When the script cannot be run or fails. A peer that is missing is a row.
-pub fn join(
-    report: &mut Report,
-    works: &[Work],
-    python: &Path,
-    script: &Path,
-    mut done: impl FnMut(&Report),
-) -> Result<(), PeersError> {
-    ask(works, python, script, |answer| match answer {
-        Answer::Row(row) => {
-            if let Some(work) = works.iter().find(|work| work.name() == row.work) {
-                let row = row.of(work).with_shares(work, &report.ceilings);
-                report.rows.push(row);
-                done(report);
+impl Peer {
+    /// Starts a peer; a script by this interpreter, a build on this device. It is answered to later:
+    /// what it imports takes seconds.
+    ///
+    /// # Errors
+    /// When there is no such program.
+    pub fn start(source: &Source, python: &Path, device: &str) -> Result<Self, PeersError> {
+        let (mut command, name) = match source {
+            Source::Script(script) => {
+                let mut command = Command::new(python);
+                command.arg(script);
+                (command, script.display().to_string())
             }
-        }
-        Answer::Versions(versions) => report.run.versions = versions,
-    })
-}
-
-impl Answered {
-    fn of(self, work: &Work) -> Row {
-        Row {
-            work: self.work,
-            implementation: self.implementation,
-            rung: self.rung,
-            policy: self.policy,
-            bytes: work.bytes,
-            operations: work.operations,
-            timing: self.timing,
-            of_copy: None,
-            of_fma: None,
-            check: self.check,
-            passed: self.passed,
-        }
-    }
-}
-
-fn ask(
-    works: &[Work],
-    python: &Path,
-    script: &Path,
-    mut answered: impl FnMut(Answer),
-) -> Result<(), PeersError> {
-    let question = Question {
-        works: works
-            .iter()
-            .map(|work| Asked {
-                work: work.name(),
-                operation: work.operation,
-                r#type: work.ty,
-                size: &work.size.0,
-                bytes: work.bytes,
-                operations: work.operations,
-            })
-            .collect(),
-    };
-    let start = |source| PeersError::Start {
-        python: python.to_owned(),
-        script: script.to_owned(),
-        source,
-    };
-    let failed = |how: String| PeersError::Failed {
-        script: script.to_owned(),
-        how,
-    };
-    let mut child = Command::new(python)
-        .arg(script)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(start)?;
-    let text = serde_json::to_vec(&question).map_err(|error| failed(error.to_string()))?;
-    // The script reads everything before it writes. If it ends before that, its exit code shows it.
-    if let Some(mut stdin) = child.stdin.take() {
-        let _ = stdin.write_all(&text);
-    }
-    let mut wrong = Ok(());
-    if let Some(stdout) = child.stdout.take() {
-        // All lines are read, even after a wrong one: the script waits for that.
-        for line in BufReader::new(stdout).lines() {
-            let line = line.map_err(serde_json::Error::io);
-            match line.and_then(|line| serde_json::from_str(&line)) {
-                Ok(answer) => answered(answer),
-                Err(error) => wrong = wrong.and(Err(error)),
+            Source::Build(program) => {
+                let mut command = Command::new(program);
+                let arguments = ["--quiet", "--device", device, "bench", "--serve"];
+                command.args(arguments.map(OsString::from));
+                (command, format!("{BUILD}{}", program.display()))
             }
+        };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|source| PeersError::Start {
+            program: match command.get_args().next() {
+                Some(script) if command.get_program() == python.as_os_str() => {
+                    format!("{} {}", python.display(), script.display())
+                }
+                _ => command.get_program().display().to_string(),
+            },
+            source,
+        })?;
+        Ok(Self {
+            name,
+            is_build: matches!(source, Source::Build(_)),
+            input: child.stdin.take(),
+            output: child.stdout.take().map(|out| BufReader::new(out).lines()),
+            child,
+            failed: None,
+        })
+    }
+
+    /// Why it can answer no more, if so.
+    pub fn failure(&mut self) -> Option<PeersError> {
+        self.failed.take()
+    }
+
+    /// Whether it can still answer.
+    pub(super) fn goes_on(&self) -> bool {
+        self.input.is_some()
+    }
+
+    /// What stands in a row of a work that it could not load.
+    pub(super) fn nothing(&self) -> Entry {
+        Entry {
+            implementation: self.name.clone(),
+            rung: "all".to_owned(),
+            policy: String::new(),
         }
     }
-    let status = child.wait().map_err(start)?;
-    if !status.success() {
-        return Err(failed(status.to_string()));
+
+    /// Its packages, and which versions they are.
+    pub(super) fn versions(&mut self) -> BTreeMap<String, String> {
+        match self.ask(&Request::Versions {}) {
+            Ok(Answer::Versions(versions)) if self.is_build => {
+                let named = |version| (self.name.clone(), version);
+                versions.into_values().map(named).collect()
+            }
+            Ok(Answer::Versions(versions)) => versions,
+            _ => BTreeMap::new(),
+        }
     }
-    wrong.map_err(|source| PeersError::Answer {
-        script: script.to_owned(),
-        source,
-    })
+
+    /// What it has for a work, with inputs made. Nothing if it has failed.
+    pub(super) fn load(&mut self, work: &Work, brief: bool) -> Result<Vec<Entry>, String> {
+        match self.ask(&Request::Load(Asked::of(work, brief)))? {
+            Answer::Loaded(mut entries) => {
+                for entry in &mut entries {
+                    if entry.implementation.is_empty() {
+                        entry.implementation.clone_from(&self.name);
+                    }
+                }
+                Ok(entries)
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// An entry of the loaded work.
+    pub(super) fn entry(&mut self, entry: usize) -> Remote<'_> {
+        Remote { peer: self, entry }
+    }
+
+    /// Asks, and says why there is no answer.
+    fn ask(&mut self, request: &Request) -> Result<Answer, String> {
+        let Some(input) = &mut self.input else {
+            return Err(format!("skipped: {} has failed", self.name));
+        };
+        let line = serde_json::to_string(request).map_err(|error| error.to_string())?;
+        // If it has ended, its exit code shows that.
+        let _ = writeln!(input, "{line}").and_then(|()| input.flush());
+        let answer = match self.output.as_mut().and_then(Iterator::next) {
+            Some(Ok(line)) => serde_json::from_str(&line).map_err(Some),
+            Some(Err(error)) => Err(Some(serde_json::Error::io(error))),
+            None => Err(None),
+        };
+        match answer {
+            Ok(Answer::Failed(reason)) => Err(reason),
+            Ok(answer) => Ok(answer),
+            Err(wrong) => Err(self.ended(wrong)),
+        }
+    }
+
+    /// Its answer was to something else.
+    fn unexpected(&mut self) -> String {
+        let wrong = serde::de::Error::custom("it answers another request");
+        self.ended(Some(wrong))
+    }
+
+    /// Notes that it can answer no more, and says so.
+    fn ended(&mut self, wrong: Option<serde_json::Error>) -> String {
+        (self.input, self.output) = (None, None);
+        let peer = self.name.clone();
+        let error = match wrong {
+            Some(source) => {
+                let _ = self.child.kill();
+                PeersError::Answer { peer, source }
+            }
+            None => {
+                let status = self.child.wait();
+                let how = status.map_or_else(|error| error.to_string(), |it| it.to_string());
+                PeersError::Failed { peer, how }
+            }
+        };
+        let reason = format!("skipped: {error}");
+        self.failed.get_or_insert(error);
+        reason
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // The end of its input ends it.
+        (self.input, self.output) = (None, None);
+        let _ = self.child.wait();
+    }
+}
+
+/// A way of a peer to do the work that is loaded.
+pub(super) struct Remote<'a> {
+    peer: &'a mut Peer,
+    entry: usize,
+}
+
+impl Remote<'_> {
+    /// What was compared of its results, and whether that was right.
+    pub(super) fn check(&mut self) -> Result<(String, bool), String> {
+        let entry = self.entry;
+        match self.peer.ask(&Request::Check { entry })? {
+            Answer::Checked { check, passed } => Ok((check, passed)),
+            _ => Err(self.peer.unexpected()),
+        }
+    }
+
+    /// The kernels that it starts, as far as they can be had.
+    pub(super) fn kernels(&mut self) -> Vec<String> {
+        let entry = self.entry;
+        match self.peer.ask(&Request::Kernels { entry }) {
+            Ok(Answer::Kernels(kernels)) => kernels,
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Side for Remote<'_> {
+    fn turn(&mut self, launches: usize) -> Result<Vec<f64>, String> {
+        let entry = self.entry;
+        match self.peer.ask(&Request::Time { entry, launches })? {
+            Answer::Timed(seconds) if seconds.len() == launches => Ok(seconds),
+            _ => Err(self.peer.unexpected()),
+        }
+    }
 }
 
 #[cfg(test)]

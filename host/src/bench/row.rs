@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use blockwise::Device;
 use serde::{Deserialize, Serialize};
 
-use super::{Ceilings, Check, Rung, Timing, Work};
+use super::{Ceilings, Check, Ratio, Rung, Summary, Timing, Work};
 
 /// The implementation name of our own rows.
 pub const OURS: &str = "blockwise";
@@ -25,12 +25,15 @@ pub struct Report {
     pub ceilings: Ceilings,
     /// One per implementation and work.
     pub rows: Vec<Row>,
+    /// Of shapes drawn at random: how they compare.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
 }
 
-/// The columns.
-const HEADING: [&str; 12] = [
-    "work", "by", "rung", "median", "p10", "p90", "GB/s", "% copy", "TFLOP/s", "% FMA", "policy",
-    "check",
+/// The columns; a ratio is a peer's time over that of the default.
+const HEADING: [&str; 13] = [
+    "work", "by", "rung", "median", "p10", "p90", "GB/s", "% copy", "TFLOP/s", "% FMA", "ratio",
+    "policy", "check",
 ];
 
 /// Where, when and with what inputs.
@@ -74,6 +77,15 @@ pub struct Row {
     pub check: String,
     /// Whether the result was correct, or this device cannot run the kernel.
     pub passed: bool,
+    /// Of what is compared with the default: how many times as long as that it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Ratio>,
+    /// The same of a peer against itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub itself: Option<Ratio>,
+    /// What a launch was: variant, kernel, grid and block, or a peer's kernels; empty if unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub launched: String,
 }
 
 impl Run {
@@ -157,6 +169,9 @@ impl Row {
             of_fma: None,
             check: reason.to_owned(),
             passed: false,
+            ratio: None,
+            itself: None,
+            launched: String::new(),
         }
     }
 }
@@ -187,9 +202,12 @@ impl Report {
     /// The same table in Markdown, each work's fastest first.
     pub fn markdown(&self) -> String {
         let mut text = format!("{}\n\n", self.heading().replace('\n', "  \n"));
-        let line = |cells: &[String; 12]| format!("| {} |\n", cells.join(" | "));
+        if let Some(summary) = &self.summary {
+            text.push_str(&format!("```\n{}\n```\n\n", summary.table()));
+        }
+        let line = |cells: &[String; 13]| format!("| {} |\n", cells.join(" | "));
         text.push_str(&line(&HEADING.map(str::to_owned)));
-        text.push_str(&line(&["---"; 12].map(str::to_owned)));
+        text.push_str(&line(&["---"; 13].map(str::to_owned)));
         for (_, rows) in self.by_work() {
             for row in rows {
                 text.push_str(&line(&row.cells().map(|cell| cell.replace('|', "\\|"))));
@@ -208,17 +226,26 @@ impl Report {
         )
     }
 
-    /// The table's lines from this row on.
-    pub fn lines_from(&self, first: usize) -> String {
-        let lines: Vec<_> = self.rows.iter().skip(first).map(Row::cells).collect();
-        lines_up(&lines, 3..10)
+    /// The table's lines of some rows.
+    ///
+    /// # Panics
+    /// When there are not so many.
+    pub fn lines(&self, rows: Range<usize>) -> String {
+        let lines: Vec<_> = self.rows[rows].iter().map(Row::cells).collect();
+        lines_up(&lines, 3..11)
     }
 
-    /// A table for a terminal.
+    /// A table for a terminal: of shapes drawn at random, what they come to.
     pub fn table(&self) -> String {
+        if let Some(summary) = &self.summary {
+            let wrong = self.rows.iter().filter(|row| !row.passed);
+            let wrong = wrong.map(|row| format!("\n{}: {}: {}", row.work, row.rung, row.check));
+            let wrong = wrong.collect::<String>();
+            return format!("{}\n{}{wrong}", self.heading(), summary.table());
+        }
         let mut lines = vec![HEADING.map(str::to_owned)];
         lines.extend(self.rows.iter().map(Row::cells));
-        self.heading() + "\n" + &lines_up(&lines, 3..10)
+        self.heading() + "\n" + &lines_up(&lines, 3..11)
     }
 }
 
@@ -243,7 +270,7 @@ pub(super) fn lines_up<const COLUMNS: usize>(
 }
 
 impl Row {
-    fn cells(&self) -> [String; 12] {
+    fn cells(&self) -> [String; 13] {
         let time = |pick: fn(&Timing) -> f64| {
             (self.timing.as_ref()).map_or_else(|| "-".to_owned(), |timing| seconds(pick(timing)))
         };
@@ -265,6 +292,7 @@ impl Row {
             percent(self.of_copy),
             per_second(self.operations, 1e12),
             percent(self.of_fma),
+            self.ratio.map_or_else(|| "-".to_owned(), |it| it.to_string()),
             self.policy.clone(),
             self.check.clone(),
         ]

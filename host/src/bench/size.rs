@@ -65,6 +65,8 @@ pub enum Sizes {
     /// These, for every operation with as many extents. A single number is also a square matrix and
     /// a cube of a product.
     Given(Vec<Size>),
+    /// So many, drawn at random over all operations.
+    Random(u32),
 }
 
 impl Sizes {
@@ -79,6 +81,7 @@ impl Sizes {
         match self {
             Sizes::Standard => standard.to_vec(),
             Sizes::Quick => quick.to_vec(),
+            Sizes::Random(_) => Vec::new(),
             Sizes::Given(sizes) => sizes
                 .iter()
                 .filter_map(|size| match size.0[..] {
@@ -103,6 +106,7 @@ impl Sizes {
         match self {
             Sizes::Standard => owned(standard),
             Sizes::Quick => owned(quick),
+            Sizes::Random(_) => Vec::new(),
             Sizes::Given(sizes) => sizes
                 .iter()
                 .filter_map(|size| match size.0[..] {

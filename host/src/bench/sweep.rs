@@ -11,9 +11,10 @@ use blockwise::Device;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
+use super::draw::{Count, Limits};
 use super::row::{lines_up, seconds};
 use super::work::DEFAULT;
-use super::{BenchError, Inputs, Options, Run, Work, draw, measure};
+use super::{BenchError, Inputs, Options, Run, Work, measure};
 
 /// How much slower than the fastest kernel the default may be.
 const MARGIN: f64 = 0.05;
@@ -92,17 +93,10 @@ pub fn sweep(
     extent: Extent,
     mut done: impl FnMut(&Sweep),
 ) -> Result<Sweep, BenchError> {
-    let mut works = draw::works(options.seed, extent.count);
-    let chosen = |work: &Work| {
-        let name = work.name();
-        let filter = &options.filter;
-        filter.is_empty() || filter.iter().any(|text| name.contains(text.as_str()))
-    };
-    for work in &mut works {
-        // No launcher chooses it by default: its products are not FP32 arithmetic.
-        work.rungs.retain(|rung| rung.name != "tensor");
-    }
-    works.retain(|work| chosen(work) && work.rungs.len() > 1);
+    let count = Count::OfEach(extent.count);
+    let limits = Limits::EVERY_KERNEL.on(device.properties().kind);
+    let mut works = super::drawn(options.seed, count, &options.filter, limits, true);
+    works.retain(|work| work.rungs.len() > 1);
     if works.is_empty() {
         return Err(BenchError::NothingChosen {
             filter: options.filter.clone(),

@@ -11,6 +11,7 @@ use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
 use super::row::{lines_up, seconds};
+use super::measure::Effort;
 use super::search::Search;
 use super::{BenchError, Inputs, Options, Run, Size, Timing, measure, operation};
 
@@ -129,7 +130,7 @@ impl Search {
         for rung in &work.rungs {
             bar.set_message(format!("{}: {}", work.name(), rung.policy));
             let (timing, check, passed) =
-                match measure::one(device, &mut *loaded, rung.index, copies) {
+                match measure::one(device, &mut *loaded, rung.index, copies, Effort::WHOLE) {
                     Ok((timing, check)) => (Some(timing), check.verdict(), check.wrong == 0),
                     Err(error) => (None, error.to_string(), false),
                 };
@@ -146,7 +147,7 @@ impl Search {
         if let (Some(now), Some(best)) = (rung(0), finding.fastest().and_then(rung))
             && now != best
         {
-            let mut time = |rung| measure::one(device, &mut *loaded, rung, copies);
+            let mut time = |rung| measure::one(device, &mut *loaded, rung, copies, Effort::WHOLE);
             for _ in 0..TURNS {
                 if let (Ok((now, _)), Ok((best, _))) = (time(now), time(best)) {
                     finding.again.push([now, best]);

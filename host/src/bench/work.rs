@@ -3,13 +3,26 @@
 use std::fmt;
 
 use blockwise::{Device, Type};
-use blockwise_ops::operation::Near;
+use blockwise_ops::operation::{Given, Near, Operation};
 use blockwise_ops::oracle::Precision;
 
 use super::{BenchError, Inputs, Size};
 
+/// What an operation is asked beside its size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Posing {
+    /// Its settings, and the axis.
+    pub given: Given,
+    /// Elements between a multiple of 256 bytes and the beginning of each operand and of the result.
+    pub offset: usize,
+}
+
 /// An operation at a size, the same for every kernel and every peer.
 pub struct Work {
+    /// The operation.
+    pub of: &'static Operation,
+    /// Its settings and the operands' places.
+    pub posing: Posing,
     /// What is computed, such as `sum`.
     pub operation: &'static str,
     /// The element type's name in Rust.
@@ -38,14 +51,27 @@ pub struct Rung {
 }
 
 impl Work {
-    /// The name without a kernel: `sum/f32/2^29`.
+    /// The name without a kernel: `sum/f32/2^29`; `sum/f32/300x4000@1` along axis 1, and
+    /// `sum/f32/300+1` of operands that begin an element later.
     pub fn name(&self) -> String {
-        format!("{}/{}/{}", self.operation, self.ty, self.size)
+        format!("{}/{}/{}", self.operation, self.ty, self.place())
     }
 
     /// The name of one of its rows: `sum/f32/shuffle/2^29`.
     pub fn row_name(&self, rung: &Rung) -> String {
-        format!("{}/{}/{}/{}", self.operation, self.ty, rung.name, self.size)
+        format!("{}/{}/{}/{}", self.operation, self.ty, rung.name, self.place())
+    }
+
+    fn place(&self) -> String {
+        let Posing { given, offset } = self.posing;
+        let axis = given.axis.map(|axis| format!("@{axis}"));
+        let offset = (offset > 0).then(|| format!("+{offset}"));
+        format!(
+            "{}{}{}",
+            self.size,
+            axis.unwrap_or_default(),
+            offset.unwrap_or_default()
+        )
     }
 
     /// Keeps the kernels whose name contains one of the texts; all if there are none.
@@ -139,6 +165,9 @@ pub trait Loaded {
     /// # Errors
     /// When the device fails.
     fn enqueue(&mut self, copy: usize) -> Result<(), BenchError>;
+
+    /// What the last launch was, for people: the variant, its kernel, grid and block.
+    fn launched(&self) -> String;
 
     /// Compares the outputs of a copy with the oracle, after all launches so far.
     ///

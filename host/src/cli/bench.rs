@@ -14,8 +14,8 @@ use super::nearest::nearest;
 use super::report::{self, Report as Outcome};
 use super::{Global, folder};
 use crate::bench::{
-    self, BenchError, Commands, Extent, MeshReport, MeshRow, Options, PeersError, Report, Run,
-    Size, Sizes, Sweep,
+    self, BenchError, Commands, Extent, MeshReport, MeshRow, Options, Peer, PeersError, Report,
+    Run, Size, Sizes, Source, Sweep,
 };
 use crate::io::OutputFile;
 
@@ -49,11 +49,12 @@ pub(super) struct Arguments {
     choice: Choice,
     #[command(flatten)]
     gpus: Gpus,
-    /// Time others too, on the same device, by this script: bench/peers.py of the repository, with
-    /// --gpus bench/mesh_peers.py
-    #[arg(long, value_name = "SCRIPT")]
-    peers: Option<PathBuf>,
-    /// The interpreter for --peers
+    /// Compare with others by turns on the same device, separated by commas: other libraries by a
+    /// script (bench/peers.py of the repository, with --gpus bench/mesh_peers.py), another build of
+    /// this command as build:PATH
+    #[arg(long, value_delimiter = ',', value_name = "SCRIPT|build:PATH")]
+    peers: Vec<Source>,
+    /// The interpreter for a script
     #[arg(
         long,
         value_name = "PROGRAM",
@@ -65,15 +66,27 @@ pub(super) struct Arguments {
     /// else the folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     files: Option<PathBuf>,
-    /// Compare the launchers' choices with every kernel instead, at N sizes of each
-    /// operation, drawn at random
+    /// Only the default, at N shapes drawn at random over the operations and types that --filter
+    /// leaves: sides from 1 to 20,000, a third each of multiples of 128, of 8, and as drawn. With
+    /// --peers, what share is not slower than the fastest of them, and the ten worst
+    #[arg(long, value_name = "N", conflicts_with_all = ["size", "quick", "gpus", "sweep"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    random: Option<u32>,
+    /// With --random, compare the default with our other kernels instead: what share is within 5 %
+    /// of the fastest
+    #[arg(long, requires = "random", conflicts_with = "peers")]
+    own: bool,
+    /// Answer another build's `bench --peers build:...` on standard input
+    #[arg(long, hide = true)]
+    serve: bool,
+    /// Compare the launchers' choices with every kernel instead, at N shapes of each operation,
+    /// drawn as for --random
     #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "gpus"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     sweep: Option<u32>,
     /// Seconds for each operation of a sweep, at most
     #[arg(long, value_name = "SECONDS", requires = "sweep")]
     seconds: Option<u64>,
-    /// Where to write results.json, results.md and results.svg, after each work what there is so
-    /// far; with --peers target/bench, unless said otherwise. A sweep writes sweep.json, with the
+    /// Where to write results.json, results.md and results.svg, after each row what there is so
+    /// far (with --random the picture at the end); with --peers target/bench, unless said otherwise. A sweep writes sweep.json, with the
     /// time of every kernel; with --gpus there is no picture, and no folder unless named
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
@@ -89,6 +102,7 @@ impl Choice {
                 (sizes, _) => Sizes::Given(sizes.to_vec()),
             },
             seed: self.seed.unwrap_or_else(rand::random),
+            own: false,
         }
     }
 }
@@ -98,8 +112,18 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     if let Some(devices) = arguments.gpus.devices(global)? {
         return over(arguments, &devices);
     }
-    let device = gpu(global)?;
-    let options = arguments.choice.options();
+    if arguments.serve {
+        return serve(&any(global)?);
+    }
+    let mut options = arguments.choice.options();
+    let device = match arguments.random {
+        Some(count) => {
+            options.sizes = Sizes::Random(count);
+            options.own = arguments.own;
+            any(global)?
+        }
+        None => gpu(global)?,
+    };
     if let Some(count) = arguments.sweep {
         let extent = Extent {
             count: count as usize,
@@ -107,41 +131,83 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
         };
         return sweep(&device, &options, extent, arguments.output.as_deref());
     }
-    let place = match (&arguments.output, &arguments.peers) {
+    let place = match (&arguments.output, &arguments.peers[..]) {
         (Some(folder), _) => Some(folder.as_path()),
-        (None, Some(_)) => Some(Path::new("target/bench")),
-        (None, None) => None,
+        (None, []) => None,
+        (None, _) => Some(Path::new("target/bench")),
     };
     place.map_or(Ok(()), folder::prepare)?;
-    let write = |report: &Report| match place {
-        Some(folder) => write(report, folder),
+    let write = |report: &Report, files: &[&str]| match place {
+        Some(folder) => write(report, folder, files),
         None => Ok(()),
+    };
+    // A picture of many works takes long.
+    let as_they_come = match arguments.random {
+        Some(_) => &FILES[..2],
+        None => &FILES[..],
     };
     let mut printed = 0;
     let mut so_far = |report: &Report| {
-        report::notice(&report.lines_from(printed));
-        printed = report.rows.len();
+        // A work's lines are printed together, aligned.
+        let last = report.rows.len() - 1;
+        if report.rows[printed].work != report.rows[last].work {
+            report::notice(&report.lines(printed..last));
+            printed = last;
+        }
         // Errors are reported at the end.
-        let _ = write(report);
+        let _ = write(report, as_they_come);
     };
-    let mut report = bench::run(&device, &options, &mut so_far)?;
-    // Frees the kernels' memory for the peers.
-    drop(device);
-    if let Some(script) = &arguments.peers {
-        let works = bench::works(&options);
-        bench::join(&mut report, &works, &arguments.python, script, &mut so_far)?;
-    }
+    let of_device = chosen(global, &device).to_string();
+    let start = |source| Peer::start(source, &arguments.python, &of_device);
+    let peers = arguments.peers.iter().map(start);
+    let mut peers = peers.collect::<Result<Vec<_>, _>>()?;
+    let mut report = bench::run(&device, &options, &mut peers, &mut so_far)?;
+    let failure = peers.iter_mut().find_map(Peer::failure);
+    drop((peers, device));
     bench::files(&options, &commands(global, arguments)?, |row| {
         report.rows.push(row);
         so_far(&report);
     });
-    write(&report)?;
+    if printed < report.rows.len() {
+        report::notice(&report.lines(printed..report.rows.len()));
+    }
+    write(&report, &FILES)?;
     if let Some(folder) = place {
         let files = FILES.map(|name| folder.join(name).display().to_string());
         report::notice(&format!("{} written", files.join(", ")));
     }
+    if let Some(error) = failure {
+        report::notice(&report.table());
+        return Err(error.into());
+    }
     let json = serde_json::to_value(&report).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Outcome::new(report.table(), json).passed(report.passed()))
+}
+
+/// Answers the requests of another build.
+fn serve(device: &Device) -> Result<Outcome, Failure> {
+    let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
+    bench::serve(device, rand::random(), input, output)
+        .map_err(|error| Failure::new(error.to_string()))?;
+    Ok(Outcome::silent())
+}
+
+/// The device, as another process is told it.
+fn chosen(global: &Global, device: &Device) -> DeviceChoice {
+    match (global.device, device.properties().kind) {
+        (DeviceChoice::Auto, DeviceKind::Cuda) => DeviceChoice::Gpu(0),
+        (DeviceChoice::Auto, DeviceKind::Emulator) => DeviceChoice::Emulator,
+        (chosen, _) => chosen,
+    }
+}
+
+/// The GPU, or the emulator if it is asked for: to see that all goes well.
+fn any(global: &Global) -> Result<Device, Failure> {
+    if global.device != DeviceChoice::Emulator {
+        return gpu(global);
+    }
+    report::notice("the emulator: results are checked, and times say nothing about a GPU");
+    global.with_kernels(Device::emulator())
 }
 
 /// Compares the launchers' choices with every kernel.
@@ -183,7 +249,9 @@ fn commands(global: &Global, arguments: &Arguments) -> Result<Commands, Failure>
     let memory = Path::new("/dev/shm");
     Ok(Commands {
         ours,
-        python: (arguments.peers.as_ref()).map(|_| arguments.python.clone()),
+        python: (arguments.peers.iter())
+            .any(|peer| matches!(peer, Source::Script(_)))
+            .then(|| arguments.python.clone()),
         folder: match &arguments.files {
             Some(folder) => folder.clone(),
             None if memory.is_dir() => memory.to_owned(),
@@ -196,6 +264,14 @@ fn commands(global: &Global, arguments: &Arguments) -> Result<Commands, Failure>
 /// first, ours before the peers, so that a run that is cut short has what it was made for.
 fn over(arguments: &Arguments, devices: &[Device]) -> Result<Outcome, Failure> {
     let options = arguments.choice.options();
+    let script = match &arguments.peers[..] {
+        [] => None,
+        [Source::Script(script)] => Some(script),
+        _ => {
+            let message = "with --gpus, the peers are those of one script";
+            return Err(Failure::new(message).hint("--peers bench/mesh_peers.py"));
+        }
+    };
     let works = bench::mesh_works(&options);
     let Some(first) = devices.first().filter(|_| !works.is_empty()) else {
         let filter = options.filter;
@@ -241,7 +317,7 @@ fn over(arguments: &Arguments, devices: &[Device]) -> Result<Outcome, Failure> {
         }
     }
     let mut failures = Vec::new();
-    if let Some(script) = &arguments.peers {
+    if let Some(script) = script {
         for &count in &counts {
             let timed = bench::mesh_peers(&arguments.python, script, count, &works, &mut take);
             failures.extend(timed.err());
@@ -258,14 +334,15 @@ fn over(arguments: &Arguments, devices: &[Device]) -> Result<Outcome, Failure> {
 
 const FILES: [&str; 3] = ["results.json", "results.md", "results.svg"];
 
-/// Writes the results as JSON, Markdown and a chart.
-fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
-    let json =
-        serde_json::to_string_pretty(report).map_err(|error| Failure::new(error.to_string()))?;
-    for (name, text) in FILES
-        .iter()
-        .zip([json, report.markdown(), bench::svg(report)])
-    {
+/// Writes the results as JSON, Markdown and a chart, or as some of these.
+fn write(report: &Report, folder: &Path, files: &[&str]) -> Result<(), Failure> {
+    for (at, name) in files.iter().enumerate() {
+        let text = match at {
+            0 => serde_json::to_string_pretty(report)
+                .map_err(|error| Failure::new(error.to_string()))?,
+            1 => report.markdown(),
+            _ => bench::svg(report),
+        };
         OutputFile::prepare(&folder.join(name))?.write(text.as_bytes())?;
     }
     Ok(())
@@ -273,7 +350,8 @@ fn write(report: &Report, folder: &Path) -> Result<(), Failure> {
 
 impl From<PeersError> for Failure {
     fn from(error: PeersError) -> Self {
-        Failure::new(error.to_string()).hint("the script needs Python 3; it says itself what else")
+        let hint = "a script needs Python 3, and says itself what else; another build can be a peer if its `bench --help` has --random";
+        Failure::new(error.to_string()).hint(hint)
     }
 }
 

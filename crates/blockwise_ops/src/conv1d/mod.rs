@@ -159,7 +159,7 @@ pub static CONV: Operation = Operation {
             (Type::F64, &[&[1 << 24, 10], &[1_000_000, 2001]]),
         ],
         quick: &[1 << 22, 31],
-        drawn: &[3e7, 2e4],
+        drawn: &[400_000_000, 20_000],
         numbers: Numbers::Uniform,
         every: &[Type::F64],
     },

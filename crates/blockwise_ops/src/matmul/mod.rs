@@ -149,7 +149,7 @@ pub static MATMUL: Operation = Operation {
             ),
         ],
         quick: &[1024; 3],
-        drawn: &[2e4; 3],
+        drawn: &[20_000; 3],
         every: &[],
         numbers: Numbers::Uniform,
     },

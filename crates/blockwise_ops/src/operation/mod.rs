@@ -256,8 +256,9 @@ pub struct Bench {
     pub types: &'static [(Type, &'static [&'static [usize]])],
     /// The sizes of a quick run.
     pub quick: &'static [usize],
-    /// The largest extents of sizes that are drawn at random.
-    pub drawn: &'static [f64],
+    /// The largest extents of shapes that are drawn at random: 20,000 for a matrix' sides, and for
+    /// a vector as many elements as such a matrix has.
+    pub drawn: &'static [usize],
     /// What the numbers are like.
     pub numbers: Numbers,
     /// Types of which every variant is timed, beside the first one's.
@@ -409,10 +410,19 @@ impl Operation {
 
     /// The settings that the benchmark takes for a row of [`Bench::types`].
     pub fn benched(&self, row: usize) -> Given {
+        self.modes(|bench| bench.get(row).copied().unwrap_or(0))
+    }
+
+    /// Default settings but for the [mode](Setting::Mode), by the index of its word.
+    pub fn with_mode(&self, mode: u8) -> Given {
+        self.modes(|_| mode)
+    }
+
+    fn modes(&self, mode: impl Fn(&[u8]) -> u8) -> Given {
         let mut given = Given::default();
         for (at, setting) in self.own_settings().enumerate() {
             if let Setting::Mode { bench, .. } = *setting {
-                given.settings[at] = bench.get(row).copied().unwrap_or(0);
+                given.settings[at] = mode(bench);
             }
         }
         given

@@ -43,7 +43,7 @@ impl Problem {
 }
 
 /// What a caller sets beside the operands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Given {
     /// For each setting but an axis the index of its value.
     pub settings: [u8; 2],

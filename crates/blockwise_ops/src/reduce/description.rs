@@ -147,7 +147,7 @@ const fn reduction(
         bench: Bench {
             types: &[(Type::F32, SIZES), (Type::I64, LARGE), (Type::F64, LARGE)],
             quick: &[1 << 24],
-            drawn: &[3e7],
+            drawn: &[400_000_000],
             numbers: if is_sum {
                 Numbers::Whole
             } else {

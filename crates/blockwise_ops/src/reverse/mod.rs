@@ -65,7 +65,7 @@ pub static REVERSE: Operation = Operation {
     bench: Bench {
         types: &[(Type::F32, &[&[1 << 28]])],
         quick: &[1 << 24],
-        drawn: &[3e7],
+        drawn: &[400_000_000],
         numbers: Numbers::Uniform,
         every: &[],
     },

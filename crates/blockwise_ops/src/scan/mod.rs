@@ -69,7 +69,7 @@ pub static SCAN: Operation = Operation {
             (Type::I64, SIZES),
         ],
         quick: &[1 << 22],
-        drawn: &[3e7],
+        drawn: &[400_000_000],
         numbers: Numbers::Whole,
         every: &[],
     },

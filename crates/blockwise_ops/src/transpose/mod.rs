@@ -86,7 +86,7 @@ pub static TRANSPOSE: Operation = Operation {
             ),
         ],
         quick: &[4096, 4096],
-        drawn: &[3e6, 3e6],
+        drawn: &[20_000; 2],
         numbers: Numbers::Uniform,
         every: &[],
     },

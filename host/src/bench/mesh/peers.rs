@@ -46,9 +46,9 @@ pub fn mesh_peers(
         let (operation, extents, rounds) = (work.operation, extents.join("x"), work.rounds);
         command.arg(format!("{operation}={extents}:{rounds}"));
     }
+    let peer = || script.display().to_string();
     let unstarted = |source| PeersError::Start {
-        python: python.to_owned(),
-        script: script.to_owned(),
+        program: format!("{} {}", python.display(), script.display()),
         source,
     };
     command.stdout(Stdio::piped()).stderr(Stdio::inherit());
@@ -62,7 +62,7 @@ pub fn mesh_peers(
         }
         let answer = serde_json::from_str::<Answer>(&line);
         let answer = answer.map_err(|source| PeersError::Answer {
-            script: script.to_owned(),
+            peer: peer(),
             source,
         })?;
         if let Some(work) = works.get(answer.work) {
@@ -82,7 +82,7 @@ pub fn mesh_peers(
         return Ok(());
     }
     Err(PeersError::Failed {
-        script: script.to_owned(),
+        peer: peer(),
         how: status.to_string(),
     })
 }
@@ -104,7 +104,7 @@ mod tests {
         let works = mesh_works(&Options {
             filter: vec!["sum".to_owned(), "transpose/".to_owned()],
             sizes: Sizes::Given(vec!["9".parse().unwrap()]),
-            seed: 0,
+            ..Options::default()
         });
         let mut rows = Vec::new();
         let ended = mesh_peers(&python, Path::new("peers.py"), 2, &works, |row| {
