@@ -81,15 +81,17 @@ fn main() -> ExitCode {
 fn run(arguments: &[OsString]) -> Result<u8, String> {
     let needs = Needs::of(arguments);
     let own = std::env::current_exe().map_err(|error| format!("where am I? {error}"))?;
+    let (name, arguments) = match needs.demo {
+        true => ("blockwise_demo", &arguments[1..]),
+        false => ("workbench", arguments),
+    };
+    let program = own.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    let incremental = Incremental::of(program.exists(), std::env::var_os(INCREMENTAL));
     let beside = Beside::start(&own, needs)?;
-    let result = build(needs, beside.as_ref()).and_then(|()| {
-        let (name, arguments) = match needs.demo {
-            true => ("blockwise_demo", &arguments[1..]),
-            false => ("workbench", arguments),
-        };
-        let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-        let mut command = Command::new(own.with_file_name(name));
+    let result = build(needs, incremental, beside.as_ref()).and_then(|()| {
+        let mut command = Command::new(program);
         command.args(arguments);
+        incremental.tell(&mut command);
         if let Some(beside) = &beside {
             beside.tell(&mut command);
         }
@@ -107,11 +109,41 @@ fn run(arguments: &[OsString]) -> Result<u8, String> {
     }
 }
 
+/// cargo's variable.
+const INCREMENTAL: &str = "CARGO_INCREMENTAL";
+
+/// Whether cargo keeps what makes the next compilation of an edited crate short: a tenth of the time
+/// of the first one. It shares what is compiled with and without.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Incremental {
+    /// As cargo and the user want.
+    Kept,
+    /// This is the first compilation.
+    Off,
+}
+
+impl Incremental {
+    /// `variable` is the user's own choice.
+    fn of(compiled_before: bool, variable: Option<OsString>) -> Self {
+        match compiled_before || variable.is_some() {
+            true => Incremental::Kept,
+            false => Incremental::Off,
+        }
+    }
+
+    fn tell(self, command: &mut Command) {
+        if self == Incremental::Off {
+            command.env(INCREMENTAL, "0");
+        }
+    }
+}
+
 /// One call of cargo for everything that the command needs.
-fn build(needs: Needs, beside: Option<&Beside>) -> Result<(), String> {
+fn build(needs: Needs, incremental: Incremental, beside: Option<&Beside>) -> Result<(), String> {
     let start = Spent::start();
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root());
+    incremental.tell(&mut cargo);
     cargo.args(["build", "--locked"]);
     let packages: &[&[&str]] = match (needs.demo, needs.whole) {
         (true, _) => &[&DEMO],
@@ -158,6 +190,16 @@ fn root() -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_first_compilation_keeps_nothing_for_the_next() {
+        let of = |compiled_before, variable: Option<&str>| {
+            Incremental::of(compiled_before, variable.map(Into::into))
+        };
+        assert_eq!(of(false, None), Incremental::Off);
+        assert_eq!(of(true, None), Incremental::Kept);
+        assert_eq!(of(false, Some("1")), Incremental::Kept);
+    }
 
     #[test]
     fn only_a_demo_with_options_needs_the_whole_command() {
