@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use launch_contract::launch::{Argument, Shape};
 
+use crate::progress::Progress;
 use crate::{DeviceProperties, Result};
 
 /// A kind of device. Addresses are the device's own; lengths are in bytes and never zero.
@@ -14,19 +15,22 @@ pub(crate) trait Backend: Send + Sync {
 
     fn alloc(&self, bytes: u64) -> Result<u64>;
 
+    /// Whether freed memory should serve later allocations: if it is costly, and nothing watches it.
+    fn keeps_memory(&self) -> bool;
+
     /// Frees memory after all earlier work. Errors are dropped: the caller is a destructor.
     ///
     /// # Safety
     /// The address came from [`alloc`](Self::alloc) and is freed once.
     unsafe fn free(&self, address: u64);
 
-    /// Copies to the device, ordered with all work on all streams, and waits.
+    /// Copies to memory of another library, ordered with all work on all streams, and waits.
     ///
     /// # Safety
     /// The memory is allocated and has that many bytes.
     unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
 
-    /// Copies from the device, after all earlier work on all streams.
+    /// Copies from memory of another library, after all earlier work on all streams.
     ///
     /// # Safety
     /// As for [`write`](Self::write).
@@ -70,6 +74,9 @@ pub(crate) trait Backend: Send + Sync {
     fn set_progress(&self, _listener: Box<dyn FnMut(ptx_emulator::Progress<'_>) + Send>) {}
 }
 
+/// The most bytes of a copy that goes through page-locked memory of the device's own.
+pub(crate) const STAGED: usize = 64 << 10;
+
 /// A backend with its own queue.
 pub(crate) type Started = (Arc<dyn Backend>, Arc<dyn Queue>);
 
@@ -93,6 +100,21 @@ pub(crate) trait Timestamp: Any + Send + Sync {
 
 /// Ordered work, concurrent with other queues. Keeps its device alive.
 pub(crate) trait Queue: Any + Send + Sync {
+    fn progress(&self) -> &Progress;
+
+    /// Copies to the device. The host's bytes may change when it returns. Up to [`STAGED`] bytes
+    /// do not wait for the queue's earlier work.
+    ///
+    /// # Safety
+    /// The memory is allocated and has that many bytes.
+    unsafe fn upload(&self, address: u64, bytes: &[u8]) -> Result<()>;
+
+    /// Copies from the device. Up to [`STAGED`] bytes may arrive later, and do not wait here.
+    ///
+    /// # Safety
+    /// As for [`upload`](Self::upload).
+    unsafe fn download(&self, address: u64, bytes: &mut [u8]) -> Result<Option<Box<dyn Arrival>>>;
+
     /// Starts copying to the device.
     ///
     /// # Safety
@@ -144,11 +166,21 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// A timestamp taken when all earlier work has finished.
     fn record(&self) -> Result<Box<dyn Timestamp>>;
 
-    /// Waits for all work.
+    /// Waits for all work, and reports what failed in it.
     fn synchronize(&self) -> Result<()>;
+
+    /// Waits for all work. A later wait reports the panics in it.
+    fn settle(&self) -> Result<()>;
 
     /// The driver's handle, with its context current in this thread; null on the emulator.
     fn handle(&self) -> Result<*mut c_void>;
+}
+
+/// A copy from the device that is under way.
+pub(crate) trait Arrival {
+    /// Waits for it, and for all work before it, as [`Queue::synchronize`] does. `bytes` are as
+    /// many as were asked for.
+    fn wait(self: Box<Self>, bytes: &mut [u8]) -> Result<()>;
 }
 
 /// Page-locked memory of the host, aligned to 16 bytes.

@@ -27,13 +27,7 @@ impl<T: Plain> Buffer<T> {
     /// Uninitialised memory. The caller writes it before handing it out.
     pub(crate) fn alloc(core: &Arc<Core>, len: usize) -> Result<Self> {
         check_alignment::<T>(ALIGNMENT)?;
-        let bytes = bytes_of::<T>(len)?;
-        let address = match bytes {
-            0 => NOWHERE,
-            bytes => core.alloc(bytes as u64)?,
-        };
-        // SAFETY: the address came from `alloc` for these bytes.
-        let memory = unsafe { Allocation::new(Arc::clone(core), address, bytes, false) };
+        let memory = Allocation::of(core, bytes_of::<T>(len)?)?;
         Ok(Self::of(memory, len))
     }
 
@@ -47,7 +41,7 @@ impl<T: Plain> Buffer<T> {
         let given = 1 << address.trailing_zeros().min(ALIGNMENT.trailing_zeros());
         check_alignment::<T>(given)?;
         // SAFETY: the caller's promise.
-        let memory = unsafe { Allocation::new(Arc::clone(core), address, bytes, true) };
+        let memory = unsafe { Allocation::foreign(core, address, bytes) };
         Ok(Self::of(memory, len))
     }
 
@@ -179,7 +173,7 @@ const ALIGNMENT: usize = 256;
 
 /// An empty slice needs an address too: any one that is not null. This one is aligned for every
 /// type, so that it can be read as any other.
-const NOWHERE: u64 = ALIGNMENT as u64;
+pub(crate) const NOWHERE: u64 = ALIGNMENT as u64;
 
 /// The size of `len` elements, which fits in `isize`.
 fn bytes_of<T: Plain>(len: usize) -> Result<usize> {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use launch_contract::launch::{DevicePointer, Entry, Kernels, Plain, Target};
 
 use crate::backend::{Backend, Started};
-use crate::memory::{Budget, Core};
+use crate::memory::Core;
 use crate::ptx::{damaged, embedded, origin};
 use crate::split::Split;
 use crate::{
@@ -144,14 +144,7 @@ impl Device {
 
     fn with((backend, queue): Started, fallback: Option<String>) -> Self {
         Self(Arc::new(Inner {
-            core: Arc::new(Core {
-                backend,
-                queue,
-                enqueueing: Mutex::default(),
-                check: OnceLock::new(),
-                spoiled: OnceLock::new(),
-                budget: Budget::default(),
-            }),
+            core: Arc::new(Core::new(backend, queue)),
             fallback,
             functions: RwLock::default(),
             packages: Mutex::default(),
@@ -314,7 +307,7 @@ impl Device {
     #[doc(alias = "cudaDeviceSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.0.core.queue.synchronize()?;
-        self.0.core.check()
+        self.0.core.waited()
     }
 
     /// Limits the total bytes of this device's buffers. An allocation beyond it is an
@@ -408,7 +401,7 @@ impl Device {
     /// # Errors
     /// If the device does not support that much.
     pub fn set_stack_bytes(&self, bytes: usize) -> Result<()> {
-        self.backend().set_stack_bytes(bytes)
+        (self.0.core).with_room(|| self.backend().set_stack_bytes(bytes))
     }
 
     /// The profiles of the launches since the last call, in order. Only a device created with

@@ -15,8 +15,9 @@ use ptx_emulator::{
 };
 
 use crate::backend::{
-    Backend, Callable, HostMemory, Program, Queue, Replay, Rows, Started, Step, Timestamp,
+    Arrival, Backend, Callable, HostMemory, Program, Queue, Replay, Rows, Started, Step, Timestamp,
 };
+use crate::progress::Progress;
 use crate::{DeviceKind, DeviceProperties, Error, Given, GivenLaunch, Result, Room, Watch, sarif};
 
 /// The default limits are an H200's; this is its compute capability.
@@ -55,7 +56,7 @@ pub(crate) fn start(limits: Limits, watch: Watch) -> Started {
         profiles: Mutex::default(),
         launches: Mutex::default(),
     });
-    let queue = Arc::new(EmulatorQueue(Arc::clone(&machine)));
+    let queue = EmulatorQueue::new(&machine);
     (Arc::new(EmulatorDevice(machine)), queue)
 }
 
@@ -112,6 +113,11 @@ impl Backend for EmulatorDevice {
         })
     }
 
+    /// Freed memory is watched.
+    fn keeps_memory(&self) -> bool {
+        false
+    }
+
     unsafe fn free(&self, address: u64) {
         // An address from `alloc` cannot fail otherwise.
         let _ = self.0.emulator.free(address);
@@ -126,7 +132,7 @@ impl Backend for EmulatorDevice {
     }
 
     fn queue(&self, _urgent: bool) -> Result<Arc<dyn Queue>> {
-        Ok(Arc::new(EmulatorQueue(Arc::clone(&self.0))))
+        Ok(EmulatorQueue::new(&self.0))
     }
 
     fn pin(&self, bytes: usize) -> Result<Box<dyn HostMemory>> {
@@ -202,9 +208,28 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Nothing to wait for: all work has finished when its call returns.
-struct EmulatorQueue(Arc<Machine>);
+struct EmulatorQueue(Arc<Machine>, Progress);
+
+impl EmulatorQueue {
+    fn new(machine: &Arc<Machine>) -> Arc<Self> {
+        Arc::new(Self(Arc::clone(machine), Progress::default()))
+    }
+}
 
 impl Queue for EmulatorQueue {
+    fn progress(&self) -> &Progress {
+        &self.1
+    }
+
+    unsafe fn upload(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        Ok(self.0.emulator.write(address, bytes)?)
+    }
+
+    unsafe fn download(&self, address: u64, bytes: &mut [u8]) -> Result<Option<Box<dyn Arrival>>> {
+        self.0.emulator.read(address, bytes)?;
+        Ok(None)
+    }
+
     unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         Ok(self.0.emulator.write(address, bytes)?)
     }
@@ -254,6 +279,10 @@ impl Queue for EmulatorQueue {
     }
 
     fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<()> {
         Ok(())
     }
 

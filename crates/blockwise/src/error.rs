@@ -447,6 +447,17 @@ impl From<ptx_emulator::LaunchError> for Error {
 }
 
 impl Error {
+    /// Whether the device lacks memory, of its own accord or by the driver's code for that.
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        const OUT_OF_MEMORY: u32 = 2;
+        match self {
+            Self::OutOfMemory { .. } => true,
+            Self::Driver { code, .. } => *code == OUT_OF_MEMORY,
+            Self::PtxRejected { code, .. } => *code == Some(OUT_OF_MEMORY),
+            _ => false,
+        }
+    }
+
     /// What to do about it, in one line.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

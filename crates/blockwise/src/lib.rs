@@ -23,6 +23,7 @@ mod memory;
 mod module;
 mod parameters;
 mod permutation;
+mod progress;
 mod properties;
 mod ptx;
 mod recording;
@@ -33,6 +34,7 @@ mod signature;
 mod split;
 mod staged;
 mod stream;
+mod unused;
 mod view;
 #[cfg(feature = "emulator")]
 mod watch;

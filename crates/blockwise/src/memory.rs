@@ -1,10 +1,12 @@
 //! Allocated device memory, and the ordering of its uses.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::backend::{Backend, Queue};
+use crate::backend::{Backend, Queue, STAGED};
+use crate::buffer::NOWHERE;
 use crate::permutation::check::Check;
+use crate::unused::{Block, KEPT, Unused};
 use crate::{Error, Result, Room};
 
 /// Shared by the buffers, functions and streams of one device.
@@ -14,12 +16,13 @@ pub(crate) struct Core {
     pub(crate) queue: Arc<dyn Queue>,
     /// Held while work is ordered after other queues' and enqueued, so that no thread enqueues work
     /// in between that the ordering would miss.
-    pub(crate) enqueueing: Mutex<()>,
+    enqueueing: Mutex<()>,
     /// The kernels that check a permutation, once one was.
     pub(crate) check: OnceLock<Check>,
     /// Why memory is undefined.
     pub(crate) spoiled: OnceLock<String>,
     pub(crate) budget: Budget,
+    unused: Mutex<Unused>,
 }
 
 /// The bytes that buffers of a device may have together.
@@ -60,22 +63,81 @@ impl Budget {
 }
 
 impl Core {
+    pub(crate) fn new(backend: Arc<dyn Backend>, queue: Arc<dyn Queue>) -> Self {
+        Self {
+            backend,
+            queue,
+            enqueueing: Mutex::default(),
+            check: OnceLock::new(),
+            spoiled: OnceLock::new(),
+            budget: Budget::default(),
+            unused: Mutex::default(),
+        }
+    }
+
     pub(crate) fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
 
-    /// Allocates memory, within the limit that was set.
-    pub(crate) fn alloc(&self, bytes: u64) -> Result<u64> {
+    /// Memory within the limit that was set, unused or new.
+    fn alloc(&self, bytes: u64) -> Result<Block> {
         self.budget.take(bytes).map_err(|room| Error::OutOfMemory {
             device: self.backend.properties().name.clone(),
             bytes,
             room: Some(room),
         })?;
-        let allocated = self.backend.alloc(bytes);
-        if allocated.is_err() {
+        let unused = lock(&self.unused).take(bytes);
+        let block = unused.map_or_else(|| self.with_room(|| self.new_block(bytes)), Ok);
+        if block.is_err() {
             self.budget.give_back(bytes);
         }
-        allocated
+        block
+    }
+
+    fn new_block(&self, bytes: u64) -> Result<Block> {
+        Ok(Block {
+            address: self.backend.alloc(bytes)?,
+            bytes,
+            uses: Uses::default(),
+        })
+    }
+
+    /// Does what needs device memory. If there is too little, all unused memory goes back first.
+    pub(crate) fn with_room<T>(&self, call: impl Fn() -> Result<T>) -> Result<T> {
+        let done = call();
+        match &done {
+            Err(error) if error.is_out_of_memory() && self.release(0) => call(),
+            _ => done,
+        }
+    }
+
+    /// Keeps a block for later buffers, but never an eighth of the device's memory: drivers,
+    /// libraries and other processes need some too, and no wait may ever follow.
+    fn give(&self, mut block: Block) {
+        if self.backend.keeps_memory() {
+            block.uses.forget_ended();
+            lock(&self.unused).give(block);
+            self.release((self.backend.properties().memory_bytes / 8).max(KEPT));
+        } else {
+            // SAFETY: the address is from `alloc`, and nothing else has it.
+            unsafe { self.backend.free(block.address) };
+        }
+    }
+
+    /// Frees unused memory above `kept` bytes. Whether there was any.
+    fn release(&self, kept: u64) -> bool {
+        let excess = lock(&self.unused).excess(kept);
+        for block in &excess {
+            // SAFETY: as above.
+            unsafe { self.backend.free(block.address) };
+        }
+        !excess.is_empty()
+    }
+
+    /// Ends a wait on the host: frees what is not worth keeping, and fails once memory is undefined.
+    pub(crate) fn waited(&self) -> Result<()> {
+        self.release(KEPT);
+        self.check()
     }
 
     /// Fails once memory is undefined.
@@ -93,14 +155,24 @@ impl Core {
     pub(crate) fn enqueue<'m>(
         &self,
         queue: &Arc<dyn Queue>,
-        uses: impl Iterator<Item = (&'m Allocation, bool)>,
+        uses: impl Iterator<Item = (&'m Allocation, bool)> + Clone,
         start: impl FnOnce(&dyn Queue) -> Result<()>,
     ) -> Result<()> {
+        self.enqueue_numbered(queue, uses, start).map(drop)
+    }
+
+    /// The same; returns the work's number in the queue.
+    fn enqueue_numbered<'m>(
+        &self,
+        queue: &Arc<dyn Queue>,
+        uses: impl Iterator<Item = (&'m Allocation, bool)> + Clone,
+        start: impl FnOnce(&dyn Queue) -> Result<()>,
+    ) -> Result<u64> {
         self.check()?;
-        let _enqueueing = (self.enqueueing.lock()).unwrap_or_else(PoisonError::into_inner);
+        let _enqueueing = lock(&self.enqueueing);
         let mut earlier = Vec::new();
-        for (memory, written) in uses {
-            memory.note(queue, written, &mut earlier);
+        for (memory, written) in uses.clone() {
+            memory.earlier(queue, written, &mut earlier);
         }
         // One event stands for all uses by a queue.
         for (index, other) in earlier.iter().enumerate() {
@@ -108,69 +180,231 @@ impl Core {
                 queue.wait_for(&**other)?;
             }
         }
-        start(&**queue)
+        let started = start(&**queue);
+        // Noted after the waits, which later uses by this queue rely on, and also if only a part
+        // was started.
+        let number = queue.progress().number();
+        for (memory, written) in uses {
+            memory.note(queue, number, written);
+        }
+        started.map(|()| number)
+    }
+
+    /// Copies to memory, after all its earlier uses.
+    ///
+    /// # Safety
+    /// The memory has these bytes at the address.
+    pub(crate) unsafe fn write(
+        &self,
+        memory: &Allocation,
+        address: u64,
+        bytes: &[u8],
+    ) -> Result<()> {
+        if memory.is_foreign {
+            self.check()?;
+            // SAFETY: the caller's promise.
+            return unsafe { self.backend.write(address, bytes) };
+        }
+        let queue = memory.home();
+        let uses = [(memory, true)].into_iter();
+        if bytes.len() > STAGED {
+            // The lock is held during a long copy, but not while kernels run before it.
+            self.enqueue(&queue, uses.clone(), |_| Ok(()))?;
+            queue.settle()?;
+        }
+        // SAFETY: the caller's promise.
+        self.enqueue(&queue, uses, |queue| unsafe {
+            queue.upload(address, bytes)
+        })
+    }
+
+    /// Copies from memory, after all its earlier writes, and waits.
+    ///
+    /// # Safety
+    /// As for [`write`](Self::write).
+    pub(crate) unsafe fn read(
+        &self,
+        memory: &Allocation,
+        address: u64,
+        bytes: &mut [u8],
+    ) -> Result<()> {
+        if memory.is_foreign {
+            // SAFETY: the caller's promise.
+            unsafe { self.backend.read(address, bytes) }?;
+            return self.waited();
+        }
+        let queue = memory.home();
+        let uses = [(memory, false)].into_iter();
+        if bytes.len() > STAGED {
+            self.enqueue(&queue, uses.clone(), |_| Ok(()))?;
+            queue.synchronize()?;
+        }
+        let mut arrival = None;
+        let number = self.enqueue_numbered(&queue, uses, |queue| {
+            // SAFETY: the caller's promise.
+            arrival = unsafe { queue.download(address, bytes)? };
+            Ok(())
+        })?;
+        if let Some(arrival) = arrival {
+            arrival.wait(bytes)?;
+        }
+        queue.progress().end(number);
+        // Work in flight may have failed during the wait.
+        self.waited()
     }
 }
 
-/// Device memory, freed when the last owner drops it.
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.release(0);
+    }
+}
+
+/// Device memory. When the last owner drops it, it serves later buffers.
 pub(crate) struct Allocation {
     pub(crate) core: Arc<Core>,
     pub(crate) address: u64,
     /// 0 for an empty buffer, which has an address but no memory.
     pub(crate) bytes: usize,
+    /// The bytes that are there.
+    capacity: u64,
     /// Whether another library frees it.
     pub(crate) is_foreign: bool,
     uses: Mutex<Uses>,
 }
 
-/// The queues that have used the memory since it was last known to be idle.
+/// The queues that use memory.
 #[derive(Default)]
-struct Uses {
-    /// The last queue that wrote.
-    writer: Option<Arc<dyn Queue>>,
-    /// The queues that have read since.
-    readers: Vec<Arc<dyn Queue>>,
+pub(crate) struct Uses {
+    /// The last one that wrote.
+    writer: Option<Use>,
+    /// Those that have read since, each after a wait for the writer.
+    readers: Vec<Use>,
+}
+
+/// The last use by a queue.
+struct Use {
+    queue: Arc<dyn Queue>,
+    number: u64,
+}
+
+impl Use {
+    fn is_of(&self, queue: &Arc<dyn Queue>) -> bool {
+        is_same(&self.queue, queue)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.queue.progress().has_ended(self.number)
+    }
+}
+
+impl Uses {
+    /// Forgets what nothing need wait for, and with it the queues.
+    fn forget_ended(&mut self) {
+        self.writer.take_if(|writer| writer.has_ended());
+        self.readers.retain(|reader| !reader.has_ended());
+    }
 }
 
 impl Allocation {
+    /// Unwritten memory. The first use that touches it is a write, which waits for all uses by the
+    /// memory's earlier owners.
+    pub(crate) fn of(core: &Arc<Core>, bytes: usize) -> Result<Self> {
+        let block = match bytes {
+            0 => Block::nothing(NOWHERE),
+            bytes => core.alloc(bytes as u64)?,
+        };
+        Ok(Self {
+            core: Arc::clone(core),
+            address: block.address,
+            bytes,
+            capacity: block.bytes,
+            is_foreign: false,
+            uses: Mutex::new(block.uses),
+        })
+    }
+
+    /// Memory that another library frees.
+    ///
     /// # Safety
-    /// There are that many bytes at the address, or none. They are from [`Core::alloc`], unless they
-    /// are foreign: then they outlive this value and the work that uses it.
-    pub(crate) unsafe fn new(
-        core: Arc<Core>,
-        address: u64,
-        bytes: usize,
-        is_foreign: bool,
-    ) -> Self {
+    /// There are that many bytes at the address, which outlive this value and the work that uses it.
+    pub(crate) unsafe fn foreign(core: &Arc<Core>, address: u64, bytes: usize) -> Self {
         Self {
-            core,
+            core: Arc::clone(core),
             address,
             bytes,
-            is_foreign,
+            capacity: bytes as u64,
+            is_foreign: true,
             uses: Mutex::default(),
         }
     }
 
-    /// Notes a use by `queue`, and adds the queues that it must wait for: a reader for the last
-    /// writer, a writer for all readers and writers.
+    /// The queue for a copy: that of the last writer, for which others would have to wait.
+    fn home(&self) -> Arc<dyn Queue> {
+        let uses = lock(&self.uses);
+        let writer = uses.writer.as_ref().map(|writer| &writer.queue);
+        Arc::clone(writer.unwrap_or(&self.core.queue))
+    }
+
+    /// Adds the queues that a use by `queue` must wait for: a reader for the last writer, a writer
+    /// for all readers and writers.
     ///
     /// An event at the end of the other queue stands for its use of this memory; it may be later
     /// than the use, never earlier. So a program with one stream records no events.
-    fn note(&self, queue: &Arc<dyn Queue>, written: bool, earlier: &mut Vec<Arc<dyn Queue>>) {
+    fn earlier(&self, queue: &Arc<dyn Queue>, written: bool, earlier: &mut Vec<Arc<dyn Queue>>) {
         if self.bytes == 0 {
             return;
         }
-        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        let others = |other: &&Arc<dyn Queue>| !is_same(other, queue);
-        earlier.extend(uses.writer.as_ref().filter(others).cloned());
+        let uses = lock(&self.uses);
+        let readers = uses.readers.iter();
+        if !written && readers.clone().any(|reader| reader.is_of(queue)) {
+            return;
+        }
+        let readers = readers.filter(|_| written);
+        let others = readers
+            .chain(&uses.writer)
+            .filter(|other| !other.is_of(queue) && !other.has_ended());
+        earlier.extend(others.map(|other| Arc::clone(&other.queue)));
+    }
+
+    /// Notes a use that was enqueued.
+    fn note(&self, queue: &Arc<dyn Queue>, number: u64, written: bool) {
+        if self.bytes == 0 {
+            return;
+        }
+        let mut uses = lock(&self.uses);
+        let new = || Use {
+            queue: Arc::clone(queue),
+            number,
+        };
         if written {
-            earlier.extend(uses.readers.iter().filter(others).cloned());
             uses.readers.clear();
-            if !uses.writer.as_ref().is_some_and(|w| is_same(w, queue)) {
-                uses.writer = Some(Arc::clone(queue));
+            match &mut uses.writer {
+                Some(writer) if writer.is_of(queue) => writer.number = number,
+                writer => *writer = Some(new()),
             }
-        } else if !uses.readers.iter().any(|reader| is_same(reader, queue)) {
-            uses.readers.push(Arc::clone(queue));
+            return;
+        }
+        match (uses.readers.iter_mut()).find(|reader| reader.is_of(queue)) {
+            Some(reader) => reader.number = number,
+            None => {
+                uses.readers.retain(|reader| !reader.has_ended());
+                uses.readers.push(new());
+            }
+        }
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        if self.bytes > 0 && !self.is_foreign {
+            let uses = self.uses.get_mut().unwrap_or_else(PoisonError::into_inner);
+            self.core.give(Block {
+                address: self.address,
+                bytes: self.capacity,
+                uses: std::mem::take(uses),
+            });
+            self.core.budget.give_back(self.bytes as u64);
         }
     }
 }
@@ -180,12 +414,9 @@ fn is_same(a: &Arc<dyn Queue>, b: &Arc<dyn Queue>) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b))
 }
 
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        if self.bytes > 0 && !self.is_foreign {
-            // SAFETY: the address is from `alloc`, and this is its only owner.
-            unsafe { self.core.backend.free(self.address) };
-            self.core.budget.give_back(self.bytes as u64);
-        }
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,7 @@ struct Inner {
 impl Module {
     pub(crate) fn load(core: &Arc<Core>, text: &str, origin: &str) -> Result<Self> {
         Ok(Self(Arc::new(Inner {
-            program: core.backend.load(text, origin)?,
+            program: core.with_room(|| core.backend.load(text, origin))?,
             core: Arc::clone(core),
             origin: origin.to_owned(),
             records: signature::records(text),

@@ -64,7 +64,7 @@ impl Stream {
     /// error too.
     pub fn synchronize(&self) -> Result<()> {
         self.queue("waiting")?.synchronize()?;
-        self.core.check()
+        self.core.waited()
     }
 
     /// A timestamp taken when all earlier work of this stream has finished.
@@ -105,7 +105,7 @@ impl Stream {
             })
             .collect();
         let mut started = Ok(());
-        (self.core).enqueue(self.queue(what)?, uses?.into_iter(), |queue| {
+        (self.core).enqueue(self.queue(what)?, uses?.iter().copied(), |queue| {
             started = start(queue.handle()?);
             Ok(())
         })?;

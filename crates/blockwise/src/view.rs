@@ -111,9 +111,7 @@ impl<'a, T: Plain> Span<'a, T> {
             // SAFETY: they are initialised, and any bytes are valid values of a plain type.
             let room = unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), bytes) };
             // SAFETY: the span is inside its memory.
-            unsafe { self.memory.core.backend.read(self.address, room)? };
-            // After the wait, in which work in flight may have failed.
-            self.memory.core.check()?;
+            unsafe { self.memory.core.read(self.memory, self.address, room)? };
         }
         Ok(())
     }
@@ -135,9 +133,7 @@ impl<'a, T: Plain> Span<'a, T> {
                 std::slice::from_raw_parts_mut(start, bytes)
             };
             // SAFETY: the span is inside its memory.
-            unsafe { self.memory.core.backend.read(self.address, room)? };
-            // After the wait, in which work in flight may have failed.
-            self.memory.core.check()?;
+            unsafe { self.memory.core.read(self.memory, self.address, room)? };
         }
         // SAFETY: all bytes were written, and any bytes are valid values of a plain type.
         unsafe { values.set_len(self.len) };
@@ -297,9 +293,11 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         // SAFETY: values of a plain type have no padding, so all their bytes are initialised.
         let bytes =
             unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) };
-        self.span.memory.core.check()?;
+        let Span {
+            memory, address, ..
+        } = self.span;
         // SAFETY: the span is inside its memory.
-        unsafe { (self.span.memory.core.backend).write(self.span.address, bytes) }
+        unsafe { memory.core.write(memory, address, bytes) }
     }
 
     /// Copies other elements of the same device, in order with the launches.

@@ -12,13 +12,16 @@ use cust::stream::Stream;
 use cust_raw::{CUdevice_attribute, CUresult};
 
 use super::panics::Listener;
+use super::staging::Staging;
 use super::{driver_error, lost, unbound_error};
 use crate::{DeviceKind, DeviceProperties, Result, Room};
 
 /// Stack per thread in bytes for kernels that format, which need more than CUDA's default of 1 KiB.
 const STACK_FOR_FORMATTING: usize = 8 << 10;
 
+/// Fields are dropped in this order: page-locked memory before its context.
 pub(super) struct CudaContext {
+    pub(super) staging: Staging,
     pub(super) context: Context,
     ordinal: usize,
     pub(super) properties: DeviceProperties,
@@ -47,6 +50,7 @@ impl CudaContext {
         let _ = context.set_flags(ContextFlags::SCHED_BLOCKING_SYNC);
         CurrentContext::set_current(&context).map_err(failed("entering its context"))?;
         Ok(Self {
+            staging: Staging::default(),
             context,
             ordinal,
             properties,
@@ -137,7 +141,10 @@ impl CudaContext {
 
 impl Drop for CudaContext {
     fn drop(&mut self) {
-        let _ = self.enter();
+        // Page-locked memory is freed next: no copy may use it any more.
+        if self.enter().is_err() || CurrentContext::synchronize().is_err() {
+            std::mem::forget(std::mem::take(&mut self.staging));
+        }
     }
 }
 

@@ -2,14 +2,15 @@
 
 mod codes;
 mod context;
-mod foreign;
 mod graph;
 mod lost;
+mod mark;
 mod panics;
 mod peers;
 mod polling;
 mod program;
 mod queue;
+mod staging;
 mod waiting;
 
 use std::ffi::{CString, c_void};
@@ -185,6 +186,11 @@ impl Backend for CudaDevice {
                 Err(driver_error(&self.context, doing)(error))
             }
         }
+    }
+
+    /// The driver waits for all kernels whenever it frees memory.
+    fn keeps_memory(&self) -> bool {
+        true
     }
 
     unsafe fn free(&self, address: u64) {

@@ -6,7 +6,7 @@ use cust::error::CudaResult;
 use cust::event::{Event, EventStatus};
 
 /// How long a wait polls without sleeping.
-const ATTENTIVE: Duration = Duration::from_micros(50);
+pub(super) const ATTENTIVE: Duration = Duration::from_micros(50);
 
 /// The longest sleep between two polls.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
@@ -35,8 +35,13 @@ impl Pause {
         }
     }
 
+    /// Whether the next pause is a sleep.
+    pub(super) fn is_long(&self) -> bool {
+        self.start.elapsed() > ATTENTIVE
+    }
+
     pub(super) fn take(&mut self) {
-        if self.start.elapsed() > ATTENTIVE {
+        if self.is_long() {
             std::thread::sleep(self.next);
             self.next = (self.next * 2).min(LONGEST_SLEEP);
         }

@@ -6,18 +6,23 @@ use std::sync::Arc;
 
 use cust::event::{Event, EventFlags, EventStatus};
 use cust::memory::AsyncCopyDestination;
-use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
+use cust::stream::{Stream, StreamFlags};
 use cust_raw::{CUDA_MEMCPY2D, CUmemorytype};
 
 use super::context::CudaContext;
+use super::mark::Mark;
 use super::polling::sleep_until;
-use super::{answer, bytes_at, driver_error, foreign};
-use crate::backend::{Queue, Rows, Timestamp};
+use super::{answer, bytes_at, driver_error};
+use crate::backend::{Arrival, Queue, Rows, STAGED, Timestamp};
+use crate::progress::Progress;
 use crate::{Error, Result};
 
-/// Fields are dropped in this order: the stream before its context.
+/// Fields are dropped in this order: stream and mark before their context.
 pub(super) struct CudaQueue {
     pub(super) stream: Arc<Stream>,
+    /// What other queues wait for.
+    end: Mark,
+    progress: Progress,
     pub(super) context: Arc<CudaContext>,
 }
 
@@ -33,8 +38,14 @@ impl CudaQueue {
         context.opened(&stream);
         Ok(Arc::new(Self {
             stream,
+            end: Mark::new().map_err(driver_error(context, "making an event"))?,
+            progress: Progress::default(),
             context: Arc::clone(context),
         }))
+    }
+
+    fn mark(&self) -> Result<Mark> {
+        Mark::new().map_err(driver_error(&self.context, "making an event"))
     }
 
     fn event(&self, flags: EventFlags) -> Result<Event> {
@@ -55,6 +66,35 @@ pub(super) fn of(queue: &dyn Queue) -> Result<&CudaQueue> {
 }
 
 impl Queue for CudaQueue {
+    fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    unsafe fn upload(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.context.enter()?;
+        if bytes.len() <= STAGED {
+            // SAFETY: the caller's promise.
+            return unsafe { self.context.send(&self.stream, address, bytes) };
+        }
+        // SAFETY: the memory is allocated, and the bytes stay as they are until the wait is over.
+        unsafe { self.write(address, bytes) }?;
+        self.context.settle(&self.stream, &self.context.listeners())
+    }
+
+    unsafe fn download(&self, address: u64, bytes: &mut [u8]) -> Result<Option<Box<dyn Arrival>>> {
+        self.context.enter()?;
+        if bytes.len() <= STAGED {
+            // SAFETY: the caller's promise.
+            let fetched = unsafe { (self.context).fetch(&self.stream, address, bytes.len()) };
+            return fetched.map(Some);
+        }
+        // SAFETY: as for `upload`.
+        unsafe { self.read(address, bytes) }?;
+        self.context
+            .settle(&self.stream, &self.context.listeners())?;
+        Ok(None)
+    }
+
     unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         self.context.enter()?;
         // SAFETY: the caller does not touch the bytes until the stream has been waited for, and the
@@ -112,17 +152,21 @@ impl Queue for CudaQueue {
 
     fn wait_for(&self, other: &dyn Queue) -> Result<()> {
         self.context.enter()?;
-        let end = of(other)?.event(EventFlags::DISABLE_TIMING)?;
-        // The driver keeps a destroyed event while anything waits for it.
-        self.stream
-            .wait_event(end, StreamWaitEventFlags::DEFAULT)
+        let other = of(other)?;
+        let (first, then) = (
+            other.stream.as_inner().cast(),
+            self.stream.as_inner().cast(),
+        );
+        // SAFETY: both streams are alive and of this context, as is the mark.
+        unsafe { other.end.order(first, then) }
             .map_err(driver_error(&self.context, "waiting for another stream"))
     }
 
     unsafe fn wait_for_foreign(&self, stream: *mut c_void) -> Result<()> {
         let own = self.handle()?;
+        let mark = self.mark()?;
         // SAFETY: the caller's promise, and our stream is alive.
-        unsafe { foreign::order(stream, own) }.map_err(driver_error(
+        unsafe { mark.order(stream, own) }.map_err(driver_error(
             &self.context,
             "waiting for another library's stream",
         ))
@@ -131,7 +175,7 @@ impl Queue for CudaQueue {
     unsafe fn hold_foreign(&self, stream: *mut c_void) -> Result<()> {
         let own = self.handle()?;
         // SAFETY: the caller's promise, and our stream is alive.
-        unsafe { foreign::order(own, stream) }.map_err(driver_error(
+        unsafe { self.end.order(own, stream) }.map_err(driver_error(
             &self.context,
             "making another library's stream wait",
         ))
@@ -146,7 +190,19 @@ impl Queue for CudaQueue {
 
     fn synchronize(&self) -> Result<()> {
         self.context.enter()?;
-        self.context.wait(&self.stream)
+        let latest = self.progress.latest();
+        self.context.wait(&self.stream)?;
+        self.progress.end(latest);
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<()> {
+        self.context.enter()?;
+        let latest = self.progress.latest();
+        self.context
+            .settle(&self.stream, &self.context.listeners())?;
+        self.progress.end(latest);
+        Ok(())
     }
 
     fn handle(&self) -> Result<*mut c_void> {

@@ -21,8 +21,13 @@ const GRACE: Duration = Duration::from_secs(10);
 impl CudaContext {
     /// Waits for the work in a stream, and reports a panic in it.
     pub(super) fn wait(&self, stream: &Stream) -> Result<()> {
+        self.wait_at(&self.end_of(stream)?, stream)
+    }
+
+    /// The same up to an event in the stream.
+    pub(super) fn wait_at(&self, end: &Event, stream: &Stream) -> Result<()> {
         let listeners = self.listeners();
-        let settled = self.settle(stream, &listeners);
+        let settled = self.settle_at(end, Some(stream), &listeners);
         // A panic may be the cause of a later error.
         let panic = listeners.iter().find_map(|listener| listener.panic());
         listeners.iter().for_each(|listener| listener.ended(stream));
@@ -40,18 +45,38 @@ impl CudaContext {
         }
     }
 
+    fn end_of(&self, stream: &Stream) -> Result<Event> {
+        let end = Event::new(EventFlags::DISABLE_TIMING).and_then(|end| {
+            end.record(stream)?;
+            Ok(end)
+        });
+        end.map_err(driver_error(self, "waiting for the GPU"))
+    }
+
     /// Waits for a stream, but only for a limited time once a kernel has panicked. Panics are not
     /// taken.
-    fn settle(&self, stream: &Stream, listeners: &[Arc<Listener>]) -> Result<()> {
+    pub(super) fn settle(&self, stream: &Stream, listeners: &[Arc<Listener>]) -> Result<()> {
+        self.settle_at(&self.end_of(stream)?, Some(stream), listeners)
+    }
+
+    /// The same up to an event, which is in the stream if one is given. What takes less than
+    /// [`ATTENTIVE`](super::polling::ATTENTIVE) is not worth the driver's sleep and its interrupt.
+    pub(super) fn settle_at(
+        &self,
+        end: &Event,
+        stream: Option<&Stream>,
+        listeners: &[Arc<Listener>],
+    ) -> Result<()> {
         let waiting = || driver_error(self, "waiting for the GPU");
-        if listeners.is_empty() {
-            return stream.synchronize().map_err(waiting());
-        }
-        let end = Event::new(EventFlags::DISABLE_TIMING).map_err(waiting())?;
-        end.record(stream).map_err(waiting())?;
         let mut pause = Pause::new();
         let mut panicked: Option<Instant> = None;
         while end.query().map_err(waiting())? == EventStatus::NotReady {
+            if let Some(stream) = stream
+                && listeners.is_empty()
+                && pause.is_long()
+            {
+                return stream.synchronize().map_err(waiting());
+            }
             if listeners.iter().any(|listener| listener.has_panic())
                 && panicked.get_or_insert_with(Instant::now).elapsed() > GRACE
             {
@@ -60,7 +85,8 @@ impl CudaContext {
             }
             pause.take();
         }
-        Ok(())
+        // No wait: it lets the driver print what kernels have printed.
+        end.synchronize().map_err(waiting())
     }
 
     /// Called before driver calls that wait for all kernels: they would wait forever where

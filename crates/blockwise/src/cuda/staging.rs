@@ -1,0 +1,160 @@
+//! Small copies: through page-locked memory, so that the driver neither waits nor copies itself.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cust::error::{CudaError, CudaResult};
+use cust::event::{Event, EventFlags, EventStatus};
+use cust::memory::{AsyncCopyDestination, LockedBuffer};
+use cust::stream::Stream;
+
+use super::context::CudaContext;
+use super::{bytes_at, driver_error};
+use crate::backend::{Arrival, STAGED};
+use crate::{Error, Result};
+
+/// The most copies that may be under way before the host waits for one.
+const MOST: usize = 64;
+
+/// The slots that no call has. Copies may still use them.
+#[derive(Default)]
+pub(super) struct Staging(Mutex<VecDeque<Slot>>);
+
+/// Page-locked memory for one copy.
+struct Slot {
+    memory: LockedBuffer<u8>,
+    /// The end of its last copy.
+    end: Event,
+}
+
+impl Slot {
+    /// Records the end of a copy that was started. If that fails, the memory is never freed: the
+    /// copy may still use it.
+    fn started(self, stream: &Stream) -> CudaResult<Self> {
+        match self.end.record(stream) {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                std::mem::forget(self);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Staging {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Slot>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CudaContext {
+    /// Starts copying to the device. The context is current.
+    ///
+    /// # Safety
+    /// The memory is allocated and has that many bytes, at most [`STAGED`].
+    pub(super) unsafe fn send(&self, stream: &Stream, address: u64, bytes: &[u8]) -> Result<()> {
+        let mut slot = self.slot()?;
+        let memory = &mut slot.memory[..bytes.len()];
+        memory.copy_from_slice(bytes);
+        let copying = || driver_error(self, "copying to the GPU");
+        // SAFETY: the slot is not used before its copy has ended, and the caller's promise.
+        unsafe { bytes_at(address, bytes.len()).async_copy_from(&*memory, stream) }
+            .map_err(copying())?;
+        let slot = slot.started(stream).map_err(copying())?;
+        self.staging.lock().push_back(slot);
+        Ok(())
+    }
+
+    /// Starts copying from the device. The context is current.
+    ///
+    /// # Safety
+    /// As for [`send`](Self::send).
+    pub(super) unsafe fn fetch(
+        self: &Arc<Self>,
+        stream: &Arc<Stream>,
+        address: u64,
+        bytes: usize,
+    ) -> Result<Box<dyn Arrival>> {
+        let mut slot = self.slot()?;
+        let copying = || driver_error(self, "copying from the GPU");
+        let memory = &mut slot.memory[..bytes];
+        // SAFETY: as above.
+        unsafe { bytes_at(address, bytes).async_copy_to(memory, stream) }.map_err(copying())?;
+        let slot = slot.started(stream).map_err(copying())?;
+        Ok(Box::new(Fetched {
+            slot: Some(slot),
+            stream: Arc::clone(stream),
+            context: Arc::clone(self),
+        }))
+    }
+
+    fn new_slot(&self) -> Result<Slot> {
+        let preparing = || driver_error(self, "preparing a copy");
+        let memory = LockedBuffer::new(&0_u8, STAGED).map_err(|error| match error {
+            CudaError::OutOfMemory => Error::OutOfHostMemory {
+                bytes: STAGED as u64,
+            },
+            error => preparing()(error),
+        })?;
+        let end = Event::new(EventFlags::DISABLE_TIMING).map_err(preparing())?;
+        Ok(Slot { memory, end })
+    }
+
+    /// A slot that no copy uses. Waits if too many copies are under way.
+    fn slot(&self) -> Result<Slot> {
+        let mut slots = self.staging.lock();
+        for _ in 0..slots.len() {
+            let Some(slot) = slots.pop_front() else { break };
+            match slot.end.query() {
+                Ok(EventStatus::Ready) => return Ok(slot),
+                Ok(EventStatus::NotReady) => slots.push_back(slot),
+                Err(error) => {
+                    slots.push_back(slot);
+                    return Err(driver_error(self, "preparing a copy")(error));
+                }
+            }
+        }
+        if slots.len() < MOST {
+            drop(slots);
+            return self.new_slot();
+        }
+        // The oldest, or one that was asked just now.
+        let oldest = slots.pop_front();
+        drop(slots);
+        let Some(slot) = oldest else {
+            return self.new_slot();
+        };
+        match self.settle_at(&slot.end, None, &self.listeners()) {
+            Ok(()) => Ok(slot),
+            Err(error) => {
+                self.staging.lock().push_back(slot);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// A copy from the device.
+struct Fetched {
+    slot: Option<Slot>,
+    stream: Arc<Stream>,
+    context: Arc<CudaContext>,
+}
+
+impl Arrival for Fetched {
+    fn wait(mut self: Box<Self>, bytes: &mut [u8]) -> Result<()> {
+        let Some(slot) = &mut self.slot else {
+            return Ok(());
+        };
+        self.context.wait_at(&slot.end, &self.stream)?;
+        bytes.copy_from_slice(&slot.memory[..bytes.len()]);
+        Ok(())
+    }
+}
+
+impl Drop for Fetched {
+    fn drop(&mut self) {
+        // Its event tells the next one to use it whether the copy has ended.
+        self.context.staging.lock().extend(self.slot.take());
+    }
+}
