@@ -118,7 +118,7 @@ pub enum BenchError {
 const DRAWN: usize = 2;
 
 /// The works that the options choose for a device of this kind, with those of their rungs.
-fn works(options: &Options, kind: DeviceKind) -> Vec<Work> {
+pub(crate) fn works(options: &Options, kind: DeviceKind) -> Vec<Work> {
     if let Sizes::Random(count) = options.sizes {
         let limits = match options.own {
             true => Limits::EVERY_KERNEL,

@@ -392,7 +392,7 @@ impl From<BenchError> for Failure {
 /// How names of benchmarks begin, and the nearest to what was asked for.
 fn names_near(filter: &[String]) -> String {
     let mut names: Vec<&str> = Vec::new();
-    let works = bench::works(&Options::default());
+    let works = bench::works(&Options::default(), DeviceKind::Emulator);
     for work in &works {
         if !names.contains(&&*work.operation) {
             names.push(&work.operation);
