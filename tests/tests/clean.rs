@@ -9,7 +9,7 @@ use blockwise_ops::OPERATIONS;
 use blockwise_tests::jobs::Job;
 use blockwise_tests::ptx::{entries, good};
 use blockwise_tests::sampling::Sample;
-use blockwise_tests::{alarms, is_wanted, jobs, whole_sweeps};
+use blockwise_tests::{alarms, jobs, whole_sweeps};
 use ptx_emulator::{CheckOptions, Limits, Module, Rule};
 use rayon::prelude::*;
 
@@ -42,18 +42,16 @@ fn every_kernel_of_a_description_has_a_job() {
 
 #[test]
 fn nothing_is_reported_about_good_kernels_of_any_size() {
-    let jobs = drawn(jobs::size_matrix(), "launches of all sizes", 8);
+    let jobs = drawn(jobs::wanted_sizes(), "launches of all sizes", 8);
     for file in good() {
         assert_eq!(alarms::all(&file.text, &jobs, 0, 0), [""; 0]);
     }
 }
 
-/// One launch in N, of the families that are wanted.
+/// One launch in N.
 fn drawn(mut jobs: Vec<Job>, what: &str, n: u64) -> Vec<Job> {
     let sample = Sample::draw(what);
-    jobs.retain(|job| {
-        is_wanted(job.plan.kernel) && sample.takes((job.plan.kernel, job.case.to_string()), n)
-    });
+    jobs.retain(|job| sample.takes((job.plan.kernel, job.case.to_string()), n));
     jobs
 }
 
@@ -72,8 +70,7 @@ fn one_launch_of_each_kernel_is_clean() {
 fn nothing_is_reported_about_good_kernels_in_any_schedule() {
     let schedules = if whole_sweeps() { 63 } else { 1 };
     let orders = Sample::draw("orders of the threads");
-    let mut jobs = jobs::telling();
-    jobs.retain(|job| is_wanted(job.plan.kernel));
+    let jobs = jobs::wanted_telling();
     for file in good() {
         let alarms = alarms::all(&file.text, &jobs, schedules, orders.seed);
         assert_eq!(alarms, [""; 0]);
@@ -88,7 +85,7 @@ fn good_kernels_leave_no_element_of_a_fresh_output_unwritten() {
         race: false,
         ..CheckOptions::default()
     };
-    let mut jobs = drawn(jobs::telling(), "launches with fresh outputs", 6);
+    let mut jobs = drawn(jobs::wanted_telling(), "launches with fresh outputs", 6);
     jobs.iter_mut().for_each(|job| job.fill = None);
     let modules: Vec<_> = good()
         .iter()

@@ -14,11 +14,11 @@ use blockwise_ops::{AnyArray, LaunchError};
 use launch_contract::for_type;
 
 use super::replayed::{judged, replayed, text};
-use super::{Job, launches};
+use super::{Job, Wanted, launches};
 use crate::data::random_bits;
 
 /// The descriptions' cases.
-pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
+pub(super) fn telling(_: &DeviceProperties, wanted: Wanted) -> Vec<Job> {
     let device = recorder();
     let mut jobs = Vec::new();
     for &of in OPERATIONS {
@@ -27,7 +27,8 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
                 let all = case.variants.is_empty() && !variant.on_request;
                 all || case.variants.contains(&variant.name)
             };
-            for variant in ladder::variants(of).filter(named) {
+            let variants = ladder::variants(of).filter(named);
+            for variant in variants.filter(|variant| has_wanted(variant, wanted)) {
                 for ty in types(variant) {
                     for settings in settings(of, case.settings) {
                         jobs.extend(of_case(&device, (of, variant, ty, settings), case));
@@ -41,12 +42,12 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
 
 /// Every variant at the sizes around its tiles, with a grid that covers them and one that strides.
 /// Settings take turns.
-pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
+pub(super) fn sizes(_: &DeviceProperties, wanted: Wanted) -> Vec<Job> {
     let device = recorder();
     let mut jobs = Vec::new();
     for &of in OPERATIONS {
         let settings = settings(of, &[]);
-        for variant in ladder::variants(of) {
+        for variant in ladder::variants(of).filter(|variant| has_wanted(variant, wanted)) {
             for (turn, ty) in types(variant).into_iter().enumerate() {
                 let caps = [None, Some(1)];
                 let cases = of
@@ -70,6 +71,12 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
         }
     }
     jobs
+}
+
+/// Whether one of a variant's kernels is wanted.
+fn has_wanted(variant: &Variant, wanted: Wanted) -> bool {
+    let mut kernels = variant.kernels.iter();
+    kernels.any(|kernel| wanted(kernel.entry.name))
 }
 
 /// Whether a variant is for such sizes.

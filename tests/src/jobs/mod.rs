@@ -24,7 +24,7 @@ use bytemuck::Pod;
 use ndarray::{Array, ArrayView, Dimension};
 use ptx_emulator::{CheckOptions, CheckReport, Emulator, LaunchConfig, Limits, Module};
 
-use crate::{Arguments, ptx};
+use crate::{Arguments, family, is_wanted, ptx, wanted_families};
 
 /// One launch and what must come out of it.
 #[derive(Clone)]
@@ -290,20 +290,29 @@ impl Job {
 pub fn telling() -> Vec<Job> {
     // Their launches are recorded once.
     static JOBS: OnceLock<Vec<Job>> = OnceLock::new();
-    JOBS.get_or_init(all_telling).clone()
+    JOBS.get_or_init(|| all_telling(|_| true)).clone()
 }
 
-fn all_telling() -> Vec<Job> {
-    let on = &properties();
-    let families = [
-        conv1d::telling,
-        transforms::telling,
-        reduce::telling,
-        tensor::telling,
+/// Those of the kernels that are [wanted](is_wanted).
+pub fn wanted_telling() -> Vec<Job> {
+    match wanted_families() {
+        None => telling(),
+        Some(_) => all_telling(is_wanted),
+    }
+}
+
+fn all_telling(wanted: Wanted) -> Vec<Job> {
+    of_families(
+        [
+            (CONVOLUTIONS, conv1d::telling),
+            (CONVOLUTIONS, transforms::telling),
+            (REDUCTIONS, reduce::telling),
+            (PRODUCTS, tensor::telling),
+            (PEAKS, peak::telling),
+        ],
         described::telling,
-        peak::telling,
-    ];
-    families.iter().flat_map(|family| family(on)).collect()
+        wanted,
+    )
 }
 
 /// The jobs whose kernels a PTX file has.
@@ -317,20 +326,65 @@ pub fn of(file: &PtxFile, mut jobs: Vec<Job>) -> Vec<Job> {
 /// not square, and capped grids.
 pub fn size_matrix() -> Vec<Job> {
     static JOBS: OnceLock<Vec<Job>> = OnceLock::new();
-    JOBS.get_or_init(all_sizes).clone()
+    JOBS.get_or_init(|| all_sizes(|_| true)).clone()
 }
 
-fn all_sizes() -> Vec<Job> {
-    let on = &properties();
-    let families = [
-        conv1d::sizes,
-        transforms::sizes,
-        reduce::sizes,
-        tensor::sizes,
+/// Those of the kernels that are [wanted](is_wanted).
+pub fn wanted_sizes() -> Vec<Job> {
+    match wanted_families() {
+        None => size_matrix(),
+        Some(_) => all_sizes(is_wanted),
+    }
+}
+
+fn all_sizes(wanted: Wanted) -> Vec<Job> {
+    of_families(
+        [
+            (CONVOLUTIONS, conv1d::sizes),
+            (CONVOLUTIONS, transforms::sizes),
+            (REDUCTIONS, reduce::sizes),
+            (PRODUCTS, tensor::sizes),
+            (PEAKS, peak::sizes),
+        ],
         described::sizes,
-        peak::sizes,
-    ];
-    families.iter().flat_map(|family| family(on)).collect()
+        wanted,
+    )
+}
+
+/// Says of a kernel, or of its family, whether its jobs are to be made.
+type Wanted = fn(&str) -> bool;
+
+/// The families of some jobs, and what makes these.
+type Family = (&'static [&'static str], fn(&DeviceProperties) -> Vec<Job>);
+
+const CONVOLUTIONS: &[&str] = &["conv1d"];
+const PEAKS: &[&str] = &["peak"];
+const PRODUCTS: &[&str] = &["matmul"];
+const REDUCTIONS: &[&str] = &["dot", "extreme", "sum"];
+
+/// The jobs of wanted kernels; those of other families are not even made.
+fn of_families(
+    families: [Family; 5],
+    described: fn(&DeviceProperties, Wanted) -> Vec<Job>,
+    wanted: Wanted,
+) -> Vec<Job> {
+    let on = &properties();
+    let mut jobs = Vec::new();
+    for (names, make) in families {
+        if !names.iter().any(|name| wanted(name)) {
+            continue;
+        }
+        let made = make(on);
+        let is_named = |job: &Job| names.iter().any(|&name| family(job.plan.kernel) == name);
+        // Otherwise they would be left out when their family is wanted.
+        if let Some(job) = made.iter().find(|job| !is_named(job)) {
+            panic!("{}, {}: is none of {names:?}", job.plan.kernel, job.case);
+        }
+        jobs.extend(made);
+    }
+    jobs.extend(described(on, wanted));
+    jobs.retain(|job| wanted(job.plan.kernel));
+    jobs
 }
 
 /// Every broken kernel with a launch that shows its mistake.

@@ -61,7 +61,7 @@ impl KernelsFile {
                 let plain = lz4_flex::block::decompress(bytes, piece.len).ok()?;
                 text.push_str(core::str::from_utf8(&plain).ok()?);
             } else {
-                text.extend(core::iter::repeat_n('\n', piece.lines));
+                text.push_str(&"\n".repeat(piece.lines));
             }
         }
         Some(text)

@@ -143,6 +143,30 @@ impl<'a> Lexer<'a> {
         })
     }
 
+    /// Reads decimal numbers, each followed by a comma, as far as there are any.
+    ///
+    /// Valid only if no token has been peeked.
+    pub(super) fn decimals(&mut self, mut each: impl FnMut(u64)) -> Result<(), ParseError> {
+        loop {
+            let bytes = &self.text.as_bytes()[self.at..];
+            let blanks = bytes.iter().take_while(|&&byte| byte == b' ').count();
+            let digits = &bytes[blanks..];
+            let count = digits
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
+            // A leading zero makes it octal. Numbers of 18 digits fit.
+            let is_decimal = count == 1 || (2..=18).contains(&count) && digits[0] != b'0';
+            if !is_decimal || digits.get(count) != Some(&b',') {
+                return Ok(());
+            }
+            self.grow(1)?;
+            self.at += blanks + count + 1;
+            let digits = digits[..count].iter();
+            each(digits.fold(0, |value, digit| 10 * value + u64::from(digit - b'0')));
+        }
+    }
+
     /// Skips tokens up to and including the next of these marks outside braces; a brace group
     /// counts as one token. `each` is called for each token.
     pub(super) fn skip_past(
@@ -236,7 +260,13 @@ impl<'a> Lexer<'a> {
                 self.at += end + 4;
             } else {
                 match rest.as_bytes().first() {
-                    Some(b'\n') => self.at_line += 1,
+                    // Kernels that a text leaves out are thousands of empty lines.
+                    Some(b'\n') => {
+                        let lines = rest.bytes().take_while(|&byte| byte == b'\n').count();
+                        self.at_line += lines as u32;
+                        self.at += lines;
+                        continue;
+                    }
                     Some(b' ' | b'\t' | b'\r' | 0x0c | 0x0b) => {}
                     // Some tools terminate the text with a zero byte.
                     Some(0) if rest.len() == 1 => {}

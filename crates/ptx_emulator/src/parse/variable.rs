@@ -222,6 +222,11 @@ fn initializer<'a>(
                 "initial values in nested braces",
             ));
         }
+        // Most elements are bytes of texts: records of kernels, strings.
+        lexer.decimals(|value| {
+            into.push((*at, Initial::Bits(value)));
+            *at += 1;
+        })?;
         while !lexer.accept('}')? {
             initializer(lexer, at, into, true)?;
             if !lexer.accept(',')? {

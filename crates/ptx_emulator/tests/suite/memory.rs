@@ -205,6 +205,39 @@ fn initial_values() {
     assert_eq!(words(&text, 1, 0, &[0; 6]), [3, 2, 1, 0, 0x4000_0000, 0]);
 }
 
+/// Plain decimals are read in a loop of their own.
+#[test]
+fn lists_of_bytes_may_mix_all_forms() {
+    let text = kernel(
+        ".global .align 8 .b8 mixed[16] = {0, 7,017, 9, 0x10,255 , 5U, -1, 2 + 3, 8, /* eleven */ 11,
+         12,};",
+        "ld.global.u64 %rd0, [mixed]; ld.global.u64 %rd1, [mixed+8]; st.global.v2.u64 [%at], {%rd0, %rd1};",
+    );
+    let expected = [[0, 7, 15, 9, 16, 255, 5, 255], [5, 8, 11, 12, 0, 0, 0, 0]];
+    let expected = expected.map(u64::from_le_bytes);
+    assert_eq!(words(&text, 1, 0, &[0; 2]), expected);
+    let error = |list: &str| {
+        let text = format!("\n\n \n\n.global .b8 a[2] = {{{list}}};");
+        crate::common::parse(&text).err().expect("a mistake")
+    };
+    for (list, message) in [
+        ("1, 2, 3", "`a` has more initial values than elements"),
+        ("1, 08, 3", "`08` is not an integer of 64 bits"),
+        ("1 2", "expected `}`, found `2`"),
+        ("1,, 2", "a constant is expected, found `,`"),
+        (
+            "18446744073709551616, 2",
+            "`18446744073709551616` is not an integer of 64 bits",
+        ),
+    ] {
+        let error = error(list);
+        assert_eq!(error.message, message, "{list}");
+    }
+    // Empty lines are counted at once.
+    let line = error("1 2").line;
+    assert_eq!(error("\n\n\n1 2").line, line + 3);
+}
+
 #[test]
 fn symbols_are_found_by_the_host() {
     let emulator = Emulator::new(Limits::default());
