@@ -303,7 +303,7 @@ class Convolution(Problem):
                 bound = bound + 16 * roundoff * math.log2(n) * numpy.abs(taps).sum()
             error = numpy.abs(result[start : start + run].get() - expected)
             wrong += int((~(error <= bound)).sum())
-        return f"{self.WINDOWS * run} of {outputs} outputs, all written", wrong
+        return f"{min(self.WINDOWS * run, outputs)} of {outputs} outputs, all written", wrong
 
 
 class Matmul(Problem):

@@ -274,9 +274,8 @@ mod tests {
             high,
             pairs: 9,
         };
-        let verdict = |low, high, itself: Option<Ratio>| {
-            Verdict::of(&ratio(low, high), itself.as_ref(), 1.0)
-        };
+        let verdict =
+            |low, high, itself: Option<Ratio>| Verdict::of(&ratio(low, high), itself.as_ref(), 1.0);
         // Narrow: lost only if the upper end is below the bound.
         assert_eq!(verdict(0.98, 0.999, None), Verdict::Lost);
         assert_eq!(verdict(0.98, 1.0, None), Verdict::Kept);
@@ -287,7 +286,10 @@ mod tests {
         assert_eq!(verdict(0.9, 1.1, None), Verdict::Undecided);
         // As wide against itself: the clock cannot tell more.
         assert_eq!(verdict(0.9, 1.1, Some(ratio(0.9, 1.11))), Verdict::Kept);
-        assert_eq!(verdict(0.9, 1.1, Some(ratio(0.95, 1.05))), Verdict::Undecided);
+        assert_eq!(
+            verdict(0.9, 1.1, Some(ratio(0.95, 1.05))),
+            Verdict::Undecided
+        );
         assert_eq!(Verdict::of(&ratio(0.94, 0.96), None, 0.95), Verdict::Kept);
     }
 }

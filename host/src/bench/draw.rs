@@ -83,12 +83,7 @@ struct Source {
 
 /// `count` shapes, by turns of the operations that the filter leaves, or as many of each operation.
 /// They follow from `seed`.
-pub(super) fn shapes(
-    seed: u64,
-    count: Count,
-    filter: &[String],
-    limits: Limits,
-) -> Vec<Drawn> {
+pub(super) fn shapes(seed: u64, count: Count, filter: &[String], limits: Limits) -> Vec<Drawn> {
     let mut rng = StdRng::seed_from_u64(seed);
     let sources = OPERATIONS.iter().map(|of| Source::of(of, filter));
     let mut sources: Vec<_> = sources.filter(|it| !it.kinds.is_empty()).collect();
@@ -228,7 +223,9 @@ mod tests {
         assert!(sides.contains(&1) && sides.iter().any(|&side| side > 19_000));
         // ln 20,001 is 14.3 octaves.
         for octave in [1, 16, 1024, 8192] {
-            let within = sides.iter().filter(|&&side| (octave..2 * octave).contains(&side));
+            let within = sides
+                .iter()
+                .filter(|&&side| (octave..2 * octave).contains(&side));
             let share = within.count() as f64 / sides.len() as f64;
             assert!((share * 14.29 - 1.0).abs() < 0.1, "{octave}: {share}");
         }
@@ -240,7 +237,9 @@ mod tests {
             let shapes = drawn(3, 300, &[filter]);
             assert_eq!(shapes.len(), 300, "{filter}");
             let all = |multiple: usize| {
-                let of = shapes.iter().filter(|it| it.size.iter().all(|side| side % multiple == 0));
+                let of = shapes
+                    .iter()
+                    .filter(|it| it.size.iter().all(|side| side % multiple == 0));
                 of.count()
             };
             // Some of the others are such multiples by chance.
@@ -259,7 +258,10 @@ mod tests {
         let shapes = drawn(5, 3000, &["matmul"]);
         let product = |it: &Drawn| it.size.iter().map(|&side| side as f64).product::<f64>();
         let most = shapes.iter().map(product).fold(0.0, f64::max);
-        assert!(most <= 2.0_f64.powi(40) && most > 2.0_f64.powi(38), "{most}");
+        assert!(
+            most <= 2.0_f64.powi(40) && most > 2.0_f64.powi(38),
+            "{most}"
+        );
         for Drawn { size, ty, .. } in drawn(5, 3000, &["transpose"]) {
             assert!(2 * size[0] * size[1] * ty.bytes() <= 4 << 30, "{size:?}");
         }
@@ -268,7 +270,12 @@ mod tests {
     }
 
     fn shapes_emulated() -> Vec<Drawn> {
-        shapes(5, Count::InAll(50), &["matmul".to_owned()], Limits::EMULATED)
+        shapes(
+            5,
+            Count::InAll(50),
+            &["matmul".to_owned()],
+            Limits::EMULATED,
+        )
     }
 
     #[test]
@@ -282,10 +289,14 @@ mod tests {
         assert!(of.values().all(|&count| count == 900 / OPERATIONS.len()));
         let has = |what: &dyn Fn(&Drawn) -> bool| shapes.iter().any(what);
         for mode in 0..3 {
-            assert!(has(&|it| it.of.name == "conv" && it.posing.given.settings[0] == mode));
+            assert!(has(
+                &|it| it.of.name == "conv" && it.posing.given.settings[0] == mode
+            ));
         }
         for axis in [None, Some(0), Some(1), Some(2)] {
-            assert!(has(&|it| it.of.name == "sum" && it.posing.given.axis == axis));
+            assert!(has(
+                &|it| it.of.name == "sum" && it.posing.given.axis == axis
+            ));
         }
         for ty in [Type::F32, Type::F64, Type::I64] {
             assert!(has(&|it| it.of.name == "sum" && it.ty == ty));

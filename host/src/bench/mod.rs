@@ -57,8 +57,8 @@ pub use ceilings::Ceilings;
 pub use files::{Commands, files};
 pub(crate) use inputs::numbers;
 pub use inputs::{AnyWindow, Inputs, Random, Window};
-pub use measure::Timing;
 pub use interval::Ratio;
+pub use measure::Timing;
 pub use mesh::{MeshReport, MeshRow, MeshWork, mesh_peers, mesh_row, mesh_works};
 pub use peers::{Peer, PeersError, Source};
 pub use picture::svg;
@@ -141,13 +141,7 @@ pub(crate) fn works(options: &Options, kind: DeviceKind) -> Vec<Work> {
 
 /// Works at sizes that are drawn at random, with the default only or with every kernel that it may
 /// be compared with.
-fn drawn(
-    seed: u64,
-    count: Count,
-    filter: &[String],
-    limits: Limits,
-    every: bool,
-) -> Vec<Work> {
+fn drawn(seed: u64, count: Count, filter: &[String], limits: Limits, every: bool) -> Vec<Work> {
     let shapes = draw::shapes(seed, count, filter, limits).into_iter();
     let works = shapes.filter_map(|it| operation::work_at(it.of, it.ty, it.size, it.posing, every));
     let mut works: Vec<_> = works.collect();

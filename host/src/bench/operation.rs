@@ -296,7 +296,8 @@ impl Problem for Described {
         let copy = |_| {
             let operand = |(at, _)| {
                 // What lies before the operand is random too.
-                let mut input = inputs.any(ty, operation.bench.numbers, offset + lens.inputs[at])?;
+                let mut input =
+                    inputs.any(ty, operation.bench.numbers, offset + lens.inputs[at])?;
                 let buffer = AnyBuffer::upload(device, ty, input.bytes())?;
                 input.skip(*offset);
                 Ok::<_, BenchError>((input, buffer))
@@ -364,7 +365,9 @@ impl Loaded for OnDevice<'_> {
     fn enqueue(&mut self, copy: usize) -> Result<(), BenchError> {
         let Copy { inputs, output, .. } = &mut self.copies[copy];
         let offset = self.of.offset;
-        let views = inputs.iter().map(|(_, buffer)| buffer.as_view().view(offset..));
+        let views = inputs
+            .iter()
+            .map(|(_, buffer)| buffer.as_view().view(offset..));
         let views: Vec<AnyView<'_>> = views.collect();
         let (problem, output) = (&self.of.posed.problem, output.as_view_mut());
         self.launched = match self.of.fold() {

@@ -260,7 +260,10 @@ mod tests {
         assert_eq!((quiet.ratio.pairs, quiet.ratio.median), (FEWEST, 1.5));
         assert_eq!(quiet.itself.expect("itself").median, 1.0);
         let noisy = compared([1e-4, 0.1], [0.9e-4, 0.1]);
-        assert!(noisy.ratio.is_narrow() && noisy.ratio.pairs > FEWEST, "{noisy:?}");
+        assert!(
+            noisy.ratio.is_narrow() && noisy.ratio.pairs > FEWEST,
+            "{noisy:?}"
+        );
         assert!(noisy.ratio.high < 1.0 && (noisy.ratio.median - 0.9).abs() < 0.03);
     }
 
@@ -277,7 +280,10 @@ mod tests {
         let mut ours = Pretended::new(1e-4, 0.0);
         let limit = Duration::from_millis(20);
         let pairs = compare(&mut ours, &mut Unsteady(0), false, limit).expect("pairs");
-        assert!(!pairs.ratio.is_narrow() && pairs.itself.is_none(), "{pairs:?}");
+        assert!(
+            !pairs.ratio.is_narrow() && pairs.itself.is_none(),
+            "{pairs:?}"
+        );
         assert!(pairs.ratio.pairs > FEWEST);
     }
 

@@ -130,7 +130,16 @@ impl Summary {
             Against::Peers => "not lost",
             Against::Own => "within 5 %",
         };
-        let heading = ["", "shapes", lost, "lost", "undecided", ">= 1.00", ">= 0.95", "worst"];
+        let heading = [
+            "",
+            "shapes",
+            lost,
+            "lost",
+            "undecided",
+            ">= 1.00",
+            ">= 0.95",
+            "worst",
+        ];
         let mut lines = vec![heading.map(str::to_owned)];
         for group in self.groups.iter().chain(&self.itself) {
             let share = |count: usize| {
@@ -241,7 +250,10 @@ fn class(work: &str) -> &'static str {
     let place = work.rsplit('/').next().unwrap_or_default();
     let size = place.split(['@', '+']).next().unwrap_or_default();
     let size = size.parse::<super::Size>();
-    let all = |of: usize| size.as_ref().is_ok_and(|size| size.0.iter().all(|it| it % of == 0));
+    let all = |of: usize| {
+        size.as_ref()
+            .is_ok_and(|size| size.0.iter().all(|it| it % of == 0))
+    };
     match (all(128), all(8)) {
         (true, _) => CLASSES[0],
         (_, true) => CLASSES[1],
@@ -322,10 +334,17 @@ mod tests {
         assert_eq!(works[0], "matmul/f32/8x16x12");
         assert_eq!(works[3], "matmul/f32/128x256x384");
         let text = summary.table();
-        for part in ["0.970 (0.960 to 0.980)", "3.09 µs", "3.00 µs torch r: torch's kernel"] {
+        for part in [
+            "0.970 (0.960 to 0.980)",
+            "3.09 µs",
+            "3.00 µs torch r: torch's kernel",
+        ] {
             assert!(text.contains(part), "{part} in {text}");
         }
-        assert!(text.contains("blockwise's kernel") && text.contains("2 (50 %)"), "{text}");
+        assert!(
+            text.contains("blockwise's kernel") && text.contains("2 (50 %)"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -333,14 +352,20 @@ mod tests {
         let mut rows = rows();
         rows[4].passed = false;
         let summary = Summary::of(&rows, Against::Peers).expect("pairs");
-        assert_eq!(summary.groups.last().map(|it| (it.shapes, it.lost)), Some((3, 0)));
+        assert_eq!(
+            summary.groups.last().map(|it| (it.shapes, it.lost)),
+            Some((3, 0))
+        );
         // The undecided one is faster by its median, the other for certain.
         let rows = [
             row("sum/f32/9", "a", Some([0.5, 1.1]), None),
             row("sum/f32/9", "b", Some([0.98, 0.99]), None),
         ];
         let summary = Summary::of(&rows, Against::Peers).expect("pairs");
-        assert_eq!(summary.groups.last().map(|it| (it.lost, it.undecided)), Some((1, 0)));
+        assert_eq!(
+            summary.groups.last().map(|it| (it.lost, it.undecided)),
+            Some((1, 0))
+        );
         assert!(summary.worst[0].other.contains(" b "));
     }
 

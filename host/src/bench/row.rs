@@ -292,7 +292,8 @@ impl Row {
             percent(self.of_copy),
             per_second(self.operations, 1e12),
             percent(self.of_fma),
-            self.ratio.map_or_else(|| "-".to_owned(), |it| it.to_string()),
+            self.ratio
+                .map_or_else(|| "-".to_owned(), |it| it.to_string()),
             self.policy.clone(),
             self.check.clone(),
         ]

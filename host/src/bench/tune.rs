@@ -10,8 +10,8 @@ use blockwise_ops::tuning::Rule;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
-use super::row::{lines_up, seconds};
 use super::measure::Effort;
+use super::row::{lines_up, seconds};
 use super::search::Search;
 use super::{BenchError, Inputs, Options, Run, Size, Timing, measure, operation};
 

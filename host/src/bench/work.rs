@@ -59,7 +59,13 @@ impl Work {
 
     /// The name of one of its rows: `sum/f32/shuffle/2^29`.
     pub fn row_name(&self, rung: &Rung) -> String {
-        format!("{}/{}/{}/{}", self.operation, self.ty, rung.name, self.place())
+        format!(
+            "{}/{}/{}/{}",
+            self.operation,
+            self.ty,
+            rung.name,
+            self.place()
+        )
     }
 
     fn place(&self) -> String {

@@ -209,7 +209,7 @@ mod tests {
         mesh_works(&Options {
             filter: vec![filter.to_owned()],
             sizes: Sizes::Given(sizes),
-            seed: 0,
+            ..Options::default()
         })
     }
 
