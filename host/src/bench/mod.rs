@@ -15,7 +15,8 @@
 //!   host's part is not in the time.
 //! - Beside the fixed sizes, every run draws some at random; `--sweep` compares the launchers'
 //!   choices at many of them.
-//! - Whole commands on files are timed as processes, by the host's clock ([`files()`]).
+//! - Whole commands on files are timed as processes, by the host's clock ([`files()`]), and a
+//!   user's step of small calls by one thread and by 16 (`steps.rs`).
 //! - [`Ceilings`] are measured in the same run: a copy within the device, and a kernel of nothing
 //!   but fused multiply-adds.
 
@@ -34,6 +35,7 @@ mod row;
 mod sample;
 mod search;
 mod size;
+mod steps;
 mod sweep;
 mod tune;
 mod work;
@@ -53,6 +55,7 @@ pub use peers::{PeersError, join};
 pub use picture::svg;
 pub use row::{OURS, Report, Row, Run, TWIN};
 pub use size::{BadSize, Size, Sizes};
+pub use steps::step_peers;
 pub use sweep::{Extent, Sweep, sweep};
 pub use tune::{Candidate, Finding, Tuning, tune};
 pub use work::{Check, Loaded, Problem, Rung, Work};
@@ -125,7 +128,7 @@ pub fn run(
     mut done: impl FnMut(&Report),
 ) -> Result<Report, BenchError> {
     let works = works(options);
-    if works.is_empty() && !files::are_chosen(options) {
+    if works.is_empty() && !files::are_chosen(options) && !steps::are_chosen(options) {
         return Err(BenchError::NothingChosen {
             filter: options.filter.clone(),
         });
@@ -143,6 +146,10 @@ pub fn run(
     for work in &works {
         let rows = measure::work(device, work, &report.ceilings, &mut inputs, &bar);
         report.rows.extend(rows);
+        bar.suspend(|| done(&report));
+    }
+    if steps::are_chosen(options) {
+        report.rows.extend(steps::rows(device));
         bar.suspend(|| done(&report));
     }
     bar.finish_and_clear();

@@ -129,6 +129,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     if let Some(script) = &arguments.peers {
         let works = bench::works(&options);
         bench::join(&mut report, &works, &arguments.python, script, &mut so_far)?;
+        bench::step_peers(&options, &arguments.python, |row| {
+            report.rows.push(row);
+            so_far(&report);
+        });
     }
     bench::files(&options, &commands(global, arguments)?, |row| {
         report.rows.push(row);
