@@ -17,7 +17,8 @@
 //!   them, `--random` only the default.
 //! - Peers are processes that answer requests: the default and a peer are timed by turns, until the
 //!   interval of their ratio is narrow (`pairs`, `interval`).
-//! - Whole commands on files are timed as processes, by the host's clock ([`files()`]).
+//! - Whole commands on files are timed as processes, by the host's clock ([`files()`]), and a
+//!   user's step of small calls by one thread and by 16 (`steps.rs`).
 //! - [`Ceilings`] are measured in the same run: a copy within the device, and a kernel of nothing
 //!   but fused multiply-adds.
 
@@ -42,6 +43,7 @@ mod sample;
 mod search;
 mod serve;
 mod size;
+mod steps;
 mod sweep;
 mod tune;
 mod work;
@@ -66,6 +68,7 @@ pub use random::{Against, Group, Listed, Summary};
 pub use row::{OURS, Report, Row, Run, TWIN};
 pub use serve::{ServeError, serve};
 pub use size::{BadSize, Size, Sizes};
+pub use steps::step_peers;
 pub use sweep::{Extent, Sweep, sweep};
 pub use tune::{Candidate, Finding, Tuning, tune};
 pub use work::{Check, Loaded, Problem, Rung, Work};
@@ -171,7 +174,7 @@ pub fn run(
     mut done: impl FnMut(&Report),
 ) -> Result<Report, BenchError> {
     let works = works(options, device.properties().kind);
-    if works.is_empty() && !files::are_chosen(options) {
+    if works.is_empty() && !files::are_chosen(options) && !steps::are_chosen(options) {
         return Err(BenchError::NothingChosen {
             filter: options.filter.clone(),
         });
@@ -220,6 +223,10 @@ pub fn run(
             });
         });
         report.summary = Summary::of(&report.rows, against);
+    }
+    if steps::are_chosen(options) {
+        report.rows.extend(steps::rows(device));
+        bar.suspend(|| done(&report));
     }
     bar.finish_and_clear();
     Ok(report)

@@ -164,6 +164,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Fai
     let mut report = bench::run(&device, &options, &mut peers, &mut so_far)?;
     let failure = peers.iter_mut().find_map(Peer::failure);
     drop((peers, device));
+    if !arguments.peers.is_empty() {
+        bench::step_peers(&options, &arguments.python, |row| {
+            report.rows.push(row);
+            so_far(&report);
+        });
+    }
     bench::files(&options, &commands(global, arguments)?, |row| {
         report.rows.push(row);
         so_far(&report);

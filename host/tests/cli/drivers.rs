@@ -260,9 +260,9 @@ fn a_function_that_is_missing_on_purpose_is_blamed_for_nothing_else() {
 
 #[test]
 fn a_function_that_is_needed_and_missing_is_named() {
-    let library = build("fake_older_driver", "cuStreamSynchronize");
+    let library = build("fake_older_driver", "cuEventQuery");
     let run = with(&library, "", "sum x.npy --device gpu");
-    run.refused("has no function cuStreamSynchronize");
+    run.refused("has no function cuEventQuery");
     assert!(run.stderr.contains("too old"), "{run:?}");
 }
 
@@ -286,7 +286,7 @@ fn memory_that_is_full_is_told_with_what_is_free() {
 
 #[test]
 fn faults_of_the_machine_are_not_blamed_on_the_kernel() {
-    let fails = |code: u32| format!("cuStreamSynchronize={code}");
+    let fails = |code: u32| format!("cuEventQuery={code}");
     let gpu = ["gpu:0 (Fake GPU)"];
     says(
         &fails(214),
@@ -339,4 +339,22 @@ fn a_demo_on_a_gpu_has_a_column_of_speed() {
         "{per_second}"
     );
     assert_eq!(of("1000x701 f32")["speed"]["unit"], "B/s");
+}
+
+/// Copies of a few bytes go through page-locked memory, and wait for their own stream.
+#[test]
+fn a_small_copy_that_fails_says_what_was_done_and_why() {
+    let device = "gpu:0 (Fake GPU)";
+    let copy = [device, "copying to the GPU", "cuMemcpyHtoDAsync_v2"];
+    says("cuMemcpyHtoDAsync_v2=700", &copy, &["the kernel failed"]);
+    let back = [device, "copying from the GPU", "cuMemcpyDtoHAsync_v2"];
+    says("cuMemcpyDtoHAsync_v2=214", &back, &["ECC"]);
+    let pinned = with(driver(), "cuMemAllocHost_v2=2", "sum x.npy --device gpu");
+    pinned.refused("the host has no room for");
+    let event = [device, "cuEventSynchronize"];
+    says(
+        "cuEventSynchronize=700",
+        &event,
+        &["the kernel failed on the GPU"],
+    );
 }
