@@ -114,33 +114,62 @@ impl Debuggee {
             .lines
             .iter()
             .filter(|line| line.heads.contains(&next.pc));
-        let hits: Vec<(i64, LaneId)> = lines
-            .filter_map(|line| Some((line.id, self.lane_of(line, &next)?)))
+        let hits: Vec<(i64, Hit)> = lines
+            .filter_map(|line| Some((line.id, self.hit(line, &next)?)))
             .collect();
-        let &(_, lane) = hits.first()?;
+        let lane = hits.first()?.1.lane;
         self.focus = lane;
+        let unknown = hits.iter().find_map(|(_, hit)| hit.unknown.as_deref());
+        let why = unknown.map_or(String::new(), |why| {
+            format!("; the condition cannot be evaluated here: {why}")
+        });
         Some(Stop {
             reason: "breakpoint",
-            text: self.describe(lane),
+            text: self.describe(lane) + &why,
             breakpoints: hits.into_iter().map(|(id, _)| id).collect(),
         })
     }
 
-    /// The first lane of the next instruction for which the condition holds.
-    fn lane_of(&self, line: &LineBreak, next: &Instruction) -> Option<LaneId> {
+    /// The first lane of the next instruction for which the condition holds; where it holds for none,
+    /// the first for which it cannot be evaluated, which may be the one that is looked for.
+    fn hit(&self, line: &LineBreak, next: &Instruction) -> Option<Hit> {
         let Some(condition) = &line.condition else {
-            return Some(first_lane(next));
+            return Some(Hit {
+                lane: first_lane(next),
+                unknown: None,
+            });
         };
-        let mut lanes = (0..32).filter(|lane| next.lanes >> lane & 1 == 1);
-        lanes.find_map(|lane| {
-            let at = LaneId {
+        let mut unknown = None;
+        for lane in (0..32).filter(|lane| next.lanes >> lane & 1 == 1) {
+            let lane = LaneId {
                 lane,
                 ..first_lane(next)
             };
             // Most conditions name threads only, and need no registers.
-            let known = condition.holds(&Identity(&self.replay, at));
-            let holds = known.or_else(|_| condition.holds(&self.scope_of(at)));
-            (holds == Ok(true)).then_some(at)
+            let known = condition.holds(&Identity(&self.replay, lane));
+            match known.or_else(|_| condition.holds(&self.scope_of(lane))) {
+                Ok(true) => {
+                    return Some(Hit {
+                        lane,
+                        unknown: None,
+                    });
+                }
+                Ok(false) => {}
+                Err(why) => {
+                    unknown.get_or_insert((lane, why));
+                }
+            }
+        }
+        let (lane, why) = unknown?;
+        Some(Hit {
+            lane,
+            unknown: Some(why),
         })
     }
+}
+
+/// A lane that is at a breakpoint, and why its condition cannot be evaluated, if so.
+struct Hit {
+    lane: LaneId,
+    unknown: Option<String>,
 }

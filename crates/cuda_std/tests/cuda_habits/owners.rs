@@ -1,25 +1,13 @@
-//! What only the borrow checker sees: inputs that are written, outputs without `mut`, states used twice.
+//! What only the borrow checker sees: outputs without `mut`, states used twice.
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;
-
-#[kernel]
-pub fn input_assigned(x: &[f32]) {
-    x[0] = 1.0; // shows: behind a `&` reference
-}
 
 #[kernel]
 pub fn output_without_mut(x: &[f32], y: Out<f32>) {
     for (i, y) in y.mine() { // shows: mut y
         *y = x[i];
     }
-}
-
-#[kernel]
-pub fn published_assigned(block: &mut Block<256>, tile: Shared<[f32; 256]>) {
-    let written = tile.write(block, |_| 0.0);
-    let tile = block.sync_threads(written);
-    tile[0] = 1.0; // shows: `Published<'_, [f32; 256]>`
 }
 
 #[kernel]

@@ -1,6 +1,41 @@
-//! Signatures as CUDA C++ and rust-cuda have them, on safe kernels.
+//! Signatures as CUDA C++ and rust-cuda have them, on safe kernels, and assignments to what they may
+//! only read.
 
 use cuda_std::prelude::*;
+
+#[kernel]
+pub fn input_assigned(x: &[f32]) {
+    x[0] = 1.0; // shows: `mut x: Out<f32>`, each of whose elements one thread writes: `for (i, x) in x.mine() { *x = 1.0; }`
+}
+
+#[kernel]
+pub fn input_scaled(block: &mut Block<64>, a: f32, values: &[f32]) {
+    for i in 0..4 {
+        if i < values.len() {
+            values[block.index() * 4 + i] *= a + 1.0; // shows: `for (i, values) in values.mine() { *values *= a + 1.0; }`
+        }
+    }
+}
+
+#[kernel]
+pub fn field_assigned(points: &[(f32, f32)]) {
+    points[thread::index_1d()].0 = 0.0; // shows: `mut points: Out<(f32,f32)>`
+}
+
+#[kernel]
+pub fn published_assigned(block: &mut Block<256>, tile: Shared<[f32; 256]>) {
+    let written = tile.write(block, |_| 0.0);
+    let tile = block.sync_threads(written);
+    tile[0] = 1.0; // shows: `let tile = block.sync_threads(tile);`
+}
+
+#[kernel]
+pub fn published_counted(threads: &mut Block<16, 16>, tile: Shared<Tile<u32, 16, 16>>) {
+    let written = tile.write(threads, |_| 0);
+    let loaded = threads.sync_threads(written);
+    let (x, y) = threads.thread_xy();
+    loaded[y][x] += 1; // shows: `let loaded = threads.sync_threads(loaded);`
+}
 
 #[kernel]
 pub fn exclusive_slice(x: &[f32], y: &mut [f32]) { // shows: `mut y: Out<f32>`
