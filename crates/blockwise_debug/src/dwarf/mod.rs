@@ -4,6 +4,8 @@
 mod entry;
 mod place;
 mod section;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use crate::element::Evaluated;
