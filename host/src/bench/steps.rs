@@ -150,6 +150,9 @@ fn row(by: &str, threads: usize, seconds: Result<Vec<f64>, String>) -> Row {
         timing: seconds.ok().map(Timing::of),
         of_copy: None,
         of_fma: None,
+        ratio: None,
+        itself: None,
+        launched: String::new(),
     }
 }
 
@@ -251,6 +254,7 @@ mod tests {
         let options = |filter: &[&str], sizes: Sizes| Options {
             filter: filter.iter().map(|&text| text.to_owned()).collect(),
             sizes,
+            own: false,
             seed: 0,
         };
         assert!(are_chosen(&options(&[], Sizes::Standard)));
