@@ -224,7 +224,7 @@ fn lists_of_bytes_may_mix_all_forms() {
         ("1, 2, 3", "`a` has more initial values than elements"),
         ("1, 08, 3", "`08` is not an integer of 64 bits"),
         ("1 2", "expected `}`, found `2`"),
-        ("1,, 2", "a constant is expected, found `,`"),
+        ("1,, 2", "expected a constant, found `,`"),
         (
             "18446744073709551616, 2",
             "`18446744073709551616` is not an integer of 64 bits",
