@@ -1,6 +1,6 @@
 //! PTX text: it parses or is refused, and what parses loads and runs within its limits.
 
-use ptx_emulator::{CheckOptions, Emulator, LaunchConfig, Limits, Module};
+use ptx_emulator::{CheckOptions, Emulator, LaunchConfig, Limits, Module, rust_parameters};
 
 use super::Target;
 
@@ -122,6 +122,8 @@ const BUFFER: u64 = 4096;
 
 fn run(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
+    // A kernel's record in the PTX is any text.
+    let _ = rust_parameters(&text);
     let module = match Module::parse(&text) {
         Ok(module) => module,
         Err(error) => return error.to_string(),
