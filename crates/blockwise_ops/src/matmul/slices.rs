@@ -4,12 +4,12 @@
 
 use std::num::NonZeroU32;
 
-use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream};
+use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream, Type};
 use kernels::matmul::policy::pitch;
 use kernels::matmul::slices::sums;
 
 use super::copy::Copies;
-use super::{SLICED, SLICED_COPY, choice, extents, fold, plan};
+use super::{FEW, SLICED, SLICED_COPY, choice, extents, few, fold, plan};
 use crate::LaunchError;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
 
@@ -21,6 +21,8 @@ struct Product {
     options: Options,
     /// The products of the slices, if there is more than one.
     sums: Option<AnyBuffer>,
+    /// Where the launch itself adds them: zeros between launches.
+    tickets: Option<AnyBuffer>,
     copy: Option<Copies>,
 }
 
@@ -32,6 +34,7 @@ pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, La
         variant: task.variant,
         options: *task.options,
         sums: None,
+        tickets: None,
         copy: None,
     };
     if plan::has_slices(task.variant) {
@@ -47,6 +50,7 @@ pub(super) fn hold_copy(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held
         variant: &SLICED_COPY,
         options: *task.options,
         sums: None,
+        tickets: None,
         copy: None,
     };
     let prepared = Copies::of_b(device, task.problem).and_then(|copy| {
@@ -89,6 +93,10 @@ impl Product {
             })?;
             let ty = task.problem.ty;
             self.sums = Some(AnyBuffer::filled(&self.device, ty, len, 0)?);
+            if *task.variant == FEW {
+                let groups = few::most_groups(extents(task.problem), ty.bytes(), task.device);
+                self.tickets = Some(AnyBuffer::filled(&self.device, Type::U32, groups, 0)?);
+            }
         }
         // There are at most `MOST_SLICES`.
         self.options.count = NonZeroU32::new(slices as u32);
@@ -137,6 +145,17 @@ impl Held for Product {
             variant: self.variant,
         };
         let plan = plan::launch(&task, pitch, aligned)?;
+        if let Some(tickets) = &mut self.tickets {
+            let operands = Operands::of(*problem, &[a, b], output)
+                .with_memory(sums)
+                .with_after(tickets.as_view_mut());
+            let started = plan.start(on, operands);
+            if started.is_err() {
+                // Blocks may have taken some.
+                tickets.fill_bytes(0)?;
+            }
+            return started.map(|()| Some(plan));
+        }
         let mut pitched = *problem;
         pitched.extents[3] = pitch;
         plan.start(on, Operands::of(pitched, &[a, b], sums))?;
