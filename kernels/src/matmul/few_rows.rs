@@ -97,7 +97,7 @@ pub fn matmul_few_rows<T: Scalar>(
     inner: usize,
     cols: usize,
     slices: usize,
-    packs: u32,
+    packs: usize,
 ) {
     let of = FewRows {
         a: a.as_ptr(),

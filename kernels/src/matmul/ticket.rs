@@ -119,12 +119,12 @@ impl<T: Scalar> Slices<T> {
         // What does not exist is loaded from the first output.
         let mut from = places.map(|at| self.sums.wrapping_add(at.unwrap_or(0)));
         let load = |inside: bool| {
-            let last = from;
-            // SAFETY: an output of a slice, the last one again past the end.
-            let loaded = last.map(|from| unsafe { load(from) });
+            let mut loaded = [T::ZERO; N];
             if inside {
-                from = from.map(|from| from.wrapping_add(self.outputs));
+                // SAFETY: an output of a slice.
+                loaded = from.map(|from| unsafe { load(from) });
             }
+            from = from.map(|from| from.wrapping_add(self.outputs));
             loaded
         };
         in_flight::<_, AHEAD>(self.slices, load, |inside, loaded: [T; N]| {

@@ -132,7 +132,7 @@ pub(super) fn pitched_pays(problem: &Problem) -> bool {
 /// most as many as there may be.
 pub(super) fn slicing(task: &Task<'_>) -> Slicing {
     let (of, device) = (extents(task.problem), task.device);
-    let [rows, inner, cols] = of;
+    let [_, inner, cols] = of;
     let bytes = task.problem.ty.bytes();
     let asked = task.options.count.map(|count| count.get() as usize);
     let cut = Cut::Small;
@@ -316,6 +316,37 @@ mod tests {
             [300, 8192, 303],
         ] {
             assert_ne!(chosen(without), &SLICED_COPY, "{without:?}");
+        }
+    }
+
+    #[test]
+    fn few_rows_or_columns_go_without_tiles() {
+        for (ty, shape, slices) in [
+            (Type::F32, [1, 1024, 400], 1),
+            (Type::F32, [1, 529, 456], 1),
+            (Type::F32, [1, 4096, 4096], 1),
+            (Type::F32, [4096, 4096, 1], 1),
+            (Type::F32, [64, 1_000_000, 1], 8),
+            (Type::F32, [3, 2443, 129], 16),
+            (Type::F32, [15, 4352, 2497], 6),
+            (Type::F32, [192, 425, 8], 1),
+            (Type::F32, [1, 7, 18_266], 1),
+            (Type::F32, [100_000, 4, 2], 1),
+            (Type::F64, [3, 6579, 81], 16),
+            (Type::F64, [63, 1196, 4], 1),
+        ] {
+            let (kernel, slicing) = chosen(ty, shape);
+            assert_eq!((kernel, slicing.slices), (&FEW, slices), "{ty} {shape:?}");
+        }
+        for (ty, shape) in [
+            (Type::F32, [9984, 16, 15]),
+            (Type::F32, [20_000, 1000, 16]),
+            (Type::F32, [16, 20, 3000]),
+            (Type::F32, [17, 4000, 17]),
+            (Type::F64, [5, 3104, 53]),
+            (Type::F64, [3000, 120, 12]),
+        ] {
+            assert_ne!(chosen(ty, shape).0, &FEW, "{ty} {shape:?}");
         }
     }
 

@@ -60,7 +60,7 @@ pub(super) fn pays(of @ [rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
         };
     }
     match rows {
-        1..=thin::MOST_ROWS => true,
+        1..=thin::MOST_ROWS => inner > 1,
         _ => bytes == 4 && rows <= few_rows::MOST_ROWS && inner > ROWS_SHORT,
     }
 }

@@ -1,5 +1,6 @@
 //! Products with the memory that they need: for the products of slices of the inner extent, which
-//! are then added in order, and for a copy of B. If that memory is lacking and was not asked for, a
+//! are then added in order, by a second launch or by [tickets](kernels::matmul::ticket), and for a
+//! copy of B. If that memory is lacking and was not asked for, a
 //! method that needs none.
 
 use std::num::NonZeroU32;
@@ -128,26 +129,26 @@ impl Held for Product {
             }
             None => (b, cols),
         };
-        let sums = match &mut self.sums {
-            Some(sums) => sums.as_view_mut(),
-            None => output.as_view_mut(),
+        let aligned = |sums: &AnyViewMut<'_>| {
+            [
+                a.is_aligned(PACK),
+                b.is_aligned(PACK),
+                sums.is_aligned(PACK),
+            ]
         };
-        let aligned = [
-            a.is_aligned(PACK),
-            b.is_aligned(PACK),
-            sums.is_aligned(PACK),
-        ];
-        let task = Task {
+        let task = |[a, b, c]: [bool; 3]| Task {
             problem,
             options: &self.options,
             device: self.device.properties(),
-            aligned: aligned == [true; 3],
+            aligned: a && b && c,
             variant: self.variant,
         };
-        let plan = plan::launch(&task, pitch, aligned)?;
-        if let Some(tickets) = &mut self.tickets {
-            let operands = Operands::of(*problem, &[a, b], output)
-                .with_memory(sums)
+        let inputs = [a, b];
+        if let (Some(sums), Some(tickets)) = (&mut self.sums, &mut self.tickets) {
+            let aligned = aligned(&output);
+            let plan = plan::launch(&task(aligned), pitch, aligned)?;
+            let operands = Operands::of(*problem, &inputs, output)
+                .with_memory(sums.as_view_mut())
                 .with_after(tickets.as_view_mut());
             let started = plan.start(on, operands);
             if started.is_err() {
@@ -156,9 +157,16 @@ impl Held for Product {
             }
             return started.map(|()| Some(plan));
         }
+        let sums = match &mut self.sums {
+            Some(sums) => sums.as_view_mut(),
+            None => output.as_view_mut(),
+        };
+        let aligned = aligned(&sums);
+        let task = task(aligned);
+        let plan = plan::launch(&task, pitch, aligned)?;
         let mut pitched = *problem;
         pitched.extents[3] = pitch;
-        plan.start(on, Operands::of(pitched, &[a, b], sums))?;
+        plan.start(on, Operands::of(pitched, &inputs, sums))?;
         if let Some(sums) = &self.sums {
             fold::enqueue(on, &task, sums.as_view(), output)?;
         }
