@@ -152,7 +152,8 @@ pub(super) unsafe fn load_if<T: Scalar, const LANES: usize>(
             [T::of_bits(x.into()); LANES]
         }
         (4, _) => {
-            let words = load!(inside, from, reg32, "v4.b32", 0_u32; "{{{x}, {y}, {z}, {w}}}"; x y z w);
+            let words =
+                load!(inside, from, reg32, "v4.b32", 0_u32; "{{{x}, {y}, {z}, {w}}}"; x y z w);
             core::array::from_fn(|lane| T::of_bits(words[lane % 4].into()))
         }
         (_, 1) => {

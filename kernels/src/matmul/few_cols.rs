@@ -329,7 +329,11 @@ impl<T: Scalar> FewCols<T> {
     /// # Safety
     /// If `inside`, `from` points to it.
     #[inline(always)]
-    unsafe fn row<const COLS: usize, const PACK: usize>(&self, from: *const T, inside: bool) -> [T; COLS] {
+    unsafe fn row<const COLS: usize, const PACK: usize>(
+        &self,
+        from: *const T,
+        inside: bool,
+    ) -> [T; COLS] {
         let mut row = [T::ZERO; COLS];
         // SAFETY: the caller's promise; a whole row is aligned to packs.
         unsafe {

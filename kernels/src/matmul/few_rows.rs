@@ -119,7 +119,9 @@ pub fn matmul_few_rows<T: Scalar>(
             (true, false) => of.each::<8, SINGLE, 1, SINGLE, SINGLE>(),
             (false, false) => of.each::<16, SINGLE, 1, SINGLE, { 2 * SINGLE }>(),
             (true, true) => of.each::<8, { lanes::<T>() }, { lanes::<T>() }, 1, { lanes::<T>() }>(),
-            (false, true) => of.each::<16, { lanes::<T>() }, { lanes::<T>() }, 1, { 2 * lanes::<T>() }>(),
+            (false, true) => {
+                of.each::<16, { lanes::<T>() }, { lanes::<T>() }, 1, { 2 * lanes::<T>() }>()
+            }
         }
     }
 }
@@ -228,12 +230,7 @@ impl<T: Scalar> FewRows<T> {
     /// As for [`each`](Self::each). `room` has place for these columns of A, and the block uses it
     /// for nothing else; after the call it is free.
     #[inline(always)]
-    unsafe fn part<
-        const ROWS: usize,
-        const COLS: usize,
-        const LANES: usize,
-        const LOADS: usize,
-    >(
+    unsafe fn part<const ROWS: usize, const COLS: usize, const LANES: usize, const LOADS: usize>(
         &self,
         own: &mut Own<T, ROWS, COLS>,
         (first, len, left): (usize, usize, usize),

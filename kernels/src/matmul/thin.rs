@@ -172,7 +172,9 @@ impl<T: Scalar> Thin<T> {
                         let slots = slots.wrapping_add(warp * ROWS * across + x * LANES);
                         unrolled::<ROWS>(|row| {
                             unrolled::<LANES>(|lane| {
-                                slots.wrapping_add(row * across + lane).write(own[row][lane]);
+                                slots
+                                    .wrapping_add(row * across + lane)
+                                    .write(own[row][lane]);
                             });
                         });
                     }
@@ -239,7 +241,10 @@ impl<T: Scalar> Thin<T> {
             let loaded = unsafe {
                 let b = load_if::<T, LANES>(of_b, inside);
                 let a: [T; ROWS] = core::array::from_fn(|row| {
-                    let [a] = load_if(of_a.wrapping_add(row * self.inner), inside && row < self.rows);
+                    let [a] = load_if(
+                        of_a.wrapping_add(row * self.inner),
+                        inside && row < self.rows,
+                    );
                     a
                 });
                 (b, a)

@@ -128,7 +128,13 @@ impl<T: Scalar> Slices<T> {
             loaded
         };
         in_flight::<_, AHEAD>(self.slices, load, |inside, loaded: [T; N]| {
-            unrolled::<N>(|i| own[i] = if inside { own[i].add(loaded[i]) } else { own[i] });
+            unrolled::<N>(|i| {
+                own[i] = if inside {
+                    own[i].add(loaded[i])
+                } else {
+                    own[i]
+                }
+            });
         });
         unrolled::<N>(|i| {
             if let Some(at) = places[i] {
@@ -168,7 +174,9 @@ unsafe fn load<T: Scalar>(place: *const T) -> T {
     // SAFETY: the caller's promise, and the types are of one size.
     unsafe {
         match size_of::<T>() {
-            4 => T::of_bits(u64::from(atomic_load_relaxed_32_device(place.cast::<u32>()))),
+            4 => T::of_bits(u64::from(atomic_load_relaxed_32_device(
+                place.cast::<u32>(),
+            ))),
             _ => T::of_bits(atomic_load_relaxed_64_device(place.cast::<u64>())),
         }
     }

@@ -509,9 +509,17 @@ macro_rules! few {
 #[test]
 fn few_rows_or_columns_have_memory_for_their_slices() {
     let thin = || Few::of([2, 6, 8], 8, 1, shape([1, 1, 2], [64, 1, 1]));
-    let rows_shape = shape([1, 1, 2], [few_rows::THREADS, 1, 1]).shared(few_rows::SHARED_BYTES as u32);
+    let rows_shape =
+        shape([1, 1, 2], [few_rows::THREADS, 1, 1]).shared(few_rows::SHARED_BYTES as u32);
     let rows = || Few::of([5, 6, 8], 1, 1, rows_shape);
-    let cols = || Few::of([9, 6, 2], 32, 2, shape([2, 1, 2], [few_cols::THREADS, 1, 1]));
+    let cols = || {
+        Few::of(
+            [9, 6, 2],
+            32,
+            2,
+            shape([2, 1, 2], [few_cols::THREADS, 1, 1]),
+        )
+    };
     let (by_thin, by_rows, by_cols) = (
         few!(matmul_thin<f32>),
         few!(matmul_few_rows<f32>),
@@ -566,8 +574,15 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
     let odd = Few::of([5, 6, 7], 1, 1, rows_shape);
     refused(by_rows(odd), "cols.is_multiple_of");
     refused(by_rows(rows().with(|of| of.shape.block.x = 128)), "block.x");
-    let little = shape([1, 1, 2], [few_rows::THREADS, 1, 1]).shared(few_rows::SHARED_BYTES as u32 - 1);
-    refused(by_rows(Few { shape: little, ..rows() }), "shared_bytes");
+    let little =
+        shape([1, 1, 2], [few_rows::THREADS, 1, 1]).shared(few_rows::SHARED_BYTES as u32 - 1);
+    refused(
+        by_rows(Few {
+            shape: little,
+            ..rows()
+        }),
+        "shared_bytes",
+    );
     let seventeen = Few::of([9, 6, 17], 32, 2, cols().shape);
     refused(by_cols(seventeen), "most_cols");
     for team in [0, 2, 24, 256] {

@@ -4,11 +4,11 @@ use std::num::NonZeroU32;
 
 use blockwise::{Device, Matrix, Type};
 use blockwise_ops::matmul::{
-    FEW, MATMUL, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, TENSOR,
-    TILED, TILED_RAW, Tiles, matmul_buffers,
+    FEW, MATMUL, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY,
+    TENSOR, TILED, TILED_RAW, Tiles, matmul_buffers,
 };
-use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::operation::Call;
+use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::{Options, Variant, matmul};
 use blockwise_tests::check;
 use blockwise_tests::data::{Draw, matrix};

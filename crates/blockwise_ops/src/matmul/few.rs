@@ -160,7 +160,11 @@ fn columns([rows, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Fe
     let packs = cols == 1 && inner.is_multiple_of(lanes(bytes));
     let lanes = if packs { lanes(bytes) } else { 1 };
     // Loads of A in each row and thread. Where rows fill the device, larger teams only add sums.
-    let each = if cols > 1 && rows > 16 * at_once { 16 } else { 3 };
+    let each = if cols > 1 && rows > 16 * at_once {
+        16
+    } else {
+        3
+    };
     let mut team = few_cols::THREADS as usize;
     while team > least && team * lanes * each > inner {
         team /= 2;
