@@ -27,3 +27,16 @@ pub(crate) fn zero_here() -> usize {
     };
     zero as usize
 }
+
+/// The pointer. LLVM then advances it by a stride at a time, instead of keeping a register for each
+/// multiple of the stride.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn pointer_here<T>(pointer: *const T) -> *const T {
+    let same: *const T;
+    // SAFETY: a move between registers.
+    unsafe {
+        core::arch::asm!("mov.b64 {same}, {pointer};", same = out(reg64) same, pointer = in(reg64) pointer, options(pure, nomem, nostack));
+    }
+    same
+}

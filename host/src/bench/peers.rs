@@ -285,8 +285,7 @@ mod tests {
             // the safe one has a twin in CUDA C++. FFTs in registers and sliced products have no
             // twin: their peers are the libraries.
             let is_own = |name: &str| {
-                let of_libraries = ["axis", "scan", "sliced", "sliced-copy", "vector"]
-                    .contains(&name)
+                let of_libraries = ["axis", "scan", "sliced", "sliced-copy", "few"].contains(&name)
                     || name.starts_with("mma");
                 name != "default"
                     && !name.ends_with("-raw")

@@ -5,6 +5,8 @@
 
 use cuda_std::gpu_only;
 
+use crate::number::Scalar;
+
 /// The offset of the block's dynamic shared memory.
 #[gpu_only]
 #[inline(always)]
@@ -104,6 +106,65 @@ pub(super) unsafe fn multiply_add(a: [f64; 4], b: [f64; 2], c: &mut [f64; 4]) {
         }
     });
     *c = [c0, c1, c2, c3];
+}
+
+/// Loads words from global memory if `$inside`, else gives zeros.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! load {
+    ($inside:ident, $from:ident, $class:ident, $type:literal, $zero:expr; $form:literal; $($word:ident)*) => {{
+        $( let mut $word = $zero; )*
+        // SAFETY: passed on to the caller.
+        unsafe {
+            core::arch::asm!(
+                "{{",
+                ".reg .pred inside;",
+                ".reg .u64 global;",
+                "setp.ne.u32 inside, {inside}, 0;",
+                "cvta.to.global.u64 global, {from};",
+                concat!("@inside ld.global.", $type, " ", $form, ", [global];"),
+                "}}",
+                inside = in(reg32) u32::from($inside),
+                from = in(reg64) $from,
+                $( $word = inout($class) $word, )*
+                options(nostack, readonly),
+            )
+        }
+        [$( $word ),*]
+    }};
+}
+
+/// Loads LANES elements, or gives zeros unless `inside`. LLVM neither delays it until the elements
+/// are needed nor makes a branch of it, so that many are in flight.
+///
+/// # Safety
+/// If `inside`, `from` points to these elements in global memory. It is aligned to 16 bytes, or
+/// LANES is 1.
+#[gpu_only]
+#[inline(always)]
+pub(super) unsafe fn load_if<T: Scalar, const LANES: usize>(
+    from: *const T,
+    inside: bool,
+) -> [T; LANES] {
+    const { assert!(LANES == 1 || LANES == crate::pack::lanes::<T>()) };
+    match (size_of::<T>(), LANES) {
+        (4, 1) => {
+            let [x] = load!(inside, from, reg32, "b32", 0_u32; "{x}"; x);
+            [T::of_bits(x.into()); LANES]
+        }
+        (4, _) => {
+            let words =
+                load!(inside, from, reg32, "v4.b32", 0_u32; "{{{x}, {y}, {z}, {w}}}"; x y z w);
+            core::array::from_fn(|lane| T::of_bits(words[lane % 4].into()))
+        }
+        (_, 1) => {
+            let [x] = load!(inside, from, reg64, "b64", 0_u64; "{x}"; x);
+            [T::of_bits(x); LANES]
+        }
+        _ => {
+            let words = load!(inside, from, reg64, "v2.b64", 0_u64; "{{{x}, {y}}}"; x y);
+            core::array::from_fn(|lane| T::of_bits(words[lane % 2]))
+        }
+    }
 }
 
 /// Starts a copy of N bytes from global to shared memory; writes zeros unless `$inside`.

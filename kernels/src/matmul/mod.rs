@@ -2,6 +2,8 @@
 //! × cols.
 
 mod asm;
+pub mod few_cols;
+pub mod few_rows;
 pub mod fold;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "compute_90a"))]
 mod hopper;
@@ -18,8 +20,9 @@ mod stage;
 // The host compiles it for its constants.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "compute_90a"))]
 pub mod tensor;
+pub mod thin;
+pub mod ticket;
 pub mod tiled;
-pub mod vector;
 
 /// Side of the square tiles of C, and of a block of threads.
 pub const TILE: u32 = 16;

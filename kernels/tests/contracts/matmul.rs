@@ -1,6 +1,8 @@
 //! Matrix products.
 
 use cuda_std::launch::Shape;
+use kernels::matmul::few_cols::{self, matmul_few_cols};
+use kernels::matmul::few_rows::{self, matmul_few_rows};
 use kernels::matmul::mma::{self, MmaTiles, matmul_mma, matmul_mma_small};
 use kernels::matmul::pipelined::{
     matmul_pipelined_f32, matmul_pipelined_ragged_f32, matmul_pipelined_tall_f32,
@@ -11,9 +13,7 @@ use kernels::matmul::sliced::matmul_sliced;
 use kernels::matmul::slices::{MOST_SLICES, Square, SquareRagged};
 use kernels::matmul::split::{self, TILE_WORDS, matmul_split_f32};
 use kernels::matmul::tensor::{self, SHARED_BYTES, matmul_tensor_f32};
-use kernels::matmul::vector::{
-    COL_THREADS, ROW_THREADS, matmul_cols, matmul_cols_ragged, matmul_rows, matmul_rows_ragged,
-};
+use kernels::matmul::thin::matmul_thin;
 
 use super::support::Buffer;
 use super::{Device, Error, behind, memory, refused, shape, starts};
@@ -448,46 +448,149 @@ fn of_doubles(
     }
 }
 
-#[test]
-fn vectors_have_one_row_or_column() {
-    let rows = || Sliced::of([5, 8, 1], shape([1, 1, 2], [ROW_THREADS, 1, 1]));
-    let cols = || Sliced::of([1, 6, 8], shape([1, 1, 2], [COL_THREADS, 1, 1]));
-    let by_rows = (start!(matmul_rows<f32>), start!(matmul_rows_ragged<f32>));
-    let by_cols = (start!(matmul_cols<f32>), start!(matmul_cols_ragged<f32>));
-    of_slices(rows, by_rows.0);
-    of_slices(rows, by_rows.1);
-    of_slices(cols, by_cols.0);
-    of_slices(cols, by_cols.1);
-    unaligned(
-        || rows().with(|of| of.a = behind(40)),
-        by_rows.0,
-        by_rows.1,
-        "a.is_aligned",
-    );
-    unaligned(
-        || rows().with(|of| of.b = behind(8)),
-        by_rows.0,
-        by_rows.1,
-        "b.is_aligned",
-    );
-    unaligned(
-        || cols().with(|of| of.b = behind(48)),
-        by_cols.0,
-        by_cols.1,
-        "b.is_aligned",
-    );
-    let odd = || Sliced::of([5, 7, 1], rows().shape);
-    unaligned(odd, by_rows.0, by_rows.1, "inner.is_multiple_of");
-    let odd = || Sliced::of([1, 6, 7], cols().shape);
-    unaligned(odd, by_cols.0, by_cols.1, "cols.is_multiple_of");
-    // Two columns, two rows, and blocks and grids of other dimensions.
-    let two = || Sliced::of([4, 8, 1], rows().shape).with(|of| of.extents = [2, 16, 2]);
-    refused(by_rows.1(two()), "inner == b.len()");
-    let two = || Sliced::of([1, 8, 4], cols().shape).with(|of| of.extents = [2, 16, 2]);
-    refused(by_cols.1(two()), "inner == a.len()");
-    for (grid, block) in [([1, 2, 1], [ROW_THREADS, 1, 1]), ([1, 1, 1], [128, 1, 1])] {
-        let shape = shape(grid, block);
-        refused(by_rows.1(Sliced { shape, ..rows() }), "ROW_THREADS");
-        refused(by_cols.1(Sliced { shape, ..cols() }), "COL_THREADS");
+/// A product with few rows or columns: 2 × 6 and 6 × 8, 5 × 6 and 6 × 8, or 5 × 6 and 6 × 2, in two
+/// slices.
+struct Few {
+    a: Buffer<f32>,
+    b: Buffer<f32>,
+    c: Buffer<f32>,
+    sums: Buffer<f32>,
+    tickets: Buffer<u32>,
+    extents: [usize; 3],
+    slices: usize,
+    /// What the kernel calls `across`, `packs` or `team`.
+    number: usize,
+    shape: Shape,
+}
+
+impl Few {
+    fn of(extents: [usize; 3], number: usize, groups: u64, shape: Shape) -> Self {
+        let [rows, inner, cols] = extents;
+        Self {
+            a: memory((rows * inner) as u64),
+            b: memory((inner * cols) as u64),
+            c: memory((rows * cols) as u64),
+            sums: memory((2 * rows * cols) as u64),
+            tickets: memory(groups),
+            extents,
+            slices: 2,
+            number,
+            shape,
+        }
     }
+
+    fn with(mut self, change: fn(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+macro_rules! few {
+    ($handle:ty) => {
+        |mut of: Few| -> Result<(), Error> {
+            let [rows, inner, cols] = of.extents;
+            let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
+            kernel.launch(
+                &of.a,
+                &of.b,
+                &mut of.c,
+                &mut of.sums,
+                &mut of.tickets,
+                rows,
+                inner,
+                cols,
+                of.slices,
+                of.number,
+            )
+        }
+    };
+}
+
+#[test]
+fn few_rows_or_columns_have_memory_for_their_slices() {
+    let thin = || Few::of([2, 6, 8], 8, 1, shape([1, 1, 2], [64, 1, 1]));
+    let rows_shape =
+        shape([1, 1, 2], [few_rows::THREADS, 1, 1]).shared(few_rows::SHARED_BYTES as u32);
+    let rows = || Few::of([5, 6, 8], 1, 1, rows_shape);
+    let cols = || {
+        Few::of(
+            [9, 6, 2],
+            32,
+            2,
+            shape([2, 1, 2], [few_cols::THREADS, 1, 1]),
+        )
+    };
+    let (by_thin, by_rows, by_cols) = (
+        few!(matmul_thin<f32>),
+        few!(matmul_few_rows<f32>),
+        few!(matmul_few_cols<f32>),
+    );
+    fn each(good: &dyn Fn() -> Few, start: &dyn Fn(Few) -> Result<(), Error>) {
+        starts(start(good()));
+        // More tickets than groups; one slice without memory.
+        starts(start(good().with(|of| of.tickets = memory(7))));
+        let one = || good().with(|of| (of.slices, of.sums, of.tickets) = (1, memory(0), memory(0)));
+        starts(start(one()));
+        refused(start(one().with(|of| of.tickets = memory(1))), "fit");
+        refused(start(one().with(|of| of.sums = memory(1))), "fit");
+        refused(start(good().with(|of| of.slices = 3)), "fit");
+        refused(start(good().with(|of| of.slices = 0)), "fit");
+        refused(start(good().with(|of| of.slices = MOST_SLICES + 1)), "fit");
+        refused(start(good().with(|of| of.tickets = memory(0))), "fit");
+        refused(start(good().with(|of| of.extents[1] += 2)), "a.len()");
+        refused(start(good().with(|of| of.b = memory(3))), "b.len()");
+        refused(start(good().with(|of| of.c = memory(3))), "c.len()");
+        let deep = good().with(|of| of.shape.block.z = 2);
+        refused(start(deep), "block.z");
+        refused(start(good().with(|of| of.shape.grid.y = 2)), "grid.y");
+        // Addresses and lengths that are no packs.
+        let odd = || good().with(|of| of.number = if of.number == 1 { 0 } else { of.number });
+        starts(start(odd().with(|of| of.b = behind(of.b.len))));
+        starts(start(odd().with(|of| of.a = behind(of.a.len))));
+    }
+    each(&thin, &by_thin);
+    each(&rows, &by_rows);
+    each(&cols, &by_cols);
+    let five = Few::of([5, 6, 8], 8, 1, thin().shape);
+    refused(by_thin(five), "rows <= MOST_ROWS");
+    for (number, rule) in [(12, "across"), (4, "across"), (64, "across")] {
+        let mut of = thin();
+        of.number = number;
+        refused(by_thin(of), rule);
+    }
+    for (block, rule) in [
+        ([48, 1, 1], "block.x"),
+        ([512, 2, 1], "block.y"),
+        ([64, 2, 1], "block.y"),
+    ] {
+        let mut of = thin();
+        of.shape.block = block.into();
+        refused(by_thin(of), rule);
+    }
+    let seventeen = Few::of([17, 6, 8], 1, 1, rows_shape);
+    refused(by_rows(seventeen), "rows <= MOST_ROWS");
+    refused(by_rows(rows().with(|of| of.number = 2)), "packs");
+    refused(by_rows(rows().with(|of| of.b = behind(48))), "b.is_aligned");
+    let odd = Few::of([5, 6, 7], 1, 1, rows_shape);
+    refused(by_rows(odd), "cols.is_multiple_of");
+    refused(by_rows(rows().with(|of| of.shape.block.x = 128)), "block.x");
+    let little =
+        shape([1, 1, 2], [few_rows::THREADS, 1, 1]).shared(few_rows::SHARED_BYTES as u32 - 1);
+    refused(
+        by_rows(Few {
+            shape: little,
+            ..rows()
+        }),
+        "shared_bytes",
+    );
+    let seventeen = Few::of([9, 6, 17], 32, 2, cols().shape);
+    refused(by_cols(seventeen), "most_cols");
+    for team in [0, 2, 24, 256] {
+        let mut of = cols();
+        of.number = team;
+        refused(by_cols(of), "divides");
+    }
+    // Five columns need eight lanes.
+    refused(by_cols(Few::of([9, 6, 5], 4, 2, cols().shape)), "divides");
+    refused(by_cols(cols().with(|of| of.shape.block.x = 64)), "block.x");
 }

@@ -60,8 +60,6 @@ const PEELED: &str = "The loop over the rest of a thread's slots then loads its 
 
 const BY_32_BITS: &str = "The compiler divides small numbers by 32 bits; both ways give the same.";
 
-const FEW_AT_ONCE: &str = "What is not loaded in groups of eight is loaded in groups of four, and added in the same order.";
-
 const WINDOW_ROUNDS: &str = "A round adds 40 taps, and at most 63 are left after the first pack.";
 
 /// Every mutant that may survive, with the reason why no launch can show it.
@@ -161,49 +159,6 @@ pub const SURVIVORS: &[Survivor] = &[
         "setp.ne.b64 %p, %rd, 0;",
         2..=2,
         BY_32_BITS,
-    ),
-    never(
-        &["matmul_rows_"],
-        "setp.ne.b64 %p, %rd, 0;",
-        1..=1,
-        BY_32_BITS,
-    ),
-    always(
-        &["matmul_rows_"],
-        "setp.ne.b64 %p, %rd, 0;",
-        1..=1,
-        BY_32_BITS,
-    ),
-    never(
-        &["matmul_rows_"],
-        "setp.le.u64 %p, %rd, %rd;",
-        1..=1,
-        "A launch has no more layers of blocks than slices.",
-    ),
-    never(
-        &["matmul_rows_"],
-        "setp.ge.u64 %p, %rd, %rd;",
-        1..=1,
-        BEYOND,
-    ),
-    always(
-        &["matmul_rows_"],
-        "setp.lt.u64 %p, %rd, 8;",
-        1..=1,
-        FEW_AT_ONCE,
-    ),
-    always(
-        &["matmul_rows_"],
-        "setp.gt.u64 %p, %rd, %rd;",
-        1..=1,
-        FEW_AT_ONCE,
-    ),
-    entry(
-        Operator::WidenLoop,
-        &["matmul_rows_"],
-        ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
-        1..=1,
-        ONE_ROUND_MORE,
     ),
     never(
         &["matmul_pitch_"],

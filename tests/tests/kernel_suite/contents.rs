@@ -2,6 +2,7 @@
 //! is wrong, and the detectors find nothing.
 
 use blockwise::Device;
+use kernels::matmul::few_cols::{self, matmul_few_cols};
 use kernels::reduce::Sum;
 use kernels::reduce::single::fold_single;
 use ladder::single8::dot_single8;
@@ -49,4 +50,39 @@ fn a_wrong_ticket_gives_a_wrong_result_and_the_right_one_the_right() {
     let (sum, left) = dot(BLOCKS);
     assert!(sum < 5000.0, "nobody was the last");
     assert_eq!(left, 2 * BLOCKS);
+}
+
+/// The same of products whose slices one launch adds.
+#[test]
+fn a_products_ticket_of_any_number_makes_no_race() {
+    const SLICES: u32 = 5;
+    let early = [1, 2, SLICES - 1];
+    let never = [SLICES, 1 << 31, 0_u32.wrapping_sub(SLICES)];
+    let device = Device::checked();
+    let (a, b) = (
+        device.upload(&[1_f32; 7 * 160]).unwrap(),
+        device.upload(&[1_f32; 160 * 5]).unwrap(),
+    );
+    let few = |ticket: u32| {
+        let mut c = device.zeros::<f32>(35).unwrap();
+        let mut sums = device.zeros::<f32>(35 * SLICES as usize).unwrap();
+        let mut tickets = device.upload(&[ticket; 2]).unwrap();
+        let slices = SLICES as usize;
+        let kernel = matmul_few_cols::<f32>::on(&device).unwrap();
+        let kernel = kernel.grid([1, 1, SLICES]).block(few_cols::THREADS);
+        kernel
+            .launch(
+                &a, &b, &mut c, &mut sums, &mut tickets, 7, 160, 5, slices, 32,
+            )
+            .unwrap();
+        (c.to_vec().unwrap(), tickets.to_vec().unwrap()[0])
+    };
+    assert_eq!(few(0), (vec![160.0; 35], 0));
+    for ticket in early.into_iter().chain(never) {
+        let (c, left) = few(ticket);
+        assert!(c.iter().all(|&sum| sum <= 160.0), "{ticket}: {c:?}");
+        assert_ne!(left, 0, "{ticket}");
+    }
+    // Nobody was the last: C is what it was.
+    assert_eq!(few(SLICES).0, [0.0; 35]);
 }

@@ -4,9 +4,10 @@ use std::num::NonZeroU32;
 
 use blockwise::{Device, Matrix, Type};
 use blockwise_ops::matmul::{
-    MATMUL, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, TENSOR,
-    TILED, TILED_RAW, Tiles, VECTOR, matmul_buffers,
+    FEW, MATMUL, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY,
+    TENSOR, TILED, TILED_RAW, Tiles, matmul_buffers,
 };
+use blockwise_ops::operation::Call;
 use blockwise_ops::oracle::{self, Precision};
 use blockwise_ops::{Options, Variant, matmul};
 use blockwise_tests::check;
@@ -14,7 +15,6 @@ use blockwise_tests::data::{Draw, matrix};
 use blockwise_tests::devices::devices;
 use kernels::matmul::policy::PITCHED_FROM;
 use kernels::matmul::slices::Cut;
-use kernels::matmul::vector::WIDE_FROM;
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 
@@ -51,7 +51,11 @@ const SHAPES: [(usize, usize, usize); 25] = [
 /// Whether there is such a kernel for these elements and products of this shape. The one on tensor
 /// cores has tests of its own.
 pub(super) fn takes(kernel: &Variant, ty: Type, (rows, _, cols): (usize, usize, usize)) -> bool {
-    let fits = *kernel != VECTOR || rows == 1 || cols == 1;
+    let most = match ty {
+        Type::F64 => [4, 8],
+        _ => [16, 16],
+    };
+    let fits = *kernel != FEW || rows <= most[0] || cols <= most[1];
     kernel.takes(ty) && fits && *kernel != TENSOR
 }
 
@@ -189,10 +193,20 @@ fn every_shape_in_slices() {
         (75, 200, 1),
         (70, 33, 1),
         (1, 1100, 70),
+        (2, 700, 33),
+        (4, 130, 257),
+        (5, 1500, 67),
+        (16, 900, 132),
+        (11, 77, 130),
+        (300, 65, 2),
+        (131, 90, 3),
+        (67, 300, 8),
+        (40, 130, 11),
+        (33, 64, 16),
     ];
     for device in devices() {
         for shape in SHAPES.into_iter().chain(more) {
-            for kernel in [&SLICED, &SLICED_COPY, &MMA, &VECTOR] {
+            for kernel in [&SLICED, &SLICED_COPY, &MMA, &FEW] {
                 for (cut, mma, slices, grid_cap) in [
                     (Cut::Tall, MmaTiles::Large, 1, Some(1)),
                     (Cut::Tall, MmaTiles::Tall, 2, None),
@@ -240,20 +254,54 @@ fn every_tile_of_doubles_gives_the_same_bits() {
     }
 }
 
-/// Enough that every thread has columns of its own.
+/// Several groups of columns in a block, and more groups than a grid with a cap has blocks.
 #[test]
-fn a_row_times_a_matrix_of_many_columns() {
-    for cols in [WIDE_FROM, WIDE_FROM + 1] {
+fn a_short_row_times_a_matrix_of_many_columns() {
+    for cols in [1 << 14, (1 << 14) + 1] {
         let (a, b) = (matrix::<f32>(1, 1, 13), matrix::<f32>(2, 13, cols));
         let expected = oracle::matmul::<f32>(a.view(), b.view());
         for device in devices() {
-            for slices in [1, 2] {
+            for (slices, grid_cap) in [(1, None), (1, Some(3)), (2, None), (2, Some(1))] {
                 let options = Options {
                     count: NonZeroU32::new(slices),
-                    ..Options::of(&VECTOR)
+                    grid_cap,
+                    ..Options::of(&FEW)
                 };
                 let result = matmul(device, a.view(), b.view(), &options).expect("a launch");
                 check::close(device, (cols, slices), &result, &expected);
+            }
+        }
+    }
+}
+
+/// A ticket is at 0 again after each launch: the memory of a call serves the next one.
+#[test]
+fn slices_that_one_launch_adds_can_be_launched_again() {
+    for (rows, inner, cols) in [(2, 700, 33), (7, 600, 70), (9, 800, 5)] {
+        let (a, b) = (matrix::<f32>(5, rows, inner), matrix::<f32>(6, inner, cols));
+        let expected = oracle::matmul::<f32>(a.view(), b.view());
+        for device in devices() {
+            let options = Options {
+                count: NonZeroU32::new(5),
+                ..Options::of(&FEW)
+            };
+            let mut call = Call::new(device, &MATMUL, options);
+            let problem = matmul::problem(Type::F32, [rows, inner], [inner, cols]).expect("fits");
+            let [of_a, of_b] = [&a, &b].map(|matrix| {
+                let elements = matrix.as_slice().expect("whole");
+                device.upload(elements).expect("memory")
+            });
+            let mut first = None;
+            for _ in 0..3 {
+                let mut c = device.upload(&vec![f32::NAN; rows * cols]).expect("memory");
+                let inputs = [of_a.as_view().into(), of_b.as_view().into()];
+                call.enqueue(None, &problem, &inputs, c.as_view_mut().into())
+                    .expect("a launch");
+                let c = Array2::from_shape_vec((rows, cols), c.to_vec().expect("a copy"));
+                let c = c.expect("all elements");
+                check::close(device, (rows, inner, cols), &c, &expected);
+                let first = first.get_or_insert_with(|| c.clone());
+                check::same_bits((rows, inner, cols), first, &c);
             }
         }
     }
@@ -337,11 +385,15 @@ fn infinities_and_nan_stay_in_their_rows_and_columns() {
 
 /// What is asked for and cannot be had.
 #[test]
-fn a_kernel_for_vectors_refuses_two_matrices() {
-    let (a, b) = (matrix::<f32>(1, 3, 4), matrix::<f32>(2, 4, 2));
-    let options = Options::of(&VECTOR);
-    let error = matmul(&devices()[0], a.view(), b.view(), &options).expect_err("no vector");
-    assert!(error.to_string().contains("a row by a matrix"), "{error}");
+fn a_kernel_for_few_rows_or_columns_refuses_more() {
+    fn refused<T: Precision + Draw>(rows: usize, cols: usize) {
+        let (a, b) = (matrix::<T>(1, rows, 4), matrix::<T>(2, 4, cols));
+        let result = matmul(&devices()[0], a.view(), b.view(), &Options::of(&FEW));
+        let error = result.expect_err("too many").to_string();
+        assert!(error.contains("at most 16 columns"), "{error}");
+    }
+    refused::<f32>(17, 17);
+    refused::<f64>(5, 9);
 }
 
 #[test]

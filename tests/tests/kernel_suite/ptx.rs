@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use blockwise_ops::{OPERATIONS, Variant};
 use blockwise_tests::ptx::{Entry, entries, files, good};
 use kernels::conv1d::{blocked, window};
-use kernels::matmul::{self, register_tile, vector};
+use kernels::matmul::{self, few_cols, register_tile};
 use kernels::reduce::warps::SLOTS;
 use kernels::transpose::{aligned, packs, quads, thin};
 use kernels::{reverse, transpose};
@@ -160,15 +160,17 @@ fn table() -> BTreeMap<String, Expected> {
             add(name, Expected::new(10, 3).dynamic());
         }
     }
-    for ragged in ["", "_ragged"] {
-        for t in ["f32", "f64"] {
-            add(format!("matmul_rows{ragged}_{t}"), Expected::new(10, 0));
-            // A slot for each warp's 128 bytes of columns.
-            let slots = vector::COL_THREADS / 32 * 128;
-            let name = format!("matmul_cols{ragged}_{t}");
-            add(name, Expected::new(10, 2).fixed(slots));
-        }
+    for t in ["f32", "f64"] {
+        // Slots for each warp's 128 bytes of columns and four rows; a word for the last block.
+        let slots = matmul::thin::THREADS / 32 * 4 * 128;
+        let thin = Expected::new(15, 24).fixed(slots + 4);
+        add(format!("matmul_thin_{t}"), thin);
+        let paths = if t == "f32" { 6 } else { 5 };
+        let cols = Expected::new(15, 4 * paths).fixed(few_cols::THREADS * 2 * 8 + 4);
+        add(format!("matmul_few_cols_{t}"), cols);
     }
+    let rows = Expected::new(15, 24).fixed(4).dynamic();
+    add("matmul_few_rows_f32".into(), rows);
     for t in ["f32", "f64"] {
         add(format!("matmul_fold_{t}"), Expected::new(5, 0));
     }

@@ -4,7 +4,9 @@ use crate::operation::Case;
 
 /// The kernels of one launch.
 const WHOLE: &[&str] = &["naive", "tiled", "tiled-raw", "register-tile", "pipelined"];
-const IN_SLICES: &[&str] = &["sliced", "mma", "vector"];
+const IN_SLICES: &[&str] = &["sliced", "mma", "few"];
+/// Few rows or columns.
+const FEW: &[&str] = &["few"];
 
 pub(super) static CASES: &[Case] = &[
     Case::of(&[33, 40, 18]).by(WHOLE).capped(1),
@@ -55,6 +57,27 @@ pub(super) static CASES: &[Case] = &[
         .counting(18)
         .capped(1),
     Case::of(&[2, 528, 2]).by(IN_SLICES).counting(33),
+    // Few rows and columns: each number of sums, groups that are cut, by packs and by elements; one
+    // slice and several, with a ticket for each group; grids that stride over groups and slices.
+    Case::of(&[1, 200, 36]).by(FEW).counting(1).capped(1),
+    Case::of(&[2, 300, 40]).by(FEW).counting(3).capped(2),
+    Case::of(&[2, 33, 39]).by(FEW).counting(1),
+    Case::of(&[4, 150, 36]).by(FEW).counting(2),
+    Case::of(&[3, 170, 37]).by(FEW).counting(4).capped(1),
+    Case::of(&[3, 9, 260]).by(FEW).counting(1).capped(1),
+    Case::of(&[5, 60, 132]).by(FEW).counting(2).capped(1),
+    Case::of(&[7, 75, 67]).by(FEW).counting(3),
+    Case::of(&[16, 50, 260]).by(FEW).counting(1).capped(1),
+    Case::of(&[13, 70, 131]).by(FEW).counting(2),
+    Case::of(&[16, 900, 20]).by(FEW).counting(1),
+    Case::of(&[9, 70, 2]).by(FEW).counting(2).capped(1),
+    Case::of(&[21, 90, 3]).by(FEW).counting(2),
+    Case::of(&[19, 50, 4]).by(FEW).counting(1).capped(1),
+    Case::of(&[11, 130, 7]).by(FEW).counting(3).capped(1),
+    Case::of(&[18, 300, 8]).by(FEW).counting(2),
+    Case::of(&[17, 40, 13]).by(FEW).counting(2).capped(1),
+    Case::of(&[6, 260, 16]).by(FEW).counting(1),
+    Case::of(&[17, 0, 3]).by(FEW).counting(2),
     // Copies of B alone, and of both.
     Case::of(&[5, 40, 9]).by(&["sliced-copy"]).counting(2),
     Case::of(&[162, 41, 141]).by(&["pitched"]).capped(1),

@@ -8,13 +8,12 @@ use std::ops::RangeInclusive;
 use blockwise::{DeviceProperties, Type};
 use kernels::matmul::policy::{PITCHED_FROM, Tiles, VECTOR as PACK, WIDE_BUSY};
 use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
-use kernels::matmul::vector;
 
 use super::cost::{self, Cost, SHORTEST};
 use super::vectors::{lanes, vectors};
 use super::{
-    MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, TENSOR, TILED,
-    VECTOR, extents, mma,
+    FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, TENSOR, TILED,
+    extents, few, mma,
 };
 use crate::operation::{Options, Problem, Task, Variant};
 
@@ -25,26 +24,6 @@ const ROW: f64 = 0.8;
 const COPIED: f64 = 4000.0;
 /// The fraction of the time without a copy that a product with a copy may take.
 const WORTH: f64 = 0.97;
-
-/// Products of a vector with a shorter inner extent than this, and at most as many outputs, are
-/// faster with a general kernel than with [`vector`]: f32 1 × 7 × 18266 takes 5.4 µs instead of
-/// 6.5. For rows of f32 that are not whole vectors: 440 × 33 × 1 takes 4.2 instead of 4.8, 867 ×
-/// 170 × 1 7.0 instead of 5.9.
-const SHORT: usize = 16;
-const SHORT_RAGGED: usize = 129;
-const FEW_OUTPUTS: usize = 20_000;
-
-/// Blocks per multiprocessor that keep memory busy with a vector's product, and the smallest inner
-/// extent of their slices: 64 × 1,000,000 × 1 is fastest in 32 slices of 8 blocks, 1024 × 1024 × 1
-/// in one slice, 1 × 1024 × 1024 in four slices of 32 blocks.
-const VECTOR_BLOCKS: usize = 2;
-const SHORTEST_ROW: usize = 2048;
-const SHORTEST_COL: usize = 256;
-
-/// Persistent blocks per multiprocessor where there are many more rows: 1,000,000 × 100 × 1 takes
-/// 114 µs with these and 134 with one block per 32 rows.
-const STAYING: usize = 8;
-const MANY: usize = 8;
 
 /// A function of `f32` or `f64`, by the bytes of an element.
 macro_rules! by_width {
@@ -84,17 +63,6 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     }
 }
 
-/// Blocks that compute the rows of a matrix times a vector.
-pub(super) fn row_blocks(
-    [rows, inner, _]: [usize; 3],
-    bytes: usize,
-    device: &DeviceProperties,
-) -> usize {
-    let all = by_width!(bytes, T => vector::row_blocks::<T>(rows, inner));
-    let staying = STAYING * device.multiprocessors_to_fill() as usize;
-    if all > MANY * staying { staying } else { all }
-}
-
 /// The fastest kernel for the type and the extents in at most `most` slices, by the model.
 pub(super) fn kernel(
     of: [usize; 3],
@@ -103,8 +71,8 @@ pub(super) fn kernel(
     device: &DeviceProperties,
 ) -> &'static Variant {
     let bytes = ty.bytes();
-    if vector_pays(of, bytes) {
-        return &VECTOR;
+    if few::pays(of, bytes) {
+        return &FEW;
     }
     let multiprocessors = device.multiprocessors_to_fill() as usize;
     let whole = |cost: Cost| Some(cost.time(of, 1, [true; 2], multiprocessors));
@@ -126,14 +94,6 @@ pub(super) fn kernel(
         .filter_map(|kernel| Some((time(kernel)?, kernel)));
     let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
     fastest.map_or(&TILED, |(_, kernel)| kernel)
-}
-
-/// Whether [`vector`] is the fastest kernel for a vector's product.
-fn vector_pays([rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
-    let ragged = cols == 1 && bytes == 4 && !inner.is_multiple_of(lanes(bytes));
-    let short = inner < if ragged { SHORT_RAGGED } else { SHORT };
-    let few = rows.max(cols) <= FEW_OUTPUTS;
-    (rows == 1 || cols == 1) && !(short && few)
 }
 
 /// Whether tiles of [`Tiles::Wide`] keep the multiprocessors busy.
@@ -172,19 +132,14 @@ pub(super) fn pitched_pays(problem: &Problem) -> bool {
 /// most as many as there may be.
 pub(super) fn slicing(task: &Task<'_>) -> Slicing {
     let (of, device) = (extents(task.problem), task.device);
-    let [rows, inner, cols] = of;
+    let [_, inner, cols] = of;
     let bytes = task.problem.ty.bytes();
     let asked = task.options.count.map(|count| count.get() as usize);
     let cut = Cut::Small;
     let with = |slices: usize| Slicing { cut, slices };
-    if *task.variant == VECTOR {
-        let (blocks, shortest) = by_width!(bytes, T => match cols {
-            1 => (vector::row_blocks::<T>(rows, inner), SHORTEST_ROW),
-            _ => (vector::col_blocks::<T>(cols), SHORTEST_COL),
-        });
-        let wanted = VECTOR_BLOCKS * device.multiprocessors_to_fill() as usize / blocks.max(1);
-        let slices = wanted.min(inner / shortest).clamp(1, MOST_SLICES);
-        return with(asked.unwrap_or(slices));
+    if *task.variant == FEW {
+        let chosen = || few::fastest(of, bytes, task.aligned, device).1;
+        return with(asked.unwrap_or_else(chosen));
     }
     if *task.variant == MMA {
         return with(asked.unwrap_or_else(|| mma::slices(of, MOST_SLICES, device).1));
@@ -365,24 +320,33 @@ mod tests {
     }
 
     #[test]
-    fn vectors_are_cut_until_they_fill_the_device() {
-        for (shape, slices) in [
-            ([4096, 4096, 1], 1),
-            ([1, 4096, 4096], 2),
-            ([64, 1_000_000, 1], 33),
-            ([1, 1024, 1024], 4),
-            ([1024, 1024, 1], 1),
-            ([1, 16, 5], 1),
+    fn few_rows_or_columns_go_without_tiles() {
+        for (ty, shape, slices) in [
+            (Type::F32, [1, 1024, 400], 1),
+            (Type::F32, [1, 529, 456], 1),
+            (Type::F32, [1, 4096, 4096], 1),
+            (Type::F32, [4096, 4096, 1], 1),
+            (Type::F32, [64, 1_000_000, 1], 8),
+            (Type::F32, [3, 2443, 129], 16),
+            (Type::F32, [15, 4352, 2497], 6),
+            (Type::F32, [192, 425, 8], 1),
+            (Type::F32, [1, 7, 18_266], 1),
+            (Type::F32, [100_000, 4, 2], 1),
+            (Type::F64, [3, 6579, 81], 16),
+            (Type::F64, [63, 1196, 4], 1),
         ] {
-            let (kernel, slicing) = chosen(Type::F32, shape);
-            assert_eq!((kernel, slicing.slices), (&VECTOR, slices), "{shape:?}");
+            let (kernel, slicing) = chosen(ty, shape);
+            assert_eq!((kernel, slicing.slices), (&FEW, slices), "{ty} {shape:?}");
         }
-    }
-
-    #[test]
-    fn blocks_stay_where_rows_are_many_times_as_many() {
-        for (rows, blocks) in [(1_000_000, 8 * 132), (250_000, 7813), (4096, 128)] {
-            assert_eq!(row_blocks([rows, 100, 1], 4, &h200()), blocks, "{rows}");
+        for (ty, shape) in [
+            (Type::F32, [9984, 16, 15]),
+            (Type::F32, [20_000, 1000, 16]),
+            (Type::F32, [16, 20, 3000]),
+            (Type::F32, [17, 4000, 17]),
+            (Type::F64, [5, 3104, 53]),
+            (Type::F64, [3000, 120, 12]),
+        ] {
+            assert_ne!(chosen(ty, shape).0, &FEW, "{ty} {shape:?}");
         }
     }
 
@@ -390,19 +354,7 @@ mod tests {
     fn a_product_without_elements_has_a_kernel() {
         for shape in [[0; 3], [0, 5, 7], [5, 0, 7], [1, 0, 5], [5, 7, 0]] {
             let (kernel, slicing) = chosen(Type::F32, shape);
-            assert!(*kernel != VECTOR && slicing.slices == 1, "{shape:?}");
-        }
-    }
-
-    #[test]
-    fn short_sums_of_few_outputs_go_without_vector() {
-        for (shape, kernel) in [
-            ([1, 7, 18_266], &TILED),
-            ([1, 7, 1_000_000], &VECTOR),
-            ([201, 126, 1], &TILED),
-            ([201, 128, 1], &VECTOR),
-        ] {
-            assert_eq!(chosen(Type::F32, shape).0, kernel, "{shape:?}");
+            assert!(*kernel != FEW && slicing.slices == 1, "{shape:?}");
         }
     }
 }

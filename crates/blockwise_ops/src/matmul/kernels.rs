@@ -1,12 +1,13 @@
 //! The matrix product's entry points with their arguments.
 
-use blockwise::{AnyViewMut, Error, Type};
+use blockwise::{AnyViewMut, Error, Plain, Type, ViewMut};
 use kernels::matmul::{
-    fold, mma, naive, pipelined, pitched, register_tile, sliced, slices, split, tensor, tiled,
-    vector,
+    few_cols, few_rows, fold, mma, naive, pipelined, pitched, register_tile, sliced, slices, split,
+    tensor, thin, tiled,
 };
 use kernels::raw;
 
+use super::few::TEAMS;
 use crate::operation::{Kernel, Operands, Takes, kernel, raw_kernel};
 
 /// The code of the kernel that adds slices, and of one that prepares operands.
@@ -179,18 +180,80 @@ pub(super) static MMA: &[Kernel] = &[
     folds!(F64 f64),
 ];
 
-/// By code: rows, of a matrix times a column, then columns; the odd ones move single elements.
-pub(super) static VECTOR: &[Kernel] = &[
-    counted!(F32 f32, [0, 0], vector::matmul_rows<f32>),
-    counted!(F64 f64, [0, 0], vector::matmul_rows<f64>),
-    counted!(F32 f32, [1, 0], vector::matmul_rows_ragged<f32>),
-    counted!(F64 f64, [1, 0], vector::matmul_rows_ragged<f64>),
-    counted!(F32 f32, [2, 0], vector::matmul_cols<f32>),
-    counted!(F64 f64, [2, 0], vector::matmul_cols<f64>),
-    counted!(F32 f32, [3, 0], vector::matmul_cols_ragged<f32>),
-    counted!(F64 f64, [3, 0], vector::matmul_cols_ragged<f64>),
-    folds!(F32 f32),
-    folds!(F64 f64),
+/// Kernels that take the elements, memory for slices, the extents, the slices, and a number that the
+/// instance stands for.
+macro_rules! few {
+    ($Type:ident $t:ident, $which:tt, $handle:ty, $number:expr) => {
+        kernel!(Takes::Type(Type::$Type), $which, $handle, |of| {
+            let ([rows, inner, cols, _], few) = (
+                of.problem.extents,
+                Few::<$t>::of(of.output, of.memory, of.after)?,
+            );
+            (
+                of.inputs[0].plain::<$t>()?,
+                of.inputs[1].plain::<$t>()?,
+                few.c,
+                few.sums,
+                few.tickets,
+                rows,
+                inner,
+                cols,
+                few.slices,
+                $number,
+            )
+        })
+    };
+}
+
+/// C, and the memory of its slices: none with one slice.
+struct Few<'a, T: Plain> {
+    c: ViewMut<'a, T>,
+    sums: ViewMut<'a, T>,
+    tickets: ViewMut<'a, u32>,
+    slices: usize,
+}
+
+impl<'a, T: Plain> Few<'a, T> {
+    fn of(
+        c: AnyViewMut<'a>,
+        sums: Option<AnyViewMut<'a>>,
+        tickets: Option<AnyViewMut<'a>>,
+    ) -> Result<Self, Error> {
+        let (nowhere, c) = c.plain::<T>()?.split_at_mut(0);
+        let (none, nowhere) = nowhere.split_at_mut(0);
+        let sums = sums.map_or(Ok(nowhere), AnyViewMut::plain)?;
+        let tickets = tickets.map_or_else(|| none.cast(), AnyViewMut::plain)?;
+        let slices = (sums.len() / c.len().max(1)).max(1);
+        Ok(Self {
+            c,
+            sums,
+            tickets,
+            slices,
+        })
+    }
+}
+
+/// By code: up to four rows, by the width of a group; up to sixteen, by single elements and by packs;
+/// few columns, by their team.
+pub(super) static FEW: &[Kernel] = &[
+    few!(F32 f32, [0, 0], thin::matmul_thin<f32>, thin::BYTES[0] / 4),
+    few!(F32 f32, [0, 1], thin::matmul_thin<f32>, thin::BYTES[1] / 4),
+    few!(F64 f64, [0, 0], thin::matmul_thin<f64>, thin::BYTES[0] / 8),
+    few!(F64 f64, [0, 1], thin::matmul_thin<f64>, thin::BYTES[1] / 8),
+    few!(F32 f32, [1, 0], few_rows::matmul_few_rows<f32>, 0),
+    few!(F32 f32, [1, 1], few_rows::matmul_few_rows<f32>, 1),
+    few!(F32 f32, [2, 0], few_cols::matmul_few_cols<f32>, TEAMS[0]),
+    few!(F32 f32, [2, 1], few_cols::matmul_few_cols<f32>, TEAMS[1]),
+    few!(F32 f32, [2, 2], few_cols::matmul_few_cols<f32>, TEAMS[2]),
+    few!(F32 f32, [2, 3], few_cols::matmul_few_cols<f32>, TEAMS[3]),
+    few!(F32 f32, [2, 4], few_cols::matmul_few_cols<f32>, TEAMS[4]),
+    few!(F32 f32, [2, 5], few_cols::matmul_few_cols<f32>, TEAMS[5]),
+    few!(F64 f64, [2, 0], few_cols::matmul_few_cols<f64>, TEAMS[0]),
+    few!(F64 f64, [2, 1], few_cols::matmul_few_cols<f64>, TEAMS[1]),
+    few!(F64 f64, [2, 2], few_cols::matmul_few_cols<f64>, TEAMS[2]),
+    few!(F64 f64, [2, 3], few_cols::matmul_few_cols<f64>, TEAMS[3]),
+    few!(F64 f64, [2, 4], few_cols::matmul_few_cols<f64>, TEAMS[4]),
+    few!(F64 f64, [2, 5], few_cols::matmul_few_cols<f64>, TEAMS[5]),
 ];
 
 /// The inputs are the terms of A and B and their ranges.

@@ -4,6 +4,7 @@ mod cases;
 mod choice;
 mod copy;
 mod cost;
+mod few;
 mod fold;
 mod kernels;
 mod mma;
@@ -111,7 +112,7 @@ pub static MATMUL: Operation = Operation {
         &SLICED,
         &SLICED_COPY,
         &MMA,
-        &VECTOR,
+        &FEW,
         &TENSOR,
         &PITCHED,
     ],
@@ -233,16 +234,17 @@ pub static MMA: Variant = Variant::new(
 .alone(plan::is_one_slice)
 .tuned(mma_tiles);
 
-/// Reads each element of the matrix once; for a matrix and a vector. The count is the slices'.
-pub static VECTOR: Variant = Variant::new(
-    "vector",
-    "reads each element of the matrix once; for a matrix and a vector",
-    kernels::VECTOR,
+/// Reads each element of the larger matrix once; for at most sixteen columns or rows (f64: four
+/// rows). The count is the slices', which the same launch adds.
+pub static FEW: Variant = Variant::new(
+    "few",
+    "reads each element of the larger matrix once; for at most 16 columns or rows (f64: 4 rows)",
+    kernels::FEW,
     plan::whole,
 )
 .held(slices::hold)
 .alone(plan::is_one_slice)
-.worth(vectors::has_vector);
+.worth(few::is_few);
 
 /// Tensor cores of compute capability 9.0 multiply f32, split into three BF16 terms, with an error
 /// no larger than that of FP32 arithmetic.

@@ -4,11 +4,12 @@ use blockwise::{DeviceProperties, Type};
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles, pitch};
 use kernels::matmul::slices::{Slicing, sums};
-use kernels::matmul::{TILE, register_tile, vector};
+use kernels::matmul::{TILE, register_tile};
 
-use super::choice::{self, by_width};
-use super::vectors::{has_vector, vectors};
-use super::{MMA, PIPELINED, REGISTER_TILE, SLICED, SLICED_COPY, TENSOR, VECTOR, extents, mma};
+use super::choice;
+use super::few::{self, Few};
+use super::vectors::vectors;
+use super::{FEW, MMA, PIPELINED, REGISTER_TILE, SLICED, SLICED_COPY, TENSOR, extents, mma};
 use crate::LaunchError;
 use crate::limits::blocks_for;
 use crate::operation::{Plan, Task, Variant};
@@ -31,7 +32,7 @@ pub(super) fn is_one_slice(task: &Task<'_>) -> bool {
 
 /// Whether the variant can divide the inner extent into slices.
 pub(super) fn has_slices(kernel: &Variant) -> bool {
-    has_cuts(kernel) || *kernel == MMA || *kernel == VECTOR
+    has_cuts(kernel) || *kernel == MMA || *kernel == FEW
 }
 
 /// Whether its instances are the slices' tiles.
@@ -93,28 +94,24 @@ pub(super) fn launch(
     sums(rows, cols, slices).ok_or(LaunchError::SizeOverflow {
         what: "the products of the slices",
     })?;
-    let mut plan = if *kernel == VECTOR {
-        if !has_vector(task.problem) {
+    let mut plan = if *kernel == FEW {
+        if !few::is_few(task.problem) {
             return Err(LaunchError::ShapeMismatch {
                 left_name: "A",
                 left: vec![rows, inner],
                 right_name: "B",
                 right: vec![inner, cols],
-                rule: "the kernel `vector` multiplies a row by a matrix or a matrix by a column",
+                rule: "the kernel `few` is for at most 16 columns of B or 16 rows of A (4 of float64)",
             });
         }
-        let (code, blocks, threads) = match cols {
-            1 => (
-                0,
-                choice::row_blocks(of, bytes, task.device),
-                vector::ROW_THREADS,
-            ),
-            _ => {
-                let blocks = by_width!(bytes, T => vector::col_blocks::<T>(cols));
-                (2, blocks, vector::COL_THREADS)
-            }
-        };
-        blocks_of(task, [code + ragged, 0], blocks, threads, 0)?
+        let (few, _) = few::fastest(of, bytes, aligned[1], task.device);
+        let Few { which, block, .. } = few;
+        // Several groups of a block have one slice.
+        let high = if slices == 1 { block[1] } else { 1 };
+        let blocks = few.groups.div_ceil(high as usize);
+        let mut plan = blocks_of(task, which, blocks, block[0], few.shared_bytes)?;
+        plan.launch.block[1] = high;
+        plan
     } else if *kernel == MMA {
         let asked = task.options.instance;
         let asked = asked.and_then(|at| MmaTiles::ALL.get(usize::from(at)));

@@ -1,15 +1,16 @@
 //! Products with the memory that they need: for the products of slices of the inner extent, which
-//! are then added in order, and for a copy of B. If that memory is lacking and was not asked for, a
+//! are then added in order, by a second launch or by [tickets](kernels::matmul::ticket), and for a
+//! copy of B. If that memory is lacking and was not asked for, a
 //! method that needs none.
 
 use std::num::NonZeroU32;
 
-use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream};
+use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream, Type};
 use kernels::matmul::policy::pitch;
 use kernels::matmul::slices::sums;
 
 use super::copy::Copies;
-use super::{SLICED, SLICED_COPY, choice, extents, fold, plan};
+use super::{FEW, SLICED, SLICED_COPY, choice, extents, few, fold, plan};
 use crate::LaunchError;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
 
@@ -21,6 +22,8 @@ struct Product {
     options: Options,
     /// The products of the slices, if there is more than one.
     sums: Option<AnyBuffer>,
+    /// Where the launch itself adds them: zeros between launches.
+    tickets: Option<AnyBuffer>,
     copy: Option<Copies>,
 }
 
@@ -32,6 +35,7 @@ pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, La
         variant: task.variant,
         options: *task.options,
         sums: None,
+        tickets: None,
         copy: None,
     };
     if plan::has_slices(task.variant) {
@@ -47,6 +51,7 @@ pub(super) fn hold_copy(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held
         variant: &SLICED_COPY,
         options: *task.options,
         sums: None,
+        tickets: None,
         copy: None,
     };
     let prepared = Copies::of_b(device, task.problem).and_then(|copy| {
@@ -89,6 +94,10 @@ impl Product {
             })?;
             let ty = task.problem.ty;
             self.sums = Some(AnyBuffer::filled(&self.device, ty, len, 0)?);
+            if *task.variant == FEW {
+                let groups = few::most_groups(extents(task.problem), ty.bytes(), task.device);
+                self.tickets = Some(AnyBuffer::filled(&self.device, Type::U32, groups, 0)?);
+            }
         }
         // There are at most `MOST_SLICES`.
         self.options.count = NonZeroU32::new(slices as u32);
@@ -120,26 +129,44 @@ impl Held for Product {
             }
             None => (b, cols),
         };
+        let aligned = |sums: &AnyViewMut<'_>| {
+            [
+                a.is_aligned(PACK),
+                b.is_aligned(PACK),
+                sums.is_aligned(PACK),
+            ]
+        };
+        let task = |[a, b, c]: [bool; 3]| Task {
+            problem,
+            options: &self.options,
+            device: self.device.properties(),
+            aligned: a && b && c,
+            variant: self.variant,
+        };
+        let inputs = [a, b];
+        if let (Some(sums), Some(tickets)) = (&mut self.sums, &mut self.tickets) {
+            let aligned = aligned(&output);
+            let plan = plan::launch(&task(aligned), pitch, aligned)?;
+            let operands = Operands::of(*problem, &inputs, output)
+                .with_memory(sums.as_view_mut())
+                .with_after(tickets.as_view_mut());
+            let started = plan.start(on, operands);
+            if started.is_err() {
+                // Blocks may have taken some.
+                tickets.fill_bytes(0)?;
+            }
+            return started.map(|()| Some(plan));
+        }
         let sums = match &mut self.sums {
             Some(sums) => sums.as_view_mut(),
             None => output.as_view_mut(),
         };
-        let aligned = [
-            a.is_aligned(PACK),
-            b.is_aligned(PACK),
-            sums.is_aligned(PACK),
-        ];
-        let task = Task {
-            problem,
-            options: &self.options,
-            device: self.device.properties(),
-            aligned: aligned == [true; 3],
-            variant: self.variant,
-        };
+        let aligned = aligned(&sums);
+        let task = task(aligned);
         let plan = plan::launch(&task, pitch, aligned)?;
         let mut pitched = *problem;
         pitched.extents[3] = pitch;
-        plan.start(on, Operands::of(pitched, &[a, b], sums))?;
+        plan.start(on, Operands::of(pitched, &inputs, sums))?;
         if let Some(sums) = &self.sums {
             fold::enqueue(on, &task, sums.as_view(), output)?;
         }

@@ -1,4 +1,4 @@
-//! Which products move 16 bytes at a time, and which have a vector.
+//! Which products move 16 bytes at a time.
 
 use kernels::matmul::policy::VECTOR;
 
@@ -21,11 +21,6 @@ pub(super) fn vectors(
     let broad = cols > NARROW_BYTES / bytes;
     if *kernel == MMA {
         a && b && c && whole(inner) && whole(cols)
-    } else if *kernel == super::VECTOR {
-        match cols {
-            1 => a && b && whole(inner),
-            _ => b && whole(cols),
-        }
     } else {
         b && c && whole(pitch) && broad
     }
@@ -38,12 +33,6 @@ pub(super) const fn lanes(bytes: usize) -> usize {
 
 /// The widest row of B in bytes whose columns are read one by one.
 const NARROW_BYTES: usize = 32;
-
-/// Whether A or B is a vector.
-pub(super) fn has_vector(problem: &Problem) -> bool {
-    let [rows, _, cols] = extents(problem);
-    rows == 1 || cols == 1
-}
 
 /// Whether single elements of B move, and 16 bytes of a copy.
 pub(super) fn need_copies(problem: &Problem) -> bool {

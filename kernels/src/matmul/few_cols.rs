@@ -1,0 +1,387 @@
+//! Products with up to sixteen columns of f32, or eight of f64: each element of A is used as often, so the speed of reading
+//! A counts.
+//!
+//! Change from [`sliced`](super::sliced): no tiles. Neighbouring threads read neighbouring elements
+//! of a row of A, and the same rows of B; each has a sum for every column.
+//!
+//! - A team of `team` threads owns two rows of C at a time, in a block of [`THREADS`]. Thread l
+//!   of n takes elements l, l + n, … of the inner extent; with one column, packs of 16 bytes where
+//!   A's rows are whole packs.
+//! - A shuffle exchanges half of the columns for the other half's lanes, the next one half of those,
+//!   and so on: C columns cost C − 1 shuffles and a few instead of 5 C. The first lane of each column
+//!   writes the warp's sum to slot (warp, row, column) of shared memory, and one thread adds each
+//!   output in the order of the team's warps. [Tickets](super::ticket) add the slices.
+//! - The barrier after the writes orders them before those reads; the barrier after the reads
+//!   orders them before the writes for the next rows.
+//! - Global reads per element of C: inner/columns of A, and inner of B, which the L1 cache holds: two
+//!   rows a team read it half as often.
+
+use cuda_std::prelude::*;
+use cuda_std::unroll::unrolled;
+
+use super::asm::load_if;
+use super::ticket::{Slices, in_flight};
+use crate::here::pointer_here;
+use crate::number::Scalar;
+use crate::pack::lanes;
+
+/// The most columns of B and C: 64 bytes of each row. Sixteen sums of f64 for each row are too many
+/// registers.
+pub const fn most_cols<T>() -> usize {
+    64 / size_of::<T>()
+}
+
+/// Threads of a block.
+pub const THREADS: u32 = 128;
+/// Rows of a team.
+const ROWS: usize = 2;
+
+const WARP: usize = 32;
+
+/// Rows that a block owns.
+pub const fn rows_of(team: usize) -> usize {
+    THREADS as usize / team * ROWS
+}
+
+/// The fewest threads of a team: each column has a lane in the end.
+pub const fn least_team(cols: usize) -> usize {
+    match cols {
+        0..=4 => 4,
+        5..=8 => 8,
+        _ => 16,
+    }
+}
+
+/// Whether a block can be divided into such teams for so many columns.
+pub const fn divides(team: usize, cols: usize) -> bool {
+    team.is_power_of_two() && team >= least_team(cols) && team <= THREADS as usize
+}
+
+/// C = A · B of few columns.
+///
+/// # Parameters
+/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
+///   elements. Where rows are whole packs and aligned to them, they are loaded.
+/// - `sums`: `slices` matrices of the size of C, `tickets`: one for each block's rows, 0 before and
+///   after; both are empty with one slice.
+/// - `team`: threads that share a row, a power of two.
+///
+/// # Launch
+/// Blocks of [`THREADS`] threads along x. The grid strides over rows along x and over slices along
+/// z.
+#[kernel(
+    instances(f32, f64),
+    max_threads = 128,
+    min_blocks = 4,
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner.checked_mul(cols) == Some(b.len()),
+        rows.checked_mul(cols) == Some(c.len()),
+        cols <= most_cols::<T>(),
+        divides(team, cols),
+        super::ticket::fit([rows, cols], slices, rows.div_ceil(rows_of(team)), sums.len(), tickets.len()),
+        [block.x, block.y, block.z, grid.y] == [THREADS, 1, 1, 1]
+    )
+)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "three matrices, three extents, the slices with their memory, the teams"
+)]
+pub fn matmul_few_cols<T: Scalar>(
+    a: &[T],
+    b: &[T],
+    mut c: Out<T>,
+    mut sums: Out<T>,
+    mut tickets: Atomics<u32>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    slices: usize,
+    team: usize,
+) {
+    let of = FewCols {
+        a: a.as_ptr(),
+        b: b.as_ptr(),
+        to: Slices {
+            c: c.as_mut_ptr(),
+            sums: sums.as_mut_ptr(),
+            tickets: tickets.as_mut_ptr(),
+            outputs: rows * cols,
+            slices,
+        },
+        rows,
+        inner,
+        cols,
+        team,
+        whole: cols.is_power_of_two() && b.as_ptr().addr().is_multiple_of(16),
+    };
+    let packs = cols == 1 && inner.is_multiple_of(lanes::<T>());
+    let packs = packs && (a.as_ptr().addr() | b.as_ptr().addr()).is_multiple_of(16);
+    // SAFETY: `require` states all of it, and what is loaded in packs was compared.
+    unsafe {
+        match cols {
+            0 | 1 if packs => of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(),
+            0 | 1 => of.each::<1, 1, { lanes::<T>() }, 8>(),
+            2 => of.each::<2, 1, { lanes::<T>() }, 8>(),
+            3 | 4 => of.each::<4, 1, { lanes::<T>() }, 4>(),
+            5..=8 if most_cols::<T>() > 8 => of.each::<8, 1, { lanes::<T>() }, 4>(),
+            _ => of.each::<{ most_cols::<T>() }, 1, { lanes::<T>() }, 2>(),
+        }
+    }
+}
+
+/// A product with few columns.
+struct FewCols<T> {
+    a: *const T,
+    b: *const T,
+    to: Slices<T>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    team: usize,
+    /// Whether there is a column for each sum, and B's rows are loaded in packs.
+    whole: bool,
+}
+
+impl<T: Scalar> FewCols<T> {
+    /// Computes with sums for ROWS rows and COLS columns, a power of two, and loads of LANES
+    /// elements of A and PACK of B, AT_ONCE rows of B in flight.
+    ///
+    /// # Safety
+    /// The operands have the lengths that the kernel requires, and there are at most COLS columns.
+    /// If LANES is above 1, COLS is 1, A and B are aligned to LANES elements, and a row of A is a
+    /// whole number of them. All threads of the launch call it, with the kernel's shape.
+    #[inline(always)]
+    unsafe fn each<
+        const COLS: usize,
+        const LANES: usize,
+        const PACK: usize,
+        const AT_ONCE: usize,
+    >(
+        &self,
+    ) {
+        const { assert!(COLS.is_power_of_two() && COLS <= 16 && (LANES == 1 || COLS == 1)) };
+        // Words of 64 bits instead of T: a static cannot depend on a type parameter.
+        let slots = shared_array![u64; THREADS as usize * ROWS].cast::<T>();
+        let last = shared_array![u32; 1];
+        let t = thread::thread_idx_x() as usize;
+        // Powers of two, so dividing by them is a shift.
+        let shift = (self.team as u32).trailing_zeros();
+        // Parts of a team, whose lanes exchange sums.
+        let of_lanes = shift.min(WARP.trailing_zeros());
+        let (lanes, parts) = (1 << of_lanes, 1 << (shift - of_lanes));
+        let (of_team, member) = (t >> shift, t & (self.team - 1));
+        let high = (THREADS as usize >> shift) * ROWS;
+        let groups = (self.rows + high - 1) >> (high as u32).trailing_zeros();
+        let mut number = thread::block_idx_z() as usize;
+        while number < self.to.slices {
+            let (begin, len) = self.to.slice(self.inner, number);
+            let mut group = thread::block_idx_x() as usize;
+            while group < groups {
+                let top = group * high;
+                let at = (top + of_team * ROWS, begin, len, member);
+                // SAFETY: passed on to the caller.
+                let own = unsafe { self.part::<COLS, LANES, PACK, AT_ONCE>(at, lanes) };
+                // SAFETY: each output of each part has one lane, and one slot; after the barrier
+                // each output has one thread.
+                unsafe {
+                    // Lanes that have the same column.
+                    let same = of_lanes - COLS.trailing_zeros();
+                    let lane = t & (lanes - 1);
+                    if lane & ((1 << same) - 1) == 0 {
+                        let of_part = (t >> of_lanes) * ROWS * COLS;
+                        let slots = slots.wrapping_add(of_part + (lane >> same));
+                        unrolled::<ROWS>(|row| slots.wrapping_add(row * COLS).write(own[row]));
+                    }
+                    // Orders all parts' sums before the reads of them.
+                    thread::sync_threads();
+                    self.outputs::<COLS>(top, high, |out, at| {
+                        let of_team = out / (ROWS * COLS) * parts * ROWS * COLS;
+                        let slots = slots.wrapping_add(of_team + out % (ROWS * COLS));
+                        let mut sum = T::ZERO;
+                        let mut part = 0;
+                        while part < parts {
+                            sum = sum.add(slots.wrapping_add(part * ROWS * COLS).read());
+                            part += 1;
+                        }
+                        self.to.store(number, at, sum);
+                    });
+                    if self.to.slices > 1 && self.to.is_last(group, t == 0, last) {
+                        self.outputs::<COLS>(top, high, |_, at| self.to.add::<1>(|_| Some(at)));
+                    }
+                    // Orders all reads before the next rows' sums.
+                    thread::sync_threads();
+                }
+                group += thread::grid_dim_x() as usize;
+            }
+            number += thread::grid_dim_z() as usize;
+        }
+    }
+
+    /// Calls `each` with this thread's outputs among `high` rows from `top` on: their numbers there,
+    /// with COLS columns, and in C.
+    #[inline(always)]
+    fn outputs<const COLS: usize>(&self, top: usize, high: usize, each: impl Fn(usize, usize)) {
+        let mut out = thread::thread_idx_x() as usize;
+        while out < high * COLS {
+            let (row, col) = (top + out / COLS, out % COLS);
+            if row < self.rows && col < self.cols {
+                each(out, row * self.cols + col);
+            }
+            out += THREADS as usize;
+        }
+    }
+
+    /// This thread's sums of rows from `top` on, over the slice of `len` elements from `begin` on;
+    /// those of its `lanes` neighbours are added up, and each lane has the one of its column: the
+    /// lane's number divided by that of lanes with the same column.
+    ///
+    /// # Safety
+    /// As for [`each`](Self::each); all lanes of a warp call it.
+    #[inline(always)]
+    unsafe fn part<
+        const COLS: usize,
+        const LANES: usize,
+        const PACK: usize,
+        const AT_ONCE: usize,
+    >(
+        &self,
+        (top, begin, len, member): (usize, usize, usize, usize),
+        lanes: usize,
+    ) -> [T; ROWS] {
+        let packs = len / LANES;
+        let count = if top < self.rows && member < packs {
+            (packs - member + self.team - 1) >> (self.team as u32).trailing_zeros()
+        } else {
+            0
+        };
+        let first = begin + member * LANES;
+        let mut of_a = self.a.wrapping_add(top * self.inner + first);
+        let mut of_b = self.b.wrapping_add(first * self.cols);
+        let mut own = [[T::ZERO; COLS]; ROWS];
+        let step = self.team * LANES;
+        let both = |inside: bool| {
+            // SAFETY: a pack of these rows, and one of B, or a row of B.
+            let loaded = unsafe {
+                let a: [[T; LANES]; ROWS] = core::array::from_fn(|row| {
+                    let exists = inside && top + row < self.rows;
+                    load_if(of_a.wrapping_add(row * self.inner), exists)
+                });
+                match LANES {
+                    1 => (a, self.row::<COLS, PACK>(of_b, inside), [T::ZERO; LANES]),
+                    _ => (a, [T::ZERO; COLS], load_if(of_b, inside)),
+                }
+            };
+            of_a = pointer_here(of_a.wrapping_add(step));
+            of_b = pointer_here(of_b.wrapping_add(step * self.cols));
+            loaded
+        };
+        let mut of_lanes = [[T::ZERO; LANES]; ROWS];
+        let add = |_, (a, b, of_column): ([[T; LANES]; ROWS], [T; COLS], [T; LANES])| {
+            unrolled::<ROWS>(|row| {
+                if LANES == 1 {
+                    unrolled::<COLS>(|col| {
+                        own[row][col] = a[row][0].mul_add(b[col], own[row][col]);
+                    });
+                } else {
+                    unrolled::<LANES>(|lane| {
+                        let sum = &mut of_lanes[row][lane];
+                        *sum = a[row][lane].mul_add(of_column[lane], *sum);
+                    });
+                }
+            });
+        };
+        in_flight::<_, AT_ONCE>(count, both, add);
+        let lane = thread::thread_idx_x() as usize & (lanes - 1);
+        let mut of_column = [T::ZERO; ROWS];
+        unrolled::<ROWS>(|row| {
+            let mut own = own[row];
+            if LANES > 1 {
+                own[0] = of_lanes[row].into_iter().fold(T::ZERO, T::add);
+            }
+            let mut delta = lanes / 2;
+            // SAFETY: all lanes are here.
+            unsafe {
+                if COLS >= 16 {
+                    halve::<T, COLS, 8>(&mut own, lane, &mut delta);
+                }
+                if COLS >= 8 {
+                    halve::<T, COLS, 4>(&mut own, lane, &mut delta);
+                }
+                if COLS >= 4 {
+                    halve::<T, COLS, 2>(&mut own, lane, &mut delta);
+                }
+                if COLS >= 2 {
+                    halve::<T, COLS, 1>(&mut own, lane, &mut delta);
+                }
+                while delta > 0 {
+                    own[0] = own[0].add(exchanged(own[0], delta));
+                    delta /= 2;
+                }
+            }
+            of_column[row] = own[0];
+        });
+        of_column
+    }
+
+    /// A row of B, zeros after its end and unless `inside`.
+    ///
+    /// # Safety
+    /// If `inside`, `from` points to it.
+    #[inline(always)]
+    unsafe fn row<const COLS: usize, const PACK: usize>(
+        &self,
+        from: *const T,
+        inside: bool,
+    ) -> [T; COLS] {
+        let mut row = [T::ZERO; COLS];
+        // SAFETY: the caller's promise; a whole row is aligned to packs.
+        unsafe {
+            if COLS.is_multiple_of(PACK) && self.whole {
+                unrolled::<8>(|pack| {
+                    if pack * PACK < COLS {
+                        let loaded = load_if::<T, PACK>(from.wrapping_add(pack * PACK), inside);
+                        unrolled::<PACK>(|i| row[(pack * PACK + i) % COLS] = loaded[i]);
+                    }
+                });
+            } else {
+                unrolled::<COLS>(|col| {
+                    let exists = inside && col < self.cols;
+                    [row[col]] = load_if(from.wrapping_add(col), exists);
+                });
+            }
+        }
+        row
+    }
+}
+
+/// Of the lanes that are `delta` apart, the upper ones keep the upper half of the first 2 · HALF
+/// columns, and the others the lower half. Halves `delta`.
+///
+/// # Safety
+/// All lanes of the warp call it.
+#[inline(always)]
+unsafe fn halve<T: Scalar, const COLS: usize, const HALF: usize>(
+    own: &mut [T; COLS],
+    lane: usize,
+    delta: &mut usize,
+) {
+    let upper = lane & *delta != 0;
+    unrolled::<HALF>(|col| {
+        let (low, high) = (own[col], own[(col + HALF) % COLS]);
+        let (keep, give) = if upper { (high, low) } else { (low, high) };
+        // SAFETY: passed on to the caller.
+        own[col] = keep.add(unsafe { exchanged(give, *delta) });
+    });
+    *delta /= 2;
+}
+
+/// The value of the lane whose number differs by `delta`, a power of two.
+///
+/// # Safety
+/// All lanes of the warp call it.
+#[inline(always)]
+unsafe fn exchanged<T: Scalar>(value: T, delta: usize) -> T {
+    // SAFETY: passed on to the caller.
+    unsafe { warp::warp_shuffle_xor(u32::MAX, value, delta as u32, WARP as u32).0 }
+}

@@ -1,0 +1,278 @@
+//! Products with one to four rows: each element of B is used at most four times, so only the speed
+//! of reading B counts.
+//!
+//! Change from [`sliced`](super::sliced): no tiles in shared memory, no asynchronous copies. B goes
+//! straight to registers, and every thread has up to eight loads of it in flight, 16 bytes each
+//! where B's rows are whole packs.
+//!
+//! - C\[r, j\] = Σ A\[r, k\] · B\[k, j\], over k in slice s.
+//! - A row of threads (same y) owns a group of `across` columns, 32 to 128 bytes of each row of B.
+//!   Neighbouring threads read neighbouring elements or packs of a row, then of the next row; the
+//!   group reads a run of rows at a time and strides by that run.
+//! - Shuffles add the lanes with the same columns. The first of them writes the warp's sum to slot
+//!   (warp, row, column) of shared memory, and one thread adds each output in the order of the
+//!   warps. [Tickets](super::ticket) add the slices.
+//! - The barrier after the writes orders them before those reads; the barrier after the reads
+//!   orders them before the writes for the next columns.
+//! - Global reads per element of C: inner of B, and of A, which the caches hold.
+//!
+//! Narrow groups have more blocks, so that one row needs no slices up to some thousand columns: at
+//! 1 × 1024 × 400 a group of 32 bytes takes 5.4 µs, two slices of one 7.0 (H100).
+
+use cuda_std::prelude::*;
+use cuda_std::uniform::assume_warp_uniform;
+use cuda_std::unroll::unrolled;
+
+use super::asm::load_if;
+use super::ticket::{Slices, in_flight};
+use crate::here::pointer_here;
+use crate::number::Scalar;
+use crate::pack::lanes;
+
+/// The most rows of A and C.
+pub const MOST_ROWS: usize = 4;
+/// The most threads of a block.
+pub const THREADS: u32 = 512;
+/// Bytes of a row of B that a group reads: from the shorter to the longer.
+pub const BYTES: [usize; 2] = [32, 128];
+
+const WARP: usize = 32;
+const WARPS: usize = THREADS as usize / WARP;
+
+/// C = A · B of a few rows.
+///
+/// # Parameters
+/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
+///   elements. Where `cols` is a whole number of packs and B aligned to them, they are loaded.
+/// - `sums`: `slices` matrices of the size of C, `tickets`: one for each group of columns, or
+///   more, 0 before and after; both are empty with one slice.
+/// - `across`: columns of a group, a power of two.
+///
+/// # Launch
+/// Blocks of whole warps along x, which share a group, and of as many groups along y; with several
+/// slices y is 1. The grid strides over groups along x and over slices along z.
+#[kernel(
+    instances(f32, f64),
+    max_threads = 512,
+    min_blocks = 1,
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner.checked_mul(cols) == Some(b.len()),
+        rows.checked_mul(cols) == Some(c.len()),
+        rows <= MOST_ROWS,
+        across.is_power_of_two(),
+        across >= BYTES[0] / size_of::<T>(),
+        across <= BYTES[1] / size_of::<T>(),
+        super::ticket::fit([rows, cols], slices, cols.div_ceil(across), sums.len(), tickets.len()),
+        slices == 1 || block.y == 1,
+        block.x.is_multiple_of(32),
+        block.x as u64 * block.y as u64 <= THREADS as u64,
+        [grid.y, block.z] == [1, 1]
+    )
+)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "three matrices, three extents, the slices with their memory, the shape"
+)]
+pub fn matmul_thin<T: Scalar>(
+    a: &[T],
+    b: &[T],
+    mut c: Out<T>,
+    mut sums: Out<T>,
+    mut tickets: Atomics<u32>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    slices: usize,
+    across: usize,
+) {
+    let of = Thin {
+        a: a.as_ptr(),
+        b: b.as_ptr(),
+        to: Slices {
+            c: c.as_mut_ptr(),
+            sums: sums.as_mut_ptr(),
+            tickets: tickets.as_mut_ptr(),
+            outputs: rows * cols,
+            slices,
+        },
+        rows,
+        inner,
+        cols,
+        across,
+    };
+    let packs = cols.is_multiple_of(lanes::<T>()) && b.as_ptr().addr().is_multiple_of(16);
+    // SAFETY: `require` states all of it, and what is loaded in packs was compared.
+    unsafe {
+        match (rows, packs) {
+            (0 | 1, true) => of.each::<1, { lanes::<T>() }, 6>(),
+            (0 | 1, false) => of.each::<1, 1, 8>(),
+            (2, true) => of.each::<2, { lanes::<T>() }, 4>(),
+            (2, false) => of.each::<2, 1, 8>(),
+            (_, true) => of.each::<4, { lanes::<T>() }, { lanes::<T>() }>(),
+            (_, false) => of.each::<4, 1, 4>(),
+        }
+    }
+}
+
+/// A product with few rows.
+struct Thin<T> {
+    a: *const T,
+    b: *const T,
+    to: Slices<T>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    across: usize,
+}
+
+impl<T: Scalar> Thin<T> {
+    /// Computes with sums for ROWS rows and loads of LANES elements of B, N of them in flight.
+    ///
+    /// # Safety
+    /// The operands have the lengths that the kernel requires. There are at most ROWS rows. B is
+    /// aligned to LANES elements, and a row is a whole number of them. All threads of the launch
+    /// call it, with the kernel's shape.
+    #[inline(always)]
+    unsafe fn each<const ROWS: usize, const LANES: usize, const N: usize>(&self) {
+        // Words of 64 bits instead of T: a static cannot depend on a type parameter.
+        let slots = shared_array![u64; WARPS * MOST_ROWS * 16].cast::<T>();
+        let last = shared_array![u32; 1];
+        let Self { across, cols, .. } = *self;
+        let t = thread::thread_idx_x() as usize;
+        let (threads, high) = (
+            thread::block_dim_x() as usize,
+            thread::block_dim_y() as usize,
+        );
+        let y = thread::thread_idx_y() as usize;
+        // Powers of two, so dividing by them is a shift.
+        let wide = across / LANES;
+        let shift = (wide as u32).trailing_zeros();
+        let (x, down, at_once) = (t % WARP & (wide - 1), t >> shift, threads >> shift);
+        let warps = threads / WARP;
+        // SAFETY: blocks have whole warps along x.
+        let warp = unsafe { assume_warp_uniform((t / WARP) as u32) } as usize;
+        let slots = slots.wrapping_add(y * warps * ROWS * across);
+        let groups = (cols + across - 1) >> (across as u32).trailing_zeros();
+        let mut number = thread::block_idx_z() as usize;
+        while number < self.to.slices {
+            let (begin, len) = self.to.slice(self.inner, number);
+            let mut first = thread::block_idx_x() as usize * high;
+            while first < groups {
+                let left = (first + y) * across;
+                let col = left + x * LANES;
+                // SAFETY: passed on to the caller.
+                let own = unsafe {
+                    self.part::<ROWS, LANES, N>([begin + down, begin + len], at_once, col, wide)
+                };
+                // SAFETY: each output of each warp has one of these lanes, and one slot; after the
+                // barrier each output has one thread.
+                unsafe {
+                    if t % WARP < wide {
+                        let slots = slots.wrapping_add(warp * ROWS * across + x * LANES);
+                        unrolled::<ROWS>(|row| {
+                            unrolled::<LANES>(|lane| {
+                                slots
+                                    .wrapping_add(row * across + lane)
+                                    .write(own[row][lane]);
+                            });
+                        });
+                    }
+                    // Orders all warps' sums before the reads of them.
+                    thread::sync_threads();
+                    self.outputs::<ROWS>(left, |out, at| {
+                        let mut sum = T::ZERO;
+                        let mut warp = 0;
+                        while warp < warps {
+                            sum = sum.add(slots.wrapping_add(warp * ROWS * across + out).read());
+                            warp += 1;
+                        }
+                        self.to.store(number, at, sum);
+                    });
+                    if self.to.slices > 1 && self.to.is_last(first, t == 0, last) {
+                        self.outputs::<ROWS>(left, |_, at| self.to.add::<1>(|_| Some(at)));
+                    }
+                    // Orders all reads before the next columns' sums.
+                    thread::sync_threads();
+                }
+                first += thread::grid_dim_x() as usize * high;
+            }
+            number += thread::grid_dim_z() as usize;
+        }
+    }
+
+    /// Calls `each` with this thread's outputs of a group: their numbers in it and in C.
+    #[inline(always)]
+    fn outputs<const ROWS: usize>(&self, left: usize, each: impl Fn(usize, usize)) {
+        let shift = (self.across as u32).trailing_zeros();
+        let mut out = thread::thread_idx_x() as usize;
+        while out < ROWS << shift {
+            let (row, col) = (out >> shift, left + (out & (self.across - 1)));
+            if row < self.rows && col < self.cols {
+                each(out, row * self.cols + col);
+            }
+            out += thread::block_dim_x() as usize;
+        }
+    }
+
+    /// This warp's sums of the rows from `first` on below `end`, `at_once` apart. Those of lanes
+    /// that are `wide` apart are added up, and the first `wide` lanes have them.
+    ///
+    /// # Safety
+    /// As for [`each`](Self::each); all lanes of a warp call it.
+    #[inline(always)]
+    unsafe fn part<const ROWS: usize, const LANES: usize, const N: usize>(
+        &self,
+        [first, end]: [usize; 2],
+        at_once: usize,
+        col: usize,
+        wide: usize,
+    ) -> [[T; LANES]; ROWS] {
+        let count = if col < self.cols && first < end {
+            (end - first + at_once - 1) >> (at_once as u32).trailing_zeros()
+        } else {
+            0
+        };
+        let mut of_a = self.a.wrapping_add(first);
+        let mut of_b = self.b.wrapping_add(first * self.cols + col);
+        let mut own = [[T::ZERO; LANES]; ROWS];
+        let load = |inside: bool| {
+            // SAFETY: columns of a row of B in the slice; the same elements of A.
+            let loaded = unsafe {
+                let b = load_if::<T, LANES>(of_b, inside);
+                let a: [T; ROWS] = core::array::from_fn(|row| {
+                    let [a] = load_if(
+                        of_a.wrapping_add(row * self.inner),
+                        inside && row < self.rows,
+                    );
+                    a
+                });
+                (b, a)
+            };
+            of_a = pointer_here(of_a.wrapping_add(at_once));
+            of_b = pointer_here(of_b.wrapping_add(at_once * self.cols));
+            loaded
+        };
+        let add = |_, (b, a): ([T; LANES], [T; ROWS])| {
+            unrolled::<ROWS>(|row| {
+                unrolled::<LANES>(|lane| own[row][lane] = a[row].mul_add(b[lane], own[row][lane]));
+            });
+        };
+        in_flight::<_, N>(count, load, add);
+        let mut delta = WARP / 2;
+        while delta >= wide {
+            unrolled::<ROWS>(|row| {
+                unrolled::<LANES>(|lane| {
+                    let sum = &mut own[row][lane];
+                    // SAFETY: all lanes are here.
+                    let (other, _) = unsafe {
+                        warp::warp_shuffle_down(u32::MAX, *sum, delta as u32, WARP as u32)
+                    };
+                    *sum = sum.add(other);
+                });
+            });
+            delta /= 2;
+        }
+        own
+    }
+}
