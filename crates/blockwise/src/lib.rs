@@ -7,6 +7,7 @@
 mod any;
 mod backend;
 mod buffer;
+mod busy;
 mod choice;
 mod contract;
 #[cfg(feature = "cuda")]

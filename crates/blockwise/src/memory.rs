@@ -1,10 +1,11 @@
 //! Allocated device memory, and the ordering of its uses.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::backend::{Backend, Queue, STAGED};
 use crate::buffer::NOWHERE;
+use crate::busy::lock;
 use crate::permutation::check::Check;
 use crate::unused::{Block, KEPT, Unused};
 use crate::{Error, Result, Room};
@@ -412,10 +413,6 @@ impl Drop for Allocation {
 /// Compares addresses only: one type may have several vtables.
 fn is_same(a: &Arc<dyn Queue>, b: &Arc<dyn Queue>) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Small copies: through page-locked memory, so that the driver neither waits nor copies itself.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags, EventStatus};
@@ -11,7 +11,7 @@ use cust::stream::Stream;
 use super::context::CudaContext;
 use super::{bytes_at, driver_error};
 use crate::backend::{Arrival, STAGED};
-use crate::{Error, Result};
+use crate::{Error, Result, busy};
 
 /// The most copies that may be under way before the host waits for one.
 const MOST: usize = 64;
@@ -43,7 +43,7 @@ impl Slot {
 
 impl Staging {
     fn lock(&self) -> MutexGuard<'_, VecDeque<Slot>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        busy::lock(&self.0)
     }
 }
 
@@ -102,33 +102,36 @@ impl CudaContext {
 
     /// A slot that no copy uses. Waits if too many copies are under way.
     fn slot(&self) -> Result<Slot> {
-        let mut slots = self.staging.lock();
-        for _ in 0..slots.len() {
-            let Some(slot) = slots.pop_front() else { break };
-            match slot.end.query() {
+        let mut asked = 0;
+        loop {
+            // Other threads look for slots too: the driver is asked without the lock.
+            let (slot, others) = {
+                let mut slots = self.staging.lock();
+                (slots.pop_front(), slots.len())
+            };
+            let Some(slot) = slot else {
+                return self.new_slot();
+            };
+            asked += 1;
+            let ended = match slot.end.query() {
                 Ok(EventStatus::Ready) => return Ok(slot),
-                Ok(EventStatus::NotReady) => slots.push_back(slot),
-                Err(error) => {
-                    slots.push_back(slot);
-                    return Err(driver_error(self, "preparing a copy")(error));
+                Ok(EventStatus::NotReady) if asked <= others => Ok(()),
+                Ok(EventStatus::NotReady) if others + 1 < MOST => {
+                    self.staging.lock().push_back(slot);
+                    return self.new_slot();
                 }
-            }
-        }
-        if slots.len() < MOST {
-            drop(slots);
-            return self.new_slot();
-        }
-        // The oldest, or one that was asked just now.
-        let oldest = slots.pop_front();
-        drop(slots);
-        let Some(slot) = oldest else {
-            return self.new_slot();
-        };
-        match self.settle_at(&slot.end, None, &self.listeners()) {
-            Ok(()) => Ok(slot),
-            Err(error) => {
-                self.staging.lock().push_back(slot);
-                Err(error)
+                Ok(EventStatus::NotReady) => {
+                    asked = 0;
+                    self.settle_at(&slot.end, None, &self.listeners())
+                }
+                Err(error) => Err(driver_error(self, "preparing a copy")(error)),
+            };
+            match ended {
+                Ok(()) if asked == 0 => return Ok(slot),
+                ended => {
+                    self.staging.lock().push_back(slot);
+                    ended?;
+                }
             }
         }
     }
