@@ -168,3 +168,24 @@ fn steps_stay_in_the_users_files() {
         }
     }
 }
+
+/// With `"justMyCode": false` steps go into `cuda_std` and `core`, which are passed over otherwise.
+#[test]
+fn steps_go_into_library_code_where_asked_for() {
+    let (launch, ..) = KERNELS[4];
+    let mut launch: Value = serde_json::from_str(launch).unwrap();
+    launch["justMyCode"] = json!(false);
+    let mut session = Session::launch(&launch);
+    let mut files = BTreeSet::new();
+    for _ in 0..400 {
+        let (frames, _) = session.stack();
+        files.insert(frames[0].0.clone());
+        let thread = json!({ "threadId": session.thread });
+        if session.moved("stepIn", thread).starts_with("the end") {
+            break;
+        }
+    }
+    let has = |part: &str| files.iter().any(|file| file.contains(part));
+    assert!(has("/kernels/src/reverse/fixed.rs"), "{files:?}");
+    assert!(has("cuda_std/src/"), "{files:?}");
+}

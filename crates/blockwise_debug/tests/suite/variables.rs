@@ -257,6 +257,42 @@ fn conditions_read_variables() {
     client.hang_up().expect("it ends well");
 }
 
+/// Whether it holds is unknown, which is not false.
+#[test]
+fn a_condition_that_cannot_be_evaluated_stops_and_says_why() {
+    let mut client = Client::launched_from(launch, text, json!({}));
+    let breakpoint = |condition: &str| {
+        json!({
+            "source": { "path": FILE },
+            "breakpoints": [{ "line": line("let sum = seen(chosen)"), "condition": condition }],
+        })
+    };
+    let set = client.ask(
+        "setBreakpoints",
+        breakpoint("block.x == 1 && thread.x == 37 && 1 / (thread.x - 37) == 0"),
+    );
+    assert_eq!(set["breakpoints"][0]["verified"], true, "{set}");
+    client.configured();
+    let stop = client.moves("continue", json!({}));
+    let said = stop["text"].as_str().expect("a text");
+    assert_eq!(stop["reason"], "breakpoint", "{stop}");
+    assert!(
+        said.starts_with(
+            "block (1, 0, 0), thread (37, 0, 0); the condition cannot be evaluated here: "
+        ),
+        "{said}"
+    );
+    assert!(said.ends_with("divided by zero"), "{said}");
+    // One that can be, and holds for nobody, lets the launch end.
+    client.ask("setBreakpoints", breakpoint("thread.x == 99"));
+    let end = client.moves("continue", json!({}));
+    assert!(
+        end["text"].as_str().expect("a text").starts_with("the end"),
+        "{end}"
+    );
+    client.hang_up().expect("it ends well");
+}
+
 /// PTX that says something wrong of itself, or stops in the middle, has no variables; nothing else
 /// changes.
 #[test]
