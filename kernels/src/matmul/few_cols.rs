@@ -1,4 +1,5 @@
-//! Products with up to sixteen columns of f32, or eight of f64: each element of A is used as often, so the speed of reading
+//! Products with up to sixteen columns of f32, or eight of f64: each element of A is used as
+//! often, so the speed of reading
 //! A counts.
 //!
 //! Change from [`sliced`](super::sliced): no tiles. Neighbouring threads read neighbouring elements
@@ -7,13 +8,16 @@
 //! - A team of `team` threads owns two rows of C at a time, in a block of [`THREADS`]. Thread l
 //!   of n takes elements l, l + n, … of the inner extent; with one column, packs of 16 bytes where
 //!   A's rows are whole packs.
-//! - A shuffle exchanges half of the columns for the other half's lanes, the next one half of those,
-//!   and so on: C columns cost C − 1 shuffles and a few instead of 5 C. The first lane of each column
+//! - A shuffle exchanges half of the columns for the other half's lanes, the next one half of
+//!   those,
+//!   and so on: C columns cost C − 1 shuffles and a few instead of 5 C. The first lane of each
+//!   column
 //!   writes the warp's sum to slot (warp, row, column) of shared memory, and one thread adds each
 //!   output in the order of the team's warps. [Tickets](super::ticket) add the slices.
 //! - The barrier after the writes orders them before those reads; the barrier after the reads
 //!   orders them before the writes for the next rows.
-//! - Global reads per element of C: inner/columns of A, and inner of B, which the L1 cache holds: two
+//! - Global reads per element of C: inner/columns of A, and inner of B, which the L1 cache holds:
+//!   two
 //!   rows a team read it half as often.
 
 use cuda_std::prelude::*;
@@ -218,7 +222,8 @@ impl<T: Scalar> FewCols<T> {
         }
     }
 
-    /// Calls `each` with this thread's outputs among `high` rows from `top` on: their numbers there,
+    /// Calls `each` with this thread's outputs among `high` rows from `top` on: their numbers
+    /// there,
     /// with COLS columns, and in C.
     #[inline(always)]
     fn outputs<const COLS: usize>(&self, top: usize, high: usize, each: impl Fn(usize, usize)) {

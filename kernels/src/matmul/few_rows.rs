@@ -4,14 +4,17 @@
 //! rows of a column at once. A warp reads whole runs of a row of B, and the warps of a block take
 //! turns along the inner extent.
 //!
-//! - A block owns 32 lanes × `COLS` columns. Lanes have neighbouring packs of them, or elements that
+//! - A block owns 32 lanes × `COLS` columns. Lanes have neighbouring packs of them, or elements
+//!   that
 //!   are 32 apart. Warp w takes rows w, w + 8, … of B's slice, `IN_FLIGHT` of them in flight, and
 //!   the next batch is loaded before this one is used.
 //! - A longer slice than fits shared memory is computed in chunks.
 //! - Barriers: A's chunk is written before it is read, and read before it is replaced, by the next
-//!   chunk or by the warps' sums, which take the same room; these are written before one thread adds
+//!   chunk or by the warps' sums, which take the same room; these are written before one thread
+//!   adds
 //!   each output, in the order of the warps. [Tickets](super::ticket) add the slices.
-//! - Banks: all lanes of a warp read the same 16 bytes of A. Its transposed writes take four cycles,
+//! - Banks: all lanes of a warp read the same 16 bytes of A. Its transposed writes take four
+//!   cycles,
 //!   once a chunk.
 //! - Global reads per element of C: inner of B, and inner/(32 · `COLS`) of A.
 
@@ -60,7 +63,8 @@ pub const fn chunk<T>(rows: usize) -> usize {
 /// C = A · B of up to sixteen rows.
 ///
 /// # Parameters
-/// As for [`matmul_thin`](struct@super::thin::matmul_thin). `packs` says whether B is loaded in packs
+/// As for [`matmul_thin`](struct@super::thin::matmul_thin). `packs` says whether B is loaded in
+/// packs
 /// of 16 bytes: `cols` is then a whole number of them, and B aligned to them.
 ///
 /// # Launch
@@ -140,7 +144,8 @@ struct FewRows<T> {
 type Own<T, const ROWS: usize, const COLS: usize> = [[T; COLS]; ROWS];
 
 impl<T: Scalar> FewRows<T> {
-    /// Computes with sums for ROWS rows and COLS columns a lane, by LOADS loads of LANES elements. A
+    /// Computes with sums for ROWS rows and COLS columns a lane, by LOADS loads of LANES elements.
+    /// A
     /// thread then has EACH outputs.
     ///
     /// # Safety

@@ -108,7 +108,8 @@ impl<T: Scalar> Slices<T> {
         }
     }
 
-    /// Adds the slices of N outputs, and stores them in C. Where there is no output, `at` is `None`.
+    /// Adds the slices of N outputs, and stores them in C. Where there is no output, `at` is
+    /// `None`.
     ///
     /// # Safety
     /// All slices of these outputs are stored, and no other thread stores them to C.
@@ -145,7 +146,8 @@ impl<T: Scalar> Slices<T> {
     }
 }
 
-/// Calls `load` as often as `count` says, with true, and hands what it gives to `add`. N loads start
+/// Calls `load` as often as `count` says, with true, and hands what it gives to `add`. N loads
+/// start
 /// before the first is waited for; past the end, both are called with false.
 #[inline(always)]
 pub(super) fn in_flight<E: Copy, const N: usize>(
