@@ -220,13 +220,17 @@ class Absent:
 
 def answered(peers):
     """Answers requests until there are no more."""
-    for line in sys.stdin:
-        ((what, about),) = json.loads(line).items()
-        try:
-            answer = getattr(peers, what)(**about)
-        except Failed as failed:
-            answer = {"failed": str(failed)}
-        print(json.dumps(answer), file=ANSWERS, flush=True)
+    try:
+        for line in sys.stdin:
+            ((what, about),) = json.loads(line).items()
+            try:
+                answer = getattr(peers, what)(**about)
+            except Failed as failed:
+                answer = {"failed": str(failed)}
+            print(json.dumps(answer), file=ANSWERS, flush=True)
+    except (KeyboardInterrupt, BrokenPipeError):
+        # The benchmark was interrupted, and keeps what it has.
+        os._exit(1)
 
 
 def main():

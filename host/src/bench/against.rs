@@ -4,7 +4,7 @@ use blockwise::Device;
 use blockwise_ops::LaunchError;
 
 use super::measure::{self, Effort};
-use super::pairs::{self, Local, Pairs, Side};
+use super::pairs::{self, Local, Pairs, Side, Until};
 use super::peers::Peer;
 use super::protocol::Entry;
 use super::work::DEFAULT;
@@ -86,9 +86,9 @@ impl Run<'_> {
                 };
                 let Some(rung) = rung else { continue };
                 let mut remote = peer.entry(at);
-                let limit = pairs::limit(self.device);
+                let until = Until::narrow(self.device);
                 let compared = ours.select(rung.index).and_then(|()| {
-                    let pairs = pairs::compare(&mut ours.local, &mut remote, true, limit)?;
+                    let pairs = pairs::compare(&mut ours.local, &mut remote, until)?;
                     Ok((pairs, remote.check()?))
                 });
                 take(match compared {
@@ -149,14 +149,28 @@ impl Run<'_> {
             Err(BenchError::Launch(_)) => return Ok(None),
             Err(error) => return Err(error),
         }
-        let limit = pairs::limit(self.device);
-        let pairs = match pairs::compare(ours, &mut other, false, limit) {
+        let launched = other.loaded.launched();
+        if launched == ours.loaded.launched() {
+            let row = Row::skipped(work, rung, "what the default launches");
+            let (ratio, passed) = (Some(Ratio::SAME), true);
+            return Ok(Some(Row {
+                ratio,
+                passed,
+                launched,
+                ..row
+            }));
+        }
+        let until = Until {
+            bound: Some(1.0 - MARGIN),
+            itself: false,
+            ..Until::narrow(self.device)
+        };
+        let pairs = match pairs::compare(ours, &mut other, until) {
             Ok(pairs) => pairs,
             Err(reason) => return Ok(Some(Row::skipped(work, rung, &reason))),
         };
         let effort = Effort::of(self.options.is_brief());
         let check = measure::verified(&*other.loaded, copies, effort)?;
-        let launched = other.loaded.launched();
         let row = Row {
             passed: check.wrong == 0,
             launched,
@@ -235,6 +249,9 @@ pub(super) fn name_kernels(
         }
     }
 }
+
+/// Against our own kernels, the default may be this much slower than the best.
+pub(super) const MARGIN: f64 = 0.05;
 
 /// How a row's ratio stands to a bound, by its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -100,7 +100,8 @@ pub(super) fn shapes(seed: u64, count: Count, filter: &[String], limits: Limits)
     let mut shapes = Vec::with_capacity(all);
     let mut seen = HashSet::new();
     for at in 0..all {
-        // Each is drawn once; of very many small ones there are no more.
+        // Each is drawn once; of very many small ones there are no more. Half of all sides are
+        // rounded to 128 itself, so that cubes of it would fill a twentieth.
         for _ in 0..TRIES {
             let Some(drawn) = sources[at % operations].draw(&mut rng, limits) else {
                 break;
@@ -110,6 +111,7 @@ pub(super) fn shapes(seed: u64, count: Count, filter: &[String], limits: Limits)
                 break;
             }
         }
+        sources[at % operations].drawn += 1;
     }
     shapes
 }
@@ -150,7 +152,6 @@ impl Source {
     fn draw(&mut self, rng: &mut StdRng, limits: Limits) -> Option<Drawn> {
         let (ty, mut given) = self.kinds[rng.random_range(0..self.kinds.len())];
         let multiple = ROUNDED[self.drawn % ROUNDED.len()];
-        self.drawn += 1;
         let offset = usize::from(rng.random_range(0..SHIFTED) == 0);
         let mut most = self.of.bench.drawn.to_vec();
         if self.has_axis && rng.random() {

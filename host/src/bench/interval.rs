@@ -39,6 +39,14 @@ impl fmt::Display for Ratio {
 }
 
 impl Ratio {
+    /// Of what launches the same.
+    pub(super) const SAME: Self = Self {
+        median: 1.0,
+        low: 1.0,
+        high: 1.0,
+        pairs: 0,
+    };
+
     /// Of these ratios. `None` where they are too few to have such an interval.
     pub fn of(ratios: &[f64]) -> Option<Self> {
         let pairs = ratios.len();

@@ -6,12 +6,13 @@ use blockwise_ops::operation::{
     self, Asked, Call, Expected, Fold, Given, Operation, Parts, Plan, Posed, Rank, Task, Tier,
     Variant, Windows,
 };
-use blockwise_ops::{AnyArray, AnyNumber, LaunchError, LaunchPlan, Options};
+use blockwise_ops::{AnyArray, AnyNumber, LaunchError, Options};
 use rayon::prelude::*;
 
 use super::cross::Cross;
 use super::folded;
 use super::inputs::AnyWindow;
+use super::launched::launched;
 use super::sample::Sample;
 use super::search::{CHOICE, Search, distinct};
 use super::work::{Candidate, DEFAULT, Posing, rungs};
@@ -381,34 +382,8 @@ impl Loaded for OnDevice<'_> {
     }
 
     fn launched(&self) -> String {
-        let Some(Plan { launch, kernel }) = self.launched else {
-            return "nothing".to_owned();
-        };
-        // Of operands that begin elsewhere, another than the selected one may be taken.
-        let has = |it: &&&'static Variant| it.kernels.contains(kernel);
-        let mut all = self.of.operation.variants.iter();
-        let variant = match has(&&self.variant) {
-            true => Some(&self.variant),
-            false => all.find(has),
-        };
-        let variant = variant.map_or("", |variant| variant.name);
-        let LaunchPlan {
-            kernel,
-            grid,
-            block,
-            dynamic_shared_bytes,
-        } = launch;
-        let by = |extents: [u32; 3]| match extents {
-            [x, 1, 1] => x.to_string(),
-            [x, y, 1] => format!("{x}x{y}"),
-            [x, y, z] => format!("{x}x{y}x{z}"),
-        };
-        let shared = match dynamic_shared_bytes {
-            0 => String::new(),
-            bytes => format!(", {bytes} B shared"),
-        };
-        let (grid, block) = (by(grid), by(block));
-        format!("{variant}: {kernel}, {grid} blocks of {block}{shared}")
+        let of = self.of.operation;
+        (self.launched).map_or_else(String::new, |plan| launched(of, self.variant, &plan))
     }
 
     fn verify(&self, copy: usize) -> Result<Check, BenchError> {

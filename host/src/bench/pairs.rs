@@ -2,8 +2,8 @@
 //!
 //! A turn is a few launches of one side; a pair is a turn of each. In every other pair the other
 //! side begins, so that a clock that rises or falls favours neither. A pair's ratio is that of the
-//! medians of its turns. Pairs are added until the [interval](Ratio) of the ratio is narrow: when to
-//! stop follows from its width, never from where it lies.
+//! medians of its turns. Pairs are added until the [interval](Ratio) of the ratio is narrow: with
+//! peers, when to stop follows from its width, never from where it lies.
 
 use std::time::{Duration, Instant};
 
@@ -49,12 +49,42 @@ pub(super) struct Pairs {
     pub itself: Option<Ratio>,
 }
 
-/// Compares ours with another. On a device whose times mean nothing, `limit` is zero.
+/// What ends a comparison.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Until {
+    /// The time of one whose interval does not become narrow; zero on a device whose times mean
+    /// nothing.
+    pub limit: Duration,
+    /// A ratio: an interval that does not hold it need not be narrow.
+    pub bound: Option<f64>,
+    /// Whether the other side is compared with itself too.
+    pub itself: bool,
+}
+
+impl Until {
+    /// The interval is narrow, whatever it holds.
+    pub(super) fn narrow(device: &Device) -> Self {
+        Self {
+            limit: match device.properties().kind {
+                DeviceKind::Cuda => LIMIT,
+                DeviceKind::Emulator => Duration::ZERO,
+            },
+            bound: None,
+            itself: true,
+        }
+    }
+
+    fn is_over(self, ratio: &Ratio, begin: Instant) -> bool {
+        let decided = |bound| ratio.high < bound || ratio.low >= bound;
+        ratio.is_narrow() || self.bound.is_some_and(decided) || begin.elapsed() >= self.limit
+    }
+}
+
+/// Compares ours with another.
 pub(super) fn compare(
     ours: &mut dyn Side,
     other: &mut dyn Side,
-    against_itself: bool,
-    limit: Duration,
+    until: Until,
 ) -> Result<Pairs, String> {
     let first = ours.turn(WARM_UP)?;
     let mut seconds = other.turn(WARM_UP)?;
@@ -75,7 +105,7 @@ pub(super) fn compare(
     }
     seconds.clear();
     let launches = each.map(|each| ((TURN / each) as usize).clamp(1, LAUNCHES));
-    let unseen = each.map(|each| usize::from(each < SHORT && !limit.is_zero()));
+    let unseen = each.map(|each| usize::from(each < SHORT && !until.limit.is_zero()));
     let (mut ratios, mut of_itself) = (Vec::new(), Vec::new());
     let begin = Instant::now();
     loop {
@@ -93,16 +123,16 @@ pub(super) fn compare(
         if ratios.len() % 2 == 0 {
             mine = time_ours()?;
             theirs = time_other()?;
-            again = against_itself.then(&mut time_other).transpose()?;
+            again = until.itself.then(&mut time_other).transpose()?;
         } else {
-            again = against_itself.then(&mut time_other).transpose()?;
+            again = until.itself.then(&mut time_other).transpose()?;
             theirs = time_other()?;
             mine = time_ours()?;
         }
         ratios.push(theirs / mine);
         of_itself.extend(again.map(|again| again / theirs));
         if let Some(ratio) = Ratio::of(&ratios)
-            && (ratio.is_narrow() || begin.elapsed() >= limit)
+            && until.is_over(&ratio, begin)
         {
             let itself = Ratio::of(&of_itself);
             return Ok(Pairs {
@@ -117,14 +147,6 @@ pub(super) fn compare(
                 "undecided: {pairs} pairs in {seconds} s, and an interval needs {FEWEST}"
             ));
         }
-    }
-}
-
-/// How long a comparison may take on a device.
-pub(super) fn limit(device: &Device) -> Duration {
-    match device.properties().kind {
-        DeviceKind::Cuda => LIMIT,
-        DeviceKind::Emulator => Duration::ZERO,
     }
 }
 
@@ -249,15 +271,24 @@ mod tests {
         }
     }
 
+    fn until(milliseconds: u64) -> Until {
+        Until {
+            limit: Duration::from_millis(milliseconds),
+            bound: None,
+            itself: true,
+        }
+    }
+
     fn compared(ours: [f64; 2], other: [f64; 2]) -> Pairs {
         let [mut ours, mut other] = [ours, other].map(|[at, noise]| Pretended::new(at, noise));
-        compare(&mut ours, &mut other, true, Duration::from_millis(200)).expect("pairs")
+        compare(&mut ours, &mut other, until(200)).expect("pairs")
     }
 
     #[test]
     fn pairs_end_with_a_narrow_interval_around_the_true_ratio() {
         let quiet = compared([1e-4, 0.0], [1.5e-4, 0.0]);
-        assert_eq!((quiet.ratio.pairs, quiet.ratio.median), (FEWEST, 1.5));
+        assert_eq!(quiet.ratio.pairs, FEWEST);
+        assert!((quiet.ratio.median - 1.5).abs() < 1e-12, "{quiet:?}");
         assert_eq!(quiet.itself.expect("itself").median, 1.0);
         let noisy = compared([1e-4, 0.1], [0.9e-4, 0.1]);
         assert!(
@@ -278,20 +309,26 @@ mod tests {
             }
         }
         let mut ours = Pretended::new(1e-4, 0.0);
-        let limit = Duration::from_millis(20);
-        let pairs = compare(&mut ours, &mut Unsteady(0), false, limit).expect("pairs");
-        assert!(
-            !pairs.ratio.is_narrow() && pairs.itself.is_none(),
-            "{pairs:?}"
-        );
+        let pairs = compare(&mut ours, &mut Unsteady(0), until(20)).expect("pairs");
+        assert!(!pairs.ratio.is_narrow(), "{pairs:?}");
         assert!(pairs.ratio.pairs > FEWEST);
+        // Unless it is only asked whether it is above or below this.
+        let bound = |bound| Until {
+            bound: Some(bound),
+            itself: false,
+            ..until(20)
+        };
+        let mut compared = |at| compare(&mut ours, &mut Unsteady(0), bound(at)).expect("pairs");
+        let [below, within] = [0.9, 1.5].map(&mut compared);
+        assert_eq!((below.ratio.pairs, below.itself), (FEWEST, None));
+        assert!(within.ratio.pairs > FEWEST);
     }
 
     #[test]
     fn a_side_ten_times_as_slow_is_launched_three_times() {
         let mut ours = Pretended::new(1e-3, 0.0);
         let mut other = Pretended::new(0.5, 0.0);
-        let pairs = compare(&mut ours, &mut other, true, LIMIT).expect("pairs");
+        let pairs = compare(&mut ours, &mut other, until(2000)).expect("pairs");
         assert_eq!((other.launches, pairs.ratio.median), (3, 500.0));
         assert_eq!(pairs.seconds.len(), 3);
         // The same ratio of short launches costs nothing, and is timed.
@@ -300,9 +337,13 @@ mod tests {
 
     #[test]
     fn short_launches_share_a_turn_and_long_ones_have_it_alone() {
+        let alone = Until {
+            itself: false,
+            ..until(2000)
+        };
         let mut short = Pretended::new(1e-5, 0.0);
         let mut long = Pretended::new(2e-2, 0.0);
-        compare(&mut short, &mut long, false, LIMIT).expect("pairs");
+        compare(&mut short, &mut long, alone).expect("pairs");
         assert_eq!(short.launches, WARM_UP + FEWEST * (LAUNCHES + 1));
         assert_eq!((long.launches, long.turns), (WARM_UP + FEWEST, 1 + FEWEST));
     }
@@ -316,7 +357,7 @@ mod tests {
             }
         }
         let mut ours = Pretended::new(1e-4, 0.0);
-        let failed = compare(&mut ours, &mut Lost, true, LIMIT).expect_err("a reason");
+        let failed = compare(&mut ours, &mut Lost, until(2000)).expect_err("a reason");
         assert_eq!(failed, "the context is lost");
     }
 }

@@ -2,15 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::against::Verdict;
+use super::against::{MARGIN, Verdict};
 use super::row::{lines_up, seconds};
 use super::work::DEFAULT;
 use super::{OURS, Ratio, Row};
 
 /// Rows that a summary lists, the worst first.
 const LISTED: usize = 10;
-/// Against our own kernels, the default may be this much slower than the best.
-const MARGIN: f64 = 0.05;
 
 /// How the default compares with the fastest other at each shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -218,7 +216,9 @@ impl Best<'_> {
         let Self { row, ratio, .. } = self;
         let ours = |it: &&Row| it.work == row.work && it.implementation == OURS;
         let ours = rows.iter().filter(ours).find(|it| it.rung == DEFAULT);
-        let other = row.timing.map_or(f64::NAN, |timing| timing.median);
+        // One that launches what the default does was not timed.
+        let of_default = ours.and_then(|row| row.timing);
+        let other = row.timing.or(of_default).map_or(0.0, |it| it.median);
         let mut by = format!("{} {} {}", seconds(other), row.implementation, row.rung);
         if !row.launched.is_empty() {
             by = format!("{by}: {}", row.launched);

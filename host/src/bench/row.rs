@@ -1,4 +1,4 @@
-//! Results, for people and for machines.
+//! A result, for people and for machines.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use blockwise::Device;
 use serde::{Deserialize, Serialize};
 
-use super::{Ceilings, Check, Ratio, Rung, Summary, Timing, Work};
+use super::{Ceilings, Check, Ratio, Rung, Timing, Work};
 
 /// The implementation name of our own rows.
 pub const OURS: &str = "blockwise";
@@ -16,22 +16,8 @@ pub const OURS: &str = "blockwise";
 /// algorithm, and are not peers.
 pub const TWIN: &str = "nvcc";
 
-/// All results of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
-    /// Where, when and with what inputs.
-    pub run: Run,
-    /// The device's limits.
-    pub ceilings: Ceilings,
-    /// One per implementation and work.
-    pub rows: Vec<Row>,
-    /// Of shapes drawn at random: how they compare.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<Summary>,
-}
-
 /// The columns; a ratio is a peer's time over that of the default.
-const HEADING: [&str; 13] = [
+pub(super) const HEADING: [&str; 13] = [
     "work", "by", "rung", "median", "p10", "p90", "GB/s", "% copy", "TFLOP/s", "% FMA", "ratio",
     "policy", "check",
 ];
@@ -176,79 +162,6 @@ impl Row {
     }
 }
 
-impl Report {
-    /// Whether every result of ours was correct. A missing or wrong peer is a row that says so.
-    pub fn passed(&self) -> bool {
-        let ours = |row: &&Row| row.implementation == OURS;
-        self.rows.iter().filter(ours).all(|row| row.passed)
-    }
-
-    /// The rows of each work, in the order of the works, the fastest first.
-    pub fn by_work(&self) -> Vec<(&str, Vec<&Row>)> {
-        let mut works: Vec<(&str, Vec<&Row>)> = Vec::new();
-        for row in &self.rows {
-            match works.iter_mut().find(|(work, _)| *work == row.work) {
-                Some((_, rows)) => rows.push(row),
-                None => works.push((&row.work, vec![row])),
-            }
-        }
-        let seconds = |row: &&Row| row.timing.map_or(f64::INFINITY, |timing| timing.median);
-        for (_, rows) in &mut works {
-            rows.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)));
-        }
-        works
-    }
-
-    /// The same table in Markdown, each work's fastest first.
-    pub fn markdown(&self) -> String {
-        let mut text = format!("{}\n\n", self.heading().replace('\n', "  \n"));
-        if let Some(summary) = &self.summary {
-            text.push_str(&format!("```\n{}\n```\n\n", summary.table()));
-        }
-        let line = |cells: &[String; 13]| format!("| {} |\n", cells.join(" | "));
-        text.push_str(&line(&HEADING.map(str::to_owned)));
-        text.push_str(&line(&["---"; 13].map(str::to_owned)));
-        for (_, rows) in self.by_work() {
-            for row in rows {
-                text.push_str(&line(&row.cells().map(|cell| cell.replace('|', "\\|"))));
-            }
-        }
-        text
-    }
-
-    /// Date, device and its limits.
-    fn heading(&self) -> String {
-        format!(
-            "{}\ncopy {:.0} GB/s, FMA {:.2} TFLOP/s",
-            self.run.heading(),
-            self.ceilings.copy_bytes_per_second / 1e9,
-            self.ceilings.fma_per_second / 1e12
-        )
-    }
-
-    /// The table's lines of some rows.
-    ///
-    /// # Panics
-    /// When there are not so many.
-    pub fn lines(&self, rows: Range<usize>) -> String {
-        let lines: Vec<_> = self.rows[rows].iter().map(Row::cells).collect();
-        lines_up(&lines, 3..11)
-    }
-
-    /// A table for a terminal: of shapes drawn at random, what they come to.
-    pub fn table(&self) -> String {
-        if let Some(summary) = &self.summary {
-            let wrong = self.rows.iter().filter(|row| !row.passed);
-            let wrong = wrong.map(|row| format!("\n{}: {}: {}", row.work, row.rung, row.check));
-            let wrong = wrong.collect::<String>();
-            return format!("{}\n{}{wrong}", self.heading(), summary.table());
-        }
-        let mut lines = vec![HEADING.map(str::to_owned)];
-        lines.extend(self.rows.iter().map(Row::cells));
-        self.heading() + "\n" + &lines_up(&lines, 3..11)
-    }
-}
-
 /// Cells in aligned columns; those of `numbers` are right-aligned.
 pub(super) fn lines_up<const COLUMNS: usize>(
     lines: &[[String; COLUMNS]],
@@ -270,7 +183,7 @@ pub(super) fn lines_up<const COLUMNS: usize>(
 }
 
 impl Row {
-    fn cells(&self) -> [String; 13] {
+    pub(super) fn cells(&self) -> [String; 13] {
         let time = |pick: fn(&Timing) -> f64| {
             (self.timing.as_ref()).map_or_else(|| "-".to_owned(), |timing| seconds(pick(timing)))
         };
