@@ -74,8 +74,11 @@ pub(super) const MARKS: usize = 16;
 /// Samples of a run: one register of each lane of a warp.
 pub const RUN: usize = 32;
 
-/// The warps' marks in bytes, after the shared array of the transform.
-pub(super) const MARK_BYTES: usize = MARKS * 2 * size_of::<u32>();
+/// Room for a block's level, in marks.
+pub(super) const LEVELS: usize = 2;
+
+/// The warps' marks and the level in bytes, after the shared array of the transform.
+pub(super) const MARK_BYTES: usize = (MARKS + LEVELS) * 2 * size_of::<u32>();
 
 /// Dynamic shared memory in bytes: the transform's, the warps' marks, and for the runs of a window
 /// the numbers of `Runs` in `quiet.rs`.
@@ -126,8 +129,8 @@ pub const fn levels_bytes<S: Shape, T>() -> usize {
     transform_bytes::<S, T>() + MARK_BYTES + 4 * LONG_RUNS * size_of::<u32>()
 }
 
-/// Dynamic shared memory of a block that transforms rows of taps, in bytes.
-pub const fn taps_rows_bytes<S: Shape, T>() -> usize {
+/// Dynamic shared memory of a block that transforms rows, in bytes.
+pub const fn rows_bytes<S: Shape, T>() -> usize {
     transform_bytes::<S, T>() + MARK_BYTES
 }
 
