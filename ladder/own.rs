@@ -1,6 +1,7 @@
 &[
     "conv1d_fft4096_ungapped_f32",
     "conv1d_fft_radix2",
+    "conv1d_taps_fft4096_ungapped_f32",
     "conv1d_taps_fft_radix2",
     "dot_single8_f32",
     "dot_single8_f64",

@@ -9,7 +9,7 @@ use core::ptr;
 use cuda_std::prelude::*;
 
 use crate::kernels::conv1d::fft::Transformed;
-use crate::kernels::conv1d::fft::kernels::convolve_in;
+use crate::kernels::conv1d::fft::kernels::{convolve_in, transform_taps_in};
 use crate::kernels::conv1d::fft::shape::{MOST_PASSES, Pass, RUN, Shape, passes};
 // For the host's rules.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -33,28 +33,22 @@ pub const EACH: usize = Ungapped4096::POINTS / Ungapped4096::THREADS;
 ///
 /// # Parameters
 /// - `signal`: n samples. `taps`: m ≥ 1 taps, few enough that a window yields outputs.
-/// - `spectrum`: of the taps, with the same `shift`. `factors`: the shape's. Both are aligned to 16
-///   bytes.
+/// - `spectrum`: written by [`conv1d_taps_fft4096_ungapped`] for the taps, with the same `shift`.
+///   `factors`: the shape's. Both are aligned to 16 bytes.
 /// - `offset`, `shift`: as of `fft4096`.
 ///
 /// # Launch
 /// One-dimensional, blocks of the shape's threads, with its shared memory. The grid strides over
 /// pairs of windows.
-///
-/// # The taps' spectrum
-/// One block without `taps` and `spectrum`, whose signal is the taps, writes their spectrum to
-/// `output`, which is aligned to 16 bytes.
 #[kernel(
     instances(f32),
     max_threads = 256,
     min_blocks = 3,
     require(
+        !taps.is_empty(),
         shift < 32,
-        taps.is_empty() || discarded(taps.len(), shift) < Ungapped4096::POINTS,
-        taps.is_empty() || spectrum.len() == spectrum_len::<Ungapped4096>(),
-        !taps.is_empty() || output.len() == spectrum_len::<Ungapped4096>(),
-        !taps.is_empty() || output.is_aligned_to(16),
-        !taps.is_empty() || grid.x == 1,
+        discarded(taps.len(), shift) < Ungapped4096::POINTS,
+        spectrum.len() == spectrum_len::<Ungapped4096>(),
         factors.len() == factors_len::<Ungapped4096>(),
         spectrum.is_aligned_to(16),
         factors.is_aligned_to(16),
@@ -80,5 +74,40 @@ pub fn conv1d_fft4096_ungapped<T: Transformed>(
         convolve_in::<Ungapped4096, T, EACH, { Ungapped4096::POINTS / RUN }, false>(
             signal, taps, spectrum, factors, output, offset, shift,
         )
+    }
+}
+
+/// Writes the taps' spectrum for [`conv1d_fft4096_ungapped`].
+///
+/// # Parameters
+/// - `taps`: m ≥ 1 taps. `factors`: the shape's, aligned to 16 bytes as `spectrum` is.
+/// - `shift`: number of places by which the taps are delayed.
+///
+/// # Launch
+/// One block of the shape's threads, with its shared memory.
+#[kernel(
+    instances(f32),
+    max_threads = 256,
+    min_blocks = 1,
+    require(
+        spectrum.len() == spectrum_len::<Ungapped4096>(),
+        factors.len() == factors_len::<Ungapped4096>(),
+        spectrum.is_aligned_to(16),
+        factors.is_aligned_to(16),
+        block.x == 256,
+        shared_bytes as usize
+            >= crate::kernels::conv1d::fft::shape::shared_bytes::<Ungapped4096, T>(),
+        [grid.x, grid.y, grid.z, block.y, block.z] == [1; 5]
+    )
+)]
+pub fn conv1d_taps_fft4096_ungapped<T: Transformed>(
+    taps: &[T],
+    factors: &[T],
+    mut spectrum: Out<T>,
+    shift: usize,
+) {
+    // SAFETY: `require` states all of it.
+    unsafe {
+        transform_taps_in::<Ungapped4096, T, EACH>(taps, factors, spectrum.as_mut_ptr(), shift)
     }
 }

@@ -12,7 +12,7 @@ use blockwise_ops::{Variant, oracle, reductions};
 use crate::aligned_narrow::{self, transpose_aligned_narrow};
 use crate::fft_radix2::{self, conv1d_fft_radix2, conv1d_taps_fft_radix2};
 use crate::fft4096_ungapped::{
-    Ungapped4096, conv1d_fft4096_ungapped,
+    Ungapped4096, conv1d_fft4096_ungapped, conv1d_taps_fft4096_ungapped,
 };
 use crate::kernels::conv1d::fft::shape::{self, Shape};
 use crate::single8::{self, dot_single8, fold_single8};
@@ -164,14 +164,11 @@ pub static FFT4096_UNGAPPED: Variant = by_transforms(
         kernel!(
             Takes::Type(Type::F32),
             [TAPS, 0],
-            conv1d_fft4096_ungapped<f32>,
+            conv1d_taps_fft4096_ungapped<f32>,
             |of| (
                 of.inputs[0].plain::<f32>()?,
-                of.inputs[0].view(..0).plain::<f32>()?,
-                of.inputs[0].view(..0).plain::<f32>()?,
                 of.inputs[1].plain::<f32>()?,
                 of.output.plain::<f32>()?,
-                0,
                 shape::shift(of.problem.extents[2])
             )
         ),

@@ -9,7 +9,9 @@ use blockwise_ops::kernels::conv1d::fft::shape::{self, factors_len, spectrum_len
 use blockwise_ops::kernels::reduce::Extreme;
 use cuda_std::launch::Shape;
 use ladder::aligned_narrow::{TILE, transpose_aligned_narrow};
-use ladder::fft4096_ungapped::{Ungapped4096, conv1d_fft4096_ungapped};
+use ladder::fft4096_ungapped::{
+    Ungapped4096, conv1d_fft4096_ungapped, conv1d_taps_fft4096_ungapped,
+};
 use ladder::peak::peak_fma_f32;
 use ladder::single8::{dot_single8, fold_single8};
 use support::{Buffer, Device, Error};
@@ -181,17 +183,15 @@ fn a_convolution_has_its_tables_aligned_and_its_shared_memory() {
     ] {
         refused(start(taps, tables, offset, shift, shape), rule);
     }
-    let taps = |grid, len, mut to: Buffer<f32>| {
-        let shape = Shape::new(grid, block).shared(shared);
-        let kernel = conv1d_fft4096_ungapped::<f32>::on(&Device::default())?.shape(shape);
-        let (signal, none) = (memory(9), memory(len));
-        kernel.launch(&signal, &none, &none, &memory(factors), &mut to, 0, 28)
+    let taps = |grid, block, bytes| {
+        let shape = Shape::new(grid, block).shared(bytes);
+        let kernel = conv1d_taps_fft4096_ungapped::<f32>::on(&Device::default())?.shape(shape);
+        kernel.launch(&memory(9), &memory(factors), &mut memory(spectrum), 28)
     };
-    starts(taps([1; 3], 0, memory(spectrum)));
-    refused(taps([2, 1, 1], 0, memory(spectrum)), "grid.x");
-    refused(taps([1; 3], 0, memory(spectrum - 1)), "output.len()");
-    refused(taps([1; 3], 0, behind(spectrum)), "output.is_aligned_to");
-    refused(taps([1; 3], 9, memory(spectrum)), "spectrum.len()");
+    starts(taps([1; 3], block, shared));
+    refused(taps([2, 1, 1], block, shared), "grid.x");
+    refused(taps([1; 3], [512, 1, 1], shared), "block.x");
+    refused(taps([1; 3], block, shared - 1), "shared_bytes");
 }
 
 #[test]

@@ -236,11 +236,10 @@ pub(super) static FFT524288_TRANSFORMS: Transforms = Transforms {
     of: &[through_global_memory!(F32 f32, Points16384)],
 };
 
-/// The kernel of a transform in shared memory, for two launches. Beside signal and taps, the first
-/// takes the taps' spectrum and the factors as inputs; the other writes that spectrum, from taps and
-/// factors.
+/// The kernels of a transform in shared memory. Beside signal and taps, the first takes the taps'
+/// spectrum and the factors as inputs; the other writes that spectrum, from taps and factors.
 macro_rules! transforms {
-    ($($Type:ident $t:ident: $convolve:ident;)*) => {
+    ($($Type:ident $t:ident: $convolve:ident, $taps:ident;)*) => {
         &[$(
             kernel!(Takes::Type(Type::$Type), [CONVOLVE, 0], entries::$convolve<$t>, |of| (
                 of.inputs[0].plain::<$t>()?,
@@ -251,13 +250,10 @@ macro_rules! transforms {
                 of.problem.extents[2],
                 shape::shift(of.problem.extents[2])
             )),
-            kernel!(Takes::Type(Type::$Type), [TAPS, 0], entries::$convolve<$t>, |of| (
+            kernel!(Takes::Type(Type::$Type), [TAPS, 0], entries::$taps<$t>, |of| (
                 of.inputs[0].plain::<$t>()?,
-                of.inputs[0].view(..0).plain::<$t>()?,
-                of.inputs[0].view(..0).plain::<$t>()?,
                 of.inputs[1].plain::<$t>()?,
                 of.output.plain::<$t>()?,
-                0,
                 shape::shift(of.problem.extents[2])
             ))
         ),*]
@@ -322,17 +318,17 @@ fn more(memory: Option<AnyViewMut<'_>>) -> Result<AnyViewMut<'_>, Error> {
 }
 
 pub(super) static FFT2048_KERNELS: &[Kernel] = transforms! {
-    F32 f32: conv1d_fft2048;
+    F32 f32: conv1d_fft2048, conv1d_taps_fft2048;
 };
 pub(super) static FFT4096_KERNELS: &[Kernel] = transforms! {
-    F32 f32: conv1d_fft4096;
-    F64 f64: conv1d_fft4096_wide;
+    F32 f32: conv1d_fft4096, conv1d_taps_fft4096;
+    F64 f64: conv1d_fft4096_wide, conv1d_taps_fft4096_wide;
 };
 pub(super) static FFT8192_KERNELS: &[Kernel] = transforms! {
-    F32 f32: conv1d_fft8192;
+    F32 f32: conv1d_fft8192, conv1d_taps_fft8192;
 };
 pub(super) static FFT16384_KERNELS: &[Kernel] = transforms! {
-    F32 f32: conv1d_fft16384;
+    F32 f32: conv1d_fft16384, conv1d_taps_fft16384;
 };
 pub(super) static FFT65536_KERNELS: &[Kernel] = long_transforms! {
     F32 f32 Points2048: conv1d_fft_rows2048, conv1d_fft_levels2048, conv1d_fft_columns, conv1d_fft_outputs;

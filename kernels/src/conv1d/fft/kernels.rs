@@ -1,5 +1,4 @@
-//! Entry points: for each [`Shape`] a kernel that convolves. A launch before it writes the taps'
-//! spectrum.
+//! Entry points: for each [`Shape`] one kernel that convolves and one that transforms the taps.
 
 use core::ptr;
 
@@ -9,7 +8,7 @@ use super::complex::{Complex, Transformed};
 use super::operands::Operands;
 use super::passes::Worker;
 use super::shape::*;
-use super::window::convolve;
+use super::window::{convolve, transform_taps};
 
 /// # Safety
 /// `factors` is aligned to 16 bytes; the launch has the shape's shared memory.
@@ -55,36 +54,46 @@ pub unsafe fn convolve_in<
     unsafe { convolve::<S, T, E, COUNT, AHEAD>(worker(factors), operands) }
 }
 
+/// The body of a kernel that transforms taps.
+///
+/// # Safety
+/// One block of the shape's threads calls it, with the shape's shared memory; `factors` has the
+/// shape's elements, and so has `spectrum`, which nothing else uses. Both are aligned to 16 bytes.
+#[inline(always)]
+pub unsafe fn transform_taps_in<S: Shape, T: Transformed, const E: usize>(
+    taps: &[T],
+    factors: &[T],
+    spectrum: *mut T,
+    shift: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { transform_taps::<S, T, E>(worker(factors), taps, spectrum.cast(), shift) }
+}
+
 macro_rules! kernels {
-    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, ($($t:ident),*): $convolve:ident;)*) => {$(
+    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, ($($t:ident),*): $convolve:ident, $taps:ident;)*) => {$(
         /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, within the
         /// bound of [the module](super).
         ///
         /// # Parameters
         /// - `signal`: n samples. `taps`: m ≥ 1 taps, few enough that a window yields outputs.
-        /// - `spectrum`: of the taps, with the same `shift`. `factors`: the shape's [`factors`]. Both
-        ///   are aligned to 16 bytes.
+        /// - `spectrum`: written by the kernel for the taps, with the same `shift`. `factors`: the
+        ///   shape's [`factors`]. Both are aligned to 16 bytes.
         /// - `offset`: see [the convolutions](crate::conv1d). `shift`: below 32, ideally the
         ///   [`shift`] of the offset.
         ///
         /// # Launch
         /// One-dimensional, blocks of the shape's threads, with [`shared_bytes`]. The grid strides
         /// over pairs of windows.
-        ///
-        /// # The taps' spectrum
-        /// One block without `taps` and `spectrum`, whose signal is the taps, writes their spectrum
-        /// to `output`, which is aligned to 16 bytes.
         #[kernel(
             instances($($t),*),
             max_threads = $threads,
             min_blocks = $blocks,
             require(
+                !taps.is_empty(),
                 shift < 32,
-                taps.is_empty() || discarded(taps.len(), shift) < $Shape::POINTS,
-                taps.is_empty() || spectrum.len() == spectrum_len::<$Shape>(),
-                !taps.is_empty() || output.len() == spectrum_len::<$Shape>(),
-                !taps.is_empty() || output.is_aligned_to(16),
-                !taps.is_empty() || grid.x == 1,
+                discarded(taps.len(), shift) < $Shape::POINTS,
+                spectrum.len() == spectrum_len::<$Shape>(),
                 factors.len() == factors_len::<$Shape>(),
                 spectrum.is_aligned_to(16),
                 factors.is_aligned_to(16),
@@ -111,13 +120,41 @@ macro_rules! kernels {
                 )
             }
         }
+
+        /// Writes the taps' spectrum for the kernel that convolves.
+        ///
+        /// # Parameters
+        /// - `taps`: m ≥ 1 taps. `factors`: the shape's [`factors`], aligned to 16 bytes as
+        ///   `spectrum` is.
+        /// - `shift`: number of places by which the taps are delayed.
+        ///
+        /// # Launch
+        /// One block of the shape's threads, with [`shared_bytes`].
+        #[kernel(
+            instances($($t),*),
+            max_threads = $threads,
+            min_blocks = 1,
+            require(
+                spectrum.len() == spectrum_len::<$Shape>(),
+                factors.len() == factors_len::<$Shape>(),
+                spectrum.is_aligned_to(16),
+                factors.is_aligned_to(16),
+                block.x == $threads,
+                shared_bytes as usize >= self::shared_bytes::<$Shape, T>(),
+                [grid.x, grid.y, grid.z, block.y, block.z] == [1; 5]
+            )
+        )]
+        pub fn $taps<T: Transformed>(taps: &[T], factors: &[T], mut spectrum: Out<T>, shift: usize) {
+            // SAFETY: `require` states all of it.
+            unsafe { transform_taps_in::<$Shape, T, $points>(taps, factors, spectrum.as_mut_ptr(), shift) }
+        }
     )*};
 }
 
 kernels! {
-    Points2048, 16 each, 128 threads, 6 blocks, (f32): conv1d_fft2048;
-    Points4096, 16 each, 256 threads, 3 blocks, (f32): conv1d_fft4096;
-    Points4096, 16 each, 256 threads, 1 blocks, (f64): conv1d_fft4096_wide;
-    Points8192, 32 each, 256 threads, 2 blocks, (f32): conv1d_fft8192;
-    Points16384, 32 each, 512 threads, 1 blocks, (f32): conv1d_fft16384;
+    Points2048, 16 each, 128 threads, 6 blocks, (f32): conv1d_fft2048, conv1d_taps_fft2048;
+    Points4096, 16 each, 256 threads, 3 blocks, (f32): conv1d_fft4096, conv1d_taps_fft4096;
+    Points4096, 16 each, 256 threads, 1 blocks, (f64): conv1d_fft4096_wide, conv1d_taps_fft4096_wide;
+    Points8192, 32 each, 256 threads, 2 blocks, (f32): conv1d_fft8192, conv1d_taps_fft8192;
+    Points16384, 32 each, 512 threads, 1 blocks, (f32): conv1d_fft16384, conv1d_taps_fft16384;
 }

@@ -89,77 +89,41 @@ impl Outputs {
     /// its first barrier orders everything written before it before the reads that follow.
     ///
     /// # Safety
-    /// As for [`begin`](Self::begin).
+    /// All threads of the block call it, with their number and the number of threads; nothing else
+    /// uses the outputs and the runs' memory.
     #[inline(always)]
     pub(super) unsafe fn by_levels<T: Transformed, const COUNT: usize, const LENGTH: usize>(
         self,
         of: &Operands<'_, T>,
         runs: Runs<COUNT, LENGTH>,
         gain: Gain,
-        threads: [usize; 2],
+        [thread, threads]: [usize; 2],
         mut convolve: impl FnMut(Level),
     ) {
+        let mut limit = gain.limit(of.taps.len(), LENGTH);
         // SAFETY: the caller's promise.
         unsafe {
-            let mut limit = self.begin(of, runs, gain, threads);
+            self.each([thread, threads], |at, _, _| {
+                self.to(of).add(at).write(T::ZERO)
+            });
+            runs.measure(
+                of.signal,
+                self.starts(of),
+                gain.ceiling(),
+                [thread, threads],
+            );
             loop {
-                // Orders what the last level or `begin` read and wrote before later accesses.
+                // Orders the measurements and the writes of outputs before later reads and writes,
+                // and the reads of what runs reach before the next writes of it.
                 thread::sync_threads();
-                let level = self.next(of, runs, gain, limit, threads);
+                let (level, special) = runs.level::<T>(limit, thread);
                 if level.is_empty() {
-                    return;
+                    return self.finish(of, runs, gain, special, [thread, threads]);
                 }
+                runs.reach_level(thread, level);
                 convolve(level);
                 limit = level.floor;
             }
-        }
-    }
-
-    /// Writes zeros to the outputs and measures the runs; returns the limit of the first level.
-    ///
-    /// # Safety
-    /// All threads of the block call it, with their number and the number of threads; nothing else
-    /// uses the outputs and the runs' memory.
-    #[inline(always)]
-    pub(super) unsafe fn begin<T: Transformed, const COUNT: usize, const LENGTH: usize>(
-        self,
-        of: &Operands<'_, T>,
-        runs: Runs<COUNT, LENGTH>,
-        gain: Gain,
-        threads: [usize; 2],
-    ) -> u32 {
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.each(threads, |at, _, _| self.to(of).add(at).write(T::ZERO));
-            runs.measure(of.signal, self.starts(of), gain.ceiling(), threads);
-        }
-        gain.limit(of.taps.len(), LENGTH)
-    }
-
-    /// The next level, of runs no louder than `limit`, whose outputs are those that its runs reach.
-    /// If none is left, computes what no level holds. Needs a barrier before it, and one before
-    /// outputs are added.
-    ///
-    /// # Safety
-    /// As for [`begin`](Self::begin), which comes before it.
-    #[inline(always)]
-    pub(super) unsafe fn next<T: Transformed, const COUNT: usize, const LENGTH: usize>(
-        self,
-        of: &Operands<'_, T>,
-        runs: Runs<COUNT, LENGTH>,
-        gain: Gain,
-        limit: u32,
-        threads: [usize; 2],
-    ) -> Level {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let (level, special) = runs.level::<T>(limit, threads[0]);
-            if level.is_empty() {
-                self.finish(of, runs, gain, special, threads);
-            } else {
-                runs.reach_level(threads[0], level);
-            }
-            level
         }
     }
 
@@ -212,7 +176,7 @@ impl Outputs {
     /// the taps are not transformed at all. Needs a barrier before it.
     ///
     /// # Safety
-    /// As for [`begin`](Self::begin).
+    /// As for [`by_levels`](Self::by_levels).
     #[inline(always)]
     unsafe fn finish<T: Transformed, const COUNT: usize, const LENGTH: usize>(
         self,

@@ -3,14 +3,13 @@
 use core::marker::PhantomData;
 
 use cuda_std::thread;
-use cuda_std::uniform::assume_block_uniform;
 use cuda_std::unroll::unrolled;
 
 use super::butterfly::{Radix, transform};
 use super::complex::{Complex, Pair, Transformed, read_number, write_number};
-use super::quiet::{Level, Mark};
+use super::quiet::Mark;
 use super::shape::{
-    LEVELS, MARKS, MOST_PASSES, Pass, Shape, factors_at, first_slot, gapped, slot_of, slots,
+    MARKS, MOST_PASSES, Pass, Shape, factors_at, first_slot, gapped, slot_of, slots,
 };
 use crate::here::thread_here;
 
@@ -46,10 +45,10 @@ impl<T: Transformed> Worker<T> {
         self.shared.wrapping_add(slots::<S>()).cast()
     }
 
-    /// The memory after the marks and the level.
+    /// The memory after the marks.
     #[inline(always)]
     pub(super) fn after_marks<S: Shape>(self) -> *mut u32 {
-        self.marks::<S>().wrapping_add(MARKS + LEVELS).cast()
+        self.marks::<S>().wrapping_add(MARKS).cast()
     }
 
     /// Writes the mark of this thread's warp.
@@ -74,37 +73,6 @@ impl<T: Transformed> Worker<T> {
         unsafe { self.marks::<S>().add(warp).read() }
     }
 
-    /// Writes the level that the block transforms, or [`Level::NONE`].
-    ///
-    /// # Safety
-    /// The shared memory has room for marks; no thread reads the level before the next barrier.
-    #[inline(always)]
-    pub(super) unsafe fn write_level<S: Shape>(self, level: Level) {
-        if self.thread == 0 {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let to = self.marks::<S>().add(MARKS);
-                to.write([level.loudest, level.floor]);
-            }
-        }
-    }
-
-    /// The level that the block transforms. Needs a barrier after the write.
-    ///
-    /// # Safety
-    /// It has been written.
-    #[inline(always)]
-    pub(super) unsafe fn level<S: Shape>(self) -> Level {
-        // SAFETY: the caller's promise; all threads read the same.
-        unsafe {
-            let [loudest, floor] = self.marks::<S>().add(MARKS).read();
-            Level {
-                loudest: assume_block_uniform(loudest),
-                floor: assume_block_uniform(floor),
-            }
-        }
-    }
-
     /// This thread's places in a window, in order. Each has a slot in the transform's array that no
     /// other thread uses before the first pass's [`put`](Self::put) and after the last
     /// [`get`](Self::get): [`get_window`](Self::get_window) and [`put_window`](Self::put_window)
@@ -123,11 +91,9 @@ impl<T: Transformed> Worker<T> {
     /// # Safety
     /// This thread has written them.
     #[inline(always)]
-    pub(super) unsafe fn get_window<S: Shape, const E: usize>(self) -> [Complex<T>; E] {
-        let mut points = [Complex::zero(); E];
+    pub(super) unsafe fn get_window<S: Shape, const E: usize>(self, points: &mut [Complex<T>; E]) {
         // SAFETY: the caller's promise.
-        unsafe { self.get::<S, E>(&mut points, S::PASSES[0]) };
-        points
+        unsafe { self.get::<S, E>(points, S::PASSES[0]) };
     }
 
     /// Writes a window's points to their slots.

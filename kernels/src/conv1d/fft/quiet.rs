@@ -143,9 +143,6 @@ impl Gain {
 /// The loudness of a warp's loudest sample and of its quietest run.
 pub(super) type Mark = [u32; 2];
 
-/// A mark that divides the block.
-pub(super) const DIVIDED: Mark = [u32::MAX, 0];
-
 /// The part of a window that is inside the signal, by positions in the window.
 #[inline(always)]
 fn inside(points: usize, start: usize, samples: usize) -> Range<u32> {
@@ -208,10 +205,8 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     let [first, second] = starts.map(|start| inside(layout.points, start, samples));
     let whole = 0..layout.points as u32;
     let within = first == whole && second == whole;
-    // Each of four warps takes a quarter of the runs, by turns: 32 samples more are between two.
-    let shared = apart >= 4 * 32 && 2 * taps >= apart + 64;
-    let marks = if shared { warp < 4 } else { warp % 4 == 1 };
-    if !usual || within && !marks {
+    let many = 2 * taps >= apart + 32;
+    if !usual || within && (if many { warp } else { warp % 4 }) != 1 {
         return [loudest, if usual { u32::MAX } else { 0 }];
     }
     let counted = |inside: Range<u32>| {
@@ -228,13 +223,11 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
         let loud = if within {
             let neighbours = (taps.saturating_sub(16) >> apart.trailing_zeros()) as u32;
             doublings = 32 - neighbours.leading_zeros();
-            if shared && taps >= 2 * apart + 32 {
+            if doublings >= 2 {
                 // Of four neighbours the last.
-                is_quarter_loud::<T, E, 4>(points, warp, &order, quarter)
-            } else if shared {
-                is_quarter_loud::<T, E, 1>(points, warp, &order, quarter)
+                are_loud::<T, E, 4>(points, &order, quarter, [0; 2])
             } else {
-                are_loud::<T, E, 1, 1, 0>(points, &order, quarter, [0; 2])
+                are_loud::<T, E, 1>(points, &order, quarter, [0; 2])
             }
         } else {
             counts = [counted(first), counted(second)];
@@ -243,7 +236,7 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
             if others[0] & others[1] & all == all {
                 return [loudest, u32::MAX];
             }
-            are_loud::<T, E, 1, 1, 0>(points, &order, quarter, others)
+            are_loud::<T, E, 1>(points, &order, quarter, others)
         };
         if loud {
             quarter
@@ -254,42 +247,13 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     [loudest, quietest]
 }
 
-/// [`are_loud`] for a warp's quarter of the runs: all warps wait for the slowest.
-///
-/// # Safety
-/// All lanes of one of the first four warps call it.
-#[inline(always)]
-unsafe fn is_quarter_loud<T: Transformed, const E: usize, const EVERY: usize>(
-    points: &[Complex<T>; E],
-    warp: u32,
-    order: impl Fn(usize) -> usize,
-    loudness: u32,
-) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match warp {
-            0 => are_loud::<T, E, EVERY, 4, 0>(points, order, loudness, [0; 2]),
-            1 => are_loud::<T, E, EVERY, 4, 1>(points, order, loudness, [0; 2]),
-            2 => are_loud::<T, E, EVERY, 4, 2>(points, order, loudness, [0; 2]),
-            _ => are_loud::<T, E, EVERY, 4, 3>(points, order, loudness, [0; 2]),
-        }
-    }
-}
-
-/// Whether runs are at least this loud in each window: the last of each `EVERY` adjacent ones, and
-/// of these, one in `PARTS`. Except `others`: a bit for each run by position. Takes a fraction of
-/// the time of [`quietest_run`].
+/// Whether the last of each `EVERY` adjacent runs is at least this loud in each window, except
+/// `others`: a bit for each run by position. Takes a fraction of the time of [`quietest_run`].
 ///
 /// # Safety
 /// All lanes of the warp call it.
 #[inline(always)]
-unsafe fn are_loud<
-    T: Transformed,
-    const E: usize,
-    const EVERY: usize,
-    const PARTS: usize,
-    const PART: usize,
->(
+unsafe fn are_loud<T: Transformed, const E: usize, const EVERY: usize>(
     points: &[Complex<T>; E],
     order: impl Fn(usize) -> usize,
     loudness: u32,
@@ -298,7 +262,7 @@ unsafe fn are_loud<
     let mut all = true;
     unrolled::<E>(|e| {
         let run = order(e);
-        if run % EVERY == EVERY - 1 && run / EVERY % PARTS == PART {
+        if run % EVERY == EVERY - 1 {
             // SAFETY: the caller's promise.
             unsafe {
                 all &= warp_vote_any(u32::MAX, points[e].re.is_as_loud(loudness))
@@ -374,12 +338,6 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// No runs.
-    pub(super) const NONE: Self = Self {
-        loudest: 0,
-        floor: 0,
-    };
-
     /// Whether no run is left.
     #[inline(always)]
     pub(super) fn is_empty(self) -> bool {

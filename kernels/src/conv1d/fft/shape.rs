@@ -74,11 +74,8 @@ pub(super) const MARKS: usize = 16;
 /// Samples of a run: one register of each lane of a warp.
 pub const RUN: usize = 32;
 
-/// Room for a block's level, in marks.
-pub(super) const LEVELS: usize = 2;
-
-/// The warps' marks and the level in bytes, after the shared array of the transform.
-pub(super) const MARK_BYTES: usize = (MARKS + LEVELS) * 2 * size_of::<u32>();
+/// The warps' marks in bytes, after the shared array of the transform.
+pub(super) const MARK_BYTES: usize = MARKS * 2 * size_of::<u32>();
 
 /// Dynamic shared memory in bytes: the transform's, the warps' marks, and for the runs of a window
 /// the numbers of `Runs` in `quiet.rs`.

@@ -1,5 +1,4 @@
-//! A pair of windows: two adjacent tiles as the real and imaginary parts of one transform. And the
-//! taps, whose spectrum the same kernel writes for a later launch.
+//! A pair of windows: two adjacent tiles as the real and imaginary parts of one transform.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -8,7 +7,7 @@ use super::complex::{Complex, Pair, Transformed, complex, read_number, sample, w
 use super::operands::Operands;
 use super::outputs::Outputs;
 use super::passes::{Ahead, Worker};
-use super::quiet::{self, Gain, Layout, Level, Mark, Runs, warp_of};
+use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
 use super::shape::{RUN, Shape, discarded, place};
 
 /// Loads two windows by their starts.
@@ -43,6 +42,46 @@ fn load<S: Shape, T: Transformed, const E: usize>(
     points
 }
 
+/// Transforms the taps, delayed by `shift`, and writes their spectrum divided by the number of
+/// points, in the order of [`convolve`]'s registers: adjacent threads write adjacent pairs. The
+/// taps' gain comes after it.
+///
+/// # Safety
+/// All threads of a block of the shape call it, with its shared memory and table; `spectrum` points
+/// to the shape's elements, aligned to 16 bytes, which nothing else uses.
+#[inline(always)]
+pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
+    worker: Worker<T>,
+    taps: &[T],
+    spectrum: *mut Pair<T>,
+    shift: usize,
+) {
+    let log_points = S::POINTS.ilog2();
+    let mut points = [Complex::zero(); E];
+    let mut loudest = 0;
+    unrolled::<32>(|e| {
+        if e < E {
+            let at = (worker.thread + place::<S>(e)).wrapping_sub(shift);
+            let tap = sample(taps, at);
+            loudest = loudest.max(tap.loudness());
+            points[e] = complex(tap, T::ZERO);
+        }
+    });
+    // SAFETY: the caller's promise.
+    unsafe {
+        worker.write_mark::<S>([quiet::most(loudest), 0]);
+        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None);
+        // The barriers of `forward` ordered the marks' writes.
+        let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
+        let gain = Gain::new::<T>(quiet::most(loudest), log_points);
+        scale(&mut points, gain.factor(log_points));
+        store_spectrum::<S, T, E>(&points, spectrum.add(worker.thread));
+        if worker.thread == 0 {
+            spectrum.add(S::POINTS / 2).write(gain.written());
+        }
+    }
+}
+
 /// Multiplies points by a factor.
 #[inline(always)]
 pub(super) fn scale<T: Transformed, const E: usize>(points: &mut [Complex<T>; E], factor: T) {
@@ -71,29 +110,13 @@ pub(super) unsafe fn store_spectrum<S: Shape, T: Transformed, const E: usize>(
     });
 }
 
-/// What a block transforms next.
-#[derive(Clone, Copy)]
-enum Next {
-    /// A pair of windows as it is.
-    Windows,
-    /// A level of a pair that is divided.
-    Level(Level),
-    /// The taps.
-    Taps,
-}
-
-/// Computes all outputs; the blocks of the grid stride over pairs of windows. Without taps, writes
-/// the spectrum of the signal to the output, as that of taps for another launch. `AHEAD`: whether
+/// Computes all outputs; the blocks of the grid stride over pairs of windows. `AHEAD`: whether
 /// factors are loaded before the barriers, see [`Ahead`].
-///
-/// Windows, levels and taps go through the same code between what loads points and what stores
-/// them, so that it is there once.
 ///
 /// # Safety
 /// All threads of the launch call it: one row of blocks of the shape along x, each with its shared
 /// memory and table. The taps leave some outputs per window, the shift is below 32, `offset` plus
-/// the output's length does not overflow, and nothing else uses the output. Without taps there is
-/// one block, and the output is a spectrum, aligned to 16 bytes.
+/// the output's length does not overflow, and nothing else uses the output.
 #[inline(always)]
 pub(super) unsafe fn convolve<
     S: Shape,
@@ -105,195 +128,104 @@ pub(super) unsafe fn convolve<
     worker: Worker<T>,
     of: Operands<'_, T>,
 ) {
-    const { assert!(E * S::THREADS == S::POINTS && COUNT * RUN == S::POINTS) };
+    let kept = S::POINTS - discarded(of.taps.len(), of.shift);
+    let step = thread::grid_dim_x() as usize * 2 * kept;
+    let mut first = thread::block_idx_x() as usize * 2 * kept;
+    loop {
+        // SAFETY: the caller's promise; the outputs from `first` on belong to this block.
+        unsafe {
+            // Anew after a divided pair, which would keep all of it in registers.
+            let (worker, of) = (worker.here(), of.here());
+            while first < of.output.len() && convolve_whole::<S, T, E, AHEAD>(worker, &of, first) {
+                first += step;
+            }
+            if first >= of.output.len() {
+                return;
+            }
+            convolve_divided::<S, T, E, COUNT>(worker, &of, first);
+        }
+        first += step;
+    }
+}
+
+/// Transforms a pair of windows as it is. Returns false, and writes nothing, if that is not good
+/// enough.
+///
+/// # Safety
+/// As for [`convolve`]; the outputs from `first` on belong to the block.
+#[inline(always)]
+unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: bool>(
+    worker: Worker<T>,
+    of: &Operands<'_, T>,
+    first: usize,
+) -> bool {
+    const { assert!(E * S::THREADS == S::POINTS) };
     let thread = worker.thread;
-    let spectrum = of.spectrum.wrapping_add(thread);
-    let mut first = 0;
-    let mut step = 0;
-    let mut next = Next::Taps;
-    if !of.taps.is_empty() {
-        let kept = S::POINTS - discarded(of.taps.len(), of.shift);
-        first = thread::block_idx_x() as usize * 2 * kept;
-        step = thread::grid_dim_x() as usize * 2 * kept;
-        next = Next::Windows;
-    }
-    // SAFETY: the caller's promise; the outputs from `first` on belong to this block. The barriers
-    // of the passes order the writes of marks and of the level before their reads, and the reads of
-    // marks before the next ones' writes.
+    let outputs = Outputs::new(of, S::POINTS, first);
+    let starts = outputs.starts(of);
+    // SAFETY: the caller's promise. The barriers of the passes order the marks' writes before their
+    // reads, and those before the next ones' writes.
     unsafe {
-        worker.write_level::<S>(Level::NONE);
-        while first < of.output.len() {
-            let mut points;
-            let pairs;
-            match next {
-                Next::Windows => {
-                    let (worker, of) = (worker.here(), of.here());
-                    let thread = worker.thread;
-                    let starts = Outputs::new(&of, S::POINTS, first).starts(&of);
-                    let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
-                    points = load::<S, T, E>(of.signal, starts, thread);
-                    // In flight along with the samples.
-                    pairs = AHEAD.then(|| worker.ahead::<S>());
-                    let mark = mark_window::<S, T, E>(&points, &of, starts, gain, thread);
-                    worker.write_mark::<S>(mark);
-                }
-                Next::Level(level) => {
-                    fill_level::<S, T, COUNT>(worker, &of, first, level);
-                    points = worker.get_window::<S, E>();
-                    pairs = AHEAD.then(|| worker.ahead::<S>());
-                }
-                Next::Taps => {
-                    fill_taps::<S, T>(worker, &of);
-                    points = worker.get_window::<S, E>();
-                    pairs = AHEAD.then(|| worker.ahead::<S>());
-                }
-            }
-            let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum));
-            // Asked anew, so that there is no copy of the rest for each answer.
-            if of.here().taps.is_empty() {
-                return store_taps::<S, T, E>(worker, &mut points, &of);
-            }
-            multiply::<S, T, E>(&mut points, spectrum, ahead);
-            let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
-            let [_, quietest] = worker.mark::<S>(thread / 32);
-            // NaN reaches every point, and fits nowhere.
-            let fits = points[0].re.abs() <= T::MOST;
-            let vote = !fits || quiet::divides::<T>(loudest, quietest);
-            if worker.inverse::<S, E, AHEAD>(&mut points, vote) {
-                let level = next_level::<S, T, E, COUNT>(worker, &of, first, &points);
-                if !level.is_empty() {
-                    next = Next::Level(level);
-                    continue;
-                }
-            } else {
-                Outputs::new(&of, S::POINTS, first).store::<S, T, E>(&of, &points, thread);
-            }
-            next = Next::Windows;
-            first += step;
+        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
+        let mut points = load::<S, T, E>(of.signal, starts, thread);
+        // In flight along with the samples.
+        let pairs = AHEAD.then(|| worker.ahead::<S>());
+        let mark = mark_window::<S, T, E>(&points, of, starts, gain, thread);
+        worker.write_mark::<S>(mark);
+        let spectrum = of.spectrum.wrapping_add(thread);
+        let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum));
+        multiply::<S, T, E>(&mut points, spectrum, ahead);
+        let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
+        let [_, quietest] = worker.mark::<S>(thread / 32);
+        // NaN reaches every point, and fits nowhere.
+        let fits = points[0].re.abs() <= T::MOST;
+        let vote = !fits || quiet::divides::<T>(loudest, quietest);
+        let divided = worker.inverse::<S, E, AHEAD>(&mut points, vote);
+        if !divided {
+            outputs.store::<S, T, E>(of, &points, thread);
         }
+        !divided
     }
 }
 
-/// What a block needs for the levels of the windows from output `first` on.
-#[inline(always)]
-unsafe fn divided<'a, S: Shape, T: Transformed, const COUNT: usize>(
-    worker: Worker<T>,
-    of: &Operands<'a, T>,
-    first: usize,
-) -> (Worker<T>, Operands<'a, T>, Outputs, Gain, Runs<COUNT, RUN>) {
-    let (worker, of) = (worker.here(), of.here());
-    let outputs = Outputs::new(&of, S::POINTS, first);
-    // SAFETY: the spectrum's gain comes after it, and the runs' memory after the level.
-    let (gain, runs) = unsafe {
-        (
-            Gain::read(of.spectrum.add(S::POINTS / 2).read()),
-            Runs::new(worker.after_marks::<S>()),
-        )
-    };
-    (worker, of, outputs, gain, runs)
-}
-
-/// Writes a level's samples to the places of their windows, and a mark with which the block votes
-/// for the next level.
+/// Computes the outputs of a pair of windows level by level.
 ///
 /// # Safety
-/// As for [`convolve`]; `level` is from [`next_level`].
+/// As for [`convolve_whole`].
 #[inline(always)]
-unsafe fn fill_level<S: Shape, T: Transformed, const COUNT: usize>(
+unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
     worker: Worker<T>,
     of: &Operands<'_, T>,
     first: usize,
-    level: Level,
 ) {
-    // SAFETY: the caller's promise; a thread alone uses a place's slot before the first pass.
+    const { assert!(COUNT * RUN == S::POINTS) };
+    let (worker, of) = (worker.here(), &of.here());
+    let thread = worker.thread;
+    let outputs = Outputs::new(of, S::POINTS, first);
+    // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
+    // place's slot before the first pass and after the last.
     unsafe {
-        let (worker, of, outputs, gain, runs) = divided::<S, T, COUNT>(worker, of, first);
-        worker.places::<S>(|place, slot| {
-            let starts = outputs.starts(&of);
-            let parts = runs.parts(level, gain.ceiling(), of.signal, starts, place);
-            write_number(slot, parts);
-        });
-        worker.write_mark::<S>(quiet::DIVIDED);
-    }
-}
-
-/// What comes after a block's vote to divide: the first level of these windows, or the next one
-/// after the outputs of the last were added. An empty level if all outputs are complete.
-///
-/// # Safety
-/// As for [`convolve`].
-#[inline(always)]
-unsafe fn next_level<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
-    worker: Worker<T>,
-    of: &Operands<'_, T>,
-    first: usize,
-    points: &[Complex<T>; E],
-) -> Level {
-    // SAFETY: the caller's promise; a thread alone uses a place's slot after the last pass.
-    unsafe {
-        let (worker, of, outputs, gain, runs) = divided::<S, T, COUNT>(worker, of, first);
-        let threads = [worker.thread, S::THREADS];
-        let last = worker.level::<S>();
-        let limit = if last.is_empty() {
-            outputs.begin(&of, runs, gain, threads)
-        } else {
-            worker.put_window::<S, E>(points);
-            let back = last.back(gain);
+        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
+        let runs = Runs::<COUNT, RUN>::new(worker.after_marks::<S>());
+        outputs.by_levels(of, runs, gain, [thread, S::THREADS], |level| {
             worker.places::<S>(|place, slot| {
-                outputs.add(&of, runs, place, back, read_number(slot));
+                let starts = outputs.starts(of);
+                write_number(
+                    slot,
+                    runs.parts(level, gain.ceiling(), of.signal, starts, place),
+                );
             });
-            last.floor
-        };
-        // Orders the measurements, the reads of what runs reach and of the level, and the writes of
-        // outputs before later accesses.
-        thread::sync_threads();
-        let level = outputs.next(&of, runs, gain, limit, threads);
-        worker.write_level::<S>(level);
-        level
-    }
-}
-
-/// Writes the taps, delayed by the shift, to the places of a window, and their warp's mark. The
-/// signal has the taps.
-///
-/// # Safety
-/// As for [`convolve`].
-#[inline(always)]
-unsafe fn fill_taps<S: Shape, T: Transformed>(worker: Worker<T>, of: &Operands<'_, T>) {
-    let mut loudest = 0;
-    // SAFETY: the caller's promise; a thread alone uses a place's slot before the first pass.
-    unsafe {
-        worker.places::<S>(|place, slot| {
-            let tap = sample(of.signal, place.wrapping_sub(of.shift));
-            loudest = tap.loudness().max(loudest);
-            write_number(slot, complex(tap, T::ZERO));
+            let mut points = [Complex::zero(); E];
+            worker.get_window::<S, E>(&mut points);
+            worker.forward::<S, E, false>(&mut points, None, None);
+            multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread), None);
+            worker.inverse::<S, E, false>(&mut points, false);
+            worker.put_window::<S, E>(&points);
+            let back = level.back(gain);
+            worker.places::<S>(|place, slot| {
+                outputs.add(of, runs, place, back, read_number(slot));
+            });
         });
-        worker.write_mark::<S>([quiet::most(loudest), 0]);
-    }
-}
-
-/// Writes the transformed taps to the output: their spectrum divided by the number of points, in
-/// the order of [`multiply`], where adjacent threads have adjacent pairs, and the gain after it.
-///
-/// # Safety
-/// As for [`convolve`].
-#[inline(always)]
-unsafe fn store_taps<S: Shape, T: Transformed, const E: usize>(
-    worker: Worker<T>,
-    points: &mut [Complex<T>; E],
-    of: &Operands<'_, T>,
-) {
-    let log_points = S::POINTS.ilog2();
-    let spectrum = of.output.cast::<Pair<T>>();
-    // SAFETY: the caller's promise; the barriers of the passes ordered the marks' writes.
-    unsafe {
-        let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
-        let gain = Gain::new::<T>(quiet::most(loudest), log_points);
-        scale(points, gain.factor(log_points));
-        store_spectrum::<S, T, E>(points, spectrum.add(worker.thread));
-        if worker.thread == 0 {
-            spectrum.add(S::POINTS / 2).write(gain.written());
-        }
     }
 }
 

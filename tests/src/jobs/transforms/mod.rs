@@ -177,16 +177,16 @@ struct Shaped {
 }
 
 macro_rules! shaped {
-    ($Shape:ty, $t:ty, $Kernel:ident, $kernel:ident) => {
-        shaped!($Shape, $t, conv1d::$Kernel, entries::$kernel)
+    ($Shape:ty, $t:ty, $Kernel:ident, $taps:ident) => {
+        shaped!($Shape, $t, conv1d::$Kernel, entries::$taps)
     };
-    ($Shape:ty, $t:ty, $Kernel:path, $($kernel:ident)::+) => {
+    ($Shape:ty, $t:ty, $Kernel:path, $($taps:ident)::+) => {
         Shaped {
             convolve: |on, case| {
                 convolution::<$t>(on, &$Kernel, case, of_shape::<$Shape, $t>)
             },
             taps: |taps, shift| {
-                let kernel = $($kernel)::+::<$t>::entry().name;
+                let kernel = $($taps)::+::<$t>::entry().name;
                 let shared_bytes = shared_bytes::<$Shape, $t>();
                 let plan = launch(kernel, 1, <$Shape>::THREADS, shared_bytes);
                 spectrum_of::<$t>(plan, taps, shift, of_shape::<$Shape, $t>)
@@ -196,16 +196,16 @@ macro_rules! shaped {
 }
 
 const SHAPES: [Shaped; 7] = [
-    shaped!(Points2048, f32, FFT2048, conv1d_fft2048),
-    shaped!(Points4096, f32, FFT4096, conv1d_fft4096),
-    shaped!(Points4096, f64, FFT4096, conv1d_fft4096_wide),
-    shaped!(Points8192, f32, FFT8192, conv1d_fft8192),
-    shaped!(Points16384, f32, FFT16384, conv1d_fft16384),
+    shaped!(Points2048, f32, FFT2048, conv1d_taps_fft2048),
+    shaped!(Points4096, f32, FFT4096, conv1d_taps_fft4096),
+    shaped!(Points4096, f64, FFT4096, conv1d_taps_fft4096_wide),
+    shaped!(Points8192, f32, FFT8192, conv1d_taps_fft8192),
+    shaped!(Points16384, f32, FFT16384, conv1d_taps_fft16384),
     shaped!(
         Ungapped4096,
         f32,
         ladder::FFT4096_UNGAPPED,
-        fft4096_ungapped::conv1d_fft4096_ungapped
+        fft4096_ungapped::conv1d_taps_fft4096_ungapped
     ),
     Shaped {
         convolve: |on, case| convolution(on, &ladder::FFT_RADIX2, case, of_radix2),
@@ -355,17 +355,12 @@ fn spectrum_of<T: Precision + Draw>(
     let tables = tables(&taps, shift);
     let points = tables.spectrum.len();
     let expected = near::<T>(&tables.spectrum, norm / points as f64, 8.0);
-    let job = Job::new(case, plan, 2 * points, within::<T, _>(expected)).slice(&taps);
-    let factors = rounded::<T>(&tables.factors);
+    let job = Job::new(case, plan, 2 * points, within::<T, _>(expected))
+        .slice(&taps)
+        .slice(&rounded::<T>(&tables.factors))
+        .out(2 * points);
     match tables.shift {
-        // Neither taps nor a spectrum: the signal is the taps.
-        Some(shift) => job
-            .slice::<T>(&[])
-            .slice::<T>(&[])
-            .slice(&factors)
-            .out(2 * points)
-            .value(0)
-            .value(shift),
-        None => job.slice(&factors).out(2 * points),
+        Some(shift) => job.value(shift),
+        None => job,
     }
 }
