@@ -6,7 +6,7 @@ use kernels::conv1d::fft::shape::shift;
 
 use super::ordered;
 use super::transform::{
-    Batches, COLUMNS, LEVELS, OUTPUTS, ROWS, Rows, TAPS_ROWS, Transform, transform,
+    Batches, COLUMNS, LEVELS, OUTPUTS, ROWS, Rows, Transform, transform,
 };
 use crate::LaunchError;
 use crate::limits::plan_1d;
@@ -84,7 +84,7 @@ impl Held for Long {
         let (columns, len) = (rows.columns, 2 * of.points);
         let room = points.len() / len - 1;
         let across = |which, pairs: usize| task.plan_1d([which, 0], pairs * columns, THREADS, 0);
-        let [taps_bytes, levels_bytes] = rows.shared_bytes;
+        let shared = of.shared_bytes as u64;
         let [signal, taps] = ordered(problem, inputs);
         let [_, _, offset, outputs] = problem.extents;
         let shift = shift(offset);
@@ -112,20 +112,20 @@ impl Held for Long {
             )?;
             if first == 0 {
                 // A block for each row, whatever the cap.
-                let kernel = task.kernel([TAPS_ROWS, 0])?;
-                let (name, shared) = (kernel.entry.name, taps_bytes as u64);
+                let kernel = task.kernel([ROWS, 0])?;
+                let name = kernel.entry.name;
                 let launch = plan_1d(name, RADIX as u32, of.threads, shared, task.device)?;
                 let inputs = [
                     points.as_view().view(pairs * len..all * len),
-                    (marks.as_view()).view(pairs * rows.marks_len..all * rows.marks_len),
                     factors.as_view(),
+                    (marks.as_view()).view(pairs * rows.marks_len..all * rows.marks_len),
                 ];
                 let operands = Operands::of(*problem, &inputs, spectrum.as_view_mut());
                 Plan { launch, kernel }.start(on, operands)?;
             }
-            let shared = of.shared_bytes as u64;
             let plan = task.plan_blocks([ROWS, 0], pairs * RADIX, of.threads, shared)?;
-            let inputs = [spectrum.as_view(), factors.as_view()];
+            let none = marks.as_view().view(..0);
+            let inputs = [spectrum.as_view(), factors.as_view(), none];
             let in_place = points.as_view_mut().into_view_mut(..pairs * len);
             plan.start(on, Operands::of(*problem, &inputs, in_place))?;
             let plan = across(OUTPUTS, pairs)?;
@@ -135,7 +135,7 @@ impl Held for Long {
             plan.start(on, Operands::of(part, &inputs, of_batch))?;
         }
         let blocks = batches.all.min(room + 1);
-        let plan = task.plan_blocks([LEVELS, 0], blocks, of.threads, levels_bytes as u64)?;
+        let plan = task.plan_blocks([LEVELS, 0], blocks, of.threads, rows.levels_bytes as u64)?;
         let inputs = [
             signal,
             taps,

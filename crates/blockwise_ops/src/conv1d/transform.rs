@@ -18,9 +18,8 @@ pub const TAPS: u8 = 1;
 /// The launches of a transform through global memory. The rows take the longest.
 pub(super) const ROWS: u8 = 0;
 pub(super) const COLUMNS: u8 = 1;
-pub(super) const TAPS_ROWS: u8 = 2;
-pub(super) const OUTPUTS: u8 = 3;
-pub(super) const LEVELS: u8 = 4;
+pub(super) const OUTPUTS: u8 = 2;
+pub(super) const LEVELS: u8 = 3;
 
 /// What a variant's transforms ask for, one for each type.
 #[derive(Debug)]
@@ -57,8 +56,8 @@ pub struct Transform {
 pub struct Rows {
     /// Points of a row.
     pub columns: usize,
-    /// Shared memory for the taps' rows, and for the levels of loudness.
-    pub shared_bytes: [usize; 2],
+    /// Shared memory for the levels of loudness.
+    pub levels_bytes: usize,
     /// The marks of a pair of windows.
     pub marks_len: usize,
     /// The table of roots between rows.
@@ -191,17 +190,14 @@ macro_rules! through_global_memory {
             ty: Type::$Type,
             points: columns::RADIX * <shape::$Shape as Shape>::POINTS,
             threads: <shape::$Shape as Shape>::THREADS as u32,
-            shared_bytes: shape::transform_bytes::<shape::$Shape, $t>(),
+            shared_bytes: shape::rows_bytes::<shape::$Shape, $t>(),
             most_taps: shape::quarter_kept(columns::RADIX * <shape::$Shape as Shape>::POINTS),
             discarded: shape::discarded,
             spectrum_len: shape::long_spectrum_len::<shape::$Shape>(),
             factors: table!($t, shape::factors::<shape::$Shape>()),
             rows: Some(Rows {
                 columns: <shape::$Shape as Shape>::POINTS,
-                shared_bytes: [
-                    shape::taps_rows_bytes::<shape::$Shape, $t>(),
-                    shape::levels_bytes::<shape::$Shape, $t>(),
-                ],
+                levels_bytes: shape::levels_bytes::<shape::$Shape, $t>(),
                 marks_len: shape::marks_len(<shape::$Shape as Shape>::POINTS),
                 roots: table!($t, columns::roots(<shape::$Shape as Shape>::POINTS)),
             }),
@@ -267,11 +263,12 @@ macro_rules! transforms {
 /// The kernels of a transform through global memory, whose launches have inputs and extents of
 /// their own: [`Long`](super::long::Long) makes them.
 macro_rules! long_transforms {
-    ($($Type:ident $t:ident $Shape:ident: $rows:ident, $taps:ident, $levels:ident, $load:ident, $store:ident;)*) => {
+    ($($Type:ident $t:ident $Shape:ident: $rows:ident, $levels:ident, $load:ident, $store:ident;)*) => {
         &[$(
             kernel!(Takes::Type(Type::$Type), [ROWS, 0], rows::$rows<$t>, |of| (
                 of.inputs[0].plain::<$t>()?,
                 of.inputs[1].plain::<$t>()?,
+                of.inputs[2].plain::<u32>()?,
                 of.output.plain::<$t>()?
             )),
             kernel!(Takes::Type(Type::$Type), [COLUMNS, 0], columns::$load<$t>, |of| {
@@ -289,12 +286,6 @@ macro_rules! long_transforms {
                     shift
                 )
             }),
-            kernel!(Takes::Type(Type::$Type), [TAPS_ROWS, 0], rows::$taps<$t>, |of| (
-                of.inputs[0].plain::<$t>()?,
-                of.inputs[1].plain::<u32>()?,
-                of.inputs[2].plain::<$t>()?,
-                of.output.plain::<$t>()?
-            )),
             kernel!(Takes::Type(Type::$Type), [OUTPUTS, 0], columns::$store<$t>, |of| (
                 of.inputs[0].plain::<$t>()?,
                 of.inputs[1].plain::<$t>()?,
@@ -340,15 +331,15 @@ pub(super) static FFT16384_KERNELS: &[Kernel] = transforms! {
     F32 f32: conv1d_fft16384, conv1d_taps_fft16384;
 };
 pub(super) static FFT65536_KERNELS: &[Kernel] = long_transforms! {
-    F32 f32 Points2048: conv1d_fft_rows2048, conv1d_fft_taps_rows2048, conv1d_fft_levels2048, conv1d_fft_columns, conv1d_fft_outputs;
+    F32 f32 Points2048: conv1d_fft_rows2048, conv1d_fft_levels2048, conv1d_fft_columns, conv1d_fft_outputs;
 };
 pub(super) static FFT131072_KERNELS: &[Kernel] = long_transforms! {
-    F32 f32 Points4096: conv1d_fft_rows4096, conv1d_fft_taps_rows4096, conv1d_fft_levels4096, conv1d_fft_columns, conv1d_fft_outputs;
-    F64 f64 Points4096: conv1d_fft_rows4096_wide, conv1d_fft_taps_rows4096_wide, conv1d_fft_levels4096_wide, conv1d_fft_columns_wide, conv1d_fft_outputs_wide;
+    F32 f32 Points4096: conv1d_fft_rows4096, conv1d_fft_levels4096, conv1d_fft_columns, conv1d_fft_outputs;
+    F64 f64 Points4096: conv1d_fft_rows4096_wide, conv1d_fft_levels4096_wide, conv1d_fft_columns_wide, conv1d_fft_outputs_wide;
 };
 pub(super) static FFT262144_KERNELS: &[Kernel] = long_transforms! {
-    F32 f32 Points8192: conv1d_fft_rows8192, conv1d_fft_taps_rows8192, conv1d_fft_levels8192, conv1d_fft_columns, conv1d_fft_outputs;
+    F32 f32 Points8192: conv1d_fft_rows8192, conv1d_fft_levels8192, conv1d_fft_columns, conv1d_fft_outputs;
 };
 pub(super) static FFT524288_KERNELS: &[Kernel] = long_transforms! {
-    F32 f32 Points16384: conv1d_fft_rows16384, conv1d_fft_taps_rows16384, conv1d_fft_levels16384, conv1d_fft_columns, conv1d_fft_outputs;
+    F32 f32 Points16384: conv1d_fft_rows16384, conv1d_fft_levels16384, conv1d_fft_columns, conv1d_fft_outputs;
 };

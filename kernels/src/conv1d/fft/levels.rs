@@ -10,7 +10,7 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::butterfly::{Of, transform};
-use super::columns::{RADIX, transform_back, transform_to};
+use super::columns::{RADIX, turn};
 use super::complex::{Complex, Transformed, read_number, write_number};
 use super::kernels::worker;
 use super::operands::Operands;
@@ -19,6 +19,7 @@ use super::passes::Worker;
 use super::quiet::{self, Gain, Mark, Runs};
 use super::rows;
 use super::shape::*;
+use crate::here::zero_here;
 
 /// What the passes need besides the operands.
 struct Tables<T: Transformed> {
@@ -83,39 +84,45 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
     unsafe {
         let runs = Runs::<LONG_RUNS, LENGTH>::new(worker.after_marks::<S>());
         outputs.by_levels(of, runs, gain, [thread, S::THREADS], |level| {
-            let mut column = thread;
-            while column < columns {
-                let (to, roots) = (tables.points.add(column), tables.roots.add(column));
-                // A loop, because it needs few registers.
-                let mut place = column;
-                while place < ROWS * columns {
-                    let starts = outputs.starts(of);
-                    let parts = runs.parts(level, gain.ceiling(), of.signal, starts, place);
-                    write_number(tables.points.add(place), parts);
-                    place += columns;
+            // 0 there and 1 back, which LLVM must not know: the columns' code is there once.
+            let mut back = zero_here();
+            loop {
+                let mut column = thread;
+                while column < columns {
+                    let (at, roots) = (tables.points.add(column), tables.roots.add(column));
+                    // Loops over places, because they need few registers.
+                    let mut place = column;
+                    while back == 0 && place < ROWS * columns {
+                        let starts = outputs.starts(of);
+                        let parts = runs.parts(level, gain.ceiling(), of.signal, starts, place);
+                        write_number(tables.points.add(place), parts);
+                        place += columns;
+                    }
+                    let mut points = [Complex::zero(); RADIX];
+                    unrolled::<RADIX>(|r| points[r] = read_number(at.add(r * columns)));
+                    if back > 0 {
+                        turn(&mut points, roots, columns);
+                    }
+                    transform::<_, Of<RADIX>, _>(&mut points, 0);
+                    if back == 0 {
+                        turn(&mut points, roots, columns);
+                    }
+                    unrolled::<RADIX>(|r| write_number(at.add(r * columns), points[r]));
+                    while back > 0 && place < ROWS * columns {
+                        let point = read_number(tables.points.add(place));
+                        outputs.add(of, runs, place, level.back(gain), point);
+                        place += columns;
+                    }
+                    column += S::THREADS;
                 }
-                let mut points = [Complex::zero(); RADIX];
-                unrolled::<RADIX>(|r| points[r] = read_number(to.add(r * columns)));
-                transform::<_, Of<RADIX>, _>(&mut points, 0);
-                transform_to(to, roots, columns, points);
-                column += S::THREADS;
-            }
-            thread::sync_threads();
-            rows::convolve::<S, T, E>(worker, of.spectrum, tables.points, 0..RADIX, 1);
-            thread::sync_threads();
-            let back = level.back(gain);
-            let mut column = thread;
-            while column < columns {
-                let (from, roots) = (tables.points.add(column), tables.roots.add(column));
-                let points = transform_back(from, roots, columns);
-                unrolled::<RADIX>(|r| write_number(from.add(r * columns), points[r]));
-                let mut place = column;
-                while place < ROWS * columns {
-                    let point = read_number(tables.points.add(place));
-                    outputs.add(of, runs, place, back, point);
-                    place += columns;
+                if back > 0 {
+                    break;
                 }
-                column += S::THREADS;
+                thread::sync_threads();
+                let (spectrum, points) = (of.spectrum, tables.points);
+                rows::convolve::<S, T, E>(worker, spectrum, points, 0..RADIX, 1, None);
+                thread::sync_threads();
+                back += 1 + zero_here();
             }
         });
     }

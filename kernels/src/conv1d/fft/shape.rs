@@ -126,8 +126,8 @@ pub const fn levels_bytes<S: Shape, T>() -> usize {
     transform_bytes::<S, T>() + MARK_BYTES + 4 * LONG_RUNS * size_of::<u32>()
 }
 
-/// Dynamic shared memory of a block that transforms rows of taps, in bytes.
-pub const fn taps_rows_bytes<S: Shape, T>() -> usize {
+/// Dynamic shared memory of a block that transforms rows, in bytes.
+pub const fn rows_bytes<S: Shape, T>() -> usize {
     transform_bytes::<S, T>() + MARK_BYTES
 }
 

@@ -21,44 +21,19 @@ pub(super) fn of_rows() -> Vec<Job> {
 
 fn all_rows() -> Vec<Job> {
     macro_rules! both {
-        ($Shape:ty, $t:ty, $rows:ident, $taps:ident) => {
+        ($Shape:ty, $t:ty, $rows:ident) => {
             [
                 rows_of::<$Shape, $t>(rows::$rows::<$t>::entry().name),
-                taps_rows_of::<$Shape, $t>(rows::$taps::<$t>::entry().name),
+                taps_rows_of::<$Shape, $t>(rows::$rows::<$t>::entry().name),
             ]
         };
     }
     let jobs = [
-        both!(
-            Points2048,
-            f32,
-            conv1d_fft_rows2048,
-            conv1d_fft_taps_rows2048
-        ),
-        both!(
-            Points4096,
-            f32,
-            conv1d_fft_rows4096,
-            conv1d_fft_taps_rows4096
-        ),
-        both!(
-            Points4096,
-            f64,
-            conv1d_fft_rows4096_wide,
-            conv1d_fft_taps_rows4096_wide
-        ),
-        both!(
-            Points8192,
-            f32,
-            conv1d_fft_rows8192,
-            conv1d_fft_taps_rows8192
-        ),
-        both!(
-            Points16384,
-            f32,
-            conv1d_fft_rows16384,
-            conv1d_fft_taps_rows16384
-        ),
+        both!(Points2048, f32, conv1d_fft_rows2048),
+        both!(Points4096, f32, conv1d_fft_rows4096),
+        both!(Points4096, f64, conv1d_fft_rows4096_wide),
+        both!(Points8192, f32, conv1d_fft_rows8192),
+        both!(Points16384, f32, conv1d_fft_rows16384),
     ];
     jobs.into_iter().flatten().collect()
 }
@@ -83,11 +58,12 @@ fn rows_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
     }
     let expected = near::<T>(&expected, 32.0, 8.0);
     // Fewer blocks than rows.
-    let plan = launch(kernel, RADIX - 1, S::THREADS, transform_bytes::<S, T>());
+    let plan = launch(kernel, RADIX - 1, S::THREADS, rows_bytes::<S, T>());
     let case = format!("rows of {} points", S::POINTS);
     Job::new(case, plan, points.len(), within::<T, _>(expected))
         .slice(&rounded::<T>(&spectra))
         .slice(&rounded::<T>(&factors::<S>()))
+        .slice::<u32>(&[])
         .in_place(&points)
 }
 
@@ -121,12 +97,12 @@ fn taps_rows_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
     let magnitude = 16.0 / (RADIX * S::POINTS) as f64;
     let len = 2 * expected.len();
     let expected = near::<T>(&expected, magnitude, 8.0);
-    let plan = launch(kernel, RADIX, S::THREADS, taps_rows_bytes::<S, T>());
-    let case = format!("rows of {} points", S::POINTS);
+    let plan = launch(kernel, RADIX, S::THREADS, rows_bytes::<S, T>());
+    let case = format!("rows of taps, of {} points", S::POINTS);
     Job::new(case, plan, len, within::<T, _>(expected))
         .slice(&points)
-        .slice(&marks)
         .slice(&rounded::<T>(&factors::<S>()))
+        .slice(&marks)
         .out(len)
 }
 
