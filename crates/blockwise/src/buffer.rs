@@ -13,7 +13,10 @@ use crate::memory::{Allocation, Core};
 use crate::stream::Stream;
 use crate::{Error, Result, View, ViewMut};
 
-/// `len` elements of `T` on a device, freed on drop. Keeps its device alive.
+/// `len` elements of `T` on a device. Keeps its device alive.
+///
+/// A dropped buffer's memory serves later ones. What is unused above 64 MiB goes back to the driver
+/// when the host next waits for the device, and all of it when memory is short.
 ///
 /// Uses of one buffer on several streams are ordered automatically: a read after earlier writes, a
 /// write after all earlier uses.
@@ -87,6 +90,10 @@ impl<T: Plain> Buffer<T> {
     }
 
     /// The address on the device, for `unsafe` kernels and other libraries.
+    ///
+    /// What uses the memory by its address alone is not known here. It comes after the work that is
+    /// enqueued, uploads and fills included, and the buffer is dropped after it: its memory serves
+    /// the next buffer at once. [`Stream::enqueue_foreign`] sees to both.
     pub fn address(&self) -> DevicePointer<T> {
         DevicePointer::new(self.memory.address)
     }

@@ -167,7 +167,8 @@ impl Device {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Allocates memory on the device and copies `values` to it.
+    /// Allocates memory on the device and copies `values` to it, in the order of the device's own
+    /// queue: work on streams that uses them waits for it.
     ///
     /// # Errors
     /// If the device lacks memory, or the copy fails.
