@@ -1,4 +1,4 @@
-//! Hostile bytes for every parser of foreign bytes: PTX, `.npy`, `.wav` and `.csv` files, the
+//! Hostile bytes for every parser of foreign bytes: PTX and its debug information, files, the
 //! debugger's protocol, what ranks of a mesh send, pages of `blockwise trace`, and the environment
 //! of a launcher. Nothing may panic, abort or hang, and none may take more memory than 64 MiB and
 //! four times its input.
