@@ -1,6 +1,5 @@
 //! The benchmarks' works on the emulator: its times say nothing, its results must be right.
 
-
 use blockwise::{Device, PtxFile};
 use blockwise_cli::bench::{self, BenchError, Commands, Options, Sizes};
 
