@@ -281,7 +281,7 @@ mod tests {
 
     fn compared(ours: [f64; 2], other: [f64; 2]) -> Pairs {
         let [mut ours, mut other] = [ours, other].map(|[at, noise]| Pretended::new(at, noise));
-        compare(&mut ours, &mut other, until(200)).expect("pairs")
+        compare(&mut ours, &mut other, until(60_000)).expect("pairs")
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
         let mut ours = Pretended::new(1e-4, 0.0);
         let pairs = compare(&mut ours, &mut Unsteady(0), until(20)).expect("pairs");
         assert!(!pairs.ratio.is_narrow(), "{pairs:?}");
-        assert!(pairs.ratio.pairs > FEWEST);
+        assert!(pairs.ratio.pairs >= FEWEST);
         // Unless it is only asked whether it is above or below this.
         let bound = |bound| Until {
             bound: Some(bound),
@@ -321,14 +321,14 @@ mod tests {
         let mut compared = |at| compare(&mut ours, &mut Unsteady(0), bound(at)).expect("pairs");
         let [below, within] = [0.9, 1.5].map(&mut compared);
         assert_eq!((below.ratio.pairs, below.itself), (FEWEST, None));
-        assert!(within.ratio.pairs > FEWEST);
+        assert!(!within.ratio.is_narrow());
     }
 
     #[test]
     fn a_side_ten_times_as_slow_is_launched_three_times() {
         let mut ours = Pretended::new(1e-3, 0.0);
         let mut other = Pretended::new(0.5, 0.0);
-        let pairs = compare(&mut ours, &mut other, until(2000)).expect("pairs");
+        let pairs = compare(&mut ours, &mut other, until(60_000)).expect("pairs");
         assert_eq!((other.launches, pairs.ratio.median), (3, 500.0));
         assert_eq!(pairs.seconds.len(), 3);
         // The same ratio of short launches costs nothing, and is timed.
@@ -339,7 +339,7 @@ mod tests {
     fn short_launches_share_a_turn_and_long_ones_have_it_alone() {
         let alone = Until {
             itself: false,
-            ..until(2000)
+            ..until(60_000)
         };
         let mut short = Pretended::new(1e-5, 0.0);
         let mut long = Pretended::new(2e-2, 0.0);
@@ -357,7 +357,7 @@ mod tests {
             }
         }
         let mut ours = Pretended::new(1e-4, 0.0);
-        let failed = compare(&mut ours, &mut Lost, until(2000)).expect_err("a reason");
+        let failed = compare(&mut ours, &mut Lost, until(60_000)).expect_err("a reason");
         assert_eq!(failed, "the context is lost");
     }
 }
