@@ -11,6 +11,7 @@ use launch_contract::launch::{
 
 use crate::memory::{Allocation, Core};
 use crate::stream::Stream;
+use crate::unused::NOWHERE;
 use crate::{Error, Result, View, ViewMut};
 
 /// `len` elements of `T` on a device. Keeps its device alive.
@@ -177,10 +178,6 @@ impl<T: Plain> Buffer<T> {
 
 /// Alignment in bytes of allocations on both devices.
 const ALIGNMENT: usize = 256;
-
-/// An empty slice needs an address too: any one that is not null. This one is aligned for every
-/// type, so that it can be read as any other.
-pub(crate) const NOWHERE: u64 = ALIGNMENT as u64;
 
 /// The size of `len` elements, which fits in `isize`.
 fn bytes_of<T: Plain>(len: usize) -> Result<usize> {

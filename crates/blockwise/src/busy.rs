@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Many threads that sleep for one lock hand it on at the speed of the system's wake-up, some 20 us
-/// a time. So they try for as long as a few of them take.
+/// Many threads that sleep for one lock hand it on at the speed of the system's wake-ups, which take
+/// longer than the work under it. So they try for some time first.
 const ATTENTIVE: Duration = Duration::from_micros(300);
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -36,6 +36,7 @@ mod split;
 mod staged;
 mod stream;
 mod unused;
+mod uses;
 mod view;
 #[cfg(feature = "emulator")]
 mod watch;

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::backend::{Backend, Queue, STAGED};
-use crate::buffer::NOWHERE;
 use crate::busy::lock;
 use crate::permutation::check::Check;
-use crate::unused::{Block, KEPT, Unused};
+use crate::unused::{Block, KEPT, NOWHERE, Unused};
+use crate::uses::{Use, Uses, is_same};
 use crate::{Error, Result, Room};
 
 /// Shared by the buffers, functions and streams of one device.
@@ -274,39 +274,6 @@ pub(crate) struct Allocation {
     uses: Mutex<Uses>,
 }
 
-/// The queues that use memory.
-#[derive(Default)]
-pub(crate) struct Uses {
-    /// The last one that wrote.
-    writer: Option<Use>,
-    /// Those that have read since, each after a wait for the writer.
-    readers: Vec<Use>,
-}
-
-/// The last use by a queue.
-struct Use {
-    queue: Arc<dyn Queue>,
-    number: u64,
-}
-
-impl Use {
-    fn is_of(&self, queue: &Arc<dyn Queue>) -> bool {
-        is_same(&self.queue, queue)
-    }
-
-    fn has_ended(&self) -> bool {
-        self.queue.progress().has_ended(self.number)
-    }
-}
-
-impl Uses {
-    /// Forgets what nothing need wait for, and with it the queues.
-    fn forget_ended(&mut self) {
-        self.writer.take_if(|writer| writer.has_ended());
-        self.readers.retain(|reader| !reader.has_ended());
-    }
-}
-
 impl Allocation {
     /// Unwritten memory. The first use that touches it is a write, which waits for all uses by the
     /// memory's earlier owners.
@@ -408,11 +375,6 @@ impl Drop for Allocation {
             self.core.budget.give_back(self.bytes as u64);
         }
     }
-}
-
-/// Compares addresses only: one type may have several vtables.
-fn is_same(a: &Arc<dyn Queue>, b: &Arc<dyn Queue>) -> bool {
-    std::ptr::addr_eq(Arc::as_ptr(a), Arc::as_ptr(b))
 }
 
 #[cfg(test)]

@@ -4,7 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::memory::Uses;
+use crate::uses::Uses;
+
+/// An empty slice needs an address too: any one that is not null. This one is aligned as much as
+/// allocated memory, so that it can be read as any other type.
+pub(crate) const NOWHERE: u64 = 256;
 
 /// The bytes that stay after a wait.
 pub(crate) const KEPT: u64 = 64 << 20;

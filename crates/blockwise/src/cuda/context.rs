@@ -12,7 +12,7 @@ use cust::stream::Stream;
 use cust_raw::{CUdevice_attribute, CUresult};
 
 use super::panics::Listener;
-use super::staging::Staging;
+use super::slots::Staging;
 use super::{driver_error, lost, unbound_error};
 use crate::{DeviceKind, DeviceProperties, Result, Room};
 

@@ -10,6 +10,7 @@ mod peers;
 mod polling;
 mod program;
 mod queue;
+mod slots;
 mod staging;
 mod waiting;
 

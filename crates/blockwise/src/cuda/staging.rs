@@ -1,51 +1,20 @@
 //! Small copies: through page-locked memory, so that the driver neither waits nor copies itself.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-use cust::error::{CudaError, CudaResult};
+use cust::error::CudaError;
 use cust::event::{Event, EventFlags, EventStatus};
 use cust::memory::{AsyncCopyDestination, LockedBuffer};
 use cust::stream::Stream;
 
 use super::context::CudaContext;
+use super::slots::Slot;
 use super::{bytes_at, driver_error};
 use crate::backend::{Arrival, STAGED};
-use crate::{Error, Result, busy};
+use crate::{Error, Result};
 
 /// The most copies that may be under way before the host waits for one.
 const MOST: usize = 64;
-
-/// The slots that no call has. Copies may still use them.
-#[derive(Default)]
-pub(super) struct Staging(Mutex<VecDeque<Slot>>);
-
-/// Page-locked memory for one copy.
-struct Slot {
-    memory: LockedBuffer<u8>,
-    /// The end of its last copy.
-    end: Event,
-}
-
-impl Slot {
-    /// Records the end of a copy that was started. If that fails, the memory is never freed: the
-    /// copy may still use it.
-    fn started(self, stream: &Stream) -> CudaResult<Self> {
-        match self.end.record(stream) {
-            Ok(()) => Ok(self),
-            Err(error) => {
-                std::mem::forget(self);
-                Err(error)
-            }
-        }
-    }
-}
-
-impl Staging {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Slot>> {
-        busy::lock(&self.0)
-    }
-}
 
 impl CudaContext {
     /// Starts copying to the device. The context is current.

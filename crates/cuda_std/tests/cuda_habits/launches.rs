@@ -46,10 +46,7 @@ fn shapes(device: &Device) -> Result<(), Error> {
 
 fn not_a_launch(device: &Device) -> Result<(), Error> {
     let (x, mut y) = (Buffer::<f64>::new(0, 1), Buffer::<f64>::new(0, 1));
-    scale(2.0, 1, &x, &mut y); // shows: `scale::on(device)?.grid(blocks).block(threads).launch(..)?`
-    reversed(&x, &mut y); // shows: `reversed::on(device)?.grid(blocks).block(threads).launch(..)?`
-    let call = scale; // shows: `scale` is a kernel
-    let _ = call;
+    scale(2.0, 1, &x, &mut y); // shows: Out<'_, f64>
     not_marked::on(device)?; // shows: not_marked
     Ok(())
 }

@@ -228,22 +228,6 @@ impl<'a> Kernel<'a> {
 
     /// On the host: the function itself, or for an instance of a generic kernel a copy that is only
     /// checked; and the entry's description.
-    /// A lifetime and a predicate of a safe kernel's function on the host, by which a call of it is
-    /// refused with the line that launches it. The lifetime keeps the compiler from checking the
-    /// predicate here.
-    fn not_called(&self) -> Option<(TokenStream, TokenStream)> {
-        let Signature {
-            ident, generics, ..
-        } = &self.function.sig;
-        let has_none = generics.params.is_empty() && generics.where_clause.is_none();
-        let path = self.root.as_ref().filter(|_| self.is_safe() && has_none)?;
-        let own = Lifetime::new("'called", Span::mixed_site());
-        Some((
-            quote! { <#own> },
-            quote! { where #ident: #path::launch::Called<#own> },
-        ))
-    }
-
     fn on_host(&self, instance: &Instance) -> TokenStream {
         let ItemFn {
             attrs,
@@ -261,10 +245,6 @@ impl<'a> Kernel<'a> {
             // In the documentation the handle stands for both: otherwise links to the kernel would
             // be ambiguous, and its examples would run twice.
             let documented = self.root.is_none().then(|| quote! { doc, });
-            let (lifetimes, predicates) = match self.not_called() {
-                Some(own) => own,
-                None => (lifetimes, predicates),
-            };
             return quote! {
                 #(#attrs)*
                 #[cfg(all(not(target_arch = "nvptx64"), any(#documented not(doc))))]

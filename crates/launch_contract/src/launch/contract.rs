@@ -43,15 +43,6 @@ impl core::error::Error for Refusal {}
 )]
 pub trait SharedBytes {}
 
-/// A kernel that the host calls like a function. No type implements it.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is a kernel: the host launches it, and does not call it",
-    label = "launch it: `{Self}::on(device)?.grid(blocks).block(threads).launch(..)?`",
-    note = "`.covering(n)?` in place of `.grid(..)` and `.block(..)` chooses both for `n` threads"
-)]
-pub trait Called<'a> {}
-
 /// A slice in a kernel's contract: its length and address.
 ///
 /// Its methods take it by value: a method of the same name in a user's trait would take precedence
