@@ -98,7 +98,7 @@ fn peers_are_compared_by_turns_and_drawn() {
     }
     let svg = bench::svg(&report);
     assert!(
-        svg.contains("sum/f32/5003") && svg.contains("fastest peer"),
+        svg.contains(">sum/f32/5003<") && svg.contains(">other 1.0<"),
         "{svg}"
     );
     assert_eq!(report.summary, None, "these sizes are not drawn");
