@@ -72,7 +72,16 @@ fn a_products_ticket_of_any_number_makes_no_race() {
         let kernel = kernel.grid([1, 1, SLICES]).block(few_cols::THREADS);
         kernel
             .launch(
-                &a, &b, &mut c, &mut sums, &mut tickets, 7, 160, 5, slices, 32,
+                &a,
+                &b,
+                &mut c,
+                &mut sums,
+                &mut tickets,
+                7,
+                160,
+                5,
+                slices,
+                32,
             )
             .unwrap();
         (c.to_vec().unwrap(), tickets.to_vec().unwrap()[0])

@@ -5,9 +5,7 @@ use kernels::conv1d::fft::columns::{RADIX, THREADS};
 use kernels::conv1d::fft::shape::shift;
 
 use super::ordered;
-use super::transform::{
-    Batches, COLUMNS, LEVELS, OUTPUTS, ROWS, Rows, Transform, transform,
-};
+use super::transform::{Batches, COLUMNS, LEVELS, OUTPUTS, ROWS, Rows, Transform, transform};
 use crate::LaunchError;
 use crate::limits::plan_1d;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
