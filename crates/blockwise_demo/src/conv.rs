@@ -11,7 +11,8 @@ use ndarray::Array1;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::row::{Row, time};
-use super::speed::{Unit, timed};
+use super::speed::Unit;
+use super::timed::timed;
 use super::{DemoError, Outcome, TwoTones, UNWRITTEN};
 
 /// Sample rate of the MATLAB document, in Hz.

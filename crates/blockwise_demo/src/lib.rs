@@ -9,6 +9,7 @@ mod row;
 mod shared;
 mod speed;
 mod tiling;
+mod timed;
 
 use std::time::{Duration, Instant};
 
@@ -176,7 +177,7 @@ pub fn run<'a>(
         shared::run(device, &mut outcome)?;
     }
     if outcome.rows.iter().any(|row| row.speed.is_some()) {
-        outcome.remarks.push(speed::remark());
+        outcome.remarks.push(timed::remark());
     }
     Ok(outcome)
 }

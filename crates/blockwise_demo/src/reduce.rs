@@ -13,7 +13,8 @@ use ndarray::{Array1, arr0};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::row::Row;
-use super::speed::{Unit, timed};
+use super::speed::Unit;
+use super::timed::timed;
 use super::{DemoError, Outcome};
 
 /// N of the document.

@@ -7,7 +7,8 @@ use blockwise_ops::{Options, Variant, compare, oracle};
 use ndarray::Array1;
 
 use super::row::Row;
-use super::speed::{Unit, timed};
+use super::speed::Unit;
+use super::timed::timed;
 use super::{DemoError, Outcome, UNWRITTEN};
 
 /// The article's 64 elements, and many blocks with a partial last one.

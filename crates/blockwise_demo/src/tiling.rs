@@ -14,7 +14,8 @@ use ndarray::Array2;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use super::row::Row;
-use super::speed::{Unit, timed};
+use super::speed::Unit;
+use super::timed::timed;
 use super::{DemoError, Outcome, UNWRITTEN};
 
 /// Width of the document's matrices.

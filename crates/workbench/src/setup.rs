@@ -1,7 +1,7 @@
 //! `cargo xtask setup` and `cargo xtask doctor`: what is missing, installed or listed.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Error, Result};
 use cuda_tools::install::is_on_path;
@@ -50,7 +50,7 @@ pub(crate) fn pip() -> Result<()> {
     setup::pip().map_err(Error::msg)
 }
 
-/// A browser that a test can drive; installed first if there is none.
+/// A browser that a test can drive, and what else only tests need; installed first if there is none.
 fn browser() -> Result<()> {
     if !["chromedriver", "tsc"]
         .iter()
@@ -59,5 +59,11 @@ fn browser() -> Result<()> {
         setup::packages(&["chromium", "chromium-driver", "node-typescript"]).map_err(Error::msg)?;
     }
     say!("browser: chromium with chromedriver, and tsc");
+    let mut numpy = Command::new("python3");
+    let is_there = numpy.args(["-c", "import numpy"]).output();
+    if !is_there.is_ok_and(|output| output.status.success()) {
+        setup::packages(&["python3-numpy"]).map_err(Error::msg)?;
+    }
+    say!("NumPy, in place of the peers' CuPy");
     Ok(())
 }

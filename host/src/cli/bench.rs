@@ -400,8 +400,8 @@ fn names_near(filter: &[String]) -> String {
     let mut names: Vec<&str> = Vec::new();
     let works = bench::works(&Options::default(), DeviceKind::Emulator);
     for work in &works {
-        if !names.contains(&&*work.operation) {
-            names.push(&work.operation);
+        if !names.contains(&work.operation) {
+            names.push(work.operation);
         }
     }
     let near = filter

@@ -148,7 +148,7 @@ impl<T: Scalar> Thin<T> {
         // Powers of two, so dividing by them is a shift.
         let wide = across / LANES;
         let shift = (wide as u32).trailing_zeros();
-        let (x, down, at_once) = (t % WARP & (wide - 1), t >> shift, threads >> shift);
+        let (x, down, at_once) = ((t % WARP) & (wide - 1), t >> shift, threads >> shift);
         let warps = threads / WARP;
         // SAFETY: blocks have whole warps along x.
         let warp = unsafe { assume_warp_uniform((t / WARP) as u32) } as usize;

@@ -293,7 +293,7 @@ pub fn telling() -> Vec<Job> {
     JOBS.get_or_init(|| all_telling(|_| true)).clone()
 }
 
-/// Those of the kernels that are [wanted](is_wanted).
+/// Those of the kernels that are wanted.
 pub fn wanted_telling() -> Vec<Job> {
     match wanted_families() {
         None => telling(),
@@ -329,7 +329,7 @@ pub fn size_matrix() -> Vec<Job> {
     JOBS.get_or_init(|| all_sizes(|_| true)).clone()
 }
 
-/// Those of the kernels that are [wanted](is_wanted).
+/// Those of the kernels that are wanted.
 pub fn wanted_sizes() -> Vec<Job> {
     match wanted_families() {
         None => size_matrix(),

@@ -25,23 +25,6 @@ const COPIED: f64 = 4000.0;
 /// The fraction of the time without a copy that a product with a copy may take.
 const WORTH: f64 = 0.97;
 
-/// A function of `f32` or `f64`, by the bytes of an element.
-macro_rules! by_width {
-    ($bytes:expr, $T:ident => $value:expr) => {
-        match $bytes {
-            8 => {
-                type $T = f64;
-                $value
-            }
-            _ => {
-                type $T = f32;
-                $value
-            }
-        }
-    };
-}
-pub(super) use by_width;
-
 /// The fastest method: copies of the operands where they pay, else a kernel, perhaps with a copy of
 /// B. What was asked for beside the kernel leaves no copies.
 pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {

@@ -5,7 +5,7 @@ use blockwise::DeviceProperties;
 use kernels::matmul::slices::MOST_SLICES;
 use kernels::matmul::{few_cols, few_rows, thin};
 
-use super::choice::by_width;
+use super::by_width::by_width;
 use super::extents;
 use super::vectors::lanes;
 use crate::operation::Problem;

@@ -4,7 +4,7 @@ use blockwise::{AnyView, AnyViewMut, Device, Stream};
 use kernels::matmul::fold::{THREADS, blocks};
 use kernels::pack::BYTES;
 
-use super::choice::by_width;
+use super::by_width::by_width;
 use super::kernels::FOLD;
 use super::plan::blocks_of;
 use super::vectors::lanes;
