@@ -176,7 +176,7 @@ pub(crate) trait Queue: Any + Send + Sync {
     fn handle(&self) -> Result<*mut c_void>;
 }
 
-/// A copy from the device that is under way.
+/// A copy from the device that has been enqueued, and may not have ended.
 pub(crate) trait Arrival {
     /// Waits for it, and for all work before it, as [`Queue::synchronize`] does. `bytes` are as
     /// many as were asked for.

@@ -51,8 +51,9 @@ impl Unused {
         self.given += 1;
     }
 
-    /// The smallest block that has so many bytes and not many more. The oldest of those: its last
-    /// uses have most likely ended.
+    /// The smallest block of at least `bytes`, unless it wastes more than a quarter of them (256 bytes
+    /// are always fine, 2 MiB are the most). Of equal ones the oldest, whose last uses have most
+    /// likely ended.
     pub(crate) fn take(&mut self, bytes: u64) -> Option<Block> {
         let most = bytes.saturating_add((bytes / 4).clamp(256, 2 << 20));
         let (&key, _) = self.blocks.range((bytes, 0)..=(most, u64::MAX)).next()?;

@@ -21,6 +21,7 @@
 #![deny(unsafe_code)]
 
 mod array;
+mod by_width;
 pub mod compare;
 pub mod conv1d;
 mod element;

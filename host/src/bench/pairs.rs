@@ -15,7 +15,7 @@ use super::{BenchError, Loaded};
 
 /// One side.
 pub(super) trait Side {
-    /// Seconds of so many launches, one after the other, each on inputs that are not in the cache;
+    /// Launches one after the other, each on inputs that are not in the cache. The seconds of each,
     /// or why there are none.
     fn turn(&mut self, launches: usize) -> Result<Vec<f64>, String>;
 }

@@ -74,7 +74,7 @@ impl Report {
     /// The table's lines of some rows.
     ///
     /// # Panics
-    /// When there are not so many.
+    /// If the range ends after the last row.
     pub fn lines(&self, rows: Range<usize>) -> String {
         let lines: Vec<_> = self.rows[rows].iter().map(Row::cells).collect();
         lines_up(&lines, 3..11)

@@ -198,7 +198,7 @@ fn serve(device: &Device) -> Result<Outcome, Failure> {
     Ok(Outcome::silent())
 }
 
-/// The device, as another process is told it.
+/// The device as a value of `--device`, for the peers' processes.
 fn chosen(global: &Global, device: &Device) -> DeviceChoice {
     match (global.device, device.properties().kind) {
         (DeviceChoice::Auto, DeviceKind::Cuda) => DeviceChoice::Gpu(0),

@@ -20,7 +20,7 @@ const SKY: Color = Color(86, 180, 233);
 const PURPLE: Color = Color(117, 78, 179);
 const BROWN: Color = Color(140, 96, 30);
 
-/// For curves that are nobody's: kernels of a profile, kinds of cost.
+/// For what no implementation owns: kernels of a profile, kinds of cost.
 pub(crate) const SERIES: [Color; 9] = [BLUE, ORANGE, GREEN, PINK, AMBER, SKY, PURPLE, BROWN, QUIET];
 
 /// Who made a measurement: ourselves or a peer. A name has one colour in all plots.

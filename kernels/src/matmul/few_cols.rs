@@ -56,7 +56,7 @@ pub const fn least_team(cols: usize) -> usize {
     }
 }
 
-/// Whether a block can be divided into such teams for so many columns.
+/// Whether a block can be divided into teams of `team` threads for `cols` columns.
 pub const fn divides(team: usize, cols: usize) -> bool {
     team.is_power_of_two() && team >= least_team(cols) && team <= THREADS as usize
 }

@@ -232,8 +232,8 @@ impl<T: Scalar> FewRows<T> {
     /// from `left` on.
     ///
     /// # Safety
-    /// As for [`each`](Self::each). `room` has place for these columns of A, and the block uses it
-    /// for nothing else; after the call it is free.
+    /// As for [`each`](Self::each). `room` has place for these columns of A, and nothing else in the
+    /// block uses it until the call returns.
     #[inline(always)]
     unsafe fn part<const ROWS: usize, const COLS: usize, const LANES: usize, const LOADS: usize>(
         &self,

@@ -13,7 +13,7 @@ use super::{bytes_at, driver_error};
 use crate::backend::{Arrival, STAGED};
 use crate::{Error, Result};
 
-/// The most copies that may be under way before the host waits for one.
+/// Slots for copies. When all are in use, the host waits for one.
 const MOST: usize = 64;
 
 impl CudaContext {
@@ -69,7 +69,7 @@ impl CudaContext {
         Ok(Slot { memory, end })
     }
 
-    /// A slot that no copy uses. Waits if too many copies are under way.
+    /// A slot that no copy uses. Waits for one if all [`MOST`] are in use.
     fn slot(&self) -> Result<Slot> {
         let mut asked = 0;
         loop {

@@ -64,19 +64,19 @@ impl Backend for Paper {
     }
 
     fn queue(&self, _: bool) -> Result<Arc<dyn Queue>> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     fn pin(&self, _: usize) -> Result<Box<dyn HostMemory>> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     fn load(&self, _: &str, _: &str) -> Result<Arc<dyn Program>> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     fn graph(&self, _: Vec<Step>) -> Result<Box<dyn Replay>> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     fn context(&self) -> *mut c_void {
@@ -84,11 +84,11 @@ impl Backend for Paper {
     }
 
     fn stack_bytes(&self) -> Result<usize> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     fn set_stack_bytes(&self, _: usize) -> Result<()> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 }
 
@@ -108,23 +108,23 @@ impl Queue for Line {
     }
 
     unsafe fn write(&self, _: u64, _: &[u8]) -> Result<()> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     unsafe fn read(&self, _: u64, _: &mut [u8]) -> Result<()> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     unsafe fn fill(&self, _: u64, _: usize, _: u8) -> Result<()> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     unsafe fn copy(&self, _: u64, _: u64, _: usize) -> Result<()> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     unsafe fn copy_rows(&self, _: Rows, _: Rows, _: usize, _: usize) -> Result<()> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     fn wait_for(&self, other: &dyn Queue) -> Result<()> {
@@ -138,15 +138,15 @@ impl Queue for Line {
     }
 
     unsafe fn wait_for_foreign(&self, _: *mut c_void) -> Result<()> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     unsafe fn hold_foreign(&self, _: *mut c_void) -> Result<()> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     fn record(&self) -> Result<Box<dyn Timestamp>> {
-        unimplemented!()
+        unreachable!("no test here calls it")
     }
 
     fn synchronize(&self) -> Result<()> {

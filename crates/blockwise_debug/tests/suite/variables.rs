@@ -283,7 +283,7 @@ fn a_condition_that_cannot_be_evaluated_stops_and_says_why() {
         "{said}"
     );
     assert!(said.ends_with("divided by zero"), "{said}");
-    // One that can be, and holds for nobody, lets the launch end.
+    // A condition that no thread meets lets the launch end.
     client.ask("setBreakpoints", breakpoint("thread.x == 99"));
     let end = client.moves("continue", json!({}));
     assert!(

@@ -8,10 +8,11 @@ use kernels::conv1d::fft::shape::discarded;
 use kernels::conv1d::policy::FFT_FROM;
 use kernels::conv1d::{THREADS, blocked as in_blocks, window as in_windows};
 
-use super::plan::{by_width, most_threads};
+use super::plan::most_threads;
 use super::transform;
 use super::{is_whole, mode};
 use crate::ConvMode;
+use crate::by_width::by_width;
 use crate::operation::Task;
 
 /// Time to allocate and copy the twiddle factors: 31 to 65 µs of the host.
@@ -154,7 +155,7 @@ pub(super) fn window(task: &Task<'_>) -> Option<f64> {
 
 pub(super) fn blocked(task: &Task<'_>) -> Option<f64> {
     let size = Size::of(task);
-    let span = by_width!(task, T => in_blocks::span::<T>());
+    let span = by_width!(task.problem.ty.bytes(), T => in_blocks::span::<T>());
     let costs = costs(task);
     if in_window(task, size).is_some() || size.outputs < costs.blocked_from * span {
         return None;

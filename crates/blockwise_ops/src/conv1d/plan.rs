@@ -4,25 +4,9 @@ use blockwise::DeviceProperties;
 use kernels::conv1d::{self, policy};
 
 use super::{is_whole, mode};
+use crate::by_width::by_width;
 use crate::operation::{Plan, Task};
 use crate::{ConvMode, LaunchError};
-
-/// `$value` with `$T` of the problem's width.
-macro_rules! by_width {
-    ($task:expr, $T:ident => $value:expr) => {
-        match $task.problem.ty.bytes() {
-            8 => {
-                type $T = f64;
-                $value
-            }
-            _ => {
-                type $T = f32;
-                $value
-            }
-        }
-    };
-}
-pub(super) use by_width;
 
 /// The shorter operand's elements.
 fn taps(task: &Task<'_>) -> usize {
@@ -62,11 +46,11 @@ pub(super) fn window(task: &Task<'_>) -> Result<Plan, LaunchError> {
     }
     let blocks = match task.options.count {
         Some(each) => {
-            let span = by_width!(task, T => conv1d::window::span::<T>());
+            let span = by_width!(task.problem.ty.bytes(), T => conv1d::window::span::<T>());
             let tiles = outputs.div_ceil(conv1d::window::WARPS * span);
             tiles.div_ceil(each.get() as usize)
         }
-        None => by_width!(task, T => policy::window_blocks::<T>(outputs, taps)),
+        None => by_width!(task.problem.ty.bytes(), T => policy::window_blocks::<T>(outputs, taps)),
     };
     let threads = task.fixed_block(conv1d::window::THREADS)?;
     task.plan_blocks([0, 0], blocks, threads, 0)
@@ -76,10 +60,10 @@ pub(super) fn blocked(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let outputs = outputs(task);
     let blocks = match task.options.count {
         Some(each) => {
-            let span = by_width!(task, T => conv1d::blocked::span::<T>());
+            let span = by_width!(task.problem.ty.bytes(), T => conv1d::blocked::span::<T>());
             outputs.div_ceil(span).div_ceil(each.get() as usize)
         }
-        None => by_width!(task, T => policy::blocked_blocks::<T>(outputs)),
+        None => by_width!(task.problem.ty.bytes(), T => policy::blocked_blocks::<T>(outputs)),
     };
     let threads = task.fixed_block(conv1d::blocked::THREADS)?;
     task.plan_blocks([0, 0], blocks, threads, 0)

@@ -5,9 +5,9 @@ use blockwise::DeviceProperties;
 use kernels::matmul::slices::MOST_SLICES;
 use kernels::matmul::{few_cols, few_rows, thin};
 
-use super::by_width::by_width;
 use super::extents;
 use super::vectors::lanes;
+use crate::by_width::by_width;
 use crate::operation::Problem;
 
 /// A launch, but for its slices.

@@ -4,11 +4,11 @@ use blockwise::{AnyView, AnyViewMut, Device, Stream};
 use kernels::matmul::fold::{THREADS, blocks};
 use kernels::pack::BYTES;
 
-use super::by_width::by_width;
 use super::kernels::FOLD;
 use super::plan::blocks_of;
 use super::vectors::lanes;
 use crate::LaunchError;
+use crate::by_width::by_width;
 use crate::operation::{Operands, Plan, Task};
 use crate::reduce::{Axis, Reduction, enqueue_axis};
 

@@ -1,6 +1,5 @@
 //! The matrix product C = A·B of row-major matrices.
 
-mod by_width;
 mod cases;
 mod choice;
 mod copy;

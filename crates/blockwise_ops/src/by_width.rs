@@ -15,4 +15,4 @@ macro_rules! by_width {
         }
     };
 }
-pub(super) use by_width;
+pub(crate) use by_width;
