@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use blockwise_new::Outcome;
+use blockwise_new::{Outcome, Tested};
 use clap::Args;
 use cuda_tools::{cache, doctor, setup};
 use serde_json::{Value, json};
@@ -39,6 +39,15 @@ pub(crate) fn json(outcome: &Outcome) -> Value {
         "blockwise": outcome.blockwise,
         "files": outcome.files,
     })
+}
+
+/// What exercises' tests say, as JSON.
+pub(crate) fn tested(tested: &Tested) -> Value {
+    let exercises = tested.exercises.iter();
+    let exercises: Vec<_> = exercises
+        .map(|(name, passes)| json!({ "exercise": name, "pass": passes }))
+        .collect();
+    json!({ "exercises": exercises, "pass": tested.pass() })
 }
 
 /// Installs what is missing; returns what is there then.

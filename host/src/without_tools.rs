@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use blockwise_new::{Error, Init, New, Outcome};
+use blockwise_new::{Error, Exercise, Init, New, Outcome, Tested};
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 
@@ -32,6 +32,8 @@ enum Command {
     New(New),
     /// Add a kernel, its build and its test to a project that exists
     Init(Init),
+    /// Test your solution of an exercise of the book, or of all
+    Exercise(Exercise),
     /// Install what compiles Rust for the device, as far as this machine lacks it
     Setup(project::Setup),
     /// Show what compiles Rust for the device, what is missing, and the commands that fix it
@@ -56,6 +58,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = match cli.command {
         Command::New(arguments) => made(arguments.run()),
         Command::Init(arguments) => made(arguments.run()),
+        Command::Exercise(arguments) => tested(arguments.run()),
         Command::Setup(arguments) => match project::setup(arguments) {
             Ok(text) => Ok((json!({ "result": text }), text, 0)),
             Err(error) => Err((error, None)),
@@ -94,10 +97,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 type Printed = Result<(Value, String, u8), (String, Option<String>)>;
 
 fn made(outcome: Result<Outcome, Error>) -> Printed {
-    match outcome {
-        Ok(outcome) => Ok((project::json(&outcome), outcome.text, 0)),
-        Err(error) => Err((error.to_string(), error.hint().map(str::to_owned))),
-    }
+    let outcome = outcome.map_err(with_hint)?;
+    Ok((project::json(&outcome), outcome.text, 0))
+}
+
+fn tested(outcome: Result<Tested, Error>) -> Printed {
+    let tested = outcome.map_err(with_hint)?;
+    let code = u8::from(!tested.pass());
+    Ok((project::tested(&tested), tested.text, code))
+}
+
+fn with_hint(error: Error) -> (String, Option<String>) {
+    (error.to_string(), error.hint().map(str::to_owned))
 }
 
 /// For a command that this build does not have.
@@ -106,7 +117,7 @@ fn other(words: &[OsString]) -> (String, Option<String>) {
         .first()
         .map_or("".into(), |word| word.to_string_lossy());
     (
-        format!("this build has no `{name}`: only new, init, setup and doctor"),
+        format!("this build has no `{name}`: only new, init, exercise, setup and doctor"),
         Some(format!("`blockwise setup`, then `{}`", project::install())),
     )
 }

@@ -46,3 +46,12 @@ pub(crate) const FILES: &[(&str, &str)] = files![
     "tests/e15_registers.rs",
     "tests/e16_copies.rs",
 ];
+
+/// The exercises in order, by their files' names: `e01_threads`.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let sources = FILES
+        .iter()
+        .filter_map(|(file, _)| file.strip_prefix("src/"));
+    let names = sources.filter_map(|file| file.strip_suffix(".rs"));
+    names.filter(|name| *name != "lib")
+}

@@ -1,12 +1,14 @@
-//! Creates projects: [`New`] a new one, [`Init`] adds a kernel to an existing one.
+//! Creates projects: [`New`] a new one, [`Init`] adds a kernel to an existing one. [`Exercise`] makes
+//! the project of the book's exercises and runs their tests.
 //!
-//! Both are also command-line arguments: of `blockwise new`, `blockwise init` and `cargo xtask
-//! new`, the quick way from a fresh checkout. A project is one crate for host and device. Its files
+//! All are also command-line arguments: of `blockwise new`, `blockwise init`, `blockwise exercise`,
+//! and of `cargo xtask new` and `exercise`, the quick way from a fresh checkout. A project is one crate for host and device. Its files
 //! are in `template/`, or with the book's exercises in `exercises/`, exactly as written except for
 //! the placeholders `my-project` and `my_project`, and for `CHECKOUT`, in whose place stands where
 //! the project finds Blockwise.
 
 mod error;
+mod exercise;
 mod exercises;
 mod from_rust_cuda;
 mod init;
@@ -25,6 +27,7 @@ use std::path::PathBuf;
 
 use cuda_tools::Toolchain;
 pub use error::Error;
+pub use exercise::{Exercise, Tested};
 pub use from_rust_cuda::FromRustCuda;
 pub use init::Init;
 pub use new::New;

@@ -72,6 +72,8 @@ enum Command {
     BuildViewer,
     /// Make a project of your own that uses this checkout
     New(blockwise_new::New),
+    /// Test your solution of one of the book's exercises, in docs/book/exercises
+    Exercise(blockwise_new::Exercise),
     /// Install what is missing on this machine
     Setup {
         /// A browser and its driver too, for the tests of pages
@@ -157,6 +159,7 @@ fn main() -> ExitCode {
         Command::BuildPtx { arch } => build_ptx::run(&arch),
         Command::BuildViewer => build_viewer::run(),
         Command::New(arguments) => new::run(&arguments),
+        Command::Exercise(arguments) => new::exercise(&arguments),
         Command::Setup { browser, nccl } => setup::run(browser, nccl),
         Command::Deny => deny::run(),
         #[cfg(unix)]

@@ -138,6 +138,8 @@ enum Tool {
     New(blockwise_new::New),
     /// Add a kernel, its build and its test to a project that exists
     Init(blockwise_new::Init),
+    /// Test your solution of an exercise of the book, or of all
+    Exercise(blockwise_new::Exercise),
     /// Install what compiles Rust for the device, as far as this machine lacks it
     Setup(crate::project::Setup),
     /// Show what compiles Rust for the device, what is missing, and the commands that fix it
@@ -240,6 +242,7 @@ impl Cli {
             Tool::Tune(arguments) => tune::run(global, &arguments),
             Tool::New(arguments) => new::run(&arguments),
             Tool::Init(arguments) => new::init(&arguments),
+            Tool::Exercise(arguments) => new::exercise(&arguments),
             Tool::Setup(arguments) => new::setup(arguments),
             Tool::Doctor => new::doctor(),
             Tool::Devices => devices::run(global),

@@ -1,6 +1,6 @@
-//! `blockwise new`, `init`, `setup` and `doctor`.
+//! `blockwise new`, `init`, `exercise`, `setup` and `doctor`.
 
-use blockwise_new::{Error, Init, New, Outcome};
+use blockwise_new::{Error, Exercise, Init, New, Outcome};
 use serde_json::json;
 
 use super::failure::Failure;
@@ -15,6 +15,13 @@ pub(super) fn run(arguments: &New) -> Result<Report, Failure> {
 /// Adds a kernel to a project.
 pub(super) fn init(arguments: &Init) -> Result<Report, Failure> {
     Ok(report(arguments.run()?))
+}
+
+/// Tests solutions of the book's exercises.
+pub(super) fn exercise(arguments: &Exercise) -> Result<Report, Failure> {
+    let tested = arguments.run()?;
+    let json = project::tested(&tested);
+    Ok(Report::new(tested.text.clone(), json).passed(tested.pass()))
 }
 
 /// Installs what is missing.

@@ -266,6 +266,41 @@ fn a_function_that_is_needed_and_missing_is_named() {
     assert!(run.stderr.contains("too old"), "{run:?}");
 }
 
+/// Before CUDA 11.1 drivers called PTX that is too new invalid (218).
+#[test]
+fn ptx_that_is_too_new_is_told_with_both_drivers() {
+    let run = |cuda: &str, code: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("x.npy"), vector(&[1.0, 2.0])).unwrap();
+        let mut command = program();
+        command
+            .args(["sum", "x.npy", "--device", "gpu"])
+            .current_dir(folder.path())
+            .env_remove("CUDA_VISIBLE_DEVICES")
+            .env("BLOCKWISE_LIBCUDA", driver())
+            .env("FAKE_CUDA", cuda)
+            .env(
+                "FAKE_DRIVER",
+                format!("cuModuleLoadData={code} cuModuleLoadDataEx={code}"),
+            );
+        Run::of(&mut command)
+    };
+    for code in ["218", "222"] {
+        let run = run("10020", code);
+        run.refused("its PTX is of version 7.0");
+        for words in [
+            "must have CUDA 11.0, as 450 and newer do",
+            "this driver has CUDA 10.2",
+        ] {
+            assert!(run.stderr.contains(words), "{run:?}");
+        }
+    }
+    // A driver that is new enough has other reasons.
+    let run = run("13000", "218");
+    run.refused("(218)");
+    assert!(!run.stderr.contains("newer do"), "{run:?}");
+}
+
 #[test]
 fn memory_that_is_full_is_told_with_what_is_free() {
     says(

@@ -2,7 +2,7 @@
 //!
 //! `FAKE_DRIVER` lists the calls that fail, with their codes: `cuInit=100 cuMemAlloc_v2=2@3` makes
 //! every `cuInit` and the third `cuMemAlloc_v2` fail. `FAKE_GPUS` is the number of GPUs, 1 by
-//! default. The test generates every other function of the driver, as a call of [`answer`].
+//! default, and `FAKE_CUDA` the driver's version, 13000 for CUDA 13.0. The test generates every other function of the driver, as a call of [`answer`].
 
 #![allow(non_snake_case, reason = "the driver's own names")]
 
@@ -32,6 +32,10 @@ fn gpus() -> c_int {
     std::env::var("FAKE_GPUS").map_or(1, |count| count.parse().expect("a count"))
 }
 
+fn cuda() -> c_int {
+    std::env::var("FAKE_CUDA").map_or(13_000, |version| version.parse().expect("a version"))
+}
+
 /// Functions that write a fixed result through their first parameter.
 macro_rules! gives {
     ($($name:ident($type:ty) = $value:expr;)*) => {$(
@@ -47,7 +51,7 @@ macro_rules! gives {
 }
 
 gives! {
-    cuDriverGetVersion(c_int) = 13_000;
+    cuDriverGetVersion(c_int) = cuda();
     cuDeviceGetCount(c_int) = gpus();
     cuDevicePrimaryCtxRetain(usize) = 16;
     cuCtxCreate_v2(usize) = 16;

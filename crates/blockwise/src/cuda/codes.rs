@@ -51,7 +51,7 @@ fn fails_in_kernel(code: u32) -> bool {
 pub(crate) fn hint(code: u32) -> Option<&'static str> {
     use CUresult::*;
     Some(if is(code, &[CUDA_ERROR_UNSUPPORTED_PTX_VERSION]) {
-        "the PTX is newer than the driver: update the driver"
+        "the PTX is newer than the driver: update the driver (docs/supported.md lists which loads what)"
     } else if is(code, &[CUDA_ERROR_NOT_FOUND]) {
         "the driver may be too old: update it"
     } else if is(code, &[CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES]) {

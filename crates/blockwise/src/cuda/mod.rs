@@ -12,6 +12,7 @@ mod program;
 mod queue;
 mod slots;
 mod staging;
+mod versions;
 mod waiting;
 
 use std::ffi::{CString, c_void};
@@ -247,11 +248,14 @@ impl Backend for CudaDevice {
         })?;
         let module = cust::module::Module::from_ptx_cstr(&text, &[]).map_err(|error| {
             let failure = failure(error);
-            let log = compiler_log(&text);
+            let reason = match versions::too_old(ptx) {
+                Some(reason) => format!("{failure}: {reason}"),
+                None => format!("{failure}\n{}", compiler_log(&text)),
+            };
             Error::PtxRejected {
                 device: self.context.name(),
                 origin: origin.to_owned(),
-                reason: format!("{failure}\n{log}").trim_end().to_owned(),
+                reason: reason.trim_end().to_owned(),
                 code: Some(failure.code),
             }
         })?;

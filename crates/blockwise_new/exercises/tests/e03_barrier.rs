@@ -1,5 +1,7 @@
 //! Exercise 3.
 
+mod common;
+
 use blockwise::{Device, Result};
 use my_project::e03_barrier::{THREADS, rotate};
 
@@ -15,6 +17,6 @@ fn each_block_is_rotated_without_a_race() -> Result<()> {
     right
         .chunks_mut(THREADS)
         .for_each(|block| block.rotate_left(1));
-    assert_eq!(y.to_vec()?, right);
+    common::equal(&y.to_vec()?, &right, "elements");
     Ok(())
 }

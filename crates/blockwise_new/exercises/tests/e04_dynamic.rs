@@ -1,5 +1,7 @@
 //! Exercise 4.
 
+mod common;
+
 use blockwise::{Device, Result};
 use my_project::e04_dynamic::mirror;
 
@@ -15,7 +17,7 @@ fn blocks_of_every_size_reverse_their_elements() -> Result<()> {
         right
             .chunks_mut(threads as usize)
             .for_each(<[u32]>::reverse);
-        assert_eq!(y.to_vec()?, right, "blocks of {threads}");
+        common::equal(&y.to_vec()?, &right, format_args!("blocks of {threads}"));
     }
     Ok(())
 }

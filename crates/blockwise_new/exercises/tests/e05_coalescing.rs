@@ -13,7 +13,7 @@ fn run(device: &Device, len: usize) -> Result<()> {
     // SAFETY: `y` is borrowed mutably.
     unsafe { kernel.launch(&x, &mut y)? };
     let right: Vec<f32> = values.iter().map(|x| 0.5 * x).collect();
-    assert_eq!(y.to_vec()?, right, "{len} elements");
+    common::equal(&y.to_vec()?, &right, format_args!("{len} elements"));
     Ok(())
 }
 
@@ -27,11 +27,15 @@ fn every_element_is_halved_once() -> Result<()> {
 fn a_warp_touches_four_sectors() -> Result<()> {
     let total = common::profile(|device| run(device, 1_024))?.total();
     // 32 floats are 128 bytes: 4 sectors of 32.
-    assert_eq!(total.global_loads.sectors_per_request(), Some(4.0), "loads");
+    assert_eq!(
+        total.global_loads.sectors_per_request(),
+        Some(4.0),
+        "sectors per load"
+    );
     assert_eq!(
         total.global_stores.sectors_per_request(),
         Some(4.0),
-        "stores"
+        "sectors per store"
     );
     Ok(())
 }

@@ -15,7 +15,7 @@ fn run(device: &Device, rows: usize, cols: usize) -> Result<()> {
         .flat_map(|c| (0..rows).map(move |k| (rows - 1 - k, c)))
         .map(|(row, col)| pixels[row * cols + col])
         .collect();
-    assert_eq!(turned.to_vec()?, right, "{rows} × {cols}");
+    common::equal(&turned.to_vec()?, &right, format_args!("{rows} × {cols}"));
     Ok(())
 }
 
@@ -30,11 +30,15 @@ fn images_of_every_shape_are_turned() -> Result<()> {
 #[test]
 fn global_memory_is_read_and_written_by_rows() -> Result<()> {
     let total = common::profile(|device| run(device, 64, 64))?.total();
-    assert_eq!(total.global_loads.sectors_per_request(), Some(4.0), "loads");
+    assert_eq!(
+        total.global_loads.sectors_per_request(),
+        Some(4.0),
+        "sectors per load"
+    );
     assert_eq!(
         total.global_stores.sectors_per_request(),
         Some(4.0),
-        "stores"
+        "sectors per store"
     );
     Ok(())
 }

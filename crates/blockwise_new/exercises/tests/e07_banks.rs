@@ -11,7 +11,7 @@ fn run(device: &Device, rows: usize) -> Result<()> {
     let kernel = row_sums::on(device)?.covering(rows)?;
     kernel.launch((&a, rows, SIDE), &mut sums)?;
     let right: Vec<u32> = values.chunks(SIDE).map(|row| row.iter().sum()).collect();
-    assert_eq!(sums.to_vec()?, right, "{rows} rows");
+    common::equal(&sums.to_vec()?, &right, format_args!("{rows} rows"));
     Ok(())
 }
 
@@ -25,11 +25,16 @@ fn rows_are_added_up() -> Result<()> {
 fn every_access_takes_one_wavefront() -> Result<()> {
     let total = common::profile(|device| run(device, 64))?.total();
     assert!(total.shared().requests > 0, "the tile is in shared memory");
-    assert_eq!(total.shared().wavefronts_per_request(), Some(1.0));
+    let wavefronts = total.shared().wavefronts_per_request();
+    assert_eq!(
+        wavefronts,
+        Some(1.0),
+        "wavefronts per access of shared memory"
+    );
     assert_eq!(
         total.global_loads.sectors_per_request(),
         Some(4.0),
-        "loaded by rows"
+        "sectors per load"
     );
     Ok(())
 }

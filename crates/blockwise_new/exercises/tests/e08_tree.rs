@@ -15,9 +15,9 @@ fn run(device: &Device) -> Result<()> {
     unsafe { kernel.launch(&x, &mut largest)? };
     let right: Vec<_> = values
         .chunks(THREADS)
-        .filter_map(|block| block.iter().max())
+        .filter_map(|block| block.iter().max().copied())
         .collect();
-    assert_eq!(largest.to_vec()?.iter().collect::<Vec<_>>(), right);
+    common::equal(&largest.to_vec()?, &right, "largest of the blocks");
     Ok(())
 }
 
@@ -29,6 +29,11 @@ fn the_largest_of_each_block_is_found_without_a_race() -> Result<()> {
 #[test]
 fn no_bank_conflicts() -> Result<()> {
     let total = common::profile(run)?.total();
-    assert_eq!(total.shared().wavefronts_per_request(), Some(1.0));
+    let wavefronts = total.shared().wavefronts_per_request();
+    assert_eq!(
+        wavefronts,
+        Some(1.0),
+        "wavefronts per access of shared memory"
+    );
     Ok(())
 }

@@ -12,7 +12,7 @@ fn run(device: &Device, len: usize) -> Result<()> {
     let right: Vec<u32> = (0..len)
         .map(|i| values[i / 32 * 32..=i].iter().sum())
         .collect();
-    assert_eq!(y.to_vec()?, right, "{len} elements");
+    common::equal(&y.to_vec()?, &right, format_args!("{len} elements"));
     Ok(())
 }
 
@@ -27,6 +27,7 @@ fn every_group_of_32_is_summed() -> Result<()> {
 #[test]
 fn no_shared_memory_and_no_barrier() -> Result<()> {
     let total = common::profile(|device| run(device, 640))?.total();
-    assert_eq!((total.shared().requests, total.barriers), (0, 0));
+    let counted = (total.shared().requests, total.barriers);
+    assert_eq!(counted, (0, 0), "accesses of shared memory, and barriers");
     Ok(())
 }

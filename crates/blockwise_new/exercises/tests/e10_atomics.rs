@@ -17,7 +17,11 @@ fn run(device: &Device, len: u32) -> Result<()> {
         kernel.launch(&x, &mut total)?
     };
     let right = values.iter().filter(|x| x.is_multiple_of(7)).count();
-    assert_eq!(total.to_vec()?, [right as u32], "{len} elements");
+    common::equal(
+        &total.to_vec()?,
+        &[right as u32],
+        format_args!("{len} elements"),
+    );
     Ok(())
 }
 
@@ -30,6 +34,7 @@ fn nothing_is_lost_and_nothing_races() -> Result<()> {
 #[test]
 fn a_block_adds_once() -> Result<()> {
     let total = common::profile(|device| run(device, 5_000))?.total();
-    assert_eq!(total.global_atomics.requests, u64::from(BLOCKS));
+    let additions = total.global_atomics.requests;
+    assert_eq!(additions, u64::from(BLOCKS), "additions to the total");
     Ok(())
 }

@@ -12,7 +12,7 @@ fn run(device: &Device, len: usize) -> Result<()> {
     // SAFETY: `y` is borrowed mutably.
     unsafe { kernel.launch(&x, &mut y)? };
     let right: Vec<f32> = values.chunks(4).map(|four| four.iter().sum()).collect();
-    assert_eq!(y.to_vec()?, right, "{len} sums");
+    common::equal(&y.to_vec()?, &right, format_args!("{len} sums"));
     Ok(())
 }
 
@@ -27,7 +27,11 @@ fn every_byte_of_a_sector_is_used() -> Result<()> {
     let loads = common::profile(|device| run(device, 256))?
         .total()
         .global_loads;
-    assert_eq!(loads.efficiency(), Some(1.0));
+    assert_eq!(
+        loads.efficiency(),
+        Some(1.0),
+        "share of the bytes that is used"
+    );
     assert_eq!(loads.sectors_per_request(), Some(16.0), "512 bytes a warp");
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Exercise 13.
 
+mod common;
+
 use blockwise::{Device, Result};
 use my_project::e13_everyone::{THREADS, from_the_first};
 
@@ -18,7 +20,7 @@ fn every_thread_arrives() -> Result<()> {
         let right: Vec<i32> = blocks
             .flat_map(|block| block.iter().map(|x| x - block[0]))
             .collect();
-        assert_eq!(y.to_vec()?, right, "{len} elements");
+        common::equal(&y.to_vec()?, &right, format_args!("{len} elements"));
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Exercise 16.
 
+mod common;
+
 use blockwise::{Device, Result};
 use my_project::e16_copies::{THREADS, reverse_copied};
 
@@ -13,6 +15,6 @@ fn no_thread_reads_before_the_copy_has_ended() -> Result<()> {
     unsafe { kernel.launch(&x, &mut y)? };
     let mut right = values;
     right.chunks_mut(THREADS).for_each(<[u32]>::reverse);
-    assert_eq!(y.to_vec()?, right);
+    common::equal(&y.to_vec()?, &right, "elements");
     Ok(())
 }

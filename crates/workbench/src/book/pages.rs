@@ -228,11 +228,25 @@ mod tests {
             .iter()
             .map(|page| read(&source.join(page)).unwrap())
             .collect();
-        for file in rust_files(&exercises).unwrap() {
-            let name = file.file_stem().unwrap().to_str().unwrap();
-            let command = format!("cargo test --test {name}\n");
-            let count = pages.iter().filter(|page| page.contains(&command)).count();
-            assert!(name == "lib" || count > 0, "no page has `{command}`");
+        let files = rust_files(&exercises).unwrap();
+        let names = files
+            .iter()
+            .map(|file| file.file_stem().unwrap().to_str().unwrap());
+        for name in names.filter(|name| *name != "lib") {
+            let number: usize = name[1..3].parse().unwrap();
+            let command = format!(
+                "\ncargo xtask exercise {number}   # without a checkout: blockwise exercise {number}\n"
+            );
+            let is_it = |page: &&String| {
+                page.contains(&format!("\n## Exercise {number}\n"))
+                    && page.contains(&format!("`src/{name}.rs`"))
+                    && page.contains(&command)
+            };
+            assert_eq!(
+                pages.iter().filter(is_it).count(),
+                1,
+                "pages with `{command}`"
+            );
         }
     }
 
