@@ -87,7 +87,11 @@ impl Exercise {
             }
         };
         let lines = exercises.iter().map(|&(name, passes)| {
-            let file = folder.join("src").join(name).with_extension("rs");
+            let file = Path::new("src").join(name).with_extension("rs");
+            let file = match folder == Path::new(".") {
+                true => file,
+                false => folder.join(file),
+            };
             match passes {
                 true => format!("{name}: passes"),
                 false => format!("{name}: does not pass yet; edit {}", file.display()),

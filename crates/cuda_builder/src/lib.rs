@@ -31,6 +31,7 @@
 mod advice;
 mod arch;
 mod cargo;
+mod chains;
 mod compact;
 mod compile;
 mod embed;

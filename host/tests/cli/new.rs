@@ -133,3 +133,72 @@ fn a_kernel_is_added_to_a_project() {
             .contains("cuda_builder::embed()")
     );
 }
+
+/// With a cargo that fails for one exercise: what it says is tested where it is made.
+#[cfg(unix)]
+#[test]
+fn an_exercise_is_made_once_and_tested_by_its_number() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let cargo = folder.path().join("cargo");
+    let script =
+        "#!/bin/sh\necho \"called in $PWD with $*\"\ncase \"$*\" in *e03*) exit 101;; esac\n";
+    fs::write(&cargo, script).unwrap();
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    let book = folder.path().join("book");
+    fs::create_dir(&book).unwrap();
+    let run_in = |place: &str, line: &str| {
+        let words = line.split_whitespace();
+        let mut command = program();
+        command.args(words).current_dir(book.join(place));
+        Run::of(command.env("CARGO", &cargo))
+    };
+    run_in("", "exercise 17").refused("there is no exercise `17`");
+    assert_eq!(names(&book), [""; 0]);
+    // What cargo and the tests say does not mix with the answer.
+    let made = run_in("", "exercise 2").ends(0);
+    assert_eq!(made.stdout, "e02_covering: passes\n");
+    assert!(
+        made.stderr
+            .contains("book/exercises with test --test e02_covering")
+            && made.stderr.contains("package `exercises`"),
+        "{made:?}"
+    );
+    assert_eq!(names(&book), ["exercises"]);
+    let solution = book.join("exercises/src/e03_barrier.rs");
+    fs::write(&solution, "// mine\n").unwrap();
+    let failed = run_in("", "exercise barrier").ends(1);
+    assert_eq!(
+        failed.stdout,
+        "e03_barrier: does not pass yet; edit exercises/src/e03_barrier.rs\n"
+    );
+    assert!(!failed.stderr.contains("package `exercises`"), "{failed:?}");
+    // In the project itself too, and in any folder that is named.
+    let all = run_in("exercises", "exercise").ends(1);
+    assert!(
+        all.stdout
+            .contains("e03_barrier: does not pass yet; edit src/e03_barrier.rs\n")
+            && all.stdout.ends_with("15 of 16 pass\n"),
+        "{all:?}"
+    );
+    let json = run_in("", "exercise 3 --folder exercises --json")
+        .ends(1)
+        .json();
+    assert_eq!(json["pass"], false);
+    assert_eq!(json["exercises"][0]["exercise"], "e03_barrier");
+    assert_eq!(fs::read_to_string(&solution).unwrap(), "// mine\n");
+    // A folder with other things in it stays as it is.
+    run_in("", "exercise 1 --folder ..").refused(" is not empty");
+    let none = program()
+        .args(["exercise", "1"])
+        .current_dir(&book)
+        .env("CARGO", "/absent/cargo")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&none.stderr);
+    assert!(
+        said.contains("cannot run cargo") && said.contains("rustup"),
+        "{said}"
+    );
+}

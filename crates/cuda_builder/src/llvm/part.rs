@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::tool::{read, run, take, write};
+use crate::chains::Chains;
 use crate::error::CudaBuilderError;
 use crate::ir::module::Module;
 use crate::ir::{self, Stage};
 use crate::uniformity::Suspects;
 use crate::{CudaBuilder, NvvmArch, labels, nvvm, parameters, scope};
-use cuda_tools::Toolchain;
+use cuda_tools::{Toolchain, tested};
 
 /// What all parts of a program are compiled with.
 pub(super) struct Compiler<'a> {
@@ -94,6 +95,10 @@ impl Compiler<'_> {
         let mut module = Module::parse(&optimised)?;
         nvvm::check(&module, self.launch_parameters)?;
         ir::rewrite(Stage::Optimised, &mut module, self.builder)?;
+        let chains = match self.lacks_chains() {
+            true => Chains::name(&mut module),
+            false => Chains::default(),
+        };
         write(&files.optimised, &module.to_string())?;
         let oldest = version.or(oldest_version(self.builder.arch));
         run(&mut self.print(oldest, files))?;
@@ -103,12 +108,17 @@ impl Compiler<'_> {
             ptx = read(&files.ptx)?;
         }
         if self.builder.keeps_lines() {
-            ptx = labels::drop_unused(&ptx);
+            ptx = labels::drop_unused(&chains.restore(&ptx));
         }
         if self.builder.arch.has_orders() {
             ptx = scope::complete(&ptx);
         }
         Ok(ptx)
+    }
+
+    /// Whether llc leaves out of comments where a function is inlined.
+    fn lacks_chains(&self) -> bool {
+        self.builder.keeps_lines() && self.toolchain.llvm_version.major > tested::LLVM
     }
 
     /// Looks for barriers that threads may miss. Findings in safe kernels are an error; those in

@@ -17,12 +17,17 @@ impl<'a> Metadata<'a> {
         Metadata { text }
     }
 
+    /// `!7 = …`.
+    pub(crate) fn numbered(number: usize, node: &str) -> Self {
+        Self::new(Cow::Owned(format!("!{number} = {node}\n")))
+    }
+
     pub(super) fn source(&self) -> &str {
         &self.text
     }
 
     /// The number or name, and the node: `7` and `!DILocation(…)`.
-    pub(super) fn parts(&self) -> Option<(&str, &str)> {
+    pub(crate) fn parts(&self) -> Option<(&str, &str)> {
         self.text.trim().strip_prefix('!')?.split_once(" = ")
     }
 
@@ -79,6 +84,21 @@ impl<'m> Nodes<'m> {
             position = self.follow(node, "inlinedAt");
         }
         frames
+    }
+
+    /// The number of the scope in which the outermost [frame](Self::frames) is.
+    pub(crate) fn outermost_scope(&self, position: &str) -> Option<&'m str> {
+        let mut node = self.nodes.get(position).copied()?;
+        for _ in 0..self.nodes.len() {
+            match self.follow(node, "inlinedAt") {
+                Some(outer) => node = outer,
+                None => break,
+            }
+        }
+        match field(node, "scope")? {
+            Token::Metadata(number) => Some(number),
+            _ => None,
+        }
     }
 
     fn frame(&self, position: &'m str) -> Option<Frame<'m>> {
