@@ -2,6 +2,7 @@
 //! `cargo xtask doctor` lists.
 
 mod action;
+mod cudarc;
 mod exercises;
 mod installed;
 mod place;

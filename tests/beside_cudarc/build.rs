@@ -1,0 +1,5 @@
+//! Embeds the kernel.
+
+fn main() {
+    cuda_builder::embed().finish();
+}
