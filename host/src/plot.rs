@@ -6,6 +6,7 @@ mod color;
 mod figure;
 mod png;
 mod raster;
+mod scaling;
 mod svg;
 mod two_tones;
 
@@ -17,6 +18,7 @@ pub(crate) use axis::{Axis, plain, prefixed};
 pub(crate) use chart::{Chart, Frame, MARGIN, Scale, WIDTH, around};
 pub(crate) use color::{BAND, Color, INK, QUIET, SERIES, of_implementation};
 pub(crate) use figure::{Anchor, Area, Figure, LINE, Point, width};
+pub(crate) use scaling::{Scaled, scaling};
 pub(crate) use svg::svg as as_svg;
 pub use two_tones::two_tones;
 

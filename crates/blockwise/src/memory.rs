@@ -50,7 +50,7 @@ impl Budget {
     fn take(&self, bytes: u64) -> std::result::Result<(), Room> {
         let limit = self.limit.load(Ordering::Relaxed);
         let fits = |used: u64| used.checked_add(bytes).filter(|&used| used <= limit);
-        let taken = (self.used).fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        let taken = (self.used).try_update(Ordering::Relaxed, Ordering::Relaxed, fits);
         taken.map(drop).map_err(|used| Room {
             free: limit.saturating_sub(used),
             total: limit,

@@ -337,6 +337,17 @@ impl CudaBuilder {
         read: impl FnOnce(&Folder) -> Result<R, CudaBuilderError>,
     ) -> Result<R, CudaBuilderError> {
         self.refuse_what_has_no_meaning()?;
+        let variable = |name: &str| std::env::var(name).unwrap_or_default();
+        let manifest = variable("CARGO_MANIFEST_DIR");
+        if package::builds_itself(&self.path, &variable("CARGO_CFG_TARGET_ARCH"), &manifest) {
+            return Err(CudaBuilderError::NoCrate {
+                path: self.path.clone(),
+                reason: "its own build script builds it for the device, which runs the script again: \
+                         with `links = \"NAME_kernels\"` in its [package] and `cuda_builder::embed()` \
+                         in the script, that build passes over the script"
+                    .to_owned(),
+            });
+        }
         let toolchain = Toolchain::find()?;
         self.build_with(&toolchain, read)
             .map_err(|error| error.with_tools(&toolchain))

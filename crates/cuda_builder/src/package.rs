@@ -291,6 +291,14 @@ fn elements(array: &Value) -> impl Iterator<Item = &Value> {
     array.as_array().into_iter().flatten()
 }
 
+/// Whether a build script that runs for the device builds its own package, as in a script that says
+/// `CudaBuilder::new(".")`: that build would run the script again, and so on.
+pub(crate) fn builds_itself(path: &Path, target_arch: &str, manifest_folder: &str) -> bool {
+    let place = |path: &Path| path.canonicalize().ok();
+    target_arch == "nvptx64"
+        && place(path).is_some_and(|it| Some(it) == place(Path::new(manifest_folder)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -382,5 +390,15 @@ mod tests {
         ];
         let on_device = files.map(|file| graph.is_on_device(&Path::new("/w").join(file)));
         assert_eq!(on_device, [true, true, false, false, false]);
+    }
+
+    #[test]
+    fn only_a_device_builds_script_builds_itself() {
+        let own = env!("CARGO_MANIFEST_DIR");
+        assert!(builds_itself(Path::new("."), "nvptx64", own));
+        assert!(builds_itself(Path::new("src/.."), "nvptx64", own));
+        assert!(!builds_itself(Path::new("."), "x86_64", own));
+        assert!(!builds_itself(Path::new("src"), "nvptx64", own));
+        assert!(!builds_itself(Path::new("absent"), "nvptx64", "absent"));
     }
 }

@@ -24,7 +24,10 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("check", CHECK),
     ("debug", "blockwise debug --port 4711"),
     ("bench", "blockwise bench --filter sum --size 2^20"),
-    ("scale", "blockwise scale matmul --sizes 8192"),
+    (
+        "scale",
+        "blockwise scale matmul --sizes 8192,8192,8192 --plot plots",
+    ),
     ("tune", "blockwise tune --filter sum --quick"),
     ("new", "blockwise new demo"),
     ("init", "blockwise init ."),

@@ -1,17 +1,20 @@
 //! `blockwise scale`.
 
+use std::path::PathBuf;
+
 use blockwise::Type;
 use blockwise_mesh::scale::{Estimate, Link, Machine, Work, estimate};
 use blockwise_ops::ConvMode;
 use blockwise_ops::operation::Parts;
 use blockwise_ops::{OPERATIONS, find};
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::failure::Failure;
-use super::names;
 use super::report::Report;
+use super::{folder, names};
+use crate::plot::{self, Scaled};
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -40,6 +43,10 @@ pub(super) struct Arguments {
     /// GPUs of a host
     #[arg(long, value_name = "N", default_value_t = Machine::H200.gpus_per_host, value_parser = count)]
     gpus_per_host: usize,
+    /// Draw the speed-up over the number of GPUs, beside the perfect one, into this folder: `scale` as
+    /// PNG and SVG
+    #[arg(long, value_name = "DIR")]
+    plot: Option<PathBuf>,
 }
 
 /// A parser for the operations that can be divided.
@@ -117,6 +124,22 @@ fn count(text: &str) -> Result<usize, String> {
 }
 
 impl Arguments {
+    /// What a picture is of.
+    fn title(&self) -> String {
+        let name = |value: &dyn Fn() -> Option<PossibleValue>| {
+            value().map_or(String::new(), |value| value.get_name().to_owned())
+        };
+        let sizes: Vec<_> = self.sizes.iter().map(usize::to_string).collect();
+        format!(
+            "{} of {} {} on {} over {}, predicted",
+            self.operation,
+            sizes.join(" × "),
+            name(&|| self.r#type.to_possible_value()),
+            name(&|| self.gpu.to_possible_value()).to_uppercase(),
+            name(&|| self.link.to_possible_value()),
+        )
+    }
+
     fn work(&self) -> Result<Work, Failure> {
         let wanted = |what: &str| {
             let given = self.sizes.len();
@@ -171,6 +194,7 @@ impl Element {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Report, Failure> {
     let work = arguments.work()?;
+    arguments.plot.as_deref().map_or(Ok(()), folder::prepare)?;
     let machine = Machine {
         gpus_per_host: arguments.gpus_per_host,
         within: match arguments.link {
@@ -206,6 +230,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report, Failure> {
         ));
         rows.push(json!({ "gpus": gpus, "seconds": seconds, "efficiency": efficiency, "received_bytes": received, "bound": bound.to_string(), "fits": fits }));
     }
-    let json = json!({ "command": "scale", "sizes": arguments.sizes, "predictions": rows });
+    let mut json = json!({ "command": "scale", "sizes": arguments.sizes, "predictions": rows });
+    if let Some(folder) = &arguments.plot {
+        let points = estimates.iter().map(|estimate| Scaled {
+            gpus: estimate.gpus,
+            speed_up: one.seconds / estimate.seconds,
+            bound: estimate.bound.to_string(),
+            fits: estimate.fits,
+        });
+        let drawn = plot::scaling(folder, &arguments.title(), points.collect());
+        let files = drawn.map_err(|error| {
+            Failure::new(error.to_string()).hint("give --plot a folder that you may write in")
+        })?;
+        lines.extend(files.iter().map(|file| format!("plot: {}", file.display())));
+        json["plots"] = json!(files);
+    }
     Ok(Report::new(lines.join("\n"), json))
 }

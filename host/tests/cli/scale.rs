@@ -69,6 +69,40 @@ fn a_table_names_memory_that_does_not_suffice() {
 }
 
 #[test]
+fn predictions_are_drawn_beside_the_perfect_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let plots = folder.path().join("new/plots");
+    let run = line(&format!(
+        "scale matmul --sizes 16384,16384,16384 --gpu h100 --plot {}",
+        plots.display()
+    ));
+    let run = run.ends(0);
+    for file in ["scale.png", "scale.svg"] {
+        let file = plots.join(file);
+        assert!(file.is_file());
+        assert!(
+            run.stdout.contains(&format!("plot: {}", file.display())),
+            "{run:?}"
+        );
+    }
+    let svg = std::fs::read_to_string(plots.join("scale.svg")).unwrap();
+    for text in [
+        "matmul of 16384 × 16384 × 16384 f32 on H100 over nvlink, predicted",
+        "of 1024<",
+        "bound by arithmetic",
+    ] {
+        assert!(svg.contains(text), "{text}\n{svg}");
+    }
+    let json = line(&format!(
+        "--json scale sum --sizes 2^33 --plot {}",
+        plots.display()
+    ));
+    let json = json.ends(0).json();
+    assert_eq!(json["plots"].as_array().map(Vec::len), Some(2));
+    line("scale sum --sizes 2^20 --plot /dev/null/plots").refused("/dev/null/plots");
+}
+
+#[test]
 fn extents_that_do_not_suit_are_refused() {
     line("scale matmul --sizes 3,4").refused("rows,inner,columns are wanted");
     line("scale sum --sizes 3,4").refused("the elements are wanted");

@@ -28,5 +28,8 @@ fn a_program_on_cudarc_links_and_shares_a_gpu() {
         println!("skipped: {said}");
         return;
     }
-    assert!(ran.status.success() && said.contains("beside cudarc: pass"), "{said}");
+    assert!(
+        ran.status.success() && said.contains("beside cudarc: pass"),
+        "{said}"
+    );
 }

@@ -73,7 +73,7 @@ impl Allocation {
             let shift = 8 * (offset & 7);
             let insert = |old: u64| Some(insert::<SIZE>(old, shift, value));
             // `insert` always returns a value, so the update cannot fail.
-            let _ = word.fetch_update(Relaxed, Relaxed, insert);
+            let _ = word.try_update(Relaxed, Relaxed, insert);
         }
     }
 
@@ -91,7 +91,7 @@ impl Allocation {
         let shift = if SIZE == 8 { 0 } else { 8 * (offset & 7) };
         let part = |word: u64| (word >> shift) & mask::<SIZE>();
         let step = |word: u64| Some(insert::<SIZE>(word, shift, change(part(word))));
-        match self.word(offset).fetch_update(Relaxed, Relaxed, step) {
+        match self.word(offset).try_update(Relaxed, Relaxed, step) {
             Ok(word) | Err(word) => part(word),
         }
     }

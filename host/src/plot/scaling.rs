@@ -1,0 +1,164 @@
+//! How much faster more GPUs are, beside the line of perfect scaling.
+
+use std::path::{Path, PathBuf};
+
+use super::axis::{Axis, plain};
+use super::chart::{Frame, MARGIN, Scale, WIDTH, around};
+use super::color::{Color, INK, QUIET, SERIES, WHITE};
+use super::figure::{ADVANCE, Anchor, Area, Figure, LINE};
+use super::{PlotError, write};
+
+/// Of the chart's area.
+const HEIGHT: f64 = 320.0;
+/// Room for the numbers on the left.
+const LEFT: f64 = 50.0;
+const RADIUS: f64 = 5.0;
+
+/// What is known of one number of GPUs.
+pub(crate) struct Scaled {
+    pub gpus: usize,
+    /// Times as fast as one GPU.
+    pub speed_up: f64,
+    /// What takes most of the time.
+    pub bound: String,
+    /// Whether the arrays fit in the GPUs' memory.
+    pub fits: bool,
+}
+
+/// Draws `scale` into a folder, as PNG and SVG; returns the files.
+///
+/// # Errors
+/// [`PlotError`].
+pub(crate) fn scaling(
+    folder: &Path,
+    title: &str,
+    mut points: Vec<Scaled>,
+) -> Result<[PathBuf; 2], PlotError> {
+    points.sort_by_key(|point| point.gpus);
+    write(folder, "scale", &figure(title, &points))
+}
+
+fn figure(title: &str, points: &[Scaled]) -> Figure {
+    let mut bounds: Vec<&str> = Vec::new();
+    for point in points {
+        if !bounds.contains(&&*point.bound) {
+            bounds.push(&point.bound);
+        }
+    }
+    let color = |bound: &str| {
+        let place = bounds.iter().position(|known| *known == bound);
+        SERIES[place.unwrap_or(0) % SERIES.len()]
+    };
+    let mut legend: Vec<(String, Color)> = bounds
+        .iter()
+        .map(|bound| (format!("bound by {bound}"), color(bound)))
+        .collect();
+    legend.push(("perfect".to_owned(), QUIET));
+    if points.iter().any(|point| !point.fits) {
+        legend.push(("hollow: does not fit in memory".to_owned(), WHITE));
+    }
+    let [above, below] = around(&legend);
+    let height = above + HEIGHT + below;
+    let mut figure = Figure::new(title, WIDTH, height + 2.0 * MARGIN);
+    let gpus = points.iter().map(|point| point.gpus as f64);
+    let most = gpus.clone().fold(1.0, f64::max);
+    let least = gpus.fold(most, f64::min);
+    let slowest = (points.iter()).fold(least, |low, point| low.min(point.speed_up));
+    let frame = Frame {
+        place: Area {
+            left: MARGIN,
+            top: MARGIN,
+            width: WIDTH - 2.0 * MARGIN,
+            height,
+        },
+        title,
+        legend: &legend,
+        x: Scale {
+            axis: Axis::log(least, most),
+            label: "GPUs",
+            number: plain,
+        },
+        y: Some(Scale {
+            axis: Axis::log(slowest, most),
+            label: "times as fast as one GPU",
+            number: plain,
+        }),
+        left: LEFT,
+    };
+    let chart = frame.draw(&mut figure);
+    let perfect = vec![chart.at(least, least), chart.at(most, most)];
+    figure.line(perfect, 1.5, QUIET);
+    let at = |point: &Scaled| chart.at(point.gpus as f64, point.speed_up);
+    figure.line(points.iter().map(at).collect(), 2.0, INK);
+    for point in points {
+        figure.disc(at(point), RADIUS, color(&point.bound));
+        if !point.fits {
+            figure.disc(at(point), RADIUS - 2.0, WHITE);
+        }
+    }
+    if let Some(last) = points.last() {
+        let (x, y) = at(last);
+        let text = format!("{} of {}", plain(last.speed_up), last.gpus);
+        // Below the curve, of which the perfect line is above.
+        figure.label(
+            (
+                x - ADVANCE,
+                (y + 1.5 * LINE).min(chart.area.bottom() - LINE),
+            ),
+            Anchor::Right,
+            &text,
+            INK,
+        );
+    }
+    figure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::as_svg;
+
+    fn point(gpus: usize, speed_up: f64, bound: &str, fits: bool) -> Scaled {
+        Scaled {
+            gpus,
+            speed_up,
+            bound: bound.to_owned(),
+            fits,
+        }
+    }
+
+    #[test]
+    fn the_curve_is_beside_the_perfect_line_with_what_binds() {
+        let points = [
+            point(1, 1.0, "memory", false),
+            point(8, 7.5, "memory", true),
+            point(64, 20.0, "link bandwidth", true),
+        ];
+        let svg = as_svg(&figure("matmul", &points));
+        for text in [
+            ">GPUs<",
+            ">times as fast as one GPU<",
+            ">perfect<",
+            ">bound by memory<",
+            ">bound by link bandwidth<",
+            ">hollow: does not fit in memory<",
+            ">20 of 64<",
+        ] {
+            assert!(svg.contains(text), "{text}\n{svg}");
+        }
+        assert_eq!(svg.matches("bound by").count(), 2);
+        let fitting = as_svg(&figure("matmul", &points[1..]));
+        assert!(!fitting.contains("hollow"), "{fitting}");
+        // A point on the perfect line is there, and one below it is lower in the picture.
+        let discs = svg.matches("<circle").count();
+        assert_eq!(discs, 4, "three points, one of them hollow\n{svg}");
+    }
+
+    #[test]
+    fn one_number_of_gpus_and_none_are_pictures_too() {
+        assert!(as_svg(&figure("sum", &[point(1, 1.0, "memory", true)])).contains("1 of 1"));
+        let slower = as_svg(&figure("sum", &[point(2, 0.25, "latency", true)]));
+        assert!(slower.contains("0.25 of 2"), "{slower}");
+        assert!(as_svg(&figure("sum", &[])).contains(">perfect<"));
+    }
+}
