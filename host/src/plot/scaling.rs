@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::axis::{Axis, plain};
 use super::chart::{Frame, MARGIN, Scale, WIDTH, around};
-use super::color::{Color, INK, QUIET, SERIES, WHITE};
-use super::figure::{ADVANCE, Anchor, Area, Figure, LINE};
+use super::color::{Color, GRID, INK, QUIET, SERIES, WHITE};
+use super::figure::{Area, Figure};
 use super::{PlotError, write};
 
 /// Of the chart's area.
@@ -49,13 +49,15 @@ fn figure(title: &str, points: &[Scaled]) -> Figure {
         let place = bounds.iter().position(|known| *known == bound);
         SERIES[place.unwrap_or(0) % SERIES.len()]
     };
-    let mut legend: Vec<(String, Color)> = bounds
-        .iter()
-        .map(|bound| (format!("bound by {bound}"), color(bound)))
-        .collect();
-    legend.push(("perfect".to_owned(), QUIET));
+    let mut legend = vec![("perfect".to_owned(), QUIET)];
+    // In the curve's colour, here where it covers nothing.
+    legend.extend(points.last().map(|last| {
+        let text = format!("predicted: {} on {}", plain(last.speed_up), last.gpus);
+        (text, INK)
+    }));
+    legend.extend((bounds.iter()).map(|bound| (format!("bound by {bound}"), color(bound))));
     if points.iter().any(|point| !point.fits) {
-        legend.push(("hollow: does not fit in memory".to_owned(), WHITE));
+        legend.push(("hollow: does not fit in memory".to_owned(), GRID));
     }
     let [above, below] = around(&legend);
     let height = above + HEIGHT + below;
@@ -96,20 +98,6 @@ fn figure(title: &str, points: &[Scaled]) -> Figure {
             figure.disc(at(point), RADIUS - 2.0, WHITE);
         }
     }
-    if let Some(last) = points.last() {
-        let (x, y) = at(last);
-        let text = format!("{} of {}", plain(last.speed_up), last.gpus);
-        // Below the curve, of which the perfect line is above.
-        figure.label(
-            (
-                x - ADVANCE,
-                (y + 1.5 * LINE).min(chart.area.bottom() - LINE),
-            ),
-            Anchor::Right,
-            &text,
-            INK,
-        );
-    }
     figure
 }
 
@@ -142,7 +130,7 @@ mod tests {
             ">bound by memory<",
             ">bound by link bandwidth<",
             ">hollow: does not fit in memory<",
-            ">20 of 64<",
+            ">predicted: 20 on 64<",
         ] {
             assert!(svg.contains(text), "{text}\n{svg}");
         }
@@ -156,9 +144,9 @@ mod tests {
 
     #[test]
     fn one_number_of_gpus_and_none_are_pictures_too() {
-        assert!(as_svg(&figure("sum", &[point(1, 1.0, "memory", true)])).contains("1 of 1"));
+        assert!(as_svg(&figure("sum", &[point(1, 1.0, "memory", true)])).contains("predicted: 1 on 1"));
         let slower = as_svg(&figure("sum", &[point(2, 0.25, "latency", true)]));
-        assert!(slower.contains("0.25 of 2"), "{slower}");
+        assert!(slower.contains("predicted: 0.25 on 2"), "{slower}");
         assert!(as_svg(&figure("sum", &[])).contains(">perfect<"));
     }
 }

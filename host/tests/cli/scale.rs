@@ -88,7 +88,7 @@ fn predictions_are_drawn_beside_the_perfect_line() {
     let svg = std::fs::read_to_string(plots.join("scale.svg")).unwrap();
     for text in [
         "matmul of 16384 × 16384 × 16384 f32 on H100 over nvlink, predicted",
-        "of 1024<",
+        "on 1024<",
         "bound by arithmetic",
     ] {
         assert!(svg.contains(text), "{text}\n{svg}");
