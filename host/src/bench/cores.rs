@@ -48,7 +48,9 @@ pub(super) fn unwritten(result: &AnyArray) -> u64 {
     let len = result.len();
     let of = |start: usize| {
         let places = start..len.min(start + CHUNK);
-        places.filter(|&at| result.number(at).to_f64().is_nan()).count() as u64
+        places
+            .filter(|&at| result.number(at).to_f64().is_nan())
+            .count() as u64
     };
     each((0..len).step_by(CHUNK), of).into_iter().sum()
 }
@@ -61,7 +63,9 @@ mod tests {
     fn results_have_the_parts_order_whoever_is_faster() {
         let slow = |part: u64| {
             let end = if part % 7 == 0 { 100_000 } else { 10 };
-            (0..end).fold(part, |sum, number| std::hint::black_box(sum ^ number ^ number))
+            (0..end).fold(part, |sum, number| {
+                std::hint::black_box(sum ^ number ^ number)
+            })
         };
         let numbers: Vec<u64> = (0..1000).collect();
         assert_eq!(each(0..1000, slow), numbers);

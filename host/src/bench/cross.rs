@@ -100,7 +100,9 @@ impl Cross {
                 Expected::Exact(_) => Vec::new(),
             })
         });
-        let pieces = pieces.into_iter().collect::<Result<Vec<_>, LaunchError>>()?;
+        let pieces = pieces
+            .into_iter()
+            .collect::<Result<Vec<_>, LaunchError>>()?;
         Ok(pieces.into_iter().flatten().collect())
     }
 }

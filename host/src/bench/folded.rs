@@ -37,7 +37,9 @@ pub(super) fn expected(
         })
     };
     let pieces = cores::each((0..len).step_by(PIECE), of_piece);
-    let pieces = pieces.into_iter().collect::<Result<Vec<_>, LaunchError>>()?;
+    let pieces = pieces
+        .into_iter()
+        .collect::<Result<Vec<_>, LaunchError>>()?;
     let merged = (pieces.into_iter()).reduce(|a, b| merged(fold.by, a, b));
     Ok(
         match (merged.unwrap_or(AnyNumber::Integer(0)), problem.ty) {

@@ -95,7 +95,11 @@ const TABLE: &[Row] = &[
         "crates/ptx_emulator/src/",
         &[
             ("unoptimised", "emulator_suite", &[]),
-            ("blockwise_tests", "detectors", &["one_launch_of_each_kernel"]),
+            (
+                "blockwise_tests",
+                "detectors",
+                &["one_launch_of_each_kernel"],
+            ),
         ],
         &[],
     ),
