@@ -36,14 +36,6 @@ pub enum PlotError {
     /// The file cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The pixels could not be packed.
-    #[error("cannot draw {name}: {source}")]
-    Packing {
-        /// The picture.
-        name: String,
-        /// The packer's error.
-        source: std::io::Error,
-    },
 }
 
 /// Draws a picture into a folder as PNG and SVG; returns the files.
@@ -57,10 +49,6 @@ pub(crate) fn write(folder: &Path, name: &str, figure: &Figure) -> Result<[PathB
     let (png, svg) = (png?, svg?);
     let raster = raster::raster(figure);
     let packed = png::png((raster.width, raster.height), &raster.pixels);
-    let packed = packed.map_err(|source| PlotError::Packing {
-        name: name.to_owned(),
-        source,
-    })?;
     png.write(&packed)?;
     svg.write(as_svg(figure).as_bytes())?;
     Ok(files)

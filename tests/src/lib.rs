@@ -19,7 +19,7 @@ pub mod sums;
 pub use arguments::Arguments;
 
 /// The families of kernels that `cargo xtask test --changed` names; `None` for all.
-fn wanted_families() -> Option<String> {
+pub fn wanted_families() -> Option<String> {
     std::env::var("BLOCKWISE_TEST_KERNELS").ok()
 }
 

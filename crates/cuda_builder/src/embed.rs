@@ -275,7 +275,7 @@ struct Built {
 }
 
 fn file_name(arch: NvvmArch) -> String {
-    format!("kernels.{arch}.lz4")
+    format!("kernels.{arch}.deflate")
 }
 
 /// Values that cargo passes to the build script.
@@ -462,10 +462,10 @@ mod tests {
         assert_eq!(
             text,
             "&[\n    KernelsFile {\n        arch: \"sm_80\",\n        only: &[],\n        pieces: &[\n            \
-             Piece { kernel: \"\", lines: 1, len: 2, compressed: 3 },\n        ],\n        bytes: include_bytes!(\"kernels.sm_80.lz4\"),\n    },\n    \
+             Piece { kernel: \"\", lines: 1, len: 2, compressed: 3 },\n        ],\n        bytes: include_bytes!(\"kernels.sm_80.deflate\"),\n    },\n    \
              KernelsFile {\n        arch: \"sm_90a\",\n        only: &[\"k\"],\n        pieces: &[\n            \
              Piece { kernel: \"\", lines: 4, len: 2, compressed: 3 },\n            \
-             Piece { kernel: \"k\", lines: 5, len: 2, compressed: 3 },\n        ],\n        bytes: include_bytes!(\"kernels.sm_90a.lz4\"),\n    },\n]\n"
+             Piece { kernel: \"k\", lines: 5, len: 2, compressed: 3 },\n        ],\n        bytes: include_bytes!(\"kernels.sm_90a.deflate\"),\n    },\n]\n"
         );
         assert_eq!(code(&[]), "&[\n]\n");
     }

@@ -4,13 +4,10 @@
 //! The module is kept in the repository, so that a plain `cargo build` needs no linker for
 //! WebAssembly and no minutes of compiling. A test compares the fingerprint with the sources.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail};
-use flate2::{Compression, GzBuilder};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::{setup, workspace};
 
@@ -44,14 +41,14 @@ pub(crate) fn run() -> Result<ExitCode> {
     build.arg("--target-dir").arg(&folder);
     workspace::check(&mut build)?;
 
-    let module = folder.join(TARGET).join("viewer/blockwise_viewer.wasm");
-    let module = std::fs::read(&module).with_context(|| format!("no {}", module.display()))?;
+    let file = folder.join(TARGET).join("viewer/blockwise_viewer.wasm");
+    let module = std::fs::read(&file).with_context(|| format!("no {}", file.display()))?;
     let place = workspace::root().join("crates/blockwise_viewer");
-    let file = BufWriter::new(File::create(place.join("viewer.wasm.gz"))?);
-    // Without a timestamp, so that the same module gives the same file.
-    let mut packed = GzBuilder::new().mtime(0).write(file, Compression::best());
-    packed.write_all(&module)?;
-    packed.finish()?.flush()?;
+    // Without name and time, so that the same module gives the same file.
+    let packed = Command::new("gzip").args(["-9nc"]).arg(&file).output();
+    let packed = packed.context("cannot run gzip")?;
+    ensure!(packed.status.success(), "gzip failed");
+    std::fs::write(place.join("viewer.wasm.gz"), &packed.stdout)?;
     let sources = fingerprint::of(workspace::root())?;
     std::fs::write(place.join("viewer.fingerprint"), format!("{sources}\n"))?;
     say!(

@@ -6,9 +6,8 @@ use std::ops::Range;
 use blockwise_ops::operation::{Asked, Expected, Near, Operation, Problem};
 use blockwise_ops::{AnyArray, LaunchError};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use rayon::prelude::*;
 
-use super::{BenchError, Check};
+use super::{BenchError, Check, cores};
 
 /// Rows that are compared, and columns.
 const SAMPLED: usize = 8;
@@ -67,10 +66,8 @@ impl Cross {
             }
         };
         // The inputs are finite: a NaN was not written.
-        let places = (0..result.len()).into_par_iter();
-        let unwritten = places.filter(|&at| result.number(at).to_f64().is_nan());
         let how = format!("{SAMPLED} rows and {SAMPLED} columns, all written");
-        let mut check = Check::exact(how, unwritten.count() as u64);
+        let mut check = Check::exact(how, cores::unwritten(result));
         let places = self.runs.iter().cloned().flatten();
         check.wrong += self
             .runs
@@ -91,7 +88,7 @@ impl Cross {
         inputs: &[AnyArray],
     ) -> Result<Vec<Near>, BenchError> {
         let size = self.runs.len().div_ceil(PIECES).max(1);
-        let pieces = self.runs.par_chunks(size).map(|runs| {
+        let pieces = cores::each(self.runs.chunks(size), |runs| {
             let expected = (operation.reference)(Asked {
                 problem,
                 inputs,
@@ -103,7 +100,9 @@ impl Cross {
                 Expected::Exact(_) => Vec::new(),
             })
         });
-        let pieces = pieces.collect::<Result<Vec<_>, LaunchError>>()?;
+        let pieces = pieces
+            .into_iter()
+            .collect::<Result<Vec<_>, LaunchError>>()?;
         Ok(pieces.into_iter().flatten().collect())
     }
 }

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use blockwise::Type;
 use blockwise_ops::operation::{Asked, Expected, Fold, Operation, Problem, Reduction};
 use blockwise_ops::{AnyNumber, LaunchError};
-use rayon::prelude::*;
 
+use super::cores;
 use super::inputs::AnyWindow;
 
 /// Elements that a thread adds at a time.
@@ -20,7 +20,6 @@ pub(super) fn expected(
     inputs: &[&AnyWindow],
 ) -> Result<AnyNumber, LaunchError> {
     let len = problem.extents[0];
-    let starts: Vec<_> = (0..len).step_by(PIECE).collect();
     let of_piece = |start: usize| {
         let mut problem = *problem;
         problem.extents[0] = PIECE.min(len - start);
@@ -37,8 +36,10 @@ pub(super) fn expected(
             Expected::Near(near) => AnyNumber::Float(near[0].value),
         })
     };
-    let pieces = starts.into_par_iter().map(of_piece);
-    let pieces = pieces.collect::<Result<Vec<_>, LaunchError>>()?;
+    let pieces = cores::each((0..len).step_by(PIECE), of_piece);
+    let pieces = pieces
+        .into_iter()
+        .collect::<Result<Vec<_>, LaunchError>>()?;
     let merged = (pieces.into_iter()).reduce(|a, b| merged(fold.by, a, b));
     Ok(
         match (merged.unwrap_or(AnyNumber::Integer(0)), problem.ty) {

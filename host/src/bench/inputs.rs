@@ -10,7 +10,8 @@ use blockwise_ops::operation::Numbers as Kind;
 use blockwise_ops::{AnyArray, Element, LaunchError};
 use launch_contract::for_type;
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
-use rayon::prelude::*;
+
+use super::cores;
 
 /// An element type that random inputs exist in.
 pub trait Random: Element {
@@ -122,16 +123,13 @@ pub(crate) fn numbers(
     let mut array = AnyArray::zeros(ty, &[len])?;
     for_type!(ty, T => {
         let numbers: &mut [T] = bytemuck::cast_slice_mut(array.bytes_mut());
-        numbers
-            .par_chunks_mut(CHUNK)
-            .enumerate()
-            .for_each(|(chunk, numbers)| {
-                let mut rng = StdRng::seed_from_u64(seed);
-                rng = StdRng::seed_from_u64(rng.next_u64() ^ chunk as u64);
-                for number in numbers {
-                    *number = T::random(kind, &mut rng);
-                }
-            });
+        cores::each(numbers.chunks_mut(CHUNK).enumerate(), |(chunk, numbers)| {
+            let mut rng = StdRng::seed_from_u64(seed);
+            rng = StdRng::seed_from_u64(rng.next_u64() ^ chunk as u64);
+            for number in numbers {
+                *number = T::random(kind, &mut rng);
+            }
+        });
     }, else ());
     Ok(array)
 }

@@ -7,8 +7,8 @@ use blockwise_ops::operation::{
     Variant, Windows,
 };
 use blockwise_ops::{AnyArray, AnyNumber, LaunchError, Options};
-use rayon::prelude::*;
 
+use super::cores;
 use super::cross::Cross;
 use super::folded;
 use super::inputs::AnyWindow;
@@ -454,7 +454,7 @@ impl Loaded for OnDevice<'_> {
             return cross.check(operation, problem, inputs, &result);
         }
         let inputs = inputs.iter().map(whole).collect::<Result<Vec<_>, _>>()?;
-        let checks = pieces.par_iter().map(|run| {
+        let checks = cores::each(pieces.iter(), |run| {
             let expected = (operation.reference)(Asked {
                 problem,
                 inputs: &inputs,
@@ -463,7 +463,7 @@ impl Loaded for OnDevice<'_> {
             })?;
             compared(problem.ty, bytes(run), &expected)
         });
-        let checks = checks.collect::<Result<Vec<_>, BenchError>>()?;
+        let checks = checks.into_iter().collect::<Result<Vec<_>, BenchError>>()?;
         Ok(checks.into_iter().reduce(Check::and).unwrap_or(none))
     }
 }
@@ -494,12 +494,10 @@ impl OnDevice<'_> {
             let bytes = &result.bytes()[run.start * width..run.end * width];
             compared(problem.ty, bytes, &expected)
         };
-        let checks = self.sample.runs.par_iter().map(compare);
-        let checks = checks.collect::<Result<Vec<_>, BenchError>>()?;
+        let checks = cores::each(self.sample.runs.iter(), compare);
+        let checks = checks.into_iter().collect::<Result<Vec<_>, BenchError>>()?;
         // The inputs are finite: a NaN was not written.
-        let unwritten = (0..result.len()).into_par_iter();
-        let unwritten = unwritten.filter(|&at| result.number(at).to_f64().is_nan());
-        let whole = Check::exact(self.sample.describe(), unwritten.count() as u64);
+        let whole = Check::exact(self.sample.describe(), cores::unwritten(&result));
         Ok(checks.into_iter().fold(whole, Check::and))
     }
 }

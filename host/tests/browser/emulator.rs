@@ -6,16 +6,15 @@ use kernel_arguments::Arguments;
 use ptx_emulator::metrics::{bank_wavefronts, sectors};
 use ptx_emulator::replay::{Event, Replay, Touch, Word};
 use ptx_emulator::{Emulator, Limits, Module, Space};
-use std::io::Read;
 
 /// What the open page holds.
 pub(crate) fn document(browser: &Browser) -> Document {
     let text = browser.run("return document.getElementById('data').textContent");
     let bytes = decode(text.as_str().expect("base64"));
-    let mut json = String::new();
-    let mut unpacked = flate2::read::GzDecoder::new(&bytes[..]);
-    unpacked.read_to_string(&mut json).expect("packed text");
-    serde_json::from_str(&json).expect("a document")
+    // Between gzip's header and its sums.
+    let json = &bytes[10..bytes.len() - 8];
+    let json = miniz_oxide::inflate::decompress_to_vec(json).expect("packed text");
+    serde_json::from_slice(&json).expect("a document")
 }
 
 /// A launch, and the steps of one of its blocks.

@@ -2,12 +2,11 @@
 //! then all outputs, compressed.
 
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
+use miniz_oxide::deflate::compress_to_vec_zlib;
+use miniz_oxide::inflate::decompress_to_vec_zlib;
 
 const TITLE: &str = "Outputs of the fidelity corpus, recorded by tests/examples/record_fidelity.rs";
 
@@ -95,8 +94,8 @@ impl Golden {
             return Err(invalid("another title"));
         }
         let mut golden = Self::new(lines.collect());
-        let mut body = Vec::new();
-        ZlibDecoder::new(&bytes[end + 2..]).read_to_end(&mut body)?;
+        let body = decompress_to_vec_zlib(&bytes[end + 2..]);
+        let body = body.map_err(|error| invalid(&error.to_string()))?;
         let mut rest = body.as_slice();
         while !rest.is_empty() {
             let mut take = |length: usize| {
@@ -122,20 +121,20 @@ impl Golden {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let mut body = ZlibEncoder::new(Vec::new(), Compression::best());
+        let mut body = Vec::new();
         let mut names: Vec<_> = self.outputs.keys().collect();
         names.sort();
         for name in names {
             let (hash, output) = &self.outputs[name];
-            body.write_all(&(name.len() as u16).to_le_bytes())?;
-            body.write_all(name.as_bytes())?;
-            body.write_all(&hash.to_le_bytes())?;
-            body.write_all(&(output.len() as u32).to_le_bytes())?;
-            body.write_all(output)?;
+            body.extend(&(name.len() as u16).to_le_bytes());
+            body.extend(name.as_bytes());
+            body.extend(&hash.to_le_bytes());
+            body.extend(&(output.len() as u32).to_le_bytes());
+            body.extend(output);
         }
         let head = format!("{TITLE}\n{}\n\n", self.provenance.join("\n"));
         let mut bytes = head.into_bytes();
-        bytes.append(&mut body.finish()?);
+        bytes.extend(compress_to_vec_zlib(&body, 9));
         std::fs::write(path, bytes)
     }
 }

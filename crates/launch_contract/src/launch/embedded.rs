@@ -2,6 +2,9 @@
 //! it loads and the emulator decodes all of it; a program mostly uses a few kernels.
 
 use alloc::string::String;
+use alloc::vec::Vec;
+
+use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
 /// Embedded PTX for one architecture.
 #[derive(Debug)]
@@ -12,7 +15,7 @@ pub struct KernelsFile {
     pub only: &'static [&'static str],
     /// The pieces of the text, in its order.
     pub pieces: &'static [Piece],
-    /// Their bytes, one after the other, each an LZ4 block.
+    /// Their bytes, one after the other, each packed alone, by DEFLATE.
     pub bytes: &'static [u8],
 }
 
@@ -52,26 +55,33 @@ impl KernelsFile {
     }
 
     fn with(&self, is_wanted: impl Fn(&Piece) -> bool) -> Option<String> {
-        let mut text = String::new();
+        let mut text = Vec::new();
         let mut rest = self.bytes;
         for piece in self.pieces {
             let (bytes, after) = rest.split_at_checked(piece.compressed)?;
             rest = after;
             if is_wanted(piece) {
-                let plain = lz4_flex::block::decompress(bytes, piece.len).ok()?;
-                text.push_str(core::str::from_utf8(&plain).ok()?);
+                let start = text.len();
+                text.resize(start + piece.len, 0);
+                let place = &mut text[start..];
+                let bytes = core::iter::once(bytes);
+                let len = decompress_slice_iter_to_slice(place, bytes, false, true).ok()?;
+                if len != piece.len {
+                    return None;
+                }
             } else {
-                text.push_str(&"\n".repeat(piece.lines));
+                text.resize(text.len() + piece.lines, b'\n');
             }
         }
-        Some(text)
+        String::from_utf8(text).ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use alloc::format;
-    use alloc::vec::Vec;
+
+    use miniz_oxide::deflate::compress_to_vec;
 
     use super::*;
 
@@ -86,7 +96,7 @@ mod tests {
         let mut bytes = Vec::new();
         let mut pieces = Vec::new();
         for &(kernel, text) in texts {
-            let block = lz4_flex::block::compress(text.as_bytes());
+            let block = compress_to_vec(text.as_bytes(), 6);
             pieces.push(Piece {
                 kernel,
                 lines: text.matches('\n').count(),
@@ -129,9 +139,18 @@ mod tests {
         assert_eq!(with(good.bytes).text(), good.text());
         assert_eq!(with(&good.bytes[..good.bytes.len() - 1]).text(), None);
         assert_eq!(with(&[]).text_of("a"), None);
+        for more in [-1, 1] {
+            let mut pieces = good.pieces.to_vec();
+            pieces[1].len = pieces[1].len.wrapping_add_signed(more);
+            let other = KernelsFile {
+                pieces: pieces.leak(),
+                ..with(good.bytes)
+            };
+            assert_eq!(other.text(), None, "{more}");
+        }
         let mut wrong = good.bytes.to_vec();
-        // More literals than there are.
-        wrong[1] = 0xff;
+        // A block of a kind that does not exist.
+        wrong[0] = 0xff;
         assert_eq!(with(wrong.leak()).text(), None);
     }
 }

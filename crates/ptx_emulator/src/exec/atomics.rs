@@ -250,7 +250,7 @@ pub(super) fn copy_async<O: Observer + ?Sized>(
             memory,
         );
         let target_offset = memory.offsets[lane];
-        let mut bytes = [0; 16];
+        let mut words = [0; 4];
         if wanted > 0 {
             // The source must be aligned to the size of the whole copy, but only the bytes read
             // must exist.
@@ -267,13 +267,17 @@ pub(super) fn copy_async<O: Observer + ?Sized>(
                 frame,
                 memory,
             );
-            for (at, byte) in bytes[..wanted as usize].iter_mut().enumerate() {
-                *byte = memory.load_byte(&source, at as u64, lane);
+            let whole = wanted as usize / 4;
+            for (index, word) in words[..whole].iter_mut().enumerate() {
+                *word = memory.load_global_word(&source, 4 * index as u64, lane);
+            }
+            for at in 4 * whole..wanted as usize {
+                let byte = memory.load_byte(&source, at as u64, lane);
+                words[whole] |= u32::from(byte) << (8 * (at % 4));
             }
         }
-        for (index, word) in bytes[..op.size as usize].chunks_exact(4).enumerate() {
-            let value = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-            memory.store_shared_word(target_offset + 4 * index as u64, value);
+        for (index, &word) in words[..op.size as usize / 4].iter().enumerate() {
+            memory.store_shared_word(target_offset + 4 * index as u64, word);
         }
     }
     Ok(())

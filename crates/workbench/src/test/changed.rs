@@ -42,7 +42,7 @@ macro_rules! family {
             $prefix,
             &[
                 ("blockwise_tests", "kernel_suite", $filters),
-                ("blockwise_tests", "clean", &["nothing_is_reported"]),
+                ("blockwise_tests", "detectors", &["nothing_is_reported"]),
             ],
             $kernels,
         )
@@ -86,7 +86,7 @@ const TABLE: &[Row] = &[
         "kernels/src/scan/",
         &[
             ("blockwise_ops", "scan", &[]),
-            ("blockwise_tests", "clean", &["nothing_is_reported"]),
+            ("blockwise_tests", "detectors", &["nothing_is_reported"]),
         ],
         &["scan"],
     ),
@@ -95,7 +95,11 @@ const TABLE: &[Row] = &[
         "crates/ptx_emulator/src/",
         &[
             ("unoptimised", "emulator_suite", &[]),
-            ("blockwise_tests", "clean", &["one_launch_of_each_kernel"]),
+            (
+                "blockwise_tests",
+                "detectors",
+                &["one_launch_of_each_kernel"],
+            ),
         ],
         &[],
     ),
@@ -262,7 +266,7 @@ mod tests {
     fn a_kernel_asks_for_its_familys_tests() {
         let part = plan(&["kernels/src/reduce/tree.rs"]).part.unwrap();
         let words = part.cargo().join(OsStr::new(" "));
-        assert_eq!(words, "--workspace --test clean --test kernel_suite");
+        assert_eq!(words, "--workspace --test detectors --test kernel_suite");
         assert_eq!(part.variables(), [(KERNELS, "dot,extreme,sum".to_owned())]);
         let filters = part.filters();
         assert_eq!(filters[1].0, "blockwise_tests/kernel_suite");

@@ -84,7 +84,11 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let tests_start = Instant::now();
     let spent = Spent::start();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let at_once = cores.clamp(1, 2);
+    // The tests for a change are few programs, and one takes most of the time: it gets all cores.
+    let at_once = match options.changed {
+        Some(_) => 1,
+        None => cores.clamp(1, 2),
+    };
     let settings = Settings {
         threads: (cores / at_once).max(1),
         arguments: &options.programs,

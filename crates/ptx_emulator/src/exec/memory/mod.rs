@@ -171,6 +171,14 @@ impl Memory<'_> {
         self.look(part.region, self.offsets[lane] + at, lane)
     }
 
+    /// Four bytes of a lane's access to global memory, at a multiple of four; 0 elsewhere.
+    pub(super) fn load_global_word(&self, part: &Part<'_>, at: u64, lane: usize) -> u32 {
+        match part.region {
+            Region::Global(allocation) => allocation.load::<4>(self.offsets[lane] + at) as u32,
+            _ => 0,
+        }
+    }
+
     pub(super) fn load_shared_word(&self, offset: u64) -> u32 {
         self.shared[shared_index(offset)]
     }

@@ -117,6 +117,14 @@ impl<'a> Memory<'a> {
             }
         }
         let anchor = addresses[first].wrapping_sub(base);
+        // One lane, which was found to fit.
+        if mask.is_power_of_two() && !heap && anchor & (bytes - 1) == 0 {
+            self.offsets.fill(anchor);
+            return Ok(Part {
+                region,
+                lanes: mask,
+            });
+        }
         let offsets = &mut *self.offsets;
         let mut inside = 0;
         let mut low_bits = 0;
