@@ -135,11 +135,11 @@ fn rows(lines: &str) -> String {
 
 /// Declares the registers, and sets the product to 1.
 fn registers() -> String {
-    let begin = rows("ld.param.u32 %a#, [p_point+$]; mov.u32 %b#, 0;\n");
+    let begin = rows("ld.param.u32 %a#, [p_point+$]; mov.u32 %b#, 0; shr.u32 %z#, %a#, 31;\n");
     format!(
         "
     .reg .pred %p, %given;
-    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %n<4>;
+    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %h<5>, %l<5>, %n<4>, %z<5>;
     .reg .b32 %base, %most, %first, %thread, %threads, %block, %blocks, %half, %low, %high, %x;
     .reg .b64 %v<5>, %w<5>, %numbers, %len, %products, %quad, %quads, %rest, %step, %at;
     .shared .align 4 .b32 shared[{}];
@@ -154,6 +154,9 @@ fn registers() -> String {
 ///
 /// Here, coordinates are below 2³² − 1, but not reduced further: factors are below 2³⁰, so sums are
 /// below 2⁶². Of such a sum, the upper and the lower 31 bits have a sum below 2³² − 1.
+///
+/// %z is the upper word of the addend. It is zero, but ptxas must not see that: it would make three
+/// instructions (a product and two additions) of what is one.
 pub(super) fn step(number: &str) -> String {
     let begin = format!(
         "
@@ -163,14 +166,13 @@ pub(super) fn step(number: &str) -> String {
     let multiply = rows(
         "
     sub.u32 %f#, %a#, %x;
-    cvt.u64.u32 %w#, %b#+;
-    mad.wide.u32 %v#, %f#, %b#, %w#;",
+    mad.lo.cc.u32 %l#, %f#, %b#, %b#+;
+    madc.hi.u32 %h#, %f#, %b#, %z#;",
     );
     let reduce = rows(
         "
-    mov.b64 {%low, %high}, %v#;
-    shf.l.wrap.b32 %high, %low, %high, 1;
-    and.b32 %low, %low, 0x7fffffff;
+    shf.l.wrap.b32 %high, %l#, %h#, 1;
+    and.b32 %low, %l#, 0x7fffffff;
     add.u32 %b#, %low, %high;",
     );
     begin + &multiply + &reduce

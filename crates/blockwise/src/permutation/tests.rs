@@ -37,7 +37,8 @@ fn run(text: &str, state: &[u32]) -> Element {
 .visible .entry sequence(.param .u64 p_state)
 {{
     .reg .pred %p;
-    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %base, %most, %low, %high, %x, %n0;
+    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %h<5>, %l<5>, %z<5>;
+    .reg .b32 %base, %most, %low, %high, %x, %n0;
     .reg .b64 %v<5>, %w<5>, %at;
     ld.param.u64 %at, [p_state];
     {}
@@ -48,7 +49,7 @@ fn run(text: &str, state: &[u32]) -> Element {
     {}
     ret;
 }}",
-        lines("ld.global.u32 %a#, [%at+$];\n")
+        lines("ld.global.u32 %a#, [%at+$]; mov.u32 %z#, 0;\n")
             + &lines("ld.global.u32 %b#, [%at+20+$];\n")
             + &lines("ld.global.u32 %c#, [%at+40+$];\n"),
         lines("st.global.u32 [%at+20+$], %b#;\n"),
