@@ -17,6 +17,10 @@ use field::WINDOW;
 /// [`new`](Self::new) checks the numbers on the device, once. Nothing changes them afterwards, so
 /// launches need no check.
 ///
+/// The check compares fingerprints at a random point, which the operating system draws and nobody
+/// sees. It always accepts a permutation. It accepts n other numbers, whatever they are, with a
+/// probability below n / 2¹²⁷: 2⁻¹⁰¹ for 2²⁶ numbers. `docs/soundness.md` has the proof.
+///
 /// ```
 /// use blockwise::{Device, Permutation};
 ///
@@ -54,15 +58,15 @@ pub struct Permutation {
 
 impl Permutation {
     /// Checks the numbers on their device, after all earlier uses of them, and waits. Each number
-    /// is read once, and sets one bit by an atomic operation; the bits take 1/32 of the numbers'
-    /// memory.
+    /// is read once; above 939,524,096 numbers, once for each 939,524,096 of them. The first check of
+    /// a length also computes what it expects of that length, which takes about as long again.
     ///
     /// If a [`Graph`](crate::Graph) uses the memory, a replay could change it: the numbers are then
     /// copied first.
     ///
     /// # Errors
     /// [`Error::NotAPermutation`] with the first number that is too large or occurs twice, and when
-    /// the device fails or lacks memory for the bits.
+    /// the device fails, or the operating system has no random numbers.
     pub fn new(numbers: Buffer<u32>) -> Result<Self> {
         let numbers = numbers.detached()?;
         if !is_permutation(&numbers, WINDOW)? {

@@ -176,6 +176,30 @@ fn a_fingerprint_is_the_product_of_all_factors() {
     }
 }
 
+#[test]
+fn no_coordinate_of_a_result_may_differ() {
+    let device = Device::emulator();
+    let given = numbers(&device, &[2, 0, 3, 1, 4]);
+    assert!(is_permutation(&given, 3).expect("checked"));
+    let check = given.memory.core.check.get().expect("loaded");
+    // What is expected of the first three and two numbers is known now.
+    for (len, most) in [(5, 3), (9, 3), (3, 3), (2, 2)] {
+        let expected = (0..len as u32).fold(ONE, |product, x| {
+            check.point.minus_times(x.min(most), product)
+        });
+        let window = check.window(len, 0, most);
+        assert_eq!(window.results().len(), DEGREE);
+        assert!(window.is_full(&expected));
+        for i in 0..DEGREE {
+            for by in [1, 2, P - 1] {
+                let mut wrong = expected;
+                wrong[i] = (wrong[i] + by) % P;
+                assert!(!window.is_full(&wrong));
+            }
+        }
+    }
+}
+
 /// Whoever knows the point can make numbers that pass.
 #[test]
 fn no_device_shows_the_point() {
