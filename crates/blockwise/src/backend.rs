@@ -77,6 +77,9 @@ pub(crate) trait Backend: Send + Sync {
 /// The most bytes of a copy that goes through page-locked memory of the device's own.
 pub(crate) const STAGED: usize = 64 << 10;
 
+/// The origin of PTX whose arguments nobody may see.
+pub(crate) const OWN: &str = "blockwise's own PTX";
+
 /// A backend with its own queue.
 pub(crate) type Started = (Arc<dyn Backend>, Arc<dyn Queue>);
 

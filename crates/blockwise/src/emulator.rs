@@ -15,7 +15,8 @@ use ptx_emulator::{
 };
 
 use crate::backend::{
-    Arrival, Backend, Callable, HostMemory, Program, Queue, Replay, Rows, Started, Step, Timestamp,
+    Arrival, Backend, Callable, HostMemory, OWN, Program, Queue, Replay, Rows, Started, Step,
+    Timestamp,
 };
 use crate::progress::Progress;
 use crate::{DeviceKind, DeviceProperties, Error, Given, GivenLaunch, Result, Room, Watch, sarif};
@@ -412,16 +413,16 @@ impl EmulatorFunction {
         } = &*self.loaded;
         let emulator = &machine.emulator;
         let launched = match &machine.watch {
-            Watch::Nothing => emulator
-                .launch(module, &self.name, config, arguments)
-                .map(drop),
-            Watch::Profile => (emulator.profile(module, &self.name, config, arguments))
-                .map(|profile| lock(&machine.profiles).push(profile)),
-            Watch::Launches => {
+            Watch::Launches if self.loaded.origin != OWN => {
                 let given = machine.given(&self.name, config, arguments);
                 lock(&machine.launches).push(given);
                 (emulator.launch(module, &self.name, config, arguments)).map(drop)
             }
+            Watch::Nothing | Watch::Launches => emulator
+                .launch(module, &self.name, config, arguments)
+                .map(drop),
+            Watch::Profile => (emulator.profile(module, &self.name, config, arguments))
+                .map(|profile| lock(&machine.profiles).push(profile)),
             Watch::Check(options) => {
                 let report = emulator.check(module, &self.name, config, arguments, options);
                 match report {

@@ -160,6 +160,11 @@ pub enum Error {
         /// The first one at fault, and why.
         problem: String,
     },
+    /// The operating system has no random numbers, which the check of a permutation needs.
+    NoRandomness {
+        /// The system's error.
+        reason: String,
+    },
     /// Two events of different kinds of device were compared.
     ForeignEvent,
     /// A kernel was launched whose crate embeds no PTX.
@@ -323,6 +328,10 @@ impl fmt::Display for Error {
             Self::NotAPermutation { problem } => {
                 write!(f, "the numbers are no permutation: {problem}")
             }
+            Self::NoRandomness { reason } => write!(
+                f,
+                "the check of a permutation needs random numbers, and the system has none: {reason}"
+            ),
             Self::ForeignEvent => f.write_str("the two events come from different devices"),
             Self::NoKernels { what } => write!(f, "{what} has no PTX: its crate embeds none"),
             Self::NoArchitecture {

@@ -1,18 +1,25 @@
 //! [`Permutation`]: indices that were checked once, for kernels that scatter through them.
 
 pub(crate) mod check;
+mod field;
+mod kernels;
 
 use std::fmt;
 
-use launch_contract::launch::{Argument, Memory, Permutes, Read, Shape};
+use launch_contract::launch::{Memory, Permutes, Read};
 
 use crate::{Buffer, Error, Result, View};
 use check::Check;
+use field::WINDOW;
 
 /// The numbers 0 to n − 1 in some order, on a device: the destinations of a kernel's `Scatter`.
 ///
 /// [`new`](Self::new) checks the numbers on the device, once. Nothing changes them afterwards, so
 /// launches need no check.
+///
+/// The check compares fingerprints at a random point, which the operating system draws and nobody
+/// sees. It always accepts a permutation. It accepts n other numbers, whatever they are, with a
+/// probability below n / 2¹²⁷: 2⁻¹⁰¹ for 2²⁶ numbers. `docs/soundness.md` has the proof.
 ///
 /// ```
 /// use blockwise::{Device, Permutation};
@@ -51,18 +58,18 @@ pub struct Permutation {
 
 impl Permutation {
     /// Checks the numbers on their device, after all earlier uses of them, and waits. Each number
-    /// is read once, and sets one bit by an atomic operation; the bits take 1/32 of the numbers'
-    /// memory.
+    /// is read once; above 939,524,096 numbers, once for each 939,524,096 of them. The first check of
+    /// a length also computes what it expects of that length, which takes about as long again.
     ///
     /// If a [`Graph`](crate::Graph) uses the memory, a replay could change it: the numbers are then
     /// copied first.
     ///
     /// # Errors
     /// [`Error::NotAPermutation`] with the first number that is too large or occurs twice, and when
-    /// the device fails or lacks memory for the bits.
+    /// the device fails, or the operating system has no random numbers.
     pub fn new(numbers: Buffer<u32>) -> Result<Self> {
         let numbers = numbers.detached()?;
-        if !is_permutation(&numbers)? {
+        if !is_permutation(&numbers, WINDOW)? {
             let problem = problem(&numbers.to_vec()?);
             return Err(Error::NotAPermutation { problem });
         }
@@ -120,14 +127,9 @@ impl fmt::Debug for Permutation {
     }
 }
 
-/// Threads of a block of these kernels.
-const THREADS: u32 = 256;
-
-fn is_permutation(numbers: &Buffer<u32>) -> Result<bool> {
+/// Whether numbers are a permutation, by one launch for each `window` of their range.
+fn is_permutation(numbers: &Buffer<u32>, window: u32) -> Result<bool> {
     let (core, len) = (&numbers.memory.core, numbers.len());
-    if len == 0 {
-        return Ok(true);
-    }
     // No number of 32 bits is as large as the last place.
     if len > 1 << 32 {
         return Ok(false);
@@ -139,24 +141,22 @@ fn is_permutation(numbers: &Buffer<u32>) -> Result<bool> {
             core.check.get_or_init(|| loaded)
         }
     };
-    let words = len.div_ceil(32);
-    let bits = Buffer::<u32>::filled(core, None, words + 1, 0)?;
-    let shape = |threads: usize| Shape::new((threads.div_ceil(THREADS as usize)) as u32, THREADS);
-    let (at, at_bits, len) = (numbers.memory.address, bits.memory.address, len as u64);
-    let uses = [(&*numbers.memory, false), (&*bits.memory, true)];
-    core.enqueue(&core.queue, uses.into_iter(), |queue| {
-        let mark = [at, len, at_bits];
-        let gaps = [at_bits, len];
-        // SAFETY: the kernels have these parameters. They read `len` numbers, and have a bit for
-        // each of them and one word more; a number beyond them is skipped. Memory is freed after
-        // all earlier work. A grid has at most 2²⁷ blocks.
-        unsafe {
-            let quads = (len as usize / 4).max(3);
-            (check.mark).launch(queue, shape(quads), &mark.each_ref().map(Argument::new))?;
-            (check.find_gaps).launch(queue, shape(words), &gaps.each_ref().map(Argument::new))
+    for base in (0..len).step_by(window as usize) {
+        let most = (len - base).min(window as usize);
+        let window = check.window(len, base as u32, most as u32);
+        let products = Buffer::<u32>::alloc(core, window.results().end)?;
+        let (at, at_products) = (numbers.memory.address, products.memory.address);
+        let uses = [(&*numbers.memory, false), (&*products.memory, true)];
+        core.enqueue(&core.queue, uses.into_iter(), |queue| {
+            // SAFETY: the buffers have these lengths and a larger alignment. Memory is freed after
+            // all earlier work.
+            unsafe { window.start(queue, at, at_products) }
+        })?;
+        if !window.is_full(&products.view(window.results()).to_vec()?) {
+            return Ok(false);
         }
-    })?;
-    Ok(bits.view(words..).to_vec()? == [0])
+    }
+    Ok(true)
 }
 
 /// The first number that violates the permutation, as text.
@@ -181,3 +181,6 @@ fn problem(numbers: &[u32]) -> String {
     // They were written while they were checked: by a kernel of another library.
     "they changed during the check".to_owned()
 }
+
+#[cfg(all(test, feature = "emulator"))]
+mod tests;

@@ -72,6 +72,109 @@ fn anything_else_is_none_and_the_error_says_why() {
     }
 }
 
+/// What the error says about the first number at fault.
+fn fault(numbers: &[u32]) -> Option<String> {
+    let len = numbers.len();
+    numbers.iter().enumerate().find_map(|(at, number)| {
+        if *number as usize >= len {
+            return Some(format!("number {at} is {number}, and there are {len}"));
+        }
+        let before = numbers[..at].iter().position(|other| other == number)?;
+        Some(format!("number {at} is {number}, as number {before} is"))
+    })
+}
+
+/// Numbers with the sums, products, powers or parities of a permutation.
+#[test]
+fn no_likeness_to_a_permutation_passes() {
+    for device in devices() {
+        let refused = |numbers: &[u32]| {
+            let fault = fault(numbers).expect("wrong numbers");
+            let error = check(&device, numbers).expect_err(&fault);
+            let expected = format!("the numbers are no permutation: {fault}");
+            assert_eq!(error.to_string(), expected);
+        };
+        let with = |len: usize, others: &[(usize, u32)]| {
+            let mut numbers = mixed(len);
+            for (old, new) in others {
+                let at = numbers
+                    .iter()
+                    .position(|x| *x as usize == *old)
+                    .expect("there");
+                numbers[at] = *new;
+            }
+            numbers
+        };
+        for len in [12, 64, 1000, 1023, 4099] {
+            let last = len - 1;
+            let end = last as u32;
+            // The ends, twice each and exchanged.
+            refused(&with(len, &[(0, end)]));
+            refused(&with(len, &[(last, 0)]));
+            refused(&with(len, &[(last, end - 1)]));
+            refused(&with(len, &[(1, 0), (last - 1, end)]));
+            refused(&vec![end; len]);
+            refused(&vec![u32::MAX; len]);
+            // Beyond the end, near the modulus and near 2³².
+            for far in [
+                len as u32,
+                (1 << 31) - 1,
+                1 << 31,
+                (1 << 30) - 1,
+                939_524_096,
+            ] {
+                refused(&with(len, &[(last, far)]));
+                refused(&with(len, &[(0, far)]));
+                refused(&with(len, &[(0, u32::MAX), (last, 0)]));
+            }
+            // Less the length, modulo 2³².
+            refused(&with(len, &[(0, (len as u32).wrapping_neg())]));
+            // Equal sums, equal products.
+            refused(&with(len, &[(3, 5), (8, 6)]));
+            refused(&with(len, &[(3, 4), (8, 6)]));
+            // Equal parities: one number three times, another none.
+            refused(&with(len, &[(4, 9), (7, 9)]));
+        }
+        // Equal sums of all powers up to the 11th: numbers with an even count of ones, twice.
+        let even = |i: u32| {
+            if i.count_ones().is_multiple_of(2) {
+                i
+            } else {
+                i ^ 1
+            }
+        };
+        refused(&Vec::from_iter((0..4096).map(even)));
+        // Equal remainders, and a permutation of other numbers.
+        refused(&Vec::from_iter((0..1024_u32).map(|i| i + i % 2 * 1024)));
+        refused(&Vec::from_iter(1..1025_u32));
+        // Exchanges are permutations.
+        for (a, b) in [(0, 999), (998, 999), (0, 1)] {
+            let numbers = with(1000, &[(a, b as u32)]);
+            refused(&numbers);
+            let mut right = mixed(1000);
+            let at = |x: u32| right.iter().position(|y| *y == x).expect("there");
+            let (i, j) = (at(a as u32), at(b as u32));
+            right.swap(i, j);
+            assert!(check(&device, &right).is_ok());
+        }
+    }
+}
+
+/// The product of the expected numbers is remembered for each length.
+#[test]
+fn lengths_in_any_order_are_checked() {
+    for device in devices() {
+        for len in [70, 5, 71, 3, 70, 1000, 999, 1000, 0, 1, 70] {
+            assert!(check(&device, &mixed(len)).is_ok(), "{len}");
+            let mut wrong = mixed(len);
+            if let Some(last) = wrong.last_mut() {
+                *last = len as u32;
+                assert!(check(&device, &wrong).is_err(), "{len}");
+            }
+        }
+    }
+}
+
 /// A recorded fill of the numbers fills other memory once they were checked.
 #[test]
 fn a_graph_recorded_before_the_check_does_not_change_them() -> Result<()> {
