@@ -135,7 +135,9 @@ impl Tiling {
         Tiling::has(more.len(), outer, inner),
         Tiling::fits(rows, [block.x, block.y, block.z], extent, part, parts),
         own.len() >= Tiling::own(size_of::<<O as Along>::Folded<T>>(), outer.saturating_mul(inner), parts),
-        parts == 1 || tickets.len() >= Tiling::tiles(block.x, block.y / rows, outer, inner)
+        parts == 1 || tickets.len() >= Tiling::tiles(block.x, block.y / rows, outer, inner),
+        // Without a rule on the grid, blocks and threads count along x only.
+        [grid.x, grid.y, grid.z] != [0; 3]
     )
 )]
 #[allow(
