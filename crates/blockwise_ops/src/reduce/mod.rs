@@ -76,6 +76,10 @@ fn code(reduction: Reduction) -> Code {
 /// # Errors
 /// What the operation refuses.
 pub(crate) fn whole<T: Number>(of: &Operation, len: usize) -> Result<Problem, LaunchError> {
+    if matches!(of.parts, Parts::Folded(fold) if fold.is_index) {
+        let operation = of.name;
+        return Err(LaunchError::NotDivided { operation });
+    }
     // Nothing is allocated.
     let len = [len];
     let shapes = [&len[..]; 2];
