@@ -71,6 +71,8 @@ pub trait Addend: Scalar {
     fn mul_add_to(self, factor: Self, sum: Self::Partial) -> Self::Partial;
     /// The total, rounded to this type.
     fn rounded(total: TotalOf<Self>) -> Self;
+    /// The sum, rounded.
+    fn of_sum(sum: Self::Partial) -> Self;
     /// The total divided by a number of terms, rounded once; of integers towards zero.
     fn mean(total: TotalOf<Self>, count: u64) -> Self;
     /// The sum of `self` alone.
@@ -341,6 +343,11 @@ impl Addend for f32 {
     }
 
     #[inline(always)]
+    fn of_sum(sum: f64) -> Self {
+        sum as Self
+    }
+
+    #[inline(always)]
     fn mean(total: Twofold, count: u64) -> Self {
         Self::rounded(total.over(count))
     }
@@ -375,6 +382,11 @@ impl Addend for f64 {
     #[inline(always)]
     fn rounded(total: Twofold) -> Self {
         total.settle().sum
+    }
+
+    #[inline(always)]
+    fn of_sum(sum: Twofold) -> Self {
+        Self::rounded(sum.settle())
     }
 
     #[inline(always)]
@@ -428,6 +440,11 @@ macro_rules! integers {
             #[inline(always)]
             fn rounded(total: Self) -> Self {
                 total
+            }
+
+            #[inline(always)]
+            fn of_sum(sum: Self) -> Self {
+                sum
             }
 
             #[inline(always)]

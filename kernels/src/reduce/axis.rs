@@ -24,7 +24,7 @@
 //! atomics.
 //!
 //! Sums are [added in more](super::addend): neighbours of a group first, so that a thread's share of
-//! n elements is a chain of n / 8 additions for `f32`. Extremes are the first of equals; the first
+//! n elements is a chain of n / 16 additions for `f32`. Extremes are the first of equals; the first
 //! NaN wins.
 
 use cuda_std::atomic::intrinsics::{
@@ -45,10 +45,13 @@ pub use along::Along;
 pub const THREADS: u32 = 256;
 
 /// Bytes that a thread has in flight.
-pub const IN_FLIGHT: usize = 32;
+pub const IN_FLIGHT: usize = 64;
 
 /// Parts of an output that a thread of the last block has in flight.
 const AHEAD: usize = 4;
+
+/// The most tiles whose lines have several parts: each has a ticket.
+pub const TICKETS: usize = 4096;
 
 /// The most rows of a part.
 pub const LONGEST: usize = 1 << 30;
@@ -70,7 +73,13 @@ pub struct Tiling {
 
 impl Tiling {
     /// Whether blocks of `block` threads can have it, for lines of `extent` elements.
-    pub const fn fits(rows: u32, block: [u32; 3], extent: usize, part: usize, parts: usize) -> bool {
+    pub const fn fits(
+        rows: u32,
+        block: [u32; 3],
+        extent: usize,
+        part: usize,
+        parts: usize,
+    ) -> bool {
         let threads = block[0] as u64 * block[1] as u64;
         let is_part = 0 < part && part <= LONGEST;
         if block[2] != 1 || threads > THREADS as u64 || rows == 0 || !is_part {
@@ -101,11 +110,14 @@ impl Tiling {
             .saturating_mul(outer.div_ceil(lines as usize))
     }
 
-    /// 64-bit words for parts of `each` bytes.
+    /// 64-bit words for tickets and for parts of `each` bytes; none for one part.
     pub const fn own(each: usize, outputs: usize, parts: usize) -> usize {
         match parts {
             1 => 0,
-            _ => outputs.saturating_mul(parts).saturating_mul(each / 8),
+            _ => {
+                let all = outputs.saturating_mul(parts).saturating_mul(each / 8);
+                all.saturating_add(TICKETS / 2)
+            }
         }
     }
 }
@@ -116,8 +128,7 @@ impl Tiling {
 /// - `input`: `outer · extent · inner` elements.
 /// - `values`: the results, and `more`: sums before they are rounded, indices of extremes. Each has
 ///   `outer · inner` elements, or none.
-/// - `own`: [`Tiling::own`] words with any contents, `tickets`: one for each tile, 0 before and after;
-///   with one part, both may be empty.
+/// - `own`: [`Tiling::own`] words: [`TICKETS`] numbers, 0 before and after, and what parts leave.
 /// - `rows`, `part`, `parts`: the [`Tiling`]. Of a block of several lines, `rows` is a power of two.
 /// - `how`: see [`Along`]'s operations.
 ///
@@ -128,14 +139,14 @@ impl Tiling {
     instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_axis_{T}",
     max_threads = 256,
-    min_blocks = 6,
+    min_blocks = 4,
     require(
         outer.checked_mul(extent).and_then(|rows| rows.checked_mul(inner)) == Some(input.len()),
         Tiling::has(values.len(), outer, inner),
         Tiling::has(more.len(), outer, inner),
         Tiling::fits(rows, [block.x, block.y, block.z], extent, part, parts),
         own.len() >= Tiling::own(size_of::<<O as Along>::Folded<T>>(), outer.saturating_mul(inner), parts),
-        parts == 1 || tickets.len() >= Tiling::tiles(block.x, block.y / rows, outer, inner),
+        parts == 1 || Tiling::tiles(block.x, block.y / rows, outer, inner) <= TICKETS,
         // Without a rule on the grid, blocks and threads count along x only.
         [grid.x, grid.y, grid.z] != [0; 3]
     )
@@ -148,8 +159,7 @@ pub fn fold_axis<T: Addend, O: Along>(
     input: &[T],
     mut values: Out<T>,
     mut more: Out<<O as Along>::More<T>>,
-    mut own: Out<u64>,
-    mut tickets: Atomics<u32>,
+    mut own: Atomics<u64>,
     outer: usize,
     extent: usize,
     inner: usize,
@@ -163,8 +173,8 @@ pub fn fold_axis<T: Addend, O: Along>(
         input: input.as_ptr(),
         values: has_values.then_some(values.as_mut_ptr()),
         more: has_more.then_some(more.as_mut_ptr()),
-        own: own.as_mut_ptr().cast(),
-        tickets: tickets.as_mut_ptr(),
+        tickets: own.as_mut_ptr().cast(),
+        own: own.as_mut_ptr().wrapping_add(TICKETS / 2).cast(),
         outer,
         extent,
         inner,
@@ -176,8 +186,8 @@ pub fn fold_axis<T: Addend, O: Along>(
     // SAFETY: `require` states all of it.
     unsafe {
         match size_of::<T>() {
-            4 => of.each::<{ IN_FLIGHT / 4 }>(),
-            _ => of.each::<{ IN_FLIGHT / 8 }>(),
+            4 => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
+            _ => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
         }
     }
 }
@@ -199,39 +209,49 @@ struct Fold<T: Addend, O: Along> {
 }
 
 impl<T: Addend, O: Along> Fold<T, O> {
-    /// Folds all tiles of this block, groups of N rows at a time.
+    /// Folds all tiles of this block, groups of N rows at a time, or of HALF at the end.
     ///
     /// # Safety
     /// The kernel's `require` holds, and all threads of the launch call it, once.
     #[inline(always)]
-    unsafe fn each<const N: usize>(&self) {
+    unsafe fn each<const N: usize, const HALF: usize>(&self) {
         let last = shared_array![u32; 1];
         let (cols, high) = (thread::block_dim_x() as usize, thread::block_dim_y());
         let (col, high_at) = (thread::thread_idx_x() as usize, thread::thread_idx_y());
         // One line, whatever its rows; or several, which are told apart by a shift.
-        let (lines, of_line, row) = match high == self.rows {
+        let (lines, line, row) = match high == self.rows {
             true => (1, 0, high_at),
             false => {
                 let shift = self.rows.trailing_zeros();
                 (high >> shift, high_at >> shift, high_at & (self.rows - 1))
             }
         };
+        let (lines, line) = (lines as usize, line as usize);
         let outputs = self.outer * self.inner;
-        let mut first = thread::block_idx_z() as usize * lines as usize;
+        // What is the thread's own in all tiles.
+        let of_line = line * self.extent + row as usize;
+        let (from, to) = (of_line * self.inner + col, line * self.inner + col);
+        let mut first = thread::block_idx_z() as usize * lines;
         while first < self.outer {
-            let line = first + of_line as usize;
             let mut part = thread::block_idx_y() as usize;
             while part < self.parts {
+                let begin = part * self.part;
+                // At most `part`, which 32 bits hold.
+                let len = match self.extent - begin < self.part {
+                    true => (self.extent - begin) as u32,
+                    false => self.part as u32,
+                };
                 let mut wide = thread::block_idx_x() as usize;
                 while wide * cols < self.inner {
-                    let column = wide * cols + col;
-                    let exists = line < self.outer && column < self.inner;
-                    let output = line * self.inner + column;
+                    let left = wide * cols;
+                    let exists = first + line < self.outer && left + col < self.inner;
+                    let output = first * self.inner + left + to;
                     // SAFETY: passed on to the caller; the output exists where it says so.
                     unsafe {
                         let mut folded = O::start::<T>();
                         if exists {
-                            folded = self.share::<N>(line, column, part, row);
+                            let at = (first * self.extent + begin) * self.inner + left + from;
+                            folded = self.share::<N, HALF>(at, begin, row, len);
                         }
                         folded = self.of_rows(folded, row);
                         if self.parts == 1 {
@@ -242,19 +262,17 @@ impl<T: Addend, O: Along> Fold<T, O> {
                             if exists && row == 0 {
                                 store(self.own.wrapping_add(part * outputs + output), folded);
                             }
-                            // Orders the block's stores before the ticket.
+                            // Orders the block's stores before the ticket, and the reads of the last
+                            // tile's answer before the next one's.
                             thread::sync_threads();
                             if col == 0 && high_at == 0 {
-                                let high = first.checked_div(lines as usize).unwrap_or(0);
+                                let high = first.checked_div(lines).unwrap_or(0);
                                 let all = (self.inner + cols - 1).checked_div(cols).unwrap_or(0);
                                 last.write(self.is_last(high * all + wide).into());
                             }
                             // Orders the ticket before the loads of other blocks' stores.
                             thread::sync_threads();
-                            let is_last = assume_block_uniform(last.read()) != 0;
-                            // The next ticket is written after the barriers of the next fold, or
-                            // after the one that follows a part's store.
-                            if is_last {
+                            if assume_block_uniform(last.read()) != 0 {
                                 let mut folded = O::start::<T>();
                                 if exists {
                                     folded = self.of_parts(output, outputs, row as usize);
@@ -270,33 +288,26 @@ impl<T: Addend, O: Along> Fold<T, O> {
                 }
                 part += thread::grid_dim_y() as usize;
             }
-            first += thread::grid_dim_z() as usize * lines as usize;
+            first += thread::grid_dim_z() as usize * lines;
         }
     }
 
-    /// What a thread folds of a part of a line: the rows `row`, `row` + `rows`, … of a column.
+    /// What a thread folds of a column of a part, which begins at an index of its line and has `len`
+    /// rows: the rows `row`, `row` + `rows`, …, the first of which is at `at`.
     ///
     /// # Safety
-    /// The line, the column and the part exist.
+    /// The column and the part exist.
     #[inline(always)]
-    unsafe fn share<const N: usize>(
+    unsafe fn share<const N: usize, const HALF: usize>(
         &self,
-        line: usize,
-        column: usize,
-        part: usize,
-        row: u32,
+        at: usize,
+        begin: usize,
+        mut row: u32,
+        len: u32,
     ) -> O::Folded<T> {
-        let begin = part * self.part;
-        // At most `part`, which 32 bits hold.
-        let len = match self.extent - begin < self.part {
-            true => (self.extent - begin) as u32,
-            false => self.part as u32,
-        };
         let mut folded = O::start::<T>();
-        let mut row = row;
         let (rows, apart) = (self.rows, self.rows as usize * self.inner);
-        let first = line * self.extent + begin + row as usize;
-        let mut from = (self.input).wrapping_add(first * self.inner + column);
+        let mut from = self.input.wrapping_add(at);
         let mut next = |inside: bool| {
             let here = from;
             from = pointer_here(from.wrapping_add(apart));
@@ -306,15 +317,18 @@ impl<T: Addend, O: Along> Fold<T, O> {
                 false => O::nothing(self.how),
             }
         };
-        let at = |row: u32, i: usize| begin + (row + i as u32 * rows) as usize;
+        let index = |row: u32, i: u32| begin + (row + i * rows) as usize;
         while row + (N as u32 - 1) * rows < len {
             let elements: [T; N] = core::array::from_fn(|_| next(true));
-            folded = O::group(folded, elements, |i| at(row, i), self.how);
+            folded = O::group(folded, elements, |i| index(row, i), self.how);
             row += N as u32 * rows;
         }
-        if row < len {
+        if row + HALF as u32 * rows < len {
             let elements: [T; N] = core::array::from_fn(|i| next(row + i as u32 * rows < len));
-            folded = O::group(folded, elements, |i| at(row, i), self.how);
+            folded = O::group(folded, elements, |i| index(row, i), self.how);
+        } else if row < len {
+            let elements: [T; HALF] = core::array::from_fn(|i| next(row + i as u32 * rows < len));
+            folded = O::group(folded, elements, |i| index(row, i), self.how);
         }
         folded
     }

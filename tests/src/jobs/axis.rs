@@ -151,7 +151,14 @@ pub(super) fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &Dev
     }
     let judge = exact(Array1::from(expected));
     let case = "sums at the middle".to_owned();
-    jobs.extend(over(on, case, Reduction::Sum, (axis, Divided::default()), &values, judge));
+    jobs.extend(over(
+        on,
+        case,
+        Reduction::Sum,
+        (axis, Divided::default()),
+        &values,
+        judge,
+    ));
 }
 
 /// Every operation over the middle axis of an array. The last element is the extreme that is looked

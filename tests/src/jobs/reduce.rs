@@ -137,7 +137,14 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     every_axis(
         &mut jobs,
         on,
-        &[[2, 8, 5], [3, 15, 2], [70, 130, 3], [4, 3, 2], [2, 1030, 2], [9, 40, 1]],
+        &[
+            [2, 8, 5],
+            [3, 15, 2],
+            [70, 130, 3],
+            [4, 3, 2],
+            [2, 1030, 2],
+            [9, 40, 1],
+        ],
         Divided::default(),
     );
     every_axis(

@@ -195,7 +195,7 @@ fn table() -> BTreeMap<String, Expected> {
             );
             if operation != "dot" {
                 // Two folds of a block have two barriers each, the ticket two.
-                let expected = Expected::new(17, 6).fixed(axis::THREADS * 16 + 4);
+                let expected = Expected::new(15, 6).fixed(axis::THREADS * 16 + 4);
                 add(format!("{operation}_axis_{t}"), expected);
             }
             // `single` has a ticket.

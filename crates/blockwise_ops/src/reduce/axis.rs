@@ -7,9 +7,9 @@ use ndarray::{ArrayD, ArrayViewD};
 
 use super::problem::{Way, problem};
 use super::{Number, code};
+use crate::LaunchError;
 use crate::array::AnyArray;
 use crate::operation::{self, Axis, Given, Operation, Options, Problem, Reduction};
-use crate::LaunchError;
 
 /// Starts a reduction along an axis of elements on the device, without memory for parts of lines.
 pub(crate) fn enqueue_axis<'a, T: Number>(

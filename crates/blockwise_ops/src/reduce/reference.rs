@@ -119,7 +119,13 @@ fn indices<T: Number>(asked: &Asked<'_>) -> Result<Expected, LaunchError> {
     let outputs = asked.runs.iter().cloned().flatten();
     let indices = outputs.map(|output| {
         let line = line(asked.problem, output).map(|at| values[at]).enumerate();
-        let first = line.reduce(|best, next| if is_better(next.1, best.1) { next } else { best });
+        let first = line.reduce(|best, next| {
+            if is_better(next.1, best.1) {
+                next
+            } else {
+                best
+            }
+        });
         first.map_or(0, |(at, _)| at as i64)
     });
     let indices: Vec<_> = indices.collect();

@@ -19,11 +19,11 @@ pub trait Along: sealed::Sealed {
     fn start<T: Addend>() -> Self::Folded<T>;
     /// An element that changes nothing.
     fn nothing<T: Addend>(how: u64) -> T;
-    /// Folds a group of elements in; `at` gives their indices, in ascending order.
+    /// Folds a group of elements in; `at` gives their indices, which ascend.
     fn group<T: Addend, const N: usize>(
         folded: Self::Folded<T>,
         elements: [T; N],
-        at: impl Fn(usize) -> usize,
+        at: impl Fn(u32) -> usize,
         how: u64,
     ) -> Self::Folded<T>;
     /// Folds two.
@@ -54,17 +54,17 @@ impl Along for Sum {
     fn group<T: Addend, const N: usize>(
         folded: T::Partial,
         elements: [T; N],
-        _: impl Fn(usize) -> usize,
+        _: impl Fn(u32) -> usize,
         _: u64,
     ) -> T::Partial {
-        const { assert!(N.is_power_of_two() && N >= 2 && N <= 8) };
+        const { assert!(N.is_power_of_two() && N >= 2 && N <= 16) };
         let mut sums = [T::Partial::ZERO; N];
         unrolled::<N>(|i| {
             if i % 2 == 0 {
                 sums[i] = elements[i + 1].add_to(elements[i].partial());
             }
         });
-        unrolled::<2>(|level| {
+        unrolled::<3>(|level| {
             let apart = 2 << level;
             unrolled::<N>(|i| {
                 if i % (2 * apart) == 0 && i + apart < N {
@@ -82,10 +82,9 @@ impl Along for Sum {
 
     #[inline(always)]
     fn value<T: Addend>(folded: T::Partial, how: u64) -> T {
-        let total = folded.settle();
         match how {
-            1 => T::rounded(total),
-            count => T::mean(total, count),
+            1 => T::of_sum(folded),
+            count => T::mean(folded.settle(), count),
         }
     }
 
@@ -138,25 +137,24 @@ impl Along for Extreme {
     fn group<T: Addend, const N: usize>(
         folded: Place,
         elements: [T; N],
-        at: impl Fn(usize) -> usize,
+        at: impl Fn(u32) -> usize,
         how: u64,
     ) -> Place {
         let mut turned = elements;
         unrolled::<N>(|i| turned[i] = T::of_bits(elements[i].bits() ^ how));
         let least = pairwise(turned, T::min);
-        let mut folded = folded;
-        if is_before(least, T::of_bits(folded.bits)) {
-            unrolled::<N>(|back| {
-                let i = N - 1 - back;
-                if !is_before(least, turned[i]) {
-                    folded = Place {
-                        bits: turned[i].bits(),
-                        at: at(i) as u64,
-                    };
-                }
-            });
+        if !is_before(least, T::of_bits(folded.bits)) {
+            return folded;
         }
-        folded
+        let (mut first, mut element) = (0, least);
+        unrolled::<N>(|back| {
+            let i = N - 1 - back;
+            if !is_before(least, turned[i]) {
+                (first, element) = (i as u32, turned[i]);
+            }
+        });
+        let (bits, at) = (element.bits(), at(first) as u64);
+        Place { bits, at }
     }
 
     #[inline(always)]

@@ -1,15 +1,15 @@
 //! Reductions along an axis: how blocks divide an array, and what a launch is given.
 
-use blockwise::{Error, Plain, Type, View, ViewMut};
-use kernels::reduce::axis::{IN_FLIGHT, THREADS, Tiling, fold_axis};
+use blockwise::{AnyViewMut, DeviceProperties, Error, Plain, Type, View, ViewMut};
+use kernels::reduce::axis::{IN_FLIGHT, LONGEST, THREADS, TICKETS, Tiling, fold_axis};
 use kernels::reduce::{Addend, Extreme, Sum, axis::Along};
 
 use super::super::problem::{Code, Way, axis, how};
 use crate::LaunchError;
+use crate::LaunchPlan;
 use crate::limits::{blocks_for, check};
 use crate::operation::{Axis, Kernel, Operands, Plan, Problem, Takes, Task, Tier, Variant, kernel};
 use crate::oracle::{self, Precision};
-use crate::LaunchPlan;
 
 /// Tiles of columns and rows, in one launch.
 pub static AXIS: Variant = Variant::new(
@@ -30,43 +30,63 @@ pub static INDEX: Variant = Variant::new(
 )
 .memory(memory);
 
-/// Tickets of a launch, at most; more tiles than these need no parts.
-const TICKETS: usize = 4096;
-
-/// The widest tile of columns.
-const WIDEST: usize = 64;
-
-/// Rows of a thread, at least, where lines have several threads.
-const ROWS: usize = 16;
-
-/// Rows of a thread, at least, where lines have several parts.
-const ROWS_OF_PARTS: usize = 8;
-
-/// Blocks for each multiprocessor up to which lines are divided in parts.
-const BLOCKS: usize = 8;
+/// Blocks that a multiprocessor holds: 64 registers a thread.
+const BLOCKS: usize = 4;
 
 /// Additions of a thread's share, at most, where the tickets allow it: with the rest of the path
 /// below [`PATH`](kernels::reduce::addend::PATH).
 const SHARE: usize = 3072;
 
-/// How blocks divide an array, but for parts: of rows, the same on any device.
-fn undivided(axis: Axis) -> Tiling {
-    let most = THREADS as usize;
-    let inner = axis.inner.max(1);
-    let cols = inner.div_ceil(inner.div_ceil(WIDEST));
-    let most = most / cols;
-    let wanted = axis.extent.div_ceil(ROWS).max(1);
-    let (rows, lines) = if wanted >= most {
-        (most, 1)
+/// Columns from which on a tile has some of them only.
+const WIDE: usize = 32;
+
+/// The most threads of a line in tiles of columns: each row of such a tile has whole sectors.
+const MOST_ROWS: usize = 8;
+
+/// Elements of a thread: the fewest, and the most where outputs fill the device and lines are short
+/// runs of memory.
+const FEWEST: usize = 8;
+const MOST: usize = 32;
+
+/// Elements of a thread: with fewer, lines are not divided in parts, which costs 1.4 µs; and the
+/// fewest of a part.
+const UNDIVIDED: usize = 64;
+const OF_PART: usize = 16;
+
+/// How blocks divide an array, but for parts. `at_once` is the number of blocks that a device holds.
+///
+/// A line has as many threads as fill the device, but each of them has 8 elements to load at once.
+/// With more threads than outputs need, folding them takes time; with more elements than needed, the
+/// last ones are waited for.
+fn undivided(axis: Axis, at_once: usize) -> Tiling {
+    let Axis {
+        outer,
+        extent,
+        inner,
+    } = axis;
+    let (threads, inner) = (THREADS as usize, inner.max(1));
+    let outputs = outer.max(1).saturating_mul(inner);
+    let filling = 1 << (at_once * threads / outputs).max(1).ilog2();
+    let useful = extent.div_ceil(FEWEST).max(1).next_power_of_two();
+    let (cols, wanted) = if inner < WIDE {
+        let least = extent.div_ceil(MOST).max(1).next_power_of_two();
+        (inner, filling.min(useful).max(least))
     } else {
-        let rows = wanted.next_power_of_two().min(1 << most.ilog2());
-        (rows, (most / rows).min(axis.outer.max(1)))
+        let wanted = filling.min(useful).min(MOST_ROWS);
+        (inner.div_ceil(inner.div_ceil(threads / wanted)), wanted)
+    };
+    let most = threads / cols;
+    let lines = (most / wanted).clamp(1, outer.max(1));
+    let rows = match lines {
+        // One line need not be told from others by a shift.
+        1 => most.min(wanted.max(useful)),
+        _ => wanted,
     };
     Tiling {
         cols: cols as u32,
         rows: rows as u32,
         lines: lines as u32,
-        part: axis.extent.max(1),
+        part: extent.max(1),
         parts: 1,
     }
 }
@@ -85,32 +105,38 @@ const fn in_flight(ty: Type) -> usize {
 }
 
 /// The same with this many parts, or a few less: all have the same rows but the last.
-fn divided(axis: Axis, parts: usize) -> Tiling {
-    let part = axis.extent.div_ceil(parts.max(1)).max(1);
+fn divided(tiling: Tiling, extent: usize, parts: usize) -> Tiling {
+    let part = extent.div_ceil(parts.max(1)).clamp(1, LONGEST);
     Tiling {
         part,
-        parts: axis.extent.div_ceil(part).max(1),
-        ..undivided(axis)
+        parts: extent.div_ceil(part).max(1),
+        ..tiling
     }
 }
 
 /// How blocks divide the array of a task.
 fn tiling(task: &Task<'_>) -> Tiling {
-    let axis = axis(task.problem);
-    let one = undivided(axis);
+    let (axis, at_once) = (axis(task.problem), at_once(task.device));
+    let one = undivided(axis, at_once);
     let tiles = tiles(axis, &one).into_iter().product::<usize>().max(1);
     let rows = one.rows as usize;
-    if tiles > TICKETS {
-        return one;
-    }
-    if let Some(parts) = task.options.count {
-        return divided(axis, parts.get() as usize);
-    }
-    let wanted = BLOCKS * task.device.multiprocessors_to_fill() as usize / tiles;
-    let wanted = wanted.min(axis.extent / (rows * ROWS_OF_PARTS));
-    // Rather more blocks than longer sums.
-    let short = axis.extent.div_ceil(rows * SHARE * in_flight(task.problem.ty));
-    divided(axis, wanted.max(short))
+    let parts = if tiles > TICKETS {
+        1
+    } else if let Some(parts) = task.options.count {
+        parts.get() as usize
+    } else if axis.extent / rows < UNDIVIDED {
+        1
+    } else {
+        let wanted = (at_once / tiles).min(axis.extent / (rows * OF_PART));
+        // Rather more blocks than longer sums.
+        let share = SHARE * in_flight(task.problem.ty);
+        wanted.max(axis.extent.div_ceil(rows * share))
+    };
+    divided(one, axis.extent, parts)
+}
+
+fn at_once(device: &DeviceProperties) -> usize {
+    BLOCKS * device.multiprocessors_to_fill() as usize
 }
 
 /// Bytes of a part of a line.
@@ -126,14 +152,11 @@ fn each(problem: &Problem) -> usize {
     }
 }
 
-/// Tickets, and parts of lines.
+/// Tickets, and what parts of lines leave.
 fn memory(task: &Task<'_>) -> usize {
     let tiling = tiling(task);
     let [_, outer, inner, _] = task.problem.extents;
-    match Tiling::own(each(task.problem), outer * inner, tiling.parts) {
-        0 => 0,
-        words => TICKETS * size_of::<u32>() + words * size_of::<u64>(),
-    }
+    Tiling::own(each(task.problem), outer * inner, tiling.parts) * size_of::<u64>()
 }
 
 /// Plans a launch.
@@ -182,7 +205,6 @@ struct Given<'a, T: Plain, M: Plain> {
     values: ViewMut<'a, T>,
     more: ViewMut<'a, M>,
     own: ViewMut<'a, u64>,
-    tickets: ViewMut<'a, u32>,
     axis: Axis,
     tiling: Tiling,
     how: u64,
@@ -190,17 +212,14 @@ struct Given<'a, T: Plain, M: Plain> {
 
 impl<'a, T: Plain, M: Plain> Given<'a, T, M> {
     /// Which results there are follows from the problem, and how many parts from the memory.
-    fn of(of: Operands<'a>) -> Result<Self, Error> {
+    fn of(device: &DeviceProperties, of: Operands<'a>) -> Result<Self, Error> {
         let (problem, axis) = (&of.problem, axis(&of.problem));
         let outputs = axis.outer * axis.inner;
         let (none, output) = of.output.plain::<u8>()?.split_at_mut(0);
         let (own, none) = none.split_at_mut(0);
-        let (tickets, none) = none.split_at_mut(0);
-        let (tickets, own) = match of.memory {
-            Some(memory) => memory.plain::<u8>()?.split_at_mut(TICKETS * size_of::<u32>()),
-            None => (tickets, own),
-        };
-        let parts = own.len() / (outputs * each(problem)).max(1);
+        let own = of.memory.map(AnyViewMut::plain).transpose()?.unwrap_or(own);
+        let parts = own.len().saturating_sub(TICKETS * size_of::<u32>());
+        let parts = parts / (outputs * each(problem)).max(1);
         let is_index = Code::of(problem).is_index();
         let (values, more) = match of.after {
             Some(after) if is_index => {
@@ -219,9 +238,8 @@ impl<'a, T: Plain, M: Plain> Given<'a, T, M> {
             values: values.cast()?,
             more: more.cast()?,
             own: own.cast()?,
-            tickets: tickets.cast()?,
             axis,
-            tiling: divided(axis, parts),
+            tiling: divided(undivided(axis, at_once(device)), axis.extent, parts),
             how: how::<T>(problem),
         })
     }
@@ -230,10 +248,10 @@ impl<'a, T: Plain, M: Plain> Given<'a, T, M> {
 const LINES: &[Kernel] = &{
     macro_rules! lines {
         ($Type:ident $t:ident, $code:ident, $Op:ident) => {
-            kernel!(Takes::Type(Type::$Type), [Code::$code.of_kernel(), 0], fold_axis<$t, $Op>, |of| {
-                let of = Given::<$t, <$Op as Along>::More<$t>>::of(of)?;
+            kernel!(Takes::Type(Type::$Type), [Code::$code.of_kernel(), 0], fold_axis<$t, $Op>, |on, of| {
+                let of = Given::<$t, <$Op as Along>::More<$t>>::of(on.device.properties(), of)?;
                 (
-                    of.input, of.values, of.more, of.own, of.tickets,
+                    of.input, of.values, of.more, of.own,
                     of.axis.outer, of.axis.extent, of.axis.inner,
                     of.tiling.rows, of.tiling.part, of.tiling.parts, of.how
                 )

@@ -5,9 +5,9 @@ use kernels::pack;
 use kernels::reduce::addend::PATH;
 use kernels::reduce::policy;
 
+use super::super::DEFAULT_GRID_CAP;
 use super::super::form::{Folding, Form};
 use super::super::problem::{Code, Way};
-use super::super::DEFAULT_GRID_CAP;
 use super::lines;
 use crate::LaunchError;
 use crate::operation::{Options, Plan, Problem, Task};
