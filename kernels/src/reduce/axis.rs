@@ -74,7 +74,7 @@ pub struct Tiling {
 impl Tiling {
     /// Whether blocks of `block` threads can have it, for lines of `extent` elements.
     pub const fn fits(
-        rows: u32,
+        rows: usize,
         block: [u32; 3],
         extent: usize,
         part: usize,
@@ -86,10 +86,10 @@ impl Tiling {
             return false;
         }
         // Several lines are told apart by a shift.
-        let is_one = rows == block[1];
-        let divides = rows.is_power_of_two() && block[1].is_multiple_of(rows);
+        let high = block[1] as usize;
+        let divides = rows.is_power_of_two() && high.is_multiple_of(rows);
         let all = extent.div_ceil(part);
-        (is_one || divides) && parts == if all == 0 { 1 } else { all }
+        (rows == high || divides) && parts == if all == 0 { 1 } else { all }
     }
 
     /// Whether so many results are those of an array, or none.
@@ -146,7 +146,7 @@ impl Tiling {
         Tiling::has(more.len(), outer, inner),
         Tiling::fits(rows, [block.x, block.y, block.z], extent, part, parts),
         own.len() >= Tiling::own(size_of::<<O as Along>::Folded<T>>(), outer.saturating_mul(inner), parts),
-        parts == 1 || Tiling::tiles(block.x, block.y / rows, outer, inner) <= TICKETS,
+        parts == 1 || Tiling::tiles(block.x, block.y / rows as u32, outer, inner) <= TICKETS,
         // Without a rule on the grid, blocks and threads count along x only.
         [grid.x, grid.y, grid.z] != [0; 3]
     )
@@ -163,7 +163,7 @@ pub fn fold_axis<T: Addend, O: Along>(
     outer: usize,
     extent: usize,
     inner: usize,
-    rows: u32,
+    rows: usize,
     part: usize,
     parts: usize,
     how: u64,
@@ -178,7 +178,7 @@ pub fn fold_axis<T: Addend, O: Along>(
         outer,
         extent,
         inner,
-        rows,
+        rows: rows as u32,
         part,
         parts,
         how,
