@@ -265,7 +265,8 @@ pub static MAX: Operation = reduction(
     &MAXS,
 );
 
-/// The mean.
+/// The mean. Of integers it is rounded towards zero, and their sum wraps: the command takes them as
+/// `f64`, as NumPy does.
 pub static MEAN: Operation = reduction(
     "mean",
     "Mean of all elements (NaN of nothing)",
