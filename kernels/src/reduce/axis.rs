@@ -36,6 +36,7 @@ use cuda_std::uniform::assume_block_uniform;
 use super::single::{load, store};
 use super::{Addend, Extreme, Sum};
 use crate::here::pointer_here;
+use crate::matmul::asm::load_if;
 
 mod along;
 
@@ -311,11 +312,9 @@ impl<T: Addend, O: Along> Fold<T, O> {
         let mut next = |inside: bool| {
             let here = from;
             from = pointer_here(from.wrapping_add(apart));
-            match inside {
-                // SAFETY: a row of this part.
-                true => unsafe { here.read() },
-                false => O::nothing(self.how),
-            }
+            // SAFETY: a row of this part, if it is inside.
+            let [element] = unsafe { load_if::<T, 1>(here, inside) };
+            if inside { element } else { O::nothing(self.how) }
         };
         let index = |row: u32, i: u32| begin + (row + i * rows) as usize;
         while row + (N as u32 - 1) * rows < len {
