@@ -314,7 +314,11 @@ impl<T: Addend, O: Along> Fold<T, O> {
             from = pointer_here(from.wrapping_add(apart));
             // SAFETY: a row of this part, if it is inside.
             let [element] = unsafe { load_if::<T, 1>(here, inside) };
-            if inside { element } else { O::nothing(self.how) }
+            if inside {
+                element
+            } else {
+                O::nothing(self.how)
+            }
         };
         let index = |row: u32, i: u32| begin + (row + i * rows) as usize;
         while row + (N as u32 - 1) * rows < len {

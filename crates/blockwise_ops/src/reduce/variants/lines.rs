@@ -46,10 +46,10 @@ const MOST_ROWS: usize = 8;
 /// The fewest elements of a thread.
 const FEWEST: usize = 8;
 
-/// Elements of a thread, about, where outputs fill the device and lines are runs of memory. With 18
-/// the last two of them are waited for as long as the first 16: 768 × 128 × 1152 along the last axis
-/// takes 201 µs, with 72 it takes 157 (H100).
-const PLENTY: usize = 48;
+/// Elements of a thread, about, of 4 bytes and of 8, where outputs fill the device and lines are runs
+/// of memory. With 18 of 4 bytes the last two are waited for as long as the first 16: 768 × 128 × 1152
+/// along the last axis takes 201 µs, with 72 it takes 157 (H100).
+const PLENTY: [usize; 2] = [48, 20];
 
 /// Groups of loads of a thread. With fewer, lines are not divided in parts, which costs 1.4 µs; with
 /// more than the other, in parts for twice the blocks that the device holds, so that the last ones
@@ -64,10 +64,10 @@ const PARTS: usize = 8;
 ///
 /// A line has as many threads as still leave each of them several elements to load at once, but no
 /// more than make all blocks run at the same time: folding what threads have takes time too.
-fn undivided(axis: Axis, at_once: usize) -> Tiling {
+fn undivided(axis: Axis, bytes: usize, at_once: usize) -> Tiling {
     let useful = axis.extent.div_ceil(FEWEST).max(1).next_power_of_two();
     let (mut threads, least) = match axis.inner < WIDE {
-        true => (useful, 1 << (axis.extent / PLENTY).max(1).ilog2()),
+        true => (useful, 1 << (axis.extent / PLENTY[bytes / 8]).max(1).ilog2()),
         false => (useful.min(MOST_ROWS), 1),
     };
     loop {
@@ -129,7 +129,7 @@ fn divided(tiling: Tiling, extent: usize, parts: usize) -> Tiling {
 /// How blocks divide the array of a task.
 fn tiling(task: &Task<'_>) -> Tiling {
     let (axis, at_once) = (axis(task.problem), at_once(task.device));
-    let one = undivided(axis, at_once);
+    let one = undivided(axis, task.problem.ty.bytes(), at_once);
     let tiles = tiles(axis, &one).into_iter().product::<usize>().max(1);
     let rows = one.rows as usize;
     let parts = if tiles > TICKETS {
@@ -232,7 +232,7 @@ impl<'a, T: Plain, M: Plain> Given<'a, T, M> {
     /// Which results there are follows from the problem, and how many parts from the memory.
     fn of(device: &DeviceProperties, of: Operands<'a>) -> Result<Self, Error> {
         let (problem, axis) = (&of.problem, axis(&of.problem));
-        let outputs = axis.outer * axis.inner;
+        let (outputs, bytes) = (axis.outer * axis.inner, problem.ty.bytes());
         let (none, output) = of.output.plain::<u8>()?.split_at_mut(0);
         let (own, none) = none.split_at_mut(0);
         let own = of.memory.map(AnyViewMut::plain).transpose()?.unwrap_or(own);
@@ -257,7 +257,7 @@ impl<'a, T: Plain, M: Plain> Given<'a, T, M> {
             more: more.cast()?,
             own: own.cast()?,
             axis,
-            tiling: divided(undivided(axis, at_once(device)), axis.extent, parts),
+            tiling: divided(undivided(axis, bytes, at_once(device)), axis.extent, parts),
             how: how::<T>(problem),
         })
     }
