@@ -123,10 +123,12 @@ class Problem:
 
 
 class Reduce(Problem):
-    """Sum, minimum, maximum, dot product. Names: a, b, n, out (results of blocks, or one element). With an axis, `size` is the shape."""
+    """Sum, mean, minimum, maximum, their indices, dot product. Names: a, b, n, out (results of blocks, or one element). With an axis, `size` is the shape."""
+
+    EXTREMES = ("min", "max", "argmin", "argmax")
 
     def make(self):
-        draw = self.uniform if self.work["operation"] in ("min", "max") else self.whole
+        draw = self.uniform if self.work["operation"] in self.EXTREMES else self.whole
         arrays = {"a": draw(*self.size), "out": self.cupy.empty(1 << 16, self.dtype)}
         if self.work["operation"] == "dot":
             arrays["b"] = draw(*self.size)
@@ -135,17 +137,18 @@ class Reduce(Problem):
 
     def reference(self, arrays):
         cp, operation = self.cupy, self.work["operation"]
-        if operation in ("min", "max"):
+        if operation in self.EXTREMES:
             # By neighbouring halves, which libraries do not do.
             values = arrays["a"] if self.axis is None else cp.moveaxis(arrays["a"], self.axis, 0)
-            less = cp.minimum if operation == "min" else cp.maximum
+            less = cp.minimum if operation.endswith("min") else cp.maximum
             while values.shape[0] > 1:
                 half = values.shape[0] // 2
                 pairs = less(values[:half], values[half : 2 * half])
                 values = pairs if 2 * half == values.shape[0] else cp.concatenate([pairs, values[2 * half :]])
             return values[0] if self.axis is not None else float(values[0]) if self.dtype.kind == "f" else int(values[0])
         if self.axis is not None:
-            return arrays["a"].astype(cp.int64).sum(axis=self.axis)
+            sums = arrays["a"].astype(cp.int64).sum(axis=self.axis)
+            return sums / self.size[self.axis] if operation == "mean" else sums
         total, step = 0, 1 << 26
         for start in range(0, self.size[0], step):
             part = arrays["a"][start : start + step].astype(cp.int64)
@@ -165,26 +168,38 @@ class Reduce(Problem):
                 dot = lambda torch, a, b: torch.dot(a, b)
                 calls.append(("torch", "torch.dot (cuBLAS)", self.torch(dot, "a", "b")))
         else:
-            functions = {"sum": "sum", "min": "amin", "max": "amax"}
-            of_torch = lambda torch, a: getattr(torch, functions[operation])(a, dim=self.axis or 0)
-            of_cupy = lambda cp, a: getattr(cp, functions[operation])(a, axis=self.axis)
+            function = {"min": "amin", "max": "amax"}.get(operation, operation)
+            of_torch = lambda torch, a: getattr(torch, function)(a, dim=self.axis or 0)
+            of_cupy = lambda cp, a: getattr(cp, function)(a, axis=self.axis)
             calls = [
-                ("torch", f"torch.{functions[operation]}", self.torch(of_torch, "a")),
-                ("cupy", f"cupy.{functions[operation]} (CUB)", self.cupy_call(of_cupy, "a")),
+                ("torch", f"torch.{function}", self.torch(of_torch, "a")),
+                ("cupy", f"cupy.{function} (CUB)", self.cupy_call(of_cupy, "a")),
             ]
         return [(by, rung, "", make) for by, rung, make in calls]
 
     def compare(self, copy, result, rung):
-        operation = self.work["operation"]
+        operation, expected = self.work["operation"], self.expected[copy]
+        if operation in ("argmin", "argmax"):
+            # Of equals PyTorch may name any: the elements there are compared.
+            values, axis = self.arrays[copy]["a"], self.axis or 0
+            places = self.cupy.expand_dims(result.reshape(values.shape[:axis] + values.shape[axis + 1 :]), axis)
+            found = self.cupy.take_along_axis(values, places, axis).squeeze(axis)
+            return "the elements there, exactly", int((found != expected).sum())
+        if operation == "mean":
+            # The sum is exact; libraries multiply it by a rounded reciprocal.
+            if self.axis is None:
+                expected /= self.size[0]
+            differ = abs(result.astype("float64") - expected) > 4 * self.cupy.finfo(self.dtype).eps * abs(expected)
+            return "every element, within 4 units", int(differ.sum())
         if self.axis is not None:
-            return "every element, exactly", int((result != self.expected[copy]).sum())
+            return "every element, exactly", int((result != expected).sum())
         # Partial results of blocks are folded here; what no block wrote is still poison.
         values = result.ravel()
         if values.size > 1:
             values = values[: int(self.blocks)]
         values = values.get().astype("float64" if self.dtype.kind == "f" else "int64")
         folded = getattr(values, operation)() if operation in ("min", "max") else values.sum()
-        return "exactly", folded != self.expected[copy]
+        return "exactly", folded != expected
 
 
 class Convolution(Problem):
@@ -422,7 +437,7 @@ class Scan(Problem):
 
 
 PROBLEMS = {
-    **dict.fromkeys(["sum", "min", "max", "dot"], Reduce),
+    **dict.fromkeys(["sum", "mean", "min", "max", "argmin", "argmax", "dot"], Reduce),
     **dict.fromkeys(["conv-same", "conv-full", "conv-valid"], Convolution),
     "matmul": Matmul,
     "transpose": Transpose,

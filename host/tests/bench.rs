@@ -34,7 +34,12 @@ fn given(filter: &[&str], sizes: &[&str]) -> Options {
 fn every_rung_of_every_work_is_right_at_odd_sizes() {
     let device = Device::emulator();
     // A single number is also a square and a cube, so the vectors go by themselves.
-    let vectors = given(&["sum", "min", "max", "dot", "reverse"], &["5003"]);
+    let vectors = given(
+        &[
+            "sum", "min", "max", "mean", "argmin", "argmax", "dot", "reverse",
+        ],
+        &["5003"],
+    );
     let others = given(&[], &["67x35", "1009x7", "33x47x18"]);
     let [vectors, others] = [vectors, others]
         .map(|options| bench::run(&device, &options, &mut [], |_| ()).expect("a report"));
@@ -45,6 +50,8 @@ fn every_rung_of_every_work_is_right_at_odd_sizes() {
     for work in [
         "sum/f32/5003",
         "min/f32/5003",
+        "mean/f64/5003",
+        "argmin/i64/5003",
         "dot/i64/5003",
         "conv-same/f32/1009x7",
         "conv-full/f64/1009x7",

@@ -26,7 +26,7 @@ impl Word for u32 {}
 impl Word for u64 {}
 
 /// A type for reductions and scans. Integers wrap, as in NumPy.
-pub trait Scalar: Plain + WarpShuffleValue + sealed::Sealed {
+pub trait Scalar: Plain + PartialOrd + WarpShuffleValue + sealed::Sealed {
     /// 0.
     const ZERO: Self;
     /// Added to any number it gives that number with the same bits: −0 of floats.

@@ -67,6 +67,9 @@ pub static OPERATIONS: &[&Operation] = &[
     &reduce::SUM,
     &reduce::MIN,
     &reduce::MAX,
+    &reduce::MEAN,
+    &reduce::ARGMIN,
+    &reduce::ARGMAX,
     &reduce::DOT,
     &matmul::MATMUL,
 ];

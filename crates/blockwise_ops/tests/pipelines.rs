@@ -4,9 +4,12 @@ mod common;
 
 use blockwise::{Device, Type};
 use blockwise_ops::conv1d::{self, CONV};
-use blockwise_ops::pipeline::{AxisReducer, Convolver, IN_FLIGHT, Reducer};
-use blockwise_ops::reduce::{Axis, DOT, KERNELS, operation, reduce_axis};
-use blockwise_ops::{ConvMode, LaunchError, Number, Options, Reduction, convolve, dot, reduce};
+use blockwise_ops::operation::{Given, run};
+use blockwise_ops::pipeline::{AxisReducer, Convolver, IN_FLIGHT, LineResults, Reducer};
+use blockwise_ops::reduce::{ARGMAX, ARGMIN, Axis, DOT, KERNELS, MAX, MEAN, MIN, SUM, operation};
+use blockwise_ops::{
+    AnyArray, ConvMode, LaunchError, Number, Options, Reduction, convolve, dot, reduce,
+};
 use ndarray::{ArrayD, ArrayView1, IxDyn};
 
 fn numbers(len: usize, factor: usize) -> Vec<f64> {
@@ -214,31 +217,42 @@ fn over_an_axis<T: Number>(
     let array = ArrayD::from_shape_simple_fn(IxDyn(shape), || element(next.next().unwrap_or(0)));
     let values = array.as_slice().unwrap_or_default();
     let of = Axis::of(shape, Some(axis))?;
-    for &reduction in Reduction::ALL {
-        let whole = match reduce_axis(device, array.view(), axis, reduction) {
-            Ok(whole) => whole,
-            Err(_) if of.extent == 0 => {
-                assert!(AxisReducer::<T>::new(device, of, reduction, 5).is_err());
-                continue;
-            }
-            Err(error) => return Err(error),
+    for operation in [&SUM, &MEAN, &MIN, &MAX, &ARGMIN, &ARGMAX] {
+        // A mean of integers is one of `f64`.
+        if (operation.types)(&[T::TYPE], &Given::default()) != T::TYPE {
+            continue;
+        }
+        let along = Given {
+            axis: Some(axis),
+            ..Given::default()
         };
+        let posed = (operation.pose)(T::TYPE, &[shape], &along);
+        let Ok(posed) = posed else {
+            assert_eq!(of.extent, 0);
+            assert!(AxisReducer::<T>::new(device, operation, of, 5).is_err());
+            continue;
+        };
+        let input = [AnyArray::of(array.view())?];
+        let (whole, _) = run(device, operation, &posed, &Options::default(), &input)?;
         // Each piece is a launch.
         let small = if values.len() < 100 { 5 } else { 3000 };
         for chunk in [small, 1, 5000, 1 << 20] {
             if chunk == 1 && values.len() > 3000 {
                 continue;
             }
-            let case = format!("{} of {shape:?} over {axis}, {chunk}", reduction.name());
+            let case = format!("{} of {shape:?} over {axis}, {chunk}", operation.name);
             let mut results = Vec::new();
-            let mut emit = |some: &[T]| -> Result<(), LaunchError> {
-                results.extend_from_slice(some);
+            let mut emit = |some: LineResults<'_, T>| -> Result<(), LaunchError> {
+                results.extend_from_slice(match some {
+                    LineResults::Values(values) => bytemuck::cast_slice::<T, u8>(values),
+                    LineResults::Indices(indices) => bytemuck::cast_slice(indices),
+                });
                 Ok(())
             };
-            let mut reducer = AxisReducer::new(device, of, reduction, chunk)?;
+            let mut reducer = AxisReducer::new(device, operation, of, chunk)?;
             let mut seen = vec![0; values.len()];
             while let Some(piece) = reducer.next_piece() {
-                assert!(piece.elements() <= chunk.max(1024), "{case}: {piece:?}");
+                assert!(piece.elements() <= chunk.max(64), "{case}: {piece:?}");
                 let rows = piece.rows.clone();
                 let places = rows.flat_map(|row| piece.cols.clone().map(move |col| (row, col)));
                 let fill = |into: &mut [T]| {
@@ -252,7 +266,7 @@ fn over_an_axis<T: Number>(
             }
             reducer.finish(&mut emit)?;
             assert!(seen.iter().all(|&times| times == 1), "{case}");
-            assert_eq!(results, whole.iter().copied().collect::<Vec<_>>(), "{case}");
+            assert_eq!(results, whole.bytes(), "{case}");
         }
     }
     Ok(())

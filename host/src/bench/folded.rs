@@ -3,7 +3,10 @@
 use std::cmp::Ordering;
 
 use blockwise::Type;
-use blockwise_ops::operation::{Asked, Expected, Fold, Operation, Problem, Reduction};
+use blockwise_ops::operation::{
+    Asked, Expected, Fold, Given, Operation, Parts, Problem, Reduction,
+};
+use blockwise_ops::reduce::{MEAN, SUM};
 use blockwise_ops::{AnyNumber, LaunchError};
 
 use super::cores;
@@ -19,6 +22,9 @@ pub(super) fn expected(
     problem: &Problem,
     inputs: &[&AnyWindow],
 ) -> Result<AnyNumber, LaunchError> {
+    if operation == &MEAN {
+        return mean(problem, inputs);
+    }
     let len = problem.extents[0];
     let of_piece = |start: usize| {
         let mut problem = *problem;
@@ -49,6 +55,22 @@ pub(super) fn expected(
             (sum, _) => sum,
         },
     )
+}
+
+/// The sum of whole numbers is exact: it is divided, and rounded.
+fn mean(problem: &Problem, inputs: &[&AnyWindow]) -> Result<AnyNumber, LaunchError> {
+    let Parts::Folded(fold) = SUM.parts else {
+        let operation = SUM.name;
+        return Err(LaunchError::NotDivided { operation });
+    };
+    let len = problem.extents[0];
+    let posed = (SUM.pose)(problem.ty, &[&[len]], &Given::default())?;
+    let sum = expected(&SUM, fold, &posed.problem, inputs)?.to_f64();
+    let mean = sum / len as f64;
+    Ok(AnyNumber::Float(match problem.ty {
+        Type::F32 => f64::from(mean as f32),
+        _ => mean,
+    }))
 }
 
 fn merged(by: Reduction, a: AnyNumber, b: AnyNumber) -> AnyNumber {

@@ -247,7 +247,7 @@ impl Described {
             (Some(fold), Some(plan)) => (Type::U8, fold.room(problem, plan)),
             _ => {
                 let output = (self.operation.lens)(problem).output;
-                (problem.ty, self.offset + output)
+                ((self.operation.gives)(problem.ty), self.offset + output)
             }
         };
         Ok(AnyBuffer::filled(device, ty, len, 0)?)
@@ -405,7 +405,8 @@ impl Loaded for OnDevice<'_> {
             return Ok(Check::exact("exactly", u64::from(!right)));
         }
         let output = output.as_view().view(self.of.offset..);
-        let mut result = AnyArray::zeros(problem.ty, &[output.len()])?;
+        let ty = (operation.gives)(problem.ty);
+        let mut result = AnyArray::zeros(ty, &[output.len()])?;
         output.copy_to_slice(result.bytes_mut())?;
         let one_line = match operation.parts {
             Parts::Carried(carry) => (carry.is_one_line)(problem),
@@ -419,7 +420,7 @@ impl Loaded for OnDevice<'_> {
         let pieces = (0..result.len()).step_by(piece);
         let pieces: Vec<_> = pieces.map(|at| at..result.len().min(at + piece)).collect();
         let bytes = |run: &std::ops::Range<usize>| {
-            let width = problem.ty.bytes();
+            let width = ty.bytes();
             &result.bytes()[run.start * width..run.end * width]
         };
         let none = Check::exact("every element", 0);
@@ -437,7 +438,7 @@ impl Loaded for OnDevice<'_> {
                     runs: std::slice::from_ref(&(0..run.len())),
                     before: &mut before,
                 })?;
-                let next = compared(problem.ty, bytes(run), &expected)?;
+                let next = compared(ty, bytes(run), &expected)?;
                 check = Some(match check {
                     Some(check) => check.and(next),
                     None => next,
@@ -461,7 +462,7 @@ impl Loaded for OnDevice<'_> {
                 runs: std::slice::from_ref(run),
                 before: &mut [0; 4],
             })?;
-            compared(problem.ty, bytes(run), &expected)
+            compared(ty, bytes(run), &expected)
         });
         let checks = checks.into_iter().collect::<Result<Vec<_>, BenchError>>()?;
         Ok(checks.into_iter().reduce(Check::and).unwrap_or(none))

@@ -12,6 +12,9 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("sum", "blockwise sum x.npy"),
     ("min", "blockwise min x.npy"),
     ("max", "blockwise max x.npy"),
+    ("mean", "blockwise mean x.npy"),
+    ("argmin", "blockwise argmin x.npy"),
+    ("argmax", "blockwise argmax x.npy"),
     ("dot", "blockwise dot x.npy y.npy"),
     ("matmul", "blockwise matmul a.npy b.npy -o product.npy"),
     (

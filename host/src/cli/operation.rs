@@ -51,7 +51,9 @@ fn divided(of: &Operation) -> [bool; 2] {
     match of.parts {
         Parts::Whole => [false, false],
         Parts::Tiles | Parts::Panels => [true, false],
-        Parts::Carried(_) | Parts::Folded(_) | Parts::Windows(_) => [true, true],
+        // An index has no total.
+        Parts::Folded(fold) => [!fold.is_index, true],
+        Parts::Carried(_) | Parts::Windows(_) => [true, true],
     }
 }
 
@@ -94,9 +96,13 @@ fn command(of: &'static Operation) -> Command {
         // The whole is a number, which is printed.
         (Parts::Folded(_), false) => command,
         (Parts::Folded(_), true) => {
+            let [over_devices, _] = divided(of);
+            let others: &[&'static str] = match over_devices {
+                true => &["kernel", "gpus"],
+                false => &["kernel"],
+            };
             (command.arg(output.required(false).requires("axis"))).mut_arg("axis", |axis| {
-                axis.requires("output")
-                    .conflicts_with_all(["kernel", "gpus"])
+                axis.requires("output").conflicts_with_all(others)
             })
         }
         _ => command.arg(output),

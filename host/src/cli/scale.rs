@@ -161,7 +161,7 @@ impl Arguments {
                     let align = (carry.align)(self.r#type.ty());
                     Ok(Work::Carried { len, align })
                 }
-                (Parts::Folded(_), &[len]) => Ok(Work::Folded {
+                (Parts::Folded(fold), &[len]) if !fold.is_index => Ok(Work::Folded {
                     len,
                     operands: of.operands.len(),
                 }),

@@ -243,6 +243,104 @@ fn reductions_over_an_axis_have_numpys_shapes_and_values() {
     assert!(!folder.path().join("no.npy").exists());
 }
 
+/// Arrays of each type of file; the results are what NumPy prints for them.
+#[test]
+fn means_and_indices_are_numpys() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let nan = f32::NAN;
+    let floats: Vec<u8> = [
+        2.0, -0.0, 0.0, -1.5, nan, -7.0, 7.0, 7.0, nan, 2.5, 3.25, -9.0,
+    ]
+    .into_iter()
+    .flat_map(f32::to_le_bytes)
+    .collect();
+    let bytes: Vec<u8> = [200, 3, 255, 255, 0, 0].to_vec();
+    let wide: Vec<u8> = [1 << 63, u64::MAX, 5, 5, u64::MAX, (1 << 63) - 1]
+        .into_iter()
+        .flat_map(u64::to_le_bytes)
+        .collect();
+    fs::write(
+        at.join("f.npy"),
+        npy("'<f4'", "False", "(2, 3, 2)", &floats),
+    )
+    .unwrap();
+    fs::write(at.join("b.npy"), npy("'|u1'", "False", "(2, 3)", &bytes)).unwrap();
+    fs::write(at.join("u.npy"), npy("'<u8'", "False", "(3, 2)", &wide)).unwrap();
+    fs::write(at.join("none.npy"), npy("'<f8'", "False", "(0, 2)", &[])).unwrap();
+    let of = |line: &str| {
+        let line = format!("{line} -o out.csv --json");
+        let kind = Run::line(at, &line).ends(0).json()["type"].clone();
+        let text = fs::read_to_string(at.join("out.csv")).unwrap();
+        let numbers = text.split([',', '\n']).filter(|number| !number.is_empty());
+        let numbers: Vec<f64> = numbers.map(|number| number.parse().unwrap()).collect();
+        (kind.as_str().unwrap().to_owned(), numbers)
+    };
+    for (line, ty, expected) in [
+        ("argmin --axis 1 f.npy", "i64", &[2.0, 2.0, 1.0, 2.0][..]),
+        ("argmax --axis 1 f.npy", "i64", &[2.0, 0.0, 1.0, 0.0]),
+        (
+            "argmin --axis -1 f.npy",
+            "i64",
+            &[1.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+        ),
+        (
+            "argmax --axis 0 f.npy",
+            "i64",
+            &[1.0, 1.0, 1.0, 1.0, 0.0, 0.0],
+        ),
+        ("argmax --axis 1 b.npy", "i64", &[2.0, 0.0]),
+        ("argmin --axis 0 b.npy", "i64", &[0.0, 1.0, 1.0]),
+        ("argmax --axis 0 u.npy", "i64", &[2.0, 0.0]),
+        ("argmin --axis 1 u.npy", "i64", &[0.0, 0.0, 1.0]),
+        ("mean --axis 0 b.npy", "f64", &[227.5, 1.5, 127.5]),
+        (
+            "mean --axis 2 f.npy",
+            "f32",
+            &[1.0, -0.75, f64::NAN, 7.0, f64::NAN, -2.875],
+        ),
+        ("mean --axis 0 none.npy", "f64", &[f64::NAN, f64::NAN]),
+    ] {
+        let (kind, numbers) = of(line);
+        assert_eq!(kind, ty, "{line}");
+        let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+        let all = numbers.len() == expected.len() && numbers.iter().zip(expected).all(same);
+        assert!(all, "{line}: {numbers:?}");
+    }
+    let run = |line: &str| Run::line(at, line);
+    // Of all elements in row-major order, whatever the pieces.
+    for (line, expected) in [
+        ("argmin f.npy", "4"),
+        ("argmax f.npy --chunk 3", "4"),
+        ("argmax b.npy", "2"),
+        ("argmax b.npy --chunk 1", "2"),
+        ("argmin u.npy --chunk 2", "2"),
+        ("mean b.npy", "118.83333333333333"),
+        ("mean none.npy", "NaN"),
+    ] {
+        assert_eq!(run(line).ends(0).stdout.trim(), expected, "{line}");
+    }
+    run("argmin none.npy").refused("the axis of a minimum or maximum is empty");
+    run("argmax --axis 0 none.npy -o no.npy").refused("the axis of a minimum or maximum is empty");
+    run("argmax --axis 2 b.npy -o no.npy")
+        .refused("there is no axis 2 in an array of 2 dimensions");
+    run("argmin b.npy --gpus 2").ends(2);
+    assert!(!at.join("no.npy").exists());
+    // References are compared, exactly and within the bound.
+    let index = npy(
+        "'<i8'",
+        "False",
+        "(2,)",
+        &[2_i64, 0].map(i64::to_le_bytes).concat(),
+    );
+    fs::write(at.join("index.npy"), index).unwrap();
+    run("argmax --axis 1 b.npy -o y.npy --reference index.npy").ends(0);
+    run("argmin --axis 1 b.npy -o y.npy --reference index.npy").ends(1);
+    let mean = npy("'<f8'", "False", "()", &(713.0_f64 / 6.0).to_le_bytes());
+    fs::write(at.join("mean.npy"), mean).unwrap();
+    run("mean b.npy --reference mean.npy").ends(0);
+}
+
 /// An array of `f32`.
 fn singles(shape: &str, values: &[f32]) -> Vec<u8> {
     let data: Vec<u8> = values

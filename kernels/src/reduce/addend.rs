@@ -71,6 +71,10 @@ pub trait Addend: Scalar {
     fn mul_add_to(self, factor: Self, sum: Self::Partial) -> Self::Partial;
     /// The total, rounded to this type.
     fn rounded(total: TotalOf<Self>) -> Self;
+    /// The sum, rounded.
+    fn of_sum(sum: Self::Partial) -> Self;
+    /// The total divided by a number of terms, rounded once; of integers towards zero.
+    fn mean(total: TotalOf<Self>, count: u64) -> Self;
     /// The sum of `self` alone.
     fn partial(self) -> Self::Partial;
     /// The element whose sum `partial` is.
@@ -221,6 +225,19 @@ impl Twofold {
         }
     }
 
+    /// The quotient by a number of terms: NaN of nothing by 0.
+    #[inline(always)]
+    fn over(self, count: u64) -> Self {
+        let by = count as f64;
+        let sum = self.sum / by;
+        // What the division leaves is exact.
+        let left = GpuFloat::mul_add(-sum, by, self.sum) + self.rest;
+        Self {
+            sum,
+            rest: left / by,
+        }
+    }
+
     /// A settled total, rounded to odd: an inexact total gets the neighbouring `f64` whose last bit
     /// is odd. Rounding that to a shorter format gives what rounding the total gives, with no
     /// double rounding.
@@ -326,6 +343,16 @@ impl Addend for f32 {
     }
 
     #[inline(always)]
+    fn of_sum(sum: f64) -> Self {
+        sum as Self
+    }
+
+    #[inline(always)]
+    fn mean(total: Twofold, count: u64) -> Self {
+        Self::rounded(total.over(count))
+    }
+
+    #[inline(always)]
     fn partial(self) -> f64 {
         f64::from(self)
     }
@@ -355,6 +382,16 @@ impl Addend for f64 {
     #[inline(always)]
     fn rounded(total: Twofold) -> Self {
         total.settle().sum
+    }
+
+    #[inline(always)]
+    fn of_sum(sum: Twofold) -> Self {
+        Self::rounded(sum.settle())
+    }
+
+    #[inline(always)]
+    fn mean(total: Twofold, count: u64) -> Self {
+        Self::rounded(total.over(count))
     }
 
     #[inline(always)]
@@ -403,6 +440,16 @@ macro_rules! integers {
             #[inline(always)]
             fn rounded(total: Self) -> Self {
                 total
+            }
+
+            #[inline(always)]
+            fn of_sum(sum: Self) -> Self {
+                sum
+            }
+
+            #[inline(always)]
+            fn mean(total: Self, count: u64) -> Self {
+                total.checked_div(count as Self).unwrap_or(0)
             }
 
             #[inline(always)]

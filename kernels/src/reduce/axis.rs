@@ -1,92 +1,436 @@
-//! Reductions over one axis of an array: one thread per output.
+//! Reductions along one axis, of an array of outer × extent × inner elements, in one launch.
 //!
-//! output\[o · inner + i\] = op over k < extent of input\[(o · extent + k) · inner + i\], for an
-//! array of outer × extent × inner elements. The input is a matrix of outer · extent rows: an
-//! output folds `extent` rows of one column. A [sum](super::addend) is added in runs of 1024 rows,
-//! and each run goes into a total.
+//! output\[o · inner + i\] = the fold over k < extent of input\[(o · extent + k) · inner + i\]: the
+//! sum, the mean, the minimum or the maximum, and the index of an extreme.
 //!
-//! - Thread t owns output t and every further one a grid's size apart; no thread waits for another.
-//! - One global read per input element. Adjacent threads read adjacent columns (coalesced), except
-//!   over the last axis (inner = 1), where each reads its own row.
-//! - The loads of a group are in flight together.
+//! A block has a tile of `cols` columns (of the inner extent) by `lines` outer indices, and `rows`
+//! threads for each of its outputs. Thread (c, r) of a line folds the rows r, r + `rows`, … of column
+//! c. One kernel serves every shape:
+//! - inner = 1: one column, up to 256 rows. Rows are adjacent elements. Where lines are short, a block
+//!   has several.
+//! - A small inner extent: all its columns. The rows of a step are one run of memory.
+//! - A large one: a tile of columns, of rows that lie apart.
+//!
+//! Each load of a warp is coalesced, and [`IN_FLIGHT`] bytes of each thread are in flight.
+//!
+//! Threads of one output fold in shared memory, the upper half into the lower, with a barrier after
+//! each round: it orders the round's writes before the next one's reads, and the last before the
+//! first writes of the next tile.
+//!
+//! Where there are too few outputs for the device, lines are divided in `parts`, and the block that
+//! finishes a tile last folds its parts, as in [`single`](super::single): which block that is varies,
+//! what is folded in which order does not. A ticket starts at 0, and the last block resets it. With
+//! another number a result is wrong or missing, but there is no race: parts are accessed by relaxed
+//! atomics.
+//!
+//! Sums are [added in more](super::addend): neighbours of a group first, so that a thread's share of
+//! n elements is a chain of n / 16 additions for `f32`. Extremes are the first of equals; the first
+//! NaN wins.
 
-#![forbid(unsafe_code)]
-
-use core::ops::Range;
-
-use cuda_std::block::Column;
+use cuda_std::atomic::intrinsics::{
+    atomic_fetch_add_acqrel_u32_device, atomic_store_relaxed_32_device,
+};
 use cuda_std::prelude::*;
-use cuda_std::unroll::fold_groups;
+use cuda_std::uniform::assume_block_uniform;
 
-use super::{Addend, Extreme, Op, Sum};
+use super::single::{load, store};
+use super::{Addend, Extreme, Sum};
+use crate::here::pointer_here;
+use crate::matmul::asm::load_if;
 
-/// Rows whose loads are in flight together.
-const GROUP: usize = 8;
+mod along;
 
-/// Folds a run of rows of a column into four values in turn, whose chains of additions are a
-/// quarter as long; into one, if values have two words.
-#[inline(always)]
-fn fold_run<T: Addend, O: Op>(column: Column<T>, rows: Range<usize>, flip: u64) -> O::Value<T> {
-    let fold = |value, row| O::fold(value, O::turned(row, flip));
-    if size_of::<O::Value<T>>() > size_of::<u64>() {
-        return fold_groups::<GROUP, _, _>(column, rows, O::start::<T>(), fold);
-    }
-    let [a, b, c, d] =
-        fold_groups::<GROUP, _, _>(column, rows, [O::start::<T>(); 4], |[a, b, c, d], row| {
-            [b, c, d, fold(a, row)]
-        });
-    O::merge::<T>(O::merge::<T>(a, b), O::merge::<T>(c, d))
+pub use along::Along;
+
+/// The most threads of a block.
+pub const THREADS: u32 = 256;
+
+/// Bytes that a thread has in flight.
+pub const IN_FLIGHT: usize = 64;
+
+/// Parts of an output that a thread of the last block has in flight.
+const AHEAD: usize = 4;
+
+/// The most tiles whose lines have several parts: each has a ticket.
+pub const TICKETS: usize = 4096;
+
+/// The most rows of a part.
+pub const LONGEST: usize = 1 << 30;
+
+/// How blocks divide an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tiling {
+    /// Columns of a block.
+    pub cols: u32,
+    /// Threads for each output of a block.
+    pub rows: u32,
+    /// Outer indices of a block.
+    pub lines: u32,
+    /// Rows of a part, all of them if there is one part.
+    pub part: usize,
+    /// Parts of each line.
+    pub parts: usize,
 }
 
-/// Folds `extent` rows of `input` into each row of `output`, which has the same number of columns.
+impl Tiling {
+    /// Whether blocks of `block` threads can have it, for lines of `extent` elements.
+    pub const fn fits(
+        rows: usize,
+        block: [u32; 3],
+        extent: usize,
+        part: usize,
+        parts: usize,
+    ) -> bool {
+        let threads = block[0] as u64 * block[1] as u64;
+        let is_part = 0 < part && part <= LONGEST;
+        if block[2] != 1 || threads > THREADS as u64 || rows == 0 || !is_part {
+            return false;
+        }
+        // Several lines are told apart by a shift.
+        let high = block[1] as usize;
+        let divides = rows.is_power_of_two() && high.is_multiple_of(rows);
+        let all = extent.div_ceil(part);
+        (rows == high || divides) && parts == if all == 0 { 1 } else { all }
+    }
+
+    /// Whether so many results are those of an array, or none.
+    pub const fn has(len: usize, outer: usize, inner: usize) -> bool {
+        match outer.checked_mul(inner) {
+            Some(outputs) => len == 0 || len == outputs,
+            None => false,
+        }
+    }
+
+    /// Tiles of an array.
+    pub const fn tiles(cols: u32, lines: u32, outer: usize, inner: usize) -> usize {
+        if cols == 0 || lines == 0 {
+            return 0;
+        }
+        inner
+            .div_ceil(cols as usize)
+            .saturating_mul(outer.div_ceil(lines as usize))
+    }
+
+    /// 64-bit words for tickets and for parts of `each` bytes; none for one part.
+    pub const fn own(each: usize, outputs: usize, parts: usize) -> usize {
+        match parts {
+            1 => 0,
+            _ => {
+                let all = outputs.saturating_mul(parts).saturating_mul(each / 8);
+                all.saturating_add(TICKETS / 2)
+            }
+        }
+    }
+}
+
+/// Folds an array along an axis.
+///
+/// # Parameters
+/// - `input`: `outer · extent · inner` elements.
+/// - `values`: the results, and `more`: sums before they are rounded, indices of extremes. Each has
+///   `outer · inner` elements, or none.
+/// - `own`: [`Tiling::own`] words: [`TICKETS`] numbers, 0 before and after, and what parts leave.
+/// - `rows`, `part`, `parts`: the [`Tiling`]. Of a block of several lines, `rows` is a power of two.
+/// - `how`: see [`Along`]'s operations.
 ///
 /// # Launch
-/// One-dimensional blocks of any size, any grid.
+/// Blocks of `cols` by `rows · lines` threads, at most [`THREADS`]. The grid strides over columns
+/// along x, over parts along y, over lines along z.
 #[kernel(
     instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_axis_{T}",
-    require(input.rows().checked_mul(input.cols()) == extent.checked_mul(output.len()))
+    max_threads = 256,
+    min_blocks = 4,
+    require(
+        outer.checked_mul(extent).and_then(|rows| rows.checked_mul(inner)) == Some(input.len()),
+        Tiling::has(values.len(), outer, inner),
+        Tiling::has(more.len(), outer, inner),
+        Tiling::fits(rows, [block.x, block.y, block.z], extent, part, parts),
+        own.len() >= Tiling::own(size_of::<<O as Along>::Folded<T>>(), outer.saturating_mul(inner), parts),
+        parts == 1 || Tiling::tiles(block.x, block.y / rows as u32, outer, inner) <= TICKETS,
+        // Without a rule on the grid, blocks and threads count along x only.
+        [grid.x, grid.y, grid.z] != [0; 3]
+    )
 )]
-pub fn fold_axis<T: Addend, O: Op>(
-    block: &mut Block,
-    input: Matrix<T>,
-    mut output: Out<T>,
+#[allow(
+    clippy::too_many_arguments,
+    reason = "an array with its extents, two results, the parts with their memory"
+)]
+pub fn fold_axis<T: Addend, O: Along>(
+    input: &[T],
+    mut values: Out<T>,
+    mut more: Out<<O as Along>::More<T>>,
+    mut own: Atomics<u64>,
+    outer: usize,
     extent: usize,
-    flip: u64,
+    inner: usize,
+    rows: usize,
+    part: usize,
+    parts: usize,
+    how: u64,
 ) {
-    let inner = input.cols();
-    for run in block.tiles_of(output.len()) {
-        output.store(block, run, |i| {
-            let outer = i.checked_div(inner).unwrap_or(0);
-            let column = input.col(i - outer * inner);
-            let rows = outer * extent..(outer + 1) * extent;
-            O::over(rows, flip, |run| fold_run::<T, O>(column, run, flip))
-        });
+    let (has_values, has_more) = (!values.is_empty(), !more.is_empty());
+    let of = Fold::<T, O> {
+        input: input.as_ptr(),
+        values: has_values.then_some(values.as_mut_ptr()),
+        more: has_more.then_some(more.as_mut_ptr()),
+        tickets: own.as_mut_ptr().cast(),
+        own: own.as_mut_ptr().wrapping_add(TICKETS / 2).cast(),
+        outer,
+        extent,
+        inner,
+        rows: rows as u32,
+        part,
+        parts,
+        how,
+    };
+    // SAFETY: `require` states all of it.
+    unsafe {
+        match size_of::<T>() {
+            4 => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
+            _ => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
+        }
     }
 }
 
-/// Adds `extent` rows of `input`, at most [`RUN`](super::RUN), into each row of `partials`, which
-/// has the same number of columns: [`fold_axis`] without totals, for arrays that arrive in pieces.
-///
-/// # Launch
-/// One-dimensional blocks of any size, any grid.
-#[kernel(
-    instances(f32, f64),
-    require(input.rows().checked_mul(input.cols()) == extent.checked_mul(partials.len()))
-)]
-pub fn sum_runs<T: Addend>(
-    block: &mut Block,
-    input: Matrix<T>,
-    mut partials: Out<<T as Addend>::Partial>,
+/// A fold, as in [`fold_axis`].
+struct Fold<T: Addend, O: Along> {
+    input: *const T,
+    values: Option<*mut T>,
+    more: Option<*mut O::More<T>>,
+    own: *mut O::Folded<T>,
+    tickets: *mut u32,
+    outer: usize,
     extent: usize,
-) {
-    let inner = input.cols();
-    for run in block.tiles_of(partials.len()) {
-        partials.store(block, run, |i| {
-            let outer = i.checked_div(inner).unwrap_or(0);
-            let column = input.col(i - outer * inner);
-            let rows = outer * extent..(outer + 1) * extent;
-            fold_run::<T, Sum>(column, rows, 0)
-        });
+    inner: usize,
+    rows: u32,
+    part: usize,
+    parts: usize,
+    how: u64,
+}
+
+impl<T: Addend, O: Along> Fold<T, O> {
+    /// Folds all tiles of this block, groups of N rows at a time, or of HALF at the end.
+    ///
+    /// # Safety
+    /// The kernel's `require` holds, and all threads of the launch call it, once.
+    #[inline(always)]
+    unsafe fn each<const N: usize, const HALF: usize>(&self) {
+        let last = shared_array![u32; 1];
+        let (cols, high) = (thread::block_dim_x() as usize, thread::block_dim_y());
+        let (col, high_at) = (thread::thread_idx_x() as usize, thread::thread_idx_y());
+        // One line, whatever its rows; or several, which are told apart by a shift.
+        let (lines, line, row) = match high == self.rows {
+            true => (1, 0, high_at),
+            false => {
+                let shift = self.rows.trailing_zeros();
+                (high >> shift, high_at >> shift, high_at & (self.rows - 1))
+            }
+        };
+        let (lines, line) = (lines as usize, line as usize);
+        let outputs = self.outer * self.inner;
+        // What is the thread's own in all tiles.
+        let of_line = line * self.extent + row as usize;
+        let (from, to) = (of_line * self.inner + col, line * self.inner + col);
+        let mut first = thread::block_idx_z() as usize * lines;
+        while first < self.outer {
+            let mut part = thread::block_idx_y() as usize;
+            while part < self.parts {
+                let begin = part * self.part;
+                // At most `part`, which 32 bits hold.
+                let len = match self.extent - begin < self.part {
+                    true => (self.extent - begin) as u32,
+                    false => self.part as u32,
+                };
+                let mut wide = thread::block_idx_x() as usize;
+                while wide * cols < self.inner {
+                    let left = wide * cols;
+                    let exists = first + line < self.outer && left + col < self.inner;
+                    let output = first * self.inner + left + to;
+                    // SAFETY: passed on to the caller; the output exists where it says so.
+                    unsafe {
+                        let mut folded = O::start::<T>();
+                        if exists {
+                            let at = (first * self.extent + begin) * self.inner + left + from;
+                            folded = self.share::<N, HALF>(at, begin, row, len);
+                        }
+                        folded = self.of_rows(folded, row);
+                        if self.parts == 1 {
+                            if exists && row == 0 {
+                                self.finish(output, folded);
+                            }
+                        } else {
+                            if exists && row == 0 {
+                                store(self.own.wrapping_add(part * outputs + output), folded);
+                            }
+                            // Orders the block's stores before the ticket, and the reads of the last
+                            // tile's answer before the next one's.
+                            thread::sync_threads();
+                            if col == 0 && high_at == 0 {
+                                let high = first.checked_div(lines).unwrap_or(0);
+                                let all = (self.inner + cols - 1).checked_div(cols).unwrap_or(0);
+                                last.write(self.is_last(high * all + wide).into());
+                            }
+                            // Orders the ticket before the loads of other blocks' stores.
+                            thread::sync_threads();
+                            if assume_block_uniform(last.read()) != 0 {
+                                let mut folded = O::start::<T>();
+                                if exists {
+                                    folded = self.of_parts(output, outputs, row as usize);
+                                }
+                                folded = self.of_rows(folded, row);
+                                if exists && row == 0 {
+                                    self.finish(output, folded);
+                                }
+                            }
+                        }
+                    }
+                    wide += thread::grid_dim_x() as usize;
+                }
+                part += thread::grid_dim_y() as usize;
+            }
+            first += thread::grid_dim_z() as usize * lines;
+        }
+    }
+
+    /// What a thread folds of a column of a part, which begins at an index of its line and has `len`
+    /// rows: the rows `row`, `row` + `rows`, …, the first of which is at `at`.
+    ///
+    /// # Safety
+    /// The column and the part exist.
+    #[inline(always)]
+    unsafe fn share<const N: usize, const HALF: usize>(
+        &self,
+        at: usize,
+        begin: usize,
+        mut row: u32,
+        len: u32,
+    ) -> O::Folded<T> {
+        let mut folded = O::start::<T>();
+        let (rows, apart) = (self.rows, self.rows as usize * self.inner);
+        let mut from = self.input.wrapping_add(at);
+        let mut next = |inside: bool| {
+            let here = from;
+            from = pointer_here(from.wrapping_add(apart));
+            // SAFETY: a row of this part, if it is inside.
+            let [element] = unsafe { load_if::<T, 1>(here, inside) };
+            if inside {
+                element
+            } else {
+                O::nothing(self.how)
+            }
+        };
+        let index = |row: u32, i: u32| begin + (row + i * rows) as usize;
+        while row + (N as u32 - 1) * rows < len {
+            let elements: [T; N] = core::array::from_fn(|_| next(true));
+            folded = O::group(folded, elements, |i| index(row, i), self.how);
+            row += N as u32 * rows;
+        }
+        if row + HALF as u32 * rows < len {
+            let elements: [T; N] = core::array::from_fn(|i| next(row + i as u32 * rows < len));
+            folded = O::group(folded, elements, |i| index(row, i), self.how);
+        } else if row < len {
+            let elements: [T; HALF] = core::array::from_fn(|i| next(row + i as u32 * rows < len));
+            folded = O::group(folded, elements, |i| index(row, i), self.how);
+        }
+        folded
+    }
+
+    /// What a thread of the last block folds of an output's parts: `row`, `row` + `rows`, ….
+    ///
+    /// # Safety
+    /// The output exists, and all its parts are stored.
+    #[inline(always)]
+    unsafe fn of_parts(&self, output: usize, outputs: usize, row: usize) -> O::Folded<T> {
+        let mut folded = O::start::<T>();
+        let rows = self.rows as usize;
+        let mut part = row;
+        while part < self.parts {
+            let at = |i: usize| {
+                let at = part + i * rows;
+                if at < self.parts { at } else { part }
+            };
+            // SAFETY: parts of this output.
+            let loaded: [O::Folded<T>; AHEAD] = core::array::from_fn(|i| unsafe {
+                load(self.own.wrapping_add(at(i) * outputs + output))
+            });
+            cuda_std::unroll::unrolled::<AHEAD>(|i| {
+                if part + i * rows < self.parts {
+                    folded = O::merge::<T>(folded, loaded[i]);
+                }
+            });
+            part += AHEAD * rows;
+        }
+        folded
+    }
+
+    /// Folds what the threads of each output have; the thread of row 0 gets the result.
+    ///
+    /// # Safety
+    /// All threads of the block call it.
+    #[inline(always)]
+    unsafe fn of_rows(&self, folded: O::Folded<T>, row: u32) -> O::Folded<T> {
+        // Words instead of the type: a static cannot depend on a type parameter.
+        let slots = shared_array![u64; 2 * THREADS as usize].cast::<O::Folded<T>>();
+        const { assert!(size_of::<O::Folded<T>>() <= 16) };
+        let mut folded = folded;
+        if self.rows == 1 {
+            return folded;
+        }
+        let cols = thread::block_dim_x();
+        let slot = thread::thread_idx_y() * cols + thread::thread_idx_x();
+        // SAFETY: each thread has a slot. In a round it reads one that is not written, and writes its
+        // own, which none reads.
+        unsafe {
+            slots.wrapping_add(slot as usize).write(folded);
+            thread::sync_threads();
+            let mut left = self.rows;
+            while left > 1 {
+                let half = left.div_ceil(2);
+                if row < left - half {
+                    let other = slots.wrapping_add((slot + half * cols) as usize).read();
+                    folded = O::merge::<T>(folded, other);
+                    slots.wrapping_add(slot as usize).write(folded);
+                }
+                thread::sync_threads();
+                left = half;
+            }
+        }
+        folded
+    }
+
+    /// Takes a tile's ticket; true of the last one.
+    ///
+    /// # Safety
+    /// The tile has a ticket, and one thread of the block calls it.
+    #[inline(always)]
+    unsafe fn is_last(&self, tile: usize) -> bool {
+        let ticket = self.tickets.wrapping_add(tile);
+        // SAFETY: the caller's promise; tickets are accessed only atomically.
+        unsafe {
+            let taken = atomic_fetch_add_acqrel_u32_device(ticket, 1);
+            let is_last = taken as usize == self.parts - 1;
+            if is_last {
+                atomic_store_relaxed_32_device(ticket, 0);
+            }
+            is_last
+        }
+    }
+
+    /// Writes an output's results.
+    ///
+    /// # Safety
+    /// The output exists, and no other thread writes it.
+    #[inline(always)]
+    unsafe fn finish(&self, output: usize, folded: O::Folded<T>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Some(values) = self.values {
+                (values.wrapping_add(output)).write(O::value::<T>(folded, self.how));
+            }
+            if let Some(more) = self.more {
+                (more.wrapping_add(output)).write(O::more::<T>(folded));
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! host combines the blocks' values. Only the second step differs: [`interleaved`] does it in
 //! shared memory with bank conflicts, [`tree`] without, [`shuffle`] mostly in registers. [`wide`]
 //! then speeds up the first step, and [`single`] does the last one on the device. [`axis`] reduces
-//! one axis of an array with one thread per output.
+//! along one axis of an array.
 //!
 //! Sums and extremes are instances of one kernel, by an [`Op`]; the dot product is a separate
 //! kernel. A launch's `flip` makes an [`Extreme`] a minimum or a maximum, of signed or unsigned
@@ -31,7 +31,7 @@ pub mod warps;
 pub mod wide;
 
 pub use addend::{Addend, Partial, TotalOf, Twofold, merge_totals};
-pub use op::{Extreme, Op, Order, RUN, Sum};
+pub use op::{Extreme, Op, Order, Sum};
 
 use cuda_std::prelude::*;
 

@@ -1,11 +1,9 @@
 //! The operations of reductions and scans.
 
-use core::ops::Range;
-
 use cuda_std::Plain;
 use cuda_std::warp::WarpShuffleValue;
 
-use super::addend::{Addend, Partial, merge_totals};
+use super::addend::{Addend, Partial};
 use super::lanes::fold_lanes;
 use crate::number::Scalar;
 use crate::pack::lanes;
@@ -48,16 +46,7 @@ pub trait Op: sealed::Sealed {
     fn partial<T: Addend>(value: Self::Value<T>, flip: u64) -> T::Partial;
     /// The value that a block has written.
     fn of_partial<T: Addend>(partial: T::Partial, flip: u64) -> Self::Value<T>;
-    /// The result of all rows, from the values of runs of rows.
-    fn over<T: Addend>(
-        rows: Range<usize>,
-        flip: u64,
-        value: impl Fn(Range<usize>) -> Self::Value<T>,
-    ) -> T;
 }
-
-/// Rows of a run, which a sum adds without totals: see [the error](super::addend).
-pub const RUN: usize = 1 << 10;
 
 /// The sum.
 #[derive(Clone, Copy, Debug)]
@@ -159,22 +148,6 @@ impl Op for Sum {
     fn of_partial<T: Addend>(partial: T::Partial, _: u64) -> T::Partial {
         partial
     }
-
-    #[inline(always)]
-    fn over<T: Addend>(
-        rows: Range<usize>,
-        _: u64,
-        value: impl Fn(Range<usize>) -> T::Partial,
-    ) -> T {
-        let Range { start: mut at, end } = rows;
-        let mut total = T::Partial::ZERO.settle();
-        while at < end {
-            let next = if end - at > RUN { at + RUN } else { end };
-            total = merge_totals(total, value(at..next).settle());
-            at = next;
-        }
-        T::rounded(total)
-    }
 }
 
 impl Op for Extreme {
@@ -234,11 +207,6 @@ impl Op for Extreme {
     #[inline(always)]
     fn of_partial<T: Addend>(partial: T::Partial, flip: u64) -> T {
         Self::turned(T::of_partial(partial), flip)
-    }
-
-    #[inline(always)]
-    fn over<T: Addend>(rows: Range<usize>, flip: u64, value: impl Fn(Range<usize>) -> T) -> T {
-        Self::turned(value(rows), flip)
     }
 }
 

@@ -111,7 +111,7 @@ pub unsafe fn fold_grid<T: Addend, O: Op>(
 /// # Safety
 /// `place` points to one that is accessed only atomically.
 #[inline(always)]
-unsafe fn load<P: Plain>(place: *const P) -> P {
+pub(super) unsafe fn load<P: Plain>(place: *const P) -> P {
     // SAFETY: the caller's promise, and the types are of one size.
     unsafe {
         let word = |i| atomic_load_relaxed_64_device(place.cast::<u64>().add(i));
@@ -127,7 +127,7 @@ unsafe fn load<P: Plain>(place: *const P) -> P {
 /// # Safety
 /// As for [`load`].
 #[inline(always)]
-unsafe fn store<P: Plain>(place: *mut P, value: P) {
+pub(super) unsafe fn store<P: Plain>(place: *mut P, value: P) {
     const { assert!(size_of::<P>() == 8 || size_of::<P>() == 16) };
     // SAFETY: the caller's promise, and the types are of one size.
     unsafe {

@@ -1,13 +1,13 @@
 //! Sums, minima and maxima over an axis.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use blockwise::Device;
-use blockwise_ops::operation::{self, Axis, Given, Options};
+use blockwise_ops::operation::{self, Axis, Call, Given, Options, Posed};
 use blockwise_ops::oracle::{self, Exact, Precision};
-use blockwise_ops::reduce::{PartialOf, Total, enqueue_runs};
+use blockwise_ops::reduce::{PartialOf, SUM, Total, part_of};
 use blockwise_ops::{AnyArray, Reduction};
-use kernels::reduce::RUN;
 use ndarray::Array1;
 
 use super::described::recorded;
@@ -15,26 +15,56 @@ use super::summed::{Judge, Summed};
 use super::{Job, exact};
 use crate::data::vector;
 
-/// A sum of one run of rows, before its rounding.
-fn of_a_run<T: Summed>(
+/// How an axis is divided: blocks at most, and parts of lines.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Divided {
+    pub cap: Option<u32>,
+    pub parts: Option<NonZeroU32>,
+}
+
+impl Divided {
+    fn options(self) -> Options {
+        Options {
+            grid_cap: self.cap,
+            count: self.parts,
+            ..Options::default()
+        }
+    }
+}
+
+fn posed<T: Summed>(reduction: Reduction, axis: Axis) -> Posed {
+    let of = blockwise_ops::reduce::operation(reduction);
+    let shape = [axis.outer, axis.extent, axis.inner];
+    let along = Given {
+        axis: Some(1),
+        ..Given::default()
+    };
+    let posed = (of.pose)(T::TYPE, &[&shape], &along);
+    posed.unwrap_or_else(|error| panic!("{} of {axis:?}: {error}", of.name))
+}
+
+/// A sum before its rounding.
+fn unrounded<T: Summed>(
     on: &Device,
-    axis: Axis,
-    cap: Option<u32>,
+    (axis, divided): (Axis, Divided),
     input: &Array1<T>,
     judge: impl Fn(Vec<T>) -> Result<(), String> + Send + Sync + 'static,
 ) -> Option<Job> {
     let outputs = axis.outer * axis.inner;
-    if axis.extent > RUN || outputs == 0 || !T::TYPE.is_float() {
+    if outputs == 0 {
         return None;
     }
-    let case = format!("runs of {axis:?}, {cap:?} blocks");
+    let case = format!("sums of parts of {axis:?}, {divided:?}");
     let each = size_of::<PartialOf<T>>();
     let input = on.upload(input.as_slice().unwrap_or_default());
     let input = input.expect("a small array");
-    let mut results = on.filled(outputs * each, 0xFF_u8).expect("a small array");
-    let (from, to) = (input.as_view(), results.as_view_mut());
-    let plan = enqueue_runs::<T>(on, None, from, to, axis, cap);
-    let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"));
+    let results = on.filled::<u8>(outputs * each, 0xFF);
+    let mut results = results.expect("a small array");
+    let (from, to) = ([input.as_view().into()], results.as_view_mut().into());
+    let problem = part_of(&posed::<T>(Reduction::Sum, axis).problem, axis.extent);
+    let mut call = Call::new(on, &SUM, divided.options());
+    let plan = call.enqueue_totals(None, &problem, &from, to);
+    let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
     on.synchronize().expect("a good launch");
     let (mut job, place) = recorded(on, case, &plan);
     job.judge = Arc::new(move |bytes| {
@@ -51,22 +81,13 @@ fn over<T: Summed>(
     on: &Device,
     case: String,
     reduction: Reduction,
-    (axis, cap): (Axis, Option<u32>),
+    (axis, divided): (Axis, Divided),
     values: &[T],
     judge: impl Fn(Vec<T>) -> Result<(), String> + Send + Sync + 'static,
 ) -> Option<Job> {
     let of = blockwise_ops::reduce::operation(reduction);
-    let shape = [axis.outer, axis.extent, axis.inner];
-    let along = Given {
-        axis: Some(1),
-        ..Given::default()
-    };
-    let options = Options {
-        grid_cap: cap,
-        ..Options::default()
-    };
-    let posed = (of.pose)(T::TYPE, &[&shape], &along);
-    let posed = posed.unwrap_or_else(|error| panic!("{case}: {error}"));
+    let options = divided.options();
+    let posed = posed::<T>(reduction, axis);
     let plan = operation::plan(of, &posed.problem, &options, on.properties());
     let plan = plan.unwrap_or_else(|error| panic!("{case}: {error}"))?;
     let input = AnyArray::of(ndarray::ArrayView1::from(values).into_dyn());
@@ -82,11 +103,15 @@ fn over<T: Summed>(
     Some(job)
 }
 
-/// Sums whose rounding hangs on the last bit of either term of a total: in a thread's first run of
-/// rows three numbers, and one in each of two others.
+/// Sums whose rounding hangs on the last bit of either term of a total: three numbers in the first
+/// rows, and two far from them.
 pub(super) fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &Device) {
-    // A total's second term holds both.
-    let (step, tiny) = (T::UNIT_ROUNDOFF, 2.0_f64.powi(-104));
+    // A sum holds all of it: of `f32` the one term, of `f64` the second.
+    let step = T::UNIT_ROUNDOFF;
+    let is_double = step == f64::UNIT_ROUNDOFF;
+    let tiny = 2.0_f64.powi(if is_double { -104 } else { -50 });
+    let huge = 2.0_f64.powi(if is_double { 100 } else { 40 });
+    const FAR: usize = 1024;
     let sums = [
         [1.0, step, 0.0, 0.0, 0.0],
         [1.0, 3.0 * step, 0.0, 0.0, 0.0],
@@ -97,7 +122,7 @@ pub(super) fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &Dev
         [1.0, step, 0.0, tiny, -tiny],
         // One unit of `f64` beyond the middle, but for the rest.
         [1.0, step, 2.0_f64.powi(-52), -tiny, 0.0],
-        [2.0_f64.powi(100), 0.0, 0.0, 3.0, -(2.0_f64.powi(100))],
+        [huge, 0.0, 0.0, 3.0, -huge],
         [T::nearest(f64::MAX).into(), 1.0, 0.0, 2.0, 3.0],
         [1.0, 2.0, 0.0, f64::NEG_INFINITY, 3.0],
         [
@@ -110,14 +135,14 @@ pub(super) fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &Dev
     ];
     let axis = Axis {
         outer: 1,
-        extent: 2 * RUN + 1,
+        extent: 2 * FAR + 1,
         inner: sums.len(),
     };
     let mut values = vec![T::default(); axis.extent * axis.inner];
     let mut expected: Vec<T> = Vec::new();
     for (column, terms) in sums.iter().enumerate() {
         let mut sum = Exact::default();
-        for (row, &term) in [0, 1, 2, RUN, 2 * RUN].into_iter().zip(terms) {
+        for (row, &term) in [0, 1, 2, FAR, 2 * FAR].into_iter().zip(terms) {
             let term = T::nearest(term);
             values[row * axis.inner + column] = term;
             sum.add(term.into());
@@ -126,12 +151,19 @@ pub(super) fn at_the_middle<T: Summed + Precision>(jobs: &mut Vec<Job>, on: &Dev
     }
     let judge = exact(Array1::from(expected));
     let case = "sums at the middle".to_owned();
-    jobs.extend(over(on, case, Reduction::Sum, (axis, None), &values, judge));
+    jobs.extend(over(
+        on,
+        case,
+        Reduction::Sum,
+        (axis, Divided::default()),
+        &values,
+        judge,
+    ));
 }
 
 /// Every operation over the middle axis of an array. The last element is the extreme that is looked
 /// for, and in another job NaN.
-fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &Device, axis: Axis, cap: Option<u32>) {
+fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &Device, axis: Axis, divided: Divided) {
     let Axis {
         outer,
         extent,
@@ -142,8 +174,10 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &Device, axis: Axis, cap: Optio
         let first = at / inner * extent * inner + at % inner;
         Array1::from_iter((0..extent).map(|k| input[first + k * inner]))
     };
+    let problem = posed::<T>(Reduction::Sum, axis).problem;
+    let error = T::error_along_axis(&problem, &divided.options(), on.properties());
     let sums: Vec<_> = (0..outer * inner)
-        .map(|at| T::judge(&lane(&input, at), None, T::error_along_axis()))
+        .map(|at| T::judge(&lane(&input, at), None, error))
         .collect();
     let sums = Arc::new(sums);
     let judge = |judges: Arc<Vec<Judge<T>>>| {
@@ -152,11 +186,11 @@ fn over_axis<T: Summed>(jobs: &mut Vec<Job>, on: &Device, axis: Axis, cap: Optio
             pairs.try_for_each(|(judge, sum)| judge(vec![sum]))
         }
     };
-    jobs.extend(of_a_run(on, axis, cap, &input, judge(sums.clone())));
+    jobs.extend(unrounded(on, (axis, divided), &input, judge(sums.clone())));
     let mut push = |input: &Array1<T>, reduction: Reduction, judge: Judge<T>| {
-        let case = format!("{} of {axis:?}, {cap:?} blocks", reduction.name());
+        let case = format!("{} of {axis:?}, {divided:?}", reduction.name());
         let values = input.as_slice().unwrap_or_default();
-        jobs.extend(over(on, case, reduction, (axis, cap), values, judge));
+        jobs.extend(over(on, case, reduction, (axis, divided), values, judge));
     };
     push(&input, Reduction::Sum, Box::new(judge(sums)));
     let Some(last) = input.len().checked_sub(1) else {
@@ -180,7 +214,7 @@ pub(super) fn every_axis(
     jobs: &mut Vec<Job>,
     on: &Device,
     shapes: &[[usize; 3]],
-    cap: Option<u32>,
+    divided: Divided,
 ) {
     for &[outer, extent, inner] in shapes {
         let axis = Axis {
@@ -188,8 +222,8 @@ pub(super) fn every_axis(
             extent,
             inner,
         };
-        over_axis::<i64>(jobs, on, axis, cap);
-        over_axis::<f32>(jobs, on, axis, cap);
-        over_axis::<f64>(jobs, on, axis, cap);
+        over_axis::<i64>(jobs, on, axis, divided);
+        over_axis::<f32>(jobs, on, axis, divided);
+        over_axis::<f64>(jobs, on, axis, divided);
     }
 }

@@ -198,6 +198,7 @@ pub(super) fn of_problem(
     shapes: &[Vec<usize>],
 ) -> Option<Job> {
     let (problem, ty) = (&posed.problem, posed.problem.ty);
+    let gives = (of.gives)(ty);
     let plan = operation::plan(of, problem, options, device.properties());
     let plan = plan.ok().flatten()?;
     let inputs: Vec<_> = (shapes.iter().enumerate())
@@ -227,7 +228,7 @@ pub(super) fn of_problem(
     let error = error.unwrap_or(0.0);
     let result: Result = match fold {
         None => Box::new(move |bytes| {
-            let mut array = AnyArray::zeros(ty, &[bytes.len() / ty.bytes()])?;
+            let mut array = AnyArray::zeros(gives, &[bytes.len() / gives.bytes()])?;
             array.bytes_mut().copy_from_slice(bytes);
             Ok(array)
         }),
@@ -254,12 +255,13 @@ fn numbers(seed: u64, ty: Type, shape: &[usize]) -> AnyArray {
     array
 }
 
-/// The same of the last launch; what follows its first output, such as totals, is empty.
+/// The same of the last launch, and its first output that is not empty; others, such as totals, are.
 pub(super) fn recorded(device: &Device, case: String, plan: &Plan) -> (Job, Range<usize>) {
     let launch = device.take_launches().pop().expect("it was launched");
     let signature = plan.kernel.entry.signature;
     let (job, mut outputs) = replayed(case, plan.launch, signature, &launch);
-    (job, outputs.swap_remove(0))
+    let first = outputs.iter().position(|place| !place.is_empty());
+    (job, outputs.swap_remove(first.unwrap_or(0)))
 }
 
 /// The result of a launch from the bytes that it left.

@@ -2,6 +2,7 @@
 //! places in memory, magnitudes. A job's output is the blocks' partial results, folded as the host
 //! folds them.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use blockwise::{Device, DeviceProperties};
@@ -13,7 +14,7 @@ use blockwise_ops::{AnyArray, Reduction, oracle};
 use ladder::SINGLE8;
 use ndarray::{Array1, arr0};
 
-use super::axis::{at_the_middle, every_axis};
+use super::axis::{Divided, at_the_middle, every_axis};
 use super::described::{recorded, recorder};
 use super::summed::{Judge, Summed};
 use super::{Job, Parameter, exact};
@@ -122,14 +123,35 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
         let options = with(&SHUFFLE, threads, None);
         every_type(&mut jobs, on, threads as usize, options, None);
     }
-    // More outputs than threads, a block more than once, rows in groups and one by one.
-    every_axis(&mut jobs, on, &[[3, 21, 100], [2, 11, 1]], Some(1));
-    // Whole groups, one element less, every smaller group left, and no whole group.
+    // More tiles than blocks, in every dimension: of lines, of columns, of parts.
+    let one = Divided {
+        cap: Some(1),
+        ..Divided::default()
+    };
+    let three = NonZeroU32::new(3);
+    every_axis(&mut jobs, on, &[[3, 21, 100], [200, 11, 1]], one);
+    let parts = |of: Divided| Divided { parts: three, ..of };
+    every_axis(&mut jobs, on, &[[3, 77, 100]], parts(one));
+    // Threads of whole groups, of one row less and more, of none; lines of one thread and of
+    // several, in one block; columns that leave threads idle.
     every_axis(
         &mut jobs,
         on,
-        &[[2, 8, 5], [3, 15, 2], [2, 14, 3], [4, 3, 2], [2, 1030, 2]],
-        None,
+        &[
+            [2, 8, 5],
+            [3, 15, 2],
+            [70, 130, 3],
+            [4, 3, 2],
+            [2, 1030, 2],
+            [9, 40, 1],
+        ],
+        Divided::default(),
+    );
+    every_axis(
+        &mut jobs,
+        on,
+        &[[1, 1030, 2], [20, 37, 1], [2, 130, 67]],
+        parts(Divided::default()),
     );
     at_the_middle::<f32>(&mut jobs, on);
     at_the_middle::<f64>(&mut jobs, on);
@@ -182,7 +204,9 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
             [1, 8, 255],
             [5, 9, 103],
         ];
-        every_axis(&mut jobs, on, &shapes, cap);
+        for parts in [None, NonZeroU32::new(2)] {
+            every_axis(&mut jobs, on, &shapes, Divided { cap, parts });
+        }
     }
     jobs
 }

@@ -95,9 +95,11 @@ pub(super) fn replayed(
             }
             Is::Input(extents) | Is::Output(extents) | Is::Memory(extents) => extents,
         };
-        // What is empty has an address without memory.
-        let (bytes, is_empty) = match given.next() {
-            Some(Given::Memory { bytes, .. }) => (bytes.clone(), false),
+        let memory = given.next();
+        let extents: Vec<_> = (0..extents).map(|_| number(given.next())).collect();
+        // What is empty has an address without memory, or that of another operand.
+        let (bytes, is_empty) = match memory {
+            Some(Given::Memory { bytes, .. }) if !extents.contains(&0) => (bytes.clone(), false),
             _ => (Vec::new(), true),
         };
         if let Is::Input(_) = is {
@@ -112,7 +114,6 @@ pub(super) fn replayed(
                 outputs.push(place..place + bytes.len());
             }
         }
-        let extents: Vec<_> = (0..extents).map(|_| number(given.next())).collect();
         assert!(
             !is_empty || extents.is_empty() || extents.contains(&0),
             "{signature}: {parameter} is no address"

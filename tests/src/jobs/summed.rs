@@ -2,8 +2,8 @@
 
 use blockwise::DeviceProperties;
 use blockwise_ops::compare::ToNumber;
-use blockwise_ops::operation::{Operation, Options};
-use blockwise_ops::reduce::{sum_error, sum_error_along_axis};
+use blockwise_ops::operation::{Operation, Options, Problem};
+use blockwise_ops::reduce::{SUM, error_of, sum_error};
 use blockwise_ops::{Number, oracle};
 use ndarray::{Array1, arr0};
 
@@ -32,8 +32,8 @@ pub(super) trait Summed: Number + Draw + ToNumber {
         0.0
     }
 
-    /// The same over an axis.
-    fn error_along_axis() -> f64 {
+    /// The same along an axis.
+    fn error_along_axis(_: &Problem, _: &Options, _: &DeviceProperties) -> f64 {
         0.0
     }
 }
@@ -61,8 +61,8 @@ macro_rules! summed_floats {
                 sum_error::<$t>(of, len, options, on).expect("a sum")
             }
 
-            fn error_along_axis() -> f64 {
-                sum_error_along_axis::<$t>()
+            fn error_along_axis(of: &Problem, options: &Options, on: &DeviceProperties) -> f64 {
+                error_of(&SUM, of, options, on).expect("a sum")
             }
 
             fn judge(a: &Array1<Self>, b: Option<&Array1<Self>>, error: f64) -> Judge<Self> {

@@ -81,6 +81,7 @@ pub static CONV: Operation = Operation {
         false => Type::F64,
     },
     widens: "",
+    gives: |ty| ty,
     sizes: &[
         Size {
             name: "len",

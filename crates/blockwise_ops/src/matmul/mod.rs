@@ -62,6 +62,7 @@ pub static MATMUL: Operation = Operation {
         }
     },
     widens: "Products are float32 if both matrices are, else float64.",
+    gives: |ty| ty,
     sizes: &[
         Size {
             name: "rows",

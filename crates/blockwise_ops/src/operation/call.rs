@@ -526,7 +526,7 @@ pub fn run(
     if let (Some(fold), Some(plan)) = (operation.parts.fold(problem), plan) {
         return folded(device, (operation, fold), problem, options, &views, &plan);
     }
-    let ty = problem.ty;
+    let ty = (operation.gives)(problem.ty);
     let mut output = AnyBuffer::filled(device, ty, (operation.lens)(problem).output, 0xFF)?;
     let mut call = Call::new(device, operation, *options);
     device.synchronize()?;

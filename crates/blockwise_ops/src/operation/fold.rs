@@ -26,6 +26,8 @@ named_enum! {
 pub struct Fold {
     /// How totals are merged.
     pub by: Reduction,
+    /// Whether the result is an index, of an extreme: no number that its totals come to.
+    pub is_index: bool,
     /// Whether all elements are folded, not those of each line along an axis.
     pub is_whole: fn(&Problem) -> bool,
     /// Bytes of a block's result.

@@ -61,6 +61,8 @@ pub struct Operation {
     pub types: fn(&[Type], &Given) -> Type,
     /// What `types` changes, in a line; empty if it changes nothing.
     pub widens: &'static str,
+    /// The result's type, of the type that is computed with.
+    pub gives: fn(Type) -> Type,
     /// The extents that tables, profiles and predictions name.
     pub sizes: &'static [Size],
     /// The operands' shapes at such sizes.

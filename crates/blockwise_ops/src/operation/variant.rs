@@ -530,30 +530,38 @@ impl<'a> Task<'a> {
 }
 
 /// The [`Kernel`] of a handle: `kernel!(takes, [code, instance], handle, |of| (arguments))`, the
-/// arguments in the kernel's order; `|of| { let pattern = value; (arguments) }` where they share something.
+/// arguments in the kernel's order; `|of| { let pattern = value; (arguments) }` where they share
+/// something, `|on, of|` where that depends on the device.
 #[macro_export]
 macro_rules! kernel {
     ($takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
-        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of,
+        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, on, $of,
             launch => launch.launch($($argument),+))
     };
-    ($takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| {
+    ($takes:expr, $which:tt, $handle:ty, |$of:ident| {
+        let $own:pat = $with:expr; $arguments:tt
+    }) => {
+        $crate::operation::kernel!($takes, $which, $handle, |on, $of| {
+            let $own = $with; $arguments
+        })
+    };
+    ($takes:expr, [$code:expr, $instance:expr], $handle:ty, |$on:ident, $of:ident| {
         let $own:pat = $with:expr; ($($argument:expr),+ $(,)?)
     }) => {
-        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of, launch => {
+        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $on, $of, launch => {
             let $own = $with;
             launch.launch($($argument),+)
         })
     };
-    (@ $takes:expr, $code:expr, $instance:expr, $handle:ty, $of:ident, $launch:ident => $start:expr) => {
+    (@ $takes:expr, $code:expr, $instance:expr, $handle:ty, $on:ident, $of:ident, $launch:ident => $start:expr) => {
         $crate::operation::Kernel {
             entry: <$handle as ::blockwise::Instance>::ENTRY,
             takes: $takes,
             code: $code,
             instance: $instance,
-            launch: |on: $crate::operation::On<'_>, $of: $crate::operation::Operands<'_>| {
-                let $launch = <$handle>::on(on.device)?.shape(on.shape);
-                let $launch = match on.stream {
+            launch: |$on: $crate::operation::On<'_>, $of: $crate::operation::Operands<'_>| {
+                let $launch = <$handle>::on($on.device)?.shape($on.shape);
+                let $launch = match $on.stream {
                     Some(stream) => $launch.stream(stream),
                     None => $launch,
                 };
@@ -567,7 +575,7 @@ pub use kernel;
 /// The same for an `unsafe` kernel. Not for other crates: it is sound for this one's plans only.
 macro_rules! raw_kernel {
     ($takes:expr, [$code:expr, $instance:expr], $handle:ty, |$of:ident| ($($argument:expr),+ $(,)?)) => {
-        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, $of, launch => {
+        $crate::operation::kernel!(@ $takes, $code, $instance, $handle, on, $of, launch => {
             // SAFETY: the operands are borrowed, the output mutably. The kernel's `require` checks
             // lengths and shape; the rest is ensured by the plan.
             #[expect(unsafe_code, reason = "kernels in rust-cuda's form have no other launch")]

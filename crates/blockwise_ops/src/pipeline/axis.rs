@@ -2,13 +2,11 @@
 
 use std::ops::Range;
 
-use blockwise::{Device, Event, StagedBuffer, Stream};
-use kernels::reduce::RUN;
+use blockwise::{AnyView, AnyViewMut, Device, Event, StagedBuffer, Stream};
 
 use super::{DeviceTimes, Ring, fit};
-use crate::reduce::{
-    Axis, Number, Reduction, Total, each, enqueue_axis, enqueue_runs, plan_axis, rounds,
-};
+use crate::operation::{self, Call, Fold, Given, Operation, Options, Parts, Problem};
+use crate::reduce::{Axis, Number, Reduction, Total, each, part_of};
 use crate::{LaunchError, matrix_len};
 
 /// A part of the array, seen as a matrix of `outer` · `extent` rows and `inner` columns.
@@ -27,26 +25,42 @@ impl Piece {
     }
 }
 
-/// Reduces an array over one axis, piece by piece. Results come in row-major order and have the
-/// bits of [`reduce_axis`](crate::reduce::reduce_axis), whatever the pieces: a sum of floats is
-/// split only between runs of 1024 rows, whose sums the kernel adds up too.
+/// Results of lines, in row-major order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LineResults<'a, T> {
+    /// Sums, means or extremes.
+    Values(&'a [T]),
+    /// Indices of extremes.
+    Indices(&'a [i64]),
+}
+
+/// Rows of a piece, at least, where columns are cut: a result may be larger than an element.
+const ROWS: usize = 64;
+
+/// Reduces an array over one axis, piece by piece: [`SUM`](crate::reduce::SUM),
+/// [`MEAN`](crate::reduce::MEAN), [`MIN`](crate::reduce::MIN), [`MAX`](crate::reduce::MAX),
+/// [`ARGMIN`](crate::reduce::ARGMIN) or [`ARGMAX`](crate::reduce::ARGMAX). Results come in row-major
+/// order and are those of the whole, whatever the pieces; of sums and means of floats
+/// [as exactly](crate::reduce#how-exact-sums-are).
 ///
 /// ```
 /// use blockwise::Device;
-/// use blockwise_ops::pipeline::AxisReducer;
-/// use blockwise_ops::reduce::Axis;
-/// use blockwise_ops::{LaunchError, Reduction};
+/// use blockwise_ops::LaunchError;
+/// use blockwise_ops::pipeline::{AxisReducer, LineResults};
+/// use blockwise_ops::reduce::{Axis, SUM};
 ///
 /// let device = Device::any()?;
 /// // 4 rows of 2 numbers, 2 rows at a time.
 /// let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
 /// let rows = Axis::of(&[4, 2], Some(1))?;
 /// let mut sums = Vec::new();
-/// let mut emit = |results: &[f64]| -> Result<(), LaunchError> {
-///     sums.extend_from_slice(results);
+/// let mut emit = |results: LineResults<'_, f64>| -> Result<(), LaunchError> {
+///     if let LineResults::Values(values) = results {
+///         sums.extend_from_slice(values);
+///     }
 ///     Ok(())
 /// };
-/// let mut reducer = AxisReducer::new(&device, rows, Reduction::Sum, 4)?;
+/// let mut reducer = AxisReducer::new(&device, &SUM, rows, 4)?;
 /// while let Some(piece) = reducer.next_piece() {
 ///     let fill = |values: &mut [f64]| {
 ///         // Over the last axis, each number is a row of one column.
@@ -60,7 +74,6 @@ impl Piece {
 /// # Ok::<(), LaunchError>(())
 /// ```
 pub struct AxisReducer<T: Number> {
-    device: Device,
     cut: Cut,
     /// The position of the next step.
     at: Place,
@@ -72,13 +85,10 @@ pub struct AxisReducer<T: Number> {
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     axis: Axis,
-    reduction: Reduction,
     /// Outer indices per step, at most; `rows` and `cols` likewise.
     outers: usize,
     rows: usize,
     cols: usize,
-    /// Whether a launch returns one unrounded sum per run of rows, to be added up on the host.
-    unrounded: bool,
 }
 
 /// The start of a step.
@@ -95,61 +105,59 @@ struct Step {
     outers: Range<usize>,
     rows: Range<usize>,
     cols: Range<usize>,
-    /// Rows per run, if the launch returns an unrounded sum of each.
-    run: Option<usize>,
 }
 
 /// The results of the steps so far.
 struct Results<T: Number> {
-    reduction: Reduction,
-    extent: usize,
-    /// The totals so far of the current columns, if their axis takes several steps.
-    totals: Vec<Total<T>>,
+    /// The problem of the whole array.
+    problem: Problem,
+    fold: &'static Fold,
+    /// The results so far of the current columns, if their axis takes several steps.
+    sofar: SoFar<T>,
     times: DeviceTimes,
+}
+
+enum SoFar<T: Number> {
+    Totals(Vec<Total<T>>),
+    Extremes(Vec<(T, i64)>),
 }
 
 /// The resources of one step.
 struct Lane<T: Number> {
     stream: Stream,
+    call: Call,
     input: Option<StagedBuffer<T>>,
     output: Option<StagedBuffer<T>>,
-    partials: Option<StagedBuffer<u8>>,
+    /// Indices, and what is not a whole line's: bytes.
+    other: Option<StagedBuffer<u8>>,
     /// The step in flight.
     step: Option<(Step, [Event; 4])>,
 }
 
 impl Cut {
-    /// Cuts into steps of at most `chunk` elements, but at least one run of one column. `rounds`
-    /// says that the type's sums have to be rounded.
-    fn new(axis: Axis, reduction: Reduction, rounds: bool, chunk: usize) -> Self {
+    /// Cuts into steps of at most `chunk` elements, but at least [`ROWS`] rows of one column.
+    fn new(axis: Axis, chunk: usize) -> Self {
         let Axis {
             outer,
             extent,
             inner,
         } = axis;
         let (lane, columns) = (extent.max(1), inner.max(1));
-        let run = lane.min(RUN);
-        let whole = lane.saturating_mul(columns);
-        let sums = rounds && reduction == Reduction::Sum && extent > RUN;
-        let outers = (chunk / whole).min(outer);
-        // With more runs on the axis than outer indices in a step, a thread per run is more
-        // parallelism than a thread per outer index.
-        let by_runs = sums && outers < extent / RUN;
-        let (outers, rows, cols) = if outers > 0 && !by_runs {
+        let least = lane.min(ROWS);
+        let outers = (chunk / lane.saturating_mul(columns)).min(outer);
+        let (outers, rows, cols) = if outers > 0 {
             (outers, extent, inner)
-        } else if run.saturating_mul(columns) <= chunk {
+        } else if least.saturating_mul(columns) <= chunk {
             // Whole rows are contiguous in a file.
-            (1, chunk / columns / run * run, inner)
+            (1, chunk / columns, inner)
         } else {
-            (1, run.min(extent), (chunk / run).max(1))
+            (1, least, (chunk / least).max(1))
         };
         Self {
             axis,
-            reduction,
             outers,
             rows,
             cols,
-            unrounded: sums && (by_runs || rows < extent),
         }
     }
 
@@ -163,15 +171,9 @@ impl Cut {
             return None;
         }
         let upto = |from: usize, most: usize, end: usize| from..from.saturating_add(most).min(end);
-        let mut rows = upto(at.row, self.rows, extent);
-        if self.unrounded && rows.len() > RUN {
-            // A partial run at the end of the axis is a step of its own.
-            rows.end -= rows.len() % RUN;
-        }
         Some(Step {
             outers: upto(at.outer, self.outers, outer),
-            run: self.unrounded.then_some(rows.len().min(RUN)),
-            rows,
+            rows: upto(at.row, self.rows, extent),
             cols: upto(at.col, self.cols, inner),
         })
     }
@@ -209,18 +211,19 @@ impl Step {
         }
     }
 
-    /// The shape that the launch reduces: with unrounded sums, each run is an outer index.
-    fn axis(&self) -> Axis {
-        let extent = self.run.unwrap_or(self.rows.len());
-        let outer = match self.run {
-            Some(run) => self.rows.len() / run,
-            None => self.outers.len(),
+    /// Its problem; of whole lines, or of a part of each.
+    fn problem(&self, of: &Problem) -> Problem {
+        let mut problem = match self.rows.len() == of.extents[0] {
+            true => *of,
+            false => part_of(of, self.rows.len()),
         };
-        Axis {
-            outer,
-            extent,
-            inner: self.cols.len(),
-        }
+        problem.extents[1] = self.outers.len();
+        problem.extents[2] = self.cols.len();
+        problem
+    }
+
+    fn outputs(&self) -> usize {
+        self.outers.len() * self.cols.len()
     }
 
     fn piece(&self, extent: usize) -> Piece {
@@ -239,37 +242,50 @@ impl Step {
 }
 
 impl<T: Number> AxisReducer<T> {
-    /// Reduces an array in pieces of at most `chunk` elements, but at least 1024 rows of one
-    /// column.
+    /// Reduces an array in pieces of at most `chunk` elements, but at least 64 rows of one column.
     ///
     /// # Errors
-    /// Those of [`plan_axis`], and an overflow of the array's size.
+    /// Another operation, an extreme along an empty axis, and an overflow of the array's size.
     pub fn new(
         device: &Device,
+        of: &'static Operation,
         axis: Axis,
-        reduction: Reduction,
         chunk: usize,
     ) -> Result<Self, LaunchError> {
+        let operation = of.name;
+        let fold = match of.parts {
+            Parts::Folded(fold) if of.operands.len() == 1 => fold,
+            _ => return Err(LaunchError::NotDivided { operation }),
+        };
         // Every limit is checked before any element is read.
         matrix_len(matrix_len(axis.outer, axis.extent)?, axis.inner)?;
-        plan_axis::<T>(axis, reduction, None, device.properties())?;
+        let shape = [axis.outer, axis.extent, axis.inner];
+        let along = Given {
+            axis: Some(1),
+            ..Given::default()
+        };
+        let problem = (of.pose)(T::TYPE, &[&shape], &along)?.problem;
+        operation::plan(of, &problem, &Options::default(), device.properties())?;
         let lane = |stream| {
             Ok(Lane {
                 stream,
+                call: Call::new(device, of, Options::default()),
                 input: None,
                 output: None,
-                partials: None,
+                other: None,
                 step: None,
             })
         };
         Ok(Self {
-            device: device.clone(),
-            cut: Cut::new(axis, reduction, rounds::<T>(), chunk),
+            cut: Cut::new(axis, chunk),
             at: Place::default(),
             results: Results {
-                reduction,
-                extent: axis.extent,
-                totals: Vec::new(),
+                problem,
+                fold,
+                sofar: match fold.is_index {
+                    true => SoFar::Extremes(Vec::new()),
+                    false => SoFar::Totals(Vec::new()),
+                },
                 times: DeviceTimes::default(),
             },
             lanes: Ring::new(device, lane)?,
@@ -292,7 +308,7 @@ impl<T: Number> AxisReducer<T> {
     pub fn push<E: From<LaunchError>>(
         &mut self,
         fill: impl FnOnce(&mut [T]) -> Result<(), E>,
-        emit: impl FnMut(&[T]) -> Result<(), E>,
+        emit: impl FnMut(LineResults<'_, T>) -> Result<(), E>,
     ) -> Result<(), E> {
         let Some(step) = self.cut.step(self.at) else {
             return Ok(());
@@ -305,7 +321,7 @@ impl<T: Number> AxisReducer<T> {
         let elements = step.piece(self.cut.axis.extent).elements();
         let input = fit(&mut lane.input, &lane.stream, elements)?;
         fill(input.host().map_err(LaunchError::from)?)?;
-        Ok(lane.start(&self.device, step, self.cut.reduction)?)
+        Ok(lane.start(step, &self.results)?)
     }
 
     /// Waits for the pieces in flight; `emit` gets the last results. Returns the device's time for
@@ -315,7 +331,7 @@ impl<T: Number> AxisReducer<T> {
     /// Those of the closure, and errors of the device.
     pub fn finish<E: From<LaunchError>>(
         mut self,
-        mut emit: impl FnMut(&[T]) -> Result<(), E>,
+        mut emit: impl FnMut(LineResults<'_, T>) -> Result<(), E>,
     ) -> Result<DeviceTimes, E> {
         let results = &mut self.results;
         self.lanes.drain(|lane| results.take(lane, &mut emit))?;
@@ -325,40 +341,38 @@ impl<T: Number> AxisReducer<T> {
 
 impl<T: Number> Lane<T> {
     /// Starts the reduction of the input.
-    fn start(
-        &mut self,
-        device: &Device,
-        step: Step,
-        reduction: Reduction,
-    ) -> Result<(), LaunchError> {
+    fn start(&mut self, step: Step, of: &Results<T>) -> Result<(), LaunchError> {
         let Some(input) = &mut self.input else {
             return Ok(()); // Unreachable: `push` has filled it.
         };
-        let axis = step.axis();
-        let (stream, outputs) = (&self.stream, axis.outer * axis.inner);
+        let (stream, call) = (&self.stream, &mut self.call);
+        let (problem, form) = (step.problem(&of.problem), of.form(&step));
         let begun = stream.record()?;
         input.upload()?;
         let copied = stream.record()?;
-        let view = input.device().as_view();
-        let computed = match step.run {
-            Some(_) => {
-                let partials = fit(&mut self.partials, stream, outputs * each::<T>())?;
-                enqueue_runs(
-                    device,
-                    Some(stream),
-                    view,
-                    partials.device_mut(),
-                    axis,
-                    None,
-                )?;
+        let inputs: [AnyView<'_>; 1] = [input.device().as_view().into()];
+        let computed = match form {
+            Form::Values => {
+                let output = fit(&mut self.output, stream, step.outputs())?;
+                let memory: AnyViewMut<'_> = output.device_mut().into();
+                call.enqueue(Some(stream), &problem, &inputs, memory)?;
                 let computed = stream.record()?;
-                partials.download()?;
+                output.download()?;
                 computed
             }
-            None => {
-                let output = fit(&mut self.output, stream, outputs)?;
+            Form::Indices | Form::Parts(_) => {
+                let bytes = step.outputs() * form.bytes::<T>();
+                let output = fit(&mut self.other, stream, bytes)?;
                 let memory = output.device_mut();
-                enqueue_axis(device, Some(stream), view, memory, axis, reduction)?;
+                match form {
+                    Form::Indices => {
+                        let indices: AnyViewMut<'_> = memory.cast::<i64>()?.into();
+                        call.enqueue(Some(stream), &problem, &inputs, indices)?;
+                    }
+                    _ => {
+                        call.enqueue_totals(Some(stream), &problem, &inputs, memory.into())?;
+                    }
+                }
                 let computed = stream.record()?;
                 output.download()?;
                 computed
@@ -369,54 +383,144 @@ impl<T: Number> Lane<T> {
     }
 }
 
+/// What a launch returns for each line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// The value, of a whole line or to be merged as it is.
+    Values,
+    /// The index of a whole line's extreme.
+    Indices,
+    /// Of a part of a line: a sum that is not rounded; or first all indices, then all extremes.
+    Parts(Kind),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Sum,
+    Extreme,
+}
+
+impl Form {
+    /// Bytes for each line.
+    fn bytes<T: Number>(self) -> usize {
+        match self {
+            Self::Values => size_of::<T>(),
+            Self::Indices => size_of::<i64>(),
+            Self::Parts(Kind::Sum) => each::<T>(),
+            Self::Parts(Kind::Extreme) => size_of::<i64>() + size_of::<T>(),
+        }
+    }
+}
+
 impl<T: Number> Results<T> {
+    /// What the launch of a step returns.
+    fn form(&self, step: &Step) -> Form {
+        let is_whole = step.rows.len() == self.problem.extents[0];
+        match (is_whole, self.fold.is_index, self.fold.by) {
+            (true, true, _) => Form::Indices,
+            (true, false, _) | (false, false, Reduction::Min | Reduction::Max) => Form::Values,
+            (false, true, _) => Form::Parts(Kind::Extreme),
+            (false, false, Reduction::Sum) => Form::Parts(Kind::Sum),
+        }
+    }
+
     /// Waits for a step, and emits the results that it completes.
     fn take<E: From<LaunchError>>(
         &mut self,
         lane: &mut Lane<T>,
-        mut emit: impl FnMut(&[T]) -> Result<(), E>,
+        mut emit: impl FnMut(LineResults<'_, T>) -> Result<(), E>,
     ) -> Result<(), E> {
         let Some((step, events)) = lane.step.take() else {
             return Ok(());
         };
-        let output = match step.run {
-            None => host(&mut lane.output)?,
-            Some(_) => &mut [],
-        };
-        if step.run.is_none() && step.rows.len() == self.extent {
-            emit(output)?;
-        } else {
-            if step.rows.start == 0 {
-                self.totals.clear();
+        let (extent, form) = (self.problem.extents[0], self.form(&step));
+        let is_whole = step.rows.len() == extent;
+        if step.rows.start == 0 {
+            match &mut self.sofar {
+                SoFar::Totals(totals) => totals.clear(),
+                SoFar::Extremes(extremes) => extremes.clear(),
             }
-            self.fold(output.iter().map(|&value| value.into()));
-            if step.run.is_some() {
-                let each = each::<T>();
-                for run in host(&mut lane.partials)?.chunks(step.cols.len() * each) {
-                    let run = run.chunks_exact(each);
-                    let total = |partial| Total::of_results(partial, self.reduction);
-                    let totals: Vec<_> = run.map(total).collect();
-                    self.fold(totals.into_iter());
+        }
+        match form {
+            Form::Values => {
+                let values: &[T] = host(&mut lane.output)?;
+                match is_whole {
+                    true => emit(LineResults::Values(values))?,
+                    false => self.fold(values.iter().map(|&value| value.into())),
                 }
             }
-            if step.rows.end == self.extent {
-                let results: Vec<T> = self.totals.iter().map(|total| total.round()).collect();
-                emit(&results)?;
+            Form::Indices => {
+                let bytes = host(&mut lane.other)?;
+                emit(LineResults::Indices(&indices(bytes)))?;
+            }
+            Form::Parts(Kind::Sum) => {
+                let sums = host(&mut lane.other)?.chunks_exact(each::<T>());
+                self.fold(sums.map(|sum| Total::of_results(sum, Reduction::Sum)));
+            }
+            Form::Parts(Kind::Extreme) => {
+                let bytes = host(&mut lane.other)?;
+                let (at, values) = bytes.split_at(step.outputs() * size_of::<i64>());
+                let first = step.rows.start as i64;
+                let at = indices(at).into_iter().map(|at| first + at);
+                let values: Vec<T> = bytemuck::pod_collect_to_vec(values);
+                self.first(values.into_iter().zip(at));
+            }
+        }
+        if !is_whole && step.rows.end == extent {
+            match &self.sofar {
+                SoFar::Totals(totals) => {
+                    let results = totals.iter().map(|total| total.result(&self.problem));
+                    emit(LineResults::Values(&Vec::from_iter(results)))?;
+                }
+                SoFar::Extremes(extremes) => {
+                    let indices = extremes.iter().map(|&(_, at)| at);
+                    emit(LineResults::Indices(&Vec::from_iter(indices)))?;
+                }
             }
         }
         Ok(self.times.add(&events)?)
     }
 
-    /// Folds a row of results into those of earlier rows.
+    /// Folds a row of totals into those of earlier rows.
     fn fold(&mut self, next: impl Iterator<Item = Total<T>>) {
-        if self.totals.is_empty() {
-            self.totals.extend(next);
+        let SoFar::Totals(totals) = &mut self.sofar else {
+            return; // Unreachable: indices have no totals.
+        };
+        if totals.is_empty() {
+            totals.extend(next);
             return;
         }
-        for (total, next) in self.totals.iter_mut().zip(next) {
-            *total = total.fold(next, self.reduction);
+        for (total, next) in totals.iter_mut().zip(next) {
+            *total = total.fold(next, self.fold.by);
         }
     }
+
+    /// Folds a row of extremes into those of earlier rows, the first of equals.
+    fn first(&mut self, next: impl Iterator<Item = (T, i64)>) {
+        let SoFar::Extremes(extremes) = &mut self.sofar else {
+            return; // Unreachable: it is for indices.
+        };
+        if extremes.is_empty() {
+            extremes.extend(next);
+            return;
+        }
+        let is_nan = |value: T| value.partial_cmp(&value).is_none();
+        for (extreme, next) in extremes.iter_mut().zip(next) {
+            let is_better = match self.fold.by {
+                _ if is_nan(extreme.0) => false,
+                Reduction::Max => next.0 > extreme.0 || is_nan(next.0),
+                Reduction::Min | Reduction::Sum => next.0 < extreme.0 || is_nan(next.0),
+            };
+            if is_better {
+                *extreme = next;
+            }
+        }
+    }
+}
+
+fn indices(bytes: &[u8]) -> Vec<i64> {
+    let words = bytes.as_chunks().0.iter();
+    words.map(|&word| i64::from_ne_bytes(word)).collect()
 }
 
 /// The results of a launch, on the host.

@@ -69,7 +69,12 @@ impl<T: Number> Reducer<T> {
         options: &Options,
         chunk: usize,
     ) -> Result<Self, LaunchError> {
-        let Parts::Folded(&Fold { by, .. }) = operation.parts else {
+        let Parts::Folded(&Fold {
+            by,
+            is_index: false,
+            ..
+        }) = operation.parts
+        else {
             let operation = operation.name;
             return Err(LaunchError::NotDivided { operation });
         };

@@ -1,47 +1,17 @@
 //! Reductions along one axis of an array.
 
-use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
-use kernels::reduce::RUN;
+use std::num::NonZeroU32;
+
+use blockwise::{Device, Stream, Type, View, ViewMut};
 use ndarray::{ArrayD, ArrayViewD};
 
 use super::problem::{Way, problem};
 use super::{Number, code};
-use crate::operation::{self, Axis, Given, Options, Plan, Reduction};
-use crate::oracle::{self, Precision};
-use crate::{LaunchError, LaunchPlan};
+use crate::LaunchError;
+use crate::array::AnyArray;
+use crate::operation::{self, Axis, Given, Operation, Options, Problem, Reduction};
 
-/// Blocks at most.
-fn capped(grid_cap: Option<u32>) -> Options {
-    Options {
-        grid_cap,
-        ..Options::default()
-    }
-}
-
-/// Plans a reduction along an axis. `None` if the result has no elements, so that nothing is
-/// launched.
-///
-/// # Errors
-/// A minimum or maximum along an empty axis, and an exceeded limit.
-pub fn plan_axis<T: Number>(
-    axis: Axis,
-    reduction: Reduction,
-    grid_cap: Option<u32>,
-    properties: &DeviceProperties,
-) -> Result<Option<LaunchPlan>, LaunchError> {
-    let problem = problem(T::TYPE, code(reduction), Way::Lines, axis)?;
-    let of = super::operation(reduction);
-    let plan = operation::plan(of, &problem, &capped(grid_cap), properties)?;
-    Ok(plan.map(|plan| plan.launch))
-}
-
-/// The error of a sum along an axis before rounding, relative to the sum of its terms' magnitudes:
-/// the same for any extent, because it is added in runs of 1024.
-pub fn sum_error_along_axis<T: Precision>() -> f64 {
-    oracle::widened::<T>(RUN + 2)
-}
-
-/// Starts a reduction along an axis of elements on the device.
+/// Starts a reduction along an axis of elements on the device, without memory for parts of lines.
 pub(crate) fn enqueue_axis<'a, T: Number>(
     device: &Device,
     stream: Option<&Stream>,
@@ -52,36 +22,24 @@ pub(crate) fn enqueue_axis<'a, T: Number>(
 ) -> Result<(), LaunchError> {
     let problem = problem(T::TYPE, code(reduction), Way::Lines, axis)?;
     let of = super::operation(reduction);
-    let (options, inputs) = (Options::default(), [input.into()]);
+    let options = Options {
+        count: Some(NonZeroU32::MIN),
+        ..Options::default()
+    };
+    let inputs = [input.into()];
     let output = output.into();
     operation::enqueue(device, stream, of, &problem, &options, &inputs, output).map(drop)
 }
 
-/// Whether sums of a type are rounded, so that those of runs are kept in more precision.
-pub(crate) fn rounds<T: Number>() -> bool {
-    T::TYPE.is_float()
-}
-
-/// Starts the sums of runs that will be merged, along an axis of at most [`RUN`] elements: for each
-/// output a result of [`Total::of_results`](super::Total::of_results).
-///
-/// # Errors
-/// A type whose sums need no rounding, results of another length, and failures of the device.
-pub fn enqueue_runs<'a, T: Number>(
-    device: &Device,
-    stream: Option<&Stream>,
-    input: View<'a, T>,
-    results: ViewMut<'a, u8>,
-    axis: Axis,
-    grid_cap: Option<u32>,
-) -> Result<Plan, LaunchError> {
-    let sum = Reduction::Sum;
-    let problem = problem(T::TYPE, code(sum), Way::Runs, axis)?;
-    let (options, of) = (capped(grid_cap), super::operation(sum));
-    let (results, none) = results.split_at_mut(axis.outer * axis.inner * each::<T>());
-    let (inputs, memory) = ([input.into()], [results.into(), none.into()]);
-    let on = (device, stream);
-    operation::enqueue_part(on, of, &problem, &options, &inputs, memory)
+/// The problem of some elements of each line, whose results are merged with those of the others:
+/// sums that are not rounded, as [`Total::of_results`](super::Total::of_results) takes them; or for
+/// each line the index of the extreme among them, and after all indices the extremes.
+#[must_use]
+pub fn part_of(problem: &Problem, rows: usize) -> Problem {
+    let mut part = *problem;
+    part.extents[0] = rows;
+    part.settings[1] = Way::Parts as u8;
+    part
 }
 
 /// Bytes of a result that is not rounded.
@@ -93,7 +51,7 @@ pub(crate) const fn each<T: Number>() -> usize {
 /// empty axis is 0.
 ///
 /// # Errors
-/// When there is no such axis, as for [`plan_axis`], and failures of the device.
+/// When there is no such axis, a minimum or maximum along an empty one, and failures of the device.
 pub fn reduce_axis<T: Number>(
     device: &Device,
     input: ArrayViewD<'_, T>,
@@ -106,6 +64,44 @@ pub fn reduce_axis<T: Number>(
     };
     let of = super::operation(reduction);
     operation::array(device, of, &along, &Options::default(), &[input])
+}
+
+/// The indices of the smallest or largest elements ([`ARGMIN`](super::ARGMIN),
+/// [`ARGMAX`](super::ARGMAX)) along an axis, or without one of all elements in row-major order.
+///
+/// ```
+/// use blockwise::Device;
+/// use blockwise_ops::reduce::{ARGMAX, index_along};
+/// use ndarray::array;
+///
+/// let device = Device::any()?;
+/// let rows = array![[1.0_f32, 7.0, 7.0], [5.0, f32::NAN, 6.0]].into_dyn();
+/// let largest = index_along(&device, rows.view(), Some(1), &ARGMAX)?;
+/// assert_eq!(largest, array![1, 1].into_dyn());
+/// # Ok::<(), blockwise_ops::LaunchError>(())
+/// ```
+///
+/// # Errors
+/// When there is no such axis or it is empty, another operation, and failures of the device.
+pub fn index_along<T: Number>(
+    device: &Device,
+    input: ArrayViewD<'_, T>,
+    axis: Option<isize>,
+    of: &'static Operation,
+) -> Result<ArrayD<i64>, LaunchError> {
+    let along = Given {
+        axis,
+        ..Given::default()
+    };
+    let posed = (of.pose)(T::TYPE, &[input.shape()], &along)?;
+    let input = AnyArray::of(input)?;
+    let (result, _) = operation::run(device, of, &posed, &Options::default(), &[input])?;
+    let given = result.ty();
+    result.into_typed().ok_or(LaunchError::OperandType {
+        what: "the result",
+        wanted: Type::I64,
+        given: Some(given),
+    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::variants::plan;
 use super::{choice, reference, variants};
 use crate::LaunchError;
 use crate::operation::{
-    Axis, Bench, Fold, Given, Lens, Numbers, Operand, Operation, Parts, Posed, Problem, Rank,
+    Axis, Bench, Case, Fold, Given, Lens, Numbers, Operand, Operation, Parts, Posed, Problem, Rank,
     Reduction, Setting, Size, Work,
 };
 use crate::oracle::{blas_path, blocked_path};
@@ -16,6 +16,7 @@ use crate::oracle::{blas_path, blocked_path};
 fn pose(ty: Type, code: Code, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchError> {
     let axis = Axis::of(shapes[0], given.axis)?;
     let (way, result) = match given.axis {
+        None if code.is_index() => (Way::Lines, Vec::new()),
         None => (Way::Whole, Vec::new()),
         Some(at) => {
             let mut result = shapes[0].to_vec();
@@ -43,6 +44,14 @@ fn wider(types: &[Type], _: &Given) -> Type {
     promoted.unwrap_or(Type::F64)
 }
 
+/// Means of integers are those of `f64`, as in NumPy.
+fn divided(types: &[Type], _: &Given) -> Type {
+    match types[0] {
+        Type::F16 | Type::F32 => Type::F32,
+        _ => Type::F64,
+    }
+}
+
 /// What is compared only stays as it is; these are the types that kernels compare in.
 fn compared(types: &[Type], _: &Given) -> Type {
     match types[0] {
@@ -57,7 +66,7 @@ fn lens(problem: &Problem) -> Lens {
     Lens {
         inputs: match Code::of(problem) {
             Code::Dot => [input; 2],
-            Code::Sum | Code::Min | Code::Max => [input, 0],
+            _ => [input, 0],
         },
         output: problem.extents[1].saturating_mul(problem.extents[2]),
     }
@@ -83,9 +92,10 @@ const INPUT: &[Operand] = &[Operand {
     rank: Rank::Any,
 }];
 
-const fn fold(by: Reduction, path: fn(usize) -> usize) -> Fold {
+const fn fold(by: Reduction, is_index: bool, path: fn(usize) -> usize) -> Fold {
     Fold {
         by,
+        is_index,
         is_whole: |problem| Way::of(problem) == Way::Whole,
         bytes: |ty| match ty {
             Type::F64 => size_of::<Twofold>(),
@@ -105,22 +115,37 @@ const fn reduction(
     code: Code,
     fold: &'static Fold,
 ) -> Operation {
-    let is_sum = matches!(fold.by, Reduction::Sum);
+    let is_sum = code.is_sum();
     Operation {
         name,
         about,
         operands: INPUT,
         settings: &[AXIS],
-        result: match fold.by {
-            Reduction::Sum => "the sums along an axis",
-            Reduction::Min => "the minima along an axis, in the file's own type",
-            Reduction::Max => "the maxima along an axis, in the file's own type",
+        result: match code {
+            Code::Sum | Code::Dot => "the sums along an axis",
+            Code::Mean => "the means along an axis",
+            Code::Min => "the minima along an axis, in the file's own type",
+            Code::Max => "the maxima along an axis, in the file's own type",
+            Code::ArgMin | Code::ArgMax => "the indices along an axis, int64",
         },
-        types: if is_sum { wider } else { compared },
-        widens: if is_sum {
-            "Sums of float16 are float32; of bool and integers they are int64, or uint64 of uint64, and wrap, as in NumPy. Floats are added in more precision than their own, and rounded once."
+        types: match code {
+            Code::Sum | Code::Dot => wider,
+            Code::Mean => divided,
+            Code::Min | Code::Max | Code::ArgMin | Code::ArgMax => compared,
+        },
+        widens: match code {
+            Code::Sum | Code::Dot => {
+                "Sums of float16 are float32; of bool and integers they are int64, or uint64 of uint64, and wrap, as in NumPy. Floats are added in more precision than their own, and rounded once."
+            }
+            Code::Mean => {
+                "Means of float16 are float32; of bool and integers they are float64, as in NumPy. They are added in more precision than their own, divided, and rounded once."
+            }
+            Code::Min | Code::Max | Code::ArgMin | Code::ArgMax => "",
+        },
+        gives: if code.is_index() {
+            |_| Type::I64
         } else {
-            ""
+            |ty| ty
         },
         sizes: &[Size {
             name: "len",
@@ -132,6 +157,9 @@ const fn reduction(
             Code::Sum => |ty, shapes, given| pose(ty, Code::Sum, shapes, given),
             Code::Min => |ty, shapes, given| pose(ty, Code::Min, shapes, given),
             Code::Max => |ty, shapes, given| pose(ty, Code::Max, shapes, given),
+            Code::Mean => |ty, shapes, given| pose(ty, Code::Mean, shapes, given),
+            Code::ArgMin => |ty, shapes, given| pose(ty, Code::ArgMin, shapes, given),
+            Code::ArgMax => |ty, shapes, given| pose(ty, Code::ArgMax, shapes, given),
             Code::Dot => |ty, shapes, _| {
                 let [a, b] = [0, 1].map(|at| shapes[at].iter().product());
                 same_length(a, b)?;
@@ -141,11 +169,22 @@ const fn reduction(
         lens,
         work,
         reference: reference::reference,
-        variants: variants::ALL,
-        choice: choice::fastest,
+        variants: match code {
+            Code::ArgMin | Code::ArgMax => variants::OF_INDICES,
+            Code::Mean => variants::EXACT,
+            _ => variants::ALL,
+        },
+        choice: if code.is_index() {
+            |_| &variants::INDEX
+        } else {
+            choice::fastest
+        },
         parts: Parts::Folded(fold),
         bench: Bench {
-            types: &[(Type::F32, SIZES), (Type::I64, LARGE), (Type::F64, LARGE)],
+            types: match code {
+                Code::Mean => &[(Type::F32, SIZES), (Type::F64, LARGE)],
+                _ => &[(Type::F32, SIZES), (Type::I64, LARGE), (Type::F64, LARGE)],
+            },
             quick: &[1 << 24],
             drawn: &[400_000_000],
             numbers: if is_sum {
@@ -156,11 +195,20 @@ const fn reduction(
             // The document's type.
             every: match code {
                 Code::Dot => &[Type::I64],
-                Code::Sum | Code::Min | Code::Max => &[],
+                _ => &[],
             },
         },
-        cases: &[],
-        edges: EDGES,
+        cases: match code {
+            Code::Sum | Code::Dot => &[],
+            Code::Mean => MEANS_CASES,
+            Code::Min | Code::Max => &[],
+            Code::ArgMin | Code::ArgMax => INDEX_CASES,
+        },
+        edges: match code {
+            // The kernels are those of sums.
+            Code::Mean => &[],
+            _ => EDGES,
+        },
     }
 }
 
@@ -171,10 +219,27 @@ const LARGE: &[&[usize]] = &[&[1 << 27]];
 /// operands and launches of their own.
 const EDGES: &[&[usize]] = &[&[1], &[2], &[255], &[256], &[257], &[509], &[1031]];
 
-static SUMS: Fold = fold(Reduction::Sum, blocked_path);
-static MINS: Fold = fold(Reduction::Min, blocked_path);
-static MAXS: Fold = fold(Reduction::Max, blocked_path);
-static DOTS: Fold = fold(Reduction::Sum, blas_path);
+/// Whole, and lines of several threads.
+const MEANS_CASES: &[Case] = &[
+    Case::of(&[509]),
+    Case::of(&[]).by(&["axis"]).along(&[3, 67, 5], 1),
+];
+
+/// Lines of one thread and of several, of one block and of several; columns in one tile and in
+/// several.
+const INDEX_CASES: &[Case] = &[
+    Case::of(&[5003]),
+    Case::of(&[]).along(&[70, 11], 1).spare(),
+    Case::of(&[]).along(&[3, 67, 5], 1).capped(1),
+    Case::of(&[]).along(&[2, 700, 131], 1).counting(3),
+];
+
+static SUMS: Fold = fold(Reduction::Sum, false, blocked_path);
+static MINS: Fold = fold(Reduction::Min, false, blocked_path);
+static MAXS: Fold = fold(Reduction::Max, false, blocked_path);
+static DOTS: Fold = fold(Reduction::Sum, false, blas_path);
+static INDICES_OF_MINS: Fold = fold(Reduction::Min, true, blocked_path);
+static INDICES_OF_MAXS: Fold = fold(Reduction::Max, true, blocked_path);
 
 /// The sum.
 pub static SUM: Operation = reduction(
@@ -198,6 +263,31 @@ pub static MAX: Operation = reduction(
     "Largest element (NaN if there is one)",
     Code::Max,
     &MAXS,
+);
+
+/// The mean. Of integers it is rounded towards zero, and their sum wraps: the command takes them as
+/// `f64`, as NumPy does.
+pub static MEAN: Operation = reduction(
+    "mean",
+    "Mean of all elements (NaN of nothing)",
+    Code::Mean,
+    &SUMS,
+);
+
+/// The index of the smallest element.
+pub static ARGMIN: Operation = reduction(
+    "argmin",
+    "Index of the smallest element: of equals the first, and of the first NaN if there is one",
+    Code::ArgMin,
+    &INDICES_OF_MINS,
+);
+
+/// The index of the largest element.
+pub static ARGMAX: Operation = reduction(
+    "argmax",
+    "Index of the largest element: of equals the first, and of the first NaN if there is one",
+    Code::ArgMax,
+    &INDICES_OF_MAXS,
 );
 
 /// The dot product Σ a\[i\] · b\[i\].

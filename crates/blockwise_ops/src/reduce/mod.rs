@@ -40,15 +40,15 @@ use crate::{Execution, LaunchError, LaunchPlan, upload};
 use self::problem::Code;
 
 pub use crate::operation::{Axis, Reduction};
-pub(crate) use axis::{each, enqueue_axis, rounds};
-pub use axis::{enqueue_runs, plan_axis, reduce_axis, sum_error_along_axis};
-pub use description::{DOT, MAX, MIN, SUM, same_length};
+pub(crate) use axis::{each, enqueue_axis};
+pub use axis::{index_along, part_of, reduce_axis};
+pub use description::{ARGMAX, ARGMIN, DOT, MAX, MEAN, MIN, SUM, same_length};
 pub use form::{Folding, Form};
 pub use partials::Partials;
 pub(crate) use partials::{enqueue_to, ticket};
 pub use total::{Number, PartialOf, Total};
 pub use variants::{
-    AXIS, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, TREE, TREE_RAW, WIDE, in_one_launch,
+    AXIS, INDEX, INTERLEAVED, KERNELS, SHUFFLE, SINGLE, TREE, TREE_RAW, WIDE, in_one_launch,
 };
 
 /// Default number of blocks of the first four kernels.
@@ -76,6 +76,10 @@ fn code(reduction: Reduction) -> Code {
 /// # Errors
 /// What the operation refuses.
 pub(crate) fn whole<T: Number>(of: &Operation, len: usize) -> Result<Problem, LaunchError> {
+    if matches!(of.parts, Parts::Folded(fold) if fold.is_index) {
+        let operation = of.name;
+        return Err(LaunchError::NotDivided { operation });
+    }
     // Nothing is allocated.
     let len = [len];
     let shapes = [&len[..]; 2];

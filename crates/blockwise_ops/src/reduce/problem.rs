@@ -12,6 +12,10 @@ pub(super) enum Code {
     Min,
     Max,
     Dot,
+    Mean,
+    /// Indices of extremes: the first of equals.
+    ArgMin,
+    ArgMax,
 }
 
 /// How a problem is reduced, after its code in [`Problem::settings`].
@@ -21,8 +25,9 @@ pub(super) enum Way {
     Whole,
     /// Along an axis.
     Lines,
-    /// Along an axis of at most [`RUN`](kernels::reduce::RUN) elements, to sums that are not rounded.
-    Runs,
+    /// Along an axis that is a part of another one: to sums that are not rounded, or to indices and
+    /// the extremes themselves.
+    Parts,
 }
 
 impl Code {
@@ -31,22 +36,30 @@ impl Code {
             0 => Self::Sum,
             1 => Self::Min,
             2 => Self::Max,
-            _ => Self::Dot,
+            3 => Self::Dot,
+            4 => Self::Mean,
+            5 => Self::ArgMin,
+            _ => Self::ArgMax,
         }
     }
 
     /// The code of the kernels that do it: one kernel is for minima and maxima.
     pub(super) const fn of_kernel(self) -> u8 {
         match self {
-            Self::Sum => 0,
-            Self::Min | Self::Max => 1,
+            Self::Sum | Self::Mean => 0,
+            Self::Min | Self::Max | Self::ArgMin | Self::ArgMax => 1,
             Self::Dot => 2,
         }
     }
 
     /// Whether it adds.
-    pub(super) fn is_sum(self) -> bool {
-        matches!(self, Self::Sum | Self::Dot)
+    pub(super) const fn is_sum(self) -> bool {
+        matches!(self, Self::Sum | Self::Dot | Self::Mean)
+    }
+
+    /// Whether it gives indices.
+    pub(super) const fn is_index(self) -> bool {
+        matches!(self, Self::ArgMin | Self::ArgMax)
     }
 }
 
@@ -55,7 +68,7 @@ impl Way {
         match problem.settings[1] {
             0 => Self::Whole,
             1 => Self::Lines,
-            _ => Self::Runs,
+            _ => Self::Parts,
         }
     }
 }
@@ -67,7 +80,7 @@ pub(super) fn problem(ty: Type, code: Code, way: Way, axis: Axis) -> Result<Prob
         return Err(LaunchError::EmptyInput {
             what: match way {
                 Way::Whole => "the operand of a minimum or maximum",
-                Way::Lines | Way::Runs => "the axis of a minimum or maximum",
+                Way::Lines | Way::Parts => "the axis of a minimum or maximum",
             },
         });
     }
@@ -85,9 +98,18 @@ pub(super) fn problem(ty: Type, code: Code, way: Way, axis: Axis) -> Result<Prob
 /// What a kernel of extremes is given as `flip`, for elements of type `T`; 0 where it adds.
 pub fn flip<T>(problem: &Problem) -> u64 {
     match Code::of(problem) {
-        Code::Sum | Code::Dot => 0,
-        Code::Min => operation::order(problem.ty, false).flip::<T>(),
-        Code::Max => operation::order(problem.ty, true).flip::<T>(),
+        Code::Sum | Code::Dot | Code::Mean => 0,
+        Code::Min | Code::ArgMin => operation::order(problem.ty, false).flip::<T>(),
+        Code::Max | Code::ArgMax => operation::order(problem.ty, true).flip::<T>(),
+    }
+}
+
+/// What a kernel along an axis is given as `how`: what a sum is divided by, or `flip`.
+pub(super) fn how<T>(problem: &Problem) -> u64 {
+    match Code::of(problem) {
+        Code::Mean => problem.extents[0] as u64,
+        code if code.is_sum() => 1,
+        _ => flip::<T>(problem),
     }
 }
 

@@ -14,7 +14,16 @@ use crate::oracle::{self, Exact, Precision};
 /// [`addend`](kernels::reduce::addend) derives it for the launcher's own choices, is in their
 /// tolerance.
 pub(super) fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
-    match (Code::of(asked.problem).is_sum(), asked.problem.ty) {
+    let code = Code::of(asked.problem);
+    if code.is_index() {
+        return match asked.problem.ty {
+            Type::F32 => indices::<f32>(&asked),
+            Type::F64 => indices::<f64>(&asked),
+            Type::U64 => indices::<u64>(&asked),
+            _ => indices::<i64>(&asked),
+        };
+    }
+    match (code.is_sum(), asked.problem.ty) {
         (true, Type::F32) => Ok(sums::<f32>(&asked, 2.0_f64.powi(-41))),
         (true, Type::F64) => Ok(sums::<f64>(&asked, 2.0_f64.powi(-80))),
         (_, Type::F32) => exact::<f32>(&asked),
@@ -39,7 +48,13 @@ fn values<'a, T: Typed + Pod>(asked: &'a Asked<'_>, operand: usize) -> &'a [T] {
 
 fn sums<T: Precision>(asked: &Asked<'_>, error: f64) -> Expected {
     let [a, b] = [0, 1].map(|operand| values::<T>(asked, operand));
-    let is_dot = Code::of(asked.problem) == Code::Dot;
+    let code = Code::of(asked.problem);
+    let is_dot = code == Code::Dot;
+    // A mean is the exact sum rounded to float64, and divided.
+    let (by, divided) = match code {
+        Code::Mean => (asked.problem.extents[0] as f64, 2.0 * f64::UNIT_ROUNDOFF),
+        _ => (1.0, 0.0),
+    };
     let outputs = asked.runs.iter().cloned().flatten();
     let near = outputs.map(|output| {
         let mut sum = Exact::default();
@@ -49,14 +64,16 @@ fn sums<T: Precision>(asked: &Asked<'_>, error: f64) -> Expected {
                 false => sum.add(a[at].into()),
             }
         }
-        let value = sum.nearest::<f64>();
+        let value = sum.nearest::<f64>() / by;
+        let magnitude = sum.magnitude() / by;
         // Each product may underflow by up to half of the smallest number.
         let lost = match is_dot {
             true => T::SMALLEST * (sum.terms() as f64 / 2.0),
             false => 0.0,
         };
         let rounding = (T::UNIT_ROUNDOFF * value.abs()).max(T::SMALLEST / 2.0);
-        let tolerance = rounding + error * sum.magnitude() + lost;
+        let rounding = rounding + divided * value.abs();
+        let tolerance = rounding + error * magnitude + lost;
         Near {
             value,
             // If the sum itself is infinite or NaN, there is no tolerance.
@@ -65,7 +82,7 @@ fn sums<T: Precision>(asked: &Asked<'_>, error: f64) -> Expected {
             } else {
                 0.0
             },
-            magnitude: sum.magnitude(),
+            magnitude,
             terms: sum.terms(),
         }
     });
@@ -82,10 +99,40 @@ fn exact<T: Number>(asked: &Asked<'_>) -> Result<Expected, LaunchError> {
         let elements = line.clone().map(|at| a[at]);
         *result = match Code::of(asked.problem) {
             Code::Sum => elements.fold(T::ZERO, T::add),
+            Code::Mean => {
+                let count = asked.problem.extents[0] as u64;
+                T::mean(elements.fold(T::ZERO, T::add).total(), count)
+            }
             Code::Dot => line.fold(T::ZERO, |sum, at| a[at].mul_add(b[at], sum)),
-            Code::Min => oracle::least(elements).unwrap_or_default(),
-            Code::Max => oracle::greatest(elements).unwrap_or_default(),
+            Code::Min | Code::ArgMin => oracle::least(elements).unwrap_or_default(),
+            Code::Max | Code::ArgMax => oracle::greatest(elements).unwrap_or_default(),
         };
     }
+    Ok(Expected::Exact(array))
+}
+
+fn indices<T: Number>(asked: &Asked<'_>) -> Result<Expected, LaunchError> {
+    let values = values::<T>(asked, 0);
+    let is_greatest = Code::of(asked.problem) == Code::ArgMax;
+    let is_nan = |value: T| value.partial_cmp(&value).is_none();
+    let is_better = |a: T, b: T| match is_greatest {
+        _ if is_nan(b) => false,
+        true => a > b || is_nan(a),
+        false => a < b || is_nan(a),
+    };
+    let outputs = asked.runs.iter().cloned().flatten();
+    let indices = outputs.map(|output| {
+        let line = line(asked.problem, output).map(|at| values[at]).enumerate();
+        let first = line.reduce(|best, next| {
+            if is_better(next.1, best.1) {
+                next
+            } else {
+                best
+            }
+        });
+        first.map_or(0, |(at, _)| at as i64)
+    });
+    let indices: Vec<_> = indices.collect();
+    let array = AnyArray::of(ndarray::ArrayView1::from(&indices).into_dyn())?;
     Ok(Expected::Exact(array))
 }

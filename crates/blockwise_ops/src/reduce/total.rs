@@ -98,6 +98,14 @@ impl<T: Number> Total<T> {
         T::rounded(self.0)
     }
 
+    /// What all terms of a problem come to: the nearest number to their total, or to their mean.
+    pub fn result(self, problem: &Problem) -> T {
+        match Code::of(problem) {
+            Code::Mean => T::mean(self.0, problem.extents[0] as u64),
+            _ => self.round(),
+        }
+    }
+
     /// Folds the results of a launch's blocks, in order.
     pub fn of_partials(partials: &[PartialOf<T>], reduction: Reduction) -> Self {
         let totals = partials.iter().map(|partial| Self(partial.settle()));
@@ -142,19 +150,19 @@ impl<T: Number> Default for Total<T> {
 
 /// What the results of a launch's blocks come to, rounded.
 pub(super) fn number(problem: &Problem, bytes: &[u8]) -> Result<AnyArray, LaunchError> {
-    fn of<T: Number>(bytes: &[u8], by: Reduction) -> Vec<u8> {
-        bytemuck::bytes_of(&Total::<T>::of_results(bytes, by).round()).to_vec()
+    fn of<T: Number>(problem: &Problem, bytes: &[u8], by: Reduction) -> Vec<u8> {
+        bytemuck::bytes_of(&Total::<T>::of_results(bytes, by).result(problem)).to_vec()
     }
     let by = match Code::of(problem) {
-        Code::Sum | Code::Dot => Reduction::Sum,
-        Code::Min => Reduction::Min,
-        Code::Max => Reduction::Max,
+        Code::Sum | Code::Dot | Code::Mean => Reduction::Sum,
+        Code::Min | Code::ArgMin => Reduction::Min,
+        Code::Max | Code::ArgMax => Reduction::Max,
     };
     let rounded = match problem.ty {
-        Type::F32 => of::<f32>(bytes, by),
-        Type::F64 => of::<f64>(bytes, by),
-        Type::U64 => of::<u64>(bytes, by),
-        _ => of::<i64>(bytes, by),
+        Type::F32 => of::<f32>(problem, bytes, by),
+        Type::F64 => of::<f64>(problem, bytes, by),
+        Type::U64 => of::<u64>(problem, bytes, by),
+        _ => of::<i64>(problem, bytes, by),
     };
     let mut number = AnyArray::zeros(problem.ty, &[])?;
     number.bytes_mut().copy_from_slice(&rounded);

@@ -3,23 +3,22 @@
 //! Each block leaves a result; the host merges them in the order of the blocks, or the last block
 //! does.
 
+mod lines;
 pub(super) mod plan;
 
-use blockwise::{Error, Plain, Type};
 use kernels::raw::reduce::{dot_tree_raw, fold_tree_raw};
-use kernels::reduce::axis::{fold_axis, sum_runs};
 use kernels::reduce::interleaved::{dot_interleaved, fold_interleaved};
 use kernels::reduce::policy::IN_FLIGHT;
 use kernels::reduce::shuffle::{dot_shuffle, fold_shuffle};
 use kernels::reduce::single::{dot_single, fold_single};
 use kernels::reduce::tree::{dot_tree, fold_tree};
 use kernels::reduce::wide::{DOT_IN_FLIGHT, dot_wide, fold_wide};
-use kernels::reduce::{Extreme, Sum};
 
 use super::form::{Folding, Form, TREE as TREES};
-use super::problem::{Code, flip};
 use super::rows::ticket;
-use crate::operation::{Kernel, Operands, Takes, Tier, Variant, kernel, raw_kernel};
+use crate::operation::{Kernel, Tier, Variant, raw_kernel};
+
+pub use lines::{AXIS, INDEX};
 
 /// All of them.
 pub(super) static ALL: &[&Variant] = &[
@@ -31,6 +30,12 @@ pub(super) static ALL: &[&Variant] = &[
     &SINGLE,
     &AXIS,
 ];
+
+/// Those that add in more precision than the elements'.
+pub(super) static EXACT: &[&Variant] = &[&SHUFFLE, &WIDE, &SINGLE, &AXIS];
+
+/// Of indices of extremes.
+pub(super) static OF_INDICES: &[&Variant] = &[&INDEX];
 
 /// Those that a caller can name.
 pub static KERNELS: [&Variant; 6] = [&INTERLEAVED, &TREE, &TREE_RAW, &SHUFFLE, &WIDE, &SINGLE];
@@ -160,58 +165,4 @@ pub const fn in_one_launch(
     Variant::new(name, about, kernels, plan::whole)
         .memory(|_| TICKET)
         .tuned(plan::policies)
-}
-
-/// A thread for each line along an axis.
-pub static AXIS: Variant = Variant::new(
-    "axis",
-    "a thread for each line along an axis",
-    LINES,
-    plan::lines,
-)
-.tier(Tier::Step);
-
-const LINES: &[Kernel] = &{
-    macro_rules! lines {
-        ($Type:ident $t:ident, $code:ident, $Op:ident) => {
-            kernel!(Takes::Type(Type::$Type), [Code::$code.of_kernel(), 0], fold_axis<$t, $Op>, |of| (
-                rows::<$t>(&of)?,
-                of.output.plain::<$t>()?,
-                of.problem.extents[0],
-                flip::<$t>(&of.problem)
-            ))
-        };
-    }
-    macro_rules! runs {
-        ($t:ident, $Type:ident) => {
-            kernel!(
-                Takes::Type(Type::$Type),
-                [Code::Sum.of_kernel(), 1],
-                sum_runs<$t>,
-                |of| (
-                    rows::<$t>(&of)?,
-                    super::rows::results::<$t>(of.after)?,
-                    of.problem.extents[0]
-                )
-            )
-        };
-    }
-    [
-        lines!(I64 i64, Sum, Sum),
-        lines!(U64 i64, Sum, Sum),
-        lines!(F32 f32, Sum, Sum),
-        lines!(F64 f64, Sum, Sum),
-        lines!(I64 i64, Min, Extreme),
-        lines!(U64 i64, Min, Extreme),
-        lines!(F32 f32, Min, Extreme),
-        lines!(F64 f64, Min, Extreme),
-        runs!(f32, F32),
-        runs!(f64, F64),
-    ]
-};
-
-/// The input as rows of the elements after the axis.
-fn rows<'a, T: Plain>(of: &Operands<'a>) -> Result<(blockwise::View<'a, T>, usize, usize), Error> {
-    let [extent, outer, inner, _] = of.problem.extents;
-    Ok((of.inputs[0].plain::<T>()?, outer * extent, inner))
 }

@@ -29,6 +29,7 @@ pub static REVERSE: Operation = Operation {
     result: "the reversed array",
     types: |types, _| types[0],
     widens: "",
+    gives: |ty| ty,
     sizes: &[Size {
         name: "len",
         about: "Elements",

@@ -38,6 +38,7 @@ pub static SCAN: Operation = Operation {
     result: "the running values",
     types,
     widens: "Sums of integers are int64 or uint64, as NumPy's cumsum has them, and wrap. Of float16, and of integers below 32 bits, results are float32, int64 or uint64.",
+    gives: |ty| ty,
     sizes: &[Size {
         name: "len",
         about: "Elements",

@@ -33,6 +33,7 @@ pub static TRANSPOSE: Operation = Operation {
     result: "the transposed matrix",
     types: |types, _| types[0],
     widens: "",
+    gives: |ty| ty,
     sizes: &[
         Size {
             name: "rows",

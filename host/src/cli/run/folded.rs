@@ -7,8 +7,8 @@ use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::compare::{Comparison, ToNumber};
 use blockwise_ops::operation::{self, Axis, Fold, Operation, Options, Posed, Reduction, Task};
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::pipeline::{AxisReducer, Piece, Reducer};
-use blockwise_ops::reduce::Total;
+use blockwise_ops::pipeline::{AxisReducer, LineResults, Piece, Reducer};
+use blockwise_ops::reduce::{MEAN, Total};
 use blockwise_ops::{AnyArray, Number};
 use ndarray::ArrayView1;
 use serde_json::{Value, json};
@@ -68,6 +68,7 @@ impl<'a> Job<'a> {
         let reference = Expectation::open(&self.arguments.reference, &self.posed)?;
         match &self.arguments.output {
             Some(output) => self.along::<T>(global, output, reference),
+            None if self.fold.is_index => self.index::<T>(global, reference),
             None => self.whole::<T>(global, reference),
         }
     }
@@ -92,10 +93,7 @@ impl<'a> Job<'a> {
         if mesh.first() > 0 {
             return Ok(Report::silent());
         }
-        let text = value.to_string();
-        // JSON has no NaN and no infinities: the text says what the number was.
-        let json = json!({ "command": self.of.name, "type": self.kept().name(), "value": value.into(), "text": text, "device": mesh::names(&mesh), "seconds": seconds });
-        let report = Report::new(text, json);
+        let report = self.number(value, mesh::names(&mesh), seconds);
         let Some(mut reference) = reference else {
             return Ok(report);
         };
@@ -103,6 +101,64 @@ impl<'a> Job<'a> {
         let magnitude = || Ok::<_, Failure>(vec![self.magnitude::<T>()?]);
         let value = self.array(&[], &[value])?;
         let compared = self.compare(&mut reference, &value, properties, magnitude)?;
+        Ok(report.comparison(&reference.name, &compared))
+    }
+
+    /// What is said of a number.
+    fn number(
+        &self,
+        value: impl ToString + Into<Value>,
+        device: String,
+        seconds: Seconds,
+    ) -> Report {
+        let text = value.to_string();
+        // JSON has no NaN and no infinities: the text says what the number was.
+        let json = json!({ "command": self.of.name, "type": self.kept().name(), "value": value.into(), "text": text, "device": device, "seconds": seconds });
+        Report::new(text, json)
+    }
+
+    /// The index of an extreme of all elements, in row-major order.
+    fn index<T: Number>(
+        &self,
+        global: &Global,
+        reference: Option<Expectation<'_>>,
+    ) -> Result<Report, Failure> {
+        let (of, ty) = (self.of, self.posed.problem.ty);
+        let device = global.open_alone(of.name)?;
+        let len = self.posed.problem.extents[0];
+        let line = Axis {
+            outer: 1,
+            extent: len,
+            inner: 1,
+        };
+        let mut reducer = AxisReducer::<T>::new(&device, of, line, self.chunk())?;
+        let mut reader = self.inputs.readers[0].again();
+        let (mut seconds, mut index) = (Seconds::default(), 0);
+        let mut emit = |results: LineResults<'_, T>| {
+            if let LineResults::Indices(&[found]) = results {
+                index = found;
+            }
+            Ok::<_, Failure>(())
+        };
+        let bar = progress::bar(of.name, len);
+        while let Some(piece) = reducer.next_piece() {
+            let fill = |values: &mut [T]| {
+                let bytes = bytemuck::cast_slice_mut(values);
+                timed(&mut seconds.reading, || reader.read_as(ty, bytes))?;
+                Ok(())
+            };
+            reducer.push(fill, &mut emit)?;
+            bar.inc(piece.elements() as u64);
+        }
+        let seconds = seconds.on_device(reducer.finish(&mut emit)?);
+        bar.finish_and_clear();
+        let properties = device.properties();
+        let report = self.number(index, properties.name.clone(), seconds);
+        let Some(mut reference) = reference else {
+            return Ok(report);
+        };
+        let index = AnyArray::of(ndarray::arr0(index).into_dyn().view())?;
+        let compared = self.compare(&mut reference, &index, properties, || Ok(Vec::new()))?;
         Ok(report.comparison(&reference.name, &compared))
     }
 
@@ -148,7 +204,8 @@ impl<'a> Job<'a> {
         let seconds = Seconds::longest(results.iter().map(|&(_, seconds)| seconds));
         seconds.notice();
         let total: Option<Total<T>> = results.into_iter().find_map(|(total, _)| total);
-        Ok((total.unwrap_or_default().round(), seconds))
+        let total = total.unwrap_or_default();
+        Ok((total.result(&self.posed.problem), seconds))
     }
 
     /// The sum of the terms' magnitudes, from the files read a second time.
@@ -198,7 +255,12 @@ impl<'a> Job<'a> {
             let Some(error) = error else {
                 return exactly();
             };
-            let roundings = (self.fold.path)(terms) + 1;
+            // A mean is divided, here and in the reference.
+            let (more, by) = match self.of == &MEAN {
+                true => (2, terms.max(1) as f64),
+                false => (1, 1.0),
+            };
+            let roundings = (self.fold.path)(terms) + more;
             // Half floats are stored, and added as f32 at least.
             let (added, precision) = match stored {
                 Type::F16 | Type::F32 => (f32::UNIT_ROUNDOFF, "f32"),
@@ -212,7 +274,7 @@ impl<'a> Job<'a> {
             let sums = error + oracle::gamma(roundings, added);
             let tolerance = magnitudes.iter().enumerate().map(|(at, magnitude)| {
                 // A magnitude beyond the range bounds nothing, but a tolerance is finite.
-                both * values.number(at).to_f64().abs() + sums * magnitude.min(f64::MAX) + smallest
+                both * values.number(at).to_f64().abs() + sums * magnitude.min(f64::MAX) / by + smallest
             });
             let bound = format!(
                 "one rounding of the result; {roundings} roundings of {precision} in the reference, the longest path of a pairwise or blocked sum of {terms} terms (--rtol and --atol for other references, as sums that are added one by one)"
@@ -225,6 +287,7 @@ impl<'a> Job<'a> {
     /// them.
     fn kept(&self) -> Type {
         match self.fold.by {
+            _ if self.fold.is_index => Type::I64,
             Reduction::Sum => self.posed.problem.ty,
             Reduction::Min | Reduction::Max => self.inputs.types[0],
         }
@@ -266,16 +329,21 @@ impl<'a> Job<'a> {
             None => Vec::new(),
         };
         let (mut seconds, mut writing) = (Seconds::default(), 0.0);
-        let mut emit = |values: &[T]| {
+        let mut emit = |results_of_lines: LineResults<'_, T>| {
+            let values = match results_of_lines {
+                LineResults::Values(values) => self.array(&[values.len()], values)?,
+                LineResults::Indices(indices) => {
+                    AnyArray::of(ArrayView1::from(indices).into_dyn())?
+                }
+            };
             if reference.is_some() {
-                results.extend_from_slice(values);
+                results.extend_from_slice(values.bytes());
             }
-            let values = self.array(&[values.len()], values)?;
             timed(&mut writing, || {
                 Ok::<_, Failure>(writer.write_bytes(values.bytes())?)
             })
         };
-        let mut reducer = AxisReducer::new(&device, axis, self.fold.by, self.chunk())?;
+        let mut reducer = AxisReducer::new(&device, self.of, axis, self.chunk())?;
         let bar = progress::bar(name, problem.product());
         while let Some(piece) = reducer.next_piece() {
             let fill = |values: &mut [T]| {
@@ -297,9 +365,10 @@ impl<'a> Job<'a> {
         let report = match reference {
             None => report,
             Some(mut reference) => {
-                let results = self.array(shape, &results)?;
+                let mut all = AnyArray::zeros(stored, shape)?;
+                all.bytes_mut().copy_from_slice(&results);
                 let magnitudes = || Ok(magnitudes);
-                let compared = self.compare(&mut reference, &results, properties, magnitudes)?;
+                let compared = self.compare(&mut reference, &all, properties, magnitudes)?;
                 report.comparison(&reference.name, &compared)
             }
         };

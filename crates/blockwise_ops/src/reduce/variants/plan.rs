@@ -5,9 +5,10 @@ use kernels::pack;
 use kernels::reduce::addend::PATH;
 use kernels::reduce::policy;
 
+use super::super::DEFAULT_GRID_CAP;
 use super::super::form::{Folding, Form};
 use super::super::problem::{Code, Way};
-use super::super::{DEFAULT_GRID_CAP, sum_error_along_axis};
+use super::lines;
 use crate::LaunchError;
 use crate::operation::{Options, Plan, Problem, Task};
 use crate::oracle::{self, Precision};
@@ -41,23 +42,6 @@ pub(in crate::reduce) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
     task.plan_1d(which, items, threads, shared_bytes)
 }
 
-/// Plans a launch with a thread for each line along an axis.
-pub(in crate::reduce) fn lines(task: &Task<'_>) -> Result<Plan, LaunchError> {
-    let code = Code::of(task.problem);
-    let instance = match Way::of(task.problem) {
-        Way::Whole => {
-            return Err(LaunchError::NoLines {
-                kernel: task.variant.name,
-            });
-        }
-        Way::Lines => 0,
-        Way::Runs => 1,
-    };
-    let [_, outer, inner, _] = task.problem.extents;
-    let threads = task.options.threads.unwrap_or(kernels::reduce::THREADS);
-    task.plan_1d([code.of_kernel(), instance], outer * inner, threads, 0)
-}
-
 /// How many results a launch leaves for the host to merge.
 pub(in crate::reduce) fn results(plan: &Plan) -> usize {
     match Form::of(plan.kernel).fold {
@@ -84,7 +68,7 @@ pub(in crate::reduce) fn error(task: &Task<'_>) -> Option<f64> {
 
 fn error_of<T: Precision>(task: &Task<'_>) -> f64 {
     if Way::of(task.problem) != Way::Whole {
-        return sum_error_along_axis::<T>();
+        return lines::error::<T>(task);
     }
     match form(task).fold {
         Folding::Tree => oracle::gamma(path(task), T::UNIT_ROUNDOFF),
@@ -146,7 +130,7 @@ fn policy_of(problem: &Problem) -> policy::Policy {
     let row = policy::row(problem.extents[0].saturating_mul(problem.ty.bytes()));
     match Code::of(problem) {
         Code::Dot => row.dot,
-        Code::Sum | Code::Min | Code::Max => row.policy,
+        _ => row.policy,
     }
 }
 

@@ -1,0 +1,186 @@
+//! What is folded along an axis, and what comes of it.
+
+use cuda_std::prelude::*;
+use cuda_std::unroll::unrolled;
+
+use crate::number::Scalar;
+use crate::reduce::lanes::pairwise;
+use crate::reduce::{Addend, Extreme, Partial, Sum};
+
+/// An operation along an axis.
+pub trait Along: sealed::Sealed {
+    /// What threads, and parts of a line, are folded in: one or two 64-bit words.
+    type Folded<T: Addend>: Plain;
+    /// What there is beside the value: of a sum the number that is rounded to it, of an extreme its
+    /// index.
+    type More<T: Addend>: Plain;
+
+    /// Of no elements.
+    fn start<T: Addend>() -> Self::Folded<T>;
+    /// An element that changes nothing.
+    fn nothing<T: Addend>(how: u64) -> T;
+    /// Folds a group of elements in; `at` gives their indices, which ascend.
+    fn group<T: Addend, const N: usize>(
+        folded: Self::Folded<T>,
+        elements: [T; N],
+        at: impl Fn(u32) -> usize,
+        how: u64,
+    ) -> Self::Folded<T>;
+    /// Folds two.
+    fn merge<T: Addend>(a: Self::Folded<T>, b: Self::Folded<T>) -> Self::Folded<T>;
+    /// The value.
+    fn value<T: Addend>(folded: Self::Folded<T>, how: u64) -> T;
+    /// What there is beside.
+    fn more<T: Addend>(folded: Self::Folded<T>) -> Self::More<T>;
+}
+
+/// `how` is what the sum is divided by: 1, or the extent for a mean.
+impl Along for Sum {
+    type Folded<T: Addend> = T::Partial;
+    type More<T: Addend> = T::Partial;
+
+    #[inline(always)]
+    fn start<T: Addend>() -> T::Partial {
+        T::Partial::ZERO
+    }
+
+    #[inline(always)]
+    fn nothing<T: Addend>(_: u64) -> T {
+        T::ZERO
+    }
+
+    /// Neighbours first, so that the chain of additions is as short as it can be.
+    #[inline(always)]
+    fn group<T: Addend, const N: usize>(
+        folded: T::Partial,
+        elements: [T; N],
+        _: impl Fn(u32) -> usize,
+        _: u64,
+    ) -> T::Partial {
+        const { assert!(N.is_power_of_two() && N >= 2 && N <= 16) };
+        let mut sums = [T::Partial::ZERO; N];
+        unrolled::<N>(|i| {
+            if i % 2 == 0 {
+                sums[i] = elements[i + 1].add_to(elements[i].partial());
+            }
+        });
+        unrolled::<3>(|level| {
+            let apart = 2 << level;
+            unrolled::<N>(|i| {
+                if i % (2 * apart) == 0 && i + apart < N {
+                    sums[i] = sums[i].merge(sums[i + apart]);
+                }
+            });
+        });
+        folded.merge(sums[0])
+    }
+
+    #[inline(always)]
+    fn merge<T: Addend>(a: T::Partial, b: T::Partial) -> T::Partial {
+        a.merge(b)
+    }
+
+    #[inline(always)]
+    fn value<T: Addend>(folded: T::Partial, how: u64) -> T {
+        match how {
+            1 => T::of_sum(folded),
+            count => T::mean(folded.settle(), count),
+        }
+    }
+
+    #[inline(always)]
+    fn more<T: Addend>(folded: T::Partial) -> T::Partial {
+        folded
+    }
+}
+
+/// An extreme and its index. Of no elements, and of those that none is before, it is the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Plain)]
+#[repr(C)]
+pub struct Place {
+    /// The element's bits, as it is compared.
+    bits: u64,
+    /// Its index along the axis.
+    at: u64,
+}
+
+/// Whether `a` is before `b`: smaller, or a NaN.
+#[inline(always)]
+fn is_before<T: Scalar>(a: T, b: T) -> bool {
+    a < b || is_nan(a) && !is_nan(b)
+}
+
+#[inline(always)]
+fn is_nan<T: Scalar>(a: T) -> bool {
+    a.partial_cmp(&a).is_none()
+}
+
+/// `how` is what elements are [turned](crate::reduce::Op::turned) by.
+impl Along for Extreme {
+    type Folded<T: Addend> = Place;
+    type More<T: Addend> = i64;
+
+    #[inline(always)]
+    fn start<T: Addend>() -> Place {
+        // The highest element is before nothing: if there are no others, the first one is the extreme.
+        let bits = T::HIGHEST.bits();
+        Place { bits, at: 0 }
+    }
+
+    #[inline(always)]
+    fn nothing<T: Addend>(how: u64) -> T {
+        T::of_bits(T::HIGHEST.bits() ^ how)
+    }
+
+    /// The index is looked for only where the group has the extreme of all elements so far.
+    #[inline(always)]
+    fn group<T: Addend, const N: usize>(
+        folded: Place,
+        elements: [T; N],
+        at: impl Fn(u32) -> usize,
+        how: u64,
+    ) -> Place {
+        let mut turned = elements;
+        unrolled::<N>(|i| turned[i] = T::of_bits(elements[i].bits() ^ how));
+        let least = pairwise(turned, T::min);
+        if !is_before(least, T::of_bits(folded.bits)) {
+            return folded;
+        }
+        let (mut first, mut element) = (0, least);
+        unrolled::<N>(|back| {
+            let i = N - 1 - back;
+            if !is_before(least, turned[i]) {
+                (first, element) = (i as u32, turned[i]);
+            }
+        });
+        let (bits, at) = (element.bits(), at(first) as u64);
+        Place { bits, at }
+    }
+
+    #[inline(always)]
+    fn merge<T: Addend>(a: Place, b: Place) -> Place {
+        let (x, y) = (T::of_bits(a.bits), T::of_bits(b.bits));
+        let is_first = match (is_before(x, y), is_before(y, x)) {
+            (false, false) => a.at < b.at,
+            (is_first, _) => is_first,
+        };
+        if is_first { a } else { b }
+    }
+
+    #[inline(always)]
+    fn value<T: Addend>(folded: Place, how: u64) -> T {
+        T::of_bits(folded.bits ^ how)
+    }
+
+    #[inline(always)]
+    fn more<T: Addend>(folded: Place) -> i64 {
+        folded.at as i64
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for crate::reduce::Sum {}
+    impl Sealed for crate::reduce::Extreme {}
+}
