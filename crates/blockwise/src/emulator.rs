@@ -249,15 +249,8 @@ impl Queue for EmulatorQueue {
     }
 
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
-        let mut copied = Vec::new();
-        copied
-            .try_reserve_exact(bytes)
-            .map_err(|_| Error::OutOfHostMemory {
-                bytes: bytes as u64,
-            })?;
-        copied.resize(bytes, 0);
-        self.0.emulator.read(from, &mut copied)?;
-        Ok(self.0.emulator.write(to, &copied)?)
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_from_peer(self, from, to, bytes) }
     }
 
     unsafe fn copy_rows(&self, from: Rows, to: Rows, width: usize, rows: usize) -> Result<()> {
@@ -268,6 +261,30 @@ impl Queue for EmulatorQueue {
             self.0.emulator.write(to, &row)?;
         }
         Ok(())
+    }
+
+    unsafe fn copy_from_peer(
+        &self,
+        other: &dyn Queue,
+        from: u64,
+        to: u64,
+        bytes: usize,
+    ) -> Result<()> {
+        let other: &dyn Any = other;
+        let Some(Self(other, _)) = other.downcast_ref() else {
+            return Err(Error::ForeignBuffer {
+                what: "a copy".to_owned(),
+            });
+        };
+        let mut copied = Vec::new();
+        copied
+            .try_reserve_exact(bytes)
+            .map_err(|_| Error::OutOfHostMemory {
+                bytes: bytes as u64,
+            })?;
+        copied.resize(bytes, 0);
+        other.emulator.read(from, &mut copied)?;
+        Ok(self.0.emulator.write(to, &copied)?)
     }
 
     fn wait_for(&self, _other: &dyn Queue) -> Result<()> {

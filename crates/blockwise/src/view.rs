@@ -194,7 +194,12 @@ impl<'a, T: Plain> View<'a, T> {
         self.span.to_vec()
     }
 
-    pub(crate) fn into_bytes(self) -> View<'a, u8> {
+    pub(crate) fn allocation(&self) -> &'a Arc<Allocation> {
+        self.span.memory
+    }
+
+    /// The elements' bytes.
+    pub fn into_bytes(self) -> View<'a, u8> {
         let span = self.span.into_bytes();
         View { span }
     }
@@ -268,7 +273,8 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         Ok(ViewMut { span })
     }
 
-    pub(crate) fn into_bytes(self) -> ViewMut<'a, u8> {
+    /// The elements' bytes.
+    pub fn into_bytes(self) -> ViewMut<'a, u8> {
         let span = self.span.into_bytes();
         ViewMut { span }
     }

@@ -3,15 +3,16 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use blockwise::{Device, View, ViewMut};
+use blockwise::{Device, Stream, View, ViewMut};
 use blockwise_ops::reduce::Total;
 use blockwise_ops::{Element, LaunchError, Number, Reduction};
+use launch_contract::launch::Write;
 
 use crate::call::Digest;
 #[cfg(feature = "cuda")]
 use crate::nccl::{Link, Transfers};
 use crate::scratch::Scratch;
-use crate::wire::{Mailbox, Wire};
+use crate::wire::{Data, Mailbox, Wire};
 use crate::{Call, Error, Result, Split, Traffic, wait};
 
 /// One rank of a mesh, with its device. [`Mesh::run`](crate::Mesh::run) passes it to the program.
@@ -24,6 +25,8 @@ pub struct Rank {
     traffic: Traffic,
     calls: u64,
     scratch: Scratch,
+    /// For copies from the other devices, if all are alike and in this process.
+    copies: Option<Stream>,
     /// To the other GPUs, if NCCL connects them.
     #[cfg(feature = "cuda")]
     link: Option<Arc<Link>>,
@@ -38,6 +41,7 @@ impl Rank {
             traffic,
             calls,
             scratch: Scratch::default(),
+            copies: None,
             #[cfg(feature = "cuda")]
             link: None,
         }
@@ -50,6 +54,11 @@ impl Rank {
 
     pub(crate) fn scratch(&self) -> &Scratch {
         &self.scratch
+    }
+
+    /// The same, with a stream for copies from other devices of this process.
+    pub(crate) fn copying(self, copies: Option<Stream>) -> Self {
+        Self { copies, ..self }
     }
 
     /// The same, with a connection to the other GPUs.
@@ -205,6 +214,9 @@ impl Rank {
             link.order(self.number(), transfers.memory())?;
             return Ok(Exchange::Link(transfers));
         }
+        if let (Some(copies), Some(mailbox)) = (&self.copies, self.mailbox()) {
+            return self.lend(call, copies, &mailbox, sends, receives);
+        }
         for (to, elements) in sends {
             let elements = elements.to_vec().map_err(|e| self.failed(e))?;
             self.send(to, call, &elements)?;
@@ -227,6 +239,23 @@ impl Rank {
                 }
                 Ok(())
             }
+            Exchange::Peers(receives, borrowers) => {
+                for (from, place) in receives {
+                    let (mut place, data) = (place.into_bytes(), self.wire.receive(from, call)?);
+                    let copied = match (data, &self.copies) {
+                        (Data::Lent(lent), Some(copies)) => place.copy_from_peer(copies, &lent),
+                        (Data::Lent(_), None) => place.copy_from_slice(&[]),
+                        (Data::Bytes(bytes), _) => place.copy_from_slice(&bytes),
+                    };
+                    copied.map_err(|e| self.failed(e))?;
+                    // The lender may write again: that will wait for the copy.
+                    self.wire.send(from, call, Vec::new())?;
+                }
+                for borrower in borrowers {
+                    self.wire.receive(borrower, call)?;
+                }
+                Ok(())
+            }
             #[cfg(feature = "cuda")]
             Exchange::Link(transfers) => {
                 for &partner in transfers.partners() {
@@ -246,6 +275,33 @@ impl Rank {
         }
     }
 
+    /// The first half of an exchange between devices of this process. Each rank copies from the
+    /// others, and begins with the next one: so all begin with different ones.
+    fn lend<'v, T: Element>(
+        &self,
+        call: &Arc<Call>,
+        copies: &Stream,
+        mailbox: &Mailbox,
+        sends: impl IntoIterator<Item = (usize, View<'v, T>)>,
+        mut receives: Vec<(usize, ViewMut<'v, T>)>,
+    ) -> Result<Exchange<'v, T>> {
+        let (me, ranks) = (self.number(), self.ranks());
+        let places = receives.iter_mut();
+        let places: Vec<_> = places.map(|(_, place)| place.as_view_mut().pass()).collect();
+        copies.order(&places).map_err(|e| self.failed(e))?;
+        drop(places);
+        let mut borrowers = Vec::new();
+        for (to, elements) in sends {
+            let bytes = elements.into_bytes();
+            self.traffic.count(me, to, bytes.len());
+            let lent = bytes.lend().map_err(|e| self.failed(e))?;
+            mailbox.send(me, to, Arc::clone(call), Data::Lent(lent))?;
+            borrowers.push(to);
+        }
+        receives.sort_by_key(|(from, _)| (from + ranks - me) % ranks);
+        Ok(Exchange::Peers(receives, borrowers))
+    }
+
     pub(crate) fn send<T: Element>(
         &self,
         to: usize,
@@ -263,7 +319,11 @@ impl Rank {
     }
 
     pub(crate) fn receive_bytes(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
-        self.wire.receive(from, call)
+        Ok(match self.wire.receive(from, call)? {
+            Data::Bytes(bytes) => bytes,
+            // Only an exchange lends, and calls that match exchange at the same time.
+            Data::Lent(_) => Vec::new(),
+        })
     }
 
     /// Starts a collective: its number, and the line of the caller of the function that is marked
@@ -329,7 +389,9 @@ impl Rank {
 pub(crate) enum Exchange<'v, T: Element> {
     /// By copies through the hosts: what to receive.
     Hosts(Vec<(usize, ViewMut<'v, T>)>),
-    /// From device memory to device memory.
+    /// Between devices of this process: what to copy from others, and who copies from here.
+    Peers(Vec<(usize, ViewMut<'v, T>)>, Vec<usize>),
+    /// Between GPUs by NCCL.
     #[cfg(feature = "cuda")]
     Link(Transfers<'v>),
 }

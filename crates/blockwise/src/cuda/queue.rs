@@ -150,16 +150,35 @@ impl Queue for CudaQueue {
             .map_err(driver_error(&self.context, "copying rows within the GPU"))
     }
 
-    fn wait_for(&self, other: &dyn Queue) -> Result<()> {
-        self.context.enter()?;
+    unsafe fn copy_from_peer(
+        &self,
+        other: &dyn Queue,
+        from: u64,
+        to: u64,
+        bytes: usize,
+    ) -> Result<()> {
         let other = of(other)?;
-        let (first, then) = (
-            other.stream.as_inner().cast(),
-            self.stream.as_inner().cast(),
-        );
-        // SAFETY: both streams are alive and of this context, as is the mark.
-        unsafe { other.end.order(first, then) }
-            .map_err(driver_error(&self.context, "waiting for another stream"))
+        let [own, peer] = [self, other].map(|queue| queue.context.context.as_raw());
+        if own == peer {
+            // SAFETY: the caller's promise.
+            return unsafe { self.copy(from, to, bytes) };
+        }
+        self.context.reach(&other.context)?;
+        let stream = self.stream.as_inner();
+        // SAFETY: the memory is allocated in these contexts, which are alive.
+        answer(unsafe { cust_raw::cuMemcpyPeerAsync(to, own, from, peer, bytes, stream) })
+            .map_err(driver_error(&self.context, "copying from another GPU"))
+    }
+
+    fn wait_for(&self, other: &dyn Queue) -> Result<()> {
+        let other = of(other)?;
+        let waiting = || driver_error(&self.context, "waiting for another stream");
+        other.context.enter()?;
+        // SAFETY: the stream is alive and of this context, as is the mark.
+        unsafe { other.end.record(other.stream.as_inner().cast()) }.map_err(waiting())?;
+        self.context.enter()?;
+        // SAFETY: as above.
+        unsafe { other.end.hold(self.stream.as_inner().cast()) }.map_err(waiting())
     }
 
     unsafe fn wait_for_foreign(&self, stream: *mut c_void) -> Result<()> {
