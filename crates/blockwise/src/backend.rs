@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::time::Duration;
 
 use launch_contract::launch::{Argument, Shape};
 
@@ -76,6 +77,10 @@ pub(crate) trait Backend: Send + Sync {
 
 /// The most bytes of a copy that goes through page-locked memory of the device's own.
 pub(crate) const STAGED: usize = 64 << 10;
+
+/// How long a wait polls without sleeping: what takes less is not worth the driver's sleep and its
+/// interrupt.
+pub(crate) const ATTENTIVE: Duration = Duration::from_micros(50);
 
 /// A backend with its own queue.
 pub(crate) type Started = (Arc<dyn Backend>, Arc<dyn Queue>);
@@ -178,8 +183,14 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// A timestamp taken when all earlier work has finished.
     fn record(&self) -> Result<Box<dyn Timestamp>>;
 
-    /// Waits for all work, and reports what failed in it.
-    fn synchronize(&self) -> Result<()>;
+    /// Waits for all work, and reports what failed in it. The thread polls for some time before it
+    /// sleeps.
+    fn wait(&self, polling: Duration) -> Result<()>;
+
+    /// The same as most waits: see [`ATTENTIVE`].
+    fn synchronize(&self) -> Result<()> {
+        self.wait(ATTENTIVE)
+    }
 
     /// Waits for all work. A later wait reports the panics in it.
     fn settle(&self) -> Result<()>;

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use launch_contract::launch::{Argument, Shape};
 use ptx_emulator::metrics::{Demand, DeviceModel, Occupancy, Profile};
@@ -295,7 +295,7 @@ impl Queue for EmulatorQueue {
         Ok(Box::new(Instant::now()))
     }
 
-    fn synchronize(&self) -> Result<()> {
+    fn wait(&self, _polling: Duration) -> Result<()> {
         Ok(())
     }
 

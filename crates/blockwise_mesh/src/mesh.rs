@@ -126,7 +126,10 @@ impl Mesh {
         bounded(devices.len(), "devices", MOST_RANKS)?;
         let kind = |device: &Device| device.properties().kind;
         let several = devices.len() > 1;
-        let alike = several && devices.iter().all(|device| kind(device) == kind(&devices[0]));
+        let alike = several
+            && devices
+                .iter()
+                .all(|device| kind(device) == kind(&devices[0]));
         let stream = |(rank, device): (usize, &Device)| {
             device.urgent_stream().map_err(|error| Error::Device {
                 rank,
@@ -173,13 +176,17 @@ impl Mesh {
         Ok(self)
     }
 
-    /// The same if every rank finds NCCL and has a GPU of its own. Otherwise copies go through the
-    /// hosts, and `without` receives the reason.
+    /// The same if every rank finds NCCL and has a GPU of its own, and not all are in this process,
+    /// where devices copy from each other. Otherwise copies go through the hosts, and `without`
+    /// receives the reason.
     ///
     /// # Errors
     /// Failures of the communication, and [`Error::Nccl`] where it fails.
     #[cfg(feature = "cuda")]
     pub fn with_nccl_or(self, without: impl FnOnce(&str)) -> Result<Self> {
+        if !self.copies.is_empty() {
+            return Ok(self);
+        }
         let own_gpus = match &self.place {
             Place::Threads(_) => true,
             Place::Process { own_gpu, .. } => *own_gpu,

@@ -287,7 +287,9 @@ impl Rank {
     ) -> Result<Exchange<'v, T>> {
         let (me, ranks) = (self.number(), self.ranks());
         let places = receives.iter_mut();
-        let places: Vec<_> = places.map(|(_, place)| place.as_view_mut().pass()).collect();
+        let places: Vec<_> = places
+            .map(|(_, place)| place.as_view_mut().pass())
+            .collect();
         copies.order(&places).map_err(|e| self.failed(e))?;
         drop(places);
         let mut borrowers = Vec::new();

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cust::event::{Event, EventFlags, EventStatus};
 use cust::memory::AsyncCopyDestination;
@@ -207,10 +208,10 @@ impl Queue for CudaQueue {
         Ok(Box::new(Timed(event, Arc::clone(&self.context))))
     }
 
-    fn synchronize(&self) -> Result<()> {
+    fn wait(&self, polling: Duration) -> Result<()> {
         self.context.enter()?;
         let latest = self.progress.latest();
-        self.context.wait(&self.stream)?;
+        self.context.wait(&self.stream, polling)?;
         self.progress.end(latest);
         Ok(())
     }

@@ -154,7 +154,7 @@ impl Queue for Line {
         unreachable!("no test here calls it")
     }
 
-    fn synchronize(&self) -> Result<()> {
+    fn wait(&self, _: std::time::Duration) -> Result<()> {
         self.progress.end(self.progress.latest());
         lock(&self.log).push(format!("{} waited for", self.name));
         Ok(())

@@ -149,7 +149,13 @@ fn a_copy_from_another_device_is_refused_before_anything_is_copied() {
     let mut to = other.zeros::<u32>(3).unwrap();
     let stream = other.own_stream();
     let short = to.view_mut(..2).copy_from_peer(&stream, &lent);
-    assert!(matches!(short, Err(Error::LengthMismatch { buffer: 2, given: 3 })));
+    assert!(matches!(
+        short,
+        Err(Error::LengthMismatch {
+            buffer: 2,
+            given: 3
+        })
+    ));
     let elsewhere = to.as_view_mut().copy_from_peer(&one.own_stream(), &lent);
     assert!(matches!(elsewhere, Err(Error::ForeignBuffer { .. })));
     let recorded = other.graph(|stream| to.as_view_mut().copy_from_peer(stream, &lent));
@@ -160,7 +166,10 @@ fn a_copy_from_another_device_is_refused_before_anything_is_copied() {
         assert!(matches!(overlap, Err(Error::Overlap)));
     }
     let lent_first = from.view(..1).lend().unwrap();
-    (from.view_mut(2..).copy_from_peer(&one.own_stream(), &lent_first)).unwrap();
+    (from
+        .view_mut(2..)
+        .copy_from_peer(&one.own_stream(), &lent_first))
+    .unwrap();
     assert_eq!(from.to_vec().unwrap(), [1, 2, 1]);
     one.spoil("a test");
     let spoiled = to.as_view_mut().copy_from_peer(&stream, &lent);
