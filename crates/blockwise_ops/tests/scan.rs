@@ -609,12 +609,11 @@ fn totals<T: Scans<O>, O: Op>(
     state: &mut Buffer<u64>,
 ) -> Vec<T> {
     let lines = input.len() / launch.extent;
-    let mut totals = device.zeros::<T>(lines * groups::<T>(launch.extent)).unwrap();
+    let mut totals = device
+        .zeros::<T>(lines * groups::<T>(launch.extent))
+        .unwrap();
     let mut output = device.zeros::<T>(0).unwrap();
-    let (input, none) = (
-        device.upload(input).unwrap(),
-        device.zeros::<T>(0).unwrap(),
-    );
+    let (input, none) = (device.upload(input).unwrap(), device.zeros::<T>(0).unwrap());
     let of = Memory {
         device,
         input: input.as_view(),
