@@ -249,8 +249,12 @@ impl Queue for EmulatorQueue {
     }
 
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        let from = Rows {
+            address: from,
+            pitch: bytes,
+        };
         // SAFETY: the caller's promise.
-        unsafe { self.copy_from_peer(self, from, to, bytes) }
+        unsafe { self.copy_from_peer(self, from, to, bytes, 1) }
     }
 
     unsafe fn copy_rows(&self, from: Rows, to: Rows, width: usize, rows: usize) -> Result<()> {
@@ -266,9 +270,10 @@ impl Queue for EmulatorQueue {
     unsafe fn copy_from_peer(
         &self,
         other: &dyn Queue,
-        from: u64,
+        from: Rows,
         to: u64,
-        bytes: usize,
+        width: usize,
+        rows: usize,
     ) -> Result<()> {
         let other: &dyn Any = other;
         let Some(Self(other, _)) = other.downcast_ref() else {
@@ -278,13 +283,17 @@ impl Queue for EmulatorQueue {
         };
         let mut copied = Vec::new();
         copied
-            .try_reserve_exact(bytes)
+            .try_reserve_exact(width)
             .map_err(|_| Error::OutOfHostMemory {
-                bytes: bytes as u64,
+                bytes: width as u64,
             })?;
-        copied.resize(bytes, 0);
-        other.emulator.read(from, &mut copied)?;
-        Ok(self.0.emulator.write(to, &copied)?)
+        copied.resize(width, 0);
+        for row in 0..rows {
+            let [start, place] = [from.pitch, width].map(|bytes| (row * bytes) as u64);
+            other.emulator.read(from.address + start, &mut copied)?;
+            self.0.emulator.write(to + place, &copied)?;
+        }
+        Ok(())
     }
 
     fn wait_for(&self, _other: &dyn Queue) -> Result<()> {

@@ -1,9 +1,10 @@
 //! One rank: its device, and its calls to the others.
 
+use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
 
-use blockwise::{Device, Stream, View, ViewMut};
+use blockwise::{Device, Lent, Stream, View, ViewMut};
 use blockwise_ops::reduce::Total;
 use blockwise_ops::{Element, LaunchError, Number, Reduction};
 use launch_contract::launch::Write;
@@ -215,6 +216,8 @@ impl Rank {
             return Ok(Exchange::Link(transfers));
         }
         if let (Some(copies), Some(mailbox)) = (&self.copies, self.mailbox()) {
+            let sends = sends.into_iter();
+            let sends = sends.map(|(to, elements)| (to, elements.into_bytes().lend()));
             return self.lend(call, copies, &mailbox, sends, receives);
         }
         for (to, elements) in sends {
@@ -222,6 +225,42 @@ impl Rank {
             self.send(to, call, &elements)?;
         }
         Ok(Exchange::Hosts(receives))
+    }
+
+    /// The same for rows of matrices, where devices [lend](Self::lends).
+    pub(crate) fn begin_rows<'v, T: Element>(
+        &self,
+        call: &Arc<Call>,
+        sends: impl IntoIterator<Item = (usize, Rows<'v, T>)>,
+        receives: Vec<(usize, ViewMut<'v, T>)>,
+    ) -> Result<Exchange<'v, T>> {
+        let (Some(copies), Some(mailbox)) = (&self.copies, self.mailbox()) else {
+            return Err(Error::NoPeers {
+                rank: self.number(),
+            });
+        };
+        let bytes = |elements: usize| elements * size_of::<T>();
+        let sends = sends.into_iter().map(|(to, rows)| {
+            let [count, width] = rows.shape;
+            let shape = [count, bytes(width)];
+            (
+                to,
+                rows.view.into_bytes().lend_rows(bytes(rows.pitch), shape),
+            )
+        });
+        self.lend(call, copies, &mailbox, sends, receives)
+    }
+
+    /// Whether devices copy from each other, rows of matrices too.
+    pub(crate) fn lends(&self) -> bool {
+        self.copies.is_some() && self.mailbox().is_some() && !self.is_linked()
+    }
+
+    fn is_linked(&self) -> bool {
+        #[cfg(feature = "cuda")]
+        return self.link.is_some();
+        #[cfg(not(feature = "cuda"))]
+        false
     }
 
     /// The second half: waits until the partners' calls are known to match. Later work of the
@@ -240,6 +279,7 @@ impl Rank {
                 Ok(())
             }
             Exchange::Peers(receives, borrowers) => {
+                let mut lenders = BTreeSet::new();
                 for (from, place) in receives {
                     let (mut place, data) = (place.into_bytes(), self.wire.receive(from, call)?);
                     let copied = match (data, &self.copies) {
@@ -248,8 +288,11 @@ impl Rank {
                         (Data::Bytes(bytes), _) => place.copy_from_slice(&bytes),
                     };
                     copied.map_err(|e| self.failed(e))?;
-                    // The lender may write again: that will wait for the copy.
-                    self.wire.send(from, call, Vec::new())?;
+                    lenders.insert(from);
+                }
+                // They may write again: that will wait for the copies.
+                for lender in lenders {
+                    self.wire.send(lender, call, Vec::new())?;
                 }
                 for borrower in borrowers {
                     self.wire.receive(borrower, call)?;
@@ -282,7 +325,7 @@ impl Rank {
         call: &Arc<Call>,
         copies: &Stream,
         mailbox: &Mailbox,
-        sends: impl IntoIterator<Item = (usize, View<'v, T>)>,
+        sends: impl Iterator<Item = (usize, blockwise::Result<Lent<u8>>)>,
         mut receives: Vec<(usize, ViewMut<'v, T>)>,
     ) -> Result<Exchange<'v, T>> {
         let (me, ranks) = (self.number(), self.ranks());
@@ -292,13 +335,12 @@ impl Rank {
             .collect();
         copies.order(&places).map_err(|e| self.failed(e))?;
         drop(places);
-        let mut borrowers = Vec::new();
-        for (to, elements) in sends {
-            let bytes = elements.into_bytes();
-            self.traffic.count(me, to, bytes.len());
-            let lent = bytes.lend().map_err(|e| self.failed(e))?;
+        let mut borrowers = BTreeSet::new();
+        for (to, lent) in sends {
+            let lent = lent.map_err(|e| self.failed(e))?;
+            self.traffic.count(me, to, lent.len());
             mailbox.send(me, to, Arc::clone(call), Data::Lent(lent))?;
-            borrowers.push(to);
+            borrowers.insert(to);
         }
         receives.sort_by_key(|(from, _)| (from + ranks - me) % ranks);
         Ok(Exchange::Peers(receives, borrowers))
@@ -387,12 +429,19 @@ impl Rank {
     }
 }
 
+/// Rows of `shape`'s second extent in elements, which begin every `pitch` elements.
+pub(crate) struct Rows<'v, T: Element> {
+    pub(crate) view: View<'v, T>,
+    pub(crate) pitch: usize,
+    pub(crate) shape: [usize; 2],
+}
+
 /// An exchange that has started: what is left to do.
 pub(crate) enum Exchange<'v, T: Element> {
     /// By copies through the hosts: what to receive.
     Hosts(Vec<(usize, ViewMut<'v, T>)>),
     /// Between devices of this process: what to copy from others, and who copies from here.
-    Peers(Vec<(usize, ViewMut<'v, T>)>, Vec<usize>),
+    Peers(Vec<(usize, ViewMut<'v, T>)>, BTreeSet<usize>),
     /// Between GPUs by NCCL.
     #[cfg(feature = "cuda")]
     Link(Transfers<'v>),
