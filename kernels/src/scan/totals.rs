@@ -60,7 +60,9 @@ impl Run {
         let len = if left < size { left } else { size };
         let len = if ticket < all { len as u32 } else { 0 };
         Self {
-            start: (line as usize).wrapping_mul(tiles.of.extent).wrapping_add(from),
+            start: (line as usize)
+                .wrapping_mul(tiles.of.extent)
+                .wrapping_add(from),
             len,
             tiles: len.div_ceil(tile::<T>() as u32),
             line,

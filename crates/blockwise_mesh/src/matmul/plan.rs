@@ -37,7 +37,9 @@ impl Layout {
         let eighth = widest.max().unwrap_or_default().div_ceil(PANELS);
         let width = panel.unwrap_or(eighth.next_multiple_of(TILE)).max(1);
         Self {
-            first: panel.unwrap_or((width / FIRST).next_multiple_of(TILE)).max(1),
+            first: panel
+                .unwrap_or((width / FIRST).next_multiple_of(TILE))
+                .max(1),
             panel: width,
             tapers: panel.is_none(),
             a,
