@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::time::Duration;
 
 use launch_contract::launch::{Argument, Shape};
 
@@ -80,6 +81,10 @@ pub(crate) const STAGED: usize = 64 << 10;
 /// The origin of PTX whose arguments nobody may see.
 pub(crate) const OWN: &str = "blockwise's own PTX";
 
+/// How long a wait polls without sleeping: what takes less is not worth the driver's sleep and its
+/// interrupt.
+pub(crate) const ATTENTIVE: Duration = Duration::from_micros(50);
+
 /// A backend with its own queue.
 pub(crate) type Started = (Arc<dyn Backend>, Arc<dyn Queue>);
 
@@ -149,8 +154,22 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// Both runs of memory are allocated and have these rows; rows do not overlap.
     unsafe fn copy_rows(&self, from: Rows, to: Rows, width: usize, rows: usize) -> Result<()>;
 
+    /// Starts copying rows one after the other, from memory of the device of `other`, a queue of the
+    /// same kind.
+    ///
+    /// # Safety
+    /// As for [`copy`](Self::copy).
+    unsafe fn copy_from_peer(
+        &self,
+        other: &dyn Queue,
+        from: Rows,
+        to: u64,
+        width: usize,
+        rows: usize,
+    ) -> Result<()>;
+
     /// Makes later work of this queue wait for all current work of `other`, a queue of the same
-    /// device.
+    /// kind of device.
     fn wait_for(&self, other: &dyn Queue) -> Result<()>;
 
     /// Makes later work of this queue wait for all current work of another library's stream, a
@@ -169,8 +188,14 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// A timestamp taken when all earlier work has finished.
     fn record(&self) -> Result<Box<dyn Timestamp>>;
 
-    /// Waits for all work, and reports what failed in it.
-    fn synchronize(&self) -> Result<()>;
+    /// Waits for all work, and reports what failed in it. The thread polls for some time before it
+    /// sleeps.
+    fn wait(&self, polling: Duration) -> Result<()>;
+
+    /// The same as most waits: see [`ATTENTIVE`].
+    fn synchronize(&self) -> Result<()> {
+        self.wait(ATTENTIVE)
+    }
 
     /// Waits for all work. A later wait reports the panics in it.
     fn settle(&self) -> Result<()>;

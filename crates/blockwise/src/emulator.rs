@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use launch_contract::launch::{Argument, Shape};
 use ptx_emulator::metrics::{Demand, DeviceModel, Occupancy, Profile};
@@ -250,15 +250,12 @@ impl Queue for EmulatorQueue {
     }
 
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
-        let mut copied = Vec::new();
-        copied
-            .try_reserve_exact(bytes)
-            .map_err(|_| Error::OutOfHostMemory {
-                bytes: bytes as u64,
-            })?;
-        copied.resize(bytes, 0);
-        self.0.emulator.read(from, &mut copied)?;
-        Ok(self.0.emulator.write(to, &copied)?)
+        let from = Rows {
+            address: from,
+            pitch: bytes,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_from_peer(self, from, to, bytes, 1) }
     }
 
     unsafe fn copy_rows(&self, from: Rows, to: Rows, width: usize, rows: usize) -> Result<()> {
@@ -271,6 +268,35 @@ impl Queue for EmulatorQueue {
         Ok(())
     }
 
+    unsafe fn copy_from_peer(
+        &self,
+        other: &dyn Queue,
+        from: Rows,
+        to: u64,
+        width: usize,
+        rows: usize,
+    ) -> Result<()> {
+        let other: &dyn Any = other;
+        let Some(Self(other, _)) = other.downcast_ref() else {
+            return Err(Error::ForeignBuffer {
+                what: "a copy".to_owned(),
+            });
+        };
+        let mut copied = Vec::new();
+        copied
+            .try_reserve_exact(width)
+            .map_err(|_| Error::OutOfHostMemory {
+                bytes: width as u64,
+            })?;
+        copied.resize(width, 0);
+        for row in 0..rows {
+            let [start, place] = [from.pitch, width].map(|bytes| (row * bytes) as u64);
+            other.emulator.read(from.address + start, &mut copied)?;
+            self.0.emulator.write(to + place, &copied)?;
+        }
+        Ok(())
+    }
+
     fn wait_for(&self, _other: &dyn Queue) -> Result<()> {
         Ok(())
     }
@@ -279,7 +305,7 @@ impl Queue for EmulatorQueue {
         Ok(Box::new(Instant::now()))
     }
 
-    fn synchronize(&self) -> Result<()> {
+    fn wait(&self, _polling: Duration) -> Result<()> {
         Ok(())
     }
 

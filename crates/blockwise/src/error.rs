@@ -150,6 +150,8 @@ pub enum Error {
         /// The slice's length.
         given: usize,
     },
+    /// A copy would write elements that it reads.
+    Overlap,
     /// A buffer of another device was passed to a launch or a copy.
     ForeignBuffer {
         /// The kernel to launch, or the copy.
@@ -322,6 +324,7 @@ impl fmt::Display for Error {
             Self::LengthMismatch { buffer, given } => {
                 write!(f, "a buffer of {buffer} elements cannot take {given}")
             }
+            Self::Overlap => f.write_str("a copy would write elements that it reads"),
             Self::ForeignBuffer { what } => {
                 write!(f, "an argument of {what} lives on another device")
             }

@@ -19,6 +19,7 @@ mod error;
 mod event;
 mod function;
 mod graph;
+mod lent;
 mod matrix;
 mod memory;
 mod module;
@@ -53,6 +54,7 @@ pub use launch_contract::Type;
 pub use launch_contract::launch::{
     Argument, DevicePointer, Dim, Instance, Memory, Plain, Refusal, Shape, Target,
 };
+pub use lent::Lent;
 pub use matrix::Matrix;
 pub use module::Module;
 pub use permutation::Permutation;

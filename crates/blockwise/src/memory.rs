@@ -120,6 +120,7 @@ impl Core {
             lock(&self.unused).give(block);
             self.release((self.backend.properties().memory_bytes / 8).max(KEPT));
         } else {
+            block.uses.settle_peers();
             // SAFETY: the address is from `alloc`, and nothing else has it.
             unsafe { self.backend.free(block.address) };
         }
@@ -129,6 +130,7 @@ impl Core {
     fn release(&self, kept: u64) -> bool {
         let excess = lock(&self.unused).excess(kept);
         for block in &excess {
+            block.uses.settle_peers();
             // SAFETY: as above.
             unsafe { self.backend.free(block.address) };
         }
@@ -171,6 +173,38 @@ impl Core {
     ) -> Result<u64> {
         self.check()?;
         let _enqueueing = lock(&self.enqueueing);
+        self.enqueue_ordered(queue, uses, start)
+    }
+
+    /// Enqueues a copy to memory of this device from that of another one, which may be this one
+    /// again, in a queue of this device.
+    pub(crate) fn enqueue_from(
+        &self,
+        source: &Self,
+        queue: &Arc<dyn Queue>,
+        (to, from): (&Allocation, &Allocation),
+        start: impl FnOnce(&dyn Queue) -> Result<()>,
+    ) -> Result<()> {
+        let uses = [(to, true), (from, false)].into_iter();
+        if self.is(source) {
+            return self.enqueue(queue, uses, start);
+        }
+        self.check()?;
+        source.check()?;
+        // Both devices' locks, in the same order in every thread.
+        let mut locks = [self, source];
+        locks.sort_by_key(|core| std::ptr::from_ref::<Self>(core).addr());
+        let _enqueueing = locks.map(|core| lock(&core.enqueueing));
+        self.enqueue_ordered(queue, uses, start).map(drop)
+    }
+
+    /// The same with the locks that it needs.
+    fn enqueue_ordered<'m>(
+        &self,
+        queue: &Arc<dyn Queue>,
+        uses: impl Iterator<Item = (&'m Allocation, bool)> + Clone,
+        start: impl FnOnce(&dyn Queue) -> Result<()>,
+    ) -> Result<u64> {
         let mut earlier = Vec::new();
         for (memory, written) in uses.clone() {
             memory.earlier(queue, written, &mut earlier);
@@ -186,7 +220,7 @@ impl Core {
         // was started.
         let number = queue.progress().number();
         for (memory, written) in uses {
-            memory.note(queue, number, written);
+            memory.note(queue, number, written, !memory.core.is(self));
         }
         started.map(|()| number)
     }
@@ -336,7 +370,7 @@ impl Allocation {
     }
 
     /// Notes a use that was enqueued.
-    fn note(&self, queue: &Arc<dyn Queue>, number: u64, written: bool) {
+    fn note(&self, queue: &Arc<dyn Queue>, number: u64, written: bool, is_peer: bool) {
         if self.bytes == 0 {
             return;
         }
@@ -344,6 +378,7 @@ impl Allocation {
         let new = || Use {
             queue: Arc::clone(queue),
             number,
+            is_peer,
         };
         if written {
             uses.readers.clear();

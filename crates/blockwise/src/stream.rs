@@ -75,6 +75,16 @@ impl Stream {
         Event::record(self.queue("a timestamp")?, &self.core)
     }
 
+    /// Orders later work of this stream after other streams' uses of `memory`, and later uses of it
+    /// after that work: for work that is enqueued later than what must not delay it.
+    ///
+    /// # Errors
+    /// Memory of another device, and a stream that is being recorded.
+    pub fn order(&self, memory: &[Memory<'_>]) -> Result<()> {
+        // SAFETY: nothing is enqueued.
+        unsafe { self.enqueue_foreign(memory, |_| Ok(())) }
+    }
+
     /// Enqueues work of another library, such as a transfer between GPUs. `start` gets the stream
     /// as a `CUstream` whose context is current, or null on the emulator. The work is ordered after
     /// other streams' uses of `memory`, and later uses after it.

@@ -17,6 +17,8 @@ pub(crate) struct Uses {
 pub(crate) struct Use {
     pub(crate) queue: Arc<dyn Queue>,
     pub(crate) number: u64,
+    /// Whether the queue is another device's.
+    pub(crate) is_peer: bool,
 }
 
 impl Use {
@@ -30,6 +32,15 @@ impl Use {
 }
 
 impl Uses {
+    /// Waits for other devices' reads: a device that frees memory waits for its own work only.
+    pub(crate) fn settle_peers(&self) {
+        let peers = self.readers.iter().filter(|reader| reader.is_peer);
+        for reader in peers.filter(|reader| !reader.has_ended()) {
+            // A failed device reads nothing any more.
+            let _ = reader.queue.settle();
+        }
+    }
+
     /// Forgets what nothing need wait for, and with it the queues.
     pub(crate) fn forget_ended(&mut self) {
         self.writer.take_if(|writer| writer.has_ended());

@@ -194,7 +194,12 @@ impl<'a, T: Plain> View<'a, T> {
         self.span.to_vec()
     }
 
-    pub(crate) fn into_bytes(self) -> View<'a, u8> {
+    pub(crate) fn allocation(&self) -> &'a Arc<Allocation> {
+        self.span.memory
+    }
+
+    /// The elements' bytes.
+    pub fn into_bytes(self) -> View<'a, u8> {
         let span = self.span.into_bytes();
         View { span }
     }
@@ -268,7 +273,8 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         Ok(ViewMut { span })
     }
 
-    pub(crate) fn into_bytes(self) -> ViewMut<'a, u8> {
+    /// The elements' bytes.
+    pub fn into_bytes(self) -> ViewMut<'a, u8> {
         let span = self.span.into_bytes();
         ViewMut { span }
     }
@@ -356,15 +362,8 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         if rows == 0 || width == 0 {
             return Ok(());
         }
-        for (len, pitch) in [(self.len(), pitch), (from.len(), from_pitch)] {
-            let needed = (rows - 1)
-                .checked_mul(pitch)
-                .and_then(|before| before.checked_add(width));
-            if needed.is_none_or(|needed| needed > len) || (pitch < width && rows > 1) {
-                let given = needed.unwrap_or(usize::MAX);
-                return Err(Error::LengthMismatch { buffer: len, given });
-            }
-        }
+        check_rows(self.len(), pitch, [rows, width])?;
+        check_rows(from.len(), from_pitch, [rows, width])?;
         let (to, from) = (self.span, from.span);
         let core = &to.memory.core;
         let foreign = stream.is_some_and(|stream| !stream.core.is(core));
@@ -408,6 +407,21 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         }
         Ok(())
     }
+}
+
+/// Refuses rows that `len` elements do not have.
+pub(crate) fn check_rows(len: usize, pitch: usize, [rows, width]: [usize; 2]) -> Result<()> {
+    if rows == 0 || width == 0 {
+        return Ok(());
+    }
+    let needed = (rows - 1)
+        .checked_mul(pitch)
+        .and_then(|before| before.checked_add(width));
+    if needed.is_none_or(|needed| needed > len) || (pitch < width && rows > 1) {
+        let given = needed.unwrap_or(usize::MAX);
+        return Err(Error::LengthMismatch { buffer: len, given });
+    }
+    Ok(())
 }
 
 impl<T: Plain> Clone for View<'_, T> {

@@ -2,8 +2,8 @@
 //! emulated devices where there are no GPUs. `blockwise bench --gpus` times them.
 //! `cargo run -p blockwise_mesh --features cuda --example mesh_check`.
 //!
-//! `host` copies through the host instead of NCCL; `job` is a rank of a launcher's job, which works
-//! until it is killed.
+//! `nccl` moves arrays by NCCL, as between processes; `job` is a rank of a launcher's job, which
+//! works until it is killed.
 
 use std::time::Duration;
 
@@ -33,7 +33,11 @@ fn run() -> Result<(), Error> {
         there => (1..=there).collect(),
     };
     for count in counts {
-        let mesh = mesh(count, given("host"))?;
+        let mesh = mesh(count)?;
+        let mesh = match count {
+            2.. if given("nccl") => mesh.with_nccl()?,
+            _ => mesh,
+        };
         lines(&mesh)?;
         println!("{count} devices: sum, dot, max and convolution are a single device's");
         for rows in (1..=count).filter(|rows| count.is_multiple_of(*rows)) {
@@ -49,18 +53,13 @@ fn run() -> Result<(), Error> {
     Ok(())
 }
 
-fn mesh(count: usize, by_host: bool) -> Result<Mesh, Error> {
-    let there = Device::gpu_count();
-    if there > 0 && !by_host {
+fn mesh(count: usize) -> Result<Mesh, Error> {
+    if Device::gpu_count() > 0 {
         return Mesh::local(count);
     }
-    let device = |ordinal| match there {
-        0 => Device::any(),
-        _ => Device::gpu(ordinal),
-    };
-    let devices = (0..count).map(|ordinal| {
-        device(ordinal).map_err(|error| Error::Device {
-            rank: ordinal,
+    let devices = (0..count).map(|rank| {
+        Device::any().map_err(|error| Error::Device {
+            rank,
             source: Box::new(error.into()),
         })
     });

@@ -165,17 +165,12 @@ impl<W: Element> ShardedCarried<W> {
     fn begin(&mut self, rank: &Rank, all: &[Vec<u8>]) -> Result<bool> {
         let width = self.problem.ty.bytes();
         let lower = (0..rank.number()).zip(all);
-        let totals = lower.flat_map(|(rank, totals)| {
-            let groups = self.groups(rank);
-            totals.chunks_exact(width).take(groups)
+        let totals = lower.map(|(rank, totals)| {
+            let bytes = self.groups(rank) * width;
+            totals.get(..bytes).unwrap_or(totals)
         });
-        let before = totals.fold(None, |before: Option<Vec<u8>>, total| {
-            Some(match before {
-                None => total.to_vec(),
-                Some(before) => (self.carry.merge)(&self.problem, &before, total),
-            })
-        });
-        let Some(before) = before else {
+        let totals = totals.collect::<Vec<_>>().concat();
+        let Some(before) = (self.carry.fold)(&self.problem, &totals) else {
             return Ok(false);
         };
         let copied = self.before.as_view_mut().copy_from_slice(&before);

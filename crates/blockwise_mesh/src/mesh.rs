@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use blockwise::{Device, DeviceChoice};
+use blockwise::{Device, DeviceChoice, Stream};
 
 #[cfg(feature = "cuda")]
 use crate::nccl::Link;
@@ -41,6 +41,8 @@ pub struct Mesh {
     devices: Vec<Device>,
     /// Of the same ranks.
     scratch: Vec<Scratch>,
+    /// Of the same ranks, for copies from one device to another; none if they are not alike.
+    copies: Vec<Stream>,
     traffic: Traffic,
     place: Place,
     /// Between GPUs; none or one for each device.
@@ -122,7 +124,21 @@ impl Mesh {
     /// For no devices, and for more than [`MOST_RANKS`].
     pub fn of(devices: Vec<Device>) -> Result<Self> {
         bounded(devices.len(), "devices", MOST_RANKS)?;
+        let kind = |device: &Device| device.properties().kind;
+        let several = devices.len() > 1;
+        let alike = several
+            && devices
+                .iter()
+                .all(|device| kind(device) == kind(&devices[0]));
+        let stream = |(rank, device): (usize, &Device)| {
+            device.urgent_stream().map_err(|error| Error::Device {
+                rank,
+                source: Box::new(error.into()),
+            })
+        };
+        let streams = devices.iter().enumerate().filter(|_| alike).map(stream);
         Ok(Self {
+            copies: streams.collect::<Result<_>>()?,
             traffic: Traffic::new(devices.len()),
             scratch: devices.iter().map(|_| Scratch::default()).collect(),
             devices,
@@ -132,10 +148,10 @@ impl Mesh {
         })
     }
 
-    /// The first GPUs of this machine, with NCCL between them.
+    /// The first GPUs of this machine. They copy from each other's memory.
     ///
     /// # Errors
-    /// For no devices, missing GPUs, and several GPUs without NCCL.
+    /// For no devices, and missing GPUs.
     #[cfg(feature = "cuda")]
     pub fn local(gpus: usize) -> Result<Self> {
         let device = |ordinal| {
@@ -145,11 +161,7 @@ impl Mesh {
             })
         };
         bounded(gpus, "GPUs", MOST_RANKS)?;
-        let mesh = Self::of((0..gpus).map(device).collect::<Result<_>>()?)?;
-        match gpus {
-            1 => Ok(mesh),
-            _ => mesh.with_nccl(),
-        }
+        Self::of((0..gpus).map(device).collect::<Result<_>>()?)
     }
 
     /// Lets NCCL transfer data between devices, instead of copies through the hosts. Every rank of
@@ -164,13 +176,17 @@ impl Mesh {
         Ok(self)
     }
 
-    /// The same if every rank finds NCCL and has a GPU of its own. Otherwise copies go through the
-    /// hosts, and `without` receives the reason.
+    /// The same if every rank finds NCCL and has a GPU of its own, and not all are in this process,
+    /// where devices copy from each other. Otherwise copies go through the hosts, and `without`
+    /// receives the reason.
     ///
     /// # Errors
     /// Failures of the communication, and [`Error::Nccl`] where it fails.
     #[cfg(feature = "cuda")]
     pub fn with_nccl_or(self, without: impl FnOnce(&str)) -> Result<Self> {
+        if !self.copies.is_empty() {
+            return Ok(self);
+        }
         let own_gpus = match &self.place {
             Place::Threads(_) => true,
             Place::Process { own_gpu, .. } => *own_gpu,
@@ -212,6 +228,7 @@ impl Mesh {
         Ok(Self {
             devices: vec![device],
             scratch: vec![Scratch::default()],
+            copies: Vec::new(),
             traffic: Traffic::new(job.ranks),
             place: Place::Process {
                 wire: Arc::new(wire),
@@ -369,6 +386,7 @@ impl Mesh {
     fn rank(&self, place: usize, wire: Arc<dyn Wire>, traffic: Traffic, calls: u64) -> Rank {
         let rank = Rank::new(self.devices[place].clone(), wire, traffic, calls);
         let rank = rank.with_scratch(self.scratch[place].clone());
+        let rank = rank.copying(self.copies.get(place).cloned());
         #[cfg(feature = "cuda")]
         let rank = rank.linked(self.links.get(place).cloned());
         rank

@@ -1,17 +1,19 @@
 //! One rank: its device, and its calls to the others.
 
+use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
 
-use blockwise::{Device, View, ViewMut};
+use blockwise::{Device, Lent, Stream, View, ViewMut};
 use blockwise_ops::reduce::Total;
 use blockwise_ops::{Element, LaunchError, Number, Reduction};
+use launch_contract::launch::Write;
 
 use crate::call::Digest;
 #[cfg(feature = "cuda")]
 use crate::nccl::{Link, Transfers};
 use crate::scratch::Scratch;
-use crate::wire::{Mailbox, Wire};
+use crate::wire::{Data, Mailbox, Wire};
 use crate::{Call, Error, Result, Split, Traffic, wait};
 
 /// One rank of a mesh, with its device. [`Mesh::run`](crate::Mesh::run) passes it to the program.
@@ -24,6 +26,8 @@ pub struct Rank {
     traffic: Traffic,
     calls: u64,
     scratch: Scratch,
+    /// For copies from the other devices, if all are alike and in this process.
+    copies: Option<Stream>,
     /// To the other GPUs, if NCCL connects them.
     #[cfg(feature = "cuda")]
     link: Option<Arc<Link>>,
@@ -38,6 +42,7 @@ impl Rank {
             traffic,
             calls,
             scratch: Scratch::default(),
+            copies: None,
             #[cfg(feature = "cuda")]
             link: None,
         }
@@ -50,6 +55,11 @@ impl Rank {
 
     pub(crate) fn scratch(&self) -> &Scratch {
         &self.scratch
+    }
+
+    /// The same, with a stream for copies from other devices of this process.
+    pub(crate) fn copying(self, copies: Option<Stream>) -> Self {
+        Self { copies, ..self }
     }
 
     /// The same, with a connection to the other GPUs.
@@ -205,11 +215,52 @@ impl Rank {
             link.order(self.number(), transfers.memory())?;
             return Ok(Exchange::Link(transfers));
         }
+        if let (Some(copies), Some(mailbox)) = (&self.copies, self.mailbox()) {
+            let sends = sends.into_iter();
+            let sends = sends.map(|(to, elements)| (to, elements.into_bytes().lend()));
+            return self.lend(call, copies, &mailbox, sends, receives);
+        }
         for (to, elements) in sends {
             let elements = elements.to_vec().map_err(|e| self.failed(e))?;
             self.send(to, call, &elements)?;
         }
         Ok(Exchange::Hosts(receives))
+    }
+
+    /// The same for rows of matrices, where devices [lend](Self::lends).
+    pub(crate) fn begin_rows<'v, T: Element>(
+        &self,
+        call: &Arc<Call>,
+        sends: impl IntoIterator<Item = (usize, Rows<'v, T>)>,
+        receives: Vec<(usize, ViewMut<'v, T>)>,
+    ) -> Result<Exchange<'v, T>> {
+        let (Some(copies), Some(mailbox)) = (&self.copies, self.mailbox()) else {
+            return Err(Error::NoPeers {
+                rank: self.number(),
+            });
+        };
+        let bytes = |elements: usize| elements * size_of::<T>();
+        let sends = sends.into_iter().map(|(to, rows)| {
+            let [count, width] = rows.shape;
+            let shape = [count, bytes(width)];
+            (
+                to,
+                rows.view.into_bytes().lend_rows(bytes(rows.pitch), shape),
+            )
+        });
+        self.lend(call, copies, &mailbox, sends, receives)
+    }
+
+    /// Whether devices copy from each other, rows of matrices too.
+    pub(crate) fn lends(&self) -> bool {
+        self.copies.is_some() && self.mailbox().is_some() && !self.is_linked()
+    }
+
+    fn is_linked(&self) -> bool {
+        #[cfg(feature = "cuda")]
+        return self.link.is_some();
+        #[cfg(not(feature = "cuda"))]
+        false
     }
 
     /// The second half: waits until the partners' calls are known to match. Later work of the
@@ -224,6 +275,27 @@ impl Rank {
                 for (from, mut elements) in receives {
                     let arrived = self.receive(from, call)?;
                     (elements.copy_from_slice(&arrived)).map_err(|e| self.failed(e))?;
+                }
+                Ok(())
+            }
+            Exchange::Peers(receives, borrowers) => {
+                let mut lenders = BTreeSet::new();
+                for (from, place) in receives {
+                    let (mut place, data) = (place.into_bytes(), self.wire.receive(from, call)?);
+                    let copied = match (data, &self.copies) {
+                        (Data::Lent(lent), Some(copies)) => place.copy_from_peer(copies, &lent),
+                        (Data::Lent(_), None) => place.copy_from_slice(&[]),
+                        (Data::Bytes(bytes), _) => place.copy_from_slice(&bytes),
+                    };
+                    copied.map_err(|e| self.failed(e))?;
+                    lenders.insert(from);
+                }
+                // They may write again: that will wait for the copies.
+                for lender in lenders {
+                    self.wire.send(lender, call, Vec::new())?;
+                }
+                for borrower in borrowers {
+                    self.wire.receive(borrower, call)?;
                 }
                 Ok(())
             }
@@ -246,6 +318,34 @@ impl Rank {
         }
     }
 
+    /// The first half of an exchange between devices of this process. Each rank copies from the
+    /// others, and begins with the next one: so all begin with different ones.
+    fn lend<'v, T: Element>(
+        &self,
+        call: &Arc<Call>,
+        copies: &Stream,
+        mailbox: &Mailbox,
+        sends: impl Iterator<Item = (usize, blockwise::Result<Lent<u8>>)>,
+        mut receives: Vec<(usize, ViewMut<'v, T>)>,
+    ) -> Result<Exchange<'v, T>> {
+        let (me, ranks) = (self.number(), self.ranks());
+        let places = receives.iter_mut();
+        let places: Vec<_> = places
+            .map(|(_, place)| place.as_view_mut().pass())
+            .collect();
+        copies.order(&places).map_err(|e| self.failed(e))?;
+        drop(places);
+        let mut borrowers = BTreeSet::new();
+        for (to, lent) in sends {
+            let lent = lent.map_err(|e| self.failed(e))?;
+            self.traffic.count(me, to, lent.len());
+            mailbox.send(me, to, Arc::clone(call), Data::Lent(lent))?;
+            borrowers.insert(to);
+        }
+        receives.sort_by_key(|(from, _)| (from + ranks - me) % ranks);
+        Ok(Exchange::Peers(receives, borrowers))
+    }
+
     pub(crate) fn send<T: Element>(
         &self,
         to: usize,
@@ -263,7 +363,11 @@ impl Rank {
     }
 
     pub(crate) fn receive_bytes(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
-        self.wire.receive(from, call)
+        Ok(match self.wire.receive(from, call)? {
+            Data::Bytes(bytes) => bytes,
+            // Only an exchange lends, and calls that match exchange at the same time.
+            Data::Lent(_) => Vec::new(),
+        })
     }
 
     /// Starts a collective: its number, and the line of the caller of the function that is marked
@@ -325,11 +429,20 @@ impl Rank {
     }
 }
 
+/// Rows of `shape`'s second extent in elements, which begin every `pitch` elements.
+pub(crate) struct Rows<'v, T: Element> {
+    pub(crate) view: View<'v, T>,
+    pub(crate) pitch: usize,
+    pub(crate) shape: [usize; 2],
+}
+
 /// An exchange that has started: what is left to do.
 pub(crate) enum Exchange<'v, T: Element> {
     /// By copies through the hosts: what to receive.
     Hosts(Vec<(usize, ViewMut<'v, T>)>),
-    /// From device memory to device memory.
+    /// Between devices of this process: what to copy from others, and who copies from here.
+    Peers(Vec<(usize, ViewMut<'v, T>)>, BTreeSet<usize>),
+    /// Between GPUs by NCCL.
     #[cfg(feature = "cuda")]
     Link(Transfers<'v>),
 }

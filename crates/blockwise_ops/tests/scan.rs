@@ -542,7 +542,13 @@ fn a_line_in_pieces() {
     };
     in_pieces(true, &input[size..]);
     let (whole, after_whole) = in_pieces(false, &input);
-    let totals = totals(&device, &input);
+    let launch = Launch {
+        grid: 4,
+        ..Launch::line(len)
+    };
+    let words = state_len::<f64>(Way::Tiles, len, len);
+    let mut state = device.zeros(words).unwrap();
+    let totals = totals::<f64, Sum>(&device, launch, &input, &mut state);
     assert_eq!(totals.len(), groups::<f64>(len));
     let before = totals[0] + totals[1];
     let rest = &input[2 * size..];
@@ -552,26 +558,70 @@ fn a_line_in_pieces() {
     assert_eq!(before + totals[2], after[0]);
 }
 
-/// The totals of a line's groups.
-fn totals(device: &Device, input: &[f64]) -> Vec<f64> {
-    let len = input.len();
-    let mut state = device
-        .zeros(state_len::<f64>(Way::Tiles, len, len))
+/// Of lines that are tiles, parts of a run, runs and more, whatever the grid and what the state was
+/// used for: what a scan says that comes after them.
+#[test]
+fn totals_of_lines_are_what_comes_after_them() {
+    fn of<T: Scans<Sum> + Scans<Extreme>>(device: &Device) {
+        let same = |a: &[T], b: &[T]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(*b));
+        let size = tile::<T>();
+        let most = 40 * size;
+        let words = state_len::<T>(Way::Tiles, most, most);
+        let mut state = device.zeros::<u64>(words).unwrap();
+        for (extent, lines) in [
+            (1, 3),
+            (ROW + 1, 2),
+            (size, 5),
+            (size + 1, 4),
+            (3 * size - 1, 3),
+            (32 * size, 1),
+            (33 * size + 5, 1),
+        ] {
+            let input = numbers::<T>(81, extent * lines);
+            for grid in [1, 3, 20] {
+                let launch = Launch {
+                    grid,
+                    ..Launch::line(extent)
+                };
+                let (_, after) = launch.run_with::<T, Sum>(device, &input, None, &mut state);
+                let sums = totals::<T, Sum>(device, launch, &input, &mut state);
+                assert!(same(&sums, &after), "{lines} lines, {launch:?}");
+                let (_, after) = launch.run_with::<T, Extreme>(device, &input, None, &mut state);
+                let least = totals::<T, Extreme>(device, launch, &input, &mut state);
+                assert!(same(&least, &after), "{lines} lines, {launch:?}");
+            }
+            // The number of launches begins anew.
+            let mut anew = vec![0xffff_fff0 << 32; words];
+            anew[0] = 0xffff_fffd << 32;
+            state = device.upload(&anew).unwrap();
+        }
+    }
+    let device = Device::checked();
+    of::<i32>(&device);
+    of::<f64>(&device);
+}
+
+/// The totals of lines' groups.
+fn totals<T: Scans<O>, O: Op>(
+    device: &Device,
+    launch: Launch,
+    input: &[T],
+    state: &mut Buffer<u64>,
+) -> Vec<T> {
+    let lines = input.len() / launch.extent;
+    let mut totals = device
+        .zeros::<T>(lines * groups::<T>(launch.extent))
         .unwrap();
-    let mut totals = device.zeros::<f64>(groups::<f64>(len)).unwrap();
-    let mut output = device.zeros::<f64>(0).unwrap();
-    let (input, none) = (
-        device.upload(input).unwrap(),
-        device.zeros::<f64>(0).unwrap(),
-    );
+    let mut output = device.zeros::<T>(0).unwrap();
+    let (input, none) = (device.upload(input).unwrap(), device.zeros::<T>(0).unwrap());
     let of = Memory {
         device,
         input: input.as_view(),
         output: output.as_view_mut(),
-        state: &mut state,
+        state,
         before: none.as_view(),
         after: totals.as_view_mut(),
     };
-    <f64 as Scans<Sum>>::launch(&Launch::line(len), 4, of).unwrap();
+    <T as Scans<O>>::launch(&launch, launch.grid, of).unwrap();
     totals.to_vec().unwrap()
 }

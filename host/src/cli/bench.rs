@@ -266,8 +266,7 @@ fn commands(global: &Global, arguments: &Arguments) -> Result<Commands, Failure>
     })
 }
 
-/// Times operations over 1, 2, 4, … of these devices, GPUs connected by NCCL; the largest number
-/// first, ours before the peers, so that a run that is cut short has what it was made for.
+/// Times operations over 1, 2, 4, … of these devices; the largest number first, ours before the peers, so that a run that is cut short has what it was made for.
 fn over(arguments: &Arguments, devices: &[Device]) -> Result<Outcome, Failure> {
     let options = arguments.choice.options();
     let script = match &arguments.peers[..] {
@@ -313,11 +312,6 @@ fn over(arguments: &Arguments, devices: &[Device]) -> Result<Outcome, Failure> {
     counts.reverse();
     for &count in &counts {
         let mesh = Mesh::of(devices[..count].to_vec())?;
-        let mesh = match count {
-            1 => mesh,
-            _ if is_emulated => mesh,
-            _ => mesh.with_nccl()?,
-        };
         for work in &works {
             take(bench::mesh_row(&mesh, work));
         }

@@ -74,7 +74,8 @@ impl Global {
         Ok(Mesh::of(devices)?)
     }
 
-    /// The same for work that moves arrays between devices: with NCCL, if available.
+    /// The same for work that moves arrays between devices: with NCCL between processes, if
+    /// available.
     pub(super) fn linked_mesh(&self, gpus: &Gpus) -> Result<Mesh, Failure> {
         let mesh = self.mesh(gpus)?;
         if mesh.ranks() == 1 {

@@ -82,9 +82,9 @@ impl Gpu {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Within {
-    /// NVLink 4 by NCCL
+    /// NVLink 4
     Nvlink,
-    /// PCIe 5.0 x16 by NCCL
+    /// PCIe 5.0 x16
     Pcie,
     /// Copies through the host's memory
     Host,

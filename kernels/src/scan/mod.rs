@@ -16,8 +16,8 @@
 //! A line may be scanned in several launches, one after another or on several devices, with the
 //! same bits as in one: pieces begin at multiples of [`group`] elements, and all but the first have
 //! `before`, which is what `after` of the piece before was. A launch without an output computes the
-//! totals of a line's groups instead; `before` of a piece is then the fold of all totals before it, in
-//! order and in the element's type.
+//! [totals] of a line's groups instead, at a sum's rate; `before` of a piece is then the fold of all
+//! totals before it, in order and in the element's type.
 //!
 //! # The error of sums
 //!
@@ -30,6 +30,7 @@
 mod columns;
 mod rows;
 mod tiles;
+mod totals;
 mod words;
 
 use core::hint::assert_unchecked;
@@ -294,6 +295,9 @@ pub fn scan<T: Scalar, O: Op>(
         // A division has no path for it.
         assert_unchecked(extent > 0 && inner > 0);
         match Way::of(extent, inner, is_piece) {
+            Way::Tiles if of.output.is_null() => {
+                totals::totals::<T, O, { lanes::<T>() }>(of, state.as_mut_ptr(), state.len())
+            }
             Way::Tiles => {
                 tiles::scan::<T, O, { lanes::<T>() }>(of, state.as_mut_ptr(), state.len())
             }

@@ -40,14 +40,14 @@ use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_
 
 use super::words::{Loaded, Tickets, Words};
 use super::{
-    AHEAD, DELAY, FETCH, GROUP, Lines, PACKS, RUN, SLOTS, WARPS, Way, groups, published, state_len,
+    AHEAD, DELAY, FETCH, GROUP, Lines, PACKS, RUN, SLOTS, WARPS, Way, published, state_len,
 };
 use crate::here::zero_here;
 use crate::number::Scalar;
 use crate::pack::{BYTES, Pack};
 use crate::reduce::Op;
 
-const ALL: u32 = u32::MAX;
+pub(super) const ALL: u32 = u32::MAX;
 /// A ticket for nothing.
 const NONE: u32 = u32::MAX;
 /// Tiles of a block that its threads know of: more than those under way.
@@ -58,25 +58,39 @@ type Packs<T, const LANES: usize> = [[T; LANES]; PACKS];
 
 /// The tiles of a launch.
 #[derive(Clone, Copy)]
-struct Tiles<'a, T> {
-    of: Lines<'a, T>,
+pub(super) struct Tiles<'a, T> {
+    pub(super) of: Lines<'a, T>,
     /// Tiles of a line, and of all.
-    each: u32,
+    pub(super) each: u32,
     all: u32,
 }
 
 /// One tile; no tile, if it has no element.
 #[derive(Clone, Copy)]
-struct Tile {
+pub(super) struct Tile {
     /// Its first element, and how many it has.
-    start: usize,
-    len: u32,
+    pub(super) start: usize,
+    pub(super) len: u32,
     /// Its number in its line.
-    number: u32,
-    line: usize,
+    pub(super) number: u32,
+    pub(super) line: usize,
 }
 
-impl<T: Scalar> Tiles<'_, T> {
+impl<'a, T: Scalar> Tiles<'a, T> {
+    /// # Safety
+    /// Lines have elements, and 32 bits count their tiles.
+    #[inline(always)]
+    pub(super) unsafe fn of(of: Lines<'a, T>) -> Self {
+        let each = of.extent.div_ceil(super::tile::<T>()) as u32;
+        // SAFETY: the caller's promise.
+        unsafe { assert_unchecked(each > 0) };
+        Self {
+            of,
+            each,
+            all: of.len() as u32 * each,
+        }
+    }
+
     #[inline(always)]
     fn tile(&self, ticket: u32) -> Tile {
         let (line, number) = ((ticket / self.each) as usize, ticket % self.each);
@@ -93,9 +107,9 @@ impl<T: Scalar> Tiles<'_, T> {
 }
 
 /// # Safety
-/// The output has as many elements as the input, or is null; `before` has one for each line or
-/// none; `after` too if there is an output, and one for each group of each line otherwise. `state`
-/// has [`state_len`] words, if that is not 0, which are zeros or what the last launch left.
+/// The output has as many elements as the input; `before` and `after` have one for each line or
+/// none. `state` has [`state_len`] words, if that is not 0, which are zeros or what the last launch
+/// left.
 /// Nobody but this launch uses the outputs and the state. All threads of the launch call it: one row
 /// of blocks of [`THREADS`](super::THREADS) along x, with [`super::RING_BYTES`] of dynamic shared
 /// memory. 32 bits count its tiles and five times its blocks.
@@ -107,14 +121,9 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
 ) {
     const { assert!(size_of::<T>() * LANES == BYTES) };
     const { assert!(AHEAD == FETCH + 1 && SLOTS == FETCH + DELAY && AHEAD + DELAY < BOARD) };
-    let each = of.extent.div_ceil(super::tile::<T>()) as u32;
-    // SAFETY: lines have elements, and 32 bits count their tiles.
-    unsafe { assert_unchecked(each > 0) };
-    let tiles = Tiles {
-        of,
-        each,
-        all: of.len() as u32 * each,
-    };
+    // SAFETY: the caller's promise.
+    let tiles = unsafe { Tiles::of(of) };
+    let each = tiles.each;
     let slots = dynamic_shared_mem::<Pack<T, LANES>>();
     let totals = shared_array![u64; WARPS].cast::<T>();
     let befores = shared_array![u64; 2 * WARPS].cast::<T>();
@@ -240,7 +249,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
                 }
                 (waiting, last) = (last, next);
             } else {
-                if stored > 0 && !of.output.is_null() {
+                if stored > 0 {
                     let before = befores.add((n + 1) % 2 * WARPS + warp).read();
                     scan_warp::<T, O, LANES>(
                         of,
@@ -300,18 +309,12 @@ unsafe fn scan_alone<T: Scalar, O: Op, const LANES: usize>(
         let (before_warp, own) = join_warps::<T, O>(totals, lane);
         let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
         let start = of.start::<O>(tile.line);
-        if thread == 0 {
-            if of.output.is_null() {
-                of.after.add(tile.line).write(O::turned(own, of.flip));
-            } else if of.has_after {
-                let next = O::apply(start, own);
-                of.after.add(tile.line).write(O::turned(next, of.flip));
-            }
+        if thread == 0 && of.has_after {
+            let next = O::apply(start, own);
+            of.after.add(tile.line).write(O::turned(next, of.flip));
         }
-        if !of.output.is_null() {
-            let before = O::apply(start, before_warp);
-            scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
-        }
+        let before = O::apply(start, before_warp);
+        scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
     }
 }
 
@@ -387,7 +390,7 @@ impl Places {
             runs: runs + group * RUN,
             run: runs + run,
             group: all_groups + group,
-            has_group: group > 0 && !tiles.of.output.is_null(),
+            has_group: group > 0,
         }
     }
 
@@ -511,8 +514,7 @@ unsafe fn in_group<T: Scalar, O: Op>(
         while !warp_vote_all(ALL, has_start) {
             (start, has_start) = words.value(places.before_group::<T, O>(words));
         }
-        let wants_totals = of.output.is_null();
-        if !places.has_group && !wants_totals {
+        if !places.has_group {
             start = of.start::<O>(line);
         }
         let is_last = number + 1 == each;
@@ -523,10 +525,7 @@ unsafe fn in_group<T: Scalar, O: Op>(
             if ends_group {
                 words.put(places.group, next);
             }
-            if wants_totals {
-                let after = of.after.add(line * groups::<T>(of.extent) + number / GROUP);
-                after.write(O::turned(total, of.flip));
-            } else if is_last && of.has_after {
+            if is_last && of.has_after {
                 of.after.add(line).write(O::turned(next, of.flip));
             }
         }
@@ -540,7 +539,7 @@ unsafe fn in_group<T: Scalar, O: Op>(
 /// # Safety
 /// All lanes call it.
 #[inline(always)]
-unsafe fn fold<T: Scalar, O: Op>(mut value: T) -> T {
+pub(super) unsafe fn fold<T: Scalar, O: Op>(mut value: T) -> T {
     macro_rules! rounds {
         ($($delta:literal)*) => {$(
             // SAFETY: all lanes are here.
@@ -606,7 +605,7 @@ fn each_element<const LANES: usize>(at: usize, mut body: impl FnMut(usize, usize
 /// # Safety
 /// `slots` are this thread's, which it does not use before it has waited. `tile` is one.
 #[inline(always)]
-unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
+pub(super) unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     tile: *const Tile,
     slots: *mut Pack<T, LANES>,
@@ -642,7 +641,7 @@ unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
 /// # Safety
 /// All lanes call it; this thread's copies to its slots have arrived.
 #[inline(always)]
-unsafe fn sum_warp<T: Scalar, O: Op, const LANES: usize>(
+pub(super) unsafe fn sum_warp<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     slots: *const Pack<T, LANES>,
 ) -> T {

@@ -1,6 +1,6 @@
 //! A GPU's context, shared by its queues and programs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -35,6 +35,8 @@ pub(super) struct CudaContext {
     streams: Mutex<Vec<Weak<Stream>>>,
     /// The bytes of this process's allocations, by address.
     allocated: Mutex<HashMap<u64, u64>>,
+    /// The contexts whose memory this one's copies have used.
+    peers: Mutex<HashSet<usize>>,
 }
 
 impl CudaContext {
@@ -59,6 +61,7 @@ impl CudaContext {
             listeners: Mutex::default(),
             streams: Mutex::default(),
             allocated: Mutex::default(),
+            peers: Mutex::default(),
         })
     }
 
@@ -92,6 +95,19 @@ impl CudaContext {
         lost::check(self.lost)?;
         CurrentContext::set_current(&self.context)
             .map_err(driver_error(self, "entering the GPU's context"))
+    }
+
+    /// Enters the context, which from then on reaches another one's memory directly if the GPUs can.
+    /// Otherwise the driver copies through the host.
+    pub(super) fn reach(&self, other: &Self) -> Result<()> {
+        self.enter()?;
+        let peer = other.context.as_raw();
+        if lock(&self.peers).insert(peer.addr()) {
+            // SAFETY: the other context is alive. If it goes, so does the access; a program that
+            // has allowed it already, and GPUs that cannot, are no failures.
+            let _ = unsafe { cust_raw::cuCtxEnablePeerAccess(peer, 0) };
+        }
+        Ok(())
     }
 
     pub(super) fn listen(&self, listener: &Arc<Listener>) {

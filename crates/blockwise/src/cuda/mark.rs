@@ -32,9 +32,29 @@ impl Mark {
     /// # Safety
     /// Both streams are alive, and the context of `first` is current and the mark's.
     pub(super) unsafe fn order(&self, first: *mut c_void, then: *mut c_void) -> CudaResult<()> {
-        let (first, then): (CUstream, CUstream) = (first.cast(), then.cast());
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.record(first)?;
+            self.hold(then)
+        }
+    }
+
+    /// Marks all current work of a stream.
+    ///
+    /// # Safety
+    /// The stream is alive, and its context is current and the mark's.
+    pub(super) unsafe fn record(&self, first: *mut c_void) -> CudaResult<()> {
+        let first: CUstream = first.cast();
         // SAFETY: event and stream are alive. The driver refuses a stream of another context.
-        answer(unsafe { cust_raw::cuEventRecord(self.0, first) })?;
+        answer(unsafe { cust_raw::cuEventRecord(self.0, first) })
+    }
+
+    /// Makes later work of a stream, of any context, wait for what was marked last.
+    ///
+    /// # Safety
+    /// The stream is alive, and its context is current.
+    pub(super) unsafe fn hold(&self, then: *mut c_void) -> CudaResult<()> {
+        let then: CUstream = then.cast();
         // SAFETY: as above. The wait is for the point recorded last, also if another one follows.
         answer(unsafe { cust_raw::cuStreamWaitEvent(then, self.0, 0) })
     }

@@ -5,15 +5,14 @@ use std::time::{Duration, Instant};
 use cust::error::CudaResult;
 use cust::event::{Event, EventStatus};
 
-/// How long a wait polls without sleeping.
-pub(super) const ATTENTIVE: Duration = Duration::from_micros(50);
+use crate::backend::ATTENTIVE;
 
 /// The longest sleep between two polls.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// Waits for an event that causes no interrupt.
 pub(super) fn sleep_until(event: &Event) -> CudaResult<()> {
-    let mut pause = Pause::new();
+    let mut pause = Pause::new(ATTENTIVE);
     while event.query()? == EventStatus::NotReady {
         pause.take();
     }
@@ -24,26 +23,31 @@ pub(super) fn sleep_until(event: &Event) -> CudaResult<()> {
 /// increasingly long ones.
 pub(super) struct Pause {
     start: Instant,
+    /// How long to poll without a sleep.
+    polling: Duration,
     next: Duration,
 }
 
 impl Pause {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(polling: Duration) -> Self {
         Self {
             start: Instant::now(),
+            polling,
             next: Duration::from_micros(10),
         }
     }
 
     /// Whether the next pause is a sleep.
     pub(super) fn is_long(&self) -> bool {
-        self.start.elapsed() > ATTENTIVE
+        self.start.elapsed() > self.polling
     }
 
     pub(super) fn take(&mut self) {
         if self.is_long() {
             std::thread::sleep(self.next);
             self.next = (self.next * 2).min(LONGEST_SLEEP);
+        } else {
+            std::hint::spin_loop();
         }
     }
 }

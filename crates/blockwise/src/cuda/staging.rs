@@ -10,7 +10,7 @@ use cust::stream::Stream;
 use super::context::CudaContext;
 use super::slots::Slot;
 use super::{bytes_at, driver_error};
-use crate::backend::{Arrival, STAGED};
+use crate::backend::{ATTENTIVE, Arrival, STAGED};
 use crate::{Error, Result};
 
 /// Slots for copies. When all are in use, the host waits for one.
@@ -91,7 +91,7 @@ impl CudaContext {
                 }
                 Ok(EventStatus::NotReady) => {
                     asked = 0;
-                    self.settle_at(&slot.end, None, &self.listeners())
+                    self.settle_at(&slot.end, None, &self.listeners(), ATTENTIVE)
                 }
                 Err(error) => Err(driver_error(self, "preparing a copy")(error)),
             };
@@ -118,7 +118,7 @@ impl Arrival for Fetched {
         let Some(slot) = &mut self.slot else {
             return Ok(());
         };
-        self.context.wait_at(&slot.end, &self.stream)?;
+        self.context.wait_at(&slot.end, &self.stream, ATTENTIVE)?;
         bytes.copy_from_slice(&slot.memory[..bytes.len()]);
         Ok(())
     }

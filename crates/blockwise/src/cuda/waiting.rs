@@ -12,6 +12,7 @@ use super::context::CudaContext;
 use super::driver_error;
 use super::panics::Listener;
 use super::polling::Pause;
+use crate::backend::ATTENTIVE;
 use crate::{Error, Result};
 
 /// How long the rest of a launch may continue after one of its threads has panicked: others may
@@ -20,14 +21,14 @@ const GRACE: Duration = Duration::from_secs(10);
 
 impl CudaContext {
     /// Waits for the work in a stream, and reports a panic in it.
-    pub(super) fn wait(&self, stream: &Stream) -> Result<()> {
-        self.wait_at(&self.end_of(stream)?, stream)
+    pub(super) fn wait(&self, stream: &Stream, polling: Duration) -> Result<()> {
+        self.wait_at(&self.end_of(stream)?, stream, polling)
     }
 
     /// The same up to an event in the stream.
-    pub(super) fn wait_at(&self, end: &Event, stream: &Stream) -> Result<()> {
+    pub(super) fn wait_at(&self, end: &Event, stream: &Stream, polling: Duration) -> Result<()> {
         let listeners = self.listeners();
-        let settled = self.settle_at(end, Some(stream), &listeners);
+        let settled = self.settle_at(end, Some(stream), &listeners, polling);
         // A panic may be the cause of a later error.
         let panic = listeners.iter().find_map(|listener| listener.panic());
         listeners.iter().for_each(|listener| listener.ended(stream));
@@ -56,19 +57,19 @@ impl CudaContext {
     /// Waits for a stream, but only for a limited time once a kernel has panicked. Panics are not
     /// taken.
     pub(super) fn settle(&self, stream: &Stream, listeners: &[Arc<Listener>]) -> Result<()> {
-        self.settle_at(&self.end_of(stream)?, Some(stream), listeners)
+        self.settle_at(&self.end_of(stream)?, Some(stream), listeners, ATTENTIVE)
     }
 
-    /// The same up to an event, which is in the stream if one is given. What takes less than
-    /// [`ATTENTIVE`](super::polling::ATTENTIVE) is not worth the driver's sleep and its interrupt.
+    /// The same up to an event, which is in the stream if one is given.
     pub(super) fn settle_at(
         &self,
         end: &Event,
         stream: Option<&Stream>,
         listeners: &[Arc<Listener>],
+        polling: Duration,
     ) -> Result<()> {
         let waiting = || driver_error(self, "waiting for the GPU");
-        let mut pause = Pause::new();
+        let mut pause = Pause::new(polling);
         let mut panicked: Option<Instant> = None;
         while end.query().map_err(waiting())? == EventStatus::NotReady {
             if let Some(stream) = stream

@@ -127,6 +127,17 @@ impl Queue for Line {
         unreachable!("no test here calls it")
     }
 
+    unsafe fn copy_from_peer(
+        &self,
+        _: &dyn Queue,
+        _: Rows,
+        _: u64,
+        _: usize,
+        _: usize,
+    ) -> Result<()> {
+        unreachable!("no test here calls it")
+    }
+
     fn wait_for(&self, other: &dyn Queue) -> Result<()> {
         let other: &dyn std::any::Any = other;
         let other = other.downcast_ref::<Line>().expect("a line").name;
@@ -149,7 +160,7 @@ impl Queue for Line {
         unreachable!("no test here calls it")
     }
 
-    fn synchronize(&self) -> Result<()> {
+    fn wait(&self, _: std::time::Duration) -> Result<()> {
         self.progress.end(self.progress.latest());
         lock(&self.log).push(format!("{} waited for", self.name));
         Ok(())
@@ -281,6 +292,68 @@ fn what_the_host_has_waited_for_is_waited_for_no_more() {
     let memory = test.memory(100);
     test.writes(&a, &memory);
     test.says(&["b waited for", "a after b"]);
+}
+
+/// Another device reads: its stream waits for this one's, later writes and the memory's next owner
+/// for it, and what frees the memory waits on the host.
+#[test]
+fn copies_of_another_device_are_ordered_in_both_and_end_before_memory_is_freed() {
+    let (one, mut other) = (Test::new(GIB), Test::new(GIB));
+    other.log = Arc::clone(&one.log);
+    let (a, b) = (one.line("a"), other.line("b"));
+    let (from, to) = (one.memory(100), other.memory(100));
+    one.says(&["alloc 100"]);
+    let copies = |to: &Allocation| {
+        let copied = (other.core).enqueue_from(&one.core, &b, (to, &from), |_| Ok(()));
+        copied.expect("nothing fails");
+    };
+    one.writes(&a, &from);
+    copies(&to);
+    one.says(&["b after a"]);
+    // A second copy waits for nothing.
+    copies(&to);
+    one.says(&[]);
+    one.writes(&a, &from);
+    one.says(&["a after b"]);
+    copies(&to);
+    one.says(&["b after a"]);
+    drop(from);
+    let from = one.memory(100);
+    one.writes(&a, &from);
+    one.says(&["a after b"]);
+    let copied = (other.core).enqueue_from(&one.core, &b, (&to, &from), |_| Ok(()));
+    copied.expect("nothing fails");
+    drop(from);
+    assert!(one.core.release(0));
+    one.says(&["b after a", "b waited for", "free 100"]);
+    // What has ended is not waited for.
+    let from = one.memory(100);
+    let copied = (other.core).enqueue_from(&one.core, &b, (&to, &from), |_| Ok(()));
+    copied.expect("nothing fails");
+    b.synchronize().expect("a wait");
+    drop(from);
+    assert!(one.core.release(0));
+    one.says(&["alloc 100", "b waited for", "free 100"]);
+}
+
+/// Devices that copy from each other at the same time take the same lock first.
+#[test]
+fn devices_that_copy_from_each_other_do_not_wait_for_each_other_forever() {
+    let tests = [Test::new(GIB), Test::new(GIB)];
+    let memory = tests.each_ref().map(|test| test.memory(100));
+    let copied = |to: usize| {
+        let (test, from) = (&tests[to], 1 - to);
+        let line = test.line("copies");
+        for _ in 0..2000 {
+            let uses = (&memory[to], &memory[from]);
+            let copied = (test.core).enqueue_from(&tests[from].core, &line, uses, |_| Ok(()));
+            copied.expect("nothing fails");
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| copied(0));
+        copied(1);
+    });
 }
 
 #[test]

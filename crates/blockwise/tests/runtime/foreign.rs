@@ -120,3 +120,101 @@ fn a_permutation_in_anothers_memory_is_a_copy() {
     theirs.copy_from_slice(&[9, 9, 9]).unwrap();
     assert_eq!(permutation.as_view().to_vec().unwrap(), [2, 0, 1]);
 }
+
+#[test]
+fn a_device_copies_what_another_one_has_lent() {
+    let (one, other) = (Device::emulator(), Device::emulator());
+    let mut from = one.upload(&[1_u16, 2, 3, 4, 5]).unwrap();
+    let lent = from.view(1..4).lend().unwrap();
+    let mut to = other.zeros::<u16>(4).unwrap();
+    let stream = other.stream().unwrap();
+    (to.view_mut(1..).copy_from_peer(&stream, &lent)).unwrap();
+    assert_eq!(to.to_vec().unwrap(), [0, 2, 3, 4]);
+    // What is lent stays, and stays this device's to write.
+    from.copy_from_slice(&[9; 5]).unwrap();
+    drop(from);
+    (to.view_mut(..3).copy_from_peer(&stream, &lent)).unwrap();
+    assert_eq!(to.to_vec().unwrap(), [9, 9, 9, 4]);
+    // Its own memory, as other memory of the same device.
+    let mut back = one.zeros::<u16>(3).unwrap();
+    (back.as_view_mut().copy_from_peer(&one.own_stream(), &lent)).unwrap();
+    assert_eq!(back.to_vec().unwrap(), [9; 3]);
+}
+
+#[test]
+fn rows_that_are_lent_are_copied_one_after_the_other() {
+    let (one, other) = (Device::emulator(), Device::emulator());
+    let mut from = one
+        .upload(&[0_u8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+        .unwrap();
+    let copied = |start: usize, pitch, shape: [usize; 2]| {
+        let lent = from.view(start..).lend_rows(pitch, shape)?;
+        let mut to = other.zeros(lent.len())?;
+        (to.as_view_mut().copy_from_peer(&other.own_stream(), &lent))?;
+        to.to_vec()
+    };
+    assert_eq!(copied(1, 4, [3, 2]).unwrap(), [1, 2, 5, 6, 9, 10]);
+    assert_eq!(copied(10, 4, [1, 2]).unwrap(), [10, 11]);
+    assert_eq!(
+        copied(0, 6, [2, 6]).unwrap(),
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    );
+    assert_eq!(copied(0, 4, [0, 3]).unwrap(), [0; 0]);
+    assert_eq!(copied(0, 0, [7, 0]).unwrap(), [0; 0]);
+    for (start, pitch, shape) in [(2, 4, [3, 3]), (0, 2, [2, 3]), (0, usize::MAX, [3, 1])] {
+        let refused = copied(start, pitch, shape);
+        assert!(matches!(refused, Err(Error::LengthMismatch { .. })));
+    }
+    // Between lent rows of one device, too, only what lies before or after all of them.
+    let lent = from.as_view().lend_rows(4, [2, 1]).unwrap();
+    let within = from.view_mut(1..3).copy_from_peer(&one.own_stream(), &lent);
+    assert!(matches!(within, Err(Error::Overlap)));
+    (from.view_mut(5..7).copy_from_peer(&one.own_stream(), &lent)).unwrap();
+    assert_eq!(from.to_vec().unwrap()[..8], [0, 1, 2, 3, 4, 0, 4, 7]);
+}
+
+#[test]
+fn a_copy_from_another_device_is_refused_before_anything_is_copied() {
+    let (one, other) = (Device::emulator(), Device::emulator());
+    let mut from = one.upload(&[1_u32, 2, 3]).unwrap();
+    let lent = from.as_view().lend().unwrap();
+    let mut to = other.zeros::<u32>(3).unwrap();
+    let stream = other.own_stream();
+    let short = to.view_mut(..2).copy_from_peer(&stream, &lent);
+    assert!(matches!(
+        short,
+        Err(Error::LengthMismatch {
+            buffer: 2,
+            given: 3
+        })
+    ));
+    let elsewhere = to.as_view_mut().copy_from_peer(&one.own_stream(), &lent);
+    assert!(matches!(elsewhere, Err(Error::ForeignBuffer { .. })));
+    let recorded = other.graph(|stream| to.as_view_mut().copy_from_peer(stream, &lent));
+    assert!(matches!(recorded.err(), Some(Error::NotRecordable { .. })));
+    for range in [0..3, 1..3] {
+        let lent = from.view(..range.len()).lend().unwrap();
+        let overlap = (from.view_mut(range)).copy_from_peer(&one.own_stream(), &lent);
+        assert!(matches!(overlap, Err(Error::Overlap)));
+    }
+    let lent_first = from.view(..1).lend().unwrap();
+    (from
+        .view_mut(2..)
+        .copy_from_peer(&one.own_stream(), &lent_first))
+    .unwrap();
+    assert_eq!(from.to_vec().unwrap(), [1, 2, 1]);
+    one.spoil("a test");
+    let spoiled = to.as_view_mut().copy_from_peer(&stream, &lent);
+    assert!(matches!(spoiled, Err(Error::Spoiled { .. })));
+    assert_eq!(to.to_vec().unwrap(), [0; 3]);
+}
+
+#[test]
+fn memory_of_another_library_is_not_lent() {
+    let device = Device::emulator();
+    let owner = device.upload(&[1_u32, 2]).unwrap();
+    // SAFETY: the owner lives longer.
+    let foreign = unsafe { device.foreign(owner.address(), 2) }.unwrap();
+    let refused = foreign.as_view().lend();
+    assert!(matches!(refused, Err(Error::ForeignBuffer { .. })));
+}

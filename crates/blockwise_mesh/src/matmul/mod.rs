@@ -56,6 +56,9 @@ struct Lane<T: Float> {
     stream: Stream,
     /// The panel of B.
     panel: Buffer<T>,
+    /// This rank's rows of it, for the others. Nothing is written beside what they copy, and they
+    /// copy from nowhere that waits for this rank's copies from them.
+    own: Buffer<T>,
     /// The panel's part of C, if C has several.
     product: Buffer<T>,
     /// The products for a panel and for the narrower ones at the end: of a rank's rows of A.
@@ -138,9 +141,14 @@ impl<T: Float> ShardedMatmul<T> {
                 }
             }
             let several = panels.len() > 1;
+            let own = match layout.takers_of_b(me)[..] {
+                [] => 0,
+                _ => b.block(me)[0].len(),
+            };
             Ok(Lane {
                 stream: device.stream().map_err(|e| rank.failed(e))?,
                 panel: room(depth, widest)?,
+                own: room(own, widest)?,
                 product: room(c_rows, if several { widest } else { 0 })?,
                 multiply,
             })
@@ -258,9 +266,11 @@ impl<T: Float> ShardedMatmul<T> {
         }
         let [_, held] = layout.b.block(me);
         let cols = layout.panels(me).swap_remove(panel);
-        let mut own = None;
+        let takers = layout.takers_of_b(me);
         let mut receives = Vec::new();
-        let mut rest = self.lanes[panel % 2].panel.as_view_mut();
+        let Lane { panel, own, .. } = &mut self.lanes[panel % 2];
+        let mut rest = panel.as_view_mut();
+        let mut sent = 0;
         for (holder, rows) in layout.of_b(me) {
             let (mut place, after) = rest.split_at_mut(rows.len() * cols.len());
             rest = after;
@@ -273,12 +283,15 @@ impl<T: Float> ShardedMatmul<T> {
             let copies = Some(&self.copies);
             let copied = place.copy_rows_on(copies, cols.len(), from, held.len(), shape);
             copied.map_err(|e| rank.failed(e))?;
-            own = Some(place);
+            if !takers.is_empty() {
+                sent = rows.len() * cols.len();
+                let mut own = own.view_mut(..sent);
+                let copied = own.copy_rows_on(copies, cols.len(), from, held.len(), shape);
+                copied.map_err(|e| rank.failed(e))?;
+            }
         }
-        let takers = layout.takers_of_b(me);
-        let sends = own
-            .iter()
-            .flat_map(|own| takers.iter().map(|&taker| (taker, own.as_view())));
+        let sends = takers.iter().filter(|_| sent > 0);
+        let sends = sends.map(|&taker| (taker, own.view(..sent)));
         rank.exchange(call, sends, receives)
     }
 

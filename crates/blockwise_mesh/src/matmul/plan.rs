@@ -12,27 +12,35 @@ pub(crate) struct Layout {
     pub(super) b: Blocks,
     /// Columns of B per panel.
     pub(super) panel: usize,
+    /// Columns of the first panel.
+    first: usize,
     /// Whether the last panel is [`TILE`] columns wide.
     pub(super) tapers: bool,
 }
 
-/// Default number of panels of B. The transfer of the first is not overlapped, so panels should be
-/// small, but each must be large enough to fill a device.
+/// Default number of panels of B: each must be large enough to fill a device.
 const PANELS: usize = 8;
+
+/// The part of a panel that the first one is: its transfer is not overlapped.
+const FIRST: usize = 4;
 
 /// A whole number of tiles for every kernel.
 const TILE: usize = 256;
 
 impl Layout {
     /// A panel is `panel` columns wide, or an eighth of the widest block in whole tiles. In the
-    /// latter case the last panel is split, and its final part is one tile wide: its smaller blocks
+    /// latter case the first panel is a quarter as wide, and the last one is split, and its final part is one tile wide: its smaller blocks
     /// fill the multiprocessors that the last wave of the other panels leaves idle. At 16384³ on
     /// two GPUs four tiles of 4096 would be a wave of their own, 3 % of the time.
     pub(crate) fn new(a: Blocks, b: Blocks, panel: Option<usize>) -> Self {
         let widest = (0..b.grid().cols).map(|col| b.cols().range(col).len());
         let eighth = widest.max().unwrap_or_default().div_ceil(PANELS);
+        let width = panel.unwrap_or(eighth.next_multiple_of(TILE)).max(1);
         Self {
-            panel: panel.unwrap_or(eighth.next_multiple_of(TILE)).max(1),
+            first: panel
+                .unwrap_or((width / FIRST).next_multiple_of(TILE))
+                .max(1),
+            panel: width,
             tapers: panel.is_none(),
             a,
             b,
@@ -55,14 +63,16 @@ impl Layout {
             true => len - TILE,
             false => len,
         };
-        let starts = (0..end).step_by(self.panel);
+        let first = end.min(self.first);
+        let starts = (first..end).step_by(self.panel);
         let panels = starts.map(|start| start..end.min(start + self.panel));
+        let panels = (first > 0).then_some(0..first).into_iter().chain(panels);
         panels.chain((end < len).then_some(end..len)).collect()
     }
 
     /// Whether a panel is the narrow one that fills idle multiprocessors.
     pub(super) fn is_narrow(&self, panel: &Range<usize>) -> bool {
-        self.tapers && panel.len() <= TILE
+        self.tapers && panel.start > 0 && panel.len() <= TILE
     }
 
     /// The ranks whose blocks of A a rank gathers, itself included, each with its columns, in
@@ -133,9 +143,11 @@ impl Layout {
         first as f64 / cols.max(1) as f64
     }
 
-    /// Elements of its blocks, of the parts of A that it gathers, and of two panels of B and of C.
+    /// Elements of its blocks, of the parts of A that it gathers, of two panels of B and of C, and of
+    /// its own rows of those of B.
     pub(crate) fn held(&self, rank: usize) -> usize {
         let [rows, inner, cols] = self.lengths(rank);
+        let own = self.b.block(rank)[0].len();
         let [a, b] = [&self.a, &self.b].map(|blocks| {
             let [rows, cols] = blocks.block(rank);
             rows.len() * cols.len()
@@ -146,7 +158,11 @@ impl Layout {
         } else {
             0
         };
-        let panels = if grid.rows > 1 { 2 * (inner + rows) } else { 0 };
+        let panels = if grid.rows > 1 {
+            2 * (inner + rows + own)
+        } else {
+            0
+        };
         a + b + rows * cols + gathered + panels * self.panel.min(cols)
     }
 
@@ -196,7 +212,7 @@ mod tests {
         let widths = |panels: Vec<Range<usize>>| panels.iter().map(Range::len).collect::<Vec<_>>();
         assert_eq!(
             widths(wide(4096, None)),
-            [512, 512, 512, 512, 512, 512, 512, 256, 256]
+            [256, 512, 512, 512, 512, 512, 512, 512, 256]
         );
         assert_eq!(widths(wide(4096, Some(2048))), [2048, 2048]);
         assert_eq!(widths(wide(300, None)), [256, 44]);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use blockwise::{Memory, Stream};
+use blockwise::Stream;
 use libloading::Library as Shared;
 
 use super::Span;
@@ -185,15 +185,7 @@ unsafe impl Send for Communicator {}
 unsafe impl Sync for Communicator {}
 
 impl Communicator {
-    /// Orders a stream's later transfers after other streams' uses of the memory, and later uses of
-    /// it after the transfers.
-    pub(super) fn order(&self, stream: &Stream, memory: &[Memory<'_>]) -> Result<(), String> {
-        // SAFETY: nothing is enqueued.
-        unsafe { stream.enqueue_foreign(memory, |_| Ok::<_, blockwise::Error>(())) }
-            .map_err(|error| error.to_string())
-    }
-
-    /// Starts transfers in a stream for which their memory was [ordered](Self::order).
+    /// Starts transfers in a stream for which their memory was [ordered](Stream::order).
     pub(super) fn exchange(
         &self,
         stream: &Stream,

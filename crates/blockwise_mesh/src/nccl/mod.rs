@@ -145,8 +145,10 @@ impl Link {
 
     /// Orders transfers of this memory after its earlier uses, and later uses after the transfers.
     pub(crate) fn order(&self, rank: usize, memory: &[Memory<'_>]) -> Result<()> {
-        let ordered = self.communicator.order(&self.stream, memory);
-        ordered.map_err(|reason| Error::Nccl { rank, reason })
+        self.stream.order(memory).map_err(|error| Error::Nccl {
+            rank,
+            reason: error.to_string(),
+        })
     }
 
     /// Starts transfers whose memory has been ordered.

@@ -2,8 +2,12 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use blockwise::Lent;
 
 use super::stream::after;
 use crate::{Call, Error, Result};
@@ -11,6 +15,9 @@ use crate::{Call, Error, Result};
 /// How long a waiting rank polls before it sleeps. Waking it takes longer than GPUs with equal
 /// parts differ in time.
 const ATTENTIVE: Duration = Duration::from_micros(200);
+
+/// Pauses of the processor between two looks and before other threads get a turn.
+const SPINS: usize = 20;
 
 /// Messages between ranks that have arrived in this process. A waiting rank is woken by a message,
 /// by the end of the rank that it waits for, by any rank's failure, by a deadlock of all ranks, and
@@ -20,6 +27,8 @@ pub(crate) struct Mailbox {
     limit: Duration,
     state: Mutex<State>,
     changed: Condvar,
+    /// Counts what may end a rank's wait, by rank: ranks that poll do so without the lock.
+    news: Vec<AtomicU64>,
 }
 
 struct State {
@@ -31,6 +40,8 @@ struct State {
     /// What each rank has published to the others.
     published: Vec<Option<Published>>,
     progress: Vec<Progress>,
+    /// Ranks that must be woken.
+    asleep: usize,
     /// The first rank that failed: the errors of the others follow from it.
     first_failure: Option<usize>,
 }
@@ -40,9 +51,17 @@ type Published = Arc<dyn Any + Send + Sync>;
 
 struct Message {
     call: Arc<Call>,
-    bytes: Vec<u8>,
+    data: Data,
     /// The sender's clock, if it is in this process.
     clock: Vec<u64>,
+}
+
+/// What a message carries.
+#[derive(Debug)]
+pub(crate) enum Data {
+    Bytes(Vec<u8>),
+    /// Memory to copy from, of a rank of this process.
+    Lent(Lent<u8>),
 }
 
 /// A rank's state, as known to this process.
@@ -69,9 +88,11 @@ impl Mailbox {
                 clocks: vec![vec![0; ranks]; ranks],
                 published: vec![None; ranks],
                 progress: (0..ranks).map(|_| Progress::Running).collect(),
+                asleep: 0,
                 first_failure: None,
             }),
             changed: Condvar::new(),
+            news: (0..ranks).map(|_| AtomicU64::default()).collect(),
         }
     }
 
@@ -96,27 +117,29 @@ impl Mailbox {
     }
 
     /// A message of a rank of this process.
-    pub(crate) fn send(&self, from: usize, to: usize, call: Arc<Call>, bytes: Vec<u8>) {
+    pub(crate) fn send(&self, from: usize, to: usize, call: Arc<Call>, data: Data) -> Result<()> {
         let mut state = self.state();
+        if let Some(failure) = state.failure_of_another(from) {
+            return Err(failure);
+        }
         state.clocks[from][from] += 1;
-        let message = Message {
-            call,
-            bytes,
-            clock: state.clocks[from].clone(),
-        };
+        let clock = state.clocks[from].clone();
+        let message = Message { call, data, clock };
         state.queues[to * self.ranks + from].push_back(message);
-        self.changed.notify_all();
+        self.wake(&state, to..to + 1);
+        Ok(())
     }
 
     /// A message of a rank of another process.
     pub(crate) fn deliver(&self, from: usize, to: usize, call: Arc<Call>, bytes: Vec<u8>) {
         let message = Message {
             call,
-            bytes,
+            data: Data::Bytes(bytes),
             clock: Vec::new(),
         };
-        self.state().queues[to * self.ranks + from].push_back(message);
-        self.changed.notify_all();
+        let mut state = self.state();
+        state.queues[to * self.ranks + from].push_back(message);
+        self.wake(&state, to..to + 1);
     }
 
     /// Rank `rank`'s vector clock. An access of another rank at that rank's time t happened before
@@ -174,7 +197,18 @@ impl Mailbox {
             }
             state.progress[rank] = progress;
         }
-        self.changed.notify_all();
+        self.wake(&state, 0..self.ranks);
+    }
+
+    /// Ends the waits of ranks for which there is something new.
+    fn wake(&self, state: &State, ranks: Range<usize>) {
+        for news in &self.news[ranks] {
+            news.fetch_add(1, Ordering::Release);
+        }
+        // Calling the system costs more than all the rest of a message.
+        if state.asleep > 0 {
+            self.changed.notify_all();
+        }
     }
 
     /// Why a rank of another process takes no more messages: waits until what it has sent is read
@@ -184,10 +218,13 @@ impl Mailbox {
             state.failure_of_another(me).is_some()
                 || matches!(state.progress[gone], Progress::Ended)
         };
+        let mut state = self.state();
+        state.asleep += 1;
         let waited = self
             .changed
-            .wait_timeout_while(self.state(), self.limit, |state| !is_known(state));
-        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            .wait_timeout_while(state, self.limit, |state| !is_known(state));
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        state.asleep -= 1;
         let ended = || {
             matches!(state.progress[gone], Progress::Ended).then(|| Error::Ended {
                 missing: gone,
@@ -198,11 +235,12 @@ impl Mailbox {
         state.failure_of_another(me).or_else(ended)
     }
 
-    pub(crate) fn receive(&self, me: usize, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
+    pub(crate) fn receive(&self, me: usize, from: usize, call: &Arc<Call>) -> Result<Data> {
         let begin = Instant::now();
         let deadline = after(self.limit);
         let mut state = self.state();
         loop {
+            let seen = self.news[me].load(Ordering::Acquire);
             if let Some(answer) = state.answer(me, from, call) {
                 state.progress[me] = Progress::Running;
                 return answer;
@@ -219,12 +257,24 @@ impl Mailbox {
             }
             if begin.elapsed() < ATTENTIVE {
                 drop(state);
-                std::thread::yield_now();
+                self.poll(me, seen, begin);
                 state = self.state();
                 continue;
             }
+            state.asleep += 1;
             let waited = self.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state.asleep -= 1;
+        }
+    }
+
+    /// Waits for something new, attentively. Other ranks may need this processor, or the lock.
+    fn poll(&self, me: usize, seen: u64, begin: Instant) {
+        while self.news[me].load(Ordering::Acquire) == seen && begin.elapsed() < ATTENTIVE {
+            for _ in 0..SPINS {
+                std::hint::spin_loop();
+            }
+            std::thread::yield_now();
         }
     }
 
@@ -235,7 +285,7 @@ impl Mailbox {
 
 impl State {
     /// The next message for a waiting rank, or why none will come. `None` while one may still come.
-    fn answer(&mut self, me: usize, from: usize, call: &Arc<Call>) -> Option<Result<Vec<u8>>> {
+    fn answer(&mut self, me: usize, from: usize, call: &Arc<Call>) -> Option<Result<Data>> {
         let ranks = self.progress.len();
         if let Some(message) = self.queues[me * ranks + from].pop_front() {
             for (own, theirs) in self.clocks[me].iter_mut().zip(message.clock) {
@@ -243,7 +293,7 @@ impl State {
             }
             let theirs = message.call;
             return Some(match call.difference(&theirs) {
-                None => Ok(message.bytes),
+                None => Ok(message.data),
                 Some(difference) => Err(mismatch(difference, (me, call), (from, &theirs))),
             });
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Mailbox, Wire};
+use super::{Data, Mailbox, Wire};
 use crate::{Call, Result};
 
 /// One rank's connection to the others of its process.
@@ -32,12 +32,11 @@ impl Wire for Memory {
     }
 
     fn send(&self, to: usize, call: &Arc<Call>, bytes: Vec<u8>) -> Result<()> {
-        self.mailbox.check(self.rank)?;
-        self.mailbox.send(self.rank, to, Arc::clone(call), bytes);
-        Ok(())
+        let data = Data::Bytes(bytes);
+        self.mailbox.send(self.rank, to, Arc::clone(call), data)
     }
 
-    fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
+    fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Data> {
         self.mailbox.receive(self.rank, from, call)
     }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use crate::{Call, Result};
 
 pub use hostile::{read_as_a_rank_would, what_a_rank_sends};
-pub(crate) use mailbox::Mailbox;
+pub(crate) use mailbox::{Data, Mailbox};
 pub(crate) use meeting::Meeting;
 pub(crate) use memory::Memory;
 pub(crate) use processes::Processes;
@@ -41,7 +41,7 @@ pub(crate) trait Wire: Send + Sync {
 
     /// Waits for the next message of another rank, and compares its call with this one. It waits no
     /// longer than the mesh's time limit, and not at all for a rank that cannot send any more.
-    fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>>;
+    fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Data>;
 
     /// What the ranks of this process share, if all ranks are here.
     fn mailbox(&self) -> Option<Arc<Mailbox>> {

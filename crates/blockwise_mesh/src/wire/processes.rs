@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::connection::{Connection, Reading, Writing};
 use super::frame::Frame;
-use super::{Mailbox, Wire};
+use super::{Data, Mailbox, Wire};
 use crate::{Call, Error, Result};
 
 /// One rank's connections to all others. One thread per connection reads what arrives, so that no
@@ -109,7 +109,7 @@ impl Wire for Processes {
         })
     }
 
-    fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Vec<u8>> {
+    fn receive(&self, from: usize, call: &Arc<Call>) -> Result<Data> {
         self.mailbox.receive(self.rank, from, call)
     }
 

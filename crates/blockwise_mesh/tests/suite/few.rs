@@ -113,3 +113,42 @@ fn products_and_transposes_of_three_rows_on_seven_ranks() {
         }
     }
 }
+
+/// Two ranks on one device, one on another: they copy from each other's memory all the same.
+#[test]
+fn ranks_may_share_a_device() {
+    let (one, other) = (Device::emulator(), Device::emulator());
+    let mesh = Mesh::of(vec![one.clone(), other, one]).unwrap();
+    let [rows, inner, cols] = [50, 33, 64];
+    let a: Vec<f32> = (0..rows * inner).map(|i| (i % 17) as f32 - 8.0).collect();
+    let b: Vec<f32> = (0..inner * cols).map(|i| (i % 13) as f32 - 6.0).collect();
+    let results = mesh.run(|rank| {
+        let blocks = |shape| Blocks::even(shape, Grid::column(3));
+        let a = ShardedMatrix::part_of(rank, &a, blocks([rows, inner]))?;
+        let b = ShardedMatrix::part_of(rank, &b, blocks([inner, cols]))?;
+        let options = ShardedMatmulOptions {
+            panel: Some(10),
+            ..ShardedMatmulOptions::default()
+        };
+        let c = matmul(rank, &a, &b, &options)?;
+        let turned = transpose(rank, &c, &Options::default())?;
+        let signal = Sharded::part_of(rank, &[1.0_f32; 40])?;
+        let taps = [0.5; 9];
+        let smooth = convolve(rank, &signal, &taps, ConvMode::Valid, &Options::default())?;
+        Ok::<_, Error>((c.gather(rank)?, turned.gather(rank)?, smooth.gather(rank)?))
+    });
+    let dot = |row: usize, col: usize| -> f32 {
+        let terms = (0..inner).map(|k| a[row * inner + k] * b[k * cols + col]);
+        terms.sum()
+    };
+    let c: Vec<f32> = (0..rows * cols)
+        .map(|at| dot(at / cols, at % cols))
+        .collect();
+    let turned: Vec<f32> = (0..rows * cols)
+        .map(|at| c[at % rows * cols + at / rows])
+        .collect();
+    for (product, transposed, smooth) in results.unwrap() {
+        assert!(product == c && transposed == turned);
+        assert_eq!(smooth, [4.5; 32]);
+    }
+}

@@ -7,7 +7,10 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use blockwise_mesh::{Error, JoinOptions, Mesh, Rank, Sharded, convolve, reduce};
+use blockwise_mesh::{
+    Blocks, Error, Grid, JoinOptions, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix,
+    ShardedTranspose, convolve, matmul, reduce,
+};
 use blockwise_ops::{ConvMode, Options, Reduction};
 
 use crate::meetings::free_port;
@@ -28,6 +31,11 @@ fn main_of_child(program: &str) -> Result<(), Error> {
     };
     let mesh = Mesh::from_env(&options)?;
     println!("met");
+    if program == "matrices" {
+        let bits = mesh.run(matrices)?;
+        println!("result {}", bits[0]);
+        return Ok(());
+    }
     let rounds = if program == "rounds" { usize::MAX } else { 1 };
     for round in 0..rounds {
         let sums = mesh.run(|rank| work(rank, |moment| println!("round {round} {moment}")))?;
@@ -48,6 +56,59 @@ fn work(rank: &mut Rank, at: impl Fn(&str)) -> Result<u32, Error> {
     let sum = reduce(rank, &smooth, Reduction::Sum, &Options::default())?;
     at("summed");
     Ok(sum.to_bits())
+}
+
+/// A product, whose rows are gathered and whose columns are, and its transpose in two pieces: what
+/// processes without NCCL send through the hosts.
+fn matrices(rank: &mut Rank) -> Result<usize, Error> {
+    let [rows, inner, cols] = [37, 20, 67];
+    let value = |at: usize| (at * 7919 % 17) as f32 - 8.0;
+    let [a, b] = [rows * inner, inner * cols].map(|len| (0..len).map(value).collect::<Vec<_>>());
+    let dot = |row: usize, col: usize| -> f32 {
+        let terms = (0..inner).map(|k| a[row * inner + k] * b[k * cols + col]);
+        terms.sum()
+    };
+    let mut right = 0;
+    for grid in [[rank.ranks(), 1], [1, rank.ranks()]] {
+        let grid = Grid {
+            rows: grid[0],
+            cols: grid[1],
+        };
+        let of_a = Blocks::even([rows, inner], grid);
+        let a = ShardedMatrix::part_of(rank, &a, of_a)?;
+        let b = ShardedMatrix::part_of(rank, &b, Blocks::even([inner, cols], grid))?;
+        let options = ShardedMatmulOptions {
+            panel: Some(30),
+            ..ShardedMatmulOptions::default()
+        };
+        let c = matmul(rank, &a, &b, &options)?.gather(rank)?;
+        let c_is = |at: usize| c[at] == dot(at / cols, at % cols);
+        right += (0..rows * cols).filter(|&at| c_is(at)).count();
+        let c = ShardedMatrix::part_of(
+            rank,
+            &c,
+            Blocks::even([rows, cols], Grid::column(rank.ranks())),
+        )?;
+        let options = Options::default();
+        let mut turn = ShardedTranspose::in_pieces(rank, c.blocks(), &options, 2)?;
+        let mut turned = ShardedMatrix::zeros(rank, turn.outputs())?;
+        turn.enqueue(rank, &c, &mut turned)?;
+        let turned = turned.gather(rank)?;
+        let is = |at: usize| turned[at] == dot(at % rows, at / rows);
+        right += (0..rows * cols).filter(|&at| is(at)).count();
+    }
+    Ok(right)
+}
+
+#[test]
+fn products_and_transposes_over_processes_are_right() {
+    for ranks in [2, 3] {
+        let outputs = job("torchrun", "matrices", ranks).into_iter();
+        for output in outputs.map(|child| child.wait_with_output().unwrap()) {
+            let all = format!("result {}", 4 * 37 * 67);
+            assert_eq!(results(&output), [all], "{output:?}");
+        }
+    }
 }
 
 #[test]

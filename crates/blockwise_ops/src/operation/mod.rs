@@ -248,8 +248,8 @@ pub struct Carry {
     pub is_one_line: fn(&Problem) -> bool,
     /// Parts begin at multiples of this many elements; a part has one total for each such group.
     pub align: fn(Type) -> usize,
-    /// Merges two totals, the earlier one first, by their bytes.
-    pub merge: fn(&Problem, &[u8], &[u8]) -> Vec<u8>,
+    /// Folds the bytes of totals, in order. `None` if there are none.
+    pub fold: fn(&Problem, &[u8]) -> Option<Vec<u8>>,
 }
 
 /// What the benchmark times.

@@ -60,7 +60,7 @@ pub static SCAN: Operation = Operation {
     parts: Parts::Carried(&Carry {
         is_one_line,
         align: |ty| by_width!(ty, T => scan::group::<T>()),
-        merge: reference::merge,
+        fold: reference::fold,
     }),
     bench: Bench {
         types: &[

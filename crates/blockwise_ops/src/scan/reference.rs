@@ -97,11 +97,14 @@ macro_rules! with {
     };
 }
 
-/// Merges what two parts come to, the earlier one first, by their bytes.
-pub(super) fn merge(problem: &Problem, before: &[u8], value: &[u8]) -> Vec<u8> {
+/// Folds what parts come to, in order, by their bytes.
+pub(super) fn fold(problem: &Problem, totals: &[u8]) -> Option<Vec<u8>> {
+    let running = running(problem.settings);
     with!(problem.ty, T => {
-        let [before, value] = [before, value].map(bytemuck::pod_read_unaligned::<T>);
-        bytemuck::bytes_of(&combine(running(problem.settings), before, value)).to_vec()
+        let totals = totals.chunks_exact(size_of::<T>());
+        let totals = totals.map(bytemuck::pod_read_unaligned::<T>);
+        let all = totals.reduce(|before, value| combine(running, before, value));
+        all.map(|all| bytemuck::bytes_of(&all).to_vec())
     })
 }
 
