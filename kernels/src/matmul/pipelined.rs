@@ -32,6 +32,7 @@ use super::asm;
 use super::policy::{Policy, Tiles, VECTOR};
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands};
+use crate::here::zero_here;
 use crate::pack::Pack;
 use cuda_std::unroll::unrolled;
 
@@ -175,22 +176,28 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         let copies = Copies::new(policy, of, shared, top, left);
         // The step to copy next, and its first element of the inner extent.
         let (mut filled, mut k) = (0, 0);
-        let mut fill = |stage: u32, len: Option<usize>| {
-            if filled < steps {
-                // SAFETY: the extents are the caller's promise; all readers of the stage have
-                // passed a barrier.
-                unsafe { copies.start(stage, k, len) };
-                k += len.unwrap_or(policy.inner);
-                filled += 1;
-            }
-            // Commits an empty group too, so that groups and steps stay in step.
-            cp_async_commit_group();
-        };
-        unrolled::<{ MOST_STAGES - 1 }>(|i| {
-            if i + 1 < policy.stages {
-                fill(i as u32 * bytes, (i == 0).then_some(ragged));
-            }
-        });
+        // Not a closure: LLVM would call it, with its captures in local memory.
+        macro_rules! fill {
+            ($stage:expr, $len:expr) => {
+                if filled < steps {
+                    let len: Option<usize> = $len;
+                    // SAFETY: the extents are the caller's promise; all readers of the stage have
+                    // passed a barrier.
+                    unsafe { copies.start($stage, k, len) };
+                    k += len.unwrap_or(policy.inner);
+                    filled += 1;
+                }
+                // Commits an empty group too, so that groups and steps stay in step.
+                cp_async_commit_group();
+            };
+        }
+        // A loop: it runs once for a tile.
+        let mut stage = zero_here() as u32;
+        while stage < last {
+            let len = if stage == 0 { ragged } else { policy.inner };
+            fill!(stage, Some(len));
+            stage += bytes;
+        }
         let (mut read, mut write) = (0, last);
         // Orders all threads' copies of the first step before the reads of them.
         cp_async_wait_group::<AHEAD>();
@@ -231,7 +238,7 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         let mut step = 0;
         // ANCHOR: steps
         while step < steps {
-            fill(write, None);
+            fill!(write, None);
             write = next(write);
             unrolled::<{ MOST_INNER - 1 }>(|k| {
                 if k + 1 < policy.inner {
