@@ -56,30 +56,28 @@ pub(super) unsafe fn add_taps<
     // taps.
     unsafe {
         let mut high = load::<T, LANES, PACKS, OUTPUTS>(samples);
-        while left >= 2 * step {
-            samples = samples.sub(PACKS);
-            add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &high, &mut low, samples, taps, step);
-            samples = samples.sub(PACKS);
-            let next = taps.add(PACKS);
-            add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &low, &mut high, samples, next, step);
-            taps = taps.add(2 * PACKS);
-            left -= 2 * step;
-        }
-        if left >= step {
+        while left >= step {
             samples = samples.sub(PACKS);
             add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &high, &mut low, samples, taps, step);
             taps = taps.add(PACKS);
             left -= step;
-            if LAST_TWICE {
-                if left > 0 {
-                    samples = samples.sub(PACKS);
-                    add_step::<T, LANES, PACKS, OUTPUTS, true>(
-                        sums, &low, &mut high, samples, taps, left,
-                    );
+            if left < step {
+                if LAST_TWICE {
+                    if left > 0 {
+                        samples = samples.sub(PACKS);
+                        add_step::<T, LANES, PACKS, OUTPUTS, true>(
+                            sums, &low, &mut high, samples, taps, left,
+                        );
+                    }
+                    return;
                 }
-                return;
+                high = low;
+                break;
             }
-            high = low;
+            samples = samples.sub(PACKS);
+            add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &low, &mut high, samples, taps, step);
+            taps = taps.add(PACKS);
+            left -= step;
         }
         if left > 0 {
             samples = samples.sub(PACKS);
