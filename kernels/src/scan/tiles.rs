@@ -26,7 +26,7 @@
 //!   orders these before the next totals, and what the ninth warp writes (what comes before each
 //!   warp's elements, the tile of a ticket) before the others' reads. What they read meanwhile are
 //!   other places.
-//! - A line of one tile that has its block for itself needs no rounds, tickets or ninth warp.
+//! - A line of one tile that has its block for itself is stored in the round in which it is summed.
 
 use core::array::from_fn;
 use core::hint::assert_unchecked;
@@ -38,6 +38,7 @@ use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_vote_all};
 
+use super::order::Running;
 use super::words::{Loaded, Tickets, Words};
 use super::{
     AHEAD, DELAY, FETCH, GROUP, Lines, PACKS, RUN, SLOTS, WARPS, Way, groups, published, state_len,
@@ -45,7 +46,6 @@ use super::{
 use crate::here::zero_here;
 use crate::number::Scalar;
 use crate::pack::{BYTES, Pack};
-use crate::reduce::Op;
 
 const ALL: u32 = u32::MAX;
 /// A ticket for nothing.
@@ -100,7 +100,7 @@ impl<T: Scalar> Tiles<'_, T> {
 /// of blocks of [`THREADS`](super::THREADS) along x, with [`super::RING_BYTES`] of dynamic shared
 /// memory. 32 bits count its tiles and five times its blocks.
 #[inline(always)]
-pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
+pub(super) unsafe fn scan<T: Scalar, O: Running, const LANES: usize>(
     of: Lines<'_, T>,
     state: *mut u64,
     state_words: usize,
@@ -143,11 +143,10 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
             blocks
         },
     };
-    if alone && !several {
-        // SAFETY: the caller's promise.
-        unsafe { scan_alone::<T, O, LANES>(&tiles, slots, totals) };
-        return;
-    }
+    // A block that has a line's only tile and no other needs no tickets and nothing from other
+    // blocks: it stores the tile in the round in which it sums it.
+    let at_once = alone && !several;
+    let delay = if at_once { 0 } else { DELAY };
     // SAFETY: all that the functions below ask for is promised by the caller or holds by the
     // barriers in the file's header. All threads read the same of the board.
     unsafe {
@@ -182,22 +181,22 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
         let mut n = 0;
         loop {
             // The tile that is stored.
-            let done = n + BOARD - DELAY;
-            let stored = if n < DELAY { 0 } else { len_of(done) };
-            if stored == 0 && (n == 0 && len_of(0) == 0 || n >= DELAY) {
+            let done = n + BOARD - delay;
+            let stored = if n < delay { 0 } else { len_of(done) };
+            if stored == 0 && (n == 0 && len_of(0) == 0 || n >= delay) {
                 break;
             }
             let len = len_of(n);
             let mut found = Found::nothing::<T, O>(words);
             let mut taken = 0;
             let takes = looks && len > 0 && several && lane == 0;
-            if looks {
+            if looks && !at_once {
                 // What comes back is not used before the barrier: nobody waits for it there.
                 if takes && !alone {
                     taken = tickets.take();
                 }
                 found = look::<T, O>(&tiles, nth(n + BOARD - 1), nth(n + BOARD - 2), words, lane);
-            } else if len > 0 {
+            } else if !looks && len > 0 {
                 cp_async_wait_group::<{ FETCH as u32 - 1 }>();
                 let total = sum_warp::<T, O, LANES>(of, slots_of(n));
                 if lane == 0 {
@@ -205,14 +204,25 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
                 }
             }
             thread::sync_threads();
-            if looks {
+            let mut joined = [O::nothing(); 2];
+            if len > 0 && (looks || at_once) {
+                joined = join_warps::<T, O>(totals, lane);
+            }
+            let [before_warp, own] = joined;
+            let Tile { line, number, .. } = nth(n).read();
+            if looks && at_once {
+                let is_total = of.output.is_null();
+                if lane == 0 && (is_total || of.has_after) {
+                    let all = O::apply(of.start::<O>(line), own);
+                    of.put_after::<O>(line, if is_total { own } else { all });
+                }
+            } else if looks {
                 let mut next = Known::<T>::nothing::<O>();
                 if len > 0 {
-                    (next.before_warp, next.own) = join_warps::<T, O>(totals, lane);
+                    (next.before_warp, next.own) = (before_warp, own);
                     if !alone && lane == 0 {
-                        let Tile { line, number, .. } = nth(n).read();
                         let first = line * published(each as usize);
-                        words.put(first + number as usize, next.own);
+                        words.put(first + number as usize, own);
                     }
                 }
                 let [tile, earlier] = [n + BOARD - 1, n + BOARD - 2];
@@ -241,76 +251,19 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
                 (waiting, last) = (last, next);
             } else {
                 if stored > 0 && !of.output.is_null() {
-                    let before = befores.add((n + 1) % 2 * WARPS + warp).read();
-                    scan_warp::<T, O, LANES>(
-                        of,
-                        nth(done),
-                        slots_of(n + SLOTS - DELAY),
-                        before,
-                        at,
-                        lane,
-                    );
+                    let before = if at_once {
+                        let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
+                        O::apply(of.start::<O>(line), before_warp)
+                    } else {
+                        befores.add((n + 1) % 2 * WARPS + warp).read()
+                    };
+                    let slots = slots_of(n + SLOTS - delay);
+                    scan_warp::<T, O, LANES>(of, nth(done), slots, before, at, lane);
                 }
                 copy::<T, O, LANES>(of, nth(n + FETCH), slots_of(n + FETCH), at);
             }
             thread::sync_threads();
             n += 1;
-        }
-    }
-}
-
-/// Scans a line that is one tile, with the bits of the rounds: nothing is looked for, and nothing
-/// else is under way.
-///
-/// # Safety
-/// As for [`scan`], of lines of one tile each and a block for each; `totals` has a place for each
-/// warp.
-#[inline(always)]
-unsafe fn scan_alone<T: Scalar, O: Op, const LANES: usize>(
-    tiles: &Tiles<'_, T>,
-    slots: *mut Pack<T, LANES>,
-    totals: *mut T,
-) {
-    let of = tiles.of;
-    let thread = thread::thread_idx_x();
-    // SAFETY: a warp is 32 threads along x.
-    let warp = unsafe { assume_warp_uniform(thread / 32) } as usize;
-    let lane = thread % 32;
-    let tile = tiles.tile(thread::block_idx_x());
-    let at = warp * 32 * PACKS + lane as usize;
-    let slots = slots.wrapping_add(at);
-    // SAFETY: the caller's promise; a thread waits for its own copies.
-    unsafe {
-        let has = warp < WARPS && warp * 32 * PACKS * LANES < tile.len as usize;
-        if has {
-            copy::<T, O, LANES>(of, &tile, slots, at);
-            cp_async_wait_group::<0>();
-            let total = sum_warp::<T, O, LANES>(of, slots);
-            if lane == 0 {
-                totals.add(warp).write(total);
-            }
-        } else if warp < WARPS && lane == 0 {
-            totals.add(warp).write(O::nothing());
-        }
-        // Orders the warps' totals before all reads of them.
-        thread::sync_threads();
-        if !has {
-            return;
-        }
-        let (before_warp, own) = join_warps::<T, O>(totals, lane);
-        let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
-        let start = of.start::<O>(tile.line);
-        if thread == 0 {
-            if of.output.is_null() {
-                of.after.add(tile.line).write(O::turned(own, of.flip));
-            } else if of.has_after {
-                let next = O::apply(start, own);
-                of.after.add(tile.line).write(O::turned(next, of.flip));
-            }
-        }
-        if !of.output.is_null() {
-            let before = O::apply(start, before_warp);
-            scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
         }
     }
 }
@@ -328,7 +281,7 @@ struct Known<T> {
 
 impl<T: Scalar> Known<T> {
     #[inline(always)]
-    fn nothing<O: Op>() -> Self {
+    fn nothing<O: Running>() -> Self {
         Self {
             before_warp: O::nothing(),
             own: O::nothing(),
@@ -348,7 +301,7 @@ struct Found {
 
 impl Found {
     #[inline(always)]
-    fn nothing<T: Scalar, O: Op>(words: Words) -> Self {
+    fn nothing<T: Scalar, O: Running>(words: Words) -> Self {
         let nothing = words.known(O::nothing::<T>());
         Self {
             tile: nothing,
@@ -394,7 +347,7 @@ impl Places {
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn tile<T: Scalar, O: Op>(&self, words: Words, lane: u32) -> Loaded {
+    unsafe fn tile<T: Scalar, O: Running>(&self, words: Words, lane: u32) -> Loaded {
         match (lane as usize) < self.in_run {
             // SAFETY: an earlier tile.
             true => unsafe { words.load::<T>(self.tiles + lane as usize) },
@@ -405,7 +358,7 @@ impl Places {
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn run<T: Scalar, O: Op>(&self, words: Words, lane: u32) -> Loaded {
+    unsafe fn run<T: Scalar, O: Running>(&self, words: Words, lane: u32) -> Loaded {
         match (lane as usize) < self.in_group {
             // SAFETY: an earlier run, which is whole.
             true => unsafe { words.load::<T>(self.runs + lane as usize) },
@@ -416,7 +369,7 @@ impl Places {
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn before_group<T: Scalar, O: Op>(&self, words: Words) -> Loaded {
+    unsafe fn before_group<T: Scalar, O: Running>(&self, words: Words) -> Loaded {
         match self.has_group {
             // SAFETY: the group before, which is whole.
             true => unsafe { words.load::<T>(self.group - 1) },
@@ -430,7 +383,7 @@ impl Places {
 /// # Safety
 /// All lanes of a warp call it, with tiles of the board.
 #[inline(always)]
-unsafe fn look<T: Scalar, O: Op>(
+unsafe fn look<T: Scalar, O: Running>(
     tiles: &Tiles<'_, T>,
     last: *const Tile,
     waiting: *const Tile,
@@ -458,7 +411,7 @@ unsafe fn look<T: Scalar, O: Op>(
 /// # Safety
 /// All lanes of a warp call it, once for each tile.
 #[inline(always)]
-unsafe fn in_run<T: Scalar, O: Op>(
+unsafe fn in_run<T: Scalar, O: Running>(
     tiles: &Tiles<'_, T>,
     tile: *const Tile,
     words: Words,
@@ -487,7 +440,7 @@ unsafe fn in_run<T: Scalar, O: Op>(
 /// # Safety
 /// All lanes of a warp call it, once for each tile, after [`in_run`].
 #[inline(always)]
-unsafe fn in_group<T: Scalar, O: Op>(
+unsafe fn in_group<T: Scalar, O: Running>(
     tiles: &Tiles<'_, T>,
     tile: *const Tile,
     words: Words,
@@ -525,9 +478,10 @@ unsafe fn in_group<T: Scalar, O: Op>(
             }
             if wants_totals {
                 let after = of.after.add(line * groups::<T>(of.extent) + number / GROUP);
-                after.write(O::turned(total, of.flip));
+                let [total] = of.back::<O, 1>([total]);
+                after.write(total);
             } else if is_last && of.has_after {
-                of.after.add(line).write(O::turned(next, of.flip));
+                of.put_after::<O>(line, next);
             }
         }
         let before = O::apply(O::apply(start, before_run), known.before_tile);
@@ -540,7 +494,7 @@ unsafe fn in_group<T: Scalar, O: Op>(
 /// # Safety
 /// All lanes call it.
 #[inline(always)]
-unsafe fn fold<T: Scalar, O: Op>(mut value: T) -> T {
+unsafe fn fold<T: Scalar, O: Running>(mut value: T) -> T {
     macro_rules! rounds {
         ($($delta:literal)*) => {$(
             // SAFETY: all lanes are here.
@@ -557,7 +511,7 @@ unsafe fn fold<T: Scalar, O: Op>(mut value: T) -> T {
 /// # Safety
 /// All lanes call it; `totals` has all warps' totals.
 #[inline(always)]
-unsafe fn join_warps<T: Scalar, O: Op>(totals: *const T, lane: u32) -> (T, T) {
+unsafe fn join_warps<T: Scalar, O: Running>(totals: *const T, lane: u32) -> [T; 2] {
     const { assert!(WARPS == 8) };
     let mut value = O::nothing();
     // SAFETY: a warp's total; all lanes are here.
@@ -576,7 +530,7 @@ unsafe fn join_warps<T: Scalar, O: Op>(totals: *const T, lane: u32) -> (T, T) {
         rounds!(1 2 4);
         let (below, _) = warp_shuffle_up(ALL, value, 1, 32);
         let (all, _) = warp_shuffle_idx(ALL, value, WARPS as u32 - 1, 32);
-        (if lane == 0 { O::nothing() } else { below }, all)
+        [if lane == 0 { O::nothing() } else { below }, all]
     }
 }
 
@@ -606,7 +560,7 @@ fn each_element<const LANES: usize>(at: usize, mut body: impl FnMut(usize, usize
 /// # Safety
 /// `slots` are this thread's, which it does not use before it has waited. `tile` is one.
 #[inline(always)]
-unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
+unsafe fn copy<T: Scalar, O: Running, const LANES: usize>(
     of: Lines<'_, T>,
     tile: *const Tile,
     slots: *mut Pack<T, LANES>,
@@ -622,6 +576,7 @@ unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
             unsafe { cp_async_cg(slots.wrapping_add(k * 32), from.cast()) };
         });
     } else if len > 0 {
+        let [nothing] = of.back::<O, 1>([O::nothing()]);
         each_element::<LANES>(at, |i, place| {
             let slot = slots.cast::<T>().wrapping_add(place);
             // SAFETY: an element of the tile, or a slot of this thread.
@@ -629,7 +584,7 @@ unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
                 if i < len as usize {
                     cp_async_ca(slot, from.wrapping_add(i));
                 } else {
-                    slot.write(O::turned(O::nothing(), of.flip));
+                    slot.write(nothing);
                 }
             }
         });
@@ -642,7 +597,7 @@ unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
 /// # Safety
 /// All lanes call it; this thread's copies to its slots have arrived.
 #[inline(always)]
-unsafe fn sum_warp<T: Scalar, O: Op, const LANES: usize>(
+unsafe fn sum_warp<T: Scalar, O: Running, const LANES: usize>(
     of: Lines<'_, T>,
     slots: *const Pack<T, LANES>,
 ) -> T {
@@ -650,7 +605,7 @@ unsafe fn sum_warp<T: Scalar, O: Op, const LANES: usize>(
     unrolled::<PACKS>(|k| {
         // SAFETY: the copy has arrived.
         let pack = unsafe { slots.add(k * 32).read() }.0;
-        let mut values = pack.map(|element| O::turned(element, of.flip));
+        let mut values = of.turned::<O, LANES>(pack);
         // Pairs first: a chain half as long.
         unrolled::<LANES>(|i| {
             if i % 2 == 1 {
@@ -673,7 +628,7 @@ unsafe fn sum_warp<T: Scalar, O: Op, const LANES: usize>(
 /// All lanes call it; this thread's copies to its slots have arrived. The output has the tile, and
 /// only this thread these elements of it. `tile` is one.
 #[inline(always)]
-unsafe fn scan_warp<T: Scalar, O: Op, const LANES: usize>(
+unsafe fn scan_warp<T: Scalar, O: Running, const LANES: usize>(
     of: Lines<'_, T>,
     tile: *const Tile,
     slots: *mut Pack<T, LANES>,
@@ -685,7 +640,7 @@ unsafe fn scan_warp<T: Scalar, O: Op, const LANES: usize>(
     unrolled::<PACKS>(|k| {
         // SAFETY: the copy has arrived.
         let pack = unsafe { slots.add(k * 32).read() }.0;
-        values[k] = pack.map(|element| O::turned(element, of.flip));
+        values[k] = of.turned::<O, LANES>(pack);
         unrolled::<LANES>(|i| {
             if i > 0 {
                 values[k][i] = O::apply(values[k][i - 1], values[k][i]);
@@ -717,14 +672,14 @@ unsafe fn scan_warp<T: Scalar, O: Op, const LANES: usize>(
         let below = if lane == 0 { O::nothing() } else { below };
         let before_pack = O::apply(before_row, below);
         let inclusive = values[k];
-        values[k] = from_fn(|i| {
+        values[k] = of.back::<O, LANES>(from_fn(|i| {
             let value = match (of.exclusive, i) {
                 (true, 0) => O::nothing(),
                 (true, _) => inclusive[i - 1],
                 (false, _) => inclusive[i],
             };
-            O::turned(O::apply(before_pack, value), of.flip)
-        });
+            O::apply(before_pack, value)
+        }));
         before_row = O::apply(before_row, row);
     });
 
