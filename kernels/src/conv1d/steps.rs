@@ -56,28 +56,31 @@ pub(super) unsafe fn add_taps<
     // taps.
     unsafe {
         let mut high = load::<T, LANES, PACKS, OUTPUTS>(samples);
-        while left >= step {
+        while left >= if LAST_TWICE { step } else { 2 * step } {
             samples = samples.sub(PACKS);
             add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &high, &mut low, samples, taps, step);
             taps = taps.add(PACKS);
             left -= step;
-            if left < step {
-                if LAST_TWICE {
-                    if left > 0 {
-                        samples = samples.sub(PACKS);
-                        add_step::<T, LANES, PACKS, OUTPUTS, true>(
-                            sums, &low, &mut high, samples, taps, left,
-                        );
-                    }
-                    return;
+            if LAST_TWICE && left < step {
+                if left > 0 {
+                    samples = samples.sub(PACKS);
+                    add_step::<T, LANES, PACKS, OUTPUTS, true>(
+                        sums, &low, &mut high, samples, taps, left,
+                    );
                 }
-                high = low;
-                break;
+                return;
             }
             samples = samples.sub(PACKS);
             add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &low, &mut high, samples, taps, step);
             taps = taps.add(PACKS);
             left -= step;
+        }
+        if !LAST_TWICE && left >= step {
+            samples = samples.sub(PACKS);
+            add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &high, &mut low, samples, taps, step);
+            taps = taps.add(PACKS);
+            left -= step;
+            high = low;
         }
         if left > 0 {
             samples = samples.sub(PACKS);

@@ -122,7 +122,16 @@ pub fn matmul_few_cols<T: Scalar>(
     let packs = cols == 1 && inner.is_multiple_of(lanes::<T>());
     let packs = packs && (a.as_ptr().addr() | b.as_ptr().addr()).is_multiple_of(16);
     // SAFETY: `require` states all of it, and what is loaded in packs was compared.
-    unsafe { of.run::<{ lanes::<T>() }, { most_cols::<T>() }>(packs) }
+    unsafe {
+        match cols {
+            0 | 1 if packs => of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(),
+            0 | 1 => of.each::<1, 1, { lanes::<T>() }, 8>(),
+            2 => of.each::<2, 1, { lanes::<T>() }, 8>(),
+            3 | 4 => of.each::<4, 1, { lanes::<T>() }, 4>(),
+            5..=8 if most_cols::<T>() > 8 => of.each::<8, 1, { lanes::<T>() }, 4>(),
+            _ => of.each::<{ most_cols::<T>() }, 1, { lanes::<T>() }, 2>(),
+        }
+    }
 }
 
 /// A product with few columns.
@@ -139,15 +148,23 @@ struct FewCols<T> {
 }
 
 impl<T: Scalar> FewCols<T> {
-    /// Computes C, of at most MOST columns. With `packs`, single columns are loaded in packs, of PACK
-    /// elements.
+    /// Computes with sums for ROWS rows and COLS columns, a power of two, and loads of LANES
+    /// elements of A and PACK of B, AT_ONCE rows of B in flight.
     ///
     /// # Safety
-    /// The operands have the lengths that the kernel requires. With packs there is one column, A and
-    /// B are aligned to them, and a row of A is a whole number of them. All threads of the launch
-    /// call it, with the kernel's shape.
+    /// The operands have the lengths that the kernel requires, and there are at most COLS columns.
+    /// If LANES is above 1, COLS is 1, A and B are aligned to LANES elements, and a row of A is a
+    /// whole number of them. All threads of the launch call it, with the kernel's shape.
     #[inline(always)]
-    unsafe fn run<const PACK: usize, const MOST: usize>(&self, packs: bool) {
+    unsafe fn each<
+        const COLS: usize,
+        const LANES: usize,
+        const PACK: usize,
+        const AT_ONCE: usize,
+    >(
+        &self,
+    ) {
+        const { assert!(COLS.is_power_of_two() && COLS <= 16 && (LANES == 1 || COLS == 1)) };
         // Words of 64 bits instead of T: a static cannot depend on a type parameter.
         let slots = shared_array![u64; THREADS as usize * ROWS].cast::<T>();
         let last = shared_array![u32; 1];
@@ -160,9 +177,6 @@ impl<T: Scalar> FewCols<T> {
         let (of_team, member) = (t >> shift, t & (self.team - 1));
         let high = (THREADS as usize >> shift) * ROWS;
         let groups = (self.rows + high - 1) >> (high as u32).trailing_zeros();
-        // Columns for which there are sums, and the slots of a part's rows.
-        let of_cols = (self.cols as u32).next_power_of_two().trailing_zeros();
-        let of_rows = of_cols + ROWS.trailing_zeros();
         let mut number = thread::block_idx_z() as usize;
         while number < self.to.slices {
             let (begin, len) = self.to.slice(self.inner, number);
@@ -170,46 +184,34 @@ impl<T: Scalar> FewCols<T> {
             while group < groups {
                 let top = group * high;
                 let at = (top + of_team * ROWS, begin, len, member);
-                // SAFETY: passed on to the caller; each output of each part has one lane, and one
-                // slot; after the barrier each output has one thread.
+                // SAFETY: passed on to the caller.
+                let own = unsafe { self.part::<COLS, LANES, PACK, AT_ONCE>(at, lanes) };
+                // SAFETY: each output of each part has one lane, and one slot; after the barrier
+                // each output has one thread.
                 unsafe {
-                    let own = match self.cols {
-                        0 | 1 if packs => {
-                            self.part::<1, PACK, PACK, 4>(at, lanes)
-                        }
-                        0 | 1 => self.part::<1, 1, PACK, 8>(at, lanes),
-                        2 => self.part::<2, 1, PACK, 8>(at, lanes),
-                        3 | 4 => self.part::<4, 1, PACK, 4>(at, lanes),
-                        5..=8 if MOST > 8 => {
-                            self.part::<8, 1, PACK, 4>(at, lanes)
-                        }
-                        _ => self.part::<MOST, 1, PACK, 2>(at, lanes),
-                    };
                     // Lanes that have the same column.
-                    let same = of_lanes - of_cols;
+                    let same = of_lanes - COLS.trailing_zeros();
                     let lane = t & (lanes - 1);
                     if lane & ((1 << same) - 1) == 0 {
-                        let slot = ((t >> of_lanes) << of_rows) + (lane >> same);
-                        unrolled::<ROWS>(|row| {
-                            slots.wrapping_add(slot + (row << of_cols)).write(own[row]);
-                        });
+                        let of_part = (t >> of_lanes) * ROWS * COLS;
+                        let slots = slots.wrapping_add(of_part + (lane >> same));
+                        unrolled::<ROWS>(|row| slots.wrapping_add(row * COLS).write(own[row]));
                     }
                     // Orders all parts' sums before the reads of them.
                     thread::sync_threads();
-                    self.outputs(top, high, of_cols, |out, at| {
-                        let of_team = (out >> of_rows) * parts;
-                        let in_part = out & ((1 << of_rows) - 1);
+                    self.outputs::<COLS>(top, high, |out, at| {
+                        let of_team = out / (ROWS * COLS) * parts * ROWS * COLS;
+                        let slots = slots.wrapping_add(of_team + out % (ROWS * COLS));
                         let mut sum = T::ZERO;
                         let mut part = 0;
                         while part < parts {
-                            let slot = ((of_team + part) << of_rows) + in_part;
-                            sum = sum.add(slots.wrapping_add(slot).read());
+                            sum = sum.add(slots.wrapping_add(part * ROWS * COLS).read());
                             part += 1;
                         }
                         self.to.store(number, at, sum);
                     });
                     if self.to.slices > 1 && self.to.is_last(group, t == 0, last) {
-                        self.outputs(top, high, of_cols, |_, at| self.to.add::<1>(|_| Some(at)));
+                        self.outputs::<COLS>(top, high, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next rows' sums.
                     thread::sync_threads();
@@ -220,13 +222,14 @@ impl<T: Scalar> FewCols<T> {
         }
     }
 
-    /// Calls `each` with this thread's outputs among `high` rows from `top` on: their numbers there,
-    /// with 2 to the power of `of_cols` columns, and in C.
+    /// Calls `each` with this thread's outputs among `high` rows from `top` on: their numbers
+    /// there,
+    /// with COLS columns, and in C.
     #[inline(always)]
-    fn outputs(&self, top: usize, high: usize, of_cols: u32, each: impl Fn(usize, usize)) {
+    fn outputs<const COLS: usize>(&self, top: usize, high: usize, each: impl Fn(usize, usize)) {
         let mut out = thread::thread_idx_x() as usize;
-        while out < high << of_cols {
-            let (row, col) = (top + (out >> of_cols), out & ((1 << of_cols) - 1));
+        while out < high * COLS {
+            let (row, col) = (top + out / COLS, out % COLS);
             if row < self.rows && col < self.cols {
                 each(out, row * self.cols + col);
             }
@@ -234,15 +237,12 @@ impl<T: Scalar> FewCols<T> {
         }
     }
 
-    /// This thread's sums of rows from `top` on, over the slice of `len` elements from `begin` on, in
-    /// sums for COLS columns, by loads of LANES elements of A and PACK of B, AT_ONCE rows of B in
-    /// flight;
+    /// This thread's sums of rows from `top` on, over the slice of `len` elements from `begin` on;
     /// those of its `lanes` neighbours are added up, and each lane has the one of its column: the
     /// lane's number divided by that of lanes with the same column.
     ///
     /// # Safety
-    /// As for [`run`](Self::run); all lanes of a warp call it. There are at most COLS columns, a
-    /// power of two. LANES is 1 unless there are packs.
+    /// As for [`each`](Self::each); all lanes of a warp call it.
     #[inline(always)]
     unsafe fn part<
         const COLS: usize,
@@ -254,7 +254,6 @@ impl<T: Scalar> FewCols<T> {
         (top, begin, len, member): (usize, usize, usize, usize),
         lanes: usize,
     ) -> [T; ROWS] {
-        const { assert!(COLS.is_power_of_two() && COLS <= 16 && (LANES == 1 || COLS == 1)) };
         let packs = len / LANES;
         let count = if top < self.rows && member < packs {
             (packs - member + self.team - 1) >> (self.team as u32).trailing_zeros()

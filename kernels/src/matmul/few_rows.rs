@@ -332,7 +332,9 @@ impl<T: Scalar> FewRows<T> {
             let next = batch();
             multiply(&now, k);
             k += IN_FLIGHT * WARPS;
-            now = next;
+            now = batch();
+            multiply(&next, k);
+            k += IN_FLIGHT * WARPS;
         }
         // Orders the reads of A before the next writes to shared memory.
         thread::sync_threads();

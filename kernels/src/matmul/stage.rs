@@ -14,6 +14,7 @@ use cuda_std::prelude::*;
 
 use super::asm;
 use super::policy::{Policy, VECTOR};
+use crate::here::pointer_here;
 use cuda_std::unroll::unrolled;
 
 /// The most copies of one thread from A, and from B, per stage.
@@ -133,17 +134,15 @@ impl<'a> Copies<'a> {
     ) {
         let Self { policy, of, .. } = *self;
         let at_once = policy.threads() / (policy.cols / WIDTH);
+        let mut from = b;
         unrolled::<MOST>(|i| {
             if i < policy.inner / at_once {
                 let slot = self.b_slot + stage + 4 * (i * at_once * policy.cols) as u32;
                 let inside = exists(self.b_inner + i * at_once);
-                let source = if inside {
-                    b.wrapping_add(i * at_once * of.pitch_b)
-                } else {
-                    of.b.as_ptr()
-                };
+                let source = if inside { from } else { of.b.as_ptr() };
                 // SAFETY: inside B, or not read.
                 unsafe { asm::copy(WIDTH, slot, source, inside) };
+                from = pointer_here(from.wrapping_add(at_once * of.pitch_b));
             }
         });
     }

@@ -101,10 +101,17 @@ pub fn matmul_thin<T: Scalar>(
         cols,
         across,
     };
-    // SAFETY: `require` states all of it.
+    let packs = cols.is_multiple_of(lanes::<T>()) && b.as_ptr().addr().is_multiple_of(16);
+    // SAFETY: `require` states all of it, and what is loaded in packs was compared.
     unsafe {
-        let packs = cols.is_multiple_of(lanes::<T>()) && b.as_ptr().addr().is_multiple_of(16);
-        of.run::<{ lanes::<T>() }>(packs)
+        match (rows, packs) {
+            (0 | 1, true) => of.each::<1, { lanes::<T>() }, 6>(),
+            (0 | 1, false) => of.each::<1, 1, 8>(),
+            (2, true) => of.each::<2, { lanes::<T>() }, 4>(),
+            (2, false) => of.each::<2, 1, 8>(),
+            (_, true) => of.each::<4, { lanes::<T>() }, { lanes::<T>() }>(),
+            (_, false) => of.each::<4, 1, 4>(),
+        }
     }
 }
 
@@ -120,13 +127,14 @@ struct Thin<T> {
 }
 
 impl<T: Scalar> Thin<T> {
-    /// Computes C. `packs` says whether B is loaded in packs, of PACK elements.
+    /// Computes with sums for ROWS rows and loads of LANES elements of B, N of them in flight.
     ///
     /// # Safety
-    /// The operands have the lengths that the kernel requires. With packs, B is aligned to them, and
-    /// a row is a whole number of them. All threads of the launch call it, with the kernel's shape.
+    /// The operands have the lengths that the kernel requires. There are at most ROWS rows. B is
+    /// aligned to LANES elements, and a row is a whole number of them. All threads of the launch
+    /// call it, with the kernel's shape.
     #[inline(always)]
-    unsafe fn run<const PACK: usize>(&self, packs: bool) {
+    unsafe fn each<const ROWS: usize, const LANES: usize, const N: usize>(&self) {
         // Words of 64 bits instead of T: a static cannot depend on a type parameter.
         let slots = shared_array![u64; WARPS * MOST_ROWS * 16].cast::<T>();
         let last = shared_array![u32; 1];
@@ -137,17 +145,14 @@ impl<T: Scalar> Thin<T> {
             thread::block_dim_y() as usize,
         );
         let y = thread::thread_idx_y() as usize;
-        let lanes = if packs { PACK } else { 1 };
         // Powers of two, so dividing by them is a shift.
-        let wide = if packs { across / PACK } else { across };
+        let wide = across / LANES;
         let shift = (wide as u32).trailing_zeros();
-        let (x, down) = ((t % WARP) & (wide - 1), t >> shift);
+        let (x, down, at_once) = ((t % WARP) & (wide - 1), t >> shift, threads >> shift);
         let warps = threads / WARP;
         // SAFETY: blocks have whole warps along x.
         let warp = unsafe { assume_warp_uniform((t / WARP) as u32) } as usize;
-        // The sums of a warp: rows that do not exist have none.
-        let of_warp = across * self.rows;
-        let slots = slots.wrapping_add(y * warps * of_warp);
+        let slots = slots.wrapping_add(y * warps * ROWS * across);
         let groups = (cols + across - 1) >> (across as u32).trailing_zeros();
         let mut number = thread::block_idx_z() as usize;
         while number < self.to.slices {
@@ -155,38 +160,37 @@ impl<T: Scalar> Thin<T> {
             let mut first = thread::block_idx_x() as usize * high;
             while first < groups {
                 let left = (first + y) * across;
-                let part = Part {
-                    first: begin + down,
-                    end: begin + len,
-                    at_once: threads >> shift,
-                    col: left + x * lanes,
-                    wide,
-                    slots: slots.wrapping_add(warp * of_warp + x * lanes),
+                let col = left + x * LANES;
+                // SAFETY: passed on to the caller.
+                let own = unsafe {
+                    self.part::<ROWS, LANES, N>([begin + down, begin + len], at_once, col, wide)
                 };
-                // SAFETY: passed on to the caller; each output of each warp has one lane, and one
-                // slot; after the barrier each output has one thread.
+                // SAFETY: each output of each warp has one of these lanes, and one slot; after the
+                // barrier each output has one thread.
                 unsafe {
-                    match (self.rows, packs) {
-                        (0 | 1, true) => self.part::<1, PACK, 6>(part),
-                        (0 | 1, false) => self.part::<1, 1, 8>(part),
-                        (2, true) => self.part::<2, PACK, 4>(part),
-                        (2, false) => self.part::<2, 1, 8>(part),
-                        (_, true) => self.part::<4, PACK, PACK>(part),
-                        (_, false) => self.part::<4, 1, 4>(part),
+                    if t % WARP < wide {
+                        let slots = slots.wrapping_add(warp * ROWS * across + x * LANES);
+                        unrolled::<ROWS>(|row| {
+                            unrolled::<LANES>(|lane| {
+                                slots
+                                    .wrapping_add(row * across + lane)
+                                    .write(own[row][lane]);
+                            });
+                        });
                     }
                     // Orders all warps' sums before the reads of them.
                     thread::sync_threads();
-                    self.outputs(left, |out, at| {
+                    self.outputs::<ROWS>(left, |out, at| {
                         let mut sum = T::ZERO;
                         let mut warp = 0;
                         while warp < warps {
-                            sum = sum.add(slots.wrapping_add(warp * of_warp + out).read());
+                            sum = sum.add(slots.wrapping_add(warp * ROWS * across + out).read());
                             warp += 1;
                         }
                         self.to.store(number, at, sum);
                     });
                     if self.to.slices > 1 && self.to.is_last(first, t == 0, last) {
-                        self.outputs(left, |_, at| self.to.add::<1>(|_| Some(at)));
+                        self.outputs::<ROWS>(left, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next columns' sums.
                     thread::sync_threads();
@@ -199,34 +203,31 @@ impl<T: Scalar> Thin<T> {
 
     /// Calls `each` with this thread's outputs of a group: their numbers in it and in C.
     #[inline(always)]
-    fn outputs(&self, left: usize, each: impl Fn(usize, usize)) {
+    fn outputs<const ROWS: usize>(&self, left: usize, each: impl Fn(usize, usize)) {
         let shift = (self.across as u32).trailing_zeros();
         let mut out = thread::thread_idx_x() as usize;
-        while out < self.rows << shift {
+        while out < ROWS << shift {
             let (row, col) = (out >> shift, left + (out & (self.across - 1)));
-            if col < self.cols {
+            if row < self.rows && col < self.cols {
                 each(out, row * self.cols + col);
             }
             out += thread::block_dim_x() as usize;
         }
     }
 
-    /// Writes a warp's sums of a part, for ROWS rows, of loads of LANES elements of B, N of them in
-    /// flight.
+    /// This warp's sums of the rows from `first` on below `end`, `at_once` apart. Those of lanes
+    /// that are `wide` apart are added up, and the first `wide` lanes have them.
     ///
     /// # Safety
-    /// As for [`run`](Self::run); all lanes of a warp call it. There are at most ROWS rows; LANES is
-    /// 1, or that of a pack.
+    /// As for [`each`](Self::each); all lanes of a warp call it.
     #[inline(always)]
-    unsafe fn part<const ROWS: usize, const LANES: usize, const N: usize>(&self, part: Part<T>) {
-        let Part {
-            first,
-            end,
-            at_once,
-            col,
-            wide,
-            slots,
-        } = part;
+    unsafe fn part<const ROWS: usize, const LANES: usize, const N: usize>(
+        &self,
+        [first, end]: [usize; 2],
+        at_once: usize,
+        col: usize,
+        wide: usize,
+    ) -> [[T; LANES]; ROWS] {
         let count = if col < self.cols && first < end {
             (end - first + at_once - 1) >> (at_once as u32).trailing_zeros()
         } else {
@@ -272,31 +273,6 @@ impl<T: Scalar> Thin<T> {
             });
             delta /= 2;
         }
-        if (thread::thread_idx_x() as usize) % WARP < wide {
-            unrolled::<ROWS>(|row| {
-                if row < self.rows {
-                    unrolled::<LANES>(|lane| {
-                        let slot = slots.wrapping_add(row * self.across + lane);
-                        // SAFETY: this lane's slot.
-                        unsafe { slot.write(own[row][lane]) };
-                    });
-                }
-            });
-        }
+        own
     }
-}
-
-/// What a warp adds up.
-#[derive(Clone, Copy)]
-struct Part<T> {
-    /// This lane's first row of B, the end of the slice, and the rows between this lane's.
-    first: usize,
-    end: usize,
-    at_once: usize,
-    /// This lane's first column.
-    col: usize,
-    /// Lanes of a row of B. The sums of lanes that are as far apart are added up.
-    wide: usize,
-    /// Where the sum of the first row and this lane's first column goes.
-    slots: *mut T,
 }

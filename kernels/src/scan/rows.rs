@@ -2,7 +2,7 @@
 //!
 //! A line of at most 32 elements has the smallest power of two of lanes that is enough, and the warp
 //! as many lines as fit. A longer one has the warp, which goes through it in steps of 32 elements; the
-//! loads and the shuffles of [`STEPS`] of them are in flight together.
+//! shuffles of [`STEPS`] of them are in flight together, and the loads of the next ones.
 
 use core::array::from_fn;
 
@@ -15,7 +15,7 @@ use super::Lines;
 use super::order::Running;
 use crate::number::Scalar;
 
-/// Elements of a lane that are in flight together.
+/// Elements of a lane that are scanned together, while as many are in flight.
 const STEPS: usize = 4;
 const WARP: usize = 32;
 const ALL: u32 = u32::MAX;
@@ -110,13 +110,19 @@ pub(super) unsafe fn scan<T: Scalar, O: Running>(of: Lines<'_, T>) {
             }
         } else {
             let mut start = of.start::<O>(first);
+            // The lanes after the line's end have its last element, and nobody uses what comes of
+            // it.
+            let group = |from: usize| -> [T; STEPS] {
+                from_fn(|step| load(first, (from + step * WARP + lane).min(of.extent - 1)))
+            };
+            let mut next = group(0);
             let mut from = 0;
             while from < of.extent {
                 let at = |step: usize| from + step * WARP + lane;
-                // The lanes after the line's end have its last element, and nobody uses what comes
-                // of it.
-                let loaded = from_fn(|step| load(first, at(step).min(of.extent - 1)));
-                let turned = of.turned::<O, STEPS>(loaded);
+                let turned = of.turned::<O, STEPS>(next);
+                if from + STEPS * WARP < of.extent {
+                    next = group(from + STEPS * WARP);
+                }
                 // SAFETY: all lanes are here.
                 let [values, befores] = unsafe { steps::<T, O, STEPS>(turned, log) };
                 let mut starts = [start; STEPS];

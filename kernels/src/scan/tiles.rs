@@ -26,7 +26,7 @@
 //!   orders these before the next totals, and what the ninth warp writes (what comes before each
 //!   warp's elements, the tile of a ticket) before the others' reads. What they read meanwhile are
 //!   other places.
-//! - A line of one tile that has its block for itself is stored in the round in which it is summed.
+//! - A line of one tile that has its block for itself needs no rounds, tickets or ninth warp.
 
 use core::array::from_fn;
 use core::hint::assert_unchecked;
@@ -143,10 +143,11 @@ pub(super) unsafe fn scan<T: Scalar, O: Running, const LANES: usize>(
             blocks
         },
     };
-    // A block that has a line's only tile and no other needs no tickets and nothing from other
-    // blocks: it stores the tile in the round in which it sums it.
-    let at_once = alone && !several;
-    let delay = if at_once { 0 } else { DELAY };
+    if alone && !several {
+        // SAFETY: the caller's promise.
+        unsafe { scan_alone::<T, O, LANES>(&tiles, slots, totals) };
+        return;
+    }
     // SAFETY: all that the functions below ask for is promised by the caller or holds by the
     // barriers in the file's header. All threads read the same of the board.
     unsafe {
@@ -181,22 +182,22 @@ pub(super) unsafe fn scan<T: Scalar, O: Running, const LANES: usize>(
         let mut n = 0;
         loop {
             // The tile that is stored.
-            let done = n + BOARD - delay;
-            let stored = if n < delay { 0 } else { len_of(done) };
-            if stored == 0 && (n == 0 && len_of(0) == 0 || n >= delay) {
+            let done = n + BOARD - DELAY;
+            let stored = if n < DELAY { 0 } else { len_of(done) };
+            if stored == 0 && (n == 0 && len_of(0) == 0 || n >= DELAY) {
                 break;
             }
             let len = len_of(n);
             let mut found = Found::nothing::<T, O>(words);
             let mut taken = 0;
             let takes = looks && len > 0 && several && lane == 0;
-            if looks && !at_once {
+            if looks {
                 // What comes back is not used before the barrier: nobody waits for it there.
                 if takes && !alone {
                     taken = tickets.take();
                 }
                 found = look::<T, O>(&tiles, nth(n + BOARD - 1), nth(n + BOARD - 2), words, lane);
-            } else if !looks && len > 0 {
+            } else if len > 0 {
                 cp_async_wait_group::<{ FETCH as u32 - 1 }>();
                 let total = sum_warp::<T, O, LANES>(of, slots_of(n));
                 if lane == 0 {
@@ -204,25 +205,14 @@ pub(super) unsafe fn scan<T: Scalar, O: Running, const LANES: usize>(
                 }
             }
             thread::sync_threads();
-            let mut joined = [O::nothing(); 2];
-            if len > 0 && (looks || at_once) {
-                joined = join_warps::<T, O>(totals, lane);
-            }
-            let [before_warp, own] = joined;
-            let Tile { line, number, .. } = nth(n).read();
-            if looks && at_once {
-                let is_total = of.output.is_null();
-                if lane == 0 && (is_total || of.has_after) {
-                    let all = O::apply(of.start::<O>(line), own);
-                    of.put_after::<O>(line, if is_total { own } else { all });
-                }
-            } else if looks {
+            if looks {
                 let mut next = Known::<T>::nothing::<O>();
                 if len > 0 {
-                    (next.before_warp, next.own) = (before_warp, own);
+                    [next.before_warp, next.own] = join_warps::<T, O>(totals, lane);
                     if !alone && lane == 0 {
+                        let Tile { line, number, .. } = nth(n).read();
                         let first = line * published(each as usize);
-                        words.put(first + number as usize, own);
+                        words.put(first + number as usize, next.own);
                     }
                 }
                 let [tile, earlier] = [n + BOARD - 1, n + BOARD - 2];
@@ -251,19 +241,75 @@ pub(super) unsafe fn scan<T: Scalar, O: Running, const LANES: usize>(
                 (waiting, last) = (last, next);
             } else {
                 if stored > 0 && !of.output.is_null() {
-                    let before = if at_once {
-                        let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
-                        O::apply(of.start::<O>(line), before_warp)
-                    } else {
-                        befores.add((n + 1) % 2 * WARPS + warp).read()
-                    };
-                    let slots = slots_of(n + SLOTS - delay);
-                    scan_warp::<T, O, LANES>(of, nth(done), slots, before, at, lane);
+                    let before = befores.add((n + 1) % 2 * WARPS + warp).read();
+                    scan_warp::<T, O, LANES>(
+                        of,
+                        nth(done),
+                        slots_of(n + SLOTS - DELAY),
+                        before,
+                        at,
+                        lane,
+                    );
                 }
                 copy::<T, O, LANES>(of, nth(n + FETCH), slots_of(n + FETCH), at);
             }
             thread::sync_threads();
             n += 1;
+        }
+    }
+}
+
+/// Scans a line that is one tile, with the bits of the rounds: nothing is looked for, and nothing
+/// else is under way.
+///
+/// # Safety
+/// As for [`scan`], of lines of one tile each and a block for each; `totals` has a place for each
+/// warp.
+#[inline(always)]
+unsafe fn scan_alone<T: Scalar, O: Running, const LANES: usize>(
+    tiles: &Tiles<'_, T>,
+    slots: *mut Pack<T, LANES>,
+    totals: *mut T,
+) {
+    let of = tiles.of;
+    let thread = thread::thread_idx_x();
+    // SAFETY: a warp is 32 threads along x.
+    let warp = unsafe { assume_warp_uniform(thread / 32) } as usize;
+    let lane = thread % 32;
+    let tile = tiles.tile(thread::block_idx_x());
+    let at = warp * 32 * PACKS + lane as usize;
+    let slots = slots.wrapping_add(at);
+    // SAFETY: the caller's promise; a thread waits for its own copies.
+    unsafe {
+        let has = warp < WARPS && warp * 32 * PACKS * LANES < tile.len as usize;
+        if has {
+            copy::<T, O, LANES>(of, &tile, slots, at);
+            cp_async_wait_group::<0>();
+            let total = sum_warp::<T, O, LANES>(of, slots);
+            if lane == 0 {
+                totals.add(warp).write(total);
+            }
+        } else if warp < WARPS && lane == 0 {
+            totals.add(warp).write(O::nothing());
+        }
+        // Orders the warps' totals before all reads of them.
+        thread::sync_threads();
+        if !has {
+            return;
+        }
+        let [before_warp, own] = join_warps::<T, O>(totals, lane);
+        let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
+        let start = of.start::<O>(tile.line);
+        if thread == 0 {
+            if of.output.is_null() {
+                of.put_after::<O>(tile.line, own);
+            } else if of.has_after {
+                of.put_after::<O>(tile.line, O::apply(start, own));
+            }
+        }
+        if !of.output.is_null() {
+            let before = O::apply(start, before_warp);
+            scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
         }
     }
 }

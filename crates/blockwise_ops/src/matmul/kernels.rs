@@ -70,8 +70,8 @@ macro_rules! sliced {
     };
     ($which:tt, $handle:ty, $vectors:literal, |$of:ident| $pitches_and_slices:expr) => {
         kernel!(Takes::Type(Type::F32), $which, $handle, |$of| {
-            let ([rows, inner, cols, _], (pitch_a, pitch_b, slices)) =
-                ($of.problem.extents, $pitches_and_slices);
+            let ([rows, inner, cols, _], (pitch_a, pitch_b, slices), unless) =
+                ($of.problem.extents, $pitches_and_slices, unless(&$of)?);
             (
                 $of.inputs[0].plain::<f32>()?,
                 $of.inputs[1].plain::<f32>()?,
@@ -83,7 +83,7 @@ macro_rules! sliced {
                 pitch_b,
                 slices,
                 $vectors,
-                unless(&$of)?,
+                unless,
             )
         })
     };
@@ -156,7 +156,7 @@ pub(super) static PIPELINED: &[Kernel] = &[
         [0, 0],
         pipelined::matmul_pipelined_f32,
         |of| {
-            let [rows, inner, cols, _] = of.problem.extents;
+            let ([rows, inner, cols, _], unless) = (of.problem.extents, unless(&of)?);
             (
                 of.inputs[0].plain::<f32>()?,
                 of.inputs[1].plain::<f32>()?,
@@ -164,7 +164,7 @@ pub(super) static PIPELINED: &[Kernel] = &[
                 rows,
                 inner,
                 cols,
-                unless(&of)?,
+                unless,
             )
         }
     ),
