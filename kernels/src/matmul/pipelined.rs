@@ -309,7 +309,7 @@ unsafe fn store_elements<const COLS: usize, const WIDE: usize>(
         let down = i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
         unrolled::<WIDE>(|j| {
             let to = own.wrapping_add(down * pitch + j * LANE_COLS * VECTOR);
-            let four = Pack(from_fn(|lane| sums[i][j * VECTOR + lane]));
+            let four = Pack(from_fn(|lane| asm::moved(sums[i][j * VECTOR + lane])));
             // SAFETY: this thread's slots, which begin at whole vectors.
             unsafe { to.cast::<Pack<f32, VECTOR>>().write(four) };
         });
