@@ -40,8 +40,9 @@ use cuda_std::prelude::*;
 use crate::number::Scalar;
 use crate::pack::{BYTES, lanes};
 use crate::reduce::{Extreme, Sum};
-use order::Running;
 use words::words;
+
+pub use order::Running;
 
 /// Warps of a block that move elements; one more looks back.
 const WARPS: usize = 8;

@@ -320,7 +320,11 @@ fn slices_of_a_cut(cut: Cut, start: impl Fn(Sliced<f32>, Form) -> Result<(), Err
         ..vectors
     };
     for form in [vectors, elements] {
-        of_slices(good, |of| start(of, form));
+        of_slices(good, |of| {
+            let [_, inner, cols] = of.extents;
+            let pitches = [inner, cols];
+            start(of, Form { pitches, ..form })
+        });
     }
     let (whole, ragged) = (|of| start(of, vectors), |of| start(of, elements));
     unaligned(
