@@ -64,7 +64,7 @@ cuda_std::embedded_kernels!();
 #[cfg(test)]
 mod tests {
     use crate::conv1d::tiled::conv1d_tiled;
-    use crate::matmul::pipelined::matmul_pipelined_tall_f32;
+    use crate::matmul::pipelined::matmul_pipelined_f32;
     use crate::reduce::single::{dot_single, fold_single};
     use crate::reduce::tree::fold_tree;
     use crate::reduce::{Extreme, Sum};
@@ -77,10 +77,7 @@ mod tests {
             (dot_single::<f32>::entry(), "dot_single_f32"),
             (fold_single::<f32, Extreme>::entry(), "extreme_single_f32"),
             (fold_tree::<i64, Sum>::entry(), "sum_tree_i64"),
-            (
-                matmul_pipelined_tall_f32::entry(),
-                "matmul_pipelined_tall_f32",
-            ),
+            (matmul_pipelined_f32::entry(), "matmul_pipelined_f32"),
             (transpose_thin::<u32>::entry(), "transpose_thin_u32"),
         ] {
             assert_eq!(entry.name, name);

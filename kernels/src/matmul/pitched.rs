@@ -3,10 +3,10 @@
 //!
 //! Rows of 4099 elements start at any address: no copy from them can move 16 bytes, and a run of
 //! them touches one sector more than it fills. Copying both operands costs memory traffic of the
-//! order of rows · inner; the product costs arithmetic of the order of rows · inner · cols. The
-//! product of the copies moves vectors, and is otherwise [`pipelined`](super::pipelined).
+//! order of rows · inner; the product costs arithmetic of the order of rows · inner · cols.
+//! [`sliced`](super::sliced) computes it from the copies, in one slice, and moves vectors.
 //!
-//! The copying kernel:
+//! The kernel that copies:
 //!
 //! - Loads: the threads of a block load neighbours in one row (coalesced). Each loads [`ITEMS`]
 //!   elements, a block's width apart, all in flight together.
@@ -14,9 +14,7 @@
 
 use cuda_std::prelude::*;
 
-use super::pipelined::{ahead, columns, multiply, vectors};
-use super::policy::{PITCHED, pitch};
-use super::stage::Operands;
+use super::policy::pitch;
 use cuda_std::unroll::unrolled;
 
 /// Threads of a block.
@@ -57,56 +55,6 @@ pub fn matmul_pitch_f32(
         } else {
             copy(b, of_b.as_mut_ptr(), inner, cols);
         }
-    }
-}
-
-/// C = A·B from the copies.
-///
-/// # Parameters
-/// - `a`, `b`: the copies of A and B, whose rows start [`pitch`] elements apart; that of B is
-///   aligned to 16 bytes. `c`: C, `rows · cols` elements.
-///
-/// # Launch
-/// Blocks with as many threads and as much dynamic shared memory as [`PITCHED`] says; the grid
-/// strides over the tiles of C.
-#[kernel(
-    max_threads = 128,
-    min_blocks = 3,
-    require(
-        rows.checked_mul(pitch(inner)) == Some(a.len()),
-        inner.checked_mul(pitch(cols)) == Some(b.len()),
-        rows.checked_mul(cols) == Some(c.len()),
-        b.is_aligned_to(crate::pack::BYTES),
-        [block.x as usize, block.y as usize, block.z as usize] == [PITCHED.threads(), 1, 1],
-        shared_bytes as usize >= PITCHED.shared_bytes(),
-        grid.z == 1
-    )
-)]
-pub fn matmul_pipelined_pitched_f32(
-    a: &[f32],
-    b: &[f32],
-    mut c: Out<f32>,
-    rows: usize,
-    inner: usize,
-    cols: usize,
-) {
-    let of = Operands {
-        a,
-        b,
-        rows,
-        inner,
-        cols,
-        pitch_a: pitch(inner),
-        pitch_b: pitch(cols),
-    };
-    // SAFETY: `require` states the sizes of the copies and of C, B's alignment, the block, its
-    // shared memory and one layer of blocks.
-    unsafe {
-        multiply::<{ columns(&PITCHED) }, { vectors(&PITCHED) }, { ahead(&PITCHED) }>(
-            PITCHED,
-            of,
-            c.as_mut_ptr(),
-        )
     }
 }
 

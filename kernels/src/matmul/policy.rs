@@ -65,9 +65,6 @@ pub struct Policy {
     /// Elements that one copy from B moves: 1 or [`VECTOR`]. For [`VECTOR`] the columns are a
     /// multiple of it, or B's rows start [`pitch`] elements apart.
     pub vector: usize,
-    /// Whether the rows of A and B start [`pitch`] elements apart. Those of C never do, so elements
-    /// of C are then stored one by one.
-    pub pitched: bool,
     /// Rows of tiles that neighbouring blocks go through column by column, so that blocks that run
     /// concurrently share operands in the L2 cache.
     pub group: usize,
@@ -114,7 +111,6 @@ impl Tiles {
                 warp_rows: 64,
                 warp_cols: 64,
                 vector: VECTOR,
-                pitched: false,
                 group: 8,
             },
             Self::Tall => Policy {
@@ -125,7 +121,6 @@ impl Tiles {
                 warp_rows: 64,
                 warp_cols: 32,
                 vector: VECTOR,
-                pitched: false,
                 group: 8,
             },
             Self::Ragged => Policy {
@@ -140,14 +135,6 @@ impl Tiles {
         cols.is_multiple_of(self.policy().vector)
     }
 }
-
-/// The instance of [`pipelined`](super::pipelined) for the copies that [`pitched`](super::pitched)
-/// makes. At 4093 × 4099 × 4111 tiles of 128 × 128 are as fast; tiles of 128 × 256 take 1.2 times
-/// as long, because there are 544 of them for 132 multiprocessors.
-pub const PITCHED: Policy = Policy {
-    pitched: true,
-    ..Tiles::Tall.policy()
-};
 
 impl Policy {
     /// Threads of a block.
@@ -217,7 +204,6 @@ mod tests {
             warp_rows: 10,
             warp_cols: 20,
             vector: 1,
-            pitched: false,
             group: 4,
         };
         for (rows, cols) in [(1, 1), (40, 60), (95, 61), (130, 19)] {

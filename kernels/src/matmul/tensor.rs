@@ -54,7 +54,6 @@ pub const TENSOR: Policy = Policy {
     warp_rows: 16,
     warp_cols: SIDE,
     vector: 1,
-    pitched: false,
     group: 8,
 };
 

@@ -4,13 +4,11 @@ use cuda_std::launch::Shape;
 use kernels::matmul::few_cols::{self, matmul_few_cols};
 use kernels::matmul::few_rows::{self, matmul_few_rows};
 use kernels::matmul::mma::{self, MmaTiles, matmul_mma, matmul_mma_small};
-use kernels::matmul::pipelined::{
-    matmul_pipelined_f32, matmul_pipelined_ragged_f32, matmul_pipelined_tall_f32,
-};
-use kernels::matmul::pitched::{self, matmul_pipelined_pitched_f32, matmul_pitch_f32};
-use kernels::matmul::policy::{PITCHED, Policy, Tiles, pitch};
+use kernels::matmul::pipelined::matmul_pipelined_f32;
+use kernels::matmul::pitched::{self, matmul_pitch_f32};
+use kernels::matmul::policy::{Policy, Tiles};
 use kernels::matmul::sliced::matmul_sliced;
-use kernels::matmul::slices::{MOST_SLICES, Square, SquareRagged};
+use kernels::matmul::slices::{Cut, MOST_SLICES, Small, Square, Tall};
 use kernels::matmul::split::{self, TILE_WORDS, matmul_split_f32};
 use kernels::matmul::tensor::{self, SHARED_BYTES, matmul_tensor_f32};
 use kernels::matmul::thin::matmul_thin;
@@ -47,28 +45,11 @@ fn of_policy(policy: &Policy) -> Shape {
     shape([2, 2, 1], [threads, 1, 1]).shared(policy.shared_bytes() as u32)
 }
 
-/// Starts the instance of these tiles.
-fn pipelined(tiles: Tiles, mut of: Product) -> Result<(), Error> {
+fn pipelined(mut of: Product) -> Result<(), Error> {
     let (device, [rows, inner, cols]) = (Device::default(), of.extents);
     let unless = memory::<u32>(of.unless);
-    macro_rules! start {
-        ($handle:ty) => {{
-            let kernel = <$handle>::on(&device)?.shape(of.shape);
-            kernel.launch(&of.a, &of.b, &mut of.c, rows, inner, cols, &unless)
-        }};
-    }
-    match tiles {
-        Tiles::Wide => start!(matmul_pipelined_f32),
-        Tiles::Tall => start!(matmul_pipelined_tall_f32),
-        Tiles::Ragged => start!(matmul_pipelined_ragged_f32),
-    }
-}
-
-/// Starts the product of copies.
-fn of_copies(mut of: Product) -> Result<(), Error> {
-    let [rows, inner, cols] = of.extents;
-    let kernel = matmul_pipelined_pitched_f32::on(&Device::default())?.shape(of.shape);
-    kernel.launch(&of.a, &of.b, &mut of.c, rows, inner, cols)
+    let kernel = matmul_pipelined_f32::on(&device)?.shape(of.shape);
+    kernel.launch(&of.a, &of.b, &mut of.c, rows, inner, cols, &unless)
 }
 
 /// Blocks, grids and shared memory that are not the policy's.
@@ -88,98 +69,43 @@ fn wrong_shapes(policy: &Policy) -> [(Shape, &'static str); 6] {
 
 #[test]
 fn matrices_have_their_extents() {
-    for tiles in Tiles::ALL {
-        let good = || Product::good(&tiles.policy());
-        let with = |change: fn(&mut Product)| {
-            let mut product = good();
-            change(&mut product);
-            pipelined(tiles, product)
-        };
-        starts(pipelined(tiles, good()));
-        starts(with(|of| of.unless = 0));
-        refused(with(|of| of.a = memory(29)), "Some(a.len())");
-        refused(with(|of| of.b = memory(47)), "Some(b.len())");
-        refused(with(|of| of.c = memory(39)), "Some(c.len())");
-        for unless in [1, 3, 5] {
-            let product = Product { unless, ..good() };
-            refused(pipelined(tiles, product), "unless.len()");
-        }
-        // Products that are 0 in 64 bits.
-        let high = Product {
-            a: memory(0),
-            b: memory(0),
-            c: memory(0),
-            extents: [1 << 32, 1 << 32, 1 << 32],
-            ..good()
-        };
-        refused(pipelined(tiles, high), "rows.checked_mul(inner)");
-        for (shape, rule) in wrong_shapes(&tiles.policy()) {
-            refused(pipelined(tiles, Product { shape, ..good() }), rule);
-        }
-    }
-}
-
-#[test]
-fn what_moves_in_vectors_is_aligned_and_comes_in_vectors() {
-    for tiles in Tiles::ALL {
-        let good = || Product::good(&tiles.policy());
-        let unaligned_b = Product {
-            b: behind(48),
-            ..good()
-        };
-        let unaligned_c = Product {
-            c: behind(40),
-            ..good()
-        };
-        let seven_columns = Product {
-            b: memory(42),
-            c: memory(35),
-            extents: [5, 6, 7],
-            ..good()
-        };
-        // A moves element by element.
-        starts(pipelined(
-            tiles,
-            Product {
-                a: behind(30),
-                ..good()
-            },
-        ));
-        let all = [unaligned_b, unaligned_c, seven_columns];
-        for (product, rule) in all.into_iter().zip(["b.is_aligned", "c.is_aligned", "fit"]) {
-            let result = pipelined(tiles, product);
-            match tiles {
-                Tiles::Ragged => starts(result),
-                Tiles::Wide | Tiles::Tall => refused(result, rule),
-            }
-        }
-    }
-}
-
-#[test]
-fn copies_have_pitched_rows() {
-    let good = || Product {
-        a: memory(5 * 8),
-        b: memory(6 * 16),
-        c: memory(5 * 9),
-        extents: [5, 6, 9],
-        ..Product::good(&PITCHED)
-    };
+    let good = || Product::good(&Tiles::Wide.policy());
     let with = |change: fn(&mut Product)| {
         let mut product = good();
         change(&mut product);
-        of_copies(product)
+        pipelined(product)
     };
-    assert_eq!((pitch(6), pitch(9)), (8, 16));
-    starts(of_copies(good()));
-    starts(with(|of| of.c = behind(45)));
-    refused(with(|of| of.a = memory(30)), "Some(a.len())");
-    refused(with(|of| of.b = memory(54)), "Some(b.len())");
-    refused(with(|of| of.c = memory(80)), "Some(c.len())");
-    refused(with(|of| of.b = behind(96)), "b.is_aligned");
-    for (shape, rule) in wrong_shapes(&PITCHED) {
-        refused(of_copies(Product { shape, ..good() }), rule);
+    starts(pipelined(good()));
+    starts(with(|of| of.unless = 0));
+    refused(with(|of| of.a = memory(29)), "Some(a.len())");
+    refused(with(|of| of.b = memory(47)), "Some(b.len())");
+    refused(with(|of| of.c = memory(39)), "Some(c.len())");
+    for unless in [1, 3, 5] {
+        refused(pipelined(Product { unless, ..good() }), "unless.len()");
     }
+    // Products that are 0 in 64 bits.
+    let high = Product {
+        a: memory(0),
+        b: memory(0),
+        c: memory(0),
+        extents: [1 << 32, 1 << 32, 1 << 32],
+        ..good()
+    };
+    refused(pipelined(high), "rows.checked_mul(inner)");
+    for (shape, rule) in wrong_shapes(&Tiles::Wide.policy()) {
+        refused(pipelined(Product { shape, ..good() }), rule);
+    }
+    // A moves element by element.
+    starts(with(|of| of.a = behind(30)));
+    refused(with(|of| of.b = behind(48)), "b.is_aligned");
+    refused(with(|of| of.c = behind(40)), "c.is_aligned");
+    let seven_columns = Product {
+        b: memory(42),
+        c: memory(35),
+        extents: [5, 6, 7],
+        ..good()
+    };
+    refused(pipelined(seven_columns), "fit");
 }
 
 #[test]
@@ -344,52 +270,107 @@ fn unaligned<T>(
     refused(whole(of()), rule);
 }
 
+/// What a launch of `sliced` has beside [`Sliced`]: pitches of A and of B, whether vectors move, and
+/// ranges.
+#[derive(Clone, Copy)]
+struct Form {
+    pitches: [usize; 2],
+    by_vectors: usize,
+    unless: u64,
+}
+
 #[test]
 fn slices_of_tiles_have_their_sums() {
-    let policy = Policy {
-        rows: 64,
-        ..Tiles::Tall.policy()
-    };
-    let good = || Sliced::of([5, 6, 8], of_policy(&policy));
     macro_rules! start {
-        ($handle:ty, $pitch:expr) => {
-            |mut of: Sliced<_>| -> Result<(), Error> {
-                let [rows, inner, cols] = of.extents;
-                let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
-                let (pitch, slices) = ($pitch(cols), of.slices);
-                kernel.launch(&of.a, &of.b, &mut of.sums, rows, inner, cols, pitch, slices)
+        ($Cut:ident) => {
+            |mut of: Sliced<f32>, form: Form| -> Result<(), Error> {
+                let ([rows, inner, cols], [pitch_a, pitch_b]) = (of.extents, form.pitches);
+                let kernel = matmul_sliced::<$Cut>::on(&Device::default())?.shape(of.shape);
+                kernel.launch(
+                    &of.a,
+                    &of.b,
+                    &mut of.sums,
+                    rows,
+                    inner,
+                    cols,
+                    pitch_a,
+                    pitch_b,
+                    of.slices,
+                    form.by_vectors,
+                    &memory::<u32>(form.unless),
+                )
             }
         };
     }
-    let (packed, four, eight) = (|cols: usize| cols, |_: usize| 4, |_: usize| 8);
-    let (whole, ragged) = (
-        start!(matmul_sliced<Square>, packed),
-        start!(matmul_sliced<SquareRagged>, packed),
-    );
-    of_slices(good, whole);
-    of_slices(good, ragged);
+    slices_of_a_cut(Cut::Tall, start!(Tall));
+    slices_of_a_cut(Cut::Square, start!(Square));
+    slices_of_a_cut(Cut::Small, start!(Small));
+}
+
+fn slices_of_a_cut(cut: Cut, start: impl Fn(Sliced<f32>, Form) -> Result<(), Error> + Copy) {
+    let policy = cut.policy();
+    let good = || Sliced::of([5, 6, 8], of_policy(&policy));
+    let vectors = Form {
+        pitches: [6, 8],
+        by_vectors: 1,
+        unless: 0,
+    };
+    let elements = Form {
+        by_vectors: 0,
+        ..vectors
+    };
+    for form in [vectors, elements] {
+        of_slices(good, |of| {
+            let [_, inner, cols] = of.extents;
+            let pitches = [inner, cols];
+            start(of, Form { pitches, ..form })
+        });
+    }
+    let (whole, ragged) = (|of| start(of, vectors), |of| start(of, elements));
     unaligned(
         || good().with(|of| of.b = behind(48)),
         whole,
         ragged,
         "b.is_aligned",
     );
-    unaligned(
-        || good().with(|of| of.sums = behind(80)),
-        whole,
-        ragged,
-        "sums.is_aligned",
-    );
+    // The kernel looks where the sums begin.
+    for form in [vectors, elements] {
+        starts(start(good().with(|of| of.sums = behind(80)), form));
+        starts(start(good(), Form { unless: 4, ..form }));
+        for unless in [1, 3, 5] {
+            refused(start(good(), Form { unless, ..form }), "unless.len()");
+        }
+    }
     let odd = || Sliced::of([5, 6, 7], of_policy(&policy));
-    unaligned(odd, whole, ragged, "pitch.is_multiple_of");
+    let pitched = |form: Form, pitch| Form {
+        pitches: [6, pitch],
+        ..form
+    };
+    unaligned(
+        odd,
+        |of| start(of, pitched(vectors, 7)),
+        |of| start(of, pitched(elements, 7)),
+        "pitch_b.is_multiple_of",
+    );
     // Columns that are no vectors, in rows that are.
     let copied = || odd().with(|of| of.b = memory(48));
-    let (of_four, of_eight) = (
-        start!(matmul_sliced<Square>, four),
-        start!(matmul_sliced<Square>, eight),
-    );
-    starts(of_eight(copied()));
-    refused(of_four(odd().with(|of| of.b = memory(24))), "cols <= pitch");
+    starts(start(copied(), pitched(vectors, 8)));
+    let narrow = odd().with(|of| of.b = memory(24));
+    refused(start(narrow, pitched(vectors, 4)), "cols <= pitch_b");
+    let copied = || copied().with(|of| of.a = memory(40));
+    let both = |pitch_a| Form {
+        pitches: [pitch_a, 8],
+        ..vectors
+    };
+    starts(start(copied(), both(8)));
+    refused(start(copied(), both(6)), "Some(a.len())");
+    let short = copied().with(|of| of.a = memory(20));
+    refused(start(short, both(4)), "inner <= pitch_a");
+    let neither = Form {
+        by_vectors: 2,
+        ..vectors
+    };
+    refused(start(good(), neither), "by_vectors <= 1");
     for (shape, rule) in wrong_shapes(&policy) {
         // Slices are layers of the grid.
         if rule != "grid.z" {

@@ -112,7 +112,7 @@ const fn of(policy: Policy, resident: usize) -> Cost {
 }
 
 pub(super) const fn sliced(cut: Cut) -> Cost {
-    let policy = cut.policy(true);
+    let policy = cut.policy();
     match cut {
         Cut::Tall => Cost {
             step: [620.0, 745.0],

@@ -1,9 +1,9 @@
 //! The matrix product's entry points with their arguments.
 
-use blockwise::{AnyViewMut, Error, Plain, Type, ViewMut};
+use blockwise::{AnyViewMut, Error, Plain, Type, View, ViewMut};
 use kernels::matmul::{
-    few_cols, few_rows, fold, mma, naive, pipelined, pitched, register_tile, sliced, slices, split,
-    tensor, thin, tiled,
+    few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile, sliced, slices,
+    split, tensor, thin, tiled,
 };
 use kernels::raw;
 
@@ -58,43 +58,41 @@ macro_rules! counted {
     };
 }
 
-/// Instances of `sliced`.
+/// Instances of `sliced`: `$vectors` says whether copies from B move vectors. It does nothing if the
+/// ranges that came before fit the tensor cores.
 macro_rules! sliced {
-    ($which:tt, $handle:ty) => {
-        kernel!(Takes::Type(Type::F32), $which, $handle, |of| {
-            let ([rows, inner, cols, _], pitch, slices) =
-                (of.problem.extents, pitch(&of), count(&of));
+    ($which:tt, $handle:ty, $vectors:literal) => {
+        sliced!($which, $handle, $vectors, |of| (
+            of.problem.extents[1],
+            pitch(&of),
+            count(&of)
+        ))
+    };
+    ($which:tt, $handle:ty, $vectors:literal, |$of:ident| $pitches_and_slices:expr) => {
+        kernel!(Takes::Type(Type::F32), $which, $handle, |$of| {
+            let ([rows, inner, cols, _], (pitch_a, pitch_b, slices), unless) =
+                ($of.problem.extents, $pitches_and_slices, unless(&$of)?);
             (
-                of.inputs[0].plain::<f32>()?,
-                of.inputs[1].plain::<f32>()?,
-                of.output.plain::<f32>()?,
+                $of.inputs[0].plain::<f32>()?,
+                $of.inputs[1].plain::<f32>()?,
+                $of.output.plain::<f32>()?,
                 rows,
                 inner,
                 cols,
-                pitch,
+                pitch_a,
+                pitch_b,
                 slices,
+                $vectors,
+                unless,
             )
         })
     };
 }
 
-/// Instances of `pipelined`, which do nothing if the ranges that came before fit the tensor cores.
-macro_rules! pipelined {
-    ($instance:expr, $handle:ty) => {
-        kernel!(Takes::Type(Type::F32), [0, $instance], $handle, |of| {
-            let [rows, inner, cols, _] = of.problem.extents;
-            (
-                of.inputs[0].plain::<f32>()?,
-                of.inputs[1].plain::<f32>()?,
-                of.output.plain::<f32>()?,
-                rows,
-                inner,
-                cols,
-                // An empty range of A.
-                of.before.unwrap_or(of.inputs[0].view(..0)).plain::<u32>()?,
-            )
-        })
-    };
+/// The ranges that came before: none, but after a product on tensor cores.
+fn unless<'a>(of: &Operands<'a>) -> Result<View<'a, u32>, Error> {
+    // An empty range of A.
+    of.before.unwrap_or(of.inputs[0].view(..0)).plain()
 }
 
 /// The kernels that add slices: the input has a matrix for each.
@@ -151,21 +149,37 @@ pub(super) static REGISTER_TILE: &[Kernel] = &[
     matrices!(F64 f64, register_tile::matmul_register_tile<f64>),
 ];
 
-/// Instances by [`Tiles`](kernels::matmul::policy::Tiles).
+/// Instances by [`Tiles`](kernels::matmul::policy::Tiles): the smaller tiles are those of `sliced`.
 pub(super) static PIPELINED: &[Kernel] = &[
-    pipelined!(0, pipelined::matmul_pipelined_f32),
-    pipelined!(1, pipelined::matmul_pipelined_tall_f32),
-    pipelined!(2, pipelined::matmul_pipelined_ragged_f32),
+    kernel!(
+        Takes::Type(Type::F32),
+        [0, 0],
+        pipelined::matmul_pipelined_f32,
+        |of| {
+            let ([rows, inner, cols, _], unless) = (of.problem.extents, unless(&of)?);
+            (
+                of.inputs[0].plain::<f32>()?,
+                of.inputs[1].plain::<f32>()?,
+                of.output.plain::<f32>()?,
+                rows,
+                inner,
+                cols,
+                unless,
+            )
+        }
+    ),
+    sliced!([0, 1], sliced::matmul_sliced<slices::Tall>, 1),
+    sliced!([0, 2], sliced::matmul_sliced<slices::Tall>, 0),
 ];
 
 /// Instances by [`Cut`](slices::Cut); the code says whether single elements move.
 pub(super) static SLICED: &[Kernel] = &[
-    sliced!([0, 0], sliced::matmul_sliced<slices::Tall>),
-    sliced!([0, 1], sliced::matmul_sliced<slices::Square>),
-    sliced!([0, 2], sliced::matmul_sliced<slices::Small>),
-    sliced!([1, 0], sliced::matmul_sliced<slices::TallRagged>),
-    sliced!([1, 1], sliced::matmul_sliced<slices::SquareRagged>),
-    sliced!([1, 2], sliced::matmul_sliced<slices::SmallRagged>),
+    sliced!([0, 0], sliced::matmul_sliced<slices::Tall>, 1),
+    sliced!([0, 1], sliced::matmul_sliced<slices::Square>, 1),
+    sliced!([0, 2], sliced::matmul_sliced<slices::Small>, 1),
+    sliced!([1, 0], sliced::matmul_sliced<slices::Tall>, 0),
+    sliced!([1, 1], sliced::matmul_sliced<slices::Square>, 0),
+    sliced!([1, 2], sliced::matmul_sliced<slices::Small>, 0),
     folds!(F32 f32),
 ];
 
@@ -298,22 +312,11 @@ pub(super) static TENSOR: &[Kernel] = &[
 ];
 
 pub(super) static PITCHED: &[Kernel] = &[
-    kernel!(
-        Takes::Type(Type::F32),
-        [0, 0],
-        pitched::matmul_pipelined_pitched_f32,
-        |of| {
-            let [rows, inner, cols, _] = of.problem.extents;
-            (
-                of.inputs[0].plain::<f32>()?,
-                of.inputs[1].plain::<f32>()?,
-                of.output.plain::<f32>()?,
-                rows,
-                inner,
-                cols,
-            )
-        }
-    ),
+    sliced!([0, 0], sliced::matmul_sliced<slices::Tall>, 1, |of| (
+        policy::pitch(of.problem.extents[1]),
+        policy::pitch(of.problem.extents[2]),
+        1
+    )),
     // To the copies of A and of B.
     kernel!(
         Takes::Type(Type::F32),

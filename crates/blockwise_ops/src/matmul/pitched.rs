@@ -5,8 +5,7 @@
 //! a time. The result has the bits of [`kernels::matmul::pipelined`]'s.
 
 use blockwise::{AnyView, AnyViewMut, Device, Stream};
-use kernels::matmul::policy::PITCHED as POLICY;
-use kernels::matmul::slices::MOST_SLICES;
+use kernels::matmul::slices::{Cut, MOST_SLICES};
 
 use super::copy::{self, Copies};
 use super::plan::{by_blocks, check};
@@ -24,7 +23,7 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
         return Err(LaunchError::NeedsMemory { kernel });
     }
     copy::plan(task)?;
-    by_blocks(task, [0, 0], POLICY, extents(task.problem))
+    by_blocks(task, [0, 0], Cut::Tall.policy(), extents(task.problem))
 }
 
 /// A product of one shape, with the memory for the copies of its operands.

@@ -46,7 +46,6 @@ impl MmaTiles {
             warp_rows,
             warp_cols,
             vector: if pairs { PAIR } else { 1 },
-            pitched: false,
             group: 8,
         }
     }

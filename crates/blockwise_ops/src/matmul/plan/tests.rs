@@ -109,7 +109,7 @@ fn products_that_fill_no_device_or_are_no_vectors_take_memory() {
     };
     assert_eq!(chosen([512; 3]), ("matmul_sliced_square_f32", 4));
     assert_eq!(chosen([600, 4099, 601]).0, "matmul_sliced_square_f32");
-    let pitched = "matmul_pipelined_pitched_f32";
+    let pitched = "matmul_sliced_tall_f32";
     assert_eq!(chosen([4093, 4099, 4111]), (pitched, 1));
 }
 
@@ -124,18 +124,18 @@ fn the_instance_is_the_one_asked_for_or_the_fastest_that_fits() {
         plan.expect("allowed").expect("outputs")
     };
     let asked = planned(Some(Tiles::Ragged), 300, 128);
-    assert_eq!(asked.kernel, "matmul_pipelined_ragged_f32");
+    assert_eq!(asked.kernel, "matmul_sliced_tall_f32");
     assert_eq!((asked.grid, asked.block), ([6, 1, 1], [128, 1, 1]));
     assert_eq!(asked.dynamic_shared_bytes, 4 * 3 * 16 * (132 + 64));
     for tiles in [None, Some(Tiles::Wide), Some(Tiles::Tall)] {
         let odd = planned(tiles, 4096, 4097);
-        assert_eq!(odd.kernel, "matmul_pipelined_ragged_f32");
+        assert_eq!(odd.kernel, "matmul_sliced_tall_f32");
     }
     // 128, 118 and 133 tiles for 132 multiprocessors.
     for (rows, cols, kernel) in [
         (2048, 2048, "matmul_pipelined_f32"),
-        (128, 118 * 256, "matmul_pipelined_tall_f32"),
-        (128, 133 * 256, "matmul_pipelined_tall_f32"),
+        (128, 118 * 256, "matmul_sliced_tall_f32"),
+        (128, 133 * 256, "matmul_sliced_tall_f32"),
     ] {
         assert_eq!(planned(None, rows, cols).kernel, kernel, "{rows} x {cols}");
     }
