@@ -249,7 +249,7 @@ impl Plan {
                     // its place.
                     let outside = (turning + placing * (1.0 - 1.0 / ranks)) / pieces as f64;
                     let overlapped = turning + placing - outside;
-                    ends = outside + machine.exchange * pieces as f64;
+                    ends = outside + machine.within.start * pieces as f64;
                     (bytes(2.0 * (input + output)), overlapped, 0.0, pieces)
                 }
             }
