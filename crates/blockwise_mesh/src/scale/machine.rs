@@ -131,7 +131,7 @@ impl Machine {
     /// H100s (SXM), eight to a host.
     ///
     /// - Reading: `sum` of 2³³ f32 in 11.13 ms; copying: `transpose` of 16384² in 0.75 ms; products:
-    ///   16384³ in 166.3 ms; scanning: 2³³ f32 in 27.43 ms; totalling: 2³¹ in 3.148 ms; driver 580.159
+    ///   16384³ in 166.3 ms; scanning: 2³³ f32 in 27.43 ms; totalling: 2³¹ in 2.982 ms; driver 580.159
     ///   (docs/log/2026-11-26-mesh.md).
     /// - The rest is an H200's, whose multiprocessors are the same.
     pub const H100: Self = Self {
@@ -140,7 +140,7 @@ impl Machine {
         copying: 2.86e12,
         rows: 1.2e12,
         scanning: 2.506e12,
-        totalling: 2.73e12,
+        totalling: 2.88e12,
         product_f32: 52.9e12,
         ..Self::H200
     };
