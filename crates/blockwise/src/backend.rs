@@ -154,18 +154,16 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// Both runs of memory are allocated and have these rows; rows do not overlap.
     unsafe fn copy_rows(&self, from: Rows, to: Rows, width: usize, rows: usize) -> Result<()>;
 
-    /// Starts copying rows one after the other, from memory of the device of `other`, a queue of the
-    /// same kind.
+    /// Starts copying from memory of the device of `other`, a queue of the same kind.
     ///
     /// # Safety
     /// As for [`copy`](Self::copy).
     unsafe fn copy_from_peer(
         &self,
         other: &dyn Queue,
-        from: Rows,
+        from: u64,
         to: u64,
-        width: usize,
-        rows: usize,
+        bytes: usize,
     ) -> Result<()>;
 
     /// Makes later work of this queue wait for all current work of `other`, a queue of the same

@@ -250,12 +250,8 @@ impl Queue for EmulatorQueue {
     }
 
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
-        let from = Rows {
-            address: from,
-            pitch: bytes,
-        };
         // SAFETY: the caller's promise.
-        unsafe { self.copy_from_peer(self, from, to, bytes, 1) }
+        unsafe { self.copy_from_peer(self, from, to, bytes) }
     }
 
     unsafe fn copy_rows(&self, from: Rows, to: Rows, width: usize, rows: usize) -> Result<()> {
@@ -271,10 +267,9 @@ impl Queue for EmulatorQueue {
     unsafe fn copy_from_peer(
         &self,
         other: &dyn Queue,
-        from: Rows,
+        from: u64,
         to: u64,
-        width: usize,
-        rows: usize,
+        bytes: usize,
     ) -> Result<()> {
         let other: &dyn Any = other;
         let Some(Self(other, _)) = other.downcast_ref() else {
@@ -284,17 +279,13 @@ impl Queue for EmulatorQueue {
         };
         let mut copied = Vec::new();
         copied
-            .try_reserve_exact(width)
+            .try_reserve_exact(bytes)
             .map_err(|_| Error::OutOfHostMemory {
-                bytes: width as u64,
+                bytes: bytes as u64,
             })?;
-        copied.resize(width, 0);
-        for row in 0..rows {
-            let [start, place] = [from.pitch, width].map(|bytes| (row * bytes) as u64);
-            other.emulator.read(from.address + start, &mut copied)?;
-            self.0.emulator.write(to + place, &copied)?;
-        }
-        Ok(())
+        copied.resize(bytes, 0);
+        other.emulator.read(from, &mut copied)?;
+        Ok(self.0.emulator.write(to, &copied)?)
     }
 
     fn wait_for(&self, _other: &dyn Queue) -> Result<()> {

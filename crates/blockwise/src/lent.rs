@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use launch_contract::launch::Plain;
 
-use crate::backend::Rows;
 use crate::memory::{Allocation, Core};
-use crate::view::check_rows;
 use crate::{Error, Result, Stream, View, ViewMut};
 
 /// Elements of one device that another device of this process may copy, from any thread: from
@@ -28,23 +26,20 @@ use crate::{Error, Result, Stream, View, ViewMut};
 /// ```
 pub struct Lent<T: Plain> {
     memory: Arc<Allocation>,
-    /// Rows of `width` elements.
     address: u64,
-    pitch: usize,
-    rows: usize,
-    width: usize,
+    len: usize,
     element: PhantomData<T>,
 }
 
 impl<T: Plain> Lent<T> {
     /// The number of elements.
     pub fn len(&self) -> usize {
-        self.rows * self.width
+        self.len
     }
 
     /// True when there are no elements.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.len == 0
     }
 }
 
@@ -54,17 +49,6 @@ impl<T: Plain> View<'_, T> {
     /// # Errors
     /// [`Error::ForeignBuffer`] for memory of another library, which may free it then.
     pub fn lend(self) -> Result<Lent<T>> {
-        let len = self.len();
-        self.lend_rows(len, [1, len])
-    }
-
-    /// The same of a matrix: rows of `width` elements that begin every `pitch` elements. A copy has
-    /// them one after the other.
-    ///
-    /// # Errors
-    /// As for [`lend`](Self::lend), and when there are no such rows here.
-    pub fn lend_rows(self, pitch: usize, [rows, width]: [usize; 2]) -> Result<Lent<T>> {
-        check_rows(self.len(), pitch, [rows, width])?;
         let memory = self.allocation();
         if memory.is_foreign {
             return Err(Error::ForeignBuffer {
@@ -74,9 +58,7 @@ impl<T: Plain> View<'_, T> {
         Ok(Lent {
             memory: Arc::clone(memory),
             address: self.address().address,
-            pitch,
-            rows,
-            width,
+            len: self.len(),
             element: PhantomData,
         })
     }
@@ -90,10 +72,10 @@ impl<T: Plain> ViewMut<'_, T> {
     /// When the lengths differ, elements of a device of another kind, lent elements that are written
     /// here, a stream of another device or one that is being recorded, and failures of either device.
     pub fn copy_from_peer(&mut self, stream: &Stream, from: &Lent<T>) -> Result<()> {
-        if from.len() != self.len() {
+        if from.len != self.len() {
             return Err(Error::LengthMismatch {
                 buffer: self.len(),
-                given: from.len(),
+                given: from.len,
             });
         }
         let (to, address) = (self.as_view(), self.address().address);
@@ -106,26 +88,17 @@ impl<T: Plain> ViewMut<'_, T> {
             });
         }
         let queue = stream.queue("a copy from another device")?;
-        let bytes = |elements: usize| elements * size_of::<T>();
-        if bytes(from.len()) == 0 {
+        let bytes = from.len * size_of::<T>();
+        if bytes == 0 {
             return Ok(());
         }
-        let reach = bytes((from.rows - 1) * from.pitch + from.width) as u64;
-        let apart =
-            address >= from.address + reach || from.address >= address + bytes(from.len()) as u64;
-        if Arc::ptr_eq(to, &from.memory) && !apart {
+        if Arc::ptr_eq(to, &from.memory) && address.abs_diff(from.address) < bytes as u64 {
             return Err(Error::Overlap);
         }
-        let rows = Rows {
-            address: from.address,
-            pitch: bytes(from.pitch),
-        };
         core.enqueue_from(source, queue, (to, &from.memory), |queue| {
             // SAFETY: both spans lie in their memory, which is allocated until the uses that are
             // noted have ended. They do not overlap, by the check above.
-            unsafe {
-                queue.copy_from_peer(&*source.queue, rows, address, bytes(from.width), from.rows)
-            }
+            unsafe { queue.copy_from_peer(&*source.queue, from.address, address, bytes) }
         })
     }
 }
@@ -141,7 +114,7 @@ impl<T: Plain> Clone for Lent<T> {
 
 impl<T: Plain> fmt::Debug for Lent<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (address, len) = (self.address, self.len());
+        let Self { address, len, .. } = self;
         write!(f, "Lent<{}>({len} at {address:#x})", T::NAME)
     }
 }

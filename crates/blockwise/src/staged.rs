@@ -1,10 +1,11 @@
 //! Device memory paired with page-locked host memory, for asynchronous copies.
 
 use std::fmt;
+use std::time::Duration;
 
 use launch_contract::launch::Plain;
 
-use crate::backend::HostMemory;
+use crate::backend::{ATTENTIVE, HostMemory};
 use crate::buffer::check_alignment;
 use crate::{Buffer, Result, Stream, ViewMut};
 
@@ -49,7 +50,16 @@ impl<T: Plain> StagedBuffer<T> {
     /// # Errors
     /// Errors of that work.
     pub fn host(&mut self) -> Result<&mut [T]> {
-        self.stream.synchronize()?;
+        self.host_polling(ATTENTIVE)
+    }
+
+    /// The same, but the thread polls that long before it sleeps, as in
+    /// [`Device::synchronize_polling`](crate::Device::synchronize_polling).
+    ///
+    /// # Errors
+    /// As for [`host`](Self::host).
+    pub fn host_polling(&mut self, polling: Duration) -> Result<&mut [T]> {
+        self.stream.wait(polling)?;
         let bytes = self.host.bytes();
         debug_assert!(bytes.len() >= self.device.memory.bytes);
         // SAFETY: there are bytes for `len` elements, aligned to 16; any bytes are valid values of

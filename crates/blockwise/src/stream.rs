@@ -5,10 +5,11 @@ use std::ffi::c_void;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use launch_contract::launch::Memory;
 
-use crate::backend::Queue;
+use crate::backend::{ATTENTIVE, Queue};
 use crate::memory::{Allocation, Core};
 use crate::recording::{Recorded, record};
 use crate::{Error, Event, Result};
@@ -63,7 +64,11 @@ impl Stream {
     /// Errors of that work. A stream that is being recorded has nothing to wait for, which is an
     /// error too.
     pub fn synchronize(&self) -> Result<()> {
-        self.queue("waiting")?.synchronize()?;
+        self.wait(ATTENTIVE)
+    }
+
+    pub(crate) fn wait(&self, polling: Duration) -> Result<()> {
+        self.queue("waiting")?.wait(polling)?;
         self.core.waited()
     }
 

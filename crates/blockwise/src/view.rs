@@ -362,8 +362,15 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         if rows == 0 || width == 0 {
             return Ok(());
         }
-        check_rows(self.len(), pitch, [rows, width])?;
-        check_rows(from.len(), from_pitch, [rows, width])?;
+        for (len, pitch) in [(self.len(), pitch), (from.len(), from_pitch)] {
+            let needed = (rows - 1)
+                .checked_mul(pitch)
+                .and_then(|before| before.checked_add(width));
+            if needed.is_none_or(|needed| needed > len) || (pitch < width && rows > 1) {
+                let given = needed.unwrap_or(usize::MAX);
+                return Err(Error::LengthMismatch { buffer: len, given });
+            }
+        }
         let (to, from) = (self.span, from.span);
         let core = &to.memory.core;
         let foreign = stream.is_some_and(|stream| !stream.core.is(core));
@@ -407,21 +414,6 @@ impl<'a, T: Plain> ViewMut<'a, T> {
         }
         Ok(())
     }
-}
-
-/// Refuses rows that `len` elements do not have.
-pub(crate) fn check_rows(len: usize, pitch: usize, [rows, width]: [usize; 2]) -> Result<()> {
-    if rows == 0 || width == 0 {
-        return Ok(());
-    }
-    let needed = (rows - 1)
-        .checked_mul(pitch)
-        .and_then(|before| before.checked_add(width));
-    if needed.is_none_or(|needed| needed > len) || (pitch < width && rows > 1) {
-        let given = needed.unwrap_or(usize::MAX);
-        return Err(Error::LengthMismatch { buffer: len, given });
-    }
-    Ok(())
 }
 
 impl<T: Plain> Clone for View<'_, T> {

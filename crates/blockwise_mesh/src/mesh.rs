@@ -148,10 +148,11 @@ impl Mesh {
         })
     }
 
-    /// The first GPUs of this machine. They copy from each other's memory.
+    /// The first GPUs of this machine. They copy from each other's memory, and more than two use NCCL
+    /// for transposes, where it is installed.
     ///
     /// # Errors
-    /// For no devices, and missing GPUs.
+    /// For no devices, missing GPUs, and [`Error::Nccl`] if it fails.
     #[cfg(feature = "cuda")]
     pub fn local(gpus: usize) -> Result<Self> {
         let device = |ordinal| {
@@ -161,11 +162,15 @@ impl Mesh {
             })
         };
         bounded(gpus, "GPUs", MOST_RANKS)?;
-        Self::of((0..gpus).map(device).collect::<Result<_>>()?)
+        let mesh = Self::of((0..gpus).map(device).collect::<Result<_>>()?)?;
+        match gpus {
+            1 => Ok(mesh),
+            _ => mesh.with_nccl_or(|_| {}),
+        }
     }
 
     /// Lets NCCL transfer data between devices, instead of copies through the hosts. Every rank of
-    /// a job must call it.
+    /// a job must call it. Devices of one process leave only transposes to it.
     ///
     /// # Errors
     /// [`Error::Nccl`] if NCCL is missing or fails.
@@ -176,15 +181,16 @@ impl Mesh {
         Ok(self)
     }
 
-    /// The same if every rank finds NCCL and has a GPU of its own, and not all are in this process,
-    /// where devices copy from each other. Otherwise copies go through the hosts, and `without`
-    /// receives the reason.
+    /// The same if every rank finds NCCL and has a GPU of its own. Otherwise copies go through the
+    /// hosts, and `without` receives the reason; not those of one process, where devices copy from
+    /// each other, and need no NCCL if there are two.
     ///
     /// # Errors
     /// Failures of the communication, and [`Error::Nccl`] where it fails.
     #[cfg(feature = "cuda")]
     pub fn with_nccl_or(self, without: impl FnOnce(&str)) -> Result<Self> {
-        if !self.copies.is_empty() {
+        let copies = !self.copies.is_empty();
+        if copies && self.ranks() <= 2 {
             return Ok(self);
         }
         let own_gpus = match &self.place {
@@ -195,7 +201,9 @@ impl Mesh {
         match reasons.into_iter().flatten().next() {
             None => self.with_nccl(),
             Some(reason) => {
-                without(&reason);
+                if !copies {
+                    without(&reason);
+                }
                 Ok(self)
             }
         }

@@ -200,6 +200,19 @@ impl Rank {
         self.end_exchange(call, exchange)
     }
 
+    /// The same where each rank sends as much to each other one. Copies of more than two devices
+    /// disturb each other then, so NCCL goes first where there is a link: 3.6 ms for 32768² on four
+    /// H200, copies 3.8 (docs/log/2026-11-26-mesh.md).
+    pub(crate) fn exchange_all<'v, T: Element>(
+        &self,
+        call: &Arc<Call>,
+        sends: impl IntoIterator<Item = (usize, View<'v, T>)>,
+        receives: impl IntoIterator<Item = (usize, ViewMut<'v, T>)>,
+    ) -> Result<()> {
+        let exchange = self.begin(true, call, sends, receives)?;
+        self.end_exchange(call, exchange)
+    }
+
     /// The first half of an exchange, which waits for no other rank. Launches between the halves
     /// may read what is sent, and overlap with the transfers.
     pub(crate) fn begin_exchange<'v, T: Element>(
@@ -208,9 +221,25 @@ impl Rank {
         sends: impl IntoIterator<Item = (usize, View<'v, T>)>,
         receives: impl IntoIterator<Item = (usize, ViewMut<'v, T>)>,
     ) -> Result<Exchange<'v, T>> {
+        self.begin(false, call, sends, receives)
+    }
+
+    #[cfg_attr(
+        not(feature = "cuda"),
+        expect(unused_variables, reason = "there are no links")
+    )]
+    fn begin<'v, T: Element>(
+        &self,
+        link_first: bool,
+        call: &Arc<Call>,
+        sends: impl IntoIterator<Item = (usize, View<'v, T>)>,
+        receives: impl IntoIterator<Item = (usize, ViewMut<'v, T>)>,
+    ) -> Result<Exchange<'v, T>> {
         let receives: Vec<_> = receives.into_iter().collect();
         #[cfg(feature = "cuda")]
-        if let Some(link) = &self.link {
+        if let Some(link) = &self.link
+            && (link_first || self.copies.is_none())
+        {
             let transfers = Transfers::of(sends.into_iter().collect(), receives);
             link.order(self.number(), transfers.memory())?;
             return Ok(Exchange::Link(transfers));
@@ -225,42 +254,6 @@ impl Rank {
             self.send(to, call, &elements)?;
         }
         Ok(Exchange::Hosts(receives))
-    }
-
-    /// The same for rows of matrices, where devices [lend](Self::lends).
-    pub(crate) fn begin_rows<'v, T: Element>(
-        &self,
-        call: &Arc<Call>,
-        sends: impl IntoIterator<Item = (usize, Rows<'v, T>)>,
-        receives: Vec<(usize, ViewMut<'v, T>)>,
-    ) -> Result<Exchange<'v, T>> {
-        let (Some(copies), Some(mailbox)) = (&self.copies, self.mailbox()) else {
-            return Err(Error::NoPeers {
-                rank: self.number(),
-            });
-        };
-        let bytes = |elements: usize| elements * size_of::<T>();
-        let sends = sends.into_iter().map(|(to, rows)| {
-            let [count, width] = rows.shape;
-            let shape = [count, bytes(width)];
-            (
-                to,
-                rows.view.into_bytes().lend_rows(bytes(rows.pitch), shape),
-            )
-        });
-        self.lend(call, copies, &mailbox, sends, receives)
-    }
-
-    /// Whether devices copy from each other, rows of matrices too.
-    pub(crate) fn lends(&self) -> bool {
-        self.copies.is_some() && self.mailbox().is_some() && !self.is_linked()
-    }
-
-    fn is_linked(&self) -> bool {
-        #[cfg(feature = "cuda")]
-        return self.link.is_some();
-        #[cfg(not(feature = "cuda"))]
-        false
     }
 
     /// The second half: waits until the partners' calls are known to match. Later work of the
@@ -427,13 +420,6 @@ impl Rank {
     pub(crate) fn end(&self, failure: Option<String>) {
         self.wire.end(failure);
     }
-}
-
-/// Rows of `shape`'s second extent in elements, which begin every `pitch` elements.
-pub(crate) struct Rows<'v, T: Element> {
-    pub(crate) view: View<'v, T>,
-    pub(crate) pitch: usize,
-    pub(crate) shape: [usize; 2],
 }
 
 /// An exchange that has started: what is left to do.

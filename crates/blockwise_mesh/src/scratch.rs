@@ -38,8 +38,8 @@ impl<T: Number> Memory<T> {
         }
         self.results.device_mut().copy_from(results.plain()?)?;
         self.results.download()?;
-        wait::attentively(device)?;
-        Ok(Total::of_results(self.results.host()?, reduction))
+        let results = self.results.host_polling(wait::ATTENTIVE)?;
+        Ok(Total::of_results(results, reduction))
     }
 }
 

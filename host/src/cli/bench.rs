@@ -312,6 +312,10 @@ fn over(arguments: &Arguments, devices: &[Device]) -> Result<Outcome, Failure> {
     counts.reverse();
     for &count in &counts {
         let mesh = Mesh::of(devices[..count].to_vec())?;
+        let mesh = match count {
+            1 => mesh,
+            _ => mesh.with_nccl_or(|_| {})?,
+        };
         for work in &works {
             take(bench::mesh_row(&mesh, work));
         }

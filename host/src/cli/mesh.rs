@@ -74,7 +74,7 @@ impl Global {
         Ok(Mesh::of(devices)?)
     }
 
-    /// The same for work that moves arrays between devices: with NCCL between processes, if
+    /// The same for work that moves arrays between devices: with NCCL where it is of use, if
     /// available.
     pub(super) fn linked_mesh(&self, gpus: &Gpus) -> Result<Mesh, Failure> {
         let mesh = self.mesh(gpus)?;

@@ -49,7 +49,7 @@ use crate::pack::{BYTES, Pack};
 
 pub(super) const ALL: u32 = u32::MAX;
 /// A ticket for nothing.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 /// Tiles of a block that its threads know of: more than those under way.
 const BOARD: usize = 8;
 
@@ -69,11 +69,11 @@ pub(super) struct Tiles<'a, T> {
 #[derive(Clone, Copy)]
 pub(super) struct Tile {
     /// Its first element, and how many it has.
-    pub(super) start: usize,
-    pub(super) len: u32,
+    start: usize,
+    len: u32,
     /// Its number in its line.
-    pub(super) number: u32,
-    pub(super) line: usize,
+    number: u32,
+    line: usize,
 }
 
 impl<'a, T: Scalar> Tiles<'a, T> {
@@ -92,7 +92,7 @@ impl<'a, T: Scalar> Tiles<'a, T> {
     }
 
     #[inline(always)]
-    fn tile(&self, ticket: u32) -> Tile {
+    pub(super) fn tile(&self, ticket: u32) -> Tile {
         let (line, number) = ((ticket / self.each) as usize, ticket % self.each);
         let (from, size) = (number as usize * super::tile::<T>(), super::tile::<T>());
         let left = self.of.extent.wrapping_sub(from);

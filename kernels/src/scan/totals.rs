@@ -23,9 +23,9 @@ use cuda_std::unroll::unrolled;
 use cuda_std::warp::{warp_shuffle_idx, warp_vote_all};
 
 use super::order::Running;
-use super::tiles::{ALL, Tile, Tiles, copy, fold, sum_warp};
+use super::tiles::{ALL, NONE, Tiles, copy, fold, sum_warp};
 use super::words::{Tickets, Words, words};
-use super::{Lines, PACKS, RUN, SLOTS, WARPS, groups, tile};
+use super::{Lines, PACKS, RUN, SLOTS, WARPS, groups};
 use crate::number::Scalar;
 use crate::pack::Pack;
 
@@ -41,9 +41,8 @@ const BOARD: usize = 8;
 /// Consecutive tiles of a line; none, if there is no such run.
 #[derive(Clone, Copy)]
 struct Run {
-    /// Its first element; its elements and tiles.
-    start: usize,
-    len: u32,
+    /// The ticket of its first tile, and how many it has.
+    first: u32,
     tiles: u32,
     line: u32,
     /// Its number in its line.
@@ -55,16 +54,13 @@ impl Run {
     #[inline(always)]
     fn of<T: Scalar>(tiles: &Tiles<'_, T>, ticket: u32, runs: u32, all: u32) -> Self {
         let (line, number) = (ticket / runs, ticket % runs);
-        let (from, size) = (number as usize * RUN * tile::<T>(), RUN * tile::<T>());
-        let left = tiles.of.extent.wrapping_sub(from);
-        let len = if left < size { left } else { size };
-        let len = if ticket < all { len as u32 } else { 0 };
+        let left = tiles.each - number * RUN as u32;
+        let whole = if left < RUN as u32 { left } else { RUN as u32 };
         Self {
-            start: (line as usize)
-                .wrapping_mul(tiles.of.extent)
-                .wrapping_add(from),
-            len,
-            tiles: len.div_ceil(tile::<T>() as u32),
+            first: line
+                .wrapping_mul(tiles.each)
+                .wrapping_add(number * RUN as u32),
+            tiles: if ticket < all { whole } else { 0 },
             line,
             number,
         }
@@ -131,36 +127,22 @@ pub(super) unsafe fn totals<T: Scalar, O: Running, const LANES: usize>(
         let sums_of = |n: usize| sums.add(n % 2 * WARPS * RUN);
         let at = warp * 32 * PACKS + lane as usize;
         let slots_of = |n: usize| slots.add(n % SLOTS * PACKS * WARPS * 32 + at);
-        // The run whose tiles are being copied, and the elements of it that are not yet.
-        let mut copied = 0;
-        let Run {
-            start: mut from,
-            len: mut left,
-            ..
-        } = nth(0).read();
-        // Copies the next tile. There may be none, whose copy is an empty group.
-        let mut copy_next = |slot: usize| {
-            let size = tile::<T>() as u32;
-            let tile = Tile {
-                start: from,
-                len: if left < size { left } else { size },
-                number: 0,
-                line: 0,
-            };
-            copy::<T, O, LANES>(of, &tile, slots_of(slot), at);
-            if left > size {
-                (from, left) = (from + size as usize, left - size);
-            } else if left > 0 {
-                copied += 1;
-                Run {
-                    start: from,
-                    len: left,
-                    ..
-                } = nth(copied).read();
+        // The n-th tile from the start of a run on. There may be none, whose copy is an empty group.
+        let start = |mut run: usize, mut n: u32, slot: usize| {
+            let mut len = len_of(run);
+            while len > 0 && n >= len {
+                (run, n) = (run + 1, n - len);
+                len = len_of(run);
             }
+            let ticket = if len > 0 {
+                nth(run).read().first + n
+            } else {
+                NONE
+            };
+            copy::<T, O, LANES>(of, &tiles.tile(ticket), slots_of(slot), at);
         };
         if !folds {
-            unrolled::<AHEAD>(&mut copy_next);
+            unrolled::<AHEAD>(|n| start(0, n as u32, n));
         }
         // Of the run, and of the block's tiles.
         let (mut run, mut slot) = (0, 0);
@@ -173,9 +155,9 @@ pub(super) unsafe fn totals<T: Scalar, O: Running, const LANES: usize>(
                     fold_run::<T, O>(&tiles, nth(run - 1).read(), sums_of(run - 1), words, lane);
                 }
             } else {
-                let (mut n, len) = (0, len_of(run));
-                while n < len {
-                    copy_next(slot + AHEAD);
+                let mut n = 0;
+                while n < len_of(run) {
+                    start(run, n + AHEAD as u32, slot + AHEAD);
                     cp_async_wait_group::<{ AHEAD as u32 }>();
                     let sum = sum_warp::<T, O, LANES>(of, slots_of(slot));
                     if lane == 0 {

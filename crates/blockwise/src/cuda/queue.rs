@@ -8,7 +8,7 @@ use std::time::Duration;
 use cust::event::{Event, EventFlags, EventStatus};
 use cust::memory::AsyncCopyDestination;
 use cust::stream::{Stream, StreamFlags};
-use cust_raw::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUmemorytype};
+use cust_raw::{CUDA_MEMCPY2D, CUmemorytype};
 
 use super::context::CudaContext;
 use super::mark::Mark;
@@ -154,64 +154,21 @@ impl Queue for CudaQueue {
     unsafe fn copy_from_peer(
         &self,
         other: &dyn Queue,
-        from: Rows,
+        from: u64,
         to: u64,
-        width: usize,
-        rows: usize,
+        bytes: usize,
     ) -> Result<()> {
         let other = of(other)?;
         let [own, peer] = [self, other].map(|queue| queue.context.context.as_raw());
-        let (bytes, contiguous) = (width * rows, rows == 1 || from.pitch == width);
         if own == peer {
-            let to = Rows {
-                address: to,
-                pitch: width,
-            };
             // SAFETY: the caller's promise.
-            return match contiguous {
-                true => unsafe { self.copy(from.address, to.address, bytes) },
-                // SAFETY: as above.
-                false => unsafe { self.copy_rows(from, to, width, rows) },
-            };
+            return unsafe { self.copy(from, to, bytes) };
         }
         self.context.reach(&other.context)?;
         let stream = self.stream.as_inner();
-        let copied = if contiguous {
-            let from = from.address;
-            // SAFETY: the memory is allocated in these contexts, which are alive.
-            answer(unsafe { cust_raw::cuMemcpyPeerAsync(to, own, from, peer, bytes, stream) })
-        } else {
-            let copy = CUDA_MEMCPY3D_PEER {
-                srcXInBytes: 0,
-                srcY: 0,
-                srcZ: 0,
-                srcLOD: 0,
-                srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                srcHost: std::ptr::null(),
-                srcDevice: from.address,
-                srcArray: std::ptr::null_mut(),
-                srcContext: peer,
-                srcPitch: from.pitch,
-                srcHeight: rows,
-                dstXInBytes: 0,
-                dstY: 0,
-                dstZ: 0,
-                dstLOD: 0,
-                dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
-                dstHost: std::ptr::null_mut(),
-                dstDevice: to,
-                dstArray: std::ptr::null_mut(),
-                dstContext: own,
-                dstPitch: width,
-                dstHeight: rows,
-                WidthInBytes: width,
-                Height: rows,
-                Depth: 1,
-            };
-            // SAFETY: as above; the driver reads `copy` during the call.
-            answer(unsafe { cust_raw::cuMemcpy3DPeerAsync(&copy, stream) })
-        };
-        copied.map_err(driver_error(&self.context, "copying from another GPU"))
+        // SAFETY: the memory is allocated in these contexts, which are alive.
+        answer(unsafe { cust_raw::cuMemcpyPeerAsync(to, own, from, peer, bytes, stream) })
+            .map_err(driver_error(&self.context, "copying from another GPU"))
     }
 
     fn wait_for(&self, other: &dyn Queue) -> Result<()> {

@@ -12,35 +12,27 @@ pub(crate) struct Layout {
     pub(super) b: Blocks,
     /// Columns of B per panel.
     pub(super) panel: usize,
-    /// Columns of the first panel.
-    first: usize,
     /// Whether the last panel is [`TILE`] columns wide.
     pub(super) tapers: bool,
 }
 
-/// Default number of panels of B: each must be large enough to fill a device.
+/// Default number of panels of B. The transfer of the first is not overlapped, so panels should be
+/// small, but each must be large enough to fill a device.
 const PANELS: usize = 8;
-
-/// The part of a panel that the first one is: its transfer is not overlapped.
-const FIRST: usize = 4;
 
 /// A whole number of tiles for every kernel.
 const TILE: usize = 256;
 
 impl Layout {
     /// A panel is `panel` columns wide, or an eighth of the widest block in whole tiles. In the
-    /// latter case the first panel is a quarter as wide, and the last one is split, and its final part is one tile wide: its smaller blocks
+    /// latter case the last panel is split, and its final part is one tile wide: its smaller blocks
     /// fill the multiprocessors that the last wave of the other panels leaves idle. At 16384³ on
     /// two GPUs four tiles of 4096 would be a wave of their own, 3 % of the time.
     pub(crate) fn new(a: Blocks, b: Blocks, panel: Option<usize>) -> Self {
         let widest = (0..b.grid().cols).map(|col| b.cols().range(col).len());
         let eighth = widest.max().unwrap_or_default().div_ceil(PANELS);
-        let width = panel.unwrap_or(eighth.next_multiple_of(TILE)).max(1);
         Self {
-            first: panel
-                .unwrap_or((width / FIRST).next_multiple_of(TILE))
-                .max(1),
-            panel: width,
+            panel: panel.unwrap_or(eighth.next_multiple_of(TILE)).max(1),
             tapers: panel.is_none(),
             a,
             b,
@@ -63,16 +55,14 @@ impl Layout {
             true => len - TILE,
             false => len,
         };
-        let first = end.min(self.first);
-        let starts = (first..end).step_by(self.panel);
+        let starts = (0..end).step_by(self.panel);
         let panels = starts.map(|start| start..end.min(start + self.panel));
-        let panels = (first > 0).then_some(0..first).into_iter().chain(panels);
         panels.chain((end < len).then_some(end..len)).collect()
     }
 
     /// Whether a panel is the narrow one that fills idle multiprocessors.
     pub(super) fn is_narrow(&self, panel: &Range<usize>) -> bool {
-        self.tapers && panel.start > 0 && panel.len() <= TILE
+        self.tapers && panel.len() <= TILE
     }
 
     /// The ranks whose blocks of A a rank gathers, itself included, each with its columns, in
@@ -212,7 +202,7 @@ mod tests {
         let widths = |panels: Vec<Range<usize>>| panels.iter().map(Range::len).collect::<Vec<_>>();
         assert_eq!(
             widths(wide(4096, None)),
-            [256, 512, 512, 512, 512, 512, 512, 512, 256]
+            [512, 512, 512, 512, 512, 512, 512, 256, 256]
         );
         assert_eq!(widths(wide(4096, Some(2048))), [2048, 2048]);
         assert_eq!(widths(wide(300, None)), [256, 44]);

@@ -9,6 +9,8 @@ pub struct Link {
     pub overhead: f64,
     /// Bytes per second of long messages.
     pub bandwidth: f64,
+    /// Seconds until an exchange of tiles has its full speed.
+    pub start: f64,
 }
 
 impl Link {
@@ -19,6 +21,15 @@ impl Link {
         latency: 8e-6,
         overhead: 1e-6,
         bandwidth: 300e9,
+        start: 80e-6,
+    };
+
+    /// The same for two GPUs of one process, which copy from each other: 377 to 387 GB/s alone; what
+    /// a transpose of 16384² takes beyond that (docs/log/2026-11-26-mesh.md).
+    pub const COPIES: Self = Self {
+        bandwidth: 380e9,
+        start: 30e-6,
+        ..Self::NVLINK
     };
 
     /// PCIe 5.0 × 16 between GPUs: 64 GB/s nominal, less a tenth for headers. Not measured.
@@ -26,6 +37,7 @@ impl Link {
         latency: 10e-6,
         overhead: 1e-6,
         bandwidth: 57e9,
+        start: 80e-6,
     };
 
     /// Copies through the host's memory, as without NCCL: two copies of pageable memory in
@@ -34,6 +46,7 @@ impl Link {
         latency: 20e-6,
         overhead: 5e-6,
         bandwidth: 5e9,
+        start: 80e-6,
     };
 
     /// One 400 Gb/s port per GPU: 50 GB/s nominal, less a tenth. Not measured.
@@ -41,6 +54,7 @@ impl Link {
         latency: 15e-6,
         overhead: 1e-6,
         bandwidth: 45e9,
+        start: 80e-6,
     };
 }
 
@@ -61,8 +75,6 @@ pub struct Machine {
     pub copying: f64,
     /// The same for copies of rows that are shorter than their pitch.
     pub rows: f64,
-    /// Seconds until an exchange of tiles has its full speed.
-    pub exchange: f64,
     /// Bytes per second, read plus written, of scans.
     pub scanning: f64,
     /// Bytes per second of the pass that only totals a scan's groups.
@@ -80,15 +92,23 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// How that many of its GPUs work together: two that NVLink connects copy from each other.
+    pub(super) fn of(&self, gpus: usize) -> Self {
+        let copies = gpus == 2 && self.gpus_per_host >= 2 && self.within == Link::NVLINK;
+        Self {
+            within: if copies { Link::COPIES } else { self.within },
+            ..*self
+        }
+    }
+
     /// H200s, eight to a host.
     ///
     /// - Reading: `sum` of 2²⁹ f32, 4.56 TB/s; copying: `transpose` of 16384², 3.99 TB/s; products:
     ///   52 TFLOP/s at 8192³; convolutions: 0.737 of 62.9 TFLOP/s with 63 taps, and 0.178 ms for
     ///   2²⁶ outputs with 127 (docs/bench/h200.md, PERFORMANCE.md).
-    /// - Exchange: half of what two pieces of a transpose of 16384² take beyond their bytes.
     /// - Rows: copies of 8192 rows of 2048 columns (docs/log/2026-11-23-mesh.md). Scanning: 2²⁹ f32 in
-    ///   1.405 ms (docs/log/2026-11-26-scans.md); totalling: what a scan of 2³³ on two takes beyond that
-    ///   (docs/log/2026-11-26-mesh.md).
+    ///   1.405 ms (docs/log/2026-11-26-scans.md); totalling: the first pass of a scan of 2³³ on four,
+    ///   2.160 ms (docs/log/2026-11-26-mesh.md).
     /// - Products of f64: 577 µs at 2048³ with PTX for sm_80 (docs/log/2026-11-23-products.md).
     /// - Fixed: 7 µs for a reduction of 2²⁰ elements and a host that waits.
     pub const H200: Self = Self {
@@ -99,9 +119,8 @@ impl Machine {
         reading: 4.56e12,
         copying: 3.99e12,
         rows: 1.5e12,
-        exchange: 80e-6,
         scanning: 3.06e12,
-        totalling: 2.4e12,
+        totalling: 4.0e12,
         product_f32: 52e12,
         product_f64: 29.8e12,
         convolution: 46e12,
@@ -112,8 +131,8 @@ impl Machine {
     /// H100s (SXM), eight to a host.
     ///
     /// - Reading: `sum` of 2³³ f32 in 11.13 ms; copying: `transpose` of 16384² in 0.75 ms; products:
-    ///   16384³ in 166.3 ms; scanning and totalling: 2³³ f32 in 27.43 ms, and in 21.88 on two; driver
-    ///   580.159 (docs/log/2026-11-26-mesh.md).
+    ///   16384³ in 166.3 ms; scanning: 2³³ f32 in 27.43 ms; totalling: 2³¹ in 2.982 ms; driver 580.159
+    ///   (docs/log/2026-11-26-mesh.md).
     /// - The rest is an H200's, whose multiprocessors are the same.
     pub const H100: Self = Self {
         memory: 85e9,
@@ -121,7 +140,7 @@ impl Machine {
         copying: 2.86e12,
         rows: 1.2e12,
         scanning: 2.506e12,
-        totalling: 2.1e12,
+        totalling: 2.88e12,
         product_f32: 52.9e12,
         ..Self::H200
     };

@@ -68,6 +68,7 @@ pub fn estimate(
     gpus: usize,
     machine: &Machine,
 ) -> Result<Estimate, LaunchError> {
+    let machine = &machine.of(gpus);
     let mut slowest = Estimate {
         gpus,
         seconds: 0.0,

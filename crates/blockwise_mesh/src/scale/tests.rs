@@ -83,3 +83,32 @@ fn a_convolution_of_nothing_is_refused() {
         assert!(estimate(&work, 4, 2, &Machine::H200).is_err());
     }
 }
+
+/// What was measured on H200s (docs/log/2026-11-26-mesh.md), in milliseconds.
+#[test]
+fn predictions_are_within_a_tenth_of_what_was_measured() {
+    let scan = Work::Carried {
+        len: 1 << 33,
+        align: 1 << 22,
+    };
+    let square = |extent| Work::Transpose {
+        rows: extent,
+        cols: extent,
+    };
+    for (work, gpus, measured) in [
+        (SUM, 1, 7.615),
+        (SUM, 2, 3.873),
+        (SUM, 4, 2.028),
+        (scan, 1, 22.54),
+        (scan, 2, 15.73),
+        (scan, 4, 7.979),
+        (cube(16384), 4, 43.33),
+        (square(16384), 2, 1.081),
+        (square(32768), 2, 4.144),
+        (square(16384), 4, 1.003),
+        (square(32768), 4, 3.628),
+    ] {
+        let off = predict(work, gpus).seconds * 1e3 / measured - 1.0;
+        assert!(off.abs() < 0.1, "{work:?} on {gpus}: {off:.3}");
+    }
+}

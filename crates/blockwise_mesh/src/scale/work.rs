@@ -233,23 +233,24 @@ impl Plan {
                 let held = bytes(layout.held(rank) as f64);
                 (held, moved, computing, layout.panels(rank).len().max(1))
             }
-            // The kernel's reads and writes. With several ranks, the own block is also copied.
+            // The kernel's reads and writes. With several ranks, both are also copied once, and the
+            // output moves again when tiles are put next to each other.
             Self::Transpose(layout) => {
                 let input = (layout.rows.range(rank).len() * layout.cols.len()) as f64;
                 let output = (layout.cols.range(rank).len() * layout.rows.len()) as f64;
-                let turning = bytes(2.0 * output) / machine.copying;
-                if layout.rows.ranks() == 1 {
+                let ranks = layout.rows.ranks() as f64;
+                let turning = bytes(2.0 * input) / machine.copying;
+                if ranks == 1.0 {
                     (bytes(input + output), turning, 0.0, 1)
                 } else {
                     let pieces = layout.pieces(element_bytes);
-                    let [rows, cols] = [&layout.rows, &layout.cols].map(|of| of.range(rank).len());
-                    let copying = bytes(2.0 * (rows * cols) as f64) / machine.rows;
-                    // Nothing travels while the first piece's own block is copied and the last piece is
-                    // transposed.
-                    let outside = (copying + turning) / pieces as f64;
-                    let overlapped = copying + turning - outside;
-                    ends = outside + machine.exchange * pieces as f64;
-                    (bytes(input + 2.0 * output), overlapped, 0.0, pieces)
+                    let placing = bytes(2.0 * output) / machine.rows;
+                    // Nothing travels while the first piece is transposed and the last one is put in
+                    // its place.
+                    let outside = (turning + placing * (1.0 - 1.0 / ranks)) / pieces as f64;
+                    let overlapped = turning + placing - outside;
+                    ends = outside + machine.within.start * pieces as f64;
+                    (bytes(2.0 * (input + output)), overlapped, 0.0, pieces)
                 }
             }
         };

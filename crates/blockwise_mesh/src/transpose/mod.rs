@@ -1,9 +1,10 @@
-//! The transpose of a matrix in row shards: all-to-all of blocks, or none.
+//! The transpose of a matrix in row shards: all-to-all of tiles, or none.
 //!
-//! Each rank gathers the columns of the input that become its rows, and transposes them as a single
-//! device would, straight into its output. They arrive in pieces of columns: while one is transposed,
-//! the next ones travel. Devices of one process copy a block's rows from where they are; otherwise
-//! they are packed and sent. A single rank transposes its input.
+//! Each rank transposes its rows as a single device would, a piece of them after the other. The
+//! result consists of whole rows of each other rank's tile, one tile after the other, so tiles are
+//! sent without a copy; arriving tiles are put next to each other. While a piece travels, the next
+//! ones are transposed and the one before is put in its place. A single rank transposes straight
+//! into the output.
 //!
 //! A result that stays where it is, [divided by columns](ShardedTranspose::by_columns), takes no
 //! exchange.
@@ -11,25 +12,25 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use blockwise::{Buffer, Matrix, Stream, ViewMut};
+use blockwise::{Buffer, Matrix, Stream};
 use blockwise_ops::transpose as ops;
 use blockwise_ops::{Element, Options};
 
 use crate::call::Digest;
 use crate::carried::aligned;
 use crate::matrix::{block_len, elements};
-use crate::rank::{Exchange, Rows};
 use crate::{Blocks, Call, Error, Rank, Result, ShardedMatrix, Split};
 
 /// Bytes that a rank should receive with one piece: links reach their full speed.
-const PIECE: usize = 32 << 20;
+const PIECE: usize = 64 << 20;
 
-/// Pieces at most. What is not overlapped is the first piece's own block and the last one's
-/// transpose; rows that are copied are shorter with more pieces.
-const MOST_PIECES: usize = 4;
+/// Pieces at most. More of them overlap more, but what overlaps takes memory bandwidth from NCCL,
+/// and rows of a piece are shorter: 32768² on two H200 takes 5.6, 4.7, 5.2 and 5.1 ms in 1, 2, 4 and
+/// 8 pieces, of which 4.0 to 4.3 are the transfers alone (docs/log/2026-11-26-mesh.md).
+const MOST_PIECES: usize = 2;
 
-/// A piece has a multiple of these columns, so that rows stay aligned.
-const COLS: usize = 256;
+/// A piece has a multiple of these rows, so that tiles and their rows stay aligned.
+const ROWS: usize = 256;
 
 /// Which tiles are sent where. The input's rows are split, and so are its columns, which are the
 /// output's rows.
@@ -58,32 +59,31 @@ impl Layout {
         (most.saturating_mul(element_bytes) / PIECE).clamp(1, MOST_PIECES)
     }
 
-    /// A piece of the columns that become a rank's rows.
+    /// The rows of piece number `piece` of `pieces`, counted from the start of the rank's shard.
     fn piece(&self, rank: usize, piece: usize, pieces: usize) -> Range<usize> {
-        let own = self.cols.range(rank);
-        let align = if own.len() >= COLS * pieces { COLS } else { 1 };
-        let part = aligned(own.len(), align, pieces).range(piece);
-        own.start + part.start..own.start + part.end
+        let rows = self.rows.range(rank).len();
+        let align = if rows >= ROWS * pieces { ROWS } else { 1 };
+        aligned(rows, align, pieces).range(piece)
     }
 }
 
-/// The transpose of matrices with certain row shards, with memory for the columns that a rank
-/// gathers, and where devices do not copy from each other for what it sends.
+/// The transpose of matrices with certain row shards, with memory for copies of a rank's input and
+/// output.
 pub struct ShardedTranspose<T: Element> {
     layout: Layout,
     options: Options,
     by_columns: bool,
     lanes: Vec<Lane<T>>,
-    /// For copies of the rank's own blocks.
-    copies: Stream,
 }
 
-/// A piece's memory.
+/// A piece's memory and stream. Each piece has its own: a stream that waits for another one waits
+/// for everything that is in it by then.
 struct Lane<T: Element> {
-    /// The piece's columns of all rows.
-    gathered: Buffer<T>,
-    /// The other ranks' columns of the own rows, one block after the other.
-    packed: Buffer<T>,
+    stream: Stream,
+    /// This rank's rows of the piece, transposed.
+    turned: Buffer<T>,
+    /// The other ranks' tiles.
+    arrived: Buffer<T>,
 }
 
 impl<T: Element> ShardedTranspose<T> {
@@ -97,8 +97,7 @@ impl<T: Element> ShardedTranspose<T> {
         Self::in_pieces(rank, input, options, pieces)
     }
 
-    /// The same, with columns exchanged in `pieces` pieces. All ranks pass the same number, at least
-    /// 1.
+    /// The same, with tiles exchanged in `pieces` pieces. All ranks pass the same number, at least 1.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
@@ -110,30 +109,27 @@ impl<T: Element> ShardedTranspose<T> {
     ) -> Result<Self> {
         let (layout, me, pieces) = (layout(rank, input)?, rank.number(), pieces.max(1));
         let lane = |piece| {
-            let cols = |rank| layout.piece(rank, piece, pieces).len();
-            let others = (0..rank.ranks()).filter(|&other| other != me && !rank.lends());
-            let gathered = elements(rank, layout.rows.len(), cols(me))?;
-            let packed = elements(rank, layout.rows.range(me).len(), others.map(cols).sum())?;
+            let rows = |rank| layout.piece(rank, piece, pieces).len();
+            let others = (0..rank.ranks()).filter(|&other| other != me);
+            let others = others.map(rows).sum();
+            let turned = elements(rank, rows(me), layout.cols.len())?;
+            let arrived = elements(rank, layout.cols.range(me).len(), others)?;
             let room = |len| rank.device().zeros(len).map_err(|e| rank.failed(e));
             Ok(Lane {
-                gathered: room(gathered)?,
-                packed: room(packed)?,
+                stream: rank.device().stream().map_err(|e| rank.failed(e))?,
+                turned: room(turned)?,
+                arrived: room(arrived)?,
             })
         };
         let lanes: Result<_> = match rank.ranks() {
             1 => Ok(Vec::new()),
             _ => (0..pieces).map(lane).collect(),
         };
-        Self::with(rank, layout.clone(), options, lanes?)
-    }
-
-    fn with(rank: &Rank, layout: Layout, options: &Options, lanes: Vec<Lane<T>>) -> Result<Self> {
         Ok(Self {
-            lanes,
+            lanes: lanes?,
             by_columns: false,
             layout,
             options: *options,
-            copies: rank.device().stream().map_err(|e| rank.failed(e))?,
         })
     }
 
@@ -144,8 +140,10 @@ impl<T: Element> ShardedTranspose<T> {
     /// A matrix that is not divided by rows.
     pub fn by_columns(rank: &Rank, input: &Blocks, options: &Options) -> Result<Self> {
         Ok(Self {
+            layout: layout(rank, input)?,
+            options: *options,
             by_columns: true,
-            ..Self::with(rank, layout(rank, input)?, options, Vec::new())?
+            lanes: Vec::new(),
         })
     }
 
@@ -178,103 +176,90 @@ impl<T: Element> ShardedTranspose<T> {
         let call = rank.call::<T>("transpose", &input.shape(), digest);
 
         let (me, cols) = (rank.number(), layout.cols.len());
-        let turn = |rank: &Rank, from: Matrix<'_, T>, to: ViewMut<'_, T>| {
-            let turned = ops::enqueue(rank.device(), None, from, to, &self.options);
-            turned.map(drop).map_err(|e| rank.failed(e))
-        };
         if self.lanes.is_empty() {
             let from = Matrix::new(input.part(), layout.rows.range(me).len(), cols);
-            return turn(rank, from, output.part_mut());
+            let to = output.part_mut();
+            let turned = ops::enqueue(rank.device(), None, from, to, &self.options);
+            return turned.map(drop).map_err(|e| rank.failed(e));
         }
         let pieces = self.lanes.len();
         for (piece, lane) in self.lanes.iter_mut().enumerate() {
-            let gathering = Gathering {
-                layout,
-                piece,
-                pieces,
-                copies: &self.copies,
-            };
-            let exchange = gathering.begin(rank, &call, input, lane)?;
-            rank.end_exchange(&call, exchange)?;
-            let cols = layout.piece(me, piece, pieces);
-            let start = layout.cols.range(me).start;
-            let (rows, places) = (layout.rows.len(), cols.start - start..cols.end - start);
-            let from = Matrix::new(&lane.gathered, rows, cols.len());
-            let to = output.part_mut();
-            let places = places.start * rows..places.end * rows;
-            turn(rank, from, to.into_view_mut(places))?;
+            let rows = layout.piece(me, piece, pieces);
+            let from = input.part().view(rows.start * cols..rows.end * cols);
+            let from = Matrix::new(from, rows.len(), cols);
+            let (stream, to) = (Some(&lane.stream), lane.turned.as_view_mut());
+            let turned = ops::enqueue(rank.device(), stream, from, to, &self.options);
+            turned.map_err(|e| rank.failed(e))?;
+        }
+        for piece in 0..pieces {
+            self.exchange(rank, &call, piece)?;
+            self.put(rank, output, piece)?;
         }
         Ok(())
     }
-}
 
-/// One piece on its way.
-struct Gathering<'l> {
-    layout: &'l Layout,
-    piece: usize,
-    pieces: usize,
-    copies: &'l Stream,
-}
-
-impl Gathering<'_> {
-    /// Copies the own block, and begins to send and to receive the others.
-    fn begin<'v, T: Element>(
-        &self,
-        rank: &Rank,
-        call: &Arc<Call>,
-        input: &'v ShardedMatrix<T>,
-        lane: &'v mut Lane<T>,
-    ) -> Result<Exchange<'v, T>> {
-        let (me, layout, pitch) = (rank.number(), self.layout, self.layout.cols.len());
-        let cols = |rank| layout.piece(rank, self.piece, self.pieces);
+    /// Starts the transfers of a piece.
+    fn exchange(&mut self, rank: &Rank, call: &Arc<Call>, piece: usize) -> Result<()> {
+        let (me, layout, pieces) = (rank.number(), &self.layout, self.lanes.len());
+        let Lane {
+            turned, arrived, ..
+        } = &mut self.lanes[piece];
+        let rows = |rank| layout.piece(rank, piece, pieces).len();
         let others = || (0..rank.ranks()).filter(|&other| other != me);
-        let rows = layout.rows.range(me).len();
-        // The own rows of a rank's columns: nothing where there are none.
-        let block = |of| {
-            let cols: Range<usize> = cols(of);
-            let shape = [rows, cols.len()];
-            let start = if rows == 0 { 0 } else { cols.start };
-            (input.part().view(start..), shape)
-        };
-        let Lane { gathered, packed } = lane;
-        let mut rest = gathered.as_view_mut();
-        let mut receives = Vec::new();
-        for from in 0..rank.ranks() {
-            let (mut place, after) =
-                rest.split_at_mut(layout.rows.range(from).len() * cols(me).len());
-            rest = after;
-            if from != me {
-                receives.push((from, place));
-                continue;
-            }
-            let (view, shape) = block(me);
-            let copies = Some(self.copies);
-            let copied = place.copy_rows_on(copies, shape[1], view, pitch, shape);
-            copied.map_err(|e| rank.failed(e))?;
-        }
-        receives.retain(|(_, place)| !place.is_empty());
-        let blocks = others().map(|to| (to, block(to)));
-        let blocks = blocks.filter(|(_, (_, shape))| !shape.contains(&0));
-        if rank.lends() {
-            let sends = blocks.map(|(to, (view, shape))| (to, Rows { view, pitch, shape }));
-            return rank.begin_rows(call, sends, receives);
-        }
-        let mut lens = Vec::new();
-        let mut rest = packed.as_view_mut();
-        for (to, (view, shape)) in blocks {
-            let (mut place, after) = rest.split_at_mut(shape[0] * shape[1]);
-            rest = after;
-            let copied = place.copy_rows_on(Some(self.copies), shape[1], view, pitch, shape);
-            copied.map_err(|e| rank.failed(e))?;
-            lens.push((to, place.len()));
-        }
-        let mut start = 0;
-        let packed = &*packed;
-        let sends = lens.into_iter().map(|(to, len)| {
-            start += len;
-            (to, packed.view(start - len..start))
+        let sends = others().map(|to| {
+            let cols = layout.cols.range(to);
+            (to, turned.view(cols.start * rows(me)..cols.end * rows(me)))
         });
-        rank.begin_exchange(call, sends, receives)
+        let sends = sends.filter(|(_, tile)| !tile.is_empty());
+        let own_cols = layout.cols.range(me).len();
+        let mut receives = Vec::new();
+        let mut rest = arrived.as_view_mut();
+        for from in others() {
+            let (place, after) = rest.split_at_mut(own_cols * rows(from));
+            rest = after;
+            if !place.is_empty() {
+                receives.push((from, place));
+            }
+        }
+        rank.exchange_all(call, sends, receives)
+    }
+
+    /// Puts the tiles of a piece next to each other. Those of the last piece go through the device's
+    /// own queue, so that waiting for the device waits for all of the output.
+    fn put(&self, rank: &Rank, output: &mut ShardedMatrix<T>, piece: usize) -> Result<()> {
+        let (me, layout, pieces) = (rank.number(), &self.layout, self.lanes.len());
+        let Lane {
+            stream,
+            turned,
+            arrived,
+        } = &self.lanes[piece];
+        let stream = (piece + 1 < pieces).then_some(stream);
+        let own_cols = layout.cols.range(me);
+        let pitch = layout.rows.len();
+        let mut start = 0;
+        let mut put = |from: usize| {
+            let rows = layout.piece(from, piece, pieces);
+            let shape = [own_cols.len(), rows.len()];
+            let tile = match from == me {
+                true => turned.view(own_cols.start * rows.len()..own_cols.end * rows.len()),
+                false => {
+                    start += shape[0] * shape[1];
+                    arrived.view(start - shape[0] * shape[1]..start)
+                }
+            };
+            if tile.is_empty() {
+                return Ok(());
+            }
+            let at = layout.rows.range(from).start + rows.start;
+            let mut to = output.part_mut().into_view_mut(at..);
+            let copied = to.copy_rows_on(stream, pitch, tile, rows.len(), shape);
+            copied.map_err(|e| rank.failed(e))
+        };
+        // The own tile first: it need not wait.
+        put(me)?;
+        (0..rank.ranks())
+            .filter(|&from| from != me)
+            .try_for_each(put)
     }
 }
 
