@@ -73,7 +73,9 @@ impl Here<'_> {
         let replay = &self.debuggee.replay;
         let registers = replay
             .registers(block, warp, lane, self.frame.call)
-            .into_iter();
+            .into_iter()
+            // Nothing has written one yet.
+            .filter(|_| replay.at() > 0);
         let places = Places {
             here: self,
             registers: registers
