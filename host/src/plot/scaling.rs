@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::axis::{Axis, plain};
 use super::chart::{Frame, MARGIN, Scale, WIDTH, around};
-use super::color::{Color, GRID, INK, QUIET, SERIES, WHITE};
+use super::color::{GRID, INK, QUIET, SERIES, WHITE};
 use super::figure::{Area, Figure};
 use super::{PlotError, write};
 
@@ -144,7 +144,9 @@ mod tests {
 
     #[test]
     fn one_number_of_gpus_and_none_are_pictures_too() {
-        assert!(as_svg(&figure("sum", &[point(1, 1.0, "memory", true)])).contains("predicted: 1 on 1"));
+        assert!(
+            as_svg(&figure("sum", &[point(1, 1.0, "memory", true)])).contains("predicted: 1 on 1")
+        );
         let slower = as_svg(&figure("sum", &[point(2, 0.25, "latency", true)]));
         assert!(slower.contains("predicted: 0.25 on 2"), "{slower}");
         assert!(as_svg(&figure("sum", &[])).contains(">perfect<"));
