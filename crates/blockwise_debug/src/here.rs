@@ -73,7 +73,9 @@ impl Here<'_> {
         let replay = &self.debuggee.replay;
         let registers = replay
             .registers(block, warp, lane, self.frame.call)
-            .into_iter();
+            .into_iter()
+            // Nothing has written one yet.
+            .filter(|_| replay.at() > 0);
         let places = Places {
             here: self,
             registers: registers
@@ -279,10 +281,6 @@ fn is_there(variable: &Variable) -> bool {
     variable.bytes.iter().any(Option::is_some)
 }
 
-/// LLVM's name of a function's part of local memory, and the register with its address.
-const DEPOT: &str = "__local_depot";
-const DEPOT_REGISTER: &str = "%SPL";
-
 /// What the variables of a frame are kept in.
 struct Places<'a> {
     here: &'a Here<'a>,
@@ -296,20 +294,12 @@ impl Storage for Places<'_> {
 
     fn symbol(&self, name: &str, offset: u64, size: u64) -> Option<Vec<u8>> {
         let Debuggee { replay, names, .. } = self.here.debuggee;
-        let size = usize::try_from(size).ok()?;
-        if name.starts_with(DEPOT) {
-            let address = self.registers.get(DEPOT_REGISTER)?.checked_add(offset)?;
-            let mut bytes = vec![0; size];
-            let LaneId { block, warp, lane } = self.here.frame.lane;
-            let read = replay.read_local(block, warp, lane, address, &mut bytes);
-            return read.then_some(bytes);
-        }
         let named = names
             .arrays
             .iter()
             .find(|named| named.array.symbol == name)?;
         let address = named.array.address.checked_add(offset)?;
-        let mut bytes = vec![0; size];
+        let mut bytes = vec![0; usize::try_from(size).ok()?];
         let read = match named.is_shared() {
             true => replay.read_shared(self.here.frame.lane.block, address, &mut bytes),
             false => replay.read(address, &mut bytes).is_ok(),

@@ -80,7 +80,9 @@ impl Debuggee {
             let parts = place.parts(&here)?;
             if let Some(Ok((ty, bytes))) = here.source(&place.name, &parts)
                 && let Ok(dwarf) = &self.dwarf
-                && dwarf.evaluated(ty, &bytes).is_none()
+                // A variant and a character are read as words.
+                && (dwarf.evaluated(ty, &bytes).is_none()
+                    || matches!(dwarf.shape(ty), Shape::Named(_) | Shape::Char))
                 && bytes.iter().any(Option::is_some)
             {
                 return Ok(result(self.value_of(

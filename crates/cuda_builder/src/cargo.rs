@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::arch::TARGET;
 use crate::error::{CudaBuilderError, io_error};
 use crate::tools::Toolchain;
-use crate::{CudaBuilder, obsolete};
+use crate::{CudaBuilder, DebugInfo, obsolete};
 
 /// The name of cargo's profile in variables, and its optimisation level.
 pub(crate) fn profile(builder: &CudaBuilder) -> (&'static str, &'static str) {
@@ -22,7 +22,7 @@ pub(crate) fn profile(builder: &CudaBuilder) -> (&'static str, &'static str) {
 
 /// The source positions that the bitcode contains.
 fn debug(builder: &CudaBuilder) -> &'static str {
-    if builder.debug.has_variables() {
+    if builder.debug == DebugInfo::Full {
         "2"
     } else {
         "line-directives-only"

@@ -11,8 +11,7 @@ use crate::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch, files};
 const ARCH: &str = "BLOCKWISE_ARCH";
 
 /// The environment variable that asks for debug information in each build: `full`, as
-/// [`DebugInfo::Full`], or `locals`, as [`DebugInfo::Locals`]. `blockwise debug` sets it for a launch
-/// with `"build": "debug"`.
+/// [`DebugInfo::Full`]. `blockwise debug` sets it for a launch with `"build": "debug"`.
 const DEBUG: &str = "BLOCKWISE_DEBUG_INFO";
 
 /// The file with the errors about single kernels, which `#[kernel]` shows at each of them.
@@ -244,8 +243,7 @@ fn debug_info(variable: Option<&str>) -> Result<Option<DebugInfo>, String> {
     match variable {
         None | Some("") => Ok(None),
         Some("full") => Ok(Some(DebugInfo::Full)),
-        Some("locals") => Ok(Some(DebugInfo::Locals)),
-        Some(other) => Err(format!("{DEBUG}={other}: it is `full` or `locals`")),
+        Some(other) => Err(format!("{DEBUG}={other}: `full` is the only value")),
     }
 }
 
@@ -419,7 +417,6 @@ mod tests {
         assert_eq!(debug_info(None), Ok(None));
         assert_eq!(debug_info(Some("")), Ok(None));
         assert_eq!(debug_info(Some("full")), Ok(Some(DebugInfo::Full)));
-        assert_eq!(debug_info(Some("locals")), Ok(Some(DebugInfo::Locals)));
         let refused = debug_info(Some("2")).unwrap_err();
         assert!(refused.contains("BLOCKWISE_DEBUG_INFO=2"), "{refused}");
     }

@@ -75,16 +75,6 @@ pub enum DebugInfo {
     LineTables,
     /// Types and variables for cuda-gdb. The driver then compiles the PTX without optimisation.
     Full,
-    /// The same, and each variable that holds no pointer stays in memory, where a debugger finds it at
-    /// every line. The code is slower.
-    Locals,
-}
-
-impl DebugInfo {
-    /// Whether types and variables are described.
-    fn has_variables(self) -> bool {
-        matches!(self, DebugInfo::Full | DebugInfo::Locals)
-    }
 }
 
 /// Files to keep in addition to the PTX.

@@ -28,7 +28,6 @@ The client's launch request says what to debug:
   \"ptx\": \"k.ptx\"              the PTX file, from any compiler; or
   \"crate\": \"DIR\"              the PTX that cargo built last for the kernels of that folder; with neither, the command's own
   \"build\": \"debug\"            runs `cargo build` there first, with debug information: locals by their Rust names and types
-  \"keepLocals\": true         with it: each variable that holds no pointer stays in memory, none is optimised out
   \"kernel\": \"scale\"           may be left out when the PTX has one only
   \"grid\": [4], \"block\": [256], \"shared\": 0, \"steps\": 100000000
   \"args\": [\"f32[1024]=iota\", \"u32:7\"]   one for each parameter, as `blockwise check --arg` takes them
@@ -62,8 +61,6 @@ struct Request {
     package: Option<PathBuf>,
     #[serde(default)]
     build: Option<Build>,
-    #[serde(default, rename = "keepLocals")]
-    keeps_locals: bool,
     #[serde(default)]
     kernel: Option<String>,
     #[serde(default)]
@@ -151,13 +148,8 @@ impl Kernels<'_> {
             .map(|(name, ty)| Ok((name.clone(), ty.parse()?)));
         let types: Result<HashMap<String, Element>, String> = types.collect();
         let mut types = types.map_err(Failure::new)?;
-        match request.build {
-            Some(Build::Debug) => self.build(&request)?,
-            None if request.keeps_locals => {
-                return Err(Failure::new("`keepLocals` is a matter of the build")
-                    .hint("add `\"build\": \"debug\"`"));
-            }
-            None => {}
+        if let Some(Build::Debug) = request.build {
+            self.build(&request)?;
         }
         let launch = request.line(self.confined)?;
         let (ptx, module) = launch.read(self.global)?;
@@ -199,14 +191,8 @@ impl Kernels<'_> {
         let Some(folder) = &request.package else {
             return Err(Failure::new("`build` needs `crate`: the folder to build"));
         };
-        let information = match request.keeps_locals {
-            true => "locals",
-            false => "full",
-        };
         if self.confined.is_some() {
-            let hint = format!(
-                "run `{DEBUG_INFO}={information} cargo build` there, and leave `build` out"
-            );
+            let hint = format!("run `{DEBUG_INFO}=full cargo build` there, and leave `build` out");
             return Err(Failure::new("a client at a port cannot build a crate").hint(hint));
         }
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -214,7 +200,7 @@ impl Kernels<'_> {
         command
             .args(["build", "--quiet"])
             .current_dir(folder)
-            .env(DEBUG_INFO, information)
+            .env(DEBUG_INFO, "full")
             // Standard input and output are the client's.
             .stdin(Stdio::null());
         let place = folder.display();

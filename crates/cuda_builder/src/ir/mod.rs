@@ -17,7 +17,6 @@ mod formatting;
 mod generic_access;
 mod grid_stride;
 mod inline;
-mod kept_locals;
 pub(crate) mod kernel_marks;
 mod libm;
 mod library_files;
@@ -42,8 +41,8 @@ mod wide;
 pub(crate) use generic_access::in_the_way;
 pub(crate) use inline::always as inline_always;
 
+use crate::CudaBuilder;
 use crate::error::CudaBuilderError;
-use crate::{CudaBuilder, DebugInfo};
 use module::Module;
 
 /// The stages of a module.
@@ -109,11 +108,6 @@ const PASSES: &[(Stage, Rewrite)] = &[
     }),
     // Only the uniformity check reads these markers.
     (Checked, |module, _| markers::remove(module)),
-    // A debugger finds the variables, if that was asked for.
-    (Checked, |module, builder| match builder.debug {
-        DebugInfo::Locals => kept_locals::keep(module),
-        _ => Ok(()),
-    }),
     // ptxas rejects `compare_exchange` on a thread's own stack.
     (Optimised, |module, _| own_stack::lower(module)),
     // LLVM's loops of compare-and-swap begin with a plain load, and widen bytes.

@@ -11,7 +11,7 @@ use crate::error::CudaBuilderError;
 use crate::ir::module::Module;
 use crate::ir::{self, Stage};
 use crate::uniformity::Suspects;
-use crate::{CudaBuilder, DebugInfo, NvvmArch, labels, nvvm, parameters, scope};
+use crate::{CudaBuilder, NvvmArch, labels, nvvm, parameters, scope};
 use cuda_tools::{Toolchain, tested};
 
 /// What all parts of a program are compiled with.
@@ -214,10 +214,6 @@ impl Compiler<'_> {
                 "-nvptx-prec-sqrtf32={}",
                 u8::from(!builder.fast_sqrt)
             ));
-        if builder.debug == DebugInfo::Locals {
-            // Two variables in one place would show each other's values.
-            command.arg("-no-stack-coloring");
-        }
         command
     }
 }

@@ -53,7 +53,7 @@ impl From<(u32, u32, u32)> for Dim {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no extent of a grid or a block",
     label = "expected `u32`, `(u32, u32)` or `(u32, u32, u32)`",
-    note = "for a length: `.covering(n)?`, which chooses the grid, or `.grid(n.div_ceil(256) as u32)`"
+    note = "for a length: `.covering(n)?`, which chooses the grid, or `.grid(n.div_ceil(256) as u32)`; for a constant: `.block(THREADS as u32)`"
 )]
 pub trait Extents: Into<Dim> {}
 

@@ -185,25 +185,6 @@ impl Replay {
         inside
     }
 
-    /// Copies bytes of a lane's local memory, at an address of that space; false when they are not all
-    /// inside.
-    pub fn read_local(
-        &self,
-        block: u64,
-        warp: u32,
-        lane: u32,
-        address: u64,
-        bytes: &mut [u8],
-    ) -> bool {
-        let Some(warp) = self.warp(block, warp) else {
-            return false;
-        };
-        (bytes.iter_mut().zip(address..)).all(|(byte, at)| {
-            let found = warp.local_byte(at, lane as usize);
-            found.map(|found| *byte = found).is_some()
-        })
-    }
-
     fn warp(&self, block: u64, warp: u32) -> Option<&Warp> {
         self.machine.block(block)?.warps().get(warp as usize)
     }
