@@ -1,7 +1,5 @@
 //! Shuffles, votes, matches and reductions between the lanes of a warp.
 
-// 1795742087
-
 use super::frame::{Frame, Row32, lanes};
 use super::observe::Stray;
 use super::raise::{Checked, raise};
