@@ -25,21 +25,26 @@ pub(crate) fn broken_kernels() -> Result<()> {
     build_all(&[Target::everywhere("broken_kernels")], &workspace::ptx()?)
 }
 
-/// Builds the crates whose PTX the tests read from files, and the kernels for `ptxas`: the broken
-/// kernels, those that exercise `cuda_std`, and the small crates of `tests/kernel_crates`, with one
-/// PTX file for each target. With `all`, also for newer GPUs.
-pub(crate) fn for_tests(all: bool) -> Result<()> {
+/// Builds the crates whose PTX the tests read from files: the broken kernels, those that exercise
+/// `cuda_std`, and the small crates of `tests/kernel_crates`, with one PTX file for each target. For
+/// `ptxas` also the kernels and the ladder, which tests have in their programs. With `all`, also for
+/// newer GPUs.
+pub(crate) fn for_tests(for_ptxas: bool, all: bool) -> Result<()> {
+    let only_assembled = match for_ptxas {
+        true => &["kernels", "ladder"][..],
+        false => &[],
+    };
     let mut targets = [
-        "kernels",
-        "ladder",
         "tests/device_api",
         "tests/device_heap",
         "tests/device_prints",
         "tests/kernel_crates",
         "broken_kernels",
     ]
+    .into_iter()
+    .chain(only_assembled.iter().copied())
     .map(Target::everywhere)
-    .to_vec();
+    .collect::<Vec<_>>();
     if all {
         targets.push(Target {
             place: "tests/kernel_crates",

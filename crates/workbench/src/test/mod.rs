@@ -149,7 +149,7 @@ fn compile_and_build(
             setup::toolchain()?;
             setup::libdevice()?;
             let ptxas = setup::ptxas()?;
-            build_ptx::for_tests(options.all)?;
+            build_ptx::for_tests(options.is_whole(), options.all)?;
             Ok::<_, anyhow::Error>(ptxas)
         });
         let programs = compile::programs(cargo, variables);
