@@ -1,7 +1,7 @@
 //! The types in which sums are added: they have more precision than the elements. The result is
 //! rounded once, at the end.
 //!
-//! | elements | within a launch: threads, blocks, the grid | between blocks, chunks, ranks and runs |
+//! | elements | within a launch: threads, blocks, the grid | between blocks, chunks and ranks |
 //! | --- | --- | --- |
 //! | `f32` (`f16` files are read as such) | `f64`; products are exact | [`Twofold`] |
 //! | `f64` | [`Twofold`]; products in two terms by fma | [`Twofold`] |
@@ -20,7 +20,7 @@
 //! - In `f64` each addition is off by at most u of its result, so the sum by at most γₕ·Σ|x| with
 //!   γₕ = h·u / (1 − h·u), whatever the shape of the tree (Higham, *Accuracy and Stability of
 //!   Numerical Algorithms*, 2nd ed., section 4.2). The launcher's default grid keeps h ≤ 2¹² for
-//!   any length, and an axis is added in runs of 2¹⁰: 2⁻⁴¹·Σ|x|. With Σ|x| ≤ 2¹⁶·|S| that is
+//!   any length, whole and along an axis: 2⁻⁴¹·Σ|x|. With Σ|x| ≤ 2¹⁶·|S| that is
 //!   2⁻²⁵·|S|, half a unit in the last place of an `f32` at most. The final rounding adds at most
 //!   another half: never more than one unit.
 //! - In two terms `sum` is the plain sum in `f64`, and `rest` the sum of its rounding errors, which
@@ -85,12 +85,12 @@ pub trait Addend: Scalar {
     }
 }
 
-/// The type in which blocks, chunks, ranks and runs of `T` are added.
+/// The type in which blocks, chunks and ranks of `T` are added.
 pub type TotalOf<T> = <<T as Addend>::Partial as Partial>::Total;
 
 /// An unfinished sum.
 pub trait Partial: Plain + WarpShuffleValue {
-    /// The type in which the sums of blocks, chunks, ranks and runs are added.
+    /// The type in which the sums of blocks, chunks and ranks are added.
     type Total: Partial<Total = Self::Total> + PartialEq + core::fmt::Debug;
     /// 0.
     const ZERO: Self;

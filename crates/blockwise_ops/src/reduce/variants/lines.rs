@@ -55,10 +55,10 @@ const PLENTY: [usize; 2] = [48, 20];
 /// more than the other, in parts for twice the blocks that the device holds, so that the last ones
 /// end together.
 const UNDIVIDED: usize = 4;
-const LONG: usize = 32;
+const LONG: usize = 24;
 
 /// Parts for each thread of a line, at most, which the last block folds.
-const PARTS: usize = 8;
+const PARTS: usize = 4;
 
 /// How blocks divide an array, but for parts. `at_once` is the number of blocks that a device holds.
 ///
@@ -67,7 +67,10 @@ const PARTS: usize = 8;
 fn undivided(axis: Axis, bytes: usize, at_once: usize) -> Tiling {
     let useful = axis.extent.div_ceil(FEWEST).max(1).next_power_of_two();
     let (mut threads, least) = match axis.inner < WIDE {
-        true => (useful, 1 << (axis.extent / PLENTY[bytes / 8]).max(1).ilog2()),
+        true => (
+            useful,
+            1 << (axis.extent / PLENTY[bytes / 8]).max(1).ilog2(),
+        ),
         false => (useful.min(MOST_ROWS), 1),
     };
     loop {
