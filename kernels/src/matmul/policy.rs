@@ -70,7 +70,7 @@ pub struct Policy {
     pub group: usize,
 }
 
-/// Tiles of [`pipelined`](super::pipelined), which has an instance for each. `blockwise tune`
+/// Tiles of [`pipelined`](super::pipelined), and of [`sliced`](super::sliced) in one slice. `blockwise tune`
 /// compares them on the device at hand.
 ///
 /// cuBLAS SGEMM's time over theirs on an H200 (driver 580, 2026-11-21), medians of 10 to 60 in one

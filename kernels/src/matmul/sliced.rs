@@ -7,7 +7,6 @@
 //! - sums\[s\]\[i, j\] = Σ A\[i, k\] · B\[k, j\] over k in slice s. With one slice that is C. With
 //!   more, [`fold`](super::fold) adds them in a second launch.
 //! - Loads, owners and barriers: those of `pipelined`, for the slice's columns of A and rows of B.
-//!   Copies from B move vectors, or single elements where its rows may begin anywhere.
 //! - Global reads per element of C: inner/`rows` + inner/`cols` of the tile, plus one write and one
 //!   read of each of `slices` sums.
 
@@ -24,15 +23,15 @@ use super::stage::Operands;
 /// # Parameters
 /// - `a`, `b`: A and B, whose rows start `pitch_a` and `pitch_b` elements apart: `inner` and `cols`,
 ///   unless they were [copied](super::pitched). `sums`: `slices` matrices of `rows · cols` elements.
-/// - `by_vectors`: whether copies from B move vectors. `pitch_b` is then a whole number of them, and
-///   B aligned to 16 bytes.
+///   For an instance that moves vectors, `pitch_b` is a whole number of them, and B is aligned to 16
+///   bytes; so are `sums`, if `cols` is a whole number of them too.
 /// - `unless`: as for [`pipelined`](struct@super::pipelined::matmul_pipelined_f32).
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The
 /// grid strides over the tiles of C along x and y, and over slices along z.
 #[kernel(
-    instances(Tall, Square, Small),
+    instances(Tall, Square, Small, TallRagged, SquareRagged, SmallRagged),
     name = "matmul_sliced_{S}_f32",
     max_threads = 128,
     min_blocks = 3,
@@ -43,9 +42,11 @@ use super::stage::Operands;
         inner <= pitch_a,
         cols <= pitch_b,
         grid.z as usize <= slices,
-        by_vectors <= 1,
-        by_vectors == 0 || pitch_b.is_multiple_of(VECTOR),
-        by_vectors == 0 || b.is_aligned_to(crate::pack::BYTES),
+        pitch_b.is_multiple_of(<S as Instance>::POLICY.vector),
+        <S as Instance>::POLICY.vector == 1 || b.is_aligned_to(crate::pack::BYTES),
+        <S as Instance>::POLICY.vector == 1
+            || !cols.is_multiple_of(VECTOR)
+            || sums.is_aligned_to(crate::pack::BYTES),
         unless.is_empty() || unless.len() == 2 * RANGE_WORDS,
         [block.x as usize, block.y as usize, block.z as usize] == [<S as Instance>::POLICY.threads(), 1, 1],
         shared_bytes as usize >= <S as Instance>::POLICY.shared_bytes()
@@ -53,7 +54,7 @@ use super::stage::Operands;
 )]
 #[allow(
     clippy::too_many_arguments,
-    reason = "three matrices, three extents, two pitches, the slices, the form of copies"
+    reason = "three matrices, three extents, two pitches, the slices, the ranges"
 )]
 pub fn matmul_sliced<S: Instance>(
     a: &[f32],
@@ -65,16 +66,12 @@ pub fn matmul_sliced<S: Instance>(
     pitch_a: usize,
     pitch_b: usize,
     slices: usize,
-    by_vectors: usize,
     unless: &[u32],
 ) {
     const POLICY: Policy = <S as Instance>::POLICY;
     if is_done(unless, inner) {
         return;
     }
-    // A slice's sums then begin at a whole vector too.
-    let whole = cols.is_multiple_of(VECTOR)
-        && sums.as_mut_ptr().addr().is_multiple_of(crate::pack::BYTES);
     let mut number = thread::block_idx_z() as usize;
     while number < slices {
         let (first, len) = slice(inner, slices, number);
@@ -90,8 +87,6 @@ pub fn matmul_sliced<S: Instance>(
                 cols,
                 pitch_a,
                 pitch_b,
-                vectors: by_vectors == 1,
-                whole,
             };
             multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
                 POLICY,

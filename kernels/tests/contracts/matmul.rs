@@ -8,7 +8,9 @@ use kernels::matmul::pipelined::matmul_pipelined_f32;
 use kernels::matmul::pitched::{self, matmul_pitch_f32};
 use kernels::matmul::policy::{Policy, Tiles};
 use kernels::matmul::sliced::matmul_sliced;
-use kernels::matmul::slices::{Cut, MOST_SLICES, Small, Square, Tall};
+use kernels::matmul::slices::{
+    Cut, MOST_SLICES, Small, SmallRagged, Square, SquareRagged, Tall, TallRagged,
+};
 use kernels::matmul::split::{self, TILE_WORDS, matmul_split_f32};
 use kernels::matmul::tensor::{self, SHARED_BYTES, matmul_tensor_f32};
 use kernels::matmul::thin::matmul_thin;
@@ -270,12 +272,11 @@ fn unaligned<T>(
     refused(whole(of()), rule);
 }
 
-/// What a launch of `sliced` has beside [`Sliced`]: pitches of A and of B, whether vectors move, and
-/// ranges.
-#[derive(Clone, Copy)]
+/// What a launch of `sliced` has beside [`Sliced`]: pitches of A and of B, where rows do not follow
+/// each other, and ranges.
+#[derive(Clone, Copy, Default)]
 struct Form {
-    pitches: [usize; 2],
-    by_vectors: usize,
+    pitches: Option<[usize; 2]>,
     unless: u64,
 }
 
@@ -284,7 +285,8 @@ fn slices_of_tiles_have_their_sums() {
     macro_rules! start {
         ($Cut:ident) => {
             |mut of: Sliced<f32>, form: Form| -> Result<(), Error> {
-                let ([rows, inner, cols], [pitch_a, pitch_b]) = (of.extents, form.pitches);
+                let [rows, inner, cols] = of.extents;
+                let [pitch_a, pitch_b] = form.pitches.unwrap_or([inner, cols]);
                 let kernel = matmul_sliced::<$Cut>::on(&Device::default())?.shape(of.shape);
                 kernel.launch(
                     &of.a,
@@ -296,85 +298,67 @@ fn slices_of_tiles_have_their_sums() {
                     pitch_a,
                     pitch_b,
                     of.slices,
-                    form.by_vectors,
                     &memory::<u32>(form.unless),
                 )
             }
         };
     }
-    slices_of_a_cut(Cut::Tall, start!(Tall));
-    slices_of_a_cut(Cut::Square, start!(Square));
-    slices_of_a_cut(Cut::Small, start!(Small));
+    slices_of_a_cut(Cut::Tall, start!(Tall), start!(TallRagged));
+    slices_of_a_cut(Cut::Square, start!(Square), start!(SquareRagged));
+    slices_of_a_cut(Cut::Small, start!(Small), start!(SmallRagged));
 }
 
-fn slices_of_a_cut(cut: Cut, start: impl Fn(Sliced<f32>, Form) -> Result<(), Error> + Copy) {
-    let policy = cut.policy();
+fn slices_of_a_cut(
+    cut: Cut,
+    whole: impl Fn(Sliced<f32>, Form) -> Result<(), Error> + Copy,
+    ragged: impl Fn(Sliced<f32>, Form) -> Result<(), Error> + Copy,
+) {
+    let policy = cut.policy(true);
     let good = || Sliced::of([5, 6, 8], of_policy(&policy));
-    let vectors = Form {
-        pitches: [6, 8],
-        by_vectors: 1,
-        unless: 0,
-    };
-    let elements = Form {
-        by_vectors: 0,
-        ..vectors
-    };
-    for form in [vectors, elements] {
-        of_slices(good, |of| {
-            let [_, inner, cols] = of.extents;
-            let pitches = [inner, cols];
-            start(of, Form { pitches, ..form })
-        });
-    }
-    let (whole, ragged) = (|of| start(of, vectors), |of| start(of, elements));
+    let packed = Form::default();
+    of_slices(good, |of| whole(of, packed));
+    of_slices(good, |of| ragged(of, packed));
+    let (of_whole, of_ragged) = (|of| whole(of, packed), |of| ragged(of, packed));
     unaligned(
         || good().with(|of| of.b = behind(48)),
-        whole,
-        ragged,
+        of_whole,
+        of_ragged,
         "b.is_aligned",
     );
-    // The kernel looks where the sums begin.
-    for form in [vectors, elements] {
-        starts(start(good().with(|of| of.sums = behind(80)), form));
-        starts(start(good(), Form { unless: 4, ..form }));
-        for unless in [1, 3, 5] {
-            refused(start(good(), Form { unless, ..form }), "unless.len()");
-        }
-    }
-    let odd = || Sliced::of([5, 6, 7], of_policy(&policy));
-    let pitched = |form: Form, pitch| Form {
-        pitches: [6, pitch],
-        ..form
-    };
     unaligned(
-        odd,
-        |of| start(of, pitched(vectors, 7)),
-        |of| start(of, pitched(elements, 7)),
-        "pitch_b.is_multiple_of",
+        || good().with(|of| of.sums = behind(80)),
+        of_whole,
+        of_ragged,
+        "sums.is_aligned",
     );
-    // Columns that are no vectors, in rows that are.
+    let odd = || Sliced::of([5, 6, 7], of_policy(&policy));
+    unaligned(odd, of_whole, of_ragged, "pitch_b.is_multiple_of");
+    for unless in [0, 4] {
+        starts(whole(good(), Form { unless, ..packed }));
+        starts(ragged(good(), Form { unless, ..packed }));
+    }
+    for unless in [1, 3, 5] {
+        refused(whole(good(), Form { unless, ..packed }), "unless.len()");
+    }
+    // Columns that are no vectors, in rows that are: C may begin anywhere.
+    let pitched = |a, b| Form {
+        pitches: Some([a, b]),
+        ..packed
+    };
     let copied = || odd().with(|of| of.b = memory(48));
-    starts(start(copied(), pitched(vectors, 8)));
+    starts(whole(copied(), pitched(6, 8)));
+    starts(whole(copied().with(|of| of.sums = behind(70)), pitched(6, 8)));
     let narrow = odd().with(|of| of.b = memory(24));
-    refused(start(narrow, pitched(vectors, 4)), "cols <= pitch_b");
+    refused(whole(narrow, pitched(6, 4)), "cols <= pitch_b");
     let copied = || copied().with(|of| of.a = memory(40));
-    let both = |pitch_a| Form {
-        pitches: [pitch_a, 8],
-        ..vectors
-    };
-    starts(start(copied(), both(8)));
-    refused(start(copied(), both(6)), "Some(a.len())");
+    starts(whole(copied(), pitched(8, 8)));
+    refused(whole(copied(), pitched(6, 8)), "Some(a.len())");
     let short = copied().with(|of| of.a = memory(20));
-    refused(start(short, both(4)), "inner <= pitch_a");
-    let neither = Form {
-        by_vectors: 2,
-        ..vectors
-    };
-    refused(start(good(), neither), "by_vectors <= 1");
+    refused(whole(short, pitched(4, 8)), "inner <= pitch_a");
     for (shape, rule) in wrong_shapes(&policy) {
         // Slices are layers of the grid.
         if rule != "grid.z" {
-            refused(whole(Sliced { shape, ..good() }), rule);
+            refused(whole(Sliced { shape, ..good() }, packed), rule);
         }
     }
 }
