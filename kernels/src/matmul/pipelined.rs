@@ -246,8 +246,8 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         thread::sync_threads();
 
         // Rows of C are whole vectors too if those of B are contiguous.
-        let whole = policy.vector == VECTOR
-            && (of.pitch_b == of.cols || of.cols.is_multiple_of(VECTOR));
+        let whole =
+            policy.vector == VECTOR && (of.pitch_b == of.cols || of.cols.is_multiple_of(VECTOR));
         unrolled::<ROWS>(|i| {
             let row = top + row + i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
             unrolled::<WIDE>(|j| {

@@ -27,7 +27,7 @@ pub const WIDE_BUSY: usize = 90;
 /// Measured on an H200 (driver 580, 2026-11-22), medians of 24: cuBLAS SGEMM's time over the
 /// kernel's, copies included:
 ///
-/// | product | [`Ragged`](Tiles::Ragged) | [`PITCHED`] |
+/// | product | [`Ragged`](Tiles::Ragged) | [`pitched`](super::pitched) |
 /// | --- | --- | --- |
 /// | 4093 × 4099 × 4111 | 0.95 | 1.015 |
 /// | 8191³ | 1.00 | 1.06 |

@@ -7,7 +7,7 @@ use kernels::matmul::mma::{self, MmaTiles, matmul_mma, matmul_mma_small};
 use kernels::matmul::pipelined::matmul_pipelined_f32;
 use kernels::matmul::pitched::{self, matmul_pitch_f32};
 use kernels::matmul::policy::{Policy, Tiles};
-use kernels::matmul::sliced::matmul_sliced;
+use kernels::matmul::sliced::{matmul_sliced, matmul_sliced_tall};
 use kernels::matmul::slices::{
     Cut, MOST_SLICES, Small, SmallRagged, Square, SquareRagged, Tall, TallRagged,
 };
@@ -283,29 +283,36 @@ struct Form {
 #[test]
 fn slices_of_tiles_have_their_sums() {
     macro_rules! start {
-        ($Cut:ident) => {
+        ($handle:ty, |$a:ident, $b:ident, $slices:ident, $unless:ident| $($more:expr),+) => {
             |mut of: Sliced<f32>, form: Form| -> Result<(), Error> {
-                let [rows, inner, cols] = of.extents;
-                let [pitch_a, pitch_b] = form.pitches.unwrap_or([inner, cols]);
-                let kernel = matmul_sliced::<$Cut>::on(&Device::default())?.shape(of.shape);
-                kernel.launch(
-                    &of.a,
-                    &of.b,
-                    &mut of.sums,
-                    rows,
-                    inner,
-                    cols,
-                    pitch_a,
-                    pitch_b,
-                    of.slices,
-                    &memory::<u32>(form.unless),
-                )
+                let ([rows, inner, cols], $slices) = (of.extents, of.slices);
+                let [$a, $b] = form.pitches.unwrap_or([inner, cols]);
+                let $unless = memory::<u32>(form.unless);
+                let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
+                kernel.launch(&of.a, &of.b, &mut of.sums, rows, inner, cols, $($more),+)
             }
         };
     }
-    slices_of_a_cut(Cut::Tall, start!(Tall), start!(TallRagged));
-    slices_of_a_cut(Cut::Square, start!(Square), start!(SquareRagged));
-    slices_of_a_cut(Cut::Small, start!(Small), start!(SmallRagged));
+    macro_rules! tall {
+        ($instance:ty) => {
+            start!(
+                matmul_sliced_tall<$instance>,
+                |a, b, slices, unless| a,
+                b,
+                slices,
+                &unless
+            )
+        };
+    }
+    macro_rules! smaller {
+        ($instance:ty) => {
+            start!(matmul_sliced<$instance>, |_a, b, slices, _unless| b, slices)
+        };
+    }
+    slices_of_a_cut(Cut::Tall, tall!(Tall), tall!(TallRagged));
+    slices_of_a_cut(Cut::Square, smaller!(Square), smaller!(SquareRagged));
+    slices_of_a_cut(Cut::Small, smaller!(Small), smaller!(SmallRagged));
+    copies_and_ranges(tall!(Tall), tall!(TallRagged));
 }
 
 fn slices_of_a_cut(
@@ -332,35 +339,56 @@ fn slices_of_a_cut(
         "sums.is_aligned",
     );
     let odd = || Sliced::of([5, 6, 7], of_policy(&policy));
-    unaligned(odd, of_whole, of_ragged, "pitch_b.is_multiple_of");
-    for unless in [0, 4] {
-        starts(whole(good(), Form { unless, ..packed }));
-        starts(ragged(good(), Form { unless, ..packed }));
-    }
-    for unless in [1, 3, 5] {
-        refused(whole(good(), Form { unless, ..packed }), "unless.len()");
-    }
-    // Columns that are no vectors, in rows that are: C may begin anywhere.
-    let pitched = |a, b| Form {
-        pitches: Some([a, b]),
-        ..packed
-    };
+    unaligned(odd, of_whole, of_ragged, "is_multiple_of");
+    // Columns that are no vectors, in rows that are.
     let copied = || odd().with(|of| of.b = memory(48));
     starts(whole(copied(), pitched(6, 8)));
-    starts(whole(copied().with(|of| of.sums = behind(70)), pitched(6, 8)));
     let narrow = odd().with(|of| of.b = memory(24));
-    refused(whole(narrow, pitched(6, 4)), "cols <= pitch_b");
-    let copied = || copied().with(|of| of.a = memory(40));
-    starts(whole(copied(), pitched(8, 8)));
-    refused(whole(copied(), pitched(6, 8)), "Some(a.len())");
-    let short = copied().with(|of| of.a = memory(20));
-    refused(whole(short, pitched(4, 8)), "inner <= pitch_a");
+    refused(whole(narrow, pitched(6, 4)), "cols <= pitch");
     for (shape, rule) in wrong_shapes(&policy) {
         // Slices are layers of the grid.
         if rule != "grid.z" {
             refused(whole(Sliced { shape, ..good() }, packed), rule);
         }
     }
+}
+
+fn pitched(a: usize, b: usize) -> Form {
+    let pitches = Some([a, b]);
+    Form { pitches, unless: 0 }
+}
+
+/// What the largest tiles take beside.
+fn copies_and_ranges(
+    whole: impl Fn(Sliced<f32>, Form) -> Result<(), Error>,
+    ragged: impl Fn(Sliced<f32>, Form) -> Result<(), Error>,
+) {
+    let policy = Cut::Tall.policy(true);
+    let good = || Sliced::of([5, 6, 8], of_policy(&policy));
+    let of = |unless| Form {
+        unless,
+        ..Form::default()
+    };
+    for unless in [0, 4] {
+        starts(whole(good(), of(unless)));
+        starts(ragged(good(), of(unless)));
+    }
+    for unless in [1, 3, 5] {
+        refused(whole(good(), of(unless)), "unless.len()");
+    }
+    let copied = || {
+        let odd = Sliced::of([5, 6, 7], of_policy(&policy));
+        odd.with(|of| (of.a, of.b) = (memory(40), memory(48)))
+    };
+    starts(whole(copied(), pitched(8, 8)));
+    // C may begin anywhere, if its rows do.
+    starts(whole(
+        copied().with(|of| of.sums = behind(70)),
+        pitched(8, 8),
+    ));
+    refused(whole(copied(), pitched(6, 8)), "Some(a.len())");
+    let short = copied().with(|of| of.a = memory(20));
+    refused(whole(short, pitched(4, 8)), "inner <= pitch_a");
 }
 
 #[test]

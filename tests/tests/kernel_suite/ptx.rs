@@ -147,7 +147,9 @@ fn table() -> BTreeMap<String, Expected> {
     for cut in ["tall", "square", "small"] {
         for ragged in ["", "ragged"] {
             let name = format!("matmul_sliced_{cut}{ragged}_f32");
-            add(name, Expected::new(14, 3).dynamic());
+            // The largest tiles have a pitch of A and ranges too.
+            let params = if cut == "tall" { 14 } else { 11 };
+            add(name, Expected::new(params, 3).dynamic());
         }
     }
     for tiles in ["square", "tall", "large"] {

@@ -2,8 +2,8 @@
 
 use blockwise::{AnyViewMut, Error, Plain, Type, View, ViewMut};
 use kernels::matmul::{
-    few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile, sliced, slices,
-    split, tensor, thin, tiled,
+    few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile, sliced,
+    slices, split, tensor, thin, tiled,
 };
 use kernels::raw;
 
@@ -58,29 +58,54 @@ macro_rules! counted {
     };
 }
 
-/// Instances of `sliced`, which do nothing if the ranges that came before fit the tensor cores. Without
-/// more, rows of A follow each other, and those of B too unless they were copied.
+/// Instances of `sliced`.
 macro_rules! sliced {
     ($which:tt, $handle:ty) => {
-        sliced!($which, $handle, |of| [of.problem.extents[1], pitch(&of)])
-    };
-    ($which:tt, $handle:ty, |$of:ident| $pitches:expr) => {
-        kernel!(Takes::Type(Type::F32), $which, $handle, |$of| {
-            let ([rows, inner, cols, _], [pitch_a, pitch_b], slices, unless) =
-                ($of.problem.extents, $pitches, count(&$of), unless(&$of)?);
+        kernel!(Takes::Type(Type::F32), $which, $handle, |of| {
+            let ([rows, inner, cols, _], pitch, slices) =
+                (of.problem.extents, pitch(&of), count(&of));
             (
-                $of.inputs[0].plain::<f32>()?,
-                $of.inputs[1].plain::<f32>()?,
-                $of.output.plain::<f32>()?,
+                of.inputs[0].plain::<f32>()?,
+                of.inputs[1].plain::<f32>()?,
+                of.output.plain::<f32>()?,
                 rows,
                 inner,
                 cols,
-                pitch_a,
-                pitch_b,
+                pitch,
                 slices,
-                unless,
             )
         })
+    };
+}
+
+/// The largest of them, which do nothing if the ranges that came before fit the tensor cores. Without
+/// more, rows of A follow each other, and those of B too unless they were copied.
+macro_rules! tall {
+    ($which:tt, $instance:ty) => {
+        tall!($which, $instance, |of| [of.problem.extents[1], pitch(&of)])
+    };
+    ($which:tt, $instance:ty, |$of:ident| $pitches:expr) => {
+        kernel!(
+            Takes::Type(Type::F32),
+            $which,
+            sliced::matmul_sliced_tall<$instance>,
+            |$of| {
+                let ([rows, inner, cols, _], [pitch_a, pitch_b], slices, unless) =
+                    ($of.problem.extents, $pitches, count(&$of), unless(&$of)?);
+                (
+                    $of.inputs[0].plain::<f32>()?,
+                    $of.inputs[1].plain::<f32>()?,
+                    $of.output.plain::<f32>()?,
+                    rows,
+                    inner,
+                    cols,
+                    pitch_a,
+                    pitch_b,
+                    slices,
+                    unless,
+                )
+            }
+        )
     };
 }
 
@@ -169,16 +194,16 @@ pub(super) static PIPELINED: &[Kernel] = &[
             )
         }
     ),
-    sliced!([0, 1], sliced::matmul_sliced<slices::Tall>),
-    sliced!([0, 2], sliced::matmul_sliced<slices::TallRagged>),
+    tall!([0, 1], slices::Tall),
+    tall!([0, 2], slices::TallRagged),
 ];
 
 /// Instances by [`Cut`](slices::Cut); the code says whether single elements move.
 pub(super) static SLICED: &[Kernel] = &[
-    sliced!([0, 0], sliced::matmul_sliced<slices::Tall>),
+    tall!([0, 0], slices::Tall),
     sliced!([0, 1], sliced::matmul_sliced<slices::Square>),
     sliced!([0, 2], sliced::matmul_sliced<slices::Small>),
-    sliced!([1, 0], sliced::matmul_sliced<slices::TallRagged>),
+    tall!([1, 0], slices::TallRagged),
     sliced!([1, 1], sliced::matmul_sliced<slices::SquareRagged>),
     sliced!([1, 2], sliced::matmul_sliced<slices::SmallRagged>),
     folds!(F32 f32),
@@ -314,8 +339,8 @@ pub(super) static TENSOR: &[Kernel] = &[
 
 /// The code says whether C begins anywhere.
 pub(super) static PITCHED: &[Kernel] = &[
-    sliced!([0, 0], sliced::matmul_sliced<slices::Tall>, |of| copied(&of)),
-    sliced!([1, 0], sliced::matmul_sliced<slices::TallRagged>, |of| copied(&of)),
+    tall!([0, 0], slices::Tall, |of| copied(&of)),
+    tall!([1, 0], slices::TallRagged, |of| copied(&of)),
     // To the copies of A and of B.
     kernel!(
         Takes::Type(Type::F32),
