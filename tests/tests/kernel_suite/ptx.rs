@@ -212,10 +212,10 @@ fn table() -> BTreeMap<String, Expected> {
         let tile = transpose::TILE * transpose::TILE * bytes;
         let padding = transpose::TILE * bytes;
         add(format!("transpose_naive_{t}"), Expected::new(6, 0));
-        if t == "u32" {
-            let tiled = Expected::new(6, 4).fixed(tile);
-            add("transpose_tiled_u32".into(), tiled);
-        }
+        add(
+            format!("transpose_tiled_{t}"),
+            Expected::new(6, 4).fixed(tile),
+        );
         let padded = [("padded", 6, 4), ("padded_raw", 5, 2)];
         // In rust-cuda's form there are words of four bytes only.
         let has = |kernel: &str| t == "u32" || !kernel.ends_with("_raw");
