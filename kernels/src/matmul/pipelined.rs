@@ -134,8 +134,8 @@ pub(super) fn is_done(unless: &[u32], inner: usize) -> bool {
 /// The operands and C have the sizes of their extents, and only this launch uses C. All threads of
 /// the launch call it; a block has the policy's threads along x and at least its dynamic shared
 /// memory, the grid one layer. If the policy moves vectors, rows of B are aligned to 16 bytes, and
-/// those of C too if they are whole vectors. A thread owns COLS columns, which are WIDE vectors; AHEAD
-/// groups of copies are in flight besides that of the next step.
+/// those of C too if they are whole vectors. A thread owns COLS columns, which are WIDE vectors;
+/// AHEAD groups of copies are in flight besides that of the next step.
 #[inline(always)]
 pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
     policy: Policy,

@@ -78,8 +78,8 @@ macro_rules! sliced {
     };
 }
 
-/// The largest of them, which do nothing if the ranges that came before fit the tensor cores. Without
-/// more, rows of A follow each other, and those of B too unless they were copied.
+/// The largest of them, which do nothing if the ranges that came before fit the tensor cores.
+/// Without more, rows of A follow each other, and those of B too unless they were copied.
 macro_rules! tall {
     ($which:tt, $instance:ty) => {
         tall!($which, $instance, |of| [of.problem.extents[1], pitch(&of)])
