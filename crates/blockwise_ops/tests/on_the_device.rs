@@ -163,8 +163,8 @@ fn unaligned_product_on(device: &Device) -> Result<(), LaunchError> {
         let mut c = device.filled::<f32>(72, 0xFF)?;
         let matrices = (Matrix::new(a, 9, 6), Matrix::new(b(from), 6, 8));
         let plan = matmul_buffers(device, matrices.0, matrices.1, &mut c, &options)?;
-        let kernel = plan.map(|done| done.plan.kernel);
-        assert_eq!(kernel, Some("matmul_sliced_tall_f32"));
+        let ragged = plan.is_some_and(|done| done.plan.kernel.contains("ragged"));
+        assert_eq!(ragged, from == 101);
         let (left, right) = (a.to_vec()?, b(from).to_vec()?);
         let expected: Vec<f32> = (0..72)
             .map(|at| {

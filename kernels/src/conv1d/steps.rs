@@ -56,12 +56,21 @@ pub(super) unsafe fn add_taps<
     // taps.
     unsafe {
         let mut high = load::<T, LANES, PACKS, OUTPUTS>(samples);
-        while left >= if LAST_TWICE { step } else { 2 * step } {
+        while left >= 2 * step {
+            samples = samples.sub(PACKS);
+            add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &high, &mut low, samples, taps, step);
+            samples = samples.sub(PACKS);
+            let next = taps.add(PACKS);
+            add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &low, &mut high, samples, next, step);
+            taps = taps.add(2 * PACKS);
+            left -= 2 * step;
+        }
+        if left >= step {
             samples = samples.sub(PACKS);
             add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &high, &mut low, samples, taps, step);
             taps = taps.add(PACKS);
             left -= step;
-            if LAST_TWICE && left < step {
+            if LAST_TWICE {
                 if left > 0 {
                     samples = samples.sub(PACKS);
                     add_step::<T, LANES, PACKS, OUTPUTS, true>(
@@ -70,16 +79,6 @@ pub(super) unsafe fn add_taps<
                 }
                 return;
             }
-            samples = samples.sub(PACKS);
-            add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &low, &mut high, samples, taps, step);
-            taps = taps.add(PACKS);
-            left -= step;
-        }
-        if !LAST_TWICE && left >= step {
-            samples = samples.sub(PACKS);
-            add_step::<T, LANES, PACKS, OUTPUTS, false>(sums, &high, &mut low, samples, taps, step);
-            taps = taps.add(PACKS);
-            left -= step;
             high = low;
         }
         if left > 0 {

@@ -31,8 +31,6 @@ use crate::pack::{Pack, lanes};
 
 /// The most rows of A and C.
 pub const MOST_ROWS: usize = 16;
-/// Rows up to which a lane has half the sums.
-const FEW: usize = 8;
 /// Threads of a block.
 pub const THREADS: u32 = 256;
 /// Bytes of dynamic shared memory: the warps' sums of 16 rows fill them.
@@ -59,7 +57,7 @@ const fn pitch<T>(rows: usize) -> usize {
 
 /// Elements of the inner extent that fit shared memory, of `rows` rows.
 pub const fn chunk<T>(rows: usize) -> usize {
-    SHARED_BYTES / size_of::<T>() / pitch::<T>(if rows <= FEW { FEW } else { MOST_ROWS })
+    SHARED_BYTES / size_of::<T>() / pitch::<T>(if rows <= 8 { 8 } else { MOST_ROWS })
 }
 
 /// C = A · B of up to sixteen rows.
@@ -120,7 +118,16 @@ pub fn matmul_few_rows<T: Scalar>(
         cols,
     };
     // SAFETY: `require` states all of it.
-    unsafe { of.run::<{ lanes::<T>() }>(packs == 1) }
+    unsafe {
+        match (rows <= 8, packs == 1) {
+            (true, false) => of.each::<8, SINGLE, 1, SINGLE, SINGLE>(),
+            (false, false) => of.each::<16, SINGLE, 1, SINGLE, { 2 * SINGLE }>(),
+            (true, true) => of.each::<8, { lanes::<T>() }, { lanes::<T>() }, 1, { lanes::<T>() }>(),
+            (false, true) => {
+                of.each::<16, { lanes::<T>() }, { lanes::<T>() }, 1, { 2 * lanes::<T>() }>()
+            }
+        }
+    }
 }
 
 /// A product with few rows.
@@ -137,64 +144,80 @@ struct FewRows<T> {
 type Own<T, const ROWS: usize, const COLS: usize> = [[T; COLS]; ROWS];
 
 impl<T: Scalar> FewRows<T> {
-    /// Computes C. `packs` says whether B is loaded in packs, of PACK elements.
+    /// Computes with sums for ROWS rows and COLS columns a lane, by LOADS loads of LANES elements.
+    /// A
+    /// thread then has EACH outputs.
     ///
     /// # Safety
-    /// The operands have the lengths that the kernel requires. With packs, B is aligned to them, and
-    /// a row is a whole number of them. All threads of the launch call it, with the kernel's shape.
+    /// The operands have the lengths that the kernel requires. There are at most ROWS rows. B is
+    /// aligned to LANES elements, and a row is a whole number of them. All threads of the launch
+    /// call it, with the kernel's shape.
     #[inline(always)]
-    unsafe fn run<const PACK: usize>(&self, packs: bool) {
+    unsafe fn each<
+        const ROWS: usize,
+        const COLS: usize,
+        const LANES: usize,
+        const LOADS: usize,
+        const EACH: usize,
+    >(
+        &self,
+    ) {
+        const {
+            assert!(COLS == LANES * LOADS && EACH * WARPS == ROWS * COLS);
+            assert!(ROWS * COLS * WARP * WARPS * size_of::<T>() <= SHARED_BYTES);
+        };
         let room = dynamic_shared_mem::<T>();
         let last = shared_array![u32; 1];
         let t = thread::thread_idx_x() as usize;
-        let across = columns::<T>(packs);
+        // SAFETY: blocks are whole warps along x.
+        let warp = unsafe { assume_warp_uniform((t / WARP) as u32) } as usize;
+        let across = WARP * COLS;
         let groups = self.cols.div_ceil(across);
         let mut number = thread::block_idx_z() as usize;
         while number < self.to.slices {
-            let slice = self.to.slice(self.inner, number);
+            let (begin, len) = self.to.slice(self.inner, number);
             let mut group = thread::block_idx_x() as usize;
             while group < groups {
                 let left = group * across;
-                // SAFETY: passed on to the caller; after the barrier each output has one thread.
+                let mut own = [[T::ZERO; COLS]; ROWS];
+                let mut done = 0;
+                while done < len {
+                    let now = chunk::<T>(ROWS).min(len - done);
+                    let at = (begin + done, now, left);
+                    // SAFETY: passed on to the caller; shared memory has room for it.
+                    unsafe { self.part::<ROWS, COLS, LANES, LOADS>(&mut own, at, room) };
+                    done += now;
+                }
+                // SAFETY: each output of each warp has one lane, and one slot; after the barrier
+                // each output has one thread.
                 unsafe {
-                    let high = match (self.rows <= FEW, packs) {
-                        (true, false) => self.sums::<FEW, SINGLE, 1, SINGLE>(slice, left, room),
-                        (false, false) => {
-                            self.sums::<MOST_ROWS, SINGLE, 1, SINGLE>(slice, left, room)
-                        }
-                        (true, true) => self
-                            .sums::<FEW, PACK, PACK, 1>(slice, left, room),
-                        (false, true) => self
-                            .sums::<MOST_ROWS, PACK, PACK, 1>(
-                                slice, left, room,
-                            ),
-                    };
+                    let slots = room.wrapping_add(warp * ROWS * across);
+                    unrolled::<ROWS>(|row| {
+                        unrolled::<COLS>(|col| {
+                            let at = row * across + column::<LANES>(t % WARP, col);
+                            slots.wrapping_add(at).write(own[row][col]);
+                        });
+                    });
                     // Orders all warps' sums before the reads of them.
                     thread::sync_threads();
-                    let output = |out: usize| {
+                    let output = |i: usize| {
+                        let out = t + i * THREADS as usize;
                         let (row, col) = (out / across, left + out % across);
                         (row < self.rows && col < self.cols).then_some(row * self.cols + col)
                     };
-                    let mut out = t;
-                    while out < high * across {
-                        if let Some(at) = output(out) {
+                    unrolled::<EACH>(|i| {
+                        let of_warp = |warp| {
+                            let slot = warp * ROWS * across + t + i * THREADS as usize;
+                            room.wrapping_add(slot).read()
+                        };
+                        if let Some(at) = output(i) {
                             let mut sum = T::ZERO;
-                            unrolled::<WARPS>(|warp| {
-                                let slot = room.wrapping_add(warp * high * across + out);
-                                sum = sum.add(slot.read());
-                            });
+                            unrolled::<WARPS>(|warp| sum = sum.add(of_warp(warp)));
                             self.to.store(number, at, sum);
                         }
-                        out += THREADS as usize;
-                    }
+                    });
                     if self.to.slices > 1 && self.to.is_last(group, t == 0, last) {
-                        let own = |i: usize| output(t + i * THREADS as usize);
-                        // Many loads in flight: no other block is left.
-                        if high * across > 4 * THREADS as usize {
-                            self.to.add::<8>(own);
-                        } else {
-                            self.to.add::<4>(own);
-                        }
+                        self.to.add::<EACH>(output);
                     }
                     // Orders all reads before the next group's A.
                     thread::sync_threads();
@@ -205,53 +228,11 @@ impl<T: Scalar> FewRows<T> {
         }
     }
 
-    /// Writes the warps' sums of a slice for the columns from `left` on, with COLS columns a lane, by
-    /// LOADS loads of LANES elements. Gives ROWS, for which they are.
-    ///
-    /// # Safety
-    /// As for [`run`](Self::run), by all threads of a block. There are at most ROWS rows; LANES is 1,
-    /// or that of a pack.
-    #[inline(always)]
-    unsafe fn sums<const ROWS: usize, const COLS: usize, const LANES: usize, const LOADS: usize>(
-        &self,
-        (begin, len): (usize, usize),
-        left: usize,
-        room: *mut T,
-    ) -> usize {
-        const {
-            assert!(COLS == LANES * LOADS);
-            assert!(ROWS * COLS * WARP * WARPS * size_of::<T>() <= SHARED_BYTES);
-            assert!(ROWS * COLS * WARP <= 8 * THREADS as usize);
-        };
-        let t = thread::thread_idx_x() as usize;
-        // SAFETY: blocks are whole warps along x.
-        let warp = unsafe { assume_warp_uniform((t / WARP) as u32) } as usize;
-        let mut own = [[T::ZERO; COLS]; ROWS];
-        let mut done = 0;
-        while done < len {
-            let now = chunk::<T>(ROWS).min(len - done);
-            let at = (begin + done, now, left);
-            // SAFETY: passed on to the caller; shared memory has room for it.
-            unsafe { self.part::<ROWS, COLS, LANES, LOADS>(&mut own, at, room) };
-            done += now;
-        }
-        let across = WARP * COLS;
-        let slots = room.wrapping_add(warp * ROWS * across);
-        unrolled::<ROWS>(|row| {
-            unrolled::<COLS>(|col| {
-                let at = row * across + column::<LANES>(t % WARP, col);
-                // SAFETY: each output of each warp has one lane, and one slot.
-                unsafe { slots.wrapping_add(at).write(own[row][col]) };
-            });
-        });
-        ROWS
-    }
-
     /// Adds to `own` what `len` elements of the inner extent from `first` on give, for the columns
     /// from `left` on.
     ///
     /// # Safety
-    /// As for [`sums`](Self::sums). `room` has place for these columns of A, and nothing else in the
+    /// As for [`each`](Self::each). `room` has place for these columns of A, and nothing else in the
     /// block uses it until the call returns.
     #[inline(always)]
     unsafe fn part<const ROWS: usize, const COLS: usize, const LANES: usize, const LOADS: usize>(

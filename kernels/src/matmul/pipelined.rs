@@ -22,17 +22,13 @@
 //! memory, so that vectors run along the inner extent, it was 767 of 2048 instead of 166, and 0.84
 //! to 0.87 of cuBLAS's speed instead of 0.92 to 0.98. [`Tiles`] has the speed of each instance.
 
-use core::array::from_fn;
-
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_all, cp_async_wait_group};
 use cuda_std::prelude::*;
-use cuda_std::shared::dynamic_shared_mem;
 
 use super::asm;
 use super::policy::{Policy, Tiles, VECTOR};
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands};
-use crate::here::zero_here;
 use crate::pack::Pack;
 use cuda_std::unroll::unrolled;
 
@@ -44,15 +40,12 @@ const LANE_COLS: usize = 4;
 /// The most elements of the inner extent in a stage.
 const MOST_INNER: usize = 16;
 const MOST_STAGES: usize = 4;
-/// Elements of C that a thread has in flight, where it stores them one by one.
-const AT_ONCE: usize = 8;
 
 /// Columns of C that a thread owns.
 pub(super) const fn columns(policy: &Policy) -> usize {
     assert!(policy.warp_rows == LANE_ROWS * ROWS);
     assert!(policy.inner <= MOST_INNER && policy.inner.is_multiple_of(2));
     assert!(policy.stages <= MOST_STAGES);
-    assert!((policy.rows * policy.cols).is_multiple_of(AT_ONCE * policy.threads()));
     policy.warp_cols / LANE_COLS
 }
 
@@ -66,7 +59,7 @@ pub(super) const fn ahead(policy: &Policy) -> u32 {
     policy.stages as u32 - 2
 }
 
-/// C = A·B in tiles of [`Tiles::Wide`]. The other [`Tiles`] are those of [`sliced`](super::sliced).
+/// C = A·B with [`Tiles::Wide`]. The other [`Tiles`] are those of [`sliced`](super::sliced).
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
@@ -116,8 +109,6 @@ pub fn matmul_pipelined_f32(
         cols,
         pitch_a: inner,
         pitch_b: cols,
-        vectors: true,
-        whole: true,
     };
     // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and
     // one layer of blocks.
@@ -142,9 +133,9 @@ pub(super) fn is_done(unless: &[u32], inner: usize) -> bool {
 /// # Safety
 /// The operands and C have the sizes of their extents, and only this launch uses C. All threads of
 /// the launch call it; a block has the policy's threads along x and at least its dynamic shared
-/// memory, the grid one layer. Rows of B are aligned to 16 bytes if they move as vectors, and those
-/// of C if they are whole vectors. A thread owns COLS columns, which are WIDE vectors; AHEAD groups
-/// of copies are in flight besides that of the next step.
+/// memory, the grid one layer. If the policy moves vectors, rows of B are aligned to 16 bytes, and
+/// those of C too if they are whole vectors. A thread owns COLS columns, which are WIDE vectors;
+/// AHEAD groups of copies are in flight besides that of the next step.
 #[inline(always)]
 pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
     policy: Policy,
@@ -176,28 +167,22 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         let copies = Copies::new(policy, of, shared, top, left);
         // The step to copy next, and its first element of the inner extent.
         let (mut filled, mut k) = (0, 0);
-        // Not a closure: LLVM would call it, with its captures in local memory.
-        macro_rules! fill {
-            ($stage:expr, $len:expr) => {
-                if filled < steps {
-                    let len: Option<usize> = $len;
-                    // SAFETY: the extents are the caller's promise; all readers of the stage have
-                    // passed a barrier.
-                    unsafe { copies.start($stage, k, len) };
-                    k += len.unwrap_or(policy.inner);
-                    filled += 1;
-                }
-                // Commits an empty group too, so that groups and steps stay in step.
-                cp_async_commit_group();
-            };
-        }
-        // A loop: it runs once for a tile.
-        let mut stage = zero_here() as u32;
-        while stage < last {
-            let len = if stage == 0 { ragged } else { policy.inner };
-            fill!(stage, Some(len));
-            stage += bytes;
-        }
+        let mut fill = |stage: u32, len: Option<usize>| {
+            if filled < steps {
+                // SAFETY: the extents are the caller's promise; all readers of the stage have
+                // passed a barrier.
+                unsafe { copies.start(stage, k, len) };
+                k += len.unwrap_or(policy.inner);
+                filled += 1;
+            }
+            // Commits an empty group too, so that groups and steps stay in step.
+            cp_async_commit_group();
+        };
+        unrolled::<{ MOST_STAGES - 1 }>(|i| {
+            if i + 1 < policy.stages {
+                fill(i as u32 * bytes, (i == 0).then_some(ragged));
+            }
+        });
         let (mut read, mut write) = (0, last);
         // Orders all threads' copies of the first step before the reads of them.
         cp_async_wait_group::<AHEAD>();
@@ -238,7 +223,7 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         let mut step = 0;
         // ANCHOR: steps
         while step < steps {
-            fill!(write, None);
+            fill(write, None);
             write = next(write);
             unrolled::<{ MOST_INNER - 1 }>(|k| {
                 if k + 1 < policy.inner {
@@ -260,85 +245,34 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         cp_async_wait_all();
         thread::sync_threads();
 
-        if of.whole {
-            unrolled::<ROWS>(|i| {
-                let row = top + row + i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
-                unrolled::<WIDE>(|j| {
-                    let col = left + col + j * LANE_COLS * VECTOR;
-                    let to = c.wrapping_add(row * of.cols + col);
-                    let sums: [f32; VECTOR] = from_fn(|lane| sums[i][j * VECTOR + lane]);
+        // Rows of C are whole vectors too if those of B are contiguous.
+        let whole =
+            policy.vector == VECTOR && (of.pitch_b == of.cols || of.cols.is_multiple_of(VECTOR));
+        unrolled::<ROWS>(|i| {
+            let row = top + row + i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
+            unrolled::<WIDE>(|j| {
+                let col = left + col + j * LANE_COLS * VECTOR;
+                let to = c.wrapping_add(row * of.cols + col);
+                let sums: [f32; VECTOR] = core::array::from_fn(|lane| sums[i][j * VECTOR + lane]);
+                if whole {
                     if row < of.rows && col < of.cols {
                         // SAFETY: inside C; only this thread has this row and these columns, and
-                        // `to` is aligned.
+                        // `to` is aligned where columns come in vectors.
                         unsafe {
                             to.cast::<Pack<f32, VECTOR>>()
                                 .write(Pack(sums.map(asm::moved)))
                         };
                     }
-                });
+                } else {
+                    unrolled::<VECTOR>(|lane| {
+                        if row < of.rows && col + lane < of.cols {
+                            // SAFETY: inside C, and only this thread has this row and column.
+                            unsafe { to.wrapping_add(lane).write(sums[lane]) };
+                        }
+                    });
+                }
             });
-        } else {
-            // SAFETY: the copies have arrived and all reads of them are over; C is the caller's
-            // promise.
-            unsafe { store_elements::<COLS, WIDE>(&policy, of, [top, left], [row, col], &sums, c) };
-        }
+        });
         tile += blocks * thread::grid_dim_y() as usize;
     }
-}
-
-/// Stores a tile whose rows in C may begin anywhere. The sums go through shared memory, so that
-/// neighbouring threads store neighbouring elements: 128 bytes of a row in each warp.
-///
-/// # Safety
-/// As for [`multiply`]; nothing else in the block uses the dynamic shared memory until the call
-/// returns.
-#[inline(always)]
-unsafe fn store_elements<const COLS: usize, const WIDE: usize>(
-    policy: &Policy,
-    of: Operands<'_>,
-    [top, left]: [usize; 2],
-    [row, col]: [usize; 2],
-    sums: &[[f32; COLS]; ROWS],
-    c: *mut f32,
-) {
-    // Rows are a vector longer: eight lanes that write together are in different banks.
-    let pitch = policy.cols + VECTOR;
-    let tile = dynamic_shared_mem::<f32>();
-    let own = tile.wrapping_add(row * pitch + col);
-    unrolled::<ROWS>(|i| {
-        let down = i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
-        unrolled::<WIDE>(|j| {
-            let to = own.wrapping_add(down * pitch + j * LANE_COLS * VECTOR);
-            let four = Pack(from_fn(|lane| asm::moved(sums[i][j * VECTOR + lane])));
-            // SAFETY: this thread's slots, which begin at whole vectors.
-            unsafe { to.cast::<Pack<f32, VECTOR>>().write(four) };
-        });
-    });
-    // Orders all threads' sums before the reads of them.
-    thread::sync_threads();
-    let threads = policy.threads();
-    let mut first = thread::thread_idx_x() as usize;
-    while first < policy.rows * policy.cols {
-        let mut elements = [0.0; AT_ONCE];
-        let place = |i: usize| {
-            let at = first + i * threads;
-            (at / policy.cols, at % policy.cols)
-        };
-        unrolled::<AT_ONCE>(|i| {
-            let (row, col) = place(i);
-            // SAFETY: written before the barrier.
-            elements[i] = unsafe { tile.wrapping_add(row * pitch + col).read() };
-        });
-        unrolled::<AT_ONCE>(|i| {
-            let (row, col) = place(i);
-            let (row, col) = (top + row, left + col);
-            if row < of.rows && col < of.cols {
-                // SAFETY: inside C, and only this thread has this row and column.
-                unsafe { c.wrapping_add(row * of.cols + col).write(elements[i]) };
-            }
-        });
-        first += AT_ONCE * threads;
-    }
-    // Orders these reads before the copies for the next tile.
-    thread::sync_threads();
 }

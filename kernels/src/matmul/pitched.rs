@@ -4,7 +4,9 @@
 //! Rows of 4099 elements start at any address: no copy from them can move 16 bytes, and a run of
 //! them touches one sector more than it fills. Copying both operands costs memory traffic of the
 //! order of rows · inner; the product costs arithmetic of the order of rows · inner · cols.
-//! [`sliced`](super::sliced) computes it from the copies, in one slice, and moves vectors.
+//! [`sliced`](super::sliced) computes it from the copies, in one slice, and moves vectors. Tiles of
+//! 128 × 64 are as fast as 128 × 128 at 4093 × 4099 × 4111; tiles of 128 × 256 take 1.2 times as
+//! long, because there are 544 of them for 132 multiprocessors.
 //!
 //! The kernel that copies:
 //!

@@ -27,7 +27,7 @@ pub const WIDE_BUSY: usize = 90;
 /// Measured on an H200 (driver 580, 2026-11-22), medians of 24: cuBLAS SGEMM's time over the
 /// kernel's, copies included:
 ///
-/// | product | [`Ragged`](Tiles::Ragged) | [`PITCHED`] |
+/// | product | [`Ragged`](Tiles::Ragged) | [`pitched`](super::pitched) |
 /// | --- | --- | --- |
 /// | 4093 × 4099 × 4111 | 0.95 | 1.015 |
 /// | 8191³ | 1.00 | 1.06 |
@@ -70,7 +70,7 @@ pub struct Policy {
     pub group: usize,
 }
 
-/// Tiles of [`pipelined`](super::pipelined), which has an instance for each. `blockwise tune`
+/// Tiles of [`pipelined`](super::pipelined), and of [`sliced`](super::sliced) in one slice. `blockwise tune`
 /// compares them on the device at hand.
 ///
 /// cuBLAS SGEMM's time over theirs on an H200 (driver 580, 2026-11-21), medians of 10 to 60 in one

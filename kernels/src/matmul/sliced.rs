@@ -7,7 +7,6 @@
 //! - sums\[s\]\[i, j\] = Σ A\[i, k\] · B\[k, j\] over k in slice s. With one slice that is C. With
 //!   more, [`fold`](super::fold) adds them in a second launch.
 //! - Loads, owners and barriers: those of `pipelined`, for the slice's columns of A and rows of B.
-//!   Copies from B move vectors, or single elements where its rows may begin anywhere.
 //! - Global reads per element of C: inner/`rows` + inner/`cols` of the tile, plus one write and one
 //!   read of each of `slices` sums.
 
@@ -22,17 +21,88 @@ use super::stage::Operands;
 /// The products of all slices.
 ///
 /// # Parameters
+/// - `a`: A, `rows · inner` elements. `b`: B, with rows that start `pitch` elements apart: `inner ·
+///   pitch` elements; `pitch` is `cols` unless B was [copied](super::pitched). `sums`: `slices`
+///   matrices of `rows · cols` elements. For an instance that moves vectors, `pitch` is a whole
+///   number of them, and B and `sums` are aligned to 16 bytes.
+///
+/// # Launch
+/// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The
+/// grid strides over the tiles of C along x and y, and over slices along z.
+#[kernel(
+    instances(Square, Small, SquareRagged, SmallRagged),
+    name = "matmul_sliced_{S}_f32",
+    max_threads = 128,
+    min_blocks = 3,
+    require(
+        rows.checked_mul(inner) == Some(a.len()),
+        inner.checked_mul(pitch) == Some(b.len()),
+        super::slices::sums(rows, cols, slices) == Some(sums.len()),
+        cols <= pitch,
+        grid.z as usize <= slices,
+        pitch.is_multiple_of(<S as Instance>::POLICY.vector),
+        <S as Instance>::POLICY.vector == 1 || b.is_aligned_to(crate::pack::BYTES),
+        <S as Instance>::POLICY.vector == 1 || sums.is_aligned_to(crate::pack::BYTES),
+        [block.x as usize, block.y as usize, block.z as usize] == [<S as Instance>::POLICY.threads(), 1, 1],
+        shared_bytes as usize >= <S as Instance>::POLICY.shared_bytes()
+    )
+)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "three matrices, three extents, a pitch, the slices"
+)]
+pub fn matmul_sliced<S: Instance>(
+    a: &[f32],
+    b: &[f32],
+    mut sums: Out<f32>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    pitch: usize,
+    slices: usize,
+) {
+    const POLICY: Policy = <S as Instance>::POLICY;
+    let mut number = thread::block_idx_z() as usize;
+    while number < slices {
+        let (first, len) = slice(inner, slices, number);
+        // SAFETY: `require` states the operands' sizes and alignment, the block and its shared
+        // memory; the slice ends within the inner extent, and only this layer of the grid writes
+        // its sums.
+        unsafe {
+            let of = Operands {
+                a: a.get(first..).unwrap_or_default(),
+                b: b.get(first * pitch..).unwrap_or_default(),
+                rows,
+                inner: len,
+                cols,
+                pitch_a: inner,
+                pitch_b: pitch,
+            };
+            multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
+                POLICY,
+                of,
+                sums.as_mut_ptr().wrapping_add(number * rows * cols),
+            );
+        }
+        number += thread::grid_dim_z() as usize;
+    }
+}
+
+/// The same in tiles of [`Cut::Tall`], also of [copies](super::pitched) of A and B, and instead of
+/// [`tensor`](super::tensor).
+///
+/// # Parameters
 /// - `a`, `b`: A and B, whose rows start `pitch_a` and `pitch_b` elements apart: `inner` and `cols`,
 ///   unless they were [copied](super::pitched). `sums`: `slices` matrices of `rows · cols` elements.
-/// - `by_vectors`: whether copies from B move vectors. `pitch_b` is then a whole number of them, and
-///   B aligned to 16 bytes.
+///   For an instance that moves vectors, `pitch_b` is a whole number of them, and B is aligned to 16
+///   bytes; so are `sums`, if `cols` is a whole number of them too.
 /// - `unless`: as for [`pipelined`](struct@super::pipelined::matmul_pipelined_f32).
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The
 /// grid strides over the tiles of C along x and y, and over slices along z.
 #[kernel(
-    instances(Tall, Square, Small),
+    instances(Tall, TallRagged),
     name = "matmul_sliced_{S}_f32",
     max_threads = 128,
     min_blocks = 3,
@@ -43,9 +113,11 @@ use super::stage::Operands;
         inner <= pitch_a,
         cols <= pitch_b,
         grid.z as usize <= slices,
-        by_vectors <= 1,
-        by_vectors == 0 || pitch_b.is_multiple_of(VECTOR),
-        by_vectors == 0 || b.is_aligned_to(crate::pack::BYTES),
+        pitch_b.is_multiple_of(<S as Instance>::POLICY.vector),
+        <S as Instance>::POLICY.vector == 1 || b.is_aligned_to(crate::pack::BYTES),
+        <S as Instance>::POLICY.vector == 1
+            || !cols.is_multiple_of(VECTOR)
+            || sums.is_aligned_to(crate::pack::BYTES),
         unless.is_empty() || unless.len() == 2 * RANGE_WORDS,
         [block.x as usize, block.y as usize, block.z as usize] == [<S as Instance>::POLICY.threads(), 1, 1],
         shared_bytes as usize >= <S as Instance>::POLICY.shared_bytes()
@@ -53,9 +125,9 @@ use super::stage::Operands;
 )]
 #[allow(
     clippy::too_many_arguments,
-    reason = "three matrices, three extents, two pitches, the slices, the form of copies"
+    reason = "three matrices, three extents, two pitches, the slices, the ranges"
 )]
-pub fn matmul_sliced<S: Instance>(
+pub fn matmul_sliced_tall<S: Instance>(
     a: &[f32],
     b: &[f32],
     mut sums: Out<f32>,
@@ -65,16 +137,12 @@ pub fn matmul_sliced<S: Instance>(
     pitch_a: usize,
     pitch_b: usize,
     slices: usize,
-    by_vectors: usize,
     unless: &[u32],
 ) {
     const POLICY: Policy = <S as Instance>::POLICY;
     if is_done(unless, inner) {
         return;
     }
-    // A slice's sums then begin at a whole vector too.
-    let whole = cols.is_multiple_of(VECTOR)
-        && sums.as_mut_ptr().addr().is_multiple_of(crate::pack::BYTES);
     let mut number = thread::block_idx_z() as usize;
     while number < slices {
         let (first, len) = slice(inner, slices, number);
@@ -90,8 +158,6 @@ pub fn matmul_sliced<S: Instance>(
                 cols,
                 pitch_a,
                 pitch_b,
-                vectors: by_vectors == 1,
-                whole,
             };
             multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
                 POLICY,

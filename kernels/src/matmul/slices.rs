@@ -4,7 +4,7 @@
 //! slice gives a product of its own, of the size of C. C is their sum, in the order of the slices,
 //! so its bits depend on the slices alone.
 
-use super::policy::{Policy, Tiles};
+use super::policy::{Policy, Tiles, VECTOR};
 
 /// The most slices. (A grid has at most 65,535 blocks along z.)
 pub const MOST_SLICES: usize = 1024;
@@ -64,12 +64,17 @@ impl Cut {
     /// Every instance.
     pub const ALL: [Self; 3] = [Self::Tall, Self::Square, Self::Small];
 
-    /// How a block divides its work.
-    pub const fn policy(self) -> Policy {
+    /// How a block divides its work, with copies of vectors from B or of single elements.
+    pub const fn policy(self, vectors: bool) -> Policy {
         let tall = Tiles::Tall.policy();
-        let square = Policy { rows: 64, ..tall };
+        let vector = if vectors { VECTOR } else { 1 };
+        let square = Policy {
+            rows: 64,
+            vector,
+            ..tall
+        };
         match self {
-            Self::Tall => tall,
+            Self::Tall => Policy { vector, ..tall },
             Self::Square => square,
             Self::Small => Policy {
                 cols: 32,
@@ -87,16 +92,23 @@ pub trait Instance {
 }
 
 macro_rules! instances {
-    ($($Cut:ident)*) => {$(
-        #[doc = concat!("[`Cut::", stringify!($Cut), "`].")]
-        pub struct $Cut;
+    ($($Type:ident: $Cut:ident, $vectors:literal;)*) => {$(
+        #[doc = concat!("[`Cut::", stringify!($Cut), "`], with vectors: ", $vectors, ".")]
+        pub struct $Type;
 
-        impl Instance for $Cut {
-            const POLICY: Policy = Cut::$Cut.policy();
+        impl Instance for $Type {
+            const POLICY: Policy = Cut::$Cut.policy($vectors);
         }
     )*};
 }
-instances!(Tall Square Small);
+instances! {
+    Tall: Tall, true;
+    Square: Square, true;
+    Small: Small, true;
+    TallRagged: Tall, false;
+    SquareRagged: Square, false;
+    SmallRagged: Small, false;
+}
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 //!
 //! A's tile is stored transposed, because a thread reads several rows of one column together; a
 //! copy from A moves one element. B's tile is stored as in memory; a copy from B moves one element,
-//! so that rows may have any length, or a vector, as the launch says.
+//! so that rows may have any length, or a vector, as the policy says.
 //!
 //! The first tile along the inner extent is the partial one, padded with zeros: all others are
 //! whole, and their copies need no guard. Copies for rows of A and columns of B beyond the matrices
@@ -13,8 +13,7 @@
 use cuda_std::prelude::*;
 
 use super::asm;
-use super::policy::{Policy, VECTOR};
-use crate::here::pointer_here;
+use super::policy::Policy;
 use cuda_std::unroll::unrolled;
 
 /// The most copies of one thread from A, and from B, per stage.
@@ -31,10 +30,6 @@ pub(super) struct Operands<'a> {
     /// Elements between the starts of two rows of A, and of B.
     pub(super) pitch_a: usize,
     pub(super) pitch_b: usize,
-    /// Whether copies from B move vectors, not elements: its rows start at whole ones.
-    pub(super) vectors: bool,
-    /// Whether rows of C are whole vectors, and aligned to them.
-    pub(super) whole: bool,
 }
 
 /// One thread's share of the copies for one tile of C.
@@ -65,16 +60,13 @@ impl<'a> Copies<'a> {
     ) -> Self {
         let t = thread::thread_idx_x() as usize;
         let (row, a_inner) = (t / policy.inner, t % policy.inner);
-        let place = |width: usize| {
-            let copies = policy.cols / width;
-            ((t / copies, t % copies * width), width)
-        };
-        let ((b_inner, col), width) = if of.vectors { place(VECTOR) } else { place(1) };
+        let copies = policy.cols / policy.vector;
+        let (b_inner, col) = (t / copies, t % copies * policy.vector);
         let source = |i: usize| {
             let row = (top + row + i * Self::rows_at_once(policy)).min(of.rows - 1);
             of.a.as_ptr().wrapping_add(row * of.pitch_a + a_inner)
         };
-        let inside = (left + col).min(of.pitch_b - width);
+        let inside = (left + col).min(of.pitch_b - policy.vector);
         Copies {
             policy,
             of,
@@ -110,39 +102,19 @@ impl<'a> Copies<'a> {
                 unsafe { asm::copy(1, slot, source, inside) };
             }
         });
+        let at_once = policy.threads() / (policy.cols / policy.vector);
         let b = self.b.wrapping_add(k * of.pitch_b);
-        // SAFETY: passed on to the caller.
-        unsafe {
-            if of.vectors {
-                self.start_b::<VECTOR>(b, stage, exists);
-            } else {
-                self.start_b::<1>(b, stage, exists);
-            }
-        }
-    }
-
-    /// The copies from B, whose first is from `b`, of WIDTH elements each.
-    ///
-    /// # Safety
-    /// As for [`start`](Self::start).
-    #[inline(always)]
-    unsafe fn start_b<const WIDTH: usize>(
-        &self,
-        b: *const f32,
-        stage: u32,
-        exists: impl Fn(usize) -> bool,
-    ) {
-        let Self { policy, of, .. } = *self;
-        let at_once = policy.threads() / (policy.cols / WIDTH);
-        let mut from = b;
         unrolled::<MOST>(|i| {
             if i < policy.inner / at_once {
                 let slot = self.b_slot + stage + 4 * (i * at_once * policy.cols) as u32;
                 let inside = exists(self.b_inner + i * at_once);
-                let source = if inside { from } else { of.b.as_ptr() };
+                let source = if inside {
+                    b.wrapping_add(i * at_once * of.pitch_b)
+                } else {
+                    of.b.as_ptr()
+                };
                 // SAFETY: inside B, or not read.
-                unsafe { asm::copy(WIDTH, slot, source, inside) };
-                from = pointer_here(from.wrapping_add(at_once * of.pitch_b));
+                unsafe { asm::copy(policy.vector, slot, source, inside) };
             }
         });
     }

@@ -28,47 +28,18 @@ use crate::number::Word;
 /// Elements that a thread loads before its first store.
 pub const ITEMS: usize = 4;
 
-/// output\[o, e, i\] = input\[o, extent − 1 − e, i\], for arrays of any number of rows of
-/// `extent` × `inner` elements. The whole array is one row of its elements.
-///
-/// Along an axis, loads are runs of `inner` adjacent elements, or a row in descending order where
-/// `inner` is 1.
+/// output\[n − 1 − i\] = input\[i\], for `input` and `output` of n elements.
 ///
 /// # Launch
 /// One-dimensional blocks of any size. The grid strides over runs of block · [`ITEMS`] elements.
 #[kernel(instances(u8, u16, u32, u64), require(input.len() == output.len()))]
-pub fn reverse_direct<T: Word>(
-    block: &mut Block,
-    input: &[T],
-    mut output: Out<T, Strided<ITEMS>>,
-    extent: usize,
-    inner: usize,
-) {
+pub fn reverse_direct<T: Word>(block: &mut Block, input: &[T], mut output: Out<T, Strided<ITEMS>>) {
     // Repeats the launch's rule for the compiler, which then drops the bounds checks.
     if input.len() != output.len() {
         return;
     }
-    if extent == input.len() && inner == 1 {
-        for run in block.tiles_of(output.len()) {
-            let mirrored = |i| input.iter().nth_back(i).copied().unwrap_or_default();
-            output.store(block, run, mirrored);
-        }
-        return;
-    }
     for run in block.tiles_of(output.len()) {
-        let mirrored = |i: usize| {
-            let row = i.checked_div(inner).unwrap_or(0);
-            let along = row % extent.max(1);
-            // The mirrored row is extent − 1 − 2 · along rows further on; back, if that is
-            // negative.
-            let from = i.wrapping_add(
-                extent
-                    .wrapping_sub(1)
-                    .wrapping_sub(2 * along)
-                    .wrapping_mul(inner),
-            );
-            input.get(from).copied().unwrap_or_default()
-        };
+        let mirrored = |i| input.iter().nth_back(i).copied().unwrap_or_default();
         output.store(block, run, mirrored);
     }
 }

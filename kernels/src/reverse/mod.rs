@@ -5,6 +5,7 @@
 //! the kernel, [`dynamic`] in the launch; [`direct`] shows that reversing needs no shared memory.
 //! Instances are by width, as in [`transpose`](crate::transpose).
 
+pub mod along;
 pub mod direct;
 pub mod dynamic;
 pub mod fixed;

@@ -9,8 +9,8 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::Lines;
-use super::order::Running;
 use crate::number::Scalar;
+use crate::reduce::Op;
 
 /// Elements whose loads are in flight together.
 const GROUP: usize = 8;
@@ -20,7 +20,7 @@ const GROUP: usize = 8;
 /// none. Nobody but this launch uses the outputs. All threads of the launch call it: one row of
 /// blocks along x.
 #[inline(always)]
-pub(super) unsafe fn scan<T: Scalar, O: Running>(of: Lines<'_, T>) {
+pub(super) unsafe fn scan<T: Scalar, O: Op>(of: Lines<'_, T>) {
     let threads = thread::block_dim_x() as usize;
     let mut line = thread::block_idx_x() as usize * threads + thread::thread_idx_x() as usize;
     let lines = of.len();
@@ -28,8 +28,8 @@ pub(super) unsafe fn scan<T: Scalar, O: Running>(of: Lines<'_, T>) {
         let first = line / of.inner * of.extent * of.inner + line % of.inner;
         let mut value = of.start::<O>(line);
         let mut step = |at: usize, element: T| {
-            let with = O::apply(value, element);
-            let [result] = of.back::<O, 1>([if of.exclusive { value } else { with }]);
+            let with = O::apply(value, O::turned(element, of.flip));
+            let result = O::turned(if of.exclusive { value } else { with }, of.flip);
             value = with;
             // SAFETY: inside the output, as the element is in the input; only this thread has it.
             unsafe { of.output.add(at).write(result) };
@@ -38,20 +38,19 @@ pub(super) unsafe fn scan<T: Scalar, O: Running>(of: Lines<'_, T>) {
         // SAFETY: `left` elements of the line are left, `inner` apart.
         let load = |at: usize| unsafe { of.input.as_ptr().add(at).read() };
         while left >= GROUP {
-            let loaded = of.turned::<O, GROUP>(from_fn(|i| load(at + i * of.inner)));
+            let loaded: [T; GROUP] = from_fn(|i| load(at + i * of.inner));
             unrolled::<GROUP>(|i| step(at + i * of.inner, loaded[i]));
             at += GROUP * of.inner;
             left -= GROUP;
         }
         while left > 0 {
-            let [element] = of.turned::<O, 1>([load(at)]);
-            step(at, element);
+            step(at, load(at));
             at += of.inner;
             left -= 1;
         }
         if of.has_after {
             // SAFETY: the line's element, which is this thread's.
-            unsafe { of.put_after::<O>(line, value) };
+            unsafe { of.after.add(line).write(O::turned(value, of.flip)) };
         }
         line += thread::grid_dim_x() as usize * threads;
     }

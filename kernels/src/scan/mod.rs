@@ -28,7 +28,6 @@
 //! for each group of 16 MiB before the element; NumPy's, one after the other, as many as elements.
 
 mod columns;
-mod order;
 mod rows;
 mod tiles;
 mod totals;
@@ -40,10 +39,8 @@ use cuda_std::prelude::*;
 
 use crate::number::Scalar;
 use crate::pack::{BYTES, lanes};
-use crate::reduce::{Extreme, Sum};
+use crate::reduce::{Extreme, Op, Sum};
 use words::words;
-
-pub use order::Running;
 
 /// Warps of a block that move elements; one more looks back.
 const WARPS: usize = 8;
@@ -195,47 +192,15 @@ struct Lines<'a, T> {
     extent: usize,
     inner: usize,
     flip: u64,
-    floats: bool,
     exclusive: bool,
 }
 
 impl<T: Scalar> Lines<'_, T> {
-    /// What is scanned instead of elements: see [`order`].
-    #[inline(always)]
-    fn turned<O: Running, const N: usize>(&self, elements: [T; N]) -> [T; N] {
-        let turned = elements.map(|element| O::turned(element, self.flip));
-        match O::ORDERS && self.floats {
-            true => turned.map(order::ordered),
-            false => turned,
-        }
-    }
-
-    /// The elements again.
-    #[inline(always)]
-    fn back<O: Running, const N: usize>(&self, values: [T; N]) -> [T; N] {
-        let turned = match O::ORDERS && self.floats {
-            true => values.map(order::unordered),
-            false => values,
-        };
-        turned.map(|value| O::turned(value, self.flip))
-    }
-
-    /// Writes what comes after line `line`.
-    ///
-    /// # Safety
-    /// `after` has a place for it, and no other thread writes it.
-    #[inline(always)]
-    unsafe fn put_after<O: Running>(&self, line: usize, value: T) {
-        let [value] = self.back::<O, 1>([value]);
-        // SAFETY: the caller's promise.
-        unsafe { self.after.add(line).write(value) };
-    }
-
     /// What line `line` starts with.
     #[inline(always)]
-    fn start<O: Running>(&self, line: usize) -> T {
+    fn start<O: Op>(&self, line: usize) -> T {
         match self.before.get(line) {
-            Some(&before) => self.turned::<O, 1>([before])[0],
+            Some(&before) => O::turned(before, self.flip),
             None if self.exclusive => O::identity(),
             None => O::nothing(),
         }
@@ -251,10 +216,8 @@ impl<T: Scalar> Lines<'_, T> {
 /// of those before it in an exclusive scan, whose first result is 0, or the type's largest or
 /// smallest number.
 ///
-/// Sums of `u32` and `u64` are those of `i32` and `i64`. Minima and maxima of all types are those of
-/// signed integers of the same width: `flip` is [`Order::flip`](crate::reduce::Order::flip) of the
-/// elements' type, and `floats` 1 if they are floats. NaN wins; −0 is below 0. For [`Sum`] both may
-/// be any number.
+/// Sums of `u32` and `u64` are those of `i32` and `i64`. `flip` is [`Order::flip`](crate::reduce::Order::flip) for
+/// [`Extreme`], and any number for [`Sum`].
 ///
 /// # Parameters
 /// - `input`: whole lines, of `extent` elements that are `inner` apart. `output`: as many elements,
@@ -263,13 +226,13 @@ impl<T: Scalar> Lines<'_, T> {
 ///   last one left it: otherwise results are wrong, or the launch does not end.
 /// - `before`: what comes before each line, or nothing. `after`: what comes after each line then, or
 ///   nothing; without an output, the total of each line's [`groups`], a line's after each other.
-/// - `floats`, `exclusive`: 0 or 1.
+/// - `exclusive`: 0 or 1.
 ///
 /// # Launch
 /// One-dimensional blocks of [`THREADS`], any grid; see [`blocks`]. [`Way::Tiles`] needs
 /// [`RING_BYTES`] of dynamic shared memory.
 #[kernel(
-    instances((i32 | i64, Sum | Extreme), (f32 | f64, Sum)),
+    instances((i32 | i64 | f32 | f64, Sum | Extreme)),
     name = "scan_{O}_{T}",
     max_threads = 288,
     min_blocks = 3,
@@ -288,7 +251,6 @@ impl<T: Scalar> Lines<'_, T> {
         countable::<T>(input.len(), extent, grid.x),
         Way::of(extent, inner, is_piece(input.len(), output.len(), before.len())) != Way::Tiles
             || shared_bytes >= RING_BYTES,
-        floats <= 1,
         exclusive <= 1,
         block.x == THREADS,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
@@ -298,7 +260,7 @@ impl<T: Scalar> Lines<'_, T> {
     clippy::too_many_arguments,
     reason = "an input, four arrays for the rest, and the shape"
 )]
-pub fn scan<T: Scalar, O: Running>(
+pub fn scan<T: Scalar, O: Op>(
     input: &[T],
     mut output: Out<T>,
     mut state: Atomics<u64>,
@@ -307,7 +269,6 @@ pub fn scan<T: Scalar, O: Running>(
     extent: usize,
     inner: usize,
     flip: u64,
-    floats: usize,
     exclusive: usize,
 ) {
     let of = Lines {
@@ -323,7 +284,6 @@ pub fn scan<T: Scalar, O: Running>(
         extent,
         inner,
         flip,
-        floats: floats != 0,
         exclusive: exclusive != 0,
     };
     if input.is_empty() {

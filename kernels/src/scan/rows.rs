@@ -2,7 +2,7 @@
 //!
 //! A line of at most 32 elements has the smallest power of two of lanes that is enough, and the warp
 //! as many lines as fit. A longer one has the warp, which goes through it in steps of 32 elements; the
-//! shuffles of [`STEPS`] of them are in flight together, and the loads of the next ones.
+//! loads and the shuffles of [`STEPS`] of them are in flight together.
 
 use core::array::from_fn;
 
@@ -12,11 +12,11 @@ use cuda_std::unroll::unrolled;
 use cuda_std::warp::{warp_shuffle_idx, warp_shuffle_up};
 
 use super::Lines;
-use super::order::Running;
 use crate::number::Scalar;
+use crate::reduce::Op;
 
-/// Elements of a lane that are scanned together, while as many are in flight.
-const STEPS: usize = 4;
+/// Elements of a lane that are in flight together.
+const STEPS: usize = 8;
 const WARP: usize = 32;
 const ALL: u32 = u32::MAX;
 
@@ -41,7 +41,7 @@ pub(super) const fn turns(lines: usize, extent: usize) -> usize {
 /// # Safety
 /// All lanes call it.
 #[inline(always)]
-unsafe fn steps<T: Scalar, O: Running, const N: usize>(mut values: [T; N], log: u32) -> [[T; N]; 2] {
+unsafe fn steps<T: Scalar, O: Op, const N: usize>(mut values: [T; N], log: u32) -> [[T; N]; 2] {
     let in_line = thread::thread_idx_x() as usize & ((1 << log) - 1);
     macro_rules! rounds {
         ($($round:literal)*) => {$(
@@ -68,7 +68,7 @@ unsafe fn steps<T: Scalar, O: Running, const N: usize>(mut values: [T; N], log: 
 /// # Safety
 /// As for [`columns::scan`](super::columns::scan), of blocks of whole warps; lines are runs of memory.
 #[inline(always)]
-pub(super) unsafe fn scan<T: Scalar, O: Running>(of: Lines<'_, T>) {
+pub(super) unsafe fn scan<T: Scalar, O: Op>(of: Lines<'_, T>) {
     let thread = thread::thread_idx_x();
     let warps = thread::block_dim_x() as usize / WARP;
     // SAFETY: a warp is 32 threads along x.
@@ -77,17 +77,28 @@ pub(super) unsafe fn scan<T: Scalar, O: Running>(of: Lines<'_, T>) {
     let (lines, log) = (of.len(), width_log(of.extent));
     let together = WARP >> log;
 
-    // An element, of lines and places that exist.
-    let exists = |line: usize, i: usize| line < lines && i < of.extent;
-    // SAFETY: it exists.
-    let load = |line: usize, i: usize| unsafe { of.input.as_ptr().add(line * of.extent + i).read() };
-    let store = |line: usize, i: usize, result: T, with: T| {
-        // SAFETY: inside the output, as the element is in the input; only this lane has it, and the
-        // line's last element too.
-        unsafe {
-            of.output.add(line * of.extent + i).write(result);
-            if of.has_after && i + 1 == of.extent {
-                of.put_after::<O>(line, with);
+    let load = |line: usize, i: usize| {
+        if line < lines && i < of.extent {
+            // SAFETY: an element of a line.
+            let element = unsafe { of.input.as_ptr().add(line * of.extent + i).read() };
+            O::turned(element, of.flip)
+        } else {
+            O::nothing()
+        }
+    };
+    // From what comes before the step's part of the line, before the lane's element, and with it.
+    let store = |line: usize, i: usize, start: T, [value, before]: [T; 2]| {
+        if line < lines && i < of.extent {
+            let with = O::apply(start, value);
+            let without = O::apply(start, before);
+            let result = O::turned(if of.exclusive { without } else { with }, of.flip);
+            // SAFETY: inside the output, as the element is in the input; only this lane has it, and
+            // the line's last element too.
+            unsafe {
+                of.output.add(line * of.extent + i).write(result);
+                if of.has_after && i + 1 == of.extent {
+                    of.after.add(line).write(O::turned(with, of.flip));
+                }
             }
         }
     };
@@ -95,52 +106,22 @@ pub(super) unsafe fn scan<T: Scalar, O: Running>(of: Lines<'_, T>) {
     while first < lines {
         if of.extent <= WARP {
             let (line, i) = (first + (lane >> log), lane & ((1 << log) - 1));
-            let mut value = O::nothing();
-            if exists(line, i) {
-                [value] = of.turned::<O, 1>([load(line, i)]);
-            }
             // SAFETY: all lanes are here.
-            let [[value], [before]] = unsafe { steps::<T, O, 1>([value], log) };
-            if exists(line, i) {
-                let start = of.start::<O>(line);
-                let with = O::apply(start, value);
-                let without = O::apply(start, before);
-                let [result] = of.back::<O, 1>([if of.exclusive { without } else { with }]);
-                store(line, i, result, with);
-            }
+            let [[value], [before]] = unsafe { steps::<T, O, 1>([load(line, i)], log) };
+            store(line, i, of.start::<O>(line), [value, before]);
         } else {
             let mut start = of.start::<O>(first);
-            // The lanes after the line's end have its last element, and nobody uses what comes of
-            // it.
-            let group = |from: usize| -> [T; STEPS] {
-                from_fn(|step| load(first, (from + step * WARP + lane).min(of.extent - 1)))
-            };
-            let mut next = group(0);
             let mut from = 0;
             while from < of.extent {
                 let at = |step: usize| from + step * WARP + lane;
-                let turned = of.turned::<O, STEPS>(next);
-                if from + STEPS * WARP < of.extent {
-                    next = group(from + STEPS * WARP);
-                }
+                let loaded = from_fn(|step| load(first, at(step)));
                 // SAFETY: all lanes are here.
-                let [values, befores] = unsafe { steps::<T, O, STEPS>(turned, log) };
-                let mut starts = [start; STEPS];
+                let [values, befores] = unsafe { steps::<T, O, STEPS>(loaded, log) };
                 unrolled::<STEPS>(|step| {
-                    starts[step] = start;
+                    store(first, at(step), start, [values[step], befores[step]]);
                     // SAFETY: all lanes are here.
                     let (all, _) = unsafe { warp_shuffle_idx(ALL, values[step], 31, 32) };
                     start = O::apply(start, all);
-                });
-                let with: [T; STEPS] = from_fn(|step| O::apply(starts[step], values[step]));
-                let results = of.back::<O, STEPS>(from_fn(|step| match of.exclusive {
-                    true => O::apply(starts[step], befores[step]),
-                    false => with[step],
-                }));
-                unrolled::<STEPS>(|step| {
-                    if at(step) < of.extent {
-                        store(first, at(step), results[step], with[step]);
-                    }
                 });
                 from += STEPS * WARP;
             }

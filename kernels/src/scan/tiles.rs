@@ -38,7 +38,6 @@ use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_vote_all};
 
-use super::order::Running;
 use super::words::{Loaded, Tickets, Words};
 use super::{
     AHEAD, DELAY, FETCH, GROUP, Lines, PACKS, RUN, SLOTS, WARPS, Way, published, state_len,
@@ -46,6 +45,7 @@ use super::{
 use crate::here::zero_here;
 use crate::number::Scalar;
 use crate::pack::{BYTES, Pack};
+use crate::reduce::Op;
 
 pub(super) const ALL: u32 = u32::MAX;
 /// A ticket for nothing.
@@ -114,7 +114,7 @@ impl<'a, T: Scalar> Tiles<'a, T> {
 /// of blocks of [`THREADS`](super::THREADS) along x, with [`super::RING_BYTES`] of dynamic shared
 /// memory. 32 bits count its tiles and five times its blocks.
 #[inline(always)]
-pub(super) unsafe fn scan<T: Scalar, O: Running, const LANES: usize>(
+pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     state: *mut u64,
     state_words: usize,
@@ -217,7 +217,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Running, const LANES: usize>(
             if looks {
                 let mut next = Known::<T>::nothing::<O>();
                 if len > 0 {
-                    [next.before_warp, next.own] = join_warps::<T, O>(totals, lane);
+                    (next.before_warp, next.own) = join_warps::<T, O>(totals, lane);
                     if !alone && lane == 0 {
                         let Tile { line, number, .. } = nth(n).read();
                         let first = line * published(each as usize);
@@ -275,7 +275,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Running, const LANES: usize>(
 /// As for [`scan`], of lines of one tile each and a block for each; `totals` has a place for each
 /// warp.
 #[inline(always)]
-unsafe fn scan_alone<T: Scalar, O: Running, const LANES: usize>(
+unsafe fn scan_alone<T: Scalar, O: Op, const LANES: usize>(
     tiles: &Tiles<'_, T>,
     slots: *mut Pack<T, LANES>,
     totals: *mut T,
@@ -306,11 +306,12 @@ unsafe fn scan_alone<T: Scalar, O: Running, const LANES: usize>(
         if !has {
             return;
         }
-        let [before_warp, own] = join_warps::<T, O>(totals, lane);
+        let (before_warp, own) = join_warps::<T, O>(totals, lane);
         let (before_warp, _) = warp_shuffle_idx(ALL, before_warp, warp as u32, 32);
         let start = of.start::<O>(tile.line);
         if thread == 0 && of.has_after {
-            of.put_after::<O>(tile.line, O::apply(start, own));
+            let next = O::apply(start, own);
+            of.after.add(tile.line).write(O::turned(next, of.flip));
         }
         let before = O::apply(start, before_warp);
         scan_warp::<T, O, LANES>(of, &tile, slots, before, at, lane);
@@ -330,7 +331,7 @@ struct Known<T> {
 
 impl<T: Scalar> Known<T> {
     #[inline(always)]
-    fn nothing<O: Running>() -> Self {
+    fn nothing<O: Op>() -> Self {
         Self {
             before_warp: O::nothing(),
             own: O::nothing(),
@@ -350,7 +351,7 @@ struct Found {
 
 impl Found {
     #[inline(always)]
-    fn nothing<T: Scalar, O: Running>(words: Words) -> Self {
+    fn nothing<T: Scalar, O: Op>(words: Words) -> Self {
         let nothing = words.known(O::nothing::<T>());
         Self {
             tile: nothing,
@@ -396,7 +397,7 @@ impl Places {
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn tile<T: Scalar, O: Running>(&self, words: Words, lane: u32) -> Loaded {
+    unsafe fn tile<T: Scalar, O: Op>(&self, words: Words, lane: u32) -> Loaded {
         match (lane as usize) < self.in_run {
             // SAFETY: an earlier tile.
             true => unsafe { words.load::<T>(self.tiles + lane as usize) },
@@ -407,7 +408,7 @@ impl Places {
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn run<T: Scalar, O: Running>(&self, words: Words, lane: u32) -> Loaded {
+    unsafe fn run<T: Scalar, O: Op>(&self, words: Words, lane: u32) -> Loaded {
         match (lane as usize) < self.in_group {
             // SAFETY: an earlier run, which is whole.
             true => unsafe { words.load::<T>(self.runs + lane as usize) },
@@ -418,7 +419,7 @@ impl Places {
     /// # Safety
     /// The state has these places.
     #[inline(always)]
-    unsafe fn before_group<T: Scalar, O: Running>(&self, words: Words) -> Loaded {
+    unsafe fn before_group<T: Scalar, O: Op>(&self, words: Words) -> Loaded {
         match self.has_group {
             // SAFETY: the group before, which is whole.
             true => unsafe { words.load::<T>(self.group - 1) },
@@ -432,7 +433,7 @@ impl Places {
 /// # Safety
 /// All lanes of a warp call it, with tiles of the board.
 #[inline(always)]
-unsafe fn look<T: Scalar, O: Running>(
+unsafe fn look<T: Scalar, O: Op>(
     tiles: &Tiles<'_, T>,
     last: *const Tile,
     waiting: *const Tile,
@@ -460,7 +461,7 @@ unsafe fn look<T: Scalar, O: Running>(
 /// # Safety
 /// All lanes of a warp call it, once for each tile.
 #[inline(always)]
-unsafe fn in_run<T: Scalar, O: Running>(
+unsafe fn in_run<T: Scalar, O: Op>(
     tiles: &Tiles<'_, T>,
     tile: *const Tile,
     words: Words,
@@ -489,7 +490,7 @@ unsafe fn in_run<T: Scalar, O: Running>(
 /// # Safety
 /// All lanes of a warp call it, once for each tile, after [`in_run`].
 #[inline(always)]
-unsafe fn in_group<T: Scalar, O: Running>(
+unsafe fn in_group<T: Scalar, O: Op>(
     tiles: &Tiles<'_, T>,
     tile: *const Tile,
     words: Words,
@@ -525,7 +526,7 @@ unsafe fn in_group<T: Scalar, O: Running>(
                 words.put(places.group, next);
             }
             if is_last && of.has_after {
-                of.put_after::<O>(line, next);
+                of.after.add(line).write(O::turned(next, of.flip));
             }
         }
         let before = O::apply(O::apply(start, before_run), known.before_tile);
@@ -538,7 +539,7 @@ unsafe fn in_group<T: Scalar, O: Running>(
 /// # Safety
 /// All lanes call it.
 #[inline(always)]
-pub(super) unsafe fn fold<T: Scalar, O: Running>(mut value: T) -> T {
+pub(super) unsafe fn fold<T: Scalar, O: Op>(mut value: T) -> T {
     macro_rules! rounds {
         ($($delta:literal)*) => {$(
             // SAFETY: all lanes are here.
@@ -555,7 +556,7 @@ pub(super) unsafe fn fold<T: Scalar, O: Running>(mut value: T) -> T {
 /// # Safety
 /// All lanes call it; `totals` has all warps' totals.
 #[inline(always)]
-unsafe fn join_warps<T: Scalar, O: Running>(totals: *const T, lane: u32) -> [T; 2] {
+unsafe fn join_warps<T: Scalar, O: Op>(totals: *const T, lane: u32) -> (T, T) {
     const { assert!(WARPS == 8) };
     let mut value = O::nothing();
     // SAFETY: a warp's total; all lanes are here.
@@ -574,7 +575,7 @@ unsafe fn join_warps<T: Scalar, O: Running>(totals: *const T, lane: u32) -> [T; 
         rounds!(1 2 4);
         let (below, _) = warp_shuffle_up(ALL, value, 1, 32);
         let (all, _) = warp_shuffle_idx(ALL, value, WARPS as u32 - 1, 32);
-        [if lane == 0 { O::nothing() } else { below }, all]
+        (if lane == 0 { O::nothing() } else { below }, all)
     }
 }
 
@@ -604,7 +605,7 @@ fn each_element<const LANES: usize>(at: usize, mut body: impl FnMut(usize, usize
 /// # Safety
 /// `slots` are this thread's, which it does not use before it has waited. `tile` is one.
 #[inline(always)]
-pub(super) unsafe fn copy<T: Scalar, O: Running, const LANES: usize>(
+pub(super) unsafe fn copy<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     tile: *const Tile,
     slots: *mut Pack<T, LANES>,
@@ -620,7 +621,6 @@ pub(super) unsafe fn copy<T: Scalar, O: Running, const LANES: usize>(
             unsafe { cp_async_cg(slots.wrapping_add(k * 32), from.cast()) };
         });
     } else if len > 0 {
-        let [nothing] = of.back::<O, 1>([O::nothing()]);
         each_element::<LANES>(at, |i, place| {
             let slot = slots.cast::<T>().wrapping_add(place);
             // SAFETY: an element of the tile, or a slot of this thread.
@@ -628,7 +628,7 @@ pub(super) unsafe fn copy<T: Scalar, O: Running, const LANES: usize>(
                 if i < len as usize {
                     cp_async_ca(slot, from.wrapping_add(i));
                 } else {
-                    slot.write(nothing);
+                    slot.write(O::turned(O::nothing(), of.flip));
                 }
             }
         });
@@ -641,7 +641,7 @@ pub(super) unsafe fn copy<T: Scalar, O: Running, const LANES: usize>(
 /// # Safety
 /// All lanes call it; this thread's copies to its slots have arrived.
 #[inline(always)]
-pub(super) unsafe fn sum_warp<T: Scalar, O: Running, const LANES: usize>(
+pub(super) unsafe fn sum_warp<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     slots: *const Pack<T, LANES>,
 ) -> T {
@@ -649,7 +649,7 @@ pub(super) unsafe fn sum_warp<T: Scalar, O: Running, const LANES: usize>(
     unrolled::<PACKS>(|k| {
         // SAFETY: the copy has arrived.
         let pack = unsafe { slots.add(k * 32).read() }.0;
-        let mut values = of.turned::<O, LANES>(pack);
+        let mut values = pack.map(|element| O::turned(element, of.flip));
         // Pairs first: a chain half as long.
         unrolled::<LANES>(|i| {
             if i % 2 == 1 {
@@ -672,7 +672,7 @@ pub(super) unsafe fn sum_warp<T: Scalar, O: Running, const LANES: usize>(
 /// All lanes call it; this thread's copies to its slots have arrived. The output has the tile, and
 /// only this thread these elements of it. `tile` is one.
 #[inline(always)]
-unsafe fn scan_warp<T: Scalar, O: Running, const LANES: usize>(
+unsafe fn scan_warp<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     tile: *const Tile,
     slots: *mut Pack<T, LANES>,
@@ -684,7 +684,7 @@ unsafe fn scan_warp<T: Scalar, O: Running, const LANES: usize>(
     unrolled::<PACKS>(|k| {
         // SAFETY: the copy has arrived.
         let pack = unsafe { slots.add(k * 32).read() }.0;
-        values[k] = of.turned::<O, LANES>(pack);
+        values[k] = pack.map(|element| O::turned(element, of.flip));
         unrolled::<LANES>(|i| {
             if i > 0 {
                 values[k][i] = O::apply(values[k][i - 1], values[k][i]);
@@ -716,14 +716,14 @@ unsafe fn scan_warp<T: Scalar, O: Running, const LANES: usize>(
         let below = if lane == 0 { O::nothing() } else { below };
         let before_pack = O::apply(before_row, below);
         let inclusive = values[k];
-        values[k] = of.back::<O, LANES>(from_fn(|i| {
+        values[k] = from_fn(|i| {
             let value = match (of.exclusive, i) {
                 (true, 0) => O::nothing(),
                 (true, _) => inclusive[i - 1],
                 (false, _) => inclusive[i],
             };
-            O::apply(before_pack, value)
-        }));
+            O::turned(O::apply(before_pack, value), of.flip)
+        });
         before_row = O::apply(before_row, row);
     });
 

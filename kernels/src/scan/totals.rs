@@ -22,12 +22,12 @@ use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{warp_shuffle_idx, warp_vote_all};
 
-use super::order::Running;
 use super::tiles::{ALL, NONE, Tiles, copy, fold, sum_warp};
 use super::words::{Tickets, Words, words};
 use super::{Lines, PACKS, RUN, SLOTS, WARPS, groups};
 use crate::number::Scalar;
 use crate::pack::Pack;
+use crate::reduce::Op;
 
 /// Tiles whose copies are in flight while another one is summed.
 const AHEAD: usize = SLOTS - 1;
@@ -70,7 +70,7 @@ impl Run {
 /// # Safety
 /// As for [`tiles::scan`](super::tiles::scan), without an output.
 #[inline(always)]
-pub(super) unsafe fn totals<T: Scalar, O: Running, const LANES: usize>(
+pub(super) unsafe fn totals<T: Scalar, O: Op, const LANES: usize>(
     of: Lines<'_, T>,
     state: *mut u64,
     state_words: usize,
@@ -182,7 +182,7 @@ pub(super) unsafe fn totals<T: Scalar, O: Running, const LANES: usize>(
 /// All lanes of a warp call it, once for each run of the block in order. `sums` has the warps' sums
 /// of the run's tiles.
 #[inline(always)]
-unsafe fn fold_run<T: Scalar, O: Running>(
+unsafe fn fold_run<T: Scalar, O: Op>(
     tiles: &Tiles<'_, T>,
     run: Run,
     sums: *const T,
@@ -233,7 +233,7 @@ unsafe fn fold_run<T: Scalar, O: Running>(
         let total = O::apply(fold::<T, O>(earlier), total);
         if lane == 0 {
             let group = run.line as usize * groups::<T>(of.extent) + number / RUN;
-            of.put_after::<O>(group, total);
+            of.after.add(group).write(O::turned(total, of.flip));
         }
     }
 }

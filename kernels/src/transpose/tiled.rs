@@ -22,7 +22,7 @@ use crate::number::Word;
 
 /// As [`transpose_naive`](super::naive::transpose_naive), through a tile in shared memory.
 #[kernel(
-    instances(u32),
+    instances(u32, u64),
     require(input.rows() == output.rows(), input.cols() == output.cols())
 )]
 pub fn transpose_tiled<T: Word>(

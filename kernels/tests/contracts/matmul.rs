@@ -7,8 +7,10 @@ use kernels::matmul::mma::{self, MmaTiles, matmul_mma, matmul_mma_small};
 use kernels::matmul::pipelined::matmul_pipelined_f32;
 use kernels::matmul::pitched::{self, matmul_pitch_f32};
 use kernels::matmul::policy::{Policy, Tiles};
-use kernels::matmul::sliced::matmul_sliced;
-use kernels::matmul::slices::{Cut, MOST_SLICES, Small, Square, Tall};
+use kernels::matmul::sliced::{matmul_sliced, matmul_sliced_tall};
+use kernels::matmul::slices::{
+    Cut, MOST_SLICES, Small, SmallRagged, Square, SquareRagged, Tall, TallRagged,
+};
 use kernels::matmul::split::{self, TILE_WORDS, matmul_split_f32};
 use kernels::matmul::tensor::{self, SHARED_BYTES, matmul_tensor_f32};
 use kernels::matmul::thin::matmul_thin;
@@ -270,113 +272,123 @@ fn unaligned<T>(
     refused(whole(of()), rule);
 }
 
-/// What a launch of `sliced` has beside [`Sliced`]: pitches of A and of B, whether vectors move, and
-/// ranges.
-#[derive(Clone, Copy)]
+/// What a launch of `sliced` has beside [`Sliced`]: pitches of A and of B, where rows do not follow
+/// each other, and ranges.
+#[derive(Clone, Copy, Default)]
 struct Form {
-    pitches: [usize; 2],
-    by_vectors: usize,
+    pitches: Option<[usize; 2]>,
     unless: u64,
 }
 
 #[test]
 fn slices_of_tiles_have_their_sums() {
     macro_rules! start {
-        ($Cut:ident) => {
+        ($handle:ty, |$a:ident, $b:ident, $slices:ident, $unless:ident| $($more:expr),+) => {
             |mut of: Sliced<f32>, form: Form| -> Result<(), Error> {
-                let ([rows, inner, cols], [pitch_a, pitch_b]) = (of.extents, form.pitches);
-                let kernel = matmul_sliced::<$Cut>::on(&Device::default())?.shape(of.shape);
-                kernel.launch(
-                    &of.a,
-                    &of.b,
-                    &mut of.sums,
-                    rows,
-                    inner,
-                    cols,
-                    pitch_a,
-                    pitch_b,
-                    of.slices,
-                    form.by_vectors,
-                    &memory::<u32>(form.unless),
-                )
+                let ([rows, inner, cols], $slices) = (of.extents, of.slices);
+                let [$a, $b] = form.pitches.unwrap_or([inner, cols]);
+                let $unless = memory::<u32>(form.unless);
+                let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
+                kernel.launch(&of.a, &of.b, &mut of.sums, rows, inner, cols, $($more),+)
             }
         };
     }
-    slices_of_a_cut(Cut::Tall, start!(Tall));
-    slices_of_a_cut(Cut::Square, start!(Square));
-    slices_of_a_cut(Cut::Small, start!(Small));
+    macro_rules! tall {
+        ($instance:ty) => {
+            start!(
+                matmul_sliced_tall<$instance>,
+                |a, b, slices, unless| a,
+                b,
+                slices,
+                &unless
+            )
+        };
+    }
+    macro_rules! smaller {
+        ($instance:ty) => {
+            start!(matmul_sliced<$instance>, |_a, b, slices, _unless| b, slices)
+        };
+    }
+    slices_of_a_cut(Cut::Tall, tall!(Tall), tall!(TallRagged));
+    slices_of_a_cut(Cut::Square, smaller!(Square), smaller!(SquareRagged));
+    slices_of_a_cut(Cut::Small, smaller!(Small), smaller!(SmallRagged));
+    copies_and_ranges(tall!(Tall), tall!(TallRagged));
 }
 
-fn slices_of_a_cut(cut: Cut, start: impl Fn(Sliced<f32>, Form) -> Result<(), Error> + Copy) {
-    let policy = cut.policy();
+fn slices_of_a_cut(
+    cut: Cut,
+    whole: impl Fn(Sliced<f32>, Form) -> Result<(), Error> + Copy,
+    ragged: impl Fn(Sliced<f32>, Form) -> Result<(), Error> + Copy,
+) {
+    let policy = cut.policy(true);
     let good = || Sliced::of([5, 6, 8], of_policy(&policy));
-    let vectors = Form {
-        pitches: [6, 8],
-        by_vectors: 1,
-        unless: 0,
-    };
-    let elements = Form {
-        by_vectors: 0,
-        ..vectors
-    };
-    for form in [vectors, elements] {
-        of_slices(good, |of| {
-            let [_, inner, cols] = of.extents;
-            let pitches = [inner, cols];
-            start(of, Form { pitches, ..form })
-        });
-    }
-    let (whole, ragged) = (|of| start(of, vectors), |of| start(of, elements));
+    let packed = Form::default();
+    of_slices(good, |of| whole(of, packed));
+    of_slices(good, |of| ragged(of, packed));
+    let (of_whole, of_ragged) = (|of| whole(of, packed), |of| ragged(of, packed));
     unaligned(
         || good().with(|of| of.b = behind(48)),
-        whole,
-        ragged,
+        of_whole,
+        of_ragged,
         "b.is_aligned",
     );
-    // The kernel looks where the sums begin.
-    for form in [vectors, elements] {
-        starts(start(good().with(|of| of.sums = behind(80)), form));
-        starts(start(good(), Form { unless: 4, ..form }));
-        for unless in [1, 3, 5] {
-            refused(start(good(), Form { unless, ..form }), "unless.len()");
-        }
-    }
-    let odd = || Sliced::of([5, 6, 7], of_policy(&policy));
-    let pitched = |form: Form, pitch| Form {
-        pitches: [6, pitch],
-        ..form
-    };
     unaligned(
-        odd,
-        |of| start(of, pitched(vectors, 7)),
-        |of| start(of, pitched(elements, 7)),
-        "pitch_b.is_multiple_of",
+        || good().with(|of| of.sums = behind(80)),
+        of_whole,
+        of_ragged,
+        "sums.is_aligned",
     );
+    let odd = || Sliced::of([5, 6, 7], of_policy(&policy));
+    unaligned(odd, of_whole, of_ragged, "is_multiple_of");
     // Columns that are no vectors, in rows that are.
     let copied = || odd().with(|of| of.b = memory(48));
-    starts(start(copied(), pitched(vectors, 8)));
+    starts(whole(copied(), pitched(6, 8)));
     let narrow = odd().with(|of| of.b = memory(24));
-    refused(start(narrow, pitched(vectors, 4)), "cols <= pitch_b");
-    let copied = || copied().with(|of| of.a = memory(40));
-    let both = |pitch_a| Form {
-        pitches: [pitch_a, 8],
-        ..vectors
-    };
-    starts(start(copied(), both(8)));
-    refused(start(copied(), both(6)), "Some(a.len())");
-    let short = copied().with(|of| of.a = memory(20));
-    refused(start(short, both(4)), "inner <= pitch_a");
-    let neither = Form {
-        by_vectors: 2,
-        ..vectors
-    };
-    refused(start(good(), neither), "by_vectors <= 1");
+    refused(whole(narrow, pitched(6, 4)), "cols <= pitch");
     for (shape, rule) in wrong_shapes(&policy) {
         // Slices are layers of the grid.
         if rule != "grid.z" {
-            refused(whole(Sliced { shape, ..good() }), rule);
+            refused(whole(Sliced { shape, ..good() }, packed), rule);
         }
     }
+}
+
+fn pitched(a: usize, b: usize) -> Form {
+    let pitches = Some([a, b]);
+    Form { pitches, unless: 0 }
+}
+
+/// What the largest tiles take beside.
+fn copies_and_ranges(
+    whole: impl Fn(Sliced<f32>, Form) -> Result<(), Error>,
+    ragged: impl Fn(Sliced<f32>, Form) -> Result<(), Error>,
+) {
+    let policy = Cut::Tall.policy(true);
+    let good = || Sliced::of([5, 6, 8], of_policy(&policy));
+    let of = |unless| Form {
+        unless,
+        ..Form::default()
+    };
+    for unless in [0, 4] {
+        starts(whole(good(), of(unless)));
+        starts(ragged(good(), of(unless)));
+    }
+    for unless in [1, 3, 5] {
+        refused(whole(good(), of(unless)), "unless.len()");
+    }
+    let copied = || {
+        let odd = Sliced::of([5, 6, 7], of_policy(&policy));
+        odd.with(|of| (of.a, of.b) = (memory(40), memory(48)))
+    };
+    starts(whole(copied(), pitched(8, 8)));
+    // C may begin anywhere, if its rows do.
+    starts(whole(
+        copied().with(|of| of.sums = behind(70)),
+        pitched(8, 8),
+    ));
+    refused(whole(copied(), pitched(6, 8)), "Some(a.len())");
+    let short = copied().with(|of| of.a = memory(20));
+    refused(whole(short, pitched(4, 8)), "inner <= pitch_a");
 }
 
 #[test]

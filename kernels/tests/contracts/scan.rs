@@ -16,7 +16,6 @@ struct Launch {
     after: u64,
     extent: usize,
     inner: usize,
-    floats: usize,
     exclusive: usize,
     shape: Shape,
 }
@@ -32,7 +31,6 @@ fn line() -> Launch {
         after: 0,
         extent: len,
         inner: 1,
-        floats: 1,
         exclusive: 1,
         shape: shape([4, 1, 1], [THREADS, 1, 1]).shared(RING_BYTES),
     }
@@ -62,7 +60,6 @@ fn start(of: Launch) -> Result<(), Error> {
         of.extent,
         of.inner,
         0,
-        of.floats,
         of.exclusive,
     )
 }
@@ -202,7 +199,6 @@ fn blocks_are_of_one_dimension() {
             }),
             "exclusive <= 1",
         );
-        refused(start(Launch { floats: 2, ..good }), "floats <= 1");
     }
     let kernel = scan::<i64, Extreme>::on(&Device::default()).unwrap();
     let kernel = kernel.shape(shape([1, 1, 1], [32, 1, 1]));
@@ -214,7 +210,7 @@ fn blocks_are_of_one_dimension() {
         &mut memory(0),
     );
     refused(
-        kernel.launch(of.0, of.1, of.2, of.3, of.4, 1, 1, 0, 0, 0),
+        kernel.launch(of.0, of.1, of.2, of.3, of.4, 1, 1, 0, 0),
         "block.x",
     );
 }

@@ -112,7 +112,7 @@ const fn of(policy: Policy, resident: usize) -> Cost {
 }
 
 pub(super) const fn sliced(cut: Cut) -> Cost {
-    let policy = cut.policy();
+    let policy = cut.policy(true);
     match cut {
         Cut::Tall => Cost {
             step: [620.0, 745.0],

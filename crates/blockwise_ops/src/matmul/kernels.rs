@@ -2,8 +2,8 @@
 
 use blockwise::{AnyViewMut, Error, Plain, Type, View, ViewMut};
 use kernels::matmul::{
-    few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile, sliced, slices,
-    split, tensor, thin, tiled,
+    few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile, sliced,
+    slices, split, tensor, thin, tiled,
 };
 use kernels::raw;
 
@@ -58,34 +58,54 @@ macro_rules! counted {
     };
 }
 
-/// Instances of `sliced`: `$vectors` says whether copies from B move vectors. It does nothing if the
-/// ranges that came before fit the tensor cores.
+/// Instances of `sliced`.
 macro_rules! sliced {
-    ($which:tt, $handle:ty, $vectors:literal) => {
-        sliced!($which, $handle, $vectors, |of| (
-            of.problem.extents[1],
-            pitch(&of),
-            count(&of)
-        ))
-    };
-    ($which:tt, $handle:ty, $vectors:literal, |$of:ident| $pitches_and_slices:expr) => {
-        kernel!(Takes::Type(Type::F32), $which, $handle, |$of| {
-            let ([rows, inner, cols, _], (pitch_a, pitch_b, slices), unless) =
-                ($of.problem.extents, $pitches_and_slices, unless(&$of)?);
+    ($which:tt, $handle:ty) => {
+        kernel!(Takes::Type(Type::F32), $which, $handle, |of| {
+            let ([rows, inner, cols, _], pitch, slices) =
+                (of.problem.extents, pitch(&of), count(&of));
             (
-                $of.inputs[0].plain::<f32>()?,
-                $of.inputs[1].plain::<f32>()?,
-                $of.output.plain::<f32>()?,
+                of.inputs[0].plain::<f32>()?,
+                of.inputs[1].plain::<f32>()?,
+                of.output.plain::<f32>()?,
                 rows,
                 inner,
                 cols,
-                pitch_a,
-                pitch_b,
+                pitch,
                 slices,
-                $vectors,
-                unless,
             )
         })
+    };
+}
+
+/// The largest of them, which do nothing if the ranges that came before fit the tensor cores.
+/// Without more, rows of A follow each other, and those of B too unless they were copied.
+macro_rules! tall {
+    ($which:tt, $instance:ty) => {
+        tall!($which, $instance, |of| [of.problem.extents[1], pitch(&of)])
+    };
+    ($which:tt, $instance:ty, |$of:ident| $pitches:expr) => {
+        kernel!(
+            Takes::Type(Type::F32),
+            $which,
+            sliced::matmul_sliced_tall<$instance>,
+            |$of| {
+                let ([rows, inner, cols, _], [pitch_a, pitch_b], slices, unless) =
+                    ($of.problem.extents, $pitches, count(&$of), unless(&$of)?);
+                (
+                    $of.inputs[0].plain::<f32>()?,
+                    $of.inputs[1].plain::<f32>()?,
+                    $of.output.plain::<f32>()?,
+                    rows,
+                    inner,
+                    cols,
+                    pitch_a,
+                    pitch_b,
+                    slices,
+                    unless,
+                )
+            }
+        )
     };
 }
 
@@ -93,6 +113,12 @@ macro_rules! sliced {
 fn unless<'a>(of: &Operands<'a>) -> Result<View<'a, u32>, Error> {
     // An empty range of A.
     of.before.unwrap_or(of.inputs[0].view(..0)).plain()
+}
+
+/// Elements between the starts of two rows of A and of B, where both were copied.
+fn copied(of: &Operands<'_>) -> [usize; 2] {
+    let [_, inner, cols, _] = of.problem.extents;
+    [inner, cols].map(policy::pitch)
 }
 
 /// The kernels that add slices: the input has a matrix for each.
@@ -149,7 +175,7 @@ pub(super) static REGISTER_TILE: &[Kernel] = &[
     matrices!(F64 f64, register_tile::matmul_register_tile<f64>),
 ];
 
-/// Instances by [`Tiles`](kernels::matmul::policy::Tiles): the smaller tiles are those of `sliced`.
+/// Instances by [`Tiles`](kernels::matmul::policy::Tiles): the smaller ones are those of `sliced`.
 pub(super) static PIPELINED: &[Kernel] = &[
     kernel!(
         Takes::Type(Type::F32),
@@ -168,18 +194,18 @@ pub(super) static PIPELINED: &[Kernel] = &[
             )
         }
     ),
-    sliced!([0, 1], sliced::matmul_sliced<slices::Tall>, 1),
-    sliced!([0, 2], sliced::matmul_sliced<slices::Tall>, 0),
+    tall!([0, 1], slices::Tall),
+    tall!([0, 2], slices::TallRagged),
 ];
 
 /// Instances by [`Cut`](slices::Cut); the code says whether single elements move.
 pub(super) static SLICED: &[Kernel] = &[
-    sliced!([0, 0], sliced::matmul_sliced<slices::Tall>, 1),
-    sliced!([0, 1], sliced::matmul_sliced<slices::Square>, 1),
-    sliced!([0, 2], sliced::matmul_sliced<slices::Small>, 1),
-    sliced!([1, 0], sliced::matmul_sliced<slices::Tall>, 0),
-    sliced!([1, 1], sliced::matmul_sliced<slices::Square>, 0),
-    sliced!([1, 2], sliced::matmul_sliced<slices::Small>, 0),
+    tall!([0, 0], slices::Tall),
+    sliced!([0, 1], sliced::matmul_sliced<slices::Square>),
+    sliced!([0, 2], sliced::matmul_sliced<slices::Small>),
+    tall!([1, 0], slices::TallRagged),
+    sliced!([1, 1], sliced::matmul_sliced<slices::SquareRagged>),
+    sliced!([1, 2], sliced::matmul_sliced<slices::SmallRagged>),
     folds!(F32 f32),
 ];
 
@@ -311,12 +337,10 @@ pub(super) static TENSOR: &[Kernel] = &[
     ),
 ];
 
+/// The code says whether C begins anywhere.
 pub(super) static PITCHED: &[Kernel] = &[
-    sliced!([0, 0], sliced::matmul_sliced<slices::Tall>, 1, |of| (
-        policy::pitch(of.problem.extents[1]),
-        policy::pitch(of.problem.extents[2]),
-        1
-    )),
+    tall!([0, 0], slices::Tall, |of| copied(&of)),
+    tall!([1, 0], slices::TallRagged, |of| copied(&of)),
     // To the copies of A and of B.
     kernel!(
         Takes::Type(Type::F32),

@@ -389,7 +389,7 @@ fn cuts(task: &Task<'_>) -> Vec<(Options, String)> {
                 count: slices.try_into().ok(),
                 ..Options::of(task.variant)
             };
-            let policy = plan::described(&cut.policy());
+            let policy = plan::described(&cut.policy(true));
             (options, format!("{cut:?}: {policy}, {slices} slices"))
         })
     };

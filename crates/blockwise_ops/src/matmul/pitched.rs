@@ -14,7 +14,7 @@ use super::{PITCHED, choice, extents};
 use crate::LaunchError;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task};
 
-/// The launch that multiplies the copies.
+/// The launch that multiplies the copies, to a C that is aligned to 16 bytes or not.
 pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     check(task)?;
     // Without memory for the copies, which a single slice asks for.
@@ -23,7 +23,8 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
         return Err(LaunchError::NeedsMemory { kernel });
     }
     copy::plan(task)?;
-    by_blocks(task, [0, 0], Cut::Tall.policy(), extents(task.problem))
+    let (ragged, policy) = (u8::from(!task.aligned), Cut::Tall.policy(task.aligned));
+    by_blocks(task, [ragged, 0], policy, extents(task.problem))
 }
 
 /// A product of one shape, with the memory for the copies of its operands.
@@ -64,8 +65,10 @@ impl Held for Pitched {
         let &[a, b] = inputs else {
             return Ok(None);
         };
-        let task = Task::new(&PITCHED, problem, &self.options, self.device.properties());
-        let plan = plan(&task)?;
+        let plan = plan(&Task {
+            aligned: output.is_aligned(kernels::pack::BYTES as u64),
+            ..Task::new(&PITCHED, problem, &self.options, self.device.properties())
+        })?;
         let on = (&self.device, stream);
         plan.start(
             on,

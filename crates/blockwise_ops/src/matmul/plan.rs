@@ -129,7 +129,7 @@ pub(super) fn launch(
         )?
     } else {
         let instance = task.options.instance.unwrap_or(cut as u8);
-        by_blocks(task, [ragged, instance], cut.policy(), of)?
+        by_blocks(task, [ragged, instance], cut.policy(vectors), of)?
     };
     let (cap, most) = (task.options.grid_cap, task.device.max_grid[2]);
     plan.launch.grid[2] = blocks_for(slices, 1, cap, most);

@@ -22,7 +22,7 @@ pub(super) fn vectors(
     if *kernel == MMA {
         a && b && c && whole(inner) && whole(cols)
     } else {
-        b && whole(pitch) && broad
+        b && c && whole(pitch) && broad
     }
 }
 

@@ -2,6 +2,7 @@
 
 use blockwise::{AnyView, Device, Stream, Type, View, ViewMut};
 use kernels::raw::reverse::{reverse_dynamic_raw, reverse_static_raw};
+use kernels::reverse::along::reverse_along;
 use kernels::reverse::direct::{self, reverse_direct};
 use kernels::reverse::dynamic::reverse_dynamic;
 use kernels::reverse::fixed::reverse_static;
@@ -56,8 +57,11 @@ pub static REVERSE: Operation = Operation {
         operations: 0,
     },
     reference,
-    variants: &[&STATIC, &STATIC_RAW, &DYNAMIC, &DYNAMIC_RAW, &DIRECT],
-    choice: |_| &DIRECT,
+    variants: &[&STATIC, &STATIC_RAW, &DYNAMIC, &DYNAMIC_RAW, &DIRECT, &AXIS],
+    choice: |task| match is_whole(task.problem) {
+        true => &DIRECT,
+        false => &AXIS,
+    },
     parts: Parts::Whole,
     bench: Bench {
         types: &[(Type::F32, &[&[1 << 28]])],
@@ -105,7 +109,7 @@ pub static STATIC: Variant = Variant::new(
     "static",
     "a shared array whose length is fixed in the kernel",
     slices!(reverse_static, [u32]),
-    |task| of_tiles(task, task.fixed_block(kernels::reverse::THREADS)?, 0),
+    |task| of_tiles(task, task.fixed_block(kernels::reverse::THREADS)?, 0, 1),
 )
 .tier(Tier::Document);
 
@@ -114,7 +118,7 @@ pub static STATIC_RAW: Variant = Variant::new(
     "static-raw",
     "the same in rust-cuda's form",
     slices!(unsafe reverse_static_raw, [u32]),
-    |task| of_tiles(task, task.fixed_block(kernels::reverse::THREADS)?, 0),
+    |task| of_tiles(task, task.fixed_block(kernels::reverse::THREADS)?, 0, 1),
 )
 .tier(Tier::Document);
 
@@ -136,19 +140,31 @@ pub static DYNAMIC_RAW: Variant = Variant::new(
 )
 .tier(Tier::Document);
 
-/// No shared memory, several loads in flight in each thread: the fastest, and the one for an axis.
+/// No shared memory, several loads in flight in each thread: the fastest.
 pub static DIRECT: Variant = Variant::new(
     "direct",
     "no shared memory, several loads in flight in each thread",
-    words!([u8 u16 u32 u64], [0, 0], reverse_direct, |of, T| (
+    slices!(reverse_direct, [u8 u16 u32 u64]),
+    |task| of_tiles(task, threads(task), 0, direct::ITEMS),
+);
+
+/// The same along an axis.
+pub static AXIS: Variant = Variant::new(
+    "axis",
+    "the same along an axis",
+    words!([u8 u16 u32 u64], [0, 0], reverse_along, |of, T| (
         of.inputs[0].plain::<T>()?,
         of.output.plain::<T>()?,
         of.problem.extents[0],
         of.problem.extents[2]
     )),
     |task| {
-        let items = task.problem.product().div_ceil(direct::ITEMS);
-        task.plan_1d([0, 0], items, threads(task), 0)
+        task.plan_1d(
+            [0, 0],
+            task.problem.product().div_ceil(direct::ITEMS),
+            threads(task),
+            0,
+        )
     },
 );
 
@@ -158,17 +174,27 @@ fn threads(task: &Task<'_>) -> u32 {
 
 fn dynamic_plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let threads = threads(task);
-    let shared_bytes = u64::from(threads) * task.problem.ty.bytes() as u64;
-    of_tiles(task, threads, shared_bytes)
+    of_tiles(
+        task,
+        threads,
+        u64::from(threads) * task.problem.ty.bytes() as u64,
+        1,
+    )
 }
 
 /// A plan of a kernel that reverses a row.
-fn of_tiles(task: &Task<'_>, threads: u32, shared_bytes: u64) -> Result<Plan, LaunchError> {
+fn of_tiles(
+    task: &Task<'_>,
+    threads: u32,
+    shared_bytes: u64,
+    items: usize,
+) -> Result<Plan, LaunchError> {
     if !is_whole(task.problem) {
         let kernel = task.variant.name;
         return Err(LaunchError::NoAxes { kernel });
     }
-    task.plan_1d([0, 0], task.problem.product(), threads, shared_bytes)
+    let len = task.problem.product();
+    task.plan_1d([0, 0], len.div_ceil(items), threads, shared_bytes)
 }
 
 /// Partial and whole tiles, a grid that strides, one element.

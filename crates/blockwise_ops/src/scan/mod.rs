@@ -198,8 +198,8 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     task.plan_1d([code, 0], items, threads, shared_bytes.into())
 }
 
-/// One instance per type for sums. Those of unsigned integers have the bits of signed ones. Minima and
-/// maxima have one per width: all types are compared as signed integers.
+/// One instance per type for sums and one for minima and maxima. Unsigned integers use the signed
+/// instances: their sums have the same bits, and `flip` changes the order.
 static KERNELS: &[Kernel] = &{
     macro_rules! running {
         ($Type:ident, $t:ident, $code:expr, $Op:ident) => {
@@ -214,7 +214,6 @@ static KERNELS: &[Kernel] = &{
                     of.problem.extents[0].max(1),
                     of.problem.extents[2].max(1),
                     flip::<$t>(&of.problem),
-                    of.problem.ty.is_float().into(),
                     of.problem.settings[1].into(),
                 )
             })
@@ -227,8 +226,8 @@ static KERNELS: &[Kernel] = &{
         running!(U32, i32, 0, Sum),
         running!(I64, i64, 0, Sum),
         running!(U64, i64, 0, Sum),
-        running!(F32, i32, 1, Extreme),
-        running!(F64, i64, 1, Extreme),
+        running!(F32, f32, 1, Extreme),
+        running!(F64, f64, 1, Extreme),
         running!(I32, i32, 1, Extreme),
         running!(U32, i32, 1, Extreme),
         running!(I64, i64, 1, Extreme),

@@ -1,7 +1,5 @@
 //! The reference: one element after the other; sums of floats in two float64.
 
-use std::cmp::Ordering;
-
 use blockwise::Type;
 use bytemuck::Pod;
 use kernels::scan::additions;
@@ -22,7 +20,7 @@ trait Value: Pod {
 }
 
 macro_rules! values {
-    ($($t:ident $least:expr, $greatest:expr, |$a:ident, $b:ident| $sum:expr, $comes:expr, $turned:expr;)*) => { $(
+    ($($t:ident $least:expr, $greatest:expr, |$a:ident, $b:ident| $sum:expr, $is_nan:expr;)*) => { $(
         impl Value for $t {
             const LEAST: Self = $least;
             const GREATEST: Self = $greatest;
@@ -33,60 +31,23 @@ macro_rules! values {
             }
 
             fn least(self, other: Self) -> Self {
-                if $comes(self, other) { self } else { other }
+                if $is_nan(self) || self <= other { self } else { other }
             }
 
             fn greatest(self, other: Self) -> Self {
-                let turned: fn(Self) -> Self = $turned;
-                turned(turned(self).least(turned(other)))
+                if $is_nan(self) || self >= other { self } else { other }
             }
         }
     )* };
 }
 values! {
-    i32 Self::MIN, Self::MAX, |a, b| a.wrapping_add(b), |a, b| a <= b, |a| !a;
-    u32 Self::MIN, Self::MAX, |a, b| a.wrapping_add(b), |a, b| a <= b, |a| !a;
-    i64 Self::MIN, Self::MAX, |a, b| a.wrapping_add(b), |a, b| a <= b, |a| !a;
-    u64 Self::MIN, Self::MAX, |a, b| a.wrapping_add(b), |a, b| a <= b, |a| !a;
-    f32 Self::NEG_INFINITY, Self::INFINITY, |a, b| a + b, comes, |a| -a;
-    f64 Self::NEG_INFINITY, Self::INFINITY, |a, b| a + b, comes, |a| -a;
+    i32 Self::MIN, Self::MAX, |a, b| a.wrapping_add(b), |_| false;
+    u32 Self::MIN, Self::MAX, |a, b| a.wrapping_add(b), |_| false;
+    i64 Self::MIN, Self::MAX, |a, b| a.wrapping_add(b), |_| false;
+    u64 Self::MIN, Self::MAX, |a, b| a.wrapping_add(b), |_| false;
+    f32 Self::NEG_INFINITY, Self::INFINITY, |a, b| a + b, f32::is_nan;
+    f64 Self::NEG_INFINITY, Self::INFINITY, |a, b| a + b, f64::is_nan;
 }
-
-/// Whether a float is the minimum of two, as in the kernel's order of bits: NaNs come first, those
-/// without a sign before the others, and −0 before 0.
-fn comes<T: Float>(a: T, b: T) -> bool {
-    let key = |x: T| (!x.is_nan(), x.is_nan() && x.is_sign_negative());
-    match key(a).cmp(&key(b)) {
-        Ordering::Equal => a.total_cmp(b).is_le(),
-        unlike => unlike.is_lt(),
-    }
-}
-
-/// What [`comes`] needs of a float.
-trait Float: Copy {
-    fn is_nan(self) -> bool;
-    fn is_sign_negative(self) -> bool;
-    fn total_cmp(self, other: Self) -> Ordering;
-}
-
-macro_rules! floats {
-    ($($t:ident)*) => { $(
-        impl Float for $t {
-            fn is_nan(self) -> bool {
-                $t::is_nan(self)
-            }
-
-            fn is_sign_negative(self) -> bool {
-                $t::is_sign_negative(self)
-            }
-
-            fn total_cmp(self, other: Self) -> Ordering {
-                $t::total_cmp(&self, &other)
-            }
-        }
-    )* };
-}
-floats!(f32 f64);
 
 fn combine<T: Value>(running: Running, before: T, value: T) -> T {
     match running {

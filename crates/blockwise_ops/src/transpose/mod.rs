@@ -159,7 +159,7 @@ pub static NAIVE: Variant = Variant::new(
 pub static TILED: Variant = Variant::new(
     "tiled",
     "turns tiles in shared memory, so that both sides are rows",
-    matrices!(transpose_tiled, [u32]),
+    matrices!(transpose_tiled, [u32 u64]),
     by_tile,
 )
 .tier(Tier::Document);

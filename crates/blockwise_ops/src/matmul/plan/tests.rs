@@ -124,12 +124,12 @@ fn the_instance_is_the_one_asked_for_or_the_fastest_that_fits() {
         plan.expect("allowed").expect("outputs")
     };
     let asked = planned(Some(Tiles::Ragged), 300, 128);
-    assert_eq!(asked.kernel, "matmul_sliced_tall_f32");
+    assert_eq!(asked.kernel, "matmul_sliced_tallragged_f32");
     assert_eq!((asked.grid, asked.block), ([6, 1, 1], [128, 1, 1]));
     assert_eq!(asked.dynamic_shared_bytes, 4 * 3 * 16 * (132 + 64));
     for tiles in [None, Some(Tiles::Wide), Some(Tiles::Tall)] {
         let odd = planned(tiles, 4096, 4097);
-        assert_eq!(odd.kernel, "matmul_sliced_tall_f32");
+        assert_eq!(odd.kernel, "matmul_sliced_tallragged_f32");
     }
     // 128, 118 and 133 tiles for 132 multiprocessors.
     for (rows, cols, kernel) in [
