@@ -5,19 +5,13 @@
 //!
 //! In repeated lines, `#` is a coordinate, `#+` the next one, and `$` its place in bytes.
 
-use std::array::from_fn;
-
 use super::field::DEGREE;
-
-/// Fours of numbers that a thread loads together.
-const UNROLLED: usize = 2;
 
 /// Threads of a block, at most.
 pub(super) const THREADS: usize = 256;
 
 pub(super) fn ptx() -> String {
-    let quads =
-        String::from_iter((0..UNROLLED).map(load)) + &String::from_iter((0..UNROLLED).map(steps));
+    let steps = String::from_iter((0..4).map(|i| step(&format!("%n{i}"))));
     let (step, product, tree) = (step("%n0"), product("LIST_"), tree());
     format!(
         "
@@ -63,9 +57,22 @@ GIVEN:
     shr.u64 %quads, %len, 2;
     shl.b64 %rest, %quads, 2;
     add.u64 %rest, %rest, %quad;
+    setp.ge.u64 %p, %quad, %quads;
+    @%p bra REST;
 QUADS:
-{quads}
-    bra QUADS;
+    cvt.u32.u64 %n0, %quad;
+    shl.b32 %n0, %n0, 2;
+    add.u32 %n0, %n0, %first;
+    add.u32 %n1, %n0, 1;
+    add.u32 %n2, %n0, 2;
+    add.u32 %n3, %n0, 3;
+    shl.b64 %at, %quad, 4;
+    add.u64 %at, %numbers, %at;
+    @%given ld.global.v4.u32 {{%n0, %n1, %n2, %n3}}, [%at];
+{steps}
+    add.u64 %quad, %quad, %step;
+    setp.lt.u64 %p, %quad, %quads;
+    @%p bra QUADS;
 REST:
     setp.ge.u64 %p, %rest, %len;
     @%p bra TREE;
@@ -116,32 +123,6 @@ TREE:
     )
 }
 
-/// Loads the fours of numbers that are multiplied next: one each, all in flight together.
-fn load(of: usize) -> String {
-    let numbers: [_; 4] = from_fn(|i| format!("%n{}", 4 * of + i));
-    let [a, b, c, d] = &numbers;
-    format!(
-        "
-    setp.lt.u64 %more{of}, %quad, %quads;
-    cvt.u32.u64 {a}, %quad;
-    shl.b32 {a}, {a}, 2;
-    add.u32 {a}, {a}, %first;
-    add.u32 {b}, {a}, 1;
-    add.u32 {c}, {a}, 2;
-    add.u32 {d}, {a}, 3;
-    shl.b64 %at, %quad, 4;
-    add.u64 %at, %numbers, %at;
-    and.pred %load, %given, %more{of};
-    @%load ld.global.v4.u32 {{{a}, {b}, {c}, {d}}}, [%at];
-    add.u64 %quad, %quad, %step;"
-    )
-}
-
-fn steps(of: usize) -> String {
-    let steps = (4 * of..4 * of + 4).map(|i| step(&format!("%n{i}")));
-    format!("\n    @!%more{of} bra REST;") + &String::from_iter(steps)
-}
-
 /// The lines for each coordinate.
 fn rows(lines: &str) -> String {
     let row = |i: usize| {
@@ -157,15 +138,14 @@ fn registers() -> String {
     let begin = rows("ld.param.u32 %a#, [p_point+$]; mov.u32 %b#, 0; shr.u32 %z#, %a#, 31;\n");
     format!(
         "
-    .reg .pred %p, %given, %load, %more<{UNROLLED}>;
-    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %h<5>, %l<5>, %n<{}>, %s<5>, %z<5>;
+    .reg .pred %p, %given;
+    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %h<5>, %l<5>, %n<4>, %s<5>, %z<5>;
     .reg .b32 %base, %most, %first, %thread, %threads, %block, %blocks, %half, %low, %high, %round, %x;
     .reg .b64 %v<5>, %w<5>, %numbers, %len, %products, %quad, %quads, %rest, %step, %at;
     .shared .align 4 .b32 shared[{}];
 {begin}
     mov.u32 %b4, 1;
     mov.u32 %first, 0;",
-        4 * UNROLLED,
         DEGREE * THREADS
     )
 }
