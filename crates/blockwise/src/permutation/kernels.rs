@@ -12,7 +12,7 @@ pub(super) const THREADS: usize = 256;
 
 pub(super) fn ptx() -> String {
     let steps = String::from_iter((0..4).map(|i| step(&format!("%n{i}"))));
-    let (step, product, tree) = (step("%n0"), product("LIST_"), tree());
+    let (step, product, tree) = (step("%n0"), product(), tree());
     format!(
         "
 .version 6.0
@@ -109,7 +109,7 @@ MORE:
     add.u32 %half, %first, %x;
     mul.wide.u32 %at, %half, {point_bytes};
     add.u64 %at, %products, %at;
-{read}
+{load}
 {product}
     add.u32 %x, %x, %threads;
     bra MORE;
@@ -119,7 +119,7 @@ TREE:
 ",
         point_bytes = 4 * DEGREE,
         registers = registers(),
-        read = rows("\n    ld.global.u32 %c#, [%at+$];"),
+        load = rows("ld.global.u32 %c#, [%at+$];"),
     )
 }
 
@@ -139,8 +139,8 @@ fn registers() -> String {
     format!(
         "
     .reg .pred %p, %given;
-    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %h<5>, %l<5>, %n<4>, %s<5>, %z<5>;
-    .reg .b32 %base, %most, %first, %thread, %threads, %block, %blocks, %half, %low, %high, %round, %x;
+    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %h<5>, %l<5>, %n<4>, %z<5>;
+    .reg .b32 %base, %most, %first, %thread, %threads, %block, %blocks, %half, %low, %high, %x;
     .reg .b64 %v<5>, %w<5>, %numbers, %len, %products, %quad, %quads, %rest, %step, %at;
     .shared .align 4 .b32 shared[{}];
 {begin}
@@ -178,12 +178,11 @@ pub(super) fn step(number: &str) -> String {
     begin + &multiply + &reduce
 }
 
-/// %b becomes the product of %b and %c, by Horner's rule; %c is lost. All coordinates are at most p.
-/// Labels begin with the name.
+/// %b becomes the product of %b and %c, by Horner's rule. All coordinates are at most p.
 ///
 /// So sums are at most 2p² + p. Of such a sum, the upper 32 bits less p, if they are as large, are
 /// below p. So is their sum with the lower 31 bits, less p if it is as large.
-pub(super) fn product(name: &str) -> String {
+pub(super) fn product() -> String {
     let reduce = rows(
         "
     mov.b64 {%low, %high}, %v#;
@@ -195,28 +194,21 @@ pub(super) fn product(name: &str) -> String {
     sub.u32 %low, %d#, 0x7fffffff;
     min.u32 %d#, %d#, %low;",
     );
-    let first = rows("\n    mul.wide.u32 %v#, %c0, %b#;");
-    let round = rows(
-        "
-    sub.u32 %f#, %a#, %s0;
+    let mut text = rows("\n    mul.wide.u32 %v#, %c0, %b#;") + &reduce;
+    for i in 1..DEGREE {
+        let round = rows(
+            "
+    sub.u32 %f#, %a#, %aI;
     setp.lt.s32 %p, %f#, 0;
     @%p add.u32 %f#, %f#, 0x7fffffff;
     cvt.u64.u32 %w#, %d#+;
     mad.wide.u32 %w#, %f#, %d#, %w#;
-    mad.wide.u32 %v#, %c0, %b#, %w#;",
-    );
-    // The coordinate of %c that is next is always the first.
-    let rotate = rows("\n    mov.u32 %c#, %c#+;") + &rows("\n    mov.u32 %s#, %s#+;");
-    format!(
-        "{}{first}{reduce}
-    mov.u32 %round, 1;
-{name}ROUND:{rotate}{round}{reduce}
-    add.u32 %round, %round, 1;
-    setp.lt.u32 %p, %round, {DEGREE};
-    @%p bra {name}ROUND;{}",
-        rows("\n    mov.u32 %s#, %a#;"),
-        rows("\n    mov.u32 %b#, %d#;"),
-    )
+    mad.wide.u32 %v#, %cI, %b#, %w#;",
+        );
+        text += &round.replace('I', &i.to_string());
+        text += &reduce;
+    }
+    text + &rows("\n    mov.u32 %b#, %d#;")
 }
 
 /// Stores the product of all threads' %b at product %block. The number of threads is a power of
@@ -230,7 +222,7 @@ fn tree() -> String {
     let write = rows("\n    st.shared.u32 [%x+$], %b#;");
     let read = rows("\n    ld.shared.u32 %c#, [%low+$];");
     let store = rows("\n    st.global.u32 [%at+$], %b#;");
-    let product = product("TREE_");
+    let product = product();
     format!(
         "
     mov.u32 %x, shared;
