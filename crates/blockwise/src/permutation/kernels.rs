@@ -161,7 +161,7 @@ pub(super) fn step(number: &str) -> String {
     let begin = format!(
         "
     sub.u32 %x, {number}, %base;
-    min.u32 %x, %x, %x;"
+    min.u32 %x, %x, %most;"
     );
     let multiply = rows(
         "
