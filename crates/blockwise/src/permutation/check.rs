@@ -19,8 +19,8 @@ use crate::backend::{Backend, Callable, OWN, Queue};
 use crate::busy::lock;
 use crate::{Error, Result};
 
-/// Blocks for each multiprocessor: enough to hide the latency of memory.
-const BLOCKS: usize = 4;
+/// Blocks for each multiprocessor: as many as an H100 has registers for.
+const BLOCKS: usize = 6;
 /// Fours of numbers for each thread, if there are enough: at its end is a product, which costs as
 /// much as three of them.
 const FOURS: usize = 4;

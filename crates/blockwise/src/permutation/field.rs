@@ -69,8 +69,8 @@ impl Point {
         let scaled = |by: u32| right.map(|of| reduced(u64::from(by) * u64::from(of)));
         // Horner's rule in the basis above.
         let mut product = scaled(left[0]);
-        for i in 1..DEGREE {
-            let (sum, term) = (self.minus_times(self.0[i], product), scaled(left[i]));
+        for (&a, &by) in self.0.iter().zip(&left).skip(1) {
+            let (sum, term) = (self.minus_times(a, product), scaled(by));
             product = from_fn(|i| reduced(u64::from(sum[i]) + u64::from(term[i])));
         }
         product

@@ -12,18 +12,7 @@ pub(super) const THREADS: usize = 256;
 
 pub(super) fn ptx() -> String {
     let steps = String::from_iter((0..4).map(|i| step(&format!("%n{i}"))));
-    let load = "
-    cvt.u32.u64 %n4, %quad;
-    shl.b32 %n4, %n4, 2;
-    add.u32 %n4, %n4, %first;
-    add.u32 %n5, %n4, 1;
-    add.u32 %n6, %n4, 2;
-    add.u32 %n7, %n4, 3;
-    shl.b64 %at, %quad, 4;
-    add.u64 %at, %numbers, %at;
-    and.pred %load, %given, %more;
-    @%load ld.global.v4.u32 {%n4, %n5, %n6, %n7}, [%at];";
-    let (step, product, tree) = (step("%n0"), product("LIST_"), tree());
+    let (step, product, tree) = (step("%n0"), product(), tree());
     format!(
         "
 .version 6.0
@@ -68,20 +57,22 @@ GIVEN:
     shr.u64 %quads, %len, 2;
     shl.b64 %rest, %quads, 2;
     add.u64 %rest, %rest, %quad;
-    setp.lt.u64 %more, %quad, %quads;
-    @!%more bra REST;
-{load}
+    setp.ge.u64 %p, %quad, %quads;
+    @%p bra REST;
 QUADS:
-    mov.u32 %n0, %n4;
-    mov.u32 %n1, %n5;
-    mov.u32 %n2, %n6;
-    mov.u32 %n3, %n7;
-    // The next four arrive while these are multiplied.
-    add.u64 %quad, %quad, %step;
-    setp.lt.u64 %more, %quad, %quads;
-{load}
+    cvt.u32.u64 %n0, %quad;
+    shl.b32 %n0, %n0, 2;
+    add.u32 %n0, %n0, %first;
+    add.u32 %n1, %n0, 1;
+    add.u32 %n2, %n0, 2;
+    add.u32 %n3, %n0, 3;
+    shl.b64 %at, %quad, 4;
+    add.u64 %at, %numbers, %at;
+    @%given ld.global.v4.u32 {{%n0, %n1, %n2, %n3}}, [%at];
 {steps}
-    @%more bra QUADS;
+    add.u64 %quad, %quad, %step;
+    setp.lt.u64 %p, %quad, %quads;
+    @%p bra QUADS;
 REST:
     setp.ge.u64 %p, %rest, %len;
     @%p bra TREE;
@@ -118,7 +109,7 @@ MORE:
     add.u32 %half, %first, %x;
     mul.wide.u32 %at, %half, {point_bytes};
     add.u64 %at, %products, %at;
-{read}
+{load}
 {product}
     add.u32 %x, %x, %threads;
     bra MORE;
@@ -128,7 +119,7 @@ TREE:
 ",
         point_bytes = 4 * DEGREE,
         registers = registers(),
-        read = rows("\n    ld.global.u32 %c#, [%at+$];"),
+        load = rows("ld.global.u32 %c#, [%at+$];"),
     )
 }
 
@@ -147,9 +138,9 @@ fn registers() -> String {
     let begin = rows("ld.param.u32 %a#, [p_point+$]; mov.u32 %b#, 0; shr.u32 %z#, %a#, 31;\n");
     format!(
         "
-    .reg .pred %p, %given, %load, %more;
-    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %h<5>, %l<5>, %n<8>, %s<5>, %z<5>;
-    .reg .b32 %base, %most, %first, %thread, %threads, %block, %blocks, %half, %low, %high, %round, %x;
+    .reg .pred %p, %given;
+    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %h<5>, %l<5>, %n<4>, %z<5>;
+    .reg .b32 %base, %most, %first, %thread, %threads, %block, %blocks, %half, %low, %high, %x;
     .reg .b64 %v<5>, %w<5>, %numbers, %len, %products, %quad, %quads, %rest, %step, %at;
     .shared .align 4 .b32 shared[{}];
 {begin}
@@ -187,12 +178,11 @@ pub(super) fn step(number: &str) -> String {
     begin + &multiply + &reduce
 }
 
-/// %b becomes the product of %b and %c, by Horner's rule; %c is lost. All coordinates are at most p.
-/// Labels begin with the name.
+/// %b becomes the product of %b and %c, by Horner's rule. All coordinates are at most p.
 ///
 /// So sums are at most 2p² + p. Of such a sum, the upper 32 bits less p, if they are as large, are
 /// below p. So is their sum with the lower 31 bits, less p if it is as large.
-pub(super) fn product(name: &str) -> String {
+pub(super) fn product() -> String {
     let reduce = rows(
         "
     mov.b64 {%low, %high}, %v#;
@@ -204,28 +194,21 @@ pub(super) fn product(name: &str) -> String {
     sub.u32 %low, %d#, 0x7fffffff;
     min.u32 %d#, %d#, %low;",
     );
-    let first = rows("\n    mul.wide.u32 %v#, %c0, %b#;");
-    let round = rows(
-        "
-    sub.u32 %f#, %a#, %s0;
+    let mut text = rows("\n    mul.wide.u32 %v#, %c0, %b#;") + &reduce;
+    for i in 1..DEGREE {
+        let round = rows(
+            "
+    sub.u32 %f#, %a#, %aI;
     setp.lt.s32 %p, %f#, 0;
     @%p add.u32 %f#, %f#, 0x7fffffff;
     cvt.u64.u32 %w#, %d#+;
     mad.wide.u32 %w#, %f#, %d#, %w#;
-    mad.wide.u32 %v#, %c0, %b#, %w#;",
-    );
-    // The coordinate of %c that is next is always the first.
-    let rotate = rows("\n    mov.u32 %c#, %c#+;") + &rows("\n    mov.u32 %s#, %s#+;");
-    format!(
-        "{}{first}{reduce}
-    mov.u32 %round, 1;
-{name}ROUND:{rotate}{round}{reduce}
-    add.u32 %round, %round, 1;
-    setp.lt.u32 %p, %round, {DEGREE};
-    @%p bra {name}ROUND;{}",
-        rows("\n    mov.u32 %s#, %a#;"),
-        rows("\n    mov.u32 %b#, %d#;"),
-    )
+    mad.wide.u32 %v#, %cI, %b#, %w#;",
+        );
+        text += &round.replace('I', &i.to_string());
+        text += &reduce;
+    }
+    text + &rows("\n    mov.u32 %b#, %d#;")
 }
 
 /// Stores the product of all threads' %b at product %block. The number of threads is a power of
@@ -239,7 +222,7 @@ fn tree() -> String {
     let write = rows("\n    st.shared.u32 [%x+$], %b#;");
     let read = rows("\n    ld.shared.u32 %c#, [%low+$];");
     let store = rows("\n    st.global.u32 [%at+$], %b#;");
-    let product = product("TREE_");
+    let product = product();
     format!(
         "
     mov.u32 %x, shared;

@@ -37,8 +37,8 @@ fn run(text: &str, state: &[u32]) -> Element {
 .visible .entry sequence(.param .u64 p_state)
 {{
     .reg .pred %p;
-    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %h<5>, %l<5>, %s<5>, %z<5>;
-    .reg .b32 %base, %most, %low, %high, %round, %x, %n0;
+    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %h<5>, %l<5>, %z<5>;
+    .reg .b32 %base, %most, %low, %high, %x, %n0;
     .reg .b64 %v<5>, %w<5>, %at;
     ld.param.u64 %at, [p_state];
     {}
@@ -101,7 +101,7 @@ fn a_step_and_a_product_are_exact_at_every_extreme() {
         let x = number.wrapping_sub(base).min(most);
         assert_eq!(modulo(stepped), point.minus_times(x, modulo(wide)));
 
-        let product = run(&kernels::product(""), &given(left, right));
+        let product = run(&kernels::product(), &given(left, right));
         assert_eq!(product, point.product(modulo(left), modulo(right)));
     }
 }
