@@ -141,7 +141,7 @@ macro_rules! load {
 /// LANES is 1.
 #[gpu_only]
 #[inline(always)]
-pub(super) unsafe fn load_if<T: Scalar, const LANES: usize>(
+pub(crate) unsafe fn load_if<T: Scalar, const LANES: usize>(
     from: *const T,
     inside: bool,
 ) -> [T; LANES] {

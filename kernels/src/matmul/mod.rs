@@ -1,7 +1,7 @@
 //! Matrix product C = A·B, all matrices row-major: A is rows × inner, B is inner × cols, C is rows
 //! × cols.
 
-mod asm;
+pub(crate) mod asm;
 pub mod few_cols;
 pub mod few_rows;
 pub mod fold;

@@ -22,6 +22,8 @@ pub trait Op: sealed::Sealed {
     fn nothing<T: Scalar>() -> T;
     /// What is folded instead of an element, and the element again.
     fn turned<T: Scalar>(element: T, flip: u64) -> T;
+    /// What is folded, once turned, instead of the zero that stands for an element beyond the last.
+    fn beyond<T: Scalar>(zero: T, flip: u64) -> T;
     /// Folds two values in the element's type.
     fn apply<T: Scalar>(a: T, b: T) -> T;
     /// The value of no elements.
@@ -115,6 +117,11 @@ impl Op for Sum {
     }
 
     #[inline(always)]
+    fn beyond<T: Scalar>(zero: T, _: u64) -> T {
+        zero
+    }
+
+    #[inline(always)]
     fn apply<T: Scalar>(a: T, b: T) -> T {
         a.add(b)
     }
@@ -194,6 +201,11 @@ impl Op for Extreme {
     #[inline(always)]
     fn turned<T: Scalar>(element: T, flip: u64) -> T {
         T::of_bits(element.bits() ^ flip)
+    }
+
+    #[inline(always)]
+    fn beyond<T: Scalar>(_: T, flip: u64) -> T {
+        Self::turned(T::HIGHEST, flip)
     }
 
     #[inline(always)]

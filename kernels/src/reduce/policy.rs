@@ -88,13 +88,19 @@ pub const TABLE: &[Row] = &[
     Row {
         name: "small",
         bytes: 8 << 20,
-        policy: policy(256, 2),
+        policy: policy(128, 8),
+        dot: policy(128, 8),
+    },
+    Row {
+        name: "two rounds",
+        bytes: 16 << 20,
+        policy: policy(128, 4),
         dot: policy(128, 8),
     },
     Row {
         name: "cached",
         bytes: 64 << 20,
-        policy: policy(256, 4),
+        policy: policy(128, 8),
         dot: policy(128, 8),
     },
     Row {

@@ -10,9 +10,11 @@
 //!   different alignments are read as in `shuffle`.
 //! - A dot product has [two packs of each operand](DOT_IN_FLIGHT) in flight: four loads. With four
 //!   packs ptxas starts half of the loads after the others' arithmetic, in 40 registers.
-//! - A block takes tiles of `block` · 4 adjacent packs, strided by the grid; thread t takes the
-//!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
-//!   incomplete.
+//! - Each load of a warp is 512 contiguous bytes. A thread's packs are [a grid apart](CACHED), or in
+//!   long operands a block apart: a block takes tiles of `block` · 4 adjacent packs, strided by the
+//!   grid.
+//! - Loads beyond the last pack give zeros: all loads of an incomplete tile are in flight together,
+//!   and there is one loop.
 //! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit, but
 //!   those of `f64`: [the fold of a block](super::warps) takes 56 where it does not spill.
 //! - Each lane of a pack has its own minimum or maximum; lanes share
@@ -30,11 +32,16 @@ use cuda_std::prelude::*;
 use super::policy::IN_FLIGHT;
 use super::warps::fold_block;
 use super::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
-use crate::pack::{BYTES, Pack, elements_before, lanes};
+use crate::matmul::asm::load_if;
+use crate::pack::{BYTES, elements_before, lanes};
 use cuda_std::unroll::unrolled;
 
 /// Packs of each operand of a dot product in flight.
 pub const DOT_IN_FLIGHT: usize = 2;
+
+/// Packs of an operand up to which a thread's are a grid apart: 32 MiB. Every thread then has the
+/// same number of them but for one. Longer operands, which come from memory, are read in tiles.
+pub const CACHED: usize = 1 << 21;
 
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
@@ -75,7 +82,7 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_wide_{T}",
     max_threads = 1024,
-    min_blocks = [2, 2, 2, 2, 1, 2],
+    min_blocks = [2, 2, 1, 2, 1, 2],
     require(
         block.x % 32 == 0,
         block.x <= 1024,
@@ -111,7 +118,9 @@ pub unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: usize>(
     // A product is added at once.
     let pair = |sum, first, second| fold(fold(sum, first), second);
     // SAFETY: passed on to the caller.
-    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), fold, pair) }
+    unsafe {
+        fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), |zero| zero, fold, pair)
+    }
 }
 
 /// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight.
@@ -125,12 +134,22 @@ pub fn share<T: Addend, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
     let pair = |value, [x]: [T; 1], [y]: [T; 1]| {
         O::merge::<T>(value, O::fold(O::one(turned(x)), turned(y)))
     };
+    let beyond = |zero| O::beyond(zero, flip);
     // SAFETY: there is one operand, and `len` is its length.
-    unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold, pair) }
+    unsafe {
+        fold_packs::<T, O, LANES, 1, IN_FLIGHT>(
+            [input.as_ptr()],
+            input.len(),
+            beyond,
+            fold,
+            pair,
+        )
+    }
 }
 
 /// Folds this thread's share of `0..len`, with IN_FLIGHT packs of each operand in flight; `fold`
-/// gets one element of each operand, `pair` two.
+/// gets one element of each operand, `pair` two. `beyond` gives what is folded instead of the zeros
+/// that stand for packs beyond the last.
 ///
 /// # Safety
 /// Every operand has `len` elements.
@@ -144,6 +163,7 @@ unsafe fn fold_packs<
 >(
     operands: [*const T; OPERANDS],
     len: usize,
+    beyond: impl Fn(T) -> T,
     fold: impl Fn(O::Value<T>, [T; OPERANDS]) -> O::Value<T>,
     pair: impl Fn(O::Value<T>, [T; OPERANDS], [T; OPERANDS]) -> O::Value<T>,
 ) -> O::Value<T> {
@@ -173,9 +193,12 @@ unsafe fn fold_packs<
     let head = if head < len { head } else { len };
     let packs = (len - head) / LANES;
     let pack = |i: usize| {
+        let inside = i < packs;
         // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.
-        operands
-            .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
+        operands.map(|operand| unsafe {
+            load_if::<T, LANES>(operand.wrapping_add(head + i * LANES), inside)
+                .map(|element| if inside { element } else { beyond(element) })
+        })
     };
     // Values from `kept` on are not used.
     let (mut values, (kept, pairs)) = ([start; LANES], O::kept::<T>());
@@ -191,21 +214,19 @@ unsafe fn fold_packs<
         });
     };
     // ANCHOR: packs
-    let tile = threads * IN_FLIGHT;
-    let mut first = block * tile;
-    while first + tile <= packs {
-        let loaded: [_; IN_FLIGHT] =
-            core::array::from_fn(|part| pack(first + part * threads + thread));
+    let grid = blocks * threads;
+    let (first, apart) = if packs > CACHED {
+        (block * threads * IN_FLIGHT + thread, threads)
+    } else {
+        (in_grid, grid)
+    };
+    let mut first = first;
+    while first < packs {
+        let loaded: [_; IN_FLIGHT] = core::array::from_fn(|part| pack(first + part * apart));
         unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
-        first += blocks * tile;
+        first += grid * IN_FLIGHT;
     }
     // ANCHOR_END: packs
-    // At most one block has the incomplete tile.
-    let mut i = first + thread;
-    while i < packs {
-        add(&mut values, pack(i));
-        i += threads;
-    }
 
     let mut value = values[0];
     unrolled::<LANES>(|lane| {
