@@ -15,8 +15,8 @@
 //!   grid.
 //! - Loads beyond the last pack give zeros: all loads of an incomplete tile are in flight together,
 //!   and there is one loop.
-//! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit, but
-//!   those of `f64`: [the fold of a block](super::warps) takes 56 where it does not spill.
+//! - The launch bounds keep minima, maxima and sums of integers within 32 registers, so that two
+//!   blocks of 1024 threads fit; sums of floats, whose blocks are small, take 56.
 //! - Each lane of a pack has its own minimum or maximum; lanes share
 //!   [one sum or two](super::Addend::SUMS). The thread folds them at the end.
 //!
