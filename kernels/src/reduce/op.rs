@@ -14,6 +14,8 @@ use crate::pack::lanes;
 pub trait Op: sealed::Sealed {
     /// The type into which a thread folds its elements: for a sum more precise than they are.
     type Value<T: Addend>: Plain + WarpShuffleValue;
+    /// Whether a zero more changes no result.
+    const ZERO_IS_NOTHING: bool;
 
     /// The identity: the result for no elements.
     fn identity<T: Scalar>() -> T;
@@ -22,8 +24,6 @@ pub trait Op: sealed::Sealed {
     fn nothing<T: Scalar>() -> T;
     /// What is folded instead of an element, and the element again.
     fn turned<T: Scalar>(element: T, flip: u64) -> T;
-    /// What is folded, once turned, instead of the zero that stands for an element beyond the last.
-    fn beyond<T: Scalar>(zero: T, flip: u64) -> T;
     /// Folds two values in the element's type.
     fn apply<T: Scalar>(a: T, b: T) -> T;
     /// The value of no elements.
@@ -100,6 +100,7 @@ impl Order {
 
 impl Op for Sum {
     type Value<T: Addend> = T::Partial;
+    const ZERO_IS_NOTHING: bool = true;
 
     #[inline(always)]
     fn identity<T: Scalar>() -> T {
@@ -114,11 +115,6 @@ impl Op for Sum {
     #[inline(always)]
     fn turned<T: Scalar>(element: T, _: u64) -> T {
         element
-    }
-
-    #[inline(always)]
-    fn beyond<T: Scalar>(zero: T, _: u64) -> T {
-        zero
     }
 
     #[inline(always)]
@@ -187,6 +183,7 @@ impl Op for Sum {
 impl Op for Extreme {
     // Extremes need no more precision than the elements'.
     type Value<T: Addend> = T;
+    const ZERO_IS_NOTHING: bool = false;
 
     #[inline(always)]
     fn identity<T: Scalar>() -> T {
@@ -201,11 +198,6 @@ impl Op for Extreme {
     #[inline(always)]
     fn turned<T: Scalar>(element: T, flip: u64) -> T {
         T::of_bits(element.bits() ^ flip)
-    }
-
-    #[inline(always)]
-    fn beyond<T: Scalar>(_: T, flip: u64) -> T {
-        Self::turned(T::HIGHEST, flip)
     }
 
     #[inline(always)]

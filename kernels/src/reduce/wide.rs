@@ -8,13 +8,15 @@
 //! - Packs are aligned to 16 bytes. The up to three elements before the first and after the last
 //!   pack go to the grid's first threads, one element each. Operands of a dot product with
 //!   different alignments are read as in `shuffle`.
-//! - A dot product has [two packs of each operand](DOT_IN_FLIGHT) in flight: four loads. With four
-//!   packs ptxas starts half of the loads after the others' arithmetic, in 40 registers.
-//! - Each load of a warp is 512 contiguous bytes. A thread's packs are [a grid apart](CACHED), or in
-//!   long operands a block apart: a block takes tiles of `block` · 4 adjacent packs, strided by the
-//!   grid.
-//! - Loads beyond the last pack give zeros: all loads of an incomplete tile are in flight together,
-//!   and there is one loop.
+//! - A dot product has [two packs of each operand](DOT_IN_FLIGHT) in flight: four loads. Its
+//!   launch bounds allow 64 registers: with none, ptxas takes 32 of `f32` and starts the second half
+//!   of the loads after the first's arithmetic.
+//! - Each load of a warp is 512 contiguous bytes. A thread's packs are a block apart: a block takes
+//!   tiles of `block` · 4 adjacent packs, strided by the grid. Those of a sum are
+//!   [a grid apart](CACHED) unless it is long.
+//! - A sum's loads beyond the last pack give zeros, so that all loads of an incomplete tile are in
+//!   flight together. Minima and maxima would need another number there, which takes registers and
+//!   up to 1.16 of the time (H100): they read an incomplete tile pack by pack.
 //! - The launch bounds keep minima, maxima and sums of integers within 32 registers, so that two
 //!   blocks of 1024 threads fit; sums of floats, whose blocks are small, take 56.
 //! - Each lane of a pack has its own minimum or maximum; lanes share
@@ -33,7 +35,7 @@ use super::policy::IN_FLIGHT;
 use super::warps::fold_block;
 use super::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
 use crate::matmul::asm::load_if;
-use crate::pack::{BYTES, elements_before, lanes};
+use crate::pack::{BYTES, Pack, elements_before, lanes};
 use cuda_std::unroll::unrolled;
 
 /// Packs of each operand of a dot product in flight.
@@ -53,6 +55,8 @@ pub const CACHED: usize = 1 << 21;
 /// grid.
 #[kernel(
     instances(i64, f32, f64),
+    max_threads = 1024,
+    min_blocks = 1,
     require(
         a.len() == b.len(),
         block.x % 32 == 0,
@@ -118,9 +122,7 @@ pub unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: usize>(
     // A product is added at once.
     let pair = |sum, first, second| fold(fold(sum, first), second);
     // SAFETY: passed on to the caller.
-    unsafe {
-        fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), |zero| zero, fold, pair)
-    }
+    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), fold, pair) }
 }
 
 /// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight.
@@ -134,22 +136,12 @@ pub fn share<T: Addend, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
     let pair = |value, [x]: [T; 1], [y]: [T; 1]| {
         O::merge::<T>(value, O::fold(O::one(turned(x)), turned(y)))
     };
-    let beyond = |zero| O::beyond(zero, flip);
     // SAFETY: there is one operand, and `len` is its length.
-    unsafe {
-        fold_packs::<T, O, LANES, 1, IN_FLIGHT>(
-            [input.as_ptr()],
-            input.len(),
-            beyond,
-            fold,
-            pair,
-        )
-    }
+    unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold, pair) }
 }
 
 /// Folds this thread's share of `0..len`, with IN_FLIGHT packs of each operand in flight; `fold`
-/// gets one element of each operand, `pair` two. `beyond` gives what is folded instead of the zeros
-/// that stand for packs beyond the last.
+/// gets one element of each operand, `pair` two.
 ///
 /// # Safety
 /// Every operand has `len` elements.
@@ -163,7 +155,6 @@ unsafe fn fold_packs<
 >(
     operands: [*const T; OPERANDS],
     len: usize,
-    beyond: impl Fn(T) -> T,
     fold: impl Fn(O::Value<T>, [T; OPERANDS]) -> O::Value<T>,
     pair: impl Fn(O::Value<T>, [T; OPERANDS], [T; OPERANDS]) -> O::Value<T>,
 ) -> O::Value<T> {
@@ -192,13 +183,16 @@ unsafe fn fold_packs<
 
     let head = if head < len { head } else { len };
     let packs = (len - head) / LANES;
+    // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.
     let pack = |i: usize| {
-        let inside = i < packs;
-        // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.
         operands.map(|operand| unsafe {
-            load_if::<T, LANES>(operand.wrapping_add(head + i * LANES), inside)
-                .map(|element| if inside { element } else { beyond(element) })
+            load_if::<T, LANES>(operand.wrapping_add(head + i * LANES), i < packs)
         })
+    };
+    let whole_pack = |i: usize| {
+        // SAFETY: as above, for a pack that exists.
+        operands
+            .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
     };
     // Values from `kept` on are not used.
     let (mut values, (kept, pairs)) = ([start; LANES], O::kept::<T>());
@@ -213,20 +207,35 @@ unsafe fn fold_packs<
             }
         });
     };
-    // ANCHOR: packs
-    let grid = blocks * threads;
-    let (first, apart) = if packs > CACHED {
-        (block * threads * IN_FLIGHT + thread, threads)
+    let (tile, grid) = (threads * IN_FLIGHT, blocks * threads);
+    if O::ZERO_IS_NOTHING {
+        // ANCHOR: packs
+        let (mut first, apart) = if packs > CACHED {
+            (block * tile + thread, threads)
+        } else {
+            (in_grid, grid)
+        };
+        while first < packs {
+            let loaded: [_; IN_FLIGHT] = core::array::from_fn(|part| pack(first + part * apart));
+            unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
+            first += grid * IN_FLIGHT;
+        }
+        // ANCHOR_END: packs
     } else {
-        (in_grid, grid)
-    };
-    let mut first = first;
-    while first < packs {
-        let loaded: [_; IN_FLIGHT] = core::array::from_fn(|part| pack(first + part * apart));
-        unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
-        first += grid * IN_FLIGHT;
+        let mut first = block * tile;
+        while first + tile <= packs {
+            let loaded: [_; IN_FLIGHT] =
+                core::array::from_fn(|part| whole_pack(first + part * threads + thread));
+            unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
+            first += blocks * tile;
+        }
+        // At most one block has the incomplete tile.
+        let mut i = first + thread;
+        while i < packs {
+            add(&mut values, whole_pack(i));
+            i += threads;
+        }
     }
-    // ANCHOR_END: packs
 
     let mut value = values[0];
     unrolled::<LANES>(|lane| {
