@@ -12,6 +12,8 @@ use crate::pack::lanes;
 pub trait Op: sealed::Sealed {
     /// The type into which a thread folds its elements: for a sum more precise than they are.
     type Value<T: Addend>: Plain + WarpShuffleValue;
+    /// Whether a zero more changes no result.
+    const ZERO_IS_NOTHING: bool;
 
     /// The identity: the result for no elements.
     fn identity<T: Scalar>() -> T;
@@ -87,6 +89,7 @@ impl Order {
 
 impl Op for Sum {
     type Value<T: Addend> = T::Partial;
+    const ZERO_IS_NOTHING: bool = true;
 
     #[inline(always)]
     fn identity<T: Scalar>() -> T {
@@ -153,6 +156,7 @@ impl Op for Sum {
 impl Op for Extreme {
     // Extremes need no more precision than the elements'.
     type Value<T: Addend> = T;
+    const ZERO_IS_NOTHING: bool = false;
 
     #[inline(always)]
     fn identity<T: Scalar>() -> T {

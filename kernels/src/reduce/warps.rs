@@ -1,8 +1,8 @@
 //! The block's part of [`wide`](super::wide) and [`single`](super::single): the threads' values go
-//! through shared memory, and the first warp folds them. Its lanes take eight values each and then
-//! fold their own by shuffles. Shuffles of all warps, and then of the first one, take twice as
-//! long, as nothing hides their latency: in graphs on an H200 (2026-11-26) 2²⁰ `f64` are added in
-//! 0.95 of the time, a dot product of 2²⁰ `f32` takes 0.98.
+//! through shared memory, and the first warp folds them. Its lanes take [`EACH`] values and then fold
+//! their own by shuffles. Shuffles of all warps, and then of the first one, take twice as long, as
+//! nothing hides their latency: in graphs on an H200 (2026-11-26) 2²⁰ `f64` are added in 0.95 of
+//! the time, a dot product of 2²⁰ `f32` takes 0.98.
 
 use core::array;
 
@@ -12,8 +12,9 @@ use cuda_std::uniform::assume_warp_uniform;
 use super::lanes::WARP;
 use super::{Addend, Op};
 
-/// Values that each lane of the first warp takes.
-pub const EACH: usize = 8;
+/// Values that each lane of the first warp takes: as many as a block of 128 has for it. With two or
+/// eight, sums of `f64` that the caches hold take 1.01 to 1.04 of the time (H100, 2026-11-27).
+pub const EACH: usize = 4;
 
 /// Room for values in shared memory.
 pub const SLOTS: u32 = WARP * EACH as u32;

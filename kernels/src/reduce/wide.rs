@@ -8,13 +8,17 @@
 //! - Packs are aligned to 16 bytes. The up to three elements before the first and after the last
 //!   pack go to the grid's first threads, one element each. Operands of a dot product with
 //!   different alignments are read as in `shuffle`.
-//! - A dot product has [two packs of each operand](DOT_IN_FLIGHT) in flight: four loads. With four
-//!   packs ptxas starts half of the loads after the others' arithmetic, in 40 registers.
-//! - A block takes tiles of `block` · 4 adjacent packs, strided by the grid; thread t takes the
-//!   packs t, t + block, …: each load of a warp is 512 contiguous bytes. The last tile may be
-//!   incomplete.
-//! - The launch bounds keep sums within 32 registers, so that two blocks of 1024 threads fit, but
-//!   those of `f64`: [the fold of a block](super::warps) takes 56 where it does not spill.
+//! - A dot product has [two packs of each operand](DOT_IN_FLIGHT) in flight: four loads. Its
+//!   launch bounds allow 64 registers: with none, ptxas takes 32 of `f32` and starts the second half
+//!   of the loads after the first's arithmetic.
+//! - Each load of a warp is 512 contiguous bytes. A thread's packs are a block apart: a block takes
+//!   tiles of `block` · 4 adjacent packs, strided by the grid. Those of a sum are
+//!   [a grid apart](CACHED) unless it is long.
+//! - A sum's loads beyond the last pack give zeros, so that all loads of an incomplete tile are in
+//!   flight together. Minima and maxima would need another number there, which takes registers and
+//!   up to 1.16 of the time (H100): they read an incomplete tile pack by pack.
+//! - The launch bounds keep minima, maxima and sums of integers within 32 registers, so that two
+//!   blocks of 1024 threads fit; sums of floats, whose blocks are small, take 56.
 //! - Each lane of a pack has its own minimum or maximum; lanes share
 //!   [one sum or two](super::Addend::SUMS). The thread folds them at the end.
 //!
@@ -30,11 +34,16 @@ use cuda_std::prelude::*;
 use super::policy::IN_FLIGHT;
 use super::warps::fold_block;
 use super::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
+use crate::matmul::asm::load_if;
 use crate::pack::{BYTES, Pack, elements_before, lanes};
 use cuda_std::unroll::unrolled;
 
 /// Packs of each operand of a dot product in flight.
 pub const DOT_IN_FLIGHT: usize = 2;
+
+/// Packs of an operand up to which a thread's are a grid apart: 32 MiB. Every thread then has the
+/// same number of them but for one. Longer operands, which come from memory, are read in tiles.
+pub const CACHED: usize = 1 << 21;
 
 /// partials\[block\] = the block's share of Σ a\[i\]·b\[i\].
 ///
@@ -46,6 +55,8 @@ pub const DOT_IN_FLIGHT: usize = 2;
 /// grid.
 #[kernel(
     instances(i64, f32, f64),
+    max_threads = 1024,
+    min_blocks = 1,
     require(
         a.len() == b.len(),
         block.x % 32 == 0,
@@ -75,7 +86,7 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_wide_{T}",
     max_threads = 1024,
-    min_blocks = [2, 2, 2, 2, 1, 2],
+    min_blocks = [2, 2, 1, 2, 1, 2],
     require(
         block.x % 32 == 0,
         block.x <= 1024,
@@ -172,8 +183,14 @@ unsafe fn fold_packs<
 
     let head = if head < len { head } else { len };
     let packs = (len - head) / LANES;
+    // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.
     let pack = |i: usize| {
-        // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.
+        operands.map(|operand| unsafe {
+            load_if::<T, LANES>(operand.wrapping_add(head + i * LANES), i < packs)
+        })
+    };
+    let whole_pack = |i: usize| {
+        // SAFETY: as above, for a pack that exists.
         operands
             .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
     };
@@ -190,21 +207,34 @@ unsafe fn fold_packs<
             }
         });
     };
-    // ANCHOR: packs
-    let tile = threads * IN_FLIGHT;
-    let mut first = block * tile;
-    while first + tile <= packs {
-        let loaded: [_; IN_FLIGHT] =
-            core::array::from_fn(|part| pack(first + part * threads + thread));
-        unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
-        first += blocks * tile;
-    }
-    // ANCHOR_END: packs
-    // At most one block has the incomplete tile.
-    let mut i = first + thread;
-    while i < packs {
-        add(&mut values, pack(i));
-        i += threads;
+    let (tile, grid) = (threads * IN_FLIGHT, blocks * threads);
+    if O::ZERO_IS_NOTHING {
+        // ANCHOR: packs
+        let (mut first, apart) = if packs > CACHED {
+            (block * tile + thread, threads)
+        } else {
+            (in_grid, grid)
+        };
+        while first < packs {
+            let loaded: [_; IN_FLIGHT] = core::array::from_fn(|part| pack(first + part * apart));
+            unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
+            first += grid * IN_FLIGHT;
+        }
+        // ANCHOR_END: packs
+    } else {
+        let mut first = block * tile;
+        while first + tile <= packs {
+            let loaded: [_; IN_FLIGHT] =
+                core::array::from_fn(|part| whole_pack(first + part * threads + thread));
+            unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
+            first += blocks * tile;
+        }
+        // At most one block has the incomplete tile.
+        let mut i = first + thread;
+        while i < packs {
+            add(&mut values, whole_pack(i));
+            i += threads;
+        }
     }
 
     let mut value = values[0];

@@ -8,7 +8,7 @@ use kernels::pack::lanes;
 use kernels::reduce::Partial;
 use kernels::reduce::policy::IN_FLIGHT;
 use kernels::reduce::warps::{EACH, SLOTS};
-use kernels::reduce::wide::DOT_IN_FLIGHT;
+use kernels::reduce::wide::{CACHED, DOT_IN_FLIGHT};
 
 const WARP: usize = 32;
 
@@ -107,13 +107,16 @@ fn packs<T: Number>(
             }
         }
     };
-    let tile = threads * in_flight;
-    let mut first = block * tile;
-    while first + tile <= packs {
-        (0..in_flight).for_each(|part| take(first + part * threads + thread));
-        first += blocks * tile;
+    let grid = blocks * threads;
+    let (mut first, apart) = match packs > CACHED {
+        true => (block * threads * in_flight + thread, threads),
+        false => (block * threads + thread, grid),
+    };
+    while first < packs {
+        let parts = (0..in_flight).map(|part| first + part * apart);
+        parts.filter(|&pack| pack < packs).for_each(&mut take);
+        first += grid * in_flight;
     }
-    (first + thread..packs).step_by(threads).for_each(take);
     let sum = sums.into_iter().reduce(Partial::merge);
     let sum = sum.unwrap_or(Partial::ZERO);
     let last = packs * width + block * threads + thread;

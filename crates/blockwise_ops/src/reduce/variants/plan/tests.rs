@@ -59,7 +59,7 @@ fn large_operands_get_as_many_threads_as_the_device_holds() {
     assert_eq!((large.grid, large.block), ([264, 1, 1], [1024, 1, 1]));
     let medium = planned(1 << 23);
     assert_eq!(medium.kernel, "sum_wide_f32");
-    assert_eq!((medium.grid, medium.block), ([528, 1, 1], [256, 1, 1]));
+    assert_eq!((medium.grid, medium.block), ([1056, 1, 1], [128, 1, 1]));
     // The threads of a dot product have more registers.
     let dot = plan::<f32>(&DOT, 1 << 29, &Options::default(), &h200());
     let dot = dot.expect("within every limit");
