@@ -5,7 +5,7 @@ use cuda_std::unroll::unrolled;
 
 use super::butterfly::{Of, transform};
 use super::complex::{Complex, Transformed, complex, read_number, sample, write_number};
-use super::quiet::{self, Layout, Mark, warp_of};
+use super::quiet::{self, Mark, Probes, warp_of};
 use super::shape::{ROWS, marks_len};
 
 /// Points per column, all in one thread's registers.
@@ -13,6 +13,9 @@ pub const RADIX: usize = ROWS;
 
 /// Threads per block.
 pub const THREADS: u32 = 128;
+
+/// The warps that probe a pair of windows.
+const PROBES: usize = 16;
 
 /// Roots per column in the table: the powers 1, 2, 3 and 4, 8, … 28. Their products are all of
 /// 1..32, each rounded three times.
@@ -232,31 +235,34 @@ macro_rules! kernels {
                 };
                 let column = columns_from + lane as usize;
                 let mut points = load(of, first.wrapping_add(column), kept, columns);
-                let layout = Layout {
-                    points: RADIX * columns,
-                    apart: columns,
-                    warp: columns_from as u32 / 32,
-                    lane,
-                };
                 // SAFETY: `require` states the lengths; no other thread has this column, and no
                 // other warp this mark.
                 unsafe {
-                    let starts = [first, first.wrapping_add(kept)];
-                    let lengths = [of.len(), taps.len()];
-                    let [loudest, quietest] =
-                        quiet::mark(&points, layout, |r| r, starts, lengths, true);
+                    let loudest = quiet::loudest(&points);
                     transform::<_, Of<RADIX>, _>(&mut points, 0);
                     // A NaN in a column reaches its sum.
                     let sum = points[0].re.abs() + points[0].im.abs();
                     let nan = if sum <= T::MOST { 0 } else { u32::MAX };
-                    let mark = [quiet::most(nan | loudest), quietest];
+                    let roots = roots.as_ptr().cast::<Complex<T>>().add(column);
+                    let to = all.add(pair * RADIX * columns + column);
+                    transform_to(to, roots, columns, points);
+                    let mut mark = [quiet::most(nan | loudest), u32::MAX];
+                    let mut probe = columns_from / 32;
+                    while pair < pairs && probe < PROBES {
+                        let starts = [first, first.wrapping_add(kept)];
+                        let probes = Probes {
+                            points: RADIX * columns,
+                            probes: PROBES,
+                        };
+                        let quietest =
+                            probes.quietest(of, taps.len(), starts, probe as u32, lane);
+                        mark[1] = quietest.min(mark[1]);
+                        probe += columns / 32;
+                    }
                     let number = (pair * columns + columns_from) / 32;
                     if lane == 0 {
                         marks.add(number).write(mark);
                     }
-                    let roots = roots.as_ptr().cast::<Complex<T>>().add(column);
-                    let to = all.add(pair * RADIX * columns + column);
-                    transform_to(to, roots, columns, points);
                 }
             });
         }

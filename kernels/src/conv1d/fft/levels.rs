@@ -207,7 +207,7 @@ macro_rules! kernels {
                 while pair * 2 * kept < output.len() {
                     let first = pair * 2 * kept;
                     let marks = tables.marks.add(pair * (marks_len($Shape::POINTS) / 2));
-                    if is_divided::<$Shape, T>(worker, marks, gain.is_usual(taps.len())) {
+                    if is_divided::<$Shape, T>(worker, marks, gain.is_usual()) {
                         let outputs = Outputs::new(&of, SIZE, first);
                         convolve::<$Shape, T, $points, { $Shape::POINTS * ROWS / LONG_RUNS }>(
                             worker, &of, &tables, gain, outputs,

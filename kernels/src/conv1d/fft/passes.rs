@@ -187,8 +187,8 @@ impl<T: Transformed> Worker<T> {
     }
 
     /// Transforms the points, from the first pass's registers to the last pass's. The spectrum
-    /// stays in the order that the passes produce. Returns the taps' first pairs at `spectrum`, if
-    /// there is one.
+    /// stays in the order that the passes produce. Calls `between` before the first barrier, when
+    /// the points are in shared memory. Returns the taps' first pairs at `spectrum`, if there is one.
     ///
     /// # Safety
     /// All threads of the block call it together; the shared array has all slots of the shape and
@@ -200,13 +200,14 @@ impl<T: Transformed> Worker<T> {
         points: &mut [Complex<T>; E],
         ahead: Option<Ahead<T>>,
         spectrum: Option<*const Pair<T>>,
+        between: impl FnOnce(),
     ) -> Option<Ahead<T>> {
         // SAFETY: the caller's promise.
         unsafe {
-            let ahead = self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum);
-            let ahead = self.forward_pass::<S, E, AHEAD, 1>(points, ahead, spectrum);
-            let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, ahead, spectrum);
-            self.forward_pass::<S, E, AHEAD, 3>(points, ahead, spectrum)
+            let ahead = self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum, || ());
+            let ahead = self.forward_pass::<S, E, AHEAD, 1>(points, ahead, spectrum, between);
+            let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, ahead, spectrum, || ());
+            self.forward_pass::<S, E, AHEAD, 3>(points, ahead, spectrum, || ())
         }
     }
 
@@ -218,6 +219,7 @@ impl<T: Transformed> Worker<T> {
         points: &mut [Complex<T>; E],
         mut pairs: Option<Ahead<T>>,
         spectrum: Option<*const Pair<T>>,
+        between: impl FnOnce(),
     ) -> Option<Ahead<T>> {
         let pass = S::PASSES[P];
         if const { S::PASSES[P].radix == 1 } {
@@ -234,6 +236,7 @@ impl<T: Transformed> Worker<T> {
                     Some(pairs) => Some(ahead(|pair| pairs.add(pair * S::THREADS).read())),
                     None => None,
                 };
+                between();
                 // Orders every thread's points of the last pass before any thread's reads of them.
                 thread::sync_threads();
                 self.get::<S, E>(points, pass);

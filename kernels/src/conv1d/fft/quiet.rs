@@ -27,8 +27,7 @@ use core::ops::Range;
 use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{
-    WarpReductionOp, warp_reduce, warp_shuffle_down, warp_shuffle_idx, warp_vote_any,
-    warp_vote_ballot,
+    WarpReductionOp, warp_reduce, warp_shuffle_idx, warp_vote_ballot,
 };
 
 use super::complex::{Complex, Pair, Transformed, complex, sample};
@@ -100,8 +99,8 @@ impl Gain {
 
     /// Whether blocks may be transformed as a whole with these taps, if the marks allow it.
     #[inline(always)]
-    pub(super) fn is_usual(self, taps: usize) -> bool {
-        self.ceiling > 0 && self.scale == 0 && taps >= MARKED_FROM
+    pub(super) fn is_usual(self) -> bool {
+        self.ceiling > 0 && self.scale == 0
     }
 
     /// The gain as written after a spectrum: the loudest sample that is transformed, and the taps'
@@ -154,43 +153,9 @@ fn inside(points: usize, start: usize, samples: usize) -> Range<u32> {
     first as u32..(if end < points { end } else { points }) as u32
 }
 
-/// Which samples of two windows the registers of a block's or a grid's warps hold.
-#[derive(Clone, Copy)]
-pub(super) struct Layout {
-    /// Points of a window.
-    pub(super) points: usize,
-    /// Distance between the runs in a warp's registers: a power of two.
-    pub(super) apart: usize,
-    /// The position of the first run, in runs: below `apart` / 32.
-    pub(super) warp: u32,
-    pub(super) lane: u32,
-}
-
-/// A warp's mark: the loudness of its loudest sample and of its quietest run that counts. The runs
-/// that count are near every output. NaN may be overlooked. Only with [`MARKED_FROM`] taps or more.
-///
-/// A register of a warp holds a run of 32 samples in each window; `order` gives the run's number by
-/// position. In windows inside the signal the runs of one warp, or of every fourth, are close
-/// enough. With many taps every output is near several adjacent runs, and the loudest of them
-/// counts. If the signal begins or ends in a window, all runs count, except those outside it and
-/// the last few samples, whose neighbours are near the same outputs.
-///
-/// `usual` is [`Gain::is_usual`]; otherwise the mark is one that divides the block.
-///
-/// # Safety
-/// All lanes of the warp call it.
+/// The loudness of a thread's loudest point. NaN may be overlooked.
 #[inline(always)]
-pub(super) unsafe fn mark<T: Transformed, const E: usize>(
-    points: &[Complex<T>; E],
-    layout: Layout,
-    order: impl Fn(usize) -> usize,
-    starts: [usize; 2],
-    [samples, taps]: [usize; 2],
-    usual: bool,
-) -> Mark {
-    let Layout {
-        apart, warp, lane, ..
-    } = layout;
+pub(super) fn loudest<T: Transformed, const E: usize>(points: &[Complex<T>; E]) -> u32 {
     // Four chains, because each maximum waits for the one before it.
     let mut louder = [0; 4];
     unrolled::<32>(|e| {
@@ -200,127 +165,137 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
         }
     });
     let [a, b, c, d] = louder;
-    // SAFETY: the caller's promise.
-    let loudest = unsafe { most(a.max(b).max(c.max(d))) };
-    let [first, second] = starts.map(|start| inside(layout.points, start, samples));
-    let whole = 0..layout.points as u32;
-    let within = first == whole && second == whole;
-    let many = 2 * taps >= apart + 32;
-    if !usual || within && (if many { warp } else { warp % 4 }) != 1 {
-        return [loudest, if usual { u32::MAX } else { 0 }];
-    }
-    let counted = |inside: Range<u32>| {
-        let place = 32 * warp + lane * apart as u32;
-        place + 32 > inside.start && (place + 32 <= inside.end || place == 0 && inside.end > 0)
-    };
-    let mut counts = [true; 2];
-    // 2^d neighbours lie in every neighbourhood for each power d with 2^(d − 1)·apart + 16 ≤ taps.
-    let mut doublings = 0;
-    let quarter = loudest.saturating_sub(2 << T::LOUDNESS_BITS);
-    // SAFETY: the caller's promise; the branches here and above are uniform in a warp.
-    let quietest = unsafe {
-        // The other warps wait for this one: a few votes are enough as a rule.
-        let loud = if within {
-            let neighbours = (taps.saturating_sub(16) >> apart.trailing_zeros()) as u32;
-            doublings = 32 - neighbours.leading_zeros();
-            if doublings >= 2 {
-                // Of four neighbours the last.
-                are_loud::<T, E, 4>(points, &order, quarter, [0; 2])
-            } else {
-                are_loud::<T, E, 1>(points, &order, quarter, [0; 2])
-            }
-        } else {
-            counts = [counted(first), counted(second)];
-            let others = counts.map(|counts| !warp_vote_ballot(u32::MAX, counts));
-            let all = u32::MAX >> (32 - E);
-            if others[0] & others[1] & all == all {
-                return [loudest, u32::MAX];
-            }
-            are_loud::<T, E, 1>(points, &order, quarter, others)
-        };
-        if loud {
-            quarter
-        } else {
-            quietest_run(points, lane, &order, counts, doublings)
-        }
-    };
-    [loudest, quietest]
+    a.max(b).max(c.max(d))
 }
 
-/// Whether the last of each `EVERY` adjacent runs is at least this loud in each window, except
-/// `others`: a bit for each run by position. Takes a fraction of the time of [`quietest_run`].
+/// The runs of a probe.
+const PROBED: usize = 8;
+
+/// Where a pair of windows is probed: in each window by half of `probes` warps.
+#[derive(Clone, Copy)]
+pub(super) struct Probes {
+    /// Points of a window: a power of two.
+    pub(super) points: usize,
+    /// A power of two, at least 2.
+    pub(super) probes: usize,
+}
+
+impl Probes {
+    /// The loudness of the quietest group of runs that this probe looks at. Every output has a
+    /// group of some probe nearby, whole, as far as there are samples: the distance between runs is
+    /// halved until that is so. With many taps a group has up to eight runs, and the loudest of
+    /// them counts, so that a zero crossing does not divide a block. With less than
+    /// [`MARKED_FROM`] taps it is 0, which does.
+    ///
+    /// It loads these samples again, so that no warp op is in the way of the loads and the
+    /// arithmetic of a transform's first pass.
+    ///
+    /// # Safety
+    /// All lanes of the warp call it.
+    #[inline(always)]
+    pub(super) unsafe fn quietest<T: Transformed>(
+        self,
+        signal: &[T],
+        taps: usize,
+        starts: [usize; 2],
+        probe: u32,
+        lane: u32,
+    ) -> u32 {
+        let Self { points, probes } = self;
+        if taps < MARKED_FROM {
+            return 0;
+        }
+        let (half, taps) = (probes as u32 / 2, taps.min(points) as u32);
+        let start = if probe < half { starts[0] } else { starts[1] };
+        // Runs of the whole block are `apart`.
+        let apart = (2 * points / (PROBED * probes)) as u32;
+        let first = (probe & (half - 1)) * PROBED as u32 * apart;
+        let Range { start: from, end } = inside(points, start, signal.len());
+        // SAFETY: the caller's promise; branches are uniform in a warp.
+        unsafe {
+            // The samples near an output: windows and the signal end somewhere.
+            let near = 3 * taps - 2;
+            if (from, end) == (0, points as u32) && apart + 31 <= near {
+                let first = first + middle(apart) + lane;
+                let runs = signal.as_ptr().wrapping_add(start + first as usize);
+                let mut loudness = [0; PROBED];
+                unrolled::<PROBED>(|i| {
+                    // Inside the window, and so inside the signal.
+                    loudness[i] = (*runs.add(i * apart as usize)).louder(0);
+                });
+                return quietest_group(loudness, apart, near);
+            }
+            if from >= end {
+                return u32::MAX;
+            }
+            let near = if end - from == points as u32 { near } else { taps };
+            let mut closer = apart;
+            while closer > 32 && closer + 31 > near {
+                closer /= 2;
+            }
+            let mut quietest = u32::MAX;
+            let mut run = first + middle(closer);
+            while run < first + PROBED as u32 * apart {
+                let mut loudness = [0; PROBED];
+                unrolled::<PROBED>(|i| {
+                    // A run that is not whole moves.
+                    let run = (run + i as u32 * closer).min(end.saturating_sub(32)).max(from);
+                    let at = start.wrapping_add((run + lane).min(end - 1) as usize);
+                    // Inside the window's part of the signal.
+                    loudness[i] = (*signal.as_ptr().wrapping_add(at)).louder(0);
+                });
+                let near = if closer < apart { 0 } else { near };
+                quietest = quietest_group(loudness, apart, near).min(quietest);
+                run += PROBED as u32 * closer;
+            }
+            quietest
+        }
+    }
+}
+
+/// Where the runs lie that are `apart`: in the middle.
+#[inline(always)]
+fn middle(apart: u32) -> u32 {
+    apart.saturating_sub(32) / 2
+}
+
+/// The loudness of the quietest group of runs, the lanes' samples of which have this loudness.
+/// Groups are as large as they may be if one must lie, whole, in each interval of `near` samples.
 ///
 /// # Safety
 /// All lanes of the warp call it.
 #[inline(always)]
-unsafe fn are_loud<T: Transformed, const E: usize, const EVERY: usize>(
-    points: &[Complex<T>; E],
-    order: impl Fn(usize) -> usize,
-    loudness: u32,
-    others: [u32; 2],
-) -> bool {
-    let mut all = true;
-    unrolled::<E>(|e| {
-        let run = order(e);
-        if run % EVERY == EVERY - 1 {
-            // SAFETY: the caller's promise.
-            unsafe {
-                all &= warp_vote_any(u32::MAX, points[e].re.is_as_loud(loudness))
-                    | (others[0] & 1 << run != 0);
-                all &= warp_vote_any(u32::MAX, points[e].im.is_as_loud(loudness))
-                    | (others[1] & 1 << run != 0);
-            }
+unsafe fn quietest_group(loudness: [u32; PROBED], apart: u32, near: u32) -> u32 {
+    // SAFETY: the caller's promise; branches are uniform in a warp.
+    unsafe {
+        if 15 * apart + 31 <= near {
+            of_groups::<8>(loudness)
+        } else if 7 * apart + 31 <= near {
+            of_groups::<4>(loudness)
+        } else if 3 * apart + 31 <= near {
+            of_groups::<2>(loudness)
+        } else {
+            of_groups::<1>(loudness)
         }
-    });
-    all
+    }
 }
 
-/// The loudness of the quietest run that counts; with many taps, of the loudest of each 2 to the
-/// power `doublings` neighbours.
+/// The loudness of the quietest of the groups of `SIZE` adjacent runs.
 ///
 /// # Safety
-/// As for [`are_loud`].
+/// All lanes of the warp call it.
 #[inline(always)]
-unsafe fn quietest_run<T: Transformed, const E: usize>(
-    points: &[Complex<T>; E],
-    lane: u32,
-    order: impl Fn(usize) -> usize,
-    counts: [bool; 2],
-    doublings: u32,
-) -> u32 {
-    // Each lane takes one run, by position.
-    let mut runs = [0; 2];
-    unrolled::<32>(|e| {
-        if e < E {
+unsafe fn of_groups<const SIZE: usize>(loudness: [u32; PROBED]) -> u32 {
+    let mut quietest = u32::MAX;
+    let mut group = 0;
+    unrolled::<PROBED>(|i| {
+        group = if i % SIZE == 0 { loudness[i] } else { loudness[i].max(group) };
+        if i % SIZE == SIZE - 1 {
             // SAFETY: the caller's promise.
-            let both = unsafe { [most(points[e].re.louder(0)), most(points[e].im.louder(0))] };
-            if lane as usize == order(e) {
-                runs = both;
-            }
+            quietest = unsafe { most(group) }.min(quietest);
         }
     });
-    let or_loud = |window: usize| {
-        if counts[window] {
-            runs[window]
-        } else {
-            u32::MAX
-        }
-    };
-    runs = [or_loud(0), or_loud(1)];
-    for doubling in 0..doublings.min(5) {
-        runs = runs.map(|run| {
-            // SAFETY: the caller's promise. Lanes beyond the last run hold 0, and beyond the warp a
-            // lane gets its own number.
-            let (next, _) = unsafe { warp_shuffle_down(u32::MAX, run, 1 << doubling, 32) };
-            run.max(next)
-        });
-    }
-    let quietest = match (lane as usize) < E {
-        true => runs[0].min(runs[1]),
-        false => u32::MAX,
-    };
-    // SAFETY: the caller's promise.
-    unsafe { least(quietest) }
+    quietest
 }
 
 /// Whether a warp's loudest sample and a warp's quietest run require that the block is divided.

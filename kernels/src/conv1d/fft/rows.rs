@@ -130,8 +130,8 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
                 _ => load::<S, T, E>(first),
             };
             let factors = spectrum.add(row % RADIX * (S::POINTS / 2) + thread);
-            let ahead =
-                worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), Some(factors));
+            let pairs = Some(worker.ahead::<S>());
+            let ahead = worker.forward::<S, E, true>(&mut points, pairs, Some(factors), || ());
             if let Some(taps) = taps
                 && taps.are_given()
             {

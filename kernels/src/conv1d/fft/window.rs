@@ -7,7 +7,8 @@ use super::complex::{Complex, Pair, Transformed, complex, read_number, sample, w
 use super::operands::Operands;
 use super::outputs::Outputs;
 use super::passes::{Ahead, Worker};
-use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
+use super::quiet::{self, Gain, Mark, Probes, Runs, warp_of};
+use crate::here::value_here;
 use super::shape::{RUN, Shape, discarded, place};
 
 /// Loads two windows by their starts.
@@ -70,7 +71,7 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         worker.write_mark::<S>([quiet::most(loudest), 0]);
-        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None);
+        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None, || ());
         // The barriers of `forward` ordered the marks' writes.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);
@@ -142,7 +143,18 @@ pub(super) unsafe fn convolve<
             if first >= of.output.len() {
                 return;
             }
-            convolve_divided::<S, T, E, COUNT>(worker, &of, first);
+            let Operands {
+                signal,
+                taps,
+                spectrum,
+                output,
+                offset,
+                shift,
+            } = of;
+            let factors = worker.factors;
+            convolve_divided::<S, T, E, COUNT>(
+                signal, taps, spectrum, factors, output, offset, shift, first,
+            );
         }
         first += step;
     }
@@ -166,20 +178,21 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
     // SAFETY: the caller's promise. The barriers of the passes order the marks' writes before their
     // reads, and those before the next ones' writes.
     unsafe {
-        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
         let mut points = load::<S, T, E>(of.signal, starts, thread);
         // In flight along with the samples.
         let pairs = AHEAD.then(|| worker.ahead::<S>());
-        let mark = mark_window::<S, T, E>(&points, of, starts, gain, thread);
-        worker.write_mark::<S>(mark);
+        let loudest = value_here(quiet::loudest(&points));
         let spectrum = of.spectrum.wrapping_add(thread);
-        let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum));
+        let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum), || {
+            worker.write_mark::<S>(mark_window::<S, T>(of, starts, loudest, thread));
+        });
+        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
         multiply::<S, T, E>(&mut points, spectrum, ahead);
         let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
         let [_, quietest] = worker.mark::<S>(thread / 32);
         // NaN reaches every point, and fits nowhere.
         let fits = points[0].re.abs() <= T::MOST;
-        let vote = !fits || quiet::divides::<T>(loudest, quietest);
+        let vote = !fits || !gain.is_usual() || quiet::divides::<T>(loudest, quietest);
         let divided = worker.inverse::<S, E, AHEAD>(&mut points, vote);
         if !divided {
             outputs.store::<S, T, E>(of, &points, thread);
@@ -192,15 +205,37 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
 ///
 /// # Safety
 /// As for [`convolve_whole`].
-#[inline(always)]
+#[inline(never)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "a struct would go through memory"
+)]
 unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
-    worker: Worker<T>,
-    of: &Operands<'_, T>,
+    signal: &[T],
+    taps: &[T],
+    spectrum: *const Pair<T>,
+    factors: *const Pair<T>,
+    output: *mut [T],
+    offset: usize,
+    shift: usize,
     first: usize,
 ) {
     const { assert!(COUNT * RUN == S::POINTS) };
-    let (worker, of) = (worker.here(), &of.here());
-    let thread = worker.thread;
+    let of = &Operands {
+        signal,
+        taps,
+        spectrum,
+        output,
+        offset,
+        shift,
+    };
+    let thread = thread::thread_idx_x() as usize;
+    let shared = shared::dynamic_shared_mem();
+    let worker = Worker {
+        thread,
+        shared,
+        factors,
+    };
     let outputs = Outputs::new(of, S::POINTS, first);
     // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
     // place's slot before the first pass and after the last.
@@ -217,7 +252,7 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
             });
             let mut points = [Complex::zero(); E];
             worker.get_window::<S, E>(&mut points);
-            worker.forward::<S, E, false>(&mut points, None, None);
+            worker.forward::<S, E, false>(&mut points, None, None, || ());
             multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread), None);
             worker.inverse::<S, E, false>(&mut points, false);
             worker.put_window::<S, E>(&points);
@@ -229,36 +264,32 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
     }
 }
 
-/// A warp's mark of its windows; a sign that they cannot be transformed as they are, if the taps
-/// are not for that.
+/// The warps that probe a pair of windows.
+const PROBES: usize = 4;
+
+/// A warp's mark of a pair of windows, from its threads' loudest points.
 ///
 /// # Safety
 /// All threads of a block of the shape call it.
 #[inline(always)]
-unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
-    points: &[Complex<T>; E],
+unsafe fn mark_window<S: Shape, T: Transformed>(
     of: &Operands<'_, T>,
     starts: [usize; 2],
-    gain: Gain,
+    loudest: u32,
     thread: usize,
 ) -> Mark {
-    let layout = Layout {
-        points: S::POINTS,
-        apart: S::THREADS,
-        warp: warp_of(thread),
-        lane: thread as u32 % 32,
-    };
-    let lengths = [of.signal.len(), of.taps.len()];
-    // SAFETY: the caller's promise.
+    let (warp, lane) = (warp_of(thread), thread as u32 % 32);
+    let mut quietest = u32::MAX;
+    // SAFETY: the caller's promise; the branch is uniform in a warp.
     unsafe {
-        quiet::mark(
-            points,
-            layout,
-            |e| place::<S>(e) / S::THREADS,
-            starts,
-            lengths,
-            gain.is_usual(of.taps.len()),
-        )
+        if quiet::warps::<S>() <= PROBES || warp < PROBES as u32 {
+            let probes = Probes {
+                points: S::POINTS,
+                probes: PROBES,
+            };
+            quietest = probes.quietest(of.signal, of.taps.len(), starts, warp, lane);
+        }
+        [quiet::most(loudest), quietest]
     }
 }
 
