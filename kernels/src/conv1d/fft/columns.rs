@@ -1,4 +1,4 @@
-//! The columns of a long transform: the first and the last of its passes over global memory.
+//! The columns of a long transform: the first of its passes over global memory.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
@@ -44,15 +44,12 @@ pub fn roots(columns: usize) -> Vec<[f64; 2]> {
     target_arch = "nvptx64",
     expect(dead_code, reason = "the host compares a launch with its contract")
 )]
-const fn are_transforms(len: usize, columns: usize, marks: Option<usize>) -> bool {
-    let divided = columns.is_power_of_two()
+const fn are_transforms(len: usize, columns: usize, marks: usize) -> bool {
+    columns.is_power_of_two()
         && columns >= 32
         && columns < 1 << 32
-        && len.is_multiple_of(2 * RADIX * columns);
-    match marks {
-        Some(marks) => divided && marks >= marks_len(columns) * (len / (2 * RADIX * columns)),
-        None => divided,
-    }
+        && len.is_multiple_of(2 * RADIX * columns)
+        && marks >= marks_len(columns) * (len / (2 * RADIX * columns))
 }
 
 /// The number of transforms in `len` elements. No division, which could be by zero for LLVM.
@@ -175,7 +172,7 @@ pub(super) unsafe fn transform_to<T: Transformed>(
 }
 
 macro_rules! kernels {
-    ($($t:ident, $blocks:literal blocks: $columns:ident, $outputs:ident;)*) => {$(
+    ($($t:ident, $blocks:literal blocks: $columns:ident;)*) => {$(
         /// Loads pairs of windows, or the taps, and transforms their columns: point k of column m
         /// goes to k · `columns` + m, multiplied by its twiddle factor. Writes the marks
         /// (`quiet.rs`) of the loaded samples.
@@ -198,7 +195,7 @@ macro_rules! kernels {
             max_threads = 128,
             min_blocks = $blocks,
             require(
-                are_transforms(points.len(), columns, Some(marks.len())),
+                are_transforms(points.len(), columns, marks.len()),
                 roots.len() == roots_len(columns),
                 roots.is_aligned_to(16),
                 points.is_aligned_to(16),
@@ -266,77 +263,12 @@ macro_rules! kernels {
                 }
             });
         }
-
-        /// Transforms the columns of products back, and writes the outputs that are kept.
-        ///
-        /// # Parameters
-        /// - `points`: N = 32 · `columns` complex numbers with swapped parts for each pair of
-        ///   windows. `roots`: [`roots`] of `columns`. Both are aligned to 16 bytes.
-        /// - `output`: the outputs of these windows, or fewer.
-        /// - `columns`: a power of two, at least 32. `discarded`: below N, the number of outputs at
-        ///   the start of a window that are not written.
-        ///
-        /// # Launch
-        /// One-dimensional, blocks of [`THREADS`]. The grid strides over columns.
-        #[kernel(
-            instances($t),
-            max_threads = 128,
-            min_blocks = $blocks,
-            require(
-                are_transforms(points.len(), columns, None),
-                roots.len() == roots_len(columns),
-                roots.is_aligned_to(16),
-                points.is_aligned_to(16),
-                discarded < RADIX * columns,
-                block.x == THREADS,
-                [grid.y, grid.z, block.y, block.z] == [1; 4]
-            )
-        )]
-        pub fn $outputs<T: Transformed>(
-            points: &[T],
-            roots: &[T],
-            mut output: Out<T>,
-            columns: usize,
-            discarded: usize,
-        ) {
-            let transforms = transforms(points.len(), columns);
-            let all = points.as_ptr().cast::<Complex<T>>();
-            let (output, len) = (output.as_mut_ptr(), output.len());
-            let kept = RADIX * columns - discarded;
-            mine(transforms, columns, |pair, columns_from| {
-                let column = columns_from + thread::thread_idx_x() as usize % 32;
-                // SAFETY: `require` states the tables' lengths.
-                let points = unsafe {
-                    let from = all.add(pair * RADIX * columns + column);
-                    let roots = roots.as_ptr().cast::<Complex<T>>().add(column);
-                    transform_back(from, roots, columns)
-                };
-                let first = pair * 2 * kept;
-                unrolled::<RADIX>(|r| {
-                    // Positions of discarded points have wrapped to large numbers.
-                    let at = (r * columns + column).wrapping_sub(discarded);
-                    if at < kept {
-                        let at = first + at;
-                        // SAFETY: both are below `len`, and no other thread has this column. The
-                        // parts are swapped.
-                        unsafe {
-                            if at < len {
-                                output.add(at).write(points[r].im);
-                            }
-                            if at + kept < len {
-                                output.add(at + kept).write(points[r].re);
-                            }
-                        }
-                    }
-                });
-            });
-        }
     )*};
 }
 
 kernels! {
-    f32, 4 blocks: conv1d_fft_columns, conv1d_fft_outputs;
-    f64, 2 blocks: conv1d_fft_columns_wide, conv1d_fft_outputs_wide;
+    f32, 4 blocks: conv1d_fft_columns;
+    f64, 2 blocks: conv1d_fft_columns_wide;
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::complex::{Complex, Pair, Transformed, complex, read_number, sample, write_number};
+use super::kernels::worker_of;
 use super::operands::Operands;
 use super::outputs::Outputs;
 use super::passes::{Ahead, Worker};
@@ -229,13 +230,9 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
         offset,
         shift,
     };
-    let thread = thread::thread_idx_x() as usize;
-    let shared = shared::dynamic_shared_mem();
-    let worker = Worker {
-        thread,
-        shared,
-        factors,
-    };
+    // SAFETY: the caller's promise.
+    let worker = unsafe { worker_of(factors) };
+    let thread = worker.thread;
     let outputs = Outputs::new(of, S::POINTS, first);
     // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
     // place's slot before the first pass and after the last.
