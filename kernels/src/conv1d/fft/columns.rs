@@ -5,7 +5,7 @@ use cuda_std::unroll::unrolled;
 
 use super::butterfly::{Of, transform};
 use super::complex::{Complex, Transformed, complex, read_number, sample, write_number};
-use super::quiet::{self, Mark, Probes, warp_of};
+use super::quiet::{self, MOST_PROBES, Mark, Probes, warp_of};
 use super::shape::{ROWS, marks_len};
 
 /// Points per column, all in one thread's registers.
@@ -15,7 +15,7 @@ pub const RADIX: usize = ROWS;
 pub const THREADS: u32 = 128;
 
 /// The warps that probe a pair of windows.
-const PROBES: usize = 16;
+const PROBING: usize = 16;
 
 /// Roots per column in the table: the powers 1, 2, 3 and 4, 8, … 28. Their products are all of
 /// 1..32, each rounded three times.
@@ -58,21 +58,26 @@ fn transforms(len: usize, columns: usize) -> usize {
     (len / (2 * RADIX)) >> columns.trailing_zeros()
 }
 
-/// Multiplies point k of column m by its twiddle factor exp(−2πi·k·m/N).
+/// A column's roots in the table.
+pub(super) type Powers<T> = [Complex<T>; ROOTS];
+
+/// Loads the roots of a column.
 ///
 /// # Safety
-/// `roots` points to the first root of column m in the table for this many columns.
+/// `roots` points to the first root of the column in the table for this many columns.
 #[inline(always)]
-pub(super) unsafe fn turn<T: Transformed>(
-    points: &mut [Complex<T>; RADIX],
-    roots: *const Complex<T>,
-    columns: usize,
-) {
+pub(super) unsafe fn powers<T: Transformed>(roots: *const Complex<T>, columns: usize) -> Powers<T> {
     let mut powers = [Complex::zero(); ROOTS];
     unrolled::<ROOTS>(|i| {
         // SAFETY: the caller's promise.
         powers[i] = unsafe { read_number(roots.add(i * columns)) };
     });
+    powers
+}
+
+/// Multiplies point k of column m by its twiddle factor exp(−2πi·k·m/N).
+#[inline(always)]
+pub(super) fn turn<T: Transformed>(points: &mut [Complex<T>; RADIX], powers: &Powers<T>) {
     unrolled::<RADIX>(|k| {
         points[k] = match (k % 4, k / 4) {
             (0, 0) => points[k],
@@ -135,19 +140,17 @@ fn mine(transforms: usize, columns: usize, mut of_warp: impl FnMut(usize, usize)
 /// Reads column points of products, and transforms them back, with swapped parts.
 ///
 /// # Safety
-/// `points` points to the first point of the column, `roots` to its first root.
+/// `points` points to the first point of the column.
 #[inline(always)]
 pub(super) unsafe fn transform_back<T: Transformed>(
     points: *const Complex<T>,
-    roots: *const Complex<T>,
+    powers: &Powers<T>,
     columns: usize,
 ) -> [Complex<T>; RADIX] {
     let mut column = [Complex::zero(); RADIX];
     // SAFETY: the caller's promise.
-    unsafe {
-        unrolled::<RADIX>(|k| column[k] = read_number(points.add(k * columns)));
-        turn(&mut column, roots, columns);
-    }
+    unrolled::<RADIX>(|k| column[k] = unsafe { read_number(points.add(k * columns)) });
+    turn(&mut column, powers);
     transform::<_, Of<RADIX>, _>(&mut column, 0);
     column
 }
@@ -166,7 +169,7 @@ pub(super) unsafe fn transform_to<T: Transformed>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        turn(&mut column, roots, columns);
+        turn(&mut column, &powers(roots, columns));
         unrolled::<RADIX>(|k| write_number(points.add(k * columns), column[k]));
     }
 }
@@ -244,17 +247,18 @@ macro_rules! kernels {
                     let to = all.add(pair * RADIX * columns + column);
                     transform_to(to, roots, columns, points);
                     let mut mark = [quiet::most(nan | loudest), u32::MAX];
-                    let mut probe = columns_from / 32;
-                    while pair < pairs && probe < PROBES {
+                    let mut warp = columns_from / 32;
+                    while pair < pairs && warp < PROBING {
                         let starts = [first, first.wrapping_add(kept)];
                         let probes = Probes {
                             points: RADIX * columns,
-                            probes: PROBES,
+                            warps: PROBING,
+                            each: MOST_PROBES,
+                            warp: warp as u32,
+                            lane,
                         };
-                        let quietest =
-                            probes.quietest(of, taps.len(), starts, probe as u32, lane);
-                        mark[1] = quietest.min(mark[1]);
-                        probe += columns / 32;
+                        mark[1] = probes.quietest(of, taps.len(), starts).min(mark[1]);
+                        warp += columns / 32;
                     }
                     let number = (pair * columns + columns_from) / 32;
                     if lane == 0 {
@@ -287,7 +291,8 @@ mod tests {
         for column in [0, 1, 37, 63] {
             let mut points = [complex(1.0, 0.0); RADIX];
             // SAFETY: the column is below the number of columns of the table.
-            unsafe { turn(&mut points, roots.as_ptr().add(column), columns) };
+            let powers = unsafe { powers(roots.as_ptr().add(column), columns) };
+            turn(&mut points, &powers);
             for (k, point) in points.iter().enumerate() {
                 let angle = -TAU * (k * column) as f64 / (RADIX * columns) as f64;
                 assert!((point.re - angle.cos()).abs() < 1e-15, "{k}, {column}");

@@ -4,7 +4,7 @@ use core::ptr;
 
 use cuda_std::prelude::*;
 
-use super::complex::{Complex, Pair, Transformed};
+use super::complex::{Complex, Transformed};
 use super::operands::Operands;
 use super::passes::Worker;
 use super::shape::*;
@@ -14,20 +14,10 @@ use super::window::{convolve, transform_taps};
 /// `factors` is aligned to 16 bytes; the launch has the shape's shared memory.
 #[inline(always)]
 pub(super) unsafe fn worker<T: Transformed>(factors: &[T]) -> Worker<T> {
-    // SAFETY: the caller's promise.
-    unsafe { worker_of(factors.as_ptr().cast()) }
-}
-
-/// The same by the address of the factors.
-///
-/// # Safety
-/// As for [`worker`].
-#[inline(always)]
-pub(super) unsafe fn worker_of<T: Transformed>(factors: *const Pair<T>) -> Worker<T> {
     Worker {
         thread: thread::thread_idx_x() as usize,
         shared: shared::dynamic_shared_mem::<Complex<T>>(),
-        factors,
+        factors: factors.as_ptr().cast(),
     }
 }
 

@@ -10,11 +10,12 @@ use cuda_std::uniform::assume_block_uniform;
 use cuda_std::unroll::unrolled;
 
 use super::butterfly::{Of, transform};
-use super::columns::{RADIX, transform_back, turn};
+use super::columns::{RADIX, powers, transform_back, turn};
 use super::complex::{Complex, Pair, Transformed, read_number, write_number};
-use super::kernels::worker_of;
+use super::kernels::worker;
 use super::operands::Operands;
 use super::outputs::Outputs;
+use super::passes::Worker;
 use super::quiet::{self, Gain, Mark, Runs};
 use super::rows;
 use super::shape::*;
@@ -44,47 +45,28 @@ unsafe fn is_divided<S: Shape, T: Transformed>(marks: *const Mark, gain: Gain, l
     }
 }
 
-/// Computes the outputs of a pair of windows, the first of which is `first`, level by level. A
-/// function of its own: its registers do not spill those of the usual way.
+/// Computes the outputs of a pair of windows, the first of which is `first`, level by level.
 ///
 /// # Safety
 /// All threads of a block of the shape call it, with its shared memory and tables; nothing else
 /// uses these outputs and the room for a transform.
-#[inline(never)]
-#[allow(
-    clippy::too_many_arguments,
-    reason = "a struct would go through memory"
-)]
+#[inline(always)]
 unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize>(
-    signal: &[T],
-    taps: &[T],
-    spectrum: *const Pair<T>,
-    factors: *const Pair<T>,
+    worker: Worker<T>,
+    of: &Operands<'_, T>,
     roots: *const Complex<T>,
     room: *mut Complex<T>,
-    output: *mut [T],
-    offset: usize,
-    shift: usize,
     first: usize,
 ) {
     const { assert!(LENGTH * LONG_RUNS == ROWS * S::POINTS) };
     let columns = S::POINTS;
-    let of = &Operands {
-        signal,
-        taps,
-        spectrum,
-        output,
-        offset,
-        shift,
-    };
-    // SAFETY: the caller's promise.
-    let worker = unsafe { worker_of(factors) };
+    let (worker, of) = (worker.here(), &of.here());
     let thread = worker.thread;
     let outputs = Outputs::new(of, ROWS * columns, first);
     // SAFETY: the caller's promise. Each barrier orders what a pass wrote before the next pass's
     // reads, and a pass's reads before later writes.
     unsafe {
-        let gain = Gain::read(spectrum.add(ROWS * columns / 2).read());
+        let gain = Gain::read(of.spectrum.add(ROWS * columns / 2).read());
         let runs = Runs::<LONG_RUNS, LENGTH>::new(worker.after_marks::<S>());
         outputs.by_levels(of, runs, gain, [thread, S::THREADS], |level| {
             // 0 there and 1 back, which LLVM must not know: the columns' code is there once.
@@ -103,12 +85,13 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
                     }
                     let mut points = [Complex::zero(); RADIX];
                     unrolled::<RADIX>(|r| points[r] = read_number(at.add(r * columns)));
+                    let powers = powers(roots, columns);
                     if back > 0 {
-                        turn(&mut points, roots, columns);
+                        turn(&mut points, &powers);
                     }
                     transform::<_, Of<RADIX>, _>(&mut points, 0);
                     if back == 0 {
-                        turn(&mut points, roots, columns);
+                        turn(&mut points, &powers);
                     }
                     unrolled::<RADIX>(|r| write_number(at.add(r * columns), points[r]));
                     while back > 0 && place < ROWS * columns {
@@ -122,7 +105,7 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
                     break;
                 }
                 thread::sync_threads();
-                rows::convolve::<S, T, E>(worker, spectrum, room, 0..RADIX, 1, None);
+                rows::convolve::<S, T, E>(worker, of.spectrum, room, 0..RADIX, 1, None);
                 thread::sync_threads();
                 back += 1 + zero_here();
             }
@@ -209,14 +192,22 @@ macro_rules! kernels {
                     let marks = marks.as_ptr().cast::<Mark>();
                     let marks = marks.add(part / PARTS * (marks_len(COLUMNS) / 2));
                     let gain = Gain::read(spectrum.add(SIZE / 2).read());
+                    // In flight along with the marks.
+                    let powers = powers(roots.add(column), COLUMNS);
                     if !is_divided::<$Shape, T>(marks, gain, thread % 32) {
-                        let points = transform_back(room.add(column), roots.add(column), COLUMNS);
+                        let points = transform_back(room.add(column), &powers, COLUMNS);
                         store(&points, to.wrapping_add(first), len - first, [column, discarded, kept], COLUMNS);
                     } else if part % PARTS == 0 {
-                        let output = core::ptr::slice_from_raw_parts_mut(to, len);
+                        let of = Operands {
+                            signal,
+                            taps,
+                            spectrum,
+                            output: core::ptr::slice_from_raw_parts_mut(to, len),
+                            offset,
+                            shift,
+                        };
                         convolve::<$Shape, T, $points, { SIZE / LONG_RUNS }>(
-                            signal, taps, spectrum, factors.as_ptr().cast(), roots, room, output,
-                            offset, shift, first,
+                            worker(factors), &of, roots, room, first,
                         );
                     }
                 }
@@ -239,18 +230,20 @@ unsafe fn store<T: Transformed>(
     [column, discarded, kept]: [usize; 3],
     columns: usize,
 ) {
+    let (first_rest, second_rest) = (len.min(kept), len.saturating_sub(kept).min(kept));
+    let skipped = column.wrapping_sub(discarded);
+    let first = output.wrapping_add(skipped);
+    let second = first.wrapping_add(kept);
     unrolled::<RADIX>(|r| {
         // Positions of discarded points have wrapped to large numbers.
-        let at = (r * columns + column).wrapping_sub(discarded);
-        if at < kept {
-            // SAFETY: both are below `len`.
-            unsafe {
-                if at < len {
-                    output.add(at).write(points[r].im);
-                }
-                if at + kept < len {
-                    output.add(at + kept).write(points[r].re);
-                }
+        let at = (skipped as u32).wrapping_add((r * columns) as u32);
+        // SAFETY: the caller's promise: `at` is below the window's rest.
+        unsafe {
+            if at < first_rest as u32 {
+                first.wrapping_add(r * columns).write(points[r].im);
+            }
+            if at < second_rest as u32 {
+                second.wrapping_add(r * columns).write(points[r].re);
             }
         }
     });

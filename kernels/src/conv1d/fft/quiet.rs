@@ -168,27 +168,114 @@ pub(super) fn loudest<T: Transformed, const E: usize>(points: &[Complex<T>; E]) 
     a.max(b).max(c.max(d))
 }
 
-/// The runs of a probe.
-const PROBED: usize = 8;
+/// The samples near an output: of all that windows and signal leave, and at the ends of a window.
+#[derive(Clone, Copy)]
+struct Near {
+    within: u32,
+    at_ends: u32,
+}
 
-/// Where a pair of windows is probed: in each window by half of `probes` warps.
+/// Where the warps of a block or of a grid probe a pair of windows: half of them each window, each
+/// in `each` places. A probe is 32 samples: eight groups of four adjacent ones, as far apart as the
+/// filter allows, so that a zero crossing does not divide a block. Every output has a whole probe
+/// nearby.
 #[derive(Clone, Copy)]
 pub(super) struct Probes {
     /// Points of a window: a power of two.
     pub(super) points: usize,
-    /// A power of two, at least 2.
-    pub(super) probes: usize,
+    /// Warps that probe: a power of two, at least 2.
+    pub(super) warps: usize,
+    /// At most [`MOST_PROBES`], a constant.
+    pub(super) each: usize,
+    pub(super) warp: u32,
+    pub(super) lane: u32,
 }
 
+/// The most probes of a warp.
+pub(super) const MOST_PROBES: usize = 8;
+
 impl Probes {
-    /// The loudness of the quietest group of runs that this probe looks at. Every output has a
-    /// group of some probe nearby, whole, as far as there are samples: the distance between runs is
-    /// halved until that is so. With many taps a group has up to eight runs, and the loudest of
-    /// them counts, so that a zero crossing does not divide a block. With less than
-    /// [`MARKED_FROM`] taps it is 0, which does.
+    /// The fewest probes of a window: all its warps have some.
+    #[inline(always)]
+    fn fewest(self) -> u32 {
+        (self.each * self.warps / 2) as u32
+    }
+
+    /// The window that this warp probes, and the warp's number there.
+    #[inline(always)]
+    fn window(self) -> (u32, u32) {
+        let half = self.warps as u32 / 2;
+        // SAFETY: a warp has one number.
+        unsafe {
+            (
+                assume_warp_uniform(self.warp / half),
+                assume_warp_uniform(self.warp % half),
+            )
+        }
+    }
+
+    /// The samples from a probe's first to its last, so that of `probes` in `len` samples one is
+    /// near every output, even if they are `rounded` further apart; below 32, if there are too few.
+    #[inline(always)]
+    fn span(near: Near, len: u32, probes: u32, rounded: u32) -> i32 {
+        let within = near.within as i32 - (len / probes + rounded) as i32;
+        let at_ends = near.at_ends as i32 - (len / (2 * probes) + rounded) as i32;
+        within.min(at_ends).min(len as i32)
+    }
+
+    /// The place of this lane's sample in a probe.
+    #[inline(always)]
+    fn of_lane(self, span: u32) -> u32 {
+        self.lane / 4 * (span.saturating_sub(4) / 7) + self.lane % 4
+    }
+
+    /// Whether the fewest probes are enough for windows inside the signal.
+    #[inline(always)]
+    pub(super) fn are_enough(self, taps: usize) -> bool {
+        taps >= MARKED_FROM && self.fewest_span(taps) >= 32
+    }
+
+    #[inline(always)]
+    fn fewest_span(self, taps: usize) -> i32 {
+        let len = self.points as u32;
+        Self::span(whole(taps, len), len, self.fewest(), self.each as u32 + 1)
+    }
+
+    /// Loads what this warp probes of windows inside the signal, if the fewest probes are enough,
+    /// and calls `body` with each probe's number and this lane's loudness.
     ///
-    /// It loads these samples again, so that no warp op is in the way of the loads and the
-    /// arithmetic of a transform's first pass.
+    /// # Safety
+    /// All `points` samples from each of `firsts` on may be read.
+    #[inline(always)]
+    pub(super) unsafe fn load<T: Transformed>(
+        self,
+        firsts: [*const T; 2],
+        taps: usize,
+        mut body: impl FnMut(usize, u32),
+    ) {
+        let (window, warp) = self.window();
+        let span = self.fewest_span(taps) as u32;
+        let rest = self.points as u32 - span;
+        let place = (2 * warp * self.each as u32 + 1) * rest / (2 * self.fewest());
+        let apart = (rest / self.fewest()) as usize;
+        let first = if window == 0 { firsts[0] } else { firsts[1] };
+        let first = first.wrapping_add((place + self.of_lane(span)) as usize);
+        let mut loudness = [0; MOST_PROBES];
+        unrolled::<MOST_PROBES>(|i| {
+            if i < self.each {
+                // SAFETY: the caller's promise: the place of the last probe is at most `rest`.
+                loudness[i] = unsafe { *first.wrapping_add(i * apart) }.louder(0);
+            }
+        });
+        unrolled::<MOST_PROBES>(|i| {
+            if i < self.each {
+                body(i, loudness[i]);
+            }
+        });
+    }
+
+    /// The loudness of the quietest of this warp's probes, of windows that may begin before the
+    /// signal or end after it. With less than [`MARKED_FROM`] taps it is 0, which divides a block.
     ///
     /// # Safety
     /// All lanes of the warp call it.
@@ -198,104 +285,78 @@ impl Probes {
         signal: &[T],
         taps: usize,
         starts: [usize; 2],
-        probe: u32,
-        lane: u32,
     ) -> u32 {
-        let Self { points, probes } = self;
         if taps < MARKED_FROM {
             return 0;
         }
-        let (half, taps) = (probes as u32 / 2, taps.min(points) as u32);
-        let start = if probe < half { starts[0] } else { starts[1] };
-        // Runs of the whole block are `apart`.
-        let apart = (2 * points / (PROBED * probes)) as u32;
-        let first = (probe & (half - 1)) * PROBED as u32 * apart;
-        let Range { start: from, end } = inside(points, start, signal.len());
-        // SAFETY: the caller's promise; branches are uniform in a warp.
-        unsafe {
-            // The samples near an output: windows and the signal end somewhere.
-            let near = 3 * taps - 2;
-            if (from, end) == (0, points as u32) && apart + 31 <= near {
-                let first = first + middle(apart) + lane;
-                let runs = signal.as_ptr().wrapping_add(start + first as usize);
-                let mut loudness = [0; PROBED];
-                unrolled::<PROBED>(|i| {
-                    // Inside the window, and so inside the signal.
-                    loudness[i] = (*runs.add(i * apart as usize)).louder(0);
-                });
-                return quietest_group(loudness, apart, near);
-            }
-            if from >= end {
-                return u32::MAX;
-            }
-            let near = if end - from == points as u32 { near } else { taps };
-            let mut closer = apart;
-            while closer > 32 && closer + 31 > near {
-                closer /= 2;
-            }
-            let mut quietest = u32::MAX;
-            let mut run = first + middle(closer);
-            while run < first + PROBED as u32 * apart {
-                let mut loudness = [0; PROBED];
-                unrolled::<PROBED>(|i| {
-                    // A run that is not whole moves.
-                    let run = (run + i as u32 * closer).min(end.saturating_sub(32)).max(from);
-                    let at = start.wrapping_add((run + lane).min(end - 1) as usize);
-                    // Inside the window's part of the signal.
-                    loudness[i] = (*signal.as_ptr().wrapping_add(at)).louder(0);
-                });
-                let near = if closer < apart { 0 } else { near };
-                quietest = quietest_group(loudness, apart, near).min(quietest);
-                run += PROBED as u32 * closer;
-            }
-            quietest
+        let (window, warp) = self.window();
+        let start = if window == 0 { starts[0] } else { starts[1] };
+        let Range { start: from, end } = inside(self.points, start, signal.len());
+        if from >= end {
+            return u32::MAX;
         }
+        let len = end - from;
+        let near = match len == self.points as u32 {
+            true => whole(taps, len),
+            // All samples, or as many as there are taps.
+            false => {
+                let near = taps.min(self.points) as u32;
+                Near {
+                    within: near,
+                    at_ends: near,
+                }
+            }
+        };
+        let mut probes = self.fewest();
+        while Self::span(near, len, probes, 2) < 32.min(len as i32) {
+            probes *= 2;
+        }
+        let span = Self::span(near, len, probes, 2) as u32;
+        let first = signal.as_ptr().wrapping_add(start);
+        let mut quietest = u32::MAX;
+        let mut probe = warp * self.each as u32;
+        while probe < probes {
+            let mut loudness = [u32::MAX; MOST_PROBES];
+            unrolled::<MOST_PROBES>(|i| {
+                if i < self.each {
+                    let place = (2 * (probe + i as u32) + 1) * (len - span) / (2 * probes);
+                    let at = from + place + self.of_lane(span).min(span - 1);
+                    // SAFETY: it is below `end`, and so inside the signal.
+                    loudness[i] = unsafe { *first.wrapping_add(at as usize) }.louder(0);
+                }
+            });
+            // SAFETY: the caller's promise; the loop is uniform in a warp.
+            quietest = unsafe { self.quietest_of(loudness) }.min(quietest);
+            probe += self.fewest();
+        }
+        quietest
+    }
+
+    /// The loudness of this warp's quietest probe, from the loudness of each lane's samples.
+    ///
+    /// # Safety
+    /// All lanes of the warp call it.
+    #[inline(always)]
+    pub(super) unsafe fn quietest_of(self, loudness: [u32; MOST_PROBES]) -> u32 {
+        let mut quietest = u32::MAX;
+        unrolled::<MOST_PROBES>(|i| {
+            if i < self.each {
+                // SAFETY: the caller's promise.
+                quietest = unsafe { most(loudness[i]) }.min(quietest);
+            }
+        });
+        quietest
     }
 }
 
-/// Where the runs lie that are `apart`: in the middle.
+/// In a window inside the signal.
 #[inline(always)]
-fn middle(apart: u32) -> u32 {
-    apart.saturating_sub(32) / 2
-}
-
-/// The loudness of the quietest group of runs, the lanes' samples of which have this loudness.
-/// Groups are as large as they may be if one must lie, whole, in each interval of `near` samples.
-///
-/// # Safety
-/// All lanes of the warp call it.
-#[inline(always)]
-unsafe fn quietest_group(loudness: [u32; PROBED], apart: u32, near: u32) -> u32 {
-    // SAFETY: the caller's promise; branches are uniform in a warp.
-    unsafe {
-        if 15 * apart + 31 <= near {
-            of_groups::<8>(loudness)
-        } else if 7 * apart + 31 <= near {
-            of_groups::<4>(loudness)
-        } else if 3 * apart + 31 <= near {
-            of_groups::<2>(loudness)
-        } else {
-            of_groups::<1>(loudness)
-        }
+fn whole(taps: usize, len: u32) -> Near {
+    let taps = taps.min(len as usize) as u32;
+    Near {
+        within: 3 * taps - 2,
+        at_ends: 2 * taps - 1,
     }
-}
-
-/// The loudness of the quietest of the groups of `SIZE` adjacent runs.
-///
-/// # Safety
-/// All lanes of the warp call it.
-#[inline(always)]
-unsafe fn of_groups<const SIZE: usize>(loudness: [u32; PROBED]) -> u32 {
-    let mut quietest = u32::MAX;
-    let mut group = 0;
-    unrolled::<PROBED>(|i| {
-        group = if i % SIZE == 0 { loudness[i] } else { loudness[i].max(group) };
-        if i % SIZE == SIZE - 1 {
-            // SAFETY: the caller's promise.
-            quietest = unsafe { most(group) }.min(quietest);
-        }
-    });
-    quietest
 }
 
 /// Whether a warp's loudest sample and a warp's quietest run require that the block is divided.

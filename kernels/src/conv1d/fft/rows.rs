@@ -64,12 +64,8 @@ impl<T: Transformed> Taps<'_, T> {
         unsafe {
             // These loads are in flight while the marks are read.
             let points = load::<S, T, E>(self.points.add(row * S::POINTS + worker.thread));
-            let mut loudest = 0;
-            let mut at = 2 * worker.thread;
-            while let Some(&mark) = self.marks.get(at) {
-                loudest = mark.max(loudest);
-                at += 2 * S::THREADS;
-            }
+            const { assert!(marks_len(S::POINTS) <= 2 * S::THREADS) };
+            let loudest = self.marks.get(2 * worker.thread).map_or(0, |&mark| mark);
             worker.write_mark::<S>([quiet::most(loudest), 0]);
             points
         }
@@ -131,14 +127,14 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
             };
             let factors = spectrum.add(row % RADIX * (S::POINTS / 2) + thread);
             let pairs = Some(worker.ahead::<S>());
-            let ahead = worker.forward::<S, E, true>(&mut points, pairs, Some(factors), || ());
+            let ahead = worker.forward::<S, E, true>(&mut points, pairs, Some(factors));
             if let Some(taps) = taps
                 && taps.are_given()
             {
                 return taps.store::<S, E>(worker.here(), row, &mut points);
             }
             multiply::<S, T, E>(&mut points, factors, ahead);
-            worker.inverse::<S, E, true>(&mut points, false);
+            worker.inverse::<S, E, true>(&mut points);
             unrolled::<32>(|e| {
                 if e < E {
                     write_number(first.add(place::<S>(e)), points[e]);

@@ -4,22 +4,27 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::complex::{Complex, Pair, Transformed, complex, read_number, sample, write_number};
-use super::kernels::worker_of;
 use super::operands::Operands;
 use super::outputs::Outputs;
 use super::passes::{Ahead, Worker};
-use super::quiet::{self, Gain, Mark, Probes, Runs, warp_of};
-use crate::here::value_here;
-use super::shape::{RUN, Shape, discarded, place};
+use super::quiet::{self, Gain, MOST_PROBES, Probes, Runs, warp_of};
+use super::shape::{PROBED, RUN, Shape, discarded, place};
+use crate::here::{thread_here, value_here, zero_here};
 
-/// Loads two windows by their starts.
+/// Loads two windows by their starts. Probes them if they are inside the signal and the fewest
+/// probes are enough: returns whether it has, and the loudness in shared memory.
+///
+/// # Safety
+/// The worker's shared memory has room for what is probed, which nothing else uses.
 #[inline(always)]
-fn load<S: Shape, T: Transformed, const E: usize>(
-    signal: &[T],
+unsafe fn load<S: Shape, T: Transformed, const E: usize>(
+    worker: Worker<T>,
+    of: &Operands<'_, T>,
     [start, later]: [usize; 2],
-    thread: usize,
-) -> [Complex<T>; E] {
+) -> ([Complex<T>; E], bool) {
+    let (signal, thread) = (of.signal, worker.thread);
     let mut points = [Complex::zero(); E];
+    let mut probed = false;
     let kept = later.wrapping_sub(start);
     let span = kept + S::POINTS;
     // A start before the signal has wrapped to a large number.
@@ -33,6 +38,18 @@ fn load<S: Shape, T: Transformed, const E: usize>(
                 points[e] = unsafe { complex(*first.add(at), *second.add(at)) };
             }
         });
+        let taps = of.taps.len() + zero_here();
+        let probes = probes::<S>(thread_here() as usize);
+        probed = probes.are_enough(taps);
+        if probed {
+            let firsts = [start, later].map(|start| signal.as_ptr().wrapping_add(start));
+            // SAFETY: as above; the caller's promise.
+            unsafe {
+                probes.load(firsts, taps, |i, loudness| {
+                    worker.probed::<S>().add(i * S::THREADS).write(loudness);
+                });
+            }
+        }
     } else {
         unrolled::<32>(|e| {
             if e < E {
@@ -41,7 +58,19 @@ fn load<S: Shape, T: Transformed, const E: usize>(
             }
         });
     }
-    points
+    (points, probed)
+}
+
+/// Where the warps of a shape probe.
+#[inline(always)]
+fn probes<S: Shape>(thread: usize) -> Probes {
+    Probes {
+        points: S::POINTS,
+        warps: quiet::warps::<S>(),
+        each: PROBED / S::THREADS,
+        warp: warp_of(thread),
+        lane: thread as u32 % 32,
+    }
 }
 
 /// Transforms the taps, delayed by `shift`, and writes their spectrum divided by the number of
@@ -72,7 +101,7 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         worker.write_mark::<S>([quiet::most(loudest), 0]);
-        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None, || ());
+        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None);
         // The barriers of `forward` ordered the marks' writes.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);
@@ -144,25 +173,13 @@ pub(super) unsafe fn convolve<
             if first >= of.output.len() {
                 return;
             }
-            let Operands {
-                signal,
-                taps,
-                spectrum,
-                output,
-                offset,
-                shift,
-            } = of;
-            let factors = worker.factors;
-            convolve_divided::<S, T, E, COUNT>(
-                signal, taps, spectrum, factors, output, offset, shift, first,
-            );
+            convolve_divided::<S, T, E, COUNT>(worker, &of, first);
         }
         first += step;
     }
 }
 
-/// Transforms a pair of windows as it is. Returns false, and writes nothing, if that is not good
-/// enough.
+/// Transforms a pair of windows as it is. Returns false if that is not good enough.
 ///
 /// # Safety
 /// As for [`convolve`]; the outputs from `first` on belong to the block.
@@ -176,29 +193,64 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
     let thread = worker.thread;
     let outputs = Outputs::new(of, S::POINTS, first);
     let starts = outputs.starts(of);
-    // SAFETY: the caller's promise. The barriers of the passes order the marks' writes before their
-    // reads, and those before the next ones' writes.
+    // SAFETY: the caller's promise.
     unsafe {
-        let mut points = load::<S, T, E>(of.signal, starts, thread);
+        let (mut points, probed) = load::<S, T, E>(worker, of, starts);
         // In flight along with the samples.
         let pairs = AHEAD.then(|| worker.ahead::<S>());
         let loudest = value_here(quiet::loudest(&points));
         let spectrum = of.spectrum.wrapping_add(thread);
-        let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum), || {
-            worker.write_mark::<S>(mark_window::<S, T>(of, starts, loudest, thread));
-        });
-        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
+        let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum));
         multiply::<S, T, E>(&mut points, spectrum, ahead);
-        let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
-        let [_, quietest] = worker.mark::<S>(thread / 32);
+        worker.inverse::<S, E, AHEAD>(&mut points);
+        outputs.store::<S, T, E>(of, &points, thread);
         // NaN reaches every point, and fits nowhere.
         let fits = points[0].re.abs() <= T::MOST;
+        // While the stores are in flight.
+        !is_divided::<S, T>(worker, of, starts, loudest, probed, fits)
+    }
+}
+
+/// Whether a pair of windows must be divided, from each thread's loudest sample, from what has been
+/// probed, and whether its numbers are finite. All threads get the same answer.
+///
+/// # Safety
+/// All threads of a block of the shape call it, with its shared memory.
+#[inline(always)]
+unsafe fn is_divided<S: Shape, T: Transformed>(
+    worker: Worker<T>,
+    of: &Operands<'_, T>,
+    starts: [usize; 2],
+    loudest: u32,
+    probed: bool,
+    fits: bool,
+) -> bool {
+    let thread = worker.thread;
+    let probes = probes::<S>(thread_here() as usize);
+    // SAFETY: the caller's promise; the branch is uniform in a warp, and a thread reads what it has
+    // written.
+    unsafe {
+        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
+        let quietest = if probed {
+            let mut loudness = [0; MOST_PROBES];
+            unrolled::<MOST_PROBES>(|i| {
+                if i * S::THREADS < PROBED {
+                    loudness[i] = worker.probed::<S>().add(i * S::THREADS).read();
+                }
+            });
+            probes.quietest_of(loudness)
+        } else {
+            let of = of.here();
+            probes.quietest(of.signal, of.taps.len(), starts)
+        };
+        worker.write_mark::<S>([quiet::most(loudest), quietest]);
+        // Orders every warp's mark before any thread's reads of marks.
+        thread::sync_threads();
+        let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
+        let [_, quietest] = worker.mark::<S>(thread / 32);
         let vote = !fits || !gain.is_usual() || quiet::divides::<T>(loudest, quietest);
-        let divided = worker.inverse::<S, E, AHEAD>(&mut points, vote);
-        if !divided {
-            outputs.store::<S, T, E>(of, &points, thread);
-        }
-        !divided
+        // Orders every thread's reads of marks, and its stores, before what comes next.
+        thread::sync_threads_or(u32::from(vote)) != 0
     }
 }
 
@@ -206,32 +258,14 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
 ///
 /// # Safety
 /// As for [`convolve_whole`].
-#[inline(never)]
-#[allow(
-    clippy::too_many_arguments,
-    reason = "a struct would go through memory"
-)]
+#[inline(always)]
 unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
-    signal: &[T],
-    taps: &[T],
-    spectrum: *const Pair<T>,
-    factors: *const Pair<T>,
-    output: *mut [T],
-    offset: usize,
-    shift: usize,
+    worker: Worker<T>,
+    of: &Operands<'_, T>,
     first: usize,
 ) {
     const { assert!(COUNT * RUN == S::POINTS) };
-    let of = &Operands {
-        signal,
-        taps,
-        spectrum,
-        output,
-        offset,
-        shift,
-    };
-    // SAFETY: the caller's promise.
-    let worker = unsafe { worker_of(factors) };
+    let (worker, of) = (worker.here(), &of.here());
     let thread = worker.thread;
     let outputs = Outputs::new(of, S::POINTS, first);
     // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
@@ -249,44 +283,15 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
             });
             let mut points = [Complex::zero(); E];
             worker.get_window::<S, E>(&mut points);
-            worker.forward::<S, E, false>(&mut points, None, None, || ());
+            worker.forward::<S, E, false>(&mut points, None, None);
             multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread), None);
-            worker.inverse::<S, E, false>(&mut points, false);
+            worker.inverse::<S, E, false>(&mut points);
             worker.put_window::<S, E>(&points);
             let back = level.back(gain);
             worker.places::<S>(|place, slot| {
                 outputs.add(of, runs, place, back, read_number(slot));
             });
         });
-    }
-}
-
-/// The warps that probe a pair of windows.
-const PROBES: usize = 4;
-
-/// A warp's mark of a pair of windows, from its threads' loudest points.
-///
-/// # Safety
-/// All threads of a block of the shape call it.
-#[inline(always)]
-unsafe fn mark_window<S: Shape, T: Transformed>(
-    of: &Operands<'_, T>,
-    starts: [usize; 2],
-    loudest: u32,
-    thread: usize,
-) -> Mark {
-    let (warp, lane) = (warp_of(thread), thread as u32 % 32);
-    let mut quietest = u32::MAX;
-    // SAFETY: the caller's promise; the branch is uniform in a warp.
-    unsafe {
-        if quiet::warps::<S>() <= PROBES || warp < PROBES as u32 {
-            let probes = Probes {
-                points: S::POINTS,
-                probes: PROBES,
-            };
-            quietest = probes.quietest(of.signal, of.taps.len(), starts, warp, lane);
-        }
-        [quiet::most(loudest), quietest]
     }
 }
 
