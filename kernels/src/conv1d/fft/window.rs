@@ -292,6 +292,8 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
                 outputs.add(of, runs, place, back, read_number(slot));
             });
         });
+        // Orders every thread's reads of runs before the next pair's probes.
+        thread::sync_threads();
     }
 }
 
