@@ -254,6 +254,7 @@ macro_rules! kernels {
                             points: RADIX * columns,
                             warps: PROBING,
                             each: MOST_PROBES,
+                            adjacent: 8,
                             warp: warp as u32,
                             lane,
                         };

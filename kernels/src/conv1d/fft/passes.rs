@@ -9,7 +9,7 @@ use super::butterfly::{Radix, transform};
 use super::complex::{Complex, Pair, Transformed, read_number, write_number};
 use super::quiet::Mark;
 use super::shape::{
-    MARKS, PROBED, Pass, Shape, factors_at, first_slot, gapped, slot_of, slots,
+    MARKS, MOST_PASSES, PROBED, Pass, Shape, factors_at, first_slot, gapped, slot_of, slots,
 };
 use crate::here::thread_here;
 
@@ -194,8 +194,8 @@ impl<T: Transformed> Worker<T> {
     }
 
     /// Transforms the points, from the first pass's registers to the last pass's. The spectrum
-    /// stays in the order that the passes produce. Returns the taps' first pairs at `spectrum`, if
-    /// there is one.
+    /// stays in the order that the passes produce. Calls `between` before the second barrier, when
+    /// the points are in shared memory. Returns the taps' first pairs at `spectrum`, if there is one.
     ///
     /// # Safety
     /// All threads of the block call it together; the shared array has all slots of the shape and
@@ -207,13 +207,14 @@ impl<T: Transformed> Worker<T> {
         points: &mut [Complex<T>; E],
         ahead: Option<Ahead<T>>,
         spectrum: Option<*const Pair<T>>,
+        between: impl FnOnce(),
     ) -> Option<Ahead<T>> {
         // SAFETY: the caller's promise.
         unsafe {
-            let ahead = self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum);
-            let ahead = self.forward_pass::<S, E, AHEAD, 1>(points, ahead, spectrum);
-            let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, ahead, spectrum);
-            self.forward_pass::<S, E, AHEAD, 3>(points, ahead, spectrum)
+            let ahead = self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum, || ());
+            let ahead = self.forward_pass::<S, E, AHEAD, 1>(points, ahead, spectrum, || ());
+            let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, ahead, spectrum, between);
+            self.forward_pass::<S, E, AHEAD, 3>(points, ahead, spectrum, || ())
         }
     }
 
@@ -225,6 +226,7 @@ impl<T: Transformed> Worker<T> {
         points: &mut [Complex<T>; E],
         mut pairs: Option<Ahead<T>>,
         spectrum: Option<*const Pair<T>>,
+        between: impl FnOnce(),
     ) -> Option<Ahead<T>> {
         let pass = S::PASSES[P];
         if const { S::PASSES[P].radix == 1 } {
@@ -241,6 +243,7 @@ impl<T: Transformed> Worker<T> {
                     Some(pairs) => Some(ahead(|pair| pairs.add(pair * S::THREADS).read())),
                     None => None,
                 };
+                between();
                 // Orders every thread's points of the last pass before any thread's reads of them.
                 thread::sync_threads();
                 self.get::<S, E>(points, pass);
@@ -252,7 +255,8 @@ impl<T: Transformed> Worker<T> {
     }
 
     /// Transforms a spectrum with swapped parts back to points with swapped parts: the passes of
-    /// [`forward`](Self::forward) in reverse order, each with its steps reversed.
+    /// [`forward`](Self::forward) in reverse order, each with its steps reversed. Returns whether
+    /// any thread's `vote` was true.
     ///
     /// # Safety
     /// As for [`forward`](Self::forward).
@@ -260,16 +264,20 @@ impl<T: Transformed> Worker<T> {
     pub(super) unsafe fn inverse<S: Shape, const E: usize, const AHEAD: bool>(
         self,
         points: &mut [Complex<T>; E],
-    ) {
+        vote: bool,
+    ) -> bool {
         // SAFETY: the caller's promise. The last pass has no factors.
         unsafe {
-            let ahead = self.inverse_pass::<S, E, AHEAD, 3>(points, None);
-            let ahead = self.inverse_pass::<S, E, AHEAD, 2>(points, ahead);
-            let ahead = self.inverse_pass::<S, E, AHEAD, 1>(points, ahead);
-            self.inverse_pass::<S, E, AHEAD, 0>(points, ahead);
+            let (third, ahead) = self.inverse_pass::<S, E, AHEAD, 3>(points, None, vote);
+            let (second, ahead) = self.inverse_pass::<S, E, AHEAD, 2>(points, ahead, vote);
+            let (_, ahead) = self.inverse_pass::<S, E, AHEAD, 1>(points, ahead, vote);
+            self.inverse_pass::<S, E, AHEAD, 0>(points, ahead, vote);
+            third | second
         }
     }
 
+    /// One of the passes; the vote is at the first barrier.
+    ///
     /// # Safety
     /// As for [`forward`](Self::forward).
     #[inline(always)]
@@ -277,11 +285,13 @@ impl<T: Transformed> Worker<T> {
         self,
         points: &mut [Complex<T>; E],
         mut pairs: Option<Ahead<T>>,
-    ) -> Option<Ahead<T>> {
+        vote: bool,
+    ) -> (bool, Option<Ahead<T>>) {
         let pass = S::PASSES[P];
         if const { S::PASSES[P].radix == 1 } {
-            return pairs;
+            return (false, pairs);
         }
+        let mut voted = false;
         // SAFETY: as in `forward_pass`.
         unsafe {
             self.turn::<S, E>(points, pass, pairs);
@@ -289,12 +299,17 @@ impl<T: Transformed> Worker<T> {
             if P > 0 {
                 self.put::<S, E>(points, pass);
                 pairs = AHEAD.then(|| ahead(|pair| self.pair::<S>(S::PASSES[P - 1], pair)));
+                let first = P + 1 == MOST_PASSES || S::PASSES[P + 1].radix == 1;
                 // Orders every thread's points of this pass before any thread's reads of them.
-                thread::sync_threads();
+                if first {
+                    voted = thread::sync_threads_or(u32::from(vote)) != 0;
+                } else {
+                    thread::sync_threads();
+                }
                 self.get::<S, E>(points, S::PASSES[P - 1]);
             }
         }
-        pairs
+        (voted, pairs)
     }
 }
 

@@ -187,6 +187,8 @@ pub(super) struct Probes {
     pub(super) warps: usize,
     /// At most [`MOST_PROBES`], a constant.
     pub(super) each: usize,
+    /// Adjacent samples of a probe: 8 or 16, of which an access has one or two lines.
+    pub(super) adjacent: usize,
     pub(super) warp: u32,
     pub(super) lane: u32,
 }
@@ -215,9 +217,11 @@ impl Probes {
     }
 
     /// The samples from a probe's first to its last, so that of `probes` in `len` samples one is
-    /// near every output, even if they are `rounded` further apart; below 32, if there are too few.
+    /// near every output; below 32, if there are too few.
     #[inline(always)]
-    fn span(near: Near, len: u32, probes: u32, rounded: u32) -> i32 {
+    fn span(near: Near, len: u32, probes: u32) -> i32 {
+        // Places are rounded.
+        let rounded = 2;
         let within = near.within as i32 - (len / probes + rounded) as i32;
         let at_ends = near.at_ends as i32 - (len / (2 * probes) + rounded) as i32;
         within.min(at_ends).min(len as i32)
@@ -226,7 +230,9 @@ impl Probes {
     /// The place of this lane's sample in a probe.
     #[inline(always)]
     fn of_lane(self, span: u32) -> u32 {
-        self.lane / 4 * (span.saturating_sub(4) / 7) + self.lane % 4
+        let adjacent = self.adjacent as u32;
+        let apart = span.saturating_sub(adjacent) / (32 / adjacent - 1);
+        self.lane / adjacent * (apart & !7) + self.lane % adjacent
     }
 
     /// Whether the fewest probes are enough for windows inside the signal.
@@ -235,10 +241,16 @@ impl Probes {
         taps >= MARKED_FROM && self.fewest_span(taps) >= 32
     }
 
+    /// As [`span`](Self::span) for the fewest probes of a window inside the signal, the first of
+    /// which begins and the last of which ends with the window: a multiple of 8, as their distances
+    /// are, since 8 samples are a sector.
     #[inline(always)]
     fn fewest_span(self, taps: usize) -> i32 {
         let len = self.points as u32;
-        Self::span(whole(taps, len), len, self.fewest(), self.each as u32 + 1)
+        let near = whole(taps, len);
+        let apart = len / (self.fewest() - 1) + 8;
+        let within = near.within as i32 - apart as i32;
+        within.min(near.at_ends as i32).min(len as i32) & !7
     }
 
     /// Loads what this warp probes of windows inside the signal, if the fewest probes are enough,
@@ -256,15 +268,16 @@ impl Probes {
         let (window, warp) = self.window();
         let span = self.fewest_span(taps) as u32;
         let rest = self.points as u32 - span;
-        let place = (2 * warp * self.each as u32 + 1) * rest / (2 * self.fewest());
-        let apart = (rest / self.fewest()) as usize;
+        let apart = (rest / (self.fewest() - 1) + 7) & !7;
+        let place = warp * self.each as u32 * apart;
         let first = if window == 0 { firsts[0] } else { firsts[1] };
-        let first = first.wrapping_add((place + self.of_lane(span)) as usize);
+        let first = first.wrapping_add(self.of_lane(span) as usize);
         let mut loudness = [0; MOST_PROBES];
         unrolled::<MOST_PROBES>(|i| {
             if i < self.each {
-                // SAFETY: the caller's promise: the place of the last probe is at most `rest`.
-                loudness[i] = unsafe { *first.wrapping_add(i * apart) }.louder(0);
+                let place = (place + i as u32 * apart).min(rest);
+                // SAFETY: the caller's promise: no probe ends after the window.
+                loudness[i] = unsafe { *first.wrapping_add(place as usize) }.louder(0);
             }
         });
         unrolled::<MOST_PROBES>(|i| {
@@ -308,10 +321,10 @@ impl Probes {
             }
         };
         let mut probes = self.fewest();
-        while Self::span(near, len, probes, 2) < 32.min(len as i32) {
+        while Self::span(near, len, probes) < 32.min(len as i32) {
             probes *= 2;
         }
-        let span = Self::span(near, len, probes, 2) as u32;
+        let span = Self::span(near, len, probes) as u32;
         let first = signal.as_ptr().wrapping_add(start);
         let mut quietest = u32::MAX;
         let mut probe = warp * self.each as u32;

@@ -127,14 +127,14 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
             };
             let factors = spectrum.add(row % RADIX * (S::POINTS / 2) + thread);
             let pairs = Some(worker.ahead::<S>());
-            let ahead = worker.forward::<S, E, true>(&mut points, pairs, Some(factors));
+            let ahead = worker.forward::<S, E, true>(&mut points, pairs, Some(factors), || ());
             if let Some(taps) = taps
                 && taps.are_given()
             {
                 return taps.store::<S, E>(worker.here(), row, &mut points);
             }
             multiply::<S, T, E>(&mut points, factors, ahead);
-            worker.inverse::<S, E, true>(&mut points);
+            worker.inverse::<S, E, true>(&mut points, false);
             unrolled::<32>(|e| {
                 if e < E {
                     write_number(first.add(place::<S>(e)), points[e]);

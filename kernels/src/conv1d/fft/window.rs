@@ -68,6 +68,7 @@ fn probes<S: Shape>(thread: usize) -> Probes {
         points: S::POINTS,
         warps: quiet::warps::<S>(),
         each: PROBED / S::THREADS,
+        adjacent: if PROBED / S::THREADS > 4 { 16 } else { 8 },
         warp: warp_of(thread),
         lane: thread as u32 % 32,
     }
@@ -101,7 +102,7 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         worker.write_mark::<S>([quiet::most(loudest), 0]);
-        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None);
+        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None, || ());
         // The barriers of `forward` ordered the marks' writes.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);
@@ -179,7 +180,8 @@ pub(super) unsafe fn convolve<
     }
 }
 
-/// Transforms a pair of windows as it is. Returns false if that is not good enough.
+/// Transforms a pair of windows as it is. Returns false, and writes nothing, if that is not good
+/// enough.
 ///
 /// # Safety
 /// As for [`convolve`]; the outputs from `first` on belong to the block.
@@ -193,44 +195,49 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
     let thread = worker.thread;
     let outputs = Outputs::new(of, S::POINTS, first);
     let starts = outputs.starts(of);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise. The barriers of the passes order the marks' writes before their
+    // reads, and those before the next ones' writes.
     unsafe {
         let (mut points, probed) = load::<S, T, E>(worker, of, starts);
         // In flight along with the samples.
         let pairs = AHEAD.then(|| worker.ahead::<S>());
         let loudest = value_here(quiet::loudest(&points));
         let spectrum = of.spectrum.wrapping_add(thread);
-        let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum));
+        let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum), || {
+            write_mark::<S, T>(worker, of, starts, loudest, probed);
+        });
+        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
         multiply::<S, T, E>(&mut points, spectrum, ahead);
-        worker.inverse::<S, E, AHEAD>(&mut points);
-        outputs.store::<S, T, E>(of, &points, thread);
+        let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
+        let [_, quietest] = worker.mark::<S>(thread / 32);
         // NaN reaches every point, and fits nowhere.
         let fits = points[0].re.abs() <= T::MOST;
-        // While the stores are in flight.
-        !is_divided::<S, T>(worker, of, starts, loudest, probed, fits)
+        let vote = !fits || !gain.is_usual() || quiet::divides::<T>(loudest, quietest);
+        let divided = worker.inverse::<S, E, AHEAD>(&mut points, vote);
+        if !divided {
+            outputs.store::<S, T, E>(of, &points, thread);
+        }
+        !divided
     }
 }
 
-/// Whether a pair of windows must be divided, from each thread's loudest sample, from what has been
-/// probed, and whether its numbers are finite. All threads get the same answer.
+/// Writes the mark of this thread's warp: from each thread's loudest sample, and from what has been
+/// probed, or is now.
 ///
 /// # Safety
 /// All threads of a block of the shape call it, with its shared memory.
 #[inline(always)]
-unsafe fn is_divided<S: Shape, T: Transformed>(
+unsafe fn write_mark<S: Shape, T: Transformed>(
     worker: Worker<T>,
     of: &Operands<'_, T>,
     starts: [usize; 2],
     loudest: u32,
     probed: bool,
-    fits: bool,
-) -> bool {
-    let thread = worker.thread;
+) {
     let probes = probes::<S>(thread_here() as usize);
     // SAFETY: the caller's promise; the branch is uniform in a warp, and a thread reads what it has
     // written.
     unsafe {
-        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
         let quietest = if probed {
             let mut loudness = [0; MOST_PROBES];
             unrolled::<MOST_PROBES>(|i| {
@@ -244,13 +251,6 @@ unsafe fn is_divided<S: Shape, T: Transformed>(
             probes.quietest(of.signal, of.taps.len(), starts)
         };
         worker.write_mark::<S>([quiet::most(loudest), quietest]);
-        // Orders every warp's mark before any thread's reads of marks.
-        thread::sync_threads();
-        let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
-        let [_, quietest] = worker.mark::<S>(thread / 32);
-        let vote = !fits || !gain.is_usual() || quiet::divides::<T>(loudest, quietest);
-        // Orders every thread's reads of marks, and its stores, before what comes next.
-        thread::sync_threads_or(u32::from(vote)) != 0
     }
 }
 
@@ -283,9 +283,9 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
             });
             let mut points = [Complex::zero(); E];
             worker.get_window::<S, E>(&mut points);
-            worker.forward::<S, E, false>(&mut points, None, None);
+            worker.forward::<S, E, false>(&mut points, None, None, || ());
             multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread), None);
-            worker.inverse::<S, E, false>(&mut points);
+            worker.inverse::<S, E, false>(&mut points, false);
             worker.put_window::<S, E>(&points);
             let back = level.back(gain);
             worker.places::<S>(|place, slot| {
