@@ -28,18 +28,6 @@ pub(crate) fn zero_here() -> usize {
     zero as usize
 }
 
-/// The number. It is computed here, not where it is used.
-#[gpu_only]
-#[inline(always)]
-pub(crate) fn value_here(number: u32) -> u32 {
-    let same: u32;
-    // SAFETY: a move between registers.
-    unsafe {
-        core::arch::asm!("mov.b32 {same}, {number};", same = out(reg32) same, number = in(reg32) number, options(nomem, nostack));
-    }
-    same
-}
-
 /// The pointer. LLVM then advances it by a stride at a time, instead of keeping a register for each
 /// multiple of the stride.
 #[gpu_only]

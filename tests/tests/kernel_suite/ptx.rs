@@ -71,9 +71,9 @@ fn table() -> BTreeMap<String, Expected> {
         ("8192_f32", 3),
         ("16384_f32", 3),
     ] {
-        // A barrier between passes, there and back, of whole windows and of levels; two for the
-        // marks; one before each level, one before direct sums, and one after them.
-        let there_and_back = Expected::new(12, 2 * 2 * (passes - 1) + 5);
+        // A barrier between passes, there and back, of whole windows and of levels; one before each
+        // level, and one before direct sums.
+        let there_and_back = Expected::new(12, 2 * 2 * (passes - 1) + 2);
         add(format!("conv1d_fft{shape}"), there_and_back.dynamic());
         let there = Expected::new(7, passes - 1);
         add(format!("conv1d_taps_fft{shape}"), there.dynamic());

@@ -133,8 +133,7 @@ impl Held for Long {
                 spectrum.as_view(),
                 factors.as_view(),
                 roots.as_view(),
-                (marks.as_view())
-                    .view(before * rows.marks_len..(before + pairs) * rows.marks_len),
+                (marks.as_view()).view(before * rows.marks_len..(before + pairs) * rows.marks_len),
             ];
             let of_batch = output.as_view_mut().into_view_mut(first..first + outputs);
             let transformed = points.as_view_mut().into_view_mut(..pairs * len);

@@ -91,13 +91,18 @@ fn loud_where_the_marks_are_or_are_not() {
     }
 }
 
-/// Only samples that a window is probed at are loud, as far apart as its groups of runs allow: with
-/// just as many taps as a distance or a size of groups needs, and one fewer.
+/// Only single runs of a window are loud, ever further apart: about as many taps as a block needs to
+/// be taken as it is, and one fewer.
 #[test]
-fn loud_where_windows_are_probed() {
+fn loud_in_single_runs() {
     // Points, the distance between runs, and taps.
     let cases: [(&'static Variant, usize, usize, &[usize]); 5] = [
-        (&conv1d::FFT2048, 2048, 128, &[64, 138, 139, 309, 310, 650, 651]),
+        (
+            &conv1d::FFT2048,
+            2048,
+            128,
+            &[64, 138, 139, 309, 310, 650, 651],
+        ),
         (&conv1d::FFT4096, 4096, 256, &[96, 97, 267, 609, 1291]),
         (&conv1d::FFT8192, 8192, 512, &[181, 182, 523]),
         (&conv1d::FFT16384, 16_384, 1024, &[352, 353]),
@@ -127,7 +132,13 @@ fn loud_where_windows_are_probed() {
             let sizes = [kept + points, len];
             // As loud as each other.
             let noise = noise(41, sizes[0]);
-            let loud = |i: usize| if is_loud(i) { 1.0 / noise[i].abs() } else { 1e-6 };
+            let loud = |i: usize| {
+                if is_loud(i) {
+                    1.0 / noise[i].abs()
+                } else {
+                    1e-6
+                }
+            };
             attack::<f32>(&device, kernel, name, sizes, ConvMode::Valid, loud);
         }
     }

@@ -5,7 +5,8 @@ use cuda_std::unroll::unrolled;
 
 use super::butterfly::{Of, transform};
 use super::complex::{Complex, Transformed, complex, read_number, sample, write_number};
-use super::quiet::{self, MOST_PROBES, Mark, Probes, warp_of};
+use super::probes;
+use super::quiet::{self, Mark, warp_of};
 use super::shape::{ROWS, marks_len};
 
 /// Points per column, all in one thread's registers.
@@ -13,9 +14,6 @@ pub const RADIX: usize = ROWS;
 
 /// Threads per block.
 pub const THREADS: u32 = 128;
-
-/// The warps that probe a pair of windows.
-const PROBING: usize = 16;
 
 /// Roots per column in the table: the powers 1, 2, 3 and 4, 8, … 28. Their products are all of
 /// 1..32, each rounded three times.
@@ -248,17 +246,12 @@ macro_rules! kernels {
                     transform_to(to, roots, columns, points);
                     let mut mark = [quiet::most(nan | loudest), u32::MAX];
                     let mut warp = columns_from / 32;
-                    while pair < pairs && warp < PROBING {
+                    while pair < pairs && warp < probes::WARPS {
                         let starts = [first, first.wrapping_add(kept)];
-                        let probes = Probes {
-                            points: RADIX * columns,
-                            warps: PROBING,
-                            each: MOST_PROBES,
-                            adjacent: 8,
-                            warp: warp as u32,
-                            lane,
-                        };
-                        mark[1] = probes.quietest(of, taps.len(), starts).min(mark[1]);
+                        let lane = [warp as u32, lane];
+                        let quietest =
+                            probes::quietest(of, taps.len(), RADIX * columns, starts, lane);
+                        mark[1] = quietest.min(mark[1]);
                         warp += columns / 32;
                     }
                     let number = (pair * columns + columns_from) / 32;

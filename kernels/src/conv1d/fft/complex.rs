@@ -34,6 +34,9 @@ pub trait Transformed:
     /// The larger of `than` and this number's loudness. NaN and, with `f64`, numbers too small to
     /// be normal may be taken for zero.
     fn louder(self, than: u32) -> u32;
+    /// Whether the number has at least this loudness. NaN and, with `f64`, numbers that differ only
+    /// in the last 32 bits may be taken for quieter.
+    fn is_as_loud(self, loudness: u32) -> bool;
     /// The smallest number of a finite loudness.
     fn of_loudness(loudness: u32) -> Self;
     /// Whether the number is NaN.
@@ -99,6 +102,11 @@ macro_rules! transformed {
             }
 
             #[inline(always)]
+            fn is_as_loud(self, loudness: u32) -> bool {
+                is_as_loud::$t(self, loudness)
+            }
+
+            #[inline(always)]
             fn of_loudness(loudness: u32) -> Self {
                 $t::from_bits($bits::from(loudness) << ($bits::BITS - 32))
             }
@@ -127,6 +135,19 @@ mod louder {
         // Comparing the upper words: `max` of two `f64` takes three instructions.
         let high = (number.to_bits() >> 32) as u32 & (u32::MAX >> 1);
         if high > than { high } else { than }
+    }
+}
+
+/// As [`louder`], for [`is_as_loud`](Transformed::is_as_loud).
+mod is_as_loud {
+    #[inline(always)]
+    pub(super) fn f32(number: f32, loudness: u32) -> bool {
+        number.abs() >= f32::from_bits(loudness)
+    }
+
+    #[inline(always)]
+    pub(super) fn f64(number: f64, loudness: u32) -> bool {
+        (number.to_bits() >> 32) as u32 & (u32::MAX >> 1) >= loudness
     }
 }
 

@@ -27,7 +27,11 @@ use crate::here::zero_here;
 /// # Safety
 /// All threads of a block of the shape call it; `marks` points to the pair's.
 #[inline(always)]
-unsafe fn is_divided<S: Shape, T: Transformed>(marks: *const Mark, gain: Gain, lane: usize) -> bool {
+unsafe fn is_divided<S: Shape, T: Transformed>(
+    marks: *const Mark,
+    is_usual: bool,
+    lane: usize,
+) -> bool {
     let (mut loudest, mut quietest) = (0, u32::MAX);
     unrolled::<16>(|i| {
         if 32 * i < const { marks_len(S::POINTS) / 2 } {
@@ -40,7 +44,7 @@ unsafe fn is_divided<S: Shape, T: Transformed>(marks: *const Mark, gain: Gain, l
     // SAFETY: the caller's promise; all warps have read the same marks.
     unsafe {
         let [loudest, quietest] = [quiet::most(loudest), quiet::least(quietest)];
-        let divides = !gain.is_usual() || quiet::divides::<T>(loudest, quietest);
+        let divides = !is_usual || quiet::divides::<T>(loudest, quietest);
         assume_block_uniform(u32::from(divides)) != 0
     }
 }
@@ -194,7 +198,7 @@ macro_rules! kernels {
                     let gain = Gain::read(spectrum.add(SIZE / 2).read());
                     // In flight along with the marks.
                     let powers = powers(roots.add(column), COLUMNS);
-                    if !is_divided::<$Shape, T>(marks, gain, thread % 32) {
+                    if !is_divided::<$Shape, T>(marks, gain.is_usual(taps.len()), thread % 32) {
                         let points = transform_back(room.add(column), &powers, COLUMNS);
                         store(&points, to.wrapping_add(first), len - first, [column, discarded, kept], COLUMNS);
                     } else if part % PARTS == 0 {

@@ -9,7 +9,7 @@ use super::butterfly::{Radix, transform};
 use super::complex::{Complex, Pair, Transformed, read_number, write_number};
 use super::quiet::Mark;
 use super::shape::{
-    MARKS, MOST_PASSES, PROBED, Pass, Shape, factors_at, first_slot, gapped, slot_of, slots,
+    MARKS, MOST_PASSES, Pass, Shape, factors_at, first_slot, gapped, slot_of, slots,
 };
 use crate::here::thread_here;
 
@@ -45,17 +45,10 @@ impl<T: Transformed> Worker<T> {
         self.shared.wrapping_add(slots::<S>()).cast()
     }
 
-    /// The memory after the marks: of what a block has probed, or of its runs.
+    /// The memory after the marks.
     #[inline(always)]
     pub(super) fn after_marks<S: Shape>(self) -> *mut u32 {
         self.marks::<S>().wrapping_add(MARKS).cast()
-    }
-
-    /// This thread's numbers of what a block has probed, from one to the next as many as threads.
-    #[inline(always)]
-    pub(super) fn probed<S: Shape>(self) -> *mut u32 {
-        const { assert!(PROBED.is_multiple_of(S::THREADS)) };
-        self.after_marks::<S>().wrapping_add(self.thread)
     }
 
     /// Writes the mark of this thread's warp.
@@ -194,8 +187,8 @@ impl<T: Transformed> Worker<T> {
     }
 
     /// Transforms the points, from the first pass's registers to the last pass's. The spectrum
-    /// stays in the order that the passes produce. Calls `between` before the second barrier, when
-    /// the points are in shared memory. Returns the taps' first pairs at `spectrum`, if there is one.
+    /// stays in the order that the passes produce. Returns the taps' first pairs at `spectrum`, if
+    /// there is one.
     ///
     /// # Safety
     /// All threads of the block call it together; the shared array has all slots of the shape and
@@ -207,14 +200,13 @@ impl<T: Transformed> Worker<T> {
         points: &mut [Complex<T>; E],
         ahead: Option<Ahead<T>>,
         spectrum: Option<*const Pair<T>>,
-        between: impl FnOnce(),
     ) -> Option<Ahead<T>> {
         // SAFETY: the caller's promise.
         unsafe {
-            let ahead = self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum, || ());
-            let ahead = self.forward_pass::<S, E, AHEAD, 1>(points, ahead, spectrum, || ());
-            let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, ahead, spectrum, between);
-            self.forward_pass::<S, E, AHEAD, 3>(points, ahead, spectrum, || ())
+            let ahead = self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum);
+            let ahead = self.forward_pass::<S, E, AHEAD, 1>(points, ahead, spectrum);
+            let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, ahead, spectrum);
+            self.forward_pass::<S, E, AHEAD, 3>(points, ahead, spectrum)
         }
     }
 
@@ -226,7 +218,6 @@ impl<T: Transformed> Worker<T> {
         points: &mut [Complex<T>; E],
         mut pairs: Option<Ahead<T>>,
         spectrum: Option<*const Pair<T>>,
-        between: impl FnOnce(),
     ) -> Option<Ahead<T>> {
         let pass = S::PASSES[P];
         if const { S::PASSES[P].radix == 1 } {
@@ -243,7 +234,6 @@ impl<T: Transformed> Worker<T> {
                     Some(pairs) => Some(ahead(|pair| pairs.add(pair * S::THREADS).read())),
                     None => None,
                 };
-                between();
                 // Orders every thread's points of the last pass before any thread's reads of them.
                 thread::sync_threads();
                 self.get::<S, E>(points, pass);

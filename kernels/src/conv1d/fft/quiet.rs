@@ -27,7 +27,8 @@ use core::ops::Range;
 use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{
-    WarpReductionOp, warp_reduce, warp_shuffle_idx, warp_vote_ballot,
+    WarpReductionOp, warp_reduce, warp_shuffle_down, warp_shuffle_idx, warp_vote_any,
+    warp_vote_ballot,
 };
 
 use super::complex::{Complex, Pair, Transformed, complex, sample};
@@ -35,7 +36,7 @@ use super::shape::{MARKS, Shape};
 
 /// The fewest taps with which a block may be transformed as a whole: the marked runs are this close
 /// to every output.
-const MARKED_FROM: usize = 64;
+pub(super) const MARKED_FROM: usize = 64;
 
 /// The largest of the lanes' numbers.
 ///
@@ -99,8 +100,8 @@ impl Gain {
 
     /// Whether blocks may be transformed as a whole with these taps, if the marks allow it.
     #[inline(always)]
-    pub(super) fn is_usual(self) -> bool {
-        self.ceiling > 0 && self.scale == 0
+    pub(super) fn is_usual(self, taps: usize) -> bool {
+        self.ceiling > 0 && self.scale == 0 && taps >= MARKED_FROM
     }
 
     /// The gain as written after a spectrum: the loudest sample that is transformed, and the taps'
@@ -139,20 +140,6 @@ impl Gain {
     }
 }
 
-/// The loudness of a warp's loudest sample and of its quietest run.
-pub(super) type Mark = [u32; 2];
-
-/// The part of a window that is inside the signal, by positions in the window.
-#[inline(always)]
-fn inside(points: usize, start: usize, samples: usize) -> Range<u32> {
-    // A start before the signal has wrapped to a large number.
-    let before = 0_usize.wrapping_sub(start);
-    let first = if before <= points { before } else { 0 };
-    let left = samples.wrapping_sub(start).cast_signed();
-    let end = if left < 0 { 0 } else { left as usize };
-    first as u32..(if end < points { end } else { points }) as u32
-}
-
 /// The loudness of a thread's loudest point. NaN may be overlooked.
 #[inline(always)]
 pub(super) fn loudest<T: Transformed, const E: usize>(points: &[Complex<T>; E]) -> u32 {
@@ -168,208 +155,178 @@ pub(super) fn loudest<T: Transformed, const E: usize>(points: &[Complex<T>; E]) 
     a.max(b).max(c.max(d))
 }
 
-/// The samples near an output: of all that windows and signal leave, and at the ends of a window.
-#[derive(Clone, Copy)]
-struct Near {
-    within: u32,
-    at_ends: u32,
+/// The loudness of a warp's loudest sample and of its quietest run.
+pub(super) type Mark = [u32; 2];
+
+/// The part of a window that is inside the signal, by positions in the window.
+#[inline(always)]
+pub(super) fn inside(points: usize, start: usize, samples: usize) -> Range<u32> {
+    // A start before the signal has wrapped to a large number.
+    let before = 0_usize.wrapping_sub(start);
+    let first = if before <= points { before } else { 0 };
+    let left = samples.wrapping_sub(start).cast_signed();
+    let end = if left < 0 { 0 } else { left as usize };
+    first as u32..(if end < points { end } else { points }) as u32
 }
 
-/// Where the warps of a block or of a grid probe a pair of windows: half of them each window, each
-/// in `each` places. A probe is 32 samples: eight groups of four adjacent ones, as far apart as the
-/// filter allows, so that a zero crossing does not divide a block. Every output has a whole probe
-/// nearby.
+/// Which samples of two windows the registers of a block's or a grid's warps hold.
 #[derive(Clone, Copy)]
-pub(super) struct Probes {
-    /// Points of a window: a power of two.
+pub(super) struct Layout {
+    /// Points of a window.
     pub(super) points: usize,
-    /// Warps that probe: a power of two, at least 2.
-    pub(super) warps: usize,
-    /// At most [`MOST_PROBES`], a constant.
-    pub(super) each: usize,
-    /// Adjacent samples of a probe: 8 or 16, of which an access has one or two lines.
-    pub(super) adjacent: usize,
+    /// Distance between the runs in a warp's registers: a power of two.
+    pub(super) apart: usize,
+    /// The position of the first run, in runs: below `apart` / 32.
     pub(super) warp: u32,
     pub(super) lane: u32,
 }
 
-/// The most probes of a warp.
-pub(super) const MOST_PROBES: usize = 8;
-
-impl Probes {
-    /// The fewest probes of a window: all its warps have some.
-    #[inline(always)]
-    fn fewest(self) -> u32 {
-        (self.each * self.warps / 2) as u32
+/// A warp's mark: the loudness of its loudest sample and of its quietest run that counts. The runs
+/// that count are near every output. NaN may be overlooked. Only with [`MARKED_FROM`] taps or more.
+///
+/// A register of a warp holds a run of 32 samples in each window; `order` gives the run's number by
+/// position. In windows inside the signal the runs of one warp, or of every fourth, are close
+/// enough. With many taps every output is near several adjacent runs, and the loudest of them
+/// counts. If the signal begins or ends in a window, all runs count, except those outside it and
+/// the last few samples, whose neighbours are near the same outputs.
+///
+/// `usual` is [`Gain::is_usual`]; otherwise the mark is one that divides the block.
+///
+/// # Safety
+/// All lanes of the warp call it.
+#[inline(always)]
+pub(super) unsafe fn mark<T: Transformed, const E: usize>(
+    points: &[Complex<T>; E],
+    layout: Layout,
+    order: impl Fn(usize) -> usize,
+    starts: [usize; 2],
+    [samples, taps]: [usize; 2],
+    usual: bool,
+) -> Mark {
+    let Layout {
+        apart, warp, lane, ..
+    } = layout;
+    // SAFETY: the caller's promise.
+    let loudest = unsafe { most(loudest(points)) };
+    let [first, second] = starts.map(|start| inside(layout.points, start, samples));
+    let whole = 0..layout.points as u32;
+    let within = first == whole && second == whole;
+    let many = 2 * taps >= apart + 32;
+    if !usual || within && (if many { warp } else { warp % 4 }) != 1 {
+        return [loudest, if usual { u32::MAX } else { 0 }];
     }
-
-    /// The window that this warp probes, and the warp's number there.
-    #[inline(always)]
-    fn window(self) -> (u32, u32) {
-        let half = self.warps as u32 / 2;
-        // SAFETY: a warp has one number.
-        unsafe {
-            (
-                assume_warp_uniform(self.warp / half),
-                assume_warp_uniform(self.warp % half),
-            )
-        }
-    }
-
-    /// The samples from a probe's first to its last, so that of `probes` in `len` samples one is
-    /// near every output; below 32, if there are too few.
-    #[inline(always)]
-    fn span(near: Near, len: u32, probes: u32) -> i32 {
-        // Places are rounded.
-        let rounded = 2;
-        let within = near.within as i32 - (len / probes + rounded) as i32;
-        let at_ends = near.at_ends as i32 - (len / (2 * probes) + rounded) as i32;
-        within.min(at_ends).min(len as i32)
-    }
-
-    /// The place of this lane's sample in a probe.
-    #[inline(always)]
-    fn of_lane(self, span: u32) -> u32 {
-        let adjacent = self.adjacent as u32;
-        let apart = span.saturating_sub(adjacent) / (32 / adjacent - 1);
-        self.lane / adjacent * (apart & !7) + self.lane % adjacent
-    }
-
-    /// Whether the fewest probes are enough for windows inside the signal.
-    #[inline(always)]
-    pub(super) fn are_enough(self, taps: usize) -> bool {
-        taps >= MARKED_FROM && self.fewest_span(taps) >= 32
-    }
-
-    /// As [`span`](Self::span) for the fewest probes of a window inside the signal, the first of
-    /// which begins and the last of which ends with the window: a multiple of 8, as their distances
-    /// are, since 8 samples are a sector.
-    #[inline(always)]
-    fn fewest_span(self, taps: usize) -> i32 {
-        let len = self.points as u32;
-        let near = whole(taps, len);
-        let apart = len / (self.fewest() - 1) + 8;
-        let within = near.within as i32 - apart as i32;
-        within.min(near.at_ends as i32).min(len as i32) & !7
-    }
-
-    /// Loads what this warp probes of windows inside the signal, if the fewest probes are enough,
-    /// and calls `body` with each probe's number and this lane's loudness.
-    ///
-    /// # Safety
-    /// All `points` samples from each of `firsts` on may be read.
-    #[inline(always)]
-    pub(super) unsafe fn load<T: Transformed>(
-        self,
-        firsts: [*const T; 2],
-        taps: usize,
-        mut body: impl FnMut(usize, u32),
-    ) {
-        let (window, warp) = self.window();
-        let span = self.fewest_span(taps) as u32;
-        let rest = self.points as u32 - span;
-        let apart = (rest / (self.fewest() - 1) + 7) & !7;
-        let place = warp * self.each as u32 * apart;
-        let first = if window == 0 { firsts[0] } else { firsts[1] };
-        let first = first.wrapping_add(self.of_lane(span) as usize);
-        let mut loudness = [0; MOST_PROBES];
-        unrolled::<MOST_PROBES>(|i| {
-            if i < self.each {
-                let place = (place + i as u32 * apart).min(rest);
-                // SAFETY: the caller's promise: no probe ends after the window.
-                loudness[i] = unsafe { *first.wrapping_add(place as usize) }.louder(0);
+    let counted = |inside: Range<u32>| {
+        let place = 32 * warp + lane * apart as u32;
+        place + 32 > inside.start && (place + 32 <= inside.end || place == 0 && inside.end > 0)
+    };
+    let mut counts = [true; 2];
+    // 2^d neighbours lie in every neighbourhood for each power d with 2^(d − 1)·apart + 16 ≤ taps.
+    let mut doublings = 0;
+    let quarter = loudest.saturating_sub(2 << T::LOUDNESS_BITS);
+    // SAFETY: the caller's promise; the branches here and above are uniform in a warp.
+    let quietest = unsafe {
+        // The other warps wait for this one: a few votes are enough as a rule.
+        let loud = if within {
+            let neighbours = (taps.saturating_sub(16) >> apart.trailing_zeros()) as u32;
+            doublings = 32 - neighbours.leading_zeros();
+            if doublings >= 2 {
+                // Of four neighbours the last.
+                are_loud::<T, E, 4>(points, &order, quarter, [0; 2])
+            } else {
+                are_loud::<T, E, 1>(points, &order, quarter, [0; 2])
             }
-        });
-        unrolled::<MOST_PROBES>(|i| {
-            if i < self.each {
-                body(i, loudness[i]);
+        } else {
+            counts = [counted(first), counted(second)];
+            let others = counts.map(|counts| !warp_vote_ballot(u32::MAX, counts));
+            let all = u32::MAX >> (32 - E);
+            if others[0] & others[1] & all == all {
+                return [loudest, u32::MAX];
             }
-        });
-    }
-
-    /// The loudness of the quietest of this warp's probes, of windows that may begin before the
-    /// signal or end after it. With less than [`MARKED_FROM`] taps it is 0, which divides a block.
-    ///
-    /// # Safety
-    /// All lanes of the warp call it.
-    #[inline(always)]
-    pub(super) unsafe fn quietest<T: Transformed>(
-        self,
-        signal: &[T],
-        taps: usize,
-        starts: [usize; 2],
-    ) -> u32 {
-        if taps < MARKED_FROM {
-            return 0;
-        }
-        let (window, warp) = self.window();
-        let start = if window == 0 { starts[0] } else { starts[1] };
-        let Range { start: from, end } = inside(self.points, start, signal.len());
-        if from >= end {
-            return u32::MAX;
-        }
-        let len = end - from;
-        let near = match len == self.points as u32 {
-            true => whole(taps, len),
-            // All samples, or as many as there are taps.
-            false => {
-                let near = taps.min(self.points) as u32;
-                Near {
-                    within: near,
-                    at_ends: near,
-                }
-            }
+            are_loud::<T, E, 1>(points, &order, quarter, others)
         };
-        let mut probes = self.fewest();
-        while Self::span(near, len, probes) < 32.min(len as i32) {
-            probes *= 2;
+        if loud {
+            quarter
+        } else {
+            quietest_run(points, lane, &order, counts, doublings)
         }
-        let span = Self::span(near, len, probes) as u32;
-        let first = signal.as_ptr().wrapping_add(start);
-        let mut quietest = u32::MAX;
-        let mut probe = warp * self.each as u32;
-        while probe < probes {
-            let mut loudness = [u32::MAX; MOST_PROBES];
-            unrolled::<MOST_PROBES>(|i| {
-                if i < self.each {
-                    let place = (2 * (probe + i as u32) + 1) * (len - span) / (2 * probes);
-                    let at = from + place + self.of_lane(span).min(span - 1);
-                    // SAFETY: it is below `end`, and so inside the signal.
-                    loudness[i] = unsafe { *first.wrapping_add(at as usize) }.louder(0);
-                }
-            });
-            // SAFETY: the caller's promise; the loop is uniform in a warp.
-            quietest = unsafe { self.quietest_of(loudness) }.min(quietest);
-            probe += self.fewest();
-        }
-        quietest
-    }
-
-    /// The loudness of this warp's quietest probe, from the loudness of each lane's samples.
-    ///
-    /// # Safety
-    /// All lanes of the warp call it.
-    #[inline(always)]
-    pub(super) unsafe fn quietest_of(self, loudness: [u32; MOST_PROBES]) -> u32 {
-        let mut quietest = u32::MAX;
-        unrolled::<MOST_PROBES>(|i| {
-            if i < self.each {
-                // SAFETY: the caller's promise.
-                quietest = unsafe { most(loudness[i]) }.min(quietest);
-            }
-        });
-        quietest
-    }
+    };
+    [loudest, quietest]
 }
 
-/// In a window inside the signal.
+/// Whether the last of each `EVERY` adjacent runs is at least this loud in each window, except
+/// `others`: a bit for each run by position. Takes a fraction of the time of [`quietest_run`].
+///
+/// # Safety
+/// All lanes of the warp call it.
 #[inline(always)]
-fn whole(taps: usize, len: u32) -> Near {
-    let taps = taps.min(len as usize) as u32;
-    Near {
-        within: 3 * taps - 2,
-        at_ends: 2 * taps - 1,
+unsafe fn are_loud<T: Transformed, const E: usize, const EVERY: usize>(
+    points: &[Complex<T>; E],
+    order: impl Fn(usize) -> usize,
+    loudness: u32,
+    others: [u32; 2],
+) -> bool {
+    let mut all = true;
+    unrolled::<E>(|e| {
+        let run = order(e);
+        if run % EVERY == EVERY - 1 {
+            // SAFETY: the caller's promise.
+            unsafe {
+                all &= warp_vote_any(u32::MAX, points[e].re.is_as_loud(loudness))
+                    | (others[0] & 1 << run != 0);
+                all &= warp_vote_any(u32::MAX, points[e].im.is_as_loud(loudness))
+                    | (others[1] & 1 << run != 0);
+            }
+        }
+    });
+    all
+}
+
+/// The loudness of the quietest run that counts; with many taps, of the loudest of each 2 to the
+/// power `doublings` neighbours.
+///
+/// # Safety
+/// As for [`are_loud`].
+#[inline(always)]
+unsafe fn quietest_run<T: Transformed, const E: usize>(
+    points: &[Complex<T>; E],
+    lane: u32,
+    order: impl Fn(usize) -> usize,
+    counts: [bool; 2],
+    doublings: u32,
+) -> u32 {
+    // Each lane takes one run, by position.
+    let mut runs = [0; 2];
+    unrolled::<32>(|e| {
+        if e < E {
+            // SAFETY: the caller's promise.
+            let both = unsafe { [most(points[e].re.louder(0)), most(points[e].im.louder(0))] };
+            if lane as usize == order(e) {
+                runs = both;
+            }
+        }
+    });
+    let or_loud = |window: usize| {
+        if counts[window] {
+            runs[window]
+        } else {
+            u32::MAX
+        }
+    };
+    runs = [or_loud(0), or_loud(1)];
+    for doubling in 0..doublings.min(5) {
+        runs = runs.map(|run| {
+            // SAFETY: the caller's promise. Lanes beyond the last run hold 0, and beyond the warp a
+            // lane gets its own number.
+            let (next, _) = unsafe { warp_shuffle_down(u32::MAX, run, 1 << doubling, 32) };
+            run.max(next)
+        });
     }
+    let quietest = match (lane as usize) < E {
+        true => runs[0].min(runs[1]),
+        false => u32::MAX,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { least(quietest) }
 }
 
 /// Whether a warp's loudest sample and a warp's quietest run require that the block is divided.

@@ -127,7 +127,7 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
             };
             let factors = spectrum.add(row % RADIX * (S::POINTS / 2) + thread);
             let pairs = Some(worker.ahead::<S>());
-            let ahead = worker.forward::<S, E, true>(&mut points, pairs, Some(factors), || ());
+            let ahead = worker.forward::<S, E, true>(&mut points, pairs, Some(factors));
             if let Some(taps) = taps
                 && taps.are_given()
             {

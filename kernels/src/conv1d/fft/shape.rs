@@ -77,15 +77,10 @@ pub const RUN: usize = 32;
 /// The warps' marks in bytes, after the shared array of the transform.
 pub(super) const MARK_BYTES: usize = MARKS * 2 * size_of::<u32>();
 
-/// Samples at which a pair of windows is probed: 32 in each of 32 places.
-pub(super) const PROBED: usize = 1024;
-
-/// Dynamic shared memory in bytes: the transform's, the warps' marks, and what is probed or the
-/// numbers of `Runs` in `quiet.rs`.
+/// Dynamic shared memory in bytes: the transform's, the warps' marks, and for the runs of a window
+/// the numbers of `Runs` in `quiet.rs`.
 pub const fn shared_bytes<S: Shape, T>() -> usize {
-    let runs = 4 * (S::POINTS / RUN);
-    let after_marks = if runs < PROBED { PROBED } else { runs };
-    transform_bytes::<S, T>() + MARK_BYTES + after_marks * size_of::<u32>()
+    transform_bytes::<S, T>() + MARK_BYTES + 4 * (S::POINTS / RUN) * size_of::<u32>()
 }
 
 /// Size of the taps' transform in elements.

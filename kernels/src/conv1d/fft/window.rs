@@ -7,24 +7,17 @@ use super::complex::{Complex, Pair, Transformed, complex, read_number, sample, w
 use super::operands::Operands;
 use super::outputs::Outputs;
 use super::passes::{Ahead, Worker};
-use super::quiet::{self, Gain, MOST_PROBES, Probes, Runs, warp_of};
-use super::shape::{PROBED, RUN, Shape, discarded, place};
-use crate::here::{thread_here, value_here, zero_here};
+use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
+use super::shape::{RUN, Shape, discarded, place};
 
-/// Loads two windows by their starts. Probes them if they are inside the signal and the fewest
-/// probes are enough: returns whether it has, and the loudness in shared memory.
-///
-/// # Safety
-/// The worker's shared memory has room for what is probed, which nothing else uses.
+/// Loads two windows by their starts.
 #[inline(always)]
-unsafe fn load<S: Shape, T: Transformed, const E: usize>(
-    worker: Worker<T>,
-    of: &Operands<'_, T>,
+fn load<S: Shape, T: Transformed, const E: usize>(
+    signal: &[T],
     [start, later]: [usize; 2],
-) -> ([Complex<T>; E], bool) {
-    let (signal, thread) = (of.signal, worker.thread);
+    thread: usize,
+) -> [Complex<T>; E] {
     let mut points = [Complex::zero(); E];
-    let mut probed = false;
     let kept = later.wrapping_sub(start);
     let span = kept + S::POINTS;
     // A start before the signal has wrapped to a large number.
@@ -38,18 +31,6 @@ unsafe fn load<S: Shape, T: Transformed, const E: usize>(
                 points[e] = unsafe { complex(*first.add(at), *second.add(at)) };
             }
         });
-        let taps = of.taps.len() + zero_here();
-        let probes = probes::<S>(thread_here() as usize);
-        probed = probes.are_enough(taps);
-        if probed {
-            let firsts = [start, later].map(|start| signal.as_ptr().wrapping_add(start));
-            // SAFETY: as above; the caller's promise.
-            unsafe {
-                probes.load(firsts, taps, |i, loudness| {
-                    worker.probed::<S>().add(i * S::THREADS).write(loudness);
-                });
-            }
-        }
     } else {
         unrolled::<32>(|e| {
             if e < E {
@@ -58,20 +39,7 @@ unsafe fn load<S: Shape, T: Transformed, const E: usize>(
             }
         });
     }
-    (points, probed)
-}
-
-/// Where the warps of a shape probe.
-#[inline(always)]
-fn probes<S: Shape>(thread: usize) -> Probes {
-    Probes {
-        points: S::POINTS,
-        warps: quiet::warps::<S>(),
-        each: PROBED / S::THREADS,
-        adjacent: if PROBED / S::THREADS > 4 { 16 } else { 8 },
-        warp: warp_of(thread),
-        lane: thread as u32 % 32,
-    }
+    points
 }
 
 /// Transforms the taps, delayed by `shift`, and writes their spectrum divided by the number of
@@ -102,7 +70,7 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         worker.write_mark::<S>([quiet::most(loudest), 0]);
-        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None, || ());
+        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None);
         // The barriers of `forward` ordered the marks' writes.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);
@@ -198,59 +166,25 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
     // SAFETY: the caller's promise. The barriers of the passes order the marks' writes before their
     // reads, and those before the next ones' writes.
     unsafe {
-        let (mut points, probed) = load::<S, T, E>(worker, of, starts);
+        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
+        let mut points = load::<S, T, E>(of.signal, starts, thread);
         // In flight along with the samples.
         let pairs = AHEAD.then(|| worker.ahead::<S>());
-        let loudest = value_here(quiet::loudest(&points));
+        let mark = mark_window::<S, T, E>(&points, of, starts, gain, thread);
+        worker.write_mark::<S>(mark);
         let spectrum = of.spectrum.wrapping_add(thread);
-        let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum), || {
-            write_mark::<S, T>(worker, of, starts, loudest, probed);
-        });
-        let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
+        let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum));
         multiply::<S, T, E>(&mut points, spectrum, ahead);
         let [loudest, _] = worker.mark::<S>(thread % quiet::warps::<S>());
         let [_, quietest] = worker.mark::<S>(thread / 32);
         // NaN reaches every point, and fits nowhere.
         let fits = points[0].re.abs() <= T::MOST;
-        let vote = !fits || !gain.is_usual() || quiet::divides::<T>(loudest, quietest);
+        let vote = !fits || quiet::divides::<T>(loudest, quietest);
         let divided = worker.inverse::<S, E, AHEAD>(&mut points, vote);
         if !divided {
             outputs.store::<S, T, E>(of, &points, thread);
         }
         !divided
-    }
-}
-
-/// Writes the mark of this thread's warp: from each thread's loudest sample, and from what has been
-/// probed, or is now.
-///
-/// # Safety
-/// All threads of a block of the shape call it, with its shared memory.
-#[inline(always)]
-unsafe fn write_mark<S: Shape, T: Transformed>(
-    worker: Worker<T>,
-    of: &Operands<'_, T>,
-    starts: [usize; 2],
-    loudest: u32,
-    probed: bool,
-) {
-    let probes = probes::<S>(thread_here() as usize);
-    // SAFETY: the caller's promise; the branch is uniform in a warp, and a thread reads what it has
-    // written.
-    unsafe {
-        let quietest = if probed {
-            let mut loudness = [0; MOST_PROBES];
-            unrolled::<MOST_PROBES>(|i| {
-                if i * S::THREADS < PROBED {
-                    loudness[i] = worker.probed::<S>().add(i * S::THREADS).read();
-                }
-            });
-            probes.quietest_of(loudness)
-        } else {
-            let of = of.here();
-            probes.quietest(of.signal, of.taps.len(), starts)
-        };
-        worker.write_mark::<S>([quiet::most(loudest), quietest]);
     }
 }
 
@@ -283,7 +217,7 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
             });
             let mut points = [Complex::zero(); E];
             worker.get_window::<S, E>(&mut points);
-            worker.forward::<S, E, false>(&mut points, None, None, || ());
+            worker.forward::<S, E, false>(&mut points, None, None);
             multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread), None);
             worker.inverse::<S, E, false>(&mut points, false);
             worker.put_window::<S, E>(&points);
@@ -292,8 +226,39 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
                 outputs.add(of, runs, place, back, read_number(slot));
             });
         });
-        // Orders every thread's reads of runs before the next pair's probes.
-        thread::sync_threads();
+    }
+}
+
+/// A warp's mark of its windows; a sign that they cannot be transformed as they are, if the taps
+/// are not for that.
+///
+/// # Safety
+/// All threads of a block of the shape call it.
+#[inline(always)]
+unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
+    points: &[Complex<T>; E],
+    of: &Operands<'_, T>,
+    starts: [usize; 2],
+    gain: Gain,
+    thread: usize,
+) -> Mark {
+    let layout = Layout {
+        points: S::POINTS,
+        apart: S::THREADS,
+        warp: warp_of(thread),
+        lane: thread as u32 % 32,
+    };
+    let lengths = [of.signal.len(), of.taps.len()];
+    // SAFETY: the caller's promise.
+    unsafe {
+        quiet::mark(
+            points,
+            layout,
+            |e| place::<S>(e) / S::THREADS,
+            starts,
+            lengths,
+            gain.is_usual(of.taps.len()),
+        )
     }
 }
 
