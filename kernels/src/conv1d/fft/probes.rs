@@ -19,6 +19,9 @@ const EACH: usize = 8;
 /// The fewest probes of a window: all its warps have some.
 const FEWEST: u32 = (EACH * WARPS / 2) as u32;
 
+/// No more taps are counted, so that nothing overflows.
+const MOST_TAPS: usize = 1 << 24;
+
 /// Adjacent samples of a probe: a sector.
 const ADJACENT: u32 = 8;
 
@@ -45,11 +48,10 @@ impl Probes {
         let mut number = FEWEST;
         loop {
             // Places are rounded.
-            let within = near as i32 - (len / number + 2) as i32;
-            let at_ends = near_at_ends as i32 - (len / (2 * number) + 2) as i32;
-            let span = within.min(at_ends).min(len as i32);
-            if span >= 32.min(len as i32) {
-                let span = span as u32;
+            let within = near.saturating_sub(len / number + 2);
+            let at_ends = near_at_ends.saturating_sub(len / (2 * number) + 2);
+            let span = within.min(at_ends).min(len);
+            if span >= len.min(32) {
                 return Self { number, span };
             }
             number *= 2;
@@ -90,7 +92,7 @@ pub(super) unsafe fn quietest<T: Transformed>(
         return u32::MAX;
     }
     let len = end - from;
-    let probes = Probes::new(len, taps.min(points) as u32, len == points as u32);
+    let probes = Probes::new(len, taps.min(points).min(MOST_TAPS) as u32, len == points as u32);
     let mut quietest = u32::MAX;
     let mut probe = warp * EACH as u32;
     while probe < probes.number {
