@@ -5,7 +5,7 @@ use kernels::conv1d::fft::columns::{RADIX, THREADS};
 use kernels::conv1d::fft::shape::shift;
 
 use super::ordered;
-use super::transform::{Batches, COLUMNS, LEVELS, OUTPUTS, ROWS, Rows, Transform, transform};
+use super::transform::{Batches, COLUMNS, OUTPUTS, ROWS, Rows, Transform, transform};
 use crate::LaunchError;
 use crate::limits::plan_1d;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
@@ -55,8 +55,8 @@ pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, La
 }
 
 impl Held for Long {
-    /// Starts three launches per batch, the first of which include the taps', and one launch for
-    /// the pairs of windows that need more.
+    /// Starts three launches per batch, and for the taps, whose columns the first one includes, one
+    /// more.
     fn enqueue(
         &mut self,
         stream: Option<&Stream>,
@@ -81,10 +81,9 @@ impl Held for Long {
         let on = (&*device, stream);
         let (columns, len) = (rows.columns, 2 * of.points);
         let room = points.len() / len - 1;
-        let across = |which, pairs: usize| task.plan_1d([which, 0], pairs * columns, THREADS, 0);
-        let shared = of.shared_bytes as u64;
+        let [shared, levels] = [of.shared_bytes, rows.levels_bytes].map(|bytes| bytes as u64);
         let [signal, taps] = ordered(problem, inputs);
-        let [_, _, offset, outputs] = problem.extents;
+        let [samples, taps_len, offset, outputs] = problem.extents;
         let shift = shift(offset);
         let batches = Batches::new(of, &task);
         let pair = 2 * batches.kept;
@@ -98,7 +97,7 @@ impl Held for Long {
             let (before, pairs) = (first / pair, outputs.div_ceil(pair));
             // The first batch includes the taps.
             let all = pairs + usize::from(first == 0);
-            let plan = across(COLUMNS, all)?;
+            let plan = task.plan_1d([COLUMNS, 0], all * columns, THREADS, 0)?;
             let start = (offset + first + shift).wrapping_sub(batches.discarded);
             let inputs = [signal, taps, roots.as_view()];
             let transformed = points.as_view_mut().into_view_mut(..all * len);
@@ -126,24 +125,22 @@ impl Held for Long {
             let inputs = [spectrum.as_view(), factors.as_view(), none];
             let in_place = points.as_view_mut().into_view_mut(..pairs * len);
             plan.start(on, Operands::of(*problem, &inputs, in_place))?;
-            let plan = across(OUTPUTS, pairs)?;
-            let inputs = [points.as_view().view(..pairs * len), roots.as_view()];
+            let blocks = pairs * (columns / of.threads as usize);
+            let plan = task.plan_blocks([OUTPUTS, 0], blocks, of.threads, levels)?;
+            let inputs = [
+                signal,
+                taps,
+                spectrum.as_view(),
+                factors.as_view(),
+                roots.as_view(),
+                (marks.as_view()).view(before * rows.marks_len..(before + pairs) * rows.marks_len),
+            ];
             let of_batch = output.as_view_mut().into_view_mut(first..first + outputs);
-            let part = step([batches.discarded, 1, 1, 1]);
-            plan.start(on, Operands::of(part, &inputs, of_batch))?;
+            let transformed = points.as_view_mut().into_view_mut(..pairs * len);
+            let part = step([samples, taps_len, offset + first, outputs]);
+            let operands = Operands::of(part, &inputs, of_batch).with_memory(transformed);
+            plan.start(on, operands)?;
         }
-        let blocks = batches.all.min(room + 1);
-        let plan = task.plan_blocks([LEVELS, 0], blocks, of.threads, rows.levels_bytes as u64)?;
-        let inputs = [
-            signal,
-            taps,
-            spectrum.as_view(),
-            factors.as_view(),
-            roots.as_view(),
-            marks.as_view(),
-        ];
-        let operands = Operands::of(*problem, &inputs, output).with_memory(points.as_view_mut());
-        plan.start(on, operands)?;
         Ok(Some(whole))
     }
 

@@ -19,7 +19,6 @@ pub const TAPS: u8 = 1;
 pub(super) const ROWS: u8 = 0;
 pub(super) const COLUMNS: u8 = 1;
 pub(super) const OUTPUTS: u8 = 2;
-pub(super) const LEVELS: u8 = 3;
 
 /// What a variant's transforms ask for, one for each type.
 #[derive(Debug)]
@@ -263,7 +262,7 @@ macro_rules! transforms {
 /// The kernels of a transform through global memory, whose launches have inputs and extents of
 /// their own: [`Long`](super::long::Long) makes them.
 macro_rules! long_transforms {
-    ($($Type:ident $t:ident $Shape:ident: $rows:ident, $levels:ident, $load:ident, $store:ident;)*) => {
+    ($($Type:ident $t:ident $Shape:ident: $rows:ident, $load:ident, $outputs:ident;)*) => {
         &[$(
             kernel!(Takes::Type(Type::$Type), [ROWS, 0], rows::$rows<$t>, |of| (
                 of.inputs[0].plain::<$t>()?,
@@ -286,14 +285,7 @@ macro_rules! long_transforms {
                     shift
                 )
             }),
-            kernel!(Takes::Type(Type::$Type), [OUTPUTS, 0], columns::$store<$t>, |of| (
-                of.inputs[0].plain::<$t>()?,
-                of.inputs[1].plain::<$t>()?,
-                of.output.plain::<$t>()?,
-                <shape::$Shape as Shape>::POINTS,
-                of.problem.extents[0]
-            )),
-            kernel!(Takes::Type(Type::$Type), [LEVELS, 0], levels::$levels<$t>, |of| (
+            kernel!(Takes::Type(Type::$Type), [OUTPUTS, 0], levels::$outputs<$t>, |of| (
                 of.inputs[0].plain::<$t>()?,
                 of.inputs[1].plain::<$t>()?,
                 of.inputs[2].plain::<$t>()?,
@@ -331,15 +323,15 @@ pub(super) static FFT16384_KERNELS: &[Kernel] = transforms! {
     F32 f32: conv1d_fft16384, conv1d_taps_fft16384;
 };
 pub(super) static FFT65536_KERNELS: &[Kernel] = long_transforms! {
-    F32 f32 Points2048: conv1d_fft_rows2048, conv1d_fft_levels2048, conv1d_fft_columns, conv1d_fft_outputs;
+    F32 f32 Points2048: conv1d_fft_rows2048, conv1d_fft_columns, conv1d_fft_outputs2048;
 };
 pub(super) static FFT131072_KERNELS: &[Kernel] = long_transforms! {
-    F32 f32 Points4096: conv1d_fft_rows4096, conv1d_fft_levels4096, conv1d_fft_columns, conv1d_fft_outputs;
-    F64 f64 Points4096: conv1d_fft_rows4096_wide, conv1d_fft_levels4096_wide, conv1d_fft_columns_wide, conv1d_fft_outputs_wide;
+    F32 f32 Points4096: conv1d_fft_rows4096, conv1d_fft_columns, conv1d_fft_outputs4096;
+    F64 f64 Points4096: conv1d_fft_rows4096_wide, conv1d_fft_columns_wide, conv1d_fft_outputs4096_wide;
 };
 pub(super) static FFT262144_KERNELS: &[Kernel] = long_transforms! {
-    F32 f32 Points8192: conv1d_fft_rows8192, conv1d_fft_levels8192, conv1d_fft_columns, conv1d_fft_outputs;
+    F32 f32 Points8192: conv1d_fft_rows8192, conv1d_fft_columns, conv1d_fft_outputs8192;
 };
 pub(super) static FFT524288_KERNELS: &[Kernel] = long_transforms! {
-    F32 f32 Points16384: conv1d_fft_rows16384, conv1d_fft_levels16384, conv1d_fft_columns, conv1d_fft_outputs;
+    F32 f32 Points16384: conv1d_fft_rows16384, conv1d_fft_columns, conv1d_fft_outputs16384;
 };

@@ -91,6 +91,85 @@ fn loud_where_the_marks_are_or_are_not() {
     }
 }
 
+/// Only single runs of a window are loud, ever further apart: about as many taps as a block needs to
+/// be taken as it is, and one fewer.
+#[test]
+fn loud_in_single_runs() {
+    // Points, the distance between runs, and taps.
+    let cases: [(&'static Variant, usize, usize, &[usize]); 5] = [
+        (
+            &conv1d::FFT2048,
+            2048,
+            128,
+            &[64, 138, 139, 309, 310, 650, 651],
+        ),
+        (&conv1d::FFT4096, 4096, 256, &[96, 97, 267, 609, 1291]),
+        (&conv1d::FFT8192, 8192, 512, &[181, 182, 523]),
+        (&conv1d::FFT16384, 16_384, 1024, &[352, 353]),
+        (&conv1d::FFT65536, 65_536, 1024, &[353]),
+    ];
+    let device = Device::emulator();
+    for (kernel, points, apart, lengths) in cases {
+        for &len in lengths {
+            // The neighbourhood of an output that has no end of a window or signal nearby.
+            let near = 3 * len - 2;
+            let fits = |size: usize| (2 * size - 1) * apart + 31 <= near;
+            let size = [8, 4, 2].into_iter().find(|&size| fits(size)).unwrap_or(1);
+            let closer = if fits(1) { apart } else { apart / 2 };
+            // Without outputs that have fewer samples, the first window begins with the signal.
+            let kept = points - discarded(len, shift(len - 1));
+            let is_loud = |i: usize| {
+                [0, 1].into_iter().any(|window| {
+                    let Some(place) = i.checked_sub(window * kept).filter(|&at| at < points) else {
+                        return false;
+                    };
+                    let (run, place) = (place / closer, place % closer);
+                    let of_group = if run / size % 2 == 0 { 0 } else { size - 1 };
+                    run % size == of_group && place == (closer - 32) / 2 + run % 32
+                })
+            };
+            let name = format!("loud in one run of {size} that are {closer} apart");
+            let sizes = [kept + points, len];
+            // As loud as each other.
+            let noise = noise(41, sizes[0]);
+            let loud = |i: usize| {
+                if is_loud(i) {
+                    1.0 / noise[i].abs()
+                } else {
+                    1e-6
+                }
+            };
+            attack::<f32>(&device, kernel, name, sizes, ConvMode::Valid, loud);
+        }
+    }
+}
+
+/// The same where a signal begins or ends within a window: nothing but its first or last samples is
+/// loud, or quiet.
+#[test]
+fn loud_or_quiet_at_the_ends_of_a_signal() {
+    let device = Device::emulator();
+    for (kernel, points) in [(&conv1d::FFT2048, 2048), (&conv1d::FFT8192, 8192)] {
+        for len in [64, 95, 127, 159, 160, 415, 416, 927] {
+            let kept = kept(points, len);
+            for (samples, edge) in [
+                (kept + 5, 1),
+                (2 * kept - 40, 33),
+                (3 * kept + 31, len - 1),
+                (points, len + 32),
+            ] {
+                let inner = |i: usize| i >= edge && i + edge < samples;
+                let name = format!("quiet but for {edge} at the ends");
+                let loud = |i: usize| if inner(i) { 1e-6 } else { 1.0 };
+                attack::<f32>(&device, kernel, name, [samples, len], ConvMode::Full, loud);
+                let name = format!("loud but for {edge} at the ends");
+                let loud = |i: usize| if inner(i) { 1.0 } else { 1e-6 };
+                attack::<f32>(&device, kernel, name, [samples, len], ConvMode::Full, loud);
+            }
+        }
+    }
+}
+
 /// Silences as long as a filter, its neighbourhood, and one sample more or less: outputs within are
 /// exactly zero, and only those.
 #[test]

@@ -1,11 +1,12 @@
-//! The columns of a long transform: the first and the last of its passes over global memory.
+//! The columns of a long transform: the first of its passes over global memory.
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::butterfly::{Of, transform};
 use super::complex::{Complex, Transformed, complex, read_number, sample, write_number};
-use super::quiet::{self, Layout, Mark, warp_of};
+use super::probes;
+use super::quiet::{self, Mark, warp_of};
 use super::shape::{ROWS, marks_len};
 
 /// Points per column, all in one thread's registers.
@@ -41,15 +42,12 @@ pub fn roots(columns: usize) -> Vec<[f64; 2]> {
     target_arch = "nvptx64",
     expect(dead_code, reason = "the host compares a launch with its contract")
 )]
-const fn are_transforms(len: usize, columns: usize, marks: Option<usize>) -> bool {
-    let divided = columns.is_power_of_two()
+const fn are_transforms(len: usize, columns: usize, marks: usize) -> bool {
+    columns.is_power_of_two()
         && columns >= 32
         && columns < 1 << 32
-        && len.is_multiple_of(2 * RADIX * columns);
-    match marks {
-        Some(marks) => divided && marks >= marks_len(columns) * (len / (2 * RADIX * columns)),
-        None => divided,
-    }
+        && len.is_multiple_of(2 * RADIX * columns)
+        && marks >= marks_len(columns) * (len / (2 * RADIX * columns))
 }
 
 /// The number of transforms in `len` elements. No division, which could be by zero for LLVM.
@@ -58,21 +56,26 @@ fn transforms(len: usize, columns: usize) -> usize {
     (len / (2 * RADIX)) >> columns.trailing_zeros()
 }
 
-/// Multiplies point k of column m by its twiddle factor exp(−2πi·k·m/N).
+/// A column's roots in the table.
+pub(super) type Powers<T> = [Complex<T>; ROOTS];
+
+/// Loads the roots of a column.
 ///
 /// # Safety
-/// `roots` points to the first root of column m in the table for this many columns.
+/// `roots` points to the first root of the column in the table for this many columns.
 #[inline(always)]
-pub(super) unsafe fn turn<T: Transformed>(
-    points: &mut [Complex<T>; RADIX],
-    roots: *const Complex<T>,
-    columns: usize,
-) {
+pub(super) unsafe fn powers<T: Transformed>(roots: *const Complex<T>, columns: usize) -> Powers<T> {
     let mut powers = [Complex::zero(); ROOTS];
     unrolled::<ROOTS>(|i| {
         // SAFETY: the caller's promise.
         powers[i] = unsafe { read_number(roots.add(i * columns)) };
     });
+    powers
+}
+
+/// Multiplies point k of column m by its twiddle factor exp(−2πi·k·m/N).
+#[inline(always)]
+pub(super) fn turn<T: Transformed>(points: &mut [Complex<T>; RADIX], powers: &Powers<T>) {
     unrolled::<RADIX>(|k| {
         points[k] = match (k % 4, k / 4) {
             (0, 0) => points[k],
@@ -135,19 +138,17 @@ fn mine(transforms: usize, columns: usize, mut of_warp: impl FnMut(usize, usize)
 /// Reads column points of products, and transforms them back, with swapped parts.
 ///
 /// # Safety
-/// `points` points to the first point of the column, `roots` to its first root.
+/// `points` points to the first point of the column.
 #[inline(always)]
 pub(super) unsafe fn transform_back<T: Transformed>(
     points: *const Complex<T>,
-    roots: *const Complex<T>,
+    powers: &Powers<T>,
     columns: usize,
 ) -> [Complex<T>; RADIX] {
     let mut column = [Complex::zero(); RADIX];
     // SAFETY: the caller's promise.
-    unsafe {
-        unrolled::<RADIX>(|k| column[k] = read_number(points.add(k * columns)));
-        turn(&mut column, roots, columns);
-    }
+    unrolled::<RADIX>(|k| column[k] = unsafe { read_number(points.add(k * columns)) });
+    turn(&mut column, powers);
     transform::<_, Of<RADIX>, _>(&mut column, 0);
     column
 }
@@ -166,13 +167,13 @@ pub(super) unsafe fn transform_to<T: Transformed>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        turn(&mut column, roots, columns);
+        turn(&mut column, &powers(roots, columns));
         unrolled::<RADIX>(|k| write_number(points.add(k * columns), column[k]));
     }
 }
 
 macro_rules! kernels {
-    ($($t:ident, $blocks:literal blocks: $columns:ident, $outputs:ident;)*) => {$(
+    ($($t:ident, $blocks:literal blocks: $columns:ident;)*) => {$(
         /// Loads pairs of windows, or the taps, and transforms their columns: point k of column m
         /// goes to k · `columns` + m, multiplied by its twiddle factor. Writes the marks
         /// (`quiet.rs`) of the loaded samples.
@@ -195,7 +196,7 @@ macro_rules! kernels {
             max_threads = 128,
             min_blocks = $blocks,
             require(
-                are_transforms(points.len(), columns, Some(marks.len())),
+                are_transforms(points.len(), columns, marks.len()),
                 roots.len() == roots_len(columns),
                 roots.is_aligned_to(16),
                 points.is_aligned_to(16),
@@ -232,105 +233,40 @@ macro_rules! kernels {
                 };
                 let column = columns_from + lane as usize;
                 let mut points = load(of, first.wrapping_add(column), kept, columns);
-                let layout = Layout {
-                    points: RADIX * columns,
-                    apart: columns,
-                    warp: columns_from as u32 / 32,
-                    lane,
-                };
                 // SAFETY: `require` states the lengths; no other thread has this column, and no
                 // other warp this mark.
                 unsafe {
-                    let starts = [first, first.wrapping_add(kept)];
-                    let lengths = [of.len(), taps.len()];
-                    let [loudest, quietest] =
-                        quiet::mark(&points, layout, |r| r, starts, lengths, true);
+                    let loudest = quiet::loudest(&points);
                     transform::<_, Of<RADIX>, _>(&mut points, 0);
                     // A NaN in a column reaches its sum.
                     let sum = points[0].re.abs() + points[0].im.abs();
                     let nan = if sum <= T::MOST { 0 } else { u32::MAX };
-                    let mark = [quiet::most(nan | loudest), quietest];
+                    let roots = roots.as_ptr().cast::<Complex<T>>().add(column);
+                    let to = all.add(pair * RADIX * columns + column);
+                    transform_to(to, roots, columns, points);
+                    let mut mark = [quiet::most(nan | loudest), u32::MAX];
+                    let mut warp = columns_from / 32;
+                    while pair < pairs && warp < probes::WARPS {
+                        let starts = [first, first.wrapping_add(kept)];
+                        let lane = [warp as u32, lane];
+                        let quietest =
+                            probes::quietest(of, taps.len(), RADIX * columns, starts, lane);
+                        mark[1] = quietest.min(mark[1]);
+                        warp += columns / 32;
+                    }
                     let number = (pair * columns + columns_from) / 32;
                     if lane == 0 {
                         marks.add(number).write(mark);
                     }
-                    let roots = roots.as_ptr().cast::<Complex<T>>().add(column);
-                    let to = all.add(pair * RADIX * columns + column);
-                    transform_to(to, roots, columns, points);
                 }
-            });
-        }
-
-        /// Transforms the columns of products back, and writes the outputs that are kept.
-        ///
-        /// # Parameters
-        /// - `points`: N = 32 · `columns` complex numbers with swapped parts for each pair of
-        ///   windows. `roots`: [`roots`] of `columns`. Both are aligned to 16 bytes.
-        /// - `output`: the outputs of these windows, or fewer.
-        /// - `columns`: a power of two, at least 32. `discarded`: below N, the number of outputs at
-        ///   the start of a window that are not written.
-        ///
-        /// # Launch
-        /// One-dimensional, blocks of [`THREADS`]. The grid strides over columns.
-        #[kernel(
-            instances($t),
-            max_threads = 128,
-            min_blocks = $blocks,
-            require(
-                are_transforms(points.len(), columns, None),
-                roots.len() == roots_len(columns),
-                roots.is_aligned_to(16),
-                points.is_aligned_to(16),
-                discarded < RADIX * columns,
-                block.x == THREADS,
-                [grid.y, grid.z, block.y, block.z] == [1; 4]
-            )
-        )]
-        pub fn $outputs<T: Transformed>(
-            points: &[T],
-            roots: &[T],
-            mut output: Out<T>,
-            columns: usize,
-            discarded: usize,
-        ) {
-            let transforms = transforms(points.len(), columns);
-            let all = points.as_ptr().cast::<Complex<T>>();
-            let (output, len) = (output.as_mut_ptr(), output.len());
-            let kept = RADIX * columns - discarded;
-            mine(transforms, columns, |pair, columns_from| {
-                let column = columns_from + thread::thread_idx_x() as usize % 32;
-                // SAFETY: `require` states the tables' lengths.
-                let points = unsafe {
-                    let from = all.add(pair * RADIX * columns + column);
-                    let roots = roots.as_ptr().cast::<Complex<T>>().add(column);
-                    transform_back(from, roots, columns)
-                };
-                let first = pair * 2 * kept;
-                unrolled::<RADIX>(|r| {
-                    // Positions of discarded points have wrapped to large numbers.
-                    let at = (r * columns + column).wrapping_sub(discarded);
-                    if at < kept {
-                        let at = first + at;
-                        // SAFETY: both are below `len`, and no other thread has this column. The
-                        // parts are swapped.
-                        unsafe {
-                            if at < len {
-                                output.add(at).write(points[r].im);
-                            }
-                            if at + kept < len {
-                                output.add(at + kept).write(points[r].re);
-                            }
-                        }
-                    }
-                });
             });
         }
     )*};
 }
 
 kernels! {
-    f32, 4 blocks: conv1d_fft_columns, conv1d_fft_outputs;
-    f64, 2 blocks: conv1d_fft_columns_wide, conv1d_fft_outputs_wide;
+    f32, 4 blocks: conv1d_fft_columns;
+    f64, 2 blocks: conv1d_fft_columns_wide;
 }
 
 #[cfg(test)]
@@ -349,7 +285,8 @@ mod tests {
         for column in [0, 1, 37, 63] {
             let mut points = [complex(1.0, 0.0); RADIX];
             // SAFETY: the column is below the number of columns of the table.
-            unsafe { turn(&mut points, roots.as_ptr().add(column), columns) };
+            let powers = unsafe { powers(roots.as_ptr().add(column), columns) };
+            turn(&mut points, &powers);
             for (k, point) in points.iter().enumerate() {
                 let angle = -TAU * (k * column) as f64 / (RADIX * columns) as f64;
                 assert!((point.re - angle.cos()).abs() < 1e-15, "{k}, {column}");

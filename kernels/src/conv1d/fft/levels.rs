@@ -1,17 +1,17 @@
-//! The last kernel of a long transform: it computes again the pairs of windows that are divided
-//! (`quiet.rs`), one per block.
+//! The last pass of a long transform: it transforms the columns back and writes the outputs.
 //!
-//! The marks of a pair's columns say whether it is divided. If so, the outputs that the columns'
-//! last pass wrote are replaced: the block measures the runs, and takes each level through the same
-//! three passes as the grid did, with a barrier between them. A block has room for one transform.
-//! Pairs are independent, so as many blocks work at once as there is room for.
+//! The marks of a pair's columns say whether the pair is divided (`quiet.rs`). If so, one block
+//! computes its outputs instead: it measures the runs, and takes each level through the same three
+//! passes as the grid did, with a barrier between them. The pair's points, which nobody needs any
+//! more, are its room. Pairs are independent, so as many blocks work at once as there is room for.
 
 use cuda_std::prelude::*;
+use cuda_std::uniform::assume_block_uniform;
 use cuda_std::unroll::unrolled;
 
 use super::butterfly::{Of, transform};
-use super::columns::{RADIX, turn};
-use super::complex::{Complex, Transformed, read_number, write_number};
+use super::columns::{RADIX, powers, transform_back, turn};
+use super::complex::{Complex, Pair, Transformed, read_number, write_number};
 use super::kernels::worker;
 use super::operands::Operands;
 use super::outputs::Outputs;
@@ -21,49 +21,35 @@ use super::rows;
 use super::shape::*;
 use crate::here::zero_here;
 
-/// What the passes need besides the operands.
-struct Tables<T: Transformed> {
-    /// The columns' table of roots.
-    roots: *const Complex<T>,
-    marks: *const Mark,
-    /// Room for a transform.
-    points: *mut Complex<T>,
-}
-
-/// Whether a pair of windows must be divided. All threads get the same answer.
+/// Whether a pair of windows must be divided, by its marks. Each warp reads all of them, so that
+/// none waits for another.
 ///
 /// # Safety
-/// All threads of a block of the shape call it, with its shared memory; `marks` points to the
-/// pair's.
+/// All threads of a block of the shape call it; `marks` points to the pair's.
 #[inline(always)]
 unsafe fn is_divided<S: Shape, T: Transformed>(
-    worker: Worker<T>,
     marks: *const Mark,
     is_usual: bool,
+    lane: usize,
 ) -> bool {
     let (mut loudest, mut quietest) = (0, u32::MAX);
-    let mut at = worker.thread;
-    while at < marks_len(S::POINTS) / 2 {
-        // SAFETY: the caller's promise.
-        let [loud, quiet] = unsafe { marks.add(at).read() };
-        loudest = loud.max(loudest);
-        quietest = quiet.min(quietest);
-        at += S::THREADS;
+    unrolled::<16>(|i| {
+        if 32 * i < const { marks_len(S::POINTS) / 2 } {
+            // SAFETY: the caller's promise.
+            let [loud, quiet] = unsafe { marks.add(32 * i + lane).read() };
+            loudest = loud.max(loudest);
+            quietest = quiet.min(quietest);
+        }
+    });
+    // SAFETY: the caller's promise; all warps have read the same marks.
+    unsafe {
+        let [loudest, quietest] = [quiet::most(loudest), quiet::least(quietest)];
+        let divides = !is_usual || quiet::divides::<T>(loudest, quietest);
+        assume_block_uniform(u32::from(divides)) != 0
     }
-    // SAFETY: the caller's promise.
-    let vote = unsafe {
-        let quietest = quiet::least(quietest);
-        worker.write_mark::<S>([quiet::most(loudest), quietest]);
-        // Orders every warp's mark before any thread's reads of marks.
-        thread::sync_threads();
-        let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
-        !is_usual || quiet::divides::<T>(loudest, quietest)
-    };
-    // Orders every thread's reads of marks before any warp's mark of the next pair.
-    thread::sync_threads_or(u32::from(vote)) != 0
 }
 
-/// Computes the outputs of a pair of windows level by level.
+/// Computes the outputs of a pair of windows, the first of which is `first`, level by level.
 ///
 /// # Safety
 /// All threads of a block of the shape call it, with its shared memory and tables; nothing else
@@ -72,16 +58,19 @@ unsafe fn is_divided<S: Shape, T: Transformed>(
 unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize>(
     worker: Worker<T>,
     of: &Operands<'_, T>,
-    tables: &Tables<T>,
-    gain: Gain,
-    outputs: Outputs,
+    roots: *const Complex<T>,
+    room: *mut Complex<T>,
+    first: usize,
 ) {
     const { assert!(LENGTH * LONG_RUNS == ROWS * S::POINTS) };
     let columns = S::POINTS;
+    let (worker, of) = (worker.here(), &of.here());
     let thread = worker.thread;
+    let outputs = Outputs::new(of, ROWS * columns, first);
     // SAFETY: the caller's promise. Each barrier orders what a pass wrote before the next pass's
     // reads, and a pass's reads before later writes.
     unsafe {
+        let gain = Gain::read(of.spectrum.add(ROWS * columns / 2).read());
         let runs = Runs::<LONG_RUNS, LENGTH>::new(worker.after_marks::<S>());
         outputs.by_levels(of, runs, gain, [thread, S::THREADS], |level| {
             // 0 there and 1 back, which LLVM must not know: the columns' code is there once.
@@ -89,27 +78,28 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
             loop {
                 let mut column = thread;
                 while column < columns {
-                    let (at, roots) = (tables.points.add(column), tables.roots.add(column));
+                    let (at, roots) = (room.add(column), roots.add(column));
                     // Loops over places, because they need few registers.
                     let mut place = column;
                     while back == 0 && place < ROWS * columns {
                         let starts = outputs.starts(of);
                         let parts = runs.parts(level, gain.ceiling(), of.signal, starts, place);
-                        write_number(tables.points.add(place), parts);
+                        write_number(room.add(place), parts);
                         place += columns;
                     }
                     let mut points = [Complex::zero(); RADIX];
                     unrolled::<RADIX>(|r| points[r] = read_number(at.add(r * columns)));
+                    let powers = powers(roots, columns);
                     if back > 0 {
-                        turn(&mut points, roots, columns);
+                        turn(&mut points, &powers);
                     }
                     transform::<_, Of<RADIX>, _>(&mut points, 0);
                     if back == 0 {
-                        turn(&mut points, roots, columns);
+                        turn(&mut points, &powers);
                     }
                     unrolled::<RADIX>(|r| write_number(at.add(r * columns), points[r]));
                     while back > 0 && place < ROWS * columns {
-                        let point = read_number(tables.points.add(place));
+                        let point = read_number(room.add(place));
                         outputs.add(of, runs, place, level.back(gain), point);
                         place += columns;
                     }
@@ -119,8 +109,7 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
                     break;
                 }
                 thread::sync_threads();
-                let (spectrum, points) = (of.spectrum, tables.points);
-                rows::convolve::<S, T, E>(worker, spectrum, points, 0..RADIX, 1, None);
+                rows::convolve::<S, T, E>(worker, of.spectrum, room, 0..RADIX, 1, None);
                 thread::sync_threads();
                 back += 1 + zero_here();
             }
@@ -129,26 +118,26 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
 }
 
 macro_rules! kernels {
-    ($($Shape:ident, $points:literal each, $threads:literal threads, ($t:ident): $levels:ident;)*) => {$(
-        /// Computes the outputs of the pairs of windows that are divided; the others' stay as they
-        /// are.
+    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, ($t:ident): $outputs:ident;)*) => {$(
+        /// Transforms the columns of products back, and writes the outputs that are kept; those of
+        /// divided pairs of windows level by level.
         ///
         /// # Parameters
         /// - `signal`: n samples. `taps`: m ≥ 1 taps.
         /// - `spectrum`: the taps' rows and gain. `factors`: the shape's [`factors`]. `roots`: of
         ///   its columns. All are aligned to 16 bytes.
-        /// - `marks`: the marks of all pairs of windows.
-        /// - `points`: room for a transform of 32 rows for each block; overwritten.
-        /// - `output`: as the other passes wrote it.
+        /// - `marks`: the marks of these pairs of windows.
+        /// - `points`: the rows of products, with swapped parts; overwritten.
+        /// - `output`: the outputs of these windows, or fewer.
         /// - `offset`, `shift`: as in the other passes.
         ///
         /// # Launch
         /// One-dimensional, blocks of the shape's threads, with [`levels_bytes`]. The grid strides
-        /// over pairs of windows.
+        /// over columns.
         #[kernel(
             instances($t),
             max_threads = $threads,
-            min_blocks = 1,
+            min_blocks = $blocks,
             require(
                 !taps.is_empty(),
                 shift < 32,
@@ -160,7 +149,9 @@ macro_rules! kernels {
                 factors.is_aligned_to(16),
                 roots.is_aligned_to(16),
                 points.is_aligned_to(16),
-                points.len() >= grid.x as usize * ROWS * transform_len::<$Shape>(),
+                points.len() >= ROWS * transform_len::<$Shape>() * output.len().div_ceil(
+                    2 * (ROWS * $Shape::POINTS - discarded(taps.len(), shift))
+                ),
                 marks.len() >= marks_len($Shape::POINTS) * output.len().div_ceil(
                     2 * (ROWS * $Shape::POINTS - discarded(taps.len(), shift))
                 ),
@@ -170,8 +161,8 @@ macro_rules! kernels {
                 [grid.y, grid.z, block.y, block.z] == [1; 4]
             )
         )]
-        #[allow(clippy::too_many_arguments, reason = "all passes in one")]
-        pub fn $levels<T: Transformed>(
+        #[allow(clippy::too_many_arguments, reason = "levels take all passes")]
+        pub fn $outputs<T: Transformed>(
             signal: &[T],
             taps: &[T],
             spectrum: &[T],
@@ -183,47 +174,89 @@ macro_rules! kernels {
             offset: usize,
             shift: usize,
         ) {
-            const SIZE: usize = ROWS * $Shape::POINTS;
-            let of = Operands {
-                signal,
-                taps,
-                spectrum: spectrum.as_ptr().cast(),
-                output: core::ptr::slice_from_raw_parts_mut(output.as_mut_ptr(), output.len()),
-                offset,
-                shift,
-            };
-            let kept = SIZE - discarded(taps.len(), shift);
-            let mut pair = thread::block_idx_x() as usize;
-            // SAFETY: `require` states all of it; a block has its own room, and no pair is
-            // another's.
-            unsafe {
-                let worker = worker(factors);
-                let gain = Gain::read(of.spectrum.add(SIZE / 2).read());
-                let tables = Tables {
-                    roots: roots.as_ptr().cast(),
-                    marks: marks.as_ptr().cast(),
-                    points: points.as_mut_ptr().cast::<Complex<T>>().add(pair * SIZE),
-                };
-                while pair * 2 * kept < output.len() {
-                    let first = pair * 2 * kept;
-                    let marks = tables.marks.add(pair * (marks_len($Shape::POINTS) / 2));
-                    if is_divided::<$Shape, T>(worker, marks, gain.is_usual(taps.len())) {
-                        let outputs = Outputs::new(&of, SIZE, first);
-                        convolve::<$Shape, T, $points, { $Shape::POINTS * ROWS / LONG_RUNS }>(
-                            worker, &of, &tables, gain, outputs,
+            const COLUMNS: usize = $Shape::POINTS;
+            const SIZE: usize = ROWS * COLUMNS;
+            /// Blocks that a pair takes.
+            const PARTS: usize = COLUMNS / $threads;
+            let thread = thread::thread_idx_x() as usize;
+            let spectrum = spectrum.as_ptr().cast::<Pair<T>>();
+            let roots = roots.as_ptr().cast::<Complex<T>>();
+            let points = points.as_mut_ptr().cast::<Complex<T>>();
+            let (to, len) = (output.as_mut_ptr(), output.len());
+            let discarded = discarded(taps.len(), shift);
+            let kept = SIZE - discarded;
+            let mut part = thread::block_idx_x() as usize;
+            while part / PARTS * 2 * kept < len {
+                let first = part / PARTS * 2 * kept;
+                let column = part % PARTS * $threads + thread;
+                // SAFETY: `require` states all lengths. No other thread has this column; the points
+                // and outputs of a divided pair are those of the block with its first columns.
+                unsafe {
+                    let room = points.add(part / PARTS * SIZE);
+                    let marks = marks.as_ptr().cast::<Mark>();
+                    let marks = marks.add(part / PARTS * (marks_len(COLUMNS) / 2));
+                    let gain = Gain::read(spectrum.add(SIZE / 2).read());
+                    // In flight along with the marks.
+                    let powers = powers(roots.add(column), COLUMNS);
+                    if !is_divided::<$Shape, T>(marks, gain.is_usual(taps.len()), thread % 32) {
+                        let points = transform_back(room.add(column), &powers, COLUMNS);
+                        store(&points, to.wrapping_add(first), len - first, [column, discarded, kept], COLUMNS);
+                    } else if part % PARTS == 0 {
+                        let of = Operands {
+                            signal,
+                            taps,
+                            spectrum,
+                            output: core::ptr::slice_from_raw_parts_mut(to, len),
+                            offset,
+                            shift,
+                        };
+                        convolve::<$Shape, T, $points, { SIZE / LONG_RUNS }>(
+                            worker(factors), &of, roots, room, first,
                         );
                     }
-                    pair += thread::grid_dim_x() as usize;
                 }
+                part += thread::grid_dim_x() as usize;
             }
         }
     )*};
 }
 
+/// Writes the points of a column that are kept, with swapped parts, to the outputs of a pair of
+/// windows.
+///
+/// # Safety
+/// `output` points to `len` elements, of which no other thread uses those of this column.
+#[inline(always)]
+unsafe fn store<T: Transformed>(
+    points: &[Complex<T>; RADIX],
+    output: *mut T,
+    len: usize,
+    [column, discarded, kept]: [usize; 3],
+    columns: usize,
+) {
+    let (first_rest, second_rest) = (len.min(kept), len.saturating_sub(kept).min(kept));
+    let skipped = column.wrapping_sub(discarded);
+    let first = output.wrapping_add(skipped);
+    let second = first.wrapping_add(kept);
+    unrolled::<RADIX>(|r| {
+        // Positions of discarded points have wrapped to large numbers.
+        let at = (skipped as u32).wrapping_add((r * columns) as u32);
+        // SAFETY: the caller's promise: `at` is below the window's rest.
+        unsafe {
+            if at < first_rest as u32 {
+                first.wrapping_add(r * columns).write(points[r].im);
+            }
+            if at < second_rest as u32 {
+                second.wrapping_add(r * columns).write(points[r].re);
+            }
+        }
+    });
+}
+
 kernels! {
-    Points2048, 16 each, 128 threads, (f32): conv1d_fft_levels2048;
-    Points4096, 16 each, 256 threads, (f32): conv1d_fft_levels4096;
-    Points4096, 16 each, 256 threads, (f64): conv1d_fft_levels4096_wide;
-    Points8192, 32 each, 256 threads, (f32): conv1d_fft_levels8192;
-    Points16384, 32 each, 512 threads, (f32): conv1d_fft_levels16384;
+    Points2048, 16 each, 128 threads, 4 blocks, (f32): conv1d_fft_outputs2048;
+    Points4096, 16 each, 256 threads, 2 blocks, (f32): conv1d_fft_outputs4096;
+    Points4096, 16 each, 256 threads, 1 blocks, (f64): conv1d_fft_outputs4096_wide;
+    Points8192, 32 each, 256 threads, 2 blocks, (f32): conv1d_fft_outputs8192;
+    Points16384, 32 each, 512 threads, 1 blocks, (f32): conv1d_fft_outputs16384;
 }

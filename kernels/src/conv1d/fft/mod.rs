@@ -36,8 +36,8 @@
 //!    stores coalesce, and nothing goes through shared memory.
 //! 2. [`rows`] transforms a row per block like the kernels above, multiplies it by the taps'
 //!    spectrum, and transforms it back, in place.
-//! 3. [`columns`] transforms the columns back and writes the outputs.
-//! 4. [`levels`] computes the outputs of divided windows again.
+//! 3. [`levels`] transforms the columns back and writes the outputs; those of divided windows are
+//!    computed level by level.
 //!
 //! So a point is read and written three times, whatever the number of taps. Windows go through the
 //! passes in batches that share their memory. Figures: docs/log/2026-11-23-long-convolution.md.
@@ -76,6 +76,7 @@ pub mod levels;
 mod operands;
 mod outputs;
 mod passes;
+mod probes;
 mod quiet;
 pub mod rows;
 pub mod shape;

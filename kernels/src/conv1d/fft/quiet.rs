@@ -36,7 +36,7 @@ use super::shape::{MARKS, Shape};
 
 /// The fewest taps with which a block may be transformed as a whole: the marked runs are this close
 /// to every output.
-const MARKED_FROM: usize = 64;
+pub(super) const MARKED_FROM: usize = 64;
 
 /// The largest of the lanes' numbers.
 ///
@@ -140,12 +140,27 @@ impl Gain {
     }
 }
 
+/// The loudness of a thread's loudest point. NaN may be overlooked.
+#[inline(always)]
+pub(super) fn loudest<T: Transformed, const E: usize>(points: &[Complex<T>; E]) -> u32 {
+    // Four chains, because each maximum waits for the one before it.
+    let mut louder = [0; 4];
+    unrolled::<32>(|e| {
+        if e < E {
+            let of_four = &mut louder[e % 4];
+            *of_four = points[e].im.louder(points[e].re.louder(*of_four));
+        }
+    });
+    let [a, b, c, d] = louder;
+    a.max(b).max(c.max(d))
+}
+
 /// The loudness of a warp's loudest sample and of its quietest run.
 pub(super) type Mark = [u32; 2];
 
 /// The part of a window that is inside the signal, by positions in the window.
 #[inline(always)]
-fn inside(points: usize, start: usize, samples: usize) -> Range<u32> {
+pub(super) fn inside(points: usize, start: usize, samples: usize) -> Range<u32> {
     // A start before the signal has wrapped to a large number.
     let before = 0_usize.wrapping_sub(start);
     let first = if before <= points { before } else { 0 };
@@ -191,17 +206,8 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     let Layout {
         apart, warp, lane, ..
     } = layout;
-    // Four chains, because each maximum waits for the one before it.
-    let mut louder = [0; 4];
-    unrolled::<32>(|e| {
-        if e < E {
-            let of_four = &mut louder[e % 4];
-            *of_four = points[e].im.louder(points[e].re.louder(*of_four));
-        }
-    });
-    let [a, b, c, d] = louder;
     // SAFETY: the caller's promise.
-    let loudest = unsafe { most(a.max(b).max(c.max(d))) };
+    let loudest = unsafe { most(loudest(points)) };
     let [first, second] = starts.map(|start| inside(layout.points, start, samples));
     let whole = 0..layout.points as u32;
     let within = first == whole && second == whole;

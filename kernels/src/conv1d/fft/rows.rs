@@ -64,12 +64,8 @@ impl<T: Transformed> Taps<'_, T> {
         unsafe {
             // These loads are in flight while the marks are read.
             let points = load::<S, T, E>(self.points.add(row * S::POINTS + worker.thread));
-            let mut loudest = 0;
-            let mut at = 2 * worker.thread;
-            while let Some(&mark) = self.marks.get(at) {
-                loudest = mark.max(loudest);
-                at += 2 * S::THREADS;
-            }
+            const { assert!(marks_len(S::POINTS) <= 2 * S::THREADS) };
+            let loudest = self.marks.get(2 * worker.thread).map_or(0, |&mark| mark);
             worker.write_mark::<S>([quiet::most(loudest), 0]);
             points
         }
@@ -130,8 +126,8 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
                 _ => load::<S, T, E>(first),
             };
             let factors = spectrum.add(row % RADIX * (S::POINTS / 2) + thread);
-            let ahead =
-                worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), Some(factors));
+            let pairs = Some(worker.ahead::<S>());
+            let ahead = worker.forward::<S, E, true>(&mut points, pairs, Some(factors));
             if let Some(taps) = taps
                 && taps.are_given()
             {

@@ -115,25 +115,18 @@ fn loudness<T: Precision>(number: T) -> u32 {
     }
 }
 
-/// Both passes over columns, of pairs of windows.
+/// The first pass over columns, of pairs of windows.
 pub(super) fn of_columns(columns: usize, pairs: usize, blocks: usize) -> Vec<Job> {
     let [narrow, wide] = [
         columns::conv1d_fft_columns::<f32>::entry().name,
         columns::conv1d_fft_columns_wide::<f64>::entry().name,
-    ];
-    let [narrow_outputs, wide_outputs] = [
-        columns::conv1d_fft_outputs::<f32>::entry().name,
-        columns::conv1d_fft_outputs_wide::<f64>::entry().name,
     ];
     let of = Columns {
         columns,
         pairs,
         blocks,
     };
-    let mut jobs = vec![of.load::<f32>(narrow), of.load::<f64>(wide)];
-    jobs.push(of.store::<f32>(narrow_outputs));
-    jobs.push(of.store::<f64>(wide_outputs));
-    jobs
+    vec![of.load::<f32>(narrow), of.load::<f64>(wide)]
 }
 
 /// Transforms as matrices of 32 rows.
@@ -231,64 +224,85 @@ impl Columns {
             .value(self.pairs)
             .value(SHIFT)
     }
+}
 
-    /// All outputs but a few of the last window.
-    fn store<T: Precision + Draw>(self, kernel: &'static str) -> Job {
-        let len = 2 * self.pairs * self.kept() - 37;
-        let points = vector::<T>(13, 2 * self.pairs * self.points()).to_vec();
-        let part = |at: usize| -> f64 { points[at].into() };
-        let roots = roots(self.points());
-        let (mut values, mut tolerance) = (Vec::new(), Vec::new());
-        for i in 0..len {
-            let (pair, place) = (i / (2 * self.kept()), i % (2 * self.kept()));
-            let (later, place) = (place / self.kept(), place % self.kept() + Self::DISCARDED);
-            let (k, column) = (place / self.columns, place % self.columns);
-            // Turned before they are transformed: the roles of k and r are exchanged.
-            let terms = (0..RADIX).map(|r| {
-                let at = 2 * (pair * self.points() + r * self.columns + column);
-                let turns = r * (column + k * self.columns);
-                ([part(at), part(at + 1)], turns)
-            });
-            let [re, im] = sum_of(terms, &roots);
-            values.push(if later == 0 { im } else { re });
-            tolerance.push(8.0 * T::UNIT_ROUNDOFF * 4.0 * RADIX as f64);
-        }
-        let expected = Expected {
-            values: Array1::from(values),
-            tolerance: Array1::from(tolerance),
-        };
-        let plan = self.plan(kernel);
-        Job::new(self.case(), plan, len, within::<T, _>(expected))
-            .slice(&points)
-            .slice(&self.roots::<T>())
-            .out(len)
-            .value(self.columns)
-            .value(Self::DISCARDED)
+/// The last pass over columns: of pairs of windows that are taken as they are, and of a divided one.
+pub(super) fn of_outputs() -> Vec<Job> {
+    static JOBS: LazyLock<Vec<Job>> = LazyLock::new(all_outputs);
+    JOBS.clone()
+}
+
+fn all_outputs() -> Vec<Job> {
+    macro_rules! both {
+        ($Shape:ty, $t:ty, $outputs:ident, $discarded:expr) => {{
+            let kernel = levels::$outputs::<$t>::entry().name;
+            [
+                outputs_of::<$Shape, $t>(kernel, $discarded),
+                levels_of::<$Shape, $t>(kernel),
+            ]
+        }};
     }
+    // Most of a window is kept, or little.
+    let most = |points: usize| RADIX * points - 1056;
+    let jobs = [
+        both!(Points2048, f32, conv1d_fft_outputs2048, 96),
+        both!(Points4096, f32, conv1d_fft_outputs4096, most(4096)),
+        both!(Points4096, f64, conv1d_fft_outputs4096_wide, most(4096)),
+        both!(Points8192, f32, conv1d_fft_outputs8192, most(8192)),
+        both!(Points16384, f32, conv1d_fft_outputs16384, most(16384)),
+    ];
+    jobs.into_iter().flatten().collect()
+}
+
+/// All outputs of two pairs of windows but a few of the last, with more than a block for each pair.
+fn outputs_of<S: Shape, T: Precision + Draw>(kernel: &'static str, discarded: usize) -> Job {
+    const PAIRS: usize = 2;
+    let columns = S::POINTS;
+    let size = RADIX * columns;
+    let kept = size - discarded;
+    let len = 2 * PAIRS * kept - 37;
+    let products = vector::<T>(13, 2 * PAIRS * size).to_vec();
+    let part = |at: usize| -> f64 { products[at].into() };
+    let roots = roots(size);
+    let values = (0..len).map(|i| {
+        let (pair, place) = (i / (2 * kept), i % (2 * kept));
+        let (later, place) = (place / kept, place % kept + discarded);
+        let (k, column) = (place / columns, place % columns);
+        // Turned before they are transformed: the roles of k and r are exchanged.
+        let terms = (0..RADIX).map(|r| {
+            let at = 2 * (pair * size + r * columns + column);
+            ([part(at), part(at + 1)], r * (column + k * columns))
+        });
+        let [re, im] = sum_of(terms, &roots);
+        if later == 0 { im } else { re }
+    });
+    let values: Array1<f64> = values.collect();
+    let tolerance = values.mapv(|_| 8.0 * T::UNIT_ROUNDOFF * 4.0 * RADIX as f64);
+    // Only their number counts, and the gain.
+    let taps = vec![T::nearest(1.0); discarded - 1];
+    let mut spectrum = vec![[0.0; 2]; size];
+    spectrum.extend(gain(size, &taps));
+    let marks = vec![loudness(T::nearest(1.0)); PAIRS * marks_len(columns)];
+    let plan = launch(kernel, 3, S::THREADS, levels_bytes::<S, T>());
+    let room = products.len() * size_of::<T>();
+    let expected = within::<T, _>(Expected { values, tolerance });
+    let judge = move |output: Vec<u8>| expected(bytemuck::pod_collect_to_vec(&output[room..]));
+    let case = format!("outputs of {PAIRS} pairs of {size} points");
+    Job::new::<u8>(case, plan, room + len * size_of::<T>(), judge)
+        .slice::<T>(&[])
+        .slice(&taps)
+        .slice(&rounded::<T>(&spectrum))
+        .slice(&rounded::<T>(&factors::<S>()))
+        .slice(&rounded::<T>(&columns::roots(columns)))
+        .slice(&marks)
+        .in_place(&products)
+        .out_from(room, len)
+        .value(0)
+        .value(0)
 }
 
 /// The levels of one pair of windows that is divided: its second half is quieter. Few taps, so that
 /// the oracle's sums are short.
-pub(super) fn of_levels() -> Vec<Job> {
-    static JOBS: LazyLock<Vec<Job>> = LazyLock::new(all_levels);
-    JOBS.clone()
-}
-
-fn all_levels() -> Vec<Job> {
-    macro_rules! levels {
-        ($Shape:ty, $t:ty, $levels:ident) => {
-            levels_of::<$Shape, $t>(levels::$levels::<$t>::entry().name)
-        };
-    }
-    vec![
-        levels!(Points2048, f32, conv1d_fft_levels2048),
-        levels!(Points4096, f32, conv1d_fft_levels4096),
-        levels!(Points4096, f64, conv1d_fft_levels4096_wide),
-        levels!(Points8192, f32, conv1d_fft_levels8192),
-        levels!(Points16384, f32, conv1d_fft_levels16384),
-    ]
-}
-
 fn levels_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
     const LEN: usize = 1300;
     // As many as a run has samples, of which three are not zero.

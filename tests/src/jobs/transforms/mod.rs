@@ -257,7 +257,7 @@ pub(super) fn telling(on: &DeviceProperties) -> Vec<Job> {
     jobs.extend(matrix::of_columns(64, 1, 1));
     jobs.extend(matrix::of_columns(128, 3, 2));
     jobs.extend(matrix::of_rows());
-    jobs.extend(matrix::of_levels());
+    jobs.extend(matrix::of_outputs());
     jobs
 }
 
@@ -285,7 +285,7 @@ pub(super) fn sizes(on: &DeviceProperties) -> Vec<Job> {
     jobs.extend(matrix::of_columns(64, 2, 1));
     jobs.extend(matrix::of_columns(256, 1, 3));
     jobs.extend(matrix::of_rows());
-    jobs.extend(matrix::of_levels());
+    jobs.extend(matrix::of_outputs());
     jobs
 }
 
