@@ -53,8 +53,8 @@ impl Needs {
                 ..toolchain
             },
             Some(
-                "bench" | "book" | "build-ptx" | "check" | "checker" | "dist" | "exercise" | "mutants"
-                | "new" | "package" | "pitfalls" | "tune",
+                "bench" | "book" | "build-ptx" | "check" | "checker" | "dist" | "exercise"
+                | "mutants" | "new" | "package" | "pitfalls" | "tune",
             ) => toolchain,
             _ => nothing,
         }

@@ -92,7 +92,11 @@ pub(super) unsafe fn quietest<T: Transformed>(
         return u32::MAX;
     }
     let len = end - from;
-    let probes = Probes::new(len, taps.min(points).min(MOST_TAPS) as u32, len == points as u32);
+    let probes = Probes::new(
+        len,
+        taps.min(points).min(MOST_TAPS) as u32,
+        len == points as u32,
+    );
     let mut quietest = u32::MAX;
     let mut probe = warp * EACH as u32;
     while probe < probes.number {
