@@ -498,7 +498,7 @@ impl OnDevice<'_> {
         let checks = cores::each(self.sample.runs.iter(), compare);
         let checks = checks.into_iter().collect::<Result<Vec<_>, BenchError>>()?;
         // The inputs are finite: a NaN was not written.
-        let whole = Check::exact(self.sample.describe(), cores::unwritten(&result));
+        let whole = Check::exact(self.sample.describe(), cores::unwritten(result));
         Ok(checks.into_iter().fold(whole, Check::and))
     }
 }
