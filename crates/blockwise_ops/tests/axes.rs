@@ -191,7 +191,10 @@ fn means_are_rounded_once() -> Result<(), LaunchError> {
                 std::slice::from_ref(&values),
             )?;
             let (whole, line) = (whole?[IxDyn(&[])], line[IxDyn(&[])]);
-            assert!(whole == line || whole.is_nan() && line.is_nan(), "{whole}, {line}");
+            assert!(
+                whole == line || whole.is_nan() && line.is_nan(),
+                "{whole}, {line}"
+            );
             Ok::<_, LaunchError>(line)
         };
         // The sum is no `f32`, and beyond their range.
