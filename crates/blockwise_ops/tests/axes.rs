@@ -80,7 +80,8 @@ fn along(
     };
     let Ok(posed) = (operation.pose)(ty, &[shape], &given) else {
         let is_extreme = ![&SUM, &MEAN].contains(&operation);
-        assert!(shape[axis as usize] == 0 && is_extreme);
+        let is_empty = shape[axis as usize] == 0 && is_extreme;
+        assert!(is_empty || operation == &MEAN && !ty.is_float());
         return Ok(());
     };
     let outputs = (operation.lens)(&posed.problem).output;
@@ -164,7 +165,7 @@ fn the_first_of_equals_is_found_anywhere() -> Result<(), LaunchError> {
     Ok(())
 }
 
-/// A mean is rounded once: of integers it is rounded towards zero.
+/// A mean is rounded once; there is none of integers.
 #[test]
 fn means_are_rounded_once() -> Result<(), LaunchError> {
     for device in &common::devices() {
@@ -189,8 +190,12 @@ fn means_are_rounded_once() -> Result<(), LaunchError> {
                 &of,
                 std::slice::from_ref(&values),
             )?;
-            assert_eq!(whole?, line);
-            Ok::<_, LaunchError>(line[IxDyn(&[])])
+            let (whole, line) = (whole?[IxDyn(&[])], line[IxDyn(&[])]);
+            assert!(
+                whole == line || whole.is_nan() && line.is_nan(),
+                "{whole}, {line}"
+            );
+            Ok::<_, LaunchError>(line)
         };
         // The sum is no `f32`, and beyond their range.
         assert_eq!(mean(&[16_777_216.0, 1.0, 16_777_216.0])?, 11_184_811.0);
@@ -200,13 +205,9 @@ fn means_are_rounded_once() -> Result<(), LaunchError> {
         assert!(mean(&[f32::INFINITY, 1.0])?.is_infinite());
         assert!(mean(&[])?.is_nan());
         let integers = array![7_i64, -8, 0].into_dyn();
-        let given = Given {
-            axis: Some(0),
-            ..Given::default()
-        };
-        let of = Options::default();
-        let mean = blockwise_ops::operation::array(device, &MEAN, &given, &of, &[integers.view()])?;
-        assert_eq!(mean[IxDyn(&[])], 0);
+        let (given, of) = (Given::default(), Options::default());
+        let mean = blockwise_ops::operation::array(device, &MEAN, &given, &of, &[integers.view()]);
+        assert!(matches!(mean, Err(LaunchError::NoInstance { .. })));
     }
     Ok(())
 }

@@ -14,6 +14,13 @@ use crate::operation::{
 use crate::oracle::{blas_path, blocked_path};
 
 fn pose(ty: Type, code: Code, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchError> {
+    if code == Code::Mean && !ty.is_float() {
+        return Err(LaunchError::NoInstance {
+            kernel: "mean",
+            given: ty,
+            known: "f32, f64".to_owned(),
+        });
+    }
     let axis = Axis::of(shapes[0], given.axis)?;
     let (way, result) = match given.axis {
         None if code.is_index() => (Way::Lines, Vec::new()),
@@ -200,7 +207,8 @@ const fn reduction(
         },
         cases: match code {
             Code::Sum | Code::Dot => &[],
-            Code::Mean => MEANS_CASES,
+            // The kernels are those of sums.
+            Code::Mean => &[],
             Code::Min | Code::Max => &[],
             Code::ArgMin | Code::ArgMax => INDEX_CASES,
         },
@@ -218,12 +226,6 @@ const LARGE: &[&[usize]] = &[&[1 << 27]];
 /// Sizes around the blocks of the default threads. Tiles of packs, and what tells totals apart, need
 /// operands and launches of their own.
 const EDGES: &[&[usize]] = &[&[1], &[2], &[255], &[256], &[257], &[509], &[1031]];
-
-/// Whole, and lines of several threads.
-const MEANS_CASES: &[Case] = &[
-    Case::of(&[509]),
-    Case::of(&[]).by(&["axis"]).along(&[3, 67, 5], 1),
-];
 
 /// Lines of one thread and of several, of one block and of several; columns in one tile and in
 /// several.
@@ -265,8 +267,7 @@ pub static MAX: Operation = reduction(
     &MAXS,
 );
 
-/// The mean. Of integers it is rounded towards zero, and their sum wraps: the command takes them as
-/// `f64`, as NumPy does.
+/// The mean of floats. The command takes integers as `f64`, as NumPy does.
 pub static MEAN: Operation = reduction(
     "mean",
     "Mean of all elements (NaN of nothing)",
