@@ -183,8 +183,8 @@ unsafe fn fold_packs<
 
     let head = if head < len { head } else { len };
     let packs = (len - head) / LANES;
-    // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.
     let pack = |i: usize| {
+        // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.
         operands.map(|operand| unsafe {
             load_if::<T, LANES>(operand.wrapping_add(head + i * LANES), i < packs)
         })
