@@ -30,7 +30,8 @@ const ADJACENT: u32 = 8;
 /// whole probe nearby.
 #[derive(Clone, Copy)]
 struct Probes {
-    number: u32,
+    /// Their number is 2 to this power: a division could be by zero for LLVM.
+    log: u32,
     /// The samples from a probe's first to its last.
     span: u32,
 }
@@ -45,16 +46,16 @@ impl Probes {
             true => [3 * taps - 2, 2 * taps - 1],
             false => [taps; 2],
         };
-        let mut number = FEWEST;
+        let mut log = FEWEST.ilog2();
         loop {
             // Places are rounded.
-            let within = near.saturating_sub(len / number + 2);
-            let at_ends = near_at_ends.saturating_sub(len / (2 * number) + 2);
+            let within = near.saturating_sub((len >> log) + 2);
+            let at_ends = near_at_ends.saturating_sub((len >> (log + 1)) + 2);
             let span = within.min(at_ends).min(len);
             if span >= len.min(32) {
-                return Self { number, span };
+                return Self { log, span };
             }
-            number *= 2;
+            log += 1;
         }
     }
 
@@ -63,7 +64,7 @@ impl Probes {
     fn place(self, len: u32, probe: u32, lane: u32) -> u32 {
         let apart = self.span.saturating_sub(ADJACENT) / (32 / ADJACENT - 1);
         let of_lane = lane / ADJACENT * apart + lane % ADJACENT;
-        (2 * probe + 1) * (len - self.span) / (2 * self.number) + of_lane.min(self.span - 1)
+        ((2 * probe + 1) * (len - self.span) >> (self.log + 1)) + of_lane.min(self.span - 1)
     }
 }
 
@@ -99,7 +100,7 @@ pub(super) unsafe fn quietest<T: Transformed>(
     );
     let mut quietest = u32::MAX;
     let mut probe = warp * EACH as u32;
-    while probe < probes.number {
+    while probe < 1 << probes.log {
         let mut loudness = [0; EACH];
         unrolled::<EACH>(|i| {
             let place = from + probes.place(len, probe + i as u32, lane);
