@@ -64,7 +64,7 @@ impl Probes {
     fn place(self, len: u32, probe: u32, lane: u32) -> u32 {
         let apart = self.span.saturating_sub(ADJACENT) / (32 / ADJACENT - 1);
         let of_lane = lane / ADJACENT * apart + lane % ADJACENT;
-        ((2 * probe + 1) * (len - self.span) >> (self.log + 1)) + of_lane.min(self.span - 1)
+        (((2 * probe + 1) * (len - self.span)) >> (self.log + 1)) + of_lane.min(self.span - 1)
     }
 }
 
