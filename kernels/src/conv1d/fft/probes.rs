@@ -64,7 +64,7 @@ impl Probes {
     fn place(self, len: u32, probe: u32, lane: u32) -> u32 {
         let apart = self.span.saturating_sub(ADJACENT) / (32 / ADJACENT - 1);
         let of_lane = lane / ADJACENT * apart + lane % ADJACENT;
-        ((2 * probe + 1) * (len - self.span) >> (self.log + 1)) + of_lane.min(self.span - 1)
+        (((2 * probe + 1) * (len - self.span)) >> (self.log + 1)) + of_lane.min(self.span - 1)
     }
 }
 
@@ -93,7 +93,11 @@ pub(super) unsafe fn quietest<T: Transformed>(
         return u32::MAX;
     }
     let len = end - from;
-    let probes = Probes::new(len, taps.min(points).min(MOST_TAPS) as u32, len == points as u32);
+    let probes = Probes::new(
+        len,
+        taps.min(points).min(MOST_TAPS) as u32,
+        len == points as u32,
+    );
     let mut quietest = u32::MAX;
     let mut probe = warp * EACH as u32;
     while probe < 1 << probes.log {
