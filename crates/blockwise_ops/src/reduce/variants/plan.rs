@@ -130,7 +130,8 @@ fn policy_of(problem: &Problem) -> policy::Policy {
     let row = policy::row(problem.extents[0].saturating_mul(problem.ty.bytes()));
     match Code::of(problem) {
         Code::Dot => row.dot,
-        _ => row.policy,
+        Code::Sum | Code::Mean => row.sum,
+        Code::Min | Code::Max | Code::ArgMin | Code::ArgMax => row.extreme,
     }
 }
 
