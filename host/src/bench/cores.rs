@@ -62,7 +62,11 @@ mod tests {
     #[test]
     fn results_have_the_parts_order_whoever_is_faster() {
         let slow = |part: u64| {
-            let end = if part.is_multiple_of(7_u64) { 100_000 } else { 10 };
+            let end = if part.is_multiple_of(7_u64) {
+                100_000
+            } else {
+                10
+            };
             (0..end).fold(part, |sum, number| {
                 std::hint::black_box(sum ^ number ^ number)
             })
