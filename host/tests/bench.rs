@@ -127,7 +127,9 @@ fn every_policy_that_is_searched_is_right() {
         assert!(works.contains(&work), "{work}: {works:?}");
     }
     for finding in findings() {
-        assert!(finding.candidates.len() > 3, "{finding:?}");
+        // Indices have one kernel, whose blocks follow from the shape.
+        let has_policies = !finding.work.starts_with("arg");
+        assert!(!has_policies || finding.candidates.len() > 3, "{finding:?}");
         assert!(finding.candidates.iter().all(|it| it.passed), "{finding:?}");
     }
     assert!(tunings.iter().all(bench::Tuning::passed));

@@ -286,13 +286,13 @@ mod tests {
 
     #[test]
     fn a_kernel_comes_from_the_best_file_that_has_it() {
-        // Without a compressor: a block of so few bytes is its length and itself.
-        const BYTES: &[u8] = b"\xf0\x0c.version 7.0\n.target sm_80\n";
+        // Without a compressor: the last block, stored, its length, its complement, and itself.
+        const BYTES: &[u8] = b"\x01\x1b\x00\xe4\xff.version 7.0\n.target sm_80\n";
         const PIECES: &[Piece] = &[Piece {
             kernel: "",
             lines: 2,
             len: 27,
-            compressed: 29,
+            compressed: 32,
         }];
         let file = |arch, only| KernelsFile {
             arch,

@@ -417,7 +417,7 @@ mod tests {
     fn a_filter_that_chooses_nothing_gets_the_nearest_name() {
         let hint = names_near(&["transpoes".to_owned()]);
         assert!(hint.ends_with("; the nearest is `transpose`"), "{hint}");
-        assert!(hint.contains("sum, min, max, dot"), "{hint}");
+        assert!(hint.contains("sum, min, max, mean"), "{hint}");
         assert!(!names_near(&["qqqqqq".to_owned()]).contains("nearest"));
     }
 }

@@ -108,7 +108,7 @@ fn peers_are_compared_by_turns_and_drawn() {
 fn a_peer_that_ends_early_leaves_what_there_was_and_the_rest_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let device = Device::emulator();
-    let options = given(&["sum/f32/default", "min/f32/default"], &["503"]);
+    let options = given(&["sum/f32/default", "dot/f32/default"], &["503"]);
     for (end, how) in [
         ("raise SystemExit(3)", "peer.py failed: exit status: 3"),
         ("print('noise', flush=True)", "a line that is no answer"),

@@ -187,8 +187,13 @@ fn read<'a>(of: &Operation, launch: &'a GivenLaunch) -> Vec<&'a Vec<u8>> {
     let (mut at, mut read) = (0, Vec::new());
     for parameter in parameters(entry.signature) {
         let is = is(parameter);
-        if let (Is::Input(_), Some(given)) = (&is, launch.parameters.get(at)) {
-            read.extend(memory(given));
+        if let (&Is::Input(extents), Some(given)) = (&is, launch.parameters.get(at)) {
+            // What is empty may have the address of another operand.
+            let mut extents = launch.parameters.iter().skip(at + 1).take(extents);
+            let is_zero = |given: &Given| matches!(given, Given::Bytes(bytes) if bytes.iter().all(|&byte| byte == 0));
+            if !extents.any(is_zero) {
+                read.extend(memory(given));
+            }
         }
         at += match is {
             Is::Nothing => 0,

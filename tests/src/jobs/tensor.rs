@@ -157,6 +157,11 @@ fn behind_tensor_cores(on: &DeviceProperties) -> impl Iterator<Item = Job> {
                 .slice(b.as_slice().unwrap_or_default())
                 .out(rows * cols);
             let job = job.value(rows).value(inner).value(cols);
+            let job = match tiles {
+                Tiles::Wide => job,
+                // Two pitches, and one slice.
+                Tiles::Tall | Tiles::Ragged => job.value(inner).value(cols).value(1),
+            };
             job.slice(&ranges)
         })
     })

@@ -288,14 +288,14 @@ pub const SURVIVORS: &[Survivor] = &[
     ),
     never(
         &["_wide_", "_single_"],
-        "setp.lt.u32 %p, %r, 257;",
+        "setp.lt.u32 %p, %r, 129;",
         0..=1,
         FOLDED_ONCE_MORE,
     ),
     entry(
         Operator::WidenLoop,
         &["_wide_", "_single_"],
-        ["setp.gt.u32 %p, %r, 256;", "setp.ge.u32 %p, %r, 256;"],
+        ["setp.gt.u32 %p, %r, 128;", "setp.ge.u32 %p, %r, 128;"],
         0..=1,
         FOLDED_ONCE_MORE,
     ),
@@ -304,6 +304,12 @@ pub const SURVIVORS: &[Survivor] = &[
         "setp.ge.u32 %p, %r, %r;",
         1..=1,
         "A block has at least as many values as the first warp has lanes, each of which takes one.",
+    ),
+    always(
+        &["sum_wide_", "sum_single_", "dot_wide_", "dot_single_"],
+        "setp.ne.u32 inside, %r, 0;",
+        0..=2,
+        "Of the packs that a thread loads at once, the loop's condition says that the first is there.",
     ),
     always(
         &["extreme_wide_", "extreme_single_"],
