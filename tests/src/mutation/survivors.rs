@@ -305,17 +305,12 @@ pub const SURVIVORS: &[Survivor] = &[
         1..=1,
         "A block has at least as many values as the first warp has lanes, each of which takes one.",
     ),
-    always(
-        &["sum_wide_", "sum_single_"],
-        "setp.ne.u32 inside, %r, 0;",
-        0..=1,
+    entry(
+        Operator::DropPredicate,
+        &["sum_wide_", "sum_single_", "dot_wide_", "dot_single_"],
+        ["setp.ne.u32 inside, %r, 0;", "setp.eq.u32 inside, 0, 0;"],
+        0..=2,
         "Of the packs that a thread loads at once, the loop's condition says that the first is there.",
-    ),
-    always(
-        &["dot_wide_", "dot_single_"],
-        "setp.ne.u32 inside, %r, 0;",
-        0..=4,
-        "What one operand's load then finds in memory that is allocated is multiplied by the other's zeros.",
     ),
     always(
         &["extreme_wide_", "extreme_single_"],
