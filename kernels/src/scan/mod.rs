@@ -16,7 +16,7 @@
 //! A line may be scanned in several launches, one after another or on several devices, with the
 //! same bits as in one: pieces begin at multiples of [`group`] elements, and all but the first have
 //! `before`, which is what `after` of the piece before was. A launch without an output computes the
-//! [totals] of a line's groups instead, at a sum's rate; `before` of a piece is then the fold of all
+//! totals of a line's groups instead, at a sum's rate; `before` of a piece is then the fold of all
 //! totals before it, in order and in the element's type.
 //!
 //! # The error of sums

@@ -25,9 +25,10 @@ fn packages(features: &str) -> usize {
     names.len()
 }
 
+/// Most of them come with `cust`; two with the operating system's random numbers, two with DEFLATE.
 #[test]
-fn without_the_emulator_there_are_fewer_than_25_packages() {
+fn without_the_emulator_there_are_fewer_than_27_packages() {
     let with_cuda = packages("cuda");
-    assert!((5..25).contains(&with_cuda), "{with_cuda} packages");
+    assert!((5..27).contains(&with_cuda), "{with_cuda} packages");
     assert!(packages("") < with_cuda);
 }

@@ -41,7 +41,7 @@ const ROWS: usize = 64;
 /// [`MEAN`](crate::reduce::MEAN), [`MIN`](crate::reduce::MIN), [`MAX`](crate::reduce::MAX),
 /// [`ARGMIN`](crate::reduce::ARGMIN) or [`ARGMAX`](crate::reduce::ARGMAX). Results come in row-major
 /// order and are those of the whole, whatever the pieces; of sums and means of floats
-/// [as exactly](crate::reduce#how-exact-sums-are).
+/// [as exactly](mod@crate::reduce#how-exact-sums-are).
 ///
 /// ```
 /// use blockwise::Device;
