@@ -78,7 +78,8 @@ pub(crate) trait Backend: Send + Sync {
 /// The most bytes of a copy that goes through page-locked memory of the device's own.
 pub(crate) const STAGED: usize = 64 << 10;
 
-/// The origin of PTX whose arguments nobody may see.
+/// The origin of this crate's own PTX, whose launches are left out of records: their arguments hold
+/// the secret point of a permutation's check.
 pub(crate) const OWN: &str = "blockwise's own PTX";
 
 /// How long a wait polls without sleeping: what takes less is not worth the driver's sleep and its

@@ -93,7 +93,7 @@ impl Tiling {
         (rows == high || divides) && parts == if all == 0 { 1 } else { all }
     }
 
-    /// Whether so many results are those of an array, or none.
+    /// Whether there is a result for each line of an array, or none at all.
     pub const fn has(len: usize, outer: usize, inner: usize) -> bool {
         match outer.checked_mul(inner) {
             Some(outputs) => len == 0 || len == outputs,

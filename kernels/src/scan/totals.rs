@@ -211,7 +211,7 @@ unsafe fn fold_run<T: Scalar, O: Op>(
         let total = O::apply(fold::<T, O>(before), own);
 
         let (in_group, of_line) = (number % RUN, run.line as usize * runs as usize);
-        // Also the last one's, which nobody needs: see `words`.
+        // Also the last run's, which no run reads: a launch writes all its words, see `words`.
         if tiles.each > 1 && lane == 0 {
             words.put(of_line + number, total);
         }

@@ -304,7 +304,7 @@ fn copies_of_another_device_are_ordered_in_both_and_end_before_memory_is_freed()
     one.writes(&a, &from);
     copies(&to);
     one.says(&["b after a"]);
-    // A second copy waits for nothing.
+    // The first copy has waited for the write already.
     copies(&to);
     one.says(&[]);
     one.writes(&a, &from);

@@ -17,8 +17,8 @@ use field::WINDOW;
 /// [`new`](Self::new) checks the numbers on the device, once. Nothing changes them afterwards, so
 /// launches need no check.
 ///
-/// The check compares fingerprints at a random point, which the operating system draws and nobody
-/// sees. It always accepts a permutation. It accepts n other numbers, whatever they are, with a
+/// The check compares fingerprints at a random point, which the operating system draws and this
+/// crate keeps to itself. It always accepts a permutation. It accepts n other numbers, whatever they are, with a
 /// probability below n / 2¹²⁷: 2⁻¹⁰¹ for 2²⁶ numbers. `docs/soundness.md` has the proof.
 ///
 /// ```

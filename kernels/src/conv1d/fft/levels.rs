@@ -2,8 +2,8 @@
 //!
 //! The marks of a pair's columns say whether the pair is divided (`quiet.rs`). If so, one block
 //! computes its outputs instead: it measures the runs, and takes each level through the same three
-//! passes as the grid did, with a barrier between them. The pair's points, which nobody needs any
-//! more, are its room. Pairs are independent, so as many blocks work at once as there is room for.
+//! passes as the grid did, with a barrier between them. It works in the room of the pair's points,
+//! of which no output is made then. Pairs are independent: as many blocks work at once as have room.
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_block_uniform;
