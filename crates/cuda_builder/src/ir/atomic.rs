@@ -4,6 +4,9 @@
 //! loads, stores and `cmpxchg` keep theirs). So an ordered one becomes a relaxed one between
 //! fences, which is also how the PTX memory model defines the other orderings.
 //!
+//! GPUs before sm_70 have no orders at all: LLVM ends at an ordered load or store for one, where
+//! fences (`membar`) do the same.
+//!
 //! A single-thread fence (`compiler_fence`) has no GPU instruction, and the backend fails on it. It
 //! becomes empty assembly, across which LLVM does not move memory accesses either.
 
@@ -13,8 +16,9 @@ use crate::error::CudaBuilderError;
 /// The replacement of a `compiler_fence`.
 const ONE_THREAD: &str = "call void asm sideeffect \"\", \"~{memory}\"()";
 
-/// Rewrites every ordered `atomicrmw` and every single-thread fence.
-pub(crate) fn order(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
+/// Rewrites every ordered `atomicrmw` and every single-thread fence; without orders in PTX also
+/// every ordered load and store.
+pub(crate) fn order(module: &mut Module<'_>, has_orders: bool) -> Result<(), CudaBuilderError> {
     for function in module.functions_mut() {
         function.expand(|instruction| match instruction.opcode() {
             Opcode::Fence if Atomic::of(instruction)?.is_of_one_thread() => {
@@ -22,6 +26,9 @@ pub(crate) fn order(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
                 Ok(Some(vec![Instruction::new(&text)?]))
             }
             Opcode::AtomicRmw => fenced(instruction),
+            Opcode::Load | Opcode::Store if !has_orders && is_atomic(instruction) => {
+                fenced(instruction)
+            }
             _ => Ok(None),
         })?;
     }
@@ -49,7 +56,13 @@ pub(crate) fn check(module: &Module<'_>) -> Result<(), CudaBuilderError> {
     Ok(())
 }
 
-/// The relaxed form of an ordered `atomicrmw` between its fences; a relaxed one is unchanged.
+/// Whether a load or store is atomic.
+fn is_atomic(instruction: &Instruction<'_>) -> bool {
+    let first = Lexer::new(instruction.operands()).next();
+    first.is_some_and(|spanned| spanned.token == Token::Word("atomic"))
+}
+
+/// The relaxed form of an ordered atomic between its fences; a relaxed one is unchanged.
 fn fenced<'a>(
     instruction: &Instruction<'a>,
 ) -> Result<Option<Vec<Instruction<'a>>>, CudaBuilderError> {
@@ -59,7 +72,7 @@ fn fenced<'a>(
         ordering,
         after,
     } = Atomic::of(instruction)?;
-    if ordering == "monotonic" {
+    if matches!(ordering, "monotonic" | "unordered") {
         return Ok(None);
     }
     let fence = |kind: &str| Instruction::new(&format!("fence {scope}{kind}"));
@@ -72,13 +85,13 @@ fn fenced<'a>(
     let mut relaxed = instruction.clone();
     relaxed.set_operands(&format!("{before}{scope}monotonic{after}"))?;
     list.push(relaxed);
-    if ordering != "release" {
+    if ordering != "release" && instruction.opcode() != Opcode::Store {
         list.push(fence("acquire")?);
     }
     Ok(Some(list))
 }
 
-/// The operands of an `atomicrmw` or a fence.
+/// The operands of an atomic or a fence.
 struct Atomic<'i> {
     /// The text before scope and ordering: ` add ptr %p, i32 1 `.
     before: &'i str,
@@ -123,8 +136,13 @@ impl<'i> Atomic<'i> {
 #[cfg(test)]
 mod tests {
     use super::{ONE_THREAD, check, order};
+    use crate::error::CudaBuilderError;
     use crate::ir::module::Module;
     use crate::ir::testing::{check_body, function};
+
+    fn order_of_new(module: &mut Module<'_>) -> Result<(), CudaBuilderError> {
+        order(module, true)
+    }
 
     #[test]
     fn each_ordering_gets_its_fences() {
@@ -145,14 +163,37 @@ mod tests {
                 format!("  fence seq_cst\n{relaxed}  fence acquire\n"),
             ),
         ] {
-            check_body(order, &line(ordering), &expected);
+            check_body(order_of_new, &line(ordering), &expected);
         }
+    }
+
+    #[test]
+    fn without_orders_in_ptx_loads_and_stores_get_fences_too() {
+        let load =
+            |ordering: &str| format!("  %1 = load atomic i32, ptr %p {ordering}, align 4, !dbg !3\n");
+        let store = |ordering: &str| format!("  store atomic i32 7, ptr %p {ordering}, align 4\n");
+        let (loaded, stored) = (load("monotonic"), store("monotonic"));
+        for (line, expected) in [
+            (loaded.clone(), loaded.clone()),
+            (load("acquire"), format!("{loaded}  fence acquire\n")),
+            (
+                load("seq_cst"),
+                format!("  fence seq_cst\n{loaded}  fence acquire\n"),
+            ),
+            (store("release"), format!("  fence release\n{stored}")),
+            (store("seq_cst"), format!("  fence seq_cst\n{stored}")),
+        ] {
+            check_body(|module| order(module, false), &line, &expected);
+            check_body(order_of_new, &line, &line);
+        }
+        let plain = "  %1 = load i32, ptr %p, align 4\n  store i32 %1, ptr %p, align 4\n";
+        check_body(|module| order(module, false), plain, plain);
     }
 
     #[test]
     fn the_scope_is_kept() {
         check_body(
-            order,
+            order_of_new,
             "  %1 = atomicrmw volatile fadd ptr %p, float 1.0 syncscope(\"block\") acq_rel, align 4\n",
             "  fence syncscope(\"block\") release\n  %1 = atomicrmw volatile fadd ptr %p, float 1.0 syncscope(\"block\") monotonic, align 4\n  \
              fence syncscope(\"block\") acquire\n",
@@ -162,7 +203,7 @@ mod tests {
     #[test]
     fn a_fence_of_one_thread_is_for_the_compiler() {
         check_body(
-            order,
+            order_of_new,
             "  fence syncscope(\"singlethread\") seq_cst, !dbg !5\n  fence seq_cst\n",
             &format!("  {ONE_THREAD}, !dbg !5\n  fence seq_cst\n"),
         );
@@ -177,7 +218,7 @@ mod tests {
         ] {
             let ir = function(&format!("  {line}\n"));
             let mut module = Module::parse(&ir).unwrap();
-            let error = order(&mut module).unwrap_err();
+            let error = order(&mut module, true).unwrap_err();
             assert!(error.to_string().contains(line), "{error}");
             check(&module).unwrap_err();
         }

@@ -92,8 +92,11 @@ const PASSES: &[(Stage, Rewrite)] = &[
     (Program, |module, _| visible::unmark(module)),
     // Properties set by `#[kernel]` become attributes that LLVM preserves.
     (Program, |module, _| kernel_marks::read(module)),
-    // LLVM 22 prints every `atomicrmw` as relaxed: fences preserve the ordering.
-    (Program, |module, _| atomic::order(module)),
+    // LLVM 22 prints every `atomicrmw` as relaxed: fences preserve the ordering. For GPUs before
+    // sm_70 it has no ordered loads and stores either.
+    (Program, |module, builder| {
+        atomic::order(module, builder.arch.has_orders())
+    }),
     // LLVM must not move or copy calls that wait for other threads; it cannot see into assembly,
     // that of a `compiler_fence` included.
     (Program, |module, _| convergent::mark(module)),
