@@ -5,12 +5,18 @@ use std::collections::BTreeMap;
 /// The versions of each crate in the dependency graph, ascending.
 pub(crate) type Versions = BTreeMap<String, Vec<String>>;
 
-/// The crates whose vectors cuda_std re-exports, and the versions that it accepts.
-const PASSED_ON: [(&str, &str); 2] = [
-    ("vek", "cuda_std accepts any from 0.15 on"),
+/// The crates whose vectors cuda_std re-exports, the versions that it accepts, and what leaves one
+/// version for all: `NEWEST` and `OLDEST` stand for those that meet.
+const PASSED_ON: [(&str, &str, &str); 2] = [
+    (
+        "vek",
+        "cuda_std and cust have 0.15",
+        "a dependency `vek = \"0.15\"`",
+    ),
     (
         "glam",
         "cuda_std accepts any from 0.33 on, and from 0.22 on with its feature `glam_0_22`",
+        "`cargo update -p glam@NEWEST --precise OLDEST`",
     ),
 ];
 
@@ -21,10 +27,10 @@ pub(crate) fn order(version: &str) -> Vec<u64> {
 }
 
 /// A help line if two versions of one crate conflict: their types meet, or one lacks a feature that
-/// cuda_std enables in the other. The compiler names neither, and cargo chooses the newest for a
-/// new project although cuda_std also accepts the other.
+/// cuda_std enables in the other. The compiler names neither, and cargo chooses the newest glam for
+/// a new project although cuda_std also accepts the other.
 pub(crate) fn on(messages: &str, versions: &Versions) -> Option<String> {
-    PASSED_ON.iter().find_map(|(name, accepted)| {
+    PASSED_ON.iter().find_map(|(name, accepted, remedy)| {
         let signs = [
             format!("multiple different versions of crate `{name}`"),
             format!("could not compile `{name}` (lib)"),
@@ -33,9 +39,10 @@ pub(crate) fn on(messages: &str, versions: &Versions) -> Option<String> {
             return None;
         };
         signs.iter().any(|sign| messages.contains(sign)).then(|| {
+            let remedy = remedy.replace("NEWEST", newest).replace("OLDEST", oldest);
             format!(
                 "help: {name} {oldest} and {name} {newest} are different crates to the compiler; {accepted}\n      \
-                 one version for all: `cargo update -p {name}@{newest} --precise {oldest}`\n"
+                 one version for all: {remedy}\n"
             )
         })
     })
@@ -57,7 +64,8 @@ mod tests {
         let help = on(note, &two).unwrap();
         for part in [
             "vek 0.15.10 and vek 0.17.2 are",
-            "-p vek@0.17.2 --precise 0.15.10",
+            "cust have 0.15",
+            "`vek = \"0.15\"`",
         ] {
             assert!(help.contains(part), "{help}");
         }

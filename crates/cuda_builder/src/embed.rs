@@ -126,7 +126,7 @@ impl Embed {
         let script = Script::new();
         if script.is_for_device {
             // Without any such line, cargo would watch every file of the package.
-            println!("cargo::rerun-if-env-changed={ARCH}");
+            println!("cargo:rerun-if-env-changed={ARCH}");
             return;
         }
         script.tell_cargo();
@@ -135,7 +135,7 @@ impl Embed {
             // Watches a file that never exists, so that the script runs again: missing tools may be
             // installed without any change that cargo sees.
             println!(
-                "cargo::rerun-if-changed={}",
+                "cargo:rerun-if-changed={}",
                 script.out.join("retry").display()
             );
         }
@@ -305,14 +305,14 @@ impl Script {
     /// Prints what cargo needs to know of the host build; [`CudaBuilder`] lists the source files.
     fn tell_cargo(&self) {
         // With this, `#[kernel]` associates each kernel with `crate::KERNELS`.
-        println!("cargo::rustc-env=CUDA_STD_KERNELS=1");
+        println!("cargo:rustc-env=CUDA_STD_KERNELS=1");
         // Declares the cfgs that kernels may test; only the device build sets them.
         let known: Vec<_> = NvvmArch::ALL
             .iter()
             .map(|arch| format!("\"{}\"", arch.target_feature()))
             .collect();
         println!(
-            "cargo::rustc-check-cfg=cfg(target_feature, values({}))",
+            "cargo:rustc-check-cfg=cfg(target_feature, values({}))",
             known.join(", ")
         );
         let tools = [
@@ -322,7 +322,7 @@ impl Script {
             variables::LIBDEVICE,
         ];
         for variable in [ARCH, DEBUG, "DOCS_RS"].into_iter().chain(tools) {
-            println!("cargo::rerun-if-env-changed={variable}");
+            println!("cargo:rerun-if-env-changed={variable}");
         }
     }
 

@@ -14,7 +14,7 @@ pub(crate) fn show(warnings: &str) {
     for warning in warnings.lines() {
         if shown.insert(warning.to_owned()) {
             match std::env::var_os("OUT_DIR") {
-                Some(_) => println!("cargo::warning={warning}"),
+                Some(_) => println!("cargo:warning={warning}"),
                 None => eprintln!("warning: {warning}"),
             }
         }

@@ -303,7 +303,7 @@ fn flags_and_wrappers_of_the_surroundings_do_not_reach_the_device() {
     let stdout = assert_success(&output);
     for file in ["Cargo.toml", "src/lib.rs"] {
         let line = format!(
-            "cargo::rerun-if-changed={}",
+            "cargo:rerun-if-changed={}",
             folder.canonicalize().unwrap().join(file).display()
         );
         assert!(stdout.contains(&line), "{line}\n{stdout}");

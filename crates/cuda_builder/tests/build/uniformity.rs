@@ -113,7 +113,7 @@ fn every_way_to_miss_a_barrier_is_reported_with_both_lines_and_no_other() {
     };
     let before = built();
     let warning =
-        "cargo::warning=kernel `early_return`: not all threads of the block reach the barrier at ";
+        "cargo:warning=kernel `early_return`: not all threads of the block reach the barrier at ";
     for _ in 0..2 {
         let test =
             "uniformity::every_way_to_miss_a_barrier_is_reported_with_both_lines_and_no_other";
