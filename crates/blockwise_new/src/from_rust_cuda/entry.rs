@@ -147,6 +147,39 @@ pub(super) fn stand_in(source: &Source, name: &str) -> Option<InlineTable> {
     }
 }
 
+/// The oldest versions of other people's packages that the packages here build with, as far as old
+/// projects pin older ones: rust-cuda's compiler took no newer.
+const OLDEST: [(&str, &str); 5] = [
+    ("libc", "0.2.168"),
+    ("once_cell", "1.12.0"),
+    ("proc-macro2", "1.0.91"),
+    ("quote", "1.0.35"),
+    ("tempfile", "3.10.0"),
+];
+
+/// Turns a requirement of exactly one version into one of this or newer ones, if it is too old for
+/// the packages here. Returns the version.
+pub(super) fn unpin(entry: &Entry, item: &mut Item) -> Option<String> {
+    let From::Registry(requirement) = &entry.from else {
+        return None;
+    };
+    let pinned = requirement.trim().strip_prefix('=')?.trim().to_owned();
+    let (_, oldest) = OLDEST.iter().find(|(name, _)| *name == entry.package)?;
+    let is_too_old = series(&pinned)?.0 == series(oldest)?.0
+        && cuda_tools::Version::parse(&pinned)? < cuda_tools::Version::parse(oldest)?;
+    let text = match item {
+        Item::Value(Value::String(_)) => item.as_value_mut(),
+        _ => item
+            .as_table_like_mut()
+            .and_then(|table| table.get_mut("version")?.as_value_mut()),
+    };
+    let text = text.filter(|_| is_too_old)?;
+    let decor = text.decor().clone();
+    *text = pinned.as_str().into();
+    *text.decor_mut() = decor;
+    Some(pinned)
+}
+
 /// A version of a registry's package.
 pub(super) fn published(version: &str) -> InlineTable {
     InlineTable::from_iter([("version", Value::from(version))])

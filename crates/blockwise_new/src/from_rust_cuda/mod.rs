@@ -62,8 +62,20 @@ impl FromRustCuda {
                 Ok(here) if here == project.folder => String::new(),
                 _ => format!(" -C {}", quoted(&project.folder.display().to_string())),
             };
+            let built: Vec<_> = plan
+                .builds
+                .iter()
+                .map(|(folder, command)| match folder == &project.folder {
+                    true => format!("cargo {command}"),
+                    false => {
+                        let folder = quoted(&project.shown(folder));
+                        format!("(cd {folder} && cargo {command})")
+                    }
+                })
+                .collect();
+            let built = built.join("\n          ");
             let mut text = format!(
-                "changed:{changed}{created}\n\nto build: cargo build\nto undo:  git{there} restore{changed}"
+                "changed:{changed}{created}\n\nto build: {built}\nto undo:  git{there} restore{changed}"
             );
             if !created.is_empty() {
                 text += &format!(" && git{there} clean -f --{created}");
@@ -117,6 +129,9 @@ struct Change {
 struct Plan {
     changed: Vec<Change>,
     notes: Notes,
+    /// The folders of what builds kernels, each with cargo's command. A compiler is chosen by the
+    /// folder that cargo runs in.
+    builds: BTreeMap<PathBuf, &'static str>,
 }
 
 impl Plan {
@@ -124,6 +139,7 @@ impl Plan {
         let mut plan = Plan {
             changed: Vec::new(),
             notes: Notes::default(),
+            builds: BTreeMap::new(),
         };
         let touched: BTreeSet<&Path> = (project.manifests.iter())
             .filter(|(folder, _)| uses_rust_cuda(project, folder))
@@ -320,6 +336,23 @@ impl Plan {
             if is_script || source.names("CudaBuilder") {
                 scripts.push((file, source));
             }
+        }
+        for (file, source) in &scripts {
+            let Some(package) = project.package_of(file) else {
+                continue;
+            };
+            if source.names("CudaBuilder") && touched.contains(package) {
+                let is_program = file.starts_with(package.join("src"));
+                let (folder, command) = match is_program {
+                    true => (package.to_owned(), "run"),
+                    false => (project.root_of(package), "build"),
+                };
+                self.builds.insert(folder, command);
+            }
+        }
+        if self.builds.is_empty() {
+            let roots = touched.iter().map(|package| project.root_of(package));
+            self.builds.extend(roots.map(|root| (root, "build")));
         }
         let texts: Vec<_> = scripts.iter().map(|(_, source)| *source).collect();
         for package in touched {

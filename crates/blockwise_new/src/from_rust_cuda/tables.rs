@@ -195,7 +195,11 @@ impl Place<'_> {
                 self.shown.clone(),
                 format!("`{package}` links libraries of the CUDA toolkit and stays as it is: with the toolkit it may build; without, leave it out"),
             ),
-            _ => {}
+            _ => {
+                if let Some(pinned) = entry::unpin(&entry, item) {
+                    notes.known(self.shown.clone(), format!("`{key}` was pinned to {pinned}, which is too old for Blockwise: now this or a newer one; where cargo says `failed to select a version`, leave out other pins of the same kind"));
+                }
+            }
         }
     }
 

@@ -36,7 +36,7 @@ const PUBLISHED: [(&str, &str); 8] = [
     ),
     (
         "cpu/Cargo.toml",
-        "[package]\nname = \"add-cpu\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\ncust = \"0.3\" # the driver\n\n[build-dependencies]\ncuda_builder = \"0.3\"\n",
+        "[package]\nname = \"add-cpu\"\nversion = \"0.1.0\"\nedition = \"2021\"\nrust-version = \"1.56\"\n\n[dependencies]\ncust = \"0.3\" # the driver\n\n[build-dependencies]\ncuda_builder = \"0.3\"\n",
     ),
     ("cpu/build.rs", SCRIPT),
     ("cpu/src/main.rs", HOST),
@@ -159,7 +159,7 @@ fn a_project_of_the_published_versions_moves() {
         ),
         (
             "cpu/Cargo.toml",
-            "[package]\nname = \"add-cpu\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\ncust = { package = \"blockwise_cust\", path = \"…/crates/blockwise_cust\" } # the driver\n\n[build-dependencies]\ncuda_builder = { package = \"blockwise_builder\", path = \"…/crates/cuda_builder\" }\n",
+            "[package]\nname = \"add-cpu\"\nversion = \"0.1.0\"\nedition = \"2021\"\nrust-version = \"1.56\"\n\n[dependencies]\ncust = { package = \"blockwise_cust\", path = \"…/crates/blockwise_cust\" } # the driver\n\n[build-dependencies]\ncuda_builder = { package = \"blockwise_builder\", path = \"…/crates/cuda_builder\" }\n",
         ),
         (
             "rust-toolchain.toml",
@@ -222,6 +222,10 @@ fn each_form_of_a_dependency_moves() {
             format!("[dependencies]\ncust = {{ {GIT}, optional = true }}\ncust_raw = {{ {GIT}, features = [\"driver\"] }}\n\n[patch.crates-io]\nrustc_codegen_nvvm = {{ path = \"vendor/backend\" }}\nlog = {{ path = \"log\" }}\n"),
             "[dependencies]\ncust = { package = \"blockwise_cust\", path = \"…/crates/blockwise_cust\", optional = true }\ncust_raw = \"0.11.3\"\n\n[patch.crates-io]\nlog = { path = \"log\" }\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n",
         ),
+        (
+            "[dependencies]\ncuda_std = \"0.2\"\n# For rust-cuda's compiler.\nlibc = { version = \"= 0.2.139\", optional = true }\nproc-macro2 = \"=1.0.106\"\nquote = \"=1.0.23\" # old\nsyn = \"=1.0.107\"\n".to_owned(),
+            "[dependencies]\ncuda_std = { package = \"blockwise_std\", path = \"…/crates/cuda_std\" }\n# For rust-cuda's compiler.\nlibc = { version = \"0.2.139\", optional = true }\nproc-macro2 = \"=1.0.106\"\nquote = \"1.0.23\" # old\nsyn = \"=1.0.107\"\n",
+        ),
     ];
     let head = |at: usize| format!("[package]\nname = \"p{at}\"\nversion = \"0.1.0\"\n\n");
     let manifest = |at: usize| format!("p{at}/Cargo.toml");
@@ -235,6 +239,9 @@ fn each_form_of_a_dependency_moves() {
     commit(folder.path());
     let said = apply(folder.path());
     assert!(!said.contains("to do by hand"), "{said}");
+    for pinned in ["`libc` was pinned to 0.2.139", "`quote` was pinned to 1.0.23"] {
+        assert!(said.contains(&format!("p8/Cargo.toml: {pinned}")), "{said}");
+    }
     for (at, (_, after)) in cases.iter().enumerate() {
         let changed = ours(&read(folder.path().join(manifest(at))));
         assert_eq!(changed, format!("{}{after}", head(at)));
@@ -311,6 +318,13 @@ fn a_kernel_crate_beside_the_host_moves_with_it() {
         read(folder.path().join("cpu/Cargo.toml")).contains("[patch.crates-io]\nfind_cuda_helper")
     );
     assert!(!read(folder.path().join("gpu/Cargo.toml")).contains("[patch"));
+    assert!(said.contains("\nto build: cargo build\n"), "{said}");
+
+    // From above both: cargo builds nothing there.
+    let folder = project(&files);
+    let said = apply(folder.path());
+    let build = "\nto build: (cd cpu && cargo build)\n";
+    assert!(said.contains(build), "{said}");
 }
 
 #[test]
