@@ -1,11 +1,18 @@
 //! Edits manifests, preserving everything else: comments, blank lines, order.
 
-use toml_edit::{Array, DocumentMut, Item, Key, Table, TableLike, Value, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Key, Table, TableLike, Value, value};
 
 use crate::source::Source;
 
 /// The manifest key of host-only dependencies.
 const HOST: &str = "'cfg(not(target_arch = \"nvptx64\"))'";
+
+/// The package in the place of what looks for a CUDA toolkit, and the feature that only it has:
+/// cargo's error where a root manifest lacks the patch.
+const STAND_IN: (&str, &str) = (
+    "find_cuda_helper",
+    "repeat-patch.crates-io-of-its-Cargo.toml-in-the-root-manifest",
+);
 
 /// Why a manifest cannot be changed.
 type Obstacle = String;
@@ -38,11 +45,17 @@ pub(crate) fn add_kernels(
     runtime.insert("features", Value::from_iter(["cuda", "emulator"]));
     let builder = source.dependency("cuda_builder");
     let host = ["target", HOST, "dependencies"];
-    for (path, name, dependency) in [
+    let mut added = vec![
         (&["dependencies"][..], "cuda_std", std),
         (&host, "blockwise", runtime),
         (&["build-dependencies"], "cuda_builder", builder),
-    ] {
+    ];
+    if source.has_patch() {
+        let mut stand_in = InlineTable::from_iter([("version", "0.2")]);
+        stand_in.insert("features", Value::from_iter([STAND_IN.1]));
+        added.push((&["build-dependencies"], STAND_IN.0, stand_in));
+    }
+    for (path, name, dependency) in added {
         let table = table(manifest, path)?;
         if !table.contains_key(name) {
             table.insert(name, value(dependency));
@@ -81,7 +94,7 @@ pub(crate) fn add_to_root(
         return Ok(changes);
     }
     let patch = table(root, &["patch", "crates-io"])?;
-    let name = "find_cuda_helper";
+    let name = STAND_IN.0;
     if !patch.contains_key(name) {
         patch.insert(name, value(source.dependency(name)));
         changes.push(format!(
@@ -104,6 +117,7 @@ pub(crate) fn of_member(text: &str) -> Result<String, Obstacle> {
 pub(crate) fn without_patch(text: &str) -> Result<String, Obstacle> {
     let mut manifest: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
     manifest.remove("patch");
+    table(&mut manifest, &["build-dependencies"])?.remove(STAND_IN.0);
     Ok(manifest.to_string())
 }
 
@@ -253,11 +267,12 @@ mod tests {
              blockwise = { path = \"…/crates/blockwise\", features = [\"cuda\", \"emulator\"] }\n\n\
              [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies.rand]\nversion = \"0.9\"\n\n\
              [dependencies]\ncuda_std = { package = \"blockwise_std\", path = \"…/crates/cuda_std\", default-features = false }\n\n\n\
-             # Builds.\n[build-dependencies]\ncc = \"1\"\ncuda_builder = { package = \"blockwise_builder\", path = \"…/crates/cuda_builder\" }\n\n\
+             # Builds.\n[build-dependencies]\ncc = \"1\"\ncuda_builder = { package = \"blockwise_builder\", path = \"…/crates/cuda_builder\" }\n\
+             find_cuda_helper = { version = \"0.2\", features = [\"repeat-patch.crates-io-of-its-Cargo.toml-in-the-root-manifest\"] }\n\n\
              [profile.dev.package.ptx_emulator]\nopt-level = 3\n\n[profile.dev.package.blockwise_builder]\nopt-level = 1\ndebug = 0\n\n\
              [patch.crates-io]\nfind_cuda_helper = { path = \"…/crates/find_cuda_helper\" }\n\n# The end.\n"
         );
-        assert_eq!(changes.len(), 7, "{changes:#?}");
+        assert_eq!(changes.len(), 8, "{changes:#?}");
         // The second call has nothing to do.
         assert_eq!(
             edited(&text.replace('…', "/checkout")).1,

@@ -239,7 +239,10 @@ fn each_form_of_a_dependency_moves() {
     commit(folder.path());
     let said = apply(folder.path());
     assert!(!said.contains("to do by hand"), "{said}");
-    for pinned in ["`libc` was pinned to 0.2.139", "`quote` was pinned to 1.0.23"] {
+    for pinned in [
+        "`libc` was pinned to 0.2.139",
+        "`quote` was pinned to 1.0.23",
+    ] {
         assert!(said.contains(&format!("p8/Cargo.toml: {pinned}")), "{said}");
     }
     for (at, (_, after)) in cases.iter().enumerate() {

@@ -169,8 +169,9 @@ mod tests {
 
     #[test]
     fn without_orders_in_ptx_loads_and_stores_get_fences_too() {
-        let load =
-            |ordering: &str| format!("  %1 = load atomic i32, ptr %p {ordering}, align 4, !dbg !3\n");
+        let load = |ordering: &str| {
+            format!("  %1 = load atomic i32, ptr %p {ordering}, align 4, !dbg !3\n")
+        };
         let store = |ordering: &str| format!("  store atomic i32 7, ptr %p {ordering}, align 4\n");
         let (loaded, stored) = (load("monotonic"), store("monotonic"));
         for (line, expected) in [
