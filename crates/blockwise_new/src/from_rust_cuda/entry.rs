@@ -149,11 +149,13 @@ pub(super) fn stand_in(source: &Source, name: &str) -> Option<InlineTable> {
 
 /// The oldest versions of other people's packages that the packages here build with, as far as old
 /// projects pin older ones: rust-cuda's compiler took no newer.
-const OLDEST: [(&str, &str); 5] = [
+const OLDEST: [(&str, &str); 7] = [
     ("libc", "0.2.168"),
     ("once_cell", "1.12.0"),
     ("proc-macro2", "1.0.91"),
     ("quote", "1.0.35"),
+    ("serde", "1.0.220"),
+    ("serde_derive", "1.0.220"),
     ("tempfile", "3.10.0"),
 ];
 

@@ -23,7 +23,7 @@ use toml_edit::{DocumentMut, Item, Value};
 
 use crate::source::Source;
 use crate::write::Changes;
-use crate::{Error, Outcome, missing_tools, stub};
+use crate::{Error, Outcome, manifest, missing_tools, stub};
 use entry::{CUST, Entry, From as Origin, OURS};
 use notes::Notes;
 use project::{Project, RUST_CUDA};
@@ -251,6 +251,18 @@ impl Plan {
             } else if entry::stand_in(source, name).is_none() {
                 let manifest = project.shown(&root.join("Cargo.toml"));
                 self.notes.todo(manifest, format!("a crate from {from} needs `{name}`, and no registry has one in its place: `--git URL` or `--path CHECKOUT` names where there is one"));
+            } else if matches!(source, Source::Checkout(_))
+                && let Some(copy) = project.copies.iter().find(|copy| {
+                    let inner = copy.strip_prefix(root).ok().and_then(Path::to_str);
+                    let document = &project.manifests[root].document;
+                    inner.is_some_and(|inner| {
+                        Path::new(inner).ends_with(name) && manifest::names(document, inner)
+                    })
+                })
+            {
+                // A lock file tells folders apart by name and version only.
+                let (shown, copy) = (root.join("Cargo.toml"), project.shown(copy));
+                self.notes.todo(project.shown(&shown), format!("cargo takes only one folder with a `{name}` of this version: leave {copy} out of the workspace, or take Blockwise by `--git URL`"));
             }
         }
         Ok(needed)

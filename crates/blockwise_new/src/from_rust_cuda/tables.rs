@@ -197,7 +197,8 @@ impl Place<'_> {
             ),
             _ => {
                 if let Some(pinned) = entry::unpin(&entry, item) {
-                    notes.known(self.shown.clone(), format!("`{key}` was pinned to {pinned}, which is too old for Blockwise: now this or a newer one; where cargo says `failed to select a version`, leave out other pins of the same kind"));
+                    notes.known(self.shown.clone(), format!("`{key}` was pinned to {pinned}, too old for what Blockwise needs: this or a newer one now"));
+                    notes.known(self.shown.clone(), "other pins (`=`) were for rust-cuda's compiler: leave out those for which cargo says `failed to select a version`, and what does not compile");
                 }
             }
         }

@@ -16,6 +16,12 @@ fn a_program_on_cudarc_links_and_shares_a_gpu() {
         command.env("CARGO_NET_OFFLINE", "false").output().unwrap()
     };
     let fetched = online(&["fetch", "--locked"]);
+    let is_stale = text(&fetched).contains("cannot update the lock file");
+    assert!(
+        !is_stale,
+        "`cargo fetch` there renews it: {}",
+        text(&fetched)
+    );
     if !fetched.status.success() {
         println!("skipped: cudarc cannot be fetched\n{}", text(&fetched));
         return;

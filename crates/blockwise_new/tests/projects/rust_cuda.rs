@@ -331,6 +331,25 @@ fn a_kernel_crate_beside_the_host_moves_with_it() {
 }
 
 #[test]
+fn a_copy_of_rust_cuda_in_the_workspace_collides_with_what_replaces_it() {
+    let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.2.2\"\n");
+    let kernels = package("kernels") + "[dependencies]\ncuda_std = \"0.2\"\ngpu_rand = \"0.1\"\n";
+    let said_of = |workspace: &str| {
+        let folder = project(&[
+            ("Cargo.toml", workspace),
+            ("kernels/Cargo.toml", &kernels),
+            ("crates/cuda_std/Cargo.toml", &package("cuda_std")),
+        ]);
+        apply(folder.path())
+    };
+    let todo = "\n  Cargo.toml: cargo takes only one folder with a `cuda_std` of this version: leave crates/cuda_std out";
+    let said = said_of("[workspace]\nmembers = [\"kernels\", \"crates/*\"]\n");
+    assert!(said.contains(todo), "{said}");
+    let said = said_of("[workspace]\nmembers = [\"kernels\"]\n");
+    assert!(!said.contains("only one folder"), "{said}");
+}
+
+#[test]
 fn a_lock_file_keeps_what_is_not_replaced() {
     let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
     let package = |name: &str, version: &str, rest: &str| {

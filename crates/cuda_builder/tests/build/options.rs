@@ -280,6 +280,33 @@ fn every_architecture_is_one_of_the_compiler_and_of_llvm() {
     }
 }
 
+/// Such a GPU has neither orders nor scopes, and LLVM ends where a load or store has one: in each
+/// kernel that may panic.
+#[test]
+fn ordered_atomics_build_for_gpus_without_orders() {
+    let source = "use core::sync::atomic::{AtomicU32, Ordering::*};
+        #[kernel] pub unsafe fn ordered(flags: &[AtomicU32], out: *mut u32) {
+            let first = flags[0].load(Acquire) + flags[1].load(SeqCst);
+            flags[2].store(first, Release);
+            flags[3].store(first, SeqCst);
+            let old = flags[4].fetch_add(first, AcqRel);
+            let swapped = flags[5].compare_exchange(old, first, SeqCst, Acquire).is_ok();
+            *out = old + u32::from(swapped);
+        }";
+    let folder = member("before_orders", "", &with_prelude(source));
+    for arch in [NvvmArch::Compute50, NvvmArch::Compute61] {
+        let builder = CudaBuilder::new(&folder).generate_line_info(false);
+        let ptx = text(builder.arch(arch).build().unwrap());
+        let count = |what: &str| ptx.matches(what).count();
+        assert!(count("membar.sys") >= 8, "{ptx}");
+        assert!(count(".acquire") + count(".release") == 0, "{ptx}");
+        assert!(
+            count("ld.volatile") >= 2 && count("st.volatile") >= 2,
+            "{ptx}"
+        );
+    }
+}
+
 /// What an outer cargo or the user set for other code is not for the device.
 #[test]
 fn flags_and_wrappers_of_the_surroundings_do_not_reach_the_device() {
