@@ -213,7 +213,9 @@ impl Place<'_> {
     /// in the main branch.
     fn choose_vectors(&self, entry: &Entry, item: &mut Item, notes: &mut Notes) {
         let uses_vectors = self.sources.iter().any(|source| source.names_vectors());
-        let uses_vek = self.names("vek") || (entry.is_published() && uses_vectors);
+        // In the main branch `cuda_std::vek` is there beside glam's vectors.
+        let may_be_old = entry.is_published() || (uses_vectors && self.glam.is_none());
+        let uses_vek = (may_be_old && self.names("vek")) || (entry.is_published() && uses_vectors);
         if uses_vek {
             entry::add_feature(item, "vek_indices");
             return;

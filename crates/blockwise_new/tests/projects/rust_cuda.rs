@@ -331,6 +331,32 @@ fn a_kernel_crate_beside_the_host_moves_with_it() {
 }
 
 #[test]
+fn the_main_branchs_vectors_are_glams_also_where_vek_is_used() {
+    let source =
+        "use cuda_std::vek::num_traits::Num;\nfn at() -> u32 { cuda_std::thread::index_2d().x }\n";
+    for (dependencies, feature) in [
+        (
+            format!("cuda_std = {{ {GIT} }}\nglam = \"0.30\"\n"),
+            "glam_0_22",
+        ),
+        (format!("cuda_std = {{ {GIT} }}\n"), "vek_indices"),
+        (
+            "cuda_std = \"0.2\"\nglam = \"0.30\"\n".to_owned(),
+            "vek_indices",
+        ),
+    ] {
+        let manifest = format!("[package]\nname = \"k\"\n[dependencies]\n{dependencies}");
+        let folder = project(&[("Cargo.toml", &manifest), ("src/lib.rs", source)]);
+        apply(folder.path());
+        let changed = read(folder.path().join("Cargo.toml"));
+        assert!(
+            changed.contains(&format!("features = [\"{feature}\"]")),
+            "{changed}"
+        );
+    }
+}
+
+#[test]
 fn a_copy_of_rust_cuda_in_the_workspace_collides_with_what_replaces_it() {
     let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.2.2\"\n");
     let kernels = package("kernels") + "[dependencies]\ncuda_std = \"0.2\"\ngpu_rand = \"0.1\"\n";
