@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -144,17 +145,26 @@ pub(crate) struct Graph {
 
 impl Graph {
     pub(crate) fn read(builder: &CudaBuilder, toolchain: &Toolchain, package: &Package) -> Self {
-        let output = toolchain
-            .command()
-            .args(["metadata", "--format-version=1", "--filter-platform"])
-            .arg(TARGET)
-            .arg("--manifest-path")
-            .arg(package.folder.join("Cargo.toml"))
-            .args(features(&builder.build_args))
-            .output();
-        let metadata: Option<Value> = output
-            .ok()
-            .and_then(|output| serde_json::from_slice(&output.stdout).ok());
+        let manifest = package.folder.join("Cargo.toml");
+        let metadata = || -> Option<Value> {
+            let output = toolchain
+                .command()
+                .args(["metadata", "--format-version=1", "--filter-platform"])
+                .arg(TARGET)
+                .arg("--manifest-path")
+                .arg(&manifest)
+                .args(features(&builder.build_args))
+                .output();
+            serde_json::from_slice(&output.ok()?.stdout).ok()
+        };
+        let metadata = metadata().or_else(|| {
+            // Debian 12's cargo cannot fetch from Git: its libgit2 is too old for it. The one that
+            // runs this program has fetched what is in its own workspace, and can fetch the rest.
+            let mut outer = Command::new(std::env::var_os("CARGO")?);
+            outer.args(["fetch", "--quiet", "--manifest-path"]);
+            let fetched = outer.arg(&manifest).output().ok()?;
+            metadata().filter(|_| fetched.status.success())
+        });
         metadata.as_ref().map(Self::of).unwrap_or_default()
     }
 

@@ -291,7 +291,7 @@ fn ordered_atomics_build_for_gpus_without_orders() {
             flags[3].store(first, SeqCst);
             let old = flags[4].fetch_add(first, AcqRel);
             let swapped = flags[5].compare_exchange(old, first, SeqCst, Acquire).is_ok();
-            *out = old + u32::from(swapped);
+            unsafe { *out = old + u32::from(swapped) };
         }";
     let folder = member("before_orders", "", &with_prelude(source));
     for arch in [NvvmArch::Compute50, NvvmArch::Compute61] {

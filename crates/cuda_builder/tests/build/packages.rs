@@ -2,6 +2,8 @@
 //! compiled from nothing, so only whole sweeps do it.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use cuda_builder::{CudaBuilder, CudaBuilderError};
 
@@ -261,6 +263,42 @@ fn builds_at_the_same_time_do_not_mix() {
     });
 }
 
-fn workspace_of(member: &std::path::Path) -> &std::path::Path {
+/// Debian 12's cargo cannot fetch from Git.
+#[test]
+fn what_is_on_git_is_fetched_by_the_cargo_that_runs_the_build() {
+    if let Some(folder) = child_folder() {
+        let builder = CudaBuilder::new(folder).generate_line_info(false);
+        println!("{}", text(builder.build().unwrap()));
+        return;
+    }
+    // One place for all runs, whose copy cargo keeps in its home.
+    let helper = Path::new(env!("CARGO_TARGET_TMPDIR")).join("helper_by_git");
+    let _ = fs::remove_dir_all(&helper);
+    fs::create_dir_all(helper.join("src")).unwrap();
+    let package = "[package]\nname = \"helper\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    fs::write(helper.join("Cargo.toml"), package).unwrap();
+    fs::write(helper.join("src/lib.rs"), "pub const ANSWER: u32 = 4242;\n").unwrap();
+    for arguments in [
+        &["init", "--quiet"][..],
+        &["add", "--all"],
+        &["commit", "--quiet", "--message", "helper"],
+    ] {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=Test", "-c", "user.email=test@localhost"]);
+        let status = git.arg("-C").arg(&helper).args(arguments).status();
+        assert!(status.unwrap().success(), "git {arguments:?}");
+    }
+    let source = with_prelude(
+        "#[kernel] pub unsafe fn answer(x: *mut u32) { unsafe { *x = helper::ANSWER } }",
+    );
+    let dependency = format!("helper = {{ git = \"file://{}\" }}", helper.display());
+    let folder = member("by_git", &dependency, &source);
+    let name = "packages::what_is_on_git_is_fetched_by_the_cargo_that_runs_the_build";
+    let variables = [("CARGO", env!("CARGO")), ("CARGO_NET_OFFLINE", "false")];
+    let ptx = assert_success(&in_child(name, &folder, &variables));
+    assert!(ptx.contains("4242"), "{ptx}");
+}
+
+fn workspace_of(member: &Path) -> &Path {
     member.ancestors().nth(2).unwrap()
 }
