@@ -82,9 +82,10 @@ pub(crate) const STAGED: usize = 64 << 10;
 /// the secret point of a permutation's check.
 pub(crate) const OWN: &str = "blockwise's own PTX";
 
-/// How long a wait polls without sleeping: what takes less is not worth the driver's sleep and its
-/// interrupt.
-pub(crate) const ATTENTIVE: Duration = Duration::from_micros(50);
+/// How long a wait polls before it sleeps. The interrupt that ends a sleep adds some 50 µs: half as
+/// much again to a wait of 100 µs, a twentieth to one of this length. So no wait takes much longer
+/// than its work, and none uses a core for more than this.
+pub(crate) const ATTENTIVE: Duration = Duration::from_millis(1);
 
 /// A backend with its own queue.
 pub(crate) type Started = (Arc<dyn Backend>, Arc<dyn Queue>);

@@ -302,7 +302,7 @@ impl Device {
         Event::record(&self.0.core.queue, &self.0.core)
     }
 
-    /// Waits for all work of the device's own queue. The thread sleeps.
+    /// Waits for all work of the device's own queue. The thread sleeps after a millisecond.
     ///
     /// # Errors
     /// Failures of that work.

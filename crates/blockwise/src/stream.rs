@@ -58,7 +58,7 @@ impl Stream {
         }
     }
 
-    /// Waits for all earlier work on this stream. The thread sleeps.
+    /// Waits for all earlier work on this stream. The thread sleeps after a millisecond.
     ///
     /// # Errors
     /// Errors of that work. A stream that is being recorded has nothing to wait for, which is an

@@ -1,4 +1,4 @@
-//! Polling of what the driver cannot wait for. The thread sleeps between polls.
+//! Polling of the driver. After a while, the thread sleeps between polls.
 
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,7 @@ pub(super) fn sleep_until(event: &Event) -> CudaResult<()> {
     Ok(())
 }
 
-/// Pauses between polls of something that the driver cannot wait for: none at first, then
-/// increasingly long ones.
+/// Pauses between polls: none at first, then increasingly long sleeps, where the driver cannot wait.
 pub(super) struct Pause {
     start: Instant,
     /// How long to poll without a sleep.
@@ -47,7 +46,8 @@ impl Pause {
             std::thread::sleep(self.next);
             self.next = (self.next * 2).min(LONGEST_SLEEP);
         } else {
-            std::hint::spin_loop();
+            // Returns at once if no other thread waits for the core.
+            std::thread::yield_now();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for a GPU whose kernels may panic. The waiting thread sleeps.
+//! Waiting for a GPU whose kernels may panic. The waiting thread polls, then sleeps.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -2,10 +2,10 @@
 //!
 //! Numbers are those from 0 to n − 1 in some order if and only if the polynomial that is the product
 //! of all r − x equals the product of all r − i. A device computes both for one r, which is random.
-//! If the polynomials differ, so do the values, except with a probability below n / 2¹²⁷: the
-//! difference has a degree below n, so fewer than n / 5 irreducible factors of degree 5. r is a zero
-//! only if its f ([`Point`]) is one of these. Each f belongs to at most 5! of the 2¹³⁵ possible
-//! (a₀ … a₄), of which a fifth, and certainly a tenth, have an irreducible f.
+//! If the polynomials differ, so do the values, except with a probability below n / 2¹¹⁰: the
+//! difference has a degree below n, so fewer than n / 4 irreducible factors of degree 4. r is a zero
+//! only if its f ([`Point`]) is one of these. Each f belongs to at most 4! of the 2¹¹⁶ possible
+//! (a₀ … a₃), of which a quarter, and certainly an eighth, have an irreducible f.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::busy::lock;
 use crate::{Error, Result};
 
 /// Blocks for each multiprocessor: as many as an H100 has registers for.
-const BLOCKS: usize = 6;
+const BLOCKS: usize = 3;
 /// Fours of numbers for each thread, if there are enough: at its end is a product, which costs as
 /// much as three of them.
 const FOURS: usize = 4;

@@ -8,11 +8,21 @@
 use super::field::DEGREE;
 
 /// Threads of a block, at most.
-pub(super) const THREADS: usize = 256;
+pub(super) const THREADS: usize = 512;
 
 pub(super) fn ptx() -> String {
-    let steps = String::from_iter((0..4).map(|i| step(&format!("%n{i}"))));
-    let (step, product, tree) = (step("%n0"), product(), tree());
+    let fours = |numbers: &str| {
+        let number = |i: usize| clamp(&format!("%{numbers}{i}")) + &step();
+        String::from_iter((0..4).map(number))
+    };
+    let (even, odd) = (fours("n"), fours("m"));
+    let consecutive = [step(), step(), step(), step()].join("\n    add.u32 %x, %x, 1;");
+    let (clamp, product, tree) = (clamp("%n0"), product(), tree());
+    let begin = format!(
+        "    sub.u32 %b{last}, %a{last}, %x;\n    mov.u32 %b{before}, 1;",
+        last = DEGREE - 1,
+        before = DEGREE - 2,
+    );
     format!(
         "
 .version 6.0
@@ -20,7 +30,9 @@ pub(super) fn ptx() -> String {
 .address_size 64
 
 // Row y = 0 of the grid: `len` numbers, less `base`; those that are then `most` or more count as
-// `most`. Row y = 1: `fresh` numbers, from `first` on.
+// `most`. Row y = 1: `fresh` numbers, from `first` on. A thread takes four numbers at a time, and
+// loads the next four before it multiplies. At most one of those after the last four is its own: it
+// begins with that one.
 .visible .entry fingerprint(
     .param .u64 p_numbers,
     .param .u64 p_len,
@@ -33,55 +45,81 @@ pub(super) fn ptx() -> String {
 )
 {{
 {registers}
-    ld.param.u64 %numbers, [p_numbers];
-    ld.param.u64 %len, [p_len];
-    ld.param.u32 %base, [p_base];
-    ld.param.u32 %most, [p_most];
     ld.param.u64 %products, [p_products];
-    mov.u32 %thread, %tid.x;
     mov.u32 %block, %ctaid.x;
     mov.u32 %threads, %ntid.x;
     mov.u32 %blocks, %nctaid.x;
-    mul.wide.u32 %at, %block, %threads;
-    cvt.u64.u32 %quad, %thread;
-    add.u64 %quad, %quad, %at;
-    mul.wide.u32 %step, %blocks, %threads;
+    mad.lo.u32 %quad, %block, %threads, %thread;
+    mul.lo.u32 %step, %blocks, %threads;
     mov.u32 %x, %ctaid.y;
     mad.lo.u32 %block, %x, %blocks, %block;
-    setp.eq.u32 %given, %x, 0;
-    @%given bra GIVEN;
+    setp.ne.u32 %p, %x, 0;
+    @%p bra EXPECTED;
+
+    ld.param.u64 %at, [p_numbers];
+    ld.param.u64 %len, [p_len];
+    ld.param.u32 %base, [p_base];
+    ld.param.u32 %most, [p_most];
+    shr.u64 %wide, %len, 2;
+    cvt.u32.u64 %quads, %wide;
+    cvt.u32.u64 %x, %len;
+    and.b32 %x, %x, 3;
+    setp.ge.u32 %p, %quad, %x;
+    @%p bra GIVEN;
+    shl.b64 %len, %wide, 4;
+    add.u64 %len, %len, %at;
+    mul.wide.u32 %wide, %quad, 4;
+    add.u64 %len, %len, %wide;
+    ld.global.u32 %n0, [%len];
+{clamp}
+{begin}
+GIVEN:
+    setp.ge.u32 %p, %quad, %quads;
+    @%p bra TREE;
+    mul.wide.u32 %wide, %quad, 16;
+    add.u64 %at, %at, %wide;
+    mul.wide.u32 %wide, %step, 16;
+    ld.global.v4.u32 {{%n0, %n1, %n2, %n3}}, [%at];
+GIVENS:
+    add.u64 %at, %at, %wide;
+    add.u32 %quad, %quad, %step;
+    setp.lt.u32 %p, %quad, %quads;
+    @%p ld.global.v4.u32 {{%m0, %m1, %m2, %m3}}, [%at];
+{even}
+    @!%p bra TREE;
+    add.u64 %at, %at, %wide;
+    add.u32 %quad, %quad, %step;
+    setp.lt.u32 %p, %quad, %quads;
+    @%p ld.global.v4.u32 {{%n0, %n1, %n2, %n3}}, [%at];
+{odd}
+    @%p bra GIVENS;
+    bra TREE;
+
+EXPECTED:
     ld.param.u64 %len, [p_fresh];
     ld.param.u32 %first, [p_first];
-    mov.u32 %base, 0;
-GIVEN:
-    shr.u64 %quads, %len, 2;
-    shl.b64 %rest, %quads, 2;
-    add.u64 %rest, %rest, %quad;
-    setp.ge.u64 %p, %quad, %quads;
-    @%p bra REST;
-QUADS:
-    cvt.u32.u64 %n0, %quad;
-    shl.b32 %n0, %n0, 2;
-    add.u32 %n0, %n0, %first;
-    add.u32 %n1, %n0, 1;
-    add.u32 %n2, %n0, 2;
-    add.u32 %n3, %n0, 3;
-    shl.b64 %at, %quad, 4;
-    add.u64 %at, %numbers, %at;
-    @%given ld.global.v4.u32 {{%n0, %n1, %n2, %n3}}, [%at];
-{steps}
-    add.u64 %quad, %quad, %step;
-    setp.lt.u64 %p, %quad, %quads;
-    @%p bra QUADS;
-REST:
-    setp.ge.u64 %p, %rest, %len;
+    shr.u64 %wide, %len, 2;
+    cvt.u32.u64 %quads, %wide;
+    cvt.u32.u64 %x, %len;
+    and.b32 %base, %x, 3;
+    setp.ge.u32 %p, %quad, %base;
+    @%p bra EXPECT;
+    sub.u32 %x, %x, %base;
+    add.u32 %x, %x, %quad;
+    add.u32 %x, %x, %first;
+{begin}
+EXPECT:
+    setp.ge.u32 %p, %quad, %quads;
     @%p bra TREE;
-    cvt.u32.u64 %n0, %rest;
-    add.u32 %n0, %n0, %first;
-    shl.b64 %at, %rest, 2;
-    add.u64 %at, %numbers, %at;
-    @%given ld.global.u32 %n0, [%at];
-{step}
+    mad.lo.u32 %x, %quad, 4, %first;
+    mul.lo.u32 %base, %step, 4;
+    sub.u32 %base, %base, 3;
+EXPECTEDS:
+{consecutive}
+    add.u32 %x, %x, %base;
+    add.u32 %quad, %quad, %step;
+    setp.lt.u32 %p, %quad, %quads;
+    @%p bra EXPECTEDS;
 TREE:
 {tree}
 }}
@@ -96,7 +134,6 @@ TREE:
 {registers}
     ld.param.u64 %products, [p_products];
     ld.param.u32 %blocks, [p_count];
-    mov.u32 %thread, %tid.x;
     mov.u32 %block, %ctaid.x;
     mov.u32 %threads, %ntid.x;
     mul.lo.u32 %first, %block, %blocks;
@@ -125,57 +162,72 @@ TREE:
 
 /// The lines for each coordinate.
 fn rows(lines: &str) -> String {
-    let row = |i: usize| {
-        let next = ((i + 1) % DEGREE).to_string();
-        let lines = lines.replace('$', &(4 * i).to_string());
-        lines.replace("#+", &next).replace('#', &i.to_string())
-    };
-    String::from_iter((0..DEGREE).map(row))
+    String::from_iter((0..DEGREE).map(|i| row(i, lines)))
+}
+
+/// The lines for coordinate i.
+fn row(i: usize, lines: &str) -> String {
+    let next = ((i + 1) % DEGREE).to_string();
+    let lines = lines.replace('$', &(4 * i).to_string());
+    lines.replace("#+", &next).replace('#', &i.to_string())
 }
 
 /// Declares the registers, and sets the product to 1.
 fn registers() -> String {
-    let begin = rows("ld.param.u32 %a#, [p_point+$]; mov.u32 %b#, 0; shr.u32 %z#, %a#, 31;\n");
+    let begin = rows(
+        "
+    ld.param.u32 %a#, [p_point+$];
+    mov.u32 %b#, 0;
+    and.b32 %z#, %a#, %thread;
+    shr.u32 %z#, %z#, 31;",
+    );
+    let last = DEGREE - 1;
     format!(
         "
-    .reg .pred %p, %given;
-    .reg .b32 %a<5>, %b<5>, %c<5>, %d<5>, %f<5>, %h<5>, %l<5>, %n<4>, %z<5>;
+    .reg .pred %p;
+    .reg .b32 %a<4>, %b<4>, %c<4>, %d<4>, %f<4>, %h<4>, %l<4>, %m<4>, %n<4>, %z<4>;
     .reg .b32 %base, %most, %first, %thread, %threads, %block, %blocks, %half, %low, %high, %x;
-    .reg .b64 %v<5>, %w<5>, %numbers, %len, %products, %quad, %quads, %rest, %step, %at;
+    .reg .b32 %quad, %quads, %step;
+    .reg .b64 %v<4>, %w<4>, %len, %products, %wide, %at;
     .shared .align 4 .b32 shared[{}];
+    mov.u32 %thread, %tid.x;
 {begin}
-    mov.u32 %b4, 1;
-    mov.u32 %first, 0;",
+    mov.u32 %b{last}, 1;",
         DEGREE * THREADS
     )
 }
 
-/// %b becomes (r − number) %b.
+/// %x becomes what a number counts as.
+pub(super) fn clamp(number: &str) -> String {
+    format!(
+        "
+    sub.u32 %x, {number}, %base;
+    min.u32 %x, %x, %most;"
+    )
+}
+
+/// %b becomes (r − %x) %b.
 ///
 /// Here, coordinates are below 2³² − 1, but not reduced further: factors are below 2³⁰, so sums are
 /// below 2⁶². Of such a sum, the upper and the lower 31 bits have a sum below 2³² − 1.
 ///
 /// %z is the upper word of the addend. It is zero, but ptxas must not see that: it would make three
-/// instructions (a product and two additions) of what is one.
-pub(super) fn step(number: &str) -> String {
-    let begin = format!(
-        "
-    sub.u32 %x, {number}, %base;
-    min.u32 %x, %x, %most;"
-    );
-    let multiply = rows(
-        "
+/// instructions (a product and two additions) of what is one. Nor may it see that all threads have
+/// the same: it would set the word anew, from a uniform register, before each product.
+pub(super) fn step() -> String {
+    let multiply = "
     sub.u32 %f#, %a#, %x;
     mad.lo.cc.u32 %l#, %f#, %b#, %b#+;
-    madc.hi.u32 %h#, %f#, %b#, %z#;",
-    );
+    madc.hi.u32 %h#, %f#, %b#, %z#;";
+    // In this order ptxas needs no moves between registers.
+    let multiply = String::from_iter((0..DEGREE).rev().map(|i| row(i, multiply)));
     let reduce = rows(
         "
     shf.l.wrap.b32 %high, %l#, %h#, 1;
     and.b32 %low, %l#, 0x7fffffff;
     add.u32 %b#, %low, %high;",
     );
-    begin + &multiply + &reduce
+    multiply + &reduce
 }
 
 /// %b becomes the product of %b and %c, by Horner's rule. All coordinates are at most p.
@@ -222,11 +274,11 @@ fn tree() -> String {
     let write = rows("\n    st.shared.u32 [%x+$], %b#;");
     let read = rows("\n    ld.shared.u32 %c#, [%low+$];");
     let store = rows("\n    st.global.u32 [%at+$], %b#;");
-    let product = product();
+    let (product, bytes) = (product(), 4 * DEGREE);
     format!(
         "
     mov.u32 %x, shared;
-    mad.lo.u32 %x, %thread, 20, %x;
+    mad.lo.u32 %x, %thread, {bytes}, %x;
     mov.u32 %half, %threads;
 {reduce}
 {write}
@@ -237,7 +289,7 @@ HALVES:
     @%p bra WHOLE;
     setp.ge.u32 %p, %thread, %half;
     @%p bra HALVES;
-    mad.lo.u32 %low, %half, 20, %x;
+    mad.lo.u32 %low, %half, {bytes}, %x;
 {read}
 {product}
 {write}
@@ -245,7 +297,7 @@ HALVES:
 WHOLE:
     setp.ne.u32 %p, %thread, 0;
     @%p bra END;
-    mul.wide.u32 %at, %block, 20;
+    mul.wide.u32 %at, %block, {bytes};
     add.u64 %at, %products, %at;
 {store}
 END:

@@ -18,8 +18,8 @@ use field::WINDOW;
 /// launches need no check.
 ///
 /// The check compares fingerprints at a random point, which the operating system draws and this
-/// crate keeps to itself. It always accepts a permutation. It accepts n other numbers, whatever they are, with a
-/// probability below n / 2¹²⁷: 2⁻¹⁰¹ for 2²⁶ numbers. `docs/soundness.md` has the proof.
+/// crate keeps to itself. It always accepts a permutation. It accepts n other numbers, whatever they
+/// are, with a probability below n / 2¹¹⁰: 2⁻⁸⁴ for 2²⁶ numbers. `docs/soundness.md` has the proof.
 ///
 /// ```
 /// use blockwise::{Device, Permutation};
@@ -58,7 +58,7 @@ pub struct Permutation {
 
 impl Permutation {
     /// Checks the numbers on their device, after all earlier uses of them, and waits. Each number
-    /// is read once; above 939,524,096 numbers, once for each 939,524,096 of them. The first check of
+    /// is read once; above 536,870,912 numbers, once for each 536,870,912 of them. The first check of
     /// a length also computes what it expects of that length, which takes about as long again.
     ///
     /// If a [`Graph`](crate::Graph) uses the memory, a replay could change it: the numbers are then
