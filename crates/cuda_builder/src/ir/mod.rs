@@ -6,6 +6,7 @@
 //! understand and does not is an error that quotes it.
 
 mod address_space;
+mod asm_places;
 mod atomic;
 mod barrier;
 pub(crate) mod calls;
@@ -100,6 +101,8 @@ const PASSES: &[(Stage, Rewrite)] = &[
     // LLVM must not move or copy calls that wait for other threads; it cannot see into assembly,
     // that of a `compiler_fence` included.
     (Program, |module, _| convergent::mark(module)),
+    // A line more in one file must not change another file's kernels.
+    (Program, |module, _| asm_places::remove(module)),
     // Formatting and panicking are compiled for size.
     (Program, |module, _| formatting::shrink(module)),
     // The function that reads what is formatted stays out of line.

@@ -23,7 +23,7 @@ pub(super) struct Limits {
 }
 
 pub(super) const LIMITS: Limits = Limits {
-    kernels: 24,
+    kernels: 12,
     bytes: 4 << 20,
     group: 8,
 };

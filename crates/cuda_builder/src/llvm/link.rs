@@ -47,11 +47,13 @@ pub(super) fn crates(
             kernel: (*kernel).to_owned(),
         });
     }
+    // With their records.
+    let is_left_out = |name: &str| {
+        let kernel = name.strip_suffix("__signature").unwrap_or(name);
+        kernels.contains(kernel) && !only.contains(kernel)
+    };
     let mut kept = public(&module);
-    kept.retain(|name| {
-        let name = name.as_str();
-        only.is_empty() || only.contains(name) || !kernels.contains(name)
-    });
+    kept.retain(|name| only.is_empty() || !is_left_out(name));
     run(Command::new(&toolchain.opt)
         .arg(format!("-passes={},globaldce", internalize(&kept)))
         .arg("-S")

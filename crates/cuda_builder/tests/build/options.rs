@@ -392,3 +392,19 @@ fn a_copy_goes_where_it_is_told_or_the_error_says_where() {
         .unwrap_err();
     assert!(error.to_string().contains("Cargo.toml"), "{error}");
 }
+
+#[test]
+fn kernels_that_are_left_out_leave_no_record() {
+    let source = "#[kernel] pub unsafe fn first(x: *mut u32) { unsafe { *x = 1 } }
+                  #[kernel] pub unsafe fn second(x: *mut u32) { unsafe { *x = 2 } }";
+    let folder = member("chosen", "", &with_prelude(source));
+    let ptx = |only: &[&str]| {
+        let builder = CudaBuilder::new(&folder).generate_line_info(false);
+        text(builder.only(only).build().unwrap())
+    };
+    let all = ptx(&[]);
+    assert!(all.contains("second__signature"), "{all}");
+    let one = ptx(&["first"]);
+    assert!(one.contains("first__signature"), "{one}");
+    assert!(!one.contains("second"), "{one}");
+}

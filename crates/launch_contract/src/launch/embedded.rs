@@ -2,7 +2,7 @@
 //! it loads and the emulator decodes all of it; a program mostly uses a few kernels.
 
 use alloc::string::String;
-use alloc::vec::Vec;
+use alloc::vec;
 
 use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
@@ -55,22 +55,23 @@ impl KernelsFile {
     }
 
     fn with(&self, is_wanted: impl Fn(&Piece) -> bool) -> Option<String> {
-        let mut text = Vec::new();
-        let mut rest = self.bytes;
+        let size = |piece: &Piece| match is_wanted(piece) {
+            true => piece.len,
+            false => piece.lines,
+        };
+        // In one go: a loop over megabytes takes a debug build as long as the decompression.
+        let mut text = vec![b'\n'; self.pieces.iter().map(size).sum()];
+        let (mut place, mut rest) = (&mut text[..], self.bytes);
         for piece in self.pieces {
             let (bytes, after) = rest.split_at_checked(piece.compressed)?;
-            rest = after;
+            let (own, others) = place.split_at_mut(size(piece));
+            (rest, place) = (after, others);
             if is_wanted(piece) {
-                let start = text.len();
-                text.resize(start + piece.len, 0);
-                let place = &mut text[start..];
                 let bytes = core::iter::once(bytes);
-                let len = decompress_slice_iter_to_slice(place, bytes, false, true).ok()?;
+                let len = decompress_slice_iter_to_slice(own, bytes, false, true).ok()?;
                 if len != piece.len {
                     return None;
                 }
-            } else {
-                text.resize(text.len() + piece.lines, b'\n');
             }
         }
         String::from_utf8(text).ok()
@@ -80,6 +81,7 @@ impl KernelsFile {
 #[cfg(test)]
 mod tests {
     use alloc::format;
+    use alloc::vec::Vec;
 
     use miniz_oxide::deflate::compress_to_vec;
 
