@@ -12,6 +12,7 @@ use launch_contract::launch::Write;
 use crate::call::Digest;
 #[cfg(feature = "cuda")]
 use crate::nccl::{Link, Transfers};
+use crate::phases::{Phases, Recorder};
 use crate::scratch::Scratch;
 use crate::wire::{Data, Mailbox, Wire};
 use crate::{Call, Error, Result, Split, Traffic, wait};
@@ -26,6 +27,7 @@ pub struct Rank {
     traffic: Traffic,
     calls: u64,
     scratch: Scratch,
+    recorder: Recorder,
     /// For copies from the other devices, if all are alike and in this process.
     copies: Option<Stream>,
     /// To the other GPUs, if NCCL connects them.
@@ -42,6 +44,7 @@ impl Rank {
             traffic,
             calls,
             scratch: Scratch::default(),
+            recorder: Recorder::default(),
             copies: None,
             #[cfg(feature = "cuda")]
             link: None,
@@ -98,11 +101,46 @@ impl Rank {
         &self.device
     }
 
+    /// Begins a step whose [`phases`](Self::phases) are recorded; waits for the device first.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    pub fn record_phases(&mut self) -> Result<()> {
+        self.synchronize()?;
+        self.recorder = Recorder::begin(&self.device).map_err(|e| self.failed(e))?;
+        Ok(())
+    }
+
+    /// Ends the step: where its time went. Empty if none was begun.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    pub fn phases(&mut self) -> Result<Phases> {
+        let phases = self.recorder.end().map_err(|e| self.failed(e));
+        self.recorder = Recorder::default();
+        phases
+    }
+
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Enqueues work of its device in a stream, or in its own queue, and records it as `name`.
+    pub(crate) fn enqueue<R>(
+        &self,
+        name: &'static str,
+        stream: Option<&Stream>,
+        work: impl FnOnce() -> R,
+    ) -> R {
+        self.recorder.device(name, &self.device, stream, work)
+    }
+
     /// Waits for all work of its device.
     ///
     /// # Errors
     /// Failures of that work, or of a rank from which it has waited for data.
     pub fn synchronize(&self) -> Result<()> {
+        let _waiting = self.recorder.host("wait");
         wait::attentively(&self.device).map_err(|e| self.failed(e))
     }
 
@@ -176,6 +214,7 @@ impl Rank {
 
     /// Sends values to every rank, and returns those of all, in the order of the ranks.
     pub(crate) fn all<T: Element>(&mut self, call: &Arc<Call>, own: &[T]) -> Result<Vec<Vec<T>>> {
+        let _exchanging = self.recorder.host("exchange");
         let me = self.number();
         for to in (0..self.ranks()).filter(|&to| to != me) {
             self.send(to, call, own)?;
@@ -263,6 +302,7 @@ impl Rank {
         call: &Arc<Call>,
         exchange: Exchange<'_, T>,
     ) -> Result<()> {
+        let _exchanging = self.recorder.host("exchange");
         match exchange {
             Exchange::Hosts(receives) => {
                 for (from, mut elements) in receives {
@@ -276,7 +316,10 @@ impl Rank {
                 for (from, place) in receives {
                     let (mut place, data) = (place.into_bytes(), self.wire.receive(from, call)?);
                     let copied = match (data, &self.copies) {
-                        (Data::Lent(lent), Some(copies)) => place.copy_from_peer(copies, &lent),
+                        (Data::Lent(lent), Some(copies)) => {
+                            let copy = || place.copy_from_peer(copies, &lent);
+                            self.enqueue("transfer", Some(copies), copy)
+                        }
                         (Data::Lent(_), None) => place.copy_from_slice(&[]),
                         (Data::Bytes(bytes), _) => place.copy_from_slice(&bytes),
                     };
@@ -304,7 +347,10 @@ impl Rank {
                     self.traffic.count(self.number(), *to, span.bytes);
                 }
                 match &self.link {
-                    Some(link) => link.exchange(&self.wire, call, &transfers),
+                    Some(link) => {
+                        let exchange = || link.exchange(&self.wire, call, &transfers);
+                        self.enqueue("transfer", Some(link.stream()), exchange)
+                    }
                     None => Ok(()),
                 }
             }

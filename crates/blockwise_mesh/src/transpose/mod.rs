@@ -179,7 +179,8 @@ impl<T: Element> ShardedTranspose<T> {
         if self.lanes.is_empty() {
             let from = Matrix::new(input.part(), layout.rows.range(me).len(), cols);
             let to = output.part_mut();
-            let turned = ops::enqueue(rank.device(), None, from, to, &self.options);
+            let turn = || ops::enqueue(rank.device(), None, from, to, &self.options);
+            let turned = rank.enqueue("kernel", None, turn);
             return turned.map(drop).map_err(|e| rank.failed(e));
         }
         let pieces = self.lanes.len();
@@ -188,7 +189,8 @@ impl<T: Element> ShardedTranspose<T> {
             let from = input.part().view(rows.start * cols..rows.end * cols);
             let from = Matrix::new(from, rows.len(), cols);
             let (stream, to) = (Some(&lane.stream), lane.turned.as_view_mut());
-            let turned = ops::enqueue(rank.device(), stream, from, to, &self.options);
+            let turn = || ops::enqueue(rank.device(), stream, from, to, &self.options);
+            let turned = rank.enqueue("kernel", stream, turn);
             turned.map_err(|e| rank.failed(e))?;
         }
         for piece in 0..pieces {
@@ -252,8 +254,8 @@ impl<T: Element> ShardedTranspose<T> {
             }
             let at = layout.rows.range(from).start + rows.start;
             let mut to = output.part_mut().into_view_mut(at..);
-            let copied = to.copy_rows_on(stream, pitch, tile, rows.len(), shape);
-            copied.map_err(|e| rank.failed(e))
+            let put = || to.copy_rows_on(stream, pitch, tile, rows.len(), shape);
+            rank.enqueue("put", stream, put).map_err(|e| rank.failed(e))
         };
         // The own tile first: it need not wait.
         put(me)?;
