@@ -5,13 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use blockwise::{Device, DeviceChoice, DeviceKind, Stream};
+use blockwise::{Device, DeviceChoice, Stream};
 
 #[cfg(feature = "cuda")]
 use crate::nccl::Link;
 use crate::scratch::Scratch;
 use crate::wire::{Mailbox, Meeting, Memory, Processes, Wire};
-use crate::{Error, Job, Rank, Result, Traffic, wait};
+use crate::{Error, Job, Rank, Result, Traffic};
 
 /// How long a rank waits for another that is still working, by default. A dead one is noticed
 /// immediately.
@@ -354,14 +354,7 @@ impl Mesh {
             }
         };
         let inputs: Vec<I> = (0..self.ranks()).map(input).collect::<Result<_, E>>()?;
-        let mut mailbox = Mailbox::new(self.ranks(), limit);
-        // Waking a rank takes as long as the rest of an exchange: the processors of a host with
-        // GPUs have nothing better to do. Emulated devices need theirs.
-        let is_gpu = |device: &Device| device.properties().kind == DeviceKind::Cuda;
-        if self.devices.iter().all(is_gpu) {
-            mailbox = mailbox.attentive(wait::ATTENTIVE);
-        }
-        let mailbox = Arc::new(mailbox);
+        let mailbox = Arc::new(Mailbox::new(self.ranks(), limit));
         let wires = Memory::of(&mailbox);
         let program = &program;
         let results: Vec<_> = std::thread::scope(|scope| {

@@ -12,7 +12,8 @@ use blockwise::Lent;
 use super::stream::after;
 use crate::{Call, Error, Result};
 
-/// How long a waiting rank polls before it sleeps, by default.
+/// How long a waiting rank polls before it sleeps. Waking it takes longer than GPUs with equal
+/// parts differ in time.
 const ATTENTIVE: Duration = Duration::from_micros(200);
 
 /// Pauses of the processor between two looks and before other threads get a turn.
@@ -24,8 +25,6 @@ const SPINS: usize = 20;
 pub(crate) struct Mailbox {
     ranks: usize,
     limit: Duration,
-    /// How long a waiting rank polls before it sleeps.
-    attentive: Duration,
     state: Mutex<State>,
     changed: Condvar,
     /// Counts what may end a rank's wait, by rank: ranks that poll do so without the lock.
@@ -84,7 +83,6 @@ impl Mailbox {
         Self {
             ranks,
             limit,
-            attentive: ATTENTIVE,
             state: Mutex::new(State {
                 queues: (0..ranks * ranks).map(|_| VecDeque::new()).collect(),
                 clocks: vec![vec![0; ranks]; ranks],
@@ -96,11 +94,6 @@ impl Mailbox {
             changed: Condvar::new(),
             news: (0..ranks).map(|_| AtomicU64::default()).collect(),
         }
-    }
-
-    /// The same whose ranks poll longer before they sleep.
-    pub(crate) fn attentive(self, attentive: Duration) -> Self {
-        Self { attentive, ..self }
     }
 
     pub(crate) fn ranks(&self) -> usize {
@@ -262,7 +255,7 @@ impl Mailbox {
                     limit: self.limit,
                 });
             }
-            if begin.elapsed() < self.attentive {
+            if begin.elapsed() < ATTENTIVE {
                 drop(state);
                 self.poll(me, seen, begin);
                 state = self.state();
@@ -277,7 +270,7 @@ impl Mailbox {
 
     /// Waits for something new, attentively. Other ranks may need this processor, or the lock.
     fn poll(&self, me: usize, seen: u64, begin: Instant) {
-        while self.news[me].load(Ordering::Acquire) == seen && begin.elapsed() < self.attentive {
+        while self.news[me].load(Ordering::Acquire) == seen && begin.elapsed() < ATTENTIVE {
             for _ in 0..SPINS {
                 std::hint::spin_loop();
             }
