@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
 
-use blockwise::{Device, Lent, Stream, View, ViewMut};
+use blockwise::{Columns, Device, Lent, Stream, View, ViewMut};
 use blockwise_ops::reduce::Total;
 use blockwise_ops::{Element, LaunchError, Number, Reduction};
 use launch_contract::launch::Write;
@@ -252,6 +252,77 @@ impl Rank {
         self.end_exchange(call, exchange)
     }
 
+    /// Whether ranks only copy from each other's devices.
+    pub(crate) fn lends(&self) -> bool {
+        #[cfg(feature = "cuda")]
+        if self.link.is_some() {
+            return false;
+        }
+        self.copies.is_some() && self.mailbox().is_some()
+    }
+
+    /// Puts tiles of all ranks next to each other, where devices [lend](Self::lends): `output` has
+    /// rows of `cols` elements, and a rank's tile, row after row, goes to the columns from the one that
+    /// `first` gives. The device's own tile is copied on `beside`. What comes later in `stream`, or
+    /// uses the output, sees all of them.
+    pub(crate) fn gather_tiles<'v, T: Element>(
+        &self,
+        call: &Arc<Call>,
+        [stream, beside]: [&Stream; 2],
+        tile: impl Fn(usize) -> View<'v, T>,
+        (mut output, cols): (ViewMut<'_, T>, usize),
+        first: impl Fn(usize) -> Option<usize>,
+    ) -> Result<()> {
+        let _exchanging = self.recorder.host("exchange");
+        let (me, ranks) = (self.number(), self.ranks());
+        let Some(mailbox) = self.mailbox() else {
+            return Ok(());
+        };
+        let others = || (1..ranks).map(|step| (me + step) % ranks);
+        let borrowers: Vec<_> = others().filter(|&to| !tile(to).is_empty()).collect();
+        for &to in &borrowers {
+            let lent = tile(to).into_bytes().lend().map_err(|e| self.failed(e))?;
+            self.traffic.count(me, to, lent.len());
+            mailbox.send(me, to, Arc::clone(call), Data::Lent(lent))?;
+        }
+        let bytes = |elements: usize| elements * size_of::<T>();
+        let mut parts = Vec::new();
+        let mut lenders = Vec::new();
+        if let Some(first) = first(me) {
+            parts.push((bytes(first), Columns::Own(tile(me).into_bytes())));
+        }
+        for from in others() {
+            let Some(first) = first(from) else { continue };
+            // Only these are lent, and calls that match lend at the same time.
+            if let Data::Lent(lent) = self.wire.receive(from, call)? {
+                parts.push((bytes(first), Columns::Lent(lent)));
+                lenders.push(from);
+            }
+        }
+        let mut output = output.as_view_mut().into_bytes();
+        let gather = || output.gather_columns([stream, beside], bytes(cols), &parts);
+        let gathered = self.enqueue("transfer", Some(stream), gather);
+        gathered.map_err(|e| self.failed(e))?;
+        self.hand_back(call, lenders, borrowers)
+    }
+
+    /// Tells those who have lent that they may write again, which will wait for the copies, and waits
+    /// until those who borrow have said so.
+    fn hand_back(
+        &self,
+        call: &Arc<Call>,
+        lenders: impl IntoIterator<Item = usize>,
+        borrowers: impl IntoIterator<Item = usize>,
+    ) -> Result<()> {
+        for lender in lenders {
+            self.wire.send(lender, call, Vec::new())?;
+        }
+        for borrower in borrowers {
+            self.wire.receive(borrower, call)?;
+        }
+        Ok(())
+    }
+
     /// The first half of an exchange, which waits for no other rank. Launches between the halves
     /// may read what is sent, and overlap with the transfers.
     pub(crate) fn begin_exchange<'v, T: Element>(
@@ -326,14 +397,7 @@ impl Rank {
                     copied.map_err(|e| self.failed(e))?;
                     lenders.insert(from);
                 }
-                // They may write again: that will wait for the copies.
-                for lender in lenders {
-                    self.wire.send(lender, call, Vec::new())?;
-                }
-                for borrower in borrowers {
-                    self.wire.receive(borrower, call)?;
-                }
-                Ok(())
+                self.hand_back(call, lenders, borrowers)
             }
             #[cfg(feature = "cuda")]
             Exchange::Link(transfers) => {
