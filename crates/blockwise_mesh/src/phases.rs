@@ -155,3 +155,24 @@ impl Drop for Host<'_> {
         }
     }
 }
+
+#[cfg(all(test, feature = "emulator"))]
+mod tests {
+    use super::*;
+
+    /// What the host did before goes on when something in it has ended.
+    #[test]
+    fn what_the_host_does_ends_with_its_scope() {
+        let recorder = Recorder::begin(&Device::emulator()).unwrap();
+        drop(recorder.host("wait"));
+        let outer = recorder.host("exchange");
+        drop(recorder.host("wait"));
+        drop(outer);
+        let record = recorder.record().unwrap();
+        let names: Vec<_> = record.host.iter().map(|(name, _)| *name).collect();
+        let all = [
+            "launch", "wait", "launch", "exchange", "wait", "exchange", "launch",
+        ];
+        assert_eq!(names, all);
+    }
+}
