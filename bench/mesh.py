@@ -23,12 +23,14 @@ def main():
     for part in PARTS:
         parser.add_argument(f"--{part}", action="store_true", help="only this, or these")
     parser.add_argument("--emulated", action="store_true", help="emulated devices, small sizes")
+    parser.add_argument("--phases", action="store_true", help="only times, with where they go")
     parser.add_argument("--no-peers", action="store_true", help="time only ours")
     parser.add_argument("--filter", help="only works whose name contains one of these: a,b")
     parser.add_argument("--folder", type=Path, help="of large files [default: the largest of /dev/shm and /tmp]")
     parser.add_argument("--gib", type=float, help="GiB of the file that is larger than memory [default: 40, or what fits]")
     parser.add_argument("--output", type=Path, default=Path("target/mesh"))
     arguments = parser.parse_args()
+    arguments.times |= arguments.phases
     there = 0 if arguments.emulated else gpus()
     count = arguments.gpus or there or 2
     if not arguments.emulated and count > there:
@@ -96,6 +98,8 @@ def times(run):
     (run.arguments.output / "results.json").unlink(missing_ok=True)
     command = [BLOCKWISE, *run.device, "bench", "--gpus", str(run.count)]
     command += ["--output", str(run.arguments.output)]
+    if run.arguments.phases:
+        command += ["--phases"]
     # Not products on tensor cores, which not every build has.
     command += ["--filter", run.arguments.filter or "/default/"]
     if not run.full:

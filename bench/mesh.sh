@@ -6,6 +6,7 @@
 #   bench/mesh.sh              all GPUs of this machine
 #   bench/mesh.sh 2            two of them
 #   bench/mesh.sh 2 --faults   only killed, missing and foreign ranks (also --check, --times, --file)
+#   bench/mesh.sh 2 --phases   times, and where the time of each step goes, in phases.md
 #   bench/mesh.sh 3 --emulated emulated devices and small sizes, on any machine
 #
 # On one GPU or emulated devices sizes are small, and there are no peers. BLOCKWISE and CHECK name

@@ -156,16 +156,17 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// Both runs of memory are allocated and have these rows; rows do not overlap.
     unsafe fn copy_rows(&self, from: Rows, to: Rows, width: usize, rows: usize) -> Result<()>;
 
-    /// Starts copying from memory of the device of `other`, a queue of the same kind.
+    /// Starts copying rows from memory of the device of `other`, a queue of the same kind.
     ///
     /// # Safety
-    /// As for [`copy`](Self::copy).
+    /// As for [`copy_rows`](Self::copy_rows).
     unsafe fn copy_from_peer(
         &self,
         other: &dyn Queue,
-        from: u64,
-        to: u64,
-        bytes: usize,
+        from: Rows,
+        to: Rows,
+        width: usize,
+        rows: usize,
     ) -> Result<()>;
 
     /// Makes later work of this queue wait for all current work of `other`, a queue of the same

@@ -250,26 +250,26 @@ impl Queue for EmulatorQueue {
     }
 
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
+        let [from, to] = [from, to].map(|address| Rows {
+            address,
+            pitch: bytes,
+        });
         // SAFETY: the caller's promise.
-        unsafe { self.copy_from_peer(self, from, to, bytes) }
+        unsafe { self.copy_from_peer(self, from, to, bytes, 1) }
     }
 
     unsafe fn copy_rows(&self, from: Rows, to: Rows, width: usize, rows: usize) -> Result<()> {
-        let mut row = vec![0; width];
-        for number in 0..rows as u64 {
-            let [from, to] = [from, to].map(|rows| rows.address + number * rows.pitch as u64);
-            self.0.emulator.read(from, &mut row)?;
-            self.0.emulator.write(to, &row)?;
-        }
-        Ok(())
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_from_peer(self, from, to, width, rows) }
     }
 
     unsafe fn copy_from_peer(
         &self,
         other: &dyn Queue,
-        from: u64,
-        to: u64,
-        bytes: usize,
+        from: Rows,
+        to: Rows,
+        width: usize,
+        rows: usize,
     ) -> Result<()> {
         let other: &dyn Any = other;
         let Some(Self(other, _)) = other.downcast_ref() else {
@@ -279,13 +279,17 @@ impl Queue for EmulatorQueue {
         };
         let mut copied = Vec::new();
         copied
-            .try_reserve_exact(bytes)
+            .try_reserve_exact(width)
             .map_err(|_| Error::OutOfHostMemory {
-                bytes: bytes as u64,
+                bytes: width as u64,
             })?;
-        copied.resize(bytes, 0);
-        other.emulator.read(from, &mut copied)?;
-        Ok(self.0.emulator.write(to, &copied)?)
+        copied.resize(width, 0);
+        for number in 0..rows as u64 {
+            let [from, to] = [from, to].map(|rows| rows.address + number * rows.pitch as u64);
+            other.emulator.read(from, &mut copied)?;
+            self.0.emulator.write(to, &copied)?;
+        }
+        Ok(())
     }
 
     fn wait_for(&self, _other: &dyn Queue) -> Result<()> {

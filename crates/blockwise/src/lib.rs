@@ -54,7 +54,7 @@ pub use launch_contract::Type;
 pub use launch_contract::launch::{
     Argument, DevicePointer, Dim, Instance, Memory, Plain, Refusal, Shape, Target,
 };
-pub use lent::Lent;
+pub use lent::{Columns, Lent};
 pub use matrix::Matrix;
 pub use module::Module;
 pub use permutation::Permutation;

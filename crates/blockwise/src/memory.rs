@@ -176,26 +176,48 @@ impl Core {
         self.enqueue_ordered(queue, uses, start)
     }
 
-    /// Enqueues a copy to memory of this device from that of another one, which may be this one
-    /// again, in a queue of this device.
+    /// Enqueues copies to memory of this device from that of others, which may be this one too, in a
+    /// queue of this device.
     pub(crate) fn enqueue_from(
         &self,
-        source: &Self,
         queue: &Arc<dyn Queue>,
-        (to, from): (&Allocation, &Allocation),
+        to: &Allocation,
+        from: &[&Allocation],
         start: impl FnOnce(&dyn Queue) -> Result<()>,
     ) -> Result<()> {
-        let uses = [(to, true), (from, false)].into_iter();
-        if self.is(source) {
-            return self.enqueue(queue, uses, start);
-        }
-        self.check()?;
-        source.check()?;
-        // Both devices' locks, in the same order in every thread.
-        let mut locks = [self, source];
-        locks.sort_by_key(|core| std::ptr::from_ref::<Self>(core).addr());
-        let _enqueueing = locks.map(|core| lock(&core.enqueueing));
+        let reads = from.iter().map(|&from| (from, false));
+        let uses = std::iter::once((to, true)).chain(reads);
+        let sources = from.iter().map(|from| &*from.core);
+        let mut cores: Vec<&Self> = std::iter::once(self).chain(sources).collect();
+        // All devices' locks, in the same order in every thread.
+        cores.sort_by_key(|core| std::ptr::from_ref::<Self>(core).addr());
+        cores.dedup_by(|one, other| one.is(other));
+        cores.iter().try_for_each(|core| core.check())?;
+        let _enqueueing: Vec<_> = cores.iter().map(|core| lock(&core.enqueueing)).collect();
         self.enqueue_ordered(queue, uses, start).map(drop)
+    }
+
+    /// The same for copies a part of which `start` enqueues in a second queue of this device, to run
+    /// beside the others. That part begins after what is in the first queue by then, and later work
+    /// of the first one waits for it, so that its uses are the first queue's.
+    pub(crate) fn enqueue_beside(
+        &self,
+        [queue, beside]: [&Arc<dyn Queue>; 2],
+        to: &Allocation,
+        from: &[&Allocation],
+        start: impl FnOnce(&dyn Queue) -> Result<()>,
+    ) -> Result<()> {
+        self.enqueue_from(queue, to, from, |queue| {
+            beside.wait_for(queue)?;
+            let started = start(queue);
+            // Also after a failure, which may have left copies in the second queue.
+            let joined = queue.wait_for(&**beside);
+            if joined.is_err() {
+                // A device that cannot wait has failed, and then runs nothing.
+                let _ = beside.settle();
+            }
+            started.and(joined)
+        })
     }
 
     /// The same with the locks that it needs.

@@ -133,7 +133,9 @@ impl<W: Element> ShardedCarried<W> {
         let to = to.ok_or_else(|| rank.failed(wrong(ty, W::TYPE)))?;
         let mine = mine().map_err(|e| rank.failed(e))?;
         let ends = (begins.then(|| before.as_view()), after.as_view_mut());
-        let started = launches.enqueue_part(None, &part, &[mine], to, ends);
+        let started = rank.enqueue("kernel", None, || {
+            launches.enqueue_part(None, &part, &[mine], to, ends)
+        });
         started.map(drop).map_err(|e| rank.failed(e))
     }
 
@@ -153,7 +155,9 @@ impl<W: Element> ShardedCarried<W> {
         } = self;
         let nowhere = after.as_view_mut().into_view_mut(..0);
         let own = totals.as_view_mut().into_view_mut(..groups);
-        let counted = launches.enqueue_part(None, part, &[mine], nowhere, (None, own));
+        let counted = rank.enqueue("totals", None, || {
+            launches.enqueue_part(None, part, &[mine], nowhere, (None, own))
+        });
         counted.map_err(|e| rank.failed(e))?;
         rank.synchronize()?;
         let read = totals.as_view().copy_to_slice(&mut bytes);

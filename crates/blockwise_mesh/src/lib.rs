@@ -44,6 +44,7 @@ mod matrix;
 mod mesh;
 #[cfg(feature = "cuda")]
 mod nccl;
+mod phases;
 mod rank;
 mod reduce;
 pub mod scale;
@@ -67,6 +68,7 @@ pub use matrix::{Blocks, Grid, ShardedMatrix};
 pub use mesh::{JoinOptions, MEETING_LIMIT, MOST_EMULATED, MOST_RANKS, Mesh, TIME_LIMIT};
 #[cfg(feature = "cuda")]
 pub use nccl::LIBRARY_VARIABLE;
+pub use phases::{Phases, Span};
 pub use rank::Rank;
 pub use reduce::{dot, reduce};
 pub use secret::{SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
 
-use blockwise::{Device, Lent, Stream, View, ViewMut};
+use blockwise::{Columns, Device, Lent, Stream, View, ViewMut};
 use blockwise_ops::reduce::Total;
 use blockwise_ops::{Element, LaunchError, Number, Reduction};
 use launch_contract::launch::Write;
@@ -12,6 +12,7 @@ use launch_contract::launch::Write;
 use crate::call::Digest;
 #[cfg(feature = "cuda")]
 use crate::nccl::{Link, Transfers};
+use crate::phases::{Phases, Recorder};
 use crate::scratch::Scratch;
 use crate::wire::{Data, Mailbox, Wire};
 use crate::{Call, Error, Result, Split, Traffic, wait};
@@ -26,6 +27,7 @@ pub struct Rank {
     traffic: Traffic,
     calls: u64,
     scratch: Scratch,
+    recorder: Recorder,
     /// For copies from the other devices, if all are alike and in this process.
     copies: Option<Stream>,
     /// To the other GPUs, if NCCL connects them.
@@ -42,6 +44,7 @@ impl Rank {
             traffic,
             calls,
             scratch: Scratch::default(),
+            recorder: Recorder::default(),
             copies: None,
             #[cfg(feature = "cuda")]
             link: None,
@@ -98,11 +101,46 @@ impl Rank {
         &self.device
     }
 
+    /// Begins a step whose [`phases`](Self::phases) are recorded; waits for the device first.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    pub fn record_phases(&mut self) -> Result<()> {
+        self.synchronize()?;
+        self.recorder = Recorder::begin(&self.device).map_err(|e| self.failed(e))?;
+        Ok(())
+    }
+
+    /// Ends the step: where its time went. Empty if none was begun.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    pub fn phases(&mut self) -> Result<Phases> {
+        let phases = self.recorder.end().map_err(|e| self.failed(e));
+        self.recorder = Recorder::default();
+        phases
+    }
+
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Enqueues work of its device in a stream, or in its own queue, and records it as `name`.
+    pub(crate) fn enqueue<R>(
+        &self,
+        name: &'static str,
+        stream: Option<&Stream>,
+        work: impl FnOnce() -> R,
+    ) -> R {
+        self.recorder.device(name, &self.device, stream, work)
+    }
+
     /// Waits for all work of its device.
     ///
     /// # Errors
     /// Failures of that work, or of a rank from which it has waited for data.
     pub fn synchronize(&self) -> Result<()> {
+        let _waiting = self.recorder.host("wait");
         wait::attentively(&self.device).map_err(|e| self.failed(e))
     }
 
@@ -176,6 +214,7 @@ impl Rank {
 
     /// Sends values to every rank, and returns those of all, in the order of the ranks.
     pub(crate) fn all<T: Element>(&mut self, call: &Arc<Call>, own: &[T]) -> Result<Vec<Vec<T>>> {
+        let _exchanging = self.recorder.host("exchange");
         let me = self.number();
         for to in (0..self.ranks()).filter(|&to| to != me) {
             self.send(to, call, own)?;
@@ -211,6 +250,77 @@ impl Rank {
     ) -> Result<()> {
         let exchange = self.begin(true, call, sends, receives)?;
         self.end_exchange(call, exchange)
+    }
+
+    /// Whether ranks only copy from each other's devices.
+    pub(crate) fn lends(&self) -> bool {
+        #[cfg(feature = "cuda")]
+        if self.link.is_some() {
+            return false;
+        }
+        self.copies.is_some() && self.mailbox().is_some()
+    }
+
+    /// Puts tiles of all ranks next to each other, where devices [lend](Self::lends): `output` has
+    /// rows of `cols` elements, and a rank's tile, row after row, goes to the columns from the one that
+    /// `first` gives. The device's own tile is copied on `beside`. What comes later in `stream`, or
+    /// uses the output, sees all of them.
+    pub(crate) fn gather_tiles<'v, T: Element>(
+        &self,
+        call: &Arc<Call>,
+        [stream, beside]: [&Stream; 2],
+        tile: impl Fn(usize) -> View<'v, T>,
+        (mut output, cols): (ViewMut<'_, T>, usize),
+        first: impl Fn(usize) -> Option<usize>,
+    ) -> Result<()> {
+        let _exchanging = self.recorder.host("exchange");
+        let (me, ranks) = (self.number(), self.ranks());
+        let Some(mailbox) = self.mailbox() else {
+            return Ok(());
+        };
+        let others = || (1..ranks).map(|step| (me + step) % ranks);
+        let borrowers: Vec<_> = others().filter(|&to| !tile(to).is_empty()).collect();
+        for &to in &borrowers {
+            let lent = tile(to).into_bytes().lend().map_err(|e| self.failed(e))?;
+            self.traffic.count(me, to, lent.len());
+            mailbox.send(me, to, Arc::clone(call), Data::Lent(lent))?;
+        }
+        let bytes = |elements: usize| elements * size_of::<T>();
+        let mut parts = Vec::new();
+        let mut lenders = Vec::new();
+        if let Some(first) = first(me) {
+            parts.push((bytes(first), Columns::Own(tile(me).into_bytes())));
+        }
+        for from in others() {
+            let Some(first) = first(from) else { continue };
+            // Only these are lent, and calls that match lend at the same time.
+            if let Data::Lent(lent) = self.wire.receive(from, call)? {
+                parts.push((bytes(first), Columns::Lent(lent)));
+                lenders.push(from);
+            }
+        }
+        let mut output = output.as_view_mut().into_bytes();
+        let gather = || output.gather_columns([stream, beside], bytes(cols), &parts);
+        let gathered = self.enqueue("transfer", Some(stream), gather);
+        gathered.map_err(|e| self.failed(e))?;
+        self.hand_back(call, lenders, borrowers)
+    }
+
+    /// Tells those who have lent that they may write again, which will wait for the copies, and waits
+    /// until those who borrow have said so.
+    fn hand_back(
+        &self,
+        call: &Arc<Call>,
+        lenders: impl IntoIterator<Item = usize>,
+        borrowers: impl IntoIterator<Item = usize>,
+    ) -> Result<()> {
+        for lender in lenders {
+            self.wire.send(lender, call, Vec::new())?;
+        }
+        for borrower in borrowers {
+            self.wire.receive(borrower, call)?;
+        }
+        Ok(())
     }
 
     /// The first half of an exchange, which waits for no other rank. Launches between the halves
@@ -263,6 +373,7 @@ impl Rank {
         call: &Arc<Call>,
         exchange: Exchange<'_, T>,
     ) -> Result<()> {
+        let _exchanging = self.recorder.host("exchange");
         match exchange {
             Exchange::Hosts(receives) => {
                 for (from, mut elements) in receives {
@@ -276,21 +387,17 @@ impl Rank {
                 for (from, place) in receives {
                     let (mut place, data) = (place.into_bytes(), self.wire.receive(from, call)?);
                     let copied = match (data, &self.copies) {
-                        (Data::Lent(lent), Some(copies)) => place.copy_from_peer(copies, &lent),
+                        (Data::Lent(lent), Some(copies)) => {
+                            let copy = || place.copy_from_peer(copies, &lent);
+                            self.enqueue("transfer", Some(copies), copy)
+                        }
                         (Data::Lent(_), None) => place.copy_from_slice(&[]),
                         (Data::Bytes(bytes), _) => place.copy_from_slice(&bytes),
                     };
                     copied.map_err(|e| self.failed(e))?;
                     lenders.insert(from);
                 }
-                // They may write again: that will wait for the copies.
-                for lender in lenders {
-                    self.wire.send(lender, call, Vec::new())?;
-                }
-                for borrower in borrowers {
-                    self.wire.receive(borrower, call)?;
-                }
-                Ok(())
+                self.hand_back(call, lenders, borrowers)
             }
             #[cfg(feature = "cuda")]
             Exchange::Link(transfers) => {
@@ -304,7 +411,10 @@ impl Rank {
                     self.traffic.count(self.number(), *to, span.bytes);
                 }
                 match &self.link {
-                    Some(link) => link.exchange(&self.wire, call, &transfers),
+                    Some(link) => {
+                        let exchange = || link.exchange(&self.wire, call, &transfers);
+                        self.enqueue("transfer", Some(link.stream()), exchange)
+                    }
                     None => Ok(()),
                 }
             }

@@ -79,7 +79,8 @@ fn folded<T: Number>(
         Some(len) => {
             let device = rank.device();
             let plan = planned(rank, len)?;
-            let reduced = rank.scratch().reduce(device, &plan, by, |partials| {
+            let scratch = rank.scratch();
+            let reduced = scratch.reduce(device, rank.recorder(), &plan, by, |partials| {
                 enqueue(device, None, of, &parts, partials, options)
             });
             Some(reduced.map_err(|e| rank.failed(e))?)

@@ -8,6 +8,7 @@ use blockwise::{Device, StagedBuffer};
 use blockwise_ops::reduce::{Partials, Total};
 use blockwise_ops::{LaunchError, LaunchPlan, Number, Reduction};
 
+use crate::phases::Recorder;
 use crate::wait;
 
 /// The memory of one reduction at a time, for each element type. Allocating it per call would cost
@@ -31,14 +32,24 @@ impl<T: Number> Memory<T> {
 
     /// Enqueues the copy of a launch's results to the host after it, so that one wait suffices, and
     /// folds them in the order of the blocks.
-    fn fold(&mut self, device: &Device, reduction: Reduction) -> Result<Total<T>, LaunchError> {
+    fn fold(
+        &mut self,
+        device: &Device,
+        recorder: &Recorder,
+        reduction: Reduction,
+    ) -> Result<Total<T>, LaunchError> {
         let results = self.partials.results()?;
         if self.results.len() != results.len() {
             self.results = StagedBuffer::new(&device.own_stream(), results.len())?;
         }
-        self.results.device_mut().copy_from(results.plain()?)?;
-        self.results.download()?;
+        recorder.device("copy", device, None, || {
+            self.results.device_mut().copy_from(results.plain()?)?;
+            Ok::<_, LaunchError>(self.results.download()?)
+        })?;
+        let waiting = recorder.host("wait");
         let results = self.results.host_polling(wait::ATTENTIVE)?;
+        drop(waiting);
+        let _folding = recorder.host("fold");
         Ok(Total::of_results(results, reduction))
     }
 }
@@ -49,6 +60,7 @@ impl Scratch {
     pub(crate) fn reduce<T: Number>(
         &self,
         device: &Device,
+        recorder: &Recorder,
         plan: &LaunchPlan,
         reduction: Reduction,
         launch: impl FnOnce(&mut Partials<T>) -> Result<LaunchPlan, LaunchError>,
@@ -61,8 +73,8 @@ impl Scratch {
             Some(memory) => memory,
             None => Box::new(Memory::alloc(device, plan)?),
         };
-        launch(&mut memory.partials)?;
-        let folded = memory.fold(device, reduction)?;
+        recorder.device("kernel", device, None, || launch(&mut memory.partials))?;
+        let folded = memory.fold(device, recorder, reduction)?;
         self.kept().insert(key, memory);
         Ok(folded)
     }
@@ -98,7 +110,8 @@ mod tests {
             let values = device.upload(&vec![1.0_f32; len]).unwrap();
             let (plan, options) = plan(kernel, len);
             let mut blocks = 0;
-            let sum = scratch.reduce(&device, &plan, Reduction::Sum, |partials| {
+            let off = Recorder::default();
+            let sum = scratch.reduce(&device, &off, &plan, Reduction::Sum, |partials| {
                 blocks = partials.blocks();
                 enqueue(&device, None, &SUM, &[values.as_view()], partials, &options)
             });
@@ -111,9 +124,11 @@ mod tests {
         assert_eq!(sum(wide, 5000), (5000.0, many));
         assert_eq!(sum(wide, 10), (10.0, many));
         assert_eq!(sum(single, 10), (10.0, many));
-        let failed = scratch.reduce::<f32>(&device, &plan(wide, 10).0, Reduction::Sum, |_| {
-            Err(LaunchError::EmptyInput { what: "a test" })
-        });
+        let off = Recorder::default();
+        let failed =
+            scratch.reduce::<f32>(&device, &off, &plan(wide, 10).0, Reduction::Sum, |_| {
+                Err(LaunchError::EmptyInput { what: "a test" })
+            });
         assert!(failed.is_err());
         assert_eq!(sum(wide, 10), (10.0, few));
     }

@@ -3,7 +3,8 @@
 //! Names and parameters are the driver API's, as in `cust_raw`; the compiler compares each with
 //! `cust_raw`'s declaration. The list has what `cust` 0.3.2 calls, plus what `blockwise` calls
 //! directly: `cuFuncSetAttribute`, `cuGetErrorName`, `cuDeviceGetP2PAttribute`,
-//! `cuCtxEnablePeerAccess`, `cuMemcpyPeerAsync`, `cuMemcpy2DAsync` and the launch of graphs.
+//! `cuCtxEnablePeerAccess`, `cuMemcpyPeerAsync`, `cuMemcpy3DPeerAsync`, `cuMemcpy2DAsync` and the
+//! launch of graphs.
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
@@ -137,6 +138,7 @@ forward! {
     fn cuMemcpyHtoA_v2(dst_array: CUarray, dst_offset: usize, src_host: *const c_void, byte_count: usize);
     fn cuMemcpyHtoDAsync_v2(dst_device: CUdeviceptr, src_host: *const c_void, byte_count: usize, h_stream: CUstream);
     fn cuMemcpyHtoD_v2(dst_device: CUdeviceptr, src_host: *const c_void, byte_count: usize);
+    fn cuMemcpy3DPeerAsync(p_copy: *const CUDA_MEMCPY3D_PEER, h_stream: CUstream);
     fn cuMemcpyPeerAsync(dst_device: CUdeviceptr, dst_context: CUcontext, src_device: CUdeviceptr, src_context: CUcontext, byte_count: usize, h_stream: CUstream);
     fn cuMemsetD16Async(dst_device: CUdeviceptr, us: c_ushort, n: usize, h_stream: CUstream);
     fn cuMemsetD16_v2(dst_device: CUdeviceptr, us: c_ushort, n: usize);

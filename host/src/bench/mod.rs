@@ -64,7 +64,10 @@ pub(crate) use inputs::numbers;
 pub use inputs::{AnyWindow, Inputs, Random, Window};
 pub use interval::Ratio;
 pub use measure::Timing;
-pub use mesh::{MeshReport, MeshRow, MeshWork, mesh_peers, mesh_row, mesh_works};
+pub use mesh::{
+    DevicePhase, GpuPhases, HostPhase, MeshReport, MeshRow, MeshWork, mesh_peers, mesh_row,
+    mesh_works,
+};
 pub use peers::{Peer, PeersError, Source};
 pub use picture::svg;
 pub use random::{Against, Group, Listed, Summary};

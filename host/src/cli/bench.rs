@@ -82,6 +82,10 @@ pub(super) struct Arguments {
     /// drawn as for --random
     #[arg(long, value_name = "N", conflicts_with_all = ["peers", "size", "quick", "gpus"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     sweep: Option<u32>,
+    /// With --gpus, also record where the time of a step goes: what the host of each GPU does, when
+    /// each kernel and transfer runs, and how long the GPU takes alone; in phases.md of the folder
+    #[arg(long, requires = "gpus")]
+    phases: bool,
     /// Seconds for each operation of a sweep, at most
     #[arg(long, value_name = "SECONDS", requires = "sweep")]
     seconds: Option<u64>,
@@ -296,6 +300,10 @@ fn over(arguments: &Arguments, devices: &[Device]) -> Result<Outcome, Failure> {
             for (name, text) in FILES.iter().zip([json, report.markdown()]) {
                 OutputFile::prepare(&folder.join(name))?.write(text.as_bytes())?;
             }
+            if arguments.phases {
+                let text = report.phases();
+                OutputFile::prepare(&folder.join("phases.md"))?.write(text.as_bytes())?;
+            }
         }
         Ok::<_, Failure>(report)
     };
@@ -317,7 +325,7 @@ fn over(arguments: &Arguments, devices: &[Device]) -> Result<Outcome, Failure> {
             _ => mesh.with_nccl_or(|_| {})?,
         };
         for work in &works {
-            take(bench::mesh_row(&mesh, work));
+            take(bench::mesh_row(&mesh, work, arguments.phases));
         }
     }
     let mut failures = Vec::new();
@@ -333,7 +341,8 @@ fn over(arguments: &Arguments, devices: &[Device]) -> Result<Outcome, Failure> {
         return Err(error.into());
     }
     let json = serde_json::to_value(&report).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(Outcome::new(report.table(), json).passed(report.passed()))
+    let text = report.table() + &report.phases();
+    Ok(Outcome::new(text, json).passed(report.passed()))
 }
 
 const FILES: [&str; 3] = ["results.json", "results.md", "results.svg"];

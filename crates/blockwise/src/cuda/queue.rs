@@ -8,7 +8,7 @@ use std::time::Duration;
 use cust::event::{Event, EventFlags, EventStatus};
 use cust::memory::AsyncCopyDestination;
 use cust::stream::{Stream, StreamFlags};
-use cust_raw::{CUDA_MEMCPY2D, CUmemorytype};
+use cust_raw::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUmemorytype};
 
 use super::context::CudaContext;
 use super::mark::Mark;
@@ -154,21 +154,62 @@ impl Queue for CudaQueue {
     unsafe fn copy_from_peer(
         &self,
         other: &dyn Queue,
-        from: u64,
-        to: u64,
-        bytes: usize,
+        from: Rows,
+        to: Rows,
+        width: usize,
+        rows: usize,
     ) -> Result<()> {
         let other = of(other)?;
         let [own, peer] = [self, other].map(|queue| queue.context.context.as_raw());
+        let is_one_run = rows == 1 || [from.pitch, to.pitch] == [width; 2];
         if own == peer {
+            let (from_run, to_run, bytes) = (from.address, to.address, width * rows);
             // SAFETY: the caller's promise.
-            return unsafe { self.copy(from, to, bytes) };
+            return unsafe {
+                match is_one_run {
+                    true => self.copy(from_run, to_run, bytes),
+                    false => self.copy_rows(from, to, width, rows),
+                }
+            };
         }
         self.context.reach(&other.context)?;
         let stream = self.stream.as_inner();
-        // SAFETY: the memory is allocated in these contexts, which are alive.
-        answer(unsafe { cust_raw::cuMemcpyPeerAsync(to, own, from, peer, bytes, stream) })
-            .map_err(driver_error(&self.context, "copying from another GPU"))
+        let copied = if is_one_run {
+            let (from, to, bytes) = (from.address, to.address, width * rows);
+            // SAFETY: the memory is allocated in these contexts, which are alive.
+            answer(unsafe { cust_raw::cuMemcpyPeerAsync(to, own, from, peer, bytes, stream) })
+        } else {
+            let copy = CUDA_MEMCPY3D_PEER {
+                srcXInBytes: 0,
+                srcY: 0,
+                srcZ: 0,
+                srcLOD: 0,
+                srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+                srcHost: std::ptr::null(),
+                srcDevice: from.address,
+                srcArray: std::ptr::null_mut(),
+                srcContext: peer,
+                srcPitch: from.pitch,
+                srcHeight: rows,
+                dstXInBytes: 0,
+                dstY: 0,
+                dstZ: 0,
+                dstLOD: 0,
+                dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+                dstHost: std::ptr::null_mut(),
+                dstDevice: to.address,
+                dstArray: std::ptr::null_mut(),
+                dstContext: own,
+                dstPitch: to.pitch,
+                dstHeight: rows,
+                WidthInBytes: width,
+                Height: rows,
+                Depth: 1,
+            };
+            // SAFETY: as above; the driver reads `copy` during the call.
+            answer(unsafe { cust_raw::cuMemcpy3DPeerAsync(&copy, stream) })
+        };
+        copied.map_err(driver_error(&self.context, "copying from another GPU"))
     }
 
     fn wait_for(&self, other: &dyn Queue) -> Result<()> {

@@ -127,7 +127,14 @@ impl Queue for Line {
         unreachable!("no test here calls it")
     }
 
-    unsafe fn copy_from_peer(&self, _: &dyn Queue, _: u64, _: u64, _: usize) -> Result<()> {
+    unsafe fn copy_from_peer(
+        &self,
+        _: &dyn Queue,
+        _: Rows,
+        _: Rows,
+        _: usize,
+        _: usize,
+    ) -> Result<()> {
         lock(&self.log).push(format!("{} copies", self.name));
         Ok(())
     }
@@ -298,7 +305,7 @@ fn copies_of_another_device_are_ordered_in_both_and_end_before_memory_is_freed()
     let (from, to) = (one.memory(100), other.memory(100));
     one.says(&["alloc 100"]);
     let copies = |to: &Allocation| {
-        let copied = (other.core).enqueue_from(&one.core, &b, (to, &from), |_| Ok(()));
+        let copied = (other.core).enqueue_from(&b, to, &[&from], |_| Ok(()));
         copied.expect("nothing fails");
     };
     one.writes(&a, &from);
@@ -315,19 +322,46 @@ fn copies_of_another_device_are_ordered_in_both_and_end_before_memory_is_freed()
     let from = one.memory(100);
     one.writes(&a, &from);
     one.says(&["a after b"]);
-    let copied = (other.core).enqueue_from(&one.core, &b, (&to, &from), |_| Ok(()));
+    let copied = (other.core).enqueue_from(&b, &to, &[&from], |_| Ok(()));
     copied.expect("nothing fails");
     drop(from);
     assert!(one.core.release(0));
     one.says(&["b after a", "b waited for", "free 100"]);
     // What has ended is not waited for.
     let from = one.memory(100);
-    let copied = (other.core).enqueue_from(&one.core, &b, (&to, &from), |_| Ok(()));
+    let copied = (other.core).enqueue_from(&b, &to, &[&from], |_| Ok(()));
     copied.expect("nothing fails");
     b.synchronize().expect("a wait");
     drop(from);
     assert!(one.core.release(0));
     one.says(&["alloc 100", "b waited for", "free 100"]);
+}
+
+/// What runs in a second queue lies between the first one's work before and after it, also if it
+/// fails.
+#[test]
+fn copies_beside_others_begin_after_them_and_are_waited_for() {
+    let (one, mut other) = (Test::new(GIB), Test::new(GIB));
+    other.log = Arc::clone(&one.log);
+    let (a, b, beside) = (one.line("a"), other.line("b"), other.line("beside"));
+    let (from, own, to) = (one.memory(100), other.memory(100), other.memory(100));
+    one.says(&["alloc 100"]);
+    one.writes(&a, &from);
+    for fails in [false, true] {
+        let copied = (other.core).enqueue_beside([&b, &beside], &to, &[&own, &from], |_| {
+            lock(&one.log).push("copies".to_owned());
+            if fails { Err(Error::Overlap) } else { Ok(()) }
+        });
+        assert_eq!(copied.is_err(), fails);
+        let waits: &[&str] = if fails { &[] } else { &["b after a"] };
+        let all = [waits, &["beside after b", "copies", "b after beside"]].concat();
+        one.says(&all);
+    }
+    // They are the first queue's uses.
+    other.writes(&beside, &own);
+    other.says(&["beside after b"]);
+    one.writes(&a, &from);
+    one.says(&["a after b"]);
 }
 
 /// Devices that copy from each other at the same time take the same lock first.
@@ -339,8 +373,7 @@ fn devices_that_copy_from_each_other_do_not_wait_for_each_other_forever() {
         let (test, from) = (&tests[to], 1 - to);
         let line = test.line("copies");
         for _ in 0..2000 {
-            let uses = (&memory[to], &memory[from]);
-            let copied = (test.core).enqueue_from(&tests[from].core, &line, uses, |_| Ok(()));
+            let copied = (test.core).enqueue_from(&line, &memory[to], &[&memory[from]], |_| Ok(()));
             copied.expect("nothing fails");
         }
     };

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use blockwise::{Device, DevicePointer, Error, Permutation};
+use blockwise::{Columns, Device, DevicePointer, Error, Permutation};
 use cuda_std::launch::{Read, Write};
 
 #[test]
@@ -139,6 +139,71 @@ fn a_device_copies_what_another_one_has_lent() {
     let mut back = one.zeros::<u16>(3).unwrap();
     (back.as_view_mut().copy_from_peer(&one.own_stream(), &lent)).unwrap();
     assert_eq!(back.to_vec().unwrap(), [9; 3]);
+}
+
+#[test]
+fn columns_of_several_devices_are_put_next_to_each_other() {
+    let devices = [(); 3].map(|()| Device::emulator());
+    let own = devices[0].upload(&[1_u16, 2]).unwrap();
+    let wide = devices[1].upload(&[3_u16, 4, 5, 6]).unwrap();
+    let late = devices[2].upload(&[0_u16, 7, 8]).unwrap();
+    let lent = [wide.as_view(), late.view(1..)].map(|view| view.lend().unwrap());
+    let [wide, late] = lent.each_ref().map(|lent| Columns::Lent(lent.clone()));
+    let streams = [devices[0].own_stream(), devices[0].stream().unwrap()];
+    let streams = streams.each_ref();
+    let mut to = devices[0].upload(&[9_u16; 10]).unwrap();
+    let parts = [(1, wide), (0, Columns::Own(own.as_view())), (4, late)];
+    (to.as_view_mut().gather_columns(streams, 5, &parts)).unwrap();
+    assert_eq!(to.to_vec().unwrap(), [1, 3, 4, 9, 7, 2, 5, 6, 9, 8]);
+    // Nothing, of nothing and in something.
+    let none: [(usize, Columns<'_, u16>); 0] = [];
+    (to.view_mut(..0).gather_columns(streams, 0, &none)).unwrap();
+    let nothing = [(2, Columns::Own(own.view(..0)))];
+    (to.as_view_mut().gather_columns(streams, 5, &nothing)).unwrap();
+    assert_eq!(to.to_vec().unwrap(), [1, 3, 4, 9, 7, 2, 5, 6, 9, 8]);
+}
+
+#[test]
+fn columns_that_do_not_fit_are_refused_before_anything_is_copied() {
+    let (one, other) = (Device::emulator(), Device::emulator());
+    let from = other.upload(&[1_u8, 2, 3, 4, 5]).unwrap();
+    let mut to = one.zeros::<u8>(6).unwrap();
+    let (stream, beside) = (one.own_stream(), one.stream().unwrap());
+    let lent = |len| Columns::Lent(from.view(..len).lend().unwrap());
+    let mut gather = |cols, parts: &[(usize, Columns<'_, u8>)]| {
+        (to.as_view_mut()).gather_columns([&stream, &beside], cols, parts)
+    };
+    // Rows of 4 in 6; a part of half a row, of too many columns, and beyond the last one.
+    let cases = [
+        (4, 0, 0),
+        (3, 0, 3),
+        (2, 0, 5),
+        (3, 2, 4),
+        (3, usize::MAX, 2),
+    ];
+    for (cols, first, len) in cases {
+        let refused = gather(cols, &[(first, lent(len))]);
+        let refused_by_length = matches!(refused, Err(Error::LengthMismatch { .. }));
+        assert!(refused_by_length, "{cols} {first} {len}: {refused:?}");
+    }
+    let overlap = gather(3, &[(0, lent(4)), (1, lent(2))]);
+    assert!(matches!(overlap, Err(Error::Overlap)), "{overlap:?}");
+    let foreign = gather(3, &[(0, Columns::Own(from.view(..2)))]);
+    assert!(matches!(foreign, Err(Error::ForeignBuffer { .. })));
+    let theirs = other.own_stream();
+    for streams in [[&theirs, &beside], [&stream, &theirs]] {
+        let elsewhere = (to.as_view_mut()).gather_columns(streams, 3, &[(0, lent(2))]);
+        assert!(matches!(elsewhere, Err(Error::ForeignBuffer { .. })));
+    }
+    let recorded = one
+        .graph(|stream| (to.as_view_mut()).gather_columns([stream, &beside], 3, &[(0, lent(2))]));
+    assert!(matches!(recorded.err(), Some(Error::NotRecordable { .. })));
+    // Memory that is lent and written here.
+    let own = to.view(..2).lend().unwrap();
+    let within =
+        (to.view_mut(2..)).gather_columns([&stream, &beside], 2, &[(0, Columns::Lent(own))]);
+    assert!(matches!(within, Err(Error::Overlap)), "{within:?}");
+    assert_eq!(to.to_vec().unwrap(), [0; 6]);
 }
 
 #[test]

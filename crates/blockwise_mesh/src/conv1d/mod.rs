@@ -143,12 +143,14 @@ impl<T: Float> ShardedConvolution<T> {
         // the neighbours' calls.
         let exchange = rank.begin_exchange(&call, sends, receives)?;
         if !self.inner.is_empty() {
-            let started = compute(signal.part().as_view(), own.start, &self.inner);
+            let inner = || compute(signal.part().as_view(), own.start, &self.inner);
+            let started = rank.enqueue("kernel", None, inner);
             started.map_err(|e| rank.failed(e))?;
         }
         rank.end_exchange(&call, exchange)?;
         for (edge, window) in &self.edges {
-            let started = compute(window.as_view(), edge.window.start, &edge.outputs);
+            let edge = || compute(window.as_view(), edge.window.start, &edge.outputs);
+            let started = rank.enqueue("edges", None, edge);
             started.map_err(|e| rank.failed(e))?;
         }
         Ok(())

@@ -281,12 +281,14 @@ impl<T: Float> ShardedMatmul<T> {
             let from = b.part().view(cols.start..);
             let shape = [rows.len(), cols.len()];
             let copies = Some(&self.copies);
-            let copied = place.copy_rows_on(copies, cols.len(), from, held.len(), shape);
+            let pack = || place.copy_rows_on(copies, cols.len(), from, held.len(), shape);
+            let copied = rank.enqueue("pack", copies, pack);
             copied.map_err(|e| rank.failed(e))?;
             if !takers.is_empty() {
                 sent = rows.len() * cols.len();
                 let mut own = own.view_mut(..sent);
-                let copied = own.copy_rows_on(copies, cols.len(), from, held.len(), shape);
+                let pack = || own.copy_rows_on(copies, cols.len(), from, held.len(), shape);
+                let copied = rank.enqueue("pack", copies, pack);
                 copied.map_err(|e| rank.failed(e))?;
             }
         }
@@ -330,7 +332,8 @@ impl<T: Float> ShardedMatmul<T> {
             _ => (Some(&lane.stream), lane.product.view_mut(..rows * cols)),
         };
         let inputs = [AnyView::from(a), AnyView::from(b)];
-        let started = product.enqueue(stream, problem, &inputs, c.into());
+        let multiply = || product.enqueue(stream, problem, &inputs, c.into());
+        let started = rank.enqueue("kernel", stream, multiply);
         started.map(drop).map_err(|e| rank.failed(e))
     }
 
@@ -348,8 +351,8 @@ impl<T: Float> ShardedMatmul<T> {
         let from = self.lanes[panel % 2].product.view(..rows * cols.len());
         let mut to = c.part_mut().into_view_mut(cols.start..);
         let shape = [rows, cols.len()];
-        let copied = to.copy_rows_on(stream, width, from, cols.len(), shape);
-        copied.map_err(|e| rank.failed(e))
+        let put = || to.copy_rows_on(stream, width, from, cols.len(), shape);
+        rank.enqueue("put", stream, put).map_err(|e| rank.failed(e))
     }
 }
 

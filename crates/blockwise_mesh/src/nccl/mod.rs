@@ -151,6 +151,11 @@ impl Link {
         })
     }
 
+    /// Where transfers are enqueued.
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
     /// Starts transfers whose memory has been ordered.
     pub(crate) fn exchange(
         &self,

@@ -9,13 +9,15 @@ pub struct Link {
     pub overhead: f64,
     /// Bytes per second of long messages.
     pub bandwidth: f64,
-    /// Seconds until an exchange of tiles has its full speed.
+    /// Seconds until an exchange of tiles has its full speed, or by which one of halos delays the
+    /// kernel after it.
     pub start: f64,
 }
 
 impl Link {
     /// NVLink 4 of an H200: tiles of a transpose, NCCL's all-gather of 1 GiB 284 GB/s on two GPUs and
-    /// 337 on four (PyTorch 2.11). Latency is half of a barrier of two ranks in one process, 17 µs
+    /// 337 on four (PyTorch 2.11). A convolution's kernel starts 43 to 103 µs after the step
+    /// (docs/bench/mesh-4xh200-phases.md). Latency is half of a barrier of two ranks in one process, 17 µs
     /// (docs/log/2026-11-23-mesh.md).
     pub const NVLINK: Self = Self {
         latency: 8e-6,

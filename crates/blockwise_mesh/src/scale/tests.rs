@@ -84,31 +84,58 @@ fn a_convolution_of_nothing_is_refused() {
     }
 }
 
-/// What was measured on H200s (docs/log/2026-11-26-mesh.md), in milliseconds.
+/// What was measured on H200s (docs/bench/mesh-4xh200-phases.md; transposes on two and four:
+/// docs/log/2026-11-26-mesh.md) and H100s
+/// (docs/bench/mesh-2xh100.md), in milliseconds.
 #[test]
 fn predictions_are_within_a_tenth_of_what_was_measured() {
+    let [h200, h100] = [&Machine::H200, &Machine::H100];
+    let dot = Work::Folded {
+        len: 1 << 33,
+        operands: 2,
+    };
     let scan = Work::Carried {
         len: 1 << 33,
         align: 1 << 22,
+    };
+    let conv = |samples: usize| {
+        let outputs = samples - 30;
+        Work::Windows(Problem::new(Type::F32, &[samples, 31, 30, outputs]))
     };
     let square = |extent| Work::Transpose {
         rows: extent,
         cols: extent,
     };
-    for (work, gpus, measured) in [
-        (SUM, 1, 7.615),
-        (SUM, 2, 3.873),
-        (SUM, 4, 2.028),
-        (scan, 1, 22.54),
-        (scan, 2, 15.73),
-        (scan, 4, 7.979),
-        (cube(16384), 4, 43.33),
-        (square(16384), 2, 1.081),
-        (square(32768), 2, 4.144),
-        (square(16384), 4, 1.003),
-        (square(32768), 4, 3.628),
-    ] {
-        let off = predict(work, gpus).seconds * 1e3 / measured - 1.0;
-        assert!(off.abs() < 0.1, "{work:?} on {gpus}: {off:.3}");
+    let [short, long] = [1 << 30, 1 << 33].map(conv);
+    let measured: [(&Machine, Work, &[f64]); 20] = [
+        // On 1, 2 and 4.
+        (h200, SUM, &[7.461, 3.812, 2.002]),
+        (h200, dot, &[14.935, 7.518, 3.905]),
+        (h200, scan, &[22.642, 15.661, 7.922]),
+        (h200, short, &[2.341, 1.225, 0.694]),
+        (h200, long, &[16.418, 8.414, 4.258]),
+        (h200, cube(16384), &[166.457, 83.442, 43.339]),
+        (h200, cube(32768), &[1311.642, 659.264, 330.771]),
+        (h200, square(16384), &[0.602, 0.911, 1.000]),
+        (h200, square(32768), &[2.104, 3.453, 3.615]),
+        // Another host.
+        (h200, SUM, &[7.573, 3.897, 2.119]),
+        (h200, dot, &[15.140, 7.818, 4.164]),
+        (h200, short, &[2.283, 1.176, 0.651]),
+        (h100, SUM, &[11.124, 5.624]),
+        (h100, dot, &[22.306, 11.252]),
+        (h100, scan, &[27.431]),
+        (h100, short, &[3.341, 1.546]),
+        (h100, long, &[23.093, 11.695]),
+        (h100, cube(16384), &[166.553, 83.907]),
+        (h100, cube(32768), &[1311.822, 659.710]),
+        (h100, square(32768), &[2.978]),
+    ];
+    for (machine, work, times) in measured {
+        for (measured, gpus) in times.iter().zip([1, 2, 4]) {
+            let predicted = estimate(&work, 4, gpus, machine).unwrap().seconds * 1e3;
+            let off = predicted / measured - 1.0;
+            assert!(off.abs() < 0.1, "{work:?} on {gpus}: {off:.3}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 use blockwise_ops::LaunchError;
 use blockwise_ops::operation::Problem;
 
-use super::Machine;
+use super::{Link, Machine};
 use crate::{Blocks, Grid, Split, carried, conv1d, matmul, transpose};
 
 /// An operation on arrays that are evenly divided.
@@ -218,6 +218,10 @@ impl Plan {
                 };
                 let direct = 2.0 * taps * outputs / rate;
                 let computing = direct.min(machine.transforms * outputs);
+                // The host orders the transfers of halos before it launches the kernel.
+                if !layout.received(rank).is_empty() {
+                    ends = machine.within.start;
+                }
                 (moved, moved / machine.copying, computing, 1)
             }
             Self::Matmul(layout) => {
@@ -234,7 +238,8 @@ impl Plan {
                 (held, moved, computing, layout.panels(rank).len().max(1))
             }
             // The kernel's reads and writes. With several ranks, both are also copied once, and the
-            // output moves again when tiles are put next to each other.
+            // output moves again when tiles are put next to each other; not where devices copy tiles
+            // to their places, the own ones meanwhile.
             Self::Transpose(layout) => {
                 let input = (layout.rows.range(rank).len() * layout.cols.len()) as f64;
                 let output = (layout.cols.range(rank).len() * layout.rows.len()) as f64;
@@ -242,6 +247,11 @@ impl Plan {
                 let turning = bytes(2.0 * input) / machine.copying;
                 if ranks == 1.0 {
                     (bytes(input + output), turning, 0.0, 1)
+                } else if machine.within == Link::COPIES {
+                    let pieces = layout.pieces(element_bytes);
+                    let first = turning / pieces as f64;
+                    ends = first + machine.within.start * pieces as f64;
+                    (bytes(2.0 * input + output), turning - first, 0.0, pieces)
                 } else {
                     let pieces = layout.pieces(element_bytes);
                     let placing = bytes(2.0 * output) / machine.rows;

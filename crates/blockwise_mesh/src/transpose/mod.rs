@@ -3,8 +3,8 @@
 //! Each rank transposes its rows as a single device would, a piece of them after the other. The
 //! result consists of whole rows of each other rank's tile, one tile after the other, so tiles are
 //! sent without a copy; arriving tiles are put next to each other. While a piece travels, the next
-//! ones are transposed and the one before is put in its place. A single rank transposes straight
-//! into the output.
+//! ones are transposed and the one before is put in its place. Two devices of one process copy each
+//! other's tiles row by row to their places. A single rank transposes straight into the output.
 //!
 //! A result that stays where it is, [divided by columns](ShardedTranspose::by_columns), takes no
 //! exchange.
@@ -26,7 +26,8 @@ const PIECE: usize = 64 << 20;
 
 /// Pieces at most. More of them overlap more, but what overlaps takes memory bandwidth from NCCL,
 /// and rows of a piece are shorter: 32768² on two H200 takes 5.6, 4.7, 5.2 and 5.1 ms in 1, 2, 4 and
-/// 8 pieces, of which 4.0 to 4.3 are the transfers alone (docs/log/2026-11-26-mesh.md).
+/// 8 pieces, of which 4.0 to 4.3 are the transfers alone; by copies to their places 3.9, 3.5 and 3.7
+/// in 1, 2 and 4 (docs/log/2026-11-26-mesh.md).
 const MOST_PIECES: usize = 2;
 
 /// A piece has a multiple of these rows, so that tiles and their rows stay aligned.
@@ -74,6 +75,9 @@ pub struct ShardedTranspose<T: Element> {
     options: Options,
     by_columns: bool,
     lanes: Vec<Lane<T>>,
+    /// Where tiles are copied to their places: for the other device's, and for the own ones. Lanes
+    /// have nothing but what the other one waits for.
+    copies: Option<[Stream; 2]>,
 }
 
 /// A piece's memory and stream. Each piece has its own: a stream that waits for another one waits
@@ -82,7 +86,7 @@ struct Lane<T: Element> {
     stream: Stream,
     /// This rank's rows of the piece, transposed.
     turned: Buffer<T>,
-    /// The other ranks' tiles.
+    /// The other ranks' tiles, unless they are copied to their places.
     arrived: Buffer<T>,
 }
 
@@ -110,7 +114,7 @@ impl<T: Element> ShardedTranspose<T> {
         let (layout, me, pieces) = (layout(rank, input)?, rank.number(), pieces.max(1));
         let lane = |piece| {
             let rows = |rank| layout.piece(rank, piece, pieces).len();
-            let others = (0..rank.ranks()).filter(|&other| other != me);
+            let others = (0..rank.ranks()).filter(|&other| other != me && !gathers(rank));
             let others = others.map(rows).sum();
             let turned = elements(rank, rows(me), layout.cols.len())?;
             let arrived = elements(rank, layout.cols.range(me).len(), others)?;
@@ -121,12 +125,19 @@ impl<T: Element> ShardedTranspose<T> {
                 arrived: room(arrived)?,
             })
         };
+        let copies = || {
+            let device = rank.device();
+            let streams = device.urgent_stream();
+            let streams = streams.and_then(|copies| Ok([copies, device.stream()?]));
+            streams.map_err(|e| rank.failed(e))
+        };
         let lanes: Result<_> = match rank.ranks() {
             1 => Ok(Vec::new()),
             _ => (0..pieces).map(lane).collect(),
         };
         Ok(Self {
             lanes: lanes?,
+            copies: gathers(rank).then(copies).transpose()?,
             by_columns: false,
             layout,
             options: *options,
@@ -144,6 +155,7 @@ impl<T: Element> ShardedTranspose<T> {
             options: *options,
             by_columns: true,
             lanes: Vec::new(),
+            copies: None,
         })
     }
 
@@ -179,7 +191,8 @@ impl<T: Element> ShardedTranspose<T> {
         if self.lanes.is_empty() {
             let from = Matrix::new(input.part(), layout.rows.range(me).len(), cols);
             let to = output.part_mut();
-            let turned = ops::enqueue(rank.device(), None, from, to, &self.options);
+            let turn = || ops::enqueue(rank.device(), None, from, to, &self.options);
+            let turned = rank.enqueue("kernel", None, turn);
             return turned.map(drop).map_err(|e| rank.failed(e));
         }
         let pieces = self.lanes.len();
@@ -188,14 +201,49 @@ impl<T: Element> ShardedTranspose<T> {
             let from = input.part().view(rows.start * cols..rows.end * cols);
             let from = Matrix::new(from, rows.len(), cols);
             let (stream, to) = (Some(&lane.stream), lane.turned.as_view_mut());
-            let turned = ops::enqueue(rank.device(), stream, from, to, &self.options);
+            let turn = || ops::enqueue(rank.device(), stream, from, to, &self.options);
+            let turned = rank.enqueue("kernel", stream, turn);
             turned.map_err(|e| rank.failed(e))?;
         }
         for piece in 0..pieces {
-            self.exchange(rank, &call, piece)?;
-            self.put(rank, output, piece)?;
+            match &self.copies {
+                Some(copies) => self.gather(rank, &call, copies, output, piece)?,
+                None => {
+                    self.exchange(rank, &call, piece)?;
+                    self.put(rank, output, piece)?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Copies the tiles of a piece to their places. Those of the last piece go through the device's
+    /// own queue, so that waiting for the device waits for all of the output.
+    fn gather(
+        &self,
+        rank: &Rank,
+        call: &Arc<Call>,
+        [copies, beside]: &[Stream; 2],
+        output: &mut ShardedMatrix<T>,
+        piece: usize,
+    ) -> Result<()> {
+        let (me, layout, pieces) = (rank.number(), &self.layout, self.lanes.len());
+        let turned = &self.lanes[piece].turned;
+        let own = layout.piece(me, piece, pieces).len();
+        let tile = |to: usize| {
+            let cols = layout.cols.range(to);
+            turned.view(cols.start * own..cols.end * own)
+        };
+        let is_empty = layout.cols.range(me).is_empty();
+        let first = |from: usize| {
+            let rows = layout.piece(from, piece, pieces);
+            let first = layout.rows.range(from).start + rows.start;
+            (!rows.is_empty() && !is_empty).then_some(first)
+        };
+        let last = rank.device().own_stream();
+        let stream = if piece + 1 < pieces { copies } else { &last };
+        let output = (output.part_mut(), layout.rows.len());
+        rank.gather_tiles(call, [stream, beside], tile, output, first)
     }
 
     /// Starts the transfers of a piece.
@@ -252,8 +300,8 @@ impl<T: Element> ShardedTranspose<T> {
             }
             let at = layout.rows.range(from).start + rows.start;
             let mut to = output.part_mut().into_view_mut(at..);
-            let copied = to.copy_rows_on(stream, pitch, tile, rows.len(), shape);
-            copied.map_err(|e| rank.failed(e))
+            let put = || to.copy_rows_on(stream, pitch, tile, rows.len(), shape);
+            rank.enqueue("put", stream, put).map_err(|e| rank.failed(e))
         };
         // The own tile first: it need not wait.
         put(me)?;
@@ -261,6 +309,12 @@ impl<T: Element> ShardedTranspose<T> {
             .filter(|&from| from != me)
             .try_for_each(put)
     }
+}
+
+/// Whether tiles are copied straight to their places. Copies of more than two devices disturb each
+/// other, and take twice as long as NCCL (docs/log/2026-11-26-mesh.md).
+fn gathers(rank: &Rank) -> bool {
+    rank.ranks() == 2 && rank.lends()
 }
 
 /// The layout of a matrix that is divided by rows.

@@ -3,7 +3,7 @@
 
 use crate::common::{MESHES, noise, splits};
 use blockwise::Device;
-use blockwise_mesh::{Error, Mesh, Rank, Sharded, Split, dot, reduce};
+use blockwise_mesh::{Error, Mesh, Phases, Rank, Sharded, Span, Split, dot, reduce};
 use blockwise_ops::oracle::{self, Expected, Precision};
 use blockwise_ops::reduce::{SINGLE, SUM, sum_error};
 use blockwise_ops::{Number, Options, Reduction, compare};
@@ -123,4 +123,45 @@ fn a_sum_moves_one_total_over_each_link() {
         );
     }
     assert_eq!(mesh.traffic().messages(1, 1), 0);
+}
+
+/// The host's phases are the whole step; the device's lie in it. Nothing is recorded unasked.
+#[test]
+fn a_step_is_recorded_where_it_is_asked_for() {
+    let values: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+    let steps = Mesh::emulated(3).unwrap().run(|rank| {
+        let x = Sharded::part_of(rank, &values)?;
+        let options = Options::default();
+        reduce(rank, &x, Reduction::Sum, &options)?;
+        assert_eq!(rank.phases()?, Phases::default());
+        rank.record_phases()?;
+        reduce(rank, &x, Reduction::Sum, &options)?;
+        let recorded = rank.phases()?;
+        reduce(rank, &x, Reduction::Sum, &options)?;
+        assert_eq!(rank.phases()?, Phases::default());
+        Ok::<_, Error>(recorded)
+    });
+    for Phases {
+        seconds,
+        host,
+        device,
+    } in steps.unwrap()
+    {
+        let names: Vec<_> = host.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["launch", "wait", "fold", "exchange"]);
+        let all: f64 = host.iter().map(|(_, seconds)| seconds).sum();
+        assert!((all - seconds).abs() < 1e-9, "{all} of {seconds}");
+        let names: Vec<_> = device.iter().map(|span| span.name).collect();
+        assert_eq!(names, ["kernel", "copy"]);
+        for Span {
+            pieces,
+            start,
+            end,
+            busy,
+            ..
+        } in device
+        {
+            assert!(pieces == 1 && start >= 0.0 && end <= seconds && busy == end - start);
+        }
+    }
 }

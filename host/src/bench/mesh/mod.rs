@@ -4,9 +4,11 @@
 //! result is checked.
 
 mod peers;
+mod phases;
 mod steps;
 mod work;
 
+use blockwise::Device;
 use blockwise_mesh::Mesh;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,7 @@ use super::row::{lines_up, seconds};
 use super::{OURS, Run, Timing};
 
 pub use peers::mesh_peers;
+pub use phases::{DevicePhase, GpuPhases, HostPhase};
 pub use work::{MeshWork, mesh_works};
 
 /// One operation on some GPUs.
@@ -41,6 +44,9 @@ pub struct MeshRow {
     pub check: String,
     /// Whether the result was right.
     pub passed: bool,
+    /// Where the time goes on each GPU, if that was recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<GpuPhases>,
 }
 
 /// All results of a run.
@@ -52,10 +58,19 @@ pub struct MeshReport {
     pub rows: Vec<MeshRow>,
 }
 
-/// Times a work on the ranks of a mesh. A failure becomes a row that says so.
-pub fn mesh_row(mesh: &Mesh, work: &MeshWork) -> MeshRow {
+/// Steps that are recorded, at most as many as are timed.
+const RECORDED: usize = 9;
+
+/// Times a work on the ranks of a mesh, and of several records where the time goes, if asked. A
+/// failure becomes a row that says so.
+pub fn mesh_row(mesh: &Mesh, work: &MeshWork, record: bool) -> MeshRow {
     let row = MeshRow::of(work, OURS, mesh.ranks());
-    let ranks = match mesh.run(|rank| (work.step)(rank, &work.size.0, work.rounds)) {
+    let record = record && mesh.ranks() > 1;
+    let count = steps::Count {
+        timed: work.rounds,
+        recorded: if record { work.rounds.min(RECORDED) } else { 0 },
+    };
+    let ranks = match mesh.run(|rank| (work.step)(rank, &work.size.0, count)) {
         Ok(ranks) => ranks,
         Err(error) => {
             let check = error.to_string();
@@ -63,16 +78,39 @@ pub fn mesh_row(mesh: &Mesh, work: &MeshWork) -> MeshRow {
         }
     };
     let slowest = (0..work.rounds).map(|round| {
-        let times = ranks.iter().map(|outcome| outcome.seconds[round]);
+        let times = ranks.iter().map(|outcome| outcome.timed.seconds[round]);
         times.fold(0.0, f64::max)
     });
     let error = worst(ranks.iter().map(|outcome| outcome.error));
+    let alone = match record && work.is_sum_of_parts() {
+        true => alone(mesh, work),
+        false => Vec::new(),
+    };
     MeshRow {
         timing: Some(Timing::of(slowest.collect())),
         check: format!("relative error {error:.1e}"),
         passed: error < TOLERANCE,
+        phases: phases::of_ranks(&ranks, &alone),
         ..row
     }
+}
+
+/// The median of each device's steps with its part of the elements, without the others; none if one
+/// fails.
+fn alone(mesh: &Mesh, work: &MeshWork) -> Vec<f64> {
+    let mut extents = work.size.0.clone();
+    extents[0] /= mesh.ranks();
+    let count = steps::Count {
+        timed: RECORDED,
+        recorded: 0,
+    };
+    let of_device = |device: &Device| {
+        let mesh = Mesh::of(vec![device.clone()]).ok()?;
+        let ranks = mesh.run(|rank| (work.step)(rank, &extents, count)).ok()?;
+        Some(Timing::of(ranks.first()?.timed.seconds.clone()).median)
+    };
+    let alone: Option<_> = mesh.devices().iter().map(of_device).collect();
+    alone.unwrap_or_default()
 }
 
 /// The largest error. NaN is the worst: unwritten outputs give it.
@@ -121,6 +159,15 @@ impl MeshReport {
         text
     }
 
+    /// Where the time goes, as tables in Markdown; empty if nothing was recorded.
+    pub fn phases(&self) -> String {
+        let tables = phases::markdown(&self.rows);
+        match tables.is_empty() {
+            true => tables,
+            false => self.run.heading() + phases::LEGEND + &tables,
+        }
+    }
+
     /// A table for a terminal.
     pub fn table(&self) -> String {
         let mut lines = vec![HEADING.map(str::to_owned)];
@@ -161,6 +208,7 @@ impl MeshRow {
             over_peer: None,
             check: String::new(),
             passed: false,
+            phases: Vec::new(),
         }
     }
 
@@ -252,10 +300,45 @@ mod tests {
             assert_eq!(works.len(), 10);
             for mut work in works {
                 work.rounds = 2;
-                let row = mesh_row(&mesh, &work);
+                let row = mesh_row(&mesh, &work, false);
                 assert!(row.passed && row.gpus == ranks, "{row:?}");
                 assert_eq!(row.timing.unwrap().samples, 2);
+                assert!(row.phases.is_empty());
             }
+        }
+    }
+
+    /// The host's phases are all of a step, and the device's lie within it.
+    #[test]
+    fn a_step_is_recorded_on_every_gpu() {
+        let mesh = Mesh::emulated(3).unwrap();
+        for mut work in works(&["40", "500x5"], "default") {
+            work.rounds = 1;
+            let row = mesh_row(&mesh, &work, true);
+            assert!(row.passed, "{row:?}");
+            assert_eq!(row.phases.len(), 3, "{row:?}");
+            for phases in &row.phases {
+                assert_eq!(phases.alone.is_some(), work.is_sum_of_parts(), "{row:?}");
+                let names: Vec<_> = phases.host.iter().map(|phase| &*phase.name).collect();
+                assert!(
+                    names.contains(&"launch") && names.contains(&"wait"),
+                    "{names:?}"
+                );
+                let kernel = phases.device.iter().find(|phase| phase.name == "kernel");
+                let kernel = kernel.expect("a kernel");
+                let within = 0.0 <= kernel.start && kernel.start < kernel.end;
+                assert!(within && kernel.busy > 0.0, "{phases:?}");
+            }
+            let report = MeshReport::new(Run::default(), vec![row]);
+            let tables = report.phases();
+            assert!(
+                tables.contains(&work.name()) && tables.contains("| GPU: kernel"),
+                "{tables}"
+            );
+            assert_eq!(
+                tables.lines().filter(|line| line.starts_with("| ")).count(),
+                5
+            );
         }
     }
 
@@ -265,13 +348,16 @@ mod tests {
         let mut work = works(&["9"], "sum").remove(0);
         work.step = |_, _, rounds| {
             Ok(steps::Outcome {
-                seconds: vec![1.0; rounds],
+                timed: steps::Timed {
+                    seconds: vec![1.0; rounds.timed],
+                    phases: Vec::new(),
+                },
                 error: f64::NAN,
             })
         };
-        let row = mesh_row(&mesh, &work);
+        let row = mesh_row(&mesh, &work, false);
         assert!(!row.passed && row.timing.is_some(), "{row:?}");
-        let row = mesh_row(&mesh, &works(&["9"], "tensor")[0]);
+        let row = mesh_row(&mesh, &works(&["9"], "tensor")[0], false);
         assert!(!row.passed && row.check.contains("tensor cores"), "{row:?}");
     }
 

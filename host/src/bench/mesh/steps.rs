@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use blockwise::Type;
 use blockwise_mesh::{
-    Blocks, Error, Grid, Rank, Sharded, ShardedCarried, ShardedConvolution, ShardedMatmul,
+    Blocks, Error, Grid, Phases, Rank, Sharded, ShardedCarried, ShardedConvolution, ShardedMatmul,
     ShardedMatmulOptions, ShardedMatrix, ShardedTranspose, Split,
 };
 use blockwise_ops::matmul::TENSOR;
@@ -16,26 +16,49 @@ use blockwise_ops::{ConvMode, Options, Reduction};
 
 use super::worst;
 
-/// Seconds of each step, and the result's largest relative error.
-pub(super) struct Outcome {
+/// A rank's steps.
+#[derive(Default)]
+pub(super) struct Timed {
+    /// Seconds of each one.
     pub(super) seconds: Vec<f64>,
+    /// Of those that were recorded afterwards.
+    pub(super) phases: Vec<Phases>,
+}
+
+/// How many steps are timed, and how many more are recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Count {
+    pub(super) timed: usize,
+    pub(super) recorded: usize,
+}
+
+/// A rank's steps, and the result's largest relative error.
+pub(super) struct Outcome {
+    pub(super) timed: Timed,
     pub(super) error: f64,
 }
 
 /// Seconds of each step, from a barrier to this rank's end of it, after a first one.
 fn rounds(
     rank: &mut Rank,
-    rounds: usize,
+    count: Count,
     mut step: impl FnMut(&mut Rank) -> Result<(), Error>,
-) -> Result<Vec<f64>, Error> {
+) -> Result<Timed, Error> {
     step(rank)?;
-    let times = (0..rounds).map(|_| {
+    let mut timed = Timed::default();
+    for _ in 0..count.timed {
         rank.barrier()?;
         let begin = Instant::now();
         step(rank)?;
-        Ok(begin.elapsed().as_secs_f64())
-    });
-    times.collect()
+        timed.seconds.push(begin.elapsed().as_secs_f64());
+    }
+    for _ in 0..count.recorded {
+        rank.barrier()?;
+        rank.record_phases()?;
+        step(rank)?;
+        timed.phases.push(rank.phases()?);
+    }
+    Ok(timed)
 }
 
 /// Bytes that all elements of a vector consist of, and their value.
@@ -52,33 +75,33 @@ fn error(result: f32, exact: f64) -> f64 {
     (f64::from(result) / exact - 1.0).abs()
 }
 
-pub(super) fn sum(rank: &mut Rank, extents: &[usize], count: usize) -> Result<Outcome, Error> {
+pub(super) fn sum(rank: &mut Rank, extents: &[usize], count: Count) -> Result<Outcome, Error> {
     let x = filled(rank, extents[0])?;
     let mut result = 0.0;
-    let seconds = rounds(rank, count, |rank| {
+    let timed = rounds(rank, count, |rank| {
         let options = Options::default();
         result = blockwise_mesh::reduce(rank, &x, Reduction::Sum, &options)?;
         Ok(())
     })?;
     let error = error(result, f64::from(VALUE) * extents[0] as f64);
-    Ok(Outcome { seconds, error })
+    Ok(Outcome { timed, error })
 }
 
-pub(super) fn dot(rank: &mut Rank, extents: &[usize], count: usize) -> Result<Outcome, Error> {
+pub(super) fn dot(rank: &mut Rank, extents: &[usize], count: Count) -> Result<Outcome, Error> {
     let (a, b) = (filled(rank, extents[0])?, filled(rank, extents[0])?);
     let mut result = 0.0;
-    let seconds = rounds(rank, count, |rank| {
+    let timed = rounds(rank, count, |rank| {
         result = blockwise_mesh::dot(rank, &a, &b, &Options::default())?;
         Ok(())
     })?;
     let error = error(result, f64::from(VALUE).powi(2) * extents[0] as f64);
-    Ok(Outcome { seconds, error })
+    Ok(Outcome { timed, error })
 }
 
 pub(super) fn convolution(
     rank: &mut Rank,
     extents: &[usize],
-    count: usize,
+    count: Count,
 ) -> Result<Outcome, Error> {
     let signal = filled(rank, extents[0])?;
     let taps = vec![1.0 / extents[1] as f32; extents[1]];
@@ -86,7 +109,7 @@ pub(super) fn convolution(
     let mut convolution = ShardedConvolution::new(rank, signal.split(), &taps, mode, &options)?;
     let mut output = Sharded::zeros(rank, convolution.outputs().clone())?;
     output.fill_bytes(rank, 0xff)?;
-    let seconds = rounds(rank, count, |rank| {
+    let timed = rounds(rank, count, |rank| {
         convolution.enqueue(rank, &signal, &mut output)?;
         rank.synchronize()
     })?;
@@ -97,23 +120,23 @@ pub(super) fn convolution(
         Ok::<_, Error>(error(found, f64::from(VALUE)))
     };
     let error = worst([error_of(Reduction::Min)?, error_of(Reduction::Max)?]);
-    Ok(Outcome { seconds, error })
+    Ok(Outcome { timed, error })
 }
 
 /// Running sums, each within the tolerance of its exact value.
-pub(super) fn scan(rank: &mut Rank, extents: &[usize], count: usize) -> Result<Outcome, Error> {
+pub(super) fn scan(rank: &mut Rank, extents: &[usize], count: Count) -> Result<Outcome, Error> {
     let problem = Problem::new(Type::F32, &[extents[0], 1, 1]);
     let mut scan = ShardedCarried::<f32>::new(rank, &SCAN, &problem, &Options::default())?;
     let mut input = ShardedMatrix::zeros(rank, scan.blocks())?;
     input.fill_bytes(rank, BYTE)?;
     let mut output = ShardedMatrix::zeros(rank, scan.blocks())?;
     output.fill_bytes(rank, 0xff)?;
-    let seconds = rounds(rank, count, |rank| {
+    let timed = rounds(rank, count, |rank| {
         scan.enqueue(rank, &input, &mut output)?;
         rank.synchronize()
     })?;
     let error = sampled(rank, &output, |row, _| f64::from(VALUE) * (row + 1) as f64)?;
-    Ok(Outcome { seconds, error })
+    Ok(Outcome { timed, error })
 }
 
 /// Elements after which a matrix's values repeat: a prime, so that rows differ.
@@ -180,7 +203,7 @@ fn sampled(
 fn product_by(
     rank: &mut Rank,
     extents: &[usize],
-    count: usize,
+    count: Count,
     options: &ShardedMatmulOptions,
 ) -> Result<Outcome, Error> {
     let (inner, cols) = (extents[1], extents[2]);
@@ -191,7 +214,7 @@ fn product_by(
     let mut product = ShardedMatmul::new(rank, a.blocks(), b.blocks(), options)?;
     let mut c = ShardedMatrix::zeros(rank, product.outputs())?;
     c.fill_bytes(rank, 0xff)?;
-    let seconds = rounds(rank, count, |rank| {
+    let timed = rounds(rank, count, |rank| {
         product.enqueue(rank, &a, &b, &mut c)?;
         rank.synchronize()
     })?;
@@ -199,17 +222,17 @@ fn product_by(
         let terms = (0..inner).map(|k| value(row * inner + k) * value(k * cols + col));
         f64::from(terms.sum::<f32>())
     })?;
-    Ok(Outcome { seconds, error })
+    Ok(Outcome { timed, error })
 }
 
-pub(super) fn product(rank: &mut Rank, extents: &[usize], count: usize) -> Result<Outcome, Error> {
+pub(super) fn product(rank: &mut Rank, extents: &[usize], count: Count) -> Result<Outcome, Error> {
     product_by(rank, extents, count, &ShardedMatmulOptions::default())
 }
 
 pub(super) fn tensor_product(
     rank: &mut Rank,
     extents: &[usize],
-    count: usize,
+    count: Count,
 ) -> Result<Outcome, Error> {
     let options = ShardedMatmulOptions {
         launch: Options::of(&TENSOR),
@@ -221,7 +244,7 @@ pub(super) fn tensor_product(
 pub(super) fn transpose(
     rank: &mut Rank,
     extents: &[usize],
-    count: usize,
+    count: Count,
 ) -> Result<Outcome, Error> {
     transpose_by(rank, extents, count, ShardedTranspose::new)
 }
@@ -230,7 +253,7 @@ pub(super) fn transpose(
 pub(super) fn transpose_in_columns(
     rank: &mut Rank,
     extents: &[usize],
-    count: usize,
+    count: Count,
 ) -> Result<Outcome, Error> {
     transpose_by(rank, extents, count, ShardedTranspose::by_columns)
 }
@@ -238,19 +261,19 @@ pub(super) fn transpose_in_columns(
 fn transpose_by(
     rank: &mut Rank,
     extents: &[usize],
-    count: usize,
+    count: Count,
     prepare: impl Fn(&Rank, &Blocks, &Options) -> Result<ShardedTranspose<f32>, Error>,
 ) -> Result<Outcome, Error> {
     let input = matrix(rank, [extents[0], extents[1]])?;
     let mut transpose = prepare(rank, input.blocks(), &Options::default())?;
     let mut output = ShardedMatrix::zeros(rank, transpose.outputs())?;
     output.fill_bytes(rank, 0xff)?;
-    let seconds = rounds(rank, count, |rank| {
+    let timed = rounds(rank, count, |rank| {
         transpose.enqueue(rank, &input, &mut output)?;
         rank.synchronize()
     })?;
     let error = sampled(rank, &output, |row, col| {
         f64::from(value(col * extents[1] + row))
     })?;
-    Ok(Outcome { seconds, error })
+    Ok(Outcome { timed, error })
 }

@@ -2,7 +2,7 @@
 
 use blockwise_mesh::{Error, Rank};
 
-use super::steps::{self, Outcome};
+use super::steps::{self, Count, Outcome};
 use crate::bench::{Options, Size};
 
 /// An operation at a size, and its method.
@@ -24,8 +24,8 @@ const FEW: usize = 5;
 const SOME: usize = 10;
 const MANY: usize = 25;
 
-/// A rank's part of an operation with these extents, repeated that many times.
-pub(super) type Step = fn(&mut Rank, &[usize], usize) -> Result<Outcome, Error>;
+/// A rank's part of an operation with these extents, repeated so many times.
+pub(super) type Step = fn(&mut Rank, &[usize], Count) -> Result<Outcome, Error>;
 
 /// The rung of products on tensor cores.
 pub(super) const TENSOR: &str = "tensor";
@@ -89,6 +89,11 @@ impl MeshWork {
     /// The name with its rung, for the filter.
     fn row_name(&self) -> String {
         format!("{}/f32/{}/{}", self.operation, self.rung, self.size)
+    }
+
+    /// Whether a GPU has the same work in a step of its own with its part of the elements.
+    pub(super) fn is_sum_of_parts(&self) -> bool {
+        ["sum", "dot", "scan", "conv"].contains(&self.operation)
     }
 
     /// The fewest bytes that must be read and written, by all GPUs together, and the arithmetic
