@@ -50,23 +50,29 @@ const SINGLE: f64 = 1.15;
 /// The fraction of the time of one slice that several slices may take.
 const WORTH: f64 = 0.95;
 
-/// The fastest tiles for the product in that many slices. `pairs` says whether elements move 16
+/// The fastest tiles for a batch of products in that many slices. `pairs` says whether elements move 16
 /// bytes at a time.
 pub(super) fn tiles(
     of: [usize; 3],
+    batch: usize,
     slices: usize,
     pairs: bool,
     properties: &DeviceProperties,
 ) -> MmaTiles {
-    fastest_tiles(of, slices, pairs, properties).1
+    fastest_tiles(of, batch, slices, pairs, properties).1
 }
 
 /// The number of slices, at most `most`, with which the product is fastest, and its nanoseconds.
-pub(super) fn slices(of: [usize; 3], most: usize, properties: &DeviceProperties) -> (f64, usize) {
+pub(super) fn slices(
+    of: [usize; 3],
+    batch: usize,
+    most: usize,
+    properties: &DeviceProperties,
+) -> (f64, usize) {
     let pairs = of[1].is_multiple_of(PAIR) && of[2].is_multiple_of(PAIR);
     let time = |slices| {
-        let (time, _) = fastest_tiles(of, slices, pairs, properties);
-        time + fold(of, slices, size_of::<f64>())
+        let (time, _) = fastest_tiles(of, batch, slices, pairs, properties);
+        time + fold(of, batch, slices, size_of::<f64>())
     };
     let whole = (time(1), 1);
     let longest = (of[1] / SHORTEST).clamp(1, most);
@@ -79,27 +85,28 @@ pub(super) fn slices(of: [usize; 3], most: usize, properties: &DeviceProperties)
 /// The tiles with the shortest launch, and its nanoseconds.
 fn fastest_tiles(
     of: [usize; 3],
+    batch: usize,
     slices: usize,
     pairs: bool,
     properties: &DeviceProperties,
 ) -> (f64, MmaTiles) {
-    let timed = MmaTiles::ALL.map(|tiles| (time(tiles, of, slices, pairs, properties), tiles));
-    let [first, rest @ ..] = timed;
-    let faster =
-        |one: (f64, MmaTiles), other: (f64, MmaTiles)| if other.0 < one.0 { other } else { one };
-    rest.into_iter().fold(first, faster)
+    let all = MmaTiles::ALL.into_iter();
+    let timed = all.map(|tiles| (time(tiles, of, batch, slices, pairs, properties), tiles));
+    let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
+    fastest.unwrap_or((LAUNCH, MmaTiles::Square))
 }
 
 /// Nanoseconds of the launch that multiplies.
 fn time(
     tiles: MmaTiles,
     [rows, inner, cols]: [usize; 3],
+    batch: usize,
     slices: usize,
     pairs: bool,
     properties: &DeviceProperties,
 ) -> f64 {
     let policy = tiles.policy(pairs);
-    let blocks = policy.tiles(rows, cols);
+    let blocks = policy.tiles(rows, cols).saturating_mul(batch);
     if blocks == 0 {
         return LAUNCH;
     }
@@ -118,7 +125,7 @@ fn time(
     let len = slice_len(inner, slices).next_multiple_of(policy.inner);
     // The fraction of the tiles' area that is inside C.
     let area = (policy.rows * policy.cols) as f64 * blocks as f64;
-    let inside = rows as f64 * cols as f64 / area;
+    let inside = batch as f64 * rows as f64 * cols as f64 / area;
     let waves = each.div_ceil(element.len());
     LAUNCH
         + element_of_all * slower * len as f64
@@ -150,16 +157,16 @@ mod tests {
             // Slices that save 1 % of the time are not worth their memory.
             ([1536; 3], (MmaTiles::Square, 1)),
         ] {
-            let (_, slices) = slices(of, 1024, &h200());
+            let (_, slices) = slices(of, 1, 1024, &h200());
             let pairs = of[1] % 2 == 0 && of[2] % 2 == 0;
-            let tiles = tiles(of, slices, pairs, &h200());
+            let tiles = tiles(of, 1, slices, pairs, &h200());
             assert_eq!((tiles, slices), expected, "{of:?}");
         }
     }
 
     #[test]
     fn no_extent_is_one_slice() {
-        assert_eq!(slices([0; 3], 1024, &h200()).1, 1);
-        assert_eq!(tiles([0; 3], 1, true, &h200()), MmaTiles::Square);
+        assert_eq!(slices([0; 3], 1, 1024, &h200()).1, 1);
+        assert_eq!(tiles([0; 3], 1, 1, true, &h200()), MmaTiles::Square);
     }
 }

@@ -189,6 +189,43 @@ fn no_output_is_no_launch_and_no_inner_extent_is_one() {
 }
 
 #[test]
+fn a_batch_is_one_launch_with_a_layer_for_each_product() {
+    for (ty, batch, of, layers) in [
+        (Type::F32, 64, [512; 3], 64),
+        (Type::F32, 70_000, [8, 4, 65], 65_535),
+        (Type::F64, 70_000, [65, 16, 8], 65_535),
+        (Type::F64, 512, [128; 3], 512),
+    ] {
+        let side = |[rows, cols]: [usize; 2]| (batch, [rows, cols]);
+        let [rows, inner, cols] = of;
+        let problem = super::super::batch(ty, side([rows, inner]), side([inner, cols]));
+        let problem = problem.expect("it fits");
+        let plan = operation::plan(&MATMUL, &problem, &Options::default(), &h200());
+        let launch = plan.expect("allowed").expect("outputs").launch;
+        assert_eq!(launch.grid[1..], [1, layers], "{launch:?}");
+    }
+    let small = super::super::batch(Type::F32, (10_000, [16; 2]), (10_000, [16; 2]));
+    let plan = operation::plan(
+        &MATMUL,
+        &small.expect("it fits"),
+        &Options::default(),
+        &h200(),
+    );
+    let launch = plan.expect("allowed").expect("outputs").launch;
+    assert_eq!(
+        (launch.kernel, launch.grid),
+        ("matmul_small_f32", [625, 1, 1])
+    );
+    assert_eq!(launch.dynamic_shared_bytes, 32 << 10);
+    // Products that share B are one of all their rows.
+    let shared = super::super::batch(Type::F32, (7, [3, 4]), (1, [4, 5]));
+    assert_eq!(shared.expect("it fits").extents, [21, 4, 5, 1]);
+    let none = super::super::batch(Type::F32, (0, [3, 4]), (1, [4, 5])).expect("it fits");
+    let plan = operation::plan(&MATMUL, &none, &Options::default(), &h200());
+    assert_eq!(plan.expect("allowed"), None);
+}
+
+#[test]
 fn shapes_that_do_not_fit_are_told() {
     let error = problem(Type::F32, [2, 3], [4, 5]).expect_err("3 is not 4");
     assert!(
