@@ -135,7 +135,7 @@ impl Inputs {
                 (Dimensions::Matrix | Dimensions::Matrices, 2)
                 | (Dimensions::Matrices, 3)
                 | (Dimensions::Vector, 1) => continue,
-                (Dimensions::Matrices, _) => "a matrix, or a batch of them in three dimensions,",
+                (Dimensions::Matrices, _) => "a batch or a matrix",
                 (Dimensions::Matrix, _) => "a matrix",
                 (Dimensions::Vector, _) => "a vector",
                 (Dimensions::Any | Dimensions::Signal, _) => continue,

@@ -343,7 +343,7 @@ fn batches_of_products_are_numpys() {
     for (line, refused) in [
         ("a.npy three.npy", "A is 2x1x2 and B is 3x2x1: batches"),
         ("b.npy b.npy", "A is 2x2x1 and B is 2x2x1: a product"),
-        ("a.npy deep.npy", "a batch of them in three dimensions"),
+        ("a.npy deep.npy", "and a batch or a matrix is wanted"),
         (
             "a.npy b.npy --kernel tiled",
             "kernel `tiled` multiplies two",

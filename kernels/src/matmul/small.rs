@@ -1,8 +1,8 @@
 //! Batches of small products: whole matrices in shared memory, several to a block.
 //!
 //! Change from [`sliced`](super::sliced), whose tiles are larger than such matrices: a block copies A
-//! and B of some products as they lie in memory, one run of each, and computes all of C. There is no
-//! ring of stages; other blocks of the multiprocessor load while this one computes.
+//! and B of some products as they lie in memory, one run of each, and computes all of C. A block that
+//! has more of them copies the next ones meanwhile.
 //!
 //! - Loads: `cp.async`, 16 bytes where all rows are whole packs, else one element. A that all products
 //!   share is copied once.
@@ -11,11 +11,11 @@
 //!   run in the order of k: the values of the naive kernel.
 //! - Packs of A hold a row's next elements of the inner extent. Most lanes of a quarter of a warp share
 //!   a row of A, or have neighbouring ones: no bank conflict at the usual sizes.
-//! - Barriers: after the copies, before any thread reads them; after the reads, before the copies of
-//!   the next products.
+//! - Barriers: after the copies, before any thread reads them; after the reads, before the copies that
+//!   replace what was read.
 //! - Global reads: each element of A and B once.
 
-use cuda_std::async_copy::cp_async_wait_all;
+use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group};
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
@@ -26,8 +26,9 @@ use crate::pack::{BYTES, Pack, lanes};
 
 /// Threads of a block.
 pub const THREADS: u32 = 128;
-/// Rows and columns of C that a thread owns.
+/// Rows of C that a thread owns.
 pub const ROWS: usize = 8;
+/// Columns of C that a thread owns.
 pub const COLS: usize = 4;
 
 /// Threads that own the outputs of one product.
@@ -38,9 +39,19 @@ pub const fn threads(rows: usize, cols: usize) -> usize {
 /// Bytes of dynamic shared memory for so many products.
 pub const fn room<T>([rows, inner, cols]: [usize; 3], each: usize) -> usize {
     let of_b = inner.saturating_mul(cols).saturating_mul(each);
-    of_a::<T>(rows, inner, each)
-        .saturating_add(of_b)
-        .saturating_mul(size_of::<T>())
+    let all = of_a::<T>(rows, inner, each).saturating_add(of_b);
+    let bytes = all.saturating_mul(size_of::<T>());
+    bytes.saturating_add(BYTES - 1) / BYTES * BYTES
+}
+
+/// The same of a launch of so many blocks: twice as many where a block has several groups.
+pub const fn needed<T>(of: [usize; 3], each: usize, batch: usize, blocks: u32) -> usize {
+    let each_time = room::<T>(of, each);
+    let groups = batch.div_ceil(if each == 0 { 1 } else { each });
+    match groups > blocks as usize {
+        true => each_time.saturating_mul(2),
+        false => each_time,
+    }
 }
 
 /// Elements of shared memory for A: whole packs.
@@ -58,7 +69,7 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
 ///   then whole numbers of them, and all three are aligned to them.
 ///
 /// # Launch
-/// Blocks of [`THREADS`] threads along x with [`room`] of dynamic shared memory. The grid
+/// Blocks of [`THREADS`] threads along x with as much dynamic shared memory as [`needed`] says. The grid
 /// strides over groups of `each` products along x.
 #[kernel(
     instances(f32, f64),
@@ -78,7 +89,7 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
         packs == 0 || c.is_aligned_to(crate::pack::BYTES),
         [block.x, block.y, block.z, grid.y, grid.z] == [THREADS, 1, 1, 1, 1],
-        shared_bytes as usize >= room::<T>([rows, inner, cols], each)
+        shared_bytes as usize >= needed::<T>([rows, inner, cols], each, batch, grid.x)
     )
 )]
 #[allow(
@@ -137,27 +148,48 @@ impl<T: Scalar> Small<T> {
         let [rows, inner, cols] = self.extents;
         let shared = asm::dynamic_shared();
         let bytes = size_of::<T>() as u32;
-        let of_b = shared + of_a::<T>(rows, inner, self.each) as u32 * bytes;
+        let to_b = of_a::<T>(rows, inner, self.each) as u32 * bytes;
+        let second = room::<T>(self.extents, self.each) as u32;
         // There is an output where these divide, so nothing here is 0; `max` tells the compiler.
         let high = rows.div_ceil(ROWS) as u32;
         let across = (cols.div_ceil(COLS) as u32).max(1);
         let threads = (high * across).max(1);
         let groups = self.batch.div_ceil(self.each.max(1));
-        let mut group = thread::block_idx_x() as usize;
-        while group < groups {
+        // The products of a group: the first, and how many.
+        let products = |group: usize| {
             let first = group * self.each;
-            let now = self.each.min(self.batch - first);
+            (first, self.each.min(self.batch - first))
+        };
+        let start = |group: usize, to: u32| {
+            let (first, now) = products(group);
             let (first_a, now_a) = if self.shares_a { (0, 1) } else { (first, now) };
             // SAFETY: runs of the operands, and their places in shared memory, which no thread reads.
             unsafe {
                 let from = self.a.wrapping_add(first_a * rows * inner);
-                copy::<T, LANES>(shared, from, now_a * rows * inner);
+                copy::<T, LANES>(to, from, now_a * rows * inner);
                 let from = self.b.wrapping_add(first * inner * cols);
-                copy::<T, LANES>(of_b, from, now * inner * cols);
+                copy::<T, LANES>(to + to_b, from, now * inner * cols);
             }
-            // Orders all threads' copies before the reads of them.
-            cp_async_wait_all();
+        };
+        let mut group = thread::block_idx_x() as usize;
+        if group < groups {
+            start(group, shared);
+        }
+        cp_async_commit_group();
+        // Where the group is: in the first half of shared memory, or in the second.
+        let mut half = 0;
+        while group < groups {
+            let next = group + thread::grid_dim_x() as usize;
+            if next < groups {
+                start(next, shared + (second - half));
+            }
+            // Commits an empty group too: all but the last one have arrived after the wait.
+            cp_async_commit_group();
+            // Orders all threads' copies of this group before the reads of them.
+            cp_async_wait_group::<1>();
             thread::sync_threads();
+            let (first, now) = products(group);
+            let shared = shared + half;
             let mut place = thread::thread_idx_x();
             while place < now as u32 * threads {
                 let (product, place_in) = (place / threads, place % threads);
@@ -165,7 +197,7 @@ impl<T: Scalar> Small<T> {
                 let of_a = if self.shares_a { 0 } else { product };
                 let slots = [
                     shared + of_a * (rows * inner) as u32 * bytes,
-                    of_b + product * (inner * cols) as u32 * bytes,
+                    shared + to_b + product * (inner * cols) as u32 * bytes,
                 ];
                 let c = self
                     .c
@@ -174,9 +206,10 @@ impl<T: Scalar> Small<T> {
                 unsafe { self.outputs::<LANES>(slots, [y, x], high, c) };
                 place += THREADS;
             }
-            // Orders all reads before the copies for the next group.
+            // Orders all reads before the copies of the group after the next one.
             thread::sync_threads();
-            group += thread::grid_dim_x() as usize;
+            half = second - half;
+            group = next;
         }
     }
 

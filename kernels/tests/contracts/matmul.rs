@@ -551,7 +551,7 @@ fn small_products_have_room_in_shared_memory() {
     refused(with(|it| it.of[1] = memory(95)), "Some(b.len())");
     refused(with(|it| it.of[2] = memory(119)), "Some(c.len())");
     refused(with(|it| it.each = 0), "each > 0");
-    refused(with(|it| it.each = 3), "shared_bytes");
+    refused(with(|it| it.each = 4), "shared_bytes");
     refused(with(|it| it.packs = 2), "packs <= 1");
     for (at, rule) in [
         (0, "a.is_aligned"),
@@ -576,6 +576,15 @@ fn small_products_have_room_in_shared_memory() {
     let mut small = good();
     small.shape = of([2, 1, 1], [small::THREADS, 1, 1], bytes - 1);
     refused(start(small), "shared_bytes");
+    // A block that has two groups needs room for both.
+    for (bytes, enough) in [(2 * bytes, true), (bytes, false)] {
+        let mut small = good();
+        small.shape = of([1, 1, 1], [small::THREADS, 1, 1], bytes);
+        match enough {
+            true => starts(start(small)),
+            false => refused(start(small), "shared_bytes"),
+        }
+    }
 }
 
 /// A product with few rows or columns: 2 × 6 and 6 × 8, 5 × 6 and 6 × 8, or 5 × 6 and 6 × 2, in two

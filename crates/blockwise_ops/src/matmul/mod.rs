@@ -312,7 +312,7 @@ fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchErr
         ref shape => Err(LaunchError::Rank {
             what,
             shape: shape.to_vec(),
-            wanted: "a matrix, or a batch of them,",
+            wanted: "a batch or a matrix",
         }),
     };
     let ((of_a, a), (of_b, b)) = (matrices(0, "A")?, matrices(1, "B")?);

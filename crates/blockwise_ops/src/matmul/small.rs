@@ -1,18 +1,21 @@
 //! Batches of small products: which they are, and how many a block computes.
 
-use kernels::matmul::small::{THREADS, room, threads};
+use kernels::matmul::small::{THREADS, needed, room, threads};
 
 use super::plan::{blocks_of, check};
 use super::vectors::lanes;
 use super::{extents, is_one};
 use crate::LaunchError;
 use crate::by_width::by_width;
+use crate::limits::blocks_for;
 use crate::operation::{Plan, Problem, Task};
 
 /// The most shared memory of a block's operands, and the most rows or columns with which it is the
 /// fastest kernel (H100; docs/log/2026-11-27-batches.md).
 const MOST_ROOM: usize = 64 << 10;
 const MOST_SIDE: usize = 64;
+/// Blocks for each multiprocessor that stay.
+const AT_ONCE: usize = 3;
 
 fn room_of(of: [usize; 3], bytes: usize, each: usize) -> usize {
     by_width!(bytes, T => room::<T>(of, each))
@@ -55,10 +58,19 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     }
     let whole = |extent: usize| extent.is_multiple_of(lanes(bytes));
     let packs = task.aligned && whole(inner) && whole(cols);
-    let each = each(problem);
-    let blocks = problem.extents[3].div_ceil(each);
-    let room = room_of(of, bytes, each);
-    blocks_of(task, [packs.into(), 0], blocks, THREADS, room)
+    let (each, batch) = (each(problem), problem.extents[3]);
+    let groups = batch.div_ceil(each);
+    // Blocks that stay copy the next group while they multiply. Where most run at once, they do not
+    // pay.
+    let at_once = AT_ONCE * task.device.multiprocessors_to_fill() as usize;
+    let blocks = match 2 * groups >= 3 * at_once && 2 * room_of(of, bytes, each) <= MOST_ROOM {
+        true => at_once,
+        false => groups,
+    };
+    let (cap, most) = (task.options.grid_cap, task.device.max_grid[0]);
+    let launched = blocks_for(blocks, 1, cap, most);
+    let needed = by_width!(bytes, T => needed::<T>(of, each, batch, launched));
+    blocks_of(task, [packs.into(), 0], blocks, THREADS, needed)
 }
 
 #[cfg(test)]

@@ -204,19 +204,18 @@ fn a_batch_is_one_launch_with_a_layer_for_each_product() {
         let launch = plan.expect("allowed").expect("outputs").launch;
         assert_eq!(launch.grid[1..], [1, layers], "{launch:?}");
     }
-    let small = super::super::batch(Type::F32, (10_000, [16; 2]), (10_000, [16; 2]));
-    let plan = operation::plan(
-        &MATMUL,
-        &small.expect("it fits"),
-        &Options::default(),
-        &h200(),
-    );
-    let launch = plan.expect("allowed").expect("outputs").launch;
-    assert_eq!(
-        (launch.kernel, launch.grid),
-        ("matmul_small_f32", [625, 1, 1])
-    );
-    assert_eq!(launch.dynamic_shared_bytes, 32 << 10);
+    // Small ones: several a block, and blocks that stay, with room for the next group too.
+    for (batch, side, blocks, room) in [(4000, 16, 250, 32 << 10), (2000, 64, 396, 64 << 10)] {
+        let of = (batch, [side; 2]);
+        let problem = super::super::batch(Type::F32, of, of).expect("it fits");
+        let plan = operation::plan(&MATMUL, &problem, &Options::default(), &h200());
+        let launch = plan.expect("allowed").expect("outputs").launch;
+        assert_eq!(
+            (launch.kernel, launch.grid),
+            ("matmul_small_f32", [blocks, 1, 1])
+        );
+        assert_eq!(launch.dynamic_shared_bytes, room);
+    }
     // Products that share B are one of all their rows.
     let shared = super::super::batch(Type::F32, (7, [3, 4]), (1, [4, 5]));
     assert_eq!(shared.expect("it fits").extents, [21, 4, 5, 1]);
