@@ -122,7 +122,15 @@ macro_rules! kernel {
     };
 }
 // Three blocks of the smallest tiles fit a multiprocessor, with 168 registers per thread.
-kernel!(matmul_mma_small, 128, 3, Square, SquareRagged);
+kernel!(
+    matmul_mma_small,
+    128,
+    3,
+    Square,
+    Small,
+    SquareRagged,
+    SmallRagged
+);
 kernel!(matmul_mma, 256, 1, Tall, Large, TallRagged, LargeRagged);
 
 /// The operands and extents of a batch of products.

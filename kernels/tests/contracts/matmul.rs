@@ -476,6 +476,11 @@ fn slices_of_doubles_have_their_sums() {
         start!(matmul_mma<mma::Large>),
         start!(matmul_mma<mma::LargeRagged>),
     );
+    of_doubles(
+        MmaTiles::Small,
+        start!(matmul_mma_small<mma::Small>),
+        start!(matmul_mma_small<mma::SmallRagged>),
+    );
 }
 
 fn of_doubles(

@@ -104,6 +104,8 @@ fn every_shape_in_every_tile() {
                     check::<f64>(device, sides, each, options);
                 }
                 for (tiles, count, cap) in [
+                    (MmaTiles::Small, 1, None),
+                    (MmaTiles::Small, 2, Some(1)),
                     (MmaTiles::Square, 1, None),
                     (MmaTiles::Square, 2, Some(1)),
                     (MmaTiles::Tall, 1, Some(2)),

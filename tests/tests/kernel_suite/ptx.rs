@@ -151,7 +151,7 @@ fn table() -> BTreeMap<String, Expected> {
             add(name, Expected::new(params, 3).dynamic());
         }
     }
-    for tiles in ["square", "tall", "large"] {
+    for tiles in ["square", "tall", "large", "small"] {
         for ragged in ["", "ragged"] {
             let name = format!("matmul_mma_{tiles}{ragged}_f64");
             add(name, Expected::new(12, 3).dynamic());

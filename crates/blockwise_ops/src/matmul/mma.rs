@@ -38,6 +38,12 @@ const fn rates(tiles: MmaTiles) -> Rates {
             start: [1330.0, 1280.0],
             store: [3370.0, 5120.0],
         },
+        // 4096 products of 32 × 32 × 32 take 37 µs.
+        MmaTiles::Small => Rates {
+            element: &[25.0, 30.0, 35.0, 40.0, 45.0, 50.0],
+            start: [2500.0, 3000.0],
+            store: [500.0, 1000.0],
+        },
     }
 }
 
@@ -46,6 +52,10 @@ const LAUNCH: f64 = 3740.0;
 
 /// The time of single elements relative to pairs.
 const SINGLE: f64 = 1.15;
+
+/// The largest sides of a batch's products for which smaller tiles are faster.
+const SMALL_SIDE: usize = 32;
+const TALL_SIDE: usize = 512;
 
 /// The fraction of the time of one slice that several slices may take.
 const WORTH: f64 = 0.95;
@@ -90,7 +100,17 @@ fn fastest_tiles(
     pairs: bool,
     properties: &DeviceProperties,
 ) -> (f64, MmaTiles) {
-    let all = MmaTiles::ALL.into_iter();
+    // Of batches, measured, not modelled (docs/log/2026-11-27-batches.md): the blocks of smaller tiles
+    // start and store while others multiply.
+    let side = match batch {
+        1 => usize::MAX,
+        _ => of[0].max(of[2]),
+    };
+    let all = MmaTiles::ALL.into_iter().filter(|tiles| match tiles {
+        MmaTiles::Small => side <= SMALL_SIDE,
+        MmaTiles::Square | MmaTiles::Tall => side > SMALL_SIDE,
+        MmaTiles::Large => side > TALL_SIDE,
+    });
     let timed = all.map(|tiles| (time(tiles, of, batch, slices, pairs, properties), tiles));
     let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
     fastest.unwrap_or((LAUNCH, MmaTiles::Square))
@@ -161,6 +181,26 @@ mod tests {
             let pairs = of[1] % 2 == 0 && of[2] % 2 == 0;
             let tiles = tiles(of, 1, slices, pairs, &h200());
             assert_eq!((tiles, slices), expected, "{of:?}");
+        }
+    }
+
+    /// The same of batches.
+    #[test]
+    fn batches_have_smaller_tiles() {
+        for (batch, side, expected) in [
+            (4096, 32, MmaTiles::Small),
+            (3000, 24, MmaTiles::Small),
+            (2000, 48, MmaTiles::Square),
+            (1024, 64, MmaTiles::Square),
+            (512, 128, MmaTiles::Tall),
+            (1000, 100, MmaTiles::Tall),
+            (64, 512, MmaTiles::Tall),
+        ] {
+            assert_eq!(
+                tiles([side; 3], batch, 1, true, &h200()),
+                expected,
+                "{side}"
+            );
         }
     }
 

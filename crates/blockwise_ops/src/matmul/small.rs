@@ -10,12 +10,16 @@ use crate::by_width::by_width;
 use crate::limits::blocks_for;
 use crate::operation::{Plan, Problem, Task};
 
-/// The most shared memory of a block's operands, and the most rows or columns with which it is the
-/// fastest kernel (H100; docs/log/2026-11-27-batches.md).
+/// The most shared memory of a block's operands.
 const MOST_ROOM: usize = 64 << 10;
-const MOST_SIDE: usize = 64;
-/// Blocks for each multiprocessor that stay.
-const AT_ONCE: usize = 3;
+/// The most rows or columns with which it is the fastest kernel: f64 has the tensor cores
+/// (docs/log/2026-11-27-batches.md).
+const fn most_side(bytes: usize) -> usize {
+    match bytes {
+        4 => 128,
+        _ => 16,
+    }
+}
 
 fn room_of(of: [usize; 3], bytes: usize, each: usize) -> usize {
     by_width!(bytes, T => room::<T>(of, each))
@@ -31,7 +35,8 @@ pub(super) fn is_small(problem: &Problem) -> bool {
 /// Whether it is the fastest.
 pub(super) fn pays(problem: &Problem) -> bool {
     let [rows, _, cols] = extents(problem);
-    !is_one(problem) && rows.max(cols) <= MOST_SIDE && is_small(problem)
+    let most = most_side(problem.ty.bytes());
+    !is_one(problem) && rows.max(cols) <= most && is_small(problem)
 }
 
 /// Products of a block: as many as its threads have outputs for, and shared memory has room for.
@@ -60,17 +65,10 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let packs = task.aligned && whole(inner) && whole(cols);
     let (each, batch) = (each(problem), problem.extents[3]);
     let groups = batch.div_ceil(each);
-    // Blocks that stay copy the next group while they multiply. Where most run at once, they do not
-    // pay.
-    let at_once = AT_ONCE * task.device.multiprocessors_to_fill() as usize;
-    let blocks = match 2 * groups >= 3 * at_once && 2 * room_of(of, bytes, each) <= MOST_ROOM {
-        true => at_once,
-        false => groups,
-    };
     let (cap, most) = (task.options.grid_cap, task.device.max_grid[0]);
-    let launched = blocks_for(blocks, 1, cap, most);
+    let launched = blocks_for(groups, 1, cap, most);
     let needed = by_width!(bytes, T => needed::<T>(of, each, batch, launched));
-    blocks_of(task, [packs.into(), 0], blocks, THREADS, needed)
+    blocks_of(task, [packs.into(), 0], groups, THREADS, needed)
 }
 
 #[cfg(test)]
@@ -100,10 +98,12 @@ mod tests {
 
     #[test]
     fn it_is_for_batches_whose_matrices_fit() {
-        assert!(pays(&of(Type::F64, 2, [64; 3])));
-        assert!(!pays(&of(Type::F64, 1, [64; 3])));
-        assert!(!pays(&of(Type::F64, 2, [64, 65, 64])));
-        assert!(!pays(&of(Type::F32, 2, [65, 4, 4])));
-        assert!(is_small(&of(Type::F32, 1, [65, 4, 4])));
+        assert!(pays(&of(Type::F32, 2, [64; 3])));
+        assert!(!pays(&of(Type::F32, 1, [64; 3])));
+        assert!(!pays(&of(Type::F32, 2, [64, 129, 64])));
+        assert!(!pays(&of(Type::F32, 2, [129, 4, 4])));
+        assert!(pays(&of(Type::F64, 2, [16; 3])));
+        assert!(!pays(&of(Type::F64, 2, [16, 16, 17])));
+        assert!(is_small(&of(Type::F32, 1, [129, 4, 4])));
     }
 }
