@@ -348,6 +348,41 @@ class Matmul(Problem):
         return f"{some.size} rows, all written", int(wrong.sum()) + int(cp.isnan(result).sum())
 
 
+class Batch(Matmul):
+    """Batches of products. Names: a, b, out. `size` is the number of products and the extents of each, or two numbers, one of them 1: that side is shared."""
+
+    def make(self):
+        *batch, rows, inner, cols = self.size
+        self.of_a, self.of_b = batch if len(batch) == 2 else batch * 2
+        out = self.cupy.empty((max(self.of_a, self.of_b), rows, cols), self.dtype)
+        return {"a": self.uniform(self.of_a, rows, inner), "b": self.uniform(self.of_b, inner, cols), "out": out}
+
+    def names(self):
+        return {}
+
+    def peers(self):
+        name = "SGEMM" if self.dtype == self.cupy.float32 else "DGEMM"
+        of_cupy = lambda cp, a, b, out: cp.matmul(a, b, out=out)
+        cupy = ("cupy", f"matmul (cuBLAS {name} strided batched)", "", self.cupy_call(of_cupy, "a", "b", "out"))
+        if len(self.size) == 5:
+            return [("torch", "matmul", "TF32 off", self.torch(lambda torch, a, b, out: torch.matmul(a, b, out=out), "a", "b", "out")), cupy]
+        return [("torch", "bmm", "TF32 off", self.torch(lambda torch, a, b, out: torch.bmm(a, b, out=out), "a", "b", "out")), cupy]
+
+    def compare(self, copy, result, rung):
+        cp, arrays, inner = self.cupy, self.arrays[copy], self.size[-2]
+        products = result.shape[0]
+        some = cp.unique(cp.concatenate([cp.array([0, products - 1]), cp.random.randint(0, products, 14)]))
+        of = lambda array: array[some if array.shape[0] > 1 else cp.zeros_like(some)].astype(cp.float64)
+        a, b = of(arrays["a"]), of(arrays["b"])
+        if a.shape[1] > 64:
+            rows = cp.unique(cp.concatenate([cp.array([0, a.shape[1] - 1]), cp.random.randint(0, a.shape[1], 62)]))
+            a, result_of = a[:, rows], result[some][:, rows]
+        else:
+            result_of = result[some]
+        wrong = ~(abs(result_of - a @ b) <= (inner + 1) * cp.finfo(self.dtype).eps / 2 * (abs(a) @ abs(b)))
+        return f"{a.shape[1]} rows of {some.size} products, all written", int(wrong.sum()) + int(cp.isnan(result).sum())
+
+
 class Transpose(Problem):
     """Transposes. Names: input, rows, cols, out."""
 
@@ -440,6 +475,7 @@ PROBLEMS = {
     **dict.fromkeys(["sum", "mean", "min", "max", "argmin", "argmax", "dot"], Reduce),
     **dict.fromkeys(["conv-same", "conv-full", "conv-valid"], Convolution),
     "matmul": Matmul,
+    "matmul-batch": Batch,
     "transpose": Transpose,
     "reverse": Reverse,
     "scan": Scan,

@@ -8,9 +8,11 @@ const HOPPER: &[&str] = &[
     "matmul_mma_square_f64",
     "matmul_mma_tall_f64",
     "matmul_mma_large_f64",
+    "matmul_mma_small_f64",
     "matmul_mma_squareragged_f64",
     "matmul_mma_tallragged_f64",
     "matmul_mma_largeragged_f64",
+    "matmul_mma_smallragged_f64",
     "matmul_tensor_f32",
 ];
 

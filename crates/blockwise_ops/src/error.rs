@@ -232,6 +232,12 @@ pub enum LaunchError {
         /// The setting.
         setting: &'static str,
     },
+    /// A kernel for two matrices, and a batch of them was asked for.
+    #[error("kernel `{kernel}` multiplies two matrices, not a batch of them")]
+    NoBatch {
+        /// The kernel's name.
+        kernel: &'static str,
+    },
     /// The device failed, or the kernel went wrong on it.
     #[error(transparent)]
     Device(#[from] blockwise::Error),
@@ -257,6 +263,9 @@ impl LaunchError {
             Self::NoInstance { .. } => Some("leave the kernel out: then one is chosen that has"),
             Self::Rank { .. } => Some("reshape it first"),
             Self::NoParts { .. } => Some("leave the kernel out, or use one device and one chunk"),
+            Self::NoBatch { .. } => {
+                Some("leave the kernel and `--tensor` out: then one is chosen that has batches")
+            }
             Self::NotWholeWarps { .. } => Some("use kernel `tree`, or whole warps"),
             Self::FixedBlock { .. } => Some("leave the threads out, or use another kernel"),
             Self::NoAxis { .. } => {

@@ -25,7 +25,9 @@ pub(super) struct Cross {
 impl Cross {
     /// A sample that follows from `seed`.
     pub(super) fn new(problem: &Problem, seed: u64) -> Self {
-        let [rows, _, cols, _] = problem.extents;
+        let [rows, _, cols, batch] = problem.extents;
+        // Rows of all products of a batch.
+        let rows = rows * batch;
         let mut random = StdRng::seed_from_u64(seed);
         let mut chosen = |extent: usize| {
             let mut chosen = vec![0, extent - 1];

@@ -3,7 +3,8 @@
 //! Each side is drawn by its logarithm, from 1 to the largest that the operation's description
 //! names. A third of an operation's shapes is rounded to multiples of 128, a third to multiples of
 //! 8, a third stays as drawn. Types, modes and axes are drawn too, and where the operands begin: in
-//! one of four shapes at no multiple of 16 bytes.
+//! one of four shapes at no multiple of 16 bytes. Batches have turns of their own, and any number of
+//! products.
 
 use std::collections::HashSet;
 
@@ -72,9 +73,11 @@ const DIMENSIONS: [usize; 2] = [2, 3];
 /// How often a shape that is too large, or was drawn already, is drawn again.
 const TRIES: usize = 1000;
 
-/// An operation, and what of it passes the filter.
+/// An operation, or its batches, and what of it passes the filter.
 struct Source {
     of: &'static Operation,
+    /// The most products of a batch.
+    batch: Option<usize>,
     /// Types and settings.
     kinds: Vec<(Type, Given)>,
     has_axis: bool,
@@ -85,7 +88,12 @@ struct Source {
 /// They follow from `seed`.
 pub(super) fn shapes(seed: u64, count: Count, filter: &[String], limits: Limits) -> Vec<Drawn> {
     let mut rng = StdRng::seed_from_u64(seed);
-    let sources = OPERATIONS.iter().map(|of| Source::of(of, filter));
+    let single = OPERATIONS.iter().map(|of| Source::of(of, None, filter));
+    let batches = OPERATIONS.iter().filter_map(|of| {
+        let (label, most) = of.bench.batch?;
+        Some(Source::of(of, Some((label, most)), filter))
+    });
+    let sources = single.chain(batches);
     let mut sources: Vec<_> = sources.filter(|it| !it.kinds.is_empty()).collect();
     // Which third is the first must not depend on the operation's place.
     for source in &mut sources {
@@ -124,7 +132,7 @@ pub(super) enum Count {
 }
 
 impl Source {
-    fn of(of: &'static Operation, filter: &[String]) -> Self {
+    fn of(of: &'static Operation, batch: Option<(&'static str, usize)>, filter: &[String]) -> Self {
         let modes = of.settings.iter().filter_map(|setting| match setting {
             Setting::Mode { values, .. } => Some(values.len()),
             _ => None,
@@ -134,7 +142,8 @@ impl Source {
         for &(ty, _) in of.bench.types {
             for mode in 0..modes {
                 let given = of.with_mode(mode as u8);
-                let name = format!("{}/{ty}/{DEFAULT}/", of.label(given.settings));
+                let label = batch.map_or(of.label(given.settings), |(label, _)| label);
+                let name = format!("{label}/{ty}/{DEFAULT}/");
                 if is_chosen(filter, &name) && !kinds.contains(&(ty, given)) {
                     kinds.push((ty, given));
                 }
@@ -143,6 +152,7 @@ impl Source {
         let mut settings = of.settings.iter();
         Self {
             of,
+            batch: batch.map(|(_, most)| most),
             kinds,
             has_axis: settings.any(|setting| matches!(setting, Setting::Axis { .. })),
             drawn: 0,
@@ -164,7 +174,10 @@ impl Source {
         for multiple in ROUNDED.into_iter().filter(|&it| it <= multiple) {
             for _ in 0..TRIES {
                 let sides = most.iter().map(|&most| side(rng, most, multiple));
-                let size: Vec<usize> = sides.collect();
+                let mut size: Vec<usize> = sides.collect();
+                if let Some(most) = self.batch {
+                    size.insert(0, side(rng, most, 1));
+                }
                 if fits(self.of, ty, &size, &posing, limits) {
                     return Some(Drawn {
                         of: self.of,
@@ -280,6 +293,19 @@ mod tests {
     }
 
     #[test]
+    fn batches_have_turns_of_their_own() {
+        let shapes = drawn(9, 200, &["matmul-batch"]);
+        assert!(shapes.iter().all(|it| it.size.len() == 4));
+        let wide = shapes.iter().filter(|it| it.size[0] > 100).count();
+        assert!((40..120).contains(&wide), "{wide}");
+        let whole = |it: &&Drawn| it.size[1..].iter().all(|side| side % 128 == 0);
+        assert!((60..90).contains(&shapes.iter().filter(whole).count()));
+        // Those of single products stay what they were without them.
+        let single = drawn(9, 50, &["matmul/"]);
+        assert!(single.iter().all(|it| it.size.len() == 3));
+    }
+
+    #[test]
     fn types_modes_axes_and_beginnings_are_drawn_and_a_filter_leaves_its_own() {
         let shapes = drawn(7, 900, &[]);
         let mut of = BTreeMap::<_, usize>::new();
@@ -287,7 +313,14 @@ mod tests {
             *of.entry(it.of.name).or_default() += 1;
         }
         assert_eq!(of.len(), OPERATIONS.len());
-        assert!(of.values().all(|&count| count == 900 / OPERATIONS.len()));
+        let turns = OPERATIONS.len() + 1;
+        for (name, count) in of {
+            let turn = if name == "matmul" { 2 } else { 1 };
+            assert!(
+                count.abs_diff(turn * 900 / turns) <= turn,
+                "{name}: {count}"
+            );
+        }
         let has = |what: &dyn Fn(&Drawn) -> bool| shapes.iter().any(what);
         for mode in 0..3 {
             assert!(has(
@@ -319,6 +352,6 @@ mod tests {
         // Fewer are the first ones of more.
         assert_eq!(drawn(5, 40, &[])[..10], drawn(5, 10, &[]));
         let of_each = shapes(5, Count::OfEach(2), &[], Limits::EVERY_KERNEL);
-        assert_eq!(of_each.len(), 2 * OPERATIONS.len());
+        assert_eq!(of_each.len(), 2 * (OPERATIONS.len() + 1));
     }
 }

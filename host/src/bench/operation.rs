@@ -92,7 +92,10 @@ pub(super) fn searches(sizes: &Sizes, properties: &DeviceProperties) -> Vec<Sear
                 true => &[operation.bench.quick],
                 false => &[],
             };
-            for size in picked(operation, sizes, quick, standard) {
+            let mut sizes = picked(operation, sizes, quick, standard);
+            // A choice is saved for the extents of one problem.
+            sizes.retain(|size| size.len() == operation.sizes.len());
+            for size in sizes {
                 if let Ok(posed) = posed(operation, ty, &size, &given) {
                     let posing = Posing { given, offset: 0 };
                     searches.push(search(operation, posed, posing, size, properties));
@@ -166,7 +169,13 @@ fn picked(
         let given = given.iter().filter(|size| size.0.len() == extents);
         return Sizes::Given(given.cloned().collect()).pick_any(extents, quick, standard);
     }
-    sizes.pick_any(extents, quick, standard)
+    let mut picked = sizes.pick_any(extents, quick, standard);
+    if let (Sizes::Given(given), Some(_)) = (sizes, operation.bench.batch) {
+        let batches = given.iter().filter(|size| size.0.len() > extents);
+        let batches = batches.filter(|size| !(operation.shapes)(&size.0).is_empty());
+        picked.extend(batches.map(|size| size.0.clone()));
+    }
+    picked
 }
 
 /// The problem at a size; with an axis, the size is the array's shape.
@@ -195,7 +204,10 @@ fn work(
     Work {
         of: operation,
         posing,
-        operation: operation.label(posed.problem.settings),
+        operation: match posing.given.axis {
+            Some(_) => operation.label(posed.problem.settings),
+            None => operation.label_at(posed.problem.settings, &size),
+        },
         ty: posed.problem.ty.name(),
         bytes: least.bytes,
         operations: least.operations,

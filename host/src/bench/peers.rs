@@ -287,8 +287,10 @@ mod tests {
             let is_own = |name: &str| {
                 let of_libraries = ["axis", "scan", "sliced", "sliced-copy", "few"].contains(&name)
                     || name.starts_with("mma");
-                // Means and indices are computed by the kernels of sums and extremes.
+                // Means and indices are computed by the kernels of sums and extremes, most batches by
+                // those of single products.
                 let is_derived = ["mean", "argmin", "argmax"].contains(&work.operation);
+                let is_derived = is_derived || work.operation == "matmul-batch";
                 name != "default"
                     && !is_derived
                     && !name.ends_with("-raw")

@@ -250,9 +250,15 @@ fn class(work: &str) -> &'static str {
     let place = work.rsplit('/').next().unwrap_or_default();
     let size = place.split(['@', '+']).next().unwrap_or_default();
     let size = size.parse::<super::Size>();
+    // The number of products in a batch is no side.
+    let batch = usize::from(
+        work.split('/')
+            .next()
+            .is_some_and(|it| it.ends_with("-batch")),
+    );
     let all = |of: usize| {
         size.as_ref()
-            .is_ok_and(|size| size.0.iter().all(|it| it % of == 0))
+            .is_ok_and(|size| size.0.iter().skip(batch).all(|it| it % of == 0))
     };
     match (all(128), all(8)) {
         (true, _) => CLASSES[0],

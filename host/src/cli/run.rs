@@ -119,7 +119,7 @@ impl Inputs {
         for (operand, path) in of.operands.iter().zip(&arguments.inputs) {
             let reader = operand::open(path)?;
             let reader = match operand.rank {
-                Dimensions::Matrix => reader.into_matrix(),
+                Dimensions::Matrix | Dimensions::Matrices => reader.into_matrix(),
                 Dimensions::Any | Dimensions::Vector | Dimensions::Signal => reader,
             };
             let (shape, kind) = operand::extents(&reader);
@@ -132,7 +132,10 @@ impl Inputs {
         }
         for (at, operand) in of.operands.iter().enumerate().take(shapes.len()) {
             let wanted = match (operand.rank, shapes[at].len()) {
-                (Dimensions::Matrix, 2) | (Dimensions::Vector, 1) => continue,
+                (Dimensions::Matrix | Dimensions::Matrices, 2)
+                | (Dimensions::Matrices, 3)
+                | (Dimensions::Vector, 1) => continue,
+                (Dimensions::Matrices, _) => "a batch or a matrix",
                 (Dimensions::Matrix, _) => "a matrix",
                 (Dimensions::Vector, _) => "a vector",
                 (Dimensions::Any | Dimensions::Signal, _) => continue,
@@ -167,10 +170,11 @@ impl Inputs {
         })
     }
 
-    /// Rows and columns of an operand.
+    /// Rows and columns of an operand, of a batch the rows of all its matrices.
     fn matrix(&self, at: usize) -> [usize; 2] {
         match self.shapes[at][..] {
             [rows, cols] => [rows, cols],
+            [batch, rows, cols] => [batch * rows, cols],
             _ => [1, self.shapes[at].iter().product()],
         }
     }

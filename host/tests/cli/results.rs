@@ -310,3 +310,46 @@ fn unsigned_sums_and_references_of_halves() {
         Run::line(at, line).ends(code);
     }
 }
+
+/// A batch on one side or both, one matrix that all products share, and what does not fit.
+#[test]
+fn batches_of_products_are_numpys() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let doubles = |shape: &str, values: &[f64]| {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes());
+        npy("'<f8'", "False", shape, &bytes.collect::<Vec<_>>())
+    };
+    write(at, "a.npy", doubles("(2, 1, 2)", &[1.0, 2.0, 3.0, 4.0]));
+    write(at, "b.npy", doubles("(2, 2, 1)", &[1.0, 10.0, 0.5, 7.0]));
+    write(at, "one.npy", doubles("(2, 1)", &[1.0, 10.0]));
+    write(at, "row.npy", doubles("(1, 2)", &[1.0, 2.0]));
+    write(at, "three.npy", doubles("(3, 2, 1)", &[1.0; 6]));
+    write(at, "none.npy", doubles("(0, 2, 1)", &[]));
+    write(at, "deep.npy", doubles("(1, 1, 2, 1)", &[1.0; 2]));
+    let made = |line: &str, shape: &str, expected: &[f64]| {
+        write(at, "r.npy", doubles(shape, expected));
+        let line = format!("matmul {line} -o c.npy --reference r.npy --atol 0");
+        let run = Run::line(at, &line).ends(0);
+        let told = shape.replace('(', "[").replace(')', "]");
+        assert!(run.stdout.contains(&told), "{line}: {run:?}");
+    };
+    made("a.npy b.npy", "(2, 1, 1)", &[21.0, 29.5]);
+    made("a.npy one.npy", "(2, 1, 1)", &[21.0, 43.0]);
+    made("row.npy b.npy", "(2, 1, 1)", &[21.0, 14.5]);
+    made("row.npy none.npy", "(0, 1, 1)", &[]);
+    // Products that share B are one, which is divided as others are.
+    made("a.npy one.npy --gpus 2", "(2, 1, 1)", &[21.0, 43.0]);
+    for (line, refused) in [
+        ("a.npy three.npy", "A is 2x1x2 and B is 3x2x1: batches"),
+        ("b.npy b.npy", "A is 2x2x1 and B is 2x2x1: a product"),
+        ("a.npy deep.npy", "and a batch or a matrix is wanted"),
+        (
+            "a.npy b.npy --kernel tiled",
+            "kernel `tiled` multiplies two",
+        ),
+        ("a.npy b.npy --gpus 2", "not divided over devices"),
+    ] {
+        Run::line(at, &format!("matmul {line} -o c.npy")).refused(refused);
+    }
+}

@@ -58,6 +58,49 @@ pub(super) unsafe fn load_pair(address: u32) -> [f64; 2] {
     [x, y]
 }
 
+/// Loads LANES elements from shared memory: one, or 16 bytes.
+///
+/// # Safety
+/// `address` points to as many written elements and is aligned to all of them.
+#[gpu_only]
+#[inline(always)]
+pub(super) unsafe fn load_shared<T: Scalar, const LANES: usize>(address: u32) -> [T; LANES] {
+    const { assert!(LANES == 1 || LANES == crate::pack::lanes::<T>()) };
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match (size_of::<T>(), LANES) {
+            (4, 1) => {
+                let x: u32;
+                core::arch::asm!(
+                    "ld.shared.b32 {x}, [{address}];",
+                    address = in(reg32) address,
+                    x = out(reg32) x,
+                    options(nostack, readonly),
+                );
+                [T::of_bits(x.into()); LANES]
+            }
+            (4, _) => {
+                let words = load_four(address);
+                core::array::from_fn(|lane| T::of_bits(words[lane % 4].to_bits().into()))
+            }
+            (_, 1) => {
+                let x: u64;
+                core::arch::asm!(
+                    "ld.shared.b64 {x}, [{address}];",
+                    address = in(reg32) address,
+                    x = out(reg64) x,
+                    options(nostack, readonly),
+                );
+                [T::of_bits(x); LANES]
+            }
+            _ => {
+                let words = load_pair(address);
+                core::array::from_fn(|lane| T::of_bits(words[lane % 2].to_bits()))
+            }
+        }
+    }
+}
+
 /// C += A·B for a 16 × 8 fragment of A and an 8 × 8 fragment of B, spread over the lanes of a warp.
 /// Lane 4g + t holds A\[g + 8h, t + 4k\] at index 2k + h, B\[t + 4k, g\] at k, and C\[g + 8h, 2t +
 /// i\] at 2h + i.

@@ -22,7 +22,7 @@
 //!   reads of it, and all reads of the previous stage before the copies that overwrite it.
 //! - Global reads per element of C: inner/`cols` of A and inner/`rows` of B of the block; shared
 //!   reads inner/`warp_cols` and inner/`warp_rows`.
-//! - Slices of the inner extent: as in [`sliced`](super::sliced).
+//! - Slices of the inner extent, and batches: as in [`sliced`](super::sliced).
 //!
 //! PTX for compute capability 9.0 has one 16 × 8 × 8 instruction; older PTX uses four of 8 × 8 × 4.
 
@@ -32,8 +32,8 @@ use cuda_std::unroll::unrolled;
 
 use super::asm;
 use super::policy::Policy;
-use super::slices::slice;
-use crate::here::thread_here;
+use super::slices::{elements, number, slice};
+use crate::here::{thread_here, zero_here};
 use crate::pack::Pack;
 use copies::Copies;
 
@@ -50,24 +50,26 @@ macro_rules! kernel {
         /// The products of all slices; with one slice, C.
         ///
         /// # Parameters
-        /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `sums`: `slices`
+        /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`.
+        ///   `b`: B, `batch` times `inner · cols` elements. `sums`: for each of `slices`, `batch`
         ///   matrices of `rows · cols` elements. For an instance that moves pairs, `inner` and
         ///   `cols` are even, and all three are aligned to 16 bytes.
         ///
         /// # Launch
         /// Blocks of as many threads as the instance's policy says, with the shared memory of its
-        /// [`MmaTiles`]. The grid strides over the tiles of C along x and y, and over slices along
-        /// z.
+        /// [`MmaTiles`]. The grid strides over the tiles of C along x and y, and over all slices of
+        /// all products along z.
         #[kernel(
             instances($($instances)*),
             name = "matmul_mma_{S}_f64",
             max_threads = $max_threads,
             min_blocks = $min_blocks,
             require(
-                grid.z as usize <= slices,
-                rows.checked_mul(inner) == Some(a.len()),
-                inner.checked_mul(cols) == Some(b.len()),
-                super::slices::sums(rows, cols, slices) == Some(sums.len()),
+                grid.z as usize <= slices.saturating_mul(batch),
+                of_a == 1 || of_a == batch,
+                elements(rows, inner, of_a) == Some(a.len()),
+                elements(inner, cols, batch) == Some(b.len()),
+                super::slices::sums(rows, cols, slices, batch) == Some(sums.len()),
                 inner.is_multiple_of(<S as Instance>::POLICY.vector),
                 cols.is_multiple_of(<S as Instance>::POLICY.vector),
                 <S as Instance>::POLICY.vector == 1 || a.is_aligned_to(crate::pack::BYTES),
@@ -78,6 +80,10 @@ macro_rules! kernel {
                 shared_bytes as usize >= <S as Instance>::TILES.shared_bytes()
             )
         )]
+        #[allow(
+            clippy::too_many_arguments,
+            reason = "three matrices, three extents, the slices, the batch"
+        )]
         pub fn $name<S: Instance>(
             a: &[f64],
             b: &[f64],
@@ -86,60 +92,88 @@ macro_rules! kernel {
             inner: usize,
             cols: usize,
             slices: usize,
+            of_a: usize,
+            batch: usize,
         ) {
             const POLICY: Policy = <S as Instance>::POLICY;
             let of = Operands {
-                a,
-                b,
+                a: a.as_ptr(),
+                b: b.as_ptr(),
+                sums: sums.as_mut_ptr(),
                 rows,
                 inner,
                 cols,
+                slices,
+                of_a,
+                batch,
             };
-            let mut number = thread::block_idx_z() as usize;
-            while number < slices {
-                let part = slice(inner, slices, number);
-                let c = sums.as_mut_ptr().wrapping_add(number * rows * cols);
+            let mut layer = thread::block_idx_z() as usize;
+            while layer < (slices + zero_here()) * batch {
                 // SAFETY: `require` states the operands' sizes and alignment, the block and its
-                // shared memory; the slice ends within the inner extent, and only this layer of the
-                // grid writes its sums.
+                // shared memory; only this layer of the grid writes its sums.
                 unsafe {
                     multiply::<{ high(&POLICY) }, { wide(&POLICY) }, { GROUPS * high(&POLICY) }>(
-                        POLICY, of, part, c,
+                        POLICY, of, layer,
                     );
                 }
-                number += thread::grid_dim_z() as usize;
+                layer += thread::grid_dim_z() as usize;
             }
         }
     };
 }
 // Three blocks of the smallest tiles fit a multiprocessor, with 168 registers per thread.
-kernel!(matmul_mma_small, 128, 3, Square, SquareRagged);
+kernel!(
+    matmul_mma_small,
+    128,
+    3,
+    Square,
+    Small,
+    SquareRagged,
+    SmallRagged
+);
 kernel!(matmul_mma, 256, 1, Tall, Large, TallRagged, LargeRagged);
 
-/// A product's operands and extents.
+/// The operands and extents of a batch of products.
 #[derive(Clone, Copy)]
-struct Operands<'a> {
-    a: &'a [f64],
-    b: &'a [f64],
+struct Operands {
+    a: *const f64,
+    b: *const f64,
+    sums: *mut f64,
     rows: usize,
     inner: usize,
     cols: usize,
+    slices: usize,
+    of_a: usize,
+    batch: usize,
 }
 
-/// The product over `len` elements of the inner extent, starting at `first`. A warp has HIGH × WIDE
-/// multiplications, in SLOTS slots per step, as `policy` says.
+impl Operands {
+    /// The operands of one product.
+    #[inline(always)]
+    fn product(self, layer: usize) -> Self {
+        let (_, matrix) = number(layer, self.slices, self.batch);
+        let of_a = if self.of_a == 1 { 0 } else { matrix };
+        Self {
+            a: self.a.wrapping_add(of_a * self.rows * self.inner),
+            b: self.b.wrapping_add(matrix * self.inner * self.cols),
+            ..self
+        }
+    }
+}
+
+/// The sums of one layer: a slice of a product. A warp has HIGH × WIDE multiplications, in SLOTS slots
+/// per step, as `policy` says.
 ///
 /// # Safety
-/// The operands have the sizes of their extents; `c` is a matrix like C, and only the blocks of
-/// this layer of the grid use it. All threads of those blocks call this; a block has the policy's
+/// The operands have the sizes of their extents; there is such a layer, and only the blocks of
+/// this layer of the grid write its sums. All threads of those blocks call this; a block has the policy's
 /// threads along x and the shared memory of its stages. Where copies move pairs, inner extent and
 /// columns are even, and all three matrices are aligned to 16 bytes.
 #[inline(always)]
 unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
     policy: Policy,
-    of: Operands<'_>,
-    (first, len): (usize, usize),
-    c: *mut f64,
+    of: Operands,
+    layer: usize,
 ) {
     const { assert!(GROUPS == 2, "the barrier is between two groups") };
     let shared = asm::dynamic_shared();
@@ -173,13 +207,18 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
         asm::load_pair(of_cols + stage + BYTES * element as u32)
     };
 
-    let steps = len.div_ceil(INNER);
-    let missing = (steps * INNER - len) as u32;
     let blocks = thread::grid_dim_x() as usize;
     let mut tile = thread::block_idx_y() as usize * blocks + thread::block_idx_x() as usize;
     while let Some((top, left)) = policy.tile(tile, of.rows, of.cols) {
+        // Places are computed here and below: to keep them takes registers that the sums need.
+        let here = layer + zero_here();
+        let (number, _) = number(here, of.slices, of.batch);
+        let (first, len) = slice(of.inner, of.slices, number);
+        let steps = len.div_ceil(INNER);
+        let missing = (steps * INNER - len) as u32;
         let start = first as isize - missing as isize;
-        let mut copies = Copies::new(&policy, of, shared, [top, left], start);
+        let product = of.product(here);
+        let mut copies = Copies::new(&policy, product, shared, [top, left], start);
         // The stage to copy to next.
         let mut write = 0;
         let mut step = 0;
@@ -281,7 +320,8 @@ unsafe fn multiply<const HIGH: usize, const WIDE: usize, const SLOTS: usize>(
         let col = left + (col + 2 * g) as usize;
         let below = of.rows.saturating_sub(row).min(policy.rows) as u32;
         let right = of.cols.saturating_sub(col).min(policy.cols) as u32;
-        let mut line = c.wrapping_add(row * of.cols + col);
+        let above = (layer + zero_here()) * of.rows + row;
+        let mut line = of.sums.wrapping_add(above * of.cols + col);
         unrolled::<HIGH>(|i| {
             unrolled::<2>(|half| {
                 let to = line.wrapping_add(half * of.cols);

@@ -15,6 +15,7 @@ pub mod policy;
 pub mod register_tile;
 pub mod sliced;
 pub mod slices;
+pub mod small;
 pub mod split;
 mod stage;
 // The host compiles it for its constants.

@@ -27,8 +27,10 @@ use cuda_std::prelude::*;
 
 use super::asm;
 use super::policy::{Policy, Tiles, VECTOR};
+use super::slices::elements;
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands};
+use crate::here::zero_here;
 use crate::pack::Pack;
 use cuda_std::unroll::unrolled;
 
@@ -62,8 +64,8 @@ pub(super) const fn ahead(policy: &Policy) -> u32 {
 /// C = A·B with [`Tiles::Wide`]. The other [`Tiles`] are those of [`sliced`](super::sliced).
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
-///   elements. The columns [fit](Tiles::fit) an instance that moves vectors, and B and C are
+/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`, `c`:
+///   B and C, `inner · cols` and `rows · cols` elements, `batch` times. The columns [fit](Tiles::fit) an instance that moves vectors, and B and C are
 ///   aligned to 16 bytes.
 /// - `unless`: empty, or two ranges of [`RANGE_WORDS`]. If they [fit](super::split::fits),
 ///   [`tensor`](super::tensor) has computed C, and this kernel does nothing. Whatever the words
@@ -71,22 +73,27 @@ pub(super) const fn ahead(policy: &Policy) -> u32 {
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the policy of these [`Tiles`]
-/// says; the grid strides over the tiles of C.
+/// says; the grid strides over the tiles of C along x and y, and has a layer for each product.
 #[kernel(
     max_threads = 256,
     min_blocks = 1,
     require(
-        rows.checked_mul(inner) == Some(a.len()),
-        inner.checked_mul(cols) == Some(b.len()),
-        rows.checked_mul(cols) == Some(c.len()),
+        of_a == 1 || of_a == batch,
+        elements(rows, inner, of_a) == Some(a.len()),
+        elements(inner, cols, batch) == Some(b.len()),
+        elements(rows, cols, batch) == Some(c.len()),
         Tiles::Wide.fit(cols),
         b.is_aligned_to(crate::pack::BYTES),
         c.is_aligned_to(crate::pack::BYTES),
         unless.is_empty() || unless.len() == 2 * RANGE_WORDS,
         [block.x as usize, block.y as usize, block.z as usize] == [Tiles::Wide.policy().threads(), 1, 1],
         shared_bytes as usize >= Tiles::Wide.policy().shared_bytes(),
-        grid.z == 1
+        grid.z as usize == batch
     )
+)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "three matrices, three extents, the batch, the ranges"
 )]
 pub fn matmul_pipelined_f32(
     a: &[f32],
@@ -95,28 +102,39 @@ pub fn matmul_pipelined_f32(
     rows: usize,
     inner: usize,
     cols: usize,
+    of_a: usize,
+    batch: usize,
     unless: &[u32],
 ) {
     const POLICY: Policy = Tiles::Wide.policy();
     if is_done(unless, inner) {
         return;
     }
+    let (c, matrix) = (c.as_mut_ptr(), thread::block_idx_z() as usize);
+    let of_a = if of_a == batch {
+        matrix * rows * inner
+    } else {
+        0
+    };
     let of = Operands {
-        a,
-        b,
+        a: a.get(of_a..).unwrap_or_default(),
+        b: b.get(matrix * inner * cols..).unwrap_or_default(),
         rows,
         inner,
         cols,
         pitch_a: inner,
         pitch_b: cols,
     };
-    // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and
-    // one layer of blocks.
+    // SAFETY: `require` states the matrices' sizes and alignment, the block, its shared memory and a
+    // layer of blocks for each product.
     unsafe {
         multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
             POLICY,
             of,
-            c.as_mut_ptr(),
+            || {
+                let first = (matrix + zero_here()) * rows * cols;
+                c.wrapping_add(first)
+            },
         )
     }
 }
@@ -131,16 +149,17 @@ pub(super) fn is_done(unless: &[u32], inner: usize) -> bool {
 }
 
 /// # Safety
-/// The operands and C have the sizes of their extents, and only this launch uses C. All threads of
-/// the launch call it; a block has the policy's threads along x and at least its dynamic shared
-/// memory, the grid one layer. If the policy moves vectors, rows of B are aligned to 16 bytes, and
+/// The operands and C have the sizes of their extents, and only one layer of blocks uses C. All
+/// threads of that layer call it; a block has the policy's threads along x and at least its dynamic
+/// shared memory. If the policy moves vectors, rows of B are aligned to 16 bytes, and
 /// those of C too if they are whole vectors. A thread owns COLS columns, which are WIDE vectors;
-/// AHEAD groups of copies are in flight besides that of the next step.
+/// AHEAD groups of copies are in flight besides that of the next step. `c` gives C's address, which
+/// is best computed where it is called: to keep it takes registers that the sums need.
 #[inline(always)]
 pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD: u32>(
     policy: Policy,
     of: Operands<'_>,
-    c: *mut f32,
+    c: impl Fn() -> *mut f32,
 ) {
     let shared = asm::dynamic_shared();
     let bytes = 4 * policy.words() as u32;
@@ -248,11 +267,12 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         // Rows of C are whole vectors too if those of B are contiguous.
         let whole =
             policy.vector == VECTOR && (of.pitch_b == of.cols || of.cols.is_multiple_of(VECTOR));
+        let to = c();
         unrolled::<ROWS>(|i| {
             let row = top + row + i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
             unrolled::<WIDE>(|j| {
                 let col = left + col + j * LANE_COLS * VECTOR;
-                let to = c.wrapping_add(row * of.cols + col);
+                let to = to.wrapping_add(row * of.cols + col);
                 let sums: [f32; VECTOR] = core::array::from_fn(|lane| sums[i][j * VECTOR + lane]);
                 if whole {
                     if row < of.rows && col < of.cols {

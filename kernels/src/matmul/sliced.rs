@@ -6,6 +6,8 @@
 //!
 //! - sums\[s\]\[i, j\] = Σ A\[i, k\] · B\[k, j\] over k in slice s. With one slice that is C. With
 //!   more, [`fold`](super::fold) adds them in a second launch.
+//! - A batch: a layer of the grid for each slice of each product. Its matrices follow each other in A,
+//!   B and each slice's sums.
 //! - Loads, owners and barriers: those of `pipelined`, for the slice's columns of A and rows of B.
 //! - Global reads per element of C: inner/`rows` + inner/`cols` of the tile, plus one write and one
 //!   read of each of `slices` sums.
@@ -17,29 +19,32 @@ use super::policy::{Policy, VECTOR};
 use super::slices::*;
 use super::split::RANGE_WORDS;
 use super::stage::Operands;
+use crate::here::zero_here;
 
 /// The products of all slices.
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, with rows that start `pitch` elements apart: `inner ·
-///   pitch` elements; `pitch` is `cols` unless B was [copied](super::pitched). `sums`: `slices`
-///   matrices of `rows · cols` elements. For an instance that moves vectors, `pitch` is a whole
-///   number of them, and B and `sums` are aligned to 16 bytes.
+/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`: B,
+///   with rows that start `pitch` elements apart: `batch` times `inner · pitch` elements; `pitch` is
+///   `cols` unless B was [copied](super::pitched). `sums`: for each of `slices`, `batch` matrices of
+///   `rows · cols` elements. For an instance that moves vectors, `pitch` is a whole number of them,
+///   and B and `sums` are aligned to 16 bytes.
 ///
 /// # Launch
 /// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The
-/// grid strides over the tiles of C along x and y, and over slices along z.
+/// grid strides over the tiles of C along x and y, and over all slices of all products along z.
 #[kernel(
     instances(Square, Small, SquareRagged, SmallRagged),
     name = "matmul_sliced_{S}_f32",
     max_threads = 128,
     min_blocks = 3,
     require(
-        rows.checked_mul(inner) == Some(a.len()),
-        inner.checked_mul(pitch) == Some(b.len()),
-        super::slices::sums(rows, cols, slices) == Some(sums.len()),
+        of_a == 1 || of_a == batch,
+        elements(rows, inner, of_a) == Some(a.len()),
+        elements(inner, pitch, batch) == Some(b.len()),
+        super::slices::sums(rows, cols, slices, batch) == Some(sums.len()),
         cols <= pitch,
-        grid.z as usize <= slices,
+        grid.z as usize <= slices.saturating_mul(batch),
         pitch.is_multiple_of(<S as Instance>::POLICY.vector),
         <S as Instance>::POLICY.vector == 1 || b.is_aligned_to(crate::pack::BYTES),
         <S as Instance>::POLICY.vector == 1 || sums.is_aligned_to(crate::pack::BYTES),
@@ -49,7 +54,7 @@ use super::stage::Operands;
 )]
 #[allow(
     clippy::too_many_arguments,
-    reason = "three matrices, three extents, a pitch, the slices"
+    reason = "three matrices, three extents, a pitch, the slices, the batch"
 )]
 pub fn matmul_sliced<S: Instance>(
     a: &[f32],
@@ -60,18 +65,24 @@ pub fn matmul_sliced<S: Instance>(
     cols: usize,
     pitch: usize,
     slices: usize,
+    of_a: usize,
+    batch: usize,
 ) {
     const POLICY: Policy = <S as Instance>::POLICY;
-    let mut number = thread::block_idx_z() as usize;
-    while number < slices {
+    let sums = sums.as_mut_ptr();
+    let mut layer = thread::block_idx_z() as usize;
+    while layer < (slices + zero_here()) * batch {
+        let (number, matrix) = number(layer, slices, batch);
         let (first, len) = slice(inner, slices, number);
         // SAFETY: `require` states the operands' sizes and alignment, the block and its shared
         // memory; the slice ends within the inner extent, and only this layer of the grid writes
         // its sums.
         unsafe {
+            let of_a = if of_a == 1 { 0 } else { matrix * rows * inner };
+            let of_b = (matrix * inner + first) * pitch;
             let of = Operands {
-                a: a.get(first..).unwrap_or_default(),
-                b: b.get(first * pitch..).unwrap_or_default(),
+                a: a.get(of_a + first..).unwrap_or_default(),
+                b: b.get(of_b..).unwrap_or_default(),
                 rows,
                 inner: len,
                 cols,
@@ -81,10 +92,13 @@ pub fn matmul_sliced<S: Instance>(
             multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
                 POLICY,
                 of,
-                sums.as_mut_ptr().wrapping_add(number * rows * cols),
+                || {
+                    let first = (layer + zero_here()) * rows * cols;
+                    sums.wrapping_add(first)
+                },
             );
         }
-        number += thread::grid_dim_z() as usize;
+        layer += thread::grid_dim_z() as usize;
     }
 }
 
@@ -93,26 +107,26 @@ pub fn matmul_sliced<S: Instance>(
 ///
 /// # Parameters
 /// - `a`, `b`: A and B, whose rows start `pitch_a` and `pitch_b` elements apart: `inner` and `cols`,
-///   unless they were [copied](super::pitched). `sums`: `slices` matrices of `rows · cols` elements.
+///   unless they were [copied](super::pitched). `of_a`, `batch`, `sums`: as for [`matmul_sliced`].
 ///   For an instance that moves vectors, `pitch_b` is a whole number of them, and B is aligned to 16
 ///   bytes; so are `sums`, if `cols` is a whole number of them too.
 /// - `unless`: as for [`pipelined`](struct@super::pipelined::matmul_pipelined_f32).
 ///
 /// # Launch
-/// Blocks of as many threads and as much dynamic shared memory as the instance's policy says. The
-/// grid strides over the tiles of C along x and y, and over slices along z.
+/// As for [`matmul_sliced`].
 #[kernel(
     instances(Tall, TallRagged),
     name = "matmul_sliced_{S}_f32",
     max_threads = 128,
     min_blocks = 3,
     require(
-        rows.checked_mul(pitch_a) == Some(a.len()),
-        inner.checked_mul(pitch_b) == Some(b.len()),
-        super::slices::sums(rows, cols, slices) == Some(sums.len()),
+        of_a == 1 || of_a == batch,
+        elements(rows, pitch_a, of_a) == Some(a.len()),
+        elements(inner, pitch_b, batch) == Some(b.len()),
+        super::slices::sums(rows, cols, slices, batch) == Some(sums.len()),
         inner <= pitch_a,
         cols <= pitch_b,
-        grid.z as usize <= slices,
+        grid.z as usize <= slices.saturating_mul(batch),
         pitch_b.is_multiple_of(<S as Instance>::POLICY.vector),
         <S as Instance>::POLICY.vector == 1 || b.is_aligned_to(crate::pack::BYTES),
         <S as Instance>::POLICY.vector == 1
@@ -125,7 +139,7 @@ pub fn matmul_sliced<S: Instance>(
 )]
 #[allow(
     clippy::too_many_arguments,
-    reason = "three matrices, three extents, two pitches, the slices, the ranges"
+    reason = "three matrices, three extents, two pitches, the slices, the batch, the ranges"
 )]
 pub fn matmul_sliced_tall<S: Instance>(
     a: &[f32],
@@ -137,22 +151,32 @@ pub fn matmul_sliced_tall<S: Instance>(
     pitch_a: usize,
     pitch_b: usize,
     slices: usize,
+    of_a: usize,
+    batch: usize,
     unless: &[u32],
 ) {
     const POLICY: Policy = <S as Instance>::POLICY;
     if is_done(unless, inner) {
         return;
     }
-    let mut number = thread::block_idx_z() as usize;
-    while number < slices {
+    let sums = sums.as_mut_ptr();
+    let mut layer = thread::block_idx_z() as usize;
+    while layer < (slices + zero_here()) * batch {
+        let (number, matrix) = number(layer, slices, batch);
         let (first, len) = slice(inner, slices, number);
         // SAFETY: `require` states the operands' sizes and alignment, the block and its shared
         // memory; the slice ends within the inner extent, and only this layer of the grid writes
         // its sums.
         unsafe {
+            let of_a = if of_a == 1 {
+                0
+            } else {
+                matrix * rows * pitch_a
+            };
+            let of_b = (matrix * inner + first) * pitch_b;
             let of = Operands {
-                a: a.get(first..).unwrap_or_default(),
-                b: b.get(first * pitch_b..).unwrap_or_default(),
+                a: a.get(of_a + first..).unwrap_or_default(),
+                b: b.get(of_b..).unwrap_or_default(),
                 rows,
                 inner: len,
                 cols,
@@ -162,9 +186,12 @@ pub fn matmul_sliced_tall<S: Instance>(
             multiply::<{ columns(&POLICY) }, { vectors(&POLICY) }, { ahead(&POLICY) }>(
                 POLICY,
                 of,
-                sums.as_mut_ptr().wrapping_add(number * rows * cols),
+                || {
+                    let first = (layer + zero_here()) * rows * cols;
+                    sums.wrapping_add(first)
+                },
             );
         }
-        number += thread::grid_dim_z() as usize;
+        layer += thread::grid_dim_z() as usize;
     }
 }

@@ -28,14 +28,37 @@ pub fn slice(inner: usize, slices: usize, slice: usize) -> (usize, usize) {
     (first, len.min(inner - first))
 }
 
-/// Elements of `slices` products of rows × cols elements, one after the other. `None` if that
-/// number overflows, or `slices` is 0 or above [`MOST_SLICES`].
-pub const fn sums(rows: usize, cols: usize, slices: usize) -> Option<usize> {
+/// The slice and the product of a layer of the grid: all products of a slice follow each other.
+#[inline(always)]
+pub fn number(layer: usize, slices: usize, batch: usize) -> (usize, usize) {
+    // Most launches have one slice, or one product: they do not divide.
+    if slices == 1 {
+        (0, layer)
+    } else if batch == 1 {
+        (layer, 0)
+    } else {
+        // There is a layer, so nothing here is 0; `max` tells the compiler.
+        let batch = batch.max(1);
+        (layer / batch, layer % batch)
+    }
+}
+
+/// Elements of `slices` times `batch` products of rows × cols elements, one after the other. `None`
+/// if that number overflows, or `slices` is 0 or above [`MOST_SLICES`].
+pub const fn sums(rows: usize, cols: usize, slices: usize, batch: usize) -> Option<usize> {
     if slices == 0 || slices > MOST_SLICES {
         return None;
     }
-    match rows.checked_mul(cols) {
+    match elements(rows, cols, batch) {
         Some(outputs) => outputs.checked_mul(slices),
+        None => None,
+    }
+}
+
+/// Elements of `batch` matrices of rows × cols elements; `None` if that number overflows.
+pub const fn elements(rows: usize, cols: usize, batch: usize) -> Option<usize> {
+    match rows.checked_mul(cols) {
+        Some(each) => each.checked_mul(batch),
         None => None,
     }
 }
@@ -112,7 +135,7 @@ instances! {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_SLICES, slice, sums};
+    use super::{MOST_SLICES, number, slice, sums};
 
     #[test]
     fn slices_cover_the_inner_extent_once_and_begin_at_whole_vectors() {
@@ -131,11 +154,22 @@ mod tests {
     }
 
     #[test]
+    fn layers_are_the_products_of_each_slice() {
+        for (slices, batch) in [(1, 1), (1, 5), (4, 1), (3, 5)] {
+            let layers = (0..slices * batch).map(|layer| number(layer, slices, batch));
+            let each = (0..slices).flat_map(|slice| (0..batch).map(move |of| (slice, of)));
+            assert!(layers.eq(each), "{slices} of {batch}");
+        }
+    }
+
+    #[test]
     fn sums_that_cannot_be_counted_are_none() {
-        assert_eq!(sums(3, 5, 2), Some(30));
-        assert_eq!(sums(3, 5, 0), None);
-        assert_eq!(sums(3, 5, MOST_SLICES + 1), None);
-        assert_eq!(sums(usize::MAX, 2, 1), None);
-        assert_eq!(sums(usize::MAX, 1, 2), None);
+        assert_eq!(sums(3, 5, 2, 1), Some(30));
+        assert_eq!(sums(3, 5, 2, 7), Some(210));
+        assert_eq!(sums(3, 5, 0, 1), None);
+        assert_eq!(sums(3, 5, MOST_SLICES + 1, 1), None);
+        assert_eq!(sums(usize::MAX, 2, 1, 1), None);
+        assert_eq!(sums(usize::MAX, 1, 2, 1), None);
+        assert_eq!(sums(usize::MAX, 1, 1, 2), None);
     }
 }

@@ -34,7 +34,7 @@ const AHEAD: usize = 4;
 /// Whether `own` elements for the slices' sums and `tickets` tickets, or more of them, are what a
 /// product in slices needs: none with one slice.
 pub const fn fit(of: [usize; 2], slices: usize, groups: usize, own: usize, tickets: usize) -> bool {
-    match sums(of[0], of[1], slices) {
+    match sums(of[0], of[1], slices, 1) {
         Some(_) if slices == 1 => own == 0 && tickets == 0,
         Some(all) => own == all && tickets >= groups,
         None => false,

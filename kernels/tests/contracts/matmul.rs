@@ -11,6 +11,7 @@ use kernels::matmul::sliced::{matmul_sliced, matmul_sliced_tall};
 use kernels::matmul::slices::{
     Cut, MOST_SLICES, Small, SmallRagged, Square, SquareRagged, Tall, TallRagged,
 };
+use kernels::matmul::small::{self, matmul_small};
 use kernels::matmul::split::{self, TILE_WORDS, matmul_split_f32};
 use kernels::matmul::tensor::{self, SHARED_BYTES, matmul_tensor_f32};
 use kernels::matmul::thin::matmul_thin;
@@ -24,6 +25,8 @@ struct Product {
     b: Buffer<f32>,
     c: Buffer<f32>,
     extents: [usize; 3],
+    /// Matrices of A, and of B and C.
+    batch: [usize; 2],
     unless: u64,
     shape: Shape,
 }
@@ -36,6 +39,7 @@ impl Product {
             b: memory(48),
             c: memory(40),
             extents: [5, 6, 8],
+            batch: [1, 1],
             unless: 4,
             shape: of_policy(policy),
         }
@@ -49,9 +53,11 @@ fn of_policy(policy: &Policy) -> Shape {
 
 fn pipelined(mut of: Product) -> Result<(), Error> {
     let (device, [rows, inner, cols]) = (Device::default(), of.extents);
-    let unless = memory::<u32>(of.unless);
+    let (unless, [of_a, batch]) = (memory::<u32>(of.unless), of.batch);
     let kernel = matmul_pipelined_f32::on(&device)?.shape(of.shape);
-    kernel.launch(&of.a, &of.b, &mut of.c, rows, inner, cols, &unless)
+    kernel.launch(
+        &of.a, &of.b, &mut of.c, rows, inner, cols, of_a, batch, &unless,
+    )
 }
 
 /// Blocks, grids and shared memory that are not the policy's.
@@ -93,7 +99,30 @@ fn matrices_have_their_extents() {
         extents: [1 << 32, 1 << 32, 1 << 32],
         ..good()
     };
-    refused(pipelined(high), "rows.checked_mul(inner)");
+    refused(pipelined(high), "elements(rows, inner, of_a)");
+    let batch = |[of_a, batch]: [usize; 2]| Product {
+        a: memory(30 * of_a as u64),
+        b: memory(48 * batch as u64),
+        c: memory(40 * batch as u64),
+        batch: [of_a, batch],
+        shape: {
+            let policy = Tiles::Wide.policy();
+            let block = [policy.threads() as u32, 1, 1];
+            shape([2, 2, batch as u32], block).shared(policy.shared_bytes() as u32)
+        },
+        ..good()
+    };
+    starts(pipelined(batch([2, 2])));
+    starts(pipelined(batch([1, 2])));
+    refused(pipelined(batch([2, 1])), "of_a == 1");
+    let short = |change: fn(&mut Product)| {
+        let mut product = batch([2, 2]);
+        change(&mut product);
+        pipelined(product)
+    };
+    refused(short(|of| of.a = memory(30)), "Some(a.len())");
+    refused(short(|of| of.b = memory(48)), "Some(b.len())");
+    refused(short(|of| of.c = memory(40)), "Some(c.len())");
     for (shape, rule) in wrong_shapes(&Tiles::Wide.policy()) {
         refused(pipelined(Product { shape, ..good() }), rule);
     }
@@ -219,6 +248,8 @@ struct Sliced<T> {
     sums: Buffer<T>,
     extents: [usize; 3],
     slices: usize,
+    /// Matrices of A, and of B and C.
+    batch: [usize; 2],
     shape: Shape,
 }
 
@@ -230,6 +261,7 @@ impl<T> Sliced<T> {
             sums: memory((2 * rows * cols) as u64),
             extents: [rows, inner, cols],
             slices: 2,
+            batch: [1, 1],
             shape,
         }
     }
@@ -243,9 +275,19 @@ impl<T> Sliced<T> {
 macro_rules! start {
     ($handle:ty) => {
         |mut of: Sliced<_>| -> Result<(), Error> {
-            let [rows, inner, cols] = of.extents;
+            let ([rows, inner, cols], [of_a, batch]) = (of.extents, of.batch);
             let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
-            kernel.launch(&of.a, &of.b, &mut of.sums, rows, inner, cols, of.slices)
+            kernel.launch(
+                &of.a,
+                &of.b,
+                &mut of.sums,
+                rows,
+                inner,
+                cols,
+                of.slices,
+                of_a,
+                batch,
+            )
         }
     };
 }
@@ -259,6 +301,24 @@ fn of_slices<T>(good: impl Fn() -> Sliced<T>, start: impl Fn(Sliced<T>) -> Resul
     let too_many = good().with(|of| of.slices = MOST_SLICES + 1);
     refused(start(too_many), "Some(sums.len())");
     refused(start(good().with(|of| of.extents[1] += 2)), "a.len()");
+    // Two products, of 5 × 6 and 6 × 8 each.
+    let batch = || {
+        good().with(|of| {
+            (of.a, of.b, of.sums) = (memory(60), memory(96), memory(160));
+            of.batch = [2, 2];
+        })
+    };
+    starts(start(batch()));
+    let shared = || batch().with(|of| (of.a, of.batch) = (memory(30), [1, 2]));
+    starts(start(shared()));
+    refused(start(batch().with(|of| of.batch = [3, 2])), "of_a == 1");
+    refused(
+        start(shared().with(|of| of.a = memory(60))),
+        "Some(a.len())",
+    );
+    refused(start(batch().with(|of| of.b = memory(48))), "Some(b.len())");
+    let sums = batch().with(|of| of.sums = memory(80));
+    refused(start(sums), "Some(sums.len())");
 }
 
 /// What an instance that moves 16 bytes at a time refuses, and the other one takes.
@@ -285,7 +345,7 @@ fn slices_of_tiles_have_their_sums() {
     macro_rules! start {
         ($handle:ty, |$a:ident, $b:ident, $slices:ident, $unless:ident| $($more:expr),+) => {
             |mut of: Sliced<f32>, form: Form| -> Result<(), Error> {
-                let ([rows, inner, cols], $slices) = (of.extents, of.slices);
+                let ([rows, inner, cols], $slices) = (of.extents, (of.slices, of.batch));
                 let [$a, $b] = form.pitches.unwrap_or([inner, cols]);
                 let $unless = memory::<u32>(form.unless);
                 let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
@@ -299,14 +359,22 @@ fn slices_of_tiles_have_their_sums() {
                 matmul_sliced_tall<$instance>,
                 |a, b, slices, unless| a,
                 b,
-                slices,
+                slices.0,
+                slices.1[0],
+                slices.1[1],
                 &unless
             )
         };
     }
     macro_rules! smaller {
         ($instance:ty) => {
-            start!(matmul_sliced<$instance>, |_a, b, slices, _unless| b, slices)
+            start!(
+                matmul_sliced<$instance>,
+                |_a, b, slices, _unless| b,
+                slices.0,
+                slices.1[0],
+                slices.1[1]
+            )
         };
     }
     slices_of_a_cut(Cut::Tall, tall!(Tall), tall!(TallRagged));
@@ -408,6 +476,11 @@ fn slices_of_doubles_have_their_sums() {
         start!(matmul_mma<mma::Large>),
         start!(matmul_mma<mma::LargeRagged>),
     );
+    of_doubles(
+        MmaTiles::Small,
+        start!(matmul_mma_small<mma::Small>),
+        start!(matmul_mma_small<mma::SmallRagged>),
+    );
 }
 
 fn of_doubles(
@@ -438,6 +511,84 @@ fn of_doubles(
     ] {
         refused(whole(Sliced { shape, ..good() }), rule);
         refused(ragged(Sliced { shape, ..good() }), rule);
+    }
+}
+
+#[test]
+fn small_products_have_room_in_shared_memory() {
+    struct Small {
+        of: [Buffer<f32>; 3],
+        batch: [usize; 2],
+        each: usize,
+        packs: usize,
+        shape: Shape,
+    }
+    let bytes = small::room::<f32>([5, 4, 8], 2) as u32;
+    let of = |grid, block, bytes| shape(grid, block).shared(bytes);
+    let good = || Small {
+        of: [memory(60), memory(96), memory(120)],
+        batch: [3, 3],
+        each: 2,
+        packs: 1,
+        shape: of([2, 1, 1], [small::THREADS, 1, 1], bytes),
+    };
+    let start = |small: Small| {
+        let Small {
+            of: [a, b, mut c],
+            batch: [of_a, batch],
+            each,
+            packs,
+            shape,
+        } = small;
+        let device = Device::default();
+        let kernel = matmul_small::<f32>::on(&device)?.shape(shape);
+        kernel.launch(&a, &b, &mut c, 5, 4, 8, of_a, batch, each, packs)
+    };
+    let with = |change: fn(&mut Small)| {
+        let mut small = good();
+        change(&mut small);
+        start(small)
+    };
+    starts(start(good()));
+    starts(with(|it| (it.of[0], it.batch) = (memory(20), [1, 3])));
+    refused(with(|it| it.batch = [2, 3]), "of_a == 1");
+    refused(with(|it| it.of[0] = memory(59)), "Some(a.len())");
+    refused(with(|it| it.of[1] = memory(95)), "Some(b.len())");
+    refused(with(|it| it.of[2] = memory(119)), "Some(c.len())");
+    refused(with(|it| it.each = 0), "each > 0");
+    refused(with(|it| it.each = 4), "shared_bytes");
+    refused(with(|it| it.packs = 2), "packs <= 1");
+    for (at, rule) in [
+        (0, "a.is_aligned"),
+        (1, "b.is_aligned"),
+        (2, "c.is_aligned"),
+    ] {
+        let mut small = good();
+        small.of[at] = behind([60, 96, 120][at]);
+        refused(start(small), rule);
+    }
+    starts(with(|it| (it.of[0], it.packs) = (behind(60), 0)));
+    for wrong in [
+        of([2, 1, 1], [64, 1, 1], bytes),
+        of([2, 2, 1], [small::THREADS, 1, 1], bytes),
+        of([2, 1, 2], [small::THREADS, 1, 1], bytes),
+        of([2, 1, 1], [small::THREADS, 2, 1], bytes),
+    ] {
+        let mut small = good();
+        small.shape = wrong;
+        refused(start(small), "THREADS");
+    }
+    let mut small = good();
+    small.shape = of([2, 1, 1], [small::THREADS, 1, 1], bytes - 1);
+    refused(start(small), "shared_bytes");
+    // A block that has two groups needs room for both.
+    for (bytes, enough) in [(2 * bytes, true), (bytes, false)] {
+        let mut small = good();
+        small.shape = of([1, 1, 1], [small::THREADS, 1, 1], bytes);
+        match enough {
+            true => starts(start(small)),
+            false => refused(start(small), "shared_bytes"),
+        }
     }
 }
 

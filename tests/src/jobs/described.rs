@@ -177,7 +177,7 @@ fn of_case(
     };
     if case.spare {
         let dimensions = match of.operands[0].rank {
-            Rank::Matrix => 2,
+            Rank::Matrix | Rank::Matrices => 2,
             Rank::Any | Rank::Vector | Rank::Signal => 1,
         };
         let spare = jobs.iter().cloned();

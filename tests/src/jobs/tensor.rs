@@ -162,7 +162,8 @@ fn behind_tensor_cores(on: &DeviceProperties) -> impl Iterator<Item = Job> {
                 // Two pitches, and one slice.
                 Tiles::Tall | Tiles::Ragged => job.value(inner).value(cols).value(1),
             };
-            job.slice(&ranges)
+            // One matrix of A, and one product.
+            job.value(1).value(1).slice(&ranges)
         })
     })
 }

@@ -4,6 +4,7 @@
 //! `BLOCKWISE_DEVICE=gpu` runs the tests on the GPU alone. For compute-sanitizer the example
 //! `sanitized` makes a short run of every sound kernel.
 
+mod batches;
 mod broken;
 mod contents;
 mod conv1d;

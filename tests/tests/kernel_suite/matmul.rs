@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use blockwise::{Device, Matrix, Type};
 use blockwise_ops::matmul::{
     FEW, MATMUL, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY,
-    TENSOR, TILED, TILED_RAW, Tiles, matmul_buffers,
+    SMALL, TENSOR, TILED, TILED_RAW, Tiles, matmul_buffers,
 };
 use blockwise_ops::operation::Call;
 use blockwise_ops::oracle::{self, Precision};
@@ -51,12 +51,18 @@ const SHAPES: [(usize, usize, usize); 25] = [
 
 /// Whether there is such a kernel for these elements and products of this shape. The one on tensor
 /// cores has tests of its own.
-pub(super) fn takes(kernel: &Variant, ty: Type, (rows, _, cols): (usize, usize, usize)) -> bool {
+pub(super) fn takes(
+    kernel: &Variant,
+    ty: Type,
+    (rows, inner, cols): (usize, usize, usize),
+) -> bool {
     let most = match ty {
         Type::F64 => [4, 8],
         _ => [16, 16],
     };
     let fits = *kernel != FEW || rows <= most[0] || cols <= most[1];
+    let is_small = inner * (rows + cols) * ty.bytes() <= 64 << 10;
+    let fits = fits && (*kernel != SMALL || is_small);
     kernel.takes(ty) && fits && *kernel != TENSOR
 }
 

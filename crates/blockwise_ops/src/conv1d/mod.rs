@@ -161,6 +161,7 @@ pub static CONV: Operation = Operation {
         ],
         quick: &[1 << 22, 31],
         drawn: &[400_000_000, 20_000],
+        batch: None,
         numbers: Numbers::Uniform,
         every: &[Type::F64],
     },

@@ -5,6 +5,8 @@ use crate::operation::Case;
 /// The kernels of one launch.
 const WHOLE: &[&str] = &["naive", "tiled", "tiled-raw", "register-tile", "pipelined"];
 const IN_SLICES: &[&str] = &["sliced", "mma", "few"];
+/// Those that have batches.
+const BATCHES: &[&str] = &["pipelined", "sliced", "mma"];
 /// Few rows or columns.
 const FEW: &[&str] = &["few"];
 
@@ -78,6 +80,20 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[17, 40, 13]).by(FEW).counting(2).capped(1),
     Case::of(&[6, 260, 16]).by(FEW).counting(1),
     Case::of(&[17, 0, 3]).by(FEW).counting(2),
+    // Batches: grids that stride over products, one slice and several, in every tile; with an A that
+    // all products share.
+    Case::of(&[3, 5, 20, 8]).by(BATCHES).counting(1).capped(1),
+    Case::of(&[2, 67, 36, 35]).by(BATCHES).counting(2),
+    Case::of(&[5, 4, 0, 4]).by(BATCHES).counting(2),
+    Case::of(&[1, 3, 33, 19, 36])
+        .by(BATCHES)
+        .counting(2)
+        .capped(2),
+    Case::of(&[3, 5, 20, 8]).by(&["small"]).capped(1),
+    Case::of(&[9, 9, 7, 5]).by(&["small"]),
+    Case::of(&[1, 20, 12, 8, 20]).by(&["small"]).capped(1),
+    Case::of(&[2, 70, 3, 9]).by(&["small"]),
+    Case::of(&[3, 4, 0, 4]).by(&["small"]),
     // Copies of B alone, and of both.
     Case::of(&[5, 40, 9]).by(&["sliced-copy"]).counting(2),
     Case::of(&[162, 41, 141]).by(&["pitched"]).capped(1),
@@ -108,4 +124,7 @@ pub(super) static EDGES: &[&[usize]] = &[
     &[9, 67, 1],
     &[65, 34, 20],
     &[12, 160, 21],
+    &[3, 1, 1, 1],
+    &[2, 17, 33, 16],
+    &[1, 2, 33, 17, 35],
 ];

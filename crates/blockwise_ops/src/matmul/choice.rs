@@ -12,8 +12,8 @@ use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 use super::cost::{self, Cost, SHORTEST};
 use super::vectors::{lanes, vectors};
 use super::{
-    FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, TENSOR, TILED,
-    extents, few, mma,
+    FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL, TENSOR,
+    TILED, extents, few, is_one, mma, small,
 };
 use crate::operation::{Options, Problem, Task, Variant};
 
@@ -32,43 +32,50 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     if problem.settings[0] == 1 {
         return &TENSOR;
     }
-    let of = extents(problem);
-    let is_open = *task.options == Options::default();
+    let (of, batch) = (extents(problem), problem.extents[3]);
+    let is_open = is_one(problem) && *task.options == Options::default();
     if is_open && fills_without_slices(of, device) && pitched_pays(problem) {
         return &PITCHED;
     }
     let one = task.options.count.is_some_and(|count| count.get() == 1);
     let most = if one { 1 } else { MOST_SLICES };
-    let kernel = kernel(of, problem.ty, most, device);
+    if small::pays(problem) {
+        return &SMALL;
+    }
+    let kernel = kernel(of, batch, problem.ty, most, device);
     match is_open && copy_pays(kernel, of, problem.ty.bytes(), device) {
         true => &SLICED_COPY,
         false => kernel,
     }
 }
 
-/// The fastest kernel for the type and the extents in at most `most` slices, by the model.
+/// The fastest kernel for the type and the extents in at most `most` slices, by the model; of a batch
+/// of products, of the kernels that have batches.
 pub(super) fn kernel(
     of: [usize; 3],
+    batch: usize,
     ty: Type,
     most: usize,
     device: &DeviceProperties,
 ) -> &'static Variant {
     let bytes = ty.bytes();
-    if few::pays(of, bytes) {
+    if batch == 1 && few::pays(of, bytes) {
         return &FEW;
     }
     let multiprocessors = device.multiprocessors_to_fill() as usize;
-    let whole = |cost: Cost| Some(cost.time(of, 1, [true; 2], multiprocessors));
+    let whole = |cost: Cost| Some(cost.time(of, batch, 1, [true; 2], multiprocessors));
     let time = |kernel: &Variant| match kernel {
+        _ if batch != 1 && [&NAIVE, &TILED, &REGISTER_TILE].contains(&kernel) => None,
         _ if *kernel == NAIVE => whole(cost::naive(bytes)),
         _ if *kernel == TILED => whole(cost::tiled(bytes)),
         _ if *kernel == REGISTER_TILE => whole(cost::register_tile(bytes)),
         _ if *kernel == PIPELINED => {
-            let wide = Tiles::Wide.fit(of[2]) && wide_fills(of, device);
+            let in_one = batch <= device.max_grid[2] as usize;
+            let wide = in_one && Tiles::Wide.fit(of[2]) && wide_fills(of, batch, device);
             wide.then(|| whole(cost::WIDE))?
         }
-        _ if *kernel == SLICED => Some(in_slices(of, bytes, most, of[2], device).0),
-        _ if *kernel == MMA => Some(mma::slices(of, most, device).0),
+        _ if *kernel == SLICED => Some(in_slices(of, batch, bytes, most, of[2], device).0),
+        _ if *kernel == MMA => Some(mma::slices(of, batch, most, device).0),
         _ => None,
     };
     let all = MATMUL.variants.iter().copied();
@@ -80,9 +87,14 @@ pub(super) fn kernel(
 }
 
 /// Whether tiles of [`Tiles::Wide`] keep the multiprocessors busy.
-pub(super) fn wide_fills([rows, _, cols]: [usize; 3], device: &DeviceProperties) -> bool {
+pub(super) fn wide_fills(
+    [rows, _, cols]: [usize; 3],
+    batch: usize,
+    device: &DeviceProperties,
+) -> bool {
     let at_once = device.multiprocessors_to_fill() as usize;
     let wide = Tiles::Wide.policy().tiles(rows, cols);
+    let wide = wide.saturating_mul(batch);
     let most = wide.div_ceil(at_once).saturating_mul(at_once);
     wide > 0 && wide.saturating_mul(100) >= most.saturating_mul(WIDE_BUSY)
 }
@@ -115,7 +127,7 @@ pub(super) fn pitched_pays(problem: &Problem) -> bool {
 /// most as many as there may be.
 pub(super) fn slicing(task: &Task<'_>) -> Slicing {
     let (of, device) = (extents(task.problem), task.device);
-    let [_, inner, cols] = of;
+    let ([_, inner, cols], batch) = (of, task.problem.extents[3]);
     let bytes = task.problem.ty.bytes();
     let asked = task.options.count.map(|count| count.get() as usize);
     let cut = Cut::Small;
@@ -125,7 +137,7 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
         return with(asked.unwrap_or_else(chosen));
     }
     if *task.variant == MMA {
-        return with(asked.unwrap_or_else(|| mma::slices(of, MOST_SLICES, device).1));
+        return with(asked.unwrap_or_else(|| mma::slices(of, batch, MOST_SLICES, device).1));
     }
     let pitch = if *task.variant == SLICED_COPY {
         PACK
@@ -141,7 +153,7 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
         None => 1..=longest(inner, MOST_SLICES),
     };
     let vectors = vectors(&SLICED, of, bytes, pitch, [true; 3]);
-    fastest_of(of, bytes, cuts, slices, vectors, device).1
+    fastest_of((of, batch), bytes, cuts, slices, vectors, device).1
 }
 
 fn longest(inner: usize, most: usize) -> usize {
@@ -155,7 +167,7 @@ fn copy_pays(kernel: &Variant, of: [usize; 3], bytes: usize, device: &DeviceProp
     if *kernel != SLICED || with(cols) || !with(PACK) {
         return false;
     }
-    let fastest = |pitch| in_slices(of, bytes, MOST_SLICES, pitch, device).0;
+    let fastest = |pitch| in_slices(of, 1, bytes, MOST_SLICES, pitch, device).0;
     let (single, copied) = (fastest(cols), fastest(PACK));
     let (inner, cols) = (inner as f64, cols as f64);
     let moved = 2.0 * bytes as f64 * inner * cols;
@@ -165,6 +177,7 @@ fn copy_pays(kernel: &Variant, of: [usize; 3], bytes: usize, device: &DeviceProp
 /// The nanoseconds of `sliced` in the fastest slices, at most `most`, of rows of B of this pitch.
 fn in_slices(
     of: [usize; 3],
+    batch: usize,
     bytes: usize,
     most: usize,
     pitch: usize,
@@ -172,7 +185,7 @@ fn in_slices(
 ) -> (f64, Slicing) {
     let vectors = vectors(&SLICED, of, bytes, pitch, [true; 3]);
     fastest_of(
-        of,
+        (of, batch),
         bytes,
         &Cut::ALL,
         1..=longest(of[1], most),
@@ -184,7 +197,7 @@ fn in_slices(
 /// The fastest of these cuts and numbers of slices, and its nanoseconds. `vectors` says whether the
 /// operands move 16 bytes at a time.
 fn fastest_of(
-    of: [usize; 3],
+    (of, batch): ([usize; 3], usize),
     bytes: usize,
     cuts: &[Cut],
     slices: RangeInclusive<usize>,
@@ -196,8 +209,8 @@ fn fastest_of(
     let all = cuts.iter().flat_map(|&cut| {
         let cost = cost::sliced(cut);
         slices.clone().map(move |slices| {
-            let multiplied = cost.time(of, slices, [vectors, stores], multiprocessors);
-            let time = multiplied + cost::fold(of, slices, bytes);
+            let multiplied = cost.time(of, batch, slices, [vectors, stores], multiprocessors);
+            let time = multiplied + cost::fold(of, batch, slices, bytes);
             (time, Slicing { cut, slices })
         })
     });
@@ -213,7 +226,7 @@ mod tests {
 
     fn chosen(ty: Type, of: [usize; 3]) -> (&'static Variant, Slicing) {
         let (problem, options, device) = (Problem::new(ty, &of), Options::default(), h200());
-        let variant = kernel(of, ty, MOST_SLICES, &device);
+        let variant = kernel(of, 1, ty, MOST_SLICES, &device);
         (
             variant,
             slicing(&task(&problem, &options, &device, variant)),

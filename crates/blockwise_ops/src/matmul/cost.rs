@@ -147,18 +147,19 @@ pub(super) const WIDE: Cost = Cost {
 };
 
 impl Cost {
-    /// Nanoseconds of the launch that multiplies. `vectors` says whether B and C move 16 bytes at a
+    /// Nanoseconds of the launch that multiplies, each product of a batch in as many slices. `vectors` says whether B and C move 16 bytes at a
     /// time.
     pub(super) fn time(
         &self,
         [rows, inner, cols]: [usize; 3],
+        batch: usize,
         slices: usize,
         vectors: [bool; 2],
         multiprocessors: usize,
     ) -> f64 {
         let [high, wide] = self.tile;
         let tiles = rows.div_ceil(high).saturating_mul(cols.div_ceil(wide));
-        if tiles == 0 {
+        if tiles.saturating_mul(batch) == 0 {
             return self.launch;
         }
         let len = if slices == 1 {
@@ -167,7 +168,8 @@ impl Cost {
             slice_len(inner, slices)
         };
         let steps = len.div_ceil(self.depth) as f64;
-        let each = tiles.saturating_mul(slices).div_ceil(multiprocessors);
+        let blocks = tiles.saturating_mul(batch).saturating_mul(slices);
+        let each = blocks.div_ceil(multiprocessors);
         let turns = each.div_ceil(self.together).saturating_mul(self.together);
         let left = each > self.resident && !each.is_multiple_of(self.resident);
         let last = if left { self.together } else { 0 };
@@ -181,10 +183,11 @@ impl Cost {
 }
 
 /// Nanoseconds of the launch that adds the products of slices, for elements of `bytes` bytes.
-pub(super) fn fold([rows, _, cols]: [usize; 3], slices: usize, bytes: usize) -> f64 {
+pub(super) fn fold([rows, _, cols]: [usize; 3], batch: usize, slices: usize, bytes: usize) -> f64 {
     if slices == 1 {
         return 0.0;
     }
-    let moved = 2.0 * (slices * bytes) as f64 * rows as f64 * cols as f64;
+    let outputs = batch as f64 * rows as f64 * cols as f64;
+    let moved = 2.0 * (slices * bytes) as f64 * outputs;
     FOLD + SLICE * slices as f64 + moved / SUMS
 }

@@ -3,27 +3,33 @@
 use blockwise::{AnyViewMut, Error, Plain, Type, View, ViewMut};
 use kernels::matmul::{
     few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile, sliced,
-    slices, split, tensor, thin, tiled,
+    slices, small, split, tensor, thin, tiled,
 };
 use kernels::raw;
 
 use super::few::TEAMS;
+use super::of_a;
+use super::small::each;
 use crate::operation::{Kernel, Operands, Takes, kernel, raw_kernel};
 
 /// The code of the kernel that adds slices, and of one that prepares operands.
 pub(super) const FOLD: u8 = 8;
 pub(super) const PREPARE: u8 = 9;
 
-/// Elements between the starts of two rows of B: its columns, unless it was copied.
+/// Elements between the starts of two rows of B: its columns, unless it was copied. Without rows, any
+/// number will do.
 fn pitch(of: &Operands<'_>) -> usize {
-    let [_, _, cols, pitch] = of.problem.extents;
-    pitch.max(cols)
+    let [_, inner, cols, batch] = of.problem.extents;
+    match inner * batch {
+        0 => policy::pitch(cols),
+        rows => of.inputs[1].len() / rows,
+    }
 }
 
-/// Slices of the inner extent: the output has a matrix for each.
+/// Slices of the inner extent: the output has C for each.
 fn count(of: &Operands<'_>) -> usize {
-    let [rows, _, cols, _] = of.problem.extents;
-    of.output.len() / (rows * cols).max(1)
+    let [rows, _, cols, batch] = of.problem.extents;
+    of.output.len() / (rows * cols * batch).max(1)
 }
 
 /// Kernels that take matrices.
@@ -44,7 +50,7 @@ macro_rules! matrices {
 macro_rules! counted {
     ($Type:ident $t:ident, $which:tt, $handle:ty) => {
         kernel!(Takes::Type(Type::$Type), $which, $handle, |of| {
-            let ([rows, inner, cols, _], slices) = (of.problem.extents, count(&of));
+            let ([rows, inner, cols, batch], slices) = (of.problem.extents, count(&of));
             (
                 of.inputs[0].plain::<$t>()?,
                 of.inputs[1].plain::<$t>()?,
@@ -53,6 +59,8 @@ macro_rules! counted {
                 inner,
                 cols,
                 slices,
+                of_a(&of.problem),
+                batch,
             )
         })
     };
@@ -62,7 +70,7 @@ macro_rules! counted {
 macro_rules! sliced {
     ($which:tt, $handle:ty) => {
         kernel!(Takes::Type(Type::F32), $which, $handle, |of| {
-            let ([rows, inner, cols, _], pitch, slices) =
+            let ([rows, inner, cols, batch], pitch, slices) =
                 (of.problem.extents, pitch(&of), count(&of));
             (
                 of.inputs[0].plain::<f32>()?,
@@ -73,6 +81,8 @@ macro_rules! sliced {
                 cols,
                 pitch,
                 slices,
+                of_a(&of.problem),
+                batch,
             )
         })
     };
@@ -90,7 +100,7 @@ macro_rules! tall {
             $which,
             sliced::matmul_sliced_tall<$instance>,
             |$of| {
-                let ([rows, inner, cols, _], [pitch_a, pitch_b], slices, unless) =
+                let ([rows, inner, cols, batch], [pitch_a, pitch_b], slices, unless) =
                     ($of.problem.extents, $pitches, count(&$of), unless(&$of)?);
                 (
                     $of.inputs[0].plain::<f32>()?,
@@ -102,6 +112,8 @@ macro_rules! tall {
                     pitch_a,
                     pitch_b,
                     slices,
+                    of_a(&$of.problem),
+                    batch,
                     unless,
                 )
             }
@@ -182,7 +194,7 @@ pub(super) static PIPELINED: &[Kernel] = &[
         [0, 0],
         pipelined::matmul_pipelined_f32,
         |of| {
-            let ([rows, inner, cols, _], unless) = (of.problem.extents, unless(&of)?);
+            let ([rows, inner, cols, batch], unless) = (of.problem.extents, unless(&of)?);
             (
                 of.inputs[0].plain::<f32>()?,
                 of.inputs[1].plain::<f32>()?,
@@ -190,6 +202,8 @@ pub(super) static PIPELINED: &[Kernel] = &[
                 rows,
                 inner,
                 cols,
+                of_a(&of.problem),
+                batch,
                 unless,
             )
         }
@@ -214,9 +228,11 @@ pub(super) static MMA: &[Kernel] = &[
     counted!(F64 f64, [0, 0], mma::matmul_mma_small<mma::Square>),
     counted!(F64 f64, [0, 1], mma::matmul_mma<mma::Tall>),
     counted!(F64 f64, [0, 2], mma::matmul_mma<mma::Large>),
+    counted!(F64 f64, [0, 3], mma::matmul_mma_small<mma::Small>),
     counted!(F64 f64, [1, 0], mma::matmul_mma_small<mma::SquareRagged>),
     counted!(F64 f64, [1, 1], mma::matmul_mma<mma::TallRagged>),
     counted!(F64 f64, [1, 2], mma::matmul_mma<mma::LargeRagged>),
+    counted!(F64 f64, [1, 3], mma::matmul_mma_small<mma::SmallRagged>),
     folds!(F64 f64),
 ];
 
@@ -294,6 +310,40 @@ pub(super) static FEW: &[Kernel] = &[
     few!(F64 f64, [2, 3], few_cols::matmul_few_cols<f64>, TEAMS[3]),
     few!(F64 f64, [2, 4], few_cols::matmul_few_cols<f64>, TEAMS[4]),
     few!(F64 f64, [2, 5], few_cols::matmul_few_cols<f64>, TEAMS[5]),
+];
+
+/// Kernels that take the elements, the extents of each product, and how a block takes several.
+macro_rules! small {
+    ($Type:ident $t:ident, $packs:literal) => {
+        kernel!(
+            Takes::Type(Type::$Type),
+            [$packs, 0],
+            small::matmul_small<$t>,
+            |of| {
+                let [rows, inner, cols, batch] = of.problem.extents;
+                (
+                    of.inputs[0].plain::<$t>()?,
+                    of.inputs[1].plain::<$t>()?,
+                    of.output.plain::<$t>()?,
+                    rows,
+                    inner,
+                    cols,
+                    of_a(&of.problem),
+                    batch,
+                    each(&of.problem),
+                    $packs,
+                )
+            }
+        )
+    };
+}
+
+/// The code says whether 16 bytes move at a time.
+pub(super) static SMALL: &[Kernel] = &[
+    small!(F32 f32, 0),
+    small!(F32 f32, 1),
+    small!(F64 f64, 0),
+    small!(F64 f64, 1),
 ];
 
 /// The inputs are the terms of A and B and their ranges.

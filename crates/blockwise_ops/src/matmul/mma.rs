@@ -38,6 +38,12 @@ const fn rates(tiles: MmaTiles) -> Rates {
             start: [1330.0, 1280.0],
             store: [3370.0, 5120.0],
         },
+        // 4096 products of 32 × 32 × 32 take 37 µs.
+        MmaTiles::Small => Rates {
+            element: &[25.0, 30.0, 35.0, 40.0, 45.0, 50.0],
+            start: [2500.0, 3000.0],
+            store: [500.0, 1000.0],
+        },
     }
 }
 
@@ -47,26 +53,36 @@ const LAUNCH: f64 = 3740.0;
 /// The time of single elements relative to pairs.
 const SINGLE: f64 = 1.15;
 
+/// The largest sides of a batch's products for which smaller tiles are faster.
+const SMALL_SIDE: usize = 32;
+const TALL_SIDE: usize = 512;
+
 /// The fraction of the time of one slice that several slices may take.
 const WORTH: f64 = 0.95;
 
-/// The fastest tiles for the product in that many slices. `pairs` says whether elements move 16
+/// The fastest tiles for a batch of products in that many slices. `pairs` says whether elements move 16
 /// bytes at a time.
 pub(super) fn tiles(
     of: [usize; 3],
+    batch: usize,
     slices: usize,
     pairs: bool,
     properties: &DeviceProperties,
 ) -> MmaTiles {
-    fastest_tiles(of, slices, pairs, properties).1
+    fastest_tiles(of, batch, slices, pairs, properties).1
 }
 
 /// The number of slices, at most `most`, with which the product is fastest, and its nanoseconds.
-pub(super) fn slices(of: [usize; 3], most: usize, properties: &DeviceProperties) -> (f64, usize) {
+pub(super) fn slices(
+    of: [usize; 3],
+    batch: usize,
+    most: usize,
+    properties: &DeviceProperties,
+) -> (f64, usize) {
     let pairs = of[1].is_multiple_of(PAIR) && of[2].is_multiple_of(PAIR);
     let time = |slices| {
-        let (time, _) = fastest_tiles(of, slices, pairs, properties);
-        time + fold(of, slices, size_of::<f64>())
+        let (time, _) = fastest_tiles(of, batch, slices, pairs, properties);
+        time + fold(of, batch, slices, size_of::<f64>())
     };
     let whole = (time(1), 1);
     let longest = (of[1] / SHORTEST).clamp(1, most);
@@ -79,27 +95,38 @@ pub(super) fn slices(of: [usize; 3], most: usize, properties: &DeviceProperties)
 /// The tiles with the shortest launch, and its nanoseconds.
 fn fastest_tiles(
     of: [usize; 3],
+    batch: usize,
     slices: usize,
     pairs: bool,
     properties: &DeviceProperties,
 ) -> (f64, MmaTiles) {
-    let timed = MmaTiles::ALL.map(|tiles| (time(tiles, of, slices, pairs, properties), tiles));
-    let [first, rest @ ..] = timed;
-    let faster =
-        |one: (f64, MmaTiles), other: (f64, MmaTiles)| if other.0 < one.0 { other } else { one };
-    rest.into_iter().fold(first, faster)
+    // Of batches, measured, not modelled (docs/log/2026-11-27-batches.md): the blocks of smaller tiles
+    // start and store while others multiply.
+    let side = match batch {
+        1 => usize::MAX,
+        _ => of[0].max(of[2]),
+    };
+    let all = MmaTiles::ALL.into_iter().filter(|tiles| match tiles {
+        MmaTiles::Small => side <= SMALL_SIDE,
+        MmaTiles::Square | MmaTiles::Tall => side > SMALL_SIDE,
+        MmaTiles::Large => side > TALL_SIDE,
+    });
+    let timed = all.map(|tiles| (time(tiles, of, batch, slices, pairs, properties), tiles));
+    let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
+    fastest.unwrap_or((LAUNCH, MmaTiles::Square))
 }
 
 /// Nanoseconds of the launch that multiplies.
 fn time(
     tiles: MmaTiles,
     [rows, inner, cols]: [usize; 3],
+    batch: usize,
     slices: usize,
     pairs: bool,
     properties: &DeviceProperties,
 ) -> f64 {
     let policy = tiles.policy(pairs);
-    let blocks = policy.tiles(rows, cols);
+    let blocks = policy.tiles(rows, cols).saturating_mul(batch);
     if blocks == 0 {
         return LAUNCH;
     }
@@ -118,7 +145,7 @@ fn time(
     let len = slice_len(inner, slices).next_multiple_of(policy.inner);
     // The fraction of the tiles' area that is inside C.
     let area = (policy.rows * policy.cols) as f64 * blocks as f64;
-    let inside = rows as f64 * cols as f64 / area;
+    let inside = batch as f64 * rows as f64 * cols as f64 / area;
     let waves = each.div_ceil(element.len());
     LAUNCH
         + element_of_all * slower * len as f64
@@ -150,16 +177,36 @@ mod tests {
             // Slices that save 1 % of the time are not worth their memory.
             ([1536; 3], (MmaTiles::Square, 1)),
         ] {
-            let (_, slices) = slices(of, 1024, &h200());
+            let (_, slices) = slices(of, 1, 1024, &h200());
             let pairs = of[1] % 2 == 0 && of[2] % 2 == 0;
-            let tiles = tiles(of, slices, pairs, &h200());
+            let tiles = tiles(of, 1, slices, pairs, &h200());
             assert_eq!((tiles, slices), expected, "{of:?}");
+        }
+    }
+
+    /// The same of batches.
+    #[test]
+    fn batches_have_smaller_tiles() {
+        for (batch, side, expected) in [
+            (4096, 32, MmaTiles::Small),
+            (3000, 24, MmaTiles::Small),
+            (2000, 48, MmaTiles::Square),
+            (1024, 64, MmaTiles::Square),
+            (512, 128, MmaTiles::Tall),
+            (1000, 100, MmaTiles::Tall),
+            (64, 512, MmaTiles::Tall),
+        ] {
+            assert_eq!(
+                tiles([side; 3], batch, 1, true, &h200()),
+                expected,
+                "{side}"
+            );
         }
     }
 
     #[test]
     fn no_extent_is_one_slice() {
-        assert_eq!(slices([0; 3], 1024, &h200()).1, 1);
-        assert_eq!(tiles([0; 3], 1, true, &h200()), MmaTiles::Square);
+        assert_eq!(slices([0; 3], 1, 1024, &h200()).1, 1);
+        assert_eq!(tiles([0; 3], 1, 1, true, &h200()), MmaTiles::Square);
     }
 }

@@ -1,4 +1,4 @@
-//! The matrix product C = A·B of row-major matrices.
+//! The matrix product C = A·B of row-major matrices, and batches of products.
 
 mod cases;
 mod choice;
@@ -12,6 +12,7 @@ mod pitched;
 mod plan;
 mod reference;
 mod slices;
+mod small;
 mod tensor;
 mod vectors;
 
@@ -19,7 +20,7 @@ use std::num::NonZeroU32;
 
 use ::kernels::matmul::slices::Cut;
 use blockwise::{AnyView, Device, DeviceProperties, Matrix, Stream, Type, ViewMut};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
 
 use crate::operation::{
     self, Bench, Call, Given, Lens, Numbers, Operand, Operation, Options, Parts, Plan, Posed,
@@ -31,28 +32,33 @@ pub use ::kernels::matmul::mma::MmaTiles;
 pub use ::kernels::matmul::policy::Tiles;
 pub use tensor::plan_split;
 
-/// The product: extents are the rows of A and C, the columns of A and rows of B, and the columns of
-/// B and C. The fourth is the library's own.
+/// The product: extents are the rows of A and C, the columns of A and rows of B, the columns of B and
+/// C, and the products of a batch. The second setting is 1 if all of these share one A.
+///
+/// A batch is a three-dimensional operand, `[products, rows, columns]`. The other operand has as many
+/// matrices, or one that all products share, with two dimensions or three. Matrices follow each other
+/// without gaps. Each product has the bits that it has alone, by the same kernel in as many slices;
+/// products that share B are one product of all their rows.
 pub static MATMUL: Operation = Operation {
     name: "matmul",
-    about: "Matrix product C = A*B",
+    about: "Matrix product C = A*B, or a batch of products",
     operands: &[
         Operand {
             name: "a",
-            about: "Matrix A, M x K (.npy or .csv)",
-            rank: Rank::Matrix,
+            about: "Matrix A, M x K, or a batch of them, P x M x K (.npy or .csv)",
+            rank: Rank::Matrices,
         },
         Operand {
             name: "b",
-            about: "Matrix B, K x N; unlike types and integers are promoted to float64",
-            rank: Rank::Matrix,
+            about: "Matrix B, K x N, or a batch; all products share what is one matrix. Unlike types and integers are promoted to float64",
+            rank: Rank::Matrices,
         },
     ],
     settings: &[Setting::Flag {
         name: "tensor",
         about: "Multiply float32 on the tensor cores of a GPU of compute capability 9.0, as accurately as without them",
     }],
-    result: "C, M x N (.npy or .csv)",
+    result: "C, M x N or P x M x N (.npy or .csv)",
     types: |types, _| {
         let single = |ty: &Type| [Type::F16, Type::F32].contains(ty);
         match types.iter().all(single) {
@@ -82,14 +88,18 @@ pub static MATMUL: Operation = Operation {
     ],
     shapes: |sizes| match *sizes {
         [rows, inner, cols] => vec![vec![rows, inner], vec![inner, cols]],
+        [batch, rows, inner, cols] => vec![vec![batch, rows, inner], vec![batch, inner, cols]],
+        [of_a, of_b, rows, inner, cols] => vec![vec![of_a, rows, inner], vec![of_b, inner, cols]],
         _ => Vec::new(),
     },
     pose,
     lens: |problem| {
-        let [rows, inner, cols, _] = problem.extents;
+        let [rows, inner, cols, batch] = problem.extents;
+        let len =
+            |matrices: usize, rows: usize, cols| rows.saturating_mul(cols).saturating_mul(matrices);
         Lens {
-            inputs: [rows.saturating_mul(inner), inner.saturating_mul(cols)],
-            output: rows.saturating_mul(cols),
+            inputs: [len(of_a(problem), rows, inner), len(batch, inner, cols)],
+            output: len(batch, rows, cols),
         }
     },
     work: |problem| {
@@ -114,6 +124,7 @@ pub static MATMUL: Operation = Operation {
         &SLICED_COPY,
         &MMA,
         &FEW,
+        &SMALL,
         &TENSOR,
         &PITCHED,
     ],
@@ -136,6 +147,12 @@ pub static MATMUL: Operation = Operation {
                     &[256, 65536, 256],
                     &[1, 4096, 4096],
                     &[4096, 4096, 1],
+                    &[10_000, 16, 16, 16],
+                    &[4096, 32, 32, 32],
+                    &[1024, 64, 64, 64],
+                    &[512, 128, 128, 128],
+                    &[64, 512, 512, 512],
+                    &[1000, 100, 100, 100],
                 ],
             ),
             (
@@ -147,11 +164,18 @@ pub static MATMUL: Operation = Operation {
                     &[8192; 3],
                     &[1, 4096, 4096],
                     &[4096, 4096, 1],
+                    &[10_000, 16, 16, 16],
+                    &[4096, 32, 32, 32],
+                    &[1024, 64, 64, 64],
+                    &[512, 128, 128, 128],
+                    &[64, 512, 512, 512],
+                    &[1000, 100, 100, 100],
                 ],
             ),
         ],
         quick: &[1024; 3],
         drawn: &[20_000; 3],
+        batch: Some(("matmul-batch", 20_000)),
         every: &[],
         numbers: Numbers::Uniform,
     },
@@ -165,7 +189,8 @@ pub static NAIVE: Variant = Variant::new(
     "each thread reads its row and column from global memory",
     kernels::NAIVE,
     plan::whole,
-);
+)
+.worth(is_one);
 
 /// Blocks share tiles of both operands.
 pub static TILED: Variant = Variant::new(
@@ -173,7 +198,8 @@ pub static TILED: Variant = Variant::new(
     "blocks share tiles of both operands",
     kernels::TILED,
     plan::whole,
-);
+)
+.worth(is_one);
 
 /// The same in rust-cuda's form.
 pub static TILED_RAW: Variant = Variant::new(
@@ -182,7 +208,8 @@ pub static TILED_RAW: Variant = Variant::new(
     kernels::TILED_RAW,
     plan::whole,
 )
-.tier(Tier::Document);
+.tier(Tier::Document)
+.worth(is_one);
 
 /// Each thread keeps a tile of the output in registers.
 pub static REGISTER_TILE: Variant = Variant::new(
@@ -190,7 +217,8 @@ pub static REGISTER_TILE: Variant = Variant::new(
     "each thread keeps a tile of the output in registers",
     kernels::REGISTER_TILE,
     plan::whole,
-);
+)
+.worth(is_one);
 
 /// Asynchronous copies run ahead of the arithmetic; for f32. Instances are [`Tiles`]: one that does
 /// not [fit](Tiles::fit) the columns or the operands' alignment takes the fastest that does.
@@ -222,7 +250,7 @@ pub static SLICED_COPY: Variant = Variant::new(
     plan::of_copy,
 )
 .held(slices::hold_copy)
-.worth(vectors::need_copies);
+.worth(|problem| is_one(problem) && vectors::need_copies(problem));
 
 /// Tensor cores multiply; for f64. Instances are [`MmaTiles`], the count is the slices'.
 pub static MMA: Variant = Variant::new(
@@ -245,7 +273,16 @@ pub static FEW: Variant = Variant::new(
 )
 .held(slices::hold)
 .alone(plan::is_one_slice)
-.worth(few::is_few);
+.worth(|problem| is_one(problem) && few::is_few(problem));
+
+/// Whole matrices in shared memory, several products a block; for batches of small ones.
+pub static SMALL: Variant = Variant::new(
+    "small",
+    "whole matrices in shared memory, several products a block; for batches of small ones",
+    kernels::SMALL,
+    small::plan,
+)
+.worth(|problem| !is_one(problem) && small::is_small(problem));
 
 /// Tensor cores of compute capability 9.0 multiply f32, split into three BF16 terms, with an error
 /// no larger than that of FP32 arithmetic.
@@ -256,7 +293,7 @@ pub static TENSOR: Variant = Variant::new(
     tensor::plan,
 )
 .held(tensor::hold)
-.worth(|problem| problem.extents[..3].iter().all(|&extent| extent > 1));
+.worth(|problem| is_one(problem) && problem.extents[..3].iter().all(|&extent| extent > 1));
 
 /// `pipelined` of copies of A and B, whose rows start at whole memory sectors; for f32.
 pub static PITCHED: Variant = Variant::new(
@@ -266,25 +303,107 @@ pub static PITCHED: Variant = Variant::new(
     pitched::plan,
 )
 .held(pitched::hold)
-.worth(choice::pitched_pays);
+.worth(|problem| is_one(problem) && choice::pitched_pays(problem));
 
 fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchError> {
-    let matrix = |at: usize, what| match *shapes[at] {
-        [rows, cols] => Ok([rows, cols]),
+    let matrices = |at: usize, what| match *shapes[at] {
+        [rows, cols] => Ok((None, [rows, cols])),
+        [batch, rows, cols] => Ok((Some(batch), [rows, cols])),
         ref shape => Err(LaunchError::Rank {
             what,
             shape: shape.to_vec(),
-            wanted: "a matrix",
+            wanted: "a batch or a matrix",
         }),
     };
-    let problem = problem(ty, matrix(0, "A")?, matrix(1, "B")?)?;
-    let [rows, _, cols, _] = problem.extents;
-    Ok(Posed {
-        problem: Problem {
-            settings: given.settings,
-            ..problem
-        },
-        result: vec![rows, cols],
+    let ((of_a, a), (of_b, b)) = (matrices(0, "A")?, matrices(1, "B")?);
+    let mut problem = match (of_a, of_b) {
+        (None, None) => problem(ty, a, b)?,
+        _ => batch(ty, (of_a.unwrap_or(1), a), (of_b.unwrap_or(1), b)).map_err(|error| {
+            match error {
+                // With the shapes as they were given.
+                LaunchError::ShapeMismatch { rule, .. } => LaunchError::ShapeMismatch {
+                    left_name: "A",
+                    left: shapes[0].to_vec(),
+                    right_name: "B",
+                    right: shapes[1].to_vec(),
+                    rule,
+                },
+                error => error,
+            }
+        })?,
+    };
+    problem.settings[0] = given.settings[0];
+    let mut result = vec![a[0], b[1]];
+    if let Some(batch) = products(of_a.unwrap_or(1), of_b.unwrap_or(1))
+        && (of_a, of_b) != (None, None)
+    {
+        result.insert(0, batch);
+    }
+    Ok(Posed { problem, result })
+}
+
+/// The products of a batch of so many matrices on each side: as many as both have, or as one has,
+/// if the other has one that they share.
+fn products(of_a: usize, of_b: usize) -> Option<usize> {
+    match (of_a, of_b) {
+        (1, batch) | (batch, 1) => Some(batch),
+        _ => (of_a == of_b).then_some(of_a),
+    }
+}
+
+/// The problem of a batch of products, of so many matrices on each side with these extents: as many
+/// on both, or one on a side that all products share.
+///
+/// ```
+/// use blockwise::{AnyView, Device, Type};
+/// use blockwise_ops::Options;
+/// use blockwise_ops::matmul::{MATMUL, batch};
+/// use blockwise_ops::operation::Call;
+///
+/// let device = Device::any()?;
+/// // Two products of 1 x 2 by 2 x 1 that share A.
+/// let problem = batch(Type::F32, (1, [1, 2]), (2, [2, 1]))?;
+/// let a = device.upload(&[1.0_f32, 10.0])?;
+/// let b = device.upload(&[1.0_f32, 2.0, 3.0, 4.0])?;
+/// let mut c = device.upload(&[0.0_f32; 2])?;
+/// let mut call = Call::new(&device, &MATMUL, Options::default());
+/// let inputs = [a.as_view().into(), b.as_view().into()];
+/// call.enqueue(None, &problem, &inputs, c.as_view_mut().into())?;
+/// assert_eq!(c.to_vec()?, [21.0, 43.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When the numbers of matrices, or the columns of A and the rows of B, do not fit together, or
+/// elements cannot be counted.
+pub fn batch(
+    ty: Type,
+    (of_a, a): (usize, [usize; 2]),
+    (of_b, b): (usize, [usize; 2]),
+) -> Result<Problem, LaunchError> {
+    let Some(batch) = products(of_a, of_b) else {
+        return Err(LaunchError::ShapeMismatch {
+            left_name: "A",
+            left: vec![of_a, a[0], a[1]],
+            right_name: "B",
+            right: vec![of_b, b[0], b[1]],
+            rule: "batches have as many matrices, or one that all products share",
+        });
+    };
+    let one = problem(ty, a, b)?;
+    for (matrices, [rows, cols]) in [(of_a, a), (of_b, b), (batch, [a[0], b[1]])] {
+        matrix_len(matrix_len(rows, cols)?, matrices)?;
+    }
+    // Products that share B are one, of all their rows.
+    let (rows, batch) = match of_b {
+        1 => (matrix_len(a[0], batch)?, 1),
+        _ => (a[0], batch),
+    };
+    let shares_a = of_a == 1 && batch != 1;
+    Ok(Problem {
+        extents: [rows, a[1], b[1], batch],
+        settings: [0, shares_a.into()],
+        ..one
     })
 }
 
@@ -310,7 +429,20 @@ pub fn problem(ty: Type, a: [usize; 2], b: [usize; 2]) -> Result<Problem, Launch
     Ok(Problem::new(ty, &[rows, inner, cols]))
 }
 
-/// The product's extents.
+/// Matrices of A: one, or as many as there are products.
+fn of_a(problem: &Problem) -> usize {
+    match problem.settings[1] {
+        0 => problem.extents[3],
+        _ => 1,
+    }
+}
+
+/// Whether it is a single product.
+fn is_one(problem: &Problem) -> bool {
+    problem.extents[3] == 1
+}
+
+/// The product's extents, of each product of a batch.
 fn extents(problem: &Problem) -> [usize; 3] {
     let [rows, inner, cols, _] = problem.extents;
     [rows, inner, cols]
@@ -330,10 +462,10 @@ pub fn of_whole(problem: &Problem, properties: &DeviceProperties) -> Options {
             ..Options::of(&PIPELINED)
         };
     }
-    let kernel = choice::kernel(of, problem.ty, 1, properties);
+    let kernel = choice::kernel(of, 1, problem.ty, 1, properties);
     let options = Options::of(kernel);
     if *kernel == PIPELINED {
-        let tiles = plan::tiles(None, of, true, properties);
+        let tiles = plan::tiles(None, of, 1, true, properties);
         return Options {
             instance: Some(tiles as u8),
             ..options
@@ -463,6 +595,27 @@ pub fn matmul_buffers<'a, T: Float>(
         let plan = call.enqueue(None, &problem, &inputs, c.into().into())?;
         Ok(plan.map(|plan| plan.launch))
     })
+}
+
+/// The products of a batch of matrices, in one launch: `[products, rows, columns]` on both sides. One
+/// matrix on a side, `[1, rows, columns]`, is shared by all. Arrays with other strides are copied.
+///
+/// # Errors
+/// When the shapes do not match, and as for [`matmul_buffers`].
+pub fn matmul_batch<T: Float>(
+    device: &Device,
+    a: ArrayView3<'_, T>,
+    b: ArrayView3<'_, T>,
+    options: &Options,
+) -> Result<Array3<T>, LaunchError> {
+    let inputs = [a.into_dyn(), b.into_dyn()];
+    dimensions(operation::array(
+        device,
+        &MATMUL,
+        &Given::default(),
+        options,
+        &inputs,
+    )?)
 }
 
 /// The matrix product A·B. With an inner extent of 0 it is all zeros.

@@ -9,7 +9,9 @@ use kernels::matmul::{TILE, register_tile};
 use super::choice;
 use super::few::{self, Few};
 use super::vectors::vectors;
-use super::{FEW, MMA, PIPELINED, REGISTER_TILE, SLICED, SLICED_COPY, TENSOR, extents, mma};
+use super::{
+    FEW, MMA, PIPELINED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL, TENSOR, extents, is_one, mma,
+};
 use crate::LaunchError;
 use crate::limits::blocks_for;
 use crate::operation::{Plan, Task, Variant};
@@ -60,6 +62,11 @@ pub(super) fn check(task: &Task<'_>) -> Result<(), LaunchError> {
             setting: "tensor",
         });
     }
+    if !is_one(task.problem) && ![&PIPELINED, &SLICED, &MMA, &SMALL].contains(&kernel) {
+        return Err(LaunchError::NoBatch {
+            kernel: kernel.name,
+        });
+    }
     Ok(())
 }
 
@@ -72,6 +79,7 @@ pub(super) fn launch(
 ) -> Result<Plan, LaunchError> {
     check(task)?;
     let (of, bytes) = (extents(task.problem), task.problem.ty.bytes());
+    let batch = task.problem.extents[3];
     let [rows, inner, cols] = of;
     let kernel = task.variant;
     let vectors = vectors(kernel, of, bytes, pitch, aligned);
@@ -79,8 +87,21 @@ pub(super) fn launch(
     if *kernel == PIPELINED {
         let asked = task.options.instance;
         let asked = asked.and_then(|at| Tiles::ALL.get(usize::from(at)));
-        let tiles = tiles(asked.copied(), of, aligned[1] && aligned[2], task.device);
-        return by_blocks(task, [0, tiles as u8], tiles.policy(), of);
+        let most = match task.options.grid_cap {
+            // Its blocks do not stride over a batch.
+            Some(cap) if (cap as usize) < batch => 0,
+            _ => batch,
+        };
+        let whole = aligned[1] && aligned[2];
+        let tiles = match tiles(asked.copied(), of, batch, whole, task.device) {
+            Tiles::Wide if most == 0 => Tiles::Tall,
+            tiles => tiles,
+        };
+        return Ok(layered(
+            by_blocks(task, [0, tiles as u8], tiles.policy(), of)?,
+            task,
+            1,
+        ));
     }
     if !has_slices(kernel) {
         let side = match *kernel == REGISTER_TILE {
@@ -91,10 +112,10 @@ pub(super) fn launch(
         return task.plan_2d([0, 0], [cols, rows], [side; 2], [TILE; 2]);
     }
     let Slicing { cut, slices } = choice::slicing(task);
-    sums(rows, cols, slices).ok_or(LaunchError::SizeOverflow {
+    sums(rows, cols, slices, batch).ok_or(LaunchError::SizeOverflow {
         what: "the products of the slices",
     })?;
-    let mut plan = if *kernel == FEW {
+    let plan = if *kernel == FEW {
         if !few::is_few(task.problem) {
             return Err(LaunchError::ShapeMismatch {
                 left_name: "A",
@@ -116,7 +137,7 @@ pub(super) fn launch(
         let asked = task.options.instance;
         let asked = asked.and_then(|at| MmaTiles::ALL.get(usize::from(at)));
         let tiles = asked.copied();
-        let tiles = tiles.unwrap_or_else(|| mma::tiles(of, slices, vectors, task.device));
+        let tiles = tiles.unwrap_or_else(|| mma::tiles(of, batch, slices, vectors, task.device));
         let instance = task.options.instance.unwrap_or(tiles as u8);
         let policy = tiles.policy(vectors);
         let (blocks, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
@@ -131,27 +152,36 @@ pub(super) fn launch(
         let instance = task.options.instance.unwrap_or(cut as u8);
         by_blocks(task, [ragged, instance], cut.policy(vectors), of)?
     };
+    Ok(layered(plan, task, slices))
+}
+
+/// The plan with a layer of blocks for each slice of each product of a batch.
+fn layered(mut plan: Plan, task: &Task<'_>, slices: usize) -> Plan {
+    let layers = slices.saturating_mul(task.problem.extents[3]);
     let (cap, most) = (task.options.grid_cap, task.device.max_grid[2]);
-    plan.launch.grid[2] = blocks_for(slices, 1, cap, most);
-    Ok(plan)
+    plan.launch.grid[2] = blocks_for(layers, 1, cap, most);
+    plan
 }
 
 /// The instance of `pipelined`: the requested one if it fits, or the fastest.
 pub(super) fn tiles(
     asked: Option<Tiles>,
     of: [usize; 3],
+    batch: usize,
     aligned: bool,
     device: &DeviceProperties,
 ) -> Tiles {
     if !aligned {
         return Tiles::Ragged;
     }
-    if let Some(tiles) = asked.filter(|tiles| tiles.fit(of[2])) {
+    let in_one = batch <= device.max_grid[2] as usize;
+    if let Some(tiles) = asked.filter(|tiles| tiles.fit(of[2]) && (in_one || *tiles != Tiles::Wide))
+    {
         return tiles;
     }
     if !Tiles::Wide.fit(of[2]) {
         Tiles::Ragged
-    } else if choice::wide_fills(of, device) {
+    } else if in_one && choice::wide_fills(of, batch, device) {
         Tiles::Wide
     } else {
         Tiles::Tall

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use blockwise::{Type, Typed};
 use bytemuck::Pod;
 
-use super::extents;
+use super::{extents, of_a};
 use crate::operation::{Asked, Expected, Near};
 use crate::oracle::{Precision, Sum, blas_path};
 use crate::{AnyArray, LaunchError};
@@ -18,7 +18,8 @@ pub(super) fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
 }
 
 fn of<T: Precision + Typed + Pod>(asked: &Asked<'_>) -> Result<Expected, LaunchError> {
-    let [_, inner, cols] = extents(asked.problem);
+    let [rows, inner, cols] = extents(asked.problem);
+    let shares_a = of_a(asked.problem) == 1;
     let elements = |at: usize, what| {
         asked
             .inputs
@@ -37,13 +38,17 @@ fn of<T: Precision + Typed + Pod>(asked: &Asked<'_>) -> Result<Expected, LaunchE
     for run in asked.runs {
         let mut at = run.start;
         while at < run.end {
+            // Rows of all products of a batch.
             let (row, first) = (at / cols, at % cols);
             let last = cols.min(first + run.end - at);
-            let a = &a[row * inner..][..inner];
+            let matrix = row / rows;
+            let of_a = if shares_a { row % rows } else { row };
+            let a = &a[of_a * inner..][..inner];
+            let b = &b[matrix * inner * cols..][..inner * cols];
             let mut sums = vec![Sum::default(); last - first];
             if sums.len() < FEW {
                 for (sum, col) in sums.iter_mut().zip(first..) {
-                    let column = columns.entry(col).or_insert_with(|| -> Vec<T> {
+                    let column = columns.entry((matrix, col)).or_insert_with(|| -> Vec<T> {
                         b.iter().skip(col).step_by(cols).copied().collect()
                     });
                     (a.iter().zip(column)).for_each(|(&a, &mut b)| sum.add(a.into(), b.into()));

@@ -89,9 +89,11 @@ impl Product {
     fn allocate(&mut self, task: &Task<'_>, slices: usize) -> Result<(), LaunchError> {
         let [rows, _, cols] = extents(task.problem);
         if slices > 1 {
-            let len = sums(rows, cols, slices).ok_or(LaunchError::SizeOverflow {
-                what: "the products of the slices",
-            })?;
+            let len = sums(rows, cols, slices, task.problem.extents[3]).ok_or(
+                LaunchError::SizeOverflow {
+                    what: "the products of the slices",
+                },
+            )?;
             let ty = task.problem.ty;
             self.sums = Some(AnyBuffer::filled(&self.device, ty, len, 0)?);
             if *task.variant == FEW {
@@ -164,9 +166,7 @@ impl Held for Product {
         let aligned = aligned(&sums);
         let task = task(aligned);
         let plan = plan::launch(&task, pitch, aligned)?;
-        let mut pitched = *problem;
-        pitched.extents[3] = pitch;
-        plan.start(on, Operands::of(pitched, &inputs, sums))?;
+        plan.start(on, Operands::of(*problem, &inputs, sums))?;
         if let Some(sums) = &self.sums {
             fold::enqueue(on, &task, sums.as_view(), output)?;
         }

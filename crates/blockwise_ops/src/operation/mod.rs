@@ -119,6 +119,8 @@ pub struct Operand {
 pub enum Rank {
     /// Two; text with one row or one column counts as a matrix too.
     Matrix,
+    /// As [`Matrix`](Self::Matrix), or three: matrices one after the other.
+    Matrices,
     /// Any number.
     Any,
     /// One; a command also takes a recording, each of whose channels is a vector.
@@ -261,6 +263,9 @@ pub struct Bench {
     /// The largest extents of shapes that are drawn at random: 20,000 for a matrix' sides, and for
     /// a vector as many elements as such a matrix has.
     pub drawn: &'static [usize],
+    /// Of an operation with batches: what these are called in tables, and the most products of one
+    /// that are drawn. Their sizes have that number before the extents.
+    pub batch: Option<(&'static str, usize)>,
     /// What the numbers are like.
     pub numbers: Numbers,
     /// Types of which every variant is timed, beside the first one's.
@@ -408,6 +413,14 @@ impl Operation {
             _ => None,
         });
         labels.last().unwrap_or(self.name)
+    }
+
+    /// The same at such a size: [batches](Bench::batch) have a name of their own.
+    pub fn label_at(&self, settings: [u8; 2], size: &[usize]) -> &'static str {
+        match self.bench.batch {
+            Some((label, _)) if size.len() > self.sizes.len() => label,
+            _ => self.label(settings),
+        }
     }
 
     /// The settings that the benchmark takes for a row of [`Bench::types`].

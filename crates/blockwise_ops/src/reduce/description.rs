@@ -194,6 +194,7 @@ const fn reduction(
             },
             quick: &[1 << 24],
             drawn: &[400_000_000],
+            batch: None,
             numbers: if is_sum {
                 Numbers::Whole
             } else {

@@ -67,6 +67,7 @@ pub static REVERSE: Operation = Operation {
         types: &[(Type::F32, &[&[1 << 28]])],
         quick: &[1 << 24],
         drawn: &[400_000_000],
+        batch: None,
         numbers: Numbers::Uniform,
         every: &[],
     },

@@ -71,6 +71,7 @@ pub static SCAN: Operation = Operation {
         ],
         quick: &[1 << 22],
         drawn: &[400_000_000],
+        batch: None,
         numbers: Numbers::Whole,
         every: &[],
     },

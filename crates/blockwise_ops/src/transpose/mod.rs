@@ -88,6 +88,7 @@ pub static TRANSPOSE: Operation = Operation {
         ],
         quick: &[4096, 4096],
         drawn: &[20_000; 2],
+        batch: None,
         numbers: Numbers::Uniform,
         every: &[],
     },

@@ -22,7 +22,13 @@ impl Task<'_> {
     /// Each rank reads its blocks only.
     fn in_panels_of<T: Float>(&self, mesh: &Mesh) -> Result<Option<(AnyArray, Seconds)>, Failure> {
         let problem = &self.posed.problem;
-        let [rows, inner, cols, _] = problem.extents;
+        let [rows, inner, cols, batch] = problem.extents;
+        // Products that share B are one.
+        if batch != 1 {
+            let refused = "a batch of products is not divided over devices";
+            return Err(Failure::new(refused)
+                .hint("leave `--gpus` out, or run a part of the batch on each device"));
+        }
         let grid = Grid::for_product([rows, inner, cols], mesh.ranks());
         let options = ShardedMatmulOptions {
             launch: *self.options,
@@ -49,7 +55,8 @@ impl Task<'_> {
         let Some((whole, seconds)) = mesh::whole(wholes, rows, cols)? else {
             return Ok(None);
         };
-        Ok(Some((AnyArray::of(whole.view().into_dyn())?, seconds)))
+        let result = AnyArray::of(whole.view().into_dyn())?.reshaped(&self.posed.result);
+        Ok(result.map(|result| (result, seconds)))
     }
 }
 

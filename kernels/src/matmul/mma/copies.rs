@@ -35,7 +35,7 @@ impl Copies {
     #[inline(always)]
     pub(super) fn new(
         policy: &Policy,
-        of: Operands<'_>,
+        of: Operands,
         shared: u32,
         [top, left]: [usize; 2],
         k: isize,
@@ -53,10 +53,12 @@ impl Copies {
         Copies {
             a_stride: at_once * of.inner,
             b_stride: rows_at_once(policy, policy.cols) * of.cols,
-            a: (of.a.as_ptr())
+            a: of
+                .a
                 .wrapping_add((top + row) * of.inner + a_inner)
                 .wrapping_offset(k),
-            b: (of.b.as_ptr())
+            b: of
+                .b
                 .wrapping_add(b_inner * of.cols + left + col)
                 .wrapping_offset(k * of.cols as isize),
             rows: below.div_ceil(at_once as u32),

@@ -25,11 +25,13 @@ pub enum MmaTiles {
     Tall,
     /// 128 × 128, one block per multiprocessor: the fewest reads of global memory.
     Large,
+    /// 32 × 32, four warps: for batches of matrices that are not larger.
+    Small,
 }
 
 impl MmaTiles {
     /// Every instance.
-    pub const ALL: [Self; 3] = [Self::Square, Self::Tall, Self::Large];
+    pub const ALL: [Self; 4] = [Self::Square, Self::Tall, Self::Large, Self::Small];
 
     /// How a block divides its work, with copies of [`PAIR`]s or of single elements.
     pub const fn policy(self, pairs: bool) -> Policy {
@@ -37,6 +39,7 @@ impl MmaTiles {
             Self::Square => (64, 64, 32, 32),
             Self::Tall => (128, 64, 64, 32),
             Self::Large => (128, 128, 32, 64),
+            Self::Small => (32, 32, 16, 16),
         };
         Policy {
             rows,
@@ -84,9 +87,11 @@ macro_rules! instances {
 }
 instances! {
     Square: Square, true;
+    Small: Small, true;
     Tall: Tall, true;
     Large: Large, true;
     SquareRagged: Square, false;
+    SmallRagged: Small, false;
     TallRagged: Tall, false;
     LargeRagged: Large, false;
 }

@@ -147,6 +147,7 @@ fn tiles_of_doubles_are_those_asked_for() {
         (MmaTiles::Square, "square", 15, 128, 64 * 16 + 16 * 66),
         (MmaTiles::Tall, "tall", 9, 128, 128 * 16 + 16 * 66),
         (MmaTiles::Large, "large", 6, 256, 128 * 16 + 16 * 130),
+        (MmaTiles::Small, "small", 50, 128, 32 * 16 + 16 * 34),
     ] {
         let options = Options {
             instance: Some(mma as u8),
@@ -159,7 +160,7 @@ fn tiles_of_doubles_are_those_asked_for() {
         assert_eq!(plan.dynamic_shared_bytes, 4 * 8 * stage);
     }
     let none = Options {
-        instance: Some(3),
+        instance: Some(4),
         ..Options::of(&MMA)
     };
     assert!(launched(Type::F64, [3; 3], &none).is_err());
@@ -186,6 +187,43 @@ fn no_output_is_no_launch_and_no_inner_extent_is_one() {
     assert_eq!(planned([0, 3, 4]), None);
     assert_eq!(planned([4, 3, 0]), None);
     assert!(planned([4, 0, 4]).is_some());
+}
+
+#[test]
+fn a_batch_is_one_launch_with_a_layer_for_each_product() {
+    for (ty, batch, of, layers) in [
+        (Type::F32, 64, [512; 3], 64),
+        (Type::F32, 70_000, [8, 4, 129], 65_535),
+        (Type::F64, 70_000, [65, 16, 8], 65_535),
+        (Type::F64, 512, [128; 3], 512),
+        (Type::F64, 4096, [32; 3], 4096),
+    ] {
+        let side = |[rows, cols]: [usize; 2]| (batch, [rows, cols]);
+        let [rows, inner, cols] = of;
+        let problem = super::super::batch(ty, side([rows, inner]), side([inner, cols]));
+        let problem = problem.expect("it fits");
+        let plan = operation::plan(&MATMUL, &problem, &Options::default(), &h200());
+        let launch = plan.expect("allowed").expect("outputs").launch;
+        assert_eq!(launch.grid[1..], [1, layers], "{launch:?}");
+    }
+    // Small ones: several a block.
+    for (batch, side, blocks, room) in [(4000, 16, 250, 32 << 10), (2000, 64, 2000, 32 << 10)] {
+        let of = (batch, [side; 2]);
+        let problem = super::super::batch(Type::F32, of, of).expect("it fits");
+        let plan = operation::plan(&MATMUL, &problem, &Options::default(), &h200());
+        let launch = plan.expect("allowed").expect("outputs").launch;
+        assert_eq!(
+            (launch.kernel, launch.grid),
+            ("matmul_small_f32", [blocks, 1, 1])
+        );
+        assert_eq!(launch.dynamic_shared_bytes, room);
+    }
+    // Products that share B are one of all their rows.
+    let shared = super::super::batch(Type::F32, (7, [3, 4]), (1, [4, 5]));
+    assert_eq!(shared.expect("it fits").extents, [21, 4, 5, 1]);
+    let none = super::super::batch(Type::F32, (0, [3, 4]), (1, [4, 5])).expect("it fits");
+    let plan = operation::plan(&MATMUL, &none, &Options::default(), &h200());
+    assert_eq!(plan.expect("allowed"), None);
 }
 
 #[test]

@@ -1,0 +1,307 @@
+//! Batches of small products: whole matrices in shared memory, several to a block.
+//!
+//! Change from [`sliced`](super::sliced), whose tiles are larger than such matrices: a block copies A
+//! and B of some products as they lie in memory, one run of each, and computes all of C. A block that
+//! has more of them copies the next ones meanwhile.
+//!
+//! - Loads: `cp.async`, 16 bytes where all rows are whole packs, else one element. A that all products
+//!   share is copied once.
+//! - A thread owns [`ROWS`] × [`COLS`] of a product's outputs. Its columns are neighbours; its rows are
+//!   as far apart as a column has threads, so that the lanes of a warp store neighbouring rows. Sums
+//!   run in the order of k: the values of the naive kernel.
+//! - Packs of A hold a row's next elements of the inner extent. Most lanes of a quarter of a warp share
+//!   a row of A, or have neighbouring ones: no bank conflict at the usual sizes.
+//! - Barriers: after the copies, before any thread reads them; after the reads, before the copies that
+//!   replace what was read.
+//! - Global reads: each element of A and B once.
+
+use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group};
+use cuda_std::prelude::*;
+use cuda_std::unroll::unrolled;
+
+use super::asm;
+use super::slices::elements;
+use crate::number::Scalar;
+use crate::pack::{BYTES, Pack, lanes};
+
+/// Threads of a block.
+pub const THREADS: u32 = 128;
+/// Rows of C that a thread owns.
+pub const ROWS: usize = 8;
+/// Columns of C that a thread owns.
+pub const COLS: usize = 4;
+
+/// Threads that own the outputs of one product.
+pub const fn threads(rows: usize, cols: usize) -> usize {
+    rows.div_ceil(ROWS).saturating_mul(cols.div_ceil(COLS))
+}
+
+/// Bytes of dynamic shared memory for so many products.
+pub const fn room<T>([rows, inner, cols]: [usize; 3], each: usize) -> usize {
+    let of_b = inner.saturating_mul(cols).saturating_mul(each);
+    let all = of_a::<T>(rows, inner, each).saturating_add(of_b);
+    let bytes = all.saturating_mul(size_of::<T>());
+    bytes.saturating_add(BYTES - 1) / BYTES * BYTES
+}
+
+/// The same of a launch of so many blocks: twice as many where a block has several groups.
+pub const fn needed<T>(of: [usize; 3], each: usize, batch: usize, blocks: u32) -> usize {
+    let each_time = room::<T>(of, each);
+    let groups = batch.div_ceil(if each == 0 { 1 } else { each });
+    match groups > blocks as usize {
+        true => each_time.saturating_mul(2),
+        false => each_time,
+    }
+}
+
+/// Elements of shared memory for A: whole packs.
+const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
+    let all = rows.saturating_mul(inner).saturating_mul(each);
+    all.saturating_add(lanes::<T>() - 1) / lanes::<T>() * lanes::<T>()
+}
+
+/// C = A·B of each product of a batch.
+///
+/// # Parameters
+/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`, `c`:
+///   B and C, `inner · cols` and `rows · cols` elements, `batch` times.
+/// - `each`: products of a block. `packs`: whether 16 bytes move at a time; rows of A, B and C are
+///   then whole numbers of them, and all three are aligned to them.
+///
+/// # Launch
+/// Blocks of [`THREADS`] threads along x with as much dynamic shared memory as [`needed`] says. The grid
+/// strides over groups of `each` products along x.
+#[kernel(
+    instances(f32, f64),
+    max_threads = 128,
+    min_blocks = [4, 3],
+    require(
+        of_a == 1 || of_a == batch,
+        elements(rows, inner, of_a) == Some(a.len()),
+        elements(inner, cols, batch) == Some(b.len()),
+        elements(rows, cols, batch) == Some(c.len()),
+        each > 0,
+        rows.saturating_mul(cols).saturating_mul(each) <= u32::MAX as usize,
+        packs <= 1,
+        packs == 0 || inner.is_multiple_of(lanes::<T>()),
+        packs == 0 || cols.is_multiple_of(lanes::<T>()),
+        packs == 0 || a.is_aligned_to(crate::pack::BYTES),
+        packs == 0 || b.is_aligned_to(crate::pack::BYTES),
+        packs == 0 || c.is_aligned_to(crate::pack::BYTES),
+        [block.x, block.y, block.z, grid.y, grid.z] == [THREADS, 1, 1, 1, 1],
+        shared_bytes as usize >= needed::<T>([rows, inner, cols], each, batch, grid.x)
+    )
+)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "three matrices, three extents, the batch, its groups, the form of loads"
+)]
+pub fn matmul_small<T: Scalar>(
+    a: &[T],
+    b: &[T],
+    mut c: Out<T>,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    of_a: usize,
+    batch: usize,
+    each: usize,
+    packs: usize,
+) {
+    let of = Small {
+        a: a.as_ptr(),
+        b: b.as_ptr(),
+        c: c.as_mut_ptr(),
+        extents: [rows, inner, cols],
+        shares_a: of_a != batch,
+        batch,
+        each,
+    };
+    // SAFETY: `require` states all of it.
+    unsafe {
+        match packs {
+            1 => of.groups::<{ lanes::<T>() }>(),
+            _ => of.groups::<1>(),
+        }
+    }
+}
+
+/// A batch of small products.
+struct Small<T> {
+    a: *const T,
+    b: *const T,
+    c: *mut T,
+    extents: [usize; 3],
+    shares_a: bool,
+    batch: usize,
+    each: usize,
+}
+
+impl<T: Scalar> Small<T> {
+    /// Computes the block's groups of products, LANES elements at a time.
+    ///
+    /// # Safety
+    /// The operands have the lengths that the kernel requires, and rows that are whole numbers of LANES
+    /// elements, aligned to them. All threads of the launch call it, with the kernel's shape.
+    #[inline(always)]
+    unsafe fn groups<const LANES: usize>(&self) {
+        let [rows, inner, cols] = self.extents;
+        let shared = asm::dynamic_shared();
+        let bytes = size_of::<T>() as u32;
+        let to_b = of_a::<T>(rows, inner, self.each) as u32 * bytes;
+        let second = room::<T>(self.extents, self.each) as u32;
+        // There is an output where these divide, so nothing here is 0; `max` tells the compiler.
+        let high = rows.div_ceil(ROWS) as u32;
+        let across = (cols.div_ceil(COLS) as u32).max(1);
+        let threads = (high * across).max(1);
+        let groups = self.batch.div_ceil(self.each.max(1));
+        // The products of a group: the first, and how many.
+        let products = |group: usize| {
+            let first = group * self.each;
+            (first, self.each.min(self.batch - first))
+        };
+        let start = |group: usize, to: u32| {
+            let (first, now) = products(group);
+            let (first_a, now_a) = if self.shares_a { (0, 1) } else { (first, now) };
+            // SAFETY: runs of the operands, and their places in shared memory, which no thread reads.
+            unsafe {
+                let from = self.a.wrapping_add(first_a * rows * inner);
+                copy::<T, LANES>(to, from, now_a * rows * inner);
+                let from = self.b.wrapping_add(first * inner * cols);
+                copy::<T, LANES>(to + to_b, from, now * inner * cols);
+            }
+        };
+        let mut group = thread::block_idx_x() as usize;
+        if group < groups {
+            start(group, shared);
+        }
+        cp_async_commit_group();
+        // Where the group is: in the first half of shared memory, or in the second.
+        let mut half = 0;
+        while group < groups {
+            let next = group + thread::grid_dim_x() as usize;
+            if next < groups {
+                start(next, shared + (second - half));
+            }
+            // Commits an empty group too: all but the last one have arrived after the wait.
+            cp_async_commit_group();
+            // Orders all threads' copies of this group before the reads of them.
+            cp_async_wait_group::<1>();
+            thread::sync_threads();
+            let (first, now) = products(group);
+            let shared = shared + half;
+            let mut place = thread::thread_idx_x();
+            while place < now as u32 * threads {
+                let (product, place_in) = (place / threads, place % threads);
+                let (y, x) = (place_in / across, place_in % across);
+                let of_a = if self.shares_a { 0 } else { product };
+                let slots = [
+                    shared + of_a * (rows * inner) as u32 * bytes,
+                    shared + to_b + product * (inner * cols) as u32 * bytes,
+                ];
+                let c = self
+                    .c
+                    .wrapping_add((first + product as usize) * rows * cols);
+                // SAFETY: both matrices are there, and only this thread has these outputs.
+                unsafe { self.outputs::<LANES>(slots, [y, x], high, c) };
+                place += THREADS;
+            }
+            // Orders all reads before the copies of the group after the next one.
+            thread::sync_threads();
+            half = second - half;
+            group = next;
+        }
+    }
+
+    /// Computes a thread's outputs of one product: rows y, y + `high`, …, and COLS columns.
+    ///
+    /// # Safety
+    /// The addresses are those of A and B in shared memory, `c` is the product's C, and no other thread
+    /// has these outputs. Rows are whole numbers of LANES elements, aligned to them.
+    #[inline(always)]
+    unsafe fn outputs<const LANES: usize>(
+        &self,
+        [of_a, of_b]: [u32; 2],
+        [y, x]: [u32; 2],
+        high: u32,
+        c: *mut T,
+    ) {
+        const { assert!(COLS.is_multiple_of(LANES) && COLS <= 4 && LANES <= COLS) };
+        let bytes = size_of::<T>() as u32;
+        let [rows, inner, cols] = self.extents.map(|extent| extent as u32);
+        let left = x * COLS as u32;
+        // Beyond the matrices the last row and columns are read; these sums are not stored.
+        let of_rows: [u32; ROWS] = core::array::from_fn(|i| {
+            let row = (y + i as u32 * high).min(rows - 1);
+            of_a + row * inner * bytes
+        });
+        let of_cols: [u32; COLS] = core::array::from_fn(|j| {
+            let col = (left + (j / LANES * LANES) as u32).min(cols - LANES as u32);
+            of_b + col * bytes
+        });
+        let mut sums = [[T::ZERO; COLS]; ROWS];
+        let mut k = 0;
+        while k < inner {
+            let mut a = [[T::ZERO; LANES]; ROWS];
+            // SAFETY: inside the matrices; LANES divides the inner extent.
+            unrolled::<ROWS>(|i| a[i] = unsafe { asm::load_shared(of_rows[i] + k * bytes) });
+            unrolled::<LANES>(|at| {
+                let row = (k + at as u32) * cols * bytes;
+                let mut b = [T::ZERO; COLS];
+                unrolled::<COLS>(|j| {
+                    if j % LANES == 0 {
+                        // SAFETY: as above.
+                        let pack: [T; LANES] = unsafe { asm::load_shared(of_cols[j] + row) };
+                        unrolled::<LANES>(|lane| b[j + lane] = pack[lane]);
+                    }
+                });
+                unrolled::<ROWS>(|i| {
+                    unrolled::<COLS>(|j| sums[i][j] = a[i][at].mul_add(b[j], sums[i][j]));
+                });
+            });
+            k += LANES as u32;
+        }
+        unrolled::<ROWS>(|i| {
+            let row = y + i as u32 * high;
+            if row < rows {
+                let to = c.wrapping_add(row as usize * cols as usize + left as usize);
+                unrolled::<COLS>(|j| {
+                    if j % LANES == 0 && left + (j as u32) < cols {
+                        let to = to.wrapping_add(j).cast::<Pack<T, LANES>>();
+                        let pack = core::array::from_fn(|lane| sums[i][j + lane]);
+                        // SAFETY: inside C; only this thread has this row and these columns, and `to`
+                        // is aligned to the elements.
+                        unsafe {
+                            match LANES {
+                                1 => to.cast::<T>().write(pack[0]),
+                                _ => to.write(Pack(pack)),
+                            }
+                        }
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// Starts this thread's share of a copy of `len` elements to shared memory, LANES at a time.
+///
+/// # Safety
+/// There are as many elements, and as much room; both are aligned to LANES elements, which divide
+/// `len`.
+#[inline(always)]
+unsafe fn copy<T, const LANES: usize>(slot: u32, from: *const T, len: usize) {
+    let mut at = thread::thread_idx_x() as usize * LANES;
+    while at < len {
+        let (slot, from) = (slot + (at * size_of::<T>()) as u32, from.wrapping_add(at));
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match size_of::<T>() * LANES {
+                4 => asm::copy(1, slot, from.cast(), true),
+                8 => asm::copy_doubles(1, slot, from.cast(), true),
+                _ => asm::copy(BYTES / 4, slot, from.cast(), true),
+            }
+        }
+        at += THREADS as usize * LANES;
+    }
+}
