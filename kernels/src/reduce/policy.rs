@@ -67,10 +67,9 @@ pub struct Row {
 /// | 2²⁴ `f64` | 0.95 | 0.99 | 0.95 | 1.01 | 1.00 | 0.97 | 1.01 |
 ///
 /// Since lanes take four values in a block's fold and an incomplete tile's loads are in flight
-/// together, on an H100 (2026-11-27). Between 8 and 16 MiB a second round has few packs; more
-/// rounds of fewer threads are faster:
+/// together, on an H100 (2026-11-27):
 ///
-/// | | **128 × 8** | **128 × 4** | 128 × 6 | 256 × 2 | **256 × 4** |
+/// | | **128 × 8** | 128 × 4 | 128 × 6 | 256 × 2 | **256 × 4** |
 /// | --- | --- | --- | --- | --- | --- |
 /// | sum, 2¹⁹ `f64` | 1.00 | 0.99 | 1.00 | 0.97 | 0.97 |
 /// | sum, 2²⁰ `f64` | 0.98 | 0.96 | 0.86 | 0.94 | 0.96 |
@@ -79,6 +78,20 @@ pub struct Row {
 /// | sum, 2²² `f64` | 0.96 | 0.93 | 0.94 | 0.91 | 0.93 |
 /// | sum, 2²⁴ `f32` | 0.99 | 0.96 | 0.99 | 0.96 | 0.99 |
 /// | sum, 2²⁶ `f32` | 0.99 | 0.97 | 0.99 | 0.98 | 1.00 |
+///
+/// Grids of small blocks are whole rounds since: as many blocks as share the packs evenly in the
+/// fewest rounds, at most 8 a multiprocessor. In graphs on an H200 (2026-11-27), old time over new:
+///
+/// | | 8 | 4 | whole rounds |
+/// | --- | --- | --- | --- |
+/// | sum, 1,250,000 `f64` | | 0.95 | 1.02 |
+/// | sum, 2²¹ `f64` | | 0.99 | 1.00 |
+/// | sum, 3,000,000 `f32` | | 0.99 | 1.02 |
+/// | sum, 2²² `f32` | | 0.96 | 0.99 |
+/// | sum, 2²³ `f32` | 0.98 | | 1.00 |
+/// | dot, 2,820,493 `f32` | 0.90 | | 0.98 |
+/// | dot, 2²⁰ `f64` | 0.97 | | 0.99 |
+/// | dot, 3,000,000 `f64` | 0.96 | | 0.94 |
 ///
 /// Minima keep the policies of before, with few exceptions the faster ones (H200, 2026-11-27):
 ///
@@ -103,12 +116,16 @@ pub struct Row {
 ///
 /// Dot products since they add in higher precision (2026-11-26, kernels alone):
 ///
-/// | µs | 1024 × 2 | 768 × 2 | 384 × 4 | 256 × 6 | 512 × 2 | **512 × 3** | 512 × 4 |
+/// | µs | 1024 × 2 | 768 × 2 | 384 × 4 | 256 × 6 | **512 × 2** | 512 × 3 | 512 × 4 |
 /// | --- | --- | --- | --- | --- | --- | --- | --- |
 /// | 6,260,706 `f32` | 14.8 | 11.4 | 12.0 | 11.5 | 11.3 | 11.3 | 13.7 |
 /// | 2²⁸ `f32` | 490.8 | 491.0 | 492.6 | 494.2 | 491.0 | 488.5 | 529.4 |
 /// | 6,260,706 `f64` | 29.0 | 26.9 | 26.9 | 27.0 | 27.1 | 26.8 | 30.7 |
 /// | 2²⁸ `f64` | 985.5 | 982.4 | 985.2 | 987.9 | 982.7 | 982.8 | 1135.1 |
+///
+/// `single` has 64 registers since, so that all its loads start first, and two blocks of 512: 2²⁸
+/// `f32` 0.998 of the bandwidth before exact sums, 0.989 with 32 registers and three (H200,
+/// 2026-11-27).
 pub const TABLE: &[Row] = &[
     Row {
         name: "small",
@@ -116,13 +133,6 @@ pub const TABLE: &[Row] = &[
         sum: policy(128, 8),
         dot: policy(128, 8),
         extreme: policy(256, 2),
-    },
-    Row {
-        name: "two rounds",
-        bytes: 16 << 20,
-        sum: policy(128, 4),
-        dot: policy(128, 8),
-        extreme: policy(256, 4),
     },
     Row {
         name: "cached",
@@ -142,7 +152,7 @@ pub const TABLE: &[Row] = &[
         name: "large",
         bytes: usize::MAX,
         sum: policy(1024, 2),
-        dot: policy(512, 3),
+        dot: policy(512, 2),
         extreme: policy(1024, 2),
     },
 ];
