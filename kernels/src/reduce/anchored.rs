@@ -108,7 +108,7 @@ impl Anchored<f64> for AnchoredSum {
     #[inline(always)]
     fn magnitude<const N: usize>(factors: [f64; N]) -> u32 {
         let term = match factors[..] {
-            [x, y] => x * y,
+            [x, y] => GpuFloat::mul_add(x, y, 0.0),
             _ => factors[0],
         };
         upper(term) & (u32::MAX >> 1)

@@ -154,8 +154,6 @@ pub(super) unsafe fn store<P: Plain>(place: *mut P, value: P) {
 /// grid.
 #[kernel(
     instances(i64, f32, f64),
-    max_threads = 1024,
-    min_blocks = 1,
     require(
         a.len() == b.len(),
         ticket.len() == 1,

@@ -64,7 +64,7 @@ fn large_operands_get_as_many_threads_as_the_device_holds() {
     // The threads of a dot product have more registers.
     let dot = plan::<f32>(&DOT, 1 << 29, &Options::default(), &h200());
     let dot = dot.expect("within every limit");
-    assert_eq!((dot.grid, dot.block), ([264, 1, 1], [512, 1, 1]));
+    assert_eq!((dot.grid, dot.block), ([396, 1, 1], [512, 1, 1]));
     let small = planned(1 << 15);
     assert_eq!(small.kernel, "sum_shuffle_f32");
     assert_eq!((small.grid, small.block), ([128, 1, 1], [256, 1, 1]));
