@@ -30,6 +30,8 @@
 //! - A block's last sums in two terms are divided at one place each, so that the upper parts add up
 //!   exactly: see [`Partial::of_warp`]. What is added then is below 2⁻⁴²·Σ|x| and is off by at most
 //!   2⁻⁸⁵·Σ|x|.
+//! - Blocks of few elements add in another way, off by at most 2⁻⁸⁰·Σ|x| too:
+//!   [`anchored`](super::anchored).
 //! - Totals are kept with |rest| ≤ u·|sum|, so each one that is merged adds at most 3·u²
 //!   (Joldes, Muller, Popescu, *Tight and rigorous error bounds for basic building blocks of
 //!   double-word arithmetic*, 2017), for any number of chunks.
@@ -46,6 +48,7 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{WarpReductionOp, WarpShuffleMode, WarpShuffleValue, warp_reduce};
 
+use super::anchored::{Anchored, AnchoredSum};
 #[cfg(not(target_arch = "nvptx64"))]
 use super::lanes::shuffled;
 use super::lanes::{fold_lanes, pairwise};
@@ -59,6 +62,8 @@ pub const PATH: usize = 1 << 12;
 pub trait Addend: Scalar {
     /// The type in which a thread, its block and its launch add.
     type Partial: Partial;
+    /// A faster way to add a few elements, if there is one.
+    type Anchored: Anchored<Self>;
     /// Sums that a thread keeps; the lanes of its packs use them in turn. Two of `f32`, or one of
     /// `f64`, leave room for the packs in flight in the 32 registers with which two blocks of 1024
     /// threads fit.
@@ -96,18 +101,19 @@ pub trait Partial: Plain + WarpShuffleValue {
     const ZERO: Self;
     /// The sum of two.
     fn merge(self, other: Self) -> Self;
-    /// The sum of `N` values of each lane of a warp, in lane 0.
+    /// The sum of `N` values of each lane of a warp, in lane 0. `parts`: whether they are
+    /// [parts](super::anchored::Anchored::parts) by the anchor of one block.
     ///
     /// # Safety
-    /// All 32 lanes call it.
+    /// All 32 lanes call it, with the same `parts`.
     #[inline(always)]
-    unsafe fn of_warp<const N: usize>(values: [Self; N]) -> Self {
+    unsafe fn of_warp<const N: usize>(values: [Self; N], _parts: bool) -> Self {
         // SAFETY: the caller's promise.
         unsafe { fold_lanes(values, Self::merge) }
     }
     /// What [`of_warp`](Self::of_warp) gives for these lanes' values, on the host.
     #[cfg(not(target_arch = "nvptx64"))]
-    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32]) -> Self {
+    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32], _parts: bool) -> Self {
         shuffled(
             lanes.map(|values| pairwise(values, Self::merge)),
             Self::merge,
@@ -179,13 +185,12 @@ impl Twofold {
         }
     }
 
-    /// A number so much larger than up to 256 numbers, of which the largest has this upper word
+    /// A number so much larger than up to 2^EXPONENTS / 4 numbers, of which the largest has this upper word
     /// without its sign, that all sums of theirs and it have its exponent: what the additions round
     /// to are multiples of one number. `None` if there is none, or a number is not finite.
     #[inline(always)]
-    fn above(most: u32) -> Option<f64> {
-        // Twice the largest times 256, twice again, and as far from the next exponent.
-        const EXPONENTS: u32 = 10;
+    pub(super) fn above<const EXPONENTS: u32>(most: u32) -> Option<f64> {
+        // Twice the largest times the numbers, twice again, and as far from the next exponent.
         const HALF: u32 = 1 << 19;
         if most >= (2046 - EXPONENTS) << 20 {
             return None;
@@ -203,7 +208,7 @@ impl Twofold {
     /// The sums of the values' upper parts, the multiples of what [`above`](Self::above) is rounded
     /// to, and of their lower ones.
     #[inline(always)]
-    fn divided<const N: usize>(values: [Self; N], above: f64) -> Self {
+    pub(super) fn divided<const N: usize>(values: [Self; N], above: f64) -> Self {
         let mut parts = values;
         unrolled::<N>(|i| {
             let Self { sum, rest } = values[i];
@@ -267,14 +272,18 @@ impl Partial for Twofold {
     /// one addition takes the place of the six of [`two_sum`], and the lower parts are below 2⁻⁴² of
     /// the largest.
     #[inline(always)]
-    unsafe fn of_warp<const N: usize>(values: [Self; N]) -> Self {
+    unsafe fn of_warp<const N: usize>(values: [Self; N], parts: bool) -> Self {
         const { assert!(N <= 8) };
+        if parts {
+            // SAFETY: the caller's promise.
+            return unsafe { fold_lanes(values, Self::add_parts) };
+        }
         let mut most = 0;
         unrolled::<N>(|i| most = values[i].magnitude().max(most));
         // SAFETY: the caller's promise; all lanes have the same maximum.
         unsafe {
             let most = warp_reduce(u32::MAX, most, WarpReductionOp::Max);
-            let Some(above) = Self::above(most) else {
+            let Some(above) = Self::above::<10>(most) else {
                 return fold_lanes(values, Self::merge);
             };
             fold_lanes([Self::divided(values, above)], Self::add_parts)
@@ -282,9 +291,13 @@ impl Partial for Twofold {
     }
 
     #[cfg(not(target_arch = "nvptx64"))]
-    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32]) -> Self {
+    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32], parts: bool) -> Self {
+        if parts {
+            let lane = |values| pairwise(values, Self::add_parts);
+            return shuffled(lanes.map(lane), Self::add_parts);
+        }
         let most = lanes.iter().flatten().map(|value| value.magnitude()).max();
-        match Self::above(most.unwrap_or(0)) {
+        match Self::above::<10>(most.unwrap_or(0)) {
             Some(above) => shuffled(
                 lanes.map(|values| Self::divided(values, above)),
                 Self::add_parts,
@@ -324,6 +337,7 @@ impl Partial for f64 {
 
 impl Addend for f32 {
     type Partial = f64;
+    type Anchored = ();
     const SUMS: usize = 2;
     const PAIRS: bool = true;
 
@@ -365,6 +379,7 @@ impl Addend for f32 {
 
 impl Addend for f64 {
     type Partial = Twofold;
+    type Anchored = AnchoredSum;
     const SUMS: usize = 1;
     const PAIRS: bool = false;
 
@@ -424,6 +439,7 @@ macro_rules! integers {
 
         impl Addend for $t {
             type Partial = Self;
+            type Anchored = ();
             const SUMS: usize = 2;
             const PAIRS: bool = false;
 

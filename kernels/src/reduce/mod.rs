@@ -19,6 +19,7 @@
 //! elements contributes these. NaN wins, as in NumPy, and keeps its sign and payload.
 
 pub mod addend;
+pub mod anchored;
 pub mod axis;
 pub mod interleaved;
 mod lanes;

@@ -67,10 +67,9 @@ pub struct Row {
 /// | 2²⁴ `f64` | 0.95 | 0.99 | 0.95 | 1.01 | 1.00 | 0.97 | 1.01 |
 ///
 /// Since lanes take four values in a block's fold and an incomplete tile's loads are in flight
-/// together, on an H100 (2026-11-27). Between 8 and 16 MiB a second round has few packs; more
-/// rounds of fewer threads are faster:
+/// together, on an H100 (2026-11-27):
 ///
-/// | | **128 × 8** | **128 × 4** | 128 × 6 | 256 × 2 | **256 × 4** |
+/// | | **128 × 8** | 128 × 4 | 128 × 6 | 256 × 2 | **256 × 4** |
 /// | --- | --- | --- | --- | --- | --- |
 /// | sum, 2¹⁹ `f64` | 1.00 | 0.99 | 1.00 | 0.97 | 0.97 |
 /// | sum, 2²⁰ `f64` | 0.98 | 0.96 | 0.86 | 0.94 | 0.96 |
@@ -79,6 +78,20 @@ pub struct Row {
 /// | sum, 2²² `f64` | 0.96 | 0.93 | 0.94 | 0.91 | 0.93 |
 /// | sum, 2²⁴ `f32` | 0.99 | 0.96 | 0.99 | 0.96 | 0.99 |
 /// | sum, 2²⁶ `f32` | 0.99 | 0.97 | 0.99 | 0.98 | 1.00 |
+///
+/// Grids of small blocks are whole rounds since: as many blocks as share the packs evenly in the
+/// fewest rounds, at most 8 a multiprocessor. In graphs on an H200 (2026-11-27), old time over new:
+///
+/// | | 8 | 4 | whole rounds |
+/// | --- | --- | --- | --- |
+/// | sum, 1,250,000 `f64` | | 0.95 | 1.02 |
+/// | sum, 2²¹ `f64` | | 0.99 | 1.00 |
+/// | sum, 3,000,000 `f32` | | 0.99 | 1.02 |
+/// | sum, 2²² `f32` | | 0.96 | 0.99 |
+/// | sum, 2²³ `f32` | 0.98 | | 1.00 |
+/// | dot, 2,820,493 `f32` | 0.90 | | 0.98 |
+/// | dot, 2²⁰ `f64` | 0.97 | | 0.99 |
+/// | dot, 3,000,000 `f64` | 0.96 | | 0.94 |
 ///
 /// Minima keep the policies of before, with few exceptions the faster ones (H200, 2026-11-27):
 ///
@@ -116,13 +129,6 @@ pub const TABLE: &[Row] = &[
         sum: policy(128, 8),
         dot: policy(128, 8),
         extreme: policy(256, 2),
-    },
-    Row {
-        name: "two rounds",
-        bytes: 16 << 20,
-        sum: policy(128, 4),
-        dot: policy(128, 8),
-        extreme: policy(256, 4),
     },
     Row {
         name: "cached",

@@ -38,7 +38,7 @@ use cuda_std::uniform::assume_warp_uniform;
 
 use super::lanes::WARP;
 use super::policy::IN_FLIGHT;
-use super::warps::fold_block;
+use super::warps::{Share, fold_block};
 use super::wide::{dot_share, share};
 use super::{Addend, Extreme, Op, Sum};
 use crate::pack::lanes;
@@ -53,7 +53,7 @@ const AHEAD: u32 = 4;
 /// `partials` has one element per block, `ticket` one, and nothing else uses them.
 #[inline(always)]
 pub unsafe fn fold_grid<T: Addend, O: Op>(
-    value: O::Value<T>,
+    share: Share<O::Value<T>>,
     partials: *mut T::Partial,
     ticket: *mut u32,
     flip: u64,
@@ -63,7 +63,7 @@ pub unsafe fn fold_grid<T: Addend, O: Op>(
     // SAFETY: the caller's promise. Whole warps continue or return. Blocks share the partial
     // results and the ticket, and access both atomically.
     unsafe {
-        let value = fold_block::<T, O>(value);
+        let value = fold_block::<T, O, false>(share);
         if assume_warp_uniform(thread / WARP) > 0 {
             return;
         }
@@ -97,7 +97,7 @@ pub unsafe fn fold_grid<T: Addend, O: Op>(
             value = O::merge::<T>(value, next);
             i += WARP;
         }
-        let value = O::of_warp::<T, 1>([value]);
+        let value = O::of_warp::<T, 1>([value], false);
         // Only lane 0 has read the first partial result.
         if thread == 0 {
             store(partials, O::partial::<T>(value, flip));
@@ -171,7 +171,7 @@ pub fn dot_single<T: Addend>(
     // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
     // provides one partial result per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT>(a, b);
+        let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT, false>(a, b);
         fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr(), 0);
     }
 }
@@ -205,8 +205,10 @@ pub fn fold_single<T: Addend, O: Op>(
     mut ticket: Atomics<u32>,
     flip: u64,
 ) {
-    let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT>(input, flip);
     // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
     // result per block.
-    unsafe { fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr(), flip) };
+    unsafe {
+        let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT, false>(input, flip);
+        fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr(), flip);
+    }
 }

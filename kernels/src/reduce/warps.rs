@@ -9,6 +9,7 @@ use core::array;
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_warp_uniform;
 
+use super::anchored::Anchored;
 use super::lanes::WARP;
 use super::{Addend, Op};
 
@@ -19,13 +20,25 @@ pub const EACH: usize = 4;
 /// Room for values in shared memory.
 pub const SLOTS: u32 = WARP * EACH as u32;
 
+/// What a thread adds to its block's value.
+#[derive(Clone, Copy, Debug)]
+pub struct Share<V> {
+    /// Its value.
+    pub value: V,
+    /// Whether the value is [parts](super::anchored::Anchored::parts) by the block's anchor.
+    pub parts: bool,
+}
+
 /// Combines the values of all threads of the block; thread 0 gets the result, the others
-/// unspecified values.
+/// unspecified values. If ANCHORED, some blocks' values are parts.
 ///
 /// # Safety
 /// All threads of the block call it, once, and they form whole warps along x, at most 32.
 #[inline(always)]
-pub(super) unsafe fn fold_block<T: Addend, O: Op>(mut value: O::Value<T>) -> O::Value<T> {
+pub(super) unsafe fn fold_block<T: Addend, O: Op, const ANCHORED: bool>(
+    share: Share<O::Value<T>>,
+) -> O::Value<T> {
+    let Share { mut value, parts } = share;
     // Pairs of 64-bit words instead of the type: a static cannot depend on a type parameter.
     let slots = shared_array![u64; 2 * SLOTS as usize].cast::<O::Value<T>>();
     const { assert!(size_of::<O::Value<T>>() <= 16) };
@@ -46,17 +59,23 @@ pub(super) unsafe fn fold_block<T: Addend, O: Op>(mut value: O::Value<T>) -> O::
             slots.add((warp * lanes + lane) as usize).write(value);
         }
         // Orders every thread's value before the first warp's reads.
-        thread::sync_threads();
+        let parts = if ANCHORED && T::Anchored::FASTER {
+            thread::sync_threads_and(u32::from(parts)) != 0
+        } else {
+            thread::sync_threads();
+            false
+        };
         if warp != 0 {
             return value;
         }
-        O::of_warp::<T, EACH>(array::from_fn(|i| {
+        let values = array::from_fn(|i| {
             let at = lane + i as u32 * WARP;
             if at < lanes * warps {
                 slots.add(at as usize).read()
             } else {
                 O::start::<T>()
             }
-        }))
+        });
+        O::of_warp::<T, EACH>(values, parts)
     }
 }

@@ -14,6 +14,8 @@
 //! - Each load of a warp is 512 contiguous bytes. A thread's packs are a block apart: a block takes
 //!   tiles of `block` · 4 adjacent packs, strided by the grid. Those of a sum are
 //!   [a grid apart](CACHED) unless it is long.
+//! - Small blocks with few `f64` each add them next to [an anchor](super::anchored), and fold sums
+//!   that are divided by it. The barrier that orders the sums says whether all threads have.
 //! - A sum's loads beyond the last pack give zeros, so that all loads of an incomplete tile are in
 //!   flight together. Minima and maxima would need another number there, which takes registers and
 //!   up to 1.16 of the time (H100): they read an incomplete tile pack by pack.
@@ -31,12 +33,15 @@
 
 use cuda_std::prelude::*;
 
+use super::anchored::{Anchored, MOST, THREADS};
+use super::lanes::WARP;
 use super::policy::IN_FLIGHT;
-use super::warps::fold_block;
+use super::warps::{Share, fold_block};
 use super::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
 use crate::matmul::asm::load_if;
 use crate::pack::{BYTES, Pack, elements_before, lanes};
 use cuda_std::unroll::unrolled;
+use cuda_std::warp::{WarpReductionOp, warp_reduce};
 
 /// Packs of each operand of a dot product in flight.
 pub const DOT_IN_FLIGHT: usize = 2;
@@ -68,8 +73,8 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     // SAFETY: `require` states equal lengths and whole warps along x; the launch provides one
     // element per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, DOT_IN_FLIGHT>(a, b);
-        write_partial(partials.as_mut_ptr(), fold_block::<T, Sum>(sum));
+        let sum = dot_share::<T, { lanes::<T>() }, DOT_IN_FLIGHT, true>(a, b);
+        write_partial(partials.as_mut_ptr(), fold_block::<T, Sum, true>(sum));
     }
 }
 
@@ -98,53 +103,118 @@ pub fn fold_wide<T: Addend, O: Op>(
     mut partials: Out<<T as Addend>::Partial, PerBlock>,
     flip: u64,
 ) {
-    let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT>(input, flip);
     // SAFETY: `require` states whole warps along x; the launch provides one element per block.
     unsafe {
+        let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT, true>(input, flip);
         write_partial(
             partials.as_mut_ptr(),
-            O::partial::<T>(fold_block::<T, O>(value), flip),
+            O::partial::<T>(fold_block::<T, O, true>(value), flip),
         )
     };
 }
 
-/// This thread's share of Σ a\[i\]·b\[i\], with IN_FLIGHT packs of each operand in flight.
+/// This thread's share of Σ a\[i\]·b\[i\], with IN_FLIGHT packs of each operand in flight. If
+/// ANCHORED, few terms are added as [`anchored`](super::anchored) states.
 ///
 /// # Safety
-/// `b` is at least as long as `a`.
+/// Whole warps call it. `b` is at least as long as `a`.
 #[inline(always)]
-pub unsafe fn dot_share<T: Addend, const LANES: usize, const IN_FLIGHT: usize>(
+pub unsafe fn dot_share<
+    T: Addend,
+    const LANES: usize,
+    const IN_FLIGHT: usize,
+    const ANCHORED: bool,
+>(
     a: &[T],
     b: &[T],
-) -> T::Partial {
+) -> Share<T::Partial> {
     let operands = [a.as_ptr(), b.as_ptr()];
     let fold = |sum, [x, y]: [T; 2]| x.mul_add_to(y, sum);
     // A product is added at once.
     let pair = |sum, first, second| fold(fold(sum, first), second);
     // SAFETY: passed on to the caller.
-    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT>(operands, a.len(), fold, pair) }
+    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT, ANCHORED>(operands, a.len(), fold, pair) }
 }
 
-/// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight.
+/// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight; ANCHORED as for
+/// [`dot_share`].
+///
+/// # Safety
+/// Whole warps call it.
 #[inline(always)]
-pub fn share<T: Addend, O: Op, const LANES: usize, const IN_FLIGHT: usize>(
+pub unsafe fn share<
+    T: Addend,
+    O: Op,
+    const LANES: usize,
+    const IN_FLIGHT: usize,
+    const ANCHORED: bool,
+>(
     input: &[T],
     flip: u64,
-) -> O::Value<T> {
+) -> Share<O::Value<T>> {
     let turned = |x| O::turned(x, flip);
     let fold = |value, [x]: [T; 1]| O::fold(value, turned(x));
     let pair = |value, [x]: [T; 1], [y]: [T; 1]| {
         O::merge::<T>(value, O::fold(O::one(turned(x)), turned(y)))
     };
-    // SAFETY: there is one operand, and `len` is its length.
-    unsafe { fold_packs::<T, O, LANES, 1, IN_FLIGHT>([input.as_ptr()], input.len(), fold, pair) }
+    // SAFETY: the caller's promise; there is one operand, and `len` is its length.
+    unsafe {
+        fold_packs::<T, O, LANES, 1, IN_FLIGHT, ANCHORED>([input.as_ptr()], input.len(), fold, pair)
+    }
+}
+
+/// The packs of a thread that are `stride` apart from `first` on.
+#[derive(Clone, Copy)]
+struct Mine {
+    first: usize,
+    packs: usize,
+    stride: usize,
+}
+
+/// The sum of a thread's packs and of an element outside of packs, in [parts](Anchored::parts);
+/// `None` if the anchor by a block's `sample` is too small. `load` starts at a pack.
+///
+/// # Safety
+/// Whole warps call it. A thread has at most [`MOST`] terms in packs.
+#[inline(always)]
+unsafe fn anchored<T: Addend, const LANES: usize, const OPERANDS: usize, const IN_FLIGHT: usize>(
+    sample: [T; OPERANDS],
+    load: impl Fn(usize) -> [[[T; LANES]; OPERANDS]; IN_FLIGHT],
+    mine: Mine,
+    has_one_more: bool,
+    one_more: impl FnOnce() -> [T; OPERANDS],
+) -> Option<T::Partial> {
+    let Mine {
+        mut first,
+        packs,
+        stride,
+    } = mine;
+    let mut loaded = load(first);
+    let most = T::Anchored::magnitude(sample);
+    // SAFETY: the caller's promise.
+    let most = unsafe { warp_reduce(u32::MAX, most, WarpReductionOp::Max) };
+    let mut sum = T::Anchored::above(most)?;
+    loop {
+        unrolled::<IN_FLIGHT>(|part| {
+            unrolled::<LANES>(|lane| sum = sum.plus(loaded[part].map(|pack| pack[lane])));
+        });
+        first += stride;
+        if first >= packs {
+            break;
+        }
+        loaded = load(first);
+    }
+    if has_one_more {
+        sum = sum.plus(one_more());
+    }
+    sum.parts()
 }
 
 /// Folds this thread's share of `0..len`, with IN_FLIGHT packs of each operand in flight; `fold`
 /// gets one element of each operand, `pair` two.
 ///
 /// # Safety
-/// Every operand has `len` elements.
+/// Whole warps call it. Every operand has `len` elements.
 #[inline(always)]
 unsafe fn fold_packs<
     T: Addend,
@@ -152,12 +222,13 @@ unsafe fn fold_packs<
     const LANES: usize,
     const OPERANDS: usize,
     const IN_FLIGHT: usize,
+    const ANCHORED: bool,
 >(
     operands: [*const T; OPERANDS],
     len: usize,
     fold: impl Fn(O::Value<T>, [T; OPERANDS]) -> O::Value<T>,
     pair: impl Fn(O::Value<T>, [T; OPERANDS], [T; OPERANDS]) -> O::Value<T>,
-) -> O::Value<T> {
+) -> Share<O::Value<T>> {
     const {
         assert!(
             size_of::<T>() * LANES == BYTES,
@@ -178,7 +249,11 @@ unsafe fn fold_packs<
     let head = elements_before(operands[0]);
     let differs = |&operand: &*const T| elements_before(operand) != head;
     if operands.iter().any(differs) {
-        return grid_stride(len, start, element, fold);
+        let value = grid_stride(len, start, element, fold);
+        return Share {
+            value,
+            parts: false,
+        };
     }
 
     let head = if head < len { head } else { len };
@@ -208,6 +283,9 @@ unsafe fn fold_packs<
         });
     };
     let (tile, grid) = (threads * IN_FLIGHT, blocks * threads);
+    // Elements outside of packs go to the grid's first threads.
+    let has_one_more = in_grid < len - packs * LANES;
+    let one_more = || element(in_grid + if in_grid < head { 0 } else { packs * LANES });
     if O::ZERO_IS_NOTHING {
         // ANCHOR: packs
         let (mut first, apart) = if packs > CACHED {
@@ -215,12 +293,41 @@ unsafe fn fold_packs<
         } else {
             (in_grid, grid)
         };
+        let load = |first: usize| -> [_; IN_FLIGHT] {
+            core::array::from_fn(|part| pack(first + part * apart))
+        };
+        // ANCHOR_END: packs
+        let few = threads <= THREADS && packs <= grid * (MOST / LANES);
+        if ANCHORED && T::Anchored::FASTER && few {
+            // Of the block's first 32 elements in packs.
+            let at = (first - thread) * LANES + thread % WARP as usize;
+            let mine = Mine {
+                first,
+                packs,
+                stride: grid * IN_FLIGHT,
+            };
+            // SAFETY: whole warps are here; elements of packs exist.
+            let sum = unsafe {
+                let sample = operands.map(|operand| {
+                    let [x] = load_if::<T, 1>(operand.wrapping_add(head + at), at < packs * LANES);
+                    x
+                });
+                anchored(sample, load, mine, has_one_more, one_more)
+            };
+            if let Some(sum) = sum {
+                return Share {
+                    value: O::of_partial::<T>(sum, 0),
+                    parts: true,
+                };
+            }
+        }
+        // ANCHOR: rounds
         while first < packs {
-            let loaded: [_; IN_FLIGHT] = core::array::from_fn(|part| pack(first + part * apart));
+            let loaded = load(first);
             unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
             first += grid * IN_FLIGHT;
         }
-        // ANCHOR_END: packs
+        // ANCHOR_END: rounds
     } else {
         let mut first = block * tile;
         while first + tile <= packs {
@@ -243,11 +350,11 @@ unsafe fn fold_packs<
             value = O::merge::<T>(value, values[lane]);
         }
     });
-    // Elements outside of packs.
-    if in_grid < len - packs * LANES {
-        let before = in_grid < head;
-        let skipped = if before { 0 } else { packs * LANES };
-        value = fold(value, element(in_grid + skipped));
+    if has_one_more {
+        value = fold(value, one_more());
     }
-    value
+    Share {
+        value,
+        parts: false,
+    }
 }

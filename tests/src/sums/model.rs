@@ -2,15 +2,52 @@
 //! that would take the emulator minutes.
 
 use blockwise_ops::operation::Variant;
-use blockwise_ops::reduce::{PartialOf, SHUFFLE, SINGLE, Total};
+use blockwise_ops::reduce::{PartialOf, SHUFFLE, SINGLE, Total, WIDE};
 use blockwise_ops::{LaunchPlan, Number, Reduction};
 use kernels::pack::lanes;
 use kernels::reduce::Partial;
+use kernels::reduce::anchored::{Anchored, MOST, THREADS};
 use kernels::reduce::policy::IN_FLIGHT;
 use kernels::reduce::warps::{EACH, SLOTS};
 use kernels::reduce::wide::{CACHED, DOT_IN_FLIGHT};
 
 const WARP: usize = 32;
+
+/// The terms of a sum, Σ a·b, or Σ a without `b`.
+#[derive(Clone, Copy)]
+struct Terms<'a, T> {
+    a: &'a [T],
+    b: Option<&'a [T]>,
+    /// Whether the lanes of packs are added in pairs.
+    pairs: bool,
+    /// Packs in flight.
+    in_flight: usize,
+    /// Whether few terms are added next to a larger number.
+    anchored: bool,
+}
+
+impl<T: Number> Terms<'_, T> {
+    fn add(&self, sum: PartialOf<T>, i: usize) -> PartialOf<T> {
+        match self.b {
+            Some(b) => self.a[i].mul_add_to(b[i], sum),
+            None => self.a[i].add_to(sum),
+        }
+    }
+
+    fn magnitude(&self, i: usize) -> u32 {
+        match self.b {
+            Some(b) => T::Anchored::magnitude([self.a[i], b[i]]),
+            None => T::Anchored::magnitude([self.a[i]]),
+        }
+    }
+
+    fn plus(&self, sum: T::Anchored, i: usize) -> T::Anchored {
+        match self.b {
+            Some(b) => sum.plus([self.a[i], b[i]]),
+            None => sum.plus([self.a[i]]),
+        }
+    }
+}
 
 /// Σ a·b, or Σ a without `b`, by the kernel and launch of a plan; operands begin at whole packs.
 pub fn total<T: Number>(
@@ -19,47 +56,28 @@ pub fn total<T: Number>(
     a: &[T],
     b: Option<&[T]>,
 ) -> Total<T> {
-    match b {
-        Some(b) => {
-            let in_flight = match kernel == &SINGLE {
-                true => IN_FLIGHT,
-                false => DOT_IN_FLIGHT,
-            };
-            by::<T>(kernel, plan, (false, in_flight), a.len(), |sum, i| {
-                a[i].mul_add_to(b[i], sum)
-            })
-        }
-        None => {
-            let packs = (T::PAIRS, IN_FLIGHT);
-            by::<T>(kernel, plan, packs, a.len(), |sum, i| a[i].add_to(sum))
-        }
-    }
-}
-
-fn by<T: Number>(
-    kernel: &'static Variant,
-    plan: &LaunchPlan,
-    of_packs: (bool, usize),
-    len: usize,
-    add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
-) -> Total<T> {
+    let terms = Terms {
+        a,
+        b,
+        pairs: b.is_none() && T::PAIRS,
+        in_flight: match b.is_none() || kernel == &SINGLE {
+            true => IN_FLIGHT,
+            false => DOT_IN_FLIGHT,
+        },
+        anchored: T::Anchored::FASTER && kernel == &WIDE,
+    };
     let (blocks, threads) = (plan.grid[0] as usize, plan.block[0] as usize);
     let block = |block| {
-        let share = |thread| match kernel == &SHUFFLE {
-            true => strided::<T>(block * threads + thread, blocks * threads, len, &add),
-            false => packs::<T>([block, blocks], [thread, threads], of_packs, len, &add),
-        };
-        let values: Vec<_> = (0..threads).map(share).collect();
-        match kernel == &SHUFFLE {
-            true => {
-                let warps = values
-                    .chunks(WARP)
-                    .map(|warp| of_warp(warp, [1, 2, 4, 8, 16]));
-                warps.reduce(Partial::merge)
-            }
-            false => Some(of_block(&values)),
+        if kernel == &SHUFFLE {
+            let share = |thread| strided(block * threads + thread, blocks * threads, &terms);
+            let values: Vec<_> = (0..threads).map(share).collect();
+            let warps = values.chunks(WARP);
+            let warps = warps.map(|warp| of_warp(warp, [1, 2, 4, 8, 16]));
+            return warps.reduce(Partial::merge).unwrap_or(Partial::ZERO);
         }
-        .unwrap_or(Partial::ZERO)
+        let share = |thread| packs([block, blocks], [thread, threads], &terms);
+        let (values, parts): (Vec<_>, Vec<_>) = (0..threads).map(share).unzip();
+        of_block(values, parts.iter().all(|&parts| parts))
     };
     let partials: Vec<_> = (0..blocks).map(block).collect();
     if kernel != &SINGLE {
@@ -72,66 +90,67 @@ fn by<T: Number>(
         })
     };
     let lanes = std::array::from_fn(|at| [lane(at)]);
-    Total::of_partials(&[Partial::of_lanes(lanes)], Reduction::Sum)
+    Total::of_partials(&[Partial::of_lanes(lanes, false)], Reduction::Sum)
 }
 
 /// A thread's elements, a grid's size apart.
-fn strided<T: Number>(
-    first: usize,
-    stride: usize,
-    len: usize,
-    add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
-) -> PartialOf<T> {
-    (first..len).step_by(stride).fold(Partial::ZERO, add)
+fn strided<T: Number>(first: usize, stride: usize, terms: &Terms<'_, T>) -> PartialOf<T> {
+    let all = (first..terms.a.len()).step_by(stride);
+    all.fold(Partial::ZERO, |sum, i| terms.add(sum, i))
 }
 
-/// A thread's packs and its element after the last pack, for a number of packs in flight and for
-/// lanes that are added in pairs or one by one.
+/// A thread's packs and its element after the last pack, and whether the sum is in parts.
 fn packs<T: Number>(
     [block, blocks]: [usize; 2],
     [thread, threads]: [usize; 2],
-    (pairs, in_flight): (bool, usize),
-    len: usize,
-    add: impl Fn(PartialOf<T>, usize) -> PartialOf<T>,
-) -> PartialOf<T> {
-    let width = lanes::<T>();
+    terms: &Terms<'_, T>,
+) -> (PartialOf<T>, bool) {
+    let (len, width) = (terms.a.len(), lanes::<T>());
     let packs = len / width;
+    let grid = blocks * threads;
+    let (tile, apart) = match packs > CACHED {
+        true => (threads * terms.in_flight, threads),
+        false => (threads, grid),
+    };
+    let first = |thread| block * tile + thread;
+    let lanes = |pack| (pack * width..(pack + 1) * width).filter(move |_| pack < packs);
+    let rounds = (first(thread)..packs).step_by(grid * terms.in_flight);
+    let mine = rounds.flat_map(|first| (0..terms.in_flight).map(move |part| first + part * apart));
+    let last = packs * width + block * threads + thread;
+    let outside = (last < len).then_some(last);
+    let anchored = || {
+        let sample = (first(0) * width..packs * width).take(WARP);
+        let most = sample.map(|i| terms.magnitude(i)).max().unwrap_or(0);
+        let start = T::Anchored::above(most)?;
+        let elements = mine.clone().flat_map(lanes).chain(outside);
+        elements.fold(start, |sum, i| terms.plus(sum, i)).parts()
+    };
+    let few = terms.anchored && threads <= THREADS && packs <= grid * (MOST / width);
+    if let Some(sum) = few.then(anchored).flatten() {
+        return (sum, true);
+    }
     let mut sums: Vec<PartialOf<T>> = vec![Partial::ZERO; T::SUMS];
-    let mut take = |pack: usize| {
-        for lane in 0..width {
-            let (sum, at) = (&mut sums[lane % T::SUMS], pack * width + lane);
-            if !pairs {
-                *sum = add(*sum, at);
+    for pack in mine.filter(|&pack| pack < packs) {
+        for (lane, at) in lanes(pack).enumerate() {
+            let sum = &mut sums[lane % T::SUMS];
+            if !terms.pairs {
+                *sum = terms.add(*sum, at);
             } else if lane < T::SUMS {
-                *sum = sum.merge(add(add(Partial::ZERO, at), at + T::SUMS));
+                let two = terms.add(terms.add(Partial::ZERO, at), at + T::SUMS);
+                *sum = sum.merge(two);
             }
         }
-    };
-    let grid = blocks * threads;
-    let (mut first, apart) = match packs > CACHED {
-        true => (block * threads * in_flight + thread, threads),
-        false => (block * threads + thread, grid),
-    };
-    while first < packs {
-        let parts = (0..in_flight).map(|part| first + part * apart);
-        parts.filter(|&pack| pack < packs).for_each(&mut take);
-        first += grid * in_flight;
     }
     let sum = sums.into_iter().reduce(Partial::merge);
     let sum = sum.unwrap_or(Partial::ZERO);
-    let last = packs * width + block * threads + thread;
-    match last < len {
-        true => add(sum, last),
-        false => sum,
-    }
+    (outside.map_or(sum, |last| terms.add(sum, last)), false)
 }
 
 /// A block's value: each warp folds until its values fit the slots, then the first one's lanes fold
 /// those of every 32nd slot.
-fn of_block<P: Partial>(values: &[P]) -> P {
+fn of_block<P: Partial>(mut values: Vec<P>, parts: bool) -> P {
     let warps = values.len() / WARP;
     let mut kept = WARP;
-    let mut values = values.to_vec();
     while kept * warps > SLOTS as usize {
         kept /= 2;
         let halves = values.chunks(2 * kept);
@@ -140,9 +159,8 @@ fn of_block<P: Partial>(values: &[P]) -> P {
             .collect();
     }
     let slot = |at: usize| values.get(at).copied().unwrap_or(P::ZERO);
-    P::of_lanes(std::array::from_fn(|lane| {
-        std::array::from_fn::<_, EACH, _>(|i| slot(lane + WARP * i))
-    }))
+    let lane = |lane| std::array::from_fn::<_, EACH, _>(|i| slot(lane + WARP * i));
+    P::of_lanes(std::array::from_fn(lane), parts)
 }
 
 /// Lane 0's value after the rounds of shuffles; lanes that are missing have zeros.

@@ -20,8 +20,8 @@ use crate::operation::{Task, Variant};
 
 /// Elements from which [`WIDE`] is faster than [`SHUFFLE`], whatever the type: 2¹⁸ take a minimum of
 /// `f32` 0.89 of the time, a sum of `f64` 0.70, a dot product of `f32` 0.90, in graphs on an H200
-/// (2026-11-26).
-const WIDE_FROM: usize = 1 << 17;
+/// (2026-11-26), and 2¹⁶ sums and dot products 0.87 to 0.96 (2026-11-27).
+const WIDE_FROM: usize = 1 << 16;
 /// Bytes up to which the last block's fold is more than 2 % of the time of [`SINGLE`].
 const WIDE_TO: usize = 256 << 20;
 
@@ -71,10 +71,10 @@ mod tests {
         let options = Options::default();
         let floats = |len| chosen(&SUM, Type::F32, len, &options);
         assert_eq!(floats(5000), &SHUFFLE);
-        assert_eq!(floats(1 << 17), &WIDE);
+        assert_eq!(floats(1 << 16), &WIDE);
         let dots = |len| chosen(&DOT, Type::F32, len, &options);
-        assert_eq!(dots((1 << 17) - 1), &SHUFFLE);
-        assert_eq!(dots(1 << 17), &WIDE);
+        assert_eq!(dots((1 << 16) - 1), &SHUFFLE);
+        assert_eq!(dots(1 << 16), &WIDE);
         assert_eq!(chosen(&DOT, Type::F64, 1 << 18, &options), &WIDE);
         assert_eq!(floats(1 << 29), &SINGLE);
         assert_eq!(floats(1 << 23), &WIDE);

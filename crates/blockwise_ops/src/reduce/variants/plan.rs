@@ -3,6 +3,7 @@
 use blockwise::Type;
 use kernels::pack;
 use kernels::reduce::addend::PATH;
+use kernels::reduce::anchored;
 use kernels::reduce::policy;
 
 use super::super::DEFAULT_GRID_CAP;
@@ -16,6 +17,10 @@ use crate::oracle::{self, Precision};
 /// The most elements per thread unless a grid cap asks for more: what [`PATH`] leaves after the
 /// levels of a block and the last block's fold, for more blocks than any device has memory for.
 pub(in crate::reduce) const SHARE: usize = PATH - 1024;
+
+/// Blocks per multiprocessor from which a grid is made of whole rounds: of few large blocks some
+/// multiprocessors would have one more.
+const EVEN: u32 = 8;
 
 /// Plans a launch on all elements, with one result per block.
 pub(in crate::reduce) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
@@ -70,8 +75,10 @@ fn error_of<T: Precision>(task: &Task<'_>) -> f64 {
     if Way::of(task.problem) != Way::Whole {
         return lines::error::<T>(task);
     }
-    match form(task).fold {
-        Folding::Tree => oracle::gamma(path(task), T::UNIT_ROUNDOFF),
+    let form = form(task);
+    match (form.fold, form.packs) {
+        (Folding::Tree, _) => oracle::gamma(path(task), T::UNIT_ROUNDOFF),
+        (Folding::Host, 1..) => oracle::widened::<T>(path(task)).max(anchored::ERROR),
         _ => oracle::widened::<T>(path(task)),
     }
 }
@@ -106,23 +113,32 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
         ..
     } = *task;
     let (len, size) = (problem.extents[0], problem.ty.bytes());
-    let (threads, cap, each) = match form(task).packs {
-        0 => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, 1),
+    let (threads, cap, each, even) = match form(task).packs {
+        0 => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, 1, false),
         packs => {
             let policy = policy_of(problem);
             let cap = policy
                 .blocks_each
                 .saturating_mul(device.multiprocessors_to_fill());
             let each = pack::BYTES / size * usize::from(packs);
-            (policy.threads, cap, each as u32)
+            (policy.threads, cap, each as u32, policy.blocks_each >= EVEN)
         }
     };
     let threads = options.threads.unwrap_or(threads);
     // More blocks than fit the device, rather than longer sums.
     let short = len.div_ceil(threads.max(1) as usize * SHARE);
     let short = u32::try_from(short).unwrap_or(u32::MAX);
-    let cap = options.grid_cap.unwrap_or(cap.max(short));
-    let blocks = crate::limits::blocks_for(len, threads.saturating_mul(each), Some(cap), u32::MAX);
+    let items = threads.saturating_mul(each);
+    let of = |cap| crate::limits::blocks_for(len, items, Some(cap), u32::MAX);
+    let blocks = match options.grid_cap {
+        Some(cap) => of(cap),
+        // Whole rounds of small blocks: a last round of few packs takes as long as a full one.
+        None if even => {
+            let all = of(u32::MAX);
+            all.div_ceil(all.div_ceil(cap.max(short)).max(1))
+        }
+        None => of(cap.max(short)),
+    };
     (threads, blocks)
 }
 
