@@ -28,7 +28,7 @@ The client's launch request says what to debug:
   \"ptx\": \"k.ptx\"              the PTX file, from any compiler; or
   \"crate\": \"DIR\"              the PTX that cargo built last for the kernels of that folder; with neither, the command's own
   \"build\": \"debug\"            runs `cargo build` there first, with debug information: locals by their Rust names and types
-  \"build\": \"locals\"           the same without optimisation: every local is in memory, and none is optimised out
+                             \"locals\" is the same without optimisation: every local is in memory, and none is optimised out
   \"kernel\": \"scale\"           may be left out when the PTX has one only
   \"grid\": [4], \"block\": [256], \"shared\": 0, \"steps\": 100000000
   \"args\": [\"f32[1024]=iota\", \"u32:7\"]   one for each parameter, as `blockwise check --arg` takes them
