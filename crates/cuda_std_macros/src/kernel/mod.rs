@@ -27,7 +27,7 @@ use syn::{
     Signature, WherePredicate,
 };
 
-use crate::{cuda_std, symbols, tokens};
+use crate::{cuda_std, symbols};
 use instances::Instance;
 use options::Options;
 use parameter::Parameter;
@@ -241,26 +241,6 @@ impl<'a> Kernel<'a> {
         let conditions = self.conditions();
         let checks = self.checks();
         let entry = self.entry(instance);
-        let attrs_but_deprecated = || {
-            let attrs = attrs.iter();
-            attrs.filter(|attribute| !attribute.path().is_ident("deprecated"))
-        };
-        if let (Some(call), false) = (self.call(), self.is_generic()) {
-            let attrs = attrs_but_deprecated();
-            return quote! {
-                #call
-
-                #(#conditions)*
-                #[cfg(not(target_arch = "nvptx64"))]
-                const _: () = {
-                    #(#attrs)*
-                    #safety fn #name #lifetimes (#inputs) #predicates #block
-                    // Used, so that the compiler reports unused code only in its body.
-                    const _: () = { let _ = #name; };
-                    #checks #entry
-                };
-            };
-        }
         if !self.is_generic() {
             // In the documentation the handle stands for both: otherwise links to the kernel would
             // be ambiguous, and its examples would run twice.
@@ -276,7 +256,7 @@ impl<'a> Kernel<'a> {
         }
         let aliases = &instance.aliases;
         let bounds = self.assert_bounds(instance);
-        let attrs = attrs_but_deprecated();
+        let attrs = (attrs.iter()).filter(|attribute| !attribute.path().is_ident("deprecated"));
         quote! {
             #(#conditions)*
             #[cfg(not(target_arch = "nvptx64"))]
@@ -293,31 +273,6 @@ impl<'a> Kernel<'a> {
                 };
             };
         }
-    }
-}
-
-impl Kernel<'_> {
-    /// What a call of a safe kernel on the host finds: a function that takes anything, with a bound
-    /// whose error shows the launch. rust-cuda's kernels, which are `unsafe`, stay functions.
-    fn call(&self) -> Option<TokenStream> {
-        let path = self.root.as_ref().filter(|_| self.is_safe())?;
-        // As in `on_device`, the first token is the macro's.
-        let vis = tokens::generated(self.function.vis.to_token_stream());
-        let handle = of_the_macro(&self.function.sig.ident);
-        let conditions = self.conditions();
-        let documents = (self.function.attrs.iter()).filter(|it| it.path().is_ident("doc"));
-        let numbers = 0..self.parameters.len();
-        let types: Vec<_> = numbers.map(|at| format_ident!("__A{at}")).collect();
-        Some(quote! {
-            #(#conditions)*
-            #(#documents)*
-            #[cfg(all(not(target_arch = "nvptx64"), not(doc)))]
-            #vis fn #handle<'__call, #(#types),*>(#(_: #types),*)
-            // With a lifetime, the bound is checked where the function is used.
-            where &'__call (): #path::launch::Called<#handle>
-            {
-            }
-        })
     }
 }
 

@@ -34,17 +34,6 @@ impl fmt::Display for Refusal {
 impl core::error::Error for Refusal {}
 
 /// The bytes of shared memory of a launch that computes them. No type implements it.
-/// What a call of a kernel on the host would need. Nothing has it: the error shows the launch.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "`{K}` is a kernel: it is launched, not called",
-    label = "launch it: `{K}::on(&device)?.grid(..).launch(..)?`",
-    note = "`.launch(..)` takes the kernel's arguments, device memory for its slices and outputs: `&buffer`, `&mut buffer`. \
-            `.block(..)` before it is for kernels whose block has no fixed size",
-    note = "what kernels and the host share is a function without `#[kernel]`"
-)]
-pub trait Called<K> {}
-
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "the launch computes the bytes of this kernel's shared memory from `#[kernel(shared(..))]`",
