@@ -1,12 +1,13 @@
 //! Names as a frame sees them: the source's variables, parameters, arrays, registers.
 
 use crate::debuggee::Debuggee;
-use crate::dwarf::{Bytes, Shape, Storage, Type, Variable};
+use crate::dwarf::{Bytes, Dwarf, Shape, Storage, Type, Variable};
 use crate::element::{Element, Evaluated};
 use crate::expression::{Part, Scope, written};
 use crate::lane::{LaneId, StackFrame, identity};
 use crate::names::table;
 use crate::threads;
+use ptx_emulator::replay::Replay;
 use std::collections::HashMap;
 
 /// Names as a frame sees them at the current step.
@@ -47,15 +48,13 @@ impl Here<'_> {
         let mut locals = self.variables_of(self.frame.inner);
         let frames = self.debuggee.lines.frames(self.frame.pc).len();
         for inner in self.frame.inner + 1..frames {
-            if locals.iter().all(is_there) {
-                break;
-            }
             let outer = self.variables_of(inner).into_iter();
             let mut outer: HashMap<String, Variable> = outer
                 .map(|variable| (variable.name.clone(), variable))
                 .collect();
-            for local in locals.iter_mut().filter(|local| !is_there(local)) {
-                if let Some(captured) = outer.remove(&local.name).filter(is_there) {
+            for local in &mut locals {
+                let captured = outer.remove(&local.name).filter(is_there);
+                if let Some(captured) = captured.filter(|it| self.is_better(it, local)) {
                     *local = captured;
                 }
             }
@@ -76,8 +75,11 @@ impl Here<'_> {
             .into_iter()
             // Nothing has written one yet.
             .filter(|_| replay.at() > 0);
+        // Where a function begins, LLVM writes its line and no column.
+        let innermost = lines.table(pc).last();
         let places = Places {
             here: self,
+            is_set_up: innermost.is_some_and(|at| at.column > 0),
             registers: registers
                 .map(|register| (register.name, register.value))
                 .rev()
@@ -95,10 +97,16 @@ impl Here<'_> {
         });
         let first = found.next()?;
         // A closure's copy may be optimised out where the variable itself is not.
-        match is_there(&first) {
-            true => Some(first),
-            false => Some(found.find(is_there).unwrap_or(first)),
-        }
+        let better = found.find(|outer| is_there(outer) && self.is_better(outer, &first));
+        Some(better.unwrap_or(first))
+    }
+
+    /// Whether a variable says more than the closure's copy of it: that is optimised out, or a slice
+    /// that rustc describes as its first element.
+    fn is_better(&self, outer: &Variable, copy: &Variable) -> bool {
+        let dwarf = self.debuggee.dwarf.as_ref().ok();
+        let is_element = |dwarf: &Dwarf| matches!(dwarf.shape(outer.ty), Shape::Slice(element) if element == copy.ty);
+        !is_there(copy) || dwarf.is_some_and(is_element)
     }
 
     /// The number of the shared array that a variable stands for: one of the types by which safe
@@ -163,11 +171,18 @@ impl Here<'_> {
         fits.then(|| parameter.bytes.iter().copied().map(Some).collect())
     }
 
-    /// Bytes of global memory at an address.
+    /// Bytes of memory at a generic address.
     pub(crate) fn memory(&self, address: u64, size: u64) -> Option<Bytes> {
+        let bytes = self.bytes(address, size)?;
+        Some(bytes.into_iter().map(Some).collect())
+    }
+
+    fn bytes(&self, address: u64, size: u64) -> Option<Vec<u8>> {
         let mut bytes = vec![0; usize::try_from(size).ok().filter(|&size| size <= 1 << 16)?];
-        let read = self.debuggee.replay.read(address, &mut bytes);
-        read.ok().map(|()| bytes.into_iter().map(Some).collect())
+        let LaneId { block, warp, lane } = self.lane();
+        let replay = &self.debuggee.replay;
+        let read = replay.read_for((block, warp, lane), address, &mut bytes);
+        read.then_some(bytes)
     }
 
     /// A part of a variable of the source: its type and its bytes. `None` if no variable has the
@@ -178,6 +193,10 @@ impl Here<'_> {
         parts: &[Part<i128>],
     ) -> Option<Result<(Type, Bytes), String>> {
         let variable = self.variable(name)?;
+        // A shared array is shown by its elements, not by what a thread holds of it.
+        if self.array_of(&variable).is_some() {
+            return None;
+        }
         Some(self.part_of(name, variable, parts))
     }
 
@@ -285,7 +304,14 @@ fn is_there(variable: &Variable) -> bool {
 struct Places<'a> {
     here: &'a Here<'a>,
     registers: HashMap<String, u64>,
+    /// The function has written its parameters to its frame.
+    is_set_up: bool,
 }
+
+/// A function's frame in local memory is a variable of this name and a number.
+const FRAME: &str = "__local_depot";
+/// The register with its address.
+const FRAME_START: &str = "%SPL";
 
 impl Storage for Places<'_> {
     fn register(&self, name: &str) -> Option<u64> {
@@ -294,6 +320,11 @@ impl Storage for Places<'_> {
 
     fn symbol(&self, name: &str, offset: u64, size: u64) -> Option<Vec<u8>> {
         let Debuggee { replay, names, .. } = self.here.debuggee;
+        if name.starts_with(FRAME) {
+            let start = self.registers.get(FRAME_START).filter(|_| self.is_set_up)?;
+            let at = start.checked_add(offset)?;
+            return self.memory(Replay::local_address(at), size);
+        }
         let named = names
             .arrays
             .iter()
@@ -305,6 +336,10 @@ impl Storage for Places<'_> {
             false => replay.read(address, &mut bytes).is_ok(),
         };
         read.then_some(bytes)
+    }
+
+    fn memory(&self, address: u64, size: u64) -> Option<Vec<u8>> {
+        self.here.bytes(address, size)
     }
 }
 

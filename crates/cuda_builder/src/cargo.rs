@@ -13,19 +13,19 @@ use crate::{CudaBuilder, DebugInfo, obsolete};
 
 /// The name of cargo's profile in variables, and its optimisation level.
 pub(crate) fn profile(builder: &CudaBuilder) -> (&'static str, &'static str) {
+    let optimised = |level| if builder.keeps_locals() { "0" } else { level };
     if builder.release {
-        ("RELEASE", "3")
+        ("RELEASE", optimised("3"))
     } else {
-        ("DEV", "1")
+        ("DEV", optimised("1"))
     }
 }
 
 /// The source positions that the bitcode contains.
 fn debug(builder: &CudaBuilder) -> &'static str {
-    if builder.debug == DebugInfo::Full {
-        "2"
-    } else {
-        "line-directives-only"
+    match builder.debug {
+        DebugInfo::Full | DebugInfo::Locals => "2",
+        DebugInfo::None | DebugInfo::LineTables => "line-directives-only",
     }
 }
 

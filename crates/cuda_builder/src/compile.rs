@@ -13,7 +13,7 @@ use crate::obsolete::Copies;
 use crate::package::{Graph, Package};
 use crate::sysroot::Sysroot;
 use crate::tools::Toolchain;
-use crate::{CudaBuilder, advice, cargo, wrapper};
+use crate::{CudaBuilder, DebugInfo, advice, cargo, wrapper};
 
 /// The archives of a build, each a set of bitcode files.
 pub(crate) struct Bitcode {
@@ -44,7 +44,12 @@ impl Bitcode {
         let package = Package::find(builder, toolchain)?;
         let lock = Some(lock(&package.target_folder, &package.library)?);
         let graph = Graph::read(builder, toolchain, &package);
-        let sysroot = Sysroot::find_or_build(builder, toolchain, &package)?;
+        // Variables of core are nobody's: one sysroot for builds with and without the user's.
+        let of_core = match builder.keeps_locals() {
+            true => &builder.clone().debug(DebugInfo::None),
+            false => builder,
+        };
+        let sysroot = Sysroot::find_or_build(of_core, toolchain, &package)?;
         let mut command = cargo_rustc(builder, toolchain, &package, &graph, &sysroot);
         let copies = Copies::of(&package.target_folder);
         if copies.make(toolchain, &graph.libraries)? || graph.has_linked_dependency {

@@ -11,7 +11,8 @@ use crate::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch, files};
 const ARCH: &str = "BLOCKWISE_ARCH";
 
 /// The environment variable that asks for debug information in each build: `full`, as
-/// [`DebugInfo::Full`]. `blockwise debug` sets it for a launch with `"build": "debug"`.
+/// [`DebugInfo::Full`], or `locals`, as [`DebugInfo::Locals`]. `blockwise debug` sets it for a
+/// launch with `"build": "debug"` or `"build": "locals"`.
 const DEBUG: &str = "BLOCKWISE_DEBUG_INFO";
 
 /// The file with the errors about single kernels, which `#[kernel]` shows at each of them.
@@ -243,7 +244,10 @@ fn debug_info(variable: Option<&str>) -> Result<Option<DebugInfo>, String> {
     match variable {
         None | Some("") => Ok(None),
         Some("full") => Ok(Some(DebugInfo::Full)),
-        Some(other) => Err(format!("{DEBUG}={other}: `full` is the only value")),
+        Some("locals") => Ok(Some(DebugInfo::Locals)),
+        Some(other) => Err(format!(
+            "{DEBUG}={other}: the values are `full` and `locals`"
+        )),
     }
 }
 
@@ -417,6 +421,7 @@ mod tests {
         assert_eq!(debug_info(None), Ok(None));
         assert_eq!(debug_info(Some("")), Ok(None));
         assert_eq!(debug_info(Some("full")), Ok(Some(DebugInfo::Full)));
+        assert_eq!(debug_info(Some("locals")), Ok(Some(DebugInfo::Locals)));
         let refused = debug_info(Some("2")).unwrap_err();
         assert!(refused.contains("BLOCKWISE_DEBUG_INFO=2"), "{refused}");
     }

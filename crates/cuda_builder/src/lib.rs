@@ -75,6 +75,11 @@ pub enum DebugInfo {
     LineTables,
     /// Types and variables for cuda-gdb. The driver then compiles the PTX without optimisation.
     Full,
+    /// Like [`Full`](Self::Full), and every variable is kept in memory: for `blockwise debug`.
+    ///
+    /// Nothing is optimised, and shared memory is accessed through generic addresses: a GPU would
+    /// be slow. The barrier check is left to ordinary builds.
+    Locals,
 }
 
 /// Files to keep in addition to the PTX.
@@ -403,6 +408,11 @@ impl CudaBuilder {
     /// Whether the PTX needs source lines.
     fn keeps_lines(&self) -> bool {
         self.generate_line_info || self.debug != DebugInfo::None
+    }
+
+    /// Whether every variable is kept in memory.
+    fn keeps_locals(&self) -> bool {
+        self.debug == DebugInfo::Locals
     }
 
     /// Whether `.ll` files are kept.

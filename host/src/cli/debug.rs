@@ -28,6 +28,7 @@ The client's launch request says what to debug:
   \"ptx\": \"k.ptx\"              the PTX file, from any compiler; or
   \"crate\": \"DIR\"              the PTX that cargo built last for the kernels of that folder; with neither, the command's own
   \"build\": \"debug\"            runs `cargo build` there first, with debug information: locals by their Rust names and types
+                             \"locals\" is the same without optimisation: every local is in memory, and none is optimised out
   \"kernel\": \"scale\"           may be left out when the PTX has one only
   \"grid\": [4], \"block\": [256], \"shared\": 0, \"steps\": 100000000
   \"args\": [\"f32[1024]=iota\", \"u32:7\"]   one for each parameter, as `blockwise check --arg` takes them
@@ -87,6 +88,18 @@ struct Request {
 enum Build {
     /// With variables.
     Debug,
+    /// With variables that are all kept in memory.
+    Locals,
+}
+
+impl Build {
+    /// What [`DEBUG_INFO`] is for it.
+    fn value(self) -> &'static str {
+        match self {
+            Build::Debug => "full",
+            Build::Locals => "locals",
+        }
+    }
 }
 
 /// The same launch on a command line.
@@ -148,8 +161,8 @@ impl Kernels<'_> {
             .map(|(name, ty)| Ok((name.clone(), ty.parse()?)));
         let types: Result<HashMap<String, Element>, String> = types.collect();
         let mut types = types.map_err(Failure::new)?;
-        if let Some(Build::Debug) = request.build {
-            self.build(&request)?;
+        if let Some(build) = request.build {
+            self.build(&request, build.value())?;
         }
         let launch = request.line(self.confined)?;
         let (ptx, module) = launch.read(self.global)?;
@@ -187,12 +200,13 @@ impl Kernels<'_> {
 
 impl Kernels<'_> {
     /// Builds the request's crate with debug information.
-    fn build(&self, request: &Request) -> Result<(), Failure> {
+    fn build(&self, request: &Request, debug_info: &str) -> Result<(), Failure> {
         let Some(folder) = &request.package else {
             return Err(Failure::new("`build` needs `crate`: the folder to build"));
         };
         if self.confined.is_some() {
-            let hint = format!("run `{DEBUG_INFO}=full cargo build` there, and leave `build` out");
+            let hint =
+                format!("run `{DEBUG_INFO}={debug_info} cargo build` there, and leave `build` out");
             return Err(Failure::new("a client at a port cannot build a crate").hint(hint));
         }
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -200,7 +214,7 @@ impl Kernels<'_> {
         command
             .args(["build", "--quiet"])
             .current_dir(folder)
-            .env(DEBUG_INFO, "full")
+            .env(DEBUG_INFO, debug_info)
             // Standard input and output are the client's.
             .stdin(Stdio::null());
         let place = folder.display();

@@ -83,8 +83,10 @@ fn a_build_that_fails_is_no_launch() {
     let script =
         "fn main() { panic!(\"debug info: {:?}\", std::env::var(\"BLOCKWISE_DEBUG_INFO\")) }";
     fs::write(place.join("build.rs"), script).unwrap();
-    refused(
-        json!({ "build": "debug", "crate": place }),
-        "debug info: Ok(\"full\")",
-    );
+    for (build, variable) in [("debug", "full"), ("locals", "locals")] {
+        refused(
+            json!({ "build": build, "crate": place }),
+            &format!("debug info: Ok(\"{variable}\")"),
+        );
+    }
 }

@@ -21,7 +21,12 @@ use types::{Types, known};
 pub(crate) struct Dwarf {
     sections: Sections,
     entries: Entries,
+    /// The compiler has dropped no variable: one that is not in a scope is not in scope.
+    is_whole: bool,
 }
+
+/// In the first line of a text by `DebugInfo::Locals`.
+const WHOLE: &str = "every variable is in memory";
 
 /// A variable of a frame.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +43,8 @@ pub(crate) trait Storage {
     fn register(&self, name: &str) -> Option<u64>;
     /// Bytes of a variable of the PTX.
     fn symbol(&self, name: &str, offset: u64, size: u64) -> Option<Vec<u8>>;
+    /// Bytes at a generic address.
+    fn memory(&self, address: u64, size: u64) -> Option<Vec<u8>>;
 }
 
 impl Dwarf {
@@ -50,7 +57,12 @@ impl Dwarf {
             return Ok(None);
         };
         let entries = Entries::read(&sections)?;
-        Ok(Some(Self { sections, entries }))
+        let first = text.lines().next().unwrap_or_default();
+        Ok(Some(Self {
+            sections,
+            entries,
+            is_whole: first.contains(WHOLE),
+        }))
     }
 
     /// The variables of a frame at a line of the PTX. `chain` are the frames there, outermost
@@ -116,7 +128,8 @@ impl Dwarf {
         let mut numbers = Vec::new();
         self.collect(at, line, &mut numbers);
         // What the compiler has dropped is described where the function itself is.
-        if let Some(origin) = self.entries.follow(at, attribute::ABSTRACT_ORIGIN) {
+        let origin = self.entries.follow(at, attribute::ABSTRACT_ORIGIN);
+        if let Some(origin) = origin.filter(|_| !self.is_whole) {
             let mut all = Vec::new();
             self.collect_all(origin, &mut all);
             let origin = |&number: &usize| self.entries.follow(number, attribute::ABSTRACT_ORIGIN);
@@ -262,6 +275,17 @@ fn bytes_of(pieces: &[Piece], size: u64, storage: &dyn Storage) -> Bytes {
             Origin::Register(name) => storage.register(name).map(number),
             Origin::Constant(value) => Some(number(*value)),
             Origin::Memory(name, offset) => storage.symbol(name, *offset, count as u64),
+            Origin::Pointed(name, offset, steps) => {
+                let pointer = |bytes: Vec<u8>| Some(u64::from_le_bytes(bytes.try_into().ok()?));
+                let first = storage.symbol(name, *offset, 8).and_then(pointer);
+                let (last, before) = steps.split_last().unwrap_or((&0, &[]));
+                let address = before.iter().fold(first, |address, step| {
+                    let bytes = storage.memory(address?.wrapping_add(*step), 8);
+                    bytes.and_then(pointer)
+                });
+                let address = address.map(|address| address.wrapping_add(*last));
+                address.and_then(|address| storage.memory(address, count as u64))
+            }
         };
         let found = found.unwrap_or_default().into_iter().map(Some);
         bytes.extend(found.chain(std::iter::repeat(None)).take(count));

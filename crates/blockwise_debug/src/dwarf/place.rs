@@ -20,6 +20,9 @@ pub(super) enum Origin {
     Constant(u64),
     /// Bytes of a variable of the PTX, from an offset on.
     Memory(String, u64),
+    /// Bytes at an address that is in memory: the pointer there and an offset; from that on, the
+    /// next pointer and its offset.
+    Pointed(String, u64, Vec<u64>),
 }
 
 /// The places of a variable's bytes at a line of the PTX; `None` if it has no place there.
@@ -120,6 +123,19 @@ fn computed<'t>(
                 let offset = offset.checked_add(bytes.unsigned()?)?;
                 Some(Origin::Memory(name, offset))
             }
+            // The address of what is captured by a closure.
+            (0x06, None, Some(Origin::Memory(name, offset))) => {
+                Some(Origin::Pointed(name, offset, vec![0]))
+            }
+            (0x06, None, Some(Origin::Pointed(name, offset, mut steps))) => {
+                steps.push(0);
+                Some(Origin::Pointed(name, offset, steps))
+            }
+            (0x23, None, Some(Origin::Pointed(name, offset, mut steps))) => {
+                let step = steps.last_mut()?;
+                *step = step.checked_add(bytes.unsigned()?)?;
+                Some(Origin::Pointed(name, offset, steps))
+            }
             (0x90, None, None) => Some(Origin::Register(register(bytes.unsigned()?)?)),
             (0x93, None, origin) => {
                 pieces.push(Piece {
@@ -192,6 +208,11 @@ mod tests {
         check(
             &[0x03, 0, 0, 0, 0, 0, 0, 0, 0, 0x23, 0xac, 2],
             Some(vec![piece(tile, None)]),
+        );
+        let captured = Origin::Pointed("tile".to_owned(), 8, vec![16, 0]);
+        check(
+            &[0x03, 0, 0, 0, 0, 0, 0, 0, 0, 0x23, 8, 0x06, 0x23, 16, 0x06],
+            Some(vec![piece(captured, None)]),
         );
     }
 

@@ -4,5 +4,6 @@ mod back;
 mod common;
 mod dialogue;
 mod hostile;
+mod kept;
 mod session;
 mod variables;

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// `variables.rs` beside it, as rustc 1.96 and LLVM 22 compile it: without the comments, and with
 /// the folders of another machine.
 const PTX: &[u8] = include_bytes!("../fixtures/variables.ptx.gz");
-const SOURCE: &str = include_str!("../fixtures/variables.rs");
+pub(crate) const SOURCE: &str = include_str!("../fixtures/variables.rs");
 const FILE: &str = "/home/u/var/src/lib.rs";
 
 pub(crate) const COUNT: u64 = 150;
@@ -24,8 +24,13 @@ pub(crate) fn text() -> String {
 
 /// `means` of 0, 1, 2, …, with scale 2.5 and shift −3, in 2 blocks of 64 threads.
 pub(crate) fn launch(seed: Option<u64>) -> Replay {
+    launch_of(&text(), seed)
+}
+
+/// The same of another build.
+pub(crate) fn launch_of(text: &str, seed: Option<u64>) -> Replay {
     let emulator = Emulator::new(Limits::default());
-    let module = Module::parse(&text()).expect("it is PTX");
+    let module = Module::parse(text).expect("it is PTX");
     let module = emulator.load(&module).expect("it loads");
     let x: Vec<u8> = (0..COUNT).flat_map(|i| (i as f32).to_le_bytes()).collect();
     let buffers = [(); 2].map(|()| emulator.alloc(4 * COUNT).expect("memory is there"));
@@ -70,7 +75,7 @@ fn at(text: &str) -> (Client, Value) {
 
 /// What the variables of thread 37 of block 1 must be wherever they are kept: their first place is
 /// element 64, and its own element is 101.
-const EXPECTED: [(&str, &str); 40] = [
+pub(crate) const EXPECTED: [(&str, &str); 40] = [
     ("x.len()", "150 (0x96)"),
     ("x[101]", "101.0"),
     ("y.len()", "150 (0x96)"),

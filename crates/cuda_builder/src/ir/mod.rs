@@ -21,6 +21,7 @@ mod inline;
 pub(crate) mod kernel_marks;
 mod libm;
 mod library_files;
+mod locals;
 pub(crate) mod markers;
 pub(crate) mod module;
 pub(crate) mod names;
@@ -61,7 +62,7 @@ pub(crate) enum Stage {
 use Stage::{Checked, Crates, Optimised, Program};
 
 type Rewrite = fn(&mut Module<'_>, &CudaBuilder) -> Result<(), CudaBuilderError>;
-type Check = fn(&Module<'_>) -> Result<(), CudaBuilderError>;
+type Check = fn(&Module<'_>, &CudaBuilder) -> Result<(), CudaBuilderError>;
 
 /// All rewrites, in order.
 const PASSES: &[(Stage, Rewrite)] = &[
@@ -112,6 +113,16 @@ const PASSES: &[(Stage, Rewrite)] = &[
         true => flush::mark(module),
         false => Ok(()),
     }),
+    // Where every variable stays in memory, all functions are one, and no slot may be shown that is
+    // not the variable's.
+    (Checked, |module, builder| match builder.keeps_locals() {
+        true => locals::drop_late(module).and_then(|()| locals::inline(module)),
+        false => Ok(()),
+    }),
+    (Optimised, |module, builder| match builder.keeps_locals() {
+        true => locals::lay_out(module).and_then(|()| locals::drop_interrupted(module)),
+        false => Ok(()),
+    }),
     // Only the uniformity check reads these markers.
     (Checked, |module, _| markers::remove(module)),
     // ptxas rejects `compare_exchange` on a thread's own stack.
@@ -137,20 +148,25 @@ const PASSES: &[(Stage, Rewrite)] = &[
 const CHECKS: &[(Stage, Check)] = &[
     // rustc has duplicated no barrier. Later, copies would look like legal inlining and
     // unrolling.
-    (Checked, barrier::check),
+    (Checked, |module, _| barrier::check(module)),
     // No atomic has an ordering that LLVM would drop.
-    (Checked, atomic::check),
-    (Optimised, atomic::check),
+    (Checked, |module, _| atomic::check(module)),
+    (Optimised, |module, _| atomic::check(module)),
     // Everything that may wait for other threads is `convergent`, even after LLVM has removed marks
     // that it considers unnecessary.
-    (Checked, convergent::check),
-    (Optimised, convergent::check),
+    (Checked, |module, _| convergent::check(module)),
+    (Optimised, |module, _| convergent::check(module)),
     // Constants fit into constant memory.
-    (Optimised, address_space::check_constants),
+    (Optimised, |module, _| {
+        address_space::check_constants(module)
+    }),
     // Everything that kernels use is defined.
-    (Optimised, undefined::check),
-    // Shared memory is accessed in its own space.
-    (Optimised, generic_access::check),
+    (Optimised, |module, _| undefined::check(module)),
+    // Shared memory is accessed in its own space, unless addresses are kept in variables.
+    (Optimised, |module, builder| match builder.keeps_locals() {
+        true => Ok(()),
+        false => generic_access::check(module),
+    }),
 ];
 
 /// Runs the passes and the checks of a stage.
@@ -163,7 +179,7 @@ pub(crate) fn rewrite(
         pass(module, builder)?;
     }
     for (_, check) in CHECKS.iter().filter(|(of, _)| *of == stage) {
-        check(module)?;
+        check(module, builder)?;
     }
     Ok(())
 }

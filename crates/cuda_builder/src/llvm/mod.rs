@@ -113,6 +113,8 @@ impl Program<'_> {
         };
         let groups = groups.unwrap_or_default();
         let suspects = match groups.is_empty() {
+            // What is not optimised, the check does not follow.
+            true if self.compiler.builder.keeps_locals() => Vec::new(),
             true => Suspects::of(&module, &[&kernels])?,
             false => {
                 let groups: Vec<_> = groups.iter().map(|group| &*group.kernels).collect();
@@ -158,7 +160,9 @@ impl Program<'_> {
     /// Whether only the PTX is wanted, and can be joined from parts.
     fn is_divisible(&self) -> bool {
         let builder = self.compiler.builder;
-        !builder.keeps_ir() && builder.emit.is_none() && builder.debug != DebugInfo::Full
+        !builder.keeps_ir()
+            && builder.emit.is_none()
+            && matches!(builder.debug, DebugInfo::None | DebugInfo::LineTables)
     }
 
     fn pieces(&self, module: &Module<'_>, groups: &[Group]) -> Vec<Piece<'_>> {

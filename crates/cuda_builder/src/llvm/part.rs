@@ -113,6 +113,9 @@ impl Compiler<'_> {
         if self.builder.arch.has_orders() {
             ptx = scope::complete(&ptx);
         }
+        if self.builder.keeps_locals() {
+            ptx.insert_str(0, KEPT);
+        }
         Ok(ptx)
     }
 
@@ -155,11 +158,13 @@ impl Compiler<'_> {
         public: &[&str],
         files: &Files,
     ) -> Result<String, CudaBuilderError> {
-        let level = if self.builder.nvvm_opts { "O3" } else { "O1" };
-        let passes = format!(
-            "{},default<{level}>,infer-address-spaces",
-            internalize(public)
-        );
+        let keeps_locals = self.builder.keeps_locals();
+        let passes = match (keeps_locals, self.builder.nvvm_opts) {
+            (true, _) => "default<O0>,globaldce,instnamer",
+            (false, true) => "default<O3>,infer-address-spaces",
+            (false, false) => "default<O1>,infer-address-spaces",
+        };
+        let passes = format!("{},{passes}", internalize(public));
         let mut lowered = Cow::Borrowed(lowered);
         let mut inlined = BTreeSet::new();
         loop {
@@ -173,6 +178,9 @@ impl Compiler<'_> {
                 .arg("-o")
                 .arg(&files.optimised))?;
             let optimised = read(&files.optimised)?;
+            if keeps_locals {
+                return Ok(optimised);
+            }
             let in_the_way = &ir::in_the_way(&Module::parse(&optimised)?)? - &inlined;
             if in_the_way.is_empty() {
                 return Ok(optimised);
@@ -204,7 +212,11 @@ impl Compiler<'_> {
         let mut command = Command::new(&self.toolchain.llc);
         command
             .arg(format!("-mcpu={}", builder.arch))
-            .arg(if builder.nvvm_opts { "-O3" } else { "-O1" })
+            .arg(match (builder.keeps_locals(), builder.nvvm_opts) {
+                (true, _) => "-O0",
+                (false, true) => "-O3",
+                (false, false) => "-O1",
+            })
             .args(version)
             .arg(format!(
                 "-nvptx-prec-divf32={}",
@@ -217,6 +229,9 @@ impl Compiler<'_> {
         command
     }
 }
+
+/// The first line of a text that is only for the debugger.
+const KEPT: &str = "// Not optimised, and every variable is in memory: for `blockwise debug`.\n";
 
 /// LLVM prints the oldest PTX version that an architecture needs. `cuda_std` uses features of 7.0,
 /// on older architectures too.

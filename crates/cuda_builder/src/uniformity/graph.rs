@@ -160,7 +160,7 @@ fn reversed(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
 
 /// Immediate dominators of blocks, the first of which is the entry. The entry and blocks that it
 /// does not reach are their own.
-pub(super) fn dominators(successors: &[Vec<usize>]) -> Vec<usize> {
+pub(crate) fn dominators(successors: &[Vec<usize>]) -> Vec<usize> {
     post_dominators(&reversed(successors), successors, 0)
 }
 

@@ -122,6 +122,7 @@ mod tests;
 mod transfer;
 mod waits;
 
+pub(crate) use graph::dominators;
 use std::collections::HashSet;
 
 pub(crate) use layout::Type;

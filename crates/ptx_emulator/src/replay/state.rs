@@ -4,6 +4,7 @@ use super::Replay;
 use super::watch::copy_shared;
 use crate::decode::Cell;
 use crate::exec::{Standing, Wait, Warp};
+use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 use crate::source::{SourceLocation, user_frame, user_frames};
 
 /// Where an instruction is.
@@ -183,6 +184,36 @@ impl Replay {
             copy_shared(block.shared(), offset, bytes);
         }
         inside
+    }
+
+    /// Copies bytes at a generic address as a lane of a running block sees it: of its local memory,
+    /// its block's shared memory, or the memory of the launch. False when they are not all inside.
+    pub fn read_for(
+        &self,
+        (block, warp, lane): (u64, u32, u32),
+        address: u64,
+        bytes: &mut [u8],
+    ) -> bool {
+        let within = |window: u64| address.checked_sub(window).filter(|at| *at < WINDOW_SIZE);
+        if let Some(offset) = within(SHARED_WINDOW) {
+            return self.read_shared(block, offset, bytes);
+        }
+        let Some(offset) = within(LOCAL_WINDOW) else {
+            return self.read(address, bytes).is_ok();
+        };
+        let Some(warp) = self.warp(block, warp) else {
+            return false;
+        };
+        bytes.iter_mut().zip(offset..).all(|(byte, at)| {
+            let found = warp.local_byte(at, lane as usize & 31);
+            *byte = found.unwrap_or(0);
+            found.is_some()
+        })
+    }
+
+    /// The generic address of a lane's local memory from an offset on.
+    pub fn local_address(offset: u64) -> u64 {
+        LOCAL_WINDOW.wrapping_add(offset)
     }
 
     fn warp(&self, block: u64, warp: u32) -> Option<&Warp> {

@@ -61,6 +61,13 @@ pub(crate) struct Frame<'m> {
     pub(crate) column: u32,
 }
 
+/// A frame of a position: a scope, and the call that its function is inlined at, by their nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scope<'m> {
+    pub(crate) scope: &'m str,
+    pub(crate) call: Option<&'m str>,
+}
+
 impl<'m> Nodes<'m> {
     pub(crate) fn of(module: &'m Module<'_>) -> Self {
         let nodes = module.items.iter().filter_map(|item| match item {
@@ -99,6 +106,61 @@ impl<'m> Nodes<'m> {
             Token::Metadata(number) => Some(number),
             _ => None,
         }
+    }
+
+    /// The scopes of a position in each of its frames, by its node: the innermost function first.
+    pub(crate) fn scopes(&self, position: &'m str) -> Vec<Scope<'m>> {
+        let outwards = |&position: &&'m str| self.number(position, "inlinedAt");
+        let positions = std::iter::successors(Some(position), outwards).take(self.nodes.len());
+        let scopes = positions.filter_map(|position| {
+            Some(Scope {
+                scope: self.number(position, "scope")?,
+                call: self.number(position, "inlinedAt"),
+            })
+        });
+        scopes.collect()
+    }
+
+    /// A scope and those around it, up to the function.
+    pub(crate) fn around(&self, scope: &'m str) -> impl Iterator<Item = &'m str> {
+        let outer = |&scope: &&'m str| {
+            let node = self.nodes.get(scope)?;
+            let is_function = node.contains("!DISubprogram(");
+            (!is_function).then(|| self.number(scope, "scope"))?
+        };
+        std::iter::successors(Some(scope), outer).take(self.nodes.len())
+    }
+
+    /// Whether a scope is another one or inside it.
+    pub(crate) fn is_within(&self, scope: &'m str, outer: &str) -> bool {
+        self.around(scope).any(|around| around == outer)
+    }
+
+    /// The number of the node that a field of a node refers to.
+    pub(crate) fn number(&self, node: &str, name: &str) -> Option<&'m str> {
+        match field(self.nodes.get(node)?, name)? {
+            Token::Metadata(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The word or number in a field of a node.
+    pub(crate) fn word(&self, node: &str, name: &str) -> Option<&'m str> {
+        match field(self.nodes.get(node)?, name)? {
+            Token::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// Whether a node has a field.
+    pub(crate) fn has_field(&self, node: &str, name: &str) -> bool {
+        let node = self.nodes.get(node);
+        node.is_some_and(|node| field(node, name).is_some())
+    }
+
+    /// How many nodes there are: no chain of them is longer.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
     }
 
     fn frame(&self, position: &'m str) -> Option<Frame<'m>> {
