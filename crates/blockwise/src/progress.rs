@@ -17,6 +17,7 @@ impl Progress {
     }
 
     /// The latest work's number.
+    #[cfg(any(feature = "cuda", test))]
     pub(crate) fn latest(&self) -> u64 {
         self.enqueued.load(Ordering::Acquire)
     }

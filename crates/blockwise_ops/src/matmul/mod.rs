@@ -280,7 +280,7 @@ pub static SMALL: Variant = Variant::new(
     "small",
     "whole matrices in shared memory, several products a block; for batches of small ones",
     kernels::SMALL,
-    small::plan,
+    plan::small,
 )
 .worth(|problem| !is_one(problem) && small::is_small(problem));
 

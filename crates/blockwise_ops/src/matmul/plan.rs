@@ -4,15 +4,18 @@ use blockwise::{DeviceProperties, Type};
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles, pitch};
 use kernels::matmul::slices::{Slicing, sums};
+use kernels::matmul::small::{THREADS as SMALL_THREADS, needed};
 use kernels::matmul::{TILE, register_tile};
 
 use super::choice;
 use super::few::{self, Few};
-use super::vectors::vectors;
+use super::small::{each, is_small};
+use super::vectors::{lanes, vectors};
 use super::{
     FEW, MMA, PIPELINED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL, TENSOR, extents, is_one, mma,
 };
 use crate::LaunchError;
+use crate::by_width::by_width;
 use crate::limits::blocks_for;
 use crate::operation::{Plan, Task, Variant};
 
@@ -197,6 +200,30 @@ pub(super) fn by_blocks(
 ) -> Result<Plan, LaunchError> {
     let (tiles, threads) = (policy.tiles(rows, cols), policy.threads() as u32);
     blocks_of(task, which, tiles, threads, policy.shared_bytes())
+}
+
+/// Several whole products a block.
+pub(super) fn small(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    check(task)?;
+    let problem = task.problem;
+    let (of @ [rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
+    if !is_small(problem) {
+        return Err(LaunchError::ShapeMismatch {
+            left_name: "A",
+            left: vec![rows, inner],
+            right_name: "B",
+            right: vec![inner, cols],
+            rule: "the kernel `small` is for matrices that fit 64 KiB together",
+        });
+    }
+    let whole = |extent: usize| extent.is_multiple_of(lanes(bytes));
+    let packs = task.aligned && whole(inner) && whole(cols);
+    let (each, batch) = (each(problem), problem.extents[3]);
+    let groups = batch.div_ceil(each);
+    let (cap, most) = (task.options.grid_cap, task.device.max_grid[0]);
+    let launched = blocks_for(groups, 1, cap, most);
+    let needed = by_width!(bytes, T => needed::<T>(of, each, batch, launched));
+    blocks_of(task, [packs.into(), 0], groups, SMALL_THREADS, needed)
 }
 
 /// Plans a grid of this many blocks.

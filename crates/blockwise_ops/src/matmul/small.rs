@@ -1,14 +1,10 @@
 //! Batches of small products: which they are, and how many a block computes.
 
-use kernels::matmul::small::{THREADS, needed, room, threads};
+use kernels::matmul::small::{THREADS, room, threads};
 
-use super::plan::{blocks_of, check};
-use super::vectors::lanes;
 use super::{extents, is_one};
-use crate::LaunchError;
 use crate::by_width::by_width;
-use crate::limits::blocks_for;
-use crate::operation::{Plan, Problem, Task};
+use crate::operation::Problem;
 
 /// The most shared memory of a block's operands.
 const MOST_ROOM: usize = 64 << 10;
@@ -46,29 +42,6 @@ pub(super) fn each(problem: &Problem) -> usize {
     let by_threads = THREADS as usize / threads(rows, cols).max(1);
     let by_room = MOST_ROOM / room_of(of, bytes, 1).max(1);
     by_threads.min(by_room).min(problem.extents[3]).max(1)
-}
-
-pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
-    check(task)?;
-    let problem = task.problem;
-    let (of @ [rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
-    if !is_small(problem) {
-        return Err(LaunchError::ShapeMismatch {
-            left_name: "A",
-            left: vec![rows, inner],
-            right_name: "B",
-            right: vec![inner, cols],
-            rule: "the kernel `small` is for matrices that fit 64 KiB together",
-        });
-    }
-    let whole = |extent: usize| extent.is_multiple_of(lanes(bytes));
-    let packs = task.aligned && whole(inner) && whole(cols);
-    let (each, batch) = (each(problem), problem.extents[3]);
-    let groups = batch.div_ceil(each);
-    let (cap, most) = (task.options.grid_cap, task.device.max_grid[0]);
-    let launched = blocks_for(groups, 1, cap, most);
-    let needed = by_width!(bytes, T => needed::<T>(of, each, batch, launched));
-    blocks_of(task, [packs.into(), 0], groups, THREADS, needed)
 }
 
 #[cfg(test)]
