@@ -301,13 +301,17 @@ fn of_slices<T>(good: impl Fn() -> Sliced<T>, start: impl Fn(Sliced<T>) -> Resul
     let too_many = good().with(|of| of.slices = MOST_SLICES + 1);
     refused(start(too_many), "Some(sums.len())");
     refused(start(good().with(|of| of.extents[1] += 2)), "a.len()");
-    // Two products, of 5 × 6 and 6 × 8 each.
-    let batch = || {
-        good().with(|of| {
-            (of.a, of.b, of.sums) = (memory(60), memory(96), memory(160));
-            of.batch = [2, 2];
-        })
-    };
+}
+
+/// Two products, of 5 × 6 and 6 × 8 each.
+fn two<T>(mut of: Sliced<T>) -> Sliced<T> {
+    (of.a, of.b, of.sums) = (memory(60), memory(96), memory(160));
+    of.batch = [2, 2];
+    of
+}
+
+fn of_batches<T>(good: impl Fn() -> Sliced<T>, start: impl Fn(Sliced<T>) -> Result<(), Error>) {
+    let batch = || two(good());
     starts(start(batch()));
     let shared = || batch().with(|of| (of.a, of.batch) = (memory(30), [1, 2]));
     starts(start(shared()));
@@ -393,6 +397,13 @@ fn slices_of_a_cut(
     let packed = Form::default();
     of_slices(good, |of| whole(of, packed));
     of_slices(good, |of| ragged(of, packed));
+    if cut == Cut::Small {
+        refused(whole(two(good()), packed), "HAS_BATCHES");
+        refused(ragged(two(good()), packed), "HAS_BATCHES");
+    } else {
+        of_batches(good, |of| whole(of, packed));
+        of_batches(good, |of| ragged(of, packed));
+    }
     let (of_whole, of_ragged) = (|of| whole(of, packed), |of| ragged(of, packed));
     unaligned(
         || good().with(|of| of.b = behind(48)),
@@ -497,6 +508,8 @@ fn of_doubles(
     let good = || of([5, 6, 8]);
     of_slices(good, whole);
     of_slices(good, ragged);
+    of_batches(good, whole);
+    of_batches(good, ragged);
     let a = || good().with(|of| of.a = behind(30));
     unaligned(a, whole, ragged, "a.is_aligned");
     let b = || good().with(|of| of.b = behind(48));

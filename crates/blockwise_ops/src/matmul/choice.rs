@@ -146,7 +146,7 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
     };
     let cuts = match task.options.instance.map(usize::from) {
         Some(at) => Cut::ALL.get(at..=at).unwrap_or_default(),
-        None => &Cut::ALL,
+        None => Cut::of_batch(batch),
     };
     let slices = match asked {
         Some(slices) => slices..=slices,
@@ -187,7 +187,7 @@ fn in_slices(
     fastest_of(
         (of, batch),
         bytes,
-        &Cut::ALL,
+        Cut::of_batch(batch),
         1..=longest(of[1], most),
         vectors,
         device,
