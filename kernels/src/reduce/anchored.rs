@@ -3,7 +3,7 @@
 //!
 //! The sum starts at an *anchor*, 1.5 · 2ᵏ, so much larger than the elements that it keeps the
 //! anchor's sign and exponent. It is then never smaller than an element, so three additions give
-//! the sum and what its rounding loses, where [`two_sum`](super::addend::two_sum) takes six. For a
+//! the sum and what its rounding loses, where [`two_sum`](super::partial::two_sum) takes six. For a
 //! product they are two fma and a subtraction.
 //!
 //! The anchor comes from the first 32 terms of the block's share, which each warp reads by one load
@@ -24,7 +24,7 @@
 
 use cuda_std::GpuFloat;
 
-use super::addend::{Addend, Twofold};
+use super::partial::Twofold;
 
 /// The most terms of a thread that are added this way.
 pub const MOST: usize = 32;
@@ -43,7 +43,7 @@ const FOLD: u32 = 7;
 pub const ERROR: f64 = 1.0 / (1_u128 << 80) as f64;
 
 /// Sums of up to [`MOST`] terms in each of up to [`THREADS`] threads, each an element or a product of two.
-pub trait Anchored<T: Addend>: Copy {
+pub trait Anchored<T, P>: Copy {
     /// Whether this is faster than to add one by one.
     const FASTER: bool;
     /// The upper word of a term without its sign.
@@ -58,11 +58,11 @@ pub trait Anchored<T: Addend>: Copy {
     /// `parts`.
     ///
     /// [`Partial::of_warp`]: super::Partial::of_warp
-    fn parts(self) -> Option<T::Partial>;
+    fn parts(self) -> Option<P>;
 }
 
 /// For elements that are added with a single addition.
-impl<T: Addend> Anchored<T> for () {
+impl<T: Copy, P> Anchored<T, P> for () {
     const FASTER: bool = false;
 
     #[inline(always)]
@@ -79,7 +79,7 @@ impl<T: Addend> Anchored<T> for () {
     fn plus<const N: usize>(self, _: [T; N]) -> Self {}
 
     #[inline(always)]
-    fn parts(self) -> Option<T::Partial> {
+    fn parts(self) -> Option<P> {
         None
     }
 }
@@ -102,7 +102,7 @@ fn upper(value: f64) -> u32 {
     (value.to_bits() >> 32) as u32
 }
 
-impl Anchored<f64> for AnchoredSum {
+impl Anchored<f64, Twofold> for AnchoredSum {
     const FASTER: bool = true;
 
     #[inline(always)]
@@ -165,10 +165,10 @@ mod tests {
     use crate::reduce::{Addend, Partial, Twofold};
 
     fn anchored<const N: usize>(terms: &[[f64; N]]) -> Option<Twofold> {
-        let most = <AnchoredSum as Anchored<f64>>::magnitude(terms[0]);
-        let start = <AnchoredSum as Anchored<f64>>::above(most)?;
+        let most = <AnchoredSum as Anchored<f64, Twofold>>::magnitude(terms[0]);
+        let start = <AnchoredSum as Anchored<f64, Twofold>>::above(most)?;
         let sum = terms.iter().fold(start, |sum, &term| sum.plus(term));
-        Anchored::<f64>::parts(sum)
+        Anchored::<f64, Twofold>::parts(sum)
     }
 
     /// Against sums in two terms, which are exact here.

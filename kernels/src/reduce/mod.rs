@@ -24,6 +24,7 @@ pub mod axis;
 pub mod interleaved;
 mod lanes;
 mod op;
+pub mod partial;
 pub mod policy;
 pub mod shuffle;
 pub mod single;
@@ -31,8 +32,9 @@ pub mod tree;
 pub mod warps;
 pub mod wide;
 
-pub use addend::{Addend, Partial, TotalOf, Twofold, merge_totals};
+pub use addend::{Addend, TotalOf};
 pub use op::{Extreme, Op, Order, Sum};
+pub use partial::{Partial, Twofold, merge_totals};
 
 use cuda_std::prelude::*;
 

@@ -3,8 +3,9 @@
 use cuda_std::Plain;
 use cuda_std::warp::WarpShuffleValue;
 
-use super::addend::{Addend, Partial};
+use super::addend::Addend;
 use super::lanes::fold_lanes;
+use super::partial::Partial;
 use crate::number::Scalar;
 use crate::pack::lanes;
 
