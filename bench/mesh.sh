@@ -14,7 +14,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -z "${BLOCKWISE:-}" ] || [ -z "${CHECK:-}" ]; then
-    cargo build --release -p blockwise_cli
+    cargo build --release -p blockwise_cli --features tools
     cargo build --release -p blockwise_mesh --features cuda --example mesh_check
     target=${CARGO_TARGET_DIR:-target}/release
     export BLOCKWISE=${BLOCKWISE:-$target/blockwise} CHECK=${CHECK:-$target/examples/mesh_check}

@@ -367,3 +367,15 @@ fn a_jobs_ranks_multiply_and_transpose() {
     assert_eq!(second.code, Some(2));
     assert_eq!(names(folder.path()), ["a.npy", "b.npy", "one.npy"]);
 }
+
+/// The script's own build has `bench`, which comes with the tools.
+#[test]
+fn the_script_for_several_gpus_builds_the_tools() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/mesh.sh");
+    let script = fs::read_to_string(script).unwrap();
+    let mut builds = script
+        .lines()
+        .filter(|line| line.contains("-p blockwise_cli"));
+    let build = builds.next().expect("the script builds the command");
+    assert!(build.contains("--features tools"), "{build}");
+}
