@@ -53,6 +53,9 @@ pub(crate) struct Evaluate {
     pub(crate) expression: String,
     #[serde(default)]
     pub(crate) frame_id: Option<i64>,
+    /// What asks: `repl` is the console, `watch` and others only look.
+    #[serde(default)]
+    pub(crate) context: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -340,7 +340,10 @@ fn frame_or_focus(debuggee: &Debuggee, id: Option<i64>) -> Result<StackFrame, St
 }
 
 fn evaluate(debuggee: &mut Debuggee, of: &Evaluate) -> Answer {
-    if let Some(step) = of.expression.trim().strip_prefix("goto ") {
+    // A watch is evaluated at each stop, and must not move.
+    let may_move = matches!(of.context.as_deref(), None | Some("repl"));
+    let step = of.expression.trim().strip_prefix("goto ");
+    if let Some(step) = step.filter(|_| may_move) {
         let step = step
             .trim()
             .parse()
@@ -363,9 +366,13 @@ fn exception_info(debuggee: &mut Debuggee) -> Value {
             let sites = std::iter::once(&finding.site).chain(&finding.others);
             let sites = sites.map(|site| {
                 let [x, y, z] = site.block;
+                let thread = site
+                    .thread
+                    .map(|[x, y, z]| format!(", thread ({x}, {y}, {z})"));
+                let thread = thread.unwrap_or_default();
                 format!(
-                    "{} at {}, block ({x}, {y}, {z}), thread {:?}",
-                    site.what, site.place, site.thread
+                    "{} at {}, block ({x}, {y}, {z}){thread}",
+                    site.what, site.place
                 )
             });
             let mut text = finding.message.clone();

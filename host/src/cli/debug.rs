@@ -34,7 +34,8 @@ The client's launch request says what to debug:
   \"args\": [\"f32[1024]=iota\", \"u32:7\"]   one for each parameter, as `blockwise check --arg` takes them
   \"seed\": 7                   the order of threads of this seed, as `blockwise check --seed` names it
   \"types\": { \"tile\": \"f32\" }  elements of arrays
-  \"stopOnEntry\": false, \"cwd\": \"DIR\"
+  \"stopOnEntry\": false       does not stop before the first instruction
+  \"cwd\": \"DIR\"             relative paths begin there
   \"justMyCode\": false         steps and stacks show library code too: core, cuda_std, what #[kernel] generates
   \"token\": \"...\"             with --port only: what the command printed when it started. Files are then those below the
                              folder that it was started in

@@ -44,11 +44,11 @@ const EXAMPLES: &[(&str, &str)] = &[
 ];
 
 const CHECK: &str = "blockwise check kernels.ptx --kernel saxpy --grid 4 --block 256 \
-                     --arg f32:2 --arg slice:f32[1000]=random --arg slice:f32[1000]=zeros";
+                     --arg f32:2 --arg slice:f32[1000]=random:1 --arg slice:f32[1000]=zeros";
 const PROFILE_PTX: &str = "blockwise profile ptx kernels.ptx --kernel saxpy --grid 4 --block 256 \
-                           --arg f32:2 --arg slice:f32[1000]=random --arg slice:f32[1000]=zeros";
+                           --arg f32:2 --arg slice:f32[1000]=random:1 --arg slice:f32[1000]=zeros";
 const TRACE_PTX: &str = "blockwise trace ptx kernels.ptx --kernel saxpy --grid 4 --block 256 \
-                         --arg f32:2 --arg slice:f32[1000]=random --arg slice:f32[1000]=zeros";
+                         --arg f32:2 --arg slice:f32[1000]=random:1 --arg slice:f32[1000]=zeros";
 
 /// Options of every command that mean nothing to one, or that it refuses: they are understood, and
 /// not listed.

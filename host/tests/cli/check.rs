@@ -482,3 +482,27 @@ fn absurd_counts_are_refused() {
         refused(line, why);
     }
 }
+
+/// What `--help` begins with, on a kernel with those parameters.
+#[test]
+fn the_examples_of_the_help_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = "
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry saxpy(.param .f32 a, .param .u64 x, .param .u64 len_x, .param .u64 y, .param .u64 len_y)
+{
+    ret;
+}
+";
+    fs::write(folder.path().join("kernels.ptx"), ptx).unwrap();
+    for command in ["check", "profile ptx", "trace ptx"] {
+        let help = Run::line(folder.path(), &format!("{command} --help")).ends(0);
+        let example = help.stdout.lines().next().unwrap_or_default();
+        let line = example
+            .strip_prefix("Example: blockwise ")
+            .expect("an example");
+        Run::line(folder.path(), line).ends(0);
+    }
+}

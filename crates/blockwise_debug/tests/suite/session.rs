@@ -95,6 +95,13 @@ fn a_wrong_value_leads_back_to_the_missing_barrier() {
     let info = client.ask("exceptionInfo", json!({ "threadId": race["threadId"] }));
     let text = info["description"].as_str().expect("text");
     assert!(
+        text.contains(", thread (") && !text.contains("Some"),
+        "{text}"
+    );
+    // Only the console moves: a watch is evaluated at each stop.
+    let watch = json!({ "expression": "goto 0", "context": "watch" });
+    client.refused("evaluate", watch);
+    assert!(
         text.contains("reverse_missing_barrier.rs:33")
             && text.contains("reverse_missing_barrier.rs:41"),
         "{text}"

@@ -162,9 +162,10 @@ impl Launch {
                         Some(near) => {
                             Failure::new(failure).hint(format!("`{near}` is the nearest name"))
                         }
-                        None if kernels.len() > MOST_NAMES => {
-                            Failure::new(failure).hint("without --kernel the error lists them all")
-                        }
+                        None if kernels.len() > MOST_NAMES => Failure::new(failure).hint(
+                            "without a name the error lists them all; a project's own PTX is \
+                             target/cuda-builder/sm_XX/ptx/NAME.ptx after `cargo build`",
+                        ),
                         None => Failure::new(failure),
                     }
                 };
