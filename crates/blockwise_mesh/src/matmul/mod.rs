@@ -10,7 +10,8 @@
 //! A panel has the whole inner extent, so one launch computes each element of C: with the same
 //! kernel and one slice of the inner extent ([`Options`]) the bits are a single device's. If
 //! the options name no kernel, panels use the one that is fastest for all of them together, and the
-//! narrow last panel the fastest for its own shape.
+//! narrow last panel the fastest for its own shape; but not the kernel for few rows or columns, which
+//! has its own order of sums, unless that is the whole product's.
 
 mod plan;
 
@@ -131,11 +132,14 @@ impl<T: Float> ShardedMatmul<T> {
                 let problem = of_cols(panel.len());
                 widest = widest.max(panel.len());
                 if multiply.iter().all(|(of, _)| *of != problem) {
-                    let options = match layout.is_narrow(panel) {
+                    let mut launch = match layout.is_narrow(panel) {
                         true => options.launch,
                         false => together,
                     };
-                    let mut product = operation::Call::new(device, &MATMUL, options);
+                    if is_open {
+                        launch = matmul::of_part(&whole, &problem, launch, device.properties());
+                    }
+                    let mut product = operation::Call::new(device, &MATMUL, launch);
                     product.prepare(&problem).map_err(failed)?;
                     multiply.push((problem, product));
                 }

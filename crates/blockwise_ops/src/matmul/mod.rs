@@ -18,7 +18,7 @@ mod vectors;
 
 use std::num::NonZeroU32;
 
-use ::kernels::matmul::slices::Cut;
+use ::kernels::matmul::slices::{Cut, MOST_SLICES};
 use blockwise::{AnyView, Device, DeviceProperties, Matrix, Stream, Type, ViewMut};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
 
@@ -484,6 +484,40 @@ pub fn of_whole(problem: &Problem, properties: &DeviceProperties) -> Options {
     Options {
         instance: plan::has_cuts(kernel).then_some(slicing.cut as u8),
         count: NonZeroU32::new(slicing.slices as u32),
+        ..options
+    }
+}
+
+/// The launch of a part of a product whose sums run in the whole's order: `launch`, unless that is
+/// `few`, which divides the inner extent in its own way, and the whole's launch is another kernel.
+pub fn of_part(
+    whole: &Problem,
+    part: &Problem,
+    launch: Options,
+    properties: &DeviceProperties,
+) -> Options {
+    let kernel = |of: &Problem| choice::kernel(extents(of), 1, of.ty, MOST_SLICES, properties);
+    let is_few = match launch.kernel {
+        Some(kernel) => *kernel == FEW,
+        None => *kernel(part) == FEW,
+    };
+    let variant = kernel(whole);
+    if !is_few || *variant == FEW {
+        return launch;
+    }
+    let options = Options::of(variant);
+    let slices = plan::has_slices(variant).then(|| {
+        choice::slicing(&Task {
+            problem: whole,
+            options: &options,
+            device: properties,
+            aligned: true,
+            variant,
+        })
+        .slices
+    });
+    Options {
+        count: slices.and_then(|slices| NonZeroU32::new(slices as u32)),
         ..options
     }
 }
