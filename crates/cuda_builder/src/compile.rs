@@ -44,7 +44,7 @@ impl Bitcode {
         let package = Package::find(builder, toolchain)?;
         let lock = Some(lock(&package.target_folder, &package.library)?);
         let graph = Graph::read(builder, toolchain, &package);
-        // Variables of core are nobody's: one sysroot for builds with and without the user's.
+        // No debugger shows core's variables: builds with and without the user's share a sysroot.
         let of_core = match builder.keeps_locals() {
             true => &builder.clone().debug(DebugInfo::None),
             false => builder,

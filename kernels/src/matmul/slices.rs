@@ -88,7 +88,7 @@ impl Cut {
     /// Every instance.
     pub const ALL: [Self; 3] = [Self::Tall, Self::Square, Self::Small];
 
-    /// Those of a batch of so many products.
+    /// The instances that a batch of `batch` products can have.
     pub const fn of_batch(batch: usize) -> &'static [Self] {
         match batch {
             0 | 1 => &Self::ALL,

@@ -36,7 +36,7 @@ pub const fn threads(rows: usize, cols: usize) -> usize {
     rows.div_ceil(ROWS).saturating_mul(cols.div_ceil(COLS))
 }
 
-/// Bytes of dynamic shared memory for so many products.
+/// Bytes of dynamic shared memory for `each` products.
 pub const fn room<T>([rows, inner, cols]: [usize; 3], each: usize) -> usize {
     let of_b = inner.saturating_mul(cols).saturating_mul(each);
     let all = of_a::<T>(rows, inner, each).saturating_add(of_b);
@@ -44,7 +44,7 @@ pub const fn room<T>([rows, inner, cols]: [usize; 3], each: usize) -> usize {
     bytes.saturating_add(BYTES - 1) / BYTES * BYTES
 }
 
-/// The same of a launch of so many blocks: twice as many where a block has several groups.
+/// The same for a launch of `blocks`: twice the bytes where a block has several groups.
 pub const fn needed<T>(of: [usize; 3], each: usize, batch: usize, blocks: u32) -> usize {
     let each_time = room::<T>(of, each);
     let groups = batch.div_ceil(if each == 0 { 1 } else { each });
@@ -287,8 +287,8 @@ impl<T: Scalar> Small<T> {
 /// Starts this thread's share of a copy of `len` elements to shared memory, LANES at a time.
 ///
 /// # Safety
-/// There are as many elements, and as much room; both are aligned to LANES elements, which divide
-/// `len`.
+/// `from` has `len` elements and `slot` has room for them; both are aligned to LANES elements, and
+/// LANES divides `len`.
 #[inline(always)]
 unsafe fn copy<T, const LANES: usize>(slot: u32, from: *const T, len: usize) {
     let mut at = thread::thread_idx_x() as usize * LANES;

@@ -342,8 +342,8 @@ fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchErr
     Ok(Posed { problem, result })
 }
 
-/// The products of a batch of so many matrices on each side: as many as both have, or as one has,
-/// if the other has one that they share.
+/// How many products a batch has, from the number of matrices on each side: equal numbers, or one
+/// matrix that all products share. `None` for others.
 fn products(of_a: usize, of_b: usize) -> Option<usize> {
     match (of_a, of_b) {
         (1, batch) | (batch, 1) => Some(batch),
@@ -351,8 +351,8 @@ fn products(of_a: usize, of_b: usize) -> Option<usize> {
     }
 }
 
-/// The problem of a batch of products, of so many matrices on each side with these extents: as many
-/// on both, or one on a side that all products share.
+/// The problem of a batch of products. Each side gives its number of matrices, equal on both or 1
+/// where all products share one, and their rows and columns.
 ///
 /// ```
 /// use blockwise::{AnyView, Device, Type};

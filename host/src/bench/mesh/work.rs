@@ -24,7 +24,7 @@ const FEW: usize = 5;
 const SOME: usize = 10;
 const MANY: usize = 25;
 
-/// A rank's part of an operation with these extents, repeated so many times.
+/// A rank's part of an operation with these extents, and how often it is repeated.
 pub(super) type Step = fn(&mut Rank, &[usize], Count) -> Result<Outcome, Error>;
 
 /// The rung of products on tensor cores.
