@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use blockwise::{Device, Event, Result, Stream};
 
-/// A step of one rank. All times are seconds since its begin.
+/// A step of one rank. All times are in seconds from the start of the step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phases {
-    /// From its begin to its end, on the host.
+    /// How long the step took, on the host.
     pub seconds: f64,
     /// What the host did, in the order of its first time, with the seconds of all times: `launch`
     /// prepares and enqueues work, `exchange` is messages from and to other ranks, `wait` is for the

@@ -18,9 +18,9 @@ mod vectors;
 
 use std::num::NonZeroU32;
 
-use ::kernels::matmul::slices::{Cut, MOST_SLICES};
+use ::kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 use blockwise::{AnyView, Device, DeviceProperties, Matrix, Stream, Type, ViewMut};
-use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
+use ndarray::{Array, Array2, Array3, ArrayView2, ArrayView3, ArrayViewD, Dimension};
 
 use crate::operation::{
     self, Bench, Call, Given, Lens, Numbers, Operand, Operation, Options, Parts, Plan, Posed,
@@ -474,18 +474,23 @@ pub fn of_whole(problem: &Problem, properties: &DeviceProperties) -> Options {
     if !plan::has_slices(kernel) {
         return options;
     }
-    let slicing = choice::slicing(&Task {
-        problem,
-        options: &options,
-        device: properties,
-        aligned: true,
-        variant: kernel,
-    });
+    let slicing = slicing(problem, kernel, properties);
     Options {
         instance: plan::has_cuts(kernel).then_some(slicing.cut as u8),
         count: NonZeroU32::new(slicing.slices as u32),
         ..options
     }
+}
+
+/// The kernel's own choice of slices.
+fn slicing(problem: &Problem, variant: &'static Variant, properties: &DeviceProperties) -> Slicing {
+    choice::slicing(&Task {
+        problem,
+        options: &Options::of(variant),
+        device: properties,
+        aligned: true,
+        variant,
+    })
 }
 
 /// The launch of a part of a product whose sums run in the whole's order: `launch`, unless that is
@@ -505,20 +510,10 @@ pub fn of_part(
     if !is_few || *variant == FEW {
         return launch;
     }
-    let options = Options::of(variant);
-    let slices = plan::has_slices(variant).then(|| {
-        choice::slicing(&Task {
-            problem: whole,
-            options: &options,
-            device: properties,
-            aligned: true,
-            variant,
-        })
-        .slices
-    });
+    let slices = plan::has_slices(variant).then(|| slicing(whole, variant, properties).slices);
     Options {
         count: slices.and_then(|slices| NonZeroU32::new(slices as u32)),
-        ..options
+        ..Options::of(variant)
     }
 }
 
@@ -643,14 +638,7 @@ pub fn matmul_batch<T: Float>(
     b: ArrayView3<'_, T>,
     options: &Options,
 ) -> Result<Array3<T>, LaunchError> {
-    let inputs = [a.into_dyn(), b.into_dyn()];
-    dimensions(operation::array(
-        device,
-        &MATMUL,
-        &Given::default(),
-        options,
-        &inputs,
-    )?)
+    multiplied(device, [a.into_dyn(), b.into_dyn()], options)
 }
 
 /// The matrix product A·B. With an inner extent of 0 it is all zeros.
@@ -663,7 +651,14 @@ pub fn matmul<T: Float>(
     b: ArrayView2<'_, T>,
     options: &Options,
 ) -> Result<Array2<T>, LaunchError> {
-    let inputs = [a.into_dyn(), b.into_dyn()];
+    multiplied(device, [a.into_dyn(), b.into_dyn()], options)
+}
+
+fn multiplied<T: Float, D: Dimension>(
+    device: &Device,
+    inputs: [ArrayViewD<'_, T>; 2],
+    options: &Options,
+) -> Result<Array<T, D>, LaunchError> {
     dimensions(operation::array(
         device,
         &MATMUL,
