@@ -65,10 +65,12 @@ pub const fn divides(team: usize, cols: usize) -> bool {
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
-///   elements. Where rows are whole packs and aligned to them, they are loaded.
+///   elements.
 /// - `sums`: `slices` matrices of the size of C, `tickets`: one for each block's rows, 0 before and
 ///   after; both are empty with one slice.
-/// - `team`: threads that share a row, a power of two.
+/// - `team`: threads that share a row, a power of two. `packs`: whether packs of 16 bytes of A are
+///   loaded: there is one column then, rows of A are whole packs, and A and B are aligned to them. The
+///   order of a sum depends on both, and on the slices.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x. The grid strides over rows along x and over slices along
@@ -83,6 +85,10 @@ pub const fn divides(team: usize, cols: usize) -> bool {
         rows.checked_mul(cols) == Some(c.len()),
         cols <= most_cols::<T>(),
         divides(team, cols),
+        packs <= 1,
+        packs == 0 || cols <= 1 && inner.is_multiple_of(lanes::<T>()),
+        packs == 0 || a.is_aligned_to(crate::pack::BYTES),
+        packs == 0 || b.is_aligned_to(crate::pack::BYTES),
         super::ticket::fit([rows, cols], slices, rows.div_ceil(rows_of(team)), sums.len(), tickets.len()),
         [block.x, block.y, block.z, grid.y] == [THREADS, 1, 1, 1]
     )
@@ -102,6 +108,7 @@ pub fn matmul_few_cols<T: Scalar>(
     cols: usize,
     slices: usize,
     team: usize,
+    packs: usize,
 ) {
     let of = FewCols {
         a: a.as_ptr(),
@@ -119,12 +126,10 @@ pub fn matmul_few_cols<T: Scalar>(
         team,
         whole: cols.is_power_of_two() && b.as_ptr().addr().is_multiple_of(16),
     };
-    let packs = cols == 1 && inner.is_multiple_of(lanes::<T>());
-    let packs = packs && (a.as_ptr().addr() | b.as_ptr().addr()).is_multiple_of(16);
-    // SAFETY: `require` states all of it, and what is loaded in packs was compared.
+    // SAFETY: `require` states all of it.
     unsafe {
         match cols {
-            0 | 1 if packs => of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(),
+            0 | 1 if packs == 1 => of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(),
             0 | 1 => of.each::<1, 1, { lanes::<T>() }, 8>(),
             2 => of.each::<2, 1, { lanes::<T>() }, 8>(),
             3 | 4 => of.each::<4, 1, { lanes::<T>() }, 4>(),

@@ -7,8 +7,10 @@
 //!
 //! - Loads: lane p · `ACROSS` + j of a warp adds pack j of slices p, p + PARTS, … in that order.
 //!   `ACROSS` neighbouring lanes load 128 contiguous bytes.
-//! - The lanes of a pack exchange their sums by shuffles: (p₀ + p₂) + (p₁ + p₃). The bits of C
-//!   depend on the slices alone. The first lane stores the pack.
+//! - The lanes of a pack exchange their sums by shuffles: (p₀ + p₂) + (p₁ + p₃). The first lane
+//!   stores the pack.
+//! - A C that is no whole number of packs, or starts at none, is added element by element: a thread
+//!   has all parts of an output. The order is the same, so the bits of C depend on the slices alone.
 //! - No shared memory and no barrier. Each element of the sums is read once.
 //!
 //! Prototypes in CUDA C++ with a block's parts in shared memory took 128 × 8192 × 128 in 32 slices
@@ -20,7 +22,7 @@ use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
 
 use crate::number::Scalar;
-use crate::pack::{Pack, lanes};
+use crate::pack::{BYTES, Pack, lanes};
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -41,26 +43,57 @@ pub const fn blocks<T>(outputs: usize) -> usize {
 /// C, the sum of all slices' products.
 ///
 /// # Parameters
-/// - `sums`: `slices` matrices of the size of C, one after the other. `c`: C, a whole number of
-///   16-byte packs. Both are aligned to 16 bytes.
+/// - `sums`: `slices` matrices of the size of C, one after the other. `c`: C.
 ///
 /// # Launch
-/// Blocks of [`THREADS`] threads along x. The grid strides over the packs.
+/// Blocks of [`THREADS`] threads along x. The grid strides over the packs, or the elements.
 #[kernel(
     instances(f32, f64),
     require(
         c.len().checked_mul(slices) == Some(sums.len()),
-        c.len().is_multiple_of(lanes::<T>()),
-        sums.is_aligned_to(crate::pack::BYTES),
-        c.is_aligned_to(crate::pack::BYTES),
         [block.x, block.y, block.z, grid.y, grid.z] == [THREADS, 1, 1, 1, 1]
     )
 )]
 pub fn matmul_fold<T: Scalar>(sums: &[T], mut c: Out<T>, slices: usize) {
-    let packs = c.len() / lanes::<T>();
-    // SAFETY: `require` states the lengths, the alignment and the block.
+    let (outputs, sums, c) = (c.len(), sums.as_ptr(), c.as_mut_ptr());
+    let packs = outputs / lanes::<T>();
+    let whole = packs * lanes::<T>() == outputs && (sums.addr() | c.addr()).is_multiple_of(BYTES);
+    // SAFETY: `require` states the lengths and the block, and the alignment was compared.
     unsafe {
-        fold::<T, { lanes::<T>() }>(sums.as_ptr().cast(), c.as_mut_ptr().cast(), packs, slices)
+        if whole {
+            fold::<T, { lanes::<T>() }>(sums.cast(), c.cast(), packs, slices);
+        } else {
+            one_by_one(sums, c, outputs, slices);
+        }
+    }
+}
+
+/// # Safety
+/// `sums` has `slices · outputs` elements, `c` has `outputs`, and only this launch uses `c`. All
+/// threads of the launch call it: blocks of [`THREADS`] along x, a grid without y and z.
+#[inline(always)]
+unsafe fn one_by_one<T: Scalar>(sums: *const T, c: *mut T, outputs: usize, slices: usize) {
+    const TOGETHER: usize = IN_FLIGHT * PARTS;
+    let mut at = (thread::block_idx_x() * THREADS + thread::thread_idx_x()) as usize;
+    while at < outputs {
+        let mut parts = [T::ZERO; PARTS];
+        let mut first = 0;
+        while first < slices {
+            let loaded: [T; TOGETHER] = core::array::from_fn(|i| {
+                if first + i < slices {
+                    // SAFETY: inside the sums.
+                    unsafe { sums.wrapping_add((first + i) * outputs + at).read() }
+                } else {
+                    T::ZERO
+                }
+            });
+            unrolled::<TOGETHER>(|i| parts[i % PARTS] = parts[i % PARTS].add(loaded[i]));
+            first += TOGETHER;
+        }
+        let [p0, p1, p2, p3] = parts;
+        // SAFETY: inside C, and only this thread has this element.
+        unsafe { c.wrapping_add(at).write(p0.add(p2).add(p1.add(p3))) };
+        at += (thread::grid_dim_x() * THREADS) as usize;
     }
 }
 

@@ -43,10 +43,12 @@ const WARPS: usize = THREADS as usize / WARP;
 ///
 /// # Parameters
 /// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
-///   elements. Where `cols` is a whole number of packs and B aligned to them, they are loaded.
+///   elements.
 /// - `sums`: `slices` matrices of the size of C, `tickets`: one for each group of columns, or
 ///   more, 0 before and after; both are empty with one slice.
-/// - `across`: columns of a group, a power of two.
+/// - `across`: columns of a group, a power of two. `packs`: whether B is loaded in packs of 16 bytes:
+///   `cols` and `across` are then whole numbers of them, and B is aligned to them. The order of a sum
+///   depends on the threads of a group, on how many share a row of B, and on the slices.
 ///
 /// # Launch
 /// Blocks of whole warps along x, which share a group, and of as many groups along y; with several
@@ -61,8 +63,11 @@ const WARPS: usize = THREADS as usize / WARP;
         rows.checked_mul(cols) == Some(c.len()),
         rows <= MOST_ROWS,
         across.is_power_of_two(),
-        across >= BYTES[0] / size_of::<T>(),
+        packs <= 1,
+        across >= if packs == 1 { lanes::<T>() } else { 1 },
         across <= BYTES[1] / size_of::<T>(),
+        packs == 0 || cols.is_multiple_of(lanes::<T>()),
+        packs == 0 || b.is_aligned_to(crate::pack::BYTES),
         super::ticket::fit([rows, cols], slices, cols.div_ceil(across), sums.len(), tickets.len()),
         slices == 1 || block.y == 1,
         block.x.is_multiple_of(32),
@@ -85,6 +90,7 @@ pub fn matmul_thin<T: Scalar>(
     cols: usize,
     slices: usize,
     across: usize,
+    packs: usize,
 ) {
     let of = Thin {
         a: a.as_ptr(),
@@ -101,10 +107,9 @@ pub fn matmul_thin<T: Scalar>(
         cols,
         across,
     };
-    let packs = cols.is_multiple_of(lanes::<T>()) && b.as_ptr().addr().is_multiple_of(16);
-    // SAFETY: `require` states all of it, and what is loaded in packs was compared.
+    // SAFETY: `require` states all of it.
     unsafe {
-        match (rows, packs) {
+        match (rows, packs == 1) {
             (0 | 1, true) => of.each::<1, { lanes::<T>() }, 6>(),
             (0 | 1, false) => of.each::<1, 1, 8>(),
             (2, true) => of.each::<2, { lanes::<T>() }, 4>(),

@@ -615,8 +615,9 @@ struct Few {
     tickets: Buffer<u32>,
     extents: [usize; 3],
     slices: usize,
-    /// What the kernel calls `across`, `packs` or `team`.
+    /// What the kernel calls `across` or `team`.
     number: usize,
+    packs: usize,
     shape: Shape,
 }
 
@@ -632,6 +633,7 @@ impl Few {
             extents,
             slices: 2,
             number,
+            packs: 0,
             shape,
         }
     }
@@ -643,7 +645,7 @@ impl Few {
 }
 
 macro_rules! few {
-    ($handle:ty) => {
+    ($handle:ty $(, $number:ident)?) => {
         |mut of: Few| -> Result<(), Error> {
             let [rows, inner, cols] = of.extents;
             let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
@@ -657,7 +659,8 @@ macro_rules! few {
                 inner,
                 cols,
                 of.slices,
-                of.number,
+                $(of.$number,)?
+                of.packs,
             )
         }
     };
@@ -668,7 +671,7 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
     let thin = || Few::of([2, 6, 8], 8, 1, shape([1, 1, 2], [64, 1, 1]));
     let rows_shape =
         shape([1, 1, 2], [few_rows::THREADS, 1, 1]).shared(few_rows::SHARED_BYTES as u32);
-    let rows = || Few::of([5, 6, 8], 1, 1, rows_shape);
+    let rows = || Few::of([5, 6, 8], 0, 1, rows_shape).with(|of| of.packs = 1);
     let cols = || {
         Few::of(
             [9, 6, 2],
@@ -678,9 +681,9 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
         )
     };
     let (by_thin, by_rows, by_cols) = (
-        few!(matmul_thin<f32>),
+        few!(matmul_thin<f32>, number),
         few!(matmul_few_rows<f32>),
-        few!(matmul_few_cols<f32>),
+        few!(matmul_few_cols<f32>, number),
     );
     fn each(good: &dyn Fn() -> Few, start: &dyn Fn(Few) -> Result<(), Error>) {
         starts(start(good()));
@@ -701,7 +704,7 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
         refused(start(deep), "block.z");
         refused(start(good().with(|of| of.shape.grid.y = 2)), "grid.y");
         // Addresses and lengths that are no packs.
-        let odd = || good().with(|of| of.number = if of.number == 1 { 0 } else { of.number });
+        let odd = || good().with(|of| of.packs = 0);
         starts(start(odd().with(|of| of.b = behind(of.b.len))));
         starts(start(odd().with(|of| of.a = behind(of.a.len))));
     }
@@ -710,11 +713,21 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
     each(&cols, &by_cols);
     let five = Few::of([5, 6, 8], 8, 1, thin().shape);
     refused(by_thin(five), "rows <= MOST_ROWS");
-    for (number, rule) in [(12, "across"), (4, "across"), (64, "across")] {
+    for (number, packs) in [(12, 0), (0, 0), (64, 0), (2, 1)] {
         let mut of = thin();
-        of.number = number;
-        refused(by_thin(of), rule);
+        (of.number, of.packs) = (number, packs);
+        refused(by_thin(of), "across");
     }
+    starts(by_thin(Few::of([2, 6, 8], 2, 4, thin().shape)));
+    let packed = || thin().with(|of| of.packs = 1);
+    starts(by_thin(packed()));
+    refused(by_thin(packed().with(|of| of.packs = 2)), "packs <= 1");
+    refused(
+        by_thin(packed().with(|of| of.b = behind(48))),
+        "b.is_aligned",
+    );
+    let odd = Few::of([2, 6, 7], 8, 1, thin().shape).with(|of| of.packs = 1);
+    refused(by_thin(odd), "cols.is_multiple_of");
     for (block, rule) in [
         ([48, 1, 1], "block.x"),
         ([512, 2, 1], "block.y"),
@@ -724,11 +737,11 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
         of.shape.block = block.into();
         refused(by_thin(of), rule);
     }
-    let seventeen = Few::of([17, 6, 8], 1, 1, rows_shape);
+    let seventeen = Few::of([17, 6, 8], 0, 1, rows_shape);
     refused(by_rows(seventeen), "rows <= MOST_ROWS");
-    refused(by_rows(rows().with(|of| of.number = 2)), "packs");
+    refused(by_rows(rows().with(|of| of.packs = 2)), "packs <= 1");
     refused(by_rows(rows().with(|of| of.b = behind(48))), "b.is_aligned");
-    let odd = Few::of([5, 6, 7], 1, 1, rows_shape);
+    let odd = Few::of([5, 6, 7], 0, 1, rows_shape).with(|of| of.packs = 1);
     refused(by_rows(odd), "cols.is_multiple_of");
     refused(by_rows(rows().with(|of| of.shape.block.x = 128)), "block.x");
     let little =
@@ -749,5 +762,14 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
     }
     // Five columns need eight lanes.
     refused(by_cols(Few::of([9, 6, 5], 4, 2, cols().shape)), "divides");
+    let one = || Few::of([9, 8, 1], 32, 2, cols().shape).with(|of| of.packs = 1);
+    starts(by_cols(one()));
+    refused(by_cols(one().with(|of| of.packs = 2)), "packs <= 1");
+    refused(by_cols(one().with(|of| of.a = behind(72))), "a.is_aligned");
+    refused(by_cols(one().with(|of| of.b = behind(8))), "b.is_aligned");
+    for wrong in [[9, 8, 2], [9, 6, 1]] {
+        let of = Few::of(wrong, 32, 2, cols().shape).with(|of| of.packs = 1);
+        refused(by_cols(of), "cols <= 1");
+    }
     refused(by_cols(cols().with(|of| of.shape.block.x = 64)), "block.x");
 }

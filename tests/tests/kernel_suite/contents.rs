@@ -82,6 +82,7 @@ fn a_products_ticket_of_any_number_makes_no_race() {
                 5,
                 slices,
                 32,
+                0,
             )
             .unwrap();
         (c.to_vec().unwrap(), tickets.to_vec().unwrap()[0])

@@ -160,10 +160,10 @@ fn table() -> BTreeMap<String, Expected> {
     for t in ["f32", "f64"] {
         // Slots for each warp's 128 bytes of columns and four rows; a word for the last block.
         let slots = matmul::thin::THREADS / 32 * 4 * 128;
-        let thin = Expected::new(15, 24).fixed(slots + 4);
+        let thin = Expected::new(16, 24).fixed(slots + 4);
         add(format!("matmul_thin_{t}"), thin);
         let paths = if t == "f32" { 6 } else { 5 };
-        let cols = Expected::new(15, 4 * paths).fixed(few_cols::THREADS * 2 * 8 + 4);
+        let cols = Expected::new(16, 4 * paths).fixed(few_cols::THREADS * 2 * 8 + 4);
         add(format!("matmul_few_cols_{t}"), cols);
     }
     let rows = Expected::new(15, 24).fixed(4).dynamic();

@@ -7,18 +7,16 @@
 //! Panels alternate between two streams, so that the blocks of one start where the last wave of the
 //! previous one leaves multiprocessors idle: together they take as many waves as one launch would.
 //!
-//! A panel has the whole inner extent, so one launch computes each element of C: with the same
-//! kernel and one slice of the inner extent ([`Options`]) the bits are a single device's. If
-//! the options name no kernel, panels use the one that is fastest for all of them together, and the
-//! narrow last panel the fastest for its own shape; but not the kernel for few rows or columns, which
-//! has its own order of sums, unless that is the whole product's.
+//! A panel has the whole inner extent, and its sums run in the order of the whole product's
+//! ([`SumOrder`]): the bits are a single device's. In that order panels have the kernel and tiles that
+//! are fastest for all of them together, and the narrow last panel those for its own shape.
 
 mod plan;
 
 use std::sync::Arc;
 
 use blockwise::{AnyView, Buffer, Stream};
-use blockwise_ops::matmul::{self, MATMUL};
+use blockwise_ops::matmul::{self, MATMUL, SumOrder};
 use blockwise_ops::operation::{self, Problem};
 use blockwise_ops::{Float, Options};
 
@@ -103,12 +101,12 @@ impl<T: Float> ShardedMatmul<T> {
             settings: options.settings,
             ..Problem::new(T::TYPE, &[c_rows, inner, cols])
         };
-        // The fastest for all wide panels together: their waves of blocks overlap.
-        let mut together = options.launch;
-        let is_open = together == Options::default() && options.settings == [0; 2];
-        if is_open && panels.len() > 1 {
-            together = matmul::of_whole(&of_cols(c_cols), device.properties());
-        }
+        let whole = Problem {
+            settings: options.settings,
+            ..whole
+        };
+        let properties = device.properties();
+        let order = SumOrder::of(&whole, &options.launch, properties).map_err(failed)?;
         let room = |rows, cols| {
             let len = elements(rank, rows, cols)?;
             device.zeros(len).map_err(|e| rank.failed(e))
@@ -132,13 +130,12 @@ impl<T: Float> ShardedMatmul<T> {
                 let problem = of_cols(panel.len());
                 widest = widest.max(panel.len());
                 if multiply.iter().all(|(of, _)| *of != problem) {
-                    let mut launch = match layout.is_narrow(panel) {
-                        true => options.launch,
-                        false => together,
+                    // The waves of blocks of wide panels overlap.
+                    let beside = match layout.is_narrow(panel) {
+                        true => problem,
+                        false => of_cols(c_cols),
                     };
-                    if is_open {
-                        launch = matmul::of_part(&whole, &problem, launch, device.properties());
-                    }
+                    let launch = order.part(&problem, &beside, properties);
                     let mut product = operation::Call::new(device, &MATMUL, launch);
                     product.prepare(&problem).map_err(failed)?;
                     multiply.push((problem, product));

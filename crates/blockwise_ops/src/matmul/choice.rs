@@ -33,8 +33,14 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
         return &TENSOR;
     }
     let (of, batch) = (extents(problem), problem.extents[3]);
-    let is_open = is_one(problem) && *task.options == Options::default();
-    if is_open && fills_without_slices(of, device) && pitched_pays(problem) {
+    // A single call has the bits of many.
+    let once = task.options.once;
+    let open = Options {
+        once,
+        ..Options::default()
+    };
+    let is_open = is_one(problem) && *task.options == open;
+    if is_open && is_pitched(problem, device) {
         return &PITCHED;
     }
     let one = task.options.count.is_some_and(|count| count.get() == 1);
@@ -58,10 +64,21 @@ pub(super) fn kernel(
     most: usize,
     device: &DeviceProperties,
 ) -> &'static Variant {
-    let bytes = ty.bytes();
-    if batch == 1 && few::pays(of, bytes) {
+    if batch == 1 && few::pays(of, ty.bytes()) {
         return &FEW;
     }
+    fastest_in(MATMUL.variants, (of, batch), ty, most, device).unwrap_or(&TILED)
+}
+
+/// The fastest of these for a batch of products, if one of them is modelled and can.
+pub(super) fn fastest_in(
+    kernels: &[&'static Variant],
+    (of, batch): ([usize; 3], usize),
+    ty: Type,
+    most: usize,
+    device: &DeviceProperties,
+) -> Option<&'static Variant> {
+    let bytes = ty.bytes();
     let multiprocessors = device.multiprocessors_to_fill() as usize;
     let whole = |cost: Cost| Some(cost.time(of, batch, 1, [true; 2], multiprocessors));
     let time = |kernel: &Variant| match kernel {
@@ -78,12 +95,12 @@ pub(super) fn kernel(
         _ if *kernel == MMA => Some(mma::slices(of, batch, most, device).0),
         _ => None,
     };
-    let all = MATMUL.variants.iter().copied();
+    let all = kernels.iter().copied();
     let timed = all
         .filter(|kernel| kernel.takes(ty))
         .filter_map(|kernel| Some((time(kernel)?, kernel)));
     let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
-    fastest.map_or(&TILED, |(_, kernel)| kernel)
+    fastest.map(|(_, kernel)| kernel)
 }
 
 /// Whether tiles of [`Tiles::Wide`] keep the multiprocessors busy.
@@ -115,6 +132,11 @@ fn fills_without_slices([rows, _, cols]: [usize; 3], device: &DeviceProperties) 
     tiles >= 2 * device.multiprocessors_to_fill() as usize
 }
 
+/// Whether a product that may have memory is one of copies of its operands.
+pub(super) fn is_pitched(problem: &Problem, device: &DeviceProperties) -> bool {
+    fills_without_slices(extents(problem), device) && pitched_pays(problem)
+}
+
 /// Whether copies of the operands pay, if there are enough tiles.
 pub(super) fn pitched_pays(problem: &Problem) -> bool {
     let of = extents(problem);
@@ -133,8 +155,7 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
     let cut = Cut::Small;
     let with = |slices: usize| Slicing { cut, slices };
     if *task.variant == FEW {
-        let chosen = || few::fastest(of, bytes, task.aligned, device).1;
-        return with(asked.unwrap_or_else(chosen));
+        return with(asked.unwrap_or_else(|| few::fastest(of, bytes, device).1));
     }
     if *task.variant == MMA {
         return with(asked.unwrap_or_else(|| mma::slices(of, batch, MOST_SLICES, device).1));

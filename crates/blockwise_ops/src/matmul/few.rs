@@ -8,7 +8,18 @@ use kernels::matmul::{few_cols, few_rows, thin};
 use super::extents;
 use super::vectors::lanes;
 use crate::by_width::by_width;
-use crate::operation::Problem;
+use crate::operation::{Problem, Task};
+
+/// How threads divide the inner extent: with the slices, it decides the order of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Division {
+    /// Up to four rows: `lanes` neighbouring threads share a row of B, and `threads` a group.
+    Thin { lanes: usize, threads: u32 },
+    /// Up to sixteen rows: there is one division.
+    Rows,
+    /// Few columns: a team of threads shares a row of A, of which each loads packs or elements.
+    Columns { team: usize, packs: bool },
+}
 
 /// A launch, but for its slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +33,91 @@ pub(super) struct Few {
     pub shared_bytes: usize,
 }
 
-/// Teams by instance: threads that share a row.
+/// Teams by instance: threads that share a row of A.
 pub(super) const TEAMS: [usize; 6] = [4, 8, 16, 32, 64, 128];
+/// Lanes that share a row of B by instance, and threads that share a group.
+const LANES: [usize; 5] = [2, 4, 8, 16, 32];
+const THREADS: [u32; 5] = [32, 64, 128, 256, 512];
+
+impl Division {
+    fn all() -> impl Iterator<Item = Self> {
+        let with = |lanes| THREADS.map(|threads| Self::Thin { lanes, threads });
+        let columns = |packs| TEAMS.map(|team| Self::Columns { team, packs });
+        let thin = LANES.into_iter().flat_map(with);
+        thin.chain([Self::Rows])
+            .chain([false, true].into_iter().flat_map(columns))
+    }
+
+    /// Its number among the instances of [`FEW`](super::FEW).
+    pub(super) fn instance(self) -> Option<u8> {
+        Self::all().position(|it| it == self).map(|at| at as u8)
+    }
+
+    /// The one that was asked for, if it can compute the product, or the fastest.
+    pub(super) fn of(task: &Task<'_>) -> Self {
+        let (of, bytes) = (extents(task.problem), task.problem.ty.bytes());
+        let asked = task.options.instance;
+        let asked = asked.and_then(|at| Self::all().nth(usize::from(at)));
+        asked
+            .filter(|division| division.fits(of, bytes))
+            .unwrap_or_else(|| fastest(of, bytes, task.device).0)
+    }
+
+    fn fits(self, [rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
+        match self {
+            Self::Thin { lanes, .. } => rows <= thin::MOST_ROWS && lanes <= widest(bytes),
+            Self::Rows => bytes == 4 && rows <= few_rows::MOST_ROWS,
+            Self::Columns { team, packs } => {
+                let whole = cols <= 1 && inner.is_multiple_of(lanes(bytes));
+                cols <= most_cols(bytes) && few_cols::divides(team, cols) && (whole || !packs)
+            }
+        }
+    }
+
+    /// The launch. `aligned` says whether A and B begin at whole packs.
+    pub(super) fn launch(
+        self,
+        [rows, _, cols]: [usize; 3],
+        bytes: usize,
+        [a, b]: [bool; 2],
+    ) -> Few {
+        let pack = lanes(bytes);
+        let packs_of_b = b && cols.is_multiple_of(pack);
+        match self {
+            Self::Thin { lanes, threads } => {
+                let packs = packs_of_b && lanes * pack <= widest(bytes);
+                let across = if packs { lanes * pack } else { lanes };
+                let instance = lanes.trailing_zeros() - LANES[0].trailing_zeros();
+                Few {
+                    which: [packs.into(), instance as u8],
+                    groups: cols.div_ceil(across),
+                    block: [threads, (256 / threads).max(1)],
+                    shared_bytes: 0,
+                }
+            }
+            Self::Rows => Few {
+                which: [2, packs_of_b.into()],
+                groups: cols.div_ceil(few_rows::columns::<f32>(packs_of_b)),
+                block: [few_rows::THREADS, 1],
+                shared_bytes: few_rows::SHARED_BYTES,
+            },
+            Self::Columns { team, packs } => {
+                let instance = team.trailing_zeros() - TEAMS[0].trailing_zeros();
+                Few {
+                    which: [3 + u8::from(packs && a && b), instance as u8],
+                    groups: rows.div_ceil(few_cols::rows_of(team)),
+                    block: [few_cols::THREADS, 1],
+                    shared_bytes: 0,
+                }
+            }
+        }
+    }
+}
+
+/// The most columns of a group of up to four rows.
+const fn widest(bytes: usize) -> usize {
+    thin::BYTES[1] / bytes
+}
 
 /// Whether there is such a kernel for the product.
 pub(super) fn is_few(problem: &Problem) -> bool {
@@ -66,18 +160,19 @@ pub(super) fn pays(of @ [rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
 }
 
 /// The most groups of outputs that a launch may have: a ticket each, if B is not aligned either.
-pub(super) fn most_groups(of: [usize; 3], bytes: usize, device: &DeviceProperties) -> usize {
-    let groups = [true, false].map(|aligned| fastest(of, bytes, aligned, device).0.groups);
+pub(super) fn most_groups(task: &Task<'_>) -> usize {
+    let (of, bytes) = (extents(task.problem), task.problem.ty.bytes());
+    let division = Division::of(task);
+    let groups = [true, false].map(|aligned| division.launch(of, bytes, [aligned; 2]).groups);
     groups.into_iter().fold(0, usize::max)
 }
 
-/// The fastest launch, and its slices. `aligned` says whether B begins at a whole pack.
+/// The fastest division and number of slices of aligned operands.
 pub(super) fn fastest(
     of: [usize; 3],
     bytes: usize,
-    aligned: bool,
     device: &DeviceProperties,
-) -> (Few, usize) {
+) -> (Division, usize) {
     let [rows, inner, cols] = of;
     let at_once = device.multiprocessors_to_fill() as usize;
     if by_columns(of, bytes) {
@@ -86,16 +181,9 @@ pub(super) fn fastest(
     if rows <= thin::MOST_ROWS {
         return rows_thin(of, bytes, at_once);
     }
-    let packs = aligned && cols.is_multiple_of(lanes(bytes));
-    let across = few_rows::columns::<f32>(packs);
-    let few = Few {
-        which: [1, packs.into()],
-        groups: cols.div_ceil(across),
-        block: [few_rows::THREADS, 1],
-        shared_bytes: few_rows::SHARED_BYTES,
-    };
-    let wanted = (ROWS_BLOCKS * at_once / few.groups.max(1)).min(inner.div_ceil(ROWS_SHORTEST));
-    (few, wanted.clamp(1, ROWS_SLICES))
+    let groups = cols.div_ceil(few_rows::columns::<f32>(cols.is_multiple_of(lanes(bytes))));
+    let wanted = (ROWS_BLOCKS * at_once / groups.max(1)).min(inner.div_ceil(ROWS_SHORTEST));
+    (Division::Rows, wanted.clamp(1, ROWS_SLICES))
 }
 
 /// Blocks for a multiprocessor, the fewest elements of a slice, and the most slices, with five rows
@@ -119,26 +207,20 @@ fn by_columns([rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
 }
 
 /// One to four rows.
-fn rows_thin([_, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Few, usize) {
+fn rows_thin([_, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Division, usize) {
     let packs = cols.is_multiple_of(lanes(bytes));
     let with = |narrow: bool, threads: u32, slices: usize| {
-        let width = thin::BYTES[usize::from(!narrow)];
-        let few = Few {
-            which: [0, u8::from(!narrow)],
-            groups: cols.div_ceil(width / bytes),
-            block: [threads, 1],
-            shared_bytes: 0,
-        };
-        (few, slices.clamp(1, MOST_SLICES))
+        let across = thin::BYTES[usize::from(!narrow)] / bytes;
+        let lanes = if packs { across / lanes(bytes) } else { across };
+        let slices = slices.clamp(1, MOST_SLICES);
+        (Division::Thin { lanes, threads }, slices)
     };
-    let groups = cols.div_ceil(thin::BYTES[1] / bytes);
+    let groups = cols.div_ceil(widest(bytes));
     if inner <= 128 {
         // As many threads as have loads, and several groups a block.
         let down = inner.div_ceil(4) * if packs { 8 } else { 128 / bytes };
         let threads = down.next_power_of_two().clamp(32, 256) as u32;
-        let (few, slices) = with(false, threads, 1);
-        let block = [threads, 256 / threads];
-        return (Few { block, ..few }, slices);
+        return with(false, threads, 1);
     }
     // The rows of B that a narrow group has in flight.
     let round = 512 * 6 / (thin::BYTES[0] / if packs { 16 } else { bytes });
@@ -155,7 +237,7 @@ fn rows_thin([_, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Few
 }
 
 /// Few columns.
-fn columns([rows, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Few, usize) {
+fn columns([rows, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Division, usize) {
     let least = few_cols::least_team(cols);
     let packs = cols == 1 && inner.is_multiple_of(lanes(bytes));
     let lanes = if packs { lanes(bytes) } else { 1 };
@@ -173,12 +255,8 @@ fn columns([rows, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Fe
     while team > least && team * lanes * each > inner {
         team /= 2;
     }
-    let few = Few {
-        which: [2, (team.trailing_zeros() - TEAMS[0].trailing_zeros()) as u8],
-        groups: rows.div_ceil(few_cols::rows_of(team)),
-        block: [few_cols::THREADS, 1],
-        shared_bytes: 0,
-    };
-    let wanted = 2 * at_once / few.groups.max(1);
-    (few, wanted.min(inner / 1024).clamp(1, MOST_SLICES))
+    let groups = rows.div_ceil(few_cols::rows_of(team));
+    let wanted = 2 * at_once / groups.max(1);
+    let slices = wanted.min(inner / 1024).clamp(1, MOST_SLICES);
+    (Division::Columns { team, packs }, slices)
 }

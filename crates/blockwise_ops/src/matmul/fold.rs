@@ -2,45 +2,23 @@
 
 use blockwise::{AnyView, AnyViewMut, Device, Stream};
 use kernels::matmul::fold::{THREADS, blocks};
-use kernels::pack::BYTES;
 
 use super::kernels::FOLD;
 use super::plan::blocks_of;
-use super::vectors::lanes;
 use crate::LaunchError;
 use crate::by_width::by_width;
-use crate::operation::{Operands, Plan, Task};
-use crate::reduce::{Axis, Reduction, enqueue_axis};
+use crate::operation::{Operands, Task};
 
-/// Plans the launch for a C of that many elements, a whole number of 16-byte packs.
-fn plan(task: &Task<'_>, outputs: usize) -> Result<Plan, LaunchError> {
-    let blocks = by_width!(task.problem.ty.bytes(), T => blocks::<T>(outputs));
-    blocks_of(task, [FOLD, 0], blocks, THREADS, 0)
-}
-
-/// Starts it. A C that is not a whole number of 16-byte packs, or is not aligned to them, is added
-/// element by element.
+/// Starts it, for a C of any length at any address.
 pub(super) fn enqueue(
     on: (&Device, Option<&Stream>),
     task: &Task<'_>,
     sums: AnyView<'_>,
     c: AnyViewMut<'_>,
 ) -> Result<(), LaunchError> {
-    let (ty, outputs) = (task.problem.ty, c.len());
-    let aligned = sums.is_aligned(BYTES as u64) && c.is_aligned(BYTES as u64);
-    if outputs.is_multiple_of(lanes(ty.bytes())) && aligned {
-        let plan = plan(task, outputs)?;
-        return plan.start(on, Operands::of(*task.problem, &[sums], c));
-    }
-    let axis = Axis {
-        outer: 1,
-        extent: sums.len() / outputs.max(1),
-        inner: outputs,
-    };
-    by_width!(ty.bytes(), T => {
-        let (sums, c) = (sums.plain::<T>()?, c.plain::<T>()?);
-        enqueue_axis(on.0, on.1, sums, c, axis, Reduction::Sum)
-    })
+    let blocks = by_width!(task.problem.ty.bytes(), T => blocks::<T>(c.len()));
+    let plan = blocks_of(task, [FOLD, 0], blocks, THREADS, 0)?;
+    plan.start(on, Operands::of(*task.problem, &[sums], c))
 }
 
 #[cfg(test)]

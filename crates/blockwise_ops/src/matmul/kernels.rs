@@ -236,10 +236,10 @@ pub(super) static MMA: &[Kernel] = &[
     folds!(F64 f64),
 ];
 
-/// Kernels that take the elements, memory for slices, the extents, the slices, and a number that the
-/// instance stands for.
+/// Kernels that take the elements, memory for slices, the extents, the slices, and how threads share
+/// the work.
 macro_rules! few {
-    ($Type:ident $t:ident, $which:tt, $handle:ty, $number:expr) => {
+    ($Type:ident $t:ident, $which:tt, $handle:ty, $($number:expr),*) => {
         kernel!(Takes::Type(Type::$Type), $which, $handle, |of| {
             let ([rows, inner, cols, _], few) = (
                 of.problem.extents,
@@ -255,7 +255,7 @@ macro_rules! few {
                 inner,
                 cols,
                 few.slices,
-                $number,
+                $($number),*
             )
         })
     };
@@ -289,27 +289,50 @@ impl<'a, T: Plain> Few<'a, T> {
     }
 }
 
-/// By code: up to four rows, by the width of a group; up to sixteen, by single elements and by packs;
-/// few columns, by their team.
+/// By code: up to four rows, by how many threads share a row of B, and the same by packs of B; up to
+/// sixteen, by elements and by packs; few columns, by their team, and the same by packs of A.
 pub(super) static FEW: &[Kernel] = &[
-    few!(F32 f32, [0, 0], thin::matmul_thin<f32>, thin::BYTES[0] / 4),
-    few!(F32 f32, [0, 1], thin::matmul_thin<f32>, thin::BYTES[1] / 4),
-    few!(F64 f64, [0, 0], thin::matmul_thin<f64>, thin::BYTES[0] / 8),
-    few!(F64 f64, [0, 1], thin::matmul_thin<f64>, thin::BYTES[1] / 8),
-    few!(F32 f32, [1, 0], few_rows::matmul_few_rows<f32>, 0),
-    few!(F32 f32, [1, 1], few_rows::matmul_few_rows<f32>, 1),
-    few!(F32 f32, [2, 0], few_cols::matmul_few_cols<f32>, TEAMS[0]),
-    few!(F32 f32, [2, 1], few_cols::matmul_few_cols<f32>, TEAMS[1]),
-    few!(F32 f32, [2, 2], few_cols::matmul_few_cols<f32>, TEAMS[2]),
-    few!(F32 f32, [2, 3], few_cols::matmul_few_cols<f32>, TEAMS[3]),
-    few!(F32 f32, [2, 4], few_cols::matmul_few_cols<f32>, TEAMS[4]),
-    few!(F32 f32, [2, 5], few_cols::matmul_few_cols<f32>, TEAMS[5]),
-    few!(F64 f64, [2, 0], few_cols::matmul_few_cols<f64>, TEAMS[0]),
-    few!(F64 f64, [2, 1], few_cols::matmul_few_cols<f64>, TEAMS[1]),
-    few!(F64 f64, [2, 2], few_cols::matmul_few_cols<f64>, TEAMS[2]),
-    few!(F64 f64, [2, 3], few_cols::matmul_few_cols<f64>, TEAMS[3]),
-    few!(F64 f64, [2, 4], few_cols::matmul_few_cols<f64>, TEAMS[4]),
-    few!(F64 f64, [2, 5], few_cols::matmul_few_cols<f64>, TEAMS[5]),
+    few!(F32 f32, [0, 0], thin::matmul_thin<f32>, 2, 0),
+    few!(F32 f32, [0, 1], thin::matmul_thin<f32>, 4, 0),
+    few!(F32 f32, [0, 2], thin::matmul_thin<f32>, 8, 0),
+    few!(F32 f32, [0, 3], thin::matmul_thin<f32>, 16, 0),
+    few!(F32 f32, [0, 4], thin::matmul_thin<f32>, 32, 0),
+    few!(F32 f32, [1, 0], thin::matmul_thin<f32>, 8, 1),
+    few!(F32 f32, [1, 1], thin::matmul_thin<f32>, 16, 1),
+    few!(F32 f32, [1, 2], thin::matmul_thin<f32>, 32, 1),
+    few!(F64 f64, [0, 0], thin::matmul_thin<f64>, 2, 0),
+    few!(F64 f64, [0, 1], thin::matmul_thin<f64>, 4, 0),
+    few!(F64 f64, [0, 2], thin::matmul_thin<f64>, 8, 0),
+    few!(F64 f64, [0, 3], thin::matmul_thin<f64>, 16, 0),
+    few!(F64 f64, [1, 0], thin::matmul_thin<f64>, 4, 1),
+    few!(F64 f64, [1, 1], thin::matmul_thin<f64>, 8, 1),
+    few!(F64 f64, [1, 2], thin::matmul_thin<f64>, 16, 1),
+    few!(F32 f32, [2, 0], few_rows::matmul_few_rows<f32>, 0),
+    few!(F32 f32, [2, 1], few_rows::matmul_few_rows<f32>, 1),
+    few!(F32 f32, [3, 0], few_cols::matmul_few_cols<f32>, TEAMS[0], 0),
+    few!(F32 f32, [3, 1], few_cols::matmul_few_cols<f32>, TEAMS[1], 0),
+    few!(F32 f32, [3, 2], few_cols::matmul_few_cols<f32>, TEAMS[2], 0),
+    few!(F32 f32, [3, 3], few_cols::matmul_few_cols<f32>, TEAMS[3], 0),
+    few!(F32 f32, [3, 4], few_cols::matmul_few_cols<f32>, TEAMS[4], 0),
+    few!(F32 f32, [3, 5], few_cols::matmul_few_cols<f32>, TEAMS[5], 0),
+    few!(F32 f32, [4, 0], few_cols::matmul_few_cols<f32>, TEAMS[0], 1),
+    few!(F32 f32, [4, 1], few_cols::matmul_few_cols<f32>, TEAMS[1], 1),
+    few!(F32 f32, [4, 2], few_cols::matmul_few_cols<f32>, TEAMS[2], 1),
+    few!(F32 f32, [4, 3], few_cols::matmul_few_cols<f32>, TEAMS[3], 1),
+    few!(F32 f32, [4, 4], few_cols::matmul_few_cols<f32>, TEAMS[4], 1),
+    few!(F32 f32, [4, 5], few_cols::matmul_few_cols<f32>, TEAMS[5], 1),
+    few!(F64 f64, [3, 0], few_cols::matmul_few_cols<f64>, TEAMS[0], 0),
+    few!(F64 f64, [3, 1], few_cols::matmul_few_cols<f64>, TEAMS[1], 0),
+    few!(F64 f64, [3, 2], few_cols::matmul_few_cols<f64>, TEAMS[2], 0),
+    few!(F64 f64, [3, 3], few_cols::matmul_few_cols<f64>, TEAMS[3], 0),
+    few!(F64 f64, [3, 4], few_cols::matmul_few_cols<f64>, TEAMS[4], 0),
+    few!(F64 f64, [3, 5], few_cols::matmul_few_cols<f64>, TEAMS[5], 0),
+    few!(F64 f64, [4, 0], few_cols::matmul_few_cols<f64>, TEAMS[0], 1),
+    few!(F64 f64, [4, 1], few_cols::matmul_few_cols<f64>, TEAMS[1], 1),
+    few!(F64 f64, [4, 2], few_cols::matmul_few_cols<f64>, TEAMS[2], 1),
+    few!(F64 f64, [4, 3], few_cols::matmul_few_cols<f64>, TEAMS[3], 1),
+    few!(F64 f64, [4, 4], few_cols::matmul_few_cols<f64>, TEAMS[4], 1),
+    few!(F64 f64, [4, 5], few_cols::matmul_few_cols<f64>, TEAMS[5], 1),
 ];
 
 /// Kernels that take the elements, the extents of each product, and how a block takes several.

@@ -7,27 +7,28 @@ mod cost;
 mod few;
 mod fold;
 mod kernels;
+mod launches;
 mod mma;
+mod parts;
 mod pitched;
 mod plan;
 mod reference;
 mod slices;
 mod small;
 mod tensor;
+mod tuned;
 mod vectors;
 
-use std::num::NonZeroU32;
-
-use ::kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
-use blockwise::{AnyView, Device, DeviceProperties, Matrix, Stream, Type, ViewMut};
-use ndarray::{Array, Array2, Array3, ArrayView2, ArrayView3, ArrayViewD, Dimension};
+use blockwise::Type;
 
 use crate::operation::{
-    self, Bench, Call, Given, Lens, Numbers, Operand, Operation, Options, Parts, Plan, Posed,
-    Problem, Rank, Setting, Size, Task, Tier, Variant, Work,
+    Bench, Given, Lens, Numbers, Operand, Operation, Parts, Posed, Problem, Rank, Setting, Size,
+    Tier, Variant, Work,
 };
-use crate::{Execution, Float, LaunchError, dimensions, matrix_len};
+use crate::{LaunchError, matrix_len};
 
+pub use self::launches::{enqueue, matmul, matmul_batch, matmul_buffers};
+pub use self::parts::SumOrder;
 pub use ::kernels::matmul::mma::MmaTiles;
 pub use ::kernels::matmul::policy::Tiles;
 pub use tensor::plan_split;
@@ -228,7 +229,7 @@ pub static PIPELINED: Variant = Variant::new(
     kernels::PIPELINED,
     plan::whole,
 )
-.tuned(tiles);
+.tuned(tuned::tiles);
 
 /// The same in smaller tiles, and in slices of the inner extent, which are then added in order; for
 /// f32. Instances are [`Cut`]s, the count is the slices'.
@@ -240,7 +241,7 @@ pub static SLICED: Variant = Variant::new(
 )
 .held(slices::hold)
 .alone(plan::is_one_slice)
-.tuned(cuts);
+.tuned(tuned::cuts);
 
 /// The same of a copy of B, whose rows start at whole memory sectors.
 pub static SLICED_COPY: Variant = Variant::new(
@@ -261,7 +262,7 @@ pub static MMA: Variant = Variant::new(
 )
 .held(slices::hold)
 .alone(plan::is_one_slice)
-.tuned(mma_tiles);
+.tuned(tuned::mma_tiles);
 
 /// Reads each element of the larger matrix once; for at most sixteen columns or rows (f64: four
 /// rows). The count is the slices', which the same launch adds.
@@ -446,224 +447,4 @@ fn is_one(problem: &Problem) -> bool {
 fn extents(problem: &Problem) -> [usize; 3] {
     let [rows, inner, cols, _] = problem.extents;
     [rows, inner, cols]
-}
-
-/// Waves of the largest tiles after which it counts little that the last one is not full.
-const MANY_WAVES: usize = 8;
-
-/// The fastest kernel, instance and number of slices for launches that compute parts of a product
-/// and overlap. A part alone would be cut into more slices, or have smaller tiles, to fill
-/// multiprocessors that the next part fills anyway.
-pub fn of_whole(problem: &Problem, properties: &DeviceProperties) -> Options {
-    let of = extents(problem);
-    if problem.ty == Type::F32 && choice::wide_waves(of, properties) >= MANY_WAVES {
-        return Options {
-            instance: Some(Tiles::Wide as u8),
-            ..Options::of(&PIPELINED)
-        };
-    }
-    let kernel = choice::kernel(of, 1, problem.ty, 1, properties);
-    let options = Options::of(kernel);
-    if *kernel == PIPELINED {
-        let tiles = plan::tiles(None, of, 1, true, properties);
-        return Options {
-            instance: Some(tiles as u8),
-            ..options
-        };
-    }
-    if !plan::has_slices(kernel) {
-        return options;
-    }
-    let slicing = slicing(problem, kernel, properties);
-    Options {
-        instance: plan::has_cuts(kernel).then_some(slicing.cut as u8),
-        count: NonZeroU32::new(slicing.slices as u32),
-        ..options
-    }
-}
-
-/// The kernel's own choice of slices.
-fn slicing(problem: &Problem, variant: &'static Variant, properties: &DeviceProperties) -> Slicing {
-    choice::slicing(&Task {
-        problem,
-        options: &Options::of(variant),
-        device: properties,
-        aligned: true,
-        variant,
-    })
-}
-
-/// The launch of a part of a product whose sums run in the whole's order: `launch`, unless that is
-/// `few`, which divides the inner extent in its own way, and the whole's launch is another kernel.
-pub fn of_part(
-    whole: &Problem,
-    part: &Problem,
-    launch: Options,
-    properties: &DeviceProperties,
-) -> Options {
-    let kernel = |of: &Problem| choice::kernel(extents(of), 1, of.ty, MOST_SLICES, properties);
-    let is_few = match launch.kernel {
-        Some(kernel) => *kernel == FEW,
-        None => *kernel(part) == FEW,
-    };
-    let variant = kernel(whole);
-    if !is_few || *variant == FEW {
-        return launch;
-    }
-    let slices = plan::has_slices(variant).then(|| slicing(whole, variant, properties).slices);
-    Options {
-        count: slices.and_then(|slices| NonZeroU32::new(slices as u32)),
-        ..Options::of(variant)
-    }
-}
-
-/// Instances of `pipelined`, with a block for each tile or with few blocks that stay.
-fn tiles(task: &Task<'_>) -> Vec<(Options, String)> {
-    let blocks = task.device.multiprocessors_to_fill();
-    let each = |tiles: Tiles| {
-        [None, Some(2), Some(3), Some(4)].map(|each: Option<u32>| {
-            let options = Options {
-                instance: Some(tiles as u8),
-                grid_cap: each.map(|each| each * blocks),
-                ..Options::of(task.variant)
-            };
-            let stay = each.map(|each| format!(", {each} blocks a multiprocessor"));
-            let policy = plan::described(&tiles.policy());
-            (
-                options,
-                format!("{tiles:?}: {policy}{}", stay.unwrap_or_default()),
-            )
-        })
-    };
-    Tiles::ALL.into_iter().flat_map(each).collect()
-}
-
-/// Instances of `sliced` with several numbers of slices.
-fn cuts(task: &Task<'_>) -> Vec<(Options, String)> {
-    let [_, inner, _] = extents(task.problem);
-    let slices = [1, 2, 4, 8, 16, 64].into_iter();
-    let slices = slices.filter(|&slices| 32 * slices as usize <= inner.max(32));
-    let of = |cut: Cut| {
-        slices.clone().map(move |slices: u32| {
-            let options = Options {
-                instance: Some(cut as u8),
-                count: slices.try_into().ok(),
-                ..Options::of(task.variant)
-            };
-            let policy = plan::described(&cut.policy(true));
-            (options, format!("{cut:?}: {policy}, {slices} slices"))
-        })
-    };
-    let cuts = Cut::of_batch(task.problem.extents[3]);
-    cuts.iter().copied().flat_map(of).collect()
-}
-
-/// Instances of `mma`, in as many slices as the launcher takes for its own choice of tiles.
-fn mma_tiles(task: &Task<'_>) -> Vec<(Options, String)> {
-    let of = |tiles: MmaTiles| {
-        let options = Options {
-            instance: Some(tiles as u8),
-            ..Options::of(task.variant)
-        };
-        let policy = plan::described(&tiles.policy(true));
-        (options, format!("{tiles:?}: {policy}"))
-    };
-    MmaTiles::ALL.map(of).into()
-}
-
-fn posed<T: Float>(a: Matrix<'_, T>, b: Matrix<'_, T>) -> Result<Problem, LaunchError> {
-    problem(T::TYPE, [a.rows, a.cols], [b.rows, b.cols])
-}
-
-/// Starts C = A·B in a single launch, without memory of its own: products of slices of the inner
-/// extent and of copies, which [`Call`] may choose, need some. `None` if C has no elements, so that
-/// nothing is launched.
-///
-/// # Errors
-/// Matrices that do not fit, an operand whose length is not its matrix's, limits that are broken,
-/// and failures of the device.
-pub fn enqueue<'a, T: Float>(
-    device: &Device,
-    stream: Option<&Stream>,
-    a: Matrix<'a, T>,
-    b: Matrix<'a, T>,
-    c: impl Into<ViewMut<'a, T>>,
-    options: &Options,
-) -> Result<Option<Plan>, LaunchError> {
-    let options = Options {
-        count: options.count.or(std::num::NonZeroU32::new(1)),
-        ..*options
-    };
-    operation::enqueue(
-        device,
-        stream,
-        &MATMUL,
-        &posed(a, b)?,
-        &options,
-        &[AnyView::from(a.view), AnyView::from(b.view)],
-        c.into().into(),
-    )
-}
-
-/// Computes C = A·B with the memory that the fastest method needs, and waits. `None` if there is
-/// nothing to launch. The result has the same bits in every run.
-///
-/// # Errors
-/// As for [`enqueue`].
-pub fn matmul_buffers<'a, T: Float>(
-    device: &Device,
-    a: Matrix<'a, T>,
-    b: Matrix<'a, T>,
-    c: impl Into<ViewMut<'a, T>>,
-    options: &Options,
-) -> Result<Option<Execution>, LaunchError> {
-    let problem = posed(a, b)?;
-    let mut call = Call::new(device, &MATMUL, *options);
-    call.prepare(&problem)?;
-    Execution::of(device, || {
-        let inputs = [AnyView::from(a.view), AnyView::from(b.view)];
-        let plan = call.enqueue(None, &problem, &inputs, c.into().into())?;
-        Ok(plan.map(|plan| plan.launch))
-    })
-}
-
-/// The products of a batch of matrices, in one launch: `[products, rows, columns]` on both sides. One
-/// matrix on a side, `[1, rows, columns]`, is shared by all. Arrays with other strides are copied.
-///
-/// # Errors
-/// When the shapes do not match, and as for [`matmul_buffers`].
-pub fn matmul_batch<T: Float>(
-    device: &Device,
-    a: ArrayView3<'_, T>,
-    b: ArrayView3<'_, T>,
-    options: &Options,
-) -> Result<Array3<T>, LaunchError> {
-    multiplied(device, [a.into_dyn(), b.into_dyn()], options)
-}
-
-/// The matrix product A·B. With an inner extent of 0 it is all zeros.
-///
-/// # Errors
-/// When the shapes do not match, and as for [`matmul_buffers`].
-pub fn matmul<T: Float>(
-    device: &Device,
-    a: ArrayView2<'_, T>,
-    b: ArrayView2<'_, T>,
-    options: &Options,
-) -> Result<Array2<T>, LaunchError> {
-    multiplied(device, [a.into_dyn(), b.into_dyn()], options)
-}
-
-fn multiplied<T: Float, D: Dimension>(
-    device: &Device,
-    inputs: [ArrayViewD<'_, T>; 2],
-    options: &Options,
-) -> Result<Array<T, D>, LaunchError> {
-    dimensions(operation::array(
-        device,
-        &MATMUL,
-        &Given::default(),
-        options,
-        &inputs,
-    )?)
 }

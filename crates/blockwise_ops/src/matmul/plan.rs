@@ -8,7 +8,7 @@ use kernels::matmul::small::{THREADS as SMALL_THREADS, needed};
 use kernels::matmul::{TILE, register_tile};
 
 use super::choice;
-use super::few::{self, Few};
+use super::few::{self, Division, Few};
 use super::small::{each, is_small};
 use super::vectors::{lanes, vectors};
 use super::{
@@ -128,7 +128,7 @@ pub(super) fn launch(
                 rule: "the kernel `few` is for at most 16 columns of B or 16 rows of A (4 of float64)",
             });
         }
-        let (few, _) = few::fastest(of, bytes, aligned[1], task.device);
+        let few = Division::of(task).launch(of, bytes, [aligned[0], aligned[1]]);
         let Few { which, block, .. } = few;
         // Several groups of a block have one slice.
         let high = if slices == 1 { block[1] } else { 1 };

@@ -97,7 +97,7 @@ impl Product {
             let ty = task.problem.ty;
             self.sums = Some(AnyBuffer::filled(&self.device, ty, len, 0)?);
             if *task.variant == FEW {
-                let groups = few::most_groups(extents(task.problem), ty.bytes(), task.device);
+                let groups = few::most_groups(task);
                 self.tickets = Some(AnyBuffer::filled(&self.device, Type::U32, groups, 0)?);
             }
         }

@@ -1,35 +1,13 @@
 //! Reductions along one axis of an array.
 
-use std::num::NonZeroU32;
-
-use blockwise::{Device, Stream, Type, View, ViewMut};
+use blockwise::{Device, Type};
 use ndarray::{ArrayD, ArrayViewD};
 
-use super::problem::{Way, problem};
-use super::{Number, code};
+use super::Number;
+use super::problem::Way;
 use crate::LaunchError;
 use crate::array::AnyArray;
-use crate::operation::{self, Axis, Given, Operation, Options, Problem, Reduction};
-
-/// Starts a reduction along an axis of elements on the device, without memory for parts of lines.
-pub(crate) fn enqueue_axis<'a, T: Number>(
-    device: &Device,
-    stream: Option<&Stream>,
-    input: View<'a, T>,
-    output: ViewMut<'a, T>,
-    axis: Axis,
-    reduction: Reduction,
-) -> Result<(), LaunchError> {
-    let problem = problem(T::TYPE, code(reduction), Way::Lines, axis)?;
-    let of = super::operation(reduction);
-    let options = Options {
-        count: Some(NonZeroU32::MIN),
-        ..Options::default()
-    };
-    let inputs = [input.into()];
-    let output = output.into();
-    operation::enqueue(device, stream, of, &problem, &options, &inputs, output).map(drop)
-}
+use crate::operation::{self, Given, Operation, Options, Problem, Reduction};
 
 /// The problem of some elements of each line, whose results are merged with those of the others:
 /// sums that are not rounded, as [`Total::of_results`](super::Total::of_results) takes them; or for

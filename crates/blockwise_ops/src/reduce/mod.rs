@@ -37,10 +37,8 @@ use ndarray::ArrayView1;
 use crate::operation::{self, Operation, Options, Parts, Problem, Task, Variant};
 use crate::{Execution, LaunchError, LaunchPlan, upload};
 
-use self::problem::Code;
-
 pub use crate::operation::{Axis, Reduction};
-pub(crate) use axis::{each, enqueue_axis};
+pub(crate) use axis::each;
 pub use axis::{index_along, part_of, reduce_axis};
 pub use description::{ARGMAX, ARGMIN, DOT, MAX, MEAN, MIN, SUM, same_length};
 pub use form::{Folding, Form};
@@ -60,14 +58,6 @@ pub fn operation(reduction: Reduction) -> &'static Operation {
         Reduction::Sum => &SUM,
         Reduction::Min => &MIN,
         Reduction::Max => &MAX,
-    }
-}
-
-fn code(reduction: Reduction) -> Code {
-    match reduction {
-        Reduction::Sum => Code::Sum,
-        Reduction::Min => Code::Min,
-        Reduction::Max => Code::Max,
     }
 }
 

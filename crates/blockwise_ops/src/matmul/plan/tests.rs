@@ -34,31 +34,6 @@ fn the_grid_covers_the_output_with_columns_along_x() {
     );
 }
 
-/// Alone, a panel of a product would be cut into slices whose products are added.
-#[test]
-fn a_part_of_a_product_has_the_wholes_kernel_and_slices() {
-    let default = Options::default();
-    for (ty, [rows, cols, part], kernel) in [
-        (Type::F32, [8192, 16384, 2048], "matmul_pipelined_f32"),
-        (Type::F32, [1000, 3000, 256], "matmul_sliced_square_f32"),
-        (Type::F64, [8192, 16384, 256], "matmul_mma_large_f64"),
-    ] {
-        let whole = Problem::new(ty, &[rows, 16384, cols]);
-        let options = super::super::of_whole(&whole, &h200());
-        let of_part = launched(ty, [rows, 16384, part], &options).expect("allowed");
-        let of_part = of_part.expect("a launch");
-        assert_eq!(of_part.kernel, kernel);
-        let alone = launched(ty, [rows, 16384, cols], &one(default));
-        if kernel != "matmul_pipelined_f32" {
-            assert_eq!(alone.expect("allowed").expect("a launch").kernel, kernel);
-        }
-        let slices = options.count.map_or(1, NonZeroU32::get);
-        assert_eq!(of_part.grid[2], slices, "{options:?}");
-    }
-    let alone = launched(Type::F32, [8192, 16384, 1792], &default).expect("allowed");
-    assert!(alone.expect("a launch").grid[2] > 1);
-}
-
 #[test]
 fn large_products_take_the_tuned_kernels_and_one_that_is_asked_for_is_taken() {
     let planned = |ty, of, options| {

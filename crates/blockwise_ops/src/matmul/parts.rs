@@ -1,0 +1,124 @@
+//! Parts of a product that are launched one by one, with the bits of the whole product.
+//!
+//! An element's bits follow from the order of its sum, and that from four things: the family of the
+//! kernel, the slices of the inner extent, how threads divide it in [`FEW`], and the inner extent,
+//! which a part shares. [`SumOrder`] is what the whole's own plan has of them. A part's plan is made
+//! from it, and chooses what is left: tiles, copies of operands, the grid.
+
+use std::num::NonZeroU32;
+
+use blockwise::{DeviceProperties, Type};
+use kernels::matmul::policy::Tiles;
+
+use super::few::Division;
+use super::{FEW, MATMUL, PIPELINED, PITCHED, SLICED, SLICED_COPY, choice, extents, plan, vectors};
+use crate::LaunchError;
+use crate::operation::{self, Options, Problem, Task, Variant};
+
+/// Waves of the largest tiles after which it counts little that the last one is not full.
+const MANY_WAVES: usize = 8;
+
+/// The order in which the sums of a product run.
+///
+/// Two products of one order, one inner extent and one device's kind have the same bits where they
+/// have the same elements. With [`TENSOR`](super::TENSOR) that holds if the elements of every part fit
+/// the tensor cores, or those of none: each part decides by its own.
+#[derive(Clone, Copy, Debug)]
+pub struct SumOrder {
+    whole: Problem,
+    options: Options,
+    variant: &'static Variant,
+    slices: usize,
+    division: Option<Division>,
+}
+
+impl SumOrder {
+    /// That of a product, launched alone with these options on a device with these properties.
+    ///
+    /// # Errors
+    /// A kernel of another operation.
+    pub fn of(
+        whole: &Problem,
+        options: &Options,
+        device: &DeviceProperties,
+    ) -> Result<Self, LaunchError> {
+        let variant = operation::choose(&MATMUL, whole, options, device)?.variant;
+        let task = Task::new(variant, whole, options, device);
+        Ok(Self {
+            whole: *whole,
+            options: *options,
+            variant,
+            slices: match plan::has_slices(variant) {
+                true => choice::slicing(&task).slices,
+                false => 1,
+            },
+            division: (*variant == FEW).then(|| Division::of(&task)),
+        })
+    }
+
+    /// How to launch a part of the product, of some of its rows and columns. `beside` is all that runs
+    /// at the same time, the part itself or what it is a part of: a part alone would have smaller
+    /// tiles, to fill multiprocessors that the next part fills anyway.
+    pub fn part(&self, part: &Problem, beside: &Problem, device: &DeviceProperties) -> Options {
+        let Self {
+            options, variant, ..
+        } = *self;
+        if *part == self.whole {
+            return options;
+        }
+        let launch = |kernel| Options {
+            kernel: Some(kernel),
+            ..options
+        };
+        let in_slices = |kernel| Options {
+            count: NonZeroU32::new(self.slices as u32),
+            ..launch(kernel)
+        };
+        if let Some(division) = self.division {
+            let instance = division.instance();
+            return Options {
+                instance,
+                ..in_slices(&FEW)
+            };
+        }
+        // One family: their tiles and copies change no sum.
+        let family = [&PIPELINED, &PITCHED, &SLICED, &SLICED_COPY];
+        if options.kernel.is_some() || !family.contains(&variant) {
+            return match plan::has_slices(variant) {
+                true => in_slices(variant),
+                false => launch(variant),
+            };
+        }
+        let is_alone = part == beside;
+        if self.slices == 1 {
+            if !is_alone && choice::wide_waves(extents(beside), device) >= MANY_WAVES {
+                return Options {
+                    instance: Some(Tiles::Wide as u8),
+                    ..launch(&PIPELINED)
+                };
+            }
+            if is_alone && options.count.is_none() && choice::is_pitched(part, device) {
+                return launch(&PITCHED);
+            }
+            let (of, two) = ((extents(beside), 1), [&PIPELINED, &SLICED]);
+            if choice::fastest_in(&two, of, Type::F32, 1, device) == Some(&PIPELINED) {
+                let tiles = plan::tiles(None, extents(beside), 1, true, device);
+                return Options {
+                    instance: Some(tiles as u8),
+                    ..launch(&PIPELINED)
+                };
+            }
+        }
+        let copies = is_alone && *variant == SLICED_COPY && vectors::need_copies(part);
+        let sliced = in_slices(if copies { &SLICED_COPY } else { &SLICED });
+        let kernel = if copies { &SLICED_COPY } else { &SLICED };
+        let cut = choice::slicing(&Task::new(kernel, beside, &sliced, device)).cut;
+        Options {
+            instance: Some(cut as u8),
+            ..sliced
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! Parts of products.
+
+use super::*;
+use crate::limits::h200;
+use crate::matmul::{MMA, NAIVE, TILED};
+
+/// What the order of a launch's sums follows from: its family, its slices, and its threads where these
+/// divide the inner extent.
+fn order_of(problem: &Problem, options: &Options) -> (String, u32, [u32; 3]) {
+    let plan = operation::plan(&MATMUL, problem, options, &h200());
+    let plan = plan.unwrap_or_else(|error| panic!("{problem:?}, {options:?}: {error}"));
+    let plan = plan.expect("it has outputs");
+    let (name, slices) = (plan.launch.kernel, plan.launch.grid[2]);
+    let has = |part: &str| name.contains(part);
+    let (family, threads) = match name {
+        _ if has("pipelined") || has("sliced") => ("in stages", [0; 3]),
+        _ if has("_mma_") => ("mma", [0; 3]),
+        _ if has("few_rows") => ("few rows", [0; 3]),
+        // The packs of B are a group's columns, and the lanes that share a row stay.
+        _ if has("thin") => {
+            let lanes = u32::from(plan.kernel.instance);
+            ("thin", [plan.launch.block[0], lanes, 0])
+        }
+        _ if has("few_cols") => {
+            let [code, team] = [plan.kernel.code, plan.kernel.instance].map(u32::from);
+            ("few columns", [code, team, 0])
+        }
+        simple => (simple, [0; 3]),
+    };
+    (family.to_owned(), slices, threads)
+}
+
+/// Numbers that look random.
+fn next(state: &mut u64) -> f64 {
+    *state = state
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// From 1 to `most`; each factor is as likely as any other.
+fn up_to(most: usize, state: &mut u64) -> usize {
+    (((most as f64).ln() * next(state)).exp() as usize).clamp(1, most)
+}
+
+#[test]
+fn the_plan_of_a_part_has_the_order_of_the_wholes() {
+    let device = h200();
+    let (state, mut families) = (&mut 52, std::collections::BTreeMap::new());
+    let mut otherwise = 0;
+    for at in 0..6000 {
+        let ty = [Type::F32, Type::F64][at % 2];
+        // Small ones, and those that fill a device.
+        let [side, deep] = if at % 3 == 0 {
+            [20_000, 20_000]
+        } else {
+            [300, 5000]
+        };
+        let of = [side, deep, side].map(|most| up_to(most, state));
+        let [rows, inner, cols] = of;
+        let whole = Problem::new(ty, &of);
+        let options = Options {
+            count: (at % 7 == 0)
+                .then(|| NonZeroU32::new(1 + at as u32 % 3))
+                .flatten(),
+            once: at % 5 == 0,
+            ..Options::default()
+        };
+        let order = SumOrder::of(&whole, &options, &device).expect("a kernel");
+        let expected = order_of(&whole, &options);
+        for _ in 0..3 {
+            let [some, columns] = [up_to(rows, state), up_to(cols, state)];
+            let part = Problem::new(ty, &[some, inner, columns]);
+            let beside = match at % 2 {
+                0 => part,
+                _ => Problem::new(ty, &[some, inner, cols]),
+            };
+            let launch = order.part(&part, &beside, &device);
+            assert_eq!(
+                order_of(&part, &launch),
+                expected,
+                "{whole:?}, {part:?}, {launch:?}"
+            );
+            otherwise += usize::from(order_of(&part, &options) != expected);
+        }
+        *families.entry(expected.0).or_insert(0) += 1;
+    }
+    // Every family is there, and parts alone would often be another.
+    let all = ["few columns", "few rows", "in stages", "mma", "thin"];
+    assert!(
+        all.iter().all(|&of| families.get(of) > Some(&50)),
+        "{families:?}"
+    );
+    assert!(otherwise > 3000, "{otherwise}");
+}
+
+#[test]
+fn a_kernel_that_was_asked_for_stays_with_the_wholes_slices() {
+    let (whole, part) = ([64, 4096, 4096], [9, 4096, 100]);
+    for &variant in MATMUL.variants {
+        for ty in [Type::F32, Type::F64] {
+            let [whole, part] = [whole, part].map(|of| Problem::new(ty, &of));
+            let options = Options::of(variant);
+            if operation::plan(&MATMUL, &whole, &options, &h200()).is_err() {
+                continue;
+            }
+            let order = SumOrder::of(&whole, &options, &h200()).expect("a kernel");
+            let launch = order.part(&part, &part, &h200());
+            assert_eq!(launch.kernel, Some(variant));
+            assert_eq!(order_of(&part, &launch), order_of(&whole, &options));
+        }
+    }
+}
+
+/// Panels of large products have the largest tiles, the last one those that fill the device.
+#[test]
+fn panels_have_the_tiles_of_all_of_them_together() {
+    let launched = |ty, whole: [usize; 3], part: [usize; 3], beside: [usize; 3]| {
+        let [whole, part, beside] = [whole, part, beside].map(|of| Problem::new(ty, &of));
+        let order = SumOrder::of(&whole, &Options::default(), &h200()).expect("a kernel");
+        let launch = order.part(&part, &beside, &h200());
+        let plan = operation::plan(&MATMUL, &part, &launch, &h200());
+        let launch = plan.expect("allowed").expect("outputs").launch;
+        (launch.kernel, launch.grid[2])
+    };
+    let wide = "matmul_pipelined_f32";
+    for (side, ranks) in [(16384, 2), (16384, 4), (32768, 2), (32768, 4)] {
+        let rows = side / ranks;
+        let [whole, beside] = [[side; 3], [rows, side, side]];
+        let panel = [rows, side, side / 8];
+        assert_eq!(launched(Type::F32, whole, panel, beside), (wide, 1));
+        let narrow = [rows, side, 256];
+        assert_eq!(launched(Type::F32, whole, narrow, narrow).1, 1);
+    }
+    let of = |ty, cols| {
+        launched(
+            ty,
+            [2000, 16384, cols],
+            [1000, 16384, 256],
+            [1000, 16384, cols],
+        )
+    };
+    assert_eq!(of(Type::F64, 16384), ("matmul_mma_large_f64", 1));
+    // Copies of a part that runs alone.
+    let [whole, part] = [[4093, 4099, 4111], [2047, 4099, 4111]];
+    assert_eq!(
+        launched(Type::F32, whole, part, part),
+        ("matmul_sliced_tall_f32", 1)
+    );
+}
+
+#[test]
+fn a_part_that_is_the_whole_is_launched_as_the_whole() {
+    let options = Options::default();
+    for of in [
+        [600, 4099, 601],
+        [4093, 4099, 4111],
+        [1, 4096, 4096],
+        [0, 4, 4],
+    ] {
+        let whole = Problem::new(Type::F32, &of);
+        let order = SumOrder::of(&whole, &options, &h200()).expect("a kernel");
+        assert_eq!(order.part(&whole, &whole, &h200()), options);
+    }
+    let of_ladder = Options::of(&crate::scan::SCAN.variants[0]);
+    let whole = Problem::new(Type::F32, &[4; 3]);
+    assert!(SumOrder::of(&whole, &of_ladder, &h200()).is_err());
+    let simple = [&NAIVE, &TILED, &MMA].map(|variant| plan::has_slices(variant));
+    assert_eq!(simple, [false, false, true]);
+}
