@@ -12,7 +12,7 @@ use blockwise_mesh::{
     Blocks, Error, Grid, JoinOptions, Mesh, Rank, Sharded, ShardedMatmulOptions, ShardedMatrix,
     Split, convolve, dot, matmul, reduce, transpose,
 };
-use blockwise_ops::{ConvMode, Options, Reduction};
+use blockwise_ops::{ConvMode, Float, Options, Reduction};
 
 const TAPS: usize = 31;
 
@@ -45,9 +45,11 @@ fn run() -> Result<(), Error> {
                 rows,
                 cols: count / rows,
             };
-            matrices(&mesh, grid)?;
+            turned(&mesh, grid)?;
+            products::<f32>(&mesh, grid)?;
+            products::<f64>(&mesh, grid)?;
             let Grid { rows, cols } = grid;
-            println!("{rows} x {cols} devices: products are a single device's");
+            println!("{rows} x {cols} devices: products are a single device's to the bit");
         }
     }
     Ok(())
@@ -91,26 +93,66 @@ fn lines(mesh: &Mesh) -> Result<(), Error> {
     Ok(())
 }
 
-/// Products and transposes of whole numbers, which are exact in any order.
-fn matrices(mesh: &Mesh, grid: Grid) -> Result<(), Error> {
+/// Transposes.
+fn turned(mesh: &Mesh, grid: Grid) -> Result<(), Error> {
+    let value = |index: usize| (index * 7919 % 1013) as f32;
+    for [rows, cols] in [[1, 2], [130, 77], [257, 300]] {
+        let a: Vec<f32> = (0..rows * cols).map(value).collect();
+        let program = |rank: &mut Rank| {
+            let by_rows = Blocks::even([rows, cols], Grid::column(rank.ranks()));
+            let a = ShardedMatrix::part_of(rank, &a, by_rows)?;
+            transpose(rank, &a, &Options::default())?.gather(rank)
+        };
+        let expected = |at: usize| a[at % rows * cols + at / rows];
+        let expected: Vec<f32> = (0..rows * cols).map(expected).collect();
+        for result in mesh.run(program)? {
+            assert!(result == expected, "{rows} x {cols} on {grid:?}");
+        }
+    }
+    Ok(())
+}
+
+/// Products whose sums are rounded: another order of additions has other bits.
+fn products<T: Float + From<f32>>(mesh: &Mesh, grid: Grid) -> Result<(), Error> {
     let single = Mesh::of(vec![mesh.devices()[0].clone()])?;
-    let value = |index: usize| (index * 7919 % 17) as f32 - 8.0;
-    for [rows, inner, cols] in [[1, 2, 3], [130, 77, 600], [257, 300, 1025]] {
-        let a: Vec<f32> = (0..rows * inner).map(value).collect();
-        let b: Vec<f32> = (0..inner * cols).map(value).collect();
+    let known = [
+        [1, 2, 3],
+        [130, 77, 600],
+        [257, 300, 1025],
+        [64, 2048, 64],
+        [3, 5000, 301],
+        [1000, 3000, 7],
+    ];
+    // The emulator takes a while.
+    let (most, drawn) = match Device::gpu_count() {
+        0 => (200, 10),
+        _ => (4500, 60),
+    };
+    let mut state = 52_u64;
+    let mut up_to = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        ((most as f64).ln() * (state >> 11) as f64 / (1_u64 << 53) as f64).exp() as usize
+    };
+    let drawn = (0..drawn).map(|_| [up_to(), up_to(), up_to()]);
+    for [rows, inner, cols] in known.into_iter().chain(drawn) {
+        let value = |index: usize| -> T {
+            <T as From<f32>>::from((index * 7919 % 1_000_003) as f32 / 7.0 - 60_000.0)
+        };
+        let a: Vec<T> = (0..rows * inner).map(value).collect();
+        let b: Vec<T> = (0..inner * cols).map(value).collect();
         let program = |rank: &mut Rank, grid: Grid| {
-            let of_b = Blocks::even([inner, cols], grid);
-            let by_rows = Blocks::even([rows, inner], Grid::column(rank.ranks()));
-            let turned = ShardedMatrix::part_of(rank, &a, by_rows)?;
-            let turned = transpose(rank, &turned, &Options::default())?;
             let a = ShardedMatrix::part_of(rank, &a, Blocks::even([rows, inner], grid))?;
-            let b = ShardedMatrix::part_of(rank, &b, of_b)?;
+            let b = ShardedMatrix::part_of(rank, &b, Blocks::even([inner, cols], grid))?;
             let c = matmul(rank, &a, &b, &ShardedMatmulOptions::default())?;
-            Ok::<_, Error>((c.gather(rank)?, turned.gather(rank)?))
+            c.gather(rank)
         };
         let expected = single.run(|rank| program(rank, Grid::column(1)))?.remove(0);
         for result in mesh.run(|rank| program(rank, grid))? {
-            assert!(result == expected, "{rows} x {inner} x {cols} on {grid:?}");
+            let same =
+                bytemuck::cast_slice::<T, u8>(&result) == bytemuck::cast_slice::<T, u8>(&expected);
+            assert!(same, "{} {rows} x {inner} x {cols} on {grid:?}", T::TYPE);
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ mod conv1d;
 mod devices_agree;
 mod matmul;
 mod movement;
+mod parts;
 mod ptx;
 mod reduce;
 mod refused;

@@ -140,8 +140,8 @@ fn panels_have_the_tiles_of_all_of_them_together() {
             [1000, 16384, cols],
         )
     };
-    assert_eq!(of(Type::F64, 16384), ("matmul_mma_large_f64", 1));
-    // Copies of a part that runs alone.
+    assert_eq!(of(Type::F64, 16384).1, 1);
+    // Copies of a part that is alone.
     let [whole, part] = [[4093, 4099, 4111], [2047, 4099, 4111]];
     assert_eq!(
         launched(Type::F32, whole, part, part),
@@ -162,9 +162,9 @@ fn a_part_that_is_the_whole_is_launched_as_the_whole() {
         let order = SumOrder::of(&whole, &options, &h200()).expect("a kernel");
         assert_eq!(order.part(&whole, &whole, &h200()), options);
     }
-    let of_ladder = Options::of(&crate::scan::SCAN.variants[0]);
+    let of_another = Options::of(crate::scan::SCAN.variants[0]);
     let whole = Problem::new(Type::F32, &[4; 3]);
-    assert!(SumOrder::of(&whole, &of_ladder, &h200()).is_err());
+    assert!(SumOrder::of(&whole, &of_another, &h200()).is_err());
     let simple = [&NAIVE, &TILED, &MMA].map(|variant| plan::has_slices(variant));
     assert_eq!(simple, [false, false, true]);
 }
