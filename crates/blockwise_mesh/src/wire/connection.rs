@@ -1,12 +1,15 @@
 //! A connection to another process of the job: bytes in both directions, sealed over TCP.
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::time::{Duration, Instant};
 
 use super::seal::{self, Keys, MAGIC, Opener, Sealer, Unproven};
 use super::stream::Stream;
 use crate::secret::Secret;
+
+/// More than a read takes that does not wait.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Both directions of a connection whose other end belongs to the job's user, or knows its secret.
 pub(crate) struct Connection {
@@ -80,6 +83,20 @@ impl Connection {
     pub(super) fn until(&mut self, deadline: Instant) {
         self.reading.stream.get_mut().until(deadline);
         self.writing.stream.until(deadline);
+    }
+
+    /// Whether the other end has closed it, for one that has nothing to say yet. Does not wait.
+    pub(super) fn is_closed(&mut self) -> bool {
+        let reading = &mut self.reading.stream;
+        reading.get_mut().until(Instant::now() + MOMENT);
+        if reading.get_ref().set_nonblocking(true).is_err() {
+            return true;
+        }
+        let closed = match reading.fill_buf() {
+            Ok(bytes) => bytes.is_empty(),
+            Err(error) => error.kind() != ErrorKind::TimedOut,
+        };
+        reading.get_ref().set_nonblocking(false).is_err() || closed
     }
 
     /// Lets reads wait forever, and a write without any progress for `limit`.

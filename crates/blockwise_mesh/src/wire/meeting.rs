@@ -76,6 +76,10 @@ impl Meeting {
         let begin = Instant::now();
         let mut guests: Vec<Option<Guest>> = (0..self.ranks).map(|_| None).collect();
         let refused = loop {
+            // Nobody waits for the others of a rank that was killed on the way.
+            if let Some(rank) = gone(&mut guests) {
+                break Some(format!("rank {rank} is gone: its connection was closed"));
+            }
             let missing: Vec<usize> = (1..self.ranks).filter(|&r| guests[r].is_none()).collect();
             if missing.is_empty() {
                 break None;
@@ -101,16 +105,16 @@ impl Meeting {
                 (Some(reason), _) => reason,
             };
             // The guest belongs to the job, so its user sees the reason on every rank.
-            let _ = guest.connection.writing.send(&refusal(&reason));
+            guest.refuse(&reason);
             break Some(reason);
         };
         if let Some(reason) = refused {
             let mut told: Vec<bool> = guests.iter().map(Option::is_some).collect();
             told[0] = true;
-            let mut tell = |guest: &mut Guest| {
-                let _ = guest.connection.writing.send(&refusal(&reason));
-            };
-            guests.iter_mut().flatten().for_each(&mut tell);
+            guests
+                .iter_mut()
+                .flatten()
+                .for_each(|it| it.refuse(&reason));
             // The others are on their way, and would wait for a rank 0 that has gone. They need no
             // more time than these did.
             let until = deadline.min(Instant::now() + begin.elapsed().max(GRACE));
@@ -118,7 +122,7 @@ impl Meeting {
                 let Some(mut late) = door.next() else {
                     continue;
                 };
-                tell(&mut late);
+                late.refuse(&reason);
                 let rank = usize::try_from(late.hello.rank).ok();
                 if let Some(told) = rank.and_then(|rank| told.get_mut(rank)) {
                     *told = true;
@@ -131,16 +135,23 @@ impl Meeting {
         for guest in guests.iter().flatten() {
             put(&mut table, guest.address().as_bytes());
         }
-        let send = |(rank, guest): (usize, Option<Guest>)| {
+        let mut peers = self.no_peers();
+        let mut guests = guests.into_iter().enumerate();
+        while let Some((rank, guest)) = guests.next() {
             let Some(Guest { mut connection, .. }) = guest else {
-                return Ok(None);
+                continue;
             };
             connection.until(deadline.max(Instant::now() + GRACE));
-            let sent = connection.writing.send(&table);
-            sent.map_err(|e| failed(format!("rank {rank} is gone: {e}")))?;
-            Ok(Some(connection))
-        };
-        guests.into_iter().enumerate().map(send).collect()
+            if let Err(error) = connection.writing.send(&table) {
+                let reason = format!("rank {rank} is gone: {error}");
+                guests
+                    .filter_map(|(_, guest)| guest)
+                    .for_each(|mut guest| guest.refuse(&reason));
+                return Err(failed(reason));
+            }
+            peers[rank] = Some(connection);
+        }
+        Ok(peers)
     }
 
     /// How a guest differs from rank 0, if it does.
@@ -288,6 +299,14 @@ impl Meeting {
     }
 }
 
+/// The first guest that has gone again.
+fn gone(guests: &mut [Option<Guest>]) -> Option<usize> {
+    let closed = |guest: &mut Guest| guest.connection.is_closed();
+    guests
+        .iter_mut()
+        .position(|guest| guest.as_mut().is_some_and(closed))
+}
+
 /// Rank 0's answer: the session and the addresses of ranks 1 and up, or why the meeting failed.
 pub(super) fn answer(
     from: &mut impl Read,
@@ -305,6 +324,12 @@ pub(super) fn answer(
 }
 
 impl Guest {
+    /// Tells it that the meeting has failed; it may have waited longer than its greeting had time.
+    fn refuse(&mut self, reason: &str) {
+        self.connection.until(Instant::now() + GRACE);
+        let _ = self.connection.writing.send(&refusal(reason));
+    }
+
     /// Where it listens: over TCP, at the address that it connects from.
     fn address(&self) -> String {
         match self.connection.addresses() {
@@ -327,4 +352,62 @@ fn refusal(reason: &str) -> Vec<u8> {
 /// A number that no other job's meeting has.
 fn session() -> io::Result<u64> {
     getrandom::u64().map_err(|error| io::Error::other(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Secret;
+
+    /// Rank 1 greets and is killed while rank 0 waits for rank 2, or when all have come.
+    #[test]
+    fn a_rank_that_is_killed_during_the_meeting_is_named_to_all_others() {
+        for (lived, late) in [(0, 200), (100, 300), (200, 0)].map(|it| {
+            let [lived, late] = [it.0, it.1].map(Duration::from_millis);
+            (lived, late)
+        }) {
+            let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = free.local_addr().unwrap().port();
+            drop(free);
+            let meeting = |rank| Meeting {
+                rank,
+                ranks: 4,
+                place: MeetingPlace::Network {
+                    host: "127.0.0.1".into(),
+                    port,
+                    secret: Secret::new("the secret of this job").unwrap(),
+                },
+                program: "test".into(),
+                limit: Duration::from_secs(30),
+            };
+            let begin = Instant::now();
+            let errors = std::thread::scope(|scope| {
+                let host = scope.spawn(move || meeting(0).connect().err());
+                let killed = scope.spawn(move || {
+                    let (meeting, deadline) = (meeting(1), after(Duration::from_secs(30)));
+                    let connect = |deadline| meeting.place.connect(deadline);
+                    let mut host = meeting.reach(0, "rank 0", &connect, deadline).unwrap();
+                    let hello = Hello {
+                        session: 0,
+                        rank: 1,
+                        ranks: 4,
+                        port: 1,
+                        program: "test".into(),
+                    };
+                    host.writing.send(&hello.encode()).unwrap();
+                    std::thread::sleep(lived);
+                });
+                let other = scope.spawn(move || {
+                    std::thread::sleep(late);
+                    meeting(2).connect().err()
+                });
+                killed.join().unwrap();
+                [host, other].map(|rank| rank.join().unwrap().unwrap().to_string())
+            });
+            let expected = "rank 1 is gone: its connection was closed";
+            assert_eq!(errors, [expected; 2]);
+            // Rank 3 never comes; nobody waits for it longer than a late rank is waited for.
+            assert!(begin.elapsed() < Duration::from_secs(10));
+        }
+    }
 }

@@ -261,6 +261,20 @@ fn a_rank_that_never_comes_is_named_by_all_others() {
     }
 }
 
+/// Longer than the time that a greeting has.
+#[test]
+fn who_has_waited_long_is_told_too() {
+    let port = free_port();
+    let limit = JoinOptions {
+        meeting_limit: Duration::from_millis(5500),
+        ..options()
+    };
+    let two_of_three = [0, 1].map(|rank| (job(rank, 3, port), limit.clone()));
+    for error in errors(run(&two_of_three, |_| Ok(()))) {
+        assert_eq!(error, "ranks [2] have not come within 5.5 s");
+    }
+}
+
 #[test]
 fn a_place_in_use_is_named() {
     let both = at_both(vec![(job(0, 2, free_port()), in_vain())]);
