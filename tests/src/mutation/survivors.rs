@@ -177,20 +177,32 @@ pub const SURVIVORS: &[Survivor] = &[
     never(
         &["matmul_fold_"],
         "setp.ge.u64 %p, %rd, %rd;",
-        1..=1,
+        2..=2,
         BEYOND,
     ),
     never(
         &["matmul_fold_"],
         "setp.eq.b64 %p, %rd, 0;",
+        3..=3,
+        "Without slices the loop makes one round, which adds zeros. At no whole pack, the same sums element by element.",
+    ),
+    always(
+        &["matmul_fold_"],
+        "setp.ne.b64 %p, %rd, 0;",
         1..=1,
-        "Without slices the loop makes one round, which adds zeros.",
+        "A C of whole packs has the same sums element by element.",
+    ),
+    always(
+        &["matmul_fold_"],
+        "setp.eq.b64 %p, %rd, 0;",
+        1..=1,
+        "All C of the jobs begin at whole packs; one of the operation's own test does not.",
     ),
     entry(
         Operator::WidenLoop,
         &["matmul_fold_"],
         ["setp.lt.u64 %p, %rd, %rd;", "setp.le.u64 %p, %rd, %rd;"],
-        2..=2,
+        3..=3,
         "One round more lies beyond the packs, or beyond the slices, whose loads have guards of their own and give zeros.",
     ),
     never(

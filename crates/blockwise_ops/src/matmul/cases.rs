@@ -59,6 +59,11 @@ pub(super) static CASES: &[Case] = &[
         .counting(18)
         .capped(1),
     Case::of(&[2, 528, 2]).by(IN_SLICES).counting(33),
+    // The same element by element.
+    Case::of(&[21, 288, 51])
+        .by(IN_SLICES)
+        .counting(18)
+        .capped(1),
     // Few rows and columns: each number of sums, groups that are cut, by packs and by elements; one
     // slice and several, with a ticket for each group; grids that stride over groups and slices.
     Case::of(&[1, 200, 36]).by(FEW).counting(1).capped(1),
