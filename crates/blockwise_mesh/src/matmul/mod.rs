@@ -9,14 +9,14 @@
 //!
 //! A panel has the whole inner extent, and its sums run in the order of the whole product's
 //! ([`SumOrder`]): the bits are a single device's. In that order panels have the kernel and tiles that
-//! are fastest for all of them together, and the narrow last panel those for its own shape.
+//! are fastest for all of them together, and the narrow last panel those for the end.
 
 mod plan;
 
 use std::sync::Arc;
 
 use blockwise::{AnyView, Buffer, Stream};
-use blockwise_ops::matmul::{self, MATMUL, SumOrder};
+use blockwise_ops::matmul::{self, MATMUL, Place, SumOrder};
 use blockwise_ops::operation::{self, Problem};
 use blockwise_ops::{Float, Options};
 
@@ -131,11 +131,12 @@ impl<T: Float> ShardedMatmul<T> {
                 widest = widest.max(panel.len());
                 if multiply.iter().all(|(of, _)| *of != problem) {
                     // The waves of blocks of wide panels overlap.
-                    let beside = match layout.is_narrow(panel) {
-                        true => problem,
-                        false => of_cols(c_cols),
+                    let all = of_cols(c_cols);
+                    let place = match layout.is_narrow(me, panel) {
+                        true => Place::AtTheEnd(all),
+                        false => Place::Among(all),
                     };
-                    let launch = order.part(&problem, &beside, properties);
+                    let launch = order.part(&problem, place, properties);
                     let mut product = operation::Call::new(device, &MATMUL, launch);
                     product.prepare(&problem).map_err(failed)?;
                     multiply.push((problem, product));

@@ -60,9 +60,10 @@ impl Layout {
         panels.chain((end < len).then_some(end..len)).collect()
     }
 
-    /// Whether a panel is the narrow one that fills idle multiprocessors.
-    pub(super) fn is_narrow(&self, panel: &Range<usize>) -> bool {
-        self.tapers && panel.len() <= TILE
+    /// Whether a rank's panel is the narrow last one, which fills idle multiprocessors.
+    pub(super) fn is_narrow(&self, rank: usize, panel: &Range<usize>) -> bool {
+        let [_, cols] = self.b.block(rank);
+        self.tapers && panel.len() <= TILE && panel.end == cols.len()
     }
 
     /// The ranks whose blocks of A a rank gathers, itself included, each with its columns, in
@@ -205,6 +206,11 @@ mod tests {
             [512, 512, 512, 512, 512, 512, 512, 256, 256]
         );
         assert_eq!(widths(wide(4096, Some(2048))), [2048, 2048]);
+        let square = Blocks::even([2, 1024], Grid::column(2));
+        let four = Layout::new(square.clone(), square, None);
+        let narrow = four.panels(0).into_iter();
+        let narrow: Vec<bool> = narrow.map(|panel| four.is_narrow(0, &panel)).collect();
+        assert_eq!(narrow, [false, false, false, true]);
         assert_eq!(widths(wide(300, None)), [256, 44]);
     }
 

@@ -28,7 +28,7 @@ use crate::operation::{
 use crate::{LaunchError, matrix_len};
 
 pub use self::launches::{enqueue, matmul, matmul_batch, matmul_buffers};
-pub use self::parts::SumOrder;
+pub use self::parts::{Place, SumOrder};
 pub use ::kernels::matmul::mma::MmaTiles;
 pub use ::kernels::matmul::policy::Tiles;
 pub use tensor::plan_split;

@@ -71,11 +71,9 @@ fn the_plan_of_a_part_has_the_order_of_the_wholes() {
         for _ in 0..3 {
             let [some, columns] = [up_to(rows, state), up_to(cols, state)];
             let part = Problem::new(ty, &[some, inner, columns]);
-            let beside = match at % 2 {
-                0 => part,
-                _ => Problem::new(ty, &[some, inner, cols]),
-            };
-            let launch = order.part(&part, &beside, &device);
+            let all = Problem::new(ty, &[some, inner, cols]);
+            let place = [Place::Alone, Place::Among(all), Place::AtTheEnd(all)][at % 5 % 3];
+            let launch = order.part(&part, place, &device);
             assert_eq!(
                 order_of(&part, &launch),
                 expected,
@@ -105,48 +103,54 @@ fn a_kernel_that_was_asked_for_stays_with_the_wholes_slices() {
                 continue;
             }
             let order = SumOrder::of(&whole, &options, &h200()).expect("a kernel");
-            let launch = order.part(&part, &part, &h200());
+            let launch = order.part(&part, Place::Alone, &h200());
             assert_eq!(launch.kernel, Some(variant));
             assert_eq!(order_of(&part, &launch), order_of(&whole, &options));
         }
     }
 }
 
-/// Panels of large products have the largest tiles, the last one those that fill the device.
+/// Panels of large products have the largest tiles, the one at the end the smallest.
 #[test]
 fn panels_have_the_tiles_of_all_of_them_together() {
-    let launched = |ty, whole: [usize; 3], part: [usize; 3], beside: [usize; 3]| {
-        let [whole, part, beside] = [whole, part, beside].map(|of| Problem::new(ty, &of));
+    let launched = |ty, whole: [usize; 3], part: [usize; 3], place| {
+        let [whole, part] = [whole, part].map(|of| Problem::new(ty, &of));
         let order = SumOrder::of(&whole, &Options::default(), &h200()).expect("a kernel");
-        let launch = order.part(&part, &beside, &h200());
+        let launch = order.part(&part, place, &h200());
         let plan = operation::plan(&MATMUL, &part, &launch, &h200());
         let launch = plan.expect("allowed").expect("outputs").launch;
         (launch.kernel, launch.grid[2])
     };
-    let wide = "matmul_pipelined_f32";
-    for (side, ranks) in [(16384, 2), (16384, 4), (32768, 2), (32768, 4)] {
+    for (side, ranks, last) in [
+        (16384, 2, "small"),
+        (16384, 4, "small"),
+        (32768, 2, "square"),
+        (32768, 4, "small"),
+    ] {
+        let last = format!("matmul_sliced_{last}_f32");
         let rows = side / ranks;
-        let [whole, beside] = [[side; 3], [rows, side, side]];
-        let panel = [rows, side, side / 8];
-        assert_eq!(launched(Type::F32, whole, panel, beside), (wide, 1));
-        let narrow = [rows, side, 256];
-        assert_eq!(launched(Type::F32, whole, narrow, narrow).1, 1);
+        let all = Problem::new(Type::F32, &[rows, side, side]);
+        for (cols, place, kernel) in [
+            (side / 8, Place::Among(all), "matmul_pipelined_f32"),
+            (256, Place::AtTheEnd(all), last.as_str()),
+        ] {
+            let got = launched(Type::F32, [side; 3], [rows, side, cols], place);
+            assert_eq!(got, (kernel, 1), "{side} on {ranks}, {cols} columns");
+        }
     }
-    let of = |ty, cols| {
-        launched(
-            ty,
-            [2000, 16384, cols],
-            [1000, 16384, 256],
-            [1000, 16384, cols],
-        )
-    };
-    assert_eq!(of(Type::F64, 16384).1, 1);
+    let (whole, tall) = ([400_000, 4096, 1024], [200_000, 4096, 256]);
+    let all = Problem::new(Type::F32, &[200_000, 4096, 1024]);
+    let got = launched(Type::F32, whole, tall, Place::AtTheEnd(all));
+    assert_eq!(got, ("matmul_pipelined_f32", 1));
+    let all = Problem::new(Type::F64, &[1000, 16384, 16384]);
+    for place in [Place::Among(all), Place::AtTheEnd(all)] {
+        let [whole, panel] = [[2000, 16384, 16384], [1000, 16384, 256]];
+        assert_eq!(launched(Type::F64, whole, panel, place).1, 1);
+    }
     // Copies of a part that is alone.
     let [whole, part] = [[4093, 4099, 4111], [2047, 4099, 4111]];
-    assert_eq!(
-        launched(Type::F32, whole, part, part),
-        ("matmul_sliced_tall_f32", 1)
-    );
+    let copied = launched(Type::F32, whole, part, Place::Alone);
+    assert_eq!(copied, ("matmul_sliced_tall_f32", 1));
 }
 
 #[test]
@@ -160,7 +164,7 @@ fn a_part_that_is_the_whole_is_launched_as_the_whole() {
     ] {
         let whole = Problem::new(Type::F32, &of);
         let order = SumOrder::of(&whole, &options, &h200()).expect("a kernel");
-        assert_eq!(order.part(&whole, &whole, &h200()), options);
+        assert_eq!(order.part(&whole, Place::Alone, &h200()), options);
     }
     let of_another = Options::of(crate::scan::SCAN.variants[0]);
     let whole = Problem::new(Type::F32, &[4; 3]);
