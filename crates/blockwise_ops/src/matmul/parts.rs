@@ -135,8 +135,8 @@ impl SumOrder {
             }
         }
         let copies = is_alone && *variant == SLICED_COPY && vectors::need_copies(part);
-        let sliced = in_slices(if copies { &SLICED_COPY } else { &SLICED });
         let kernel = if copies { &SLICED_COPY } else { &SLICED };
+        let sliced = in_slices(kernel);
         let cut = choice::slicing(&Task::new(kernel, beside, &sliced, device)).cut;
         Options {
             instance: Some(cut as u8),
