@@ -7,8 +7,8 @@
 //! only if its f ([`Point`]) is one of these. Each f belongs to at most 4! of the 2¹⁰⁴ possible
 //! (a₀ … a₃), of which a quarter, and certainly an eighth, have an irreducible f.
 //!
-//! The product of all r + i is known for some n. A check multiplies the numbers from its n to the next
-//! of these, as if they were given.
+//! The product of all r + i is known for some n. A check multiplies the numbers from its n to the
+//! next of these, as if they were given.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};

@@ -84,9 +84,9 @@ fn kernel(name: &str, steps: usize) -> String {
     format!(
         "
 // In column x of the grid: `len` numbers, less `base`, of which those that are then `most` or more
-// count as `most`; and `span` numbers from `first` + x · `span` on. A thread takes four given numbers
-// at a time, and loads the next four before it multiplies. At most one of those after the last four
-// is its own: it begins with that one.
+// count as `most`; and `span` numbers from `first` + x · `span` on. A thread takes four given
+// numbers at a time, and loads the next four before it multiplies. At most one of those after the
+// last four is its own: it begins with that one.
 .visible .entry {name}(
     .param .u64 p_numbers,
     .param .u64 p_len,
@@ -231,7 +231,7 @@ STORE:
     st.shared.u32 [last], %x;
 FINISHED:
     @%folds bra END;
-    // The count, before all threads read it; and the second barrier's other side.
+    // The count, before all threads load it; and thread 0's fence, before they load products.
     bar.sync 0;
     ld.shared.u32 %x, [last];
     setp.ne.u32 %p, %x, %blocks;
@@ -291,7 +291,8 @@ pub(super) fn clamp(number: &str) -> String {
     )
 }
 
-/// Before the first [`step`], and after as many as the kernel may make: %h# and %l# become twice %b#.
+/// Before the first [`step`], and after as many as the kernel may make: %h# and %l# become twice
+/// %b#.
 pub(super) fn begin() -> String {
     rows(
         "
