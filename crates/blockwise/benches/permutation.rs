@@ -1,5 +1,5 @@
 //! What the check of a permutation costs, beside reading the numbers once (half a device copy).
-//! `cargo bench -p blockwise --features cuda --bench permutation`; needs a GPU.
+//! `cargo bench -p blockwise --features cuda --bench permutation [-- LENGTH...]`; needs a GPU.
 //!
 //! Checks are timed on the host's clock, from the call to its return; copies by events.
 
@@ -22,9 +22,21 @@ fn main() -> Result<()> {
         "| numbers | order | pass, µs | check, µs | passes | first of a length, µs | passes |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- |");
-    for len in LENGTHS {
+    let given = std::env::args().filter_map(|argument| argument.parse().ok());
+    let given = Vec::from_iter(given);
+    let lengths = if given.is_empty() {
+        &LENGTHS[..]
+    } else {
+        &given
+    };
+    for &len in lengths {
         measure(len)?;
     }
+    let loading = (0..FIRST).map(|_| loading()).collect::<Result<_>>()?;
+    println!(
+        "\nA device's first check of two numbers: {:.2} ms.",
+        median(loading)
+    );
     Ok(())
 }
 
@@ -72,13 +84,19 @@ fn measure(len: usize) -> Result<()> {
     Ok(())
 }
 
-/// A device whose kernels are loaded, and which knows short products only.
+/// A device whose kernel is loaded, and which has seen short lengths only.
 fn warm() -> Result<Device> {
     let device = Device::gpu(0)?;
     for _ in 0..3 {
-        Permutation::new(device.upload(&[1, 0])?)?;
+        check(&device, &mut Some(device.upload(&[1, 0])?))?;
     }
     Ok(device)
+}
+
+/// Milliseconds of a device's first check, which loads the kernel.
+fn loading() -> Result<f64> {
+    let device = Device::gpu(0)?;
+    Ok(check(&device, &mut Some(device.upload(&[1, 0])?))? / 1e3)
 }
 
 /// Microseconds of a check.

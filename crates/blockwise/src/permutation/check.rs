@@ -1,80 +1,185 @@
 //! [`Check`]: whether numbers are a permutation, by their fingerprint.
 //!
 //! Numbers are those from 0 to n − 1 in some order if and only if the polynomial that is the product
-//! of all r − x equals the product of all r − i. A device computes both for one r, which is random.
-//! If the polynomials differ, so do the values, except with a probability below n / 2¹¹⁰: the
+//! of all X + x equals the product of all X + i. A device computes both for one r, which is random.
+//! If the polynomials differ, so do the values, except with a probability below n / 2⁹⁸: the
 //! difference has a degree below n, so fewer than n / 4 irreducible factors of degree 4. r is a zero
-//! only if its f ([`Point`]) is one of these. Each f belongs to at most 4! of the 2¹¹⁶ possible
+//! only if its f ([`Point`]) is one of these. Each f belongs to at most 4! of the 2¹⁰⁴ possible
 //! (a₀ … a₃), of which a quarter, and certainly an eighth, have an irreducible f.
+//!
+//! The product of all r + i is known for some n. A check multiplies the numbers from its n to the
+//! next of these, as if they were given.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use launch_contract::launch::{Argument, Shape};
 
-use super::field::{DEGREE, Element, ONE, P, Point};
-use super::kernels::{self, THREADS};
-use crate::backend::{Backend, Callable, OWN, Queue};
+use super::field::{DEGREE, Element, ONE, P, Point, WINDOW};
+use super::kernels::{self, KERNELS, THREADS, counters};
+use crate::backend::{Callable, OWN, Queue};
 use crate::busy::lock;
-use crate::{Error, Result};
+use crate::memory::Core;
+use crate::{Buffer, DeviceKind, Error, Result};
 
 /// Blocks for each multiprocessor: as many as an H100 has registers for.
 const BLOCKS: usize = 3;
 /// Fours of numbers for each thread, if there are enough: at its end is a product, which costs as
 /// much as three of them.
 const FOURS: usize = 4;
-/// Products that are remembered.
-const REMEMBERED: usize = 1 << 12;
+/// The product of all r + i below is known for multiples of a span. A check multiplies the numbers
+/// from its length to the next multiple, too: on a GPU, in a microsecond at most.
+const SPAN: u32 = 1 << 18;
+const EMULATED_SPAN: u32 = 1 << 8;
 
 /// What a device keeps for its checks.
 pub(crate) struct Check {
-    fingerprint: Arc<dyn Callable>,
-    combine: Arc<dyn Callable>,
+    kernels: Vec<Arc<dyn Callable>>,
     pub(super) point: Point,
     /// Blocks that fill the device.
     blocks: usize,
-    /// The product of r − i for all i below a number.
-    known: Mutex<BTreeMap<u32, Element>>,
+    pub(super) span: u32,
+    /// The products of r + i for all i below multiples of the span.
+    known: Mutex<Vec<Element>>,
 }
 
 impl Check {
-    pub(super) fn load(backend: &dyn Backend) -> Result<Self> {
-        let program = backend.load(&kernels::ptx(), OWN)?;
-        Ok(Self {
-            fingerprint: program.function("fingerprint")?,
-            combine: program.function("combine")?,
+    pub(super) fn load(core: &Arc<Core>) -> Result<Self> {
+        let properties = core.backend.properties();
+        let is_gpu = properties.kind == DeviceKind::Cuda;
+        let program = core.backend.load(&kernels::ptx(), OWN)?;
+        let functions = KERNELS.iter().map(|(name, ..)| program.function(name));
+        let check = Self {
+            kernels: functions.collect::<Result<_>>()?,
             point: Point::draw(random)?,
-            blocks: BLOCKS * backend.properties().multiprocessors.max(1) as usize,
-            known: Mutex::new(BTreeMap::from([(0, ONE)])),
-        })
+            blocks: BLOCKS * properties.multiprocessors.max(1) as usize,
+            span: if is_gpu { SPAN } else { EMULATED_SPAN },
+            known: Mutex::new(vec![ONE]),
+        };
+        if is_gpu {
+            // All that there can be, in a fraction of the time that the driver takes to compile the
+            // kernels: so no length's first check takes longer than its others.
+            check.below(core, WINDOW / SPAN)?;
+        }
+        Ok(check)
     }
 
-    /// The check whether each number from `base` to `base + most - 1` is once among `len`.
-    pub(super) fn window(&self, len: usize, base: u32, most: u32) -> Window<'_> {
-        let known = lock(&self.known);
-        let below = known.range(..=most).next_back();
-        let (first, product) = below.map_or((0, ONE), |(first, product)| (*first, *product));
-        let fours = len / 4;
+    /// The product of r + i for all i below a multiple of the span.
+    pub(super) fn below(&self, core: &Arc<Core>, spans: u32) -> Result<Element> {
+        let mut known = lock(&self.known);
+        if let Some(product) = known.get(spans as usize) {
+            return Ok(*product);
+        }
+        let first = known.len() - 1;
+        let columns = spans as usize - first;
+        let plan = Plan {
+            len: 0,
+            base: 0,
+            most: 0,
+            first: first as u32 * self.span,
+            span: self.span,
+            end: spans * self.span,
+            columns,
+            threads: THREADS,
+            blocks: (self.span as usize).div_ceil(THREADS * 32 * FOURS),
+        };
+        let mut product = known[first];
+        for span in self.run(core, None, &plan)? {
+            product = self.point.product(product, span);
+            known.push(product);
+        }
+        Ok(product)
+    }
+
+    /// Whether each number from `base` to `base + most - 1` is once among the numbers.
+    pub(super) fn is_full(&self, numbers: &Buffer<u32>, base: u32, most: u32) -> Result<bool> {
+        let core = &numbers.memory.core;
+        let plan = self.plan(numbers.len(), base, most);
+        let below = self.below(core, plan.end / self.span)?;
+        let products = self.run(core, Some(numbers), &plan)?;
+        Ok(products == [self.expected(&plan, below)])
+    }
+
+    pub(super) fn plan(&self, len: usize, base: u32, most: u32) -> Plan {
+        let end = most.next_multiple_of(self.span);
+        let fours = (len + (end - most) as usize) / 4;
         let threads = fours.clamp(4, THREADS).next_power_of_two();
-        Window {
-            check: self,
+        Plan {
             len,
             base,
             most,
-            first,
-            product,
+            first: most,
+            span: end - most,
+            end,
+            columns: 1,
             threads,
             blocks: fours.div_ceil(threads * FOURS).clamp(1, self.blocks),
         }
     }
 
-    fn remember(&self, below: u32, product: Element) {
-        let mut known = lock(&self.known);
-        if known.len() == REMEMBERED {
-            *known = BTreeMap::from([(0, ONE)]);
+    /// The product of a plan whose window is full, if the one of all numbers below its end is given.
+    pub(super) fn expected(&self, plan: &Plan, below: Element) -> Element {
+        let others = self.point.plus_times(plan.most, ONE);
+        let others = (self.point).power(others, plan.len as u64 - u64::from(plan.most));
+        self.point.product(below, others)
+    }
+
+    /// The product of each column.
+    pub(super) fn run(
+        &self,
+        core: &Arc<Core>,
+        numbers: Option<&Buffer<u32>>,
+        plan: &Plan,
+    ) -> Result<Vec<Element>> {
+        let memory = Buffer::<u32>::alloc(core, plan.words())?;
+        let at = memory.memory.address;
+        let at_numbers = numbers.map_or(at, |numbers| numbers.memory.address);
+        let reads = numbers.map(|numbers| (&*numbers.memory, false));
+        let uses = reads.into_iter().chain([(&*memory.memory, true)]);
+        core.enqueue(&core.queue, uses, |queue| {
+            // SAFETY: the buffers have these lengths and a larger alignment. Memory is freed after
+            // all earlier work.
+            unsafe { self.start(queue, plan, at_numbers, at) }
+        })?;
+        let results = memory.view(plan.results()).to_vec()?;
+        let (results, _) = results.as_chunks::<DEGREE>();
+        let reduced = |result: &Element| result.map(|number| number % P);
+        Ok(results.iter().map(reduced).collect())
+    }
+
+    /// Starts a kernel.
+    ///
+    /// # Safety
+    /// There are as many numbers at `numbers` as planned, aligned to 16 bytes, and as much memory.
+    /// Both stay until the kernel has finished.
+    unsafe fn start(
+        &self,
+        queue: &dyn Queue,
+        plan: &Plan,
+        numbers: u64,
+        memory: u64,
+    ) -> Result<()> {
+        let (len, twice) = (plan.len as u64, self.point.0.map(|of| 2 * of));
+        let arguments = [
+            Argument::new(&numbers),
+            Argument::new(&len),
+            Argument::new(&plan.base),
+            Argument::new(&plan.most),
+            Argument::new(&plan.first),
+            Argument::new(&plan.span),
+            Argument::new(&twice),
+            Argument::new(&memory),
+        ];
+        // The last one takes all numbers that there can be.
+        let suits = KERNELS.iter().position(|(_, most, _)| plan.end <= *most);
+        let kernel = &self.kernels[suits.unwrap_or(KERNELS.len() - 1)];
+        let grid = (plan.columns as u32, plan.blocks as u32);
+        // SAFETY: the memory is the caller's. The kernels have these parameters, read the numbers,
+        // and write to memory that has room for all blocks.
+        unsafe {
+            queue.fill(memory, 4 * counters(plan.columns), 0)?;
+            kernel.launch(queue, Shape::new(grid, plan.threads as u32), &arguments)
         }
-        known.insert(below, product);
     }
 }
 
@@ -88,86 +193,29 @@ fn random() -> Result<[u32; DEGREE]> {
     Ok(numbers)
 }
 
-/// A window of the numbers' range.
-pub(super) struct Window<'c> {
-    check: &'c Check,
+/// A launch of a kernel.
+pub(super) struct Plan {
     len: usize,
     base: u32,
     most: u32,
-    /// The product of r − i for all i below this is known.
     first: u32,
-    product: Element,
+    span: u32,
+    /// The end of the last column's span.
+    pub(super) end: u32,
+    columns: usize,
     threads: usize,
-    blocks: usize,
+    pub(super) blocks: usize,
 }
 
-impl Window<'_> {
-    /// Rows of the grid: the given numbers, and those whose product is not known.
-    fn rows(&self) -> usize {
-        1 + usize::from(self.first < self.most)
+impl Plan {
+    /// The words of memory that the kernel needs.
+    fn words(&self) -> usize {
+        self.results().end + self.columns * self.blocks * DEGREE
     }
 
-    /// Where the results are in the memory for products, in words.
-    pub(super) fn results(&self) -> Range<usize> {
-        let blocks = self.rows() * self.blocks;
-        blocks * DEGREE..(blocks + self.rows()) * DEGREE
-    }
-
-    /// Starts the kernels.
-    ///
-    /// # Safety
-    /// There are `len` numbers at `numbers`, aligned to 16 bytes, and memory for the products up to
-    /// the results' end. Both stay until the kernels have finished.
-    pub(super) unsafe fn start(
-        &self,
-        queue: &dyn Queue,
-        numbers: u64,
-        products: u64,
-    ) -> Result<()> {
-        let Self { check, blocks, .. } = self;
-        let shape = |blocks: [usize; 2], threads: usize| {
-            Shape::new((blocks[0] as u32, blocks[1] as u32), threads as u32)
-        };
-        let (len, fresh) = (self.len as u64, u64::from(self.most - self.first));
-        let (count, point) = (*blocks as u32, &check.point.0);
-        let fingerprint = [
-            Argument::new(&numbers),
-            Argument::new(&len),
-            Argument::new(&self.base),
-            Argument::new(&self.most),
-            Argument::new(&fresh),
-            Argument::new(&self.first),
-            Argument::new(point),
-            Argument::new(&products),
-        ];
-        let combine = [
-            Argument::new(&products),
-            Argument::new(&count),
-            Argument::new(point),
-        ];
-        let rows = self.rows();
-        // SAFETY: the kernels have these parameters, and read and write what the caller promises.
-        unsafe {
-            let grid = shape([*blocks, rows], self.threads);
-            (check.fingerprint).launch(queue, grid, &fingerprint)?;
-            let threads = (*blocks).min(THREADS).next_power_of_two();
-            (check.combine).launch(queue, shape([rows, 1], threads), &combine)
-        }
-    }
-
-    /// Whether the results say that each number of the window is there once.
-    pub(super) fn is_full(&self, results: &[u32]) -> bool {
-        let point = &self.check.point;
-        let (results, _) = results.as_chunks::<DEGREE>();
-        let mut results = results.iter().map(|result| result.map(|number| number % P));
-        let given = results.next();
-        let mut expected = self.product;
-        if let Some(fresh) = results.next() {
-            expected = point.product(expected, fresh);
-            self.check.remember(self.most, expected);
-        }
-        let others = point.minus_times(self.most, ONE);
-        let others = point.power(others, self.len as u64 - u64::from(self.most));
-        given == Some(point.product(expected, others))
+    /// Where the results are in the memory, in words.
+    fn results(&self) -> Range<usize> {
+        let counters = counters(self.columns);
+        counters..counters + self.columns * DEGREE
     }
 }

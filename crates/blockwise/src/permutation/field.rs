@@ -7,7 +7,7 @@
 //! e₃ = 1, e₂ = r − a₃, e₁ = (r − a₂)e₂, e₀ = (r − a₁)e₁.
 //!
 //! There, (r − aᵢ)eᵢ is the element before eᵢ, and (r − a₀)e₀ = f(r) + 1 = e₃. So multiplication by
-//! r − x takes one product per coordinate: coordinate i becomes (aᵢ − x)·i + the next one.
+//! r + x takes one product per coordinate: coordinate i becomes (aᵢ + x)·i + the next one.
 
 use std::array::from_fn;
 
@@ -15,12 +15,10 @@ use std::array::from_fn;
 pub(super) const DEGREE: usize = 4;
 /// The prime modulus.
 pub(super) const P: u32 = (1 << 31) - 1;
-/// No number and no aᵢ is as large: kernels rely on (aᵢ − x)·2³² < 2⁶².
-const END: u32 = 1 << 30;
-/// The aᵢ come from this many numbers below [`END`].
-const CHOICE: u32 = 1 << 29;
-/// Numbers that are told apart: each is at most every aᵢ.
-pub(super) const WINDOW: u32 = END - CHOICE;
+/// The aᵢ are below.
+pub(super) const CHOICE: u32 = 1 << 26;
+/// Numbers that are told apart.
+pub(super) const WINDOW: u32 = 1 << 28;
 
 /// An element by its coordinates, each below [`P`].
 pub(super) type Element = [u32; DEGREE];
@@ -36,7 +34,7 @@ impl Point {
     /// Draws a point from random numbers of 32 bits each.
     pub(super) fn draw<E>(mut random: impl FnMut() -> Result<[u32; DEGREE], E>) -> Result<Self, E> {
         loop {
-            let point = Self(random()?.map(|number| WINDOW + number % CHOICE));
+            let point = Self(random()?.map(|number| number % CHOICE));
             if point.is_in_a_field() {
                 return Ok(point);
             }
@@ -45,7 +43,7 @@ impl Point {
 
     /// Whether f is irreducible. A quarter of all are.
     fn is_in_a_field(&self) -> bool {
-        let r = self.minus_times(0, ONE);
+        let r = self.plus_times(0, ONE);
         // r to the power of p².
         let twice = |r| self.power(self.power(r, u64::from(P)), u64::from(P));
         let power = twice(r);
@@ -54,10 +52,10 @@ impl Point {
         power != r && twice(power) == r
     }
 
-    /// (r − x)·element
-    pub(super) fn minus_times(&self, x: u32, element: Element) -> Element {
+    /// (r + x)·element, for x up to p
+    pub(super) fn plus_times(&self, x: u32, element: Element) -> Element {
         from_fn(|i| {
-            let factor = (self.0[i] + P - x % P) % P;
+            let factor = self.0[i] + x;
             let next = element[(i + 1) % DEGREE];
             reduced(u64::from(factor) * u64::from(element[i]) + u64::from(next))
         })
@@ -69,7 +67,7 @@ impl Point {
         // Horner's rule in the basis above.
         let mut product = scaled(left[0]);
         for (&a, &by) in self.0.iter().zip(&left).skip(1) {
-            let (sum, term) = (self.minus_times(a, product), scaled(by));
+            let (sum, term) = (self.plus_times(P - a, product), scaled(by));
             product = from_fn(|i| reduced(u64::from(sum[i]) + u64::from(term[i])));
         }
         product
@@ -160,12 +158,16 @@ mod tests {
         a
     }
 
+    /// X + a
     fn linear(a: u32) -> Polynomial {
-        vec![reduced(u64::from(P - a)), 1]
+        vec![reduced(a.into()), 1]
     }
 
     fn modulus(point: &Point) -> Polynomial {
-        let product = point.0.iter().fold(vec![1], |f, &a| times(&f, &linear(a)));
+        let product = point
+            .0
+            .iter()
+            .fold(vec![1], |f, &a| times(&f, &linear(P - a)));
         sum(&product, &[P - 1])
     }
 
@@ -173,7 +175,7 @@ mod tests {
         let (mut basis, mut all) = (vec![1], Vec::new());
         for i in (0..DEGREE).rev() {
             all = sum(&all, &scaled(&basis, element[i]));
-            basis = times(&basis, &linear(point.0[i]));
+            basis = times(&basis, &linear(P - point.0[i]));
         }
         without_zeros(all)
     }
@@ -188,11 +190,11 @@ mod tests {
     #[test]
     fn products_are_those_of_polynomials_modulo_f() {
         let state = &mut 1;
-        let edges = [0, 1, 2, P - 2, P - 1, 1 << 30];
+        let edges = [0, 1, 2, P - 2, P - 1, 1 << 28];
         for round in 0..300 {
             let point = Point(from_fn(|_| match round % 3 {
-                0 => [WINDOW, END - 1][random(state) as usize % 2],
-                _ => WINDOW + random(state) % CHOICE,
+                0 => [0, CHOICE - 1][random(state) as usize % 2],
+                _ => random(state) % CHOICE,
             }));
             let mut element = || {
                 from_fn(|_| match random(state) % 2 {
@@ -206,7 +208,7 @@ mod tests {
             assert_eq!(polynomial(&point, point.product(a, b)), expected);
             for x in edges {
                 let expected = rest(&times(&linear(x), &polynomial(&point, a)), &f);
-                assert_eq!(polynomial(&point, point.minus_times(x, a)), expected);
+                assert_eq!(polynomial(&point, point.plus_times(x, a)), expected);
             }
         }
     }
@@ -217,12 +219,12 @@ mod tests {
         let state = &mut 2;
         let mut fields = 0;
         for round in 0..2_000 {
-            let point = Point(from_fn(|_| WINDOW + random(state) % CHOICE));
+            let point = Point(from_fn(|_| random(state) % CHOICE));
             let is_in_a_field = point.is_in_a_field();
             fields += u32::from(is_in_a_field);
             if round < 200 {
                 let f = modulus(&point);
-                let r = point.minus_times(0, ONE);
+                let r = point.plus_times(0, ONE);
                 let mut power = r;
                 let is_irreducible = (1..=2).all(|_| {
                     power = point.power(power, u64::from(P));
@@ -245,7 +247,7 @@ mod tests {
         let point = point.unwrap_or(Point(ONE));
         assert!(point.is_in_a_field());
         let of_last = [drawn, u32::MAX, 7 * drawn, CHOICE - 1];
-        assert_eq!(point.0, of_last.map(|number| WINDOW + number % CHOICE));
+        assert_eq!(point.0, of_last.map(|number| number % CHOICE));
         assert!(Point::draw(|| Err::<Element, _>("no generator")).is_err());
     }
 }

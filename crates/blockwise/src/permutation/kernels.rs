@@ -1,61 +1,153 @@
-//! The PTX of the kernels that compute fingerprints.
+//! The PTX of the kernel that computes fingerprints.
 //!
-//! `fingerprint`: each thread multiplies the factors r − x of its numbers, each block the products
-//! of its threads. `combine`: one block multiplies the products of all blocks.
+//! Each thread multiplies the factors r + x of its numbers, each block the products of its threads,
+//! and the last block to finish the products of all blocks.
 //!
 //! In repeated lines, `#` is a coordinate, `#+` the next one, and `$` its place in bytes.
 
-use super::field::DEGREE;
+use super::field::{CHOICE, DEGREE, WINDOW};
 
 /// Threads of a block, at most.
 pub(super) const THREADS: usize = 512;
+/// The kernels, by the largest number that each can take, and the steps that it makes before it
+/// reduces sums.
+pub(super) const KERNELS: [(&str, u32, u32); 2] = [
+    ("fingerprint", 1 << 26, 8),
+    ("fingerprint_of_large", WINDOW, 3),
+];
+const _: () = {
+    let mut i = 0;
+    while i < KERNELS.len() {
+        let (_, most, steps) = KERNELS[i];
+        assert!((CHOICE - 1 + most) * steps < 1 << 30, "`step` relies on it");
+        i += 1;
+    }
+};
+
+/// Words of memory before the results: a counter of finished blocks for each column of the grid.
+/// The products of blocks follow the results.
+pub(super) fn counters(columns: usize) -> usize {
+    columns.next_multiple_of(4)
+}
 
 pub(super) fn ptx() -> String {
-    let fours = |numbers: &str| {
-        let number = |i: usize| clamp(&format!("%{numbers}{i}")) + &step();
-        String::from_iter((0..4).map(number))
-    };
-    let (even, odd) = (fours("n"), fours("m"));
-    let consecutive = [step(), step(), step(), step()].join("\n    add.u32 %x, %x, 1;");
-    let (clamp, product, tree) = (clamp("%n0"), product(), tree());
-    let begin = format!(
-        "    sub.u32 %b{last}, %a{last}, %x;\n    mov.u32 %b{before}, 1;",
-        last = DEGREE - 1,
-        before = DEGREE - 2,
-    );
+    let kernels = KERNELS.map(|(name, _, steps)| kernel(name, steps as usize));
     format!(
         "
 .version 6.0
 .target sm_50
 .address_size 64
+{}",
+        kernels.concat()
+    )
+}
 
-// Row y = 0 of the grid: `len` numbers, less `base`; those that are then `most` or more count as
-// `most`. Row y = 1: `fresh` numbers, from `first` on. A thread takes four numbers at a time, and
-// loads the next four before it multiplies. At most one of those after the last four is its own: it
-// begins with that one.
-.visible .entry fingerprint(
+fn kernel(name: &str, steps: usize) -> String {
+    // The numbers of two loads in turn.
+    let mut since = 0;
+    let mut four = |letter: &str| {
+        String::from_iter((0..4).map(|i| {
+            let begin = if since == steps {
+                begin()
+            } else {
+                String::new()
+            };
+            let number = clamp(&format!("%{letter}{i}")) + &step(since % steps);
+            since = since % steps + 1;
+            begin + &number
+        }))
+    };
+    let (even, odd) = (four("n"), four("m") + &begin());
+    let first = clamp("%n0") + &step(0);
+    let next = |since: usize| {
+        let next = "\n    add.u32 %quad, %quad, %step;\n    shl.b32 %x, %quad, 1;";
+        format!("{}{next}", step(since))
+    };
+    let threes = next(0) + &next(1) + &next(2) + &begin();
+    let (next, begin, product) = (next(0), begin(), product());
+    let registers = registers();
+    let point = rows(
+        "
+    ld.param.u32 %a#, [p_twice+$];",
+    );
+    let half = rows("\n    shr.u32 %a#, %a#, 1;");
+    let one = rows("\n    mov.u32 %b#, 0;") + &format!("\n    mov.u32 %b{}, 1;", DEGREE - 1);
+    let reduce = rows(
+        "
+    sub.u32 %low, %b#, 0x7fffffff;
+    min.u32 %b#, %b#, %low;",
+    );
+    let write = rows("\n    st.shared.u32 [%x+$], %b#;");
+    let read = rows("\n    ld.shared.u32 %c#, [%low+$];");
+    let load = rows("\n    ld.global.u32 %c#, [%wide+$];");
+    let store = rows("\n    st.global.u32 [%at+$], %b#;");
+    format!(
+        "
+// In column x of the grid: `len` numbers, less `base`, of which those that are then `most` or more
+// count as `most`; and `span` numbers from `first` + x · `span` on. A thread takes four given
+// numbers at a time, and loads the next four before it multiplies. At most one of those after the
+// last four is its own: it begins with that one.
+.visible .entry {name}(
     .param .u64 p_numbers,
     .param .u64 p_len,
     .param .u32 p_base,
     .param .u32 p_most,
-    .param .u64 p_fresh,
     .param .u32 p_first,
-    .param .align 4 .b8 p_point[{point_bytes}],
-    .param .u64 p_products
+    .param .u32 p_span,
+    .param .align 4 .b8 p_twice[{bytes}],
+    .param .u64 p_memory
 )
 {{
 {registers}
-    ld.param.u64 %products, [p_products];
-    mov.u32 %block, %ctaid.x;
+    .reg .b32 %base, %most, %thread, %threads, %block, %blocks, %column, %half, %quad, %quads, %step;
+    .reg .b32 %n<4>, %m<4>;
+    .reg .b64 %len, %memory, %results, %products, %wide, %at;
+    .reg .pred %folds;
+    .shared .align 4 .b32 shared[{shared}];
+    .shared .align 4 .b32 last;
+{point}
+{one}
+{begin}
+    mov.u32 %thread, %tid.x;
+    mov.u32 %column, %ctaid.x;
+    mov.u32 %block, %ctaid.y;
     mov.u32 %threads, %ntid.x;
-    mov.u32 %blocks, %nctaid.x;
+    mov.u32 %blocks, %nctaid.y;
     mad.lo.u32 %quad, %block, %threads, %thread;
     mul.lo.u32 %step, %blocks, %threads;
-    mov.u32 %x, %ctaid.y;
-    mad.lo.u32 %block, %x, %blocks, %block;
-    setp.ne.u32 %p, %x, 0;
-    @%p bra EXPECTED;
+    ld.param.u64 %memory, [p_memory];
+    mov.u32 %x, %nctaid.x;
+    add.u32 %half, %x, 3;
+    shr.u32 %half, %half, 2;
+    mul.wide.u32 %wide, %half, 16;
+    add.u64 %results, %memory, %wide;
+    mul.wide.u32 %wide, %x, {bytes};
+    add.u64 %products, %results, %wide;
+    setp.ne.u32 %folds, %thread, %thread;
 
+    ld.param.u32 %x, [p_first];
+    ld.param.u32 %half, [p_span];
+    mad.lo.u32 %x, %column, %half, %x;
+    add.u32 %most, %x, %half;
+    add.u32 %quad, %quad, %x;
+    shl.b32 %x, %quad, 1;
+    mul.lo.u32 %half, %step, 2;
+    sub.u32 %half, %most, %half;
+    max.s32 %half, %half, 0;
+THREES:
+    setp.ge.u32 %p, %quad, %half;
+    @%p bra ONES;
+{threes}
+    bra THREES;
+ONES:
+    setp.ge.u32 %p, %quad, %most;
+    @%p bra NUMBERS;
+{next}
+{begin}
+    bra ONES;
+
+NUMBERS:
+    mad.lo.u32 %quad, %block, %threads, %thread;
     ld.param.u64 %at, [p_numbers];
     ld.param.u64 %len, [p_len];
     ld.param.u32 %base, [p_base];
@@ -71,11 +163,11 @@ pub(super) fn ptx() -> String {
     mul.wide.u32 %wide, %quad, 4;
     add.u64 %len, %len, %wide;
     ld.global.u32 %n0, [%len];
-{clamp}
+{first}
 {begin}
 GIVEN:
     setp.ge.u32 %p, %quad, %quads;
-    @%p bra TREE;
+    @%p bra PRODUCT;
     mul.wide.u32 %wide, %quad, 16;
     add.u64 %at, %at, %wide;
     mul.wide.u32 %wide, %step, 16;
@@ -86,77 +178,84 @@ GIVENS:
     setp.lt.u32 %p, %quad, %quads;
     @%p ld.global.v4.u32 {{%m0, %m1, %m2, %m3}}, [%at];
 {even}
-    @!%p bra TREE;
+    @!%p bra PRODUCT;
     add.u64 %at, %at, %wide;
     add.u32 %quad, %quad, %step;
     setp.lt.u32 %p, %quad, %quads;
     @%p ld.global.v4.u32 {{%n0, %n1, %n2, %n3}}, [%at];
 {odd}
     @%p bra GIVENS;
-    bra TREE;
+PRODUCT:
+{half}
 
-EXPECTED:
-    ld.param.u64 %len, [p_fresh];
-    ld.param.u32 %first, [p_first];
-    shr.u64 %wide, %len, 2;
-    cvt.u32.u64 %quads, %wide;
-    cvt.u32.u64 %x, %len;
-    and.b32 %base, %x, 3;
-    setp.ge.u32 %p, %quad, %base;
-    @%p bra EXPECT;
-    sub.u32 %x, %x, %base;
-    add.u32 %x, %x, %quad;
-    add.u32 %x, %x, %first;
-{begin}
-EXPECT:
-    setp.ge.u32 %p, %quad, %quads;
-    @%p bra TREE;
-    mad.lo.u32 %x, %quad, 4, %first;
-    mul.lo.u32 %base, %step, 4;
-    sub.u32 %base, %base, 3;
-EXPECTEDS:
-{consecutive}
-    add.u32 %x, %x, %base;
-    add.u32 %quad, %quad, %step;
-    setp.lt.u32 %p, %quad, %quads;
-    @%p bra EXPECTEDS;
+// The product of all threads' %b. The number of threads is a power of two.
 TREE:
-{tree}
-}}
-
-// Block x: `count` products from the x-th `count` on; the results follow the last of all.
-.visible .entry combine(
-    .param .u64 p_products,
-    .param .u32 p_count,
-    .param .align 4 .b8 p_point[{point_bytes}]
-)
-{{
-{registers}
-    ld.param.u64 %products, [p_products];
-    ld.param.u32 %blocks, [p_count];
-    mov.u32 %block, %ctaid.x;
-    mov.u32 %threads, %ntid.x;
-    mul.lo.u32 %first, %block, %blocks;
-    mov.u32 %x, %nctaid.x;
-    mad.lo.u32 %block, %x, %blocks, %block;
-    mov.u32 %x, %thread;
+    mov.u32 %x, shared;
+    mad.lo.u32 %x, %thread, {bytes}, %x;
+    mov.u32 %half, %threads;
+{reduce}
+{write}
+HALVES:
+    // What was written above and below, before it is read by another thread.
+    bar.sync 0;
+    shr.u32 %half, %half, 1;
+    setp.eq.u32 %p, %half, 0;
+    @%p bra WHOLE;
+    setp.ge.u32 %p, %thread, %half;
+    @%p bra HALVES;
+    mad.lo.u32 %low, %half, {bytes}, %x;
+{read}
+{product}
+{write}
+    bra HALVES;
+WHOLE:
+    setp.ne.u32 %p, %thread, 0;
+    @%p bra FINISHED;
+    mul.wide.u32 %at, %column, {bytes};
+    add.u64 %at, %at, %results;
+    @%folds bra STORE;
+    mad.lo.u32 %x, %column, %blocks, %block;
+    mul.wide.u32 %at, %x, {bytes};
+    add.u64 %at, %at, %products;
+STORE:
+{store}
+    @%folds bra END;
+    // A block's product comes before its count, and the counts of all blocks before the loads of
+    // their products below.
+    membar.gl;
+    mul.wide.u32 %at, %column, 4;
+    add.u64 %at, %at, %memory;
+    atom.global.add.u32 %x, [%at], 1;
+    membar.gl;
+    add.u32 %x, %x, 1;
+    st.shared.u32 [last], %x;
+FINISHED:
+    @%folds bra END;
+    // The count, before all threads load it; and thread 0's fence, before they load products.
+    bar.sync 0;
+    ld.shared.u32 %x, [last];
+    setp.ne.u32 %p, %x, %blocks;
+    @%p bra END;
+    setp.eq.u32 %folds, %thread, %thread;
+{one}
+    mul.lo.u32 %half, %column, %blocks;
+    mov.u32 %quad, %thread;
 MORE:
-    setp.ge.u32 %p, %x, %blocks;
+    setp.ge.u32 %p, %quad, %blocks;
     @%p bra TREE;
-    add.u32 %half, %first, %x;
-    mul.wide.u32 %at, %half, {point_bytes};
-    add.u64 %at, %products, %at;
+    add.u32 %x, %half, %quad;
+    mul.wide.u32 %wide, %x, {bytes};
+    add.u64 %wide, %wide, %products;
 {load}
 {product}
-    add.u32 %x, %x, %threads;
+    add.u32 %quad, %quad, %threads;
     bra MORE;
-TREE:
-{tree}
+END:
+    ret;
 }}
 ",
-        point_bytes = 4 * DEGREE,
-        registers = registers(),
-        load = rows("ld.global.u32 %c#, [%at+$];"),
+        shared = DEGREE * THREADS,
+        bytes = 4 * DEGREE,
     )
 }
 
@@ -172,61 +271,64 @@ fn row(i: usize, lines: &str) -> String {
     lines.replace("#+", &next).replace('#', &i.to_string())
 }
 
-/// Declares the registers, and sets the product to 1.
-fn registers() -> String {
-    let begin = rows(
-        "
-    ld.param.u32 %a#, [p_point+$];
-    mov.u32 %b#, 0;
-    and.b32 %z#, %a#, %thread;
-    shr.u32 %z#, %z#, 31;",
-    );
-    let last = DEGREE - 1;
-    format!(
-        "
+/// Declares the registers of [`step`] and [`product`].
+pub(super) fn registers() -> String {
+    "
     .reg .pred %p;
-    .reg .b32 %a<4>, %b<4>, %c<4>, %d<4>, %f<4>, %h<4>, %l<4>, %m<4>, %n<4>, %z<4>;
-    .reg .b32 %base, %most, %first, %thread, %threads, %block, %blocks, %half, %low, %high, %x;
-    .reg .b32 %quad, %quads, %step;
-    .reg .b64 %v<4>, %w<4>, %len, %products, %wide, %at;
-    .shared .align 4 .b32 shared[{}];
-    mov.u32 %thread, %tid.x;
-{begin}
-    mov.u32 %b{last}, 1;",
-        DEGREE * THREADS
-    )
+    .reg .b32 %a<4>, %b<4>, %c<4>, %d<4>, %f<4>, %h<4>, %l<4>;
+    .reg .b32 %low, %high, %x;
+    .reg .b64 %v<4>, %w<4>;"
+        .to_owned()
 }
 
-/// %x becomes what a number counts as.
+/// %x becomes twice what a number counts as.
 pub(super) fn clamp(number: &str) -> String {
     format!(
         "
     sub.u32 %x, {number}, %base;
-    min.u32 %x, %x, %most;"
+    min.u32 %x, %x, %most;
+    shl.b32 %x, %x, 1;"
     )
 }
 
-/// %b becomes (r − %x) %b.
-///
-/// Here, coordinates are below 2³² − 1, but not reduced further: factors are below 2³⁰, so sums are
-/// below 2⁶². Of such a sum, the upper and the lower 31 bits have a sum below 2³² − 1.
-///
-/// %z is the upper word of the addend. It is zero, but ptxas must not see that: it would make three
-/// instructions (a product and two additions) of what is one. Nor may it see that all threads have
-/// the same: it would set the word anew, from a uniform register, before each product.
-pub(super) fn step() -> String {
-    let multiply = "
-    sub.u32 %f#, %a#, %x;
-    mad.lo.cc.u32 %l#, %f#, %b#, %b#+;
-    madc.hi.u32 %h#, %f#, %b#, %z#;";
-    // In this order ptxas needs no moves between registers.
-    let multiply = String::from_iter((0..DEGREE).rev().map(|i| row(i, multiply)));
-    let reduce = rows(
+/// Before the first [`step`], and after as many as the kernel may make: %h# and %l# become twice
+/// %b#.
+pub(super) fn begin() -> String {
+    rows(
         "
-    shf.l.wrap.b32 %high, %l#, %h#, 1;
-    and.b32 %low, %l#, 0x7fffffff;
-    add.u32 %b#, %low, %high;",
-    );
+    shl.b32 %l#, %b#, 1;
+    shr.u32 %h#, %b#, 31;",
+    )
+}
+
+/// %b becomes (r + %x / 2) %b. %a is twice the point. So many steps were made `since` [`begin`].
+///
+/// Coordinates are below 2³² − 1. Sums have 64 bits: %h and %l are twice a coordinate, modulo 2p.
+/// 2³² is 2 modulo 2p, and %l is even: so the coordinate is %h and half of %l. %h is below 2³¹: the
+/// factors of all steps since `begin` have a sum of at most 2³¹ − 2, so the products, and twice a
+/// coordinate, have one below 2⁶³.
+///
+/// A sum is not reduced before it is added to the one of the coordinate before, which takes its
+/// place: i steps after `begin`, that of coordinate k is in the registers k + i.
+pub(super) fn step(since: usize) -> String {
+    // In this order ptxas needs few moves between registers.
+    let multiply = String::from_iter((0..DEGREE).rev().map(|k| {
+        let sum = (k + 1 + since) % DEGREE;
+        format!(
+            "
+    add.u32 %f{k}, %a{k}, %x;
+    mad.lo.cc.u32 %l{sum}, %f{k}, %b{k}, %l{sum};
+    madc.hi.u32 %h{sum}, %f{k}, %b{k}, %h{sum};"
+        )
+    }));
+    let reduce = String::from_iter((0..DEGREE).map(|k| {
+        let sum = (k + 1 + since) % DEGREE;
+        format!(
+            "
+    shr.u32 %low, %l{sum}, 1;
+    add.u32 %b{k}, %low, %h{sum};"
+        )
+    }));
     multiply + &reduce
 }
 
@@ -261,46 +363,4 @@ pub(super) fn product() -> String {
         text += &reduce;
     }
     text + &rows("\n    mov.u32 %b#, %d#;")
-}
-
-/// Stores the product of all threads' %b at product %block. The number of threads is a power of
-/// two.
-fn tree() -> String {
-    let reduce = rows(
-        "
-    sub.u32 %low, %b#, 0x7fffffff;
-    min.u32 %b#, %b#, %low;",
-    );
-    let write = rows("\n    st.shared.u32 [%x+$], %b#;");
-    let read = rows("\n    ld.shared.u32 %c#, [%low+$];");
-    let store = rows("\n    st.global.u32 [%at+$], %b#;");
-    let (product, bytes) = (product(), 4 * DEGREE);
-    format!(
-        "
-    mov.u32 %x, shared;
-    mad.lo.u32 %x, %thread, {bytes}, %x;
-    mov.u32 %half, %threads;
-{reduce}
-{write}
-HALVES:
-    bar.sync 0;
-    shr.u32 %half, %half, 1;
-    setp.eq.u32 %p, %half, 0;
-    @%p bra WHOLE;
-    setp.ge.u32 %p, %thread, %half;
-    @%p bra HALVES;
-    mad.lo.u32 %low, %half, {bytes}, %x;
-{read}
-{product}
-{write}
-    bra HALVES;
-WHOLE:
-    setp.ne.u32 %p, %thread, 0;
-    @%p bra END;
-    mul.wide.u32 %at, %block, {bytes};
-    add.u64 %at, %products, %at;
-{store}
-END:
-    ret;"
-    )
 }

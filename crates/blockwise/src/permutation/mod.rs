@@ -19,7 +19,7 @@ use field::WINDOW;
 ///
 /// The check compares fingerprints at a random point, which the operating system draws and this
 /// crate keeps to itself. It always accepts a permutation. It accepts n other numbers, whatever they
-/// are, with a probability below n / 2¹¹⁰: 2⁻⁸⁴ for 2²⁶ numbers. `docs/soundness.md` has the proof.
+/// are, with a probability below n / 2⁹⁸: 2⁻⁷² for 2²⁶ numbers. `docs/soundness.md` has the proof.
 ///
 /// ```
 /// use blockwise::{Device, Permutation};
@@ -58,8 +58,8 @@ pub struct Permutation {
 
 impl Permutation {
     /// Checks the numbers on their device, after all earlier uses of them, and waits. Each number
-    /// is read once; above 536,870,912 numbers, once for each 536,870,912 of them. The first check of
-    /// a length also computes what it expects of that length, which takes about as long again.
+    /// is read once; above 268,435,456 numbers, once for each 268,435,456 of them. A device's first
+    /// check also loads the kernels, and multiplies 268,435,456 numbers once on a GPU.
     ///
     /// If a [`Graph`](crate::Graph) uses the memory, a replay could change it: the numbers are then
     /// copied first.
@@ -137,22 +137,13 @@ fn is_permutation(numbers: &Buffer<u32>, window: u32) -> Result<bool> {
     let check = match core.check.get() {
         Some(check) => check,
         None => {
-            let loaded = Check::load(&*core.backend)?;
+            let loaded = Check::load(core)?;
             core.check.get_or_init(|| loaded)
         }
     };
     for base in (0..len).step_by(window as usize) {
         let most = (len - base).min(window as usize);
-        let window = check.window(len, base as u32, most as u32);
-        let products = Buffer::<u32>::alloc(core, window.results().end)?;
-        let (at, at_products) = (numbers.memory.address, products.memory.address);
-        let uses = [(&*numbers.memory, false), (&*products.memory, true)];
-        core.enqueue(&core.queue, uses.into_iter(), |queue| {
-            // SAFETY: the buffers have these lengths and a larger alignment. Memory is freed after
-            // all earlier work.
-            unsafe { window.start(queue, at, at_products) }
-        })?;
-        if !window.is_full(&products.view(window.results()).to_vec()?) {
+        if !check.is_full(numbers, base as u32, most as u32)? {
             return Ok(false);
         }
     }

@@ -4,7 +4,8 @@ use std::array::from_fn;
 
 use launch_contract::launch::{Argument, Shape};
 
-use super::field::{DEGREE, Element, ONE, P, Point};
+use super::field::{CHOICE, DEGREE, Element, ONE, P, Point, WINDOW};
+use super::kernels::KERNELS;
 use super::*;
 use crate::{Device, EmulatorLimits, Watch};
 
@@ -19,8 +20,8 @@ fn random(state: &mut u64) -> u32 {
     (*state >> 32) as u32
 }
 
-/// Runs one of the sequences that kernels are made of on coordinates in memory: the point, the
-/// product, another product, then base, most and a number. Returns the product.
+/// Runs one of the sequences that the kernel is made of on coordinates in memory: the point, the
+/// product, another product, then base, most and eight numbers. Returns the product.
 fn run(text: &str, state: &[u32]) -> Element {
     let lines = |from: &str| {
         let line = |i: usize| {
@@ -36,22 +37,23 @@ fn run(text: &str, state: &[u32]) -> Element {
 .address_size 64
 .visible .entry sequence(.param .u64 p_state)
 {{
-    .reg .pred %p;
-    .reg .b32 %a<4>, %b<4>, %c<4>, %d<4>, %f<4>, %h<4>, %l<4>, %z<4>;
-    .reg .b32 %base, %most, %low, %high, %x, %n0;
-    .reg .b64 %v<4>, %w<4>, %at;
+    {}
+    .reg .b32 %base, %most, %n<8>;
+    .reg .b64 %at;
     ld.param.u64 %at, [p_state];
     {}
     ld.global.u32 %base, [%at+48];
     ld.global.u32 %most, [%at+52];
-    ld.global.u32 %n0, [%at+56];
+    {}
     {text}
     {}
     ret;
 }}",
-        lines("ld.global.u32 %a#, [%at+$]; mov.u32 %z#, 0;\n")
+        kernels::registers(),
+        lines("ld.global.u32 %a#, [%at+$];\n")
             + &lines("ld.global.u32 %b#, [%at+16+$];\n")
             + &lines("ld.global.u32 %c#, [%at+32+$];\n"),
+        String::from_iter((0..8).map(|i| format!("ld.global.u32 %n{i}, [%at+{}];\n", 56 + 4 * i))),
         lines("st.global.u32 [%at+16+$], %b#;\n"),
     );
     let device = Device::emulator();
@@ -67,42 +69,49 @@ fn run(text: &str, state: &[u32]) -> Element {
     from_fn(|i| state[DEGREE + i])
 }
 
-/// The largest and smallest coordinates that there can be.
+/// The largest and smallest coordinates that there can be, in as many steps as are made before a
+/// sum is reduced.
 #[test]
-fn a_step_and_a_product_are_exact_at_every_extreme() {
+fn steps_and_products_are_exact_at_every_extreme() {
     let state = &mut 1;
-    let window = super::field::WINDOW;
-    let of_point = [window, window + 1, (1 << 30) - 1];
+    let of_point = [0, 1, CHOICE - 1];
     let of_step = [0, 1, P - 1, P, P + 1, 2 * P - 1, 2 * P];
     let of_product = [0, 1, 2, P - 1, P];
-    let of_number = [0, 1, window - 1, window, P, u32::MAX];
+    let of_number = [0, 1, WINDOW - 1, WINDOW, P, u32::MAX];
     for round in 0..60 {
+        let top = round < KERNELS.len();
         let mut any = |from: &[u32], below: u32| match random(state) % 3 {
+            _ if top => from[from.len() - 1],
             0 => random(state) % below,
             _ => from[random(state) as usize % from.len()],
         };
-        let top = round == 0;
-        let point = Point(from_fn(|_| any(&of_point, 1 << 30).max(window)));
-        let wide: Element = from_fn(|_| if top { 2 * P } else { any(&of_step, u32::MAX) });
+        let point = Point(from_fn(|_| any(&of_point, CHOICE)));
+        let wide: Element = from_fn(|_| any(&of_step, u32::MAX));
         let (left, right): (Element, Element) = (
             from_fn(|_| any(&of_product, P)),
             from_fn(|_| any(&of_product, P)),
         );
-        let (base, most) = (any(&of_number, P), any(&[1, 2, window], window));
-        let number = any(&of_number, u32::MAX).wrapping_add(base);
-        let given = |b: Element, c: Element| {
-            let end = [base, most, number];
-            [point.0.as_slice(), &b, &c, &end].concat()
+        let (_, largest, most_steps) = KERNELS[round % KERNELS.len()];
+        let (base, most) = (any(&of_number, P), any(&[1, 2, largest], largest));
+        let given: [u32; 8] = from_fn(|_| any(&of_number, u32::MAX));
+        let state = |point: Element, b: Element, c: Element| {
+            let numbers = given.map(|number| number.wrapping_add(base));
+            [&point[..], &b, &c, &[base, most], &numbers].concat()
         };
         let modulo = |element: Element| element.map(|number| number % P);
 
-        let text = kernels::clamp("%n0") + &kernels::step();
-        let stepped = run(&text, &given(wide, ONE));
-        assert!(stepped.iter().all(|&b| b <= 2 * P), "{stepped:?}");
-        let x = number.wrapping_sub(base).min(most);
-        assert_eq!(modulo(stepped), point.minus_times(x, modulo(wide)));
+        let step = |i: usize| kernels::clamp(&format!("%n{i}")) + &kernels::step(i);
+        let twice = point.0.map(|of| 2 * of);
+        for steps in [1, 2, most_steps as usize] {
+            let text = kernels::begin() + &String::from_iter((0..steps).map(step));
+            let stepped = run(&text, &state(twice, wide, ONE));
+            assert!(stepped.iter().all(|&b| b <= 2 * P), "{stepped:?}");
+            let numbers = given[..steps].iter().map(|&x| x.min(most));
+            let expected = numbers.fold(modulo(wide), |product, x| point.plus_times(x, product));
+            assert_eq!(modulo(stepped), expected, "{steps}");
+        }
 
-        let product = run(&kernels::product(), &given(left, right));
+        let product = run(&kernels::product(), &state(point.0, left, right));
         assert_eq!(product, point.product(modulo(left), modulo(right)));
     }
 }
@@ -146,61 +155,85 @@ fn windows_of_every_size_agree_with_sorting() {
     }
 }
 
-/// Many blocks, and products that are known from shorter ones.
+/// Many blocks, whose last one folds.
 #[test]
 fn a_fingerprint_is_the_product_of_all_factors() {
     let device = Device::emulator();
     for (len, window) in [(20_001, 30_000), (30_003, 30_000), (20_002, 19_000)] {
-        // Threads expect several fours, too.
         let right = Vec::from_iter((0..len as u32).rev());
         assert!(is_permutation(&numbers(&device, &right), window).expect("checked"));
         let mut given = Vec::from_iter((0..len as u32).map(|i| i ^ 1));
         given[5] = u32::MAX;
-        let given = numbers(&device, &given);
-        assert!(!is_permutation(&given, window).expect("checked"));
-        let core = &given.memory.core;
+        let buffer = numbers(&device, &given);
+        assert!(!is_permutation(&buffer, window).expect("checked"));
+        let core = &buffer.memory.core;
         let check = core.check.get().expect("loaded");
         let most = window.min(len as u32);
-        let plan = check.window(len, 0, most);
-        let (results, at) = (plan.results(), given.memory.address);
-        assert_eq!(results.len(), DEGREE, "all is known");
-        assert!(results.start > DEGREE, "several blocks");
-        let products = device.zeros::<u32>(results.end).expect("memory");
-        // SAFETY: the numbers, and memory of that size.
-        unsafe { plan.start(&*core.queue, at, products.memory.address) }.expect("launched");
-        let found = products.view(results).to_vec().expect("read");
-        let product = given
-            .to_vec()
-            .expect("read")
-            .into_iter()
-            .fold(ONE, |product, x| {
-                check.point.minus_times(x.min(most), product)
-            });
-        assert_eq!(found, product);
+        let plan = check.plan(len, 0, most);
+        assert!(plan.blocks > 1);
+        let found = check.run(core, Some(&buffer), &plan).expect("launched");
+        let given = given.into_iter().map(|x| x.min(most));
+        assert_eq!(found, [product(check, given.chain(most..plan.end))]);
+    }
+}
+
+/// The product of r + x for all x.
+fn product(check: &Check, numbers: impl Iterator<Item = u32>) -> Element {
+    numbers.fold(ONE, |product, x| check.point.plus_times(x, product))
+}
+
+/// In one launch, and in several; threads multiply several threes, one number, or none.
+#[test]
+fn products_below_multiples_of_a_span_are_those_of_all_numbers() {
+    let device = Device::emulator();
+    let core = numbers(&device, &[0]).memory.core.clone();
+    for (span, calls) in [(1, vec![1, 2]), (7, vec![3, 2, 9]), (70_000, vec![1, 3])] {
+        let mut check = Check::load(&core).expect("loaded");
+        check.span = span;
+        for spans in calls {
+            let found = check.below(&core, spans).expect("launched");
+            assert_eq!(found, product(&check, 0..spans * span));
+        }
+        for len in [1, span - 1, span, span + 1, 2 * span] {
+            let right = numbers(&device, &Vec::from_iter((0..len).rev()));
+            assert!(check.is_full(&right, 0, len).expect("checked"), "{len}");
+            if len > 0 {
+                let wrong = numbers(&device, &Vec::from_iter(1..=len));
+                assert!(!check.is_full(&wrong, 0, len).expect("checked"), "{len}");
+            }
+        }
+    }
+}
+
+/// Those of the kernel for more numbers, near its end.
+#[test]
+fn large_numbers_are_multiplied_too() {
+    let device = Device::emulator();
+    for most in KERNELS.map(|(_, most, _)| most) {
+        let (len, base) = (3_001, 5);
+        let from = most - len;
+        let given = Vec::from_iter((0..len).map(|i| base + from + i * 7 % (len + 9)));
+        let buffer = numbers(&device, &given);
+        let core = &buffer.memory.core;
+        let check = Check::load(core).expect("loaded");
+        let plan = check.plan(len as usize, base, most);
+        assert_eq!(plan.end, most);
+        let found = check.run(core, Some(&buffer), &plan).expect("launched");
+        let given = given.into_iter().map(|x| (x - base).min(most));
+        assert_eq!(found, [product(&check, given)]);
     }
 }
 
 #[test]
-fn no_coordinate_of_a_result_may_differ() {
+fn what_is_expected_has_the_others_as_the_windows_end() {
     let device = Device::emulator();
-    let given = numbers(&device, &[2, 0, 3, 1, 4]);
-    assert!(is_permutation(&given, 3).expect("checked"));
-    let check = given.memory.core.check.get().expect("loaded");
-    // What is expected of the first three and two numbers is known now.
-    for (len, most) in [(5, 3), (9, 3), (3, 3), (2, 2)] {
-        let expected = (0..len as u32).fold(ONE, |product, x| {
-            check.point.minus_times(x.min(most), product)
-        });
-        let window = check.window(len, 0, most);
-        assert_eq!(window.results().len(), DEGREE);
-        assert!(window.is_full(&expected));
-        for i in 0..DEGREE {
-            for by in [1, 2, P - 1] {
-                let mut wrong = expected;
-                wrong[i] = (wrong[i] + by) % P;
-                assert!(!window.is_full(&wrong));
-            }
-        }
+    let core = numbers(&device, &[0]).memory.core.clone();
+    let check = Check::load(&core).expect("loaded");
+    for (len, most) in [(5, 3), (9, 3), (3, 3), (700, 600)] {
+        let plan = check.plan(len, 0, most);
+        let expected = check.expected(&plan, product(&check, 0..plan.end));
+        let given = (0..len as u32).map(|x| x.min(most));
+        assert_eq!(expected, product(&check, given.chain(most..plan.end)));
     }
 }
 

@@ -160,7 +160,6 @@ fn no_likeness_to_a_permutation_passes() {
     }
 }
 
-/// The product of the expected numbers is remembered for each length.
 #[test]
 fn lengths_in_any_order_are_checked() {
     for device in devices() {
@@ -233,7 +232,8 @@ fn a_graph_keeps_the_numbers_that_it_was_recorded_with() -> Result<()> {
 #[test]
 fn the_check_is_clean_under_every_detector() -> Result<()> {
     let device = Device::checked();
-    for len in LENGTHS {
+    // The last one takes many blocks, whose products the last of them reads.
+    for len in LENGTHS.into_iter().chain([30_003]) {
         check(&device, &mixed(len))?;
     }
     assert!(check(&device, &[1, 1, 7, 0, 2]).is_err());
