@@ -8,6 +8,7 @@ use super::operands::Operands;
 use super::outputs::Outputs;
 use super::passes::{Ahead, Worker};
 use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
+use super::rolled;
 use super::shape::{RUN, Shape, discarded, place};
 
 /// Loads two windows by their starts.
@@ -142,7 +143,7 @@ pub(super) unsafe fn convolve<
             if first >= of.output.len() {
                 return;
             }
-            convolve_divided::<S, T, E, COUNT>(worker, &of, first);
+            convolve_divided::<S, T, COUNT>(worker, &of, first);
         }
         first += step;
     }
@@ -193,7 +194,7 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
 /// # Safety
 /// As for [`convolve_whole`].
 #[inline(always)]
-unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
+unsafe fn convolve_divided<S: Shape, T: Transformed, const COUNT: usize>(
     worker: Worker<T>,
     of: &Operands<'_, T>,
     first: usize,
@@ -203,7 +204,7 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
     let thread = worker.thread;
     let outputs = Outputs::new(of, S::POINTS, first);
     // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
-    // place's slot before the first pass and after the last.
+    // place's slot before the first step and after the last.
     unsafe {
         let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
         let runs = Runs::<COUNT, RUN>::new(worker.after_marks::<S>());
@@ -215,12 +216,7 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
                     runs.parts(level, gain.ceiling(), of.signal, starts, place),
                 );
             });
-            let mut points = [Complex::zero(); E];
-            worker.get_window::<S, E>(&mut points);
-            worker.forward::<S, E, false>(&mut points, None, None);
-            multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread), None);
-            worker.inverse::<S, E, false>(&mut points, false);
-            worker.put_window::<S, E>(&points);
+            rolled::convolve::<S, T>(worker, of.spectrum.cast());
             let back = level.back(gain);
             worker.places::<S>(|place, slot| {
                 outputs.add(of, runs, place, back, read_number(slot));
