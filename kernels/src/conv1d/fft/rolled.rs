@@ -14,7 +14,7 @@ use super::passes::Worker;
 use super::shape::{MOST_PASSES, Pass, Shape, gapped};
 use crate::here::zero_here;
 
-/// The roots exp(−2πi·t/N), as products of two from the tables.
+/// The roots exp(−2πi·t/N) for t below N/2, as products of two from the tables.
 #[derive(Clone, Copy)]
 pub(super) struct Roots<T: Transformed> {
     /// Root t for t below 2^`log`, `apart` from each other.
@@ -56,22 +56,17 @@ impl<T: Transformed> Roots<T> {
         }
     }
 
-    /// Root t, rounded three times.
+    /// Root t, rounded three times: powers of one root would lose digits.
     ///
     /// # Safety
-    /// `t` is below N, and the tables are the shape's.
+    /// `t` is below N/2, and the tables are the shape's.
     #[inline(always)]
     pub(super) unsafe fn root(self, t: usize) -> Complex<T> {
-        let (near, half) = (t & ((1 << self.log) - 1), t >> self.log << self.step);
+        let near = t & ((1 << self.log) - 1);
         // SAFETY: the caller's promise.
-        let root = unsafe {
+        unsafe {
             let first = read_number(self.first.add(self.apart * near));
-            first * read_number(self.others.add(half % 16).cast())
-        };
-        if half < 16 {
-            root
-        } else {
-            root.rotated::<16>()
+            first * read_number(self.others.add(t >> self.log << self.step).cast())
         }
     }
 }
@@ -142,11 +137,11 @@ unsafe fn step<T: Transformed>(
     // SAFETY: the caller's promise.
     unsafe {
         let turn = |points: &mut [Complex<T>; 4]| {
-            unrolled::<4>(|r| {
-                if r > 0 {
-                    points[r] = points[r] * roots.root(r * place << (log - 2 - quarter));
-                }
-            });
+            let place = place << (log - 2 - quarter);
+            let [root, square] = [roots.root(place), roots.root(2 * place)];
+            points[1] = points[1] * root;
+            points[2] = points[2] * square;
+            points[3] = points[3] * (root * square);
         };
         let mut points = [others[0], inner[0], inner[1], others[1]].map(|of| read_number(of));
         if back {

@@ -10,6 +10,7 @@ use super::passes::{Ahead, Worker};
 use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
 use super::rolled;
 use super::shape::{RUN, Shape, discarded, place};
+use crate::here::zero_here;
 
 /// Loads two windows by their starts.
 #[inline(always)]
@@ -129,23 +130,24 @@ pub(super) unsafe fn convolve<
     worker: Worker<T>,
     of: Operands<'_, T>,
 ) {
-    let kept = S::POINTS - discarded(of.taps.len(), of.shift);
-    let step = thread::grid_dim_x() as usize * 2 * kept;
-    let mut first = thread::block_idx_x() as usize * 2 * kept;
+    let kept = |of: &Operands<'_, T>| S::POINTS - discarded(of.taps.len(), of.shift);
+    // Computed when it is needed, not kept in registers until then.
+    let step = |of: &Operands<'_, T>| (thread::grid_dim_x() as usize + zero_here()) * 2 * kept(of);
+    let mut first = thread::block_idx_x() as usize * 2 * kept(&of);
     loop {
         // SAFETY: the caller's promise; the outputs from `first` on belong to this block.
         unsafe {
             // Anew after a divided pair, which would keep all of it in registers.
             let (worker, of) = (worker.here(), of.here());
             while first < of.output.len() && convolve_whole::<S, T, E, AHEAD>(worker, &of, first) {
-                first += step;
+                first += step(&of);
             }
             if first >= of.output.len() {
                 return;
             }
             convolve_divided::<S, T, COUNT>(worker, &of, first);
         }
-        first += step;
+        first += step(&of);
     }
 }
 
@@ -241,10 +243,11 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
     let layout = Layout {
         points: S::POINTS,
         apart: S::THREADS,
-        warp: warp_of(thread),
+        warp: warp_of(thread + zero_here()),
         lane: thread as u32 % 32,
     };
-    let lengths = [of.signal.len(), of.taps.len()];
+    // Computed after the loads, not kept in registers through them.
+    let lengths = [of.signal.len(), of.taps.len() + zero_here()];
     // SAFETY: the caller's promise.
     unsafe {
         quiet::mark(
