@@ -43,6 +43,11 @@ intrinsics! {
     "llvm.nvvm.read.ptx.sreg.laneid" => safe fn laneid() -> u32;
     "llvm.nvvm.activemask" => unsafe fn activemask() -> u32;
 
+    "llvm.nvvm.shfl.sync.idx.i32" => unsafe fn shfl_idx(mask: u32, value: u32, b: u32, c: u32) -> u32;
+    "llvm.nvvm.shfl.sync.up.i32" => unsafe fn shfl_up(mask: u32, value: u32, b: u32, c: u32) -> u32;
+    "llvm.nvvm.shfl.sync.down.i32" => unsafe fn shfl_down(mask: u32, value: u32, b: u32, c: u32) -> u32;
+    "llvm.nvvm.shfl.sync.bfly.i32" => unsafe fn shfl_bfly(mask: u32, value: u32, b: u32, c: u32) -> u32;
+
     "llvm.nvvm.barrier.cta.sync.aligned.all" => unsafe fn barrier_sync(id: u32);
     "llvm.nvvm.barrier.cta.red.popc.aligned.all" => unsafe fn barrier_red_popc(id: u32, predicate: bool) -> u32;
     "llvm.nvvm.barrier.cta.red.and.aligned.all" => unsafe fn barrier_red_and(id: u32, predicate: bool) -> bool;

@@ -55,6 +55,13 @@ pub fn convolve_one<T: Real>(signal: &[T], taps: &[T], centre: usize) -> T {
     if let Some(window) = signal.get(end.wrapping_sub(taps.len())..end) {
         return dot::<T, GROUP>(taps, window);
     }
+    convolve_near_end(signal, taps, centre)
+}
+
+/// [`convolve_one`] in less code and more time, with the same bits.
+#[inline(always)]
+pub(super) fn convolve_near_end<T: Real>(signal: &[T], taps: &[T], centre: usize) -> T {
+    let end = centre + 1;
     // Past the signal's end the first taps have no samples.
     let samples = signal.get(..end).unwrap_or(signal);
     let taps = taps.get(end - samples.len()..).unwrap_or_default();

@@ -43,20 +43,17 @@ pub(super) const fn turns(lines: usize, extent: usize) -> usize {
 #[inline(always)]
 unsafe fn steps<T: Scalar, O: Op, const N: usize>(mut values: [T; N], log: u32) -> [[T; N]; 2] {
     let in_line = thread::thread_idx_x() as usize & ((1 << log) - 1);
-    macro_rules! rounds {
-        ($($round:literal)*) => {$(
-            if $round < log {
-                unrolled::<N>(|step| {
-                    // SAFETY: all lanes are here.
-                    let (below, _) = unsafe { warp_shuffle_up(ALL, values[step], 1 << $round, 32) };
-                    if in_line >= 1 << $round {
-                        values[step] = O::apply(below, values[step]);
-                    }
-                });
+    let mut distance = 1;
+    while distance < 1 << log {
+        unrolled::<N>(|step| {
+            // SAFETY: all lanes are here.
+            let (below, _) = unsafe { warp_shuffle_up(ALL, values[step], distance, 32) };
+            if in_line >= distance as usize {
+                values[step] = O::apply(below, values[step]);
             }
-        )*};
+        });
+        distance *= 2;
     }
-    rounds!(0 1 2 3 4);
     let before = from_fn(|step| {
         // SAFETY: all lanes are here.
         let (below, _) = unsafe { warp_shuffle_up(ALL, values[step], 1, 32) };

@@ -76,6 +76,16 @@ pub(super) struct Tile {
     line: usize,
 }
 
+impl Tile {
+    /// No tile.
+    const NONE: Self = Self {
+        start: 0,
+        len: 0,
+        number: 0,
+        line: 0,
+    };
+}
+
 impl<'a, T: Scalar> Tiles<'a, T> {
     /// # Safety
     /// Lines have elements, and 32 bits count their tiles.
@@ -163,17 +173,21 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
         let mut dealt = thread::block_idx_x();
         if thread == WARPS as u32 * 32 {
             let mut launch = 0;
-            unrolled::<BOARD>(|n| {
+            unrolled::<AHEAD>(|n| {
                 let mut ticket = NONE;
-                if n < AHEAD && alone {
+                if alone {
                     ticket = dealt;
                     dealt += blocks;
-                } else if n == 0 || n < AHEAD && several {
+                } else if n == 0 || several {
                     (ticket, launch) = tickets.taken(tickets.take());
                 }
                 board.add(n).write(tiles.tile(ticket));
             });
             tag.write(launch);
+        }
+        // By another warp, meanwhile.
+        if (AHEAD as u32..BOARD as u32).contains(&thread) {
+            board.add(thread as usize).write(Tile::NONE);
         }
         thread::sync_threads();
         let nth = |n: usize| board.add(n % BOARD);

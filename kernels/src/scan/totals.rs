@@ -19,12 +19,12 @@ use cuda_std::async_copy::cp_async_wait_group;
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
-use cuda_std::unroll::unrolled;
 use cuda_std::warp::{warp_shuffle_idx, warp_vote_all};
 
 use super::tiles::{ALL, NONE, Tiles, copy, fold, sum_warp};
 use super::words::{Tickets, Words, words};
 use super::{Lines, PACKS, RUN, SLOTS, WARPS, groups};
+use crate::here::zero_here;
 use crate::number::Scalar;
 use crate::pack::Pack;
 use crate::reduce::Op;
@@ -118,7 +118,11 @@ pub(super) unsafe fn totals<T: Scalar, O: Op, const LANES: usize>(
     unsafe {
         let mut tag = 0;
         if folds && lane == 0 {
-            unrolled::<TICKETS>(|n| board.add(n).write(next_run(&mut tag)));
+            let mut n = zero_here();
+            while n < TICKETS {
+                board.add(n).write(next_run(&mut tag));
+                n += 1;
+            }
         }
         thread::sync_threads();
         let words = Words::new(state, warp_shuffle_idx(ALL, tag, 0, 32).0);
@@ -142,13 +146,18 @@ pub(super) unsafe fn totals<T: Scalar, O: Op, const LANES: usize>(
             copy::<T, O, LANES>(of, &tiles.tile(ticket), slots_of(slot), at);
         };
         if !folds {
-            unrolled::<AHEAD>(|n| start(0, n as u32, n));
+            let mut n = zero_here();
+            while n < AHEAD {
+                start(0, n as u32, n);
+                n += 1;
+            }
         }
         // Of the run, and of the block's tiles.
         let (mut run, mut slot) = (0, 0);
-        while len_of(run) > 0 {
+        loop {
+            let has = len_of(run) > 0;
             if folds {
-                if lane == 0 {
+                if has && lane == 0 {
                     nth(run + TICKETS).write(next_run(&mut tag));
                 }
                 if run > 0 {
@@ -167,11 +176,11 @@ pub(super) unsafe fn totals<T: Scalar, O: Op, const LANES: usize>(
                     slot += 1;
                 }
             }
+            if !has {
+                break;
+            }
             thread::sync_threads();
             run += 1;
-        }
-        if folds && run > 0 {
-            fold_run::<T, O>(&tiles, nth(run - 1).read(), sums_of(run - 1), words, lane);
         }
     }
 }

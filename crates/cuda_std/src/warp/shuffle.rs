@@ -3,6 +3,8 @@
 #[cfg(feature = "half")]
 use half::{bf16, f16};
 
+use crate::nvvm;
+
 /// Which lane a value is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarpShuffleMode {
@@ -83,9 +85,8 @@ impl_shuffle! {
     i128 as u64: |value| (value as u64, (value >> 64) as u64), |low, high| (u128::from(low) | u128::from(high) << 64) as i128;
 }
 
-/// `shfl.sync` with its predicate result. LLVM's intrinsic returns a pair, which no Rust
-/// declaration can name, so this is assembly; cuda_builder marks it convergent like every call.
-#[cfg(target_arch = "nvptx64")]
+/// `shfl.sync` with its predicate result. The predicate follows from the lane's number: nobody pays
+/// for it who does not ask.
 #[inline(always)]
 unsafe fn shuffle_32(
     mode: WarpShuffleMode,
@@ -94,43 +95,30 @@ unsafe fn shuffle_32(
     b: u32,
     width: u32,
 ) -> (u32, bool) {
-    let (result, in_range): (u32, u32);
     // The instruction's operand `c` (PTX ISA 9.7.9.6): in bits 8 to 12 the lane bits that identify
     // the segment, in bits 0 to 4 the limit for source lanes: the segment's last lane, or for
     // upward shuffles its first, for which the field is zero.
-    let segments = 32u32.wrapping_sub(width) << 8;
-    macro_rules! shuffle {
-        ($mode:literal, $c:expr) => {
-            // SAFETY: the registers are what the instruction takes; the mask is the caller's
-            // promise.
-            unsafe {
-                core::arch::asm!(
-                    "{{",
-                    ".reg .pred in_range;",
-                    concat!("shfl.sync.", $mode, ".b32 {result}|in_range, {value}, {b}, {c}, {mask};"),
-                    "selp.u32 {flag}, 1, 0, in_range;",
-                    "}}",
-                    result = out(reg32) result,
-                    flag = out(reg32) in_range,
-                    value = in(reg32) value,
-                    b = in(reg32) b,
-                    c = in(reg32) $c,
-                    mask = in(reg32) mask,
-                    options(nomem, nostack, preserves_flags),
-                )
-            }
-        };
+    let identify = 32u32.wrapping_sub(width);
+    let segments = identify << 8;
+    let first = nvvm::laneid() & identify;
+    let last = first | (!identify & 31);
+    let (lane, distance) = (nvvm::laneid(), b & 31);
+    // SAFETY: the mask is the caller's promise.
+    unsafe {
+        match mode {
+            WarpShuffleMode::Idx => (nvvm::shfl_idx(mask, value, b, segments | 31), true),
+            WarpShuffleMode::Up => (
+                nvvm::shfl_up(mask, value, b, segments),
+                lane >= first + distance,
+            ),
+            WarpShuffleMode::Down => (
+                nvvm::shfl_down(mask, value, b, segments | 31),
+                lane + distance <= last,
+            ),
+            WarpShuffleMode::Xor => (
+                nvvm::shfl_bfly(mask, value, b, segments | 31),
+                lane ^ distance <= last,
+            ),
+        }
     }
-    match mode {
-        WarpShuffleMode::Idx => shuffle!("idx", segments | 0x1f),
-        WarpShuffleMode::Up => shuffle!("up", segments),
-        WarpShuffleMode::Down => shuffle!("down", segments | 0x1f),
-        WarpShuffleMode::Xor => shuffle!("bfly", segments | 0x1f),
-    }
-    (result, in_range != 0)
-}
-
-#[cfg(not(target_arch = "nvptx64"))]
-unsafe fn shuffle_32(_: WarpShuffleMode, _: u32, _: u32, _: u32, _: u32) -> (u32, bool) {
-    crate::nvvm::only_on_device("warp_shuffle")
 }

@@ -1,25 +1,24 @@
 //! The last pass of a long transform: it transforms the columns back and writes the outputs.
 //!
 //! The marks of a pair's columns say whether the pair is divided (`quiet.rs`). If so, one block
-//! computes its outputs instead: it measures the runs, and takes each level through the same three
-//! passes as the grid did, with a barrier between them. It works in the room of the pair's points,
-//! of which no output is made then. Pairs are independent: as many blocks work at once as have room.
+//! computes its outputs instead: it measures the runs, and takes each level through a transform in
+//! small steps (`rolled.rs`): one of two points and two of four in the room of the pair's points, of
+//! which no output is made then, the others row by row in shared memory. Pairs are independent: as
+//! many blocks work at once as have room.
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_block_uniform;
 use cuda_std::unroll::unrolled;
 
-use super::butterfly::{Of, transform};
-use super::columns::{RADIX, powers, transform_back, turn};
+use super::columns::{RADIX, powers, transform_back};
 use super::complex::{Complex, Pair, Transformed, read_number, write_number};
 use super::kernels::worker;
 use super::operands::Operands;
 use super::outputs::Outputs;
 use super::passes::Worker;
 use super::quiet::{self, Gain, Mark, Runs};
-use super::rows;
+use super::rolled::{self, Roots};
 use super::shape::*;
-use crate::here::zero_here;
 
 /// Whether a pair of windows must be divided, by its marks. Each warp reads all of them, so that
 /// none waits for another.
@@ -55,7 +54,7 @@ unsafe fn is_divided<S: Shape, T: Transformed>(
 /// All threads of a block of the shape call it, with its shared memory and tables; nothing else
 /// uses these outputs and the room for a transform.
 #[inline(always)]
-unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize>(
+unsafe fn convolve<S: Shape, T: Transformed, const LENGTH: usize>(
     worker: Worker<T>,
     of: &Operands<'_, T>,
     roots: *const Complex<T>,
@@ -63,62 +62,68 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize, const LENGTH: usize
     first: usize,
 ) {
     const { assert!(LENGTH * LONG_RUNS == ROWS * S::POINTS) };
-    let columns = S::POINTS;
+    let (points, half) = (ROWS * S::POINTS, ROWS / 2 * S::POINTS);
     let (worker, of) = (worker.here(), &of.here());
-    let thread = worker.thread;
-    let outputs = Outputs::new(of, ROWS * columns, first);
-    // SAFETY: the caller's promise. Each barrier orders what a pass wrote before the next pass's
-    // reads, and a pass's reads before later writes.
+    let threads = [worker.thread, S::THREADS];
+    let outputs = Outputs::new(of, points, first);
+    let roots = Roots::of_rows::<S>(worker, roots);
+    let log = points.ilog2();
+    // SAFETY: the caller's promise. A thread alone uses the room's places at its number and
+    // multiples of the threads after it, except between the first step and the last.
     unsafe {
-        let gain = Gain::read(of.spectrum.add(ROWS * columns / 2).read());
+        let gain = Gain::read(of.spectrum.add(points / 2).read());
         let runs = Runs::<LONG_RUNS, LENGTH>::new(worker.after_marks::<S>());
-        outputs.by_levels(of, runs, gain, [thread, S::THREADS], |level| {
-            // 0 there and 1 back, which LLVM must not know: the columns' code is there once.
-            let mut back = zero_here();
-            loop {
-                let mut column = thread;
-                while column < columns {
-                    let (at, roots) = (room.add(column), roots.add(column));
-                    // Loops over places, because they need few registers.
-                    let mut place = column;
-                    while back == 0 && place < ROWS * columns {
-                        let starts = outputs.starts(of);
-                        let parts = runs.parts(level, gain.ceiling(), of.signal, starts, place);
-                        write_number(room.add(place), parts);
-                        place += columns;
-                    }
-                    let mut points = [Complex::zero(); RADIX];
-                    unrolled::<RADIX>(|r| points[r] = read_number(at.add(r * columns)));
-                    let powers = powers(roots, columns);
-                    if back > 0 {
-                        turn(&mut points, &powers);
-                    }
-                    transform::<_, Of<RADIX>, _>(&mut points, 0);
-                    if back == 0 {
-                        turn(&mut points, &powers);
-                    }
-                    unrolled::<RADIX>(|r| write_number(at.add(r * columns), points[r]));
-                    while back > 0 && place < ROWS * columns {
-                        let point = read_number(room.add(place));
-                        outputs.add(of, runs, place, level.back(gain), point);
-                        place += columns;
-                    }
-                    column += S::THREADS;
+        outputs.by_levels(of, runs, gain, threads, |level| {
+            // 32 rows are two steps of four points and one of two, which comes first and last.
+            let mut place = worker.thread;
+            while place < points {
+                let starts = outputs.starts(of);
+                let mut part = runs.parts(level, gain.ceiling(), of.signal, starts, place);
+                if place >= half {
+                    let at = room.add(place - half);
+                    let earlier = read_number(at);
+                    write_number(at, earlier + part);
+                    part = (earlier - part) * roots.root(place - half);
                 }
-                if back > 0 {
-                    break;
+                write_number(room.add(place), part);
+                place += S::THREADS;
+            }
+            let rows = || {
+                let mut row = 0;
+                while row < ROWS {
+                    let points = room.add(row * S::POINTS);
+                    worker.places::<S>(|place, slot| {
+                        write_number(slot, read_number(points.add(place)));
+                    });
+                    let spectrum = of.spectrum.cast::<Complex<T>>();
+                    let number = rolled::reversed(row, ROWS.ilog2());
+                    rolled::convolve::<S, T>(worker, spectrum.add(number * S::POINTS));
+                    worker.places::<S>(|place, slot| {
+                        write_number(points.add(place), read_number(slot));
+                    });
+                    row += 1;
                 }
-                thread::sync_threads();
-                rows::convolve::<S, T, E>(worker, of.spectrum, room, 0..RADIX, 1, None);
-                thread::sync_threads();
-                back += 1 + zero_here();
+            };
+            let at = |place: usize| room.wrapping_add(place);
+            rolled::there_and_back(at, threads, roots, log, [log - 3, log - 5], rows);
+            let mut place = worker.thread;
+            while place < points {
+                let mut point = read_number(room.add(place));
+                if place < half {
+                    let at = room.add(place + half);
+                    let later = read_number(at) * roots.root(place);
+                    write_number(at, point - later);
+                    point = point + later;
+                }
+                outputs.add(of, runs, place, level.back(gain), point);
+                place += S::THREADS;
             }
         });
     }
 }
 
 macro_rules! kernels {
-    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, ($t:ident): $outputs:ident;)*) => {$(
+    ($($Shape:ident, $threads:literal threads, $blocks:literal blocks, ($t:ident): $outputs:ident;)*) => {$(
         /// Transforms the columns of products back, and writes the outputs that are kept; those of
         /// divided pairs of windows level by level.
         ///
@@ -210,7 +215,7 @@ macro_rules! kernels {
                             offset,
                             shift,
                         };
-                        convolve::<$Shape, T, $points, { SIZE / LONG_RUNS }>(
+                        convolve::<$Shape, T, { SIZE / LONG_RUNS }>(
                             worker(factors), &of, roots, room, first,
                         );
                     }
@@ -254,9 +259,9 @@ unsafe fn store<T: Transformed>(
 }
 
 kernels! {
-    Points2048, 16 each, 128 threads, 4 blocks, (f32): conv1d_fft_outputs2048;
-    Points4096, 16 each, 256 threads, 2 blocks, (f32): conv1d_fft_outputs4096;
-    Points4096, 16 each, 256 threads, 1 blocks, (f64): conv1d_fft_outputs4096_wide;
-    Points8192, 32 each, 256 threads, 2 blocks, (f32): conv1d_fft_outputs8192;
-    Points16384, 32 each, 512 threads, 1 blocks, (f32): conv1d_fft_outputs16384;
+    Points2048, 128 threads, 4 blocks, (f32): conv1d_fft_outputs2048;
+    Points4096, 256 threads, 2 blocks, (f32): conv1d_fft_outputs4096;
+    Points4096, 256 threads, 1 blocks, (f64): conv1d_fft_outputs4096_wide;
+    Points8192, 256 threads, 2 blocks, (f32): conv1d_fft_outputs8192;
+    Points16384, 512 threads, 1 blocks, (f32): conv1d_fft_outputs16384;
 }

@@ -46,8 +46,8 @@
 //! is straight-line code: a prototype in CUDA C++ that computed strides in loops over the radices
 //! executed five times the instructions with 32 points per thread.
 //!
-//! Registers by `ptxas` 13.5 for sm_90. The part that computes a divided block's levels uses a
-//! stack (docs/log/2026-11-26-quiet-passages.md):
+//! Registers by `ptxas` 13.5 for sm_90. The part that computes a divided block's levels, by loops
+//! over small steps (`rolled.rs`), may use a stack (docs/log/2026-11-26-quiet-passages.md):
 //!
 //! | kernel | points per thread | threads | blocks | registers |
 //! | --- | --- | --- | --- | --- |
@@ -78,6 +78,7 @@ mod outputs;
 mod passes;
 mod probes;
 mod quiet;
+mod rolled;
 pub mod rows;
 pub mod shape;
 mod window;

@@ -10,7 +10,7 @@ use super::complex::{Complex, Transformed};
 use super::operands::Operands;
 use super::quiet::{Gain, Level, Runs};
 use super::shape::{Shape, discarded, place};
-use crate::conv1d::direct::convolve_one;
+use crate::conv1d::direct::convolve_near_end;
 
 /// The outputs of a pair of windows.
 #[derive(Clone, Copy)]
@@ -207,7 +207,7 @@ impl Outputs {
                     let centre = self.first + at + of.offset;
                     let sum = match sample.is_not_a_number() {
                         true => sample * T::ZERO,
-                        false => convolve_one(of.signal, of.taps, centre),
+                        false => convolve_near_end(of.signal, of.taps, centre),
                     };
                     self.to(of).add(at).write(sum);
                 }

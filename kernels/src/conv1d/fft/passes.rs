@@ -73,10 +73,8 @@ impl<T: Transformed> Worker<T> {
         unsafe { self.marks::<S>().add(warp).read() }
     }
 
-    /// This thread's places in a window, in order. Each has a slot in the transform's array that no
-    /// other thread uses before the first pass's [`put`](Self::put) and after the last
-    /// [`get`](Self::get): [`get_window`](Self::get_window) and [`put_window`](Self::put_window)
-    /// move all of them. A loop over them needs few registers.
+    /// This thread's places in a window, in order, with their slots in the transform's array. A loop
+    /// over them needs few registers.
     #[inline(always)]
     pub(super) fn places<S: Shape>(self, mut body: impl FnMut(usize, *mut Complex<T>)) {
         let mut place = self.thread;
@@ -84,26 +82,6 @@ impl<T: Transformed> Worker<T> {
             body(place, self.shared.wrapping_add(gapped::<S>(place)));
             place += S::THREADS;
         }
-    }
-
-    /// Reads a window's points from their slots.
-    ///
-    /// # Safety
-    /// This thread has written them.
-    #[inline(always)]
-    pub(super) unsafe fn get_window<S: Shape, const E: usize>(self, points: &mut [Complex<T>; E]) {
-        // SAFETY: the caller's promise.
-        unsafe { self.get::<S, E>(points, S::PASSES[0]) };
-    }
-
-    /// Writes a window's points to their slots.
-    ///
-    /// # Safety
-    /// The shared array has all slots of the shape, and this thread has read these last.
-    #[inline(always)]
-    pub(super) unsafe fn put_window<S: Shape, const E: usize>(self, points: &[Complex<T>; E]) {
-        // SAFETY: the caller's promise.
-        unsafe { self.put::<S, E>(points, S::PASSES[0]) };
     }
 
     /// Writes a pass's points to their slots, which only this thread has read before.

@@ -34,7 +34,7 @@ unsafe fn load<S: Shape, T: Transformed, const E: usize>(
 
 /// The taps instead of rows to convolve, if there are marks.
 #[derive(Clone, Copy)]
-pub(super) struct Taps<'a, T: Transformed> {
+struct Taps<'a, T: Transformed> {
     /// Rows of the taps, as the columns' pass wrote them.
     points: *const Complex<T>,
     /// Their marks.
@@ -99,21 +99,21 @@ impl<T: Transformed> Taps<'_, T> {
     }
 }
 
-/// Convolves the rows `rows.start`, `rows.start + step`, … in place. With `taps`, writes these rows
-/// of their spectrum instead.
+/// Convolves the rows `rows.start`, `rows.start + step`, … in place. With marks of taps, writes these
+/// rows of their spectrum instead.
 ///
 /// # Safety
 /// All threads of a block of the shape call it, with its shared array and table. `points` points to
 /// rows, of which nothing else uses these; `spectrum` to [`RADIX`] rows. With taps a block has one
 /// row, and shared memory for marks; nothing else uses this row of their spectrum.
 #[inline(always)]
-pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
+unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
     worker: Worker<T>,
     spectrum: *const Pair<T>,
     points: *mut Complex<T>,
     rows: Range<usize>,
     step: usize,
-    taps: Option<Taps<'_, T>>,
+    taps: Taps<'_, T>,
 ) {
     let thread = worker.thread;
     let mut row = rows.start;
@@ -121,16 +121,14 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
         // SAFETY: the caller's promise.
         unsafe {
             let first = points.add(row * S::POINTS + thread);
-            let mut points = match taps {
-                Some(taps) if taps.are_given() => taps.load::<S, E>(worker, row),
-                _ => load::<S, T, E>(first),
+            let mut points = match taps.are_given() {
+                true => taps.load::<S, E>(worker, row),
+                false => load::<S, T, E>(first),
             };
             let factors = spectrum.add(row % RADIX * (S::POINTS / 2) + thread);
             let pairs = Some(worker.ahead::<S>());
             let ahead = worker.forward::<S, E, true>(&mut points, pairs, Some(factors));
-            if let Some(taps) = taps
-                && taps.are_given()
-            {
+            if taps.are_given() {
                 return taps.store::<S, E>(worker.here(), row, &mut points);
             }
             multiply::<S, T, E>(&mut points, factors, ahead);
@@ -200,7 +198,7 @@ macro_rules! kernels {
                 let rows = thread::block_idx_x() as usize..rows;
                 let step = thread::grid_dim_x() as usize;
                 let worker = worker(factors);
-                convolve::<$Shape, T, $points>(worker, spectrum, points, rows, step, Some(taps))
+                convolve::<$Shape, T, $points>(worker, spectrum, points, rows, step, taps)
             }
         }
     )*};

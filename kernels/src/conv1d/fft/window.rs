@@ -8,7 +8,9 @@ use super::operands::Operands;
 use super::outputs::Outputs;
 use super::passes::{Ahead, Worker};
 use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
+use super::rolled;
 use super::shape::{RUN, Shape, discarded, place};
+use crate::here::zero_here;
 
 /// Loads two windows by their starts.
 #[inline(always)]
@@ -128,23 +130,24 @@ pub(super) unsafe fn convolve<
     worker: Worker<T>,
     of: Operands<'_, T>,
 ) {
-    let kept = S::POINTS - discarded(of.taps.len(), of.shift);
-    let step = thread::grid_dim_x() as usize * 2 * kept;
-    let mut first = thread::block_idx_x() as usize * 2 * kept;
+    let kept = |of: &Operands<'_, T>| S::POINTS - discarded(of.taps.len(), of.shift);
+    // Computed when it is needed, not kept in registers until then.
+    let step = |of: &Operands<'_, T>| (thread::grid_dim_x() as usize + zero_here()) * 2 * kept(of);
+    let mut first = thread::block_idx_x() as usize * 2 * kept(&of);
     loop {
         // SAFETY: the caller's promise; the outputs from `first` on belong to this block.
         unsafe {
             // Anew after a divided pair, which would keep all of it in registers.
             let (worker, of) = (worker.here(), of.here());
             while first < of.output.len() && convolve_whole::<S, T, E, AHEAD>(worker, &of, first) {
-                first += step;
+                first += step(&of);
             }
             if first >= of.output.len() {
                 return;
             }
-            convolve_divided::<S, T, E, COUNT>(worker, &of, first);
+            convolve_divided::<S, T, COUNT>(worker, &of, first);
         }
-        first += step;
+        first += step(&of);
     }
 }
 
@@ -193,7 +196,7 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
 /// # Safety
 /// As for [`convolve_whole`].
 #[inline(always)]
-unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT: usize>(
+unsafe fn convolve_divided<S: Shape, T: Transformed, const COUNT: usize>(
     worker: Worker<T>,
     of: &Operands<'_, T>,
     first: usize,
@@ -203,7 +206,7 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
     let thread = worker.thread;
     let outputs = Outputs::new(of, S::POINTS, first);
     // SAFETY: the caller's promise; the runs' memory comes after the marks'. A thread alone uses a
-    // place's slot before the first pass and after the last.
+    // place's slot before the first step and after the last.
     unsafe {
         let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
         let runs = Runs::<COUNT, RUN>::new(worker.after_marks::<S>());
@@ -215,12 +218,7 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const E: usize, const COUNT
                     runs.parts(level, gain.ceiling(), of.signal, starts, place),
                 );
             });
-            let mut points = [Complex::zero(); E];
-            worker.get_window::<S, E>(&mut points);
-            worker.forward::<S, E, false>(&mut points, None, None);
-            multiply::<S, T, E>(&mut points, of.spectrum.wrapping_add(thread), None);
-            worker.inverse::<S, E, false>(&mut points, false);
-            worker.put_window::<S, E>(&points);
+            rolled::convolve::<S, T>(worker, of.spectrum.cast());
             let back = level.back(gain);
             worker.places::<S>(|place, slot| {
                 outputs.add(of, runs, place, back, read_number(slot));
@@ -245,10 +243,11 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
     let layout = Layout {
         points: S::POINTS,
         apart: S::THREADS,
-        warp: warp_of(thread),
+        warp: warp_of(thread + zero_here()),
         lane: thread as u32 % 32,
     };
-    let lengths = [of.signal.len(), of.taps.len()];
+    // Computed after the loads, not kept in registers through them.
+    let lengths = [of.signal.len(), of.taps.len() + zero_here()];
     // SAFETY: the caller's promise.
     unsafe {
         quiet::mark(
