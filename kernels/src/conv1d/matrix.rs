@@ -1,8 +1,7 @@
 //! Rows of matrices: a row of the grid for each, or a layer.
 //!
-//! A signal, or taps, of one row may serve all rows: its pitch is 0. Rows and pitches are multiplied in
-//! 32 bits: with 64, and with rows compared at their starts, a block had 90 instructions more before its
-//! first barrier.
+//! A signal, or taps, of one row may serve all rows: its pitch is 0. Rows and pitches are multiplied
+//! in 32 bits: 64 take several instructions at a block's start.
 
 use cuda_std::prelude::*;
 
@@ -18,8 +17,8 @@ pub(super) const fn rows_of(elements: usize, len: usize) -> usize {
     }
 }
 
-/// Whether 32 bits count the rows of a grid with so many layers of blocks, each for `each` rows, of so
-/// many outputs; and whether there is a layer for each of `rows` rows, unless layers stride.
+/// Whether 32 bits count the rows of a grid with so many layers of blocks, each for `each` rows, of
+/// so many outputs; and whether there is a layer for each of `rows` rows, unless layers stride.
 #[cfg_attr(
     target_arch = "nvptx64",
     expect(dead_code, reason = "the host compares a launch with its contract")

@@ -2,8 +2,8 @@
 //! grid each, and for short rows a thread for each output.
 //!
 //! A kernel of its own, because a row's addresses in `window` slowed down single signals
-//! (docs/log/2026-11-27-rows.md). Every output adds its taps in order: a row has the bits that it has
-//! by itself.
+//! (docs/log/2026-11-27-rows.md). Every output adds its taps in order: a row has the bits that it
+//! has by itself.
 //!
 //! - Wide: a block's row comes from its place along y and z. Tiles begin at the row's first whole
 //!   pack, wherever that is; the outputs before it are computed one by one.

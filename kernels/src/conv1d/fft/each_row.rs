@@ -1,5 +1,5 @@
-//! Transforms in shared memory of each row of a matrix, with the same taps: [`kernels`](super::kernels)
-//! with a row of blocks for each.
+//! Transforms in shared memory of each row of a matrix, with the same taps:
+//! [`kernels`](super::kernels) with a row of blocks for each.
 //!
 //! Entry points of their own, because a row's addresses take registers from the passes: with them,
 //! single signals had 0.93 to 1.01 of their speed (docs/log/2026-11-27-rows.md). There are the
@@ -20,10 +20,11 @@ macro_rules! kernels {
         /// within the bound of [the module](super).
         ///
         /// # Parameters
-        /// - `signal`: rows of n samples. `taps`: m ≥ 1 taps, few enough that a window yields outputs.
+        /// - `signal`: rows of n samples. `taps`: m ≥ 1 taps, few enough that a window yields
+        ///   outputs.
         /// - `spectrum`, `factors`, `offset`, `shift`: as for a single signal.
-        /// - `samples`, `outputs`: a row's samples and outputs. `signal_pitch`: the distance between
-        ///   rows of the signal.
+        /// - `samples`, `outputs`: a row's samples and outputs. `signal_pitch`: the distance
+        ///   between rows of the signal.
         ///
         /// # Launch
         /// Blocks of the shape's threads along x, with [`shared_bytes`], which stride over pairs of
@@ -71,7 +72,8 @@ macro_rules! kernels {
             }
             let output = output.as_mut_ptr().wrapping_add(start(row, outputs));
             let output = ptr::slice_from_raw_parts_mut(output, outputs);
-            // SAFETY: `require` states all of this, and that a row that begins within the output exists.
+            // SAFETY: `require` states all of this, and that rows that begin within the output
+            // exist.
             unsafe {
                 let signal = row_of(signal, row, samples, signal_pitch);
                 convolve_in::<$Shape, T, $points, { $Shape::POINTS / RUN }, { $threads == 512 }>(
