@@ -108,7 +108,10 @@ fn references_of_rows_have_the_bound_of_each_output() {
     bytes[last..].copy_from_slice(&(value + 1e-3).to_le_bytes());
     fs::write(at.join("wrong.npy"), bytes).unwrap();
     let wrong = run("conv x.npy taps.npy -o z.npy --reference wrong.npy").ends(1);
-    assert!(wrong.stdout.contains("first at index [2, 299]"), "{wrong:?}");
+    assert!(
+        wrong.stdout.contains("first at index [2, 299]"),
+        "{wrong:?}"
+    );
 }
 
 #[test]
