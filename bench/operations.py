@@ -321,6 +321,72 @@ class Convolution(Problem):
         return f"{min(self.WINDOWS * run, outputs)} of {outputs} outputs, all written", wrong
 
 
+class Rows(Problem):
+    """Convolutions of each row of a matrix with the same taps, in mode same. Names: signal, taps, out."""
+
+    # Rows that are compared, and outputs of each at most; taps from which on transforms are a peer,
+    # and products up to which direct sums are.
+    ROWS, RUN, TRANSFORMED, PRODUCTS = 8, 4096, 16, 1 << 37
+
+    def make(self):
+        rows, n, m = self.size
+        return {"signal": self.uniform(rows, n), "taps": self.uniform(1, m), "out": self.cupy.empty((rows, n), self.dtype)}
+
+    def names(self):
+        return {}
+
+    def peers(self):
+        rows, n, m = self.size
+        left, right = m // 2, (m - 1) // 2
+
+        def of_torch():
+            torch = module("torch")
+            # cuDNN correlates: the taps are turned round beforehand, outside the time. Unequal
+            # padding is a copy of the signals.
+            turned = [(signal.view(rows, 1, n), taps.flip(1).view(1, 1, m)) for signal, taps in self.tensors("signal", "taps")]
+            functional = torch.nn.functional
+
+            def launch(copy):
+                signal, taps = turned[copy]
+                if left == right:
+                    return functional.conv1d(signal, taps, padding=left).view(rows, n)
+                return functional.conv1d(functional.pad(signal, (left, right)), taps).view(rows, n)
+
+            return launch
+
+        def of_oaconvolve():
+            oaconvolve = importlib.import_module("cupyx.scipy.signal").oaconvolve
+            return self.cupy_call(lambda cp, s, t: oaconvolve(s, t, mode="same", axes=-1), "signal", "taps")()
+
+        peers = [("torch", "conv1d (cuDNN)", "", of_torch)] if rows * n * m <= self.PRODUCTS else []
+        if m >= self.TRANSFORMED or not peers:
+            peers.append(("cupy", "oaconvolve (FFT)", "axes=-1", of_oaconvolve))
+        return peers
+
+    def compare(self, copy, result, rung):
+        import numpy
+
+        arrays, (rows, n, m) = self.arrays[copy], self.size
+        taps = arrays["taps"][0].get().astype(numpy.float64)
+        roundoff = float(self.cupy.finfo(self.dtype).eps) / 2
+        run, offset = min(self.RUN, n), (m - 1) // 2
+        random = numpy.random.default_rng()
+        wrong = int(self.cupy.isnan(result).sum())
+        some = {0, rows - 1, *map(int, random.integers(0, rows, self.ROWS - 2))}
+        for row in some:
+            start = int(random.integers(0, n - run + 1))
+            first = start + offset - (m - 1)
+            needed = numpy.zeros(run + m - 1)
+            low, high = max(first, 0), min(first + run + m - 1, n)
+            needed[low - first : high - first] = arrays["signal"][row, low:high].get()
+            expected = numpy.convolve(needed, taps, "valid")
+            bound = (m + 2) * roundoff * numpy.convolve(numpy.abs(needed), numpy.abs(taps), "valid")
+            # A transform spreads its error over all outputs.
+            bound = bound + 16 * roundoff * math.log2(n + m) * numpy.abs(taps).sum()
+            wrong += int((~(numpy.abs(result[row, start : start + run].get() - expected) <= bound)).sum())
+        return f"{run} outputs of {len(some)} rows, all written", wrong
+
+
 class Matmul(Problem):
     """Products of matrices. Names: a, b, rows, inner, cols, out."""
 
@@ -474,6 +540,7 @@ class Scan(Problem):
 PROBLEMS = {
     **dict.fromkeys(["sum", "mean", "min", "max", "argmin", "argmax", "dot"], Reduce),
     **dict.fromkeys(["conv-same", "conv-full", "conv-valid"], Convolution),
+    "conv-rows": Rows,
     "matmul": Matmul,
     "matmul-batch": Batch,
     "transpose": Transpose,

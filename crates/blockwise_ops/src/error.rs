@@ -224,6 +224,12 @@ pub enum LaunchError {
         /// The kernel's name.
         kernel: &'static str,
     },
+    /// A kernel for a signal, and a matrix of them was given.
+    #[error("kernel `{kernel}` convolves one signal, not each row of a matrix")]
+    OneRow {
+        /// The kernel's name.
+        kernel: &'static str,
+    },
     /// A kernel that does not do what a setting asks for.
     #[error("kernel `{kernel}` does not do what `--{setting}` asks for")]
     Contradiction {
@@ -262,6 +268,7 @@ impl LaunchError {
             Self::NeedsMemory { .. } => Some("make a `Call`, which holds the memory"),
             Self::NoInstance { .. } => Some("leave the kernel out: then one is chosen that has"),
             Self::Rank { .. } => Some("reshape it first"),
+            Self::OneRow { .. } => Some("leave the kernel out: then one is chosen that does"),
             Self::NoParts { .. } => Some("leave the kernel out, or use one device and one chunk"),
             Self::NoBatch { .. } => {
                 Some("leave the kernel and `--tensor` out: then one is chosen that has batches")

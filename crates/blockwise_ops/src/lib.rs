@@ -4,7 +4,7 @@
 //!
 //! | level | for whom |
 //! | --- | --- |
-//! | a function on `ndarray` views: [`convolve`], [`dot()`], [`reduce()`], [`matmul()`], [`transpose()`], [`reverse()`] | copies in and out; views of any layout |
+//! | a function on `ndarray` views: [`convolve`], [`convolve_rows`], [`dot()`], [`reduce()`], [`matmul()`], [`transpose()`], [`reverse()`] | copies in and out; views of any layout |
 //! | a function on buffers, such as [`conv1d::convolve_buffers`] | operands that are on the device; waits, and gives the kernel's time |
 //! | `enqueue`, such as [`conv1d::enqueue`] | starts the launch and returns; on a [`Stream`](blockwise::Stream) where one is given, and recorded inside [`Device::graph`](blockwise::Device::graph) |
 //! | `plan`, such as [`conv1d::plan`] | kernel, grid, block and shared bytes as plain data; checks every limit, needs no device |
@@ -46,7 +46,7 @@ pub use array::{AnyArray, Number as AnyNumber};
 /// The kernels themselves.
 pub use kernels;
 
-pub use conv1d::{ConvMode, ConvOutputs, convolve};
+pub use conv1d::{ConvMode, ConvOutputs, convolve, convolve_rows};
 pub use element::{Element, Float};
 pub use error::LaunchError;
 pub use launch::{Execution, LaunchPlan};

@@ -61,7 +61,7 @@ pub(super) struct Drawn {
     pub posing: Posing,
 }
 
-/// The longest side of an array along one of whose axes an operation works.
+/// The longest side of an array along one of whose axes, or on each of whose rows, an operation works.
 const SIDE: usize = 20_000;
 /// Sides are rounded to multiples of these, by turns.
 const ROUNDED: [usize; 3] = [128, 8, 1];
@@ -137,7 +137,10 @@ impl Source {
             Setting::Mode { values, .. } => Some(values.len()),
             _ => None,
         });
-        let modes = modes.max().unwrap_or(1);
+        let modes = match batch {
+            Some(_) => 1,
+            None => modes.max().unwrap_or(1),
+        };
         let mut kinds = Vec::new();
         for &(ty, _) in of.bench.types {
             for mode in 0..modes {
@@ -164,6 +167,9 @@ impl Source {
         let multiple = ROUNDED[self.drawn % ROUNDED.len()];
         let offset = usize::from(rng.random_range(0..SHIFTED) == 0);
         let mut most = self.of.bench.drawn.to_vec();
+        if self.batch.is_some() {
+            most = most.into_iter().map(|most| most.min(SIDE)).collect();
+        }
         if self.has_axis && rng.random() {
             let dimensions = DIMENSIONS[rng.random_range(0..DIMENSIONS.len())];
             most = vec![SIDE; dimensions];
@@ -205,7 +211,9 @@ fn side(rng: &mut StdRng, most: usize, multiple: usize) -> usize {
 /// Whether a work of this size is small enough.
 fn fits(of: &Operation, ty: Type, size: &[usize], posing: &Posing, limits: Limits) -> bool {
     // A signal is longer than its taps.
-    if of.operands[0].rank == Rank::Signal && size[0] <= size[1] {
+    if let (Rank::Signal, [.., samples, taps]) = (of.operands[0].rank, size)
+        && samples <= taps
+    {
         return false;
     }
     operation::posed(of, ty, size, &posing.given).is_ok_and(|posed| {
@@ -247,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_third_each_is_rounded_to_128_to_8_and_not_at_all() {
-        for filter in ["matmul/f32", "transpose", "sum/", "conv"] {
+        for filter in ["matmul/f32", "transpose", "sum/", "conv-full"] {
             let shapes = drawn(3, 300, &[filter]);
             assert_eq!(shapes.len(), 300, "{filter}");
             let all = |multiple: usize| {
@@ -313,9 +321,13 @@ mod tests {
             *of.entry(it.of.name).or_default() += 1;
         }
         assert_eq!(of.len(), OPERATIONS.len());
-        let turns = OPERATIONS.len() + 1;
+        let turns = OPERATIONS.len() + 2;
         for (name, count) in of {
-            let turn = if name == "matmul" { 2 } else { 1 };
+            let turn = if ["matmul", "conv"].contains(&name) {
+                2
+            } else {
+                1
+            };
             assert!(
                 count.abs_diff(turn * 900 / turns) <= turn,
                 "{name}: {count}"
@@ -352,6 +364,6 @@ mod tests {
         // Fewer are the first ones of more.
         assert_eq!(drawn(5, 40, &[])[..10], drawn(5, 10, &[]));
         let of_each = shapes(5, Count::OfEach(2), &[], Limits::EVERY_KERNEL);
-        assert_eq!(of_each.len(), 2 * (OPERATIONS.len() + 1));
+        assert_eq!(of_each.len(), 2 * (OPERATIONS.len() + 2));
     }
 }

@@ -39,8 +39,11 @@ pub(super) fn works_of(operation: &'static Operation, sizes: &Sizes) -> Vec<Work
             true => &[operation.bench.quick],
             false => &[],
         };
-        let given = operation.benched(at);
         for size in picked(operation, sizes, quick, standard) {
+            let given = match operation.is_batch(&size) {
+                true => operation.with_mode(0),
+                false => operation.benched(at),
+            };
             let Ok(posed) = posed(operation, ty, &size, &given) else {
                 continue;
             };
@@ -166,7 +169,8 @@ fn picked(
 ) -> Vec<Vec<usize>> {
     let extents = operation.sizes.len();
     if let (Sizes::Given(given), Rank::Signal) = (sizes, operation.operands[0].rank) {
-        let given = given.iter().filter(|size| size.0.len() == extents);
+        let extents_of = |size: &&Size| [extents, extents + 1].contains(&size.0.len());
+        let given = given.iter().filter(extents_of);
         return Sizes::Given(given.cloned().collect()).pick_any(extents, quick, standard);
     }
     let mut picked = sizes.pick_any(extents, quick, standard);
@@ -482,7 +486,7 @@ impl Loaded for OnDevice<'_> {
 }
 
 impl OnDevice<'_> {
-    /// Compares runs of outputs, each from the inputs that it needs.
+    /// Compares runs of outputs, each part of a row from the inputs that it needs.
     fn windows(
         &self,
         windows: &Windows,
@@ -492,20 +496,35 @@ impl OnDevice<'_> {
         let (of, problem) = (self.of.operation, &self.of.posed.problem);
         let width = problem.ty.bytes();
         let compare = |run: &std::ops::Range<usize>| {
-            let (part, within) = windows.around(problem, run, result.len());
-            let inputs = inputs.iter().zip(part.inputs);
-            let inputs = inputs.map(|((input, _), range)| input.array(range));
-            let expected = of.expected(
-                self.variant,
-                Asked {
-                    problem: &part.problem,
-                    inputs: &inputs.collect::<Result<Vec<_>, _>>()?,
-                    runs: std::slice::from_ref(&within),
-                    before: &mut [0; 4],
-                },
-            )?;
-            let bytes = &result.bytes()[run.start * width..run.end * width];
-            compared(problem.ty, bytes, &expected)
+            let one = problem.row();
+            let lens = (of.lens)(&one);
+            let mut check: Option<Check> = None;
+            for (row, run) in operation::Problem::in_rows(std::slice::from_ref(run), lens.output) {
+                let (part, within) = windows.around(&one, &run, lens.output);
+                let inputs = inputs.iter().zip(part.inputs).enumerate();
+                let inputs = inputs.map(|(at, ((input, _), range))| {
+                    let row = if problem.rows[at] == 1 { 0 } else { row };
+                    let first = row * lens.inputs[at];
+                    input.array(first + range.start..first + range.end)
+                });
+                let expected = of.expected(
+                    self.variant,
+                    Asked {
+                        problem: &part.problem,
+                        inputs: &inputs.collect::<Result<Vec<_>, _>>()?,
+                        runs: std::slice::from_ref(&within),
+                        before: &mut [0; 4],
+                    },
+                )?;
+                let first = row * lens.output;
+                let bytes = &result.bytes()[(first + run.start) * width..(first + run.end) * width];
+                let next = compared(problem.ty, bytes, &expected)?;
+                check = Some(match check {
+                    Some(check) => check.and(next),
+                    None => next,
+                });
+            }
+            Ok::<_, BenchError>(check.unwrap_or(Check::exact("every element", 0)))
         };
         let checks = cores::each(self.sample.runs.iter(), compare);
         let checks = checks.into_iter().collect::<Result<Vec<_>, BenchError>>()?;

@@ -290,7 +290,8 @@ mod tests {
                 // Means and indices are computed by the kernels of sums and extremes, most batches by
                 // those of single products.
                 let is_derived = ["mean", "argmin", "argmax"].contains(&work.operation);
-                let is_derived = is_derived || work.operation == "matmul-batch";
+                let is_derived =
+                    is_derived || ["matmul-batch", "conv-rows"].contains(&work.operation);
                 name != "default"
                     && !is_derived
                     && !name.ends_with("-raw")

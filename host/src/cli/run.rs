@@ -2,6 +2,7 @@
 
 mod folded;
 mod panels;
+mod rows;
 mod windows;
 mod windows_check;
 mod windows_part;
@@ -16,6 +17,7 @@ use blockwise_mesh::{Blocks, Mesh, Rank, ShardedMatrix, Split, parts};
 use blockwise_ops::compare::{self, Comparison, ShapeMismatch};
 use blockwise_ops::operation::{
     self, Asked, Call, Expected, Operation, Options, Parts, Posed, Problem, Rank as Dimensions,
+    Variant,
 };
 use blockwise_ops::{AnyArray, Element, LaunchError, oracle};
 use serde_json::json;
@@ -113,11 +115,17 @@ struct Inputs {
 
 impl Inputs {
     fn open(of: &Operation, arguments: &Arguments) -> Result<Self, Failure> {
+        let paths = arguments.inputs.iter();
+        let readers = paths.map(|path| operand::open(path));
+        Self::of(of, arguments, readers.collect::<Result<_, _>>()?)
+    }
+
+    /// Those of files that are open.
+    fn of(of: &Operation, arguments: &Arguments, opened: Vec<Reader>) -> Result<Self, Failure> {
         let (mut readers, mut shapes, mut types) = (Vec::new(), Vec::new(), Vec::new());
         // Of a recording all samples are taken, which have no axis.
         let takes_sound = matches!(of.parts, Parts::Folded(_)) && arguments.given.axis.is_none();
-        for (operand, path) in of.operands.iter().zip(&arguments.inputs) {
-            let reader = operand::open(path)?;
+        for (operand, reader) in of.operands.iter().zip(opened) {
             let reader = match operand.rank {
                 Dimensions::Matrix | Dimensions::Matrices => reader.into_matrix(),
                 Dimensions::Any | Dimensions::Vector | Dimensions::Signal => reader,
@@ -407,17 +415,22 @@ impl<'a> Expectation<'a> {
     /// Compares a piece of the result: exactly, or within what both may be off.
     fn compare(
         &mut self,
-        of: &Operation,
+        (of, variant): (&Operation, Option<&Variant>),
         (problem, operands): (&Problem, &[AnyArray]),
         result: &AnyArray,
         before: &mut [u64; 4],
     ) -> Result<Comparison, Failure> {
-        let oracle = (of.reference)(Asked {
+        let run = 0..result.len();
+        let asked = Asked {
             problem,
             inputs: operands,
-            runs: std::slice::from_ref(&(0..result.len())),
+            runs: std::slice::from_ref(&run),
             before,
-        })?;
+        };
+        let oracle = match variant {
+            Some(variant) => of.expected(variant, asked)?,
+            None => (of.reference)(asked)?,
+        };
         self.within(result, |ty, _| match oracle {
             Expected::Exact(_) => exactly(),
             Expected::Near(near) => {
@@ -475,6 +488,8 @@ fn exactly() -> (Option<Vec<f64>>, String) {
 /// Where a result goes, piece by piece: its file, and the comparison.
 struct Sink<'a> {
     of: &'static Operation,
+    /// The kernel, of an operation some of whose kernels have an error of their own.
+    variant: Option<&'static Variant>,
     shape: &'a [usize],
     writer: ArrayWriter,
     expected: Option<(Expectation<'a>, Comparison)>,
@@ -495,6 +510,10 @@ impl<'a> Sink<'a> {
         let shape = &task.posed.result;
         Ok(Self {
             of: task.of,
+            variant: match task.of.parts {
+                Parts::Windows(_) => task.options.kernel,
+                _ => None,
+            },
             shape,
             writer: place.create(shape, task.posed.problem.ty)?,
             expected: expected.map(|expected| (expected, Comparison::empty())),
@@ -513,7 +532,8 @@ impl<'a> Sink<'a> {
     ) -> Result<(), Failure> {
         if let Some((expected, comparison)) = &mut self.expected {
             let is_whole = result.shape() == self.shape;
-            let next = expected.compare(self.of, (problem, operands), result, &mut self.before)?;
+            let (of, operands) = ((self.of, self.variant), (problem, operands));
+            let next = expected.compare(of, operands, result, &mut self.before)?;
             match is_whole {
                 true => *comparison = next,
                 false => comparison.append(self.at, next),

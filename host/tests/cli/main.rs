@@ -19,6 +19,7 @@ mod outputs;
 mod profile;
 mod references;
 mod results;
+mod rows;
 mod scale;
 mod scans;
 mod shell;

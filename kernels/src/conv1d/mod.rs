@@ -11,12 +11,16 @@
 //! | valid | n − m + 1 | m − 1 |
 //!
 //! Convolution commutes: if there are more taps than samples, the host swaps the two.
+//!
+//! [`rows`] and [`fft::each_row`] convolve each row of a matrix.
 
 pub mod block_per_output;
 pub mod blocked;
 pub mod direct;
 pub mod fft;
+mod matrix;
 pub mod policy;
+pub mod rows;
 mod span;
 mod steps;
 pub mod tiled;

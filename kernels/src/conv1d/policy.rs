@@ -33,17 +33,19 @@ pub const fn tiles_of_ten_warps(taps: usize) -> usize {
 /// Blocks of [`window`] that an H200 holds: with fewer, each warp has one tile.
 const AT_ONCE: usize = 5 * 132;
 
-/// Number of blocks that [`window`] is launched with for `outputs` outputs of type `T`.
-pub const fn window_blocks<T>(outputs: usize, taps: usize) -> usize {
+/// Number of blocks that [`window`] is launched with for each of `rows` rows of `outputs` outputs of
+/// type `T`.
+pub const fn window_blocks<T>(outputs: usize, taps: usize, rows: usize) -> usize {
     let tiles = outputs.div_ceil(window::span::<T>());
     let most = tiles.div_ceil(window::WARPS);
     let blocks = (10 * tiles).div_ceil(window::WARPS * tiles_of_ten_warps(taps));
-    if blocks >= AT_ONCE {
+    let at_once = AT_ONCE.div_ceil(if rows > 1 { rows } else { 1 });
+    if blocks >= at_once {
         blocks
-    } else if most < AT_ONCE {
+    } else if most < at_once {
         most
     } else {
-        AT_ONCE
+        at_once
     }
 }
 

@@ -69,15 +69,15 @@ pub const WARPS: usize = (THREADS / LANES_OF_A_WARP) as usize;
 const LANES_OF_A_WARP: u32 = 32;
 
 /// Tiles per warp in shared memory.
-const STAGES: usize = 2;
+pub(super) const STAGES: usize = 2;
 
 /// Packs that hold the taps, wherever in the first pack they start.
-const fn tap_packs<T>() -> usize {
+pub(super) const fn tap_packs<T>() -> usize {
     MAX_TAPS / lanes::<T>() + 1
 }
 
 /// Packs of a tile and of the samples below it, which take as many packs as the taps.
-const fn stage<T>() -> usize {
+pub(super) const fn stage<T>() -> usize {
     tap_packs::<T>() + LANES_OF_A_WARP as usize * PACKS
 }
 
@@ -120,7 +120,7 @@ pub fn conv1d_window<T: Real>(signal: &[T], taps: &[T], mut output: Out<T>, offs
 /// The output has fewer than 2³¹ tiles. `tiles` is shared memory for the stages of all warps,
 /// `shared_taps` for the taps.
 #[inline(always)]
-unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
+pub(super) unsafe fn convolve<T: Real, const LANES: usize, const OUTPUTS: usize>(
     signal: &[T],
     taps: &[T],
     output: *mut [T],

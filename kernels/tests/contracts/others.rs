@@ -1,6 +1,7 @@
 //! Convolutions and transposes.
 
 use kernels::conv1d::blocked::conv1d_blocked;
+use kernels::conv1d::rows::conv1d_rows;
 use kernels::conv1d::window::{self, MAX_TAPS, conv1d_window};
 use kernels::transpose::aligned::{self, transpose_aligned};
 use kernels::transpose::packs::{self, transpose_packs};
@@ -61,6 +62,42 @@ fn convolutions_have_taps_and_indices_that_fit() {
     let most = MAX_TAPS as u64;
     starts(WINDOW(1000, most, 1000, 4, GRID, BLOCK));
     refused(WINDOW(1000, most + 1, 1000, 4, GRID, BLOCK), "taps.len()");
+}
+
+#[test]
+fn rows_have_a_layer_each_and_as_many_elements() {
+    let start = |lens: [u64; 3], pitches: [usize; 2], grid: [u32; 3], log_width| {
+        let kernel = conv1d_rows::<f32>::on(&Device::default())?.shape(shape(grid, BLOCK));
+        let [signal, taps, outputs] = lens.map(memory);
+        let [signal_pitch, taps_pitch] = pitches;
+        let mut outputs = outputs;
+        kernel.launch(
+            &signal,
+            &taps,
+            &mut outputs,
+            4,
+            100,
+            9,
+            100,
+            signal_pitch,
+            taps_pitch,
+            log_width,
+        )
+    };
+    for grid in [[4, 3, 1], [4, 1, 3], [4, 2, 2]] {
+        starts(start([300, 9, 300], [100, 0], grid, 7));
+        starts(start([100, 27, 300], [0, 9], grid, 7));
+    }
+    starts(start([300, 9, 300], [100, 0], [4, 1, 1], 5));
+    for (lens, pitches, grid, log_width, rule) in [
+        ([300, 9, 300], [100, 0], [4, 2, 1], 7, "are_layers"),
+        ([200, 9, 300], [100, 0], [4, 3, 1], 7, "are_rows"),
+        ([300, 18, 300], [100, 9], [4, 3, 1], 7, "are_rows"),
+        ([300, 9, 301], [100, 0], [4, 3, 1], 7, "are_rows"),
+        ([300, 9, 300], [100, 0], [4, 3, 1], 8, "log_width"),
+    ] {
+        refused(start(lens, pitches, grid, log_width), rule);
+    }
 }
 
 #[test]

@@ -21,8 +21,8 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
 /// The fastest kernel without transforms: it needs no memory but the operands'.
 pub(super) fn without_memory(task: &Task<'_>) -> &'static Variant {
     let fastest = match task.options.threads {
-        Some(_) => &TILED,
-        None => least(task, |variant| !is_fft(variant)),
+        Some(_) if task.problem.rows == [1; 2] => &TILED,
+        _ => least(task, |variant| !is_fft(variant)),
     };
     if *fastest != TILED {
         return fastest;

@@ -6,11 +6,11 @@
 
 use kernels::conv1d::fft::shape::discarded;
 use kernels::conv1d::policy::FFT_FROM;
-use kernels::conv1d::{THREADS, blocked as in_blocks, window as in_windows};
+use kernels::conv1d::{THREADS, blocked as in_blocks, rows as in_rows, window as in_windows};
 
-use super::plan::most_threads;
+use super::plan::{log_width, most_threads};
 use super::transform;
-use super::{is_whole, mode};
+use super::{is_whole, lens, mode};
 use crate::ConvMode;
 use crate::by_width::by_width;
 use crate::operation::Task;
@@ -18,11 +18,12 @@ use crate::operation::Task;
 /// Time to allocate and copy the twiddle factors: 31 to 65 µs of the host.
 const PREPARE: f64 = 40_000.0;
 
-/// Taps and outputs of a convolution, and the multiprocessors that share it.
+/// Taps and outputs of a convolution, of each of its rows, and the multiprocessors that share it.
 #[derive(Clone, Copy)]
 struct Size {
     taps: usize,
     outputs: usize,
+    rows: usize,
     multiprocessors: f64,
 }
 
@@ -32,13 +33,14 @@ impl Size {
         Self {
             taps: samples.min(taps),
             outputs,
+            rows: task.problem.all_rows(),
             multiprocessors: task.device.multiprocessors_to_fill().into(),
         }
     }
 
     /// Blocks of this many outputs per multiprocessor.
     fn blocks(&self, outputs: usize) -> f64 {
-        self.outputs.div_ceil(outputs) as f64 / self.multiprocessors
+        (self.rows * self.outputs.div_ceil(outputs)) as f64 / self.multiprocessors
     }
 }
 
@@ -119,6 +121,35 @@ const COSTS_F64: Costs = Costs {
     per_output: Some([3600.0, 5.87, 85.4]),
 };
 
+/// Sums of each row of a matrix: a launch, and nanoseconds of a tap of an output in a whole tile and
+/// of another, if all multiprocessors are busy. From a few shapes (docs/log/2026-11-27-rows.md).
+pub(super) fn rows(task: &Task<'_>) -> Option<f64> {
+    let size = Size::of(task);
+    let (launch, [whole_tap, tap]) = match task.problem.ty.bytes() {
+        4 => (4760.0, [0.06e-3, 0.25e-3]),
+        _ => (4500.0, [0.11e-3, 0.4e-3]),
+    };
+    let span = by_width!(task.problem.ty.bytes(), T => in_windows::span::<T>());
+    let whole = match log_width(task.problem) {
+        in_rows::LOG_THREADS => size.outputs.saturating_sub(size.taps) / span * span,
+        _ => 0,
+    };
+    let [whole, others] = [whole, size.outputs - whole].map(|it| (it * size.rows) as f64);
+    let sums = size.taps as f64 * (whole * whole_tap + others * tap);
+    let sums = sums * H200 / size.multiprocessors;
+    // A lone thread adds tap after tap.
+    let lone = size.taps as f64 * 5.0;
+    Some(launch + sums.max(memory(task, size)).max(lone)).filter(|_| has_rows(task))
+}
+
+/// The multiprocessors of an H200.
+const H200: f64 = 132.0;
+
+/// Whether there are several rows, or none.
+fn has_rows(task: &Task<'_>) -> bool {
+    task.problem.rows != [1; 2]
+}
+
 /// The constants for the problem's type.
 fn costs(task: &Task<'_>) -> &'static Costs {
     match task.problem.ty.bytes() {
@@ -128,16 +159,16 @@ fn costs(task: &Task<'_>) -> &'static Costs {
 }
 
 pub(super) fn tiled(task: &Task<'_>) -> Option<f64> {
-    Some(costs(task).tiled.time(Size::of(task)))
+    (!has_rows(task)).then(|| costs(task).tiled.time(Size::of(task)))
 }
 
 pub(super) fn direct(task: &Task<'_>) -> Option<f64> {
-    Some(costs(task).direct.time(Size::of(task)))
+    (!has_rows(task)).then(|| costs(task).direct.time(Size::of(task)))
 }
 
 /// The time to read the samples and write the outputs at the bandwidth of global memory.
 fn memory(task: &Task<'_>, size: Size) -> f64 {
-    2.0 * size.outputs as f64 * task.problem.ty.bytes() as f64 / BANDWIDTH
+    2.0 * (size.rows * size.outputs) as f64 * task.problem.ty.bytes() as f64 / BANDWIDTH
 }
 
 /// The model of `window`, where it is used.
@@ -149,6 +180,9 @@ fn in_window(task: &Task<'_>, size: Size) -> Option<[f64; 3]> {
 
 pub(super) fn window(task: &Task<'_>) -> Option<f64> {
     let size = Size::of(task);
+    if has_rows(task) {
+        return None;
+    }
     let [launch, start, tap] = in_window(task, size)?;
     Some(launch + (start + tap * size.taps as f64).max(memory(task, size)))
 }
@@ -156,6 +190,9 @@ pub(super) fn window(task: &Task<'_>) -> Option<f64> {
 pub(super) fn blocked(task: &Task<'_>) -> Option<f64> {
     let size = Size::of(task);
     let span = by_width!(task.problem.ty.bytes(), T => in_blocks::span::<T>());
+    if has_rows(task) {
+        return None;
+    }
     let costs = costs(task);
     if in_window(task, size).is_some() || size.outputs < costs.blocked_from * span {
         return None;
@@ -172,7 +209,7 @@ pub(super) fn per_output(task: &Task<'_>) -> Option<f64> {
     const BLOCKS_EACH: usize = 32;
     let size = Size::of(task);
     let [launch, tap, block] = costs(task).per_output?;
-    let able = mode(task.problem) == ConvMode::Full && is_whole(task.problem);
+    let able = mode(task.problem) == ConvMode::Full && is_whole(task.problem) && !has_rows(task);
     if !able || size.taps > most_threads(task.device) as usize {
         return None;
     }
@@ -202,7 +239,14 @@ pub(super) fn transforms(task: &Task<'_>) -> Option<f64> {
         _ => [17_100.0, 8490.0],
     };
     let kept = points - discarded(size.taps, 0);
-    Some(first + each * size.blocks(2 * kept) + prepare)
+    let [_, [_, of_taps]] = lens(task.problem);
+    let launches = match transform::takes_rows(task.variant, task.problem) {
+        true => first + each * size.blocks(2 * kept),
+        false if has_rows(task) && of_taps == 1 => return None,
+        // Row by row.
+        false => (first + each * Size { rows: 1, ..size }.blocks(2 * kept)) * size.rows as f64,
+    };
+    Some(launches + prepare)
 }
 
 /// Bytes per nanosecond that the kernels read and write.
@@ -219,8 +263,9 @@ pub(super) fn long_transforms(task: &Task<'_>) -> Option<f64> {
         18 => [26_000.0, 10.6e-3],
         _ => [36_000.0, 13.2e-3],
     };
-    let pairs = size.outputs.div_ceil(2 * (points - size.taps));
+    let pairs = size.rows * size.outputs.div_ceil(2 * (points - size.taps));
     let bytes = task.problem.ty.bytes() as f64;
     let transformed = (pairs * points) as f64 * each * bytes / 4.0;
+    let launches = launches * size.rows.max(1) as f64;
     Some(launches + transformed + memory(task, size) + prepare)
 }

@@ -2,8 +2,8 @@
 
 use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream};
 
-use super::ordered;
-use super::transform::{TAPS, transform};
+use super::transform::{TAPS, takes_rows, transform};
+use super::{ordered, row};
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
 use crate::{LaunchError, limits};
 
@@ -51,7 +51,7 @@ impl Held for Fft {
         stream: Option<&Stream>,
         problem: &Problem,
         inputs: &[AnyView<'_>],
-        output: AnyViewMut<'_>,
+        mut output: AnyViewMut<'_>,
     ) -> Result<Option<Plan>, LaunchError> {
         let Self {
             device,
@@ -62,11 +62,23 @@ impl Held for Fft {
             spectrum,
         } = self;
         let plan = (variant.plan)(&Task::new(variant, problem, options, device.properties()))?;
-        let [signal, taps] = ordered(problem, inputs);
-        let (on, inputs) = ((&*device, stream), [taps, factors.as_view()]);
-        of_taps.start(on, Operands::of(*problem, &inputs, spectrum.as_view_mut()))?;
-        let inputs = [signal, taps, spectrum.as_view(), factors.as_view()];
-        plan.start(on, Operands::of(*problem, &inputs, output))?;
+        let on = (&*device, stream);
+        let mut launch =
+            |problem: Problem, [signal, taps]: [AnyView<'_>; 2], output: AnyViewMut<'_>| {
+                let inputs = [taps, factors.as_view()];
+                of_taps.start(on, Operands::of(problem, &inputs, spectrum.as_view_mut()))?;
+                let inputs = [signal, taps, spectrum.as_view(), factors.as_view()];
+                plan.start(on, Operands::of(problem, &inputs, output))
+            };
+        if problem.rows == [1; 2] || takes_rows(variant, problem) {
+            launch(*problem, ordered(problem, inputs), output)?;
+            return Ok(Some(plan));
+        }
+        let len = problem.extents[3];
+        for at in 0..problem.all_rows() {
+            let outputs = output.as_view_mut().into_view_mut(at * len..(at + 1) * len);
+            launch(problem.row(), row(problem, inputs, at), outputs)?;
+        }
         Ok(Some(plan))
     }
 

@@ -4,7 +4,7 @@ use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream, Type};
 use kernels::conv1d::fft::columns::{RADIX, THREADS};
 use kernels::conv1d::fft::shape::shift;
 
-use super::ordered;
+use super::row;
 use super::transform::{Batches, COLUMNS, OUTPUTS, ROWS, Rows, Transform, transform};
 use crate::LaunchError;
 use crate::limits::plan_1d;
@@ -55,13 +55,43 @@ pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, La
 }
 
 impl Held for Long {
-    /// Starts three launches per batch, and for the taps, whose columns the first one includes, one
-    /// more.
+    /// Row by row.
     fn enqueue(
         &mut self,
         stream: Option<&Stream>,
         problem: &Problem,
         inputs: &[AnyView<'_>],
+        mut output: AnyViewMut<'_>,
+    ) -> Result<Option<Plan>, LaunchError> {
+        let (one, len) = (problem.row(), problem.extents[3]);
+        let mut plan = None;
+        for at in 0..problem.all_rows() {
+            let outputs = output.as_view_mut().into_view_mut(at * len..(at + 1) * len);
+            plan = self.enqueue_row(stream, &one, row(problem, inputs, at), outputs)?;
+        }
+        Ok(plan)
+    }
+
+    fn serves(&self, problem: &Problem) -> bool {
+        let task = Task::new(
+            self.variant,
+            problem,
+            &self.options,
+            self.device.properties(),
+        );
+        let marks = (Batches::new(self.of, &task).all + 1) * self.rows.marks_len;
+        problem.ty == self.spectrum.ty() && marks <= self.marks.len()
+    }
+}
+
+impl Long {
+    /// Starts three launches per batch, and for the taps, whose columns the first one includes, one
+    /// more.
+    fn enqueue_row(
+        &mut self,
+        stream: Option<&Stream>,
+        problem: &Problem,
+        [signal, taps]: [AnyView<'_>; 2],
         mut output: AnyViewMut<'_>,
     ) -> Result<Option<Plan>, LaunchError> {
         let Self {
@@ -82,7 +112,6 @@ impl Held for Long {
         let (columns, len) = (rows.columns, 2 * of.points);
         let room = points.len() / len - 1;
         let [shared, levels] = [of.shared_bytes, rows.levels_bytes].map(|bytes| bytes as u64);
-        let [signal, taps] = ordered(problem, inputs);
         let [samples, taps_len, offset, outputs] = problem.extents;
         let shift = shift(offset);
         let batches = Batches::new(of, &task);
@@ -142,16 +171,5 @@ impl Held for Long {
             plan.start(on, operands)?;
         }
         Ok(Some(whole))
-    }
-
-    fn serves(&self, problem: &Problem) -> bool {
-        let task = Task::new(
-            self.variant,
-            problem,
-            &self.options,
-            self.device.properties(),
-        );
-        let marks = (Batches::new(self.of, &task).all + 1) * self.rows.marks_len;
-        problem.ty == self.spectrum.ty() && marks <= self.marks.len()
     }
 }

@@ -1,4 +1,5 @@
-//! Convolution in one dimension, with the modes of `numpy.convolve`.
+//! Convolution in one dimension, with the modes of `numpy.convolve`: of vectors, and of each row of a
+//! matrix.
 
 mod choice;
 mod cost;
@@ -17,19 +18,24 @@ use crate::operation::{
     Asked, Bench, Case, Expected, Given, Lens, Numbers, Operand, Operation, Part, Parts, Posed,
     Problem, Rank, Setting, Size, Windows, Work,
 };
-use crate::{LaunchError, named_enum, oracle};
+use crate::{AnyArray, LaunchError, named_enum, oracle};
 
 pub use transform::{
     CONVOLVE, Rows, TAPS, Transform, Transforms, is_fft, is_long, most_taps, points,
 };
-pub use typed::{convolve, convolve_buffers, enqueue, plan};
+pub use typed::{convolve, convolve_buffers, convolve_rows, enqueue, plan};
 pub use variants::{
     BLOCK_PER_OUTPUT, BLOCK_PER_OUTPUT_RAW, BLOCKED, DIRECT, FFT2048, FFT4096, FFT8192, FFT16384,
-    FFT65536, FFT131072, FFT262144, FFT524288, TILED, TILED_RAW, WINDOW, by_transforms,
+    FFT65536, FFT131072, FFT262144, FFT524288, ROWS_EACH, TILED, TILED_RAW, WINDOW, by_transforms,
 };
 
 /// The convolution: extents are samples, taps, the first output in the full convolution, and
 /// outputs. The shorter operand plays the taps.
+///
+/// A signal of two dimensions is convolved row by row: by [`ROWS_EACH`], or by transforms, which are
+/// one launch if all rows share the taps ([`FFT2048`], [`FFT16384`], of `f64` [`FFT4096`]). The taps are a vector for all rows, or a matrix of as many rows;
+/// or the signal is one row, for a matrix of taps. Extents are those of a row, whose result has the
+/// bits that it has by itself. Nothing reaches another row.
 ///
 /// From 64 taps on, where that is faster, it uses fast Fourier transforms: it transforms two
 /// windows of N samples together, multiplies by the taps' transform, and transforms back. A block
@@ -58,12 +64,12 @@ pub static CONV: Operation = Operation {
     operands: &[
         Operand {
             name: "signal",
-            about: "The signal: a vector (.npy, .csv) or a recording (.wav, each channel by itself)",
+            about: "The signal: a vector, or a matrix, each row by itself (.npy, .csv); or a recording (.wav, each channel by itself)",
             rank: Rank::Signal,
         },
         Operand {
             name: "taps",
-            about: "The taps: a vector (.npy, .csv), or a recording of an impulse response (.wav, one channel for all or one for each; full scale is 1). Unlike types and integers are promoted to float64; a recording is float64, a signal's in the file's own units",
+            about: "The taps: a vector, or a matrix with a row for each of the signal (.npy, .csv); or a recording of an impulse response (.wav, one channel for all or one for each; full scale is 1). Unlike types and integers are promoted to float64; a recording is float64, a signal's in the file's own units",
             rank: Rank::Signal,
         },
     ],
@@ -94,16 +100,24 @@ pub static CONV: Operation = Operation {
             profile: 31,
         },
     ],
-    shapes: |sizes| sizes.iter().map(|&len| vec![len]).collect(),
+    shapes: |sizes| match *sizes {
+        [rows, samples, taps] => vec![vec![rows, samples], vec![taps]],
+        _ => sizes.iter().map(|&len| vec![len]).collect(),
+    },
     pose,
     lens: |problem| Lens {
-        inputs: [problem.extents[0], problem.extents[1]],
-        output: problem.extents[3],
+        inputs: [0, 1].map(|at| problem.rows[at].saturating_mul(problem.extents[at])),
+        output: problem.all_rows().saturating_mul(problem.extents[3]),
     },
     work: |problem| {
         let [samples, taps, _, outputs] = problem.extents;
-        let elements = samples.saturating_add(taps).saturating_add(outputs);
-        let products = (outputs as u64).saturating_mul(samples.min(taps) as u64);
+        let rows = problem.all_rows();
+        let [of_signal, of_taps] = problem.rows;
+        let all = [(of_signal, samples), (of_taps, taps), (rows, outputs)];
+        let all = all.map(|(rows, len)| rows.saturating_mul(len));
+        let elements = all.into_iter().fold(0, usize::saturating_add);
+        let outputs = all[2] as u64;
+        let products = outputs.saturating_mul(samples.min(taps) as u64);
         Work {
             bytes: problem.bytes(elements),
             operations: products.saturating_mul(2),
@@ -118,6 +132,7 @@ pub static CONV: Operation = Operation {
         &DIRECT,
         &WINDOW,
         &BLOCKED,
+        &ROWS_EACH,
         &FFT2048,
         &FFT4096,
         &FFT8192,
@@ -155,13 +170,20 @@ pub static CONV: Operation = Operation {
                     &[1 << 28, 31],
                     &[1 << 28, 32],
                     &[1 << 20, 2001],
+                    &[768, 4096, 31],
+                    &[49_152, 1024, 128],
+                    &[2, 28_800_000, 4001],
+                    &[64, 1_000_000, 31],
                 ],
             ),
-            (Type::F64, &[&[1 << 24, 10], &[1_000_000, 2001]]),
+            (
+                Type::F64,
+                &[&[1 << 24, 10], &[1_000_000, 2001], &[768, 4096, 31]],
+            ),
         ],
         quick: &[1 << 22, 31],
         drawn: &[400_000_000, 20_000],
-        batch: None,
+        batch: Some(("conv-rows", 20_000)),
         numbers: Numbers::Uniform,
         every: &[Type::F64],
     },
@@ -174,6 +196,9 @@ pub static CONV: Operation = Operation {
         &[257, 3],
         &[509, 31],
         &[255, 256],
+        &[5, 257, 3],
+        &[2, 1283, 31],
+        &[3, 99, 70],
     ],
 };
 
@@ -278,19 +303,90 @@ fn ordered<'a>(problem: &Problem, inputs: &[AnyView<'a>]) -> [AnyView<'a>; 2] {
 }
 
 fn pose(ty: Type, shapes: &[&[usize]], given: &Given) -> Result<Posed, LaunchError> {
-    let vector = |at: usize, what| match *shapes[at] {
-        [len] => Ok(len),
+    let rows = |at: usize, what| match *shapes[at] {
+        [len] => Ok((1, len)),
+        [rows, len] => Ok((rows, len)),
         _ => Err(LaunchError::Rank {
             what,
             shape: shapes[at].to_vec(),
-            wanted: "a vector",
+            wanted: "a vector, or a matrix of rows",
         }),
     };
-    let lengths = [vector(0, "the signal")?, vector(1, "the list of taps")?];
+    let [signal, taps] = [rows(0, "the signal")?, rows(1, "the list of taps")?];
     let mode = MODES[usize::from(given.settings[0]).min(MODES.len() - 1)];
-    let problem = problem(ty, lengths, mode)?;
-    let result = vec![problem.extents[3]];
+    let whole = problem(ty, [signal.1, taps.1], mode)?;
+    let problem = match (signal.0, taps.0) {
+        (of_signal, of_taps) if of_signal == of_taps || of_signal == 1 || of_taps == 1 => Problem {
+            rows: [of_signal, of_taps],
+            ..whole
+        },
+        _ => {
+            return Err(LaunchError::ShapeMismatch {
+                left_name: "the signal",
+                left: shapes[0].to_vec(),
+                right_name: "the list of taps",
+                right: shapes[1].to_vec(),
+                rule: "each row has taps of its own, or all share one row",
+            });
+        }
+    };
+    let outputs = problem.extents[3];
+    let (longest, all) = (signal.1.max(taps.1).max(outputs), problem.all_rows());
+    let what = "the matrix";
+    let too_large = LaunchError::SizeOverflow { what };
+    longest.checked_mul(all).ok_or(too_large)?;
+    let result = match shapes.iter().any(|shape| shape.len() > 1) {
+        true => vec![all, outputs],
+        false => vec![outputs],
+    };
     Ok(Posed { problem, result })
+}
+
+/// The operand that plays the signal, and the one that plays the taps, of one row: of matrices that
+/// row, or the only one.
+fn row<'a>(problem: &Problem, inputs: &[AnyView<'a>], row: usize) -> [AnyView<'a>; 2] {
+    let of = [0, 1].map(|at| {
+        let len = problem.extents[at];
+        let first = if problem.rows[at] == 1 { 0 } else { row * len };
+        inputs[at].view(first..first + len)
+    });
+    ordered(problem, &of)
+}
+
+/// Samples and taps of a row, and rows of each: as [`ordered`].
+fn lens(problem: &Problem) -> [[usize; 2]; 2] {
+    let [samples, taps, ..] = problem.extents;
+    let [of_signal, of_taps] = problem.rows;
+    match taps > samples {
+        true => [[taps, samples], [of_taps, of_signal]],
+        false => [[samples, taps], [of_signal, of_taps]],
+    }
+}
+
+/// Asks for each run of outputs within a row, with that row's operands.
+fn of_rows<R>(
+    asked: &Asked<'_>,
+    of_row: impl Fn(Asked<'_>) -> Result<Vec<R>, LaunchError>,
+) -> Result<Vec<R>, LaunchError> {
+    let problem = asked.problem.row();
+    let mut all = Vec::new();
+    for (row, run) in Problem::in_rows(asked.runs, problem.extents[3]) {
+        let operand = |at: usize| {
+            let (len, width) = (problem.extents[at], problem.ty.bytes());
+            let first = if asked.problem.rows[at] == 1 { 0 } else { row };
+            let mut operand = AnyArray::zeros(problem.ty, &[len])?;
+            let bytes = &asked.inputs[at].bytes()[first * len * width..][..len * width];
+            operand.bytes_mut().copy_from_slice(bytes);
+            Ok::<_, LaunchError>(operand)
+        };
+        all.extend(of_row(Asked {
+            problem: &problem,
+            inputs: &[operand(0)?, operand(1)?],
+            runs: std::slice::from_ref(&run),
+            before: &mut [0; 4],
+        })?);
+    }
+    Ok(all)
 }
 
 /// A run of outputs is a convolution too: of the samples that it needs, with another first output.
@@ -325,6 +421,13 @@ pub fn part(problem: &Problem, outputs: Range<usize>) -> Part {
 }
 
 fn reference(asked: Asked<'_>) -> Result<Expected, LaunchError> {
+    if asked.problem.rows != [1; 2] {
+        let all = of_rows(&asked, |asked| match reference(asked)? {
+            Expected::Near(near) => Ok(near),
+            Expected::Exact(_) => Ok(Vec::new()),
+        })?;
+        return Ok(Expected::Near(all));
+    }
     match asked.problem.ty {
         Type::F32 => Ok(Expected::Near(oracle::of_sums::<f32>(&asked))),
         Type::F64 => Ok(Expected::Near(oracle::of_sums::<f64>(&asked))),
@@ -370,6 +473,12 @@ static CASES: &[Case] = &[
     Case::of(&[40, 16]).by(A_BLOCK_EACH).set(FULL).spare(),
     Case::of(&[40, 19]).by(A_BLOCK_EACH).set(FULL).spare(),
     Case::of(&[300, 40]).by(BY_TRANSFORMS).set(FULL),
+    // Rows: whole tiles and ends of each, that begin at no pack.
+    Case::of(&[3, 2575, 5]).by(&["rows"]).set(SAME).capped(1),
+    // Short ones, which share blocks.
+    Case::of(&[11, 37, 5]).by(&["rows"]).set(SAME).capped(1),
+    Case::of(&[5, 20, 33]).by(&["rows"]).set(FULL).spare(),
+    Case::of(&[3, 99, 70]).by(BY_TRANSFORMS).set(SAME),
 ];
 
 const OF_ANY_BLOCK: &[&str] = &["tiled", "tiled-raw", "direct"];

@@ -5,7 +5,7 @@ use kernels::conv1d::{self, policy};
 
 use super::{is_whole, mode};
 use crate::by_width::by_width;
-use crate::operation::{Plan, Task};
+use crate::operation::{Plan, Problem, Task};
 use crate::{ConvMode, LaunchError};
 
 /// The shorter operand's elements.
@@ -21,8 +21,18 @@ fn outputs(task: &Task<'_>) -> usize {
     task.problem.extents[3]
 }
 
+/// Refuses matrices.
+pub(super) fn one_row(task: &Task<'_>) -> Result<(), LaunchError> {
+    let kernel = task.variant.name;
+    match task.problem.rows {
+        [1, 1] => Ok(()),
+        _ => Err(LaunchError::OneRow { kernel }),
+    }
+}
+
 /// Shared memory for a block's span of the signal and the halo.
 pub(super) fn tiled(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    one_row(task)?;
     let elements = (taps(task) as u64 - 1).checked_add(threads(task).into());
     let bytes = elements.and_then(|elements| elements.checked_mul(task.problem.ty.bytes() as u64));
     let bytes = bytes.ok_or(LaunchError::SizeOverflow {
@@ -32,10 +42,42 @@ pub(super) fn tiled(task: &Task<'_>) -> Result<Plan, LaunchError> {
 }
 
 pub(super) fn direct(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    one_row(task)?;
     task.plan_1d([0, 0], outputs(task), threads(task), 0)
 }
 
+/// Binary logarithm of the threads that take a row of [`rows`](conv1d::rows). Few whole tiles are not
+/// worth their copies.
+pub(super) fn log_width(problem: &Problem) -> usize {
+    let [samples, taps, _, outputs] = problem.extents;
+    let taps = samples.min(taps);
+    let span = by_width!(problem.ty.bytes(), T => conv1d::window::span::<T>());
+    let tiles = if taps <= 16 { 4 } else { 2 };
+    match taps > conv1d::window::MAX_TAPS || outputs < tiles * span {
+        // At least two warps' accesses follow each other.
+        true => outputs.next_power_of_two().clamp(1, 64).ilog2() as usize,
+        false => conv1d::rows::LOG_THREADS,
+    }
+}
+
+pub(super) fn rows(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    let (taps, outputs, rows) = (taps(task), outputs(task), task.problem.all_rows());
+    let threads = task.fixed_block(conv1d::window::THREADS)?;
+    let log_width = log_width(task.problem);
+    if log_width == conv1d::rows::LOG_THREADS {
+        let blocks = by_width!(task.problem.ty.bytes(), T => policy::window_blocks::<T>(outputs, taps, rows));
+        return task.plan_layers([0, 0], blocks, rows, threads, 0);
+    }
+    let of_block = 1 << (conv1d::rows::LOG_THREADS - log_width);
+    let (along_x, along_y) = (outputs.div_ceil(1 << log_width), rows.div_ceil(of_block));
+    // As many as are at work twice.
+    let most = 2 * 16 * task.device.multiprocessors_to_fill() as usize;
+    let along_y = along_y.min(most.div_ceil(along_x.max(1)));
+    task.plan_layers([0, 0], along_x, along_y, threads, 0)
+}
+
 pub(super) fn window(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    one_row(task)?;
     let (taps, outputs) = (taps(task), outputs(task));
     if taps > conv1d::window::MAX_TAPS {
         return Err(LaunchError::TooManyTaps {
@@ -50,13 +92,16 @@ pub(super) fn window(task: &Task<'_>) -> Result<Plan, LaunchError> {
             let tiles = outputs.div_ceil(conv1d::window::WARPS * span);
             tiles.div_ceil(each.get() as usize)
         }
-        None => by_width!(task.problem.ty.bytes(), T => policy::window_blocks::<T>(outputs, taps)),
+        None => {
+            by_width!(task.problem.ty.bytes(), T => policy::window_blocks::<T>(outputs, taps, 1))
+        }
     };
     let threads = task.fixed_block(conv1d::window::THREADS)?;
     task.plan_blocks([0, 0], blocks, threads, 0)
 }
 
 pub(super) fn blocked(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    one_row(task)?;
     let outputs = outputs(task);
     let blocks = match task.options.count {
         Some(each) => {
@@ -73,6 +118,7 @@ pub(super) fn blocked(task: &Task<'_>) -> Result<Plan, LaunchError> {
 pub(super) fn block_per_output(task: &Task<'_>) -> Result<Plan, LaunchError> {
     // Says which types there are.
     task.kernel([0, 0])?;
+    one_row(task)?;
     let (kernel, taps) = (task.variant.name, taps(task));
     let given = mode(task.problem);
     if given != ConvMode::Full {

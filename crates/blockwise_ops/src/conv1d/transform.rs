@@ -5,15 +5,20 @@ use std::sync::OnceLock;
 use blockwise::{AnyViewMut, Error, Type};
 use kernels::conv1d::fft::kernels as entries;
 use kernels::conv1d::fft::shape::{self, Shape};
-use kernels::conv1d::fft::{columns, levels, rows};
+use kernels::conv1d::fft::{columns, each_row, levels, rows};
 
-use crate::operation::{Kernel, Plan, Takes, Task, Variant, kernel};
+use super::lens;
+use super::plan::one_row;
+use super::variants::of_row;
+use crate::operation::{Kernel, Plan, Problem, Takes, Task, Tier, Variant, kernel};
 use crate::{Element, LaunchError};
 
 /// The launches of a transform in shared memory: the convolution, and before it the taps.
 pub const CONVOLVE: u8 = 0;
 /// See [`CONVOLVE`].
 pub const TAPS: u8 = 1;
+/// Instead of [`CONVOLVE`], each row of a matrix; some shapes only.
+pub(super) const EACH_ROW: u8 = 2;
 
 /// The launches of a transform through global memory. The rows take the longest.
 pub(super) const ROWS: u8 = 0;
@@ -123,7 +128,17 @@ pub fn points<T: Element>(variant: &Variant) -> Option<usize> {
     transform(variant, T::TYPE).map(|it| it.points)
 }
 
-/// Of all FFT kernels.
+/// Whether all rows of a matrix are one launch of an FFT kernel: they share the taps, and it has rows.
+pub(super) fn takes_rows(variant: &Variant, problem: &Problem) -> bool {
+    let [_, [_, of_taps]] = lens(problem);
+    let mut kernels = variant.kernels.iter();
+    problem.rows != [1; 2]
+        && of_taps == 1
+        && !is_long(variant)
+        && kernels.any(|kernel| kernel.code == EACH_ROW && kernel.takes.has(problem.ty))
+}
+
+/// Of all FFT kernels; of matrices whose rows are launched one by one, of a row.
 pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     // Says which types there are.
     task.kernel([CONVOLVE, 0])?;
@@ -132,6 +147,12 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
         given: task.problem.ty,
         known: task.variant.known(),
     })?;
+    // Rows with the same taps are one launch, or none.
+    let [_, [_, of_taps]] = lens(task.problem);
+    let alone = of_taps == 1 && of.rows.is_none() && !takes_rows(task.variant, task.problem);
+    if alone || matches!(task.variant.tier, Tier::Ladder { .. }) {
+        one_row(task)?;
+    }
     let [samples, taps, offset, outputs] = task.problem.extents;
     let taps = samples.min(taps);
     if taps > of.most_taps {
@@ -149,7 +170,14 @@ pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
             outputs.div_ceil(2 * kept)
         }
     };
-    task.plan_blocks([CONVOLVE, 0], blocks, threads, of.shared_bytes as u64)
+    let shared = of.shared_bytes as u64;
+    match takes_rows(task.variant, task.problem) {
+        true => {
+            let rows = task.problem.all_rows();
+            task.plan_layers([EACH_ROW, 0], blocks, rows, threads, shared)
+        }
+        false => task.plan_blocks([CONVOLVE, 0], blocks, threads, shared),
+    }
 }
 
 /// The bytes of a table of complex numbers in a kernel's type.
@@ -238,8 +266,23 @@ pub(super) static FFT524288_TRANSFORMS: Transforms = Transforms {
 /// The kernels of a transform in shared memory. Beside signal and taps, the first takes the taps'
 /// spectrum and the factors as inputs; the other writes that spectrum, from taps and factors.
 macro_rules! transforms {
-    ($($Type:ident $t:ident: $convolve:ident, $taps:ident;)*) => {
+    ($($Type:ident $t:ident: $convolve:ident, $taps:ident $(, $rows:ident)?;)*) => {
         &[$(
+            $(kernel!(Takes::Type(Type::$Type), [EACH_ROW, 0], each_row::$rows<$t>, |of| {
+                let ([samples, _, outputs], [signal_pitch, _]) = of_row(&of.problem);
+                (
+                    of.inputs[0].plain::<$t>()?,
+                    of.inputs[1].plain::<$t>()?,
+                    of.inputs[2].plain::<$t>()?,
+                    of.inputs[3].plain::<$t>()?,
+                    of.output.plain::<$t>()?,
+                    of.problem.extents[2],
+                    shape::shift(of.problem.extents[2]),
+                    samples,
+                    outputs,
+                    signal_pitch
+                )
+            }),)?
             kernel!(Takes::Type(Type::$Type), [CONVOLVE, 0], entries::$convolve<$t>, |of| (
                 of.inputs[0].plain::<$t>()?,
                 of.inputs[1].plain::<$t>()?,
@@ -310,17 +353,17 @@ fn more(memory: Option<AnyViewMut<'_>>) -> Result<AnyViewMut<'_>, Error> {
 }
 
 pub(super) static FFT2048_KERNELS: &[Kernel] = transforms! {
-    F32 f32: conv1d_fft2048, conv1d_taps_fft2048;
+    F32 f32: conv1d_fft2048, conv1d_taps_fft2048, conv1d_fft2048_rows;
 };
 pub(super) static FFT4096_KERNELS: &[Kernel] = transforms! {
     F32 f32: conv1d_fft4096, conv1d_taps_fft4096;
-    F64 f64: conv1d_fft4096_wide, conv1d_taps_fft4096_wide;
+    F64 f64: conv1d_fft4096_wide, conv1d_taps_fft4096_wide, conv1d_fft4096_wide_rows;
 };
 pub(super) static FFT8192_KERNELS: &[Kernel] = transforms! {
     F32 f32: conv1d_fft8192, conv1d_taps_fft8192;
 };
 pub(super) static FFT16384_KERNELS: &[Kernel] = transforms! {
-    F32 f32: conv1d_fft16384, conv1d_taps_fft16384;
+    F32 f32: conv1d_fft16384, conv1d_taps_fft16384, conv1d_fft16384_rows;
 };
 pub(super) static FFT65536_KERNELS: &[Kernel] = long_transforms! {
     F32 f32 Points2048: conv1d_fft_rows2048, conv1d_fft_columns, conv1d_fft_outputs2048;

@@ -1,7 +1,7 @@
 //! Convolutions of Rust's types: on buffers, and on `ndarray` views.
 
 use blockwise::{Device, DeviceProperties, Stream, View, ViewMut};
-use ndarray::{Array1, ArrayView1, Ix1};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Ix1, Ix2};
 
 use super::{CONV, ConvMode, choice, problem};
 use crate::operation::{self, Call, Options, Plan, Problem, Task};
@@ -145,4 +145,42 @@ pub fn convolve<T: Float>(
     let result = operation::array(device, &CONV, &mode.given(), options, &inputs)?;
     let what = "the output";
     (result.into_dimensionality::<Ix1>()).map_err(|_| LaunchError::SizeOverflow { what })
+}
+
+/// Convolves each row of `signal` with the row of `taps` of the same number, or with the only one:
+/// [`convolve`] row by row, in one launch. `signal` has n columns, `taps` m, the result
+/// [`ConvMode::outputs`]. The signal may have one row too, for several rows of taps.
+///
+/// ```
+/// use blockwise::Device;
+/// use blockwise_ops::{ConvMode, Options, convolve_rows};
+/// use ndarray::array;
+///
+/// let device = Device::any()?;
+/// let signals = array![[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]];
+/// let options = Options::default();
+/// let smooth = array![[0.5, 0.5]];
+/// let result = convolve_rows(&device, signals.view(), smooth.view(), ConvMode::Full, &options)?;
+/// assert_eq!(result, array![[0.5, 1.5, 2.5, 1.5], [5.0, 15.0, 25.0, 15.0]]);
+/// // A filter for each row.
+/// let each = array![[1.0], [0.1]];
+/// let result = convolve_rows(&device, signals.view(), each.view(), ConvMode::Same, &options)?;
+/// assert_eq!(result, array![[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Different numbers of rows, neither of which is 1, rows without elements, limits that are broken,
+/// and what goes wrong on the device.
+pub fn convolve_rows<T: Float>(
+    device: &Device,
+    signal: ArrayView2<'_, T>,
+    taps: ArrayView2<'_, T>,
+    mode: ConvMode,
+    options: &Options,
+) -> Result<Array2<T>, LaunchError> {
+    let inputs = [signal.into_dyn(), taps.into_dyn()];
+    let result = operation::array(device, &CONV, &mode.given(), options, &inputs)?;
+    let what = "the output";
+    (result.into_dimensionality::<Ix2>()).map_err(|_| LaunchError::SizeOverflow { what })
 }

@@ -4,11 +4,11 @@ use std::num::NonZeroU32;
 
 use blockwise::{AnyViewMut, Error, Plain, Type, View, ViewMut};
 use kernels::conv1d::policy::FFT_FROM;
-use kernels::conv1d::{block_per_output, blocked, direct, tiled, window};
+use kernels::conv1d::{block_per_output, blocked, direct, rows, tiled, window};
 use kernels::raw::conv1d as raw;
 
 use super::transform::*;
-use super::{cost, fft, long, ordered, plan};
+use super::{cost, fft, lens, long, of_rows, ordered, plan};
 use crate::operation::{
     Asked, Kernel, Operands, Options, Problem, Takes, Task, Tier, Variant, kernel, raw_kernel,
 };
@@ -28,6 +28,35 @@ fn taps<'a, T: Plain>(of: &Operands<'a>) -> Result<View<'a, T>, Error> {
 fn row<T: Plain>(output: AnyViewMut<'_>) -> Result<(ViewMut<'_, T>, usize, usize), Error> {
     let len = output.len();
     Ok((output.plain()?, 1, len))
+}
+
+/// Samples, taps and outputs of a row; distances between rows of the first two.
+pub(super) fn of_row(problem: &Problem) -> ([usize; 3], [usize; 2]) {
+    let [[samples, taps], [of_signal, of_taps]] = lens(problem);
+    let pitch = |rows: usize, len: usize| if rows == 1 { 0 } else { len };
+    let pitches = [pitch(of_signal, samples), pitch(of_taps, taps)];
+    ([samples, taps, problem.extents[3]], pitches)
+}
+
+/// The kernels for rows.
+macro_rules! sums_of_rows {
+    ($($Type:ident $t:ident)*) => {
+        &[$(kernel!(Takes::Type(Type::$Type), [0, 0], rows::conv1d_rows<$t>, |of| {
+            let ([samples, count, outputs], [signal_pitch, taps_pitch]) = of_row(&of.problem);
+            (
+                signal::<$t>(&of)?,
+                taps::<$t>(&of)?,
+                of.output.plain::<$t>()?,
+                of.problem.extents[2],
+                samples,
+                count,
+                outputs,
+                signal_pitch,
+                taps_pitch,
+                plan::log_width(&of.problem)
+            )
+        })),*]
+    };
 }
 
 macro_rules! sums {
@@ -131,7 +160,7 @@ pub static WINDOW: Variant = Variant::new(
     plan::window,
 )
 .modelled(cost::window)
-.worth(|problem| taps_of(problem) <= window::MAX_TAPS)
+.worth(|problem| problem.rows == [1; 2] && taps_of(problem) <= window::MAX_TAPS)
 .tuned(|task| tiles(task, "warp"));
 
 /// Outputs and samples in registers, for any number of taps.
@@ -142,7 +171,18 @@ pub static BLOCKED: Variant = Variant::new(
     plan::blocked,
 )
 .modelled(cost::blocked)
+.worth(|problem| problem.rows == [1; 2])
 .tuned(|task| tiles(task, "block"));
+
+/// Each row of a matrix, in one launch: as [`WINDOW`], or with a thread for each output.
+pub static ROWS_EACH: Variant = Variant::new(
+    "rows",
+    "each row of a matrix, as window or with a thread for each output",
+    sums_of_rows!(F32 f32 F64 f64),
+    plan::rows,
+)
+.modelled(cost::rows)
+.worth(|problem| problem.rows != [1; 2]);
 
 /// A variant by transforms in shared memory, without a model of its time.
 pub const fn by_transforms(
@@ -155,7 +195,7 @@ pub const fn by_transforms(
         .with(transforms)
         .held(fft::hold)
         .off_by(near)
-        .worth(|problem| taps_of(problem) >= FFT_FROM)
+        .worth(|problem| problem.rows == [1; 2] && many_taps(problem))
 }
 
 /// A variant by transforms through global memory.
@@ -180,7 +220,8 @@ pub static FFT2048: Variant = by_transforms(
     FFT2048_KERNELS,
     &FFT2048_TRANSFORMS,
 )
-.modelled(cost::transforms);
+.modelled(cost::transforms)
+.worth(many_taps);
 
 /// The same with 4096 points, also of `f64`.
 pub static FFT4096: Variant = by_transforms(
@@ -189,7 +230,8 @@ pub static FFT4096: Variant = by_transforms(
     FFT4096_KERNELS,
     &FFT4096_TRANSFORMS,
 )
-.modelled(cost::transforms);
+.modelled(cost::transforms)
+.worth(many_taps);
 
 /// The same with 8192 points, of `f32`.
 pub static FFT8192: Variant = by_transforms(
@@ -198,7 +240,8 @@ pub static FFT8192: Variant = by_transforms(
     FFT8192_KERNELS,
     &FFT8192_TRANSFORMS,
 )
-.modelled(cost::transforms);
+.modelled(cost::transforms)
+.worth(many_taps);
 
 /// The same with 16384 points, of `f32`.
 pub static FFT16384: Variant = by_transforms(
@@ -207,7 +250,8 @@ pub static FFT16384: Variant = by_transforms(
     FFT16384_KERNELS,
     &FFT16384_TRANSFORMS,
 )
-.modelled(cost::transforms);
+.modelled(cost::transforms)
+.worth(many_taps);
 
 /// By FFTs of 65,536 points through global memory, for tens of thousands of taps, for `f32`.
 pub static FFT65536: Variant = by_long_transforms(
@@ -247,18 +291,27 @@ const MANY_TAPS: usize = 1024;
 /// Taps from which on transforms through global memory are timed.
 const LONG_FROM: usize = 4095;
 
+fn many_taps(problem: &Problem) -> bool {
+    taps_of(problem) >= FFT_FROM
+}
+
 /// The operand that plays the taps, in elements.
 fn taps_of(problem: &Problem) -> usize {
     problem.extents[0].min(problem.extents[1])
 }
 
 fn few_taps(problem: &Problem) -> bool {
-    taps_of(problem) < MANY_TAPS
+    problem.rows == [1; 2] && taps_of(problem) < MANY_TAPS
 }
 
 /// What transforms add to the error: it has the loudest sample near an output.
 fn near(asked: &Asked<'_>) -> Vec<f64> {
-    oracle::of_transforms(asked, |reach| Some([2 * reach, reach]))
+    let of_row = |asked: &Asked<'_>| oracle::of_transforms(asked, |reach| Some([2 * reach, reach]));
+    match asked.problem.rows {
+        [1, 1] => of_row(asked),
+        // Only without memory are there none, and then the reference says so.
+        _ => of_rows(asked, |asked| Ok(of_row(&asked))).unwrap_or_default(),
+    }
 }
 
 /// More and fewer tiles for each warp or block.

@@ -263,8 +263,9 @@ pub struct Bench {
     /// The largest extents of shapes that are drawn at random: 20,000 for a matrix' sides, and for
     /// a vector as many elements as such a matrix has.
     pub drawn: &'static [usize],
-    /// Of an operation with batches: what these are called in tables, and the most products of one
-    /// that are drawn. Their sizes have that number before the extents.
+    /// Of an operation with batches, or on each row of a matrix: what these are called in tables, and
+    /// the most products or rows of one that are drawn. Their sizes have that number before the
+    /// extents.
     pub batch: Option<(&'static str, usize)>,
     /// What the numbers are like.
     pub numbers: Numbers,
@@ -418,9 +419,15 @@ impl Operation {
     /// The same at such a size: [batches](Bench::batch) have a name of their own.
     pub fn label_at(&self, settings: [u8; 2], size: &[usize]) -> &'static str {
         match self.bench.batch {
-            Some((label, _)) if size.len() > self.sizes.len() => label,
+            Some((label, _)) if self.is_batch(size) => label,
             _ => self.label(settings),
         }
+    }
+
+    /// Whether a size is one of a [batch](Bench::batch). The benchmark takes the first word of each
+    /// [mode](Setting::Mode) for these.
+    pub fn is_batch(&self, size: &[usize]) -> bool {
+        self.bench.batch.is_some() && size.len() > self.sizes.len()
     }
 
     /// The settings that the benchmark takes for a row of [`Bench::types`].

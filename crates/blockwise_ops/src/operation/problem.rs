@@ -1,5 +1,7 @@
 //! An operation at a size: all that a launch depends on but memory.
 
+use std::ops::Range;
+
 use blockwise::Type;
 
 /// An operation's type, extents and settings.
@@ -12,10 +14,13 @@ pub struct Problem {
     /// For each [setting](super::Setting) the index of its value; beyond them what
     /// [`pose`](super::Operation::pose) says.
     pub settings: [u8; 2],
+    /// Of an operation on each row of matrices, the rows of its operands: as many, or one that the
+    /// others share. 1 of all others.
+    pub rows: [usize; 2],
 }
 
 impl Problem {
-    /// With default settings.
+    /// With default settings, of one row.
     ///
     /// # Panics
     /// With more than four extents.
@@ -26,11 +31,42 @@ impl Problem {
             ty,
             extents: all,
             settings: [0; 2],
+            rows: [1; 2],
         }
     }
 }
 
 impl Problem {
+    /// Rows of the result.
+    pub fn all_rows(&self) -> usize {
+        match self.rows {
+            [1, rows] | [rows, _] => rows,
+        }
+    }
+
+    /// The problem of a single row.
+    #[must_use]
+    pub fn row(&self) -> Self {
+        let rows = [1; 2];
+        Self { rows, ..*self }
+    }
+
+    /// Runs of a matrix' outputs as runs of single rows: the row's number, and the run in it. `len`
+    /// is a row's length.
+    pub fn in_rows(runs: &[Range<usize>], len: usize) -> Vec<(usize, Range<usize>)> {
+        let mut all = Vec::new();
+        for run in runs {
+            let mut start = run.start;
+            while start < run.end {
+                let row = start / len;
+                let end = run.end.min((row + 1) * len);
+                all.push((row, start - row * len..end - row * len));
+                start = end;
+            }
+        }
+        all
+    }
+
     /// The product of the extents; on overflow, a number that no buffer's length can have.
     pub fn product(&self) -> usize {
         self.extents.iter().copied().fold(1, usize::saturating_mul)

@@ -470,6 +470,31 @@ impl<'a> Task<'a> {
         Ok(Plan { launch, kernel })
     }
 
+    /// The same with as many layers of blocks, along y and z: each row of a matrix has its own, whatever
+    /// the cap.
+    ///
+    /// # Errors
+    /// As for [`plan_1d`](Self::plan_1d), and more layers than a grid has.
+    pub fn plan_layers(
+        &self,
+        which: [u8; 2],
+        blocks: usize,
+        layers: usize,
+        threads: u32,
+        shared_bytes: u64,
+    ) -> Result<Plan, LaunchError> {
+        let mut plan = self.plan_blocks(which, blocks, threads, shared_bytes)?;
+        let [_, y, z] = self.device.max_grid.map(|most| most as usize);
+        let along_z = layers.div_ceil(y.max(1)).max(1);
+        let along_y = layers.div_ceil(along_z).max(1);
+        // One more than there may be is refused.
+        let counted = [(along_y, y), (along_z, z)];
+        let [y, z] = counted.map(|(layers, most)| layers.min(most.saturating_add(1)) as u32);
+        plan.launch.grid = [plan.launch.grid[0], y, z];
+        limits::check(&plan.launch, self.device)?;
+        Ok(plan)
+    }
+
     /// A plan of one-dimensional blocks that cover `items`.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use blockwise_ops::LaunchError;
 use blockwise_ops::operation::{Given, Operation, Options, Setting, Windows};
 use serde_json::json;
 
+use super::rows;
 use super::windows_check::Check;
 use super::windows_part;
 use super::windows_task::Task;
@@ -32,6 +33,9 @@ pub(super) fn run(
         return Err(missing(arguments.of));
     };
     let readers = [operand::open(signal)?, operand::open(taps)?];
+    if rows::are_in(&readers) {
+        return rows::run(global, arguments, readers.into());
+    }
     let [signal_shape, taps_shape] = readers.each_ref().map(|reader| operand::extents(reader).0);
     let beside = |path, shape: &[usize]| {
         let other = operand::beside(path, shape);

@@ -71,6 +71,7 @@
 mod butterfly;
 pub mod columns;
 mod complex;
+pub mod each_row;
 pub mod kernels;
 pub mod levels;
 mod operands;

@@ -1,0 +1,106 @@
+//! Rows of matrices: a row of the grid for each, or a layer.
+//!
+//! A signal, or taps, of one row may serve all rows: its pitch is 0. Rows and pitches are multiplied
+//! in 32 bits: 64 take several instructions at a block's start.
+
+use cuda_std::prelude::*;
+
+/// The number of rows of `len` elements.
+#[cfg_attr(
+    target_arch = "nvptx64",
+    expect(dead_code, reason = "the host compares a launch with its contract")
+)]
+pub(super) const fn rows_of(elements: usize, len: usize) -> usize {
+    match len {
+        0 => 1,
+        _ => elements / len,
+    }
+}
+
+/// Whether 32 bits count the rows of a grid with so many layers of blocks, each for `each` rows, of
+/// so many outputs; and whether there is a layer for each of `rows` rows, unless layers stride.
+#[cfg_attr(
+    target_arch = "nvptx64",
+    expect(dead_code, reason = "the host compares a launch with its contract")
+)]
+pub(super) const fn are_layers([y, z]: [u32; 2], each: usize, outputs: usize, rows: usize) -> bool {
+    let layers = y as usize * z as usize;
+    let counted = layers == 1 || outputs < 1 << 32 && layers * each < 1 << 31;
+    counted && (each > 1 || layers >= rows)
+}
+
+/// Whether matrices have `rows` rows: `outputs` elements are rows of `output` each; the others are
+/// given by their elements, a row's elements, and the distance between rows.
+#[cfg_attr(
+    target_arch = "nvptx64",
+    expect(dead_code, reason = "the host compares a launch with its contract")
+)]
+pub(super) fn are_rows<const N: usize>(
+    rows: usize,
+    [outputs, output]: [usize; 2],
+    others: [[usize; 3]; N],
+) -> bool {
+    let in_32_bits = |pitch: usize| rows == 1 || pitch < 1 << 32;
+    let fits = |[all, row, pitch]: [usize; 3]| {
+        let last = rows.wrapping_sub(1).checked_mul(pitch);
+        let end = last.and_then(|last| last.checked_add(row));
+        in_32_bits(pitch) && end.is_some_and(|end| end <= all)
+    };
+    (1..1 << 31).contains(&rows)
+        && rows.checked_mul(output) == Some(outputs)
+        && in_32_bits(output)
+        && others.into_iter().all(fits)
+}
+
+/// This block's row, counted along y, then z: y alone has 65,535.
+#[inline(always)]
+pub(super) fn row_of_layers() -> u32 {
+    thread::block_idx_z() * thread::grid_dim_y() + thread::block_idx_y()
+}
+
+/// The index of a row's first element.
+#[inline(always)]
+pub(super) fn start(row: u32, pitch: usize) -> usize {
+    (u64::from(row) * u64::from(pitch as u32)) as usize
+}
+
+/// A row of `len` elements.
+///
+/// # Safety
+/// The matrix has this row.
+#[inline(always)]
+pub(super) unsafe fn row_of<T>(all: &[T], row: u32, len: usize, pitch: usize) -> &[T] {
+    // SAFETY: the caller's promise.
+    unsafe { core::slice::from_raw_parts(all.as_ptr().add(start(row, pitch)), len) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{are_layers, are_rows, rows_of};
+
+    #[test]
+    fn rows_are_as_many_or_one_for_all() {
+        let three = |others| are_rows(3, [12, 4], others);
+        assert!(three([[15, 5, 5], [2, 2, 0]]) && three([[5, 5, 0], [6, 2, 2]]));
+        // Rows that are part of longer ones.
+        assert!(three([[17, 5, 6], [2, 2, 0]]) && !three([[16, 5, 6], [2, 2, 0]]));
+        assert!(!three([[14, 5, 5], [2, 2, 0]]) && !three([[15, 5, 5], [1, 2, 0]]));
+        assert!(!are_rows(3, [13, 4], [[15, 5, 5]]));
+        assert!(are_rows(1, [0, 0], [[7, 7, 0]]) && !are_rows(0, [0, 0], [[7, 7, 0]]));
+        let long = 1 << 32;
+        assert!(are_rows(1, [long, long], [[long, long, long]]));
+        assert!(!are_rows(2, [2 * long, long], [[long, 9, 0]]));
+        assert!(!are_rows(2, [8, 4], [[2 * long, 9, long]]));
+        assert!(!are_rows(usize::MAX, [8, 4], [[9, 9, 4]]));
+        assert_eq!([rows_of(12, 4), rows_of(0, 0), rows_of(0, 4)], [3, 1, 0]);
+    }
+
+    #[test]
+    fn layers_are_counted_in_32_bits_and_as_many_as_rows() {
+        assert!(are_layers([3, 1], 1, 4, 3) && are_layers([2, 2], 1, 4, 3));
+        assert!(!are_layers([2, 1], 1, 4, 3) && are_layers([2, 1], 8, 4, 300));
+        assert!(are_layers([1, 1], 1, 1 << 32, 1) && !are_layers([2, 1], 1, 1 << 32, 1));
+        assert!(!are_layers([65_535, 65_535], 1, 4, 3));
+        assert!(!are_layers([65_535, 600], 64, 4, 3));
+    }
+}
