@@ -203,6 +203,23 @@ fn silences_around_the_length_of_a_neighbourhood() {
     }
 }
 
+/// With so few taps that a passage holds one run that is voted on: each of them, in both windows of a
+/// pair within the signal.
+#[test]
+fn quiet_around_a_single_run_that_is_voted_on() {
+    let (len, device) = (80, Device::emulator());
+    for window in [2, 3] {
+        for place in 0..8 {
+            let start = window * 1920 + 540 + 32 * place;
+            let quiet = start..start + 3 * len + 6;
+            let name = format!("quiet from {start}");
+            let magnitude = |i: usize| if quiet.contains(&i) { 1e-6 } else { 1e6 };
+            let (kernel, sizes) = (&conv1d::FFT2048, [11_713, len]);
+            attack::<f32>(&device, kernel, name, sizes, ConvMode::Same, magnitude);
+        }
+    }
+}
+
 /// A step and bursts, with as many taps as where the choice or a block's marks change, and the most
 /// of a kernel.
 #[test]

@@ -37,6 +37,12 @@ pub trait Transformed:
     /// Whether the number has at least this loudness. NaN and, with `f64`, numbers that differ only
     /// in the last 32 bits may be taken for quieter.
     fn is_as_loud(self, loudness: u32) -> bool;
+    /// For each of four chains of votes of a warp, 1 if it is 1 in `all` and the lanes have a number
+    /// that [is as loud](Self::is_as_loud), otherwise 0.
+    ///
+    /// # Safety
+    /// All lanes of the warp call it, with the same `all`.
+    unsafe fn are_as_loud(numbers: [Self; 4], loudness: u32, all: [u32; 4]) -> [u32; 4];
     /// The smallest number of a finite loudness.
     fn of_loudness(loudness: u32) -> Self;
     /// Whether the number is NaN.
@@ -107,6 +113,12 @@ macro_rules! transformed {
             }
 
             #[inline(always)]
+            unsafe fn are_as_loud(numbers: [Self; 4], loudness: u32, all: [u32; 4]) -> [u32; 4] {
+                // SAFETY: the caller's promise.
+                unsafe { are_as_loud::$t(numbers, loudness, all) }
+            }
+
+            #[inline(always)]
             fn of_loudness(loudness: u32) -> Self {
                 $t::from_bits($bits::from(loudness) << ($bits::BITS - 32))
             }
@@ -148,6 +160,72 @@ mod is_as_loud {
     #[inline(always)]
     pub(super) fn f64(number: f64, loudness: u32) -> bool {
         (number.to_bits() >> 32) as u32 & (u32::MAX >> 1) >= loudness
+    }
+}
+
+/// As [`louder`], for [`are_as_loud`](Transformed::are_as_loud).
+mod are_as_loud {
+    use cuda_std::gpu_only;
+    use cuda_std::warp::warp_vote_any;
+
+    /// A vote's comparison takes the chain as an operand: LLVM would compare ahead of branches and
+    /// combine the votes afterwards, in more predicates than there are.
+    #[gpu_only]
+    #[inline(always)]
+    pub(super) unsafe fn f32([x, y, z, w]: [f32; 4], loudness: u32, all: [u32; 4]) -> [u32; 4] {
+        let [mut a, mut b, mut c, mut d] = all;
+        // SAFETY: the caller's promise: all lanes are here.
+        unsafe {
+            core::arch::asm!(
+                "{{",
+                ".reg .pred a, b, c, d;",
+                ".reg .f32 x, y, z, w;",
+                "abs.f32 x, {x};",
+                "abs.f32 y, {y};",
+                "abs.f32 z, {z};",
+                "abs.f32 w, {w};",
+                "setp.ne.u32 a, {a}, 0;",
+                "setp.ne.u32 b, {b}, 0;",
+                "setp.ne.u32 c, {c}, 0;",
+                "setp.ne.u32 d, {d}, 0;",
+                "setp.ge.and.f32 a, x, {loudness}, a;",
+                "setp.ge.and.f32 b, y, {loudness}, b;",
+                "setp.ge.and.f32 c, z, {loudness}, c;",
+                "setp.ge.and.f32 d, w, {loudness}, d;",
+                "vote.sync.any.pred a, a, -1;",
+                "vote.sync.any.pred b, b, -1;",
+                "vote.sync.any.pred c, c, -1;",
+                "vote.sync.any.pred d, d, -1;",
+                "selp.u32 {a}, 1, 0, a;",
+                "selp.u32 {b}, 1, 0, b;",
+                "selp.u32 {c}, 1, 0, c;",
+                "selp.u32 {d}, 1, 0, d;",
+                "}}",
+                x = in(reg32) x,
+                y = in(reg32) y,
+                z = in(reg32) z,
+                w = in(reg32) w,
+                loudness = in(reg32) f32::from_bits(loudness),
+                a = inout(reg32) a,
+                b = inout(reg32) b,
+                c = inout(reg32) c,
+                d = inout(reg32) d,
+                options(nomem, nostack),
+            );
+        }
+        [a, b, c, d]
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn f64(numbers: [f64; 4], loudness: u32, all: [u32; 4]) -> [u32; 4] {
+        let mut all = all;
+        cuda_std::unroll::unrolled::<4>(|i| {
+            // SAFETY: the caller's promise.
+            let any =
+                unsafe { warp_vote_any(u32::MAX, super::is_as_loud::f64(numbers[i], loudness)) };
+            all[i] &= u32::from(any);
+        });
+        all
     }
 }
 

@@ -190,13 +190,14 @@ pub(super) struct Layout {
 /// counts. If the signal begins or ends in a window, all runs count, except those outside it and
 /// the last few samples, whose neighbours are near the same outputs.
 ///
-/// `usual` is [`Gain::is_usual`]; otherwise the mark is one that divides the block.
+/// `within` says whether both windows are inside the signal. `usual` is [`Gain::is_usual`];
+/// otherwise the mark is one that divides the block.
 ///
 /// # Safety
 /// All lanes of the warp call it.
 #[inline(always)]
 pub(super) unsafe fn mark<T: Transformed, const E: usize>(
-    points: &[Complex<T>; E],
+    (points, within): (&[Complex<T>; E], bool),
     layout: Layout,
     order: impl Fn(usize) -> usize,
     starts: [usize; 2],
@@ -208,9 +209,17 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     } = layout;
     // SAFETY: the caller's promise.
     let loudest = unsafe { most(loudest(points)) };
-    let [first, second] = starts.map(|start| inside(layout.points, start, samples));
-    let whole = 0..layout.points as u32;
-    let within = first == whole && second == whole;
+    let ranges = || starts.map(|start| inside(layout.points, start, samples));
+    // With 16 points a thread the kernels are faster if this is found out anew: by what `ptxas`
+    // keeps in 80 registers (docs/log/2026-11-26-quiet-passages.md).
+    let within = match E {
+        32 => within,
+        _ => {
+            let [first, second] = ranges();
+            let whole = 0..layout.points as u32;
+            first == whole && second == whole
+        }
+    };
     let many = 2 * taps >= apart + 32;
     if !usual || within && (if many { warp } else { warp % 4 }) != 1 {
         return [loudest, if usual { u32::MAX } else { 0 }];
@@ -231,18 +240,18 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
             doublings = 32 - neighbours.leading_zeros();
             if doublings >= 2 {
                 // Of four neighbours the last.
-                are_loud::<T, E, 4>(points, &order, quarter, [0; 2])
+                are_loud::<T, E, 4>(points, &order, quarter)
             } else {
-                are_loud::<T, E, 1>(points, &order, quarter, [0; 2])
+                are_loud::<T, E, 1>(points, &order, quarter)
             }
         } else {
-            counts = [counted(first), counted(second)];
+            counts = ranges().map(counted);
             let others = counts.map(|counts| !warp_vote_ballot(u32::MAX, counts));
             let all = u32::MAX >> (32 - E);
             if others[0] & others[1] & all == all {
                 return [loudest, u32::MAX];
             }
-            are_loud::<T, E, 1>(points, &order, quarter, others)
+            are_others_loud(points, &order, quarter, others)
         };
         if loud {
             quarter
@@ -253,8 +262,8 @@ pub(super) unsafe fn mark<T: Transformed, const E: usize>(
     [loudest, quietest]
 }
 
-/// Whether the last of each `EVERY` adjacent runs is at least this loud in each window, except
-/// `others`: a bit for each run by position. Takes a fraction of the time of [`quietest_run`].
+/// Whether the last of each `EVERY` adjacent runs is at least this loud in each window. Takes a
+/// fraction of the time of [`quietest_run`].
 ///
 /// # Safety
 /// All lanes of the warp call it.
@@ -263,19 +272,48 @@ unsafe fn are_loud<T: Transformed, const E: usize, const EVERY: usize>(
     points: &[Complex<T>; E],
     order: impl Fn(usize) -> usize,
     loudness: u32,
+) -> bool {
+    const { assert!((E / EVERY).is_multiple_of(2), "two runs at a time") };
+    // Four chains, because each vote waits for the one before it.
+    let mut all = [1; 4];
+    let mut numbers = [T::ZERO; 4];
+    let mut taken = 0;
+    unrolled::<E>(|e| {
+        if order(e) % EVERY == EVERY - 1 {
+            numbers[taken % 4] = points[e].re;
+            numbers[taken % 4 + 1] = points[e].im;
+            taken += 2;
+            if taken % 4 == 0 {
+                // SAFETY: the caller's promise.
+                all = unsafe { T::are_as_loud(numbers, loudness, all) };
+            }
+        }
+    });
+    let [a, b, c, d] = all;
+    // SAFETY: votes are the same in all lanes.
+    unsafe { assume_warp_uniform(a & b & c & d) != 0 }
+}
+
+/// As [`are_loud`] for all runs but `others`: a bit for each run by position.
+///
+/// # Safety
+/// All lanes of the warp call it.
+#[inline(always)]
+unsafe fn are_others_loud<T: Transformed, const E: usize>(
+    points: &[Complex<T>; E],
+    order: impl Fn(usize) -> usize,
+    loudness: u32,
     others: [u32; 2],
 ) -> bool {
     let mut all = true;
     unrolled::<E>(|e| {
         let run = order(e);
-        if run % EVERY == EVERY - 1 {
-            // SAFETY: the caller's promise.
-            unsafe {
-                all &= warp_vote_any(u32::MAX, points[e].re.is_as_loud(loudness))
-                    | (others[0] & 1 << run != 0);
-                all &= warp_vote_any(u32::MAX, points[e].im.is_as_loud(loudness))
-                    | (others[1] & 1 << run != 0);
-            }
+        // SAFETY: the caller's promise.
+        unsafe {
+            all &= warp_vote_any(u32::MAX, points[e].re.is_as_loud(loudness))
+                | (others[0] & 1 << run != 0);
+            all &= warp_vote_any(u32::MAX, points[e].im.is_as_loud(loudness))
+                | (others[1] & 1 << run != 0);
         }
     });
     all

@@ -12,18 +12,19 @@ use super::rolled;
 use super::shape::{RUN, Shape, discarded, place};
 use crate::here::zero_here;
 
-/// Loads two windows by their starts.
+/// Loads two windows by their starts. Returns whether both are inside the signal, too.
 #[inline(always)]
 fn load<S: Shape, T: Transformed, const E: usize>(
     signal: &[T],
     [start, later]: [usize; 2],
     thread: usize,
-) -> [Complex<T>; E] {
+) -> ([Complex<T>; E], bool) {
     let mut points = [Complex::zero(); E];
     let kept = later.wrapping_sub(start);
     let span = kept + S::POINTS;
     // A start before the signal has wrapped to a large number.
-    if signal.len() >= span && start <= signal.len() - span {
+    let within = signal.len() >= span && start <= signal.len() - span;
+    if within {
         let first = signal.as_ptr().wrapping_add(start + thread);
         let second = first.wrapping_add(kept);
         unrolled::<32>(|e| {
@@ -41,7 +42,7 @@ fn load<S: Shape, T: Transformed, const E: usize>(
             }
         });
     }
-    points
+    (points, within)
 }
 
 /// Transforms the taps, delayed by `shift`, and writes their spectrum divided by the number of
@@ -170,10 +171,10 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
     // reads, and those before the next ones' writes.
     unsafe {
         let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
-        let mut points = load::<S, T, E>(of.signal, starts, thread);
+        let (mut points, within) = load::<S, T, E>(of.signal, starts, thread);
         // In flight along with the samples.
         let pairs = AHEAD.then(|| worker.ahead::<S>());
-        let mark = mark_window::<S, T, E>(&points, of, starts, gain, thread);
+        let mark = mark_window::<S, T, E>((&points, within), of, starts, gain, thread);
         worker.write_mark::<S>(mark);
         let spectrum = of.spectrum.wrapping_add(thread);
         let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum));
@@ -234,7 +235,7 @@ unsafe fn convolve_divided<S: Shape, T: Transformed, const COUNT: usize>(
 /// All threads of a block of the shape call it.
 #[inline(always)]
 unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
-    points: &[Complex<T>; E],
+    (points, within): (&[Complex<T>; E], bool),
     of: &Operands<'_, T>,
     starts: [usize; 2],
     gain: Gain,
@@ -251,7 +252,7 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         quiet::mark(
-            points,
+            (points, within),
             layout,
             |e| place::<S>(e) / S::THREADS,
             starts,
