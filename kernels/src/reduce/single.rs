@@ -171,7 +171,7 @@ pub fn dot_single<T: Addend>(
     // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
     // provides one partial result per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT, false>(a, b);
+        let sum = dot_share::<T, usize, { lanes::<T>() }, IN_FLIGHT, false>(a, b);
         fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr(), 0);
     }
 }
@@ -191,7 +191,7 @@ pub fn dot_single<T: Addend>(
     instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_single_{T}",
     max_threads = 1024,
-    min_blocks = 2,
+    min_blocks = 1,
     require(
         ticket.len() == 1,
         block.x % 32 == 0,
@@ -208,7 +208,7 @@ pub fn fold_single<T: Addend, O: Op>(
     // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
     // result per block.
     unsafe {
-        let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT, false>(input, flip);
+        let value = share::<T, O, usize, { lanes::<T>() }, IN_FLIGHT, false>(input, flip);
         fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr(), flip);
     }
 }
