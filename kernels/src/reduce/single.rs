@@ -15,7 +15,9 @@
 //!   writes it: the result is then wrong, but there is no race.
 //! - The result replaces the first partial result. The ticket starts at 0, and the last block
 //!   resets it for the next launch.
-//! - Four packs are in flight; the crate `ladder` has it with eight.
+//! - Four packs are in flight; the crate `ladder` has it with eight. Launch bounds allow 64 registers
+//!   for them.
+//! - Packs are counted in 64 bits: it is the default for what `wide` cannot count.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -154,6 +156,8 @@ pub(super) unsafe fn store<P: Plain>(place: *mut P, value: P) {
 /// grid.
 #[kernel(
     instances(i64, f32, f64),
+    max_threads = 1024,
+    min_blocks = 1,
     require(
         a.len() == b.len(),
         ticket.len() == 1,
