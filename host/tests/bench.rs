@@ -189,7 +189,7 @@ fn whole_commands_are_timed_beside_cp_and_their_results_are_compared() {
     assert!(right.iter().all(|row| row.timing.is_some()), "{right:?}");
     // A kernel that subtracts, and a program that does nothing.
     let folder = tempfile::tempdir().expect("a folder");
-    let ptx = command::with_mistake(folder.path(), "sum_shuffle_f32");
+    let ptx = command::with_mistake(folder.path(), "sum_wide_f32");
     let ptx = ptx.to_str().expect("a name");
     let sum = &rows(&[program, "--device", "emulator", "--ptx", ptx])[2];
     assert!(!sum.passed && sum.check.starts_with("WRONG"), "{sum:?}");

@@ -16,7 +16,9 @@ pub const fn lanes<T>() -> usize {
 /// Elements from `address` up to the first whole pack.
 #[inline(always)]
 pub(crate) fn elements_before<T>(address: *const T) -> usize {
-    (address.addr().wrapping_neg() % BYTES) / size_of::<T>()
+    // Of the lower word.
+    let before = (address.addr() as u32).wrapping_neg() as usize % BYTES;
+    before / size_of::<T>()
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub fn dot_single8<T: Addend>(
     // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
     // provides one partial result per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT, false>(a, b);
+        let sum = dot_share::<T, usize, { lanes::<T>() }, IN_FLIGHT, false>(a, b);
         fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr(), 0);
     }
 }
@@ -57,7 +57,7 @@ pub fn fold_single8<T: Addend, O: Op>(
     // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
     // result per block.
     unsafe {
-        let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT, false>(input, flip);
+        let value = share::<T, O, usize, { lanes::<T>() }, IN_FLIGHT, false>(input, flip);
         fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr(), flip);
     }
 }

@@ -102,6 +102,16 @@ pub enum LaunchError {
         /// The most that it takes.
         limit: u32,
     },
+    /// More elements than the kernel counts.
+    #[error("kernel `{kernel}` takes at most {limit} elements, {len} given")]
+    TooLong {
+        /// The kernel's name.
+        kernel: &'static str,
+        /// The elements.
+        len: usize,
+        /// The most that it takes.
+        limit: usize,
+    },
     /// A grid of no blocks was asked for.
     #[error("a grid needs at least one block along each of x, y and z, {grid:?} asked for")]
     ZeroGrid {
@@ -267,6 +277,7 @@ impl LaunchError {
             ),
             Self::NeedsMemory { .. } => Some("make a `Call`, which holds the memory"),
             Self::NoInstance { .. } => Some("leave the kernel out: then one is chosen that has"),
+            Self::TooLong { .. } => Some("leave the kernel out, or use kernel `single`"),
             Self::Rank { .. } => Some("reshape it first"),
             Self::OneRow { .. } => Some("leave the kernel out: then one is chosen that does"),
             Self::NoParts { .. } => Some("leave the kernel out, or use one device and one chunk"),

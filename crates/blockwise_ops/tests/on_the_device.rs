@@ -37,7 +37,7 @@ fn recorded_sequence_on(device: &Device) -> Result<(), LaunchError> {
     let mut turned = device.zeros::<f32>(len)?;
     let mut backwards = device.zeros::<f32>(len)?;
     let options = Options::default();
-    let plan = plan::<f32>(&SUM, len, &options, device.properties())?;
+    let plan = plan::<f32>(&DOT, len, &options, device.properties())?;
     let mut partials = Partials::alloc(device, &plan)?;
     let graph = device.graph(|stream| {
         let stream = Some(stream);

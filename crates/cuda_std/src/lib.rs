@@ -84,7 +84,8 @@ pub mod mem;
 pub mod misc;
 mod names_of_cuda;
 mod nvvm;
-mod opaque;
+#[doc(hidden)]
+pub mod opaque;
 pub mod panic;
 pub mod prelude;
 pub mod ptr;

@@ -8,7 +8,7 @@
 /// thread's elements differ by constants. Each address is then computed separately: twice the
 /// instructions in the inner loop of a convolution, 30 more registers in a matrix product.
 #[inline(always)]
-pub(crate) fn opaque(number: usize) -> usize {
+pub fn opaque(number: usize) -> usize {
     #[cfg(target_arch = "nvptx64")]
     {
         let same: usize;

@@ -15,7 +15,9 @@
 //!   writes it: the result is then wrong, but there is no race.
 //! - The result replaces the first partial result. The ticket starts at 0, and the last block
 //!   resets it for the next launch.
-//! - Four packs are in flight; the crate `ladder` has it with eight.
+//! - Four packs are in flight; the crate `ladder` has it with eight. Launch bounds allow 64 registers
+//!   for them.
+//! - Packs are counted in 64 bits: it is the default for what `wide` cannot count.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |
 //! | --- | --- | --- | --- | --- | --- |
@@ -154,6 +156,8 @@ pub(super) unsafe fn store<P: Plain>(place: *mut P, value: P) {
 /// grid.
 #[kernel(
     instances(i64, f32, f64),
+    max_threads = 1024,
+    min_blocks = 1,
     require(
         a.len() == b.len(),
         ticket.len() == 1,
@@ -171,7 +175,7 @@ pub fn dot_single<T: Addend>(
     // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
     // provides one partial result per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, IN_FLIGHT, false>(a, b);
+        let sum = dot_share::<T, usize, { lanes::<T>() }, IN_FLIGHT, false>(a, b);
         fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr(), 0);
     }
 }
@@ -191,7 +195,7 @@ pub fn dot_single<T: Addend>(
     instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_single_{T}",
     max_threads = 1024,
-    min_blocks = 2,
+    min_blocks = 1,
     require(
         ticket.len() == 1,
         block.x % 32 == 0,
@@ -208,7 +212,7 @@ pub fn fold_single<T: Addend, O: Op>(
     // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
     // result per block.
     unsafe {
-        let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT, false>(input, flip);
+        let value = share::<T, O, usize, { lanes::<T>() }, IN_FLIGHT, false>(input, flip);
         fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr(), flip);
     }
 }

@@ -6,21 +6,21 @@
 //! threads' values as before.
 //!
 //! - Packs are aligned to 16 bytes. The up to three elements before the first and after the last
-//!   pack go to the grid's first threads, one element each. Operands of a dot product with
-//!   different alignments are read as in `shuffle`.
+//!   pack go to the first block's first threads, one element each, which they load after their first
+//!   packs. Operands of a dot product with different alignments are read as in `shuffle`.
+//! - Elements and packs are [counted](Count) in 32 bits: the address of a pack takes one instruction,
+//!   and the first load starts after 30 to 70 others instead of 60 to 100. Arrays up to 2¹⁷ elements
+//!   take 0.98 of the time by it (H200, 2026-11-27).
 //! - A dot product has [two packs of each operand](DOT_IN_FLIGHT) in flight: four loads. Its
 //!   launch bounds allow 64 registers: with none, ptxas takes 32 of `f32` and starts the second half
 //!   of the loads after the first's arithmetic.
-//! - Each load of a warp is 512 contiguous bytes. A thread's packs are a block apart: a block takes
-//!   tiles of `block` · 4 adjacent packs, strided by the grid. Those of a sum are
-//!   [a grid apart](CACHED) unless it is long.
+//! - Each load of a warp is 512 contiguous bytes. A thread's packs are [a grid apart](CACHED); of
+//!   long operands a block apart, in tiles of `block` · 4 adjacent packs, strided by the grid.
 //! - Small blocks with few `f64` each add them next to [an anchor](super::anchored), and fold sums
 //!   that are divided by it. The barrier that orders the sums says whether all threads have.
-//! - A sum's loads beyond the last pack give zeros, so that all loads of an incomplete tile are in
-//!   flight together. Minima and maxima would need another number there, which takes registers and
-//!   up to 1.16 of the time (H100): they read an incomplete tile pack by pack.
-//! - The launch bounds keep minima, maxima and sums of integers within 32 registers, so that two
-//!   blocks of 1024 threads fit; sums of floats, whose blocks are small, take 56.
+//! - A sum's loads beyond the last pack give zeros, and a minimum's or maximum's are the last pack
+//!   once more, so that all loads of an incomplete tile are in flight together. A branch for each
+//!   would let ptxas start a load only behind the one before.
 //! - Each lane of a pack has its own minimum or maximum; lanes share
 //!   [one sum or two](super::Addend::SUMS). The thread folds them at the end.
 //!
@@ -31,6 +31,8 @@
 //! | its twin in CUDA C++ | 5.6 | 4.63 | 4.61 | 4.66 | 4.64 |
 //! | CUB, cuBLAS | 7.8 | 4.60 | 4.48 | 4.53 | |
 
+use core::ops::{Add, Div, Mul, Sub};
+
 use cuda_std::prelude::*;
 
 use super::anchored::{Anchored, MOST, THREADS};
@@ -39,7 +41,8 @@ use super::policy::IN_FLIGHT;
 use super::warps::{Share, fold_block};
 use super::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
 use crate::matmul::asm::load_if;
-use crate::pack::{BYTES, Pack, elements_before, lanes};
+use crate::pack::{BYTES, elements_before, lanes};
+use cuda_std::opaque::opaque;
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{WarpReductionOp, warp_reduce};
 
@@ -56,14 +59,16 @@ pub const CACHED: usize = 1 << 21;
 /// - `a`, `b`: n elements each. `partials`: one element per block.
 ///
 /// # Launch
-/// One-dimensional, blocks of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any
-/// grid.
+/// One-dimensional, blocks of a multiple of 32 threads, at most 1024; no dynamic shared memory. Up
+/// to [`BLOCKS`].
 #[kernel(
     instances(i64, f32, f64),
     max_threads = 1024,
     min_blocks = 1,
     require(
         a.len() == b.len(),
+        a.len() <= LONGEST,
+        grid.x <= BLOCKS,
         block.x % 32 == 0,
         block.x <= 1024,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
@@ -73,7 +78,7 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     // SAFETY: `require` states equal lengths and whole warps along x; the launch provides one
     // element per block.
     unsafe {
-        let sum = dot_share::<T, { lanes::<T>() }, DOT_IN_FLIGHT, true>(a, b);
+        let sum = dot_share::<T, u32, { lanes::<T>() }, DOT_IN_FLIGHT, true>(a, b);
         write_partial(partials.as_mut_ptr(), fold_block::<T, Sum, true>(sum));
     }
 }
@@ -85,14 +90,16 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
 /// - `input`: n elements. `partials`: one element per block.
 ///
 /// # Launch
-/// One-dimensional, blocks of a multiple of 32 threads, at most 1024; no dynamic shared memory. Any
-/// grid.
+/// One-dimensional, blocks of a multiple of 32 threads, at most 1024; no dynamic shared memory. Up
+/// to [`BLOCKS`].
 #[kernel(
     instances((i64 | f32 | f64, Sum | Extreme)),
     name = "{O}_wide_{T}",
     max_threads = 1024,
-    min_blocks = [2, 2, 1, 2, 1, 2],
+    min_blocks = 1,
     require(
+        input.len() <= LONGEST,
+        grid.x <= BLOCKS,
         block.x % 32 == 0,
         block.x <= 1024,
         [grid.y, grid.z, block.y, block.z] == [1; 4]
@@ -105,7 +112,7 @@ pub fn fold_wide<T: Addend, O: Op>(
 ) {
     // SAFETY: `require` states whole warps along x; the launch provides one element per block.
     unsafe {
-        let value = share::<T, O, { lanes::<T>() }, IN_FLIGHT, true>(input, flip);
+        let value = share::<T, O, u32, { lanes::<T>() }, IN_FLIGHT, true>(input, flip);
         write_partial(
             partials.as_mut_ptr(),
             O::partial::<T>(fold_block::<T, O, true>(value), flip),
@@ -121,6 +128,7 @@ pub fn fold_wide<T: Addend, O: Op>(
 #[inline(always)]
 pub unsafe fn dot_share<
     T: Addend,
+    N: Count,
     const LANES: usize,
     const IN_FLIGHT: usize,
     const ANCHORED: bool,
@@ -133,7 +141,7 @@ pub unsafe fn dot_share<
     // A product is added at once.
     let pair = |sum, first, second| fold(fold(sum, first), second);
     // SAFETY: passed on to the caller.
-    unsafe { fold_packs::<T, Sum, LANES, 2, IN_FLIGHT, ANCHORED>(operands, a.len(), fold, pair) }
+    unsafe { fold_packs::<T, Sum, N, LANES, 2, IN_FLIGHT, ANCHORED>(operands, a.len(), fold, pair) }
 }
 
 /// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight; ANCHORED as for
@@ -145,6 +153,7 @@ pub unsafe fn dot_share<
 pub unsafe fn share<
     T: Addend,
     O: Op,
+    N: Count,
     const LANES: usize,
     const IN_FLIGHT: usize,
     const ANCHORED: bool,
@@ -159,16 +168,68 @@ pub unsafe fn share<
     };
     // SAFETY: the caller's promise; there is one operand, and `len` is its length.
     unsafe {
-        fold_packs::<T, O, LANES, 1, IN_FLIGHT, ANCHORED>([input.as_ptr()], input.len(), fold, pair)
+        fold_packs::<T, O, N, LANES, 1, IN_FLIGHT, ANCHORED>(
+            [input.as_ptr()],
+            input.len(),
+            fold,
+            pair,
+        )
     }
 }
 
-/// The packs of a thread that are `stride` apart from `first` on.
+/// The most elements of an operand: they are counted in 32 bits.
+pub const LONGEST: usize = u32::MAX as usize;
+
+/// The most blocks: the next packs of their threads are counted in 32 bits, too.
+pub const BLOCKS: u32 = 1 << 17;
+
+/// A number of elements or packs.
+pub trait Count:
+    Copy
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+{
+    /// Whether the element outside of packs is loaded with the first packs, not after the last
+    /// ones. It takes registers, and a latency less.
+    const SHORT: bool;
+    /// From a number that can be counted.
+    fn of(number: usize) -> Self;
+    /// As an offset.
+    fn offset(self) -> usize;
+}
+
+macro_rules! counts {
+    ($($t:ident: $short:literal;)*) => {$(
+        impl Count for $t {
+            const SHORT: bool = $short;
+
+            #[inline(always)]
+            fn of(number: usize) -> Self {
+                number as Self
+            }
+
+            #[inline(always)]
+            fn offset(self) -> usize {
+                self as usize
+            }
+        }
+    )*};
+}
+counts! {
+    u32: true;
+    usize: false;
+}
+
+/// The packs of a thread: every `stride`th from `first` up to `packs`, and the others that are in
+/// flight with it.
 #[derive(Clone, Copy)]
-struct Mine {
-    first: usize,
-    packs: usize,
-    stride: usize,
+struct Mine<N> {
+    first: N,
+    packs: N,
+    stride: N,
 }
 
 /// The sum of a thread's packs and of an element outside of packs, in [parts](Anchored::parts);
@@ -177,19 +238,21 @@ struct Mine {
 /// # Safety
 /// Whole warps call it. A thread has at most [`MOST`] terms in packs.
 #[inline(always)]
-unsafe fn anchored<T: Addend, const LANES: usize, const OPERANDS: usize, const IN_FLIGHT: usize>(
-    sample: [T; OPERANDS],
-    load: impl Fn(usize) -> [[[T; LANES]; OPERANDS]; IN_FLIGHT],
-    mine: Mine,
-    has_one_more: bool,
-    one_more: impl FnOnce() -> [T; OPERANDS],
+unsafe fn anchored<
+    T: Addend,
+    N: Count,
+    const LANES: usize,
+    const OPERANDS: usize,
+    const IN_FLIGHT: usize,
+>(
+    sample: impl FnOnce() -> [T; OPERANDS],
+    load: impl Fn(N) -> [[[T; LANES]; OPERANDS]; IN_FLIGHT],
+    mine: Mine<N>,
+    (has_one_more, one_more): (bool, impl FnOnce() -> [T; OPERANDS]),
 ) -> Option<T::Partial> {
-    let Mine {
-        mut first,
-        packs,
-        stride,
-    } = mine;
+    let mut first = mine.first;
     let mut loaded = load(first);
+    let (sample, one_more) = (sample(), one_more());
     let most = T::Anchored::magnitude(sample);
     // SAFETY: the caller's promise.
     let most = unsafe { warp_reduce(u32::MAX, most, WarpReductionOp::Max) };
@@ -198,14 +261,14 @@ unsafe fn anchored<T: Addend, const LANES: usize, const OPERANDS: usize, const I
         unrolled::<IN_FLIGHT>(|part| {
             unrolled::<LANES>(|lane| sum = sum.plus(loaded[part].map(|pack| pack[lane])));
         });
-        first += stride;
-        if first >= packs {
+        first = first + mine.stride;
+        if first >= mine.packs {
             break;
         }
         loaded = load(first);
     }
     if has_one_more {
-        sum = sum.plus(one_more());
+        sum = sum.plus(one_more);
     }
     sum.parts()
 }
@@ -214,11 +277,13 @@ unsafe fn anchored<T: Addend, const LANES: usize, const OPERANDS: usize, const I
 /// gets one element of each operand, `pair` two.
 ///
 /// # Safety
-/// Whole warps call it. Every operand has `len` elements.
+/// Whole warps call it. Every operand has `len` elements, and N counts them and the packs of all
+/// threads' next rounds.
 #[inline(always)]
 unsafe fn fold_packs<
     T: Addend,
     O: Op,
+    N: Count,
     const LANES: usize,
     const OPERANDS: usize,
     const IN_FLIGHT: usize,
@@ -233,42 +298,95 @@ unsafe fn fold_packs<
         assert!(
             size_of::<T>() * LANES == BYTES,
             "no pack has that many lanes"
-        )
+        );
+        assert!(IN_FLIGHT <= 8, "their indices fit in 32 bits");
     };
     let start = O::start::<T>();
-    let threads = thread::block_dim_x() as usize;
-    let (thread, block) = (
-        thread::thread_idx_x() as usize,
-        thread::block_idx_x() as usize,
-    );
-    let blocks = thread::grid_dim_x() as usize;
-    let in_grid = block * threads + thread;
-    // SAFETY: the caller's promise, for every i below `len`.
-    let element = |i: usize| operands.map(|operand| unsafe { operand.add(i).read() });
-
-    let head = elements_before(operands[0]);
-    let differs = |&operand: &*const T| elements_before(operand) != head;
+    let address = operands[0].addr();
+    let differs =
+        |operand: &*const T| !((operand.addr() ^ address) as u32).is_multiple_of(BYTES as u32);
     if operands.iter().any(differs) {
-        let value = grid_stride(len, start, element, fold);
+        // SAFETY: the caller's promise, for every i below `len`.
+        let element = |i: usize| operands.map(|operand| unsafe { operand.add(i).read() });
         return Share {
-            value,
+            value: grid_stride(len, start, element, fold),
             parts: false,
         };
     }
 
-    let head = if head < len { head } else { len };
-    let packs = (len - head) / LANES;
-    let pack = |i: usize| {
-        // SAFETY: the caller's promise, for every pack below `packs`; they are aligned to 16 bytes.
+    let count = |number: u32| N::of(number as usize);
+    let (zero, lanes) = (count(0), count(LANES as u32));
+    let (thread, block) = (thread::thread_idx_x(), thread::block_idx_x());
+    let threads = thread::block_dim_x();
+    let grid = count(thread::grid_dim_x()) * count(threads);
+    let (len, before) = (N::of(len), N::of(elements_before(operands[0])));
+    let head = if before < len { before } else { len };
+    let packs = (len - head) / lanes;
+    // Elements outside of packs go to the first threads.
+    let own = count(thread);
+    let has_one_more = block == 0 && own < len - packs * lanes;
+    let one_more = || {
+        let at = own + if own < head { zero } else { packs * lanes };
+        // SAFETY: the caller's promise, for an element that is there.
         operands.map(|operand| unsafe {
-            load_if::<T, LANES>(operand.wrapping_add(head + i * LANES), i < packs)
+            let [x] = load_if::<T, 1>(operand.wrapping_add(at.offset()), has_one_more);
+            x
         })
     };
-    let whole_pack = |i: usize| {
-        // SAFETY: as above, for a pack that exists.
-        operands
-            .map(|operand| unsafe { operand.add(head).cast::<Pack<T, LANES>>().add(i).read().0 })
+
+    // ANCHOR: packs
+    let (first, apart) = if packs > N::of(CACHED) {
+        (
+            count(block) * count(threads * IN_FLIGHT as u32),
+            count(threads),
+        )
+    } else {
+        (count(block) * count(threads), grid)
     };
+    // ANCHOR_END: packs
+    let mine = Mine {
+        first: first + own,
+        packs,
+        stride: grid * count(IN_FLIGHT as u32),
+    };
+    let aligned = operands.map(|operand| operand.wrapping_add(head.offset()));
+    let load = |first: N| -> [_; IN_FLIGHT] {
+        core::array::from_fn(|part| {
+            let i = first + count(part as u32) * apart;
+            let last = packs - count(1);
+            let (i, inside) = match O::ZERO_IS_NOTHING {
+                true => (i, i < packs),
+                // An extreme may have the last one twice.
+                false => (if i < last { i } else { last }, true),
+            };
+            // SAFETY: the caller's promise, for a pack below `packs`; it is aligned to 16 bytes.
+            aligned.map(|operand| unsafe {
+                load_if::<T, LANES>(operand.wrapping_add(i.offset() * LANES), inside)
+            })
+        })
+    };
+    let few = threads <= THREADS as u32 && packs <= grid * count((MOST / LANES) as u32);
+    if ANCHORED && O::ZERO_IS_NOTHING && T::Anchored::FASTER && few {
+        // Of the block's first 32 elements in packs.
+        let sample = || {
+            let at = first * lanes + count(thread % WARP);
+            // SAFETY: the caller's promise, for an element of a pack.
+            aligned.map(|operand| unsafe {
+                let inside = at < packs * lanes;
+                let [x] = load_if::<T, 1>(operand.wrapping_add(at.offset()), inside);
+                x
+            })
+        };
+        // SAFETY: whole warps are here, with few packs.
+        let sum = unsafe { anchored(sample, load, mine, (has_one_more, one_more)) };
+        if let Some(sum) = sum {
+            return Share {
+                value: O::of_partial::<T>(sum, 0),
+                parts: true,
+            };
+        }
+    }
+
     // Values from `kept` on are not used.
     let (mut values, (kept, pairs)) = ([start; LANES], O::kept::<T>());
     let add = |values: &mut [O::Value<T>; LANES], packs: [[T; LANES]; OPERANDS]| {
@@ -282,66 +400,21 @@ unsafe fn fold_packs<
             }
         });
     };
-    let (tile, grid) = (threads * IN_FLIGHT, blocks * threads);
-    // Elements outside of packs go to the grid's first threads.
-    let has_one_more = in_grid < len - packs * LANES;
-    let one_more = || element(in_grid + if in_grid < head { 0 } else { packs * LANES });
-    if O::ZERO_IS_NOTHING {
-        // ANCHOR: packs
-        let (mut first, apart) = if packs > CACHED {
-            (block * tile + thread, threads)
-        } else {
-            (in_grid, grid)
-        };
-        let load = |first: usize| -> [_; IN_FLIGHT] {
-            core::array::from_fn(|part| pack(first + part * apart))
-        };
-        // ANCHOR_END: packs
-        let few = threads <= THREADS && packs <= grid * (MOST / LANES);
-        if ANCHORED && T::Anchored::FASTER && few {
-            // Of the block's first 32 elements in packs.
-            let at = (first - thread) * LANES + thread % WARP as usize;
-            let mine = Mine {
-                first,
-                packs,
-                stride: grid * IN_FLIGHT,
-            };
-            // SAFETY: whole warps are here; elements of packs exist.
-            let sum = unsafe {
-                let sample = operands.map(|operand| {
-                    let [x] = load_if::<T, 1>(operand.wrapping_add(head + at), at < packs * LANES);
-                    x
-                });
-                anchored(sample, load, mine, has_one_more, one_more)
-            };
-            if let Some(sum) = sum {
-                return Share {
-                    value: O::of_partial::<T>(sum, 0),
-                    parts: true,
-                };
-            }
-        }
+    let mut early = None;
+    if O::ZERO_IS_NOTHING || packs > zero {
         // ANCHOR: rounds
-        while first < packs {
-            let loaded = load(first);
+        let mut first = mine.first;
+        let mut loaded = load(first);
+        early = N::SHORT.then(one_more);
+        loop {
             unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
-            first += grid * IN_FLIGHT;
+            first = first + mine.stride;
+            if first >= packs {
+                break;
+            }
+            loaded = load(first);
         }
         // ANCHOR_END: rounds
-    } else {
-        let mut first = block * tile;
-        while first + tile <= packs {
-            let loaded: [_; IN_FLIGHT] =
-                core::array::from_fn(|part| whole_pack(first + part * threads + thread));
-            unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
-            first += blocks * tile;
-        }
-        // At most one block has the incomplete tile.
-        let mut i = first + thread;
-        while i < packs {
-            add(&mut values, whole_pack(i));
-            i += threads;
-        }
     }
 
     let mut value = values[0];
@@ -351,7 +424,10 @@ unsafe fn fold_packs<
         }
     });
     if has_one_more {
-        value = fold(value, one_more());
+        // Opaque, so that this is a branch: else every thread converts what it has not.
+        let one_more = early.unwrap_or_else(one_more);
+        let one_more = one_more.map(|x| T::of_bits(opaque(x.bits() as usize) as u64));
+        value = fold(value, one_more);
     }
     Share {
         value,

@@ -2,7 +2,7 @@
 
 use cuda_std::launch::Shape;
 use kernels::reduce::single::{dot_single, fold_single};
-use kernels::reduce::wide::{dot_wide, fold_wide};
+use kernels::reduce::wide::{BLOCKS, LONGEST, dot_wide, fold_wide};
 use kernels::reduce::{Extreme, Sum};
 
 use super::{Device, Error, memory, refused, shape, starts};
@@ -96,6 +96,37 @@ fn operands_are_of_one_length() {
     for start in DOTS {
         refused(start(Launch { b: 999, ..good() }), "a.len() == b.len()");
         refused(start(Launch { a: 999, ..good() }), "a.len() == b.len()");
+    }
+}
+
+/// `wide` counts in 32 bits.
+#[test]
+fn elements_and_blocks_can_be_counted() {
+    for (start, rule) in [
+        (DOTS[0], "a.len() <= LONGEST"),
+        (FOLDS[0], "input.len() <= LONGEST"),
+    ] {
+        let of = |len| Launch {
+            a: len,
+            b: len,
+            ..good()
+        };
+        starts(start(of(LONGEST as u64)));
+        refused(start(of(LONGEST as u64 + 1)), rule);
+        let with = |blocks: u32| Launch {
+            partials: blocks.into(),
+            shape: shape([blocks, 1, 1], [32, 1, 1]),
+            ..good()
+        };
+        starts(start(with(BLOCKS)));
+        refused(start(with(BLOCKS + 1)), "grid.x <= BLOCKS");
+    }
+    for start in [DOTS[1], FOLDS[1]] {
+        starts(start(Launch {
+            a: 1 << 33,
+            b: 1 << 33,
+            ..good()
+        }));
     }
 }
 

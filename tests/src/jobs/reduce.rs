@@ -119,6 +119,31 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
         near_overflow(&mut jobs, on, 1024, with(kernel, 256, None));
     }
     near_overflow(&mut jobs, on, 2 * MANY, with(&SINGLE, 32, Some(40)));
+    near_overflow(&mut jobs, on, 1024, with(&WIDE, 32, None));
+    // Several rounds next to an anchor, in blocks of one warp and of four.
+    for (threads, cap) in [(32, 8), (128, 2)] {
+        let options = with(&WIDE, threads, Some(cap));
+        from_offset::<f64>(&mut jobs, on, MANY, options, None, [0, 0]);
+    }
+    // More terms than are added next to an anchor, and an anchor that is too small.
+    let options = with(&WIDE, 64, Some(1));
+    from_offset::<f64>(&mut jobs, on, MANY, options, None, [0, 0]);
+    late(&mut jobs, on, 300, with(&WIDE, 32, None));
+    for kernel in [&WIDE, &SINGLE] {
+        // The special value in each pack of the second round, of eight bytes and of four, and outside
+        // of packs.
+        for at in [261, 325, 389, 453, 517, 645, 773, 901, 1030] {
+            every_type(&mut jobs, on, 1031, with(kernel, 32, Some(1)), Some(at));
+        }
+        // In the last slot, and in one that comes into another's.
+        for at in [254, 508] {
+            every_type(&mut jobs, on, 1024, with(kernel, 128, Some(1)), Some(at));
+        }
+        every_type(&mut jobs, on, 1024, with(kernel, 256, None), Some(800));
+        every_type(&mut jobs, on, 2048, with(kernel, 512, None), Some(1200));
+        // No pack.
+        every_type(&mut jobs, on, 1, with(kernel, 32, None), None);
+    }
     for threads in [160, 32] {
         let options = with(&SHUFFLE, threads, None);
         every_type(&mut jobs, on, threads as usize, options, None);
@@ -319,6 +344,21 @@ fn near_overflow(jobs: &mut Vec<Job>, on: &Device, len: usize, options: Options)
     let sum = f64::judge(&large, None, error(&SUM));
     jobs.push(job(on, &SUM, &operands[..1], options, sum));
     let dot = f64::judge(&large, Some(&ones), error(&DOT));
+    jobs.push(job(on, &DOT, &operands, options, dot));
+}
+
+/// Sums and dot products whose first terms are much smaller than the others.
+fn late(jobs: &mut Vec<Job>, on: &Device, len: usize, options: Options) {
+    let mut values = vector::<f64>(24, len);
+    for value in values.iter_mut().take(64) {
+        *value *= 2f64.powi(-300);
+    }
+    let ones = Array1::from_elem(len, 1.0);
+    let operands = [(&values, 0), (&ones, 0)];
+    let error = |of| f64::error(of, &options, len, on.properties());
+    let sum = f64::judge(&values, None, error(&SUM));
+    jobs.push(job(on, &SUM, &operands[..1], options, sum));
+    let dot = f64::judge(&values, Some(&ones), error(&DOT));
     jobs.push(job(on, &DOT, &operands, options, dot));
 }
 

@@ -28,6 +28,8 @@ const FOLDED_ONCE_MORE: &str = "Each warp then folds its values once more before
 
 const FOLDED_AGAIN: &str = "A thread then folds elements that another one folds too, which changes no minimum and no maximum.";
 
+const ONE_WARP: &str = "A block of one warp then folds through shared memory, as others do.";
+
 const BEYOND: &str = "A block beyond the work runs its loop's body once; every access in there has a guard of its own, and the barriers are for all threads.";
 
 const ONE_ROUND_MORE: &str = "One round more lies beyond the work; every access in there has a guard of its own, and the barriers are for all threads.";
@@ -294,7 +296,7 @@ pub const SURVIVORS: &[Survivor] = &[
             "dot_single_f64",
             "dot_single_i64",
         ],
-        "setp.ne.b64 %p, %rd, %rd;",
+        "setp.ne.b64 %p, %rd, 0;",
         0..=1,
         "Operands that lie alike in their packs then go element by element, as those that do not.",
     ),
@@ -314,21 +316,46 @@ pub const SURVIVORS: &[Survivor] = &[
     never(
         &["_wide_", "_single_"],
         "setp.ge.u32 %p, %r, %r;",
-        1..=1,
-        "A block has at least as many values as the first warp has lanes, each of which takes one.",
+        2..=2,
+        "A block of several warps has at least twice as many values as the first one has lanes, each of which takes two.",
     ),
     entry(
         Operator::DropPredicate,
         &["sum_wide_", "sum_single_", "dot_wide_", "dot_single_"],
         ["setp.ne.u32 inside, %r, 0;", "setp.eq.u32 inside, 0, 0;"],
-        0..=2,
-        "Of the packs that a thread loads at once, the loop's condition says that the first is there.",
+        0..=8,
+        "The condition of the loop or branch around it says that it is there.",
     ),
     always(
         &["extreme_wide_", "extreme_single_"],
-        "setp.gt.u64 %p, %rd, %rd;",
-        1..=1,
+        "setp.eq.b32 %p, %r, 0;",
+        0..=1,
         FOLDED_AGAIN,
+    ),
+    always(
+        &["extreme_wide_", "extreme_single_"],
+        "setp.ne.b32 %p, %r, 0;",
+        0..=1,
+        FOLDED_AGAIN,
+    ),
+    entry(
+        Operator::DropPredicate,
+        &["extreme_wide_", "extreme_single_"],
+        ["setp.ne.u32 inside, %r, 0;", "setp.eq.u32 inside, 0, 0;"],
+        0..=9,
+        "The packs of a minimum or maximum are always there: the last one once more, if no other.",
+    ),
+    never(
+        &["_wide_", "_single_"],
+        "setp.eq.b32 %p, %r, 1;",
+        0..=1,
+        ONE_WARP,
+    ),
+    always(
+        &["_wide_", "_single_"],
+        "setp.ne.b32 %p, %r, 1;",
+        0..=1,
+        ONE_WARP,
     ),
     always(
         &["extreme_wide_", "extreme_single_"],
@@ -405,7 +432,7 @@ pub const SURVIVORS: &[Survivor] = &[
     never(
         &["_single_"],
         "setp.lt.u32 %p, %r, %r;",
-        1..=1,
+        1..=2,
         "Partial results that are not folded four at a time are folded one by one.",
     ),
     always(

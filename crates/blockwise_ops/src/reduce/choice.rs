@@ -2,42 +2,35 @@
 //!
 //! The last block of [`single`](kernels::reduce::single) waits for the others' results and folds
 //! them, which takes 1.3 to 1.7 µs longer than leaving them to the host, which copies a result in
-//! any case. Medians on an H200, µs (driver 580, 2026-11-23):
+//! any case (H200, 2026-11-23). Of arrays that take hundreds of µs `single` is 1 % slower, since its
+//! threads count in 64 bits ([`policy`](kernels::reduce::policy)). Of short ones `shuffle` is
+//! slower: the time before sums were exact over that of each, cold as `blockwise bench` launches
+//! them (H200, 2026-11-27):
 //!
-//! | | `shuffle` | `wide` | `single` |
-//! | --- | --- | --- | --- |
-//! | a few thousand `f32`, sum | 5.1 | | 6.8 |
-//! | 2¹⁹, sum | 4.4 | 4.2 | 5.5 |
-//! | 2¹⁹, minimum | 4.7 | 4.4 | 5.7 |
-//! | 2²⁰, sum | 5.5 | 5.8 | 7.0 |
-//! | 2²⁰, minimum | 6.1 | 5.6 | 6.7 |
-//! | 2²⁰, dot product | 6.5 | 6.6 | 7.7 |
-//! | 2²⁹, sum | 494 | 471 | 473 |
+//! | | sum `f32` | dot `f32` | min `f32` | sum `f64` | dot `f64` | min `f64` |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | 2¹⁰, `shuffle` | 0.96 | 0.97 | 1.01 | 0.94 | 0.92 | 1.01 |
+//! | `wide` | 1.00 | 1.00 | 1.03 | 1.00 | 0.99 | 1.03 |
+//! | 2¹³, `shuffle` | 0.96 | 0.97 | 1.01 | 0.95 | 0.93 | 1.01 |
+//! | `wide` | 1.01 | 0.99 | 1.04 | 1.00 | 0.99 | 1.03 |
+
+use kernels::reduce::wide::LONGEST;
 
 use super::problem::Way;
-use super::variants::{AXIS, SHUFFLE, SINGLE, WIDE};
+use super::variants::{AXIS, SINGLE, WIDE};
 use crate::operation::{Task, Variant};
 
-/// Elements from which [`WIDE`] is faster than [`SHUFFLE`], whatever the type: 2¹⁸ take a minimum of
-/// `f32` 0.89 of the time, a sum of `f64` 0.70, a dot product of `f32` 0.90, in graphs on an H200
-/// (2026-11-26), and 2¹⁶ sums and dot products 0.87 to 0.96 (2026-11-27).
-const WIDE_FROM: usize = 1 << 16;
-/// Bytes up to which the last block's fold is more than 2 % of the time of [`SINGLE`].
-const WIDE_TO: usize = 256 << 20;
-
-/// The fastest kernel for a problem; [`SINGLE`] if threads or blocks are given.
+/// The fastest kernel for a problem; [`SINGLE`] if threads or blocks are given, or 32 bits do not
+/// count the elements.
 pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     let (problem, options) = (task.problem, task.options);
     if Way::of(problem) != Way::Whole {
         return &AXIS;
     }
     let untouched = options.threads.is_none() && options.grid_cap.is_none();
-    let len = problem.extents[0];
-    let bytes = len.saturating_mul(problem.ty.bytes());
-    match (untouched, len < WIDE_FROM) {
-        (true, true) => &SHUFFLE,
-        (true, false) if bytes <= WIDE_TO => &WIDE,
-        _ => &SINGLE,
+    match untouched && problem.extents[0] <= LONGEST {
+        true => &WIDE,
+        false => &SINGLE,
     }
 }
 
@@ -67,17 +60,14 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_goes_by_the_bytes_unless_it_is_given() {
+    fn the_kernel_goes_by_the_length_unless_it_is_given() {
         let options = Options::default();
         let floats = |len| chosen(&SUM, Type::F32, len, &options);
-        assert_eq!(floats(5000), &SHUFFLE);
-        assert_eq!(floats(1 << 16), &WIDE);
-        let dots = |len| chosen(&DOT, Type::F32, len, &options);
-        assert_eq!(dots((1 << 16) - 1), &SHUFFLE);
-        assert_eq!(dots(1 << 16), &WIDE);
-        assert_eq!(chosen(&DOT, Type::F64, 1 << 18, &options), &WIDE);
-        assert_eq!(floats(1 << 29), &SINGLE);
-        assert_eq!(floats(1 << 23), &WIDE);
+        for len in [0, 1, 5000, 1 << 18, 1 << 29, LONGEST] {
+            assert_eq!(floats(len), &WIDE);
+            assert_eq!(chosen(&DOT, Type::F64, len, &options), &WIDE);
+        }
+        assert_eq!(floats(LONGEST + 1), &SINGLE);
         let fewer = Options {
             grid_cap: Some(1),
             ..options

@@ -4,14 +4,15 @@ use blockwise::Type;
 use kernels::pack;
 use kernels::reduce::addend::PATH;
 use kernels::reduce::anchored;
-use kernels::reduce::policy;
+use kernels::reduce::policy::{self, Policy};
+use kernels::reduce::wide::{BLOCKS, LONGEST};
 
 use super::super::DEFAULT_GRID_CAP;
 use super::super::form::{Folding, Form};
 use super::super::problem::{Code, Way};
 use super::lines;
 use crate::LaunchError;
-use crate::operation::{Options, Plan, Problem, Task};
+use crate::operation::{Options, Plan, Task};
 use crate::oracle::{self, Precision};
 
 /// The most elements per thread unless a grid cap asks for more: what [`PATH`] leaves after the
@@ -30,7 +31,14 @@ pub(in crate::reduce) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
         });
     }
     let (threads, blocks) = shape(task);
-    let form = form(task);
+    let (form, len) = (form(task), task.problem.extents[0]);
+    if form.fold == Folding::Host && form.packs > 0 && len > LONGEST {
+        return Err(LaunchError::TooLong {
+            kernel: task.variant.name,
+            len,
+            limit: LONGEST,
+        });
+    }
     let shared_bytes = match form.fold {
         Folding::Tree => u64::from(threads) * task.problem.ty.bytes() as u64,
         _ if !threads.is_multiple_of(task.device.warp_size) => {
@@ -113,41 +121,51 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
         ..
     } = *task;
     let (len, size) = (problem.extents[0], problem.ty.bytes());
-    let (threads, cap, each, even) = match form(task).packs {
-        0 => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, 1, false),
-        packs => {
-            let policy = policy_of(problem);
-            let cap = policy
-                .blocks_each
-                .saturating_mul(device.multiprocessors_to_fill());
-            let each = pack::BYTES / size * usize::from(packs);
-            (policy.threads, cap, each as u32, policy.blocks_each >= EVEN)
+    let form = form(task);
+    let fill = device.multiprocessors_to_fill();
+    let blocks_of = |threads: u32, each: u32, cap: u32| {
+        let items = threads.saturating_mul(each);
+        crate::limits::blocks_for(len, items, Some(cap), u32::MAX)
+    };
+    let each = (pack::BYTES / size) as u32 * u32::from(form.packs);
+    let (threads, cap, even) = match form.packs {
+        0 => (kernels::reduce::THREADS, DEFAULT_GRID_CAP, false),
+        _ => {
+            let Policy {
+                threads,
+                blocks_each,
+            } = policy::row(len.saturating_mul(size)).policy;
+            // As few as there are multiprocessors for.
+            let sizes = std::iter::successors(Some(device.warp_size), |threads| Some(threads * 2));
+            let few = |&fewer: &u32| fewer >= threads || blocks_of(fewer, each, fill) <= fill / 2;
+            let threads = sizes.into_iter().find(few).unwrap_or(threads);
+            (
+                threads,
+                blocks_each.saturating_mul(fill),
+                blocks_each >= EVEN,
+            )
         }
     };
-    let threads = options.threads.unwrap_or(threads);
-    // More blocks than fit the device, rather than longer sums.
-    let short = len.div_ceil(threads.max(1) as usize * SHARE);
-    let short = u32::try_from(short).unwrap_or(u32::MAX);
-    let items = threads.saturating_mul(each);
-    let of = |cap| crate::limits::blocks_for(len, items, Some(cap), u32::MAX);
+    let (threads, each) = (options.threads.unwrap_or(threads), each.max(1));
+    // Rather more blocks than fit the device than longer sums, in whole rounds.
+    let short = match Code::of(problem).is_sum() {
+        true => len.div_ceil(threads.max(1) as usize * SHARE),
+        false => 0,
+    };
+    let short = u32::try_from(short).unwrap_or(u32::MAX).div_ceil(cap);
+    let cap = cap.saturating_mul(short.max(1));
     let blocks = match options.grid_cap {
-        Some(cap) => of(cap),
+        Some(cap) => blocks_of(threads, each, cap),
         // Whole rounds of small blocks: a last round of few packs takes as long as a full one.
         None if even => {
-            let all = of(u32::MAX);
-            all.div_ceil(all.div_ceil(cap.max(short)).max(1))
+            let all = blocks_of(threads, each, u32::MAX);
+            all.div_ceil(all.div_ceil(cap).max(1))
         }
-        None => of(cap.max(short)),
+        None => blocks_of(threads, each, cap),
     };
-    (threads, blocks)
-}
-
-fn policy_of(problem: &Problem) -> policy::Policy {
-    let row = policy::row(problem.extents[0].saturating_mul(problem.ty.bytes()));
-    match Code::of(problem) {
-        Code::Dot => row.dot,
-        Code::Sum | Code::Mean => row.sum,
-        Code::Min | Code::Max | Code::ArgMin | Code::ArgMax => row.extreme,
+    match (form.fold, form.packs) {
+        (Folding::Host, 1..) => (threads, blocks.min(BLOCKS)),
+        _ => (threads, blocks),
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::super::{DOT, MAX, MIN, SUM, plan, same_length, sum_error};
 use super::super::{INTERLEAVED, KERNELS, SHUFFLE, SINGLE, TREE, WIDE};
 use super::*;
 use crate::limits::h200;
-use crate::operation::Variant;
+use crate::operation::{Operation, Variant};
 
 fn options(kernel: &'static Variant, threads: u32, grid_cap: u32) -> Options {
     Options {
@@ -49,26 +49,56 @@ fn shuffles_take_whole_warps_and_no_dynamic_shared_memory() {
 }
 
 #[test]
-fn large_operands_get_as_many_threads_as_the_device_holds() {
-    let planned = |len| {
-        let options = Options::default();
-        plan::<f32>(&SUM, len, &options, &h200()).expect("allowed")
+fn the_grid_goes_by_the_length() {
+    let shape = |of: &'static Operation, len| {
+        let plan = plan::<f32>(of, len, &Options::default(), &h200()).expect("allowed");
+        assert!(plan.kernel.contains("_wide_"), "{}", plan.kernel);
+        (plan.grid[0], plan.block[0])
     };
-    let large = planned(1 << 29);
-    assert_eq!(large.kernel, "sum_single_f32");
-    assert_eq!((large.grid, large.block), ([264, 1, 1], [1024, 1, 1]));
-    let medium = planned(1 << 23);
-    assert_eq!(medium.kernel, "sum_wide_f32");
-    // Four whole rounds.
-    assert_eq!((medium.grid, medium.block), ([1024, 1, 1], [128, 1, 1]));
-    // The threads of a dot product have more registers.
-    let dot = plan::<f32>(&DOT, 1 << 29, &Options::default(), &h200());
-    let dot = dot.expect("within every limit");
-    assert_eq!((dot.grid, dot.block), ([396, 1, 1], [512, 1, 1]));
-    let small = planned(1 << 15);
-    assert_eq!(small.kernel, "sum_shuffle_f32");
-    assert_eq!((small.grid, small.block), ([128, 1, 1], [256, 1, 1]));
-    assert_eq!(planned(5).grid, [1, 1, 1]);
+    let sum = |len| shape(&SUM, len);
+    // Warps of their own, until they are half as many as multiprocessors.
+    assert_eq!([5, 512, 513].map(sum), [(1, 32), (1, 32), (2, 32)]);
+    assert_eq!([66 * 512, 66 * 512 + 1].map(sum), [(66, 32), (34, 64)]);
+    assert_eq!([66 * 1024, 66 * 1024 + 1].map(sum), [(66, 64), (34, 128)]);
+    // Four whole rounds of up to eight blocks a multiprocessor.
+    assert_eq!(sum(1 << 23), (1024, 128));
+    // Operands that no cache holds get as many threads as the device holds; ever more of them keep
+    // sums short.
+    let most = 264 * 512 * SHARE;
+    let large = [1 << 27, most, most + 1, 2 * most + 1];
+    assert_eq!(
+        large.map(sum),
+        [(264, 512), (264, 512), (528, 512), (792, 512)]
+    );
+    assert_eq!(shape(&MIN, most + 1), (264, 512));
+    // The threads of a dot product have half as much in flight.
+    let dot = |len| shape(&DOT, len);
+    assert_eq!(
+        [66 * 256, 66 * 256 + 1, 1 << 27].map(dot),
+        [(66, 32), (34, 64), (264, 512)]
+    );
+}
+
+#[test]
+fn longer_arrays_than_32_bits_count_have_another_kernel() {
+    let len = LONGEST + 1;
+    let wide = |len| plan::<f32>(&SUM, len, &Options::of(&WIDE), &h200());
+    assert_eq!(wide(LONGEST).expect("allowed").kernel, "sum_wide_f32");
+    let error = wide(len).expect_err("too long");
+    assert_eq!(
+        error.to_string(),
+        "kernel `wide` takes at most 4294967295 elements, 4294967296 given"
+    );
+    let plan = |options: &Options| plan::<f32>(&SUM, len, options, &h200()).expect("allowed");
+    assert_eq!(plan(&Options::default()).kernel, "sum_single_f32");
+    // A cap that its blocks cannot have.
+    let blocks = |len| {
+        let options = options(&WIDE, 32, u32::MAX);
+        super::super::super::plan::<f32>(&SUM, len, &options, &h200())
+            .expect("allowed")
+            .grid[0]
+    };
+    assert_eq!([1 << 26, LONGEST].map(blocks), [BLOCKS; 2]);
 }
 
 #[test]
@@ -110,7 +140,7 @@ fn the_default_launches_keep_paths_short() {
         // 192 GB of `f32`.
         48_000_000_001,
     ] {
-        for kernel in [None, Some(&SHUFFLE), Some(&WIDE)] {
+        for kernel in [None, Some(&SHUFFLE), Some(&SINGLE)] {
             let options = Options {
                 kernel,
                 ..Options::default()
@@ -129,14 +159,6 @@ fn the_default_launches_keep_paths_short() {
             }
         }
     }
-    // As large as a device holds, and more blocks only beyond.
-    let blocks = |len| {
-        let options = Options::default();
-        let plan = plan::<f32>(&SUM, len, &options, &h200());
-        plan.expect("within every limit").grid[0]
-    };
-    assert_eq!([1 << 29, 264 * 1024 * SHARE].map(blocks), [264; 2]);
-    assert_eq!(blocks(264 * 1024 * SHARE + 1), 265);
 }
 
 #[test]
