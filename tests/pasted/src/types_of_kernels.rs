@@ -68,7 +68,13 @@ fn values_of_blocks_and_warps() -> Result<()> {
     let whole: Vec<i32> = n.iter().map(|&n| n as i32).collect();
     let (x, mut y) = (device.upload(&whole)?, device.zeros(LENGTH)?);
     steps_in_warps::on(&device)?.grid(2).launch(&x, &mut y)?;
-    let before = |i: usize| if i % 32 == 0 { whole[i] } else { whole[i - 1] };
+    let before = |i: usize| {
+        if i.is_multiple_of(32) {
+            whole[i]
+        } else {
+            whole[i - 1]
+        }
+    };
     let expected: Vec<i32> = (0..LENGTH).map(|i| whole[i] - before(i)).collect();
     assert_eq!(y.to_vec()?, expected);
     Ok(())
