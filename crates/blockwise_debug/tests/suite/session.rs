@@ -155,8 +155,14 @@ fn shared_memory_that_nobody_wrote_says_so() {
     let last = client.ask("variables", of(&scopes["scopes"][5]["variablesReference"]));
     assert_eq!(scopes["scopes"][5]["name"], "Last step");
     assert!(last["variables"].is_array(), "{last}");
-    client.ask("evaluate", json!({ "expression": "goto 0" }));
-    client.stopped();
+    // Back in the same block, before its first write.
+    let set = json!({
+        "source": { "path": FILE },
+        "breakpoints": [{ "line": WRITE, "condition": "block.x == 1 && thread.x == 0" }],
+    });
+    client.ask("setBreakpoints", set);
+    let back = client.moves("reverseContinue", json!({}));
+    assert_eq!(back["reason"], "breakpoint", "{back}");
     assert_eq!(client.value("SHARED[5]"), "never written");
     client.hang_up().expect("it ends well");
 }
