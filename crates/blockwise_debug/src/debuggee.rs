@@ -7,6 +7,7 @@ use crate::expression::{Part, Place};
 use crate::lane::{LaneId, StackFrame, first_lane, identity, thread_index};
 use crate::lines::Lines;
 use crate::names::Names;
+use crate::written::Written;
 use ptx_emulator::replay::Replay;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -41,6 +42,7 @@ pub(crate) struct Debuggee {
     pub(crate) containers: Vec<Container>,
     /// The bytes in them.
     pub(crate) held: usize,
+    pub(crate) written: Written,
     /// Bytes of the kernel's output that the client has received.
     pub(crate) shown: usize,
     /// Set while a pause request is waiting.
@@ -72,6 +74,7 @@ impl Debuggee {
             focus: LaneId::default(),
             containers: Vec::new(),
             held: 0,
+            written: Written::default(),
             shown: 0,
             interrupt,
         };

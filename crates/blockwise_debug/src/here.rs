@@ -3,7 +3,7 @@
 use crate::debuggee::Debuggee;
 use crate::dwarf::{Bytes, Dwarf, Shape, Storage, Type, Variable};
 use crate::element::{Element, Evaluated};
-use crate::expression::{Part, Scope, written};
+use crate::expression::{Part, Place, Scope, written};
 use crate::lane::{LaneId, StackFrame, identity};
 use crate::names::table;
 use crate::threads;
@@ -156,6 +156,24 @@ impl Here<'_> {
             .and_then(|variable| self.array_of(&variable));
         let arrays = &self.debuggee.names.arrays;
         state.or_else(|| arrays.iter().position(|named| named.name == name))
+    }
+
+    /// The shared array, and the number of its element, that an expression names.
+    pub(crate) fn shared_element(
+        &self,
+        place: &Place,
+        parts: &[Part<i128>],
+    ) -> Option<(usize, u64)> {
+        let number = self.array(&place.name)?;
+        let named = &self.debuggee.names.arrays[number];
+        let indices = parts.iter().map(|part| match part {
+            Part::Index(index) => Some(*index),
+            Part::Field(_) | Part::Len => None,
+        });
+        let indices = indices.collect::<Option<Vec<i128>>>()?;
+        let is_element = named.is_shared() && !indices.is_empty();
+        let at = named.element_at(&indices).ok().filter(|_| is_element)?;
+        Some((number, at))
     }
 
     /// A kernel's parameter as it was passed, where the variable itself is optimised out.
@@ -343,6 +361,26 @@ impl Storage for Places<'_> {
     }
 }
 
+impl Here<'_> {
+    /// What to ask for in place of an element of an array that is optimised out: the shared arrays of
+    /// the kernel have names of their own.
+    pub(crate) fn instead(&self, parts: &[Part<i128>]) -> String {
+        let arrays = self.debuggee.names.arrays.iter();
+        let shared = arrays.filter(|named| named.is_shared());
+        let place = written("", parts);
+        let names: Vec<_> = shared
+            .map(|named| format!("`{}{place}`", named.name))
+            .collect();
+        match (parts, &names[..]) {
+            ([Part::Index(_), ..], [first, others @ ..]) => {
+                let others: String = others.iter().map(|name| format!(" or {name}")).collect();
+                format!("; a shared array's element is {first}{others}")
+            }
+            _ => String::new(),
+        }
+    }
+}
+
 impl Scope for Here<'_> {
     fn value(&self, name: &str, parts: &[Part<i128>]) -> Result<Evaluated, String> {
         let Debuggee { replay, names, .. } = self.debuggee;
@@ -395,10 +433,11 @@ impl Scope for Here<'_> {
                 _ => Evaluated::Integer(register.value.into()),
             });
         }
+        let instead = self.instead(parts);
         match (source, &self.debuggee.dwarf) {
-            (Some(Err(problem)), _) => Err(problem),
-            (_, Err(none)) => Err(format!("there is no `{path}` here; {none}")),
-            _ => Err(format!("there is no `{path}` here")),
+            (Some(Err(problem)), _) => Err(problem + &instead),
+            (_, Err(none)) => Err(format!("there is no `{path}` here{instead}; {none}")),
+            _ => Err(format!("there is no `{path}` here{instead}")),
         }
     }
 }

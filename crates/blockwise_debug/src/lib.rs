@@ -27,6 +27,7 @@ mod steps;
 mod threads;
 mod variables;
 mod wire;
+mod written;
 
 pub use element::Element;
 pub use session::serve;

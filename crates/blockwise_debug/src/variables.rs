@@ -108,6 +108,14 @@ impl Debuggee {
             {
                 return Ok(result(self.array(number, frame.lane.block, row)));
             }
+            if let Some((number, at)) = here.shared_element(place, &parts) {
+                let block = frame.lane.block;
+                self.look_for_writes(block);
+                let ty = self.names.arrays[number].element.to_string();
+                if let Some(value) = self.element(number, block, at) {
+                    return Ok(json!({ "result": value, "type": ty, "variablesReference": 0 }));
+                }
+            }
         }
         let value = expression.value(&self.scope(frame))?;
         let ty = value.type_name();
@@ -124,9 +132,13 @@ impl Debuggee {
         let array = here
             .array(&place.name)
             .map(|number| &self.names.arrays[number]);
-        let array = array.ok_or_else(|| format!("there is no array `{}`", place.name))?;
-        let parts = place.parts(&here)?.into_iter();
-        let indices = parts.map(|part| match part {
+        let parts = place.parts(&here)?;
+        let none_there = || {
+            let instead = here.instead(&parts);
+            format!("there is no array `{}`{instead}", place.name)
+        };
+        let array = array.ok_or_else(none_there)?;
+        let indices = parts.into_iter().map(|part| match part {
             Part::Index(index) => Some(index),
             Part::Field(_) | Part::Len => None,
         });
@@ -347,6 +359,9 @@ impl Debuggee {
         start: u64,
         count: u64,
     ) -> Vec<Value> {
+        if self.names.arrays[number].is_shared() {
+            self.look_for_writes(block);
+        }
         let named = &self.names.arrays[number];
         let length = named.extents[row.len()];
         let end = start.saturating_add(count.min(MOST)).min(length);
@@ -359,9 +374,10 @@ impl Debuggee {
         }
         let elements = (start..end).map(|index| {
             let at: Vec<i128> = inner(index).into_iter().map(i128::from).collect();
-            let at = named.element_at(&at).ok();
-            let value = at.and_then(|at| named.read(&self.replay, block, at));
-            let value = value.map(|bytes| text_of(named.element.value(&bytes)));
+            let value = match named.element_at(&at) {
+                Ok(at) => self.element(number, block, at),
+                Err(_) => None,
+            };
             let mut element = variable(
                 &format!("[{index}]"),
                 value.unwrap_or_else(|| "gone".to_owned()),
@@ -371,6 +387,20 @@ impl Debuggee {
             element
         });
         elements.collect()
+    }
+
+    /// An element's value as text; `None` if its block has ended.
+    fn element(&self, number: usize, block: u64, at: u64) -> Option<String> {
+        let named = &self.names.arrays[number];
+        let bytes = named.read(&self.replay, block, at)?;
+        let size = named.element.size();
+        let address = named.array.address + at * u64::from(size);
+        Some(
+            match named.is_shared() && self.is_unwritten(block, address, size) {
+                true => "never written".to_owned(),
+                false => text_of(named.element.value(&bytes)),
+            },
+        )
     }
 
     fn touched(&self) -> Vec<Value> {

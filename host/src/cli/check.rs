@@ -152,7 +152,7 @@ impl Arguments {
                 "--ptx names the kernels of the other commands, and {} is to be checked",
                 file.display()
             ))
-            .hint("leave --ptx out, or the file"));
+            .hint("leave one of the two out"));
         }
         Ok(())
     }

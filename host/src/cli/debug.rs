@@ -1,10 +1,7 @@
 //! `blockwise debug`.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::SystemTime;
 
 use blockwise_debug::{Element, Loaded, Loader, serve};
 use clap::{Args, Parser};
@@ -16,12 +13,10 @@ use serde_json::{Map, Value};
 
 use self::folder::Confined;
 use super::Global;
+use super::built::{self, DEBUG_INFO};
 use super::failure::Failure;
 use super::kernel_args::{Arguments as KernelArguments, Disk, Launch};
 use super::report::Report;
-
-/// What a build script's `embed()` reads.
-const DEBUG_INFO: &str = "BLOCKWISE_DEBUG_INFO";
 
 const LAUNCH_HELP: &str = "\
 The client's launch request says what to debug:
@@ -210,25 +205,7 @@ impl Kernels<'_> {
                 format!("run `{DEBUG_INFO}={debug_info} cargo build` there, and leave `build` out");
             return Err(Failure::new("a client at a port cannot build a crate").hint(hint));
         }
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        command
-            .args(["build", "--quiet"])
-            .current_dir(folder)
-            .env(DEBUG_INFO, debug_info)
-            // Standard input and output are the client's.
-            .stdin(Stdio::null());
-        let place = folder.display();
-        let output = command.output();
-        let output = output.map_err(|error| Failure::new(format!("{place}: cargo: {error}")))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let text = String::from_utf8_lossy(&output.stderr);
-        let text = text.trim();
-        Err(Failure::new(format!(
-            "{place}: `cargo build` failed:\n{text}"
-        )))
+        built::build(folder, Some(debug_info))
     }
 }
 
@@ -259,7 +236,7 @@ impl Request {
             }
             (Some(file), None) => Some(file.clone()),
             (None, Some(folder)) => {
-                let file = built(folder, self.kernel.as_deref())?;
+                let file = built::ptx(folder, self.kernel.as_deref())?;
                 // Its folder may lead elsewhere.
                 Some(confined.map_or(Ok(file.clone()), |confined| confined.path(&file))?)
             }
@@ -279,67 +256,4 @@ impl Request {
         })?;
         Ok(line.launch)
     }
-}
-
-/// The newest PTX that cargo built for a package in a folder, with that kernel.
-fn built(folder: &Path, kernel: Option<&str>) -> Result<PathBuf, Failure> {
-    let entry = kernel.map(|kernel| format!(".entry {kernel}("));
-    let mut newest: Option<(SystemTime, PathBuf)> = None;
-    // A member of a workspace is built into the workspace's folder.
-    let above = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    let above = above.ancestors().map(|folder| folder.join("target"));
-    let set = std::env::var_os("CARGO_TARGET_DIR").map(|set| folder.join(set));
-    for target in set.into_iter().chain(above) {
-        for file in outputs(&target) {
-            let is_ptx = file.extension().is_some_and(|extension| extension == "ptx");
-            // Opening a pipe would wait for whoever writes it.
-            let about = fs::metadata(&file).ok();
-            let about = about.filter(|about| is_ptx && about.is_file());
-            let Some(time) = about.and_then(|about| about.modified().ok()) else {
-                continue;
-            };
-            if newest.as_ref().is_some_and(|(known, _)| *known >= time) {
-                continue;
-            }
-            let text = fs::read_to_string(&file).unwrap_or_default();
-            if entry.as_ref().is_none_or(|entry| text.contains(entry)) {
-                newest = Some((time, file));
-            }
-        }
-        if newest.is_some() {
-            break;
-        }
-    }
-    let missing = || {
-        let what = kernel.map_or_else(
-            || "PTX".to_owned(),
-            |kernel| format!("PTX with a kernel `{kernel}`"),
-        );
-        let message = format!(
-            "{}: cargo has built no {what} below `target`",
-            folder.display()
-        );
-        Failure::new(message).hint("`cargo build` makes it; `ptx` names a file elsewhere")
-    };
-    newest.map(|(_, file)| file).ok_or_else(missing)
-}
-
-/// The files that builds of device code leave in a target folder: those of `cuda_builder`, and what
-/// a build script copies to its own output folder.
-fn outputs(target: &Path) -> Vec<PathBuf> {
-    let mut all = Vec::new();
-    for arch in files(&target.join("cuda-builder")) {
-        all.extend(files(&arch.join("ptx")));
-    }
-    for profile in files(target) {
-        for package in files(&profile.join("build")) {
-            all.extend(files(&package.join("out")));
-        }
-    }
-    all
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).collect()
 }

@@ -4,6 +4,7 @@
 //! something, 2 when the command could not be carried out.
 
 mod bench;
+mod built;
 mod check;
 mod chosen;
 mod debug;

@@ -1,4 +1,4 @@
-//! Where `blockwise debug` finds the kernels of a crate, and how it builds them.
+//! Where `blockwise debug`, `check` and `trace` find the kernels of a crate, and how it is built.
 
 use std::fs;
 use std::io::BufReader;
@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::command::blockwise;
+use crate::command::{Run, blockwise};
 use crate::debug::{PTX, expect, send};
 
 /// What a launch is answered.
@@ -89,4 +89,92 @@ fn a_build_that_fails_is_no_launch() {
             &format!("debug info: Ok(\"{variable}\")"),
         );
     }
+}
+
+/// A package whose build script leaves PTX, as a kernel project's does.
+fn project(place: &Path) {
+    fs::create_dir(place.join("src")).unwrap();
+    fs::write(place.join("src/lib.rs"), "").unwrap();
+    let manifest =
+        "[package]\nname = \"mine\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
+    fs::write(place.join("Cargo.toml"), manifest).unwrap();
+    fs::write(place.join("k.ptx"), PTX).unwrap();
+    let script = "fn main() { let out = std::env::var(\"OUT_DIR\").unwrap(); \
+                  std::fs::copy(\"k.ptx\", out + \"/mine.ptx\").unwrap(); }";
+    fs::write(place.join("build.rs"), script).unwrap();
+}
+
+fn on_crate(words: &[&str], place: &Path) -> Run {
+    let mut command = blockwise(words);
+    command
+        .args(["--crate", "."])
+        .current_dir(place)
+        .env("CARGO_NET_OFFLINE", "true")
+        .env_remove("CARGO_TARGET_DIR");
+    Run::of(&mut command)
+}
+
+#[test]
+fn a_project_is_built_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    project(place);
+    let arguments = ["--block", "64", "--arg", "f32[64]=zeros"];
+    let check = || on_crate(&[&["check"][..], &arguments].concat(), place);
+    let found = check();
+    assert_eq!(found.code, Some(1), "{found:?}");
+    assert!(found.stdout.contains("race"), "{found:?}");
+    // The page has the project's kernel, and what has changed is built.
+    let traced = on_crate(&[&["trace", "ptx"][..], &arguments].concat(), place);
+    assert_eq!(traced.code, Some(0), "{traced:?}");
+    assert!(traced.stdout.contains("exchange"), "{traced:?}");
+    fs::write(place.join("k.ptx"), PTX.replace("exchange", "swap")).unwrap();
+    let renamed = check();
+    assert!(renamed.stdout.contains("swap"), "{renamed:?}");
+    // Another name, another file beside it, no kernels, a build that fails.
+    let none = on_crate(&["check", "--kernel", "swop"], place);
+    assert_eq!(none.code, Some(2), "{none:?}");
+    assert!(none.stderr.contains("it has: swap"), "{none:?}");
+    let two = on_crate(&["check", "k.ptx"], place);
+    assert!(two.stderr.contains("cannot be used with"), "{two:?}");
+    let shown = on_crate(&["check"], place);
+    assert!(
+        shown
+            .stderr
+            .contains("blockwise check --crate . --kernel swap"),
+        "{shown:?}"
+    );
+    fs::write(place.join("src/lib.rs"), "fn x() -> u8 { \"\" }").unwrap();
+    let failed = check();
+    assert_eq!(failed.code, Some(2), "{failed:?}");
+    assert!(failed.stderr.contains("mismatched types"), "{failed:?}");
+}
+
+/// A build script's own folder, in the places where cargo has had it.
+#[test]
+fn the_output_of_a_build_script_is_found() {
+    for out in ["mine-0123/out", "mine/0123/out"] {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("target/debug/build").join(out);
+        fs::create_dir_all(&out).unwrap();
+        fs::write(out.join("kernels.ptx"), PTX).unwrap();
+        let found = launch(json!({ "crate": folder.path() }));
+        assert_eq!(found["success"], true, "{found}");
+    }
+}
+
+/// A member's own PTX comes before a newer one of another member.
+#[test]
+fn a_members_own_kernels_come_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    project(place);
+    let texts = place.join("target/cuda-builder/sm_80/ptx");
+    fs::create_dir_all(&texts).unwrap();
+    fs::write(texts.join("mine.ptx"), PTX).unwrap();
+    fs::write(texts.join("other.ptx"), PTX.replace("exchange", "other")).unwrap();
+    let found = launch(json!({ "crate": place }));
+    assert_eq!(found["success"], true, "{found}");
+    let shown = on_crate(&["check"], place);
+    assert!(shown.stderr.contains("--kernel exchange"), "{shown:?}");
 }

@@ -13,6 +13,8 @@ include!(env!("PASTED_PAGES"));
 mod from_cuda_cpp;
 #[cfg(test)]
 mod on_cust;
+#[cfg(test)]
+mod types_of_kernels;
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use crate::common::{COUNT, Client, FILE, replay};
 use ptx_emulator::replay::Direction;
 use ptx_emulator::replay::Event;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// The line that writes the tile, and the one that reads it with no barrier between.
 const WRITE: u64 = 33;
@@ -63,7 +64,7 @@ fn a_wrong_value_leads_back_to_the_missing_barrier() {
         "evaluate",
         json!({ "expression": slot_name, "frameId": frame }),
     );
-    assert_eq!(read["result"], "0");
+    assert_eq!(read["result"], "never written");
     watch(&mut client, &slot_name, Some(frame));
     let none = client.moves("reverseContinue", json!({}));
     assert_eq!(
@@ -117,6 +118,65 @@ fn a_wrong_value_leads_back_to_the_missing_barrier() {
             .map(|at| at.line),
         Some(33)
     );
+    client.hang_up().expect("it ends well");
+}
+
+/// The emulator's zeros are not a value that a kernel may count on.
+#[test]
+fn shared_memory_that_nobody_wrote_says_so() {
+    let mut client = Client::launched(json!({}));
+    let set = json!({
+        "source": { "path": FILE },
+        "breakpoints": [{ "line": READ, "condition": "block.x == 1 && thread.x == 0" }],
+    });
+    client.ask("setBreakpoints", set);
+    client.configured();
+    assert_eq!(client.value("SHARED[5]"), "never written");
+    let stop = client.moves("continue", json!({}));
+    assert_eq!(stop["reason"], "breakpoint", "{stop}");
+    let (_, frame) = client.line(&stop);
+    // Warp 0 has written its part, warp 7 has not.
+    let scopes = client.ask("scopes", json!({ "frameId": frame }));
+    let shared = &scopes["scopes"][2];
+    assert_eq!(shared["name"], "Shared memory", "{scopes}");
+    let of = |reference: &Value| json!({ "variablesReference": reference });
+    let arrays = client.ask("variables", of(&shared["variablesReference"]));
+    let reference = &arrays["variables"][0]["variablesReference"];
+    let elements = client.ask("variables", of(reference));
+    let value = |at: usize| elements["variables"][at]["value"].clone();
+    assert_eq!(value(5), "1261 (0x4ed)");
+    assert_eq!(value(255), "never written");
+    let step = client.step();
+    // In a sum it is what the emulator has there.
+    assert_eq!(client.value("SHARED[255] + 1"), "1");
+    assert_eq!(client.value("SHARED[5]"), "1261 (0x4ed)");
+    assert_eq!(client.step(), step);
+    // What the last step did is still known.
+    let last = client.ask("variables", of(&scopes["scopes"][5]["variablesReference"]));
+    assert_eq!(scopes["scopes"][5]["name"], "Last step");
+    assert!(last["variables"].is_array(), "{last}");
+    // Back in the same block, before its first write.
+    let set = json!({
+        "source": { "path": FILE },
+        "breakpoints": [{ "line": WRITE, "condition": "block.x == 1 && thread.x == 0" }],
+    });
+    client.ask("setBreakpoints", set);
+    let back = client.moves("reverseContinue", json!({}));
+    assert_eq!(back["reason"], "breakpoint", "{back}");
+    assert_eq!(client.value("SHARED[5]"), "never written");
+    client.hang_up().expect("it ends well");
+}
+
+/// Where the variable is gone, the array goes by another name.
+#[test]
+fn an_array_without_its_variable_is_named() {
+    let mut client = Client::launched(json!({}));
+    client.configured();
+    client.send("evaluate", json!({ "expression": "tile[3 + 2]" }));
+    let answer = client.answer();
+    let message = answer["message"].as_str().unwrap_or_default();
+    let said = "there is no `tile[5]` here; a shared array's element is `SHARED[5]`";
+    assert!(message.starts_with(said), "{answer}");
     client.hang_up().expect("it ends well");
 }
 
@@ -307,4 +367,35 @@ fn a_session_that_pauses_or_disconnects_ends_well() {
     client.ask("disconnect", json!({}));
     assert_eq!(client.event()["event"], "terminated");
     assert!(client.read().is_none());
+}
+
+/// The book's table of messages has requests that there are, in an order that works.
+#[test]
+fn the_books_order_of_messages_holds() {
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book/src/debugging.md");
+    let book = std::fs::read_to_string(book).expect("the chapter");
+    let rows = book
+        .lines()
+        .skip_while(|line| !line.starts_with("| request"));
+    let rows = rows.skip(2).take_while(|line| line.starts_with("| "));
+    let first = rows.map(|row| row.split(" | ").next().expect("a column"));
+    let quoted = first.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let known = |word: &&str| word.len() > 4 && word.chars().all(char::is_alphabetic);
+    let requests: Vec<&str> = quoted.filter(known).collect();
+    assert!(requests.len() >= 20, "{requests:?}");
+    let mut client = Client::connect();
+    let arguments = json!({
+        "threadId": 1, "expression": "step", "filters": [], "breakpoints": [],
+        "source": { "path": FILE }, "name": "output[0]",
+    });
+    for request in requests {
+        client.send(request, arguments.clone());
+        let answer = client.answer();
+        let message = answer["message"].as_str().unwrap_or_default();
+        // Numbers of frames and references are of a stop.
+        let is_known = answer["success"] == true
+            || ["scopes", "variables"].contains(&request) && !message.contains("no request");
+        assert!(is_known, "{request}: {answer}");
+    }
+    client.hang_up().expect("it ends well");
 }

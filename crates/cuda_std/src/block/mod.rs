@@ -41,6 +41,7 @@ mod by_index;
 mod counting;
 mod elements;
 mod fold;
+mod guesses;
 mod made;
 mod matrix;
 mod number;

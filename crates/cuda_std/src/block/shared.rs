@@ -111,6 +111,20 @@ impl<T: Plain> Shared<'_, [T]> {
     }
 }
 
+impl<T: Plain, const N: usize> Shared<'_, [T; N]> {
+    /// The number of elements.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        N
+    }
+
+    /// Whether there are no elements.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        N == 0
+    }
+}
+
 impl<A: Array + ?Sized> Deref for Published<'_, A> {
     type Target = A;
 

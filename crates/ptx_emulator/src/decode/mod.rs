@@ -39,7 +39,7 @@ mod mov;
 mod names;
 pub(crate) mod op;
 mod operand;
-mod order;
+pub(crate) mod order;
 mod part_word;
 mod program;
 mod remote;

@@ -53,6 +53,29 @@ pub(super) fn arrange(code: Code<'_>, start: u32) {
     graph.write(&order, code, start);
 }
 
+/// Whether a thread at one instruction may get to another one without an instruction for which
+/// `stops` holds. What is called is not looked into: `stops` decides on calls too.
+pub(crate) fn leads(code: &[Inst], from: u32, to: u32, stops: impl Fn(&Op) -> bool) -> bool {
+    let next = |pc: u32| {
+        let inst = &code[pc as usize];
+        let fallen = falls_through(inst).then_some(pc + 1);
+        targets(inst).iter().copied().chain(fallen)
+    };
+    let (mut seen, mut pending) = (HashSet::new(), vec![from]);
+    while let Some(pc) = pending.pop() {
+        for next in next(pc) {
+            if next == to {
+                return true;
+            }
+            let goes_on = (code.get(next as usize)).is_some_and(|inst| !stops(&inst.op));
+            if goes_on && seen.insert(next) {
+                pending.push(next);
+            }
+        }
+    }
+    false
+}
+
 /// Whether control may continue with the next instruction.
 fn falls_through(inst: &Inst) -> bool {
     let ends = matches!(

@@ -54,6 +54,32 @@ fn hints(report: &CheckReport, words: &[&str], not: &[&str]) {
     }
 }
 
+/// A thread that is ahead reads what another one has yet to write: the barrier belongs before the
+/// read, not after it.
+#[test]
+fn a_barrier_is_missing_where_one_thread_passes_both_lines() {
+    let block = (1, 64, 1);
+    let straight = check(
+        "st.shared.u32 [%own], %t;\nld.shared.u32 %r0, [%their];",
+        block,
+    );
+    hints(&straight, &["between PTX line 10 and PTX line 11"], &[]);
+    let round = |inner: &str| {
+        let body = format!(
+            "mov.u32 %r1, 0;\nround: st.shared.u32 [%own], %r1;\n{inner}\nld.shared.u32 %r0, [%their];\n\
+             add.u32 %r1, %r1, 1; setp.lt.u32 %p0, %r1, 3; @%p0 bra round;"
+        );
+        check(&body, block)
+    };
+    hints(
+        &round("bar.sync 0;"),
+        &["between PTX line 13 and PTX line 11 of the loop's next round"],
+        &[],
+    );
+    let none = round("");
+    hints(&none, &["between PTX line 11 and PTX line 13"], &["round"]);
+}
+
 const COPY: &str = "cp.async.cg.shared.global [%own], [%at], 16; cp.async.commit_group;";
 
 #[test]

@@ -1,14 +1,15 @@
 //! A launch of any kernel of any PTX file, as the command line describes it.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use blockwise::{Device, PtxFile};
 use clap::Args;
 use ptx_emulator::{Emulator, Entry, LaunchConfig, Limits, Module};
 
-use crate::cli::Global;
 use crate::cli::failure::Failure;
 use crate::cli::nearest::nearest;
+use crate::cli::{Global, built, progress};
 use crate::io::OutputFile;
 
 /// How arguments are written, for the help of each command that takes them.
@@ -38,6 +39,12 @@ pub(in crate::cli) struct Launch {
     /// The PTX file, from any compiler; without one the kernels that the other commands run
     #[arg(value_name = "PTX")]
     file: Option<PathBuf>,
+    /// A project's folder in place of a file: builds it by cargo, and takes the PTX of its kernels
+    #[arg(long = "crate", value_name = "DIR", conflicts_with = "file")]
+    package: Option<PathBuf>,
+    /// What was built there.
+    #[arg(skip)]
+    built: OnceCell<PathBuf>,
     /// The kernel; may be left out when the file has one only
     #[arg(long)]
     kernel: Option<String>,
@@ -59,9 +66,28 @@ pub(in crate::cli) struct Launch {
 }
 
 impl Launch {
-    /// The PTX file, if one was named.
+    /// The PTX file or the project, if one was named.
     pub(in crate::cli) fn file(&self) -> Option<&Path> {
-        self.file.as_deref()
+        self.file.as_deref().or(self.package.as_deref())
+    }
+
+    /// The PTX file, which a named project is built for once.
+    fn place(&self) -> Result<Option<&Path>, Failure> {
+        let Some(folder) = &self.package else {
+            return Ok(self.file.as_deref());
+        };
+        if self.built.get().is_none() {
+            let clock = progress::clock(&format!("building {}", folder.display()));
+            let outcome = built::build(folder, None);
+            clock.finish_and_clear();
+            outcome?;
+            // Without one with this kernel, the error lists those that there are.
+            let file =
+                built::ptx(folder, self.kernel.as_deref()).or_else(|_| built::ptx(folder, None))?;
+            // It was empty: nothing else sets it.
+            let _ = self.built.set(file);
+        }
+        Ok(self.built.get().map(PathBuf::as_path))
     }
 
     /// Prepares an output file about the launch; refuses the path of the PTX.
@@ -87,7 +113,7 @@ impl Launch {
 
     /// The PTX, as text and parsed.
     pub(in crate::cli) fn read(&self, global: &Global) -> Result<(PtxFile, Module), Failure> {
-        let ptx = match &self.file {
+        let ptx = match self.place()? {
             Some(file) => PtxFile::read(file)?,
             None => {
                 let device = global.with_kernels(Device::emulator())?;
@@ -124,8 +150,11 @@ impl Launch {
             });
         }
         if self.args.is_empty() && !kernel.params().is_empty() {
-            let file = self.file.as_ref();
-            let file = file.map_or(String::new(), |file| format!(" {}", file.display()));
+            let file = match (&self.file, &self.package) {
+                (Some(file), _) => format!(" {}", file.display()),
+                (None, Some(folder)) => format!(" --crate {}", folder.display()),
+                (None, None) => String::new(),
+            };
             let name = kernel.name();
             let command = format!("{command}{file} --kernel {name} --grid 4 --block 256");
             return Err(kernel_arguments::missing(kernel, &command).into());
@@ -160,11 +189,15 @@ impl Launch {
                     };
                     match near {
                         Some(near) => {
-                            Failure::new(failure).hint(format!("`{near}` is the nearest name"))
+                            let own = match self.file() {
+                                None => "; `--crate DIR` takes a project's own kernels",
+                                Some(_) => "",
+                            };
+                            let hint = format!("`{near}` is the nearest name{own}");
+                            Failure::new(failure).hint(hint)
                         }
                         None if kernels.len() > MOST_NAMES => Failure::new(failure).hint(
-                            "without a name the error lists them all; a project's own PTX is \
-                             target/cuda-builder/sm_XX/ptx/NAME.ptx after `cargo build`",
+                            "without a name the error lists them all; `--crate DIR` takes a project's own",
                         ),
                         None => Failure::new(failure),
                     }

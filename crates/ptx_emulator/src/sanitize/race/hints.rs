@@ -5,6 +5,7 @@ use super::record::Record;
 use super::report::Report;
 use super::uses::Uses;
 use crate::decode::op::{MbarrierKind, Op};
+use crate::decode::order;
 use crate::exec::Region;
 use crate::fault::Place;
 use crate::sanitize::language::{Words, words};
@@ -19,10 +20,7 @@ impl Report<'_> {
         here: &Place,
     ) -> String {
         let words = words(here);
-        let between = match there == here {
-            true => format!("between one use of {here} and the next"),
-            false => format!("between {there} and {here}"),
-        };
+        let between = self.between(rule, there, here);
         if rule == Rule::AsyncCopy {
             return self.of_copy(words, &between);
         }
@@ -65,6 +63,49 @@ impl Report<'_> {
             return self.in_block(words, &between);
         }
         self.between_blocks(words, &between)
+    }
+
+    /// Where something is missing: in the order in which one thread gets to the two places, which
+    /// is not that of the accesses where the first one's thread was ahead.
+    fn between(&self, rule: Rule, there: &Place, here: &Place) -> String {
+        if there == here {
+            return format!("between one use of {here} and the next");
+        }
+        // A copy is waited for after it, and a message goes from the first access to the second.
+        let in_time = rule == Rule::AsyncCopy
+            || self.is_filled_in_bulk()
+            || self.uses.objects
+            || self.uses.counts
+            || self.uses.messages;
+        if !in_time {
+            let (earlier, now) = (self.hazard.earlier.pc(), self.current.now.pc);
+            let (first, second) = match earlier < now {
+                true => ((earlier, there), (now, here)),
+                false => ((now, here), (earlier, there)),
+            };
+            if self.leads(first.0, second.0) {
+                return format!("between {} and {}", first.1, second.1);
+            }
+            if self.leads(second.0, first.0) {
+                return format!(
+                    "between {} and {} of the loop's next round",
+                    second.1, first.1
+                );
+            }
+        }
+        format!("between {there} and {here}")
+    }
+
+    /// Whether a thread gets from one instruction to the other without a barrier that would order
+    /// the two accesses. A call may have one.
+    fn leads(&self, from: u32, to: u32) -> bool {
+        let in_block = self.current.now.shares_block(&self.hazard.earlier);
+        order::leads(&self.context.program.code, from, to, |op| match op {
+            Op::Call(_) => true,
+            Op::Barrier(_) => in_block,
+            Op::WarpBarrier { .. } => self.is_same_warp(),
+            _ => false,
+        })
     }
 
     /// Whether the earlier access is a bulk copy to shared memory.
