@@ -12,8 +12,8 @@ use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 use super::cost::{self, Cost, SHORTEST};
 use super::vectors::{lanes, vectors};
 use super::{
-    FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL, TENSOR,
-    TILED, extents, few, is_one, mma, small,
+    DIRECT, FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL,
+    TENSOR, TILED, direct, extents, few, is_one, mma, small,
 };
 use crate::operation::{Options, Problem, Task, Variant};
 
@@ -75,6 +75,7 @@ pub(super) fn kernel(
             wide.then(|| whole(cost::WIDE))?
         }
         _ if *kernel == SLICED => Some(in_slices(of, batch, bytes, most, of[2], device).0),
+        _ if *kernel == DIRECT => direct::time_of(of, batch, most, device),
         _ if *kernel == MMA => Some(mma::slices(of, batch, most, device).0),
         _ => None,
     };
@@ -135,6 +136,9 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
     if *task.variant == FEW {
         let chosen = || few::fastest(of, bytes, task.aligned, device).1;
         return with(asked.unwrap_or_else(chosen));
+    }
+    if *task.variant == DIRECT {
+        return with(direct::chosen(task).slices);
     }
     if *task.variant == MMA {
         return with(asked.unwrap_or_else(|| mma::slices(of, batch, MOST_SLICES, device).1));

@@ -4,6 +4,7 @@ mod cases;
 mod choice;
 mod copy;
 mod cost;
+mod direct;
 mod few;
 mod fold;
 mod kernels;
@@ -28,6 +29,7 @@ use crate::operation::{
 };
 use crate::{Execution, Float, LaunchError, dimensions, matrix_len};
 
+pub use ::kernels::matmul::direct::DirectTiles;
 pub use ::kernels::matmul::mma::MmaTiles;
 pub use ::kernels::matmul::policy::Tiles;
 pub use tensor::plan_split;
@@ -123,6 +125,7 @@ pub static MATMUL: Operation = Operation {
         &SLICED,
         &SLICED_COPY,
         &MMA,
+        &DIRECT,
         &FEW,
         &SMALL,
         &TENSOR,
@@ -263,11 +266,23 @@ pub static MMA: Variant = Variant::new(
 .alone(plan::is_one_slice)
 .tuned(mma_tiles);
 
-/// Reads each element of the larger matrix once; for at most sixteen columns or rows (f64: four
-/// rows). The count is the slices', which the same launch adds.
+/// The same in tiles of 8 to 32 rows and columns, whose inner extent the warps of a block divide; for
+/// f64. Instances are [`DirectTiles`], the count is the slices', which the same launch adds.
+pub static DIRECT: Variant = Variant::new(
+    "direct",
+    "the same in small tiles, whose inner extent the warps of a block divide; for f64",
+    kernels::DIRECT,
+    plan::whole,
+)
+.held(slices::hold)
+.alone(plan::is_one_slice)
+.worth(direct::is_direct)
+.tuned(direct_tiles);
+
+/// Reads each element of the larger matrix once; for at most sixteen columns or rows (f64: four). The count is the slices', which the same launch adds.
 pub static FEW: Variant = Variant::new(
     "few",
-    "reads each element of the larger matrix once; for at most 16 columns or rows (f64: 4 rows)",
+    "reads each element of the larger matrix once; for at most 16 columns or rows (f64: 4)",
     kernels::FEW,
     plan::whole,
 )
@@ -494,7 +509,7 @@ fn slicing(problem: &Problem, variant: &'static Variant, properties: &DeviceProp
 }
 
 /// The launch of a part of a product whose sums run in the whole's order: `launch`, unless that is
-/// `few`, which divides the inner extent in its own way, and the whole's launch is another kernel.
+/// `few` or `direct`, which divide the inner extent in their own way, and the whole's launch is another.
 pub fn of_part(
     whole: &Problem,
     part: &Problem,
@@ -502,12 +517,10 @@ pub fn of_part(
     properties: &DeviceProperties,
 ) -> Options {
     let kernel = |of: &Problem| choice::kernel(extents(of), 1, of.ty, MOST_SLICES, properties);
-    let is_few = match launch.kernel {
-        Some(kernel) => *kernel == FEW,
-        None => *kernel(part) == FEW,
-    };
+    let of_part = launch.kernel.unwrap_or_else(|| kernel(part));
     let variant = kernel(whole);
-    if !is_few || *variant == FEW {
+    let ordered = |variant: &Variant| *variant == DIRECT || *variant == FEW;
+    if *of_part == FEW && *variant == FEW || ![of_part, variant].into_iter().any(ordered) {
         return launch;
     }
     let slices = plan::has_slices(variant).then(|| slicing(whole, variant, properties).slices);
@@ -569,6 +582,19 @@ fn mma_tiles(task: &Task<'_>) -> Vec<(Options, String)> {
         (options, format!("{tiles:?}: {policy}"))
     };
     MmaTiles::ALL.map(of).into()
+}
+
+/// Instances of `direct`.
+fn direct_tiles(task: &Task<'_>) -> Vec<(Options, String)> {
+    let of = |tiles: DirectTiles| {
+        let options = Options {
+            instance: Some(tiles as u8),
+            ..Options::of(task.variant)
+        };
+        let [rows, cols] = tiles.sides();
+        (options, format!("{tiles:?}: {rows} x {cols}"))
+    };
+    DirectTiles::ALL.map(of).into()
 }
 
 fn posed<T: Float>(a: Matrix<'_, T>, b: Matrix<'_, T>) -> Result<Problem, LaunchError> {
