@@ -38,14 +38,15 @@ pub const WARPS: usize = THREADS as usize / WARP;
 pub const MOST: usize = 1 << 30;
 
 const WARP: usize = 32;
-/// Rows and columns of C that a multiplication computes, and its elements of the inner extent.
+/// Rows and columns of C that a multiplication computes.
 const ROWS: usize = 16;
 const COLS: usize = 8;
-const DEPTH: usize = 8;
+/// Elements of the inner extent of a step: one multiplication.
+pub const DEPTH: usize = 8;
 /// Sums of a multiplication.
 const SUMS: usize = ROWS * COLS;
-/// Steps in flight.
-const AT_ONCE: usize = 2;
+/// Steps that a warp has in flight.
+pub const AT_ONCE: usize = 2;
 
 /// How much of C a team computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -295,7 +295,10 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
                     let sums: [f32; VECTOR] =
                         core::array::from_fn(|lane| sums[i][j * VECTOR + lane]);
                     // SAFETY: the lane's words of the warp's room, which are aligned to 16 bytes.
-                    unsafe { asm::store_four(slot + 4 * (j * LANE_COLS * VECTOR) as u32, sums) };
+                    unsafe {
+                        let slot = slot + 4 * (j * LANE_COLS * VECTOR) as u32;
+                        asm::store_four(slot, if WIDE > 1 { sums.map(asm::moved) } else { sums });
+                    }
                 });
                 // Orders the warp's writes before the reads of them.
                 // SAFETY: whole warps are here.

@@ -75,7 +75,9 @@ pub(super) fn kernel(
             wide.then(|| whole(cost::WIDE))?
         }
         _ if *kernel == SLICED => Some(in_slices(of, batch, bytes, most, of[2], device).0),
-        _ if *kernel == DIRECT => direct::time_of(of, batch, most, device),
+        // Of batches it is slower than `mma` and `small` (docs/log/2026-11-27-small-doubles.md).
+        _ if *kernel == DIRECT && batch == 1 => direct::time_of(of, most, device),
+        _ if *kernel == MMA && batch == 1 && direct::is_faster(of) => None,
         _ if *kernel == MMA => Some(mma::slices(of, batch, most, device).0),
         _ => None,
     };
@@ -284,7 +286,16 @@ mod tests {
             ([2499, 6, 4931], &REGISTER_TILE),
             ([1084, 1, 8065], &REGISTER_TILE),
             ([233, 1, 1659], &NAIVE),
-            ([43, 129, 97], &TILED),
+            ([43, 129, 97], &DIRECT),
+            ([24, 136, 40], &DIRECT),
+            ([128, 128, 128], &DIRECT),
+            ([128, 1408, 128], &DIRECT),
+            ([18_600, 168, 8], &DIRECT),
+            ([9736, 6912, 8], &DIRECT),
+            ([128, 128, 1024], &MMA),
+            ([1152, 128, 128], &MMA),
+            ([4408, 32, 64], &MMA),
+            ([128, 384, 5120], &MMA),
             ([1943, 17, 249], &MMA),
             ([410, 178, 209], &MMA),
             ([4316, 30, 34], &MMA),
