@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use blockwise::Device;
 use blockwise_ops::matmul::{
-    DIRECT, DirectTiles, FEW, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL,
-    TENSOR, TILED, Tiles, matmul_batch,
+    DIRECT, DirectTiles, FEW, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED,
+    SLICED_COPY, SMALL, TENSOR, TILED, Tiles, matmul_batch,
 };
 use blockwise_ops::operation::Options;
 use blockwise_ops::oracle::{self, Precision};

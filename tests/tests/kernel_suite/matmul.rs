@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use blockwise::{Device, Matrix, Type};
 use blockwise_ops::matmul::{
-    DIRECT, DirectTiles, FEW, MATMUL, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY,
-    SMALL, TENSOR, TILED, TILED_RAW, Tiles, matmul_buffers,
+    DIRECT, DirectTiles, FEW, MATMUL, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE,
+    SLICED, SLICED_COPY, SMALL, TENSOR, TILED, TILED_RAW, Tiles, matmul_buffers,
 };
 use blockwise_ops::operation::Call;
 use blockwise_ops::oracle::{self, Precision};
@@ -218,7 +218,13 @@ fn every_shape_in_slices() {
                 for (cut, mma, direct, slices, grid_cap) in [
                     (Cut::Tall, MmaTiles::Large, DirectTiles::Wide, 1, Some(1)),
                     (Cut::Tall, MmaTiles::Tall, DirectTiles::Square, 2, None),
-                    (Cut::Square, MmaTiles::Square, DirectTiles::Narrow, 3, Some(2)),
+                    (
+                        Cut::Square,
+                        MmaTiles::Square,
+                        DirectTiles::Narrow,
+                        3,
+                        Some(2),
+                    ),
                     (Cut::Small, MmaTiles::Large, DirectTiles::Small, 5, None),
                 ] {
                     let instance = match *kernel {

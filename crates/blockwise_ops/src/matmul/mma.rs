@@ -59,9 +59,6 @@ const LAUNCH: f64 = 3740.0;
 /// The same of the larger tiles.
 const SINGLE: f64 = 1.15;
 
-/// Elements of the inner extent that are copied if there are fewer.
-const LEAST: usize = 32;
-
 /// The shortest inner extent of a single product for the largest tiles: one stage.
 const LARGE_INNER: usize = 16;
 
@@ -155,7 +152,6 @@ fn time(
     let slower = if pairs { 1.0 } else { single };
     let [start, store] = [start, store].map(|cost| cost[usize::from(!pairs)]);
     let len = slice_len(inner, slices).next_multiple_of(policy.inner);
-    let len = len.max(LEAST);
     // The fraction of the tiles' area that is inside C.
     let area = (policy.rows * policy.cols) as f64 * blocks as f64;
     let inside = batch as f64 * rows as f64 * cols as f64 / area;
