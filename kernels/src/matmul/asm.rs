@@ -37,6 +37,27 @@ pub(super) unsafe fn load_four(address: u32) -> [f32; 4] {
     [x, y, z, w]
 }
 
+/// Stores four words to shared memory.
+///
+/// # Safety
+/// `address` points to four words that no other thread accesses, and is aligned to 16 bytes.
+#[gpu_only]
+#[inline(always)]
+pub(super) unsafe fn store_four(address: u32, [x, y, z, w]: [f32; 4]) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        core::arch::asm!(
+            "st.shared.v4.f32 [{address}], {{{x}, {y}, {z}, {w}}};",
+            address = in(reg32) address,
+            x = in(reg32) x,
+            y = in(reg32) y,
+            z = in(reg32) z,
+            w = in(reg32) w,
+            options(nostack),
+        )
+    }
+}
+
 /// Loads two doubles from shared memory.
 ///
 /// # Safety
@@ -207,6 +228,31 @@ pub(crate) unsafe fn load_if<T: Scalar, const LANES: usize>(
             let words = load!(inside, from, reg64, "v2.b64", 0_u64; "{{{x}, {y}}}"; x y);
             core::array::from_fn(|lane| T::of_bits(words[lane % 2]))
         }
+    }
+}
+
+/// Stores a word to global memory if `inside`, without a branch.
+///
+/// # Safety
+/// If `inside`, `to` points to a word of global memory that no other thread accesses.
+#[gpu_only]
+#[inline(always)]
+pub(super) unsafe fn store_if(to: *mut f32, word: f32, inside: bool) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        core::arch::asm!(
+            "{{",
+            ".reg .pred inside;",
+            ".reg .u64 global;",
+            "setp.ne.u32 inside, {inside}, 0;",
+            "cvta.to.global.u64 global, {to};",
+            "@inside st.global.f32 [global], {word};",
+            "}}",
+            inside = in(reg32) u32::from(inside),
+            to = in(reg64) to,
+            word = in(reg32) word,
+            options(nostack),
+        )
     }
 }
 

@@ -1,6 +1,5 @@
-//! Products with up to sixteen columns of f32, or eight of f64: each element of A is used as
-//! often, so the speed of reading
-//! A counts.
+//! Products with up to sixteen columns of f32, or four of f64: each element of A is used as often,
+//! so the speed of reading A counts. [`direct`](super::direct) has more columns of f64.
 //!
 //! Change from [`sliced`](super::sliced): no tiles. Neighbouring threads read neighbouring elements
 //! of a row of A, and the same rows of B; each has a sum for every column.
@@ -29,10 +28,12 @@ use crate::here::pointer_here;
 use crate::number::Scalar;
 use crate::pack::lanes;
 
-/// The most columns of B and C: 64 bytes of each row. Sixteen sums of f64 for each row are too many
-/// registers.
+/// The most columns of B and C.
 pub const fn most_cols<T>() -> usize {
-    64 / size_of::<T>()
+    match size_of::<T>() {
+        4 => 16,
+        _ => 4,
+    }
 }
 
 /// Threads of a block.
@@ -132,9 +133,9 @@ pub fn matmul_few_cols<T: Scalar>(
             0 | 1 if packs == 1 => of.each::<1, { lanes::<T>() }, { lanes::<T>() }, 4>(),
             0 | 1 => of.each::<1, 1, { lanes::<T>() }, 8>(),
             2 => of.each::<2, 1, { lanes::<T>() }, 8>(),
-            3 | 4 => of.each::<4, 1, { lanes::<T>() }, 4>(),
-            5..=8 if most_cols::<T>() > 8 => of.each::<8, 1, { lanes::<T>() }, 4>(),
-            _ => of.each::<{ most_cols::<T>() }, 1, { lanes::<T>() }, 2>(),
+            5..=8 if most_cols::<T>() > 4 => of.each::<8, 1, { lanes::<T>() }, 4>(),
+            9.. if most_cols::<T>() > 4 => of.each::<16, 1, { lanes::<T>() }, 2>(),
+            _ => of.each::<4, 1, { lanes::<T>() }, 4>(),
         }
     }
 }

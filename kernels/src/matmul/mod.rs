@@ -2,6 +2,7 @@
 //! × cols.
 
 pub(crate) mod asm;
+pub mod direct;
 pub mod few_cols;
 pub mod few_rows;
 pub mod fold;

@@ -30,7 +30,7 @@ use super::policy::{Policy, Tiles, VECTOR};
 use super::slices::elements;
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands};
-use crate::here::zero_here;
+use crate::here::{pointer_here, zero_here};
 use crate::pack::Pack;
 use cuda_std::unroll::unrolled;
 
@@ -59,6 +59,12 @@ pub(super) const fn vectors(policy: &Policy) -> usize {
 /// Groups of copies in flight besides that of the next step.
 pub(super) const fn ahead(policy: &Policy) -> u32 {
     policy.stages as u32 - 2
+}
+
+/// Words between the rows of a warp's room, in which lines of C turn: a row apart, lanes that write
+/// together meet in no bank.
+const fn room_pitch(policy: &Policy) -> usize {
+    policy.warp_cols.next_multiple_of(32) + 16
 }
 
 /// C = A·B with [`Tiles::Wide`]. The other [`Tiles`] are those of [`sliced`](super::sliced).
@@ -268,6 +274,63 @@ pub(super) unsafe fn multiply<const COLS: usize, const WIDE: usize, const AHEAD:
         let whole =
             policy.vector == VECTOR && (of.pitch_b == of.cols || of.cols.is_multiple_of(VECTOR));
         let to = c();
+        if policy.vector == 1 {
+            // A warp turns eight rows at a time, so that it stores lines of C, and not columns of
+            // four. In the stage whose first copies follow a barrier of the next tile.
+            let room = shared + last + 4 * (warp * LANE_ROWS * room_pitch(&policy)) as u32;
+            let lines = 32 / policy.warp_cols.min(32);
+            let (down, right) = (lane / policy.warp_cols, lane % policy.warp_cols);
+            let (row, col) = (
+                top + row - lane_row * VECTOR + down * VECTOR,
+                left + col - lane_col * VECTOR + right,
+            );
+            let below = of.rows.saturating_sub(row).min(policy.rows) as u32;
+            let below = if col < of.cols { below } else { 0 };
+            let from = room + 4 * (down * room_pitch(&policy) + right) as u32;
+            let at = lane_row * room_pitch(&policy) + lane_col * VECTOR;
+            let slot = room + 4 * at as u32;
+            let mut line = to.wrapping_add(row * of.cols + col).cast_const();
+            unrolled::<ROWS>(|i| {
+                unrolled::<WIDE>(|j| {
+                    let sums: [f32; VECTOR] =
+                        core::array::from_fn(|lane| sums[i][j * VECTOR + lane]);
+                    // SAFETY: the lane's words of the warp's room, which are aligned to 16 bytes.
+                    unsafe {
+                        let slot = slot + 4 * (j * LANE_COLS * VECTOR) as u32;
+                        asm::store_four(slot, if WIDE > 1 { sums.map(asm::moved) } else { sums });
+                    }
+                });
+                // Orders the warp's writes before the reads of them.
+                // SAFETY: whole warps are here.
+                unsafe { warp::sync_warp(u32::MAX) };
+                let first = i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
+                let mut to = line;
+                unrolled::<LANE_ROWS>(|part| {
+                    if part * lines < LANE_ROWS {
+                        let at = part * lines * room_pitch(&policy);
+                        // SAFETY: inside C; only this lane has this row and this column. The warp's
+                        // lanes have written the room.
+                        unsafe {
+                            let [sum] = asm::load_shared(from + 4 * at as u32);
+                            let exists = ((first + part * lines * VECTOR) as u32) < below;
+                            asm::store_if(to.cast_mut(), sum, exists);
+                        }
+                        to = pointer_here(to.wrapping_add(lines * VECTOR * of.cols));
+                    }
+                });
+                // Orders the warp's reads before the next writes.
+                // SAFETY: whole warps are here.
+                unsafe { warp::sync_warp(u32::MAX) };
+                let next = if i % VECTOR < VECTOR - 1 {
+                    1
+                } else {
+                    LANE_ROWS * VECTOR - 3
+                };
+                line = pointer_here(line.wrapping_add(next * of.cols));
+            });
+            tile += blocks * thread::grid_dim_y() as usize;
+            continue;
+        }
         unrolled::<ROWS>(|i| {
             let row = top + row + i / VECTOR * LANE_ROWS * VECTOR + i % VECTOR;
             unrolled::<WIDE>(|j| {

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use blockwise::Device;
 use blockwise_ops::matmul::{
-    FEW, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL,
-    TENSOR, TILED, Tiles, matmul_batch,
+    DIRECT, DirectTiles, FEW, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED,
+    SLICED_COPY, SMALL, TENSOR, TILED, Tiles, matmul_batch,
 };
 use blockwise_ops::operation::Options;
 use blockwise_ops::oracle::{self, Precision};
@@ -97,6 +97,15 @@ fn every_shape_in_every_tile() {
                 for (tiles, cap) in [(Tiles::Wide, None), (Tiles::Wide, Some(1))] {
                     let options = of(&PIPELINED, tiles as u8, 1, cap);
                     check::<f32>(device, sides, each, options);
+                }
+                for (tiles, count, cap) in [
+                    (DirectTiles::Small, 1, None),
+                    (DirectTiles::Square, 2, Some(1)),
+                    (DirectTiles::Wide, 1, Some(2)),
+                    (DirectTiles::Narrow, 3, None),
+                ] {
+                    let options = of(&DIRECT, tiles as u8, count, cap);
+                    check::<f64>(device, sides, each, options);
                 }
                 for cap in [None, Some(1)] {
                     let options = of(&SMALL, 0, 1, cap);

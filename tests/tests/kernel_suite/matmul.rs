@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use blockwise::{Device, Matrix, Type};
 use blockwise_ops::matmul::{
-    FEW, MATMUL, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY,
-    SMALL, TENSOR, TILED, TILED_RAW, Tiles, matmul_buffers,
+    DIRECT, DirectTiles, FEW, MATMUL, MMA, MmaTiles, NAIVE, PIPELINED, PITCHED, REGISTER_TILE,
+    SLICED, SLICED_COPY, SMALL, TENSOR, TILED, TILED_RAW, Tiles, matmul_buffers,
 };
 use blockwise_ops::operation::Call;
 use blockwise_ops::oracle::{self, Precision};
@@ -57,7 +57,7 @@ pub(super) fn takes(
     (rows, inner, cols): (usize, usize, usize),
 ) -> bool {
     let most = match ty {
-        Type::F64 => [4, 8],
+        Type::F64 => [4, 4],
         _ => [16, 16],
     };
     let fits = *kernel != FEW || rows <= most[0] || cols <= most[1];
@@ -214,16 +214,23 @@ fn every_shape_in_slices() {
     ];
     for device in devices() {
         for shape in SHAPES.into_iter().chain(more) {
-            for kernel in [&SLICED, &SLICED_COPY, &MMA, &FEW] {
-                for (cut, mma, slices, grid_cap) in [
-                    (Cut::Tall, MmaTiles::Large, 1, Some(1)),
-                    (Cut::Tall, MmaTiles::Tall, 2, None),
-                    (Cut::Square, MmaTiles::Square, 3, Some(2)),
-                    (Cut::Small, MmaTiles::Large, 5, None),
+            for kernel in [&SLICED, &SLICED_COPY, &MMA, &FEW, &DIRECT] {
+                for (cut, mma, direct, slices, grid_cap) in [
+                    (Cut::Tall, MmaTiles::Large, DirectTiles::Wide, 1, Some(1)),
+                    (Cut::Tall, MmaTiles::Tall, DirectTiles::Square, 2, None),
+                    (
+                        Cut::Square,
+                        MmaTiles::Square,
+                        DirectTiles::Narrow,
+                        3,
+                        Some(2),
+                    ),
+                    (Cut::Small, MmaTiles::Large, DirectTiles::Small, 5, None),
                 ] {
-                    let instance = match *kernel == MMA {
-                        true => mma as u8,
-                        false => cut as u8,
+                    let instance = match *kernel {
+                        ref kernel if *kernel == MMA => mma as u8,
+                        ref kernel if *kernel == DIRECT => direct as u8,
+                        _ => cut as u8,
                     };
                     let options = Options {
                         instance: Some(instance),

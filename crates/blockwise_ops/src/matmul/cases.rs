@@ -4,9 +4,11 @@ use crate::operation::Case;
 
 /// The kernels of one launch.
 const WHOLE: &[&str] = &["naive", "tiled", "tiled-raw", "register-tile", "pipelined"];
-const IN_SLICES: &[&str] = &["sliced", "mma", "few"];
+const IN_SLICES: &[&str] = &["sliced", "mma", "few", "direct"];
 /// Those that have batches.
-const BATCHES: &[&str] = &["pipelined", "sliced", "mma"];
+const BATCHES: &[&str] = &["pipelined", "sliced", "mma", "direct"];
+/// Small tiles of doubles.
+const DIRECT: &[&str] = &["direct"];
 /// Few rows or columns.
 const FEW: &[&str] = &["few"];
 
@@ -85,6 +87,14 @@ pub(super) static CASES: &[Case] = &[
     Case::of(&[17, 40, 13]).by(FEW).counting(2).capped(1),
     Case::of(&[6, 260, 16]).by(FEW).counting(1),
     Case::of(&[17, 0, 3]).by(FEW).counting(2),
+    // Teams of one warp to eight, steps that end within the inner extent, tiles that are cut; more
+    // tiles than a grid with a cap has blocks, and slices with a ticket for each tile.
+    Case::of(&[20, 7, 37]).by(DIRECT).counting(1).capped(1),
+    Case::of(&[33, 29, 18]).by(DIRECT).counting(1).capped(1),
+    Case::of(&[16, 61, 9]).by(DIRECT).counting(1).capped(2),
+    Case::of(&[35, 131, 33]).by(DIRECT).counting(1).capped(1),
+    Case::of(&[18, 300, 33]).by(DIRECT).counting(3).capped(2),
+    Case::of(&[9, 9, 7, 5]).by(DIRECT).counting(1).capped(1),
     // Batches: grids that stride over products, one slice and several, in every tile; with an A that
     // all products share.
     Case::of(&[3, 5, 20, 8]).by(BATCHES).counting(1).capped(1),

@@ -12,8 +12,8 @@ use kernels::matmul::slices::{Cut, MOST_SLICES, Slicing};
 use super::cost::{self, Cost, SHORTEST};
 use super::vectors::{lanes, vectors};
 use super::{
-    FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL, TENSOR,
-    TILED, extents, few, is_one, mma, small,
+    DIRECT, FEW, MATMUL, MMA, NAIVE, PIPELINED, PITCHED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL,
+    TENSOR, TILED, direct, extents, few, is_one, mma, small,
 };
 use crate::operation::{Options, Problem, Task, Variant};
 
@@ -92,6 +92,9 @@ pub(super) fn fastest_in(
             wide.then(|| whole(cost::WIDE))?
         }
         _ if *kernel == SLICED => Some(in_slices(of, batch, bytes, most, of[2], device).0),
+        // Of batches it is slower than `mma` and `small` (docs/log/2026-11-27-small-doubles.md).
+        _ if *kernel == DIRECT && batch == 1 => direct::time_of(of, most, device),
+        _ if *kernel == MMA && batch == 1 && direct::is_faster(of) => None,
         _ if *kernel == MMA => Some(mma::slices(of, batch, most, device).0),
         _ => None,
     };
@@ -156,6 +159,9 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
     let with = |slices: usize| Slicing { cut, slices };
     if *task.variant == FEW {
         return with(asked.unwrap_or_else(|| few::fastest(of, bytes, device).1));
+    }
+    if *task.variant == DIRECT {
+        return with(direct::chosen(task).slices);
     }
     if *task.variant == MMA {
         return with(asked.unwrap_or_else(|| mma::slices(of, batch, MOST_SLICES, device).1));
@@ -301,9 +307,18 @@ mod tests {
             ([2499, 6, 4931], &REGISTER_TILE),
             ([1084, 1, 8065], &REGISTER_TILE),
             ([233, 1, 1659], &NAIVE),
-            ([43, 129, 97], &TILED),
+            ([43, 129, 97], &DIRECT),
+            ([24, 136, 40], &DIRECT),
+            ([128, 128, 128], &DIRECT),
+            ([128, 1408, 128], &DIRECT),
+            ([18_600, 168, 8], &DIRECT),
+            ([9736, 6912, 8], &DIRECT),
+            ([10, 5684, 4307], &DIRECT),
+            ([128, 128, 1024], &MMA),
+            ([1152, 128, 128], &MMA),
+            ([4408, 32, 64], &MMA),
+            ([128, 384, 5120], &MMA),
             ([1943, 17, 249], &MMA),
-            ([410, 178, 209], &MMA),
             ([4316, 30, 34], &MMA),
             ([8426, 4, 1864], &MMA),
             ([265, 699, 2717], &MMA),

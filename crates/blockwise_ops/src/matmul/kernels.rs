@@ -2,8 +2,8 @@
 
 use blockwise::{AnyViewMut, Error, Plain, Type, View, ViewMut};
 use kernels::matmul::{
-    few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile, sliced,
-    slices, small, split, tensor, thin, tiled,
+    direct, few_cols, few_rows, fold, mma, naive, pipelined, pitched, policy, register_tile,
+    sliced, slices, small, split, tensor, thin, tiled,
 };
 use kernels::raw;
 
@@ -288,6 +288,48 @@ impl<'a, T: Plain> Few<'a, T> {
         })
     }
 }
+
+/// Instances of `direct`, with a row for each team.
+macro_rules! direct {
+    ([$code:tt, $instance:tt], $handle:ty) => {
+        kernel!(Takes::Type(Type::F64), [$code, $instance], $handle, |of| {
+            let ([rows, inner, cols, batch], few) = (
+                of.problem.extents,
+                Few::<f64>::of(of.output, of.memory, of.after)?,
+            );
+            (
+                of.inputs[0].plain::<f64>()?,
+                of.inputs[1].plain::<f64>()?,
+                few.c,
+                few.sums,
+                few.tickets,
+                rows,
+                inner,
+                cols,
+                few.slices,
+                of_a(&of.problem),
+                batch,
+                1 << $code,
+            )
+        })
+    };
+    ($($instance:tt $handle:ty;)*) => {
+        &[$(
+            direct!([0, $instance], $handle),
+            direct!([1, $instance], $handle),
+            direct!([2, $instance], $handle),
+            direct!([3, $instance], $handle),
+        )*]
+    };
+}
+
+/// Instances by [`DirectTiles`](direct::DirectTiles); the code is the logarithm of the team.
+pub(super) static DIRECT: &[Kernel] = direct! {
+    0 direct::matmul_direct<direct::Small>;
+    1 direct::matmul_direct<direct::Square>;
+    2 direct::matmul_direct<direct::Wide>;
+    3 direct::matmul_direct<direct::Narrow>;
+};
 
 /// By code: up to four rows, by how many threads share a row of B, and the same by packs of B; up to
 /// sixteen, by elements and by packs; few columns, by their team, and the same by packs of A.

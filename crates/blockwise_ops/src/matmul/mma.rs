@@ -19,30 +19,36 @@ struct Rates {
     /// The start of a wave of blocks, and the stores of a whole tile: in pairs, and one by one.
     start: [f64; 2],
     store: [f64; 2],
+    /// The time of single elements relative to pairs.
+    single: f64,
 }
 
 const fn rates(tiles: MmaTiles) -> Rates {
     match tiles {
         MmaTiles::Square => Rates {
             element: &[25.0, 39.0, 59.0],
-            start: [440.0, 640.0],
+            start: [740.0, 940.0],
             store: [800.0, 1800.0],
+            single: SINGLE,
         },
         MmaTiles::Tall => Rates {
             element: &[48.0, 75.0],
             start: [0.0, 230.0],
             store: [2030.0, 3540.0],
+            single: SINGLE,
         },
         MmaTiles::Large => Rates {
             element: &[72.4],
             start: [1330.0, 1280.0],
             store: [3370.0, 5120.0],
+            single: SINGLE,
         },
-        // 4096 products of 32 × 32 × 32 take 37 µs.
+        // Of 308 launches (docs/log/2026-11-27-small-doubles.md).
         MmaTiles::Small => Rates {
-            element: &[25.0, 30.0, 35.0, 40.0, 45.0, 50.0],
-            start: [2500.0, 3000.0],
-            store: [500.0, 1000.0],
+            element: &[21.0, 27.0, 33.0, 44.0, 49.5, 55.0],
+            start: [110.0, 310.0],
+            store: [450.0, 500.0],
+            single: 1.0,
         },
     }
 }
@@ -50,8 +56,11 @@ const fn rates(tiles: MmaTiles) -> Rates {
 /// A launch that computes nothing.
 const LAUNCH: f64 = 3740.0;
 
-/// The time of single elements relative to pairs.
+/// The same of the larger tiles.
 const SINGLE: f64 = 1.15;
+
+/// The shortest inner extent of a single product for the largest tiles: one stage.
+const LARGE_INNER: usize = 16;
 
 /// The largest sides of a batch's products for which smaller tiles are faster.
 const SMALL_SIDE: usize = 32;
@@ -102,11 +111,10 @@ fn fastest_tiles(
 ) -> (f64, MmaTiles) {
     // Of batches, measured, not modelled (docs/log/2026-11-27-batches.md): the blocks of smaller tiles
     // start and store while others multiply.
-    let side = match batch {
-        1 => usize::MAX,
-        _ => of[0].max(of[2]),
-    };
+    let side = of[0].max(of[2]);
     let all = MmaTiles::ALL.into_iter().filter(|tiles| match tiles {
+        MmaTiles::Large if batch == 1 => of[1] >= LARGE_INNER,
+        _ if batch == 1 => true,
         MmaTiles::Small => side <= SMALL_SIDE,
         MmaTiles::Square | MmaTiles::Tall => side > SMALL_SIDE,
         MmaTiles::Large => side > TALL_SIDE,
@@ -134,13 +142,14 @@ fn time(
         element,
         start,
         store,
+        single,
     } = rates(tiles);
     let multiprocessors = properties.multiprocessors_to_fill() as usize;
     let each = blocks.saturating_mul(slices).div_ceil(multiprocessors);
     let (whole, left) = (each / element.len(), each % element.len());
     let last = if left == 0 { 0.0 } else { element[left - 1] };
     let element_of_all = whole as f64 * element[element.len() - 1] + last;
-    let slower = if pairs { 1.0 } else { SINGLE };
+    let slower = if pairs { 1.0 } else { single };
     let [start, store] = [start, store].map(|cost| cost[usize::from(!pairs)]);
     let len = slice_len(inner, slices).next_multiple_of(policy.inner);
     // The fraction of the tiles' area that is inside C.

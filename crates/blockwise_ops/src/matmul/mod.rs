@@ -4,6 +4,7 @@ mod cases;
 mod choice;
 mod copy;
 mod cost;
+mod direct;
 mod few;
 mod fold;
 mod kernels;
@@ -29,6 +30,7 @@ use crate::{LaunchError, matrix_len};
 
 pub use self::launches::{enqueue, matmul, matmul_batch, matmul_buffers};
 pub use self::parts::{Place, SumOrder};
+pub use ::kernels::matmul::direct::DirectTiles;
 pub use ::kernels::matmul::mma::MmaTiles;
 pub use ::kernels::matmul::policy::Tiles;
 pub use tensor::plan_split;
@@ -124,6 +126,7 @@ pub static MATMUL: Operation = Operation {
         &SLICED,
         &SLICED_COPY,
         &MMA,
+        &DIRECT,
         &FEW,
         &SMALL,
         &TENSOR,
@@ -264,11 +267,24 @@ pub static MMA: Variant = Variant::new(
 .alone(plan::is_one_slice)
 .tuned(tuned::mma_tiles);
 
-/// Reads each element of the larger matrix once; for at most sixteen columns or rows (f64: four
-/// rows). The count is the slices', which the same launch adds.
+/// The same in tiles of 8 to 32 rows and columns, whose inner extent the warps of a block divide; for
+/// f64. Instances are [`DirectTiles`], the count is the slices', which the same launch adds.
+pub static DIRECT: Variant = Variant::new(
+    "direct",
+    "the same in small tiles, whose inner extent the warps of a block divide; for f64",
+    kernels::DIRECT,
+    plan::whole,
+)
+.held(slices::hold)
+.alone(plan::is_one_slice)
+.worth(direct::is_direct)
+.tuned(tuned::direct_tiles);
+
+/// Reads each element of the larger matrix once; for at most sixteen columns or rows (f64: four). The
+/// count is the slices', which the same launch adds.
 pub static FEW: Variant = Variant::new(
     "few",
-    "reads each element of the larger matrix once; for at most 16 columns or rows (f64: 4 rows)",
+    "reads each element of the larger matrix once; for at most 16 columns or rows (f64: 4)",
     kernels::FEW,
     plan::whole,
 )

@@ -8,11 +8,13 @@ use kernels::matmul::small::{THREADS as SMALL_THREADS, needed};
 use kernels::matmul::{TILE, register_tile};
 
 use super::choice;
+use super::direct;
 use super::few::{self, Division, Few};
 use super::small::{each, is_small};
 use super::vectors::{lanes, vectors};
 use super::{
-    FEW, MMA, PIPELINED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL, TENSOR, extents, is_one, mma,
+    DIRECT, FEW, MMA, PIPELINED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL, TENSOR, extents,
+    is_one, mma,
 };
 use crate::LaunchError;
 use crate::by_width::by_width;
@@ -37,7 +39,7 @@ pub(super) fn is_one_slice(task: &Task<'_>) -> bool {
 
 /// Whether the variant can divide the inner extent into slices.
 pub(super) fn has_slices(kernel: &Variant) -> bool {
-    has_cuts(kernel) || *kernel == MMA || *kernel == FEW
+    has_cuts(kernel) || [&MMA, &FEW, &DIRECT].contains(&kernel)
 }
 
 /// Whether its instances are the slices' tiles.
@@ -65,7 +67,7 @@ pub(super) fn check(task: &Task<'_>) -> Result<(), LaunchError> {
             setting: "tensor",
         });
     }
-    if !is_one(task.problem) && ![&PIPELINED, &SLICED, &MMA, &SMALL].contains(&kernel) {
+    if !is_one(task.problem) && ![&PIPELINED, &SLICED, &MMA, &SMALL, &DIRECT].contains(&kernel) {
         return Err(LaunchError::NoBatch {
             kernel: kernel.name,
         });
@@ -87,6 +89,9 @@ pub(super) fn launch(
     let kernel = task.variant;
     let vectors = vectors(kernel, of, bytes, pitch, aligned);
     let ragged = u8::from(!vectors);
+    if *kernel == DIRECT {
+        return direct::plan(task);
+    }
     if *kernel == PIPELINED {
         let asked = task.options.instance;
         let asked = asked.and_then(|at| Tiles::ALL.get(usize::from(at)));
@@ -125,7 +130,7 @@ pub(super) fn launch(
                 left: vec![rows, inner],
                 right_name: "B",
                 right: vec![inner, cols],
-                rule: "the kernel `few` is for at most 16 columns of B or 16 rows of A (4 of float64)",
+                rule: "the kernel `few` is for at most 16 columns of B or 16 rows of A (float64: 4)",
             });
         }
         let few = Division::of(task).launch(of, bytes, [aligned[0], aligned[1]]);

@@ -10,7 +10,7 @@ use kernels::matmul::policy::pitch;
 use kernels::matmul::slices::sums;
 
 use super::copy::Copies;
-use super::{FEW, SLICED, SLICED_COPY, choice, extents, few, fold, plan};
+use super::{DIRECT, FEW, SLICED, SLICED_COPY, choice, direct, extents, few, fold, plan};
 use crate::LaunchError;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
 
@@ -96,8 +96,11 @@ impl Product {
             )?;
             let ty = task.problem.ty;
             self.sums = Some(AnyBuffer::filled(&self.device, ty, len, 0)?);
-            if *task.variant == FEW {
-                let groups = few::most_groups(task);
+            let groups = match *task.variant == FEW {
+                true => few::most_groups(task),
+                false => direct::most_groups(task.problem),
+            };
+            if [&FEW, &DIRECT].contains(&task.variant) {
                 self.tickets = Some(AnyBuffer::filled(&self.device, Type::U32, groups, 0)?);
             }
         }

@@ -1,5 +1,6 @@
 //! The instances that `blockwise tune` compares.
 
+use kernels::matmul::direct::DirectTiles;
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::Tiles;
 use kernels::matmul::slices::Cut;
@@ -59,4 +60,17 @@ pub(super) fn mma_tiles(task: &Task<'_>) -> Vec<(Options, String)> {
         (options, format!("{tiles:?}: {policy}"))
     };
     MmaTiles::ALL.map(of).into()
+}
+
+/// Instances of `direct`.
+pub(super) fn direct_tiles(task: &Task<'_>) -> Vec<(Options, String)> {
+    let of = |tiles: DirectTiles| {
+        let options = Options {
+            instance: Some(tiles as u8),
+            ..Options::of(task.variant)
+        };
+        let [rows, cols] = tiles.sides();
+        (options, format!("{tiles:?}: {rows} x {cols}"))
+    };
+    DirectTiles::ALL.map(of).into()
 }

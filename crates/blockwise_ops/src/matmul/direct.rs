@@ -1,0 +1,198 @@
+//! The tiles, teams and slices of `direct`, from a model of the launch's time.
+
+use blockwise::{DeviceProperties, Type};
+use kernels::matmul::direct::{AT_ONCE, DEPTH, DirectTiles, MOST, THREADS, WARPS};
+use kernels::matmul::slices::{MOST_SLICES, slice_len, sums};
+
+use super::cost::SHORTEST;
+use super::extents;
+use crate::LaunchError;
+use crate::limits::blocks_for;
+use crate::operation::{Plan, Problem, Task};
+
+/// The costs of tiles of one size, in nanoseconds.
+struct Rates {
+    /// The start and the end of a wave of blocks, and the latency of the loads in flight at once.
+    wave: f64,
+    round: f64,
+    /// A block, and a warp's step, on a multiprocessor that has others to run.
+    block: f64,
+    step: f64,
+}
+
+/// Fitted to 981 launches on an H200 (docs/log/2026-11-27-small-doubles.md): half of the times are
+/// within 6 % of the model, nine in ten within 15.
+const fn rates(tiles: DirectTiles) -> Rates {
+    let (wave, round, block, step) = match tiles {
+        DirectTiles::Small => (0.0, 553.0, 562.0, 9.54),
+        DirectTiles::Square => (193.0, 467.0, 502.0, 19.8),
+        DirectTiles::Wide => (354.0, 510.0, 411.0, 31.4),
+        DirectTiles::Narrow => (562.0, 423.0, 389.0, 23.9),
+    };
+    Rates {
+        wave,
+        round,
+        block,
+        step,
+    }
+}
+
+/// A launch that computes nothing, the last block's addition of slices, and that of each slice.
+const LAUNCH: f64 = 3810.0;
+const FOLD: f64 = 797.0;
+const SLICE: f64 = 53.7;
+/// Elements per nanosecond: of the slices' sums, of C, and of the operands.
+const SUMS: f64 = 76.0;
+const STORED: f64 = 234.0;
+const READ: f64 = 521.0;
+/// Blocks of a multiprocessor.
+const RESIDENT: usize = 2;
+
+/// A launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Direct {
+    pub tiles: DirectTiles,
+    pub slices: usize,
+}
+
+/// The team's code: the logarithm of its warps. It follows from the inner extent alone, so that a product has the same bits in
+/// every batch: one round of loads where the extent is short.
+fn team(inner: usize, slices: usize) -> u8 {
+    let warps = match slices {
+        1 => inner.div_ceil(ROUND).next_power_of_two().min(WARPS),
+        _ => WARPS,
+    };
+    warps.trailing_zeros() as u8
+}
+
+/// Elements of the inner extent that a warp has in flight.
+const ROUND: usize = AT_ONCE * DEPTH;
+
+/// Whether there is such a kernel for the product.
+pub(super) fn is_direct(problem: &Problem) -> bool {
+    let (of @ [rows, _, cols], batch) = (extents(problem), problem.extents[3]);
+    let counted = |tiles: DirectTiles| tiles.count(rows, cols).saturating_mul(batch) <= MOST;
+    of.into_iter().all(|extent| extent <= MOST) && DirectTiles::ALL.into_iter().all(counted)
+}
+
+/// Whether it is faster than `mma` in any tiles: 34 of 35 such products are, by 7 % and more
+/// (docs/log/2026-11-27-small-doubles.md).
+pub(super) fn is_faster(of: [usize; 3]) -> bool {
+    let [rows, inner, cols] = of;
+    rows.min(cols) <= THIN && inner > THIN_INNER && is_direct(&Problem::new(Type::F64, &of))
+}
+
+/// The most rows or columns of such a product, and the inner extent above which it is one.
+const THIN: usize = 16;
+const THIN_INNER: usize = 64;
+
+/// Tiles of all products: a ticket each.
+pub(super) fn most_groups(problem: &Problem) -> usize {
+    let [rows, _, cols] = extents(problem);
+    let counts = DirectTiles::ALL.map(|tiles| tiles.count(rows, cols));
+    let most = counts.into_iter().fold(0, usize::max);
+    most.saturating_mul(problem.extents[3])
+}
+
+/// The launch of the tiles and slices that were asked for, or of the fastest.
+pub(super) fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
+    let problem = task.problem;
+    let ([rows, inner, cols], batch) = (extents(problem), problem.extents[3]);
+    if !is_direct(problem) {
+        return Err(LaunchError::SizeOverflow {
+            what: "the tiles of `direct`",
+        });
+    }
+    let Direct { tiles, slices } = chosen(task);
+    sums(rows, cols, slices, batch).ok_or(LaunchError::SizeOverflow {
+        what: "the products of the slices",
+    })?;
+    let code = team(inner, slices);
+    let teams = WARPS >> code;
+    let blocks = tiles
+        .count(rows, cols)
+        .saturating_mul(batch)
+        .div_ceil(teams);
+    let threads = task.fixed_block(THREADS)?;
+    let instance = task.options.instance.unwrap_or(tiles as u8);
+    let shared_bytes = tiles.shared_bytes() as u64;
+    let mut plan = task.plan_blocks([code, instance], blocks, threads, shared_bytes)?;
+    let (cap, most) = (task.options.grid_cap, task.device.max_grid[2]);
+    plan.launch.grid[2] = blocks_for(slices, 1, cap, most);
+    Ok(plan)
+}
+
+/// What was asked for, and the fastest of what was not.
+pub(super) fn chosen(task: &Task<'_>) -> Direct {
+    let (of, batch) = (extents(task.problem), task.problem.extents[3]);
+    let asked = task.options.instance.map(usize::from);
+    let tiles = asked.and_then(|at| DirectTiles::ALL.get(at).copied());
+    let slices = task.options.count.map(|count| count.get() as usize);
+    fastest(of, batch, tiles, slices, MOST_SLICES, task.device).1
+}
+
+/// The nanoseconds of the fastest launch in at most `most` slices, if there is such a kernel.
+pub(super) fn time_of(of: [usize; 3], most: usize, device: &DeviceProperties) -> Option<f64> {
+    let problem = Problem::new(Type::F64, &of);
+    is_direct(&problem).then(|| fastest(of, 1, None, None, most, device).0)
+}
+
+/// The fastest launch, and its nanoseconds.
+pub(super) fn fastest(
+    of: [usize; 3],
+    batch: usize,
+    tiles: Option<DirectTiles>,
+    slices: Option<usize>,
+    most: usize,
+    device: &DeviceProperties,
+) -> (f64, Direct) {
+    let longest = (of[1] / SHORTEST).clamp(1, most);
+    let slices = slices.map_or(1..=longest, |slices| slices..=slices);
+    let all = DirectTiles::ALL
+        .into_iter()
+        .filter(|one| tiles.is_none_or(|tiles| tiles == *one));
+    let timed = all.flat_map(|tiles| {
+        slices.clone().map(move |slices| {
+            let direct = Direct { tiles, slices };
+            (time(direct, of, batch, device), direct)
+        })
+    });
+    let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
+    let (tiles, slices) = (DirectTiles::Square, 1);
+    fastest.unwrap_or((0.0, Direct { tiles, slices }))
+}
+
+/// Nanoseconds of the launch: the latency of the busiest multiprocessor's waves; what its blocks
+/// issue, or the operands from memory; C and the slices.
+fn time(
+    Direct { tiles, slices }: Direct,
+    [rows, inner, cols]: [usize; 3],
+    batch: usize,
+    device: &DeviceProperties,
+) -> f64 {
+    let outputs = batch as f64 * rows as f64 * cols as f64;
+    let operands = batch as f64 * inner as f64 * (rows as f64 + cols as f64);
+    let fold = match slices {
+        1 => 0.0,
+        _ => FOLD + slices as f64 * (SLICE + outputs / SUMS),
+    };
+    let len = match slices {
+        1 => inner,
+        _ => slice_len(inner, slices),
+    };
+    let warps = 1 << team(inner, slices);
+    let tiles_of_all = tiles.count(rows, cols).saturating_mul(batch);
+    let blocks = tiles_of_all.div_ceil(WARPS / warps).saturating_mul(slices);
+    let each = blocks.div_ceil(device.multiprocessors_to_fill() as usize);
+    let steps = len.div_ceil(DEPTH);
+    let rounds = steps.div_ceil(warps).div_ceil(AT_ONCE);
+    let Rates {
+        wave,
+        round,
+        block,
+        step,
+    } = rates(tiles);
+    let waves = each.div_ceil(RESIDENT) as f64 * (wave + rounds as f64 * round);
+    let issued = (WARPS / warps * steps).saturating_mul(each) as f64 * step;
+    LAUNCH + waves + each as f64 * block + issued.max(operands / READ) + outputs / STORED + fold
+}
