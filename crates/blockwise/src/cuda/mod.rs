@@ -242,7 +242,7 @@ impl Backend for CudaDevice {
 
     fn load(&self, ptx: &str, origin: &str) -> Result<Arc<dyn Program>> {
         self.context.enter()?;
-        let text = CString::new(ptx).map_err(|_| Error::NotPtx {
+        let text = CString::new(in_ascii(ptx)).map_err(|_| Error::NotPtx {
             origin: origin.to_owned(),
             problem: "it holds a zero byte",
         })?;
@@ -315,6 +315,12 @@ impl Drop for Pinned {
     }
 }
 
+/// The text as the driver's compiler takes it: it rejects a module for one letter outside ASCII, be it
+/// in a comment or in a source's path (`.file 1 "/home/jürgen/lib.rs"`). No other place has any.
+fn in_ascii(ptx: &str) -> String {
+    ptx.replace(|letter: char| !letter.is_ascii(), "?")
+}
+
 /// The driver compiler's log for a rejected text. `cust` cannot provide it.
 fn compiler_log(text: &CString) -> String {
     let mut log = vec![0_u8; 8192];
@@ -341,4 +347,15 @@ fn compiler_log(text: &CString) -> String {
     }
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
     String::from_utf8_lossy(&log[..end]).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_driver_gets_ascii() {
+        let text = ".file 1 \"/home/jürgen/β.rs\" // x · y\n";
+        let plain = ".file 1 \"/home/j?rgen/?.rs\" // x ? y\n";
+        assert_eq!(super::in_ascii(text), plain);
+        assert_eq!(super::in_ascii(plain), plain);
+    }
 }

@@ -84,7 +84,7 @@ fn kernel(name: &str, steps: usize) -> String {
     format!(
         "
 // In column x of the grid: `len` numbers, less `base`, of which those that are then `most` or more
-// count as `most`; and `span` numbers from `first` + x · `span` on. A thread takes four given
+// count as `most`; and `span` numbers from `first` + x * `span` on. A thread takes four given
 // numbers at a time, and loads the next four before it multiplies. At most one of those after the
 // last four is its own: it begins with that one.
 .visible .entry {name}(

@@ -123,6 +123,12 @@ fn is_one(numbers: &[u32]) -> bool {
 }
 
 #[test]
+fn the_kernels_are_ascii_as_ptxas_asks() {
+    let text = kernels::ptx();
+    assert!(text.is_ascii(), "{text}");
+}
+
+#[test]
 fn windows_of_every_size_agree_with_sorting() {
     let device = &Device::emulator();
     let state = &mut 3;
