@@ -1,5 +1,6 @@
 //! A pair of windows: two adjacent tiles as the real and imaginary parts of one transform.
 
+use cuda_std::gpu_only;
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
@@ -43,6 +44,23 @@ fn load<S: Shape, T: Transformed, const E: usize>(
         });
     }
     (points, within)
+}
+
+/// Asks L2 for the windows of the pair that this multiprocessor takes after this one: the next of
+/// the grid's wave. For shapes of which it holds one block, so that nothing else hides the wait for
+/// them. The samples of this pair have arrived: they would wait behind those.
+#[inline(always)]
+fn ask_ahead<S: Shape, T: Transformed>(signal: &[T], [start, later]: [usize; 2], thread: usize) {
+    const LINE: usize = 128;
+    let kept = later.wrapping_sub(start);
+    let wave = thread::grid_dim_x().min(multiprocessors()) as usize;
+    let next = start.wrapping_add(wave * 2 * kept);
+    let in_line = LINE / size_of::<T>();
+    let mut at = thread * in_line;
+    while at < kept + S::POINTS && next.wrapping_add(at) < signal.len() {
+        prefetch(signal.as_ptr().wrapping_add(next.wrapping_add(at)));
+        at += S::THREADS * in_line;
+    }
 }
 
 /// Transforms the taps, delayed by `shift`, and writes their spectrum divided by the number of
@@ -176,6 +194,9 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
         let pairs = AHEAD.then(|| worker.ahead::<S>());
         let mark = mark_window::<S, T, E>((&points, within), of, starts, gain, thread);
         worker.write_mark::<S>(mark);
+        if AHEAD {
+            ask_ahead::<S, T>(of.signal, starts, thread);
+        }
         let spectrum = of.spectrum.wrapping_add(thread);
         let ahead = worker.forward::<S, E, AHEAD>(&mut points, pairs, Some(spectrum));
         multiply::<S, T, E>(&mut points, spectrum, ahead);
@@ -283,4 +304,34 @@ pub(super) unsafe fn multiply<S: Shape, T: Transformed, const E: usize>(
             points[2 * pair + 1] = (points[2 * pair + 1] * odd).exchanged();
         }
     });
+}
+
+/// The number of multiprocessors, or a little more: for hints.
+#[gpu_only]
+#[inline(always)]
+fn multiprocessors() -> u32 {
+    let number: u32;
+    // SAFETY: reads a register.
+    unsafe {
+        core::arch::asm!(
+            "mov.u32 {number}, %nsmid;",
+            number = out(reg32) number,
+            options(pure, nomem, nostack),
+        );
+    }
+    number
+}
+
+/// Asks L2 for the line that a pointer points into.
+#[gpu_only]
+#[inline(always)]
+fn prefetch<T>(pointer: *const T) {
+    // SAFETY: a hint, of which only the time of later loads depends.
+    unsafe {
+        core::arch::asm!(
+            "prefetch.L2 [{pointer}];",
+            pointer = in(reg64) pointer,
+            options(readonly, nostack),
+        );
+    }
 }
