@@ -362,8 +362,8 @@ impl Storage for Places<'_> {
 }
 
 impl Here<'_> {
-    /// What to ask for in place of an element of an array that is optimised out: the shared arrays of
-    /// the kernel have names of their own.
+    /// What to ask for in place of an element of an array that is optimised out: the shared arrays
+    /// of the kernel have names of their own.
     pub(crate) fn instead(&self, parts: &[Part<i128>]) -> String {
         let arrays = self.debuggee.names.arrays.iter();
         let shared = arrays.filter(|named| named.is_shared());

@@ -1,5 +1,5 @@
-//! Which bytes of a block's shared memory a thread has written: the emulator begins with zeros, a GPU
-//! with anything.
+//! Which bytes of a block's shared memory a thread has written: the emulator begins with zeros, a
+//! GPU with anything.
 
 use crate::debuggee::Debuggee;
 use ptx_emulator::replay::{Accesses, Event};
@@ -67,8 +67,8 @@ impl Debuggee {
         self.replay.step();
     }
 
-    /// Whether it is known that no thread has written any of these bytes of shared memory before this
-    /// moment.
+    /// Whether it is known that no thread has written any of these bytes of shared memory before
+    /// this moment.
     pub(crate) fn is_unwritten(&self, block: u64, address: u64, size: u32) -> bool {
         let Written { until, .. } = self.written;
         let at = self.replay.at();

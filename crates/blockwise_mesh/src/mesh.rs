@@ -329,6 +329,19 @@ impl Mesh {
         self.run_with(|_| Ok(()), |rank, ()| program(rank))
     }
 
+    /// Waits until all processes of the job have called it, which rank 0 does when it has put what
+    /// the ranks made in place: so none ends well whose result is lost. Nothing for ranks of one
+    /// process.
+    ///
+    /// # Errors
+    /// The failure that keeps another rank from calling it.
+    pub fn finish(&self) -> Result<()> {
+        match &self.place {
+            Place::Threads(_) => Ok(()),
+            Place::Process { .. } => self.run(Rank::barrier).map(drop),
+        }
+    }
+
     /// The same for programs with an input of their own, which `input` creates on this thread from
     /// the rank's number.
     ///

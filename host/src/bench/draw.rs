@@ -61,7 +61,8 @@ pub(super) struct Drawn {
     pub posing: Posing,
 }
 
-/// The longest side of an array along one of whose axes, or on each of whose rows, an operation works.
+/// The longest side of an array along one of whose axes, or on each of whose rows, an operation
+/// works.
 const SIDE: usize = 20_000;
 /// Sides are rounded to multiples of these, by turns.
 const ROUNDED: [usize; 3] = [128, 8, 1];

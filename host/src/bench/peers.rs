@@ -285,8 +285,8 @@ mod tests {
             // the safe one has a twin in CUDA C++. FFTs in registers and sliced products have no
             // twin: their peers are the libraries.
             let is_own = |name: &str| {
-                let of_libraries = ["axis", "scan", "sliced", "sliced-copy", "few"].contains(&name)
-                    || name.starts_with("mma");
+                let of_libraries = ["axis", "scan", "sliced", "sliced-copy", "few", "direct"];
+                let of_libraries = of_libraries.contains(&name) || name.starts_with("mma");
                 // Means and indices are computed by the kernels of sums and extremes, most batches by
                 // those of single products.
                 let is_derived = ["mean", "argmin", "argmax"].contains(&work.operation);

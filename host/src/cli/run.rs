@@ -76,6 +76,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
         (_, place, _) => {
             let made = task.divided(&mesh)?;
             let (Some((result, seconds)), Some(place)) = (made, place) else {
+                mesh.finish()?;
                 return Ok(Report::silent());
             };
             let mut sink = sink(place)?;
@@ -87,7 +88,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     let ty = posed.problem.ty;
     let names = mesh::names(&mesh);
     let report = made(of.name, output, &names, &posed.result, ty.name());
-    Ok(sink.finish(report)?.with("seconds", json!(seconds)))
+    let report = sink.finish(report)?;
+    mesh.finish()?;
+    Ok(report.with("seconds", json!(seconds)))
 }
 
 /// What is said of an array that was made.

@@ -1,7 +1,7 @@
 //! Rows of matrices: a row of the grid for each, or a layer.
 //!
-//! A signal, or taps, of one row may serve all rows: its pitch is 0. Rows and pitches are multiplied
-//! in 32 bits: 64 take several instructions at a block's start.
+//! A signal, or taps, of one row may serve all rows: its pitch is 0. Rows and pitches are
+//! multiplied in 32 bits: 64 take several instructions at a block's start.
 
 use cuda_std::prelude::*;
 

@@ -33,8 +33,8 @@ pub const fn tiles_of_ten_warps(taps: usize) -> usize {
 /// Blocks of [`window`] that an H200 holds: with fewer, each warp has one tile.
 const AT_ONCE: usize = 5 * 132;
 
-/// Number of blocks that [`window`] is launched with for each of `rows` rows of `outputs` outputs of
-/// type `T`.
+/// Number of blocks that [`window`] is launched with for each of `rows` rows of `outputs` outputs
+/// of type `T`.
 pub const fn window_blocks<T>(outputs: usize, taps: usize, rows: usize) -> usize {
     let tiles = outputs.div_ceil(window::span::<T>());
     let most = tiles.div_ceil(window::WARPS);

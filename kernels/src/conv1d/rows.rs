@@ -16,8 +16,8 @@ use core::ptr;
 use cuda_std::prelude::*;
 
 use super::direct::convolve_one;
-use super::matrix::{are_layers, are_rows, row_of, row_of_layers, rows_of, start};
-use super::window::{self, MAX_TAPS, STAGES, THREADS, WARPS, convolve, span, stage, tap_packs};
+use super::matrix::{self, row_of, row_of_layers, start};
+use super::window::{self, MAX_TAPS, STAGES, THREADS, WARPS, convolve, stage, tap_packs};
 use crate::number::Real;
 use crate::pack::{self, Pack, lanes};
 
@@ -47,17 +47,17 @@ pub const LOG_THREADS: usize = THREADS.ilog2() as usize;
         log_width <= LOG_THREADS,
         block.x == THREADS,
         grid.x <= 1 << 29,
-        outputs / span::<T>() < 1 << 31,
+        outputs / window::span::<T>() < 1 << 31,
         offset.checked_add(outputs).is_some(),
         [block.y, block.z] == [1; 2],
-        are_layers(
+        matrix::are_layers(
             [grid.y, grid.z],
             1 << (LOG_THREADS - log_width),
             outputs,
-            rows_of(output.len(), outputs)
+            matrix::rows_of(output.len(), outputs)
         ),
-        are_rows(
-            rows_of(output.len(), outputs),
+        matrix::are_rows(
+            matrix::rows_of(output.len(), outputs),
             [output.len(), outputs],
             [[signal.len(), samples, signal_pitch], [taps.len(), count, taps_pitch]]
         )

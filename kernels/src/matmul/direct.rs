@@ -1,22 +1,23 @@
 //! Products of doubles of a few small tiles, on tensor cores, without stages in shared memory.
 //!
-//! Change from [`mma`](super::mma): its smallest tile leaves most of a device idle where C is small,
-//! and its stages fill before the first multiplication. Here tiles have 8 to 32 rows and columns, the
-//! warps of a block divide the inner extent, and the elements go straight to the registers that the
-//! instruction reads.
+//! Change from [`mma`](super::mma): its smallest tile leaves most of a device idle where C is
+//! small, and its stages fill before the first multiplication. Here tiles have 8 to 32 rows and
+//! columns, the warps of a block divide the inner extent, and the elements go straight to the
+//! registers that the instruction reads.
 //!
 //! - `mma.sync` takes 8 × 4 elements of A and 4 × 8 of B: lane 4g + t has A\[g, t\], B\[t, g\], and
-//!   C\[g, 2t\], C\[g, 2t + 1\]. A warp reads 32 bytes of eight rows of A, and 64 of four rows of B:
-//!   whole sectors where rows are aligned. Nothing else depends on alignment.
+//!   C\[g, 2t\], C\[g, 2t + 1\]. A warp reads 32 bytes of eight rows of A, and 64 of four rows of
+//!   B: whole sectors where rows are aligned. Nothing else depends on alignment.
 //! - A team of 1 to [`WARPS`] warps has a tile. Of the steps of four elements of the inner extent,
 //!   warp w takes number w, w + team, …, a few of them in flight.
-//! - Rows and columns beyond the matrix are the last ones: their sums are not stored. Beyond the inner
-//!   extent both sides are zeros.
-//! - Each warp writes its sums to shared memory, block of 8 × 8 after block: neighbouring lanes have
-//!   neighbouring pairs. Each output has one thread, which adds them in the order of the team's warps.
+//! - Rows and columns beyond the matrix are the last ones: their sums are not stored. Beyond the
+//!   inner extent both sides are zeros.
+//! - Each warp writes its sums to shared memory, block of 8 × 8 after block: neighbouring lanes
+//!   have neighbouring pairs. Each output has one thread, which adds them in the order of the
+//!   team's warps.
 //!   [Tickets](super::ticket) add the slices.
-//! - The barrier after the writes orders them before those reads; the barrier after the reads orders
-//!   them before the writes of the next tile.
+//! - The barrier after the writes orders them before those reads; the barrier after the reads
+//!   orders them before the writes of the next tile.
 //! - Global reads per element of C: inner/columns of A and inner/rows of B of a tile.
 
 use cuda_std::prelude::*;
@@ -24,7 +25,6 @@ use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
 
 use super::asm::{self, load_if};
-use super::slices::elements;
 use super::ticket::{Slices, in_flight};
 use crate::here::{pointer_here, thread_here};
 use crate::pack::Pack;
@@ -120,15 +120,16 @@ pub const fn divides(team: usize, slices: usize) -> bool {
 /// C = A·B of each product of a batch.
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`, `c`:
-///   B and C, `inner · cols` and `rows · cols` elements, `batch` times.
-/// - `sums`: `slices` times the elements of `c`, `tickets`: one for each tile of each product, 0 before
-///   and after; both are empty with one slice.
-/// - `team`: warps that share a tile, a power of two; all of a block where there are several slices.
+/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`,
+///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times.
+/// - `sums`: `slices` times the elements of `c`, `tickets`: one for each tile of each product, 0
+///   before and after; both are empty with one slice.
+/// - `team`: warps that share a tile, a power of two; all of a block where there are several
+///   slices.
 ///
 /// # Launch
-/// Blocks of [`THREADS`] threads along x with the shared memory of the instance's [`DirectTiles`]. The
-/// grid strides over the tiles of all products along x and over slices along z.
+/// Blocks of [`THREADS`] threads along x with the shared memory of the instance's [`DirectTiles`].
+/// The grid strides over the tiles of all products along x and over slices along z.
 #[kernel(
     instances(Small, Square, Wide, Narrow),
     name = "matmul_direct_{S}_f64",
@@ -136,9 +137,9 @@ pub const fn divides(team: usize, slices: usize) -> bool {
     min_blocks = 2,
     require(
         of_a == 1 || of_a == batch,
-        elements(rows, inner, of_a) == Some(a.len()),
-        elements(inner, cols, batch) == Some(b.len()),
-        elements(rows, cols, batch) == Some(c.len()),
+        super::slices::elements(rows, inner, of_a) == Some(a.len()),
+        super::slices::elements(inner, cols, batch) == Some(b.len()),
+        super::slices::elements(rows, cols, batch) == Some(c.len()),
         rows <= MOST && inner <= MOST && cols <= MOST,
         <S as Instance>::TILES.count(rows, cols).saturating_mul(batch) <= MOST,
         divides(team, slices),
@@ -211,8 +212,8 @@ impl Direct {
     /// time.
     ///
     /// # Safety
-    /// The operands have the lengths that the kernel requires. All threads of the launch call it, with
-    /// the kernel's shape and the shared memory of such tiles.
+    /// The operands have the lengths that the kernel requires. All threads of the launch call it,
+    /// with the kernel's shape and the shared memory of such tiles.
     #[inline(always)]
     unsafe fn tiles<const HIGH: usize, const WIDE: usize, const OWN: usize>(&self) {
         let all_of_warp = HIGH * WIDE * SUMS;
@@ -299,7 +300,8 @@ impl Direct {
                     });
                     out += OWN * stride;
                 }
-                // SAFETY: all threads are here; a block has one tile where there are several slices.
+                // SAFETY: all threads are here; a block has one tile where there are several
+                // slices.
                 unsafe {
                     if self.slices > 1 && self.to.is_last(group as usize, thread_here() == 0, last)
                     {
@@ -314,8 +316,8 @@ impl Direct {
         }
     }
 
-    /// The sums of a warp, number `warp` of its team, of the slice of `len` elements from `begin` on,
-    /// to its slots.
+    /// The sums of a warp, number `warp` of its team, of the slice of `len` elements from `begin`
+    /// on, to its slots.
     ///
     /// # Safety
     /// There is such a tile, and no other warp has these slots. All lanes of the warp call it.

@@ -70,8 +70,8 @@ pub const fn divides(team: usize, cols: usize) -> bool {
 /// - `sums`: `slices` matrices of the size of C, `tickets`: one for each block's rows, 0 before and
 ///   after; both are empty with one slice.
 /// - `team`: threads that share a row, a power of two. `packs`: whether packs of 16 bytes of A are
-///   loaded: there is one column then, rows of A are whole packs, and A and B are aligned to them. The
-///   order of a sum depends on both, and on the slices.
+///   loaded: there is one column then, rows of A are whole packs, and A and B are aligned to them.
+///   The order of a sum depends on both, and on the slices.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x. The grid strides over rows along x and over slices along

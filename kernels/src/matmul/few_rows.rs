@@ -55,8 +55,8 @@ const fn pitch<T>(rows: usize) -> usize {
     rows + lanes::<T>()
 }
 
-/// Elements of the inner extent that fit shared memory, of `rows` rows: as many for each warp, so that
-/// the order of a sum does not depend on where a chunk ends.
+/// Elements of the inner extent that fit shared memory, of `rows` rows: as many for each warp, so
+/// that the order of a sum does not depend on where a chunk ends.
 pub const fn chunk<T>(rows: usize) -> usize {
     let fit = SHARED_BYTES / size_of::<T>() / pitch::<T>(if rows <= 8 { 8 } else { MOST_ROWS });
     fit / WARPS * WARPS

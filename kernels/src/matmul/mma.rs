@@ -32,7 +32,7 @@ use cuda_std::unroll::unrolled;
 
 use super::asm;
 use super::policy::Policy;
-use super::slices::{elements, number, slice};
+use super::slices::{number, slice};
 use crate::here::{thread_here, zero_here};
 use crate::pack::Pack;
 use copies::Copies;
@@ -67,8 +67,8 @@ macro_rules! kernel {
             require(
                 grid.z as usize <= slices.saturating_mul(batch),
                 of_a == 1 || of_a == batch,
-                elements(rows, inner, of_a) == Some(a.len()),
-                elements(inner, cols, batch) == Some(b.len()),
+                super::slices::elements(rows, inner, of_a) == Some(a.len()),
+                super::slices::elements(inner, cols, batch) == Some(b.len()),
                 super::slices::sums(rows, cols, slices, batch) == Some(sums.len()),
                 inner.is_multiple_of(<S as Instance>::POLICY.vector),
                 cols.is_multiple_of(<S as Instance>::POLICY.vector),

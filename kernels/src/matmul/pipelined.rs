@@ -27,7 +27,6 @@ use cuda_std::prelude::*;
 
 use super::asm;
 use super::policy::{Policy, Tiles, VECTOR};
-use super::slices::elements;
 use super::split::{RANGE_WORDS, fits};
 use super::stage::{Copies, Operands};
 use crate::here::{pointer_here, zero_here};
@@ -85,9 +84,9 @@ const fn room_pitch(policy: &Policy) -> usize {
     min_blocks = 1,
     require(
         of_a == 1 || of_a == batch,
-        elements(rows, inner, of_a) == Some(a.len()),
-        elements(inner, cols, batch) == Some(b.len()),
-        elements(rows, cols, batch) == Some(c.len()),
+        super::slices::elements(rows, inner, of_a) == Some(a.len()),
+        super::slices::elements(inner, cols, batch) == Some(b.len()),
+        super::slices::elements(rows, cols, batch) == Some(c.len()),
         Tiles::Wide.fit(cols),
         b.is_aligned_to(crate::pack::BYTES),
         c.is_aligned_to(crate::pack::BYTES),

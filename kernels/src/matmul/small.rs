@@ -20,7 +20,6 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::asm;
-use super::slices::elements;
 use crate::number::Scalar;
 use crate::pack::{BYTES, Pack, lanes};
 
@@ -77,9 +76,9 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
     min_blocks = [4, 3],
     require(
         of_a == 1 || of_a == batch,
-        elements(rows, inner, of_a) == Some(a.len()),
-        elements(inner, cols, batch) == Some(b.len()),
-        elements(rows, cols, batch) == Some(c.len()),
+        super::slices::elements(rows, inner, of_a) == Some(a.len()),
+        super::slices::elements(inner, cols, batch) == Some(b.len()),
+        super::slices::elements(rows, cols, batch) == Some(c.len()),
         each > 0,
         rows.saturating_mul(cols).saturating_mul(each) <= u32::MAX as usize,
         packs <= 1,

@@ -46,9 +46,9 @@ const WARPS: usize = THREADS as usize / WARP;
 ///   elements.
 /// - `sums`: `slices` matrices of the size of C, `tickets`: one for each group of columns, or
 ///   more, 0 before and after; both are empty with one slice.
-/// - `across`: columns of a group, a power of two. `packs`: whether B is loaded in packs of 16 bytes:
-///   `cols` and `across` are then whole numbers of them, and B is aligned to them. The order of a sum
-///   depends on the threads of a group, on how many share a row of B, and on the slices.
+/// - `across`: columns of a group, a power of two. `packs`: whether B is loaded in packs of 16
+///   bytes: `cols` and `across` are then whole numbers of them, and B is aligned to them. The order
+///   of a sum depends on the threads of a group, on how many share a row of B, and on the slices.
 ///
 /// # Launch
 /// Blocks of whole warps along x, which share a group, and of as many groups along y; with several

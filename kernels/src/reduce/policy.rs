@@ -31,9 +31,9 @@ pub struct Row {
 /// multiprocessor.
 ///
 /// In small blocks fewer threads fold at the end, and sums of `f64` next to [an
-/// anchor](super::anchored). Grids of them are whole rounds: as many blocks as share the packs evenly
-/// in the fewest rounds. Behind a delay, cold as `blockwise bench` launches it, on an H200 (132
-/// multiprocessors, 2026-11-27), the time before sums were exact over that of
+/// anchor](super::anchored). Grids of them are whole rounds: as many blocks as share the packs
+/// evenly in the fewest rounds. Behind a delay, cold as `blockwise bench` launches it, on an H200
+/// (132 multiprocessors, 2026-11-27), the time before sums were exact over that of
 /// [`wide`](super::wide):
 ///
 /// | | **128 × 8** | 256 × 4 | 512 × 2 |

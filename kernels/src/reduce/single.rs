@@ -15,8 +15,8 @@
 //!   writes it: the result is then wrong, but there is no race.
 //! - The result replaces the first partial result. The ticket starts at 0, and the last block
 //!   resets it for the next launch.
-//! - Four packs are in flight; the crate `ladder` has it with eight. Launch bounds allow 64 registers
-//!   for them.
+//! - Four packs are in flight; the crate `ladder` has it with eight. Launch bounds allow 64
+//!   registers for them.
 //! - Packs are counted in 64 bits: it is the default for what `wide` cannot count.
 //!
 //! | H200, driver 580.159, 2026-11-21 | sum 2²⁰, µs | sum 2²⁹, TB/s | min 2²⁹ | dot 2²⁹ | `i64` dot 2²⁷ |

@@ -1,9 +1,9 @@
 //! The block's part of [`wide`](super::wide) and [`single`](super::single): the threads' values go
-//! through shared memory, and the first warp folds them. Its lanes take [`EACH`] values and then fold
-//! their own by shuffles. Shuffles of all warps, and then of the first one, take twice as long, as
-//! nothing hides their latency: in graphs on an H200 (2026-11-26) 2²⁰ `f64` are added in 0.95 of
-//! the time, a dot product of 2²⁰ `f32` takes 0.98. A block of one warp has its values in its lanes:
-//! arrays up to 2¹⁵ elements take 0.99 of the time in such blocks (2026-11-27).
+//! through shared memory, and the first warp folds them. Its lanes take [`EACH`] values and then
+//! fold their own by shuffles. Shuffles of all warps, and then of the first one, take twice as
+//! long, as nothing hides their latency: in graphs on an H200 (2026-11-26) 2²⁰ `f64` are added in
+//! 0.95 of the time, a dot product of 2²⁰ `f32` takes 0.98. A block of one warp has its values in
+//! its lanes: arrays up to 2¹⁵ elements take 0.99 of the time in such blocks (2026-11-27).
 
 use core::array;
 

@@ -6,11 +6,11 @@
 //! threads' values as before.
 //!
 //! - Packs are aligned to 16 bytes. The up to three elements before the first and after the last
-//!   pack go to the first block's first threads, one element each, which they load after their first
-//!   packs. Operands of a dot product with different alignments are read as in `shuffle`.
-//! - Elements and packs are [counted](Count) in 32 bits: the address of a pack takes one instruction,
-//!   and the first load starts after 30 to 70 others instead of 60 to 100. Arrays up to 2¹⁷ elements
-//!   take 0.98 of the time by it (H200, 2026-11-27).
+//!   pack go to the first block's first threads, one element each, which they load after their
+//!   first packs. Operands of a dot product with different alignments are read as in `shuffle`.
+//! - Elements and packs are [counted](Count) in 32 bits: the address of a pack takes one
+//!   instruction, and the first load starts after 30 to 70 others instead of 60 to 100. Arrays up
+//!   to 2¹⁷ elements take 0.98 of the time by it (H200, 2026-11-27).
 //! - A dot product has [two packs of each operand](DOT_IN_FLIGHT) in flight: four loads. Its
 //!   launch bounds allow 64 registers: with none, ptxas takes 32 of `f32` and starts the second half
 //!   of the loads after the first's arithmetic.

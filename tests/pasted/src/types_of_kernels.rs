@@ -1,4 +1,5 @@
-//! The book's page of types: what it says of its kernels, and that no method of the types is missing.
+//! The book's page of types: what it says of its kernels, and that no method of the types is
+//! missing.
 
 use std::fs;
 use std::path::Path;

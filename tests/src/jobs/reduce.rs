@@ -130,8 +130,8 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     from_offset::<f64>(&mut jobs, on, MANY, options, None, [0, 0]);
     late(&mut jobs, on, 300, with(&WIDE, 32, None));
     for kernel in [&WIDE, &SINGLE] {
-        // The special value in each pack of the second round, of eight bytes and of four, and outside
-        // of packs.
+        // The special value in each pack of the second round, of eight bytes and of four, and
+        // outside of packs.
         for at in [261, 325, 389, 453, 517, 645, 773, 901, 1030] {
             every_type(&mut jobs, on, 1031, with(kernel, 32, Some(1)), Some(at));
         }

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod field;
 mod kernels;
+mod run;
 
 use std::fmt;
 

@@ -8,8 +8,8 @@
 //! previous one leaves multiprocessors idle: together they take as many waves as one launch would.
 //!
 //! A panel has the whole inner extent, and its sums run in the order of the whole product's
-//! ([`SumOrder`]): the bits are a single device's. In that order panels have the kernel and tiles that
-//! are fastest for all of them together, and the narrow last panel those for the end.
+//! ([`SumOrder`]): the bits are a single device's. In that order panels have the kernel and tiles
+//! that are fastest for all of them together, and the narrow last panel those for the end.
 
 mod plan;
 

@@ -90,7 +90,8 @@ impl Stream {
         })
     }
 
-    /// Whether a read without bytes fails at once. Until that is undone, the stream reads nothing else.
+    /// Whether a read without bytes fails at once. Until that is undone, the stream reads nothing
+    /// else.
     pub(super) fn set_nonblocking(&self, at_once: bool) -> io::Result<()> {
         either!(&self.socket, socket => socket.set_nonblocking(at_once))
     }

@@ -151,6 +151,38 @@ fn a_mesh_runs_one_program_after_the_other() {
     });
 }
 
+/// The others wait for what rank 0 does after their program, and fail with it.
+#[test]
+fn no_rank_finishes_before_rank_0() {
+    for is_well in [true, false] {
+        let jobs = jobs(3);
+        let finished = std::thread::scope(|scope| {
+            let ranks = jobs.iter().map(|(job, options)| {
+                scope.spawn(move || {
+                    let mesh = Mesh::join(job, Device::emulator(), options).unwrap();
+                    mesh.run(|rank| rank.gather(&[1_u32])).unwrap();
+                    match job.rank {
+                        0 if !is_well => Ok(()),
+                        _ => mesh.finish(),
+                    }
+                })
+            });
+            let ranks: Vec<_> = ranks.collect();
+            ranks
+                .into_iter()
+                .map(|rank| rank.join().unwrap())
+                .collect::<Vec<_>>()
+        });
+        if is_well {
+            assert!(finished.iter().all(Result::is_ok), "{finished:?}");
+        } else {
+            let others = finished.into_iter().skip(1);
+            let errors: Vec<_> = others.map(|it| it.unwrap_err().to_string()).collect();
+            assert!(errors.iter().all(|it| it.contains("rank 0")), "{errors:?}");
+        }
+    }
+}
+
 #[test]
 fn calls_that_do_not_match_are_named_with_their_lines() {
     let here = line!();

@@ -121,8 +121,9 @@ const COSTS_F64: Costs = Costs {
     per_output: Some([3600.0, 5.87, 85.4]),
 };
 
-/// Sums of each row of a matrix: a launch, and nanoseconds of a tap of an output in a whole tile and
-/// of another, if all multiprocessors are busy. From a few shapes (docs/log/2026-11-27-rows.md).
+/// Sums of each row of a matrix: a launch, and nanoseconds of a tap of an output in a whole tile
+/// and of another, if all multiprocessors are busy. From a few shapes
+/// (docs/log/2026-11-27-rows.md).
 pub(super) fn rows(task: &Task<'_>) -> Option<f64> {
     let size = Size::of(task);
     let (launch, [whole_tap, tap]) = match task.problem.ty.bytes() {

@@ -1,5 +1,5 @@
-//! Convolution in one dimension, with the modes of `numpy.convolve`: of vectors, and of each row of a
-//! matrix.
+//! Convolution in one dimension, with the modes of `numpy.convolve`: of vectors, and of each row of
+//! a matrix.
 
 mod choice;
 mod cost;
@@ -32,10 +32,11 @@ pub use variants::{
 /// The convolution: extents are samples, taps, the first output in the full convolution, and
 /// outputs. The shorter operand plays the taps.
 ///
-/// A signal of two dimensions is convolved row by row: by [`ROWS_EACH`], or by transforms, which are
-/// one launch if all rows share the taps ([`FFT2048`], [`FFT16384`], of `f64` [`FFT4096`]). The taps are a vector for all rows, or a matrix of as many rows;
-/// or the signal is one row, for a matrix of taps. Extents are those of a row, whose result has the
-/// bits that it has by itself. Nothing reaches another row.
+/// A signal of two dimensions is convolved row by row: by [`ROWS_EACH`], or by transforms, which
+/// are one launch if all rows share the taps ([`FFT2048`], [`FFT16384`], of `f64` [`FFT4096`]). The
+/// taps are a vector for all rows, or a matrix of as many rows; or the signal is one row, for a
+/// matrix of taps. Extents are those of a row, whose result has the bits that it has by itself.
+/// Nothing reaches another row.
 ///
 /// From 64 taps on, where that is faster, it uses fast Fourier transforms: it transforms two
 /// windows of N samples together, multiplies by the taps' transform, and transforms back. A block

@@ -46,8 +46,8 @@ pub(super) fn direct(task: &Task<'_>) -> Result<Plan, LaunchError> {
     task.plan_1d([0, 0], outputs(task), threads(task), 0)
 }
 
-/// Binary logarithm of the threads that take a row of [`rows`](conv1d::rows). Few whole tiles are not
-/// worth their copies.
+/// Binary logarithm of the threads that take a row of [`rows`](conv1d::rows). Few whole tiles are
+/// not worth their copies.
 pub(super) fn log_width(problem: &Problem) -> usize {
     let [samples, taps, _, outputs] = problem.extents;
     let taps = samples.min(taps);

@@ -128,7 +128,8 @@ pub fn points<T: Element>(variant: &Variant) -> Option<usize> {
     transform(variant, T::TYPE).map(|it| it.points)
 }
 
-/// Whether all rows of a matrix are one launch of an FFT kernel: they share the taps, and it has rows.
+/// Whether all rows of a matrix are one launch of an FFT kernel: they share the taps, and it has
+/// rows.
 pub(super) fn takes_rows(variant: &Variant, problem: &Problem) -> bool {
     let [_, [_, of_taps]] = lens(problem);
     let mut kernels = variant.kernels.iter();

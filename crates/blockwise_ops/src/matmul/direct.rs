@@ -55,8 +55,8 @@ pub(super) struct Direct {
     pub slices: usize,
 }
 
-/// The team's code: the logarithm of its warps. It follows from the inner extent alone, so that a product has the same bits in
-/// every batch: one round of loads where the extent is short.
+/// The team's code: the logarithm of its warps. It follows from the inner extent alone, so that a
+/// product has the same bits in every batch: one round of loads where the extent is short.
 fn team(inner: usize, slices: usize) -> u8 {
     let warps = match slices {
         1 => inner.div_ceil(ROUND).next_power_of_two().min(WARPS),

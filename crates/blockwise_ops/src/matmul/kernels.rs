@@ -236,8 +236,8 @@ pub(super) static MMA: &[Kernel] = &[
     folds!(F64 f64),
 ];
 
-/// Kernels that take the elements, memory for slices, the extents, the slices, and how threads share
-/// the work.
+/// Kernels that take the elements, memory for slices, the extents, the slices, and how threads
+/// share the work.
 macro_rules! few {
     ($Type:ident $t:ident, $which:tt, $handle:ty, $($number:expr),*) => {
         kernel!(Takes::Type(Type::$Type), $which, $handle, |of| {
@@ -331,8 +331,8 @@ pub(super) static DIRECT: &[Kernel] = direct! {
     3 direct::matmul_direct<direct::Narrow>;
 };
 
-/// By code: up to four rows, by how many threads share a row of B, and the same by packs of B; up to
-/// sixteen, by elements and by packs; few columns, by their team, and the same by packs of A.
+/// By code: up to four rows, by how many threads share a row of B, and the same by packs of B; up
+/// to sixteen, by elements and by packs; few columns, by their team, and the same by packs of A.
 pub(super) static FEW: &[Kernel] = &[
     few!(F32 f32, [0, 0], thin::matmul_thin<f32>, 2, 0),
     few!(F32 f32, [0, 1], thin::matmul_thin<f32>, 4, 0),

@@ -65,8 +65,9 @@ pub fn matmul_buffers<'a, T: Float>(
     })
 }
 
-/// The products of a batch of matrices, in one launch: `[products, rows, columns]` on both sides. One
-/// matrix on a side, `[1, rows, columns]`, is shared by all. Arrays with other strides are copied.
+/// The products of a batch of matrices, in one launch: `[products, rows, columns]` on both sides.
+/// One matrix on a side, `[1, rows, columns]`, is shared by all. Arrays with other strides are
+/// copied.
 ///
 /// # Errors
 /// When the shapes do not match, and as for [`matmul_buffers`].

@@ -267,8 +267,8 @@ pub static MMA: Variant = Variant::new(
 .alone(plan::is_one_slice)
 .tuned(tuned::mma_tiles);
 
-/// The same in tiles of 8 to 32 rows and columns, whose inner extent the warps of a block divide; for
-/// f64. Instances are [`DirectTiles`], the count is the slices', which the same launch adds.
+/// The same in tiles of 8 to 32 rows and columns, whose inner extent the warps of a block divide;
+/// for f64. Instances are [`DirectTiles`], the count is the slices', which the same launch adds.
 pub static DIRECT: Variant = Variant::new(
     "direct",
     "the same in small tiles, whose inner extent the warps of a block divide; for f64",
@@ -280,8 +280,8 @@ pub static DIRECT: Variant = Variant::new(
 .worth(direct::is_direct)
 .tuned(tuned::direct_tiles);
 
-/// Reads each element of the larger matrix once; for at most sixteen columns or rows (f64: four). The
-/// count is the slices', which the same launch adds.
+/// Reads each element of the larger matrix once; for at most sixteen columns or rows (f64: four).
+/// The count is the slices', which the same launch adds.
 pub static FEW: Variant = Variant::new(
     "few",
     "reads each element of the larger matrix once; for at most 16 columns or rows (f64: 4)",

@@ -2,8 +2,8 @@
 //!
 //! An element's bits follow from the order of its sum, and that from four things: the family of the
 //! kernel, the slices of the inner extent, how threads divide it in [`FEW`], and the inner extent,
-//! which a part shares. [`SumOrder`] is what the whole's own plan has of them. A part's plan is made
-//! from it, and chooses what is left: tiles, copies of operands, the grid.
+//! which a part shares. [`SumOrder`] is what the whole's own plan has of them. A part's plan is
+//! made from it, and chooses what is left: tiles, copies of operands, the grid.
 
 use std::num::NonZeroU32;
 
@@ -22,8 +22,8 @@ const MANY_WAVES: usize = 8;
 /// The order in which the sums of a product run.
 ///
 /// Two products of one order, one inner extent and one device's kind have the same bits where they
-/// have the same elements. With [`TENSOR`](super::TENSOR) that holds if the elements of every part fit
-/// the tensor cores, or those of none: each part decides by its own.
+/// have the same elements. With [`TENSOR`](super::TENSOR) that holds if the elements of every part
+/// fit the tensor cores, or those of none: each part decides by its own.
 #[derive(Clone, Copy, Debug)]
 pub struct SumOrder {
     whole: Problem,
@@ -41,8 +41,8 @@ pub enum Place {
     /// The other parts of this product: alone, the part would have smaller tiles, to fill
     /// multiprocessors that the next part fills anyway.
     Among(Problem),
-    /// The last blocks of the other parts of this product. Of a large one, these leave multiprocessors
-    /// idle for most of a block's time, which smaller blocks use best.
+    /// The last blocks of the other parts of this product. Of a large one, these leave
+    /// multiprocessors idle for most of a block's time, which smaller blocks use best.
     AtTheEnd(Problem),
 }
 
@@ -146,9 +146,9 @@ impl SumOrder {
 }
 
 /// The tiles of a panel that fills what a last wave of the largest tiles leaves idle. 16384³ on two
-/// H200: 83.2 ms with the smallest, 83.8 with 64 × 64, 84.4 with the largest; 32768³, where the panel
-/// is twice as many tiles: 653.3 with 64 × 64, 655.1 with the largest. `None` for a panel that is a
-/// wave of its own.
+/// H200: 83.2 ms with the smallest, 83.8 with 64 × 64, 84.4 with the largest; 32768³, where the
+/// panel is twice as many tiles: 653.3 with 64 × 64, 655.1 with the largest. `None` for a panel
+/// that is a wave of its own.
 fn at_the_end(part: &Problem, device: &DeviceProperties) -> Option<Cut> {
     let [rows, _, cols] = extents(part);
     let wide = Tiles::Wide.policy().tiles(rows, cols);

@@ -263,8 +263,8 @@ pub struct Bench {
     /// The largest extents of shapes that are drawn at random: 20,000 for a matrix' sides, and for
     /// a vector as many elements as such a matrix has.
     pub drawn: &'static [usize],
-    /// Of an operation with batches, or on each row of a matrix: what these are called in tables, and
-    /// the most products or rows of one that are drawn. Their sizes have that number before the
+    /// Of an operation with batches, or on each row of a matrix: what these are called in tables,
+    /// and the most products or rows of one that are drawn. Their sizes have that number before the
     /// extents.
     pub batch: Option<(&'static str, usize)>,
     /// What the numbers are like.

@@ -470,8 +470,8 @@ impl<'a> Task<'a> {
         Ok(Plan { launch, kernel })
     }
 
-    /// The same with as many layers of blocks, along y and z: each row of a matrix has its own, whatever
-    /// the cap.
+    /// The same with as many layers of blocks, along y and z: each row of a matrix has its own,
+    /// whatever the cap.
     ///
     /// # Errors
     /// As for [`plan_1d`](Self::plan_1d), and more layers than a grid has.

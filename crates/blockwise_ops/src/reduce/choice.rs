@@ -2,8 +2,8 @@
 //!
 //! The last block of [`single`](kernels::reduce::single) waits for the others' results and folds
 //! them, which takes 1.3 to 1.7 µs longer than leaving them to the host, which copies a result in
-//! any case (H200, 2026-11-23). Of arrays that take hundreds of µs `single` is 1 % slower, since its
-//! threads count in 64 bits ([`policy`](kernels::reduce::policy)). Of short ones `shuffle` is
+//! any case (H200, 2026-11-23). Of arrays that take hundreds of µs `single` is 1 % slower, since
+//! its threads count in 64 bits ([`policy`](kernels::reduce::policy)). Of short ones `shuffle` is
 //! slower: the time before sums were exact over that of each, cold as `blockwise bench` launches
 //! them (H200, 2026-11-27):
 //!

@@ -203,8 +203,8 @@ fn silences_around_the_length_of_a_neighbourhood() {
     }
 }
 
-/// With so few taps that a passage holds one run that is voted on: each of them, in both windows of a
-/// pair within the signal.
+/// With so few taps that a passage holds one run that is voted on: each of them, in both windows of
+/// a pair within the signal.
 #[test]
 fn quiet_around_a_single_run_that_is_voted_on() {
     let (len, device) = (80, Device::emulator());

@@ -80,9 +80,14 @@ pub(super) fn of_intrinsic(intrinsic: &str, is_convergent: bool) -> Option<Wait>
         _ if is_convergent || parts.contains(&"sync") => (Scope::Warp, Lanes::All, Answer::Own),
         _ => return None,
     };
+    // PTX has shuffles of bits only.
+    let name = match name.strip_suffix(".i32").or(name.strip_suffix(".f32")) {
+        Some(shuffle) if shuffle.starts_with("shfl") => format!("{shuffle}.b32"),
+        _ => name.to_owned(),
+    };
     Some(Wait {
         scope,
-        name: name.to_owned(),
+        name,
         lanes,
         result,
     })

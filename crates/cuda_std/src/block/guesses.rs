@@ -1,5 +1,5 @@
-//! Methods that one guesses. As with the names of CUDA C++ and with indices, each needs a trait that no
-//! type implements, whose text is the error: the line to write.
+//! Methods that one guesses. As with the names of CUDA C++ and with indices, each needs a trait
+//! that no type implements, whose text is the error: the line to write.
 
 use super::by_index::{OfAtomics, OfCounting, OfOut, OfOutMatrix, OfScatter, OfShared};
 use super::number::Number;

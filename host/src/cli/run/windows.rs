@@ -139,9 +139,13 @@ fn of_type<T: Sample>(
                 report::notice(&line);
             }
             let report = sink.finish(of, &mesh, arguments.output()?, seconds)?;
+            mesh.finish()?;
             Ok(report.with("choice", chosen.json()))
         }
-        None => Ok(Report::silent()),
+        None => {
+            mesh.finish()?;
+            Ok(Report::silent())
+        }
     }
 }
 

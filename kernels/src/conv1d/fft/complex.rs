@@ -37,8 +37,8 @@ pub trait Transformed:
     /// Whether the number has at least this loudness. NaN and, with `f64`, numbers that differ only
     /// in the last 32 bits may be taken for quieter.
     fn is_as_loud(self, loudness: u32) -> bool;
-    /// For each of four chains of votes of a warp, 1 if it is 1 in `all` and the lanes have a number
-    /// that [is as loud](Self::is_as_loud), otherwise 0.
+    /// For each of four chains of votes of a warp, 1 if it is 1 in `all` and the lanes have a
+    /// number that [is as loud](Self::is_as_loud), otherwise 0.
     ///
     /// # Safety
     /// All lanes of the warp call it, with the same `all`.

@@ -2,9 +2,9 @@
 //!
 //! The marks of a pair's columns say whether the pair is divided (`quiet.rs`). If so, one block
 //! computes its outputs instead: it measures the runs, and takes each level through a transform in
-//! small steps (`rolled.rs`): one of two points and two of four in the room of the pair's points, of
-//! which no output is made then, the others row by row in shared memory. Pairs are independent: as
-//! many blocks work at once as have room.
+//! small steps (`rolled.rs`): one of two points and two of four in the room of the pair's points,
+//! of which no output is made then, the others row by row in shared memory. Pairs are independent:
+//! as many blocks work at once as have room.
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_block_uniform;

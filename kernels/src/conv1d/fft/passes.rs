@@ -73,8 +73,8 @@ impl<T: Transformed> Worker<T> {
         unsafe { self.marks::<S>().add(warp).read() }
     }
 
-    /// This thread's places in a window, in order, with their slots in the transform's array. A loop
-    /// over them needs few registers.
+    /// This thread's places in a window, in order, with their slots in the transform's array. A
+    /// loop over them needs few registers.
     #[inline(always)]
     pub(super) fn places<S: Shape>(self, mut body: impl FnMut(usize, *mut Complex<T>)) {
         let mut place = self.thread;

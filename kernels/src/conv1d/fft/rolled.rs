@@ -184,8 +184,8 @@ pub(super) unsafe fn convolve<S: Shape, T: Transformed>(
     }
 }
 
-/// Multiplies two adjacent points by the spectrum, of which `spectrum` is the first one's, and swaps
-/// their parts. Where the number of points is no power of four, lines of two are left.
+/// Multiplies two adjacent points by the spectrum, of which `spectrum` is the first one's, and
+/// swaps their parts. Where the number of points is no power of four, lines of two are left.
 ///
 /// # Safety
 /// No other thread uses the points.

@@ -99,8 +99,8 @@ impl<T: Transformed> Taps<'_, T> {
     }
 }
 
-/// Convolves the rows `rows.start`, `rows.start + step`, … in place. With marks of taps, writes these
-/// rows of their spectrum instead.
+/// Convolves the rows `rows.start`, `rows.start + step`, … in place. With marks of taps, writes
+/// these rows of their spectrum instead.
 ///
 /// # Safety
 /// All threads of a block of the shape call it, with its shared array and table. `points` points to

@@ -4,8 +4,8 @@ use super::*;
 use crate::limits::h200;
 use crate::matmul::{MMA, NAIVE, TILED};
 
-/// What the order of a launch's sums follows from: its family, its slices, and its threads where these
-/// divide the inner extent.
+/// What the order of a launch's sums follows from: its family, its slices, and its threads where
+/// these divide the inner extent.
 fn order_of(problem: &Problem, options: &Options) -> (String, u32, [u32; 3]) {
     let plan = operation::plan(&MATMUL, problem, options, &h200());
     let plan = plan.unwrap_or_else(|error| panic!("{problem:?}, {options:?}: {error}"));
@@ -25,6 +25,8 @@ fn order_of(problem: &Problem, options: &Options) -> (String, u32, [u32; 3]) {
             let [code, team] = [plan.kernel.code, plan.kernel.instance].map(u32::from);
             ("few columns", [code, team, 0])
         }
+        // Tiles of any size take the steps of the inner extent that the team's warps do.
+        _ if has("direct") => ("direct", [u32::from(plan.kernel.code), 0, 0]),
         simple => (simple, [0; 3]),
     };
     (family.to_owned(), slices, threads)
@@ -84,7 +86,14 @@ fn the_plan_of_a_part_has_the_order_of_the_wholes() {
         *families.entry(expected.0).or_insert(0) += 1;
     }
     // Every family is there, and parts alone would often be another.
-    let all = ["few columns", "few rows", "in stages", "mma", "thin"];
+    let all = [
+        "direct",
+        "few columns",
+        "few rows",
+        "in stages",
+        "mma",
+        "thin",
+    ];
     assert!(
         all.iter().all(|&of| families.get(of) > Some(&50)),
         "{families:?}"
