@@ -110,7 +110,7 @@ impl Debuggee {
             }
             if let Some((number, at)) = here.shared_element(place, &parts) {
                 let block = frame.lane.block;
-                self.look_for_writes(block);
+                self.written.look(&mut self.replay, block);
                 let ty = self.names.arrays[number].element.to_string();
                 if let Some(value) = self.element(number, block, at) {
                     return Ok(json!({ "result": value, "type": ty, "variablesReference": 0 }));
@@ -360,7 +360,7 @@ impl Debuggee {
         count: u64,
     ) -> Vec<Value> {
         if self.names.arrays[number].is_shared() {
-            self.look_for_writes(block);
+            self.written.look(&mut self.replay, block);
         }
         let named = &self.names.arrays[number];
         let length = named.extents[row.len()];
@@ -396,7 +396,7 @@ impl Debuggee {
         let size = named.element.size();
         let address = named.array.address + at * u64::from(size);
         Some(
-            match named.is_shared() && self.is_unwritten(block, address, size) {
+            match named.is_shared() && self.written.lacks(self.replay.at(), block, address, size) {
                 true => "never written".to_owned(),
                 false => text_of(named.element.value(&bytes)),
             },

@@ -1,8 +1,7 @@
 //! Which bytes of a block's shared memory a thread has written: the emulator begins with zeros, a
 //! GPU with anything.
 
-use crate::debuggee::Debuggee;
-use ptx_emulator::replay::{Accesses, Event};
+use ptx_emulator::replay::{Accesses, Event, Replay};
 use ptx_emulator::{Access, Space};
 
 /// The most steps to look through for one answer.
@@ -21,6 +20,42 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Finds out what threads have written to a block's shared memory before the replay's moment.
+    pub(crate) fn look(&mut self, replay: &mut Replay, block: u64) {
+        let at = replay.at();
+        if self.block != block {
+            *self = Self {
+                block,
+                ..Self::default()
+            };
+        }
+        let from = self.until;
+        if at <= from || at - from > MOST_STEPS {
+            return;
+        }
+        replay.scan(from..at, &mut |step, event| {
+            if let Event::Access(_, accesses) = event {
+                self.note(step, accesses);
+            }
+        });
+        self.until = at;
+        // With what the last step did.
+        replay.seek(at - 1);
+        replay.step();
+    }
+
+    /// Whether it is known that no thread has written any of these bytes of shared memory before
+    /// this moment.
+    pub(crate) fn lacks(&self, at: u64, block: u64, address: u64, size: u32) -> bool {
+        let mut bytes = address..address + u64::from(size);
+        self.block == block
+            && at <= self.until
+            && bytes.all(|byte| {
+                let first = self.first.get(byte as usize);
+                first.is_none_or(|first| *first >= at)
+            })
+    }
+
     fn note(&mut self, step: u64, accesses: &Accesses<'_>) {
         let is_there = accesses.space == Space::Shared && accesses.block == self.block;
         if !is_there || accesses.access == Access::Read {
@@ -39,45 +74,5 @@ impl Written {
                 *first = step.min(*first);
             }
         }
-    }
-}
-
-impl Debuggee {
-    /// Finds out what threads have written to a block's shared memory before this moment.
-    pub(crate) fn look_for_writes(&mut self, block: u64) {
-        let at = self.replay.at();
-        if self.written.block != block {
-            self.written = Written {
-                block,
-                ..Written::default()
-            };
-        }
-        let (from, written) = (self.written.until, &mut self.written);
-        if at <= from || at - from > MOST_STEPS {
-            return;
-        }
-        self.replay.scan(from..at, &mut |step, event| {
-            if let Event::Access(_, accesses) = event {
-                written.note(step, accesses);
-            }
-        });
-        written.until = at;
-        // With what the last step did.
-        self.replay.seek(at - 1);
-        self.replay.step();
-    }
-
-    /// Whether it is known that no thread has written any of these bytes of shared memory before
-    /// this moment.
-    pub(crate) fn is_unwritten(&self, block: u64, address: u64, size: u32) -> bool {
-        let Written { until, .. } = self.written;
-        let at = self.replay.at();
-        let mut bytes = address..address + u64::from(size);
-        self.written.block == block
-            && at <= until
-            && bytes.all(|byte| {
-                let first = self.written.first.get(byte as usize);
-                first.is_none_or(|first| *first >= at)
-            })
     }
 }

@@ -364,6 +364,14 @@ fn lens(problem: &Problem) -> [[usize; 2]; 2] {
     }
 }
 
+/// Samples, taps and outputs of a row; distances between rows of the first two.
+fn of_row(problem: &Problem) -> ([usize; 3], [usize; 2]) {
+    let [[samples, taps], [of_signal, of_taps]] = lens(problem);
+    let pitch = |rows: usize, len: usize| if rows == 1 { 0 } else { len };
+    let pitches = [pitch(of_signal, samples), pitch(of_taps, taps)];
+    ([samples, taps, problem.extents[3]], pitches)
+}
+
 /// Asks for each run of outputs within a row, with that row's operands.
 fn of_rows<R>(
     asked: &Asked<'_>,

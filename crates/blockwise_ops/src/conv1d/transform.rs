@@ -7,9 +7,8 @@ use kernels::conv1d::fft::kernels as entries;
 use kernels::conv1d::fft::shape::{self, Shape};
 use kernels::conv1d::fft::{columns, each_row, levels, rows};
 
-use super::lens;
 use super::plan::one_row;
-use super::variants::of_row;
+use super::{lens, of_row};
 use crate::operation::{Kernel, Plan, Problem, Takes, Task, Tier, Variant, kernel};
 use crate::{Element, LaunchError};
 

@@ -8,7 +8,7 @@ use kernels::conv1d::{block_per_output, blocked, direct, rows, tiled, window};
 use kernels::raw::conv1d as raw;
 
 use super::transform::*;
-use super::{cost, fft, lens, long, of_rows, ordered, plan};
+use super::{cost, fft, long, of_row, of_rows, ordered, plan};
 use crate::operation::{
     Asked, Kernel, Operands, Options, Problem, Takes, Task, Tier, Variant, kernel, raw_kernel,
 };
@@ -28,14 +28,6 @@ fn taps<'a, T: Plain>(of: &Operands<'a>) -> Result<View<'a, T>, Error> {
 fn row<T: Plain>(output: AnyViewMut<'_>) -> Result<(ViewMut<'_, T>, usize, usize), Error> {
     let len = output.len();
     Ok((output.plain()?, 1, len))
-}
-
-/// Samples, taps and outputs of a row; distances between rows of the first two.
-pub(super) fn of_row(problem: &Problem) -> ([usize; 3], [usize; 2]) {
-    let [[samples, taps], [of_signal, of_taps]] = lens(problem);
-    let pitch = |rows: usize, len: usize| if rows == 1 { 0 } else { len };
-    let pitches = [pitch(of_signal, samples), pitch(of_taps, taps)];
-    ([samples, taps, problem.extents[3]], pitches)
 }
 
 /// The kernels for rows.
