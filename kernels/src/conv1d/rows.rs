@@ -1,4 +1,4 @@
-//! Convolution of each row of a matrix by direct sums: [`window`](super::window) for a row of the
+//! Convolution of each row of a matrix by direct sums: [`window`] for a row of the
 //! grid each, and for short rows a thread for each output.
 //!
 //! A kernel of its own, because a row's addresses in `window` slowed down single signals

@@ -235,7 +235,7 @@ pub static PIPELINED: Variant = Variant::new(
 .tuned(tuned::tiles);
 
 /// The same in smaller tiles, and in slices of the inner extent, which are then added in order; for
-/// f32. Instances are [`Cut`]s, the count is the slices'.
+/// f32. Instances are [`Cut`](::kernels::matmul::slices::Cut)s, the count is the slices'.
 pub static SLICED: Variant = Variant::new(
     "sliced",
     "the same in smaller tiles, and in slices of the inner extent; for f32",
