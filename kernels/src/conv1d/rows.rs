@@ -16,7 +16,7 @@ use core::ptr;
 use cuda_std::prelude::*;
 
 use super::direct::convolve_one;
-use super::matrix::{self, row_of, row_of_layers, start};
+use super::matrix::{row_of, row_of_layers, start};
 use super::window::{self, MAX_TAPS, STAGES, THREADS, WARPS, convolve, stage, tap_packs};
 use crate::number::Real;
 use crate::pack::{self, Pack, lanes};
@@ -50,14 +50,14 @@ pub const LOG_THREADS: usize = THREADS.ilog2() as usize;
         outputs / window::span::<T>() < 1 << 31,
         offset.checked_add(outputs).is_some(),
         [block.y, block.z] == [1; 2],
-        matrix::are_layers(
+        super::matrix::are_layers(
             [grid.y, grid.z],
             1 << (LOG_THREADS - log_width),
             outputs,
-            matrix::rows_of(output.len(), outputs)
+            super::matrix::rows_of(output.len(), outputs)
         ),
-        matrix::are_rows(
-            matrix::rows_of(output.len(), outputs),
+        super::matrix::are_rows(
+            super::matrix::rows_of(output.len(), outputs),
             [output.len(), outputs],
             [[signal.len(), samples, signal_pitch], [taps.len(), count, taps_pitch]]
         )

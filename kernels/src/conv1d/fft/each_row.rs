@@ -12,7 +12,7 @@ use cuda_std::prelude::*;
 use super::complex::Transformed;
 use super::kernels::convolve_in;
 use super::shape::*;
-use crate::conv1d::matrix::{self, row_of, row_of_layers, start};
+use crate::conv1d::matrix::{row_of, row_of_layers, start};
 
 macro_rules! kernels {
     ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, $t:ident: $convolve:ident;)*) => {$(
@@ -45,9 +45,14 @@ macro_rules! kernels {
                 block.x == $threads,
                 shared_bytes as usize >= self::shared_bytes::<$Shape, T>(),
                 [block.y, block.z] == [1; 2],
-                matrix::are_layers([grid.y, grid.z], 1, outputs, matrix::rows_of(output.len(), outputs)),
-                matrix::are_rows(
-                    matrix::rows_of(output.len(), outputs),
+                crate::conv1d::matrix::are_layers(
+                    [grid.y, grid.z],
+                    1,
+                    outputs,
+                    crate::conv1d::matrix::rows_of(output.len(), outputs)
+                ),
+                crate::conv1d::matrix::are_rows(
+                    crate::conv1d::matrix::rows_of(output.len(), outputs),
                     [output.len(), outputs],
                     [[signal.len(), samples, signal_pitch]]
                 )
