@@ -112,7 +112,7 @@ macro_rules! instances {
 }
 instances!(Small Square Wide Narrow);
 
-/// Whether a block can be divided into teams of so many warps: a slice takes all of them.
+/// Whether a block divides into teams of `team` warps. With several slices a team is the whole block.
 pub const fn divides(team: usize, slices: usize) -> bool {
     team.is_power_of_two() && team <= WARPS && (slices == 1 || team == WARPS)
 }

@@ -406,7 +406,7 @@ mod tests {
             });
             let expected = "rank 1 is gone: its connection was closed";
             assert_eq!(errors, [expected; 2]);
-            // Rank 3 never comes; nobody waits for it longer than a late rank is waited for.
+            // Rank 3 never comes. The wait for it is as long as that for a late rank.
             assert!(begin.elapsed() < Duration::from_secs(10));
         }
     }

@@ -25,7 +25,7 @@ pub trait LengthOfMatrix {}
 
 impl<A: Array + ?Sized> Shared<'_, A> {
     #[doc(hidden)]
-    #[allow(clippy::new_without_default, reason = "nobody calls it")]
+    #[allow(clippy::new_without_default, reason = "no call compiles")]
     pub fn new<'a>() -> Self
     where
         &'a (): MadeInTheKernel,
@@ -55,7 +55,7 @@ impl<T: Plain, const R: usize, const C: usize, Layout, Threads>
     }
 
     #[doc(hidden)]
-    #[allow(clippy::len_without_is_empty, reason = "nobody calls it")]
+    #[allow(clippy::len_without_is_empty, reason = "no call compiles")]
     pub fn len<'a>(&self) -> usize
     where
         &'a (): LengthOfMatrix,
@@ -66,7 +66,7 @@ impl<T: Plain, const R: usize, const C: usize, Layout, Threads>
 
 impl<T: Plain> Matrix<'_, T> {
     #[doc(hidden)]
-    #[allow(clippy::len_without_is_empty, reason = "nobody calls it")]
+    #[allow(clippy::len_without_is_empty, reason = "no call compiles")]
     pub fn len<'a>(&self) -> usize
     where
         &'a (): LengthOfMatrix,

@@ -85,8 +85,8 @@ impl_shuffle! {
     i128 as u64: |value| (value as u64, (value >> 64) as u64), |low, high| (u128::from(low) | u128::from(high) << 64) as i128;
 }
 
-/// `shfl.sync` with its predicate result. The predicate follows from the lane's number: nobody pays
-/// for it who does not ask.
+/// `shfl.sync` and its predicate, which is computed from the lane's number: where the caller ignores
+/// it, LLVM removes it.
 #[inline(always)]
 unsafe fn shuffle_32(
     mode: WarpShuffleMode,
