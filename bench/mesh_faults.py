@@ -117,18 +117,31 @@ class Trials:
             errors, seconds = self.survivors(ranks, victim)
             names = {path.name for path in self.folder.iterdir()} - {"signal.npy", "taps.npy"}
             what = f"rank {victim} after {after:.2f} of {whole:.2f} s"
-            if all(status == 0 for status, _ in errors.values()):
-                # It was killed when the others had done their work.
-                there = "out.npy" in names
-                whole_file = not there or (self.folder / "out.npy").read_bytes() == expected
-                seen = f"the others had ended; {'the output is whole' if there else 'there is no output'}"
-                yield row(group, what, seen if whole_file else "the output is not whole", whole_file, seconds)
+            if "out.npy" in names or all(status == 0 for status, _ in errors.values()):
+                yield row(group, what, *self.in_place(victim, errors, "out.npy" in names, expected), seconds)
                 self.clean(names)
                 continue
             # A killed writer cannot remove its own temporary file, which has no output's name.
-            left = sorted(names & {"out.npy"}) if victim == 0 else sorted(names)
+            left = [] if victim == 0 else sorted(names)
             yield self.verdict(group, what, victim, errors, seconds, left)
             self.clean(names)
+
+    def in_place(self, victim, errors, there, expected):
+        """Of a rank killed when rank 0 had put the output in place, or all others ended well: what was
+        seen, and whether the output is whole and a rank that failed names the victim."""
+        wrong = []
+        if not there:
+            wrong.append("all others ended well, and there is no output")
+        elif (self.folder / "out.npy").read_bytes() != expected:
+            wrong.append("the output is not whole")
+        for rank, (status, error) in errors.items():
+            named = f"rank {victim}" in error or f"[{victim}]" in error
+            # Rank 0 knows that the output is in place.
+            if status != 0 and (rank == 0 or status != 2 or not named):
+                wrong.append(f"rank {rank} ended with {status}: {error[-300:]}")
+        failed = sum(status != 0 for status, _ in errors.values())
+        seen = f"{failed} others ended with its loss" if failed else "the others ended well"
+        return "; ".join(wrong) or f"{seen}; the output is whole", not wrong
 
     def killed_between_gpus(self):
         """Ranks that exchange halos and sums without end, over NCCL where there are GPUs."""

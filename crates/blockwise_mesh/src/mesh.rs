@@ -334,11 +334,15 @@ impl Mesh {
     /// process.
     ///
     /// # Errors
-    /// The failure that keeps another rank from calling it.
+    /// The failure that keeps another rank from calling it. Not on rank 0, whose result is in place,
+    /// when another rank has failed or gone since.
     pub fn finish(&self) -> Result<()> {
-        match &self.place {
-            Place::Threads(_) => Ok(()),
-            Place::Process { .. } => self.run(Rank::barrier).map(drop),
+        if let Place::Threads(_) = self.place {
+            return Ok(());
+        }
+        match self.run(Rank::barrier) {
+            Err(Error::Lost { .. } | Error::Failed { .. }) if self.first() == 0 => Ok(()),
+            ended => ended.map(drop),
         }
     }
 

@@ -183,6 +183,38 @@ fn no_rank_finishes_before_rank_0() {
     }
 }
 
+/// What rank 0 has put in place stays a success when another rank fails then.
+#[test]
+fn rank_0_finishes_without_a_rank_that_has_failed() {
+    let jobs = jobs(3);
+    let finished = std::thread::scope(|scope| {
+        let ranks = jobs.iter().map(|(job, options)| {
+            scope.spawn(move || {
+                let mesh = Mesh::join(job, Device::emulator(), options).unwrap();
+                mesh.run(|rank| rank.gather(&[1_u32])).unwrap();
+                match job.rank {
+                    1 => mesh
+                        .run(|_| {
+                            Err::<(), _>(Error::Meeting {
+                                reason: "late".into(),
+                            })
+                        })
+                        .map(drop),
+                    _ => mesh.finish(),
+                }
+            })
+        });
+        let ranks: Vec<_> = ranks.collect();
+        ranks
+            .into_iter()
+            .map(|rank| rank.join().unwrap())
+            .collect::<Vec<_>>()
+    });
+    assert!(finished[0].is_ok(), "{finished:?}");
+    let error = finished[2].as_ref().unwrap_err().to_string();
+    assert!(error.contains("rank 1"), "{error}");
+}
+
 #[test]
 fn calls_that_do_not_match_are_named_with_their_lines() {
     let here = line!();
