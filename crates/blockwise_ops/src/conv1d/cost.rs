@@ -122,13 +122,13 @@ const COSTS_F64: Costs = Costs {
 };
 
 /// Sums of each row of a matrix: a launch, and nanoseconds of a tap of an output in a whole tile
-/// and of another, if all multiprocessors are busy. From a few shapes
+/// and of another, if all multiprocessors are busy, and of a tap of a lone thread. From a few shapes
 /// (docs/log/2026-11-27-rows.md).
 pub(super) fn rows(task: &Task<'_>) -> Option<f64> {
     let size = Size::of(task);
-    let (launch, [whole_tap, tap]) = match task.problem.ty.bytes() {
-        4 => (4760.0, [0.06e-3, 0.25e-3]),
-        _ => (4500.0, [0.11e-3, 0.4e-3]),
+    let (launch, [whole_tap, tap, lone_tap]) = match task.problem.ty.bytes() {
+        4 => (4760.0, [0.06e-3, 0.34e-3, 21.0]),
+        _ => (4500.0, [0.11e-3, 0.6e-3, 26.0]),
     };
     let span = by_width!(task.problem.ty.bytes(), T => in_windows::span::<T>());
     let whole = match log_width(task.problem) {
@@ -139,7 +139,7 @@ pub(super) fn rows(task: &Task<'_>) -> Option<f64> {
     let sums = size.taps as f64 * (whole * whole_tap + others * tap);
     let sums = sums * H200 / size.multiprocessors;
     // A lone thread adds tap after tap.
-    let lone = size.taps as f64 * 5.0;
+    let lone = size.taps as f64 * lone_tap;
     Some(launch + sums.max(memory(task, size)).max(lone)).filter(|_| has_rows(task))
 }
 
