@@ -57,6 +57,29 @@ impl CudaContext {
         }))
     }
 
+    /// Starts work that writes to page-locked memory itself: a copy after it would add its start.
+    /// The context is current.
+    ///
+    /// # Safety
+    /// The work is in the stream, and accesses at most [`STAGED`] bytes there.
+    pub(super) unsafe fn receive(
+        self: &Arc<Self>,
+        stream: &Arc<Stream>,
+        start: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<Box<dyn Arrival>> {
+        let mut slot = self.slot()?;
+        // Page-locked memory has the same address on the device.
+        let started = start(slot.memory.as_mut_ptr() as u64);
+        // Also after a failure, which may have left work in the stream.
+        let slot = (slot.started(stream)).map_err(driver_error(self, "starting work"))?;
+        let arrival = Fetched {
+            slot: Some(slot),
+            stream: Arc::clone(stream),
+            context: Arc::clone(self),
+        };
+        started.map(|()| -> Box<dyn Arrival> { Box::new(arrival) })
+    }
+
     fn new_slot(&self) -> Result<Slot> {
         let preparing = || driver_error(self, "preparing a copy");
         let memory = LockedBuffer::new(&0_u8, STAGED).map_err(|error| match error {
@@ -106,7 +129,7 @@ impl CudaContext {
     }
 }
 
-/// A copy from the device.
+/// What comes from the device.
 struct Fetched {
     slot: Option<Slot>,
     stream: Arc<Stream>,

@@ -24,8 +24,8 @@ const _: () = {
     }
 };
 
-/// Words of memory before the results: a counter of finished blocks for each column of the grid.
-/// The products of blocks follow the results.
+/// Words of memory before the products of blocks: a counter of finished blocks for each column of
+/// the grid. All are zero before a launch, and after it.
 pub(super) fn counters(columns: usize) -> usize {
     columns.next_multiple_of(4)
 }
@@ -95,7 +95,8 @@ fn kernel(name: &str, steps: usize) -> String {
     .param .u32 p_first,
     .param .u32 p_span,
     .param .align 4 .b8 p_twice[{bytes}],
-    .param .u64 p_memory
+    .param .u64 p_memory,
+    .param .u64 p_results
 )
 {{
 {registers}
@@ -116,13 +117,12 @@ fn kernel(name: &str, steps: usize) -> String {
     mad.lo.u32 %quad, %block, %threads, %thread;
     mul.lo.u32 %step, %blocks, %threads;
     ld.param.u64 %memory, [p_memory];
+    ld.param.u64 %results, [p_results];
     mov.u32 %x, %nctaid.x;
     add.u32 %half, %x, 3;
     shr.u32 %half, %half, 2;
     mul.wide.u32 %wide, %half, 16;
-    add.u64 %results, %memory, %wide;
-    mul.wide.u32 %wide, %x, {bytes};
-    add.u64 %products, %results, %wide;
+    add.u64 %products, %memory, %wide;
     setp.ne.u32 %folds, %thread, %thread;
 
     ld.param.u32 %x, [p_first];
@@ -225,7 +225,9 @@ STORE:
     membar.gl;
     mul.wide.u32 %at, %column, 4;
     add.u64 %at, %at, %memory;
-    atom.global.add.u32 %x, [%at], 1;
+    // The last one makes it zero again, for the next launch.
+    sub.u32 %low, %blocks, 1;
+    atom.global.inc.u32 %x, [%at], %low;
     membar.gl;
     add.u32 %x, %x, 1;
     st.shared.u32 [last], %x;
