@@ -77,10 +77,11 @@ fn kernel(name: &str, steps: usize) -> String {
     sub.u32 %low, %b#, 0x7fffffff;
     min.u32 %b#, %b#, %low;",
     );
-    let write = rows("\n    st.shared.u32 [%x+$], %b#;");
-    let read = rows("\n    ld.shared.u32 %c#, [%low+$];");
-    let load = rows("\n    ld.global.u32 %c#, [%wide+$];");
-    let store = rows("\n    st.global.u32 [%at+$], %b#;");
+    let all = |letter: &str| {
+        let coordinates = Vec::from_iter((0..DEGREE).map(|i| format!("%{letter}{i}")));
+        format!("{{{}}}", coordinates.join(", "))
+    };
+    let (b, c) = (all("b"), all("c"));
     format!(
         "
 // In column x of the grid: `len` numbers, less `base`, of which those that are then `most` or more
@@ -104,7 +105,7 @@ fn kernel(name: &str, steps: usize) -> String {
     .reg .b32 %n<4>, %m<4>;
     .reg .b64 %len, %memory, %results, %products, %wide, %at;
     .reg .pred %folds;
-    .shared .align 4 .b32 shared[{shared}];
+    .shared .align 16 .b32 shared[{shared}];
     .shared .align 4 .b32 last;
 {point}
 {one}
@@ -194,7 +195,7 @@ TREE:
     mad.lo.u32 %x, %thread, {bytes}, %x;
     mov.u32 %half, %threads;
 {reduce}
-{write}
+    st.shared.v4.u32 [%x], {b};
 HALVES:
     // What was written above and below, before it is read by another thread.
     bar.sync 0;
@@ -204,9 +205,9 @@ HALVES:
     setp.ge.u32 %p, %thread, %half;
     @%p bra HALVES;
     mad.lo.u32 %low, %half, {bytes}, %x;
-{read}
+    ld.shared.v4.u32 {c}, [%low];
 {product}
-{write}
+    st.shared.v4.u32 [%x], {b};
     bra HALVES;
 WHOLE:
     setp.ne.u32 %p, %thread, 0;
@@ -218,7 +219,7 @@ WHOLE:
     mul.wide.u32 %at, %x, {bytes};
     add.u64 %at, %at, %products;
 STORE:
-{store}
+    st.global.v4.u32 [%at], {b};
     @%folds bra END;
     // A block's product comes before its count, and the counts of all blocks before the loads of
     // their products below.
@@ -248,7 +249,7 @@ MORE:
     add.u32 %x, %half, %quad;
     mul.wide.u32 %wide, %x, {bytes};
     add.u64 %wide, %wide, %products;
-{load}
+    ld.global.v4.u32 {c}, [%wide];
 {product}
     add.u32 %quad, %quad, %threads;
     bra MORE;
