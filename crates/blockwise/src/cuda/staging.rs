@@ -89,7 +89,11 @@ impl CudaContext {
             error => preparing()(error),
         })?;
         let end = Event::new(EventFlags::DISABLE_TIMING).map_err(preparing())?;
-        Ok(Slot { memory, end })
+        Ok(Slot {
+            memory,
+            end,
+            has_ended: true,
+        })
     }
 
     /// A slot that no copy uses. Waits for one if all [`MOST`] are in use.
@@ -104,6 +108,9 @@ impl CudaContext {
             let Some(slot) = slot else {
                 return self.new_slot();
             };
+            if slot.has_ended {
+                return Ok(slot);
+            }
             asked += 1;
             let ended = match slot.end.query() {
                 Ok(EventStatus::Ready) => return Ok(slot),
@@ -142,6 +149,7 @@ impl Arrival for Fetched {
             return Ok(());
         };
         self.context.wait_at(&slot.end, &self.stream, ATTENTIVE)?;
+        slot.has_ended = true;
         bytes.copy_from_slice(&slot.memory[..bytes.len()]);
         Ok(())
     }
