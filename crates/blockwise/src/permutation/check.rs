@@ -84,6 +84,9 @@ impl Check {
         results: u64,
     ) -> Result<()> {
         let (len, twice) = (plan.len as u64, self.point.0.map(|of| 2 * of));
+        // From one four of a thread to the next: computed in the kernel, it would be a wide product
+        // before each load.
+        let stride = 16 * (plan.blocks * plan.threads) as u64;
         let arguments = [
             Argument::new(&numbers),
             Argument::new(&len),
@@ -94,6 +97,7 @@ impl Check {
             Argument::new(&twice),
             Argument::new(&memory),
             Argument::new(&results),
+            Argument::new(&stride),
         ];
         // The last one takes all numbers that there can be.
         let suits = KERNELS.iter().position(|(_, most, _)| plan.end <= *most);

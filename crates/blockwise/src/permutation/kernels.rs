@@ -97,7 +97,8 @@ fn kernel(name: &str, steps: usize) -> String {
     .param .u32 p_span,
     .param .align 4 .b8 p_twice[{bytes}],
     .param .u64 p_memory,
-    .param .u64 p_results
+    .param .u64 p_results,
+    .param .u64 p_stride
 )
 {{
 {registers}
@@ -171,7 +172,7 @@ GIVEN:
     @%p bra PRODUCT;
     mul.wide.u32 %wide, %quad, 16;
     add.u64 %at, %at, %wide;
-    mul.wide.u32 %wide, %step, 16;
+    ld.param.u64 %wide, [p_stride];
     ld.global.v4.u32 {{%n0, %n1, %n2, %n3}}, [%at];
 GIVENS:
     add.u64 %at, %at, %wide;
