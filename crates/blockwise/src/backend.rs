@@ -125,6 +125,24 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// As for [`upload`](Self::upload).
     unsafe fn download(&self, address: u64, bytes: &mut [u8]) -> Result<Option<Box<dyn Arrival>>>;
 
+    /// Starts work whose result is as many bytes at the address that `start` is given, which may be
+    /// the host's: it is aligned to 16 bytes, and the work only writes there. Otherwise as for
+    /// [`download`](Self::download).
+    ///
+    /// # Safety
+    /// As for [`upload`](Self::upload). The work that `start` starts is in this queue, and accesses
+    /// no more than those bytes there.
+    unsafe fn deliver(
+        &self,
+        address: u64,
+        bytes: &mut [u8],
+        start: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<Option<Box<dyn Arrival>>> {
+        start(address)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.download(address, bytes) }
+    }
+
     /// Starts copying to the device.
     ///
     /// # Safety

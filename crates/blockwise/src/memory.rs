@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::backend::{Backend, Queue, STAGED};
+use crate::backend::{Arrival, Backend, Queue, STAGED};
 use crate::busy::lock;
 use crate::permutation::check::Check;
 use crate::unused::{Block, KEPT, NOWHERE, Unused};
@@ -296,10 +296,23 @@ impl Core {
             self.enqueue(&queue, uses.clone(), |_| Ok(()))?;
             queue.synchronize()?;
         }
+        // SAFETY: the caller's promise.
+        self.fetch(&queue, uses, bytes, |queue, bytes| unsafe {
+            queue.download(address, bytes)
+        })
+    }
+
+    /// Enqueues what brings bytes to the host, and waits.
+    pub(crate) fn fetch<'m>(
+        &self,
+        queue: &Arc<dyn Queue>,
+        uses: impl Iterator<Item = (&'m Allocation, bool)> + Clone,
+        bytes: &mut [u8],
+        start: impl FnOnce(&dyn Queue, &mut [u8]) -> Result<Option<Box<dyn Arrival>>>,
+    ) -> Result<()> {
         let mut arrival = None;
-        let number = self.enqueue_numbered(&queue, uses, |queue| {
-            // SAFETY: the caller's promise.
-            arrival = unsafe { queue.download(address, bytes)? };
+        let number = self.enqueue_numbered(queue, uses, |queue| {
+            arrival = start(queue, bytes)?;
             Ok(())
         })?;
         if let Some(arrival) = arrival {
@@ -313,6 +326,10 @@ impl Core {
 
 impl Drop for Core {
     fn drop(&mut self) {
+        let check = self.check.take();
+        if let Some(block) = check.and_then(Check::into_memory) {
+            self.give(block);
+        }
         self.release(0);
     }
 }
@@ -360,6 +377,31 @@ impl Allocation {
             capacity: bytes as u64,
             is_foreign: true,
             uses: Mutex::default(),
+        }
+    }
+
+    /// A block that [`into_block`](Self::into_block) has made of memory of this device, and of as
+    /// many bytes.
+    pub(crate) fn of_block(core: &Arc<Core>, block: Block, bytes: usize) -> Self {
+        Self {
+            core: Arc::clone(core),
+            address: block.address,
+            bytes,
+            capacity: block.bytes,
+            is_foreign: false,
+            uses: Mutex::new(block.uses),
+        }
+    }
+
+    /// The memory without its device, for what the device itself keeps: [`Core`] frees it. It still
+    /// counts as used.
+    pub(crate) fn into_block(mut self) -> Block {
+        self.bytes = 0;
+        let uses = self.uses.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Block {
+            address: self.address,
+            bytes: self.capacity,
+            uses: std::mem::take(uses),
         }
     }
 

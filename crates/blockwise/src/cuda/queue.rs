@@ -96,6 +96,22 @@ impl Queue for CudaQueue {
         Ok(None)
     }
 
+    unsafe fn deliver(
+        &self,
+        address: u64,
+        bytes: &mut [u8],
+        start: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<Option<Box<dyn Arrival>>> {
+        self.context.enter()?;
+        if bytes.len() <= STAGED {
+            // SAFETY: the caller's promise.
+            return unsafe { self.context.receive(&self.stream, start) }.map(Some);
+        }
+        start(address)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.download(address, bytes) }
+    }
+
     unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         self.context.enter()?;
         // SAFETY: the caller does not touch the bytes until the stream has been waited for, and the

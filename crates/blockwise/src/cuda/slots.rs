@@ -19,12 +19,15 @@ pub(super) struct Slot {
     pub(super) memory: LockedBuffer<u8>,
     /// The end of its last copy.
     pub(super) end: Event,
+    /// Whether the end was waited for: the driver need not be asked.
+    pub(super) has_ended: bool,
 }
 
 impl Slot {
     /// Records the end of a copy that was started. If that fails, the memory is never freed: the
     /// copy may still use it.
-    pub(super) fn started(self, stream: &Stream) -> CudaResult<Self> {
+    pub(super) fn started(mut self, stream: &Stream) -> CudaResult<Self> {
+        self.has_ended = false;
         match self.end.record(stream) {
             Ok(()) => Ok(self),
             Err(error) => {

@@ -57,6 +57,29 @@ impl CudaContext {
         }))
     }
 
+    /// Starts work that writes to page-locked memory itself: a copy after it would add its start.
+    /// The context is current.
+    ///
+    /// # Safety
+    /// The work is in the stream, and accesses at most [`STAGED`] bytes there.
+    pub(super) unsafe fn receive(
+        self: &Arc<Self>,
+        stream: &Arc<Stream>,
+        start: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<Box<dyn Arrival>> {
+        let mut slot = self.slot()?;
+        // Page-locked memory has the same address on the device.
+        let started = start(slot.memory.as_mut_ptr() as u64);
+        // Also after a failure, which may have left work in the stream.
+        let slot = (slot.started(stream)).map_err(driver_error(self, "starting work"))?;
+        let arrival = Fetched {
+            slot: Some(slot),
+            stream: Arc::clone(stream),
+            context: Arc::clone(self),
+        };
+        started.map(|()| -> Box<dyn Arrival> { Box::new(arrival) })
+    }
+
     fn new_slot(&self) -> Result<Slot> {
         let preparing = || driver_error(self, "preparing a copy");
         let memory = LockedBuffer::new(&0_u8, STAGED).map_err(|error| match error {
@@ -66,7 +89,11 @@ impl CudaContext {
             error => preparing()(error),
         })?;
         let end = Event::new(EventFlags::DISABLE_TIMING).map_err(preparing())?;
-        Ok(Slot { memory, end })
+        Ok(Slot {
+            memory,
+            end,
+            has_ended: true,
+        })
     }
 
     /// A slot that no copy uses. Waits for one if all [`MOST`] are in use.
@@ -81,6 +108,9 @@ impl CudaContext {
             let Some(slot) = slot else {
                 return self.new_slot();
             };
+            if slot.has_ended {
+                return Ok(slot);
+            }
             asked += 1;
             let ended = match slot.end.query() {
                 Ok(EventStatus::Ready) => return Ok(slot),
@@ -106,7 +136,7 @@ impl CudaContext {
     }
 }
 
-/// A copy from the device.
+/// What comes from the device.
 struct Fetched {
     slot: Option<Slot>,
     stream: Arc<Stream>,
@@ -119,6 +149,7 @@ impl Arrival for Fetched {
             return Ok(());
         };
         self.context.wait_at(&slot.end, &self.stream, ATTENTIVE)?;
+        slot.has_ended = true;
         bytes.copy_from_slice(&slot.memory[..bytes.len()]);
         Ok(())
     }

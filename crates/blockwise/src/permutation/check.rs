@@ -10,8 +10,7 @@
 //! The product of all r + i is known for some n. A check multiplies the numbers from its n to the
 //! next of these, as if they were given.
 
-use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use launch_contract::launch::{Argument, Shape};
 
@@ -19,6 +18,7 @@ use super::field::{DEGREE, Element, ONE, Point};
 use super::kernels::{KERNELS, THREADS, counters};
 use crate::Result;
 use crate::backend::{Callable, Queue};
+use crate::unused::Block;
 
 /// Fours of numbers for each thread, if there are enough: at its end is a product, which costs as
 /// much as three of them.
@@ -33,9 +33,17 @@ pub(crate) struct Check {
     pub(super) span: u32,
     /// The products of r + i for all i below multiples of the span.
     pub(super) known: Mutex<Vec<Element>>,
+    /// Memory for a launch of one column, whose counter is zero. While a check has it, there is
+    /// none; it comes back only if all went well.
+    pub(super) memory: Mutex<Option<Block>>,
 }
 
 impl Check {
+    pub(crate) fn into_memory(self) -> Option<Block> {
+        let memory = self.memory.into_inner();
+        memory.unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn plan(&self, len: usize, base: u32, most: u32) -> Plan {
         let end = most.next_multiple_of(self.span);
         let fours = (len + (end - most) as usize) / 4;
@@ -61,19 +69,24 @@ impl Check {
         self.point.product(below, others)
     }
 
-    /// Starts a kernel.
+    /// Starts a kernel, which writes to `results`.
     ///
     /// # Safety
-    /// There are as many numbers at `numbers` as planned, aligned to 16 bytes, and as much memory.
-    /// Both stay until the kernel has finished.
+    /// There are as many numbers at `numbers` as planned, aligned to 16 bytes, as much memory, whose
+    /// counters are zero, and an element for each column at `results`. All stay until the kernel has
+    /// finished.
     pub(super) unsafe fn start(
         &self,
         queue: &dyn Queue,
         plan: &Plan,
         numbers: u64,
         memory: u64,
+        results: u64,
     ) -> Result<()> {
         let (len, twice) = (plan.len as u64, self.point.0.map(|of| 2 * of));
+        // From one four of a thread to the next: computed in the kernel, it would be a wide product
+        // before each load.
+        let stride = 16 * (plan.blocks * plan.threads) as u64;
         let arguments = [
             Argument::new(&numbers),
             Argument::new(&len),
@@ -83,17 +96,17 @@ impl Check {
             Argument::new(&plan.span),
             Argument::new(&twice),
             Argument::new(&memory),
+            Argument::new(&results),
+            Argument::new(&stride),
         ];
         // The last one takes all numbers that there can be.
         let suits = KERNELS.iter().position(|(_, most, _)| plan.end <= *most);
         let kernel = &self.kernels[suits.unwrap_or(KERNELS.len() - 1)];
         let grid = (plan.columns as u32, plan.blocks as u32);
+        let shape = Shape::new(grid, plan.threads as u32);
         // SAFETY: the memory is the caller's. The kernels have these parameters, read the numbers,
         // and write to memory that has room for all blocks.
-        unsafe {
-            queue.fill(memory, 4 * counters(plan.columns), 0)?;
-            kernel.launch(queue, Shape::new(grid, plan.threads as u32), &arguments)
-        }
+        unsafe { kernel.launch(queue, shape, &arguments) }
     }
 }
 
@@ -112,14 +125,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The words of memory that the kernel needs.
-    pub(super) fn words(&self) -> usize {
-        self.results().end + self.columns * self.blocks * DEGREE
+    /// The bytes of memory that the kernel needs: counters and products of blocks.
+    pub(super) fn bytes(&self) -> usize {
+        4 * (counters(self.columns) + self.columns * self.blocks * DEGREE)
     }
 
-    /// Where the results are in the memory, in words.
-    pub(super) fn results(&self) -> Range<usize> {
-        let counters = counters(self.columns);
-        counters..counters + self.columns * DEGREE
+    /// The bytes of the results.
+    pub(super) fn result_bytes(&self) -> usize {
+        4 * self.columns * DEGREE
     }
 }

@@ -24,8 +24,8 @@ const _: () = {
     }
 };
 
-/// Words of memory before the results: a counter of finished blocks for each column of the grid.
-/// The products of blocks follow the results.
+/// Words of memory before the products of blocks: a counter of finished blocks for each column of
+/// the grid. All are zero before a launch, and after it.
 pub(super) fn counters(columns: usize) -> usize {
     columns.next_multiple_of(4)
 }
@@ -77,10 +77,11 @@ fn kernel(name: &str, steps: usize) -> String {
     sub.u32 %low, %b#, 0x7fffffff;
     min.u32 %b#, %b#, %low;",
     );
-    let write = rows("\n    st.shared.u32 [%x+$], %b#;");
-    let read = rows("\n    ld.shared.u32 %c#, [%low+$];");
-    let load = rows("\n    ld.global.u32 %c#, [%wide+$];");
-    let store = rows("\n    st.global.u32 [%at+$], %b#;");
+    let all = |letter: &str| {
+        let coordinates = Vec::from_iter((0..DEGREE).map(|i| format!("%{letter}{i}")));
+        format!("{{{}}}", coordinates.join(", "))
+    };
+    let (b, c) = (all("b"), all("c"));
     format!(
         "
 // In column x of the grid: `len` numbers, less `base`, of which those that are then `most` or more
@@ -95,7 +96,9 @@ fn kernel(name: &str, steps: usize) -> String {
     .param .u32 p_first,
     .param .u32 p_span,
     .param .align 4 .b8 p_twice[{bytes}],
-    .param .u64 p_memory
+    .param .u64 p_memory,
+    .param .u64 p_results,
+    .param .u64 p_stride
 )
 {{
 {registers}
@@ -103,7 +106,7 @@ fn kernel(name: &str, steps: usize) -> String {
     .reg .b32 %n<4>, %m<4>;
     .reg .b64 %len, %memory, %results, %products, %wide, %at;
     .reg .pred %folds;
-    .shared .align 4 .b32 shared[{shared}];
+    .shared .align 16 .b32 shared[{shared}];
     .shared .align 4 .b32 last;
 {point}
 {one}
@@ -116,13 +119,12 @@ fn kernel(name: &str, steps: usize) -> String {
     mad.lo.u32 %quad, %block, %threads, %thread;
     mul.lo.u32 %step, %blocks, %threads;
     ld.param.u64 %memory, [p_memory];
+    ld.param.u64 %results, [p_results];
     mov.u32 %x, %nctaid.x;
     add.u32 %half, %x, 3;
     shr.u32 %half, %half, 2;
     mul.wide.u32 %wide, %half, 16;
-    add.u64 %results, %memory, %wide;
-    mul.wide.u32 %wide, %x, {bytes};
-    add.u64 %products, %results, %wide;
+    add.u64 %products, %memory, %wide;
     setp.ne.u32 %folds, %thread, %thread;
 
     ld.param.u32 %x, [p_first];
@@ -170,7 +172,7 @@ GIVEN:
     @%p bra PRODUCT;
     mul.wide.u32 %wide, %quad, 16;
     add.u64 %at, %at, %wide;
-    mul.wide.u32 %wide, %step, 16;
+    ld.param.u64 %wide, [p_stride];
     ld.global.v4.u32 {{%n0, %n1, %n2, %n3}}, [%at];
 GIVENS:
     add.u64 %at, %at, %wide;
@@ -194,7 +196,7 @@ TREE:
     mad.lo.u32 %x, %thread, {bytes}, %x;
     mov.u32 %half, %threads;
 {reduce}
-{write}
+    st.shared.v4.u32 [%x], {b};
 HALVES:
     // What was written above and below, before it is read by another thread.
     bar.sync 0;
@@ -204,9 +206,9 @@ HALVES:
     setp.ge.u32 %p, %thread, %half;
     @%p bra HALVES;
     mad.lo.u32 %low, %half, {bytes}, %x;
-{read}
+    ld.shared.v4.u32 {c}, [%low];
 {product}
-{write}
+    st.shared.v4.u32 [%x], {b};
     bra HALVES;
 WHOLE:
     setp.ne.u32 %p, %thread, 0;
@@ -218,14 +220,16 @@ WHOLE:
     mul.wide.u32 %at, %x, {bytes};
     add.u64 %at, %at, %products;
 STORE:
-{store}
+    st.global.v4.u32 [%at], {b};
     @%folds bra END;
     // A block's product comes before its count, and the counts of all blocks before the loads of
     // their products below.
     membar.gl;
     mul.wide.u32 %at, %column, 4;
     add.u64 %at, %at, %memory;
-    atom.global.add.u32 %x, [%at], 1;
+    // The last one makes it zero again, for the next launch.
+    sub.u32 %low, %blocks, 1;
+    atom.global.inc.u32 %x, [%at], %low;
     membar.gl;
     add.u32 %x, %x, 1;
     st.shared.u32 [last], %x;
@@ -246,7 +250,7 @@ MORE:
     add.u32 %x, %half, %quad;
     mul.wide.u32 %wide, %x, {bytes};
     add.u64 %wide, %wide, %products;
-{load}
+    ld.global.v4.u32 {c}, [%wide];
 {product}
     add.u32 %quad, %quad, %threads;
     bra MORE;

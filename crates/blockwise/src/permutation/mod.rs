@@ -60,7 +60,8 @@ pub struct Permutation {
 impl Permutation {
     /// Checks the numbers on their device, after all earlier uses of them, and waits. Each number
     /// is read once; above 268,435,456 numbers, once for each 268,435,456 of them. A device's first
-    /// check also loads the kernels, and multiplies 268,435,456 numbers once on a GPU.
+    /// check also loads the kernels, multiplies 268,435,456 numbers once on a GPU, and takes a few
+    /// KiB of memory, which the device keeps.
     ///
     /// If a [`Graph`](crate::Graph) uses the memory, a replay could change it: the numbers are then
     /// copied first.

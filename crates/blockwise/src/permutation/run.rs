@@ -7,7 +7,7 @@ use super::field::{DEGREE, Element, ONE, P, Point, WINDOW};
 use super::kernels::{self, KERNELS, THREADS};
 use crate::backend::OWN;
 use crate::busy::lock;
-use crate::memory::Core;
+use crate::memory::{Allocation, Core};
 use crate::{Buffer, DeviceKind, Error, Result};
 
 /// Blocks for each multiprocessor: as many as an H100 has registers for.
@@ -29,6 +29,7 @@ impl Check {
             blocks: BLOCKS * properties.multiprocessors.max(1) as usize,
             span: if is_gpu { SPAN } else { EMULATED_SPAN },
             known: Mutex::new(vec![ONE]),
+            memory: Mutex::default(),
         };
         if is_gpu {
             // All that there can be, in a fraction of the time that the driver takes to compile the
@@ -81,20 +82,55 @@ impl Check {
         numbers: Option<&Buffer<u32>>,
         plan: &Plan,
     ) -> Result<Vec<Element>> {
-        let memory = Buffer::<u32>::alloc(core, plan.words())?;
-        let at = memory.memory.address;
+        let mut results = vec![0; plan.result_bytes()];
+        let memory = self.memory(core, plan)?;
+        let at = memory.address;
+        let at_results = at + plan.bytes() as u64;
         let at_numbers = numbers.map_or(at, |numbers| numbers.memory.address);
         let reads = numbers.map(|numbers| (&*numbers.memory, false));
-        let uses = reads.into_iter().chain([(&*memory.memory, true)]);
-        core.enqueue(&core.queue, uses, |queue| {
-            // SAFETY: the buffers have these lengths and a larger alignment. Memory is freed after
-            // all earlier work.
-            unsafe { self.start(queue, plan, at_numbers, at) }
+        let uses = reads.into_iter().chain([(&memory, true)]);
+        core.fetch(&core.queue, uses, &mut results, |queue, results| {
+            // SAFETY: the memory has these lengths and a larger alignment. It is freed after all
+            // earlier work.
+            let mut start = |to| unsafe { self.start(queue, plan, at_numbers, at, to) };
+            // SAFETY: the results have room after what the kernel needs.
+            unsafe { queue.deliver(at_results, results, &mut start) }
         })?;
-        let results = memory.view(plan.results()).to_vec()?;
-        let (results, _) = results.as_chunks::<DEGREE>();
-        let reduced = |result: &Element| result.map(|number| number % P);
-        Ok(results.iter().map(reduced).collect())
+        if let Some(bytes) = self.kept_bytes(plan) {
+            let other = lock(&self.memory).replace(memory.into_block());
+            // Of a check in another thread.
+            drop(other.map(|block| Allocation::of_block(core, block, bytes)));
+        }
+        let (words, _) = results.as_chunks();
+        let numbers = Vec::from_iter(words.iter().map(|&word| u32::from_ne_bytes(word) % P));
+        let (results, _) = numbers.as_chunks::<DEGREE>();
+        Ok(results.to_vec())
+    }
+
+    /// Memory for a plan and its results, whose counters are zero.
+    fn memory(&self, core: &Arc<Core>, plan: &Plan) -> Result<Allocation> {
+        let kept = self.kept_bytes(plan);
+        if let Some(bytes) = kept
+            && let Some(block) = lock(&self.memory).take()
+        {
+            return Ok(Allocation::of_block(core, block, bytes));
+        }
+        let bytes = kept.unwrap_or_else(|| plan.bytes() + plan.result_bytes());
+        let memory = Allocation::of(core, bytes)?;
+        let uses = [(&memory, true)].into_iter();
+        core.enqueue(&core.queue, uses, |queue| {
+            // SAFETY: the memory has more bytes.
+            unsafe { queue.fill(memory.address, 4 * kernels::counters(plan.columns), 0) }
+        })?;
+        Ok(memory)
+    }
+
+    /// The bytes of the memory that is kept, if the plan uses it: for one column of any length.
+    fn kept_bytes(&self, plan: &Plan) -> Option<usize> {
+        let Self { blocks, .. } = *self;
+        let most = Plan { blocks, ..*plan };
+        let is_kept = plan.columns == 1 && plan.blocks <= blocks;
+        is_kept.then(|| most.bytes() + most.result_bytes())
     }
 }
 

@@ -183,6 +183,45 @@ fn a_fingerprint_is_the_product_of_all_factors() {
     }
 }
 
+/// A check after one that failed half-way, when some blocks had counted and others had not.
+#[test]
+fn memory_is_kept_unless_a_check_failed() {
+    let device = Device::checked();
+    let all = |device: &Device| numbers(device, &Vec::from_iter((0..20_001_u32).rev()));
+    let core = all(&device).memory.core.clone();
+    let kept = || {
+        let check = core.check.get().expect("loaded");
+        let memory = crate::busy::lock(&check.memory);
+        memory.as_ref().map(|block| block.address)
+    };
+    let is_one = |given| is_permutation(&given, WINDOW).expect("checked");
+    assert!(is_one(all(&device)));
+    let first = kept();
+    assert!(first.is_some());
+    let mut twice = all(&device).to_vec().expect("read");
+    twice[20_000] = 1;
+    assert!(!is_one(numbers(&device, &twice)));
+    assert!(is_one(all(&device)));
+    assert!(is_one(numbers(&device, &[1, 0])));
+    assert_eq!(kept(), first);
+
+    // Checks at once: no two have the same memory, and one memory is kept.
+    std::thread::scope(|scope| {
+        for len in [20_001, 5_000, 20_001, 3] {
+            let given = numbers(&device, &Vec::from_iter((0..len).rev()));
+            scope.spawn(move || assert!(is_permutation(&given, WINDOW).expect("checked")));
+        }
+    });
+    assert!(kept().is_some());
+
+    // SAFETY: the emulator reports what was not written.
+    let unwritten = unsafe { device.alloc(20_001) }.expect("memory");
+    is_permutation(&unwritten, WINDOW).expect_err("not initialised");
+    assert_eq!(kept(), None);
+    assert!(is_one(all(&device)));
+    assert!(kept().is_some());
+}
+
 /// The product of r + x for all x.
 fn product(check: &Check, numbers: impl Iterator<Item = u32>) -> Element {
     numbers.fold(ONE, |product, x| check.point.plus_times(x, product))
