@@ -76,7 +76,7 @@ class Trials:
         """Whether all others ended in time with an error that names the rank, and left no file."""
         wrong = []
         for rank, (status, error) in errors.items():
-            if status != 2 or not (f"rank {victim}" in error or f"[{victim}]" in error):
+            if status != 2 or not names_rank(victim, error):
                 wrong.append(f"rank {rank} ended with {status}: {error[-300:]}")
         if seconds > LIMIT:
             wrong.append(f"after {seconds:.1f} s")
@@ -117,8 +117,9 @@ class Trials:
             errors, seconds = self.survivors(ranks, victim)
             names = {path.name for path in self.folder.iterdir()} - {"signal.npy", "taps.npy"}
             what = f"rank {victim} after {after:.2f} of {whole:.2f} s"
-            if "out.npy" in names or all(status == 0 for status, _ in errors.values()):
-                yield row(group, what, *self.in_place(victim, errors, "out.npy" in names, expected), seconds)
+            there = "out.npy" in names
+            if there or all(status == 0 for status, _ in errors.values()):
+                yield row(group, what, *self.in_place(victim, errors, there, expected), seconds)
                 self.clean(names)
                 continue
             # A killed writer cannot remove its own temporary file, which has no output's name.
@@ -135,9 +136,8 @@ class Trials:
         elif (self.folder / "out.npy").read_bytes() != expected:
             wrong.append("the output is not whole")
         for rank, (status, error) in errors.items():
-            named = f"rank {victim}" in error or f"[{victim}]" in error
             # Rank 0 knows that the output is in place.
-            if status != 0 and (rank == 0 or status != 2 or not named):
+            if status != 0 and (rank == 0 or status != 2 or not names_rank(victim, error)):
                 wrong.append(f"rank {rank} ended with {status}: {error[-300:]}")
         failed = sum(status != 0 for status, _ in errors.values())
         seen = f"{failed} others ended with its loss" if failed else "the others ended well"
@@ -214,6 +214,10 @@ class Trials:
             ended = subprocess.run([*launcher, *program], capture_output=True, text=True, cwd=self.folder, env=environment)
             right = ended.returncode == 0 and ended.stdout.strip() == one.stdout.strip() != ""
             yield row(group, name, ended.stdout.strip() if right else ended.stdout + ended.stderr, right, None)
+
+
+def names_rank(rank, error):
+    return f"rank {rank}" in error or f"[{rank}]" in error
 
 
 def row(group, what, seen, right, seconds):

@@ -2,8 +2,8 @@
 //! `cargo bench -p blockwise --features cuda --bench permutation [-- LENGTH...]`; needs a GPU.
 //!
 //! Checks are timed on the host's clock, from the call to its return; copies by events. What a copy
-//! or an upload has left in the L2 cache is written back while the next work runs, whatever that is.
-//! So other numbers are checked in between; "after upload" is without.
+//! or an upload has left in the L2 cache is written back while the next work runs, whatever that is,
+//! and slows it down. So other numbers are checked in between, but not for the column "after upload".
 
 use std::time::Instant;
 

@@ -125,13 +125,13 @@ pub(crate) trait Queue: Any + Send + Sync {
     /// As for [`upload`](Self::upload).
     unsafe fn download(&self, address: u64, bytes: &mut [u8]) -> Result<Option<Box<dyn Arrival>>>;
 
-    /// Starts work whose result is as many bytes at the address that `start` is given, which may be
-    /// the host's: it is aligned to 16 bytes, and the work only writes there. Otherwise as for
+    /// Starts work that writes its result, `bytes.len()` bytes, to the address that `start` is
+    /// given: `address`, or page-locked memory of the host, aligned to 16 bytes. Otherwise as for
     /// [`download`](Self::download).
     ///
     /// # Safety
-    /// As for [`upload`](Self::upload). The work that `start` starts is in this queue, and accesses
-    /// no more than those bytes there.
+    /// As for [`upload`](Self::upload). What `start` starts is in this queue, and at its address
+    /// writes those bytes and does nothing else.
     unsafe fn deliver(
         &self,
         address: u64,

@@ -57,8 +57,8 @@ impl CudaContext {
         }))
     }
 
-    /// Starts work that writes to page-locked memory itself: a copy after it would add its start.
-    /// The context is current.
+    /// Starts work that writes to page-locked memory itself, which saves the launch of a copy. The
+    /// context is current.
     ///
     /// # Safety
     /// The work is in the stream, and accesses at most [`STAGED`] bytes there.
@@ -68,7 +68,8 @@ impl CudaContext {
         start: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<Box<dyn Arrival>> {
         let mut slot = self.slot()?;
-        // Page-locked memory has the same address on the device.
+        // With unified addressing, which every 64-bit driver has, page-locked memory has the same
+        // address on the device.
         let started = start(slot.memory.as_mut_ptr() as u64);
         // Also after a failure, which may have left work in the stream.
         let slot = (slot.started(stream)).map_err(driver_error(self, "starting work"))?;

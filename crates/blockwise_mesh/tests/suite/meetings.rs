@@ -151,68 +151,54 @@ fn a_mesh_runs_one_program_after_the_other() {
     });
 }
 
-/// The others wait for what rank 0 does after their program, and fail with it.
-#[test]
-fn no_rank_finishes_before_rank_0() {
-    for is_well in [true, false] {
-        let jobs = jobs(3);
-        let finished = std::thread::scope(|scope| {
-            let ranks = jobs.iter().map(|(job, options)| {
-                scope.spawn(move || {
-                    let mesh = Mesh::join(job, Device::emulator(), options).unwrap();
-                    mesh.run(|rank| rank.gather(&[1_u32])).unwrap();
-                    match job.rank {
-                        0 if !is_well => Ok(()),
-                        _ => mesh.finish(),
-                    }
-                })
-            });
-            let ranks: Vec<_> = ranks.collect();
-            ranks
-                .into_iter()
-                .map(|rank| rank.join().unwrap())
-                .collect::<Vec<_>>()
-        });
-        if is_well {
-            assert!(finished.iter().all(Result::is_ok), "{finished:?}");
-        } else {
-            let others = finished.into_iter().skip(1);
-            let errors: Vec<_> = others.map(|it| it.unwrap_err().to_string()).collect();
-            assert!(errors.iter().all(|it| it.contains("rank 0")), "{errors:?}");
-        }
-    }
-}
-
-/// What rank 0 has put in place stays a success when another rank fails then.
-#[test]
-fn rank_0_finishes_without_a_rank_that_has_failed() {
-    let jobs = jobs(3);
-    let finished = std::thread::scope(|scope| {
+/// Three ranks that run a program together and then `end`.
+fn ended(end: impl Fn(usize, &Mesh) -> Result<(), Error> + Sync) -> Vec<Result<(), Error>> {
+    let (jobs, end) = (jobs(3), &end);
+    std::thread::scope(|scope| {
         let ranks = jobs.iter().map(|(job, options)| {
             scope.spawn(move || {
                 let mesh = Mesh::join(job, Device::emulator(), options).unwrap();
                 mesh.run(|rank| rank.gather(&[1_u32])).unwrap();
-                match job.rank {
-                    1 => mesh
-                        .run(|_| {
-                            Err::<(), _>(Error::Meeting {
-                                reason: "late".into(),
-                            })
-                        })
-                        .map(drop),
-                    _ => mesh.finish(),
-                }
+                end(job.rank, &mesh)
             })
         });
         let ranks: Vec<_> = ranks.collect();
-        ranks
-            .into_iter()
-            .map(|rank| rank.join().unwrap())
-            .collect::<Vec<_>>()
+        let ended = ranks.into_iter().map(|rank| rank.join().unwrap());
+        ended.collect()
+    })
+}
+
+/// The others wait for what rank 0 does after their program, and fail with it.
+#[test]
+fn no_rank_finishes_before_rank_0() {
+    let all = ended(|_, mesh| mesh.finish());
+    assert!(all.iter().all(Result::is_ok), "{all:?}");
+    let without = ended(|rank, mesh| if rank == 0 { Ok(()) } else { mesh.finish() });
+    let others = without.into_iter().skip(1);
+    let errors: Vec<_> = others.map(|it| it.unwrap_err().to_string()).collect();
+    assert!(errors.iter().all(|it| it.contains("rank 0")), "{errors:?}");
+}
+
+/// What rank 0 has put in place stays a success when another rank fails before it finishes.
+#[test]
+fn rank_0_finishes_without_a_rank_that_has_failed() {
+    let reason = "its disk is full";
+    let ended = ended(|rank, mesh| match rank {
+        1 => {
+            let failed = mesh.run(|_| {
+                let reason = reason.into();
+                Err::<(), _>(Error::Meeting { reason })
+            });
+            failed.map(drop)
+        }
+        _ => mesh.finish(),
     });
-    assert!(finished[0].is_ok(), "{finished:?}");
-    let error = finished[2].as_ref().unwrap_err().to_string();
-    assert!(error.contains("rank 1"), "{error}");
+    assert!(ended[0].is_ok(), "{ended:?}");
+    let error = ended[2].as_ref().unwrap_err().to_string();
+    assert!(
+        error.contains("rank 1") && error.contains(reason),
+        "{error}"
+    );
 }
 
 #[test]

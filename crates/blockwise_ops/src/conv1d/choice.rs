@@ -109,6 +109,24 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_many_taps_are_transformed() {
+        // The sums of each row took 1.5 and 5 times as long (docs/log/2026-11-27-rows.md).
+        for (rows, taps, outputs, kernel) in [
+            (10, 1664, 2432, &FFT16384),
+            (49_152, 128, 1024, &FFT2048),
+            (768, 31, 4096, &ROWS_EACH),
+            (64, 31, 1_000_000, &ROWS_EACH),
+        ] {
+            let matrix = Problem {
+                rows: [rows, 1],
+                ..task(Type::F32, taps, outputs)
+            };
+            let chosen = chosen(&matrix, false);
+            assert_eq!(chosen, kernel, "{rows} rows of {outputs}, {taps} taps");
+        }
+    }
+
+    #[test]
     fn a_single_call_pays_for_the_factors() {
         let small = task(Type::F32, 1149, 5104);
         assert_eq!(chosen(&small, true), &TILED);
