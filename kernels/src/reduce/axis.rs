@@ -15,7 +15,8 @@
 //!
 //! Threads of one output fold in shared memory, the upper half into the lower, with a barrier after
 //! each round: it orders the round's writes before the next one's reads, and the last before the
-//! first writes of the next tile.
+//! first writes of the next tile. With one column the last 32 are lanes of a warp, which fold by
+//! shuffles, in the same order.
 //!
 //! Where there are too few outputs for the device, lines are divided in `parts`, and the block that
 //! finishes a tile last folds its parts, as in [`single`](super::single): which block that is varies,
@@ -33,9 +34,10 @@ use cuda_std::atomic::intrinsics::{
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_block_uniform;
 
+use super::lanes::{WARP, fold_segments};
 use super::single::{load, store};
 use super::{Addend, Extreme, Sum};
-use crate::here::pointer_here;
+use crate::here::{pointer_here, zero_here};
 use crate::matmul::asm::load_if;
 
 mod along;
@@ -83,6 +85,7 @@ impl Tiling {
     ) -> bool {
         let threads = block[0] as u64 * block[1] as u64;
         let is_part = 0 < part && part <= LONGEST;
+        let is_part = is_part && parts <= LONGEST;
         if block[2] != 1 || threads > THREADS as u64 || rows == 0 || !is_part {
             return false;
         }
@@ -219,24 +222,23 @@ impl<T: Addend, O: Along> Fold<T, O> {
         let last = shared_array![u32; 1];
         let (cols, high) = (thread::block_dim_x() as usize, thread::block_dim_y());
         let (col, high_at) = (thread::thread_idx_x() as usize, thread::thread_idx_y());
-        // One line, whatever its rows; or several, which are told apart by a shift.
-        let (lines, line, row) = match high == self.rows {
-            true => (1, 0, high_at),
-            false => {
-                let shift = self.rows.trailing_zeros();
-                (high >> shift, high_at >> shift, high_at & (self.rows - 1))
-            }
+        // One line, whatever its rows; or several, which are told apart by a shift. Numbers without
+        // a branch: with one ptxas spills them.
+        let (shift, rest) = match high == self.rows {
+            true => (31, u32::MAX),
+            false => (self.rows.trailing_zeros(), self.rows - 1),
         };
-        let (lines, line) = (lines as usize, line as usize);
+        let (lines, line) = ((high >> shift).max(1) as usize, (high_at >> shift) as usize);
+        let row = high_at & rest;
         let outputs = self.outer * self.inner;
         // What is the thread's own in all tiles.
         let of_line = line * self.extent + row as usize;
         let (from, to) = (of_line * self.inner + col, line * self.inner + col);
         let mut first = thread::block_idx_z() as usize * lines;
         while first < self.outer {
-            let mut part = thread::block_idx_y() as usize;
-            while part < self.parts {
-                let begin = part * self.part;
+            let mut part = thread::block_idx_y();
+            while part < self.parts as u32 {
+                let begin = part as usize * self.part;
                 // At most `part`, which 32 bits hold.
                 let len = match self.extent - begin < self.part {
                     true => (self.extent - begin) as u32,
@@ -261,7 +263,8 @@ impl<T: Addend, O: Along> Fold<T, O> {
                             }
                         } else {
                             if exists && row == 0 {
-                                store(self.own.wrapping_add(part * outputs + output), folded);
+                                let at = part as usize * outputs + output;
+                                store(self.own.wrapping_add(at), folded);
                             }
                             // Orders the block's stores before the ticket, and the reads of the last
                             // tile's answer before the next one's.
@@ -287,7 +290,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
                     }
                     wide += thread::grid_dim_x() as usize;
                 }
-                part += thread::grid_dim_y() as usize;
+                part += thread::grid_dim_y();
             }
             first += thread::grid_dim_z() as usize * lines;
         }
@@ -377,23 +380,37 @@ impl<T: Addend, O: Along> Fold<T, O> {
         if self.rows == 1 {
             return folded;
         }
+        // Nothing of this is kept in registers over the loads.
+        let rows = self.rows + zero_here() as u32;
         let cols = thread::block_dim_x();
-        let slot = thread::thread_idx_y() * cols + thread::thread_idx_x();
+        // The threads of an output are neighbours, a power of two of them.
+        let is_run = cols == 1 && rows.is_power_of_two();
+        let end = if is_run { WARP } else { 1 };
         // SAFETY: each thread has a slot. In a round it reads one that is not written, and writes its
-        // own, which none reads.
+        // own, which none reads. All lanes of a warp take the same way: `rows` decides.
         unsafe {
-            slots.wrapping_add(slot as usize).write(folded);
-            thread::sync_threads();
-            let mut left = self.rows;
-            while left > 1 {
-                let half = left.div_ceil(2);
-                if row < left - half {
-                    let other = slots.wrapping_add((slot + half * cols) as usize).read();
-                    folded = O::merge::<T>(folded, other);
-                    slots.wrapping_add(slot as usize).write(folded);
-                }
+            let mut left = rows;
+            if left > end {
+                let slot = thread::thread_idx_y() * cols + thread::thread_idx_x();
+                slots.wrapping_add(slot as usize).write(folded);
                 thread::sync_threads();
-                left = half;
+                while left > end {
+                    let half = left.div_ceil(2);
+                    if row < left - half {
+                        let other = slots.wrapping_add((slot + half * cols) as usize).read();
+                        folded = O::merge::<T>(folded, other);
+                        slots.wrapping_add(slot as usize).write(folded);
+                    }
+                    thread::sync_threads();
+                    left = half;
+                }
+            }
+            if is_run {
+                // The last warp of a block of few threads is not whole.
+                let high = thread::thread_idx_y() + zero_here() as u32;
+                let lanes = (thread::block_dim_y() - (high & !(WARP - 1))).min(WARP);
+                let mask = u32::MAX >> (WARP - lanes);
+                folded = fold_segments(mask, folded, left, O::merge::<T>);
             }
         }
         folded

@@ -26,6 +26,29 @@ pub(super) unsafe fn fold_lanes<V: Copy + WarpShuffleValue, const N: usize>(
     value
 }
 
+/// Folds the values of each `width` neighbouring lanes, the upper half into the lower; the first of
+/// them gets the result, the others unspecified values.
+///
+/// # Safety
+/// All lanes of `mask`, which are those of the warp that exist, call it with the same `width`: a
+/// power of two up to 32.
+#[inline(always)]
+pub(super) unsafe fn fold_segments<V: Copy + WarpShuffleValue>(
+    mask: u32,
+    mut value: V,
+    width: u32,
+    merge: impl Fn(V, V) -> V,
+) -> V {
+    let mut delta = width / 2;
+    while delta > 0 {
+        // SAFETY: the caller's promise.
+        let (other, _) = unsafe { warp_shuffle_down(mask, value, delta, width) };
+        value = merge(value, other);
+        delta /= 2;
+    }
+    value
+}
+
 /// What lane 0 gets from [`fold_lanes`] of one value of each lane, on the host.
 #[cfg(not(target_arch = "nvptx64"))]
 pub(super) fn shuffled<V: Copy>(mut lanes: [V; WARP as usize], merge: impl Fn(V, V) -> V) -> V {

@@ -2,6 +2,7 @@
 
 use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
+use cuda_std::warp::{WarpShuffleMode, WarpShuffleValue};
 
 use crate::number::Scalar;
 use crate::reduce::lanes::pairwise;
@@ -10,7 +11,7 @@ use crate::reduce::{Addend, Extreme, Partial, Sum};
 /// An operation along an axis.
 pub trait Along: sealed::Sealed {
     /// What threads, and parts of a line, are folded in: one or two 64-bit words.
-    type Folded<T: Addend>: Plain;
+    type Folded<T: Addend>: Plain + WarpShuffleValue;
     /// What there is beside the value: of a sum the number that is rounded to it, of an extreme its
     /// index.
     type More<T: Addend>: Plain;
@@ -102,6 +103,27 @@ pub struct Place {
     bits: u64,
     /// Its index along the axis.
     at: u64,
+}
+
+impl WarpShuffleValue for Place {
+    /// Shuffles both words separately, from the same lane.
+    #[inline(always)]
+    unsafe fn shuffle(
+        mode: WarpShuffleMode,
+        mask: u32,
+        value: Self,
+        b: u32,
+        width: u32,
+    ) -> (Self, bool) {
+        // SAFETY: passed on to the caller.
+        let ((bits, in_range), (at, _)) = unsafe {
+            (
+                WarpShuffleValue::shuffle(mode, mask, value.bits, b, width),
+                WarpShuffleValue::shuffle(mode, mask, value.at, b, width),
+            )
+        };
+        (Self { bits, at }, in_range)
+    }
 }
 
 /// Whether `a` is before `b`: smaller, or a NaN.

@@ -30,8 +30,11 @@ pub static INDEX: Variant = Variant::new(
 )
 .memory(memory);
 
-/// Blocks that a multiprocessor holds: 64 registers a thread.
-const BLOCKS: usize = 4;
+/// Threads that a multiprocessor holds: 64 registers each.
+const RESIDENT: usize = 1024;
+/// Blocks that it holds, at most.
+const BLOCKS: usize = 16;
+const WARP: usize = 32;
 
 /// Additions of a thread's share, at most, where the tickets allow it: with the rest of the path
 /// below [`PATH`](kernels::reduce::addend::PATH).
@@ -43,13 +46,25 @@ const WIDE: usize = 32;
 /// The most threads of a line in tiles of columns: each row of such a tile has whole sectors.
 const MOST_ROWS: usize = 8;
 
-/// The fewest elements of a thread.
-const FEWEST: usize = 8;
-
-/// Elements of a thread, about, of 4 bytes and of 8, where outputs fill the device and lines are runs
-/// of memory. With 18 of 4 bytes the last two are waited for as long as the first 16: 768 × 128 × 1152
-/// along the last axis takes 201 µs, with 72 it takes 157 (H100).
+/// Elements of a thread, about, of 4 bytes and of 8, where outputs fill the device and tiles have all
+/// columns. With 18 of 4 bytes the last two are waited for as long as the first 16: 768 × 128 × 1152
+/// takes 201 µs, with 72 it takes 157 (H100).
 const PLENTY: [usize; 2] = [48, 20];
+/// The same where lines are runs of memory: 200,000 × 40 of `f32` takes 13 µs with 20 elements, 17
+/// with 40 (H200).
+const PLENTY_OF_RUN: usize = 20;
+
+/// The fewest elements of a thread, but for sums of 4 bytes that are runs of memory, of which it has
+/// all that are in flight.
+const FEWEST: usize = 8;
+/// The same of runs where a block for each multiprocessor has room for all threads.
+const FEW: usize = 4;
+
+/// Threads of a block whose lines are runs of memory: small ones end, and are replaced, one by one.
+/// 1024² of `f32` along the last axis takes 4.0 µs, with 256 threads 4.5 (H200).
+const SMALL: usize = 64;
+/// Threads of a multiprocessor from which on two warps a line are one too many.
+const HALF: usize = 384;
 
 /// Groups of loads of a thread. With fewer, lines are not divided in parts, which costs 1.4 µs; with
 /// more than the other, in parts for twice the blocks that the device holds, so that the last ones
@@ -60,27 +75,65 @@ const LONG: usize = 24;
 /// Parts for each thread of a line, at most, which the last block folds.
 const PARTS: usize = 4;
 
-/// How blocks divide an array, but for parts. `at_once` is the number of blocks that a device holds.
+/// How blocks divide an array, but for parts. `filling` is the number of multiprocessors.
 ///
 /// A line has as many threads as still leave each of them several elements to load at once, but no
 /// more than make all blocks run at the same time: folding what threads have takes time too.
-fn undivided(axis: Axis, bytes: usize, at_once: usize) -> Tiling {
-    let useful = axis.extent.div_ceil(FEWEST).max(1).next_power_of_two();
+fn undivided(axis: Axis, ty: Type, is_sum: bool, filling: usize) -> Tiling {
+    if axis.inner == 1 {
+        let each = if is_sum { in_flight(ty) } else { FEWEST };
+        return of_runs(axis, each, filling);
+    }
+    let useful = useful(axis.extent, FEWEST);
     let (mut threads, least) = match axis.inner < WIDE {
-        true => (
-            useful,
-            1 << (axis.extent / PLENTY[bytes / 8]).max(1).ilog2(),
-        ),
+        true => (useful, plenty(axis.extent, PLENTY[ty.bytes() / 8])),
         false => (useful.min(MOST_ROWS), 1),
     };
     loop {
         let tiling = with_threads(axis, threads.min(THREADS as usize), useful);
-        let [wide, high] = tiles(axis, &tiling);
-        if threads <= least || wide.saturating_mul(high) <= at_once {
+        if threads <= least || all(axis, &tiling) <= at_once(THREADS as usize, filling) {
             return tiling;
         }
         threads /= 2;
     }
+}
+
+/// The same where lines are runs of memory, whose threads fold by shuffles. A thread has at least
+/// `each` elements.
+fn of_runs(axis: Axis, each: usize, filling: usize) -> Tiling {
+    let (extent, outer) = (axis.extent, axis.outer.max(1));
+    let mut rows = useful(extent, each).min(THREADS as usize);
+    let few = useful(extent, FEW).min(WARP);
+    if extent > FEWEST && outer.saturating_mul(few) <= SMALL * filling {
+        rows = rows.max(few);
+    }
+    let least = plenty(extent, PLENTY_OF_RUN);
+    let is_half = outer.saturating_mul(WARP) >= HALF * filling;
+    loop {
+        let threads = rows.max(SMALL);
+        let lines = (threads / rows).min(outer);
+        let is_resident = outer.div_ceil(lines) <= at_once(threads, filling);
+        if rows <= least || is_resident && !(rows == 2 * WARP && is_half) {
+            return Tiling {
+                cols: 1,
+                rows: rows as u32,
+                lines: lines as u32,
+                part: extent.max(1),
+                parts: 1,
+            };
+        }
+        rows /= 2;
+    }
+}
+
+/// Threads of a line that have this many elements each, a power of two.
+fn useful(extent: usize, each: usize) -> usize {
+    extent.div_ceil(each).max(1).next_power_of_two()
+}
+
+/// The same, but rather fewer threads than fewer elements.
+fn plenty(extent: usize, each: usize) -> usize {
+    1 << (extent / each).max(1).ilog2()
 }
 
 /// The same with this many threads a line, a power of two.
@@ -114,6 +167,12 @@ fn tiles(axis: Axis, tiling: &Tiling) -> [usize; 2] {
     ]
 }
 
+fn all(axis: Axis, tiling: &Tiling) -> usize {
+    tiles(axis, tiling)
+        .into_iter()
+        .fold(1, usize::saturating_mul)
+}
+
 /// Elements of a type that a thread has in flight.
 const fn in_flight(ty: Type) -> usize {
     IN_FLIGHT / ty.bytes()
@@ -131,10 +190,11 @@ fn divided(tiling: Tiling, extent: usize, parts: usize) -> Tiling {
 
 /// How blocks divide the array of a task.
 fn tiling(task: &Task<'_>) -> Tiling {
-    let (axis, at_once) = (axis(task.problem), at_once(task.device));
-    let one = undivided(axis, task.problem.ty.bytes(), at_once);
-    let tiles = tiles(axis, &one).into_iter().product::<usize>().max(1);
-    let rows = one.rows as usize;
+    let (axis, filling) = (axis(task.problem), filling(task.device));
+    let is_sum = Code::of(task.problem).is_sum();
+    let one = undivided(axis, task.problem.ty, is_sum, filling);
+    let (tiles, rows) = (all(axis, &one).max(1), one.rows as usize);
+    let at_once = at_once((one.cols * one.rows * one.lines) as usize, filling);
     let parts = if tiles > TICKETS {
         1
     } else if let Some(parts) = task.options.count {
@@ -156,8 +216,13 @@ fn tiling(task: &Task<'_>) -> Tiling {
     divided(one, axis.extent, parts)
 }
 
-fn at_once(device: &DeviceProperties) -> usize {
-    BLOCKS * device.multiprocessors_to_fill() as usize
+fn filling(device: &DeviceProperties) -> usize {
+    device.multiprocessors_to_fill() as usize
+}
+
+/// Blocks of this many threads that a device holds.
+fn at_once(threads: usize, filling: usize) -> usize {
+    (RESIDENT / threads.next_multiple_of(WARP)).min(BLOCKS) * filling
 }
 
 /// Bytes of a part of a line.
@@ -235,15 +300,16 @@ impl<'a, T: Plain, M: Plain> Given<'a, T, M> {
     /// Which results there are follows from the problem, and how many parts from the memory.
     fn of(device: &DeviceProperties, of: Operands<'a>) -> Result<Self, Error> {
         let (problem, axis) = (&of.problem, axis(&of.problem));
-        let (outputs, bytes) = (axis.outer * axis.inner, problem.ty.bytes());
+        let outputs = axis.outer * axis.inner;
         let (none, output) = of.output.plain::<u8>()?.split_at_mut(0);
         let (own, none) = none.split_at_mut(0);
         let own = of.memory.map(AnyViewMut::plain).transpose()?.unwrap_or(own);
         let parts = own.len().saturating_sub(TICKETS * size_of::<u32>());
         let parts = parts / (outputs * each(problem)).max(1);
-        let is_index = Code::of(problem).is_index();
+        let code = Code::of(problem);
+        let one = undivided(axis, problem.ty, code.is_sum(), filling(device));
         let (values, more) = match of.after {
-            Some(after) if is_index => {
+            Some(after) if code.is_index() => {
                 let after = after.plain::<u8>()?;
                 // With less room, the kernel's contract names the lengths.
                 let middle = after.len().min(outputs * size_of::<i64>());
@@ -251,7 +317,7 @@ impl<'a, T: Plain, M: Plain> Given<'a, T, M> {
                 (values, more)
             }
             Some(after) => (none, after.plain()?),
-            None if is_index => (none, output),
+            None if code.is_index() => (none, output),
             None => (output, none),
         };
         Ok(Self {
@@ -260,7 +326,7 @@ impl<'a, T: Plain, M: Plain> Given<'a, T, M> {
             more: more.cast()?,
             own: own.cast()?,
             axis,
-            tiling: divided(undivided(axis, bytes, at_once(device)), axis.extent, parts),
+            tiling: divided(one, axis.extent, parts),
             how: how::<T>(problem),
         })
     }
