@@ -113,6 +113,29 @@ fn every_shape_with_many_windows_on_one_block_and_with_the_most_taps() {
     }
 }
 
+const SHORT: [&Variant; 4] = [
+    &conv1d::FFT2048,
+    &conv1d::FFT4096,
+    &conv1d::FFT8192,
+    &conv1d::FFT16384,
+];
+
+/// Few taps are the first points of the first butterflies alone, which a shape's stride of 256 or
+/// 512 points decides, with the delay of each mode.
+#[test]
+fn taps_around_the_stride_of_the_first_pass() {
+    for device in &common::devices() {
+        for taps in [2, 224, 225, 255, 256, 257, 480, 511, 512, 513] {
+            for &mode in ConvMode::ALL {
+                for kernel in SHORT {
+                    check::<f32>(device, [3001, taps], mode, with(kernel, None));
+                }
+                check::<f64>(device, [3001, taps], mode, with(&conv1d::FFT4096, None));
+            }
+        }
+    }
+}
+
 const LONG: [&Variant; 4] = [
     &conv1d::FFT65536,
     &conv1d::FFT131072,

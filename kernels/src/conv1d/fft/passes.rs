@@ -6,7 +6,7 @@ use cuda_std::thread;
 use cuda_std::unroll::unrolled;
 
 use super::butterfly::{Radix, transform};
-use super::complex::{Complex, Pair, Transformed, read_number, write_number};
+use super::complex::{Complex, Pair, Transformed, complex, read_number, write_number};
 use super::quiet::Mark;
 use super::shape::{
     MARKS, MOST_PASSES, Pass, Shape, factors_at, first_slot, gapped, slot_of, slots,
@@ -19,6 +19,9 @@ use crate::here::thread_here;
 /// and next to a window's marks they fit only in the largest shape
 /// (docs/log/2026-11-26-quiet-passages.md).
 pub(super) type Ahead<T> = [Pair<T>; 8];
+
+/// The most butterflies of a thread in the first pass.
+pub(super) const MOST_BUTTERFLIES: usize = 2;
 
 /// One thread's part of a block's transforms.
 #[derive(Clone, Copy)]
@@ -182,10 +185,73 @@ impl<T: Transformed> Worker<T> {
         // SAFETY: the caller's promise.
         unsafe {
             let ahead = self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum);
+            self.after_first::<S, E, AHEAD>(points, ahead, spectrum)
+        }
+    }
+
+    /// The first pass of [`forward`](Self::forward).
+    ///
+    /// # Safety
+    /// As for it.
+    #[inline(always)]
+    pub(super) unsafe fn first<S: Shape, const E: usize>(
+        self,
+        points: &mut [Complex<T>; E],
+        ahead: Ahead<T>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { self.forward_pass::<S, E, true, 0>(points, Some(ahead), None) };
+    }
+
+    /// The passes of [`forward`](Self::forward) after the first.
+    ///
+    /// # Safety
+    /// As for it.
+    #[inline(always)]
+    pub(super) unsafe fn after_first<S: Shape, const E: usize, const AHEAD: bool>(
+        self,
+        points: &mut [Complex<T>; E],
+        ahead: Option<Ahead<T>>,
+        spectrum: Option<*const Pair<T>>,
+    ) -> Option<Ahead<T>> {
+        // SAFETY: the caller's promise.
+        unsafe {
             let ahead = self.forward_pass::<S, E, AHEAD, 1>(points, ahead, spectrum);
             let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, ahead, spectrum);
             self.forward_pass::<S, E, AHEAD, 3>(points, ahead, spectrum)
         }
+    }
+
+    /// The first pass's points where only the first of each butterfly is not 0, and real: all
+    /// outputs of a butterfly are that number, times their factors.
+    ///
+    /// # Safety
+    /// The table is the shape's; `ahead` is from [`ahead`](Self::ahead).
+    #[inline(always)]
+    pub(super) unsafe fn spread<S: Shape, const E: usize>(
+        self,
+        firsts: [T; MOST_BUTTERFLIES],
+        ahead: Ahead<T>,
+    ) -> [Complex<T>; E] {
+        let mut points = [Complex::zero(); E];
+        let pass = S::PASSES[0];
+        unrolled::<16>(|pair| {
+            if 2 * pair < E {
+                let first = firsts[2 * pair / pass.radix];
+                let factors = match pair < ahead.len() {
+                    true => ahead[pair],
+                    // SAFETY: the caller's promise.
+                    false => unsafe { self.pair::<S>(pass, pair) },
+                };
+                let Pair([even, odd]) = factors;
+                points[2 * pair] = match 2 * pair % pass.radix {
+                    0 => complex(first, T::ZERO),
+                    _ => complex(first * even.re, first * even.im),
+                };
+                points[2 * pair + 1] = complex(first * odd.re, first * odd.im);
+            }
+        });
+        points
     }
 
     /// # Safety

@@ -7,7 +7,7 @@ use cuda_std::unroll::unrolled;
 use super::complex::{Complex, Pair, Transformed, complex, read_number, sample, write_number};
 use super::operands::Operands;
 use super::outputs::Outputs;
-use super::passes::{Ahead, Worker};
+use super::passes::{Ahead, MOST_BUTTERFLIES, Worker};
 use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
 use super::rolled;
 use super::shape::{RUN, Shape, discarded, place};
@@ -78,20 +78,37 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     shift: usize,
 ) {
     let log_points = S::POINTS.ilog2();
-    let mut points = [Complex::zero(); E];
+    let first = S::PASSES[0];
     let mut loudest = 0;
-    unrolled::<32>(|e| {
-        if e < E {
-            let at = (worker.thread + place::<S>(e)).wrapping_sub(shift);
-            let tap = sample(taps, at);
-            loudest = loudest.max(tap.loudness());
-            points[e] = complex(tap, T::ZERO);
-        }
-    });
+    let mut tap_at = |place: usize| {
+        let tap = sample(taps, (worker.thread + place).wrapping_sub(shift));
+        loudest = loudest.max(tap.loudness());
+        tap
+    };
     // SAFETY: the caller's promise.
     unsafe {
+        let ahead = worker.ahead::<S>();
+        let mut points = if taps.len() + shift <= first.stride {
+            // All others of a butterfly are 0.
+            let mut firsts = [T::ZERO; MOST_BUTTERFLIES];
+            unrolled::<MOST_BUTTERFLIES>(|q| {
+                if q * first.radix < E {
+                    firsts[q] = tap_at(place::<S>(q * first.radix));
+                }
+            });
+            worker.spread::<S, E>(firsts, ahead)
+        } else {
+            let mut points = [Complex::zero(); E];
+            unrolled::<32>(|e| {
+                if e < E {
+                    points[e] = complex(tap_at(place::<S>(e)), T::ZERO);
+                }
+            });
+            worker.first::<S, E>(&mut points, ahead);
+            points
+        };
         worker.write_mark::<S>([quiet::most(loudest), 0]);
-        worker.forward::<S, E, true>(&mut points, Some(worker.ahead::<S>()), None);
+        worker.after_first::<S, E, true>(&mut points, None, None);
         // The barriers of `forward` ordered the marks' writes.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);
