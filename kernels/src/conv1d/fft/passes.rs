@@ -135,7 +135,18 @@ impl<T: Transformed> Worker<T> {
     #[inline(always)]
     pub(super) unsafe fn ahead<S: Shape>(self) -> Ahead<T> {
         // SAFETY: the caller's promise.
-        ahead(|pair| unsafe { self.pair::<S>(S::PASSES[0], pair) })
+        unsafe { self.ahead_of::<S, 0>() }
+    }
+
+    /// Loads the first factors of a pass that is not the last.
+    ///
+    /// # Safety
+    /// The table is the shape's.
+    #[inline(always)]
+    pub(super) unsafe fn ahead_of<S: Shape, const P: usize>(self) -> Ahead<T> {
+        const { assert!(S::PASSES[P].stride > 1) };
+        // SAFETY: the caller's promise.
+        ahead(|pair| unsafe { self.pair::<S>(S::PASSES[P], pair) })
     }
 
     /// Multiplies a pass's points by their twiddle factors, except where the factor is 1.
@@ -184,8 +195,8 @@ impl<T: Transformed> Worker<T> {
     ) -> Option<Ahead<T>> {
         // SAFETY: the caller's promise.
         unsafe {
-            let ahead = self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum);
-            self.after_first::<S, E, AHEAD>(points, ahead, spectrum)
+            self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum);
+            self.after_first::<S, E, AHEAD>(points, None, spectrum)
         }
     }
 
@@ -203,10 +214,11 @@ impl<T: Transformed> Worker<T> {
         unsafe { self.forward_pass::<S, E, true, 0>(points, Some(ahead), None) };
     }
 
-    /// The passes of [`forward`](Self::forward) after the first.
+    /// The passes of [`forward`](Self::forward) after the first; `ahead` has the second's first
+    /// factors, if they are loaded.
     ///
     /// # Safety
-    /// As for it.
+    /// As for it; `ahead` is from [`ahead_of`](Self::ahead_of).
     #[inline(always)]
     pub(super) unsafe fn after_first<S: Shape, const E: usize, const AHEAD: bool>(
         self,
@@ -273,6 +285,7 @@ impl<T: Transformed> Worker<T> {
             if P > 0 {
                 self.put::<S, E>(points, S::PASSES[P - 1]);
                 pairs = match spectrum {
+                    _ if pairs.is_some() && P == 1 => pairs,
                     _ if !AHEAD => None,
                     _ if pass.stride > 1 => Some(ahead(|pair| self.pair::<S>(pass, pair))),
                     Some(pairs) => Some(ahead(|pair| pairs.add(pair * S::THREADS).read())),

@@ -88,6 +88,8 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     // SAFETY: the caller's promise.
     unsafe {
         let ahead = worker.ahead::<S>();
+        // All that the only block waits for is in flight at once, as far as registers go.
+        let second = (S::THREADS < 512).then(|| worker.ahead_of::<S, 1>());
         let mut points = if taps.len() + shift <= first.stride {
             // All others of a butterfly are 0.
             let mut firsts = [T::ZERO; MOST_BUTTERFLIES];
@@ -108,7 +110,7 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
             points
         };
         worker.write_mark::<S>([quiet::most(loudest), 0]);
-        worker.after_first::<S, E, true>(&mut points, None, None);
+        worker.after_first::<S, E, true>(&mut points, second, None);
         // The barriers of `forward` ordered the marks' writes.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);
