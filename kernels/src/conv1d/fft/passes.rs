@@ -196,7 +196,8 @@ impl<T: Transformed> Worker<T> {
         // SAFETY: the caller's promise.
         unsafe {
             self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum);
-            self.after_first::<S, E, AHEAD>(points, None, spectrum)
+            self.forward_pass::<S, E, AHEAD, 1>(points, None, spectrum);
+            self.after_second::<S, E, AHEAD>(points, spectrum)
         }
     }
 
@@ -214,22 +215,34 @@ impl<T: Transformed> Worker<T> {
         unsafe { self.forward_pass::<S, E, true, 0>(points, Some(ahead), None) };
     }
 
-    /// The passes of [`forward`](Self::forward) after the first; `ahead` has the second's first
-    /// factors, if they are loaded.
+    /// The second pass of [`forward`](Self::forward); `ahead` has its first factors, if they are
+    /// loaded.
     ///
     /// # Safety
     /// As for it; `ahead` is from [`ahead_of`](Self::ahead_of).
     #[inline(always)]
-    pub(super) unsafe fn after_first<S: Shape, const E: usize, const AHEAD: bool>(
+    pub(super) unsafe fn second<S: Shape, const E: usize>(
         self,
         points: &mut [Complex<T>; E],
         ahead: Option<Ahead<T>>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { self.forward_pass::<S, E, true, 1>(points, ahead, None) };
+    }
+
+    /// The passes of [`forward`](Self::forward) after the second.
+    ///
+    /// # Safety
+    /// As for it.
+    #[inline(always)]
+    pub(super) unsafe fn after_second<S: Shape, const E: usize, const AHEAD: bool>(
+        self,
+        points: &mut [Complex<T>; E],
         spectrum: Option<*const Pair<T>>,
     ) -> Option<Ahead<T>> {
         // SAFETY: the caller's promise.
         unsafe {
-            let ahead = self.forward_pass::<S, E, AHEAD, 1>(points, ahead, spectrum);
-            let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, ahead, spectrum);
+            let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, None, spectrum);
             self.forward_pass::<S, E, AHEAD, 3>(points, ahead, spectrum)
         }
     }

@@ -110,10 +110,11 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
             points
         };
         worker.write_mark::<S>([quiet::most(loudest), 0]);
-        worker.after_first::<S, E, true>(&mut points, second, None);
-        // The barriers of `forward` ordered the marks' writes.
+        worker.second::<S, E>(&mut points, second);
+        // The barrier of the second pass ordered the marks' writes.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);
+        worker.after_second::<S, E, true>(&mut points, None);
         scale(&mut points, gain.factor(log_points));
         store_spectrum::<S, T, E>(&points, spectrum.add(worker.thread));
         if worker.thread == 0 {
