@@ -22,6 +22,9 @@ pub(in crate::reduce) const SHARE: usize = PATH - 1024;
 /// Blocks per multiprocessor from which a grid is made of whole rounds: of few large blocks some
 /// multiprocessors would have one more.
 const EVEN: u32 = 8;
+/// Bytes of an operand up to which it is. In the many rounds of a longer one the last is nothing, and
+/// more blocks are: a sum of 2²⁵ `f64` takes 62.4 µs for 62.5 (H200).
+const EVEN_BYTES: usize = 64 << 20;
 
 /// Plans a launch on all elements, with one result per block.
 pub(in crate::reduce) fn whole(task: &Task<'_>) -> Result<Plan, LaunchError> {
@@ -142,7 +145,7 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
             (
                 threads,
                 blocks_each.saturating_mul(fill),
-                blocks_each >= EVEN,
+                blocks_each >= EVEN && len.saturating_mul(size) <= EVEN_BYTES,
             )
         }
     };
