@@ -58,7 +58,7 @@ const PLENTY_OF_RUN: usize = 20;
 /// all that are in flight.
 const FEWEST: usize = 8;
 /// The same of runs where a block for each multiprocessor has room for all threads.
-const FEW: usize = 4;
+const FEW: usize = 6;
 
 /// Threads of a block whose lines are runs of memory: small ones end, and are replaced, one by one.
 /// 1024² of `f32` along the last axis takes 4.0 µs, with 256 threads 4.5 (H200).
@@ -356,3 +356,33 @@ const LINES: &[Kernel] = &{
         lines!(F64 f64, Min, Extreme),
     ]
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On an H200; the launches that docs/log/2026-11-26-axes.md measured.
+    #[test]
+    fn runs_of_memory_have_small_blocks() {
+        let of = |ty, outer, extent| {
+            let axis = Axis {
+                outer,
+                extent,
+                inner: 1,
+            };
+            let Tiling {
+                cols, rows, lines, ..
+            } = undivided(axis, ty, true, 132);
+            [cols, rows, lines]
+        };
+        assert_eq!(of(Type::F64, 224, 96), [1, 16, 4]);
+        assert_eq!(of(Type::F32, 1024, 1024), [1, 64, 1]);
+        assert_eq!(of(Type::F32, 8320, 128), [1, 8, 8]);
+        assert_eq!(of(Type::F64, 20_000, 64), [1, 4, 16]);
+        assert_eq!(of(Type::F32, 200_000, 40), [1, 2, 32]);
+        assert_eq!(of(Type::F32, 3_000_000, 5), [1, 1, 64]);
+        assert_eq!(of(Type::F64, 768, 4096), [1, 128, 1]);
+        assert_eq!(of(Type::F32, 1, 1 << 30), [1, 256, 1]);
+        assert_eq!(of(Type::F32, 5, 0), [1, 1, 5]);
+    }
+}
