@@ -24,8 +24,9 @@ use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
+use super::slices::product_of;
 use super::ticket::{Slices, in_flight};
-use crate::here::pointer_here;
+use crate::here::{pointer_here, zero_here};
 use crate::number::Scalar;
 use crate::pack::{Pack, lanes};
 
@@ -62,7 +63,7 @@ pub const fn chunk<T>(rows: usize) -> usize {
     fit / WARPS * WARPS
 }
 
-/// C = A · B of up to sixteen rows.
+/// C = A · B of up to sixteen rows, of each product of a batch.
 ///
 /// # Parameters
 /// As for [`matmul_thin`](struct@super::thin::matmul_thin). `packs` says whether B is loaded in
@@ -71,27 +72,35 @@ pub const fn chunk<T>(rows: usize) -> usize {
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x with [`SHARED_BYTES`] of dynamic shared memory. The grid
-/// strides over groups of [`columns`] along x and over slices along z.
+/// strides over groups of [`columns`] of all products along x and over slices along z.
 #[kernel(
     instances(f32),
     max_threads = 256,
     min_blocks = 2,
     require(
-        rows.checked_mul(inner) == Some(a.len()),
-        inner.checked_mul(cols) == Some(b.len()),
-        rows.checked_mul(cols) == Some(c.len()),
+        of_a == 1 || of_a == batch,
+        super::slices::elements(rows, inner, of_a) == Some(a.len()),
+        super::slices::elements(inner, cols, batch) == Some(b.len()),
+        super::slices::elements(rows, cols, batch) == Some(c.len()),
+        super::slices::counted(cols.div_ceil(columns::<T>(packs == 1)), batch),
         rows <= MOST_ROWS,
         packs <= 1,
         packs == 0 || cols.is_multiple_of(lanes::<T>()),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
-        super::ticket::fit([rows, cols], slices, cols.div_ceil(columns::<T>(packs == 1)), sums.len(), tickets.len()),
+        super::ticket::fit(
+            [rows.saturating_mul(cols), batch],
+            slices,
+            cols.div_ceil(columns::<T>(packs == 1)).saturating_mul(batch),
+            sums.len(),
+            tickets.len()
+        ),
         [block.x, block.y, block.z, grid.y] == [THREADS, 1, 1, 1],
         shared_bytes as usize >= SHARED_BYTES
     )
 )]
 #[allow(
     clippy::too_many_arguments,
-    reason = "three matrices, three extents, the slices with their memory, the form of loads"
+    reason = "three matrices, three extents, the slices with their memory, the batch, the loads"
 )]
 pub fn matmul_few_rows<T: Scalar>(
     a: &[T],
@@ -103,6 +112,8 @@ pub fn matmul_few_rows<T: Scalar>(
     inner: usize,
     cols: usize,
     slices: usize,
+    of_a: usize,
+    batch: usize,
     packs: usize,
 ) {
     let of = FewRows {
@@ -112,12 +123,14 @@ pub fn matmul_few_rows<T: Scalar>(
             c: c.as_mut_ptr(),
             sums: sums.as_mut_ptr(),
             tickets: tickets.as_mut_ptr(),
-            outputs: rows * cols,
+            outputs: rows * cols * batch,
             slices,
         },
         rows,
         inner,
         cols,
+        shares_a: of_a == 1,
+        batch,
     };
     // SAFETY: `require` states all of it.
     unsafe {
@@ -132,7 +145,7 @@ pub fn matmul_few_rows<T: Scalar>(
     }
 }
 
-/// A product with few rows.
+/// A batch of products with few rows.
 struct FewRows<T> {
     a: *const T,
     b: *const T,
@@ -140,6 +153,8 @@ struct FewRows<T> {
     rows: usize,
     inner: usize,
     cols: usize,
+    shares_a: bool,
+    batch: usize,
 }
 
 /// One element of each row and column of a thread.
@@ -179,13 +194,18 @@ impl<T: Scalar> FewRows<T> {
         while number < self.to.slices {
             let (begin, len) = self.to.slice(self.inner, number);
             let mut group = thread::block_idx_x() as usize;
-            while group < groups {
-                let left = group * across;
+            while group < (groups + zero_here()) * self.batch {
+                // Where the group is, computed anew where it is used: it needs no registers meanwhile.
+                let place = || {
+                    let (product, group) = product_of(group + zero_here(), groups, self.batch);
+                    [product, group * across]
+                };
                 let mut own = [[T::ZERO; COLS]; ROWS];
                 let mut done = 0;
                 while done < len {
                     let now = chunk::<T>(ROWS).min(len - done);
-                    let at = (begin + done, now, left);
+                    let [product, left] = place();
+                    let at = (product, begin + done, now, left);
                     // SAFETY: passed on to the caller; shared memory has room for it.
                     unsafe { self.part::<ROWS, COLS, LANES, LOADS>(&mut own, at, room) };
                     done += now;
@@ -202,10 +222,12 @@ impl<T: Scalar> FewRows<T> {
                     });
                     // Orders all warps' sums before the reads of them.
                     thread::sync_threads();
+                    let [product, left] = place();
                     let output = |i: usize| {
                         let out = t + i * THREADS as usize;
                         let (row, col) = (out / across, left + out % across);
-                        (row < self.rows && col < self.cols).then_some(row * self.cols + col)
+                        let above = product * self.rows + row;
+                        (row < self.rows && col < self.cols).then_some(above * self.cols + col)
                     };
                     unrolled::<EACH>(|i| {
                         let of_warp = |warp| {
@@ -230,8 +252,8 @@ impl<T: Scalar> FewRows<T> {
         }
     }
 
-    /// Adds to `own` what `len` elements of the inner extent from `first` on give, for the columns
-    /// from `left` on.
+    /// Adds to `own` what `len` elements of a product's inner extent from `first` on give, for the
+    /// columns from `left` on.
     ///
     /// # Safety
     /// As for [`each`](Self::each). `room` has place for these columns of A, and nothing else in the
@@ -240,7 +262,7 @@ impl<T: Scalar> FewRows<T> {
     unsafe fn part<const ROWS: usize, const COLS: usize, const LANES: usize, const LOADS: usize>(
         &self,
         own: &mut Own<T, ROWS, COLS>,
-        (first, len, left): (usize, usize, usize),
+        (product, first, len, left): (usize, usize, usize, usize),
         room: *mut T,
     ) {
         let t = thread::thread_idx_x() as usize;
@@ -250,7 +272,8 @@ impl<T: Scalar> FewRows<T> {
         let pitch = pitch::<T>(ROWS);
         let cols: [usize; LOADS] =
             core::array::from_fn(|load| left + column::<LANES>(lane, load * LANES));
-        let mut of_b = self.b.wrapping_add((first + warp) * self.cols);
+        let above = product * self.inner + first + warp;
+        let mut of_b = self.b.wrapping_add(above * self.cols);
         let mut row_of_b = warp;
         let mut batch = || -> [[[T; LANES]; LOADS]; IN_FLIGHT] {
             core::array::from_fn(|_| {
@@ -288,10 +311,12 @@ impl<T: Scalar> FewRows<T> {
             });
         };
         let mut now = batch();
+        let above = if self.shares_a { 0 } else { product * self.rows };
+        let of_a = pointer_here(self.a.wrapping_add(above * self.inner + first + lane));
         let mut row = warp;
         while row < ROWS {
             let count = len.saturating_sub(lane).div_ceil(WARP);
-            let mut from = self.a.wrapping_add(row * self.inner + first + lane);
+            let mut from = of_a.wrapping_add(row * self.inner);
             let mut to = room.wrapping_add(lane * pitch + row);
             let load = |inside: bool| {
                 // SAFETY: an element of A in the slice; zero in a row that does not exist.

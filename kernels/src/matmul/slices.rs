@@ -43,6 +43,25 @@ pub fn number(layer: usize, slices: usize, batch: usize) -> (usize, usize) {
     }
 }
 
+/// The product of a group of outputs, and the group's number in it: all groups of a product follow
+/// each other.
+#[inline(always)]
+pub fn product_of(group: usize, groups: usize, batch: usize) -> (usize, usize) {
+    match batch {
+        1 => (0, group),
+        _ => {
+            // There is a group, so nothing here is 0; `max` tells the compiler.
+            let (group, groups) = (group as u32, (groups as u32).max(1));
+            ((group / groups) as usize, (group % groups) as usize)
+        }
+    }
+}
+
+/// Whether [`product_of`] can divide the groups of a batch: in 32 bits.
+pub const fn counted(groups: usize, batch: usize) -> bool {
+    batch == 1 || groups.saturating_mul(batch) <= u32::MAX as usize
+}
+
 /// Elements of `slices` times `batch` products of rows × cols elements, one after the other. `None`
 /// if that number overflows, or `slices` is 0 or above [`MOST_SLICES`].
 pub const fn sums(rows: usize, cols: usize, slices: usize, batch: usize) -> Option<usize> {

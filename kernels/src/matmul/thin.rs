@@ -24,8 +24,9 @@ use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
+use super::slices::product_of;
 use super::ticket::{Slices, in_flight};
-use crate::here::pointer_here;
+use crate::here::{pointer_here, zero_here};
 use crate::number::Scalar;
 use crate::pack::lanes;
 
@@ -39,28 +40,30 @@ pub const BYTES: [usize; 2] = [32, 128];
 const WARP: usize = 32;
 const WARPS: usize = THREADS as usize / WARP;
 
-/// C = A · B of a few rows.
+/// C = A · B of a few rows, of each product of a batch.
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
-///   elements.
-/// - `sums`: `slices` matrices of the size of C, `tickets`: one for each group of columns, or
-///   more, 0 before and after; both are empty with one slice.
+/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`,
+///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times.
+/// - `sums`: `slices` times the elements of `c`, `tickets`: one for each group of columns of each
+///   product, or more, 0 before and after; both are empty with one slice.
 /// - `across`: columns of a group, a power of two. `packs`: whether B is loaded in packs of 16
 ///   bytes: `cols` and `across` are then whole numbers of them, and B is aligned to them. The order
 ///   of a sum depends on the threads of a group, on how many share a row of B, and on the slices.
 ///
 /// # Launch
 /// Blocks of whole warps along x, which share a group, and of as many groups along y; with several
-/// slices y is 1. The grid strides over groups along x and over slices along z.
+/// slices y is 1. The grid strides over the groups of all products along x and over slices along z.
 #[kernel(
     instances(f32, f64),
     max_threads = 512,
     min_blocks = 1,
     require(
-        rows.checked_mul(inner) == Some(a.len()),
-        inner.checked_mul(cols) == Some(b.len()),
-        rows.checked_mul(cols) == Some(c.len()),
+        of_a == 1 || of_a == batch,
+        super::slices::elements(rows, inner, of_a) == Some(a.len()),
+        super::slices::elements(inner, cols, batch) == Some(b.len()),
+        super::slices::elements(rows, cols, batch) == Some(c.len()),
+        super::slices::counted(cols.div_ceil(across), batch),
         rows <= MOST_ROWS,
         across.is_power_of_two(),
         packs <= 1,
@@ -68,7 +71,13 @@ const WARPS: usize = THREADS as usize / WARP;
         across <= BYTES[1] / size_of::<T>(),
         packs == 0 || cols.is_multiple_of(lanes::<T>()),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
-        super::ticket::fit([rows, cols], slices, cols.div_ceil(across), sums.len(), tickets.len()),
+        super::ticket::fit(
+            [rows.saturating_mul(cols), batch],
+            slices,
+            cols.div_ceil(across).saturating_mul(batch),
+            sums.len(),
+            tickets.len()
+        ),
         slices == 1 || block.y == 1,
         block.x.is_multiple_of(32),
         block.x as u64 * block.y as u64 <= THREADS as u64,
@@ -77,7 +86,7 @@ const WARPS: usize = THREADS as usize / WARP;
 )]
 #[allow(
     clippy::too_many_arguments,
-    reason = "three matrices, three extents, the slices with their memory, the shape"
+    reason = "three matrices, three extents, the slices with their memory, the batch, the shape"
 )]
 pub fn matmul_thin<T: Scalar>(
     a: &[T],
@@ -89,6 +98,8 @@ pub fn matmul_thin<T: Scalar>(
     inner: usize,
     cols: usize,
     slices: usize,
+    of_a: usize,
+    batch: usize,
     across: usize,
     packs: usize,
 ) {
@@ -99,12 +110,14 @@ pub fn matmul_thin<T: Scalar>(
             c: c.as_mut_ptr(),
             sums: sums.as_mut_ptr(),
             tickets: tickets.as_mut_ptr(),
-            outputs: rows * cols,
+            outputs: rows * cols * batch,
             slices,
         },
         rows,
         inner,
         cols,
+        shares_a: of_a == 1,
+        batch,
         across,
     };
     // SAFETY: `require` states all of it.
@@ -120,7 +133,7 @@ pub fn matmul_thin<T: Scalar>(
     }
 }
 
-/// A product with few rows.
+/// A batch of products with few rows.
 struct Thin<T> {
     a: *const T,
     b: *const T,
@@ -128,6 +141,8 @@ struct Thin<T> {
     rows: usize,
     inner: usize,
     cols: usize,
+    shares_a: bool,
+    batch: usize,
     across: usize,
 }
 
@@ -163,12 +178,21 @@ impl<T: Scalar> Thin<T> {
         while number < self.to.slices {
             let (begin, len) = self.to.slice(self.inner, number);
             let mut first = thread::block_idx_x() as usize * high;
-            while first < groups {
-                let left = (first + y) * across;
-                let col = left + x * LANES;
+            while first < (groups + zero_here()) * self.batch {
+                // Where the group is, computed anew where it is used: it needs no registers meanwhile.
+                let place = || match first + zero_here() + y {
+                    group if group < groups * self.batch => {
+                        let (product, group) = product_of(group, groups, self.batch);
+                        [product, group * across]
+                    }
+                    // No columns: the row of threads only takes part in the barriers.
+                    _ => [0, cols],
+                };
+                let [product, left] = place();
+                let at = [product, left + x * LANES];
                 // SAFETY: passed on to the caller.
                 let own = unsafe {
-                    self.part::<ROWS, LANES, N>([begin + down, begin + len], at_once, col, wide)
+                    self.part::<ROWS, LANES, N>([begin + down, begin + len], at_once, at, wide)
                 };
                 // SAFETY: each output of each warp has one of these lanes, and one slot; after the
                 // barrier each output has one thread.
@@ -185,7 +209,7 @@ impl<T: Scalar> Thin<T> {
                     }
                     // Orders all warps' sums before the reads of them.
                     thread::sync_threads();
-                    self.outputs::<ROWS>(left, |out, at| {
+                    self.outputs::<ROWS>(place(), |out, at| {
                         let mut sum = T::ZERO;
                         let mut warp = 0;
                         while warp < warps {
@@ -195,7 +219,8 @@ impl<T: Scalar> Thin<T> {
                         self.to.store(number, at, sum);
                     });
                     if self.to.slices > 1 && self.to.is_last(first, t == 0, last) {
-                        self.outputs::<ROWS>(left, |_, at| self.to.add::<1>(|_| Some(at)));
+                        let add = |_, at| self.to.add::<1>(|_| Some(at));
+                        self.outputs::<ROWS>(place(), add);
                     }
                     // Orders all reads before the next columns' sums.
                     thread::sync_threads();
@@ -206,21 +231,25 @@ impl<T: Scalar> Thin<T> {
         }
     }
 
-    /// Calls `each` with this thread's outputs of a group: their numbers in it and in C.
+    /// Calls `each` with this thread's outputs of a product's group: their numbers in it and in C.
     #[inline(always)]
-    fn outputs<const ROWS: usize>(&self, left: usize, each: impl Fn(usize, usize)) {
+    fn outputs<const ROWS: usize>(
+        &self,
+        [product, left]: [usize; 2],
+        each: impl Fn(usize, usize),
+    ) {
         let shift = (self.across as u32).trailing_zeros();
         let mut out = thread::thread_idx_x() as usize;
         while out < ROWS << shift {
             let (row, col) = (out >> shift, left + (out & (self.across - 1)));
             if row < self.rows && col < self.cols {
-                each(out, row * self.cols + col);
+                each(out, (product * self.rows + row) * self.cols + col);
             }
             out += thread::block_dim_x() as usize;
         }
     }
 
-    /// This warp's sums of the rows from `first` on below `end`, `at_once` apart. Those of lanes
+    /// This warp's sums of a product's rows from `first` on below `end`, `at_once` apart. Those of lanes
     /// that are `wide` apart are added up, and the first `wide` lanes have them.
     ///
     /// # Safety
@@ -230,7 +259,7 @@ impl<T: Scalar> Thin<T> {
         &self,
         [first, end]: [usize; 2],
         at_once: usize,
-        col: usize,
+        [product, col]: [usize; 2],
         wide: usize,
     ) -> [[T; LANES]; ROWS] {
         let count = if col < self.cols && first < end {
@@ -238,8 +267,9 @@ impl<T: Scalar> Thin<T> {
         } else {
             0
         };
-        let mut of_a = self.a.wrapping_add(first);
-        let mut of_b = self.b.wrapping_add(first * self.cols + col);
+        let above = if self.shares_a { 0 } else { product * self.rows };
+        let mut of_a = self.a.wrapping_add(above * self.inner + first);
+        let mut of_b = (self.b).wrapping_add((product * self.inner + first) * self.cols + col);
         let mut own = [[T::ZERO; LANES]; ROWS];
         let load = |inside: bool| {
             // SAFETY: columns of a row of B in the slice; the same elements of A.

@@ -132,9 +132,16 @@ pub(super) fn chosen(task: &Task<'_>) -> Direct {
 }
 
 /// The nanoseconds of the fastest launch in at most `most` slices, if there is such a kernel.
-pub(super) fn time_of(of: [usize; 3], most: usize, device: &DeviceProperties) -> Option<f64> {
-    let problem = Problem::new(Type::F64, &of);
-    is_direct(&problem).then(|| fastest(of, 1, None, None, most, device).0)
+pub(super) fn time_of(
+    (of, batch): ([usize; 3], usize),
+    most: usize,
+    device: &DeviceProperties,
+) -> Option<f64> {
+    let [rows, inner, cols] = of;
+    let problem = Problem::new(Type::F64, &[rows, inner, cols, batch]);
+    // Batches of larger products are faster in `mma` (docs/log/2026-11-27-small-doubles.md).
+    let pays = is_direct(&problem) && (batch == 1 || rows.min(cols) <= THIN);
+    pays.then(|| fastest(of, batch, None, None, most, device).0)
 }
 
 /// The fastest launch, and its nanoseconds.

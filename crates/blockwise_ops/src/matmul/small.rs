@@ -1,13 +1,17 @@
-//! Batches of small products: which they are, and how many a block computes.
+//! Batches of small products: which they are, and how much of them a block computes.
 
-use kernels::matmul::small::{THREADS, room, threads};
+use kernels::matmul::small::{COLS, ROWS, THREADS, groups, room, threads};
 
 use super::{extents, is_one};
 use crate::by_width::by_width;
 use crate::operation::Problem;
 
-/// The most shared memory of a block's operands.
+/// The most shared memory of a block's operands, and of a run of rows with its B.
 const MOST_ROOM: usize = 64 << 10;
+const RUN_ROOM: usize = 32 << 10;
+/// The most columns, and the longest rows, of which a block takes runs.
+const RUN_COLS: usize = 16;
+const RUN_INNER: usize = 64;
 /// The most rows or columns with which it is the fastest kernel: f64 has the tensor cores
 /// (docs/log/2026-11-27-batches.md).
 const fn most_side(bytes: usize) -> usize {
@@ -16,6 +20,18 @@ const fn most_side(bytes: usize) -> usize {
         _ => 16,
     }
 }
+/// The most rows or columns of matrices that fill no tile, however long the other side.
+const THIN: usize = 16;
+/// The longest sums of such matrices; with f64 they are products of [`direct`](super::direct).
+const fn thin_inner(bytes: usize) -> usize {
+    match bytes {
+        4 => 32,
+        _ => 8,
+    }
+}
+/// Threads that have outputs, below which longer sums than these take too long.
+const BUSY: usize = THREADS as usize / 2;
+const SHORT: usize = 64;
 
 fn room_of(of: [usize; 3], bytes: usize, each: usize) -> usize {
     by_width!(bytes, T => room::<T>(of, each))
@@ -23,25 +39,53 @@ fn room_of(of: [usize; 3], bytes: usize, each: usize) -> usize {
 
 /// Whether there is such a kernel for the product.
 pub(super) fn is_small(problem: &Problem) -> bool {
-    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
-    let outputs = rows.saturating_mul(cols) <= u32::MAX as usize;
-    outputs && room_of([rows, inner, cols], bytes, 1) <= MOST_ROOM
+    let [rows, _, cols] = extents(problem);
+    let run = run(problem);
+    let counted = |count: usize| count <= u32::MAX as usize;
+    (run > 0 || rows == 0)
+        && counted(run.saturating_mul(cols))
+        && counted(groups(rows, run, 1, problem.extents[3]))
 }
 
 /// Whether it is the fastest.
 pub(super) fn pays(problem: &Problem) -> bool {
-    let [rows, _, cols] = extents(problem);
-    let most = most_side(problem.ty.bytes());
-    !is_one(problem) && rows.max(cols) <= most && is_small(problem)
+    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
+    if is_one(problem) || !is_small(problem) {
+        return false;
+    }
+    let is_thin = rows.min(cols) <= THIN && inner <= thin_inner(bytes);
+    let busy = most_each(problem).saturating_mul(threads(run(problem), cols));
+    (is_thin || rows.max(cols) <= most_side(bytes)) && (busy >= BUSY || inner <= SHORT)
+}
+
+/// Rows of A that a block has at a time: all, or as many as it has threads for, if B is small; 0 if
+/// neither fits shared memory.
+pub(super) fn run(problem: &Problem) -> usize {
+    let (of @ [rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
+    if room_of(of, bytes, 1) <= MOST_ROOM {
+        return rows;
+    }
+    if cols > RUN_COLS || inner > RUN_INNER || inner == 0 {
+        return 0;
+    }
+    let for_threads = THREADS as usize / cols.div_ceil(COLS).max(1) * ROWS;
+    let fit = (RUN_ROOM / bytes - inner * cols) / inner;
+    for_threads.min(fit / ROWS * ROWS)
 }
 
 /// Products of a block: as many as its threads have outputs for, and shared memory has room for.
 pub(super) fn each(problem: &Problem) -> usize {
-    let (of, bytes) = (extents(problem), problem.ty.bytes());
-    let [rows, _, cols] = of;
+    most_each(problem).min(problem.extents[3]).max(1)
+}
+
+fn most_each(problem: &Problem) -> usize {
+    let (of @ [rows, _, cols], bytes) = (extents(problem), problem.ty.bytes());
+    if run(problem) < rows {
+        return 1;
+    }
     let by_threads = THREADS as usize / threads(rows, cols).max(1);
     let by_room = MOST_ROOM / room_of(of, bytes, 1).max(1);
-    by_threads.min(by_room).min(problem.extents[3]).max(1)
+    by_threads.min(by_room).max(1)
 }
 
 #[cfg(test)]
