@@ -82,11 +82,11 @@ pub const fn chunk<T>(rows: usize) -> usize {
         super::slices::elements(rows, inner, of_a) == Some(a.len()),
         super::slices::elements(inner, cols, batch) == Some(b.len()),
         super::slices::elements(rows, cols, batch) == Some(c.len()),
-        super::slices::counted(cols.div_ceil(columns::<T>(packs == 1)), batch),
         rows <= MOST_ROWS,
         packs <= 1,
         packs == 0 || cols.is_multiple_of(lanes::<T>()),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
+        super::slices::counted(cols.div_ceil(columns::<T>(packs == 1)), batch),
         super::ticket::fit(
             [rows.saturating_mul(cols), batch],
             slices,

@@ -166,7 +166,7 @@ instances! {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_SLICES, number, slice, sums};
+    use super::{MOST_SLICES, counted, number, product_of, slice, sums};
 
     #[test]
     fn slices_cover_the_inner_extent_once_and_begin_at_whole_vectors() {
@@ -191,6 +191,19 @@ mod tests {
             let each = (0..slices).flat_map(|slice| (0..batch).map(move |of| (slice, of)));
             assert!(layers.eq(each), "{slices} of {batch}");
         }
+    }
+
+    #[test]
+    fn groups_are_those_of_each_product() {
+        for (groups, batch) in [(1, 1), (7, 1), (1, 5), (4, 3)] {
+            let all = (0..groups * batch).map(|group| product_of(group, groups, batch));
+            let each = (0..batch).flat_map(|of| (0..groups).map(move |group| (of, group)));
+            assert!(all.eq(each), "{groups} of {batch}");
+        }
+        // A single product is not divided.
+        assert_eq!(product_of(1 << 40, 1 << 41, 1), (0, 1 << 40));
+        assert!(counted(1 << 41, 1) && counted(1 << 16, 1 << 15));
+        assert!(!counted(1 << 16, 1 << 16) && !counted(usize::MAX, 2));
     }
 
     #[test]

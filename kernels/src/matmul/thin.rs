@@ -63,7 +63,6 @@ const WARPS: usize = THREADS as usize / WARP;
         super::slices::elements(rows, inner, of_a) == Some(a.len()),
         super::slices::elements(inner, cols, batch) == Some(b.len()),
         super::slices::elements(rows, cols, batch) == Some(c.len()),
-        super::slices::counted(cols.div_ceil(across), batch),
         rows <= MOST_ROWS,
         across.is_power_of_two(),
         packs <= 1,
@@ -71,6 +70,7 @@ const WARPS: usize = THREADS as usize / WARP;
         across <= BYTES[1] / size_of::<T>(),
         packs == 0 || cols.is_multiple_of(lanes::<T>()),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
+        super::slices::counted(cols.div_ceil(across), batch),
         super::ticket::fit(
             [rows.saturating_mul(cols), batch],
             slices,

@@ -168,8 +168,8 @@ fn no_output_is_no_launch_and_no_inner_extent_is_one() {
 fn a_batch_is_one_launch_with_a_layer_for_each_product() {
     for (ty, batch, of, layers) in [
         (Type::F32, 64, [512; 3], 64),
-        (Type::F32, 70_000, [8, 4, 129], 65_535),
-        (Type::F64, 70_000, [65, 16, 8], 65_535),
+        (Type::F32, 70_000, [40, 4, 129], 65_535),
+        (Type::F64, 70_000, [65, 16, 18], 65_535),
         (Type::F64, 512, [128; 3], 512),
         (Type::F64, 4096, [32; 3], 4096),
     ] {
