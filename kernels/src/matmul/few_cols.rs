@@ -23,9 +23,8 @@ use cuda_std::prelude::*;
 use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
-use super::slices::product_of;
 use super::ticket::{Slices, in_flight};
-use crate::here::{pointer_here, zero_here};
+use crate::here::{pointer_here, product_here};
 use crate::number::Scalar;
 use crate::pack::lanes;
 
@@ -75,8 +74,8 @@ pub const fn divides(team: usize, cols: usize) -> bool {
 ///   The order of a sum depends on both, and on the slices.
 ///
 /// # Launch
-/// Blocks of [`THREADS`] threads along x. The grid strides over the rows of all products along x and
-/// over slices along z.
+/// Blocks of [`THREADS`] threads along x. The grid strides over rows along x and over slices along
+/// z; along y it has a layer for each product.
 #[kernel(
     instances(f32, f64),
     max_threads = 128,
@@ -92,7 +91,6 @@ pub const fn divides(team: usize, cols: usize) -> bool {
         packs == 0 || cols <= 1 && inner.is_multiple_of(lanes::<T>()),
         packs == 0 || a.is_aligned_to(crate::pack::BYTES),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
-        super::slices::counted(rows.div_ceil(rows_of(team)), batch),
         super::ticket::fit(
             [rows.saturating_mul(cols), batch],
             slices,
@@ -100,7 +98,8 @@ pub const fn divides(team: usize, cols: usize) -> bool {
             sums.len(),
             tickets.len()
         ),
-        [block.x, block.y, block.z, grid.y] == [THREADS, 1, 1, 1]
+        [block.x, block.y, block.z] == [THREADS, 1, 1],
+        grid.y as usize == batch
     )
 )]
 #[allow(
@@ -136,7 +135,6 @@ pub fn matmul_few_cols<T: Scalar>(
         inner,
         cols,
         shares_a: of_a == 1,
-        batch,
         team,
         whole: cols.is_power_of_two() && b.as_ptr().addr().is_multiple_of(16),
     };
@@ -162,7 +160,6 @@ struct FewCols<T> {
     inner: usize,
     cols: usize,
     shares_a: bool,
-    batch: usize,
     team: usize,
     /// Whether there is a column for each sum, and B's rows are loaded in packs.
     whole: bool,
@@ -202,14 +199,9 @@ impl<T: Scalar> FewCols<T> {
         while number < self.to.slices {
             let (begin, len) = self.to.slice(self.inner, number);
             let mut group = thread::block_idx_x() as usize;
-            while group < (groups + zero_here()) * self.batch {
-                // Where the group is, computed anew where it is used: it needs no registers meanwhile.
-                let place = || {
-                    let (product, group) = product_of(group + zero_here(), groups, self.batch);
-                    [product, group * high]
-                };
-                let [product, top] = place();
-                let at = (product, top + of_team * ROWS, begin, len, member);
+            while group < groups {
+                let top = group * high;
+                let at = (top + of_team * ROWS, begin, len, member);
                 // SAFETY: passed on to the caller.
                 let own = unsafe { self.part::<COLS, LANES, PACK, AT_ONCE>(at, lanes) };
                 // SAFETY: each output of each part has one lane, and one slot; after the barrier
@@ -225,7 +217,7 @@ impl<T: Scalar> FewCols<T> {
                     }
                     // Orders all parts' sums before the reads of them.
                     thread::sync_threads();
-                    self.outputs::<COLS>(place(), high, |out, at| {
+                    self.outputs::<COLS>(top, high, |out, at| {
                         let of_team = out / (ROWS * COLS) * parts * ROWS * COLS;
                         let slots = slots.wrapping_add(of_team + out % (ROWS * COLS));
                         let mut sum = T::ZERO;
@@ -236,9 +228,8 @@ impl<T: Scalar> FewCols<T> {
                         }
                         self.to.store(number, at, sum);
                     });
-                    if self.to.slices > 1 && self.to.is_last(group, t == 0, last) {
-                        let add = |_, at| self.to.add::<1>(|_| Some(at));
-                        self.outputs::<COLS>(place(), high, add);
+                    if self.to.slices > 1 && self.to.is_last(product_here() * groups + group, t == 0, last) {
+                        self.outputs::<COLS>(top, high, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next rows' sums.
                     thread::sync_threads();
@@ -249,26 +240,22 @@ impl<T: Scalar> FewCols<T> {
         }
     }
 
-    /// Calls `each` with this thread's outputs among `high` rows of a product from `top` on: their
-    /// numbers there, with COLS columns, and in C.
+    /// Calls `each` with this thread's outputs among `high` rows from `top` on: their numbers
+    /// there,
+    /// with COLS columns, and in C.
     #[inline(always)]
-    fn outputs<const COLS: usize>(
-        &self,
-        [product, top]: [usize; 2],
-        high: usize,
-        each: impl Fn(usize, usize),
-    ) {
+    fn outputs<const COLS: usize>(&self, top: usize, high: usize, each: impl Fn(usize, usize)) {
         let mut out = thread::thread_idx_x() as usize;
         while out < high * COLS {
             let (row, col) = (top + out / COLS, out % COLS);
             if row < self.rows && col < self.cols {
-                each(out, (product * self.rows + row) * self.cols + col);
+                each(out, (product_here() * self.rows + row) * self.cols + col);
             }
             out += THREADS as usize;
         }
     }
 
-    /// This thread's sums of rows of a product from `top` on, over the slice of `len` elements from `begin` on;
+    /// This thread's sums of rows from `top` on, over the slice of `len` elements from `begin` on;
     /// those of its `lanes` neighbours are added up, and each lane has the one of its column: the
     /// lane's number divided by that of lanes with the same column.
     ///
@@ -282,7 +269,7 @@ impl<T: Scalar> FewCols<T> {
         const AT_ONCE: usize,
     >(
         &self,
-        (product, top, begin, len, member): (usize, usize, usize, usize, usize),
+        (top, begin, len, member): (usize, usize, usize, usize),
         lanes: usize,
     ) -> [T; ROWS] {
         let packs = len / LANES;
@@ -292,9 +279,10 @@ impl<T: Scalar> FewCols<T> {
             0
         };
         let first = begin + member * LANES;
+        let product = product_here();
         let above = if self.shares_a { 0 } else { product * self.rows };
         let mut of_a = self.a.wrapping_add((above + top) * self.inner + first);
-        let mut of_b = (self.b).wrapping_add((product * self.inner + first) * self.cols);
+        let mut of_b = self.b.wrapping_add((product * self.inner + first) * self.cols);
         let mut own = [[T::ZERO; COLS]; ROWS];
         let step = self.team * LANES;
         let both = |inside: bool| {

@@ -24,9 +24,8 @@ use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
-use super::slices::product_of;
 use super::ticket::{Slices, in_flight};
-use crate::here::{pointer_here, zero_here};
+use crate::here::{pointer_here, product_here};
 use crate::number::Scalar;
 use crate::pack::{Pack, lanes};
 
@@ -72,7 +71,8 @@ pub const fn chunk<T>(rows: usize) -> usize {
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x with [`SHARED_BYTES`] of dynamic shared memory. The grid
-/// strides over groups of [`columns`] of all products along x and over slices along z.
+/// strides over groups of [`columns`] along x and over slices along z; along y it has a layer for each
+/// product.
 #[kernel(
     instances(f32),
     max_threads = 256,
@@ -86,7 +86,6 @@ pub const fn chunk<T>(rows: usize) -> usize {
         packs <= 1,
         packs == 0 || cols.is_multiple_of(lanes::<T>()),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
-        super::slices::counted(cols.div_ceil(columns::<T>(packs == 1)), batch),
         super::ticket::fit(
             [rows.saturating_mul(cols), batch],
             slices,
@@ -94,7 +93,8 @@ pub const fn chunk<T>(rows: usize) -> usize {
             sums.len(),
             tickets.len()
         ),
-        [block.x, block.y, block.z, grid.y] == [THREADS, 1, 1, 1],
+        [block.x, block.y, block.z] == [THREADS, 1, 1],
+        grid.y as usize == batch,
         shared_bytes as usize >= SHARED_BYTES
     )
 )]
@@ -130,7 +130,6 @@ pub fn matmul_few_rows<T: Scalar>(
         inner,
         cols,
         shares_a: of_a == 1,
-        batch,
     };
     // SAFETY: `require` states all of it.
     unsafe {
@@ -154,7 +153,6 @@ struct FewRows<T> {
     inner: usize,
     cols: usize,
     shares_a: bool,
-    batch: usize,
 }
 
 /// One element of each row and column of a thread.
@@ -194,18 +192,13 @@ impl<T: Scalar> FewRows<T> {
         while number < self.to.slices {
             let (begin, len) = self.to.slice(self.inner, number);
             let mut group = thread::block_idx_x() as usize;
-            while group < (groups + zero_here()) * self.batch {
-                // Where the group is, computed anew where it is used: it needs no registers meanwhile.
-                let place = || {
-                    let (product, group) = product_of(group + zero_here(), groups, self.batch);
-                    [product, group * across]
-                };
+            while group < groups {
+                let left = group * across;
                 let mut own = [[T::ZERO; COLS]; ROWS];
                 let mut done = 0;
                 while done < len {
                     let now = chunk::<T>(ROWS).min(len - done);
-                    let [product, left] = place();
-                    let at = (product, begin + done, now, left);
+                    let at = (begin + done, now, left);
                     // SAFETY: passed on to the caller; shared memory has room for it.
                     unsafe { self.part::<ROWS, COLS, LANES, LOADS>(&mut own, at, room) };
                     done += now;
@@ -222,12 +215,12 @@ impl<T: Scalar> FewRows<T> {
                     });
                     // Orders all warps' sums before the reads of them.
                     thread::sync_threads();
-                    let [product, left] = place();
+                    let above = product_here() * self.rows;
                     let output = |i: usize| {
                         let out = t + i * THREADS as usize;
                         let (row, col) = (out / across, left + out % across);
-                        let above = product * self.rows + row;
-                        (row < self.rows && col < self.cols).then_some(above * self.cols + col)
+                        let exists = row < self.rows && col < self.cols;
+                        exists.then_some((above + row) * self.cols + col)
                     };
                     unrolled::<EACH>(|i| {
                         let of_warp = |warp| {
@@ -240,7 +233,7 @@ impl<T: Scalar> FewRows<T> {
                             self.to.store(number, at, sum);
                         }
                     });
-                    if self.to.slices > 1 && self.to.is_last(group, t == 0, last) {
+                    if self.to.slices > 1 && self.to.is_last(product_here() * groups + group, t == 0, last) {
                         self.to.add::<EACH>(output);
                     }
                     // Orders all reads before the next group's A.
@@ -252,8 +245,8 @@ impl<T: Scalar> FewRows<T> {
         }
     }
 
-    /// Adds to `own` what `len` elements of a product's inner extent from `first` on give, for the
-    /// columns from `left` on.
+    /// Adds to `own` what `len` elements of the inner extent from `first` on give, for the columns
+    /// from `left` on.
     ///
     /// # Safety
     /// As for [`each`](Self::each). `room` has place for these columns of A, and nothing else in the
@@ -262,7 +255,7 @@ impl<T: Scalar> FewRows<T> {
     unsafe fn part<const ROWS: usize, const COLS: usize, const LANES: usize, const LOADS: usize>(
         &self,
         own: &mut Own<T, ROWS, COLS>,
-        (product, first, len, left): (usize, usize, usize, usize),
+        (first, len, left): (usize, usize, usize),
         room: *mut T,
     ) {
         let t = thread::thread_idx_x() as usize;
@@ -272,7 +265,7 @@ impl<T: Scalar> FewRows<T> {
         let pitch = pitch::<T>(ROWS);
         let cols: [usize; LOADS] =
             core::array::from_fn(|load| left + column::<LANES>(lane, load * LANES));
-        let above = product * self.inner + first + warp;
+        let above = product_here() * self.inner + first + warp;
         let mut of_b = self.b.wrapping_add(above * self.cols);
         let mut row_of_b = warp;
         let mut batch = || -> [[[T; LANES]; LOADS]; IN_FLIGHT] {
@@ -311,7 +304,7 @@ impl<T: Scalar> FewRows<T> {
             });
         };
         let mut now = batch();
-        let above = if self.shares_a { 0 } else { product * self.rows };
+        let above = if self.shares_a { 0 } else { product_here() * self.rows };
         let of_a = pointer_here(self.a.wrapping_add(above * self.inner + first + lane));
         let mut row = warp;
         while row < ROWS {

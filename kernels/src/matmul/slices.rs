@@ -43,25 +43,6 @@ pub fn number(layer: usize, slices: usize, batch: usize) -> (usize, usize) {
     }
 }
 
-/// The product of a group of outputs, and the group's number in it: all groups of a product follow
-/// each other.
-#[inline(always)]
-pub fn product_of(group: usize, groups: usize, batch: usize) -> (usize, usize) {
-    match batch {
-        1 => (0, group),
-        _ => {
-            // There is a group, so nothing here is 0; `max` tells the compiler.
-            let (group, groups) = (group as u32, (groups as u32).max(1));
-            ((group / groups) as usize, (group % groups) as usize)
-        }
-    }
-}
-
-/// Whether [`product_of`] can divide the groups of a batch: in 32 bits.
-pub const fn counted(groups: usize, batch: usize) -> bool {
-    batch == 1 || groups.saturating_mul(batch) <= u32::MAX as usize
-}
-
 /// Elements of `slices` times `batch` products of rows × cols elements, one after the other. `None`
 /// if that number overflows, or `slices` is 0 or above [`MOST_SLICES`].
 pub const fn sums(rows: usize, cols: usize, slices: usize, batch: usize) -> Option<usize> {
@@ -166,7 +147,7 @@ instances! {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_SLICES, counted, number, product_of, slice, sums};
+    use super::{MOST_SLICES, number, slice, sums};
 
     #[test]
     fn slices_cover_the_inner_extent_once_and_begin_at_whole_vectors() {
@@ -191,19 +172,6 @@ mod tests {
             let each = (0..slices).flat_map(|slice| (0..batch).map(move |of| (slice, of)));
             assert!(layers.eq(each), "{slices} of {batch}");
         }
-    }
-
-    #[test]
-    fn groups_are_those_of_each_product() {
-        for (groups, batch) in [(1, 1), (7, 1), (1, 5), (4, 3)] {
-            let all = (0..groups * batch).map(|group| product_of(group, groups, batch));
-            let each = (0..batch).flat_map(|of| (0..groups).map(move |group| (of, group)));
-            assert!(all.eq(each), "{groups} of {batch}");
-        }
-        // A single product is not divided.
-        assert_eq!(product_of(1 << 40, 1 << 41, 1), (0, 1 << 40));
-        assert!(counted(1 << 41, 1) && counted(1 << 16, 1 << 15));
-        assert!(!counted(1 << 16, 1 << 16) && !counted(usize::MAX, 2));
     }
 
     #[test]

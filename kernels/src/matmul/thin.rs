@@ -24,9 +24,8 @@ use cuda_std::uniform::assume_warp_uniform;
 use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
-use super::slices::product_of;
 use super::ticket::{Slices, in_flight};
-use crate::here::{pointer_here, zero_here};
+use crate::here::{pointer_here, product_here};
 use crate::number::Scalar;
 use crate::pack::lanes;
 
@@ -53,7 +52,8 @@ const WARPS: usize = THREADS as usize / WARP;
 ///
 /// # Launch
 /// Blocks of whole warps along x, which share a group, and of as many groups along y; with several
-/// slices y is 1. The grid strides over the groups of all products along x and over slices along z.
+/// slices y is 1. The grid strides over groups along x and over slices along z; along y it has a
+/// layer for each product.
 #[kernel(
     instances(f32, f64),
     max_threads = 512,
@@ -70,7 +70,6 @@ const WARPS: usize = THREADS as usize / WARP;
         across <= BYTES[1] / size_of::<T>(),
         packs == 0 || cols.is_multiple_of(lanes::<T>()),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
-        super::slices::counted(cols.div_ceil(across), batch),
         super::ticket::fit(
             [rows.saturating_mul(cols), batch],
             slices,
@@ -81,7 +80,8 @@ const WARPS: usize = THREADS as usize / WARP;
         slices == 1 || block.y == 1,
         block.x.is_multiple_of(32),
         block.x as u64 * block.y as u64 <= THREADS as u64,
-        [grid.y, block.z] == [1, 1]
+        grid.y as usize == batch,
+        block.z == 1
     )
 )]
 #[allow(
@@ -117,7 +117,6 @@ pub fn matmul_thin<T: Scalar>(
         inner,
         cols,
         shares_a: of_a == 1,
-        batch,
         across,
     };
     // SAFETY: `require` states all of it.
@@ -142,7 +141,6 @@ struct Thin<T> {
     inner: usize,
     cols: usize,
     shares_a: bool,
-    batch: usize,
     across: usize,
 }
 
@@ -178,21 +176,12 @@ impl<T: Scalar> Thin<T> {
         while number < self.to.slices {
             let (begin, len) = self.to.slice(self.inner, number);
             let mut first = thread::block_idx_x() as usize * high;
-            while first < (groups + zero_here()) * self.batch {
-                // Where the group is, computed anew where it is used: it needs no registers meanwhile.
-                let place = || match first + zero_here() + y {
-                    group if group < groups * self.batch => {
-                        let (product, group) = product_of(group, groups, self.batch);
-                        [product, group * across]
-                    }
-                    // No columns: the row of threads only takes part in the barriers.
-                    _ => [0, cols],
-                };
-                let [product, left] = place();
-                let at = [product, left + x * LANES];
+            while first < groups {
+                let left = (first + y) * across;
+                let col = left + x * LANES;
                 // SAFETY: passed on to the caller.
                 let own = unsafe {
-                    self.part::<ROWS, LANES, N>([begin + down, begin + len], at_once, at, wide)
+                    self.part::<ROWS, LANES, N>([begin + down, begin + len], at_once, col, wide)
                 };
                 // SAFETY: each output of each warp has one of these lanes, and one slot; after the
                 // barrier each output has one thread.
@@ -209,7 +198,7 @@ impl<T: Scalar> Thin<T> {
                     }
                     // Orders all warps' sums before the reads of them.
                     thread::sync_threads();
-                    self.outputs::<ROWS>(place(), |out, at| {
+                    self.outputs::<ROWS>(left, |out, at| {
                         let mut sum = T::ZERO;
                         let mut warp = 0;
                         while warp < warps {
@@ -218,9 +207,8 @@ impl<T: Scalar> Thin<T> {
                         }
                         self.to.store(number, at, sum);
                     });
-                    if self.to.slices > 1 && self.to.is_last(first, t == 0, last) {
-                        let add = |_, at| self.to.add::<1>(|_| Some(at));
-                        self.outputs::<ROWS>(place(), add);
+                    if self.to.slices > 1 && self.to.is_last(product_here() * groups + first, t == 0, last) {
+                        self.outputs::<ROWS>(left, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next columns' sums.
                     thread::sync_threads();
@@ -231,25 +219,21 @@ impl<T: Scalar> Thin<T> {
         }
     }
 
-    /// Calls `each` with this thread's outputs of a product's group: their numbers in it and in C.
+    /// Calls `each` with this thread's outputs of a group: their numbers in it and in C.
     #[inline(always)]
-    fn outputs<const ROWS: usize>(
-        &self,
-        [product, left]: [usize; 2],
-        each: impl Fn(usize, usize),
-    ) {
+    fn outputs<const ROWS: usize>(&self, left: usize, each: impl Fn(usize, usize)) {
         let shift = (self.across as u32).trailing_zeros();
         let mut out = thread::thread_idx_x() as usize;
         while out < ROWS << shift {
             let (row, col) = (out >> shift, left + (out & (self.across - 1)));
             if row < self.rows && col < self.cols {
-                each(out, (product * self.rows + row) * self.cols + col);
+                each(out, (product_here() * self.rows + row) * self.cols + col);
             }
             out += thread::block_dim_x() as usize;
         }
     }
 
-    /// This warp's sums of a product's rows from `first` on below `end`, `at_once` apart. Those of lanes
+    /// This warp's sums of the rows from `first` on below `end`, `at_once` apart. Those of lanes
     /// that are `wide` apart are added up, and the first `wide` lanes have them.
     ///
     /// # Safety
@@ -259,7 +243,7 @@ impl<T: Scalar> Thin<T> {
         &self,
         [first, end]: [usize; 2],
         at_once: usize,
-        [product, col]: [usize; 2],
+        col: usize,
         wide: usize,
     ) -> [[T; LANES]; ROWS] {
         let count = if col < self.cols && first < end {
@@ -267,6 +251,7 @@ impl<T: Scalar> Thin<T> {
         } else {
             0
         };
+        let product = product_here();
         let above = if self.shares_a { 0 } else { product * self.rows };
         let mut of_a = self.a.wrapping_add(above * self.inner + first);
         let mut of_b = (self.b).wrapping_add((product * self.inner + first) * self.cols + col);

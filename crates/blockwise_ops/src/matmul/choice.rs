@@ -88,7 +88,7 @@ pub(super) fn fastest_in(
         }
         _ if *kernel == SLICED => Some(in_slices(of, batch, bytes, most, of[2], device).0),
         _ if *kernel == DIRECT => direct::time_of((of, batch), most, device),
-        _ if *kernel == MMA && batch == 1 && direct::is_faster(of) => None,
+        _ if *kernel == MMA && direct::is_faster(of, batch) => None,
         _ if *kernel == MMA => Some(mma::slices(of, batch, most, device).0),
         _ => None,
     };

@@ -140,10 +140,16 @@ pub(super) fn launch(
         let Few { which, block, .. } = few;
         // Several groups of a block have one slice.
         let high = if slices == 1 { block[1] } else { 1 };
-        let blocks = few.groups.saturating_mul(batch).div_ceil(high as usize);
+        // Of batches, more than a product has would have nothing to do.
+        let high = match batch {
+            1 => high,
+            _ => high.min(few.groups.next_power_of_two() as u32),
+        };
+        let blocks = few.groups.div_ceil(high as usize);
         let mut plan = blocks_of(task, which, blocks, block[0], few.shared_bytes)?;
         plan.launch.block[1] = high;
-        // Its groups along x are those of all products.
+        // Each product has a layer along y, whatever the cap.
+        plan.launch.grid[1] = batch as u32;
         return Ok(with_layers(plan, task, slices));
     } else if *kernel == MMA {
         let asked = task.options.instance;

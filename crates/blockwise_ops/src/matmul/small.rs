@@ -2,16 +2,19 @@
 
 use kernels::matmul::small::{COLS, ROWS, THREADS, groups, room, threads};
 
-use super::{extents, is_one};
+use super::{extents, few, is_one};
 use crate::by_width::by_width;
 use crate::operation::Problem;
 
 /// The most shared memory of a block's operands, and of a run of rows with its B.
 const MOST_ROOM: usize = 64 << 10;
 const RUN_ROOM: usize = 32 << 10;
-/// The most columns, and the longest rows, of which a block takes runs.
-const RUN_COLS: usize = 16;
-const RUN_INNER: usize = 64;
+/// The longest rows, and the most columns, of which a block takes runs.
+const RUN_INNER: usize = 32;
+const RUN_COLS: usize = 256;
+/// Blocks among which less is divided: they fill a large device twice. It must not depend on the
+/// device: a product has the same bits everywhere either way, but one plan is easier to reason about.
+const BLOCKS: usize = 256;
 /// The most rows or columns with which it is the fastest kernel: f64 has the tensor cores
 /// (docs/log/2026-11-27-batches.md).
 const fn most_side(bytes: usize) -> usize {
@@ -20,15 +23,17 @@ const fn most_side(bytes: usize) -> usize {
         _ => 16,
     }
 }
-/// The most rows or columns of matrices that fill no tile, however long the other side.
+/// The most rows or columns of matrices that fill no tile, however long the other side, and the
+/// longest sums of these: f64 has [`direct`](super::direct).
 const THIN: usize = 16;
-/// The longest sums of such matrices; with f64 they are products of [`direct`](super::direct).
 const fn thin_inner(bytes: usize) -> usize {
     match bytes {
         4 => 32,
         _ => 8,
     }
 }
+/// The longest sums of other matrices, in runs of rows.
+const SHORT_INNER: usize = 16;
 /// Threads that have outputs, below which longer sums than these take too long.
 const BUSY: usize = THREADS as usize / 2;
 const SHORT: usize = 64;
@@ -53,29 +58,42 @@ pub(super) fn pays(problem: &Problem) -> bool {
     if is_one(problem) || !is_small(problem) {
         return false;
     }
-    let is_thin = rows.min(cols) <= THIN && inner <= thin_inner(bytes);
+    let [thin, side] = [rows.min(cols), rows.max(cols)];
+    let fits = side <= most_side(bytes)
+        || thin <= THIN && inner <= thin_inner(bytes)
+        || bytes == 4 && cols <= RUN_COLS && inner <= SHORT_INNER;
     let busy = most_each(problem).saturating_mul(threads(run(problem), cols));
-    (is_thin || rows.max(cols) <= most_side(bytes)) && (busy >= BUSY || inner <= SHORT)
+    let blocks = groups(rows, run(problem), each(problem), problem.extents[3]);
+    // Few blocks leave a device idle, in which others divide the sums, or have smaller tiles.
+    let is_filled = match bytes {
+        4 => inner <= SHORT_INNER || blocks >= BLOCKS / 2 || !few::pays(problem),
+        _ => problem.extents[3] >= BLOCKS,
+    };
+    fits && is_filled && (busy >= BUSY || inner <= SHORT)
 }
 
-/// Rows of A that a block has at a time: all, or as many as it has threads for, if B is small; 0 if
-/// neither fits shared memory.
+/// Rows of A that a block has at a time: all, or as many as it has threads for, where there are few
+/// blocks or shared memory has no room for all. 0 if it has no room for them either.
 pub(super) fn run(problem: &Problem) -> usize {
     let (of @ [rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
-    if room_of(of, bytes, 1) <= MOST_ROOM {
-        return rows;
+    let batch = problem.extents[3];
+    let is_whole = room_of(of, bytes, 1) <= MOST_ROOM;
+    let is_short = inner <= RUN_INNER && cols <= RUN_COLS && inner > 0 && cols > 0;
+    if !is_short || is_whole && batch >= BLOCKS {
+        return if is_whole { rows } else { 0 };
     }
-    if cols > RUN_COLS || inner > RUN_INNER || inner == 0 {
-        return 0;
-    }
-    let for_threads = THREADS as usize / cols.div_ceil(COLS).max(1) * ROWS;
-    let fit = (RUN_ROOM / bytes - inner * cols) / inner;
-    for_threads.min(fit / ROWS * ROWS)
+    let for_threads = THREADS as usize / cols.div_ceil(COLS) * ROWS;
+    let fit = (RUN_ROOM / bytes).saturating_sub(inner * cols) / inner / ROWS * ROWS;
+    let for_blocks = rows.saturating_mul(batch).div_ceil(BLOCKS);
+    let run = for_threads.min(fit).min(for_blocks.next_multiple_of(ROWS));
+    run.min(rows)
 }
 
-/// Products of a block: as many as its threads have outputs for, and shared memory has room for.
+/// Products of a block: as many as its threads have outputs for, shared memory has room for, and
+/// leave enough blocks.
 pub(super) fn each(problem: &Problem) -> usize {
-    most_each(problem).min(problem.extents[3]).max(1)
+    let batch = problem.extents[3];
+    most_each(problem).min(batch / BLOCKS).max(1)
 }
 
 fn most_each(problem: &Problem) -> usize {
