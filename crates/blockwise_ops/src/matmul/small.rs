@@ -84,9 +84,9 @@ pub(super) fn run(problem: &Problem) -> usize {
     }
     let for_threads = THREADS as usize / cols.div_ceil(COLS) * ROWS;
     let fit = (RUN_ROOM / bytes).saturating_sub(inner * cols) / inner / ROWS * ROWS;
-    let for_blocks = rows.saturating_mul(batch).div_ceil(BLOCKS);
-    let run = for_threads.min(fit).min(for_blocks.next_multiple_of(ROWS));
-    run.min(rows)
+    let for_blocks = rows.saturating_mul(batch.max(1)).div_ceil(BLOCKS);
+    let run = for_threads.min(for_blocks.next_multiple_of(ROWS));
+    run.min(fit).min(rows)
 }
 
 /// Products of a block: as many as its threads have outputs for, shared memory has room for, and
@@ -117,28 +117,65 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_as_many_products_as_fit() {
+    fn a_block_has_as_many_products_as_fit_and_leave_enough_blocks() {
         for (ty, batch, extents, expected) in [
             (Type::F32, 10_000, [16; 3], 16),
-            (Type::F32, 3, [16; 3], 3),
+            (Type::F32, 2000, [16; 3], 7),
+            (Type::F32, 255, [16; 3], 1),
             (Type::F32, 1024, [64; 3], 1),
             (Type::F64, 1024, [64; 3], 1),
-            (Type::F64, 100, [8, 500, 8], 1),
-            (Type::F64, 100, [8, 200, 8], 2),
-            (Type::F32, 7, [0; 3], 7),
+            (Type::F64, 1000, [8, 500, 8], 1),
+            (Type::F64, 1000, [8, 200, 8], 2),
+            (Type::F32, 7, [0; 3], 1),
         ] {
             assert_eq!(each(&of(ty, batch, extents)), expected, "{extents:?}");
         }
     }
 
     #[test]
-    fn it_is_for_batches_whose_matrices_fit() {
-        assert!(pays(&of(Type::F32, 2, [64; 3])));
-        assert!(!pays(&of(Type::F32, 1, [64; 3])));
-        assert!(!pays(&of(Type::F32, 2, [64, 129, 64])));
-        assert!(!pays(&of(Type::F32, 2, [129, 33, 17])));
-        assert!(pays(&of(Type::F64, 2, [16; 3])));
-        assert!(!pays(&of(Type::F64, 2, [16, 16, 17])));
+    fn runs_of_rows_leave_enough_blocks_and_fit() {
+        for (ty, batch, extents, expected) in [
+            // Whole products of many, and of sums that are too long.
+            (Type::F32, 256, [300, 8, 8], 300),
+            (Type::F32, 3, [100, 33, 8], 100),
+            (Type::F32, 3, [2000, 33, 8], 0),
+            (Type::F32, 3, [2000, 8, 257], 0),
+            (Type::F32, 3, [5, 0, 7], 5),
+            (Type::F32, 1, [1 << 20, 0, 0], 1 << 20),
+            // As many rows as threads have outputs for, as shared memory has room for, or fewer.
+            (Type::F32, 4, [190_160, 8, 8], 512),
+            (Type::F32, 400, [1000, 32, 8], 248),
+            (Type::F64, 400, [1000, 32, 8], 120),
+            (Type::F32, 3, [1608, 8, 8], 24),
+            (Type::F32, 2, [5, 8, 8], 5),
+            (Type::F32, 0, [5; 3], 5),
+        ] {
+            assert_eq!(run(&of(ty, batch, extents)), expected, "{batch} {extents:?}");
+        }
+    }
+
+    /// Times are in docs/log/2026-11-27-batches.md.
+    #[test]
+    fn it_is_for_batches_that_fill_no_tile() {
+        for (ty, batch, extents, expected) in [
+            (Type::F32, 2, [64; 3], true),
+            (Type::F32, 1, [64; 3], false),
+            (Type::F32, 2, [64, 129, 64], false),
+            (Type::F32, 2, [129, 33, 17], false),
+            (Type::F32, 4, [19_016, 8, 8], true),
+            (Type::F32, 8045, [32, 4, 82], true),
+            (Type::F32, 449, [326, 195, 1], false),
+            (Type::F32, 382, [8, 496, 8], false),
+            (Type::F32, 100, [8, 48, 16], false),
+            (Type::F64, 10_000, [16; 3], true),
+            (Type::F64, 251, [8; 3], false),
+            (Type::F64, 751, [8, 8, 160], true),
+            (Type::F64, 1705, [344, 8, 8], true),
+            (Type::F64, 1000, [16, 16, 17], false),
+        ] {
+            let problem = of(ty, batch, extents);
+            assert_eq!(pays(&problem), expected, "{ty} {batch} {extents:?}");
+        }
         assert!(is_small(&of(Type::F32, 1, [129, 4, 4])));
     }
 }
