@@ -376,6 +376,35 @@ mod tests {
         }
     }
 
+    /// The fastest that was measured (docs/log/2026-11-27-batches.md).
+    #[test]
+    fn batches_take_what_was_measured() {
+        let device = h200();
+        for (ty, batch, [rows, inner, cols], expected) in [
+            (Type::F32, 4, [19_016, 8, 8], &SMALL),
+            (Type::F32, 449, [326, 195, 1], &FEW),
+            (Type::F32, 382, [8, 496, 8], &FEW),
+            (Type::F32, 2573, [3, 137, 16], &FEW),
+            (Type::F32, 163, [32, 5928, 16], &FEW),
+            (Type::F32, 756, [320, 256, 16], &SLICED),
+            (Type::F32, 8, [8, 2800, 1104], &FEW),
+            (Type::F32, 100, [8, 48, 16], &FEW),
+            (Type::F32, 76, [128, 128, 256], &SLICED),
+            (Type::F64, 89, [8, 1048, 8], &DIRECT),
+            (Type::F64, 12, [6, 3652, 69], &DIRECT),
+            (Type::F64, 147, [1856, 72, 16], &MMA),
+            (Type::F64, 128, [8; 3], &MMA),
+            (Type::F64, 751, [8, 8, 160], &SMALL),
+            (Type::F64, 44, [1, 5466, 4], &FEW),
+            (Type::F64, 4096, [32; 3], &MMA),
+        ] {
+            let problem = Problem::new(ty, &[rows, inner, cols, batch]);
+            let options = Options::default();
+            let chosen = fastest(&task(&problem, &options, &device, &TILED));
+            assert_eq!(chosen, expected, "{ty} {batch} {rows}x{inner}x{cols}");
+        }
+    }
+
     #[test]
     fn a_product_without_elements_has_a_kernel() {
         for shape in [[0; 3], [0, 5, 7], [5, 0, 7], [1, 0, 5], [5, 7, 0]] {

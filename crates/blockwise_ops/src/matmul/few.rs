@@ -150,7 +150,9 @@ pub(super) fn pays(problem: &Problem) -> bool {
     }
     if batch != 1 {
         // The kernels that are faster for short rows have no batches, and tiles are mostly empty.
-        return cols <= 8 || !by_columns(of, batch, bytes) || rows <= MOST_OF_MANY_COLS;
+        let all = rows.saturating_mul(batch);
+        let tiles_are_empty = rows <= MOST_OF_BATCH || all <= MOST_OF_MANY_COLS;
+        return cols <= 8 || !by_columns(of, batch, bytes) || tiles_are_empty;
     }
     if by_columns(of, batch, bytes) {
         // With shorter rows of A, most lanes have nothing to do. Many rows of more than eight
@@ -213,6 +215,9 @@ const ROWS_SHORT: usize = 48;
 /// The most rows with nine columns and more: 1000 × 1000 × 16 takes 9.9 µs (cuBLAS 16.5), 20,000 ×
 /// 1000 × 16 95 (61).
 const MOST_OF_MANY_COLS: usize = 4096;
+/// The same of each product of a batch: 163 times 32 × 5928 × 16 takes 138 µs (`sliced` 188), 756
+/// times 320 × 256 × 16 309 (189).
+const MOST_OF_BATCH: usize = 48;
 
 /// Whether the columns are few, and not rather the rows.
 fn by_columns([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bool {
@@ -246,6 +251,11 @@ fn rows_thin(
     };
     let groups = cols.div_ceil(widest).saturating_mul(batch);
     let cols = cols.saturating_mul(batch);
+    if batch != 1 && groups > 2 * at_once {
+        // Warps of many groups hide each other's latency: 2573 times 3 × 137 × 16 takes 14.9 µs in
+        // groups of 32 threads, 27.8 of 256.
+        return with(false, if inner <= 512 { 32 } else { 64 }, 1);
+    }
     if inner <= 128 {
         // As many threads as have loads, and several groups a block.
         let down = inner.div_ceil(4) * lanes_of(widest);

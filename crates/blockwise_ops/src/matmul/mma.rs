@@ -202,6 +202,8 @@ mod tests {
         for (batch, side, expected) in [
             (4096, 32, MmaTiles::Small),
             (3000, 24, MmaTiles::Small),
+            // Less than a wave of larger tiles.
+            (10, 128, MmaTiles::Small),
             (2000, 48, MmaTiles::Square),
             (1024, 64, MmaTiles::Square),
             (512, 128, MmaTiles::Tall),

@@ -12,8 +12,7 @@ const RUN_ROOM: usize = 32 << 10;
 /// The longest rows, and the most columns, of which a block takes runs.
 const RUN_INNER: usize = 32;
 const RUN_COLS: usize = 256;
-/// Blocks among which less is divided: they fill a large device twice. It must not depend on the
-/// device: a product has the same bits everywhere either way, but one plan is easier to reason about.
+/// Blocks among which less is divided: they fill a large device twice.
 const BLOCKS: usize = 256;
 /// The most rows or columns with which it is the fastest kernel: f64 has the tensor cores
 /// (docs/log/2026-11-27-batches.md).
@@ -24,16 +23,14 @@ const fn most_side(bytes: usize) -> usize {
     }
 }
 /// The most rows or columns of matrices that fill no tile, however long the other side, and the
-/// longest sums of these: f64 has [`direct`](super::direct).
+/// longest sums of these; of others.
 const THIN: usize = 16;
-const fn thin_inner(bytes: usize) -> usize {
-    match bytes {
-        4 => 32,
-        _ => 8,
-    }
-}
-/// The longest sums of other matrices, in runs of rows.
+const THIN_INNER: usize = 32;
 const SHORT_INNER: usize = 16;
+/// The longest sums of f64 in runs of rows, where products are few.
+const FEW_INNER: usize = 8;
+/// The most rows of all products for which [`few`] is faster, if it can.
+const FEW_ROWS: usize = 6000;
 /// Threads that have outputs, below which longer sums than these take too long.
 const BUSY: usize = THREADS as usize / 2;
 const SHORT: usize = 64;
@@ -58,17 +55,19 @@ pub(super) fn pays(problem: &Problem) -> bool {
     if is_one(problem) || !is_small(problem) {
         return false;
     }
-    let [thin, side] = [rows.min(cols), rows.max(cols)];
-    let fits = side <= most_side(bytes)
-        || thin <= THIN && inner <= thin_inner(bytes)
-        || bytes == 4 && cols <= RUN_COLS && inner <= SHORT_INNER;
-    let busy = most_each(problem).saturating_mul(threads(run(problem), cols));
-    let blocks = groups(rows, run(problem), each(problem), problem.extents[3]);
+    let batch = problem.extents[3];
+    let is_thin = rows.min(cols) <= THIN && inner <= THIN_INNER;
+    let fits = rows.max(cols) <= most_side(bytes) || is_thin || inner <= SHORT_INNER;
     // Few blocks leave a device idle, in which others divide the sums, or have smaller tiles.
+    let blocks = groups(rows, run(problem), each(problem), batch);
     let is_filled = match bytes {
-        4 => inner <= SHORT_INNER || blocks >= BLOCKS / 2 || !few::pays(problem),
-        _ => problem.extents[3] >= BLOCKS,
+        _ if batch >= BLOCKS => true,
+        4 if rows.max(cols) <= most_side(4) && !few::pays(problem) => true,
+        4 if cols <= 8 && rows.saturating_mul(batch) <= FEW_ROWS => !few::pays(problem),
+        4 => blocks >= BLOCKS / 2 || inner <= SHORT_INNER && rows.max(cols) <= most_side(4),
+        _ => is_thin && inner <= FEW_INNER && blocks >= BLOCKS * 3 / 4,
     };
+    let busy = most_each(problem).saturating_mul(threads(run(problem), cols));
     fits && is_filled && (busy >= BUSY || inner <= SHORT)
 }
 
@@ -168,10 +167,23 @@ mod tests {
             (Type::F32, 382, [8, 496, 8], false),
             (Type::F32, 100, [8, 48, 16], false),
             (Type::F64, 10_000, [16; 3], true),
-            (Type::F64, 251, [8; 3], false),
+            (Type::F64, 128, [8; 3], false),
             (Type::F64, 751, [8, 8, 160], true),
             (Type::F64, 1705, [344, 8, 8], true),
-            (Type::F64, 1000, [16, 16, 17], false),
+            (Type::F64, 1000, [24; 3], false),
+            (Type::F32, 3, [1608, 8, 8], false),
+            (Type::F32, 1214, [24, 8, 1336], true),
+            (Type::F32, 3, [112, 8, 1192], false),
+            (Type::F32, 4, [232, 8, 272], false),
+            (Type::F32, 4513, [68, 7, 276], true),
+            (Type::F32, 46, [339, 4, 245], true),
+            (Type::F32, 102, [8, 8, 32], true),
+            (Type::F64, 4944, [18, 13, 99], true),
+            (Type::F64, 2003, [131, 24, 7], true),
+            (Type::F64, 75, [24, 8, 120], false),
+            (Type::F64, 48, [16, 8, 8], false),
+            (Type::F64, 75, [274, 1, 5], true),
+            (Type::F64, 268, [36, 30, 70], false),
         ] {
             let problem = of(ty, batch, extents);
             assert_eq!(pays(&problem), expected, "{ty} {batch} {extents:?}");
