@@ -228,7 +228,11 @@ impl<T: Scalar> FewCols<T> {
                         }
                         self.to.store(number, at, sum);
                     });
-                    if self.to.slices > 1 && self.to.is_last(product_here() * groups + group, t == 0, last) {
+                    if self.to.slices > 1
+                        && self
+                            .to
+                            .is_last(product_here() * groups + group, t == 0, last)
+                    {
                         self.outputs::<COLS>(top, high, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next rows' sums.
@@ -280,9 +284,15 @@ impl<T: Scalar> FewCols<T> {
         };
         let first = begin + member * LANES;
         let product = product_here();
-        let above = if self.shares_a { 0 } else { product * self.rows };
+        let above = if self.shares_a {
+            0
+        } else {
+            product * self.rows
+        };
         let mut of_a = self.a.wrapping_add((above + top) * self.inner + first);
-        let mut of_b = self.b.wrapping_add((product * self.inner + first) * self.cols);
+        let mut of_b = self
+            .b
+            .wrapping_add((product * self.inner + first) * self.cols);
         let mut own = [[T::ZERO; COLS]; ROWS];
         let step = self.team * LANES;
         let both = |inside: bool| {

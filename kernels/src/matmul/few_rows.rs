@@ -233,7 +233,11 @@ impl<T: Scalar> FewRows<T> {
                             self.to.store(number, at, sum);
                         }
                     });
-                    if self.to.slices > 1 && self.to.is_last(product_here() * groups + group, t == 0, last) {
+                    if self.to.slices > 1
+                        && self
+                            .to
+                            .is_last(product_here() * groups + group, t == 0, last)
+                    {
                         self.to.add::<EACH>(output);
                     }
                     // Orders all reads before the next group's A.
@@ -304,7 +308,11 @@ impl<T: Scalar> FewRows<T> {
             });
         };
         let mut now = batch();
-        let above = if self.shares_a { 0 } else { product_here() * self.rows };
+        let above = if self.shares_a {
+            0
+        } else {
+            product_here() * self.rows
+        };
         let of_a = pointer_here(self.a.wrapping_add(above * self.inner + first + lane));
         let mut row = warp;
         while row < ROWS {

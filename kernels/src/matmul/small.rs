@@ -47,7 +47,9 @@ pub const fn room<T>([rows, inner, cols]: [usize; 3], each: usize) -> usize {
 /// Groups of a launch: `each` products, or a run of rows of one.
 pub const fn groups(rows: usize, run: usize, each: usize, batch: usize) -> usize {
     match run < rows {
-        true => rows.div_ceil(if run == 0 { 1 } else { run }).saturating_mul(batch),
+        true => rows
+            .div_ceil(if run == 0 { 1 } else { run })
+            .saturating_mul(batch),
         false => batch.div_ceil(if each == 0 { 1 } else { each }),
     }
 }

@@ -207,7 +207,11 @@ impl<T: Scalar> Thin<T> {
                         }
                         self.to.store(number, at, sum);
                     });
-                    if self.to.slices > 1 && self.to.is_last(product_here() * groups + first, t == 0, last) {
+                    if self.to.slices > 1
+                        && self
+                            .to
+                            .is_last(product_here() * groups + first, t == 0, last)
+                    {
                         self.outputs::<ROWS>(left, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next columns' sums.
@@ -252,7 +256,11 @@ impl<T: Scalar> Thin<T> {
             0
         };
         let product = product_here();
-        let above = if self.shares_a { 0 } else { product * self.rows };
+        let above = if self.shares_a {
+            0
+        } else {
+            product * self.rows
+        };
         let mut of_a = self.a.wrapping_add(above * self.inner + first);
         let mut of_b = (self.b).wrapping_add((product * self.inner + first) * self.cols + col);
         let mut own = [[T::ZERO; LANES]; ROWS];

@@ -4,8 +4,8 @@ use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream, Type};
 use kernels::conv1d::fft::columns::{RADIX, THREADS};
 use kernels::conv1d::fft::shape::shift;
 
-use super::{lens, row};
 use super::transform::{Batches, COLUMNS, OUTPUTS, ROWS, Rows, Transform, transform};
+use super::{lens, row};
 use crate::LaunchError;
 use crate::limits::plan_1d;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};

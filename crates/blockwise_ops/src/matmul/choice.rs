@@ -57,7 +57,11 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
 
 /// The fastest kernel for the type and the extents in at most `most` slices, by the model; of a batch
 /// of products, of the kernels that have batches.
-pub(super) fn kernel(problem: &Problem, most: usize, device: &DeviceProperties) -> &'static Variant {
+pub(super) fn kernel(
+    problem: &Problem,
+    most: usize,
+    device: &DeviceProperties,
+) -> &'static Variant {
     if few::pays(problem) {
         return &FEW;
     }

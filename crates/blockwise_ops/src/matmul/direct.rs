@@ -79,7 +79,11 @@ pub(super) fn is_direct(problem: &Problem) -> bool {
 /// (docs/log/2026-11-27-small-doubles.md).
 pub(super) fn is_faster(of: [usize; 3], batch: usize) -> bool {
     let [rows, inner, cols] = of;
-    let least = if batch == 1 { THIN_INNER + 1 } else { BATCH_INNER };
+    let least = if batch == 1 {
+        THIN_INNER + 1
+    } else {
+        BATCH_INNER
+    };
     let problem = Problem::new(Type::F64, &[rows, inner, cols, batch]);
     rows.min(cols) <= THIN && inner >= least && is_direct(&problem)
 }

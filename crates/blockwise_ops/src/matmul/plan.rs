@@ -180,11 +180,7 @@ pub(super) fn launch(
 
 /// The plan with a layer of blocks for each slice of each product of a batch.
 fn layered(plan: Plan, task: &Task<'_>, slices: usize) -> Plan {
-    with_layers(
-        plan,
-        task,
-        slices.saturating_mul(task.problem.extents[3]),
-    )
+    with_layers(plan, task, slices.saturating_mul(task.problem.extents[3]))
 }
 
 fn with_layers(mut plan: Plan, task: &Task<'_>, layers: usize) -> Plan {

@@ -149,7 +149,11 @@ mod tests {
             (Type::F32, 2, [5, 8, 8], 5),
             (Type::F32, 0, [5; 3], 5),
         ] {
-            assert_eq!(run(&of(ty, batch, extents)), expected, "{batch} {extents:?}");
+            assert_eq!(
+                run(&of(ty, batch, extents)),
+                expected,
+                "{batch} {extents:?}"
+            );
         }
     }
 
