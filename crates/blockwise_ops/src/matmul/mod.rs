@@ -292,7 +292,8 @@ pub static FEW: Variant = Variant::new(
 .alone(plan::is_one_slice)
 .worth(few::is_few);
 
-/// Whole matrices in shared memory, several products a block; for batches of small ones.
+/// Whole matrices in shared memory, several products a block, or short rows of one; for batches of
+/// small ones.
 pub static SMALL: Variant = Variant::new(
     "small",
     "whole matrices in shared memory, several products a block; for batches of small ones",

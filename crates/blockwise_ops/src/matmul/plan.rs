@@ -133,7 +133,7 @@ pub(super) fn launch(
                 left: vec![rows, inner],
                 right_name: "B",
                 right: vec![inner, cols],
-                rule: "the kernel `few` is for at most 16 columns of B or 16 rows of A (float64: 4)",
+                rule: "the kernel `few` is for at most 16 columns of B or 16 rows of A (float64: 4), and 65,535 products",
             });
         }
         let few = Division::of(task).launch(of, bytes, [aligned[0], aligned[1]]);
@@ -236,7 +236,7 @@ pub(super) fn small(task: &Task<'_>) -> Result<Plan, LaunchError> {
             left: vec![rows, inner],
             right_name: "B",
             right: vec![inner, cols],
-            rule: "the kernel `small` is for matrices that fit 64 KiB together, or rows of few columns",
+            rule: "the kernel `small` is for matrices that fit 64 KiB together, or rows of at most 32 elements",
         });
     }
     let whole = |extent: usize| extent.is_multiple_of(lanes(bytes));

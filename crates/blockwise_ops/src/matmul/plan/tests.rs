@@ -193,6 +193,25 @@ fn a_batch_is_one_launch_with_a_layer_for_each_product() {
         );
         assert_eq!(launch.dynamic_shared_bytes, room);
     }
+    // Few rows or columns: a layer along y for each product, of which a grid has 65,535.
+    for (batch, [rows, inner, cols], expected) in [
+        (382, [8, 496, 8], ("matmul_few_cols_f32", [1, 382, 1])),
+        (2, [8, 5688, 8], ("matmul_few_cols_f32", [4, 2, 5])),
+        (8, [8, 2800, 1104], ("matmul_few_rows_f32", [9, 8, 3])),
+        (2573, [3, 137, 16], ("matmul_thin_f32", [1, 2573, 1])),
+        (
+            70_000,
+            [300, 195, 1],
+            ("matmul_sliced_squareragged_f32", [5, 1, 65_535]),
+        ),
+    ] {
+        let sides = [[rows, inner], [inner, cols]].map(|side| (batch, side));
+        let problem = super::super::batch(Type::F32, sides[0], sides[1]).expect("it fits");
+        let plan = operation::plan(&MATMUL, &problem, &Options::default(), &h200());
+        let launch = plan.expect("allowed").expect("outputs").launch;
+        assert_eq!((launch.kernel, launch.grid), expected);
+        assert!(launch.block[1] == 1, "{launch:?}");
+    }
     // Products that share B are one of all their rows.
     let shared = super::super::batch(Type::F32, (7, [3, 4]), (1, [4, 5]));
     assert_eq!(shared.expect("it fits").extents, [21, 4, 5, 1]);
