@@ -15,6 +15,19 @@ pub(crate) fn thread_here() -> u32 {
     index
 }
 
+/// The block's index along y: the product of a batch, where each has a layer of the grid.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn product_here() -> usize {
+    let index: u32;
+    // SAFETY: it reads a register, with the same number in all threads of the block.
+    let index = unsafe {
+        core::arch::asm!("mov.u32 {index}, %ctaid.y;", index = out(reg32) index, options(nomem, nostack));
+        cuda_std::uniform::assume_block_uniform(index)
+    };
+    index as usize
+}
+
 /// Zero.
 #[gpu_only]
 #[inline(always)]

@@ -130,6 +130,9 @@ fn transforms_take_rows() {
         // Through global memory, row by row.
         let long = with(&conv1d::FFT65536);
         check::<f32>(device, [2, 2], [3001, 300], ConvMode::Full, long);
+        // Taps that rows share are transformed once, whichever operand they are.
+        check::<f32>(device, [3, 1], [3001, 300], ConvMode::Same, long);
+        check::<f32>(device, [1, 2], [300, 3001], ConvMode::Same, long);
     }
 }
 

@@ -24,7 +24,7 @@ use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
 use super::ticket::{Slices, in_flight};
-use crate::here::pointer_here;
+use crate::here::{pointer_here, product_here};
 use crate::number::Scalar;
 use crate::pack::lanes;
 
@@ -62,41 +62,49 @@ pub const fn divides(team: usize, cols: usize) -> bool {
     team.is_power_of_two() && team >= least_team(cols) && team <= THREADS as usize
 }
 
-/// C = A · B of few columns.
+/// C = A · B of few columns, of each product of a batch.
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
-///   elements.
-/// - `sums`: `slices` matrices of the size of C, `tickets`: one for each block's rows, 0 before and
-///   after; both are empty with one slice.
+/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`,
+///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times.
+/// - `sums`: `slices` times the elements of `c`, `tickets`: one for each block's rows of each
+///   product, 0 before and after; both are empty with one slice.
 /// - `team`: threads that share a row, a power of two. `packs`: whether packs of 16 bytes of A are
 ///   loaded: there is one column then, rows of A are whole packs, and A and B are aligned to them.
 ///   The order of a sum depends on both, and on the slices.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x. The grid strides over rows along x and over slices along
-/// z.
+/// z; along y it has a layer for each product.
 #[kernel(
     instances(f32, f64),
     max_threads = 128,
     min_blocks = 4,
     require(
-        rows.checked_mul(inner) == Some(a.len()),
-        inner.checked_mul(cols) == Some(b.len()),
-        rows.checked_mul(cols) == Some(c.len()),
+        of_a == 1 || of_a == batch,
+        super::slices::elements(rows, inner, of_a) == Some(a.len()),
+        super::slices::elements(inner, cols, batch) == Some(b.len()),
+        super::slices::elements(rows, cols, batch) == Some(c.len()),
         cols <= most_cols::<T>(),
         divides(team, cols),
         packs <= 1,
         packs == 0 || cols <= 1 && inner.is_multiple_of(lanes::<T>()),
         packs == 0 || a.is_aligned_to(crate::pack::BYTES),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
-        super::ticket::fit([rows, cols], slices, rows.div_ceil(rows_of(team)), sums.len(), tickets.len()),
-        [block.x, block.y, block.z, grid.y] == [THREADS, 1, 1, 1]
+        super::ticket::fit(
+            [rows.saturating_mul(cols), batch],
+            slices,
+            rows.div_ceil(rows_of(team)).saturating_mul(batch),
+            sums.len(),
+            tickets.len()
+        ),
+        [block.x, block.y, block.z] == [THREADS, 1, 1],
+        grid.y as usize == batch
     )
 )]
 #[allow(
     clippy::too_many_arguments,
-    reason = "three matrices, three extents, the slices with their memory, the teams"
+    reason = "three matrices, three extents, the slices with their memory, the batch, the teams"
 )]
 pub fn matmul_few_cols<T: Scalar>(
     a: &[T],
@@ -108,6 +116,8 @@ pub fn matmul_few_cols<T: Scalar>(
     inner: usize,
     cols: usize,
     slices: usize,
+    of_a: usize,
+    batch: usize,
     team: usize,
     packs: usize,
 ) {
@@ -118,12 +128,13 @@ pub fn matmul_few_cols<T: Scalar>(
             c: c.as_mut_ptr(),
             sums: sums.as_mut_ptr(),
             tickets: tickets.as_mut_ptr(),
-            outputs: rows * cols,
+            outputs: rows * cols * batch,
             slices,
         },
         rows,
         inner,
         cols,
+        shares_a: of_a == 1,
         team,
         whole: cols.is_power_of_two() && b.as_ptr().addr().is_multiple_of(16),
     };
@@ -140,7 +151,7 @@ pub fn matmul_few_cols<T: Scalar>(
     }
 }
 
-/// A product with few columns.
+/// A batch of products with few columns.
 struct FewCols<T> {
     a: *const T,
     b: *const T,
@@ -148,6 +159,7 @@ struct FewCols<T> {
     rows: usize,
     inner: usize,
     cols: usize,
+    shares_a: bool,
     team: usize,
     /// Whether there is a column for each sum, and B's rows are loaded in packs.
     whole: bool,
@@ -216,7 +228,11 @@ impl<T: Scalar> FewCols<T> {
                         }
                         self.to.store(number, at, sum);
                     });
-                    if self.to.slices > 1 && self.to.is_last(group, t == 0, last) {
+                    if self.to.slices > 1
+                        && self
+                            .to
+                            .is_last(product_here() * groups + group, t == 0, last)
+                    {
                         self.outputs::<COLS>(top, high, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next rows' sums.
@@ -237,7 +253,7 @@ impl<T: Scalar> FewCols<T> {
         while out < high * COLS {
             let (row, col) = (top + out / COLS, out % COLS);
             if row < self.rows && col < self.cols {
-                each(out, row * self.cols + col);
+                each(out, (product_here() * self.rows + row) * self.cols + col);
             }
             out += THREADS as usize;
         }
@@ -267,8 +283,16 @@ impl<T: Scalar> FewCols<T> {
             0
         };
         let first = begin + member * LANES;
-        let mut of_a = self.a.wrapping_add(top * self.inner + first);
-        let mut of_b = self.b.wrapping_add(first * self.cols);
+        let product = product_here();
+        let above = if self.shares_a {
+            0
+        } else {
+            product * self.rows
+        };
+        let mut of_a = self.a.wrapping_add((above + top) * self.inner + first);
+        let mut of_b = self
+            .b
+            .wrapping_add((product * self.inner + first) * self.cols);
         let mut own = [[T::ZERO; COLS]; ROWS];
         let step = self.team * LANES;
         let both = |inside: bool| {

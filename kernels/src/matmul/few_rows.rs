@@ -25,7 +25,7 @@ use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
 use super::ticket::{Slices, in_flight};
-use crate::here::pointer_here;
+use crate::here::{pointer_here, product_here};
 use crate::number::Scalar;
 use crate::pack::{Pack, lanes};
 
@@ -62,7 +62,7 @@ pub const fn chunk<T>(rows: usize) -> usize {
     fit / WARPS * WARPS
 }
 
-/// C = A · B of up to sixteen rows.
+/// C = A · B of up to sixteen rows, of each product of a batch.
 ///
 /// # Parameters
 /// As for [`matmul_thin`](struct@super::thin::matmul_thin). `packs` says whether B is loaded in
@@ -71,27 +71,36 @@ pub const fn chunk<T>(rows: usize) -> usize {
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x with [`SHARED_BYTES`] of dynamic shared memory. The grid
-/// strides over groups of [`columns`] along x and over slices along z.
+/// strides over groups of [`columns`] along x and over slices along z; along y it has a layer for each
+/// product.
 #[kernel(
     instances(f32),
     max_threads = 256,
     min_blocks = 2,
     require(
-        rows.checked_mul(inner) == Some(a.len()),
-        inner.checked_mul(cols) == Some(b.len()),
-        rows.checked_mul(cols) == Some(c.len()),
+        of_a == 1 || of_a == batch,
+        super::slices::elements(rows, inner, of_a) == Some(a.len()),
+        super::slices::elements(inner, cols, batch) == Some(b.len()),
+        super::slices::elements(rows, cols, batch) == Some(c.len()),
         rows <= MOST_ROWS,
         packs <= 1,
         packs == 0 || cols.is_multiple_of(lanes::<T>()),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
-        super::ticket::fit([rows, cols], slices, cols.div_ceil(columns::<T>(packs == 1)), sums.len(), tickets.len()),
-        [block.x, block.y, block.z, grid.y] == [THREADS, 1, 1, 1],
+        super::ticket::fit(
+            [rows.saturating_mul(cols), batch],
+            slices,
+            cols.div_ceil(columns::<T>(packs == 1)).saturating_mul(batch),
+            sums.len(),
+            tickets.len()
+        ),
+        [block.x, block.y, block.z] == [THREADS, 1, 1],
+        grid.y as usize == batch,
         shared_bytes as usize >= SHARED_BYTES
     )
 )]
 #[allow(
     clippy::too_many_arguments,
-    reason = "three matrices, three extents, the slices with their memory, the form of loads"
+    reason = "three matrices, three extents, the slices with their memory, the batch, the loads"
 )]
 pub fn matmul_few_rows<T: Scalar>(
     a: &[T],
@@ -103,6 +112,8 @@ pub fn matmul_few_rows<T: Scalar>(
     inner: usize,
     cols: usize,
     slices: usize,
+    of_a: usize,
+    batch: usize,
     packs: usize,
 ) {
     let of = FewRows {
@@ -112,12 +123,13 @@ pub fn matmul_few_rows<T: Scalar>(
             c: c.as_mut_ptr(),
             sums: sums.as_mut_ptr(),
             tickets: tickets.as_mut_ptr(),
-            outputs: rows * cols,
+            outputs: rows * cols * batch,
             slices,
         },
         rows,
         inner,
         cols,
+        shares_a: of_a == 1,
     };
     // SAFETY: `require` states all of it.
     unsafe {
@@ -132,7 +144,7 @@ pub fn matmul_few_rows<T: Scalar>(
     }
 }
 
-/// A product with few rows.
+/// A batch of products with few rows.
 struct FewRows<T> {
     a: *const T,
     b: *const T,
@@ -140,6 +152,7 @@ struct FewRows<T> {
     rows: usize,
     inner: usize,
     cols: usize,
+    shares_a: bool,
 }
 
 /// One element of each row and column of a thread.
@@ -202,10 +215,12 @@ impl<T: Scalar> FewRows<T> {
                     });
                     // Orders all warps' sums before the reads of them.
                     thread::sync_threads();
+                    let above = product_here() * self.rows;
                     let output = |i: usize| {
                         let out = t + i * THREADS as usize;
                         let (row, col) = (out / across, left + out % across);
-                        (row < self.rows && col < self.cols).then_some(row * self.cols + col)
+                        let exists = row < self.rows && col < self.cols;
+                        exists.then_some((above + row) * self.cols + col)
                     };
                     unrolled::<EACH>(|i| {
                         let of_warp = |warp| {
@@ -218,7 +233,11 @@ impl<T: Scalar> FewRows<T> {
                             self.to.store(number, at, sum);
                         }
                     });
-                    if self.to.slices > 1 && self.to.is_last(group, t == 0, last) {
+                    if self.to.slices > 1
+                        && self
+                            .to
+                            .is_last(product_here() * groups + group, t == 0, last)
+                    {
                         self.to.add::<EACH>(output);
                     }
                     // Orders all reads before the next group's A.
@@ -250,7 +269,8 @@ impl<T: Scalar> FewRows<T> {
         let pitch = pitch::<T>(ROWS);
         let cols: [usize; LOADS] =
             core::array::from_fn(|load| left + column::<LANES>(lane, load * LANES));
-        let mut of_b = self.b.wrapping_add((first + warp) * self.cols);
+        let above = product_here() * self.inner + first + warp;
+        let mut of_b = self.b.wrapping_add(above * self.cols);
         let mut row_of_b = warp;
         let mut batch = || -> [[[T; LANES]; LOADS]; IN_FLIGHT] {
             core::array::from_fn(|_| {
@@ -288,10 +308,16 @@ impl<T: Scalar> FewRows<T> {
             });
         };
         let mut now = batch();
+        let above = if self.shares_a {
+            0
+        } else {
+            product_here() * self.rows
+        };
+        let of_a = pointer_here(self.a.wrapping_add(above * self.inner + first + lane));
         let mut row = warp;
         while row < ROWS {
             let count = len.saturating_sub(lane).div_ceil(WARP);
-            let mut from = self.a.wrapping_add(row * self.inner + first + lane);
+            let mut from = of_a.wrapping_add(row * self.inner);
             let mut to = room.wrapping_add(lane * pitch + row);
             let load = |inside: bool| {
                 // SAFETY: an element of A in the slice; zero in a row that does not exist.

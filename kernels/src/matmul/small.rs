@@ -2,7 +2,8 @@
 //!
 //! Change from [`sliced`](super::sliced), whose tiles are larger than such matrices: a block copies A
 //! and B of some products as they lie in memory, one run of each, and computes all of C. A block that
-//! has more of them copies the next ones meanwhile.
+//! has more of them copies the next ones meanwhile. Of a product with too many rows a block has some
+//! rows of A, and all of B.
 //!
 //! - Loads: `cp.async`, 16 bytes where all rows are whole packs, else one element. A that all products
 //!   share is copied once.
@@ -13,7 +14,7 @@
 //!   a row of A, or have neighbouring ones: no bank conflict at the usual sizes.
 //! - Barriers: after the copies, before any thread reads them; after the reads, before the copies that
 //!   replace what was read.
-//! - Global reads: each element of A and B once.
+//! - Global reads: each element of A once, and of B for each run of rows.
 
 use cuda_std::async_copy::{cp_async_commit_group, cp_async_wait_group};
 use cuda_std::prelude::*;
@@ -43,11 +44,27 @@ pub const fn room<T>([rows, inner, cols]: [usize; 3], each: usize) -> usize {
     bytes.saturating_add(BYTES - 1) / BYTES * BYTES
 }
 
-/// The same for a launch of `blocks`: twice the bytes where a block has several groups.
-pub const fn needed<T>(of: [usize; 3], each: usize, batch: usize, blocks: u32) -> usize {
-    let each_time = room::<T>(of, each);
-    let groups = batch.div_ceil(if each == 0 { 1 } else { each });
-    match groups > blocks as usize {
+/// Groups of a launch: `each` products, or a run of rows of one.
+pub const fn groups(rows: usize, run: usize, each: usize, batch: usize) -> usize {
+    match run < rows {
+        true => rows
+            .div_ceil(if run == 0 { 1 } else { run })
+            .saturating_mul(batch),
+        false => batch.div_ceil(if each == 0 { 1 } else { each }),
+    }
+}
+
+/// The same for a launch of `blocks`, where a block has `run` of the `rows`: twice the bytes where it
+/// has several groups.
+pub const fn needed<T>(
+    [rows, inner, cols]: [usize; 3],
+    run: usize,
+    each: usize,
+    batch: usize,
+    blocks: u32,
+) -> usize {
+    let each_time = room::<T>([run, inner, cols], each);
+    match groups(rows, run, each, batch) > blocks as usize {
         true => each_time.saturating_mul(2),
         false => each_time,
     }
@@ -64,12 +81,13 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
 /// # Parameters
 /// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`, `c`:
 ///   B and C, `inner · cols` and `rows · cols` elements, `batch` times.
-/// - `each`: products of a block. `packs`: whether 16 bytes move at a time; rows of A, B and C are
+/// - `run`: rows of A that a block has at a time: all, or fewer of one product. `each`: products of a
+///   block; 1 if `run` is less than `rows`. `packs`: whether 16 bytes move at a time; rows of A, B and C are
 ///   then whole numbers of them, and all three are aligned to them.
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x with as much dynamic shared memory as [`needed`] says. The grid
-/// strides over groups of `each` products along x.
+/// strides over groups of `each` products, or over runs of rows, along x.
 #[kernel(
     instances(f32, f64),
     max_threads = 128,
@@ -80,7 +98,9 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
         super::slices::elements(inner, cols, batch) == Some(b.len()),
         super::slices::elements(rows, cols, batch) == Some(c.len()),
         each > 0,
-        rows.saturating_mul(cols).saturating_mul(each) <= u32::MAX as usize,
+        run == rows || run < rows && run > 0 && each == 1,
+        groups(rows, run, each, batch) <= u32::MAX as usize,
+        run.saturating_mul(cols).saturating_mul(each) <= u32::MAX as usize,
         packs <= 1,
         packs == 0 || inner.is_multiple_of(lanes::<T>()),
         packs == 0 || cols.is_multiple_of(lanes::<T>()),
@@ -88,7 +108,7 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
         packs == 0 || c.is_aligned_to(crate::pack::BYTES),
         [block.x, block.y, block.z, grid.y, grid.z] == [THREADS, 1, 1, 1, 1],
-        shared_bytes as usize >= needed::<T>([rows, inner, cols], each, batch, grid.x)
+        shared_bytes as usize >= needed::<T>([rows, inner, cols], run, each, batch, grid.x)
     )
 )]
 #[allow(
@@ -104,6 +124,7 @@ pub fn matmul_small<T: Scalar>(
     cols: usize,
     of_a: usize,
     batch: usize,
+    run: usize,
     each: usize,
     packs: usize,
 ) {
@@ -114,6 +135,7 @@ pub fn matmul_small<T: Scalar>(
         extents: [rows, inner, cols],
         shares_a: of_a != batch,
         batch,
+        run,
         each,
     };
     // SAFETY: `require` states all of it.
@@ -133,6 +155,7 @@ struct Small<T> {
     extents: [usize; 3],
     shares_a: bool,
     batch: usize,
+    run: usize,
     each: usize,
 }
 
@@ -147,25 +170,33 @@ impl<T: Scalar> Small<T> {
         let [rows, inner, cols] = self.extents;
         let shared = asm::dynamic_shared();
         let bytes = size_of::<T>() as u32;
-        let to_b = of_a::<T>(rows, inner, self.each) as u32 * bytes;
-        let second = room::<T>(self.extents, self.each) as u32;
+        let to_b = of_a::<T>(self.run, inner, self.each) as u32 * bytes;
+        let second = room::<T>([self.run, inner, cols], self.each) as u32;
         // There is an output where these divide, so nothing here is 0; `max` tells the compiler.
-        let high = rows.div_ceil(ROWS) as u32;
+        let high = self.run.div_ceil(ROWS) as u32;
         let across = (cols.div_ceil(COLS) as u32).max(1);
         let threads = (high * across).max(1);
-        let groups = self.batch.div_ceil(self.each.max(1));
-        // The products of a group: the first, and how many.
-        let products = |group: usize| {
-            let first = group * self.each;
-            (first, self.each.min(self.batch - first))
+        let groups = groups(rows, self.run, self.each, self.batch);
+        // The products of a group: the first, and how many; its rows in each, likewise.
+        let products = |group: usize| match self.run < rows {
+            true => {
+                let runs = (rows.div_ceil(self.run.max(1)) as u32).max(1);
+                let (product, run) = (group as u32 / runs, group as u32 % runs);
+                let top = run as usize * self.run;
+                (product as usize, 1, top, self.run.min(rows - top))
+            }
+            false => {
+                let first = group * self.each;
+                (first, self.each.min(self.batch - first), 0, rows)
+            }
         };
         let start = |group: usize, to: u32| {
-            let (first, now) = products(group);
+            let (first, now, top, high) = products(group);
             let (first_a, now_a) = if self.shares_a { (0, 1) } else { (first, now) };
             // SAFETY: runs of the operands, and their places in shared memory, which no thread reads.
             unsafe {
-                let from = self.a.wrapping_add(first_a * rows * inner);
-                copy::<T, LANES>(to, from, now_a * rows * inner);
+                let from = self.a.wrapping_add((first_a * rows + top) * inner);
+                copy::<T, LANES>(to, from, now_a * high * inner);
                 let from = self.b.wrapping_add(first * inner * cols);
                 copy::<T, LANES>(to + to_b, from, now * inner * cols);
             }
@@ -187,7 +218,7 @@ impl<T: Scalar> Small<T> {
             // Orders all threads' copies of this group before the reads of them.
             cp_async_wait_group::<1>();
             thread::sync_threads();
-            let (first, now) = products(group);
+            let (first, now, top, of_run) = products(group);
             let shared = shared + half;
             let mut place = thread::thread_idx_x();
             while place < now as u32 * threads {
@@ -195,14 +226,13 @@ impl<T: Scalar> Small<T> {
                 let (y, x) = (place_in / across, place_in % across);
                 let of_a = if self.shares_a { 0 } else { product };
                 let slots = [
-                    shared + of_a * (rows * inner) as u32 * bytes,
+                    shared + of_a * (self.run * inner) as u32 * bytes,
                     shared + to_b + product * (inner * cols) as u32 * bytes,
                 ];
-                let c = self
-                    .c
-                    .wrapping_add((first + product as usize) * rows * cols);
+                let above = (first + product as usize) * rows + top;
+                let c = self.c.wrapping_add(above * cols);
                 // SAFETY: both matrices are there, and only this thread has these outputs.
-                unsafe { self.outputs::<LANES>(slots, [y, x], high, c) };
+                unsafe { self.outputs::<LANES>(slots, [y, x], [of_run as u32, high], c) };
                 place += THREADS;
             }
             // Orders all reads before the copies of the group after the next one.
@@ -212,22 +242,23 @@ impl<T: Scalar> Small<T> {
         }
     }
 
-    /// Computes a thread's outputs of one product: rows y, y + `high`, …, and COLS columns.
+    /// Computes a thread's outputs of `rows` rows of one product: rows y, y + `high`, …, and COLS
+    /// columns.
     ///
     /// # Safety
-    /// The addresses are those of A and B in shared memory, `c` is the product's C, and no other thread
-    /// has these outputs. Rows are whole numbers of LANES elements, aligned to them.
+    /// The addresses are those of A's rows and of B in shared memory, `c` is their C, and no other
+    /// thread has these outputs. Rows are whole numbers of LANES elements, aligned to them.
     #[inline(always)]
     unsafe fn outputs<const LANES: usize>(
         &self,
         [of_a, of_b]: [u32; 2],
         [y, x]: [u32; 2],
-        high: u32,
+        [rows, high]: [u32; 2],
         c: *mut T,
     ) {
         const { assert!(COLS.is_multiple_of(LANES) && COLS <= 4 && LANES <= COLS) };
         let bytes = size_of::<T>() as u32;
-        let [rows, inner, cols] = self.extents.map(|extent| extent as u32);
+        let [_, inner, cols] = self.extents.map(|extent| extent as u32);
         let left = x * COLS as u32;
         // Beyond the matrices the last row and columns are read; these sums are not stored.
         let of_rows: [u32; ROWS] = core::array::from_fn(|i| {

@@ -25,7 +25,7 @@ use cuda_std::unroll::unrolled;
 
 use super::asm::load_if;
 use super::ticket::{Slices, in_flight};
-use crate::here::pointer_here;
+use crate::here::{pointer_here, product_here};
 use crate::number::Scalar;
 use crate::pack::lanes;
 
@@ -39,28 +39,30 @@ pub const BYTES: [usize; 2] = [32, 128];
 const WARP: usize = 32;
 const WARPS: usize = THREADS as usize / WARP;
 
-/// C = A · B of a few rows.
+/// C = A · B of a few rows, of each product of a batch.
 ///
 /// # Parameters
-/// - `a`: A, `rows · inner` elements. `b`: B, `inner · cols` elements. `c`: C, `rows · cols`
-///   elements.
-/// - `sums`: `slices` matrices of the size of C, `tickets`: one for each group of columns, or
-///   more, 0 before and after; both are empty with one slice.
+/// - `a`: A, `rows · inner` elements, `of_a` times: 1, if all products share it, or `batch`. `b`,
+///   `c`: B and C, `inner · cols` and `rows · cols` elements, `batch` times.
+/// - `sums`: `slices` times the elements of `c`, `tickets`: one for each group of columns of each
+///   product, or more, 0 before and after; both are empty with one slice.
 /// - `across`: columns of a group, a power of two. `packs`: whether B is loaded in packs of 16
 ///   bytes: `cols` and `across` are then whole numbers of them, and B is aligned to them. The order
 ///   of a sum depends on the threads of a group, on how many share a row of B, and on the slices.
 ///
 /// # Launch
 /// Blocks of whole warps along x, which share a group, and of as many groups along y; with several
-/// slices y is 1. The grid strides over groups along x and over slices along z.
+/// slices y is 1. The grid strides over groups along x and over slices along z; along y it has a
+/// layer for each product.
 #[kernel(
     instances(f32, f64),
     max_threads = 512,
     min_blocks = 1,
     require(
-        rows.checked_mul(inner) == Some(a.len()),
-        inner.checked_mul(cols) == Some(b.len()),
-        rows.checked_mul(cols) == Some(c.len()),
+        of_a == 1 || of_a == batch,
+        super::slices::elements(rows, inner, of_a) == Some(a.len()),
+        super::slices::elements(inner, cols, batch) == Some(b.len()),
+        super::slices::elements(rows, cols, batch) == Some(c.len()),
         rows <= MOST_ROWS,
         across.is_power_of_two(),
         packs <= 1,
@@ -68,16 +70,23 @@ const WARPS: usize = THREADS as usize / WARP;
         across <= BYTES[1] / size_of::<T>(),
         packs == 0 || cols.is_multiple_of(lanes::<T>()),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
-        super::ticket::fit([rows, cols], slices, cols.div_ceil(across), sums.len(), tickets.len()),
+        super::ticket::fit(
+            [rows.saturating_mul(cols), batch],
+            slices,
+            cols.div_ceil(across).saturating_mul(batch),
+            sums.len(),
+            tickets.len()
+        ),
         slices == 1 || block.y == 1,
         block.x.is_multiple_of(32),
         block.x as u64 * block.y as u64 <= THREADS as u64,
-        [grid.y, block.z] == [1, 1]
+        grid.y as usize == batch,
+        block.z == 1
     )
 )]
 #[allow(
     clippy::too_many_arguments,
-    reason = "three matrices, three extents, the slices with their memory, the shape"
+    reason = "three matrices, three extents, the slices with their memory, the batch, the shape"
 )]
 pub fn matmul_thin<T: Scalar>(
     a: &[T],
@@ -89,6 +98,8 @@ pub fn matmul_thin<T: Scalar>(
     inner: usize,
     cols: usize,
     slices: usize,
+    of_a: usize,
+    batch: usize,
     across: usize,
     packs: usize,
 ) {
@@ -99,12 +110,13 @@ pub fn matmul_thin<T: Scalar>(
             c: c.as_mut_ptr(),
             sums: sums.as_mut_ptr(),
             tickets: tickets.as_mut_ptr(),
-            outputs: rows * cols,
+            outputs: rows * cols * batch,
             slices,
         },
         rows,
         inner,
         cols,
+        shares_a: of_a == 1,
         across,
     };
     // SAFETY: `require` states all of it.
@@ -120,7 +132,7 @@ pub fn matmul_thin<T: Scalar>(
     }
 }
 
-/// A product with few rows.
+/// A batch of products with few rows.
 struct Thin<T> {
     a: *const T,
     b: *const T,
@@ -128,6 +140,7 @@ struct Thin<T> {
     rows: usize,
     inner: usize,
     cols: usize,
+    shares_a: bool,
     across: usize,
 }
 
@@ -194,7 +207,11 @@ impl<T: Scalar> Thin<T> {
                         }
                         self.to.store(number, at, sum);
                     });
-                    if self.to.slices > 1 && self.to.is_last(first, t == 0, last) {
+                    if self.to.slices > 1
+                        && self
+                            .to
+                            .is_last(product_here() * groups + first, t == 0, last)
+                    {
                         self.outputs::<ROWS>(left, |_, at| self.to.add::<1>(|_| Some(at)));
                     }
                     // Orders all reads before the next columns' sums.
@@ -214,7 +231,7 @@ impl<T: Scalar> Thin<T> {
         while out < ROWS << shift {
             let (row, col) = (out >> shift, left + (out & (self.across - 1)));
             if row < self.rows && col < self.cols {
-                each(out, row * self.cols + col);
+                each(out, (product_here() * self.rows + row) * self.cols + col);
             }
             out += thread::block_dim_x() as usize;
         }
@@ -238,8 +255,14 @@ impl<T: Scalar> Thin<T> {
         } else {
             0
         };
-        let mut of_a = self.a.wrapping_add(first);
-        let mut of_b = self.b.wrapping_add(first * self.cols + col);
+        let product = product_here();
+        let above = if self.shares_a {
+            0
+        } else {
+            product * self.rows
+        };
+        let mut of_a = self.a.wrapping_add(above * self.inner + first);
+        let mut of_b = (self.b).wrapping_add((product * self.inner + first) * self.cols + col);
         let mut own = [[T::ZERO; LANES]; ROWS];
         let load = |inside: bool| {
             // SAFETY: columns of a row of B in the slice; the same elements of A.

@@ -533,6 +533,7 @@ fn small_products_have_room_in_shared_memory() {
     struct Small {
         of: [Buffer<f32>; 3],
         batch: [usize; 2],
+        run: usize,
         each: usize,
         packs: usize,
         shape: Shape,
@@ -542,6 +543,7 @@ fn small_products_have_room_in_shared_memory() {
     let good = || Small {
         of: [memory(60), memory(96), memory(120)],
         batch: [3, 3],
+        run: 5,
         each: 2,
         packs: 1,
         shape: of([2, 1, 1], [small::THREADS, 1, 1], bytes),
@@ -550,13 +552,14 @@ fn small_products_have_room_in_shared_memory() {
         let Small {
             of: [a, b, mut c],
             batch: [of_a, batch],
+            run,
             each,
             packs,
             shape,
         } = small;
         let device = Device::default();
         let kernel = matmul_small::<f32>::on(&device)?.shape(shape);
-        kernel.launch(&a, &b, &mut c, 5, 4, 8, of_a, batch, each, packs)
+        kernel.launch(&a, &b, &mut c, 5, 4, 8, of_a, batch, run, each, packs)
     };
     let with = |change: fn(&mut Small)| {
         let mut small = good();
@@ -595,6 +598,23 @@ fn small_products_have_room_in_shared_memory() {
     let mut small = good();
     small.shape = of([2, 1, 1], [small::THREADS, 1, 1], bytes - 1);
     refused(start(small), "shared_bytes");
+    // Runs of rows of one product: six of these, of which blocks have three.
+    let run = small::room::<f32>([3, 4, 8], 1) as u32;
+    for (bytes, rows, each, rule) in [
+        (2 * run, 3, 1, None),
+        (2 * run - 1, 3, 1, Some("shared_bytes")),
+        (2 * run, 3, 2, Some("each == 1")),
+        (2 * run, 0, 1, Some("run > 0")),
+        (4 * run, 6, 1, Some("run == rows")),
+    ] {
+        let mut small = good();
+        (small.run, small.each) = (rows, each);
+        small.shape = of([2, 1, 1], [small::THREADS, 1, 1], bytes);
+        match rule {
+            None => starts(start(small)),
+            Some(rule) => refused(start(small), rule),
+        }
+    }
     // A block that has two groups needs room for both.
     for (bytes, enough) in [(2 * bytes, true), (bytes, false)] {
         let mut small = good();
@@ -616,6 +636,8 @@ struct Few {
     tickets: Buffer<u32>,
     extents: [usize; 3],
     slices: usize,
+    /// Matrices of A, and of B and C.
+    batch: [usize; 2],
     /// What the kernel calls `across` or `team`.
     number: usize,
     packs: usize,
@@ -633,6 +655,7 @@ impl Few {
             tickets: memory(groups),
             extents,
             slices: 2,
+            batch: [1, 1],
             number,
             packs: 0,
             shape,
@@ -641,6 +664,17 @@ impl Few {
 
     fn with(mut self, change: fn(&mut Self)) -> Self {
         change(&mut self);
+        self
+    }
+
+    /// Three products of this one's size.
+    fn three(mut self) -> Self {
+        for of in [&mut self.a, &mut self.b, &mut self.c, &mut self.sums] {
+            *of = memory(3 * of.len);
+        }
+        self.tickets = memory(3 * self.tickets.len);
+        self.batch = [3, 3];
+        self.shape.grid.y = 3;
         self
     }
 }
@@ -660,6 +694,8 @@ macro_rules! few {
                 inner,
                 cols,
                 of.slices,
+                of.batch[0],
+                of.batch[1],
                 $(of.$number,)?
                 of.packs,
             )
@@ -701,6 +737,18 @@ fn few_rows_or_columns_have_memory_for_their_slices() {
         refused(start(good().with(|of| of.extents[1] += 2)), "a.len()");
         refused(start(good().with(|of| of.b = memory(3))), "b.len()");
         refused(start(good().with(|of| of.c = memory(3))), "c.len()");
+        let three = || good().three();
+        starts(start(three()));
+        starts(start(three().with(|of| {
+            (of.a, of.batch) = (memory(of.a.len / 3), [1, 3]);
+        })));
+        refused(start(three().with(|of| of.batch = [2, 3])), "of_a == 1");
+        refused(start(three().with(|of| of.batch = [1, 3])), "a.len()");
+        refused(start(three().with(|of| of.shape.grid.y = 1)), "grid.y");
+        let fewer = |of: &mut Few| of.tickets = memory(of.tickets.len - 1);
+        refused(start(three().with(fewer)), "fit");
+        let fewer = |of: &mut Few| of.sums = memory(of.sums.len - 1);
+        refused(start(three().with(fewer)), "fit");
         let deep = good().with(|of| of.shape.block.z = 2);
         refused(start(deep), "block.z");
         refused(start(good().with(|of| of.shape.grid.y = 2)), "grid.y");

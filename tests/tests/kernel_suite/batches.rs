@@ -18,7 +18,7 @@ use ndarray::{Array2, Array3, ArrayView2, Axis};
 
 /// Products, and the extents of each: none, one, primes, around the tiles of 32, 64 and 128, and
 /// without rows, inner extent or columns.
-const SHAPES: [[usize; 4]; 12] = [
+const SHAPES: [[usize; 4]; 14] = [
     [0, 5, 5, 5],
     [1, 17, 13, 19],
     [2, 1, 1, 1],
@@ -26,12 +26,21 @@ const SHAPES: [[usize; 4]; 12] = [
     [5, 16, 16, 16],
     [3, 31, 33, 32],
     [2, 33, 32, 31],
+    [3, 19, 68, 1],
+    [2, 3, 37, 33],
     [2, 63, 5, 65],
     [2, 129, 18, 132],
     [3, 0, 4, 4],
     [3, 4, 0, 8],
     [3, 4, 4, 0],
 ];
+
+/// Instances of `few`: four lanes that share a row of B in 128 threads, sixteen rows, and teams of 32
+/// threads, the last of which read packs of A.
+const THIN: u8 = 7;
+const FEW_ROWS: u8 = 25;
+const FEW_COLS: u8 = 29;
+const FEW_COLS_BY_PACKS: u8 = 35;
 
 fn batch<T: Precision + Draw>(seed: u64, of: usize, rows: usize, cols: usize) -> Array3<T> {
     let all = matrix::<T>(seed, of * rows, cols);
@@ -107,6 +116,24 @@ fn every_shape_in_every_tile() {
                     let options = of(&DIRECT, tiles as u8, count, cap);
                     check::<f64>(device, sides, each, options);
                 }
+                for (fits, instance, both) in [
+                    (rows <= 4, THIN, true),
+                    (rows <= 16, FEW_ROWS, false),
+                    (cols <= 16, FEW_COLS, cols <= 4),
+                    (cols == 1 && inner % 4 == 0, FEW_COLS_BY_PACKS, true),
+                ] {
+                    // Products that share B are one, of more rows.
+                    let fits = fits && sides[1] == products;
+                    for (count, cap) in [(1, None), (2, Some(1)), (3, Some(2))] {
+                        let options = of(&FEW, instance, count, cap);
+                        if fits {
+                            check::<f32>(device, sides, each, options);
+                        }
+                        if fits && both {
+                            check::<f64>(device, sides, each, options);
+                        }
+                    }
+                }
                 for cap in [None, Some(1)] {
                     let options = of(&SMALL, 0, 1, cap);
                     check::<f32>(device, sides, each, options);
@@ -167,7 +194,6 @@ fn batches_that_do_not_match_are_told_with_both_shapes() {
         &NAIVE,
         &TILED,
         &REGISTER_TILE,
-        &FEW,
         &PITCHED,
         &SLICED_COPY,
         &TENSOR,

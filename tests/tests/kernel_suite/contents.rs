@@ -81,6 +81,8 @@ fn a_products_ticket_of_any_number_makes_no_race() {
                 160,
                 5,
                 slices,
+                1,
+                1,
                 32,
                 0,
             )

@@ -4,8 +4,8 @@ use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream, Type};
 use kernels::conv1d::fft::columns::{RADIX, THREADS};
 use kernels::conv1d::fft::shape::shift;
 
-use super::row;
 use super::transform::{Batches, COLUMNS, OUTPUTS, ROWS, Rows, Transform, transform};
+use super::{lens, row};
 use crate::LaunchError;
 use crate::limits::plan_1d;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
@@ -55,7 +55,7 @@ pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, La
 }
 
 impl Held for Long {
-    /// Row by row.
+    /// Row by row. Taps that all rows share are transformed for the first one.
     fn enqueue(
         &mut self,
         stream: Option<&Stream>,
@@ -64,10 +64,12 @@ impl Held for Long {
         mut output: AnyViewMut<'_>,
     ) -> Result<Option<Plan>, LaunchError> {
         let (one, len) = (problem.row(), problem.extents[3]);
+        let [_, [_, of_taps]] = lens(problem);
         let mut plan = None;
         for at in 0..problem.all_rows() {
             let outputs = output.as_view_mut().into_view_mut(at * len..(at + 1) * len);
-            plan = self.enqueue_row(stream, &one, row(problem, inputs, at), outputs)?;
+            let operands = row(problem, inputs, at);
+            plan = self.enqueue_row(stream, &one, operands, outputs, at == 0 || of_taps != 1)?;
         }
         Ok(plan)
     }
@@ -86,13 +88,14 @@ impl Held for Long {
 
 impl Long {
     /// Starts three launches per batch, and for the taps, whose columns the first one includes, one
-    /// more.
+    /// more, if `taps_too`.
     fn enqueue_row(
         &mut self,
         stream: Option<&Stream>,
         problem: &Problem,
         [signal, taps]: [AnyView<'_>; 2],
         mut output: AnyViewMut<'_>,
+        taps_too: bool,
     ) -> Result<Option<Plan>, LaunchError> {
         let Self {
             device,
@@ -125,7 +128,8 @@ impl Long {
             let outputs = most.min(outputs - first);
             let (before, pairs) = (first / pair, outputs.div_ceil(pair));
             // The first batch includes the taps.
-            let all = pairs + usize::from(first == 0);
+            let with_taps = taps_too && first == 0;
+            let all = pairs + usize::from(with_taps);
             let plan = task.plan_1d([COLUMNS, 0], all * columns, THREADS, 0)?;
             let start = (offset + first + shift).wrapping_sub(batches.discarded);
             let inputs = [signal, taps, roots.as_view()];
@@ -136,7 +140,7 @@ impl Long {
                 on,
                 Operands::of(part, &inputs, transformed).with_memory(marked),
             )?;
-            if first == 0 {
+            if with_taps {
                 // A block for each row, whatever the cap.
                 let kernel = task.kernel([ROWS, 0])?;
                 let name = kernel.entry.name;

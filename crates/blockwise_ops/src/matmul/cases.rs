@@ -104,7 +104,25 @@ pub(super) static CASES: &[Case] = &[
         .by(BATCHES)
         .counting(2)
         .capped(2),
+    // Few rows or columns of each product: groups of several products, and slices with tickets.
+    Case::of(&[3, 5, 20, 1]).by(FEW).counting(1).capped(1),
+    Case::of(&[2, 9, 128, 1]).by(FEW).counting(2).capped(2),
+    Case::of(&[5, 9, 130, 3]).by(FEW).counting(2),
+    Case::of(&[1, 4, 37, 70, 2]).by(FEW).counting(1).capped(2),
+    Case::of(&[5, 1, 300, 1]).by(FEW).counting(2).capped(1),
+    Case::of(&[2, 17, 40, 13]).by(FEW).counting(2).capped(1),
+    Case::of(&[3, 2, 33, 39]).by(FEW).counting(1).capped(1),
+    Case::of(&[5, 1, 9, 36]).by(FEW).counting(1),
+    Case::of(&[2, 4, 150, 36]).by(FEW).counting(2).capped(1),
+    Case::of(&[1, 3, 3, 170, 37]).by(FEW).counting(2),
+    Case::of(&[3, 7, 75, 67]).by(FEW).counting(3).capped(2),
+    Case::of(&[1, 2, 16, 50, 132]).by(FEW).counting(1).capped(1),
+    Case::of(&[3, 4, 0, 4]).by(FEW).counting(2),
     Case::of(&[3, 5, 20, 8]).by(&["small"]).capped(1),
+    // Runs of rows that share a B: the last one is shorter.
+    Case::of(&[2, 300, 60, 3]).by(&["small"]).capped(1),
+    Case::of(&[3, 301, 60, 16]).by(&["small"]),
+    Case::of(&[1, 3, 300, 60, 3]).by(&["small"]).capped(2),
     Case::of(&[9, 9, 7, 5]).by(&["small"]),
     Case::of(&[1, 20, 12, 8, 20]).by(&["small"]).capped(1),
     Case::of(&[2, 70, 3, 9]).by(&["small"]),
@@ -142,4 +160,8 @@ pub(super) static EDGES: &[&[usize]] = &[
     &[3, 1, 1, 1],
     &[2, 17, 33, 16],
     &[1, 2, 33, 17, 35],
+    &[3, 1, 70, 33],
+    &[1, 3, 15, 65, 36],
+    &[4, 33, 67, 1],
+    &[2, 127, 9, 3],
 ];

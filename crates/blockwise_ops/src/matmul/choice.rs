@@ -32,7 +32,7 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     if problem.settings[0] == 1 {
         return &TENSOR;
     }
-    let (of, batch) = (extents(problem), problem.extents[3]);
+    let of = extents(problem);
     // A single call has the bits of many.
     let once = task.options.once;
     let open = Options {
@@ -48,7 +48,7 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
     if small::pays(problem) {
         return &SMALL;
     }
-    let kernel = kernel(of, batch, problem.ty, most, device);
+    let kernel = kernel(problem, most, device);
     match is_open && copy_pays(kernel, of, problem.ty.bytes(), device) {
         true => &SLICED_COPY,
         false => kernel,
@@ -58,16 +58,15 @@ pub(super) fn fastest(task: &Task<'_>) -> &'static Variant {
 /// The fastest kernel for the type and the extents in at most `most` slices, by the model; of a batch
 /// of products, of the kernels that have batches.
 pub(super) fn kernel(
-    of: [usize; 3],
-    batch: usize,
-    ty: Type,
+    problem: &Problem,
     most: usize,
     device: &DeviceProperties,
 ) -> &'static Variant {
-    if batch == 1 && few::pays(of, ty.bytes()) {
+    if few::pays(problem) {
         return &FEW;
     }
-    fastest_in(MATMUL.variants, (of, batch), ty, most, device).unwrap_or(&TILED)
+    let of = (extents(problem), problem.extents[3]);
+    fastest_in(MATMUL.variants, of, problem.ty, most, device).unwrap_or(&TILED)
 }
 
 /// The fastest of these for a batch of products, if one of them is modelled and can.
@@ -92,9 +91,8 @@ pub(super) fn fastest_in(
             wide.then(|| whole(cost::WIDE))?
         }
         _ if *kernel == SLICED => Some(in_slices(of, batch, bytes, most, of[2], device).0),
-        // Of batches it is slower than `mma` and `small` (docs/log/2026-11-27-small-doubles.md).
-        _ if *kernel == DIRECT && batch == 1 => direct::time_of(of, most, device),
-        _ if *kernel == MMA && batch == 1 && direct::is_faster(of) => None,
+        _ if *kernel == DIRECT => direct::time_of((of, batch), most, device),
+        _ if *kernel == MMA && direct::is_faster(of, batch) => None,
         _ if *kernel == MMA => Some(mma::slices(of, batch, most, device).0),
         _ => None,
     };
@@ -158,7 +156,7 @@ pub(super) fn slicing(task: &Task<'_>) -> Slicing {
     let cut = Cut::Small;
     let with = |slices: usize| Slicing { cut, slices };
     if *task.variant == FEW {
-        return with(asked.unwrap_or_else(|| few::fastest(of, bytes, device).1));
+        return with(asked.unwrap_or_else(|| few::fastest(of, batch, bytes, device).1));
     }
     if *task.variant == DIRECT {
         return with(direct::chosen(task).slices);
@@ -253,7 +251,7 @@ mod tests {
 
     fn chosen(ty: Type, of: [usize; 3]) -> (&'static Variant, Slicing) {
         let (problem, options, device) = (Problem::new(ty, &of), Options::default(), h200());
-        let variant = kernel(of, 1, ty, MOST_SLICES, &device);
+        let variant = kernel(&problem, MOST_SLICES, &device);
         (
             variant,
             slicing(&task(&problem, &options, &device, variant)),
@@ -379,6 +377,35 @@ mod tests {
             (Type::F64, [3000, 120, 12]),
         ] {
             assert_ne!(chosen(ty, shape).0, &FEW, "{ty} {shape:?}");
+        }
+    }
+
+    /// The fastest that was measured (docs/log/2026-11-27-batches.md).
+    #[test]
+    fn batches_take_what_was_measured() {
+        let device = h200();
+        for (ty, batch, [rows, inner, cols], expected) in [
+            (Type::F32, 4, [19_016, 8, 8], &SMALL),
+            (Type::F32, 449, [326, 195, 1], &FEW),
+            (Type::F32, 382, [8, 496, 8], &FEW),
+            (Type::F32, 2573, [3, 137, 16], &FEW),
+            (Type::F32, 163, [32, 5928, 16], &FEW),
+            (Type::F32, 756, [320, 256, 16], &SLICED),
+            (Type::F32, 8, [8, 2800, 1104], &FEW),
+            (Type::F32, 100, [8, 48, 16], &FEW),
+            (Type::F32, 76, [128, 128, 256], &SLICED),
+            (Type::F64, 89, [8, 1048, 8], &DIRECT),
+            (Type::F64, 12, [6, 3652, 69], &DIRECT),
+            (Type::F64, 147, [1856, 72, 16], &MMA),
+            (Type::F64, 128, [8; 3], &MMA),
+            (Type::F64, 751, [8, 8, 160], &SMALL),
+            (Type::F64, 44, [1, 5466, 4], &FEW),
+            (Type::F64, 4096, [32; 3], &MMA),
+        ] {
+            let problem = Problem::new(ty, &[rows, inner, cols, batch]);
+            let options = Options::default();
+            let chosen = fastest(&task(&problem, &options, &device, &TILED));
+            assert_eq!(chosen, expected, "{ty} {batch} {rows}x{inner}x{cols}");
         }
     }
 

@@ -77,14 +77,23 @@ pub(super) fn is_direct(problem: &Problem) -> bool {
 
 /// Whether it is faster than `mma` in any tiles: 34 of 35 such products are, by 7 % and more
 /// (docs/log/2026-11-27-small-doubles.md).
-pub(super) fn is_faster(of: [usize; 3]) -> bool {
+pub(super) fn is_faster(of: [usize; 3], batch: usize) -> bool {
     let [rows, inner, cols] = of;
-    rows.min(cols) <= THIN && inner > THIN_INNER && is_direct(&Problem::new(Type::F64, &of))
+    let least = if batch == 1 {
+        THIN_INNER + 1
+    } else {
+        BATCH_INNER
+    };
+    let problem = Problem::new(Type::F64, &[rows, inner, cols, batch]);
+    rows.min(cols) <= THIN && inner >= least && is_direct(&problem)
 }
 
 /// The most rows or columns of such a product, and the inner extent above which it is one.
 const THIN: usize = 16;
 const THIN_INNER: usize = 64;
+/// The same of each product of a batch: 142 times 32 × 592 × 8 takes 12.8 µs (`mma` 13.6), 147 times
+/// 1856 × 72 × 16 155 (75).
+const BATCH_INNER: usize = 128;
 
 /// Tiles of all products: a ticket each.
 pub(super) fn most_groups(problem: &Problem) -> usize {
@@ -132,9 +141,16 @@ pub(super) fn chosen(task: &Task<'_>) -> Direct {
 }
 
 /// The nanoseconds of the fastest launch in at most `most` slices, if there is such a kernel.
-pub(super) fn time_of(of: [usize; 3], most: usize, device: &DeviceProperties) -> Option<f64> {
-    let problem = Problem::new(Type::F64, &of);
-    is_direct(&problem).then(|| fastest(of, 1, None, None, most, device).0)
+pub(super) fn time_of(
+    (of, batch): ([usize; 3], usize),
+    most: usize,
+    device: &DeviceProperties,
+) -> Option<f64> {
+    let [rows, inner, cols] = of;
+    let problem = Problem::new(Type::F64, &[rows, inner, cols, batch]);
+    // Other batches are faster in `mma` (docs/log/2026-11-27-batches.md).
+    let pays = batch == 1 || rows.min(cols) <= THIN && inner >= BATCH_INNER;
+    (pays && is_direct(&problem)).then(|| fastest(of, batch, None, None, most, device).0)
 }
 
 /// The fastest launch, and its nanoseconds.

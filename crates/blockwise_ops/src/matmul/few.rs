@@ -26,7 +26,7 @@ pub(super) enum Division {
 pub(super) struct Few {
     /// Code and instance.
     pub which: [u8; 2],
-    /// Groups of outputs, each of which a block owns, or several rows of threads of one.
+    /// Groups of a product's outputs, each of which a block owns, or several rows of threads of one.
     pub groups: usize,
     /// Threads of a block that share a group, and groups of a block.
     pub block: [u32; 2],
@@ -56,11 +56,12 @@ impl Division {
     /// The one that was asked for, if it can compute the product, or the fastest.
     pub(super) fn of(task: &Task<'_>) -> Self {
         let (of, bytes) = (extents(task.problem), task.problem.ty.bytes());
+        let batch = task.problem.extents[3];
         let asked = task.options.instance;
         let asked = asked.and_then(|at| Self::all().nth(usize::from(at)));
         asked
             .filter(|division| division.fits(of, bytes))
-            .unwrap_or_else(|| fastest(of, bytes, task.device).0)
+            .unwrap_or_else(|| fastest(of, batch, bytes, task.device).0)
     }
 
     fn fits(self, [rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
@@ -119,10 +120,13 @@ const fn widest(bytes: usize) -> usize {
     thin::BYTES[1] / bytes
 }
 
+/// The most products of a batch: each has a layer along y, of which every grid has so many.
+const MOST_BATCH: usize = 65_535;
+
 /// Whether there is such a kernel for the product.
 pub(super) fn is_few(problem: &Problem) -> bool {
     let ([rows, _, cols], bytes) = (extents(problem), problem.ty.bytes());
-    rows <= most_rows(bytes) || cols <= most_cols(bytes)
+    problem.extents[3] <= MOST_BATCH && (rows <= most_rows(bytes) || cols <= most_cols(bytes))
 }
 
 /// Five rows of f64 and more are those of [`mma`](kernels::matmul::mma).
@@ -138,11 +142,19 @@ const fn most_cols(bytes: usize) -> usize {
 }
 
 /// Whether it is the fastest kernel, or close to it (H100; docs/log/2026-11-26-products.md).
-pub(super) fn pays(of @ [rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
-    if of.contains(&0) {
+pub(super) fn pays(problem: &Problem) -> bool {
+    let (of, bytes) = (extents(problem), problem.ty.bytes());
+    let ([rows, inner, cols], batch) = (of, problem.extents[3]);
+    if of.contains(&0) || !is_few(problem) {
         return false;
     }
-    if by_columns(of, bytes) {
+    if batch != 1 {
+        // The kernels that are faster for short rows have no batches, and tiles are mostly empty.
+        let all = rows.saturating_mul(batch);
+        let tiles_are_empty = rows <= MOST_OF_BATCH || all <= MOST_OF_MANY_COLS;
+        return cols <= 8 || !by_columns(of, batch, bytes) || tiles_are_empty;
+    }
+    if by_columns(of, batch, bytes) {
         // With shorter rows of A, most lanes have nothing to do. Many rows of more than eight
         // columns read B from the L1 cache too often.
         let many = rows > MANY_ROWS;
@@ -164,24 +176,27 @@ pub(super) fn most_groups(task: &Task<'_>) -> usize {
     let (of, bytes) = (extents(task.problem), task.problem.ty.bytes());
     let division = Division::of(task);
     let groups = [true, false].map(|aligned| division.launch(of, bytes, [aligned; 2]).groups);
-    groups.into_iter().fold(0, usize::max)
+    let most = groups.into_iter().fold(0, usize::max);
+    most.saturating_mul(task.problem.extents[3])
 }
 
-/// The fastest division and number of slices of aligned operands.
+/// The fastest division and number of slices of aligned operands, for a batch of products.
 pub(super) fn fastest(
     of: [usize; 3],
+    batch: usize,
     bytes: usize,
     device: &DeviceProperties,
 ) -> (Division, usize) {
     let [rows, inner, cols] = of;
     let at_once = device.multiprocessors_to_fill() as usize;
-    if by_columns(of, bytes) {
-        return columns(of, bytes, at_once);
+    if by_columns(of, batch, bytes) {
+        return columns(of, batch, bytes, at_once);
     }
     if rows <= thin::MOST_ROWS {
-        return rows_thin(of, bytes, at_once);
+        return rows_thin(of, batch, bytes, at_once);
     }
     let groups = cols.div_ceil(few_rows::columns::<f32>(cols.is_multiple_of(lanes(bytes))));
+    let groups = groups.saturating_mul(batch);
     let wanted = (ROWS_BLOCKS * at_once / groups.max(1)).min(inner.div_ceil(ROWS_SHORTEST));
     (Division::Rows, wanted.clamp(1, ROWS_SLICES))
 }
@@ -200,25 +215,50 @@ const ROWS_SHORT: usize = 48;
 /// The most rows with nine columns and more: 1000 × 1000 × 16 takes 9.9 µs (cuBLAS 16.5), 20,000 ×
 /// 1000 × 16 95 (61).
 const MOST_OF_MANY_COLS: usize = 4096;
+/// The same of each product of a batch: 163 times 32 × 5928 × 16 takes 138 µs (`sliced` 188), 756
+/// times 320 × 256 × 16 309 (189).
+const MOST_OF_BATCH: usize = 48;
 
 /// Whether the columns are few, and not rather the rows.
-fn by_columns([rows, inner, cols]: [usize; 3], bytes: usize) -> bool {
-    cols <= most_cols(bytes) && (cols == 1 || rows > thin::MOST_ROWS || (rows > 1 && inner <= 2048))
+fn by_columns([rows, inner, cols]: [usize; 3], batch: usize, bytes: usize) -> bool {
+    let columns_of_few_rows = match batch {
+        1 => rows > 1 && inner <= 2048,
+        // 2573 times 3 × 137 × 16 takes 34 µs by columns, 16 by rows.
+        _ => cols <= rows,
+    };
+    cols <= most_cols(bytes) && (cols == 1 || rows > thin::MOST_ROWS || columns_of_few_rows)
 }
 
 /// One to four rows.
-fn rows_thin([_, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Division, usize) {
+fn rows_thin(
+    [_, inner, cols]: [usize; 3],
+    batch: usize,
+    bytes: usize,
+    at_once: usize,
+) -> (Division, usize) {
     let packs = cols.is_multiple_of(lanes(bytes));
+    let [narrowest, widest] = thin::BYTES.map(|all| all / bytes);
+    // A group has columns of one product.
+    let widest = match batch {
+        1 => widest,
+        _ => cols.next_power_of_two().clamp(narrowest, widest),
+    };
+    let lanes_of = |across: usize| if packs { across / lanes(bytes) } else { across };
     let with = |narrow: bool, threads: u32, slices: usize| {
-        let across = thin::BYTES[usize::from(!narrow)] / bytes;
-        let lanes = if packs { across / lanes(bytes) } else { across };
+        let lanes = lanes_of(if narrow { narrowest } else { widest });
         let slices = slices.clamp(1, MOST_SLICES);
         (Division::Thin { lanes, threads }, slices)
     };
-    let groups = cols.div_ceil(widest(bytes));
+    let groups = cols.div_ceil(widest).saturating_mul(batch);
+    let cols = cols.saturating_mul(batch);
+    if batch != 1 && groups > 2 * at_once {
+        // Warps of many groups hide each other's latency: 2573 times 3 × 137 × 16 takes 14.9 µs in
+        // groups of 32 threads, 27.8 of 256.
+        return with(false, if inner <= 512 { 32 } else { 64 }, 1);
+    }
     if inner <= 128 {
         // As many threads as have loads, and several groups a block.
-        let down = inner.div_ceil(4) * if packs { 8 } else { 128 / bytes };
+        let down = inner.div_ceil(4) * lanes_of(widest);
         let threads = down.next_power_of_two().clamp(32, 256) as u32;
         return with(false, threads, 1);
     }
@@ -226,7 +266,7 @@ fn rows_thin([_, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Div
     let round = 512 * 6 / (thin::BYTES[0] / if packs { 16 } else { bytes });
     if cols <= 1024 / bytes && inner > 2 * round {
         with(true, 256, (inner / 128).min(16))
-    } else if cols <= 8192 / bytes && inner.saturating_mul(cols * bytes) < 8_000_000 {
+    } else if cols <= 8192 / bytes && inner.saturating_mul(cols.saturating_mul(bytes)) < 8_000_000 {
         with(true, if inner > round / 2 { 512 } else { 256 }, 1)
     } else if inner > 512 {
         let threads = if groups <= at_once { 512 } else { 256 };
@@ -237,25 +277,40 @@ fn rows_thin([_, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Div
 }
 
 /// Few columns.
-fn columns([rows, inner, cols]: [usize; 3], bytes: usize, at_once: usize) -> (Division, usize) {
+fn columns(
+    [rows, inner, cols]: [usize; 3],
+    batch: usize,
+    bytes: usize,
+    at_once: usize,
+) -> (Division, usize) {
     let least = few_cols::least_team(cols);
     let packs = cols == 1 && inner.is_multiple_of(lanes(bytes));
     let lanes = if packs { lanes(bytes) } else { 1 };
     // Loads of A in each row and thread. Where rows fill the device, larger teams only add sums:
     // 5888 × 615 × 1 takes 16.7 µs in teams of 128 (cuBLAS 11.2), 10,965 × 65 × 4 10.4 in teams of
     // four and 7.5 in teams of eight.
-    let many = rows > 16 * at_once;
-    let each = if many && !packs { 16 } else { 3 };
+    let many = rows.saturating_mul(batch) > 16 * at_once;
+    let each = match many && !packs {
+        true if batch == 1 => 16,
+        // 24 times 152 × 3928 × 8: 52.4 µs with 64 threads, 56.4 with 128.
+        true => 32,
+        false => 3,
+    };
     let least = if many && cols > 1 {
         least.max(8)
     } else {
         least
     };
+    // A block has rows of one product.
+    let mut least = least;
+    while batch != 1 && least < few_cols::THREADS as usize && few_cols::rows_of(least) >= 2 * rows {
+        least *= 2;
+    }
     let mut team = few_cols::THREADS as usize;
     while team > least && team * lanes * each > inner {
         team /= 2;
     }
-    let groups = rows.div_ceil(few_cols::rows_of(team));
+    let groups = rows.div_ceil(few_cols::rows_of(team)).saturating_mul(batch);
     let wanted = 2 * at_once / groups.max(1);
     let slices = wanted.min(inner / 1024).clamp(1, MOST_SLICES);
     (Division::Columns { team, packs }, slices)

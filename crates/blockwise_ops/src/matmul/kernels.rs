@@ -9,7 +9,7 @@ use kernels::raw;
 
 use super::few::TEAMS;
 use super::of_a;
-use super::small::each;
+use super::small::{each, run};
 use crate::operation::{Kernel, Operands, Takes, kernel, raw_kernel};
 
 /// The code of the kernel that adds slices, and of one that prepares operands.
@@ -236,12 +236,12 @@ pub(super) static MMA: &[Kernel] = &[
     folds!(F64 f64),
 ];
 
-/// Kernels that take the elements, memory for slices, the extents, the slices, and how threads
-/// share the work.
+/// Kernels that take the elements, memory for slices, the extents, the slices, the batch, and how
+/// threads share the work.
 macro_rules! few {
     ($Type:ident $t:ident, $which:tt, $handle:ty, $($number:expr),*) => {
         kernel!(Takes::Type(Type::$Type), $which, $handle, |of| {
-            let ([rows, inner, cols, _], few) = (
+            let ([rows, inner, cols, batch], few) = (
                 of.problem.extents,
                 Few::<$t>::of(of.output, of.memory, of.after)?,
             );
@@ -255,6 +255,8 @@ macro_rules! few {
                 inner,
                 cols,
                 few.slices,
+                of_a(&of.problem),
+                batch,
                 $($number),*
             )
         })
@@ -395,6 +397,7 @@ macro_rules! small {
                     cols,
                     of_a(&of.problem),
                     batch,
+                    run(&of.problem),
                     each(&of.problem),
                     $packs,
                 )

@@ -111,13 +111,16 @@ fn fastest_tiles(
 ) -> (f64, MmaTiles) {
     // Of batches, measured, not modelled (docs/log/2026-11-27-batches.md): the blocks of smaller tiles
     // start and store while others multiply.
-    let side = of[0].max(of[2]);
+    let [side, thin] = [of[0].max(of[2]), of[0].min(of[2])];
+    let squares = MmaTiles::Square.policy(pairs).tiles(of[0], of[2]);
+    let is_wave = squares.saturating_mul(batch) < properties.multiprocessors_to_fill() as usize;
+    let is_small = thin <= SMALL_SIDE || is_wave && slices == 1;
     let all = MmaTiles::ALL.into_iter().filter(|tiles| match tiles {
         MmaTiles::Large if batch == 1 => of[1] >= LARGE_INNER,
         _ if batch == 1 => true,
-        MmaTiles::Small => side <= SMALL_SIDE,
-        MmaTiles::Square | MmaTiles::Tall => side > SMALL_SIDE,
-        MmaTiles::Large => side > TALL_SIDE,
+        MmaTiles::Small => is_small,
+        MmaTiles::Square | MmaTiles::Tall => !is_small,
+        MmaTiles::Large => !is_small && side > TALL_SIDE,
     });
     let timed = all.map(|tiles| (time(tiles, of, batch, slices, pairs, properties), tiles));
     let fastest = timed.min_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -199,6 +202,8 @@ mod tests {
         for (batch, side, expected) in [
             (4096, 32, MmaTiles::Small),
             (3000, 24, MmaTiles::Small),
+            // Less than a wave of larger tiles.
+            (10, 128, MmaTiles::Small),
             (2000, 48, MmaTiles::Square),
             (1024, 64, MmaTiles::Square),
             (512, 128, MmaTiles::Tall),

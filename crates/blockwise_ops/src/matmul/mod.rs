@@ -40,7 +40,7 @@ pub use tensor::plan_split;
 ///
 /// A batch is a three-dimensional operand, `[products, rows, columns]`. The other operand has as many
 /// matrices, or one that all products share, with two dimensions or three. Matrices follow each other
-/// without gaps. Each product has the bits that it has alone, by the same kernel in as many slices;
+/// without gaps. Each product has the bits that it has alone, by the same instance in as many slices;
 /// products that share B are one product of all their rows.
 pub static MATMUL: Operation = Operation {
     name: "matmul",
@@ -290,9 +290,10 @@ pub static FEW: Variant = Variant::new(
 )
 .held(slices::hold)
 .alone(plan::is_one_slice)
-.worth(|problem| is_one(problem) && few::is_few(problem));
+.worth(few::is_few);
 
-/// Whole matrices in shared memory, several products a block; for batches of small ones.
+/// Whole matrices in shared memory, several products a block, or short rows of one; for batches of
+/// small ones.
 pub static SMALL: Variant = Variant::new(
     "small",
     "whole matrices in shared memory, several products a block; for batches of small ones",

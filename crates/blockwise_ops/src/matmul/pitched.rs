@@ -43,8 +43,7 @@ pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, La
         None => or_no_room(copies)?,
     };
     let Some(copies) = copies else {
-        let of = extents(task.problem);
-        let kernel = choice::kernel(of, 1, task.problem.ty, MOST_SLICES, task.device);
+        let kernel = choice::kernel(task.problem, MOST_SLICES, task.device);
         return slices::hold(device, &task.of(kernel));
     };
     Ok(Box::new(Pitched {

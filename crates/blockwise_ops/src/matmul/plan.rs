@@ -4,13 +4,13 @@ use blockwise::{DeviceProperties, Type};
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles, pitch};
 use kernels::matmul::slices::{Cut, Slicing, sums};
-use kernels::matmul::small::{THREADS as SMALL_THREADS, needed};
+use kernels::matmul::small::{THREADS as SMALL_THREADS, groups, needed};
 use kernels::matmul::{TILE, register_tile};
 
 use super::choice;
 use super::direct;
 use super::few::{self, Division, Few};
-use super::small::{each, is_small};
+use super::small::{each, is_small, run};
 use super::vectors::{lanes, vectors};
 use super::{
     DIRECT, FEW, MMA, PIPELINED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL, TENSOR, extents,
@@ -47,6 +47,9 @@ pub(super) fn has_cuts(kernel: &Variant) -> bool {
     *kernel == SLICED || *kernel == SLICED_COPY
 }
 
+/// The variants that multiply batches.
+const HAVE_BATCHES: [&Variant; 6] = [&PIPELINED, &SLICED, &MMA, &SMALL, &DIRECT, &FEW];
+
 /// Refuses types and settings that the variant does not have.
 pub(super) fn check(task: &Task<'_>) -> Result<(), LaunchError> {
     let (kernel, ty) = (task.variant, task.problem.ty);
@@ -67,7 +70,7 @@ pub(super) fn check(task: &Task<'_>) -> Result<(), LaunchError> {
             setting: "tensor",
         });
     }
-    if !is_one(task.problem) && ![&PIPELINED, &SLICED, &MMA, &SMALL, &DIRECT].contains(&kernel) {
+    if !is_one(task.problem) && !HAVE_BATCHES.contains(&kernel) {
         return Err(LaunchError::NoBatch {
             kernel: kernel.name,
         });
@@ -130,17 +133,24 @@ pub(super) fn launch(
                 left: vec![rows, inner],
                 right_name: "B",
                 right: vec![inner, cols],
-                rule: "the kernel `few` is for at most 16 columns of B or 16 rows of A (float64: 4)",
+                rule: "the kernel `few` is for at most 16 columns of B or 16 rows of A (float64: 4), and 65,535 products",
             });
         }
         let few = Division::of(task).launch(of, bytes, [aligned[0], aligned[1]]);
         let Few { which, block, .. } = few;
         // Several groups of a block have one slice.
         let high = if slices == 1 { block[1] } else { 1 };
+        // Of batches, more than a product has would have nothing to do.
+        let high = match batch {
+            1 => high,
+            _ => high.min(few.groups.next_power_of_two() as u32),
+        };
         let blocks = few.groups.div_ceil(high as usize);
         let mut plan = blocks_of(task, which, blocks, block[0], few.shared_bytes)?;
         plan.launch.block[1] = high;
-        plan
+        // Each product has a layer along y, whatever the cap.
+        plan.launch.grid[1] = batch as u32;
+        return Ok(with_layers(plan, task, slices));
     } else if *kernel == MMA {
         let asked = task.options.instance;
         let asked = asked.and_then(|at| MmaTiles::ALL.get(usize::from(at)));
@@ -169,8 +179,11 @@ pub(super) fn launch(
 }
 
 /// The plan with a layer of blocks for each slice of each product of a batch.
-fn layered(mut plan: Plan, task: &Task<'_>, slices: usize) -> Plan {
-    let layers = slices.saturating_mul(task.problem.extents[3]);
+fn layered(plan: Plan, task: &Task<'_>, slices: usize) -> Plan {
+    with_layers(plan, task, slices.saturating_mul(task.problem.extents[3]))
+}
+
+fn with_layers(mut plan: Plan, task: &Task<'_>, layers: usize) -> Plan {
     let (cap, most) = (task.options.grid_cap, task.device.max_grid[2]);
     plan.launch.grid[2] = blocks_for(layers, 1, cap, most);
     plan
@@ -223,16 +236,17 @@ pub(super) fn small(task: &Task<'_>) -> Result<Plan, LaunchError> {
             left: vec![rows, inner],
             right_name: "B",
             right: vec![inner, cols],
-            rule: "the kernel `small` is for matrices that fit 64 KiB together",
+            rule: "the kernel `small` is for matrices that fit 64 KiB together, or rows of at most 32 elements",
         });
     }
     let whole = |extent: usize| extent.is_multiple_of(lanes(bytes));
     let packs = task.aligned && whole(inner) && whole(cols);
     let (each, batch) = (each(problem), problem.extents[3]);
-    let groups = batch.div_ceil(each);
+    let run = run(problem);
+    let groups = groups(rows, run, each, batch);
     let (cap, most) = (task.options.grid_cap, task.device.max_grid[0]);
     let launched = blocks_for(groups, 1, cap, most);
-    let needed = by_width!(bytes, T => needed::<T>(of, each, batch, launched));
+    let needed = by_width!(bytes, T => needed::<T>(of, run, each, batch, launched));
     blocks_of(task, [packs.into(), 0], groups, SMALL_THREADS, needed)
 }
 

@@ -1,13 +1,19 @@
-//! Batches of small products: which they are, and how many a block computes.
+//! Batches of small products: which they are, and how much of them a block computes.
 
-use kernels::matmul::small::{THREADS, room, threads};
+use kernels::matmul::small::{COLS, ROWS, THREADS, groups, room, threads};
 
-use super::{extents, is_one};
+use super::{extents, few, is_one};
 use crate::by_width::by_width;
 use crate::operation::Problem;
 
-/// The most shared memory of a block's operands.
+/// The most shared memory of a block's operands, and of a run of rows with its B.
 const MOST_ROOM: usize = 64 << 10;
+const RUN_ROOM: usize = 32 << 10;
+/// The longest rows, and the most columns, of which a block takes runs.
+const RUN_INNER: usize = 32;
+const RUN_COLS: usize = 256;
+/// Blocks among which less is divided: they fill a large device twice.
+const BLOCKS: usize = 256;
 /// The most rows or columns with which it is the fastest kernel: f64 has the tensor cores
 /// (docs/log/2026-11-27-batches.md).
 const fn most_side(bytes: usize) -> usize {
@@ -16,6 +22,18 @@ const fn most_side(bytes: usize) -> usize {
         _ => 16,
     }
 }
+/// The most rows or columns of matrices that fill no tile, however long the other side, and the
+/// longest sums of these; of others.
+const THIN: usize = 16;
+const THIN_INNER: usize = 32;
+const SHORT_INNER: usize = 16;
+/// The longest sums of f64 in runs of rows, where products are few.
+const FEW_INNER: usize = 8;
+/// The most rows of all products for which [`few`] is faster, if it can.
+const FEW_ROWS: usize = 6000;
+/// Threads that have outputs, below which longer sums than these take too long.
+const BUSY: usize = THREADS as usize / 2;
+const SHORT: usize = 64;
 
 fn room_of(of: [usize; 3], bytes: usize, each: usize) -> usize {
     by_width!(bytes, T => room::<T>(of, each))
@@ -23,25 +41,68 @@ fn room_of(of: [usize; 3], bytes: usize, each: usize) -> usize {
 
 /// Whether there is such a kernel for the product.
 pub(super) fn is_small(problem: &Problem) -> bool {
-    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
-    let outputs = rows.saturating_mul(cols) <= u32::MAX as usize;
-    outputs && room_of([rows, inner, cols], bytes, 1) <= MOST_ROOM
+    let [rows, _, cols] = extents(problem);
+    let run = run(problem);
+    let counted = |count: usize| count <= u32::MAX as usize;
+    (run > 0 || rows == 0)
+        && counted(run.saturating_mul(cols))
+        && counted(groups(rows, run, 1, problem.extents[3]))
 }
 
 /// Whether it is the fastest.
 pub(super) fn pays(problem: &Problem) -> bool {
-    let [rows, _, cols] = extents(problem);
-    let most = most_side(problem.ty.bytes());
-    !is_one(problem) && rows.max(cols) <= most && is_small(problem)
+    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
+    if is_one(problem) || !is_small(problem) {
+        return false;
+    }
+    let batch = problem.extents[3];
+    let is_thin = rows.min(cols) <= THIN && inner <= THIN_INNER;
+    let fits = rows.max(cols) <= most_side(bytes) || is_thin || inner <= SHORT_INNER;
+    // Few blocks leave a device idle, in which others divide the sums, or have smaller tiles.
+    let blocks = groups(rows, run(problem), each(problem), batch);
+    let is_filled = match bytes {
+        _ if batch >= BLOCKS => true,
+        4 if rows.max(cols) <= most_side(4) && !few::pays(problem) => true,
+        4 if cols <= 8 && rows.saturating_mul(batch) <= FEW_ROWS => !few::pays(problem),
+        4 => blocks >= BLOCKS / 2 || inner <= SHORT_INNER && rows.max(cols) <= most_side(4),
+        _ => is_thin && inner <= FEW_INNER && blocks >= BLOCKS * 3 / 4,
+    };
+    let busy = most_each(problem).saturating_mul(threads(run(problem), cols));
+    fits && is_filled && (busy >= BUSY || inner <= SHORT)
 }
 
-/// Products of a block: as many as its threads have outputs for, and shared memory has room for.
+/// Rows of A that a block has at a time: all, or as many as it has threads for, where there are few
+/// blocks or shared memory has no room for all. 0 if it has no room for them either.
+pub(super) fn run(problem: &Problem) -> usize {
+    let (of @ [rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
+    let batch = problem.extents[3];
+    let is_whole = room_of(of, bytes, 1) <= MOST_ROOM;
+    let is_short = inner <= RUN_INNER && cols <= RUN_COLS && inner > 0 && cols > 0;
+    if !is_short || is_whole && batch >= BLOCKS {
+        return if is_whole { rows } else { 0 };
+    }
+    let for_threads = THREADS as usize / cols.div_ceil(COLS) * ROWS;
+    let fit = (RUN_ROOM / bytes).saturating_sub(inner * cols) / inner / ROWS * ROWS;
+    let for_blocks = rows.saturating_mul(batch.max(1)).div_ceil(BLOCKS);
+    let run = for_threads.min(for_blocks.next_multiple_of(ROWS));
+    run.min(fit).min(rows)
+}
+
+/// Products of a block: as many as its threads have outputs for, shared memory has room for, and
+/// leave enough blocks.
 pub(super) fn each(problem: &Problem) -> usize {
-    let (of, bytes) = (extents(problem), problem.ty.bytes());
-    let [rows, _, cols] = of;
+    let batch = problem.extents[3];
+    most_each(problem).min(batch / BLOCKS).max(1)
+}
+
+fn most_each(problem: &Problem) -> usize {
+    let (of @ [rows, _, cols], bytes) = (extents(problem), problem.ty.bytes());
+    if run(problem) < rows {
+        return 1;
+    }
     let by_threads = THREADS as usize / threads(rows, cols).max(1);
     let by_room = MOST_ROOM / room_of(of, bytes, 1).max(1);
-    by_threads.min(by_room).min(problem.extents[3]).max(1)
+    by_threads.min(by_room).max(1)
 }
 
 #[cfg(test)]
@@ -55,28 +116,82 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_as_many_products_as_fit() {
+    fn a_block_has_as_many_products_as_fit_and_leave_enough_blocks() {
         for (ty, batch, extents, expected) in [
             (Type::F32, 10_000, [16; 3], 16),
-            (Type::F32, 3, [16; 3], 3),
+            (Type::F32, 2000, [16; 3], 7),
+            (Type::F32, 255, [16; 3], 1),
             (Type::F32, 1024, [64; 3], 1),
             (Type::F64, 1024, [64; 3], 1),
-            (Type::F64, 100, [8, 500, 8], 1),
-            (Type::F64, 100, [8, 200, 8], 2),
-            (Type::F32, 7, [0; 3], 7),
+            (Type::F64, 1000, [8, 500, 8], 1),
+            (Type::F64, 1000, [8, 200, 8], 2),
+            (Type::F32, 7, [0; 3], 1),
         ] {
             assert_eq!(each(&of(ty, batch, extents)), expected, "{extents:?}");
         }
     }
 
     #[test]
-    fn it_is_for_batches_whose_matrices_fit() {
-        assert!(pays(&of(Type::F32, 2, [64; 3])));
-        assert!(!pays(&of(Type::F32, 1, [64; 3])));
-        assert!(!pays(&of(Type::F32, 2, [64, 129, 64])));
-        assert!(!pays(&of(Type::F32, 2, [129, 4, 4])));
-        assert!(pays(&of(Type::F64, 2, [16; 3])));
-        assert!(!pays(&of(Type::F64, 2, [16, 16, 17])));
+    fn runs_of_rows_leave_enough_blocks_and_fit() {
+        for (ty, batch, extents, expected) in [
+            // Whole products of many, and of sums that are too long.
+            (Type::F32, 256, [300, 8, 8], 300),
+            (Type::F32, 3, [100, 33, 8], 100),
+            (Type::F32, 3, [2000, 33, 8], 0),
+            (Type::F32, 3, [2000, 8, 257], 0),
+            (Type::F32, 3, [5, 0, 7], 5),
+            (Type::F32, 1, [1 << 20, 0, 0], 1 << 20),
+            // As many rows as threads have outputs for, as shared memory has room for, or fewer.
+            (Type::F32, 4, [190_160, 8, 8], 512),
+            (Type::F32, 400, [1000, 32, 8], 248),
+            (Type::F64, 400, [1000, 32, 8], 120),
+            (Type::F32, 3, [1608, 8, 8], 24),
+            (Type::F32, 2, [5, 8, 8], 5),
+            (Type::F32, 0, [5; 3], 5),
+        ] {
+            assert_eq!(
+                run(&of(ty, batch, extents)),
+                expected,
+                "{batch} {extents:?}"
+            );
+        }
+    }
+
+    /// Times are in docs/log/2026-11-27-batches.md.
+    #[test]
+    fn it_is_for_batches_that_fill_no_tile() {
+        for (ty, batch, extents, expected) in [
+            (Type::F32, 2, [64; 3], true),
+            (Type::F32, 1, [64; 3], false),
+            (Type::F32, 2, [64, 129, 64], false),
+            (Type::F32, 2, [129, 33, 17], false),
+            (Type::F32, 4, [19_016, 8, 8], true),
+            (Type::F32, 8045, [32, 4, 82], true),
+            (Type::F32, 449, [326, 195, 1], false),
+            (Type::F32, 382, [8, 496, 8], false),
+            (Type::F32, 100, [8, 48, 16], false),
+            (Type::F64, 10_000, [16; 3], true),
+            (Type::F64, 128, [8; 3], false),
+            (Type::F64, 751, [8, 8, 160], true),
+            (Type::F64, 1705, [344, 8, 8], true),
+            (Type::F64, 1000, [24; 3], false),
+            (Type::F32, 3, [1608, 8, 8], false),
+            (Type::F32, 1214, [24, 8, 1336], true),
+            (Type::F32, 3, [112, 8, 1192], false),
+            (Type::F32, 4, [232, 8, 272], false),
+            (Type::F32, 4513, [68, 7, 276], true),
+            (Type::F32, 46, [339, 4, 245], true),
+            (Type::F32, 102, [8, 8, 32], true),
+            (Type::F64, 4944, [18, 13, 99], true),
+            (Type::F64, 2003, [131, 24, 7], true),
+            (Type::F64, 75, [24, 8, 120], false),
+            (Type::F64, 48, [16, 8, 8], false),
+            (Type::F64, 75, [274, 1, 5], true),
+            (Type::F64, 268, [36, 30, 70], false),
+        ] {
+            let problem = of(ty, batch, extents);
+            assert_eq!(pays(&problem), expected, "{ty} {batch} {extents:?}");
+        }
         assert!(is_small(&of(Type::F32, 1, [129, 4, 4])));
     }
 }

@@ -168,8 +168,8 @@ fn no_output_is_no_launch_and_no_inner_extent_is_one() {
 fn a_batch_is_one_launch_with_a_layer_for_each_product() {
     for (ty, batch, of, layers) in [
         (Type::F32, 64, [512; 3], 64),
-        (Type::F32, 70_000, [8, 4, 129], 65_535),
-        (Type::F64, 70_000, [65, 16, 8], 65_535),
+        (Type::F32, 70_000, [40, 20, 129], 65_535),
+        (Type::F64, 70_000, [65, 20, 18], 65_535),
         (Type::F64, 512, [128; 3], 512),
         (Type::F64, 4096, [32; 3], 4096),
     ] {
@@ -182,7 +182,7 @@ fn a_batch_is_one_launch_with_a_layer_for_each_product() {
         assert_eq!(launch.grid[1..], [1, layers], "{launch:?}");
     }
     // Small ones: several a block.
-    for (batch, side, blocks, room) in [(4000, 16, 250, 32 << 10), (2000, 64, 2000, 32 << 10)] {
+    for (batch, side, blocks, room) in [(4096, 16, 256, 32 << 10), (2000, 64, 2000, 32 << 10)] {
         let of = (batch, [side; 2]);
         let problem = super::super::batch(Type::F32, of, of).expect("it fits");
         let plan = operation::plan(&MATMUL, &problem, &Options::default(), &h200());
@@ -192,6 +192,25 @@ fn a_batch_is_one_launch_with_a_layer_for_each_product() {
             ("matmul_small_f32", [blocks, 1, 1])
         );
         assert_eq!(launch.dynamic_shared_bytes, room);
+    }
+    // Few rows or columns: a layer along y for each product, of which a grid has 65,535.
+    for (batch, [rows, inner, cols], expected) in [
+        (382, [8, 496, 8], ("matmul_few_cols_f32", [1, 382, 1])),
+        (2, [8, 5688, 8], ("matmul_few_cols_f32", [4, 2, 5])),
+        (8, [8, 2800, 1104], ("matmul_few_rows_f32", [9, 8, 3])),
+        (2573, [3, 137, 16], ("matmul_thin_f32", [1, 2573, 1])),
+        (
+            70_000,
+            [300, 195, 1],
+            ("matmul_sliced_squareragged_f32", [5, 1, 65_535]),
+        ),
+    ] {
+        let sides = [[rows, inner], [inner, cols]].map(|side| (batch, side));
+        let problem = super::super::batch(Type::F32, sides[0], sides[1]).expect("it fits");
+        let plan = operation::plan(&MATMUL, &problem, &Options::default(), &h200());
+        let launch = plan.expect("allowed").expect("outputs").launch;
+        assert_eq!((launch.kernel, launch.grid), expected);
+        assert!(launch.block[1] == 1, "{launch:?}");
     }
     // Products that share B are one of all their rows.
     let shared = super::super::batch(Type::F32, (7, [3, 4]), (1, [4, 5]));
