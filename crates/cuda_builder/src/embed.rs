@@ -21,6 +21,10 @@ const REFUSED: &str = "refused.txt";
 /// The file with the whole error, which `embedded_kernels!` shows where it is called.
 const ERROR: &str = "error.txt";
 
+/// The file with the errors of the device's compiler. The host's compiler finds most of them too, at
+/// their places: `embedded_kernels!` shows this where the host's finds none.
+const LATE: &str = "late.txt";
+
 /// Embeds the kernels of the package whose build script is running. See [`Embed`].
 pub fn embed() -> Embed {
     Embed {
@@ -60,8 +64,9 @@ pub fn embed() -> Embed {
 /// The device build has the features of the host build. Its folder is `cuda-builder` in the target
 /// folder, where all crates, profiles and features share one compiled `core`.
 ///
-/// An error of the device build is shown at `embedded_kernels!`, next to the host compiler's own. A
-/// kernel that a check refuses is also reported at its definition.
+/// An error in the code is shown once: by the host's compiler at its place, or, if only the device's
+/// has it, at `embedded_kernels!` as soon as the host's has none left. `cargo doc` shows none of the
+/// latter. A kernel that a check refuses is reported at its definition.
 ///
 /// Kernels are optimised in every profile: even in `cargo test`, integers wrap on overflow and
 /// `debug_assert!` does nothing. With `.options(|builder|
@@ -144,13 +149,18 @@ impl Embed {
             files::write_if_different(&script.out.join(name), text.as_bytes())
                 .unwrap_or_else(|error| panic!("{error}"));
         };
-        write(REFUSED, &refused(&result));
-        write(ERROR, result.as_ref().err().map_or("", |error| error));
-        write("kernels.rs", &code(&result.unwrap_or_default()));
+        let (built, failure) = match result {
+            Ok(built) => (built, Failure::default()),
+            Err(failure) => (Vec::new(), failure),
+        };
+        write(REFUSED, &refused(&failure.now));
+        write(ERROR, &failure.now);
+        write(LATE, &failure.late);
+        write("kernels.rs", &code(&built));
     }
 
     /// Writes the PTX to the output folder; fails with the text to show.
-    fn build(&self, script: &Script) -> Result<Vec<Built>, String> {
+    fn build(&self, script: &Script) -> Result<Vec<Built>, Failure> {
         if std::env::var_os("DOCS_RS").is_some() {
             return Ok(Vec::new());
         }
@@ -169,7 +179,7 @@ impl Embed {
                 })
                 .collect()
         });
-        let (mut built, mut failures) = (Vec::new(), Vec::new());
+        let (mut built, mut known, mut failure) = (Vec::new(), Vec::new(), Failure::default());
         for (wanted, result) in archs.into_iter().zip(results) {
             let error = match result {
                 Ok(pieces) => {
@@ -180,16 +190,14 @@ impl Embed {
             };
             // An error in the code is the same on every architecture: show it once.
             let cause = error.to_string().replace(&wanted.arch.to_string(), "");
-            let is_known = failures.iter().any(|(known, _)| *known == cause);
-            if !is_known {
-                failures.push((cause, readable(&error, &script.package, wanted.arch)));
+            if !known.contains(&cause) {
+                known.push(cause);
+                failure.add(&error, &script.package, wanted.arch);
             }
         }
-        if failures.is_empty() {
-            Ok(built)
-        } else {
-            let texts: Vec<_> = failures.into_iter().map(|(_, text)| text).collect();
-            Err(texts.join("\n\n"))
+        match known.is_empty() {
+            true => Ok(built),
+            false => Err(failure),
         }
     }
 
@@ -266,6 +274,37 @@ impl Wanted {
             arch,
             only: &[],
             only_in_release: false,
+        }
+    }
+}
+
+/// Why nothing can be embedded.
+#[derive(Debug, Default, PartialEq)]
+struct Failure {
+    /// What the host's compiler cannot know.
+    now: String,
+    /// Errors in the code.
+    late: String,
+}
+
+impl Failure {
+    fn add(&mut self, error: &CudaBuilderError, package: &str, arch: NvvmArch) {
+        let text = match error.is_in_the_code() {
+            true => &mut self.late,
+            false => &mut self.now,
+        };
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&readable(error, package, arch));
+    }
+}
+
+impl From<String> for Failure {
+    fn from(now: String) -> Self {
+        Failure {
+            now,
+            late: String::new(),
         }
     }
 }
@@ -359,8 +398,7 @@ fn code(built: &[Built]) -> String {
 }
 
 /// The errors about single kernels, one a line.
-fn refused(result: &Result<Vec<Built>, String>) -> String {
-    let error = result.as_ref().err().map_or("", |error| error);
+fn refused(error: &str) -> String {
     let mut lines: Vec<_> = error
         .lines()
         .filter(|line| line.starts_with("kernel `"))
@@ -485,7 +523,38 @@ mod tests {
         assert!(
             both.starts_with("the kernels of `p` cannot be built for sm_80:\nkernel `b`: two\n")
         );
-        assert_eq!(refused(&Err(both)), "kernel `a`: one\nkernel `b`: two\n");
-        assert_eq!(refused(&Ok(Vec::new())), "");
+        assert_eq!(refused(&both), "kernel `a`: one\nkernel `b`: two\n");
+        assert_eq!(refused(""), "");
+    }
+
+    #[test]
+    fn only_errors_with_a_place_wait_for_the_hosts() {
+        let compile = |message: &str| CudaBuilderError::Compile {
+            path: PathBuf::new(),
+            target: "sm_80",
+            message: message.to_owned(),
+        };
+        let in_code = || compile("error[E0308]: mismatched types\n  --> src/lib.rs:1:2\n");
+        let untested = CudaBuilderError::Untested {
+            advice: "rustc 1.94 works".to_owned(),
+            source: Box::new(in_code()),
+        };
+        let mut failure = Failure::default();
+        for (arch, error) in [(Compute80, in_code()), (Compute90, untested)] {
+            failure.add(&error, "p", arch);
+        }
+        assert!(
+            failure.late.starts_with(
+                "the kernels of `p` do not compile for the device (sm_80):\n\nerror[E0308]"
+            ) && failure
+                .late
+                .contains("\n\nthe kernels of `p` cannot be built for sm_90: rustc 1.94 works\n")
+                && failure.now.is_empty(),
+            "{failure:?}"
+        );
+        let offline = compile("error: failed to get `x`\n\nCaused by:\n  no network");
+        failure = Failure::default();
+        failure.add(&offline, "p", Compute80);
+        assert!(failure.now.ends_with("no network") && failure.late.is_empty());
     }
 }

@@ -146,7 +146,7 @@ macro_rules! __plain {
 macro_rules! embedded_kernels {
     () => {
         #[cfg(not(target_arch = "nvptx64"))]
-        $crate::__private::__not_built! {}
+        $crate::__private::__not_built! { $crate }
 
         /// The PTX of this crate's kernels.
         #[cfg(not(target_arch = "nvptx64"))]
