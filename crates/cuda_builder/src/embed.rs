@@ -118,7 +118,8 @@ impl Embed {
         self
     }
 
-    /// Sets options of each build: `.options(|builder| builder.ftz(true))`.
+    /// Sets options of each build: `.options(|builder| builder.ftz(true))`. A flag for rustc:
+    /// `builder.build_args(&["--", "--cfg=fast"])`; those in cargo's settings are the host's.
     pub fn options(mut self, set: impl Fn(CudaBuilder) -> CudaBuilder + Sync + 'static) -> Self {
         self.configure = Box::new(set);
         self
@@ -207,13 +208,15 @@ impl Embed {
         debug: Option<DebugInfo>,
         script: &Script,
     ) -> Result<Vec<Piece>, CudaBuilderError> {
-        let builder = CudaBuilder::new(&script.folder).arch(arch);
+        // Features first: what `options` adds may end with rustc's own arguments, after `--`.
+        let builder = CudaBuilder::new(&script.folder).build_args(&script.features());
+        let builder = builder.arch(arch);
         let builder = (self.configure)(builder).only(only);
         let builder = match debug {
             Some(debug) => builder.debug(debug),
             None => builder,
         };
-        let ptx = builder.build_args(&script.features()).build_text()?;
+        let ptx = builder.build_text()?;
         let (pieces, bytes) = pieces(&ptx);
         files::write_if_different(&script.out.join(file_name(arch)), &bytes)?;
         Ok(pieces)

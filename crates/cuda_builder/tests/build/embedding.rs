@@ -280,7 +280,8 @@ fn a_build_script_may_have_more_to_do() {
         "fn main() {
             let out = std::path::PathBuf::from(std::env::var(\"OUT_DIR\").unwrap());
             std::fs::write(out.join(\"table.rs\"), \"[1.0_f32, 2.0, 3.0]\").unwrap();
-            cuda_builder::embed().finish();
+            println!(\"cargo:rustc-check-cfg=cfg(flag)\");
+            cuda_builder::embed().options(|builder| builder.build_args(&[\"--\", \"--cfg=flag\"])).finish();
         }\n",
     );
     let table = "/// Of the script.\npub static TABLE: [f32; 3] = include!(concat!(env!(\"OUT_DIR\"), \"/table.rs\"));\n";
@@ -288,11 +289,12 @@ fn a_build_script_may_have_more_to_do() {
         "*tile.add(255 - thread)",
         "*tile.add(255 - thread) + TABLE[thread % 3]",
     );
-    project.write("src/lib.rs", &format!("{source}{table}"));
+    let flagged = "/// By a flag.\n#[cfg(flag)]\n#[kernel]\npub unsafe fn flagged(output: *mut f32) { unsafe { *output = 1.0 } }\n";
+    project.write("src/lib.rs", &format!("{source}{table}{flagged}"));
     let (printed, _) = project.run(&[], &[]);
     assert_eq!(
         printed,
-        "embeds_and_generates sm_80: fast mirror true\ntrue 42\n"
+        "embeds_and_generates sm_80: fast flagged mirror true\ntrue 42\n"
     );
     let (_, messages) = project.run(&["--verbose"], &[]);
     assert!(
