@@ -78,14 +78,17 @@ fn late(cuda_std: &TokenStream, error: &str) -> TokenStream {
     }
 }
 
-/// An error without the lines that are shown elsewhere, and how many these are.
+/// An error without the lines that are shown elsewhere, and how many these are; nothing if that is
+/// all.
 fn without(error: &str, is_shown: impl Fn(&str) -> bool) -> String {
     let (shown, rest): (BTreeSet<_>, Vec<_>) = {
         let (shown, rest): (Vec<_>, Vec<_>) = error.lines().partition(|line| is_shown(line));
         (shown.into_iter().collect(), rest)
     };
+    let is_heading = |line: &&str| line.is_empty() || line.ends_with(':');
     let said = match shown.len() {
         0 => return error.to_owned(),
+        _ if rest.iter().all(is_heading) => return String::new(),
         1 => "one error is shown at its kernel".to_owned(),
         count => format!("{count} errors are shown at their kernels"),
     };
@@ -129,9 +132,11 @@ mod tests {
             without(text, |line| line.starts_with("kernel `a`")),
             "two builds fail:\nkernel `b`: two\n\nagain:\none error is shown at its kernel"
         );
+        assert_eq!(without(text, |line| line.starts_with("kernel")), "");
+        let text = format!("{text}\nno memory");
         assert_eq!(
-            without(text, |line| line.starts_with("kernel")),
-            "two builds fail:\n\nagain:\n2 errors are shown at their kernels"
+            without(&text, |line| line.starts_with("kernel")),
+            "two builds fail:\n\nagain:\nno memory\n2 errors are shown at their kernels"
         );
     }
 
