@@ -86,9 +86,20 @@ pub(crate) fn install() -> String {
     format!("{variable}cargo install --locked {from} --features tools")
 }
 
-/// Lists what is there and what is missing.
+/// Lists what is there and what is missing, on this machine and in the workspace around the working
+/// directory.
 pub(crate) fn doctor() -> Result<doctor::Diagnosis, String> {
-    Ok(doctor::examine(&fetched()?, "blockwise setup", false))
+    let mut found = doctor::examine(&fetched()?, "blockwise setup", false);
+    let folder = std::env::current_dir().ok();
+    if let Some(missing) = folder.and_then(|folder| blockwise_new::missing_patch(&folder)) {
+        let mut text = &*found.text;
+        if missing.is_needed {
+            found.complete = false;
+            text = text.trim_end_matches("Nothing is missing.").trim_end();
+        }
+        found.text = format!("{text}\n\nThis workspace: {}", missing.text.trim_end());
+    }
+    Ok(found)
 }
 
 fn fetched() -> Result<PathBuf, String> {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::arch::TARGET;
 use crate::error::{CudaBuilderError, io_error};
 use crate::tools::Toolchain;
-use crate::{CudaBuilder, DebugInfo, obsolete};
+use crate::{CudaBuilder, DebugInfo, obsolete, warnings};
 
 /// The name of cargo's profile in variables, and its optimisation level.
 pub(crate) fn profile(builder: &CudaBuilder) -> (&'static str, &'static str) {
@@ -76,6 +76,70 @@ pub(crate) fn has_unstable_table(toolchain: &Toolchain, folder: &Path) -> bool {
         .env("RUSTC_BOOTSTRAP", "1")
         .current_dir(folder);
     (command.output()).is_ok_and(|output| output.status.success())
+}
+
+/// The variable of cargo's setting `target.nvptx64-nvidia-cuda.rustflags`.
+const FLAGS: &str = "CARGO_TARGET_NVPTX64_NVIDIA_CUDA_RUSTFLAGS";
+
+/// Warns of rustc's flags that are meant for the device alone. They take no part in the build: with
+/// most of them the bitcode would have another form than the passes expect. Flags for every target
+/// are taken to be the host's.
+pub(crate) fn warn_of_ignored_flags(toolchain: &Toolchain, folder: &Path) {
+    let mut command = toolchain.command();
+    command
+        .args(["-Zunstable-options", "config", "get", "--show-origin"])
+        .arg("target")
+        .env("RUSTC_BOOTSTRAP", "1")
+        .current_dir(folder);
+    let settings = (command.output()).map_or(String::new(), |output| {
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    });
+    let mut ignored = of_the_device(&settings);
+    if std::env::var_os(FLAGS).is_some_and(|flags| !flags.is_empty()) {
+        ignored.push((FLAGS.to_owned(), "the environment".to_owned()));
+    }
+    for (setting, place) in &ignored {
+        warnings::show(&format!(
+            "`{setting}` in {place} has no effect on kernels; rustc's flags for a kernel crate go to the builder: \
+             `.build_args(&[\"--\", \"--cfg=FLAG\"])`, after `cuda_builder::embed()` in \
+             `.options(|builder| builder.build_args(..))`"
+        ));
+    }
+    if std::env::var_os("OUT_DIR").is_some() {
+        println!("cargo:rerun-if-env-changed={FLAGS}");
+        // So that the warning ends when they are removed.
+        for (_, place) in ignored
+            .iter()
+            .filter(|(_, place)| Path::new(place).is_file())
+        {
+            println!("cargo:rerun-if-changed={place}");
+        }
+    }
+}
+
+/// The settings with the device's flags and their files, of what `cargo config get --show-origin
+/// target` prints: `target.TRIPLE.rustflags = "FLAGS" # FILE`, or a list, each element with its file.
+fn of_the_device(settings: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut list = None;
+    for line in settings.lines() {
+        let setting = match line.split_once(".rustflags = ") {
+            Some((target, value)) => {
+                let setting = (target.contains("nvptx64") && !target.contains("not("))
+                    .then(|| format!("{target}.rustflags"));
+                list = setting.clone().filter(|_| value == "[");
+                setting
+            }
+            None => list.clone(),
+        };
+        if line == "]" {
+            list = None;
+        }
+        let place = line.rsplit_once(" # ").map(|(_, place)| place.to_owned());
+        let both = setting.zip(place);
+        found.extend(both.filter(|both| !found.contains(both)));
+    }
+    found
 }
 
 /// rustc's flags for every crate of the build, core included.
@@ -212,5 +276,35 @@ mod tests {
             no message"#;
         let expected = Path::new("/t/nvptx64-nvidia-cuda/release/libk.rlib");
         assert_eq!(archives(messages).collect::<Vec<_>>(), [expected]);
+    }
+
+    #[test]
+    fn settings_for_the_device_are_found_with_their_files() {
+        let settings = r#"target.'cfg(all())'.rustflags = "-Ca" # /a
+target.'cfg(not(target_arch = "nvptx64"))'.rustflags = "-Cb" # /b
+target.'cfg(target_arch = "nvptx64")'.rustflags = "-Zc # d" # /c d/.cargo/config.toml
+target.nvptx64-nvidia-cuda.linker = "e" # /e
+target.nvptx64-nvidia-cuda.rustflags = [
+    "-Cf", # /f
+    "-Cg", # /f
+    "-Ch", # /h
+]
+target.x86_64-unknown-linux-gnu.rustflags = [
+    "-Ci", # /i
+]
+"#;
+        let all = of_the_device(settings);
+        let all: Vec<_> = all.iter().map(|(key, file)| (&**key, &**file)).collect();
+        let key = "target.nvptx64-nvidia-cuda.rustflags";
+        let by_arch = "target.'cfg(target_arch = \"nvptx64\")'.rustflags";
+        assert_eq!(
+            all,
+            [
+                (by_arch, "/c d/.cargo/config.toml"),
+                (key, "/f"),
+                (key, "/h")
+            ]
+        );
+        assert!(of_the_device("target.nvptx64-nvidia-cuda.rustflags = []\n").is_empty());
     }
 }

@@ -42,6 +42,7 @@ impl Bitcode {
         toolchain: &Toolchain,
     ) -> Result<Self, CudaBuilderError> {
         let package = Package::find(builder, toolchain)?;
+        cargo::warn_of_ignored_flags(toolchain, &package.folder);
         let lock = Some(lock(&package.target_folder, &package.library)?);
         let graph = Graph::read(builder, toolchain, &package);
         // No debugger shows core's variables: builds with and without the user's share a sysroot.

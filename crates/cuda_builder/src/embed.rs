@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use crate::failure::Failure;
 use crate::pieces::{Piece, pieces};
 use crate::tools::variables;
 use crate::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch, files};
@@ -14,12 +15,6 @@ const ARCH: &str = "BLOCKWISE_ARCH";
 /// [`DebugInfo::Full`], or `locals`, as [`DebugInfo::Locals`]. `blockwise debug` sets it for a
 /// launch with `"build": "debug"` or `"build": "locals"`.
 const DEBUG: &str = "BLOCKWISE_DEBUG_INFO";
-
-/// The file with the errors about single kernels, which `#[kernel]` shows at each of them.
-const REFUSED: &str = "refused.txt";
-
-/// The file with the whole error, which `embedded_kernels!` shows where it is called.
-const ERROR: &str = "error.txt";
 
 /// Embeds the kernels of the package whose build script is running. See [`Embed`].
 pub fn embed() -> Embed {
@@ -60,8 +55,9 @@ pub fn embed() -> Embed {
 /// The device build has the features of the host build. Its folder is `cuda-builder` in the target
 /// folder, where all crates, profiles and features share one compiled `core`.
 ///
-/// An error of the device build is shown at `embedded_kernels!`, next to the host compiler's own. A
-/// kernel that a check refuses is also reported at its definition.
+/// An error in the code is shown once: by the host's compiler at its place, or, if only the device's
+/// has it, at `embedded_kernels!` as soon as the host's has none left. `cargo doc` shows none of the
+/// latter. A kernel that a check refuses is reported at its definition.
 ///
 /// Kernels are optimised in every profile: even in `cargo test`, integers wrap on overflow and
 /// `debug_assert!` does nothing. With `.options(|builder|
@@ -113,7 +109,8 @@ impl Embed {
         self
     }
 
-    /// Sets options of each build: `.options(|builder| builder.ftz(true))`.
+    /// Sets options of each build: `.options(|builder| builder.ftz(true))`. A flag for rustc:
+    /// `builder.build_args(&["--", "--cfg=fast"])`; those in cargo's settings are the host's.
     pub fn options(mut self, set: impl Fn(CudaBuilder) -> CudaBuilder + Sync + 'static) -> Self {
         self.configure = Box::new(set);
         self
@@ -144,13 +141,18 @@ impl Embed {
             files::write_if_different(&script.out.join(name), text.as_bytes())
                 .unwrap_or_else(|error| panic!("{error}"));
         };
-        write(REFUSED, &refused(&result));
-        write(ERROR, result.as_ref().err().map_or("", |error| error));
-        write("kernels.rs", &code(&result.unwrap_or_default()));
+        let (built, failure) = match result {
+            Ok(built) => (built, Failure::default()),
+            Err(failure) => (Vec::new(), failure),
+        };
+        for (name, text) in failure.files() {
+            write(name, &text);
+        }
+        write("kernels.rs", &code(&built));
     }
 
     /// Writes the PTX to the output folder; fails with the text to show.
-    fn build(&self, script: &Script) -> Result<Vec<Built>, String> {
+    fn build(&self, script: &Script) -> Result<Vec<Built>, Failure> {
         if std::env::var_os("DOCS_RS").is_some() {
             return Ok(Vec::new());
         }
@@ -169,7 +171,7 @@ impl Embed {
                 })
                 .collect()
         });
-        let (mut built, mut failures) = (Vec::new(), Vec::new());
+        let (mut built, mut known, mut failure) = (Vec::new(), Vec::new(), Failure::default());
         for (wanted, result) in archs.into_iter().zip(results) {
             let error = match result {
                 Ok(pieces) => {
@@ -180,16 +182,14 @@ impl Embed {
             };
             // An error in the code is the same on every architecture: show it once.
             let cause = error.to_string().replace(&wanted.arch.to_string(), "");
-            let is_known = failures.iter().any(|(known, _)| *known == cause);
-            if !is_known {
-                failures.push((cause, readable(&error, &script.package, wanted.arch)));
+            if !known.contains(&cause) {
+                known.push(cause);
+                failure.add(&error, &script.package, wanted.arch);
             }
         }
-        if failures.is_empty() {
-            Ok(built)
-        } else {
-            let texts: Vec<_> = failures.into_iter().map(|(_, text)| text).collect();
-            Err(texts.join("\n\n"))
+        match known.is_empty() {
+            true => Ok(built),
+            false => Err(failure),
         }
     }
 
@@ -199,13 +199,15 @@ impl Embed {
         debug: Option<DebugInfo>,
         script: &Script,
     ) -> Result<Vec<Piece>, CudaBuilderError> {
-        let builder = CudaBuilder::new(&script.folder).arch(arch);
+        // Features first: what `options` adds may end with rustc's own arguments, after `--`.
+        let builder = CudaBuilder::new(&script.folder).build_args(&script.features());
+        let builder = builder.arch(arch);
         let builder = (self.configure)(builder).only(only);
         let builder = match debug {
             Some(debug) => builder.debug(debug),
             None => builder,
         };
-        let ptx = builder.build_args(&script.features()).build_text()?;
+        let ptx = builder.build_text()?;
         let (pieces, bytes) = pieces(&ptx);
         files::write_if_different(&script.out.join(file_name(arch)), &bytes)?;
         Ok(pieces)
@@ -358,37 +360,6 @@ fn code(built: &[Built]) -> String {
     code + "]\n"
 }
 
-/// The errors about single kernels, one a line.
-fn refused(result: &Result<Vec<Built>, String>) -> String {
-    let error = result.as_ref().err().map_or("", |error| error);
-    let mut lines: Vec<_> = error
-        .lines()
-        .filter(|line| line.starts_with("kernel `"))
-        .collect();
-    lines.sort_unstable();
-    lines.dedup();
-    lines.iter().map(|line| format!("{line}\n")).collect()
-}
-
-/// The error as shown by `embedded_kernels!`.
-fn readable(error: &CudaBuilderError, package: &str, arch: NvvmArch) -> String {
-    match error {
-        CudaBuilderError::Compile { message, .. } => format!(
-            "the kernels of `{package}` do not compile for the device ({arch}):\n\n{message}"
-        ),
-        other => {
-            let text = other.to_string();
-            // What is about a kernel is a line, which its `#[kernel]` shows.
-            let before = if text.starts_with("kernel `") {
-                "\n"
-            } else {
-                " "
-            };
-            format!("the kernels of `{package}` cannot be built for {arch}:{before}{text}")
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -470,22 +441,5 @@ mod tests {
              Piece { kernel: \"k\", lines: 5, len: 2, compressed: 3 },\n        ],\n        bytes: include_bytes!(\"kernels.sm_90a.deflate\"),\n    },\n]\n"
         );
         assert_eq!(code(&[]), "&[\n]\n");
-    }
-
-    #[test]
-    fn each_kernels_errors_are_lines() {
-        let error = |arch| {
-            let reports = ["kernel `b`: two", "kernel `a`: one"].map(str::to_owned);
-            let error = CudaBuilderError::Divergence {
-                reports: reports.into(),
-            };
-            readable(&error, "p", arch)
-        };
-        let both = format!("{}\n\n{}", error(Compute80), error(Compute90));
-        assert!(
-            both.starts_with("the kernels of `p` cannot be built for sm_80:\nkernel `b`: two\n")
-        );
-        assert_eq!(refused(&Err(both)), "kernel `a`: one\nkernel `b`: two\n");
-        assert_eq!(refused(&Ok(Vec::new())), "");
     }
 }

@@ -184,6 +184,17 @@ impl CudaBuilderError {
         }
     }
 
+    /// Whether it is the device's compiler's, about a line of code.
+    pub(crate) fn is_in_the_code(&self) -> bool {
+        match self {
+            Self::Compile { message, .. } => {
+                (message.lines()).any(|line| line.trim_start().starts_with("--> "))
+            }
+            Self::Untested { source, .. } => source.is_in_the_code(),
+            _ => false,
+        }
+    }
+
     /// The texts of an error that has one per place.
     pub(crate) fn reports(&mut self) -> Option<&mut Vec<String>> {
         match self {

@@ -36,6 +36,7 @@ mod compact;
 mod compile;
 mod embed;
 mod error;
+mod failure;
 mod files;
 mod ir;
 mod labels;

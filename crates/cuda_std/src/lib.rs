@@ -68,6 +68,7 @@ pub extern crate alloc;
 /// What generated code names, and no crate can redirect: `$crate::__private::core`.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::names_of_cuda::{Named, OfTheUser};
     pub use core;
     pub use cuda_std_macros::{__address_space, __kernel, __not_built, __plain};
 }
@@ -146,7 +147,7 @@ macro_rules! __plain {
 macro_rules! embedded_kernels {
     () => {
         #[cfg(not(target_arch = "nvptx64"))]
-        $crate::__private::__not_built! {}
+        $crate::__private::__not_built! { $crate }
 
         /// The PTX of this crate's kernels.
         #[cfg(not(target_arch = "nvptx64"))]

@@ -7,6 +7,34 @@
 
 #![allow(missing_docs, non_snake_case, reason = "names of CUDA C++")]
 
+/// What `#[kernel]` makes of `threadIdx` in `threadIdx.x`, so that the error of the name is the only
+/// one: of the functions here something with these fields, of a crate's own item the item.
+pub struct Named<'n, T>(pub &'n T);
+
+/// [`Named`] by one of the functions here.
+pub struct Axes {
+    pub x: usize,
+    pub y: usize,
+    pub z: usize,
+}
+
+impl<T: Fn()> Named<'_, T> {
+    pub fn value(&self) -> &'static Axes {
+        &Axes { x: 0, y: 0, z: 0 }
+    }
+}
+
+/// [`Named`] by anything else: what a type has of its own comes before a trait's.
+pub trait OfTheUser<'n, T> {
+    fn value(&self) -> &'n T;
+}
+
+impl<'n, T> OfTheUser<'n, T> for Named<'n, T> {
+    fn value(&self) -> &'n T {
+        self.0
+    }
+}
+
 /// `threadIdx`.
 #[diagnostic::on_unimplemented(
     message = "CUDA C++'s `threadIdx` is `block.thread()`, of a kernel's parameter `block: &mut Block<256>`",

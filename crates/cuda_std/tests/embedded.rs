@@ -20,4 +20,13 @@ fn kernels_know_the_embedded_ptx_and_take_no_other() {
     cases.compile_fail("tests/embedded/not_in_the_root.rs");
     cases.compile_fail("tests/embedded/by_hand.rs");
     cases.compile_fail("tests/embedded/of_another_crate.rs");
+    drop(cases);
+
+    // An error of the device's compiler, of which the host's may have its own.
+    let late = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/embedded/late");
+    // SAFETY: the cases above have run.
+    unsafe { std::env::set_var("OUT_DIR", late) };
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/embedded/of_the_device.rs");
+    cases.compile_fail("tests/embedded/of_both.rs");
 }

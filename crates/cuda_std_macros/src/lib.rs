@@ -163,11 +163,11 @@ pub fn __plain(tokens: TokenStream) -> TokenStream {
         .into()
 }
 
-/// For `embedded_kernels!`: the error of the build script, if there is one.
+/// For `embedded_kernels!`, with the path of cuda_std: the error of the build script, if there is one.
 #[doc(hidden)]
 #[proc_macro]
-pub fn __not_built(_: TokenStream) -> TokenStream {
-    kernel::not_built().into()
+pub fn __not_built(cuda_std: TokenStream) -> TokenStream {
+    kernel::not_built(&cuda_std.into()).into()
 }
 
 /// Makes one identifier of each `[<part part>]`: for cuda_std's own functions, whose names are

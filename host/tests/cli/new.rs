@@ -2,6 +2,8 @@
 //! (`crates/blockwise_new`).
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::command::{Run, names, program};
 
@@ -66,6 +68,56 @@ fn half_a_project_is_never_left() {
     assert_eq!(names(&folder.path().join("empty/src")), ["lib.rs"]);
     let left = fs::read_to_string(folder.path().join("empty/Cargo.toml")).unwrap();
     assert_eq!(left, manifest);
+}
+
+/// Cargo reads a patch in a workspace's root only: whoever depends on `blockwise` from elsewhere is told
+/// the lines, and they are right.
+#[test]
+fn the_doctor_names_the_patch_that_a_workspace_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let repository = repository.canonicalize().unwrap();
+    let manifest = folder.path().join("Cargo.toml");
+    let lines = format!(
+        "[package]\nname = \"elsewhere\"\nedition = \"2024\"\n\n[dependencies]\n\
+         blockwise = {{ path = {:?}, features = [\"cuda\"] }}\n",
+        repository.join("crates/blockwise")
+    );
+    fs::write(&manifest, &lines).unwrap();
+    fs::create_dir(folder.path().join("src")).unwrap();
+    fs::write(folder.path().join("src/lib.rs"), "").unwrap();
+    // The repository's versions; where nothing is patched, a build would lock crates.io's package.
+    let lock = fs::read_to_string(repository.join("Cargo.lock")).unwrap();
+    let ours = "name = \"find_cuda_helper\"\nversion = \"0.2.0\"\n";
+    let theirs =
+        format!("{ours}source = \"registry+https://github.com/rust-lang/crates.io-index\"\n");
+    assert!(lock.contains(ours) && !lock.contains(&theirs));
+    let write_lock = |text: &str| fs::write(folder.path().join("Cargo.lock"), text).unwrap();
+    let doctor = || {
+        let mut command = program();
+        command
+            .args(["doctor", "--json"])
+            .current_dir(folder.path().join("src"))
+            .env_remove("CUDA_LIBRARY_PATH");
+        let found = Run::of(&mut command).json();
+        let text = found["result"].as_str().unwrap().to_owned();
+        (found["pass"] == true, text)
+    };
+    write_lock(&lock.replace(ours, &theirs));
+    let (_, text) = doctor();
+    let (_, patch) = text
+        .split_once(&format!("{} needs:\n\n", manifest.display()))
+        .unwrap_or_else(|| panic!("{text}"));
+    assert!(patch.contains("[patch.crates-io]"), "{text}");
+    fs::write(&manifest, format!("{lines}\n{patch}\n")).unwrap();
+    write_lock(&lock);
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--offline", "--format-version=1"]);
+    let output = cargo.current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let (passes, text) = doctor();
+    assert!(passes && text.ends_with("Nothing is missing."), "{text}");
 }
 
 #[test]

@@ -112,9 +112,9 @@ impl Project {
     fn cargo(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         Command::new(env!("CARGO"))
             .current_dir(&self.folder)
+            .args(["--offline", "--config"])
+            .arg(format!("build.target-dir={:?}", self.target()))
             .args(arguments)
-            .args(["--offline", "--target-dir"])
-            .arg(self.target())
             .env_remove("DOCS_RS")
             .env_remove("BLOCKWISE_ARCH")
             .envs(variables.iter().copied())
@@ -135,8 +135,8 @@ impl Project {
 
     /// The messages of a build that fails.
     #[track_caller]
-    fn failing_check(&self, variables: &[(&str, &str)]) -> String {
-        let output = self.cargo(&["check"], variables);
+    fn failing(&self, command: &str, variables: &[(&str, &str)]) -> String {
+        let output = self.cargo(&[command], variables);
         assert!(!output.status.success());
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
@@ -188,29 +188,62 @@ fn a_crates_own_kernels_are_in_its_program() {
 }
 
 #[test]
-fn what_cannot_be_built_is_an_error_beside_the_hosts_own() {
+fn what_cannot_be_built_is_shown_once_the_devices_errors_last() {
     if !whole_sweeps("errors of a project that embeds its kernels") {
         return;
     }
     let project = Project::new("embeds_wrongly", "links = \"embeds_wrongly_kernels\"");
+    let mut line = LIBRARY.lines().count() + 1;
+    // Of both compilers: at its place, once.
+    let both = "fn wrong() -> u32 { \"text\" }\n";
+    project.write("src/lib.rs", &format!("{LIBRARY}{both}"));
+    for command in ["check", "build", "test", "clippy"] {
+        let messages = project.failing(command, &[]);
+        for (part, count) in [
+            ("error[E0308]: mismatched types", 1),
+            (&format!("src/lib.rs:{line}:"), 1),
+            ("expected `u32`, found `&str`", 1),
+            ("the kernels of `embeds_wrongly`", 0),
+        ] {
+            let found = messages.matches(part).count();
+            assert_eq!(found, count, "{command}: {part}\n{messages}");
+        }
+    }
+
+    // Of the device's alone, after those of the host's.
     let device =
         "#[cfg(target_arch = \"nvptx64\")]\nfn wrong() -> u32 { \"text\" }\nfn unused() {}\n";
     let host = "#[cfg(not(target_arch = \"nvptx64\"))]\nfn also_wrong() -> u32 { 1.5 }\n";
     project.write("src/lib.rs", &format!("{LIBRARY}{device}{host}"));
-    let messages = project.failing_check(&[]);
-    let line = LIBRARY.lines().count() + 2;
-    for part in [
-        "error: the kernels of `embeds_wrongly` do not compile for the device (sm_80):",
-        &format!("src/lib.rs:{line}:"),
-        &format!("src/lib.rs:{}:", line + 3),
-        "expected `u32`, found `&str`",
-        "expected `u32`, found floating-point number",
-    ] {
-        assert!(messages.contains(part), "{part}\n{messages}");
+    let messages = project.failing("check", &[]);
+    assert!(
+        messages.contains("expected `u32`, found floating-point number")
+            && !messages.contains("found `&str`"),
+        "{messages}"
+    );
+    project.write("src/lib.rs", &format!("{LIBRARY}{device}"));
+    line += 1;
+    for command in ["check", "build"] {
+        let messages = project.failing(command, &[]);
+        for part in [
+            "error: unused array of `KernelsThatDoNotCompileForTheDevice` that must be used",
+            "= note: the kernels of `embeds_wrongly` do not compile for the device (sm_80):",
+            &format!("src/lib.rs:{line}:"),
+            "expected `u32`, found `&str`",
+        ] {
+            assert!(messages.contains(part), "{command}: {part}\n{messages}");
+        }
+        assert!(
+            !messages.contains("let _") && !messages.contains("E0080"),
+            "{messages}"
+        );
     }
-    assert_eq!(
-        messages.matches("warning: function `unused`").count(),
-        0,
+    // Where lints are capped, as for a package of a registry, no code is generated from it.
+    let capped = ["rustc", "--lib", "--", "--cap-lints=allow"];
+    let output = project.cargo(&capped, &[]);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && messages.contains("expected `u32`, found `&str`"),
         "{messages}"
     );
 
@@ -218,14 +251,14 @@ fn what_cannot_be_built_is_an_error_beside_the_hosts_own() {
     // needs no other change.
     project.write("src/lib.rs", LIBRARY);
     let missing = [("BLOCKWISE_LLVM_BIN", "/no/such/folder")];
-    let messages = project.failing_check(&missing);
+    let messages = project.failing("check", &missing);
     assert!(
         messages.contains("cannot be built for sm_80: no toolchain here can build PTX")
             && messages.contains("BLOCKWISE_LLVM_BIN=/no/such/folder does not exist")
             && messages.contains("fix: correct or unset the variable"),
         "{messages}"
     );
-    let messages = project.failing_check(&[("BLOCKWISE_ARCH", "sm_12")]);
+    let messages = project.failing("check", &[("BLOCKWISE_ARCH", "sm_12")]);
     assert!(
         messages.contains("BLOCKWISE_ARCH=sm_12: unknown architecture `sm_12`"),
         "{messages}"
@@ -247,7 +280,8 @@ fn a_build_script_may_have_more_to_do() {
         "fn main() {
             let out = std::path::PathBuf::from(std::env::var(\"OUT_DIR\").unwrap());
             std::fs::write(out.join(\"table.rs\"), \"[1.0_f32, 2.0, 3.0]\").unwrap();
-            cuda_builder::embed().finish();
+            println!(\"cargo:rustc-check-cfg=cfg(flag)\");
+            cuda_builder::embed().options(|builder| builder.build_args(&[\"--\", \"--cfg=flag\"])).finish();
         }\n",
     );
     let table = "/// Of the script.\npub static TABLE: [f32; 3] = include!(concat!(env!(\"OUT_DIR\"), \"/table.rs\"));\n";
@@ -255,11 +289,12 @@ fn a_build_script_may_have_more_to_do() {
         "*tile.add(255 - thread)",
         "*tile.add(255 - thread) + TABLE[thread % 3]",
     );
-    project.write("src/lib.rs", &format!("{source}{table}"));
+    let flagged = "/// By a flag.\n#[cfg(flag)]\n#[kernel]\npub unsafe fn flagged(output: *mut f32) { unsafe { *output = 1.0 } }\n";
+    project.write("src/lib.rs", &format!("{source}{table}{flagged}"));
     let (printed, _) = project.run(&[], &[]);
     assert_eq!(
         printed,
-        "embeds_and_generates sm_80: fast mirror true\ntrue 42\n"
+        "embeds_and_generates sm_80: fast flagged mirror true\ntrue 42\n"
     );
     let (_, messages) = project.run(&["--verbose"], &[]);
     assert!(

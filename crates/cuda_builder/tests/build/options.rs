@@ -341,6 +341,37 @@ fn flags_and_wrappers_of_the_surroundings_do_not_reach_the_device() {
     );
 }
 
+/// Flags for the device alone have no effect; a warning says so, and where they stand.
+#[test]
+fn flags_for_the_device_in_settings_are_named() {
+    if let Some(folder) = child_folder() {
+        CudaBuilder::new(folder).build().unwrap();
+        return;
+    }
+    let folder = member("with_flags", "", &with_prelude(TILE));
+    let settings = folder.canonicalize().unwrap().join(".cargo/config.toml");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let text = "[target.nvptx64-nvidia-cuda]\nrustflags = [\"--no-such-flag\"]\n";
+    fs::write(&settings, text).unwrap();
+    let name = "options::flags_for_the_device_in_settings_are_named";
+    let variable = "CARGO_TARGET_NVPTX64_NVIDIA_CUDA_RUSTFLAGS";
+    let output = in_child(name, &folder, &[(variable, "--no-such-flag")]);
+    let stdout = assert_success(&output);
+    for line in [
+        format!(
+            "cargo:warning=`target.nvptx64-nvidia-cuda.rustflags` in {} has no effect on kernels; rustc's flags",
+            settings.display()
+        ),
+        format!("cargo:warning=`{variable}` in the environment has no effect on kernels; "),
+        format!("cargo:rerun-if-changed={}\n", settings.display()),
+    ] {
+        assert!(stdout.contains(&line), "{line}\n{stdout}");
+    }
+    fs::remove_file(settings).unwrap();
+    let stdout = assert_success(&in_child(name, &folder, &[]));
+    assert!(!stdout.contains("warning="), "{stdout}");
+}
+
 /// A kernel without mathematical functions builds where there is no libdevice; one with some says
 /// what is missing.
 #[test]

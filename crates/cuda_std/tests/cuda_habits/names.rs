@@ -18,6 +18,13 @@ pub fn global_index(mut y: Out<f32>) {
 }
 
 #[kernel]
+pub fn index_of_an_element(x: &[f32], mut y: Out<f32>) {
+    for (i, y) in y.mine() {
+        *y = x[i] - x[threadIdx.x + 1]; // shows: `block.thread()`
+    }
+}
+
+#[kernel]
 pub fn index_in_two_dimensions(mut y: Out<f32>) {
     let row = threadIdx.y; // shows: `let (x, y) = block.thread_xy();`
     let _ = (y.mine(), row);

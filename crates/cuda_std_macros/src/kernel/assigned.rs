@@ -161,14 +161,14 @@ fn array(place: &Expr, is_indexed: bool) -> Option<Ident> {
     }
 }
 
-fn word(expression: &Expr) -> Option<&Ident> {
+pub(super) fn word(expression: &Expr) -> Option<&Ident> {
     match expression {
         Expr::Path(path) => path.path.get_ident(),
         _ => None,
     }
 }
 
-fn compound(operator: &BinOp) -> Option<&'static str> {
+pub(super) fn compound(operator: &BinOp) -> Option<&'static str> {
     Some(match operator {
         BinOp::AddAssign(_) => "+=",
         BinOp::SubAssign(_) => "-=",

@@ -7,6 +7,7 @@ mod check;
 mod contract;
 mod device;
 mod handle;
+mod indices;
 mod instances;
 mod kind;
 mod launch;
@@ -54,9 +55,12 @@ pub(crate) fn expand(
     item: TokenStream,
 ) -> Result<TokenStream> {
     let options = Options::parse(arguments)?;
-    let function: ItemFn = syn::parse2(item.clone())
+    let mut function: ItemFn = syn::parse2(item.clone())
         .map_err(|_| Error::new_spanned(item, "`#[kernel]` goes on a function with a body"))?;
     function.modifiers.require_empty()?;
+    if let Some(root) = &root {
+        indices::with_fields(&mut function, root);
+    }
     Kernel::new(&function, options, root)?.expand()
 }
 

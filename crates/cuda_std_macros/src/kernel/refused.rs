@@ -14,6 +14,7 @@ use syn::Error;
 /// The files, as `cuda_builder::embed` names them.
 const FILE: &str = "refused.txt";
 const WHOLE: &str = "error.txt";
+const LATE: &str = "late.txt";
 
 const NO_SCRIPT: &str = "`embedded_kernels!()` needs a build script that embeds them: `fn main() { cuda_builder::embed().finish(); }` in build.rs";
 
@@ -25,29 +26,69 @@ fn folder() -> Option<OsString> {
 }
 
 /// Why the build script could not build the kernels, reported where the crate declares them: all
-/// that no kernel of this crate has shown; or that there is no build script. A kernel that is expanded later shows its lines once
-/// more.
-pub(crate) fn not_built() -> TokenStream {
+/// that no kernel of this crate has shown; or that there is no build script. A kernel that is
+/// expanded later shows its lines once more.
+pub(crate) fn not_built(cuda_std: &TokenStream) -> TokenStream {
     if folder().is_none() {
         return Error::new(Span::call_site(), NO_SCRIPT).to_compile_error();
     }
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = folder();
     let is_shown = |line: &str| shown.contains(&(folder.clone(), line.to_owned()));
-    match without(&read(WHOLE), is_shown) {
+    let now = match without(&read(WHOLE), is_shown) {
         error if error.is_empty() => TokenStream::new(),
         error => Error::new(Span::call_site(), error).to_compile_error(),
+    };
+    let late = match read(LATE) {
+        error if error.is_empty() => TokenStream::new(),
+        error => late(cuda_std, &error),
+    };
+    quote! { #now #late }
+}
+
+/// An error that the compiler shows only where it has no other: what it finds in the code itself
+/// stands at its place, and the device's compiler has most of that too.
+///
+/// Lints come last, and this one has a text of ours; in an array, for one value of which the compiler
+/// would advise `let _`. Where lints are capped, as in packages of a registry, the constant stops the
+/// build. It stands in a generic function, so that it is evaluated when code is generated, which
+/// comes later still.
+fn late(cuda_std: &TokenStream, error: &str) -> TokenStream {
+    quote! {
+        const _: () = {
+            #[must_use = #error]
+            struct KernelsThatDoNotCompileForTheDevice;
+
+            const fn kernels() -> [KernelsThatDoNotCompileForTheDevice; 1] {
+                [KernelsThatDoNotCompileForTheDevice]
+            }
+
+            #[deny(unused_must_use)]
+            const _: () = {
+                kernels();
+            };
+
+            fn stop<T>() {
+                const { #cuda_std::__private::core::panic!("{}", #error) }
+            }
+
+            #[used]
+            static STOP: fn() = stop::<()>;
+        };
     }
 }
 
-/// An error without the lines that are shown elsewhere, and how many these are.
+/// An error without the lines that are shown elsewhere, and how many these are; nothing if that is
+/// all.
 fn without(error: &str, is_shown: impl Fn(&str) -> bool) -> String {
     let (shown, rest): (BTreeSet<_>, Vec<_>) = {
         let (shown, rest): (Vec<_>, Vec<_>) = error.lines().partition(|line| is_shown(line));
         (shown.into_iter().collect(), rest)
     };
+    let is_heading = |line: &&str| line.is_empty() || line.ends_with(':');
     let said = match shown.len() {
         0 => return error.to_owned(),
+        _ if rest.iter().all(is_heading) => return String::new(),
         1 => "one error is shown at its kernel".to_owned(),
         count => format!("{count} errors are shown at their kernels"),
     };
@@ -91,9 +132,11 @@ mod tests {
             without(text, |line| line.starts_with("kernel `a`")),
             "two builds fail:\nkernel `b`: two\n\nagain:\none error is shown at its kernel"
         );
+        assert_eq!(without(text, |line| line.starts_with("kernel")), "");
+        let text = format!("{text}\nno memory");
         assert_eq!(
-            without(text, |line| line.starts_with("kernel")),
-            "two builds fail:\n\nagain:\n2 errors are shown at their kernels"
+            without(&text, |line| line.starts_with("kernel")),
+            "two builds fail:\n\nagain:\nno memory\n2 errors are shown at their kernels"
         );
     }
 
