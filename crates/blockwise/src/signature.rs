@@ -18,7 +18,8 @@ pub(crate) type Parameters = Vec<usize>;
 pub(crate) fn records(ptx: &str) -> HashMap<String, String> {
     let mut records = HashMap::new();
     for (at, _) in ptx.match_indices(RECORD_SUFFIX) {
-        // `.visible .global .align 1 .b8 saxpy_f32__signature[41] = {97, 58, …};`
+        // `.visible .global .align 1 .b8 saxpy_f32__signature[41] = {97, 58, …};`, or, in embedded
+        // PTX, `.align 8 .b64 saxpy_f32__signature[6] = {0x…, …};`.
         let start = ptx[..at]
             .rfind(|c: char| !is_name(c))
             .map_or(0, |before| before + 1);
@@ -30,17 +31,23 @@ pub(crate) fn records(ptx: &str) -> HashMap<String, String> {
     records
 }
 
-/// The bytes of an initialised array, starting at its `[`, as text.
+/// The bytes of an initialised array, starting at its `[`, as text. Bytes are decimal; words are
+/// hexadecimal, and end with `\n` for the bytes that the text does not have.
 fn bytes(declaration: &str) -> Option<String> {
     let rest = declaration.strip_prefix('[')?;
     let (_, rest) = rest.split_once(']')?;
     let (values, _) = rest.trim_start().strip_prefix('=')?.split_once('}')?;
     let values = values.trim_start().strip_prefix('{')?;
-    let bytes = values
-        .split(',')
-        .map(|byte| byte.trim().parse::<u8>().ok())
-        .collect::<Option<Vec<u8>>>()?;
-    String::from_utf8(bytes).ok()
+    let mut bytes = Vec::with_capacity(values.len() / 2);
+    for value in values.split(',').map(str::trim) {
+        match value.strip_prefix("0x") {
+            Some(word) => bytes.extend(u64::from_str_radix(word, 16).ok()?.to_le_bytes()),
+            None => bytes.push(value.parse().ok()?),
+        }
+    }
+    let mut text = String::from_utf8(bytes).ok()?;
+    text.truncate(text.trim_end_matches('\n').len());
+    Some(text)
 }
 
 fn is_name(c: char) -> bool {
@@ -157,6 +164,8 @@ mod tests {
 .version 7.0
 .visible .global .align 1 .b8 first__signature[6] = {97, 58, 32, 102, 51, 50};
 .visible .global .align 1 .b8 broken__signature[2] = {300, 1};
+.visible .global .align 8 .b64 words__signature[1] = {0xa0a323366203a62};
+.visible .global .align 8 .b64 long__signature[1] = {0x10a0a323366203a62};
 .visible .entry first(
 \t.param .f32 first_param_0 // the factor, once (twice)
 )
@@ -185,8 +194,9 @@ mod tests {
     #[test]
     fn records_are_read_and_what_is_no_text_is_passed_over() {
         let records = records(PTX);
-        assert_eq!(records.len(), 1);
+        assert_eq!(records.len(), 2);
         assert_eq!(records["first"], "a: f32");
+        assert_eq!(records["words"], "b: f32");
     }
 
     #[test]
