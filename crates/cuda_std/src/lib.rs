@@ -68,9 +68,8 @@ pub extern crate alloc;
 /// What generated code names, and no crate can redirect: `$crate::__private::core`.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::names_of_cuda::{Named, OfTheUser};
-    pub use core;
     pub use cuda_std_macros::{__address_space, __kernel, __not_built, __plain};
+    pub use {crate::names_of_cuda::Named, crate::names_of_cuda::OfTheUser, core};
 }
 
 pub mod async_copy;
