@@ -43,7 +43,7 @@ use crate::here::zero_here;
         <S as Instance>::HAS_BATCHES || batch == 1,
         of_a == 1 || of_a == batch,
         elements(rows, inner, of_a) == Some(a.len()),
-        super::slices::elements(inner, pitch, batch) == Some(b.len()),
+        elements(inner, pitch, batch) == Some(b.len()),
         super::slices::sums(rows, cols, slices, batch) == Some(sums.len()),
         cols <= pitch,
         grid.z as usize <= slices.saturating_mul(batch),
@@ -135,7 +135,7 @@ pub fn matmul_sliced<S: Instance>(
     require(
         of_a == 1 || of_a == batch,
         elements(rows, pitch_a, of_a) == Some(a.len()),
-        super::slices::elements(inner, pitch_b, batch) == Some(b.len()),
+        elements(inner, pitch_b, batch) == Some(b.len()),
         super::slices::sums(rows, cols, slices, batch) == Some(sums.len()),
         inner <= pitch_a,
         cols <= pitch_b,
