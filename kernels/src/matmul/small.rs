@@ -44,27 +44,17 @@ pub const fn room<T>([rows, inner, cols]: [usize; 3], each: usize) -> usize {
     bytes.saturating_add(BYTES - 1) / BYTES * BYTES
 }
 
-/// Groups of a launch: `each` products, or a run of rows of one.
-pub const fn groups(rows: usize, run: usize, each: usize, batch: usize) -> usize {
-    match run < rows {
-        true => rows
-            .div_ceil(if run == 0 { 1 } else { run })
-            .saturating_mul(batch),
-        false => batch.div_ceil(if each == 0 { 1 } else { each }),
-    }
-}
-
-/// The same for a launch of `blocks`, where a block has `run` of the `rows`: twice the bytes where it
-/// has several groups.
+/// The same for a launch with this many blocks along x, where a block has `run` rows of each product:
+/// twice the bytes where it has several groups.
 pub const fn needed<T>(
-    [rows, inner, cols]: [usize; 3],
-    run: usize,
+    [run, inner, cols]: [usize; 3],
     each: usize,
     batch: usize,
     blocks: u32,
 ) -> usize {
     let each_time = room::<T>([run, inner, cols], each);
-    match groups(rows, run, each, batch) > blocks as usize {
+    let groups = batch.div_ceil(if each == 0 { 1 } else { each });
+    match groups > blocks as usize {
         true => each_time.saturating_mul(2),
         false => each_time,
     }
@@ -87,7 +77,7 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
 ///
 /// # Launch
 /// Blocks of [`THREADS`] threads along x with as much dynamic shared memory as [`needed`] says. The grid
-/// strides over groups of `each` products, or over runs of rows, along x.
+/// strides over groups of `each` products along x, and over runs of rows along y.
 #[kernel(
     instances(f32, f64),
     max_threads = 128,
@@ -99,7 +89,6 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
         super::slices::elements(rows, cols, batch) == Some(c.len()),
         each > 0,
         run == rows || run < rows && run > 0 && each == 1,
-        groups(rows, run, each, batch) <= u32::MAX as usize,
         run.saturating_mul(cols).saturating_mul(each) <= u32::MAX as usize,
         packs <= 1,
         packs == 0 || inner.is_multiple_of(lanes::<T>()),
@@ -107,8 +96,8 @@ const fn of_a<T>(rows: usize, inner: usize, each: usize) -> usize {
         packs == 0 || a.is_aligned_to(crate::pack::BYTES),
         packs == 0 || b.is_aligned_to(crate::pack::BYTES),
         packs == 0 || c.is_aligned_to(crate::pack::BYTES),
-        [block.x, block.y, block.z, grid.y, grid.z] == [THREADS, 1, 1, 1, 1],
-        shared_bytes as usize >= needed::<T>([rows, inner, cols], run, each, batch, grid.x)
+        [block.x, block.y, block.z, grid.z] == [THREADS, 1, 1, 1],
+        shared_bytes as usize >= needed::<T>([run, inner, cols], each, batch, grid.x)
     )
 )]
 #[allow(
@@ -176,69 +165,68 @@ impl<T: Scalar> Small<T> {
         let high = self.run.div_ceil(ROWS) as u32;
         let across = (cols.div_ceil(COLS) as u32).max(1);
         let threads = (high * across).max(1);
-        let groups = groups(rows, self.run, self.each, self.batch);
-        // The products of a group: the first, and how many; its rows in each, likewise.
-        let products = |group: usize| match self.run < rows {
-            true => {
-                let runs = (rows.div_ceil(self.run.max(1)) as u32).max(1);
-                let (product, run) = (group as u32 / runs, group as u32 % runs);
-                let top = run as usize * self.run;
-                (product as usize, 1, top, self.run.min(rows - top))
-            }
-            false => {
-                let first = group * self.each;
-                (first, self.each.min(self.batch - first), 0, rows)
-            }
+        let groups = self.batch.div_ceil(self.each.max(1));
+        // The products of a group: the first, and how many.
+        let products = |group: usize| {
+            let first = group * self.each;
+            (first, self.each.min(self.batch - first))
         };
-        let start = |group: usize, to: u32| {
-            let (first, now, top, high) = products(group);
-            let (first_a, now_a) = if self.shares_a { (0, 1) } else { (first, now) };
-            // SAFETY: runs of the operands, and their places in shared memory, which no thread reads.
-            unsafe {
-                let from = self.a.wrapping_add((first_a * rows + top) * inner);
-                copy::<T, LANES>(to, from, now_a * high * inner);
-                let from = self.b.wrapping_add(first * inner * cols);
-                copy::<T, LANES>(to + to_b, from, now * inner * cols);
+        let mut top = thread::block_idx_y() as usize * self.run;
+        while top < rows {
+            let of_run = self.run.min(rows - top);
+            let start = |group: usize, to: u32| {
+                let (first, now) = products(group);
+                let (first_a, now_a) = if self.shares_a { (0, 1) } else { (first, now) };
+                // SAFETY: runs of the operands, and their places in shared memory, which no thread
+                // reads.
+                unsafe {
+                    let from = self.a.wrapping_add((first_a * rows + top) * inner);
+                    copy::<T, LANES>(to, from, now_a * of_run * inner);
+                    let from = self.b.wrapping_add(first * inner * cols);
+                    copy::<T, LANES>(to + to_b, from, now * inner * cols);
+                }
+            };
+            let mut group = thread::block_idx_x() as usize;
+            if group < groups {
+                start(group, shared);
             }
-        };
-        let mut group = thread::block_idx_x() as usize;
-        if group < groups {
-            start(group, shared);
-        }
-        cp_async_commit_group();
-        // Where the group is: in the first half of shared memory, or in the second.
-        let mut half = 0;
-        while group < groups {
-            let next = group + thread::grid_dim_x() as usize;
-            if next < groups {
-                start(next, shared + (second - half));
-            }
-            // Commits an empty group too: all but the last one have arrived after the wait.
             cp_async_commit_group();
-            // Orders all threads' copies of this group before the reads of them.
-            cp_async_wait_group::<1>();
-            thread::sync_threads();
-            let (first, now, top, of_run) = products(group);
-            let shared = shared + half;
-            let mut place = thread::thread_idx_x();
-            while place < now as u32 * threads {
-                let (product, place_in) = (place / threads, place % threads);
-                let (y, x) = (place_in / across, place_in % across);
-                let of_a = if self.shares_a { 0 } else { product };
-                let slots = [
-                    shared + of_a * (self.run * inner) as u32 * bytes,
-                    shared + to_b + product * (inner * cols) as u32 * bytes,
-                ];
-                let above = (first + product as usize) * rows + top;
-                let c = self.c.wrapping_add(above * cols);
-                // SAFETY: both matrices are there, and only this thread has these outputs.
-                unsafe { self.outputs::<LANES>(slots, [y, x], [of_run as u32, high], c) };
-                place += THREADS;
+            // Where the group is: in the first half of shared memory, or in the second.
+            let mut half = 0;
+            while group < groups {
+                let next = group + thread::grid_dim_x() as usize;
+                if next < groups {
+                    start(next, shared + (second - half));
+                }
+                // Commits an empty group too: all but the last one have arrived after the wait.
+                cp_async_commit_group();
+                // Orders all threads' copies of this group before the reads of them.
+                cp_async_wait_group::<1>();
+                thread::sync_threads();
+                let (first, now) = products(group);
+                let shared = shared + half;
+                let mut place = thread::thread_idx_x();
+                while place < now as u32 * threads {
+                    let (product, place_in) = (place / threads, place % threads);
+                    let (y, x) = (place_in / across, place_in % across);
+                    let of_a = if self.shares_a { 0 } else { product };
+                    let slots = [
+                        shared + of_a * (self.run * inner) as u32 * bytes,
+                        shared + to_b + product * (inner * cols) as u32 * bytes,
+                    ];
+                    let above = (first + product as usize) * rows + top;
+                    let c = self.c.wrapping_add(above * cols);
+                    // SAFETY: both matrices are there, and only this thread has these outputs.
+                    unsafe { self.outputs::<LANES>(slots, [y, x], [of_run as u32, high], c) };
+                    place += THREADS;
+                }
+                // Orders all reads before the copies of the group after the next one, or of the next
+                // run.
+                thread::sync_threads();
+                half = second - half;
+                group = next;
             }
-            // Orders all reads before the copies of the group after the next one.
-            thread::sync_threads();
-            half = second - half;
-            group = next;
+            top += thread::grid_dim_y() as usize * self.run;
         }
     }
 

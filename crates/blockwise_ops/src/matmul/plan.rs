@@ -4,13 +4,13 @@ use blockwise::{DeviceProperties, Type};
 use kernels::matmul::mma::MmaTiles;
 use kernels::matmul::policy::{Policy, Tiles, pitch};
 use kernels::matmul::slices::{Cut, Slicing, sums};
-use kernels::matmul::small::{THREADS as SMALL_THREADS, groups, needed};
+use kernels::matmul::small::{THREADS as SMALL_THREADS, needed};
 use kernels::matmul::{TILE, register_tile};
 
 use super::choice;
 use super::direct;
 use super::few::{self, Division, Few};
-use super::small::{each, is_small, run};
+use super::small::{each, groups, is_small, run};
 use super::vectors::{lanes, vectors};
 use super::{
     DIRECT, FEW, MMA, PIPELINED, REGISTER_TILE, SLICED, SLICED_COPY, SMALL, TENSOR, extents,
@@ -229,7 +229,7 @@ pub(super) fn by_blocks(
 pub(super) fn small(task: &Task<'_>) -> Result<Plan, LaunchError> {
     check(task)?;
     let problem = task.problem;
-    let (of @ [rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
+    let ([rows, inner, cols], bytes) = (extents(problem), problem.ty.bytes());
     if !is_small(problem) {
         return Err(LaunchError::ShapeMismatch {
             left_name: "A",
@@ -242,12 +242,15 @@ pub(super) fn small(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let whole = |extent: usize| extent.is_multiple_of(lanes(bytes));
     let packs = task.aligned && whole(inner) && whole(cols);
     let (each, batch) = (each(problem), problem.extents[3]);
-    let run = run(problem);
-    let groups = groups(rows, run, each, batch);
-    let (cap, most) = (task.options.grid_cap, task.device.max_grid[0]);
-    let launched = blocks_for(groups, 1, cap, most);
-    let needed = by_width!(bytes, T => needed::<T>(of, run, each, batch, launched));
-    blocks_of(task, [packs.into(), 0], groups, SMALL_THREADS, needed)
+    let [groups, runs] = groups(problem);
+    let of = [run(problem), inner, cols];
+    let cap = task.options.grid_cap;
+    let [along_x, along_y, _] = task.device.max_grid;
+    let launched = blocks_for(groups, 1, cap, along_x);
+    let needed = by_width!(bytes, T => needed::<T>(of, each, batch, launched));
+    let mut plan = blocks_of(task, [packs.into(), 0], groups, SMALL_THREADS, needed)?;
+    plan.launch.grid[1] = blocks_for(runs, 1, cap, along_y);
+    Ok(plan)
 }
 
 /// Plans a grid of this many blocks.

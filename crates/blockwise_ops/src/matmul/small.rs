@@ -1,6 +1,6 @@
 //! Batches of small products: which they are, and how much of them a block computes.
 
-use kernels::matmul::small::{COLS, ROWS, THREADS, groups, room, threads};
+use kernels::matmul::small::{COLS, ROWS, THREADS, room, threads};
 
 use super::{extents, few, is_one};
 use crate::by_width::by_width;
@@ -41,12 +41,8 @@ fn room_of(of: [usize; 3], bytes: usize, each: usize) -> usize {
 
 /// Whether there is such a kernel for the product.
 pub(super) fn is_small(problem: &Problem) -> bool {
-    let [rows, _, cols] = extents(problem);
-    let run = run(problem);
-    let counted = |count: usize| count <= u32::MAX as usize;
-    (run > 0 || rows == 0)
-        && counted(run.saturating_mul(cols))
-        && counted(groups(rows, run, 1, problem.extents[3]))
+    let ([rows, _, cols], run) = (extents(problem), run(problem));
+    (run > 0 || rows == 0) && run.saturating_mul(cols) <= u32::MAX as usize
 }
 
 /// Whether it is the fastest.
@@ -59,7 +55,7 @@ pub(super) fn pays(problem: &Problem) -> bool {
     let is_thin = rows.min(cols) <= THIN && inner <= THIN_INNER;
     let fits = rows.max(cols) <= most_side(bytes) || is_thin || inner <= SHORT_INNER;
     // Few blocks leave a device idle, in which others divide the sums, or have smaller tiles.
-    let blocks = groups(rows, run(problem), each(problem), batch);
+    let blocks = groups(problem).into_iter().product::<usize>();
     let is_filled = match bytes {
         _ if batch >= BLOCKS => true,
         4 if rows.max(cols) <= most_side(4) && !few::pays(problem) => true,
@@ -69,6 +65,13 @@ pub(super) fn pays(problem: &Problem) -> bool {
     };
     let busy = most_each(problem).saturating_mul(threads(run(problem), cols));
     fits && is_filled && (busy >= BUSY || inner <= SHORT)
+}
+
+/// Groups of products, and runs of rows.
+pub(super) fn groups(problem: &Problem) -> [usize; 2] {
+    let [rows, ..] = extents(problem);
+    let runs = rows.div_ceil(run(problem).max(1));
+    [problem.extents[3].div_ceil(each(problem)), runs]
 }
 
 /// Rows of A that a block has at a time: all, or as many as it has threads for, where there are few
