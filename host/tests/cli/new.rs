@@ -111,11 +111,15 @@ fn the_doctor_names_the_patch_that_a_workspace_lacks() {
     assert!(patch.contains("[patch.crates-io]"), "{text}");
     fs::write(&manifest, format!("{lines}\n{patch}\n")).unwrap();
     write_lock(&lock);
+    // Not `metadata`, which asks for the packages of other platforms too.
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["metadata", "--offline", "--format-version=1"]);
+    cargo.args(["tree", "--offline"]);
     let output = cargo.current_dir(folder.path()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
+    let tree = String::from_utf8_lossy(&output.stdout);
+    let ours = format!("find_cuda_helper v0.2.0 ({}", repository.display());
+    assert!(tree.contains(&ours), "{tree}");
     let (passes, text) = doctor();
     assert!(passes && text.ends_with("Nothing is missing."), "{text}");
 }
