@@ -70,8 +70,8 @@ fn half_a_project_is_never_left() {
     assert_eq!(left, manifest);
 }
 
-/// Cargo reads a patch in a workspace's root only: whoever depends on `blockwise` from elsewhere is told
-/// the lines, and they are right.
+/// Cargo reads `[patch]` only in a workspace's root. `doctor` prints the lines that are missing
+/// there; with them cargo takes our package in place of crates.io's.
 #[test]
 fn the_doctor_names_the_patch_that_a_workspace_lacks() {
     let folder = tempfile::tempdir().unwrap();

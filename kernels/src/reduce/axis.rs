@@ -84,8 +84,7 @@ impl Tiling {
         parts: usize,
     ) -> bool {
         let threads = block[0] as u64 * block[1] as u64;
-        let is_part = 0 < part && part <= LONGEST;
-        let is_part = is_part && parts <= LONGEST;
+        let is_part = 0 < part && part <= LONGEST && parts <= LONGEST;
         if block[2] != 1 || threads > THREADS as u64 || rows == 0 || !is_part {
             return false;
         }

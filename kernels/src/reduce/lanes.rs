@@ -15,15 +15,9 @@ pub(super) unsafe fn fold_lanes<V: Copy + WarpShuffleValue, const N: usize>(
     values: [V; N],
     merge: impl Fn(V, V) -> V,
 ) -> V {
-    let mut value = pairwise(values, &merge);
-    let mut delta = WARP / 2;
-    while delta > 0 {
-        // SAFETY: the caller's promise.
-        let (other, _) = unsafe { warp_shuffle_down(u32::MAX, value, delta, WARP) };
-        value = merge(value, other);
-        delta /= 2;
-    }
-    value
+    let value = pairwise(values, &merge);
+    // SAFETY: the caller's promise.
+    unsafe { fold_segments(u32::MAX, value, WARP, merge) }
 }
 
 /// Folds the values of each `width` neighbouring lanes, the upper half into the lower; the first of

@@ -120,7 +120,7 @@ const fn widest(bytes: usize) -> usize {
     thin::BYTES[1] / bytes
 }
 
-/// The most products of a batch: each has a layer along y, of which every grid has so many.
+/// The most products of a batch. Each is a layer of the grid along y, and CUDA allows this many.
 const MOST_BATCH: usize = 65_535;
 
 /// Whether there is such a kernel for the product.

@@ -201,35 +201,6 @@ impl<T: Transformed> Worker<T> {
         }
     }
 
-    /// The first pass of [`forward`](Self::forward).
-    ///
-    /// # Safety
-    /// As for it.
-    #[inline(always)]
-    pub(super) unsafe fn first<S: Shape, const E: usize>(
-        self,
-        points: &mut [Complex<T>; E],
-        ahead: Ahead<T>,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { self.forward_pass::<S, E, true, 0>(points, Some(ahead), None) };
-    }
-
-    /// The second pass of [`forward`](Self::forward); `ahead` has its first factors, if they are
-    /// loaded.
-    ///
-    /// # Safety
-    /// As for it; `ahead` is from [`ahead_of`](Self::ahead_of).
-    #[inline(always)]
-    pub(super) unsafe fn second<S: Shape, const E: usize>(
-        self,
-        points: &mut [Complex<T>; E],
-        ahead: Option<Ahead<T>>,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { self.forward_pass::<S, E, true, 1>(points, ahead, None) };
-    }
-
     /// The passes of [`forward`](Self::forward) after the second.
     ///
     /// # Safety
@@ -279,10 +250,17 @@ impl<T: Transformed> Worker<T> {
         points
     }
 
+    /// One of the passes; `pairs` has the first factors of the first two, if they are loaded.
+    ///
     /// # Safety
-    /// As for [`forward`](Self::forward).
+    /// As for [`forward`](Self::forward); `pairs` is from [`ahead_of`](Self::ahead_of).
     #[inline(always)]
-    unsafe fn forward_pass<S: Shape, const E: usize, const AHEAD: bool, const P: usize>(
+    pub(super) unsafe fn forward_pass<
+        S: Shape,
+        const E: usize,
+        const AHEAD: bool,
+        const P: usize,
+    >(
         self,
         points: &mut [Complex<T>; E],
         mut pairs: Option<Ahead<T>>,

@@ -106,11 +106,11 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
                     points[e] = complex(tap_at(place::<S>(e)), T::ZERO);
                 }
             });
-            worker.first::<S, E>(&mut points, ahead);
+            worker.forward_pass::<S, E, true, 0>(&mut points, Some(ahead), None);
             points
         };
         worker.write_mark::<S>([quiet::most(loudest), 0]);
-        worker.second::<S, E>(&mut points, second);
+        worker.forward_pass::<S, E, true, 1>(&mut points, second, None);
         // The barrier of the second pass ordered the marks' writes.
         let [loudest, _] = worker.mark::<S>(worker.thread % quiet::warps::<S>());
         let gain = Gain::new::<T>(quiet::most(loudest), log_points);

@@ -385,4 +385,11 @@ mod tests {
         assert_eq!(of(Type::F32, 1, 1 << 30), [1, 256, 1]);
         assert_eq!(of(Type::F32, 5, 0), [1, 1, 5]);
     }
+
+    /// The kernel counts them in 32 bits.
+    #[test]
+    fn there_are_no_more_parts_than_rows_of_a_part() {
+        let fits = |parts| Tiling::fits(1, [1; 3], parts, 1, parts);
+        assert!(fits(LONGEST) && !fits(LONGEST + 1));
+    }
 }

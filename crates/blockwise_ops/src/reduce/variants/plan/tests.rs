@@ -62,6 +62,12 @@ fn the_grid_goes_by_the_length() {
     assert_eq!([66 * 1024, 66 * 1024 + 1].map(sum), [(66, 64), (34, 128)]);
     // Four whole rounds of up to eight blocks a multiprocessor.
     assert_eq!(sum(1 << 23), (1024, 128));
+    // Above 64 MiB as many blocks as fit, whatever the last round.
+    let most_even = 1 << 24;
+    assert_eq!(
+        [most_even, most_even + 1].map(sum),
+        [(1024, 128), (1056, 128)]
+    );
     // Operands that no cache holds get as many threads as the device holds; ever more of them keep
     // sums short.
     let most = 264 * 512 * SHARE;
