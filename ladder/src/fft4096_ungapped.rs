@@ -71,7 +71,7 @@ pub fn conv1d_fft4096_ungapped<T: Transformed>(
     let output = ptr::slice_from_raw_parts_mut(output.as_mut_ptr(), output.len());
     // SAFETY: `require` states all of this.
     unsafe {
-        convolve_in::<Ungapped4096, T, EACH, { Ungapped4096::POINTS / RUN }, false>(
+        convolve_in::<Ungapped4096, T, EACH, { Ungapped4096::POINTS / RUN }, 0, false>(
             signal, taps, spectrum, factors, output, offset, shift,
         )
     }

@@ -15,7 +15,7 @@ use super::shape::*;
 use crate::conv1d::matrix::{row_of, row_of_layers, start};
 
 macro_rules! kernels {
-    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, $t:ident: $convolve:ident;)*) => {$(
+    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, $first:literal first, $t:ident: $convolve:ident;)*) => {$(
         /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of each row of `output`,
         /// within the bound of [the module](super).
         ///
@@ -81,7 +81,7 @@ macro_rules! kernels {
             // exist.
             unsafe {
                 let signal = row_of(signal, row, samples, signal_pitch);
-                convolve_in::<$Shape, T, $points, { $Shape::POINTS / RUN }, { $threads == 512 }>(
+                convolve_in::<$Shape, T, $points, { $Shape::POINTS / RUN }, $first, { $threads == 512 }>(
                     signal, taps, spectrum, factors, output, offset, shift,
                 )
             }
@@ -90,7 +90,7 @@ macro_rules! kernels {
 }
 
 kernels! {
-    Points2048, 16 each, 128 threads, 6 blocks, f32: conv1d_fft2048_rows;
-    Points16384, 32 each, 512 threads, 1 blocks, f32: conv1d_fft16384_rows;
-    Points4096, 16 each, 256 threads, 1 blocks, f64: conv1d_fft4096_wide_rows;
+    Points2048, 16 each, 128 threads, 6 blocks, 3 first, f32: conv1d_fft2048_rows;
+    Points16384, 32 each, 512 threads, 1 blocks, 8 first, f32: conv1d_fft16384_rows;
+    Points4096, 16 each, 256 threads, 1 blocks, 4 first, f64: conv1d_fft4096_wide_rows;
 }

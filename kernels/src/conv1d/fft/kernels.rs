@@ -21,7 +21,7 @@ pub(super) unsafe fn worker<T: Transformed>(factors: &[T]) -> Worker<T> {
     }
 }
 
-/// The body of a kernel that convolves. `AHEAD`: whether factors are loaded before the barriers.
+/// The body of a kernel that convolves, with its `FIRST` and `AHEAD`.
 ///
 /// # Safety
 /// As for `convolve`; `E` points a thread, `COUNT` runs of a window. `spectrum` and `factors` have
@@ -32,6 +32,7 @@ pub unsafe fn convolve_in<
     T: Transformed,
     const E: usize,
     const COUNT: usize,
+    const FIRST: usize,
     const AHEAD: bool,
 >(
     signal: &[T],
@@ -51,7 +52,7 @@ pub unsafe fn convolve_in<
         shift,
     };
     // SAFETY: the caller's promise.
-    unsafe { convolve::<S, T, E, COUNT, AHEAD>(worker(factors), operands) }
+    unsafe { convolve::<S, T, E, COUNT, FIRST, AHEAD>(worker(factors), operands) }
 }
 
 /// The body of a kernel that transforms taps.
@@ -71,7 +72,7 @@ pub unsafe fn transform_taps_in<S: Shape, T: Transformed, const E: usize>(
 }
 
 macro_rules! kernels {
-    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, ($($t:ident),*): $convolve:ident, $taps:ident;)*) => {$(
+    ($($Shape:ident, $points:literal each, $threads:literal threads, $blocks:literal blocks, $first:literal first, ($($t:ident),*): $convolve:ident, $taps:ident;)*) => {$(
         /// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\] for every i of `output`, within the
         /// bound of [the module](super).
         ///
@@ -115,7 +116,7 @@ macro_rules! kernels {
             let output = ptr::slice_from_raw_parts_mut(output.as_mut_ptr(), output.len());
             // SAFETY: `require` states all of this.
             unsafe {
-                convolve_in::<$Shape, T, $points, { $Shape::POINTS / RUN }, { $threads == 512 }>(
+                convolve_in::<$Shape, T, $points, { $Shape::POINTS / RUN }, $first, { $threads == 512 }>(
                     signal, taps, spectrum, factors, output, offset, shift,
                 )
             }
@@ -152,9 +153,9 @@ macro_rules! kernels {
 }
 
 kernels! {
-    Points2048, 16 each, 128 threads, 6 blocks, (f32): conv1d_fft2048, conv1d_taps_fft2048;
-    Points4096, 16 each, 256 threads, 3 blocks, (f32): conv1d_fft4096, conv1d_taps_fft4096;
-    Points4096, 16 each, 256 threads, 1 blocks, (f64): conv1d_fft4096_wide, conv1d_taps_fft4096_wide;
-    Points8192, 32 each, 256 threads, 2 blocks, (f32): conv1d_fft8192, conv1d_taps_fft8192;
-    Points16384, 32 each, 512 threads, 1 blocks, (f32): conv1d_fft16384, conv1d_taps_fft16384;
+    Points2048, 16 each, 128 threads, 6 blocks, 6 first, (f32): conv1d_fft2048, conv1d_taps_fft2048;
+    Points4096, 16 each, 256 threads, 3 blocks, 4 first, (f32): conv1d_fft4096, conv1d_taps_fft4096;
+    Points4096, 16 each, 256 threads, 1 blocks, 4 first, (f64): conv1d_fft4096_wide, conv1d_taps_fft4096_wide;
+    Points8192, 32 each, 256 threads, 2 blocks, 4 first, (f32): conv1d_fft8192, conv1d_taps_fft8192;
+    Points16384, 32 each, 512 threads, 1 blocks, 8 first, (f32): conv1d_fft16384, conv1d_taps_fft16384;
 }

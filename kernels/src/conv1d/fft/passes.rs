@@ -13,12 +13,52 @@ use super::shape::{
 };
 use crate::here::thread_here;
 
-/// The first pairs of a thread's factors in a pass, or of the spectrum. They are loaded before the
-/// barrier that comes before the pass, when the points are in shared memory and their registers are
-/// free: the loads are in flight while the block waits. More of them would not fit with 32 points,
-/// and next to a window's marks they fit only in the largest shape
-/// (docs/log/2026-11-26-quiet-passages.md).
-pub(super) type Ahead<T> = [Pair<T>; 8];
+/// The first pairs of a thread's factors in a pass, or of the spectrum, loaded before they are
+/// needed.
+///
+/// - Before the barrier that comes before a pass, when the points are in shared memory and their
+///   registers are free: the loads are in flight while the block waits. More than eight pairs would
+///   not fit with 32 points, and next to a window's marks they fit only in the largest shape
+///   (docs/log/2026-11-26-quiet-passages.md).
+/// - For the first pass along with the samples, as many as registers go.
+#[derive(Clone, Copy)]
+pub(super) struct Ahead<T: Transformed> {
+    pairs: [Pair<T>; MOST_AHEAD],
+    count: usize,
+}
+
+/// The most pairs that are loaded before they are needed.
+pub(super) const MOST_AHEAD: usize = 8;
+
+impl<T: Transformed> Ahead<T> {
+    /// No pair.
+    #[inline(always)]
+    pub(super) fn none() -> Self {
+        Self::load(0, |_| Pair([Complex::zero(); 2]))
+    }
+
+    /// The first `count` pairs, a constant.
+    #[inline(always)]
+    fn load(count: usize, pair: impl Fn(usize) -> Pair<T>) -> Self {
+        let mut pairs = [Pair([Complex::zero(); 2]); MOST_AHEAD];
+        unrolled::<MOST_AHEAD>(|i| {
+            if i < count {
+                pairs[i] = pair(i);
+            }
+        });
+        Self { pairs, count }
+    }
+
+    /// A pair, which `load` loads if it is not here.
+    #[inline(always)]
+    pub(super) fn pair(&self, pair: usize, load: impl FnOnce() -> Pair<T>) -> Pair<T> {
+        if pair < self.count {
+            self.pairs[pair]
+        } else {
+            load()
+        }
+    }
+}
 
 /// The most butterflies of a thread in the first pass.
 pub(super) const MOST_BUTTERFLIES: usize = 2;
@@ -128,25 +168,15 @@ impl<T: Transformed> Worker<T> {
         unsafe { first.add(at).read() }
     }
 
-    /// Loads the first factors of the first pass.
+    /// Loads the first `count` pairs of factors of a pass that is not the last.
     ///
     /// # Safety
     /// The table is the shape's.
     #[inline(always)]
-    pub(super) unsafe fn ahead<S: Shape>(self) -> Ahead<T> {
-        // SAFETY: the caller's promise.
-        unsafe { self.ahead_of::<S, 0>() }
-    }
-
-    /// Loads the first factors of a pass that is not the last.
-    ///
-    /// # Safety
-    /// The table is the shape's.
-    #[inline(always)]
-    pub(super) unsafe fn ahead_of<S: Shape, const P: usize>(self) -> Ahead<T> {
+    pub(super) unsafe fn ahead<S: Shape, const P: usize>(self, count: usize) -> Ahead<T> {
         const { assert!(S::PASSES[P].stride > 1) };
         // SAFETY: the caller's promise.
-        ahead(|pair| unsafe { self.pair::<S>(S::PASSES[P], pair) })
+        Ahead::load(count, |pair| unsafe { self.pair::<S>(S::PASSES[P], pair) })
     }
 
     /// Multiplies a pass's points by their twiddle factors, except where the factor is 1.
@@ -158,18 +188,16 @@ impl<T: Transformed> Worker<T> {
         self,
         points: &mut [Complex<T>; E],
         pass: Pass,
-        ahead: Option<Ahead<T>>,
+        ahead: Ahead<T>,
     ) {
         if pass.stride == 1 {
             return;
         }
         unrolled::<16>(|pair| {
             if 2 * pair < E {
-                let Pair([even, odd]) = match ahead {
-                    Some(pairs) if pair < pairs.len() => pairs[pair],
-                    // SAFETY: the caller's promise.
-                    _ => unsafe { self.pair::<S>(pass, pair) },
-                };
+                // SAFETY: the caller's promise.
+                let load = || unsafe { self.pair::<S>(pass, pair) };
+                let Pair([even, odd]) = ahead.pair(pair, load);
                 if 2 * pair % pass.radix > 0 {
                     points[2 * pair] = points[2 * pair] * even;
                 }
@@ -190,13 +218,13 @@ impl<T: Transformed> Worker<T> {
     pub(super) unsafe fn forward<S: Shape, const E: usize, const AHEAD: bool>(
         self,
         points: &mut [Complex<T>; E],
-        ahead: Option<Ahead<T>>,
+        ahead: Ahead<T>,
         spectrum: Option<*const Pair<T>>,
-    ) -> Option<Ahead<T>> {
+    ) -> Ahead<T> {
         // SAFETY: the caller's promise.
         unsafe {
             self.forward_pass::<S, E, AHEAD, 0>(points, ahead, spectrum);
-            self.forward_pass::<S, E, AHEAD, 1>(points, None, spectrum);
+            self.forward_pass::<S, E, AHEAD, 1>(points, Ahead::none(), spectrum);
             self.after_second::<S, E, AHEAD>(points, spectrum)
         }
     }
@@ -210,10 +238,10 @@ impl<T: Transformed> Worker<T> {
         self,
         points: &mut [Complex<T>; E],
         spectrum: Option<*const Pair<T>>,
-    ) -> Option<Ahead<T>> {
+    ) -> Ahead<T> {
         // SAFETY: the caller's promise.
         unsafe {
-            let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, None, spectrum);
+            let ahead = self.forward_pass::<S, E, AHEAD, 2>(points, Ahead::none(), spectrum);
             self.forward_pass::<S, E, AHEAD, 3>(points, ahead, spectrum)
         }
     }
@@ -234,12 +262,9 @@ impl<T: Transformed> Worker<T> {
         unrolled::<16>(|pair| {
             if 2 * pair < E {
                 let first = firsts[2 * pair / pass.radix];
-                let factors = match pair < ahead.len() {
-                    true => ahead[pair],
-                    // SAFETY: the caller's promise.
-                    false => unsafe { self.pair::<S>(pass, pair) },
-                };
-                let Pair([even, odd]) = factors;
+                // SAFETY: the caller's promise.
+                let load = || unsafe { self.pair::<S>(pass, pair) };
+                let Pair([even, odd]) = ahead.pair(pair, load);
                 points[2 * pair] = match 2 * pair % pass.radix {
                     0 => complex(first, T::ZERO),
                     _ => complex(first * even.re, first * even.im),
@@ -253,7 +278,7 @@ impl<T: Transformed> Worker<T> {
     /// One of the passes; `pairs` has the first factors of the first two, if they are loaded.
     ///
     /// # Safety
-    /// As for [`forward`](Self::forward); `pairs` is from [`ahead_of`](Self::ahead_of).
+    /// As for [`forward`](Self::forward); `pairs` is from [`ahead`](Self::ahead).
     #[inline(always)]
     pub(super) unsafe fn forward_pass<
         S: Shape,
@@ -263,9 +288,9 @@ impl<T: Transformed> Worker<T> {
     >(
         self,
         points: &mut [Complex<T>; E],
-        mut pairs: Option<Ahead<T>>,
+        mut pairs: Ahead<T>,
         spectrum: Option<*const Pair<T>>,
-    ) -> Option<Ahead<T>> {
+    ) -> Ahead<T> {
         let pass = S::PASSES[P];
         if const { S::PASSES[P].radix == 1 } {
             return pairs;
@@ -276,11 +301,15 @@ impl<T: Transformed> Worker<T> {
             if P > 0 {
                 self.put::<S, E>(points, S::PASSES[P - 1]);
                 pairs = match spectrum {
-                    _ if pairs.is_some() && P == 1 => pairs,
-                    _ if !AHEAD => None,
-                    _ if pass.stride > 1 => Some(ahead(|pair| self.pair::<S>(pass, pair))),
-                    Some(pairs) => Some(ahead(|pair| pairs.add(pair * S::THREADS).read())),
-                    None => None,
+                    _ if pairs.count > 0 && P == 1 => pairs,
+                    _ if !AHEAD => Ahead::none(),
+                    _ if pass.stride > 1 => {
+                        Ahead::load(MOST_AHEAD, |pair| self.pair::<S>(pass, pair))
+                    }
+                    Some(pairs) => {
+                        Ahead::load(MOST_AHEAD, |pair| pairs.add(pair * S::THREADS).read())
+                    }
+                    None => Ahead::none(),
                 };
                 // Orders every thread's points of the last pass before any thread's reads of them.
                 thread::sync_threads();
@@ -306,7 +335,7 @@ impl<T: Transformed> Worker<T> {
     ) -> bool {
         // SAFETY: the caller's promise. The last pass has no factors.
         unsafe {
-            let (third, ahead) = self.inverse_pass::<S, E, AHEAD, 3>(points, None, vote);
+            let (third, ahead) = self.inverse_pass::<S, E, AHEAD, 3>(points, Ahead::none(), vote);
             let (second, ahead) = self.inverse_pass::<S, E, AHEAD, 2>(points, ahead, vote);
             let (_, ahead) = self.inverse_pass::<S, E, AHEAD, 1>(points, ahead, vote);
             self.inverse_pass::<S, E, AHEAD, 0>(points, ahead, vote);
@@ -322,9 +351,9 @@ impl<T: Transformed> Worker<T> {
     unsafe fn inverse_pass<S: Shape, const E: usize, const AHEAD: bool, const P: usize>(
         self,
         points: &mut [Complex<T>; E],
-        mut pairs: Option<Ahead<T>>,
+        mut pairs: Ahead<T>,
         vote: bool,
-    ) -> (bool, Option<Ahead<T>>) {
+    ) -> (bool, Ahead<T>) {
         let pass = S::PASSES[P];
         if const { S::PASSES[P].radix == 1 } {
             return (false, pairs);
@@ -336,7 +365,8 @@ impl<T: Transformed> Worker<T> {
             butterflies::<T, OfPass<S, P>, E>(points);
             if P > 0 {
                 self.put::<S, E>(points, pass);
-                pairs = AHEAD.then(|| ahead(|pair| self.pair::<S>(S::PASSES[P - 1], pair)));
+                let count = if AHEAD { MOST_AHEAD } else { 0 };
+                pairs = Ahead::load(count, |pair| self.pair::<S>(S::PASSES[P - 1], pair));
                 let first = P + 1 == MOST_PASSES || S::PASSES[P + 1].radix == 1;
                 // Orders every thread's points of this pass before any thread's reads of them.
                 if first {
@@ -349,14 +379,6 @@ impl<T: Transformed> Worker<T> {
         }
         (voted, pairs)
     }
-}
-
-/// Loads the first pairs.
-#[inline(always)]
-fn ahead<T: Transformed>(pair: impl Fn(usize) -> Pair<T>) -> Ahead<T> {
-    let mut pairs = [Pair([Complex::zero(); 2]); 8];
-    unrolled::<8>(|i| pairs[i] = pair(i));
-    pairs
 }
 
 /// A pass's butterflies.

@@ -8,7 +8,7 @@ use cuda_std::unroll::unrolled;
 use super::columns::RADIX;
 use super::complex::{Complex, Pair, Transformed, read_number, write_number};
 use super::kernels::worker;
-use super::passes::Worker;
+use super::passes::{MOST_AHEAD, Worker};
 use super::quiet::{self, Gain};
 use super::shape::*;
 use super::window::{multiply, scale, store_spectrum};
@@ -126,7 +126,7 @@ unsafe fn convolve<S: Shape, T: Transformed, const E: usize>(
                 false => load::<S, T, E>(first),
             };
             let factors = spectrum.add(row % RADIX * (S::POINTS / 2) + thread);
-            let pairs = Some(worker.ahead::<S>());
+            let pairs = worker.ahead::<S, 0>(MOST_AHEAD);
             let ahead = worker.forward::<S, E, true>(&mut points, pairs, Some(factors));
             if taps.are_given() {
                 return taps.store::<S, E>(worker.here(), row, &mut points);

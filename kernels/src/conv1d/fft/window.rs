@@ -7,7 +7,7 @@ use cuda_std::unroll::unrolled;
 use super::complex::{Complex, Pair, Transformed, complex, read_number, sample, write_number};
 use super::operands::Operands;
 use super::outputs::Outputs;
-use super::passes::{Ahead, MOST_BUTTERFLIES, Worker};
+use super::passes::{Ahead, MOST_AHEAD, MOST_BUTTERFLIES, Worker};
 use super::quiet::{self, Gain, Layout, Mark, Runs, warp_of};
 use super::rolled;
 use super::shape::{RUN, Shape, discarded, place};
@@ -87,9 +87,9 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
     };
     // SAFETY: the caller's promise.
     unsafe {
-        let ahead = worker.ahead::<S>();
+        let ahead = worker.ahead::<S, 0>(MOST_AHEAD);
         // All that the only block waits for is in flight at once, as far as registers go.
-        let second = (S::THREADS < 512).then(|| worker.ahead_of::<S, 1>());
+        let second = worker.ahead::<S, 1>(if S::THREADS < 512 { MOST_AHEAD } else { 0 });
         let mut points = if taps.len() + shift <= first.stride {
             // All others of a butterfly are 0.
             let mut firsts = [T::ZERO; MOST_BUTTERFLIES];
@@ -106,7 +106,7 @@ pub(super) unsafe fn transform_taps<S: Shape, T: Transformed, const E: usize>(
                     points[e] = complex(tap_at(place::<S>(e)), T::ZERO);
                 }
             });
-            worker.forward_pass::<S, E, true, 0>(&mut points, Some(ahead), None);
+            worker.forward_pass::<S, E, true, 0>(&mut points, ahead, None);
             points
         };
         worker.write_mark::<S>([quiet::most(loudest), 0]);
@@ -151,8 +151,9 @@ pub(super) unsafe fn store_spectrum<S: Shape, T: Transformed, const E: usize>(
     });
 }
 
-/// Computes all outputs; the blocks of the grid stride over pairs of windows. `AHEAD`: whether
-/// factors are loaded before the barriers, see [`Ahead`].
+/// Computes all outputs; the blocks of the grid stride over pairs of windows. `FIRST`: number of
+/// the first pass's pairs of factors that are loaded along with the samples. `AHEAD`: whether those
+/// of the others are loaded before the barriers. See [`Ahead`].
 ///
 /// # Safety
 /// All threads of the launch call it: one row of blocks of the shape along x, each with its shared
@@ -164,6 +165,7 @@ pub(super) unsafe fn convolve<
     T: Transformed,
     const E: usize,
     const COUNT: usize,
+    const FIRST: usize,
     const AHEAD: bool,
 >(
     worker: Worker<T>,
@@ -178,7 +180,9 @@ pub(super) unsafe fn convolve<
         unsafe {
             // Anew after a divided pair, which would keep all of it in registers.
             let (worker, of) = (worker.here(), of.here());
-            while first < of.output.len() && convolve_whole::<S, T, E, AHEAD>(worker, &of, first) {
+            while first < of.output.len()
+                && convolve_whole::<S, T, E, FIRST, AHEAD>(worker, &of, first)
+            {
                 first += step(&of);
             }
             if first >= of.output.len() {
@@ -196,7 +200,13 @@ pub(super) unsafe fn convolve<
 /// # Safety
 /// As for [`convolve`]; the outputs from `first` on belong to the block.
 #[inline(always)]
-unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: bool>(
+unsafe fn convolve_whole<
+    S: Shape,
+    T: Transformed,
+    const E: usize,
+    const FIRST: usize,
+    const AHEAD: bool,
+>(
     worker: Worker<T>,
     of: &Operands<'_, T>,
     first: usize,
@@ -210,8 +220,8 @@ unsafe fn convolve_whole<S: Shape, T: Transformed, const E: usize, const AHEAD: 
     unsafe {
         let gain = Gain::read(of.spectrum.add(S::POINTS / 2).read());
         let (mut points, within) = load::<S, T, E>(of.signal, starts, thread);
-        // In flight along with the samples.
-        let pairs = AHEAD.then(|| worker.ahead::<S>());
+        // In flight along with the samples: the votes stand between these and the first pass.
+        let pairs = worker.ahead::<S, 0>(FIRST);
         let mark = mark_window::<S, T, E>((&points, within), of, starts, gain, thread);
         worker.write_mark::<S>(mark);
         if AHEAD {
@@ -311,15 +321,13 @@ unsafe fn mark_window<S: Shape, T: Transformed, const E: usize>(
 pub(super) unsafe fn multiply<S: Shape, T: Transformed, const E: usize>(
     points: &mut [Complex<T>; E],
     spectrum: *const Pair<T>,
-    ahead: Option<Ahead<T>>,
+    ahead: Ahead<T>,
 ) {
     unrolled::<16>(|pair| {
         if 2 * pair < E {
-            let Pair([even, odd]) = match ahead {
-                Some(pairs) if pair < pairs.len() => pairs[pair],
-                // SAFETY: the caller's promise.
-                _ => unsafe { spectrum.add(pair * S::THREADS).read() },
-            };
+            // SAFETY: the caller's promise.
+            let load = || unsafe { spectrum.add(pair * S::THREADS).read() };
+            let Pair([even, odd]) = ahead.pair(pair, load);
             points[2 * pair] = (points[2 * pair] * even).exchanged();
             points[2 * pair + 1] = (points[2 * pair + 1] * odd).exchanged();
         }
