@@ -127,12 +127,24 @@ fn transforms_take_rows() {
         for kernel in [&conv1d::FFT4096, &conv1d::FFT8192, &conv1d::FFT16384] {
             check::<f32>(device, [2, 2], lengths, ConvMode::Same, with(kernel));
         }
-        // Through global memory, row by row.
+        // Through global memory: row by row, or together, whichever operand the taps are.
         let long = with(&conv1d::FFT65536);
         check::<f32>(device, [2, 2], [3001, 300], ConvMode::Full, long);
-        // Taps that rows share are transformed once, whichever operand they are.
         check::<f32>(device, [3, 1], [3001, 300], ConvMode::Same, long);
         check::<f32>(device, [1, 2], [300, 3001], ConvMode::Same, long);
+        check::<f64>(
+            device,
+            [3, 1],
+            [2001, 300],
+            ConvMode::Valid,
+            with(&conv1d::FFT131072),
+        );
+        // Two pairs of windows a row, three a batch: the second row's are in both.
+        let batches = Options {
+            count: NonZeroU32::new(4),
+            ..long
+        };
+        check::<f32>(device, [3, 1], [140_000, 300], ConvMode::Full, batches);
     }
 }
 

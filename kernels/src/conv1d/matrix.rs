@@ -3,6 +3,8 @@
 //! A signal, or taps, of one row may serve all rows: its pitch is 0. Rows and pitches are
 //! multiplied in 32 bits: 64 take several instructions at a block's start.
 
+use core::hint::assert_unchecked;
+
 use cuda_std::prelude::*;
 
 /// The number of rows of `len` elements.
@@ -74,9 +76,69 @@ pub(super) unsafe fn row_of<T>(all: &[T], row: u32, len: usize, pitch: usize) ->
     unsafe { core::slice::from_raw_parts(all.as_ptr().add(start(row, pitch)), len) }
 }
 
+/// Pairs of windows of all rows, one row after the other, from one of them on.
+#[derive(Clone, Copy)]
+pub(super) struct Pairs {
+    /// Pairs before the first.
+    pub(super) before: usize,
+    /// Pairs of a row.
+    pub(super) each: usize,
+}
+
+impl Pairs {
+    /// The row of a pair, and its number in that row.
+    ///
+    /// # Safety
+    /// A row has pairs, and 32 bits count them all.
+    #[inline(always)]
+    pub(super) unsafe fn row_of(self, number: usize) -> (u32, usize) {
+        let (pair, each) = ((self.before + number) as u32, self.each as u32);
+        // SAFETY: the caller's promise.
+        unsafe { assert_unchecked(each > 0) };
+        (pair / each, (pair % each) as usize)
+    }
+}
+
+/// Whether matrices have the rows of `pairs` pairs of windows, `each` of a row, after `before`
+/// others, and 32 bits count them. Matrices are given as for [`are_rows`].
+#[cfg_attr(
+    target_arch = "nvptx64",
+    expect(dead_code, reason = "the host compares a launch with its contract")
+)]
+pub(super) fn have_pairs<const N: usize>(
+    [before, pairs, each]: [usize; 3],
+    matrices: [[usize; 3]; N],
+) -> bool {
+    let counted = |all: &usize| each > 0 && *all < 1 << 32;
+    let Some(all) = before.checked_add(pairs).filter(counted) else {
+        return false;
+    };
+    let last = all.div_ceil(each).saturating_sub(1);
+    matrices.into_iter().all(|[elements, row, pitch]| {
+        let end = last.checked_mul(pitch).and_then(|at| at.checked_add(row));
+        (last == 0 || pitch < 1 << 32) && end.is_some_and(|end| end <= elements)
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{are_layers, are_rows, rows_of};
+    use super::{Pairs, are_layers, are_rows, have_pairs, rows_of};
+
+    #[test]
+    fn pairs_are_of_rows_that_there_are() {
+        let of = |numbers, elements| have_pairs(numbers, [[elements, 7, 10]]);
+        // Three pairs a row: the last is of row 0, 1 and 2.
+        assert!(of([0, 3, 3], 7) && of([0, 4, 3], 17) && of([4, 3, 3], 27));
+        assert!(!of([0, 3, 3], 6) && !of([0, 4, 3], 16) && !of([4, 3, 3], 26));
+        assert!(!of([0, 1, 0], 7) && !of([usize::MAX, 1, 3], 7) && !of([1 << 32, 1, 3], 7));
+        let long = 1 << 40;
+        assert!(have_pairs([0, 3, 3], [[long, long, long]]));
+        assert!(!have_pairs([0, 4, 3], [[3 * long, long, long]]));
+        let pairs = Pairs { before: 4, each: 3 };
+        // SAFETY: a row has three pairs.
+        let rows = [0, 1, 2].map(|number| unsafe { pairs.row_of(number) });
+        assert_eq!(rows, [(1, 1), (1, 2), (2, 0)]);
+    }
 
     #[test]
     fn rows_are_as_many_or_one_for_all() {

@@ -267,6 +267,8 @@ pub(super) fn long_transforms(task: &Task<'_>) -> Option<f64> {
     let pairs = size.rows * size.outputs.div_ceil(2 * (points - size.taps));
     let bytes = task.problem.ty.bytes() as f64;
     let transformed = (pairs * points) as f64 * each * bytes / 4.0;
-    let launches = launches * size.rows.max(1) as f64;
+    // Row by row, if each has taps of its own.
+    let [_, [_, of_taps]] = lens(task.problem);
+    let launches = launches * of_taps.max(1) as f64;
     Some(launches + transformed + memory(task, size) + prepare)
 }

@@ -2,10 +2,9 @@
 
 use blockwise::{AnyBuffer, AnyView, AnyViewMut, Device, Stream, Type};
 use kernels::conv1d::fft::columns::{RADIX, THREADS};
-use kernels::conv1d::fft::shape::shift;
 
 use super::transform::{Batches, COLUMNS, OUTPUTS, ROWS, Rows, Transform, transform};
-use super::{lens, row};
+use super::{lens, ordered, row};
 use crate::LaunchError;
 use crate::limits::plan_1d;
 use crate::operation::{Held, Operands, Options, Plan, Problem, Task, Variant};
@@ -23,7 +22,7 @@ pub(super) struct Long {
     spectrum: AnyBuffer,
     /// The transforms of a batch, and of the taps.
     points: AnyBuffer,
-    /// The marks of all pairs of windows, and of the taps.
+    /// Their marks.
     marks: AnyBuffer,
 }
 
@@ -49,13 +48,12 @@ pub(super) fn hold(device: &Device, task: &Task<'_>) -> Result<Box<dyn Held>, La
         roots: AnyBuffer::upload(device, ty, (rows.roots)())?,
         spectrum: zeros(ty, of.spectrum_len)?,
         points: zeros(ty, (batches.pairs + 1) * 2 * of.points)?,
-        // The same number of outputs at another offset may need one pair more.
-        marks: zeros(Type::U32, (batches.all + 2) * rows.marks_len)?,
+        marks: zeros(Type::U32, (batches.pairs + 1) * rows.marks_len)?,
     }))
 }
 
 impl Held for Long {
-    /// Row by row. Taps that all rows share are transformed for the first one.
+    /// All rows that share the taps together; otherwise row by row.
     fn enqueue(
         &mut self,
         stream: Option<&Stream>,
@@ -63,39 +61,33 @@ impl Held for Long {
         inputs: &[AnyView<'_>],
         mut output: AnyViewMut<'_>,
     ) -> Result<Option<Plan>, LaunchError> {
-        let (one, len) = (problem.row(), problem.extents[3]);
         let [_, [_, of_taps]] = lens(problem);
+        if of_taps == 1 {
+            return self.enqueue_rows(stream, problem, ordered(problem, inputs), output);
+        }
+        let (one, len) = (problem.row(), problem.extents[3]);
         let mut plan = None;
         for at in 0..problem.all_rows() {
             let outputs = output.as_view_mut().into_view_mut(at * len..(at + 1) * len);
-            let operands = row(problem, inputs, at);
-            plan = self.enqueue_row(stream, &one, operands, outputs, at == 0 || of_taps != 1)?;
+            plan = self.enqueue_rows(stream, &one, row(problem, inputs, at), outputs)?;
         }
         Ok(plan)
     }
 
     fn serves(&self, problem: &Problem) -> bool {
-        let task = Task::new(
-            self.variant,
-            problem,
-            &self.options,
-            self.device.properties(),
-        );
-        let marks = (Batches::new(self.of, &task).all + 1) * self.rows.marks_len;
-        problem.ty == self.spectrum.ty() && marks <= self.marks.len()
+        problem.ty == self.spectrum.ty()
     }
 }
 
 impl Long {
-    /// Starts three launches per batch, and for the taps, whose columns the first one includes, one
-    /// more, if `taps_too`.
-    fn enqueue_row(
+    /// Starts three launches per batch of pairs of windows, and for the taps, whose columns the
+    /// first one includes, one more.
+    fn enqueue_rows(
         &mut self,
         stream: Option<&Stream>,
         problem: &Problem,
         [signal, taps]: [AnyView<'_>; 2],
         mut output: AnyViewMut<'_>,
-        taps_too: bool,
     ) -> Result<Option<Plan>, LaunchError> {
         let Self {
             device,
@@ -115,31 +107,27 @@ impl Long {
         let (columns, len) = (rows.columns, 2 * of.points);
         let room = points.len() / len - 1;
         let [shared, levels] = [of.shared_bytes, rows.levels_bytes].map(|bytes| bytes as u64);
-        let [samples, taps_len, offset, outputs] = problem.extents;
-        let shift = shift(offset);
+        let [_, _, offset, outputs] = problem.extents;
+        let [_, [of_signal, _]] = lens(problem);
         let batches = Batches::new(of, &task);
-        let pair = 2 * batches.kept;
-        let most = batches.pairs.min(room) * pair;
-        let step = |extents| Problem {
-            extents,
-            ..*problem
-        };
-        for first in (0..outputs).step_by(most) {
-            let outputs = most.min(outputs - first);
-            let (before, pairs) = (first / pair, outputs.div_ceil(pair));
+        if output.is_empty() {
+            return Ok(Some(whole));
+        }
+        for before in (0..batches.all).step_by(batches.pairs.min(room)) {
+            let pairs = batches.pairs.min(room).min(batches.all - before);
+            let part = Problem {
+                extents: [before, pairs, offset, outputs],
+                rows: [of_signal, 1],
+                ..*problem
+            };
             // The first batch includes the taps.
-            let with_taps = taps_too && first == 0;
+            let with_taps = before == 0;
             let all = pairs + usize::from(with_taps);
             let plan = task.plan_1d([COLUMNS, 0], all * columns, THREADS, 0)?;
-            let start = (offset + first + shift).wrapping_sub(batches.discarded);
             let inputs = [signal, taps, roots.as_view()];
             let transformed = points.as_view_mut().into_view_mut(..all * len);
-            let marked = marks.as_view_mut().into_view_mut(before * rows.marks_len..);
-            let part = step([start, batches.kept, pairs, shift]);
-            plan.start(
-                on,
-                Operands::of(part, &inputs, transformed).with_memory(marked),
-            )?;
+            let operands = Operands::of(part, &inputs, transformed);
+            plan.start(on, operands.with_memory(marks.as_view_mut()))?;
             if with_taps {
                 // A block for each row, whatever the cap.
                 let kernel = task.kernel([ROWS, 0])?;
@@ -166,13 +154,11 @@ impl Long {
                 spectrum.as_view(),
                 factors.as_view(),
                 roots.as_view(),
-                (marks.as_view()).view(before * rows.marks_len..(before + pairs) * rows.marks_len),
+                marks.as_view().view(..pairs * rows.marks_len),
             ];
-            let of_batch = output.as_view_mut().into_view_mut(first..first + outputs);
             let transformed = points.as_view_mut().into_view_mut(..pairs * len);
-            let part = step([samples, taps_len, offset + first, outputs]);
-            let operands = Operands::of(part, &inputs, of_batch).with_memory(transformed);
-            plan.start(on, operands)?;
+            let operands = Operands::of(part, &inputs, output.as_view_mut());
+            plan.start(on, operands.with_memory(transformed))?;
         }
         Ok(Some(whole))
     }

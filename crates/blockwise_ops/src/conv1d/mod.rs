@@ -32,10 +32,11 @@ pub use variants::{
 /// The convolution: extents are samples, taps, the first output in the full convolution, and
 /// outputs. The shorter operand plays the taps.
 ///
-/// A signal of two dimensions is convolved row by row: by [`ROWS_EACH`], or by transforms, which
-/// are one launch if all rows share the taps ([`FFT2048`], [`FFT16384`], of `f64` [`FFT4096`]). The
-/// taps are a vector for all rows, or a matrix of as many rows; or the signal is one row, for a
-/// matrix of taps. Extents are those of a row, whose result has the bits that it has by itself.
+/// A signal of two dimensions is convolved row by row: by [`ROWS_EACH`], or by transforms. Rows that
+/// share the taps are one launch of [`FFT2048`], [`FFT16384`] and of `f64` [`FFT4096`]; transforms
+/// through global memory take the windows of all of them together. The taps are a vector for all
+/// rows, or a matrix of as many rows; or the signal is one row, for a matrix of taps. Extents are
+/// those of a row, whose result has the bits that it has by itself.
 /// Nothing reaches another row.
 ///
 /// From 64 taps on, where that is faster, it uses fast Fourier transforms: it transforms two

@@ -9,7 +9,7 @@ use kernels::conv1d::fft::{columns, each_row, levels, rows};
 
 use super::plan::one_row;
 use super::{lens, of_row};
-use crate::operation::{Kernel, Plan, Problem, Takes, Task, Tier, Variant, kernel};
+use crate::operation::{Kernel, Operands, Plan, Problem, Takes, Task, Tier, Variant, kernel};
 use crate::{Element, LaunchError};
 
 /// The launches of a transform in shared memory: the convolution, and before it the taps.
@@ -70,11 +70,10 @@ pub struct Rows {
 /// Bytes of the transforms in memory at a time, unless one pair of windows needs more.
 const BATCH_BYTES: usize = 128 << 20;
 
-/// How the outputs are divided into pairs of windows, and these into batches of equal size.
+/// How the outputs are divided into pairs of windows, and these into batches of equal size: those
+/// of all rows that share the taps, otherwise of a row.
 #[derive(Clone, Copy)]
 pub(super) struct Batches {
-    pub(super) discarded: usize,
-    pub(super) kept: usize,
     /// Pairs of windows per batch.
     pub(super) pairs: usize,
     /// Pairs of windows in all batches.
@@ -90,10 +89,13 @@ impl Batches {
             Some(pairs) => pairs.get() as usize,
             None => (BATCH_BYTES / (of.points * 2 * task.problem.ty.bytes())).max(1),
         };
-        let pairs = outputs.div_ceil(2 * kept).max(1);
+        let each = outputs.div_ceil(2 * kept).max(1);
+        let rows = match lens(task.problem) {
+            [_, [_, 1]] => task.problem.all_rows().max(1),
+            _ => 1,
+        };
+        let pairs = each.saturating_mul(rows);
         Self {
-            discarded,
-            kept,
             pairs: pairs.div_ceil(pairs.div_ceil(most)),
             all: pairs,
         }
@@ -302,6 +304,45 @@ macro_rules! transforms {
     };
 }
 
+/// The numbers of a pass over columns, from a problem whose extents are the pairs of windows before
+/// these, these, the offset and the outputs of a row.
+struct Pass {
+    shift: usize,
+    /// The first sample of a row's first window.
+    start: usize,
+    /// Samples between two windows.
+    kept: usize,
+    before: usize,
+    pairs: usize,
+    /// Pairs of a row.
+    each: usize,
+    samples: usize,
+    outputs: usize,
+    pitch: usize,
+}
+
+impl Pass {
+    fn of<S: Shape>(of: &Operands<'_>) -> Self {
+        let [before, pairs, offset, outputs] = of.problem.extents;
+        let [rows, _] = of.problem.rows;
+        let samples = of.inputs[0].len() / rows.max(1);
+        let shift = shape::shift(offset);
+        let discarded = shape::discarded(of.inputs[1].len(), shift);
+        let kept = columns::RADIX * S::POINTS - discarded;
+        Self {
+            shift,
+            start: (offset + shift).wrapping_sub(discarded),
+            kept,
+            before,
+            pairs,
+            each: outputs.div_ceil(2 * kept),
+            samples,
+            outputs,
+            pitch: if rows == 1 { 0 } else { samples },
+        }
+    }
+}
+
 /// The kernels of a transform through global memory, whose launches have inputs and extents of
 /// their own: [`Long`](super::long::Long) makes them.
 macro_rules! long_transforms {
@@ -314,7 +355,7 @@ macro_rules! long_transforms {
                 of.output.plain::<$t>()?
             )),
             kernel!(Takes::Type(Type::$Type), [COLUMNS, 0], columns::$load<$t>, |of| {
-                let [start, kept, pairs, shift] = of.problem.extents;
+                let pass = Pass::of::<shape::$Shape>(&of);
                 (
                     of.inputs[0].plain::<$t>()?,
                     of.inputs[1].plain::<$t>()?,
@@ -322,24 +363,37 @@ macro_rules! long_transforms {
                     of.output.plain::<$t>()?,
                     more(of.memory)?.plain::<u32>()?,
                     <shape::$Shape as Shape>::POINTS,
-                    start,
-                    kept,
-                    pairs,
-                    shift
+                    pass.start,
+                    pass.kept,
+                    pass.before,
+                    pass.pairs,
+                    pass.each,
+                    pass.shift,
+                    pass.samples,
+                    pass.pitch
                 )
             }),
-            kernel!(Takes::Type(Type::$Type), [OUTPUTS, 0], levels::$outputs<$t>, |of| (
-                of.inputs[0].plain::<$t>()?,
-                of.inputs[1].plain::<$t>()?,
-                of.inputs[2].plain::<$t>()?,
-                of.inputs[3].plain::<$t>()?,
-                of.inputs[4].plain::<$t>()?,
-                of.inputs[5].plain::<u32>()?,
-                more(of.memory)?.plain::<$t>()?,
-                of.output.plain::<$t>()?,
-                of.problem.extents[2],
-                shape::shift(of.problem.extents[2])
-            ))
+            kernel!(Takes::Type(Type::$Type), [OUTPUTS, 0], levels::$outputs<$t>, |of| {
+                let pass = Pass::of::<shape::$Shape>(&of);
+                (
+                    of.inputs[0].plain::<$t>()?,
+                    of.inputs[1].plain::<$t>()?,
+                    of.inputs[2].plain::<$t>()?,
+                    of.inputs[3].plain::<$t>()?,
+                    of.inputs[4].plain::<$t>()?,
+                    of.inputs[5].plain::<u32>()?,
+                    more(of.memory)?.plain::<$t>()?,
+                    of.output.plain::<$t>()?,
+                    of.problem.extents[2],
+                    pass.shift,
+                    pass.before,
+                    pass.pairs,
+                    pass.each,
+                    pass.samples,
+                    pass.outputs,
+                    pass.pitch
+                )
+            })
         ),*]
     };
 }

@@ -8,6 +8,7 @@ use super::complex::{Complex, Transformed, complex, read_number, sample, write_n
 use super::probes;
 use super::quiet::{self, Mark, warp_of};
 use super::shape::{ROWS, marks_len};
+use crate::conv1d::matrix::{Pairs, row_of};
 
 /// Points per column, all in one thread's registers.
 pub const RADIX: usize = ROWS;
@@ -179,15 +180,17 @@ macro_rules! kernels {
         /// (`quiet.rs`) of the loaded samples.
         ///
         /// # Parameters
-        /// - `signal`: n samples. `taps`: m taps. `roots`: [`roots`] of `columns`.
+        /// - `signal`: rows of n samples. `taps`: m taps. `roots`: [`roots`] of `columns`.
         /// - `points`: N = 32 · `columns` complex numbers for each pair of windows, and as many for
         ///   the taps if there is more room. Both are aligned to 16 bytes.
         /// - `marks`: [`marks_len`] for each of these transforms.
         /// - `columns`: a power of two, at least 32.
-        /// - `start`: the first sample of the first window; one before the signal has wrapped.
+        /// - `start`: the first sample of a row's first window; one before the row has wrapped.
         /// - `kept`: number of samples between two windows.
-        /// - `pairs`: number of pairs of windows.
+        /// - `before`, `pairs`: the numbers of pairs of windows before these, and of these, if those
+        ///   of all rows are counted, `each` of a row.
         /// - `shift`: number of places by which the taps are delayed.
+        /// - `samples`: n. `pitch`: the distance between rows.
         ///
         /// # Launch
         /// One-dimensional, blocks of [`THREADS`]. The grid strides over columns.
@@ -200,6 +203,10 @@ macro_rules! kernels {
                 roots.len() == roots_len(columns),
                 roots.is_aligned_to(16),
                 points.is_aligned_to(16),
+                crate::conv1d::matrix::have_pairs(
+                    [before, pairs, each],
+                    [[signal.len(), samples, pitch]]
+                ),
                 block.x == THREADS,
                 [grid.y, grid.z, block.y, block.z] == [1; 4]
             )
@@ -214,8 +221,12 @@ macro_rules! kernels {
             columns: usize,
             start: usize,
             kept: usize,
+            before: usize,
             pairs: usize,
+            each: usize,
             shift: usize,
+            samples: usize,
+            pitch: usize,
         ) {
             let transforms = transforms(points.len(), columns);
             let all = points.as_mut_ptr().cast::<Complex<T>>();
@@ -223,11 +234,12 @@ macro_rules! kernels {
             let lane = thread::thread_idx_x() % 32;
             mine(transforms, columns, |pair, columns_from| {
                 let (of, first, kept) = match pair < pairs {
-                    true => (
-                        signal,
-                        start.wrapping_add(pair.wrapping_mul(2).wrapping_mul(kept)),
-                        kept,
-                    ),
+                    // SAFETY: `require` states that there is this row.
+                    true => unsafe {
+                        let (row, number) = Pairs { before, each }.row_of(pair);
+                        let first = start.wrapping_add(number.wrapping_mul(2).wrapping_mul(kept));
+                        (row_of(signal, row, samples, pitch), first, kept)
+                    },
                     // There is no second window.
                     false => (taps, 0_usize.wrapping_sub(shift), usize::MAX / 2),
                 };

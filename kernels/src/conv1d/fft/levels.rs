@@ -19,6 +19,7 @@ use super::passes::Worker;
 use super::quiet::{self, Gain, Mark, Runs};
 use super::rolled::{self, Roots};
 use super::shape::*;
+use crate::conv1d::matrix::{Pairs, row_of, start};
 
 /// Whether a pair of windows must be divided, by its marks. Each warp reads all of them, so that
 /// none waits for another.
@@ -128,13 +129,14 @@ macro_rules! kernels {
         /// divided pairs of windows level by level.
         ///
         /// # Parameters
-        /// - `signal`: n samples. `taps`: m ≥ 1 taps.
+        /// - `signal`: rows of n samples. `taps`: m ≥ 1 taps.
         /// - `spectrum`: the taps' rows and gain. `factors`: the shape's [`factors`]. `roots`: of
         ///   its columns. All are aligned to 16 bytes.
         /// - `marks`: the marks of these pairs of windows.
         /// - `points`: the rows of products, with swapped parts; overwritten.
-        /// - `output`: the outputs of these windows, or fewer.
-        /// - `offset`, `shift`: as in the other passes.
+        /// - `output`: rows of `outputs` outputs.
+        /// - `offset`, `shift`: as for transforms in shared memory.
+        /// - `before`, `pairs`, `each`, `samples`, `pitch`: as in the first pass.
         ///
         /// # Launch
         /// One-dimensional, blocks of the shape's threads, with [`levels_bytes`]. The grid strides
@@ -154,13 +156,16 @@ macro_rules! kernels {
                 factors.is_aligned_to(16),
                 roots.is_aligned_to(16),
                 points.is_aligned_to(16),
-                points.len() >= ROWS * transform_len::<$Shape>() * output.len().div_ceil(
+                ROWS * transform_len::<$Shape>() <= points.len() / pairs.max(1),
+                marks_len($Shape::POINTS) <= marks.len() / pairs.max(1),
+                offset.checked_add(outputs).is_some(),
+                each == outputs.div_ceil(
                     2 * (ROWS * $Shape::POINTS - discarded(taps.len(), shift))
                 ),
-                marks.len() >= marks_len($Shape::POINTS) * output.len().div_ceil(
-                    2 * (ROWS * $Shape::POINTS - discarded(taps.len(), shift))
+                crate::conv1d::matrix::have_pairs(
+                    [before, pairs, each],
+                    [[signal.len(), samples, pitch], [output.len(), outputs, outputs]]
                 ),
-                offset.checked_add(output.len()).is_some(),
                 block.x == $threads,
                 shared_bytes as usize >= self::levels_bytes::<$Shape, T>(),
                 [grid.y, grid.z, block.y, block.z] == [1; 4]
@@ -178,6 +183,12 @@ macro_rules! kernels {
             mut output: Out<T>,
             offset: usize,
             shift: usize,
+            before: usize,
+            pairs: usize,
+            each: usize,
+            samples: usize,
+            outputs: usize,
+            pitch: usize,
         ) {
             const COLUMNS: usize = $Shape::POINTS;
             const SIZE: usize = ROWS * COLUMNS;
@@ -187,16 +198,19 @@ macro_rules! kernels {
             let spectrum = spectrum.as_ptr().cast::<Pair<T>>();
             let roots = roots.as_ptr().cast::<Complex<T>>();
             let points = points.as_mut_ptr().cast::<Complex<T>>();
-            let (to, len) = (output.as_mut_ptr(), output.len());
+            let output = output.as_mut_ptr();
             let discarded = discarded(taps.len(), shift);
             let kept = SIZE - discarded;
             let mut part = thread::block_idx_x() as usize;
-            while part / PARTS * 2 * kept < len {
-                let first = part / PARTS * 2 * kept;
+            while part / PARTS < pairs {
                 let column = part % PARTS * $threads + thread;
-                // SAFETY: `require` states all lengths. No other thread has this column; the points
-                // and outputs of a divided pair are those of the block with its first columns.
+                // SAFETY: `require` states all lengths, and that there are these rows. No other
+                // thread has this column; the points and outputs of a divided pair are those of the
+                // block with its first columns.
                 unsafe {
+                    let (row, number) = Pairs { before, each }.row_of(part / PARTS);
+                    let first = number * 2 * kept;
+                    let output = output.wrapping_add(start(row, outputs));
                     let room = points.add(part / PARTS * SIZE);
                     let marks = marks.as_ptr().cast::<Mark>();
                     let marks = marks.add(part / PARTS * (marks_len(COLUMNS) / 2));
@@ -205,13 +219,13 @@ macro_rules! kernels {
                     let powers = powers(roots.add(column), COLUMNS);
                     if !is_divided::<$Shape, T>(marks, gain.is_usual(taps.len()), thread % 32) {
                         let points = transform_back(room.add(column), &powers, COLUMNS);
-                        store(&points, to.wrapping_add(first), len - first, [column, discarded, kept], COLUMNS);
+                        store(&points, output.wrapping_add(first), outputs - first, [column, discarded, kept], COLUMNS);
                     } else if part % PARTS == 0 {
                         let of = Operands {
-                            signal,
+                            signal: row_of(signal, row, samples, pitch),
                             taps,
                             spectrum,
-                            output: core::ptr::slice_from_raw_parts_mut(to, len),
+                            output: core::ptr::slice_from_raw_parts_mut(output, outputs),
                             offset,
                             shift,
                         };

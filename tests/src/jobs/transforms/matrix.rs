@@ -221,8 +221,12 @@ impl Columns {
             .value(self.columns)
             .value(0_usize.wrapping_sub(BEFORE))
             .value(self.kept())
+            .value(0)
+            .value(self.pairs)
             .value(self.pairs)
             .value(SHIFT)
+            .value(samples)
+            .value(0)
     }
 }
 
@@ -299,6 +303,12 @@ fn outputs_of<S: Shape, T: Precision + Draw>(kernel: &'static str, discarded: us
         .out_from(room, len)
         .value(0)
         .value(0)
+        .value(0)
+        .value(PAIRS)
+        .value(PAIRS)
+        .value(0)
+        .value(len)
+        .value(0)
 }
 
 /// The levels of one pair of windows that is divided: its second half is quieter. Few taps, so that
@@ -352,5 +362,11 @@ fn levels_of<S: Shape, T: Precision + Draw>(kernel: &'static str) -> Job {
         .out_from(room, len)
         .out_from(0, LEN)
         .value(0)
+        .value(0)
+        .value(0)
+        .value(1)
+        .value(1)
+        .value(LEN)
+        .value(LEN)
         .value(0)
 }
