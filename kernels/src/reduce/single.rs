@@ -65,7 +65,7 @@ pub unsafe fn fold_grid<T: Addend, O: Op>(
     // SAFETY: the caller's promise. Whole warps continue or return. Blocks share the partial
     // results and the ticket, and access both atomically.
     unsafe {
-        let value = fold_block::<T, O, false>(share);
+        let value = fold_block::<T, O>(share);
         if assume_warp_uniform(thread / WARP) > 0 {
             return;
         }
@@ -99,7 +99,7 @@ pub unsafe fn fold_grid<T: Addend, O: Op>(
             value = O::merge::<T>(value, next);
             i += WARP;
         }
-        let value = O::of_warp::<T, 1>([value], false);
+        let value = O::of_warp::<T, 1>([value]);
         // Only lane 0 has read the first partial result.
         if thread == 0 {
             store(partials, O::partial::<T>(value, flip));

@@ -31,6 +31,7 @@
 //! | its twin in CUDA C++ | 5.6 | 4.63 | 4.61 | 4.66 | 4.64 |
 //! | CUB, cuBLAS | 7.8 | 4.60 | 4.48 | 4.53 | |
 
+use core::hint::cold_path;
 use core::ops::{Add, Div, Mul, Sub};
 
 use cuda_std::prelude::*;
@@ -38,11 +39,11 @@ use cuda_std::prelude::*;
 use super::anchored::{Anchored, MOST, THREADS};
 use super::lanes::WARP;
 use super::policy::IN_FLIGHT;
-use super::warps::{Share, fold_block};
-use super::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
+use super::warps::{Share, all_have, fold_block, fold_parts};
+use super::{Addend, Extreme, Op, Partial, Sum, grid_stride, write_partial};
 use crate::matmul::asm::load_if;
 use crate::pack::{BYTES, elements_before, lanes};
-use cuda_std::opaque::opaque;
+use cuda_std::opaque::{opaque, opaque_u32};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{WarpReductionOp, warp_reduce};
 
@@ -79,7 +80,7 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     // element per block.
     unsafe {
         let sum = dot_share::<T, u32, { lanes::<T>() }, DOT_IN_FLIGHT, true>(a, b);
-        write_partial(partials.as_mut_ptr(), fold_block::<T, Sum, true>(sum));
+        write_partial(partials.as_mut_ptr(), fold_block::<T, Sum>(sum));
     }
 }
 
@@ -115,7 +116,7 @@ pub fn fold_wide<T: Addend, O: Op>(
         let value = share::<T, O, u32, { lanes::<T>() }, IN_FLIGHT, true>(input, flip);
         write_partial(
             partials.as_mut_ptr(),
-            O::partial::<T>(fold_block::<T, O, true>(value), flip),
+            O::partial::<T>(fold_block::<T, O>(value), flip),
         )
     };
 }
@@ -199,10 +200,12 @@ pub trait Count:
     fn of(number: usize) -> Self;
     /// As an offset.
     fn offset(self) -> usize;
+    /// The same, opaque to LLVM.
+    fn opaque(self) -> Self;
 }
 
 macro_rules! counts {
-    ($($t:ident: $short:literal;)*) => {$(
+    ($($t:ident: $short:literal, $opaque:ident;)*) => {$(
         impl Count for $t {
             const SHORT: bool = $short;
 
@@ -215,12 +218,17 @@ macro_rules! counts {
             fn offset(self) -> usize {
                 self as usize
             }
+
+            #[inline(always)]
+            fn opaque(self) -> Self {
+                $opaque(self)
+            }
         }
     )*};
 }
 counts! {
-    u32: true;
-    usize: false;
+    u32: true, opaque_u32;
+    usize: false, opaque;
 }
 
 /// The packs of a thread: every `stride`th from `first` up to `packs`, and the others that are in
@@ -302,24 +310,12 @@ unsafe fn fold_packs<
         assert!(IN_FLIGHT <= 8, "their indices fit in 32 bits");
     };
     let start = O::start::<T>();
-    let address = operands[0].addr();
-    let differs =
-        |operand: &*const T| !((operand.addr() ^ address) as u32).is_multiple_of(BYTES as u32);
-    if operands.iter().any(differs) {
-        // SAFETY: the caller's promise, for every i below `len`.
-        let element = |i: usize| operands.map(|operand| unsafe { operand.add(i).read() });
-        return Share {
-            value: grid_stride(len, start, element, fold),
-            parts: false,
-        };
-    }
-
     let count = |number: u32| N::of(number as usize);
     let (zero, lanes) = (count(0), count(LANES as u32));
     let (thread, block) = (thread::thread_idx_x(), thread::block_idx_x());
     let threads = thread::block_dim_x();
     let grid = count(thread::grid_dim_x()) * count(threads);
-    let (len, before) = (N::of(len), N::of(elements_before(operands[0])));
+    let (all, len, before) = (len, N::of(len), N::of(elements_before(operands[0])));
     let head = if before < len { before } else { len };
     let packs = (len - head) / lanes;
     // Elements outside of packs go to the first threads.
@@ -344,11 +340,24 @@ unsafe fn fold_packs<
         (count(block) * count(threads), grid)
     };
     // ANCHOR_END: packs
-    let mine = Mine {
+    let mut mine = Mine {
         first: first + own,
         packs,
         stride: grid * count(IN_FLIGHT as u32),
     };
+    if OPERANDS > 1 {
+        // Opaque, so that what the first loads need is read before this branch, not behind it.
+        mine.first = mine.first.opaque();
+        let address = operands[0].addr();
+        let differs =
+            |operand: &*const T| !((operand.addr() ^ address) as u32).is_multiple_of(BYTES as u32);
+        if operands.iter().any(differs) {
+            cold_path();
+            // SAFETY: the caller's promise, for every i below `len`.
+            let element = |i: usize| operands.map(|operand| unsafe { operand.add(i).read() });
+            return Share::Thread(grid_stride(all, start, element, fold));
+        }
+    }
     let aligned = operands.map(|operand| operand.wrapping_add(head.offset()));
     let load = |first: N| -> [_; IN_FLIGHT] {
         core::array::from_fn(|part| {
@@ -377,13 +386,15 @@ unsafe fn fold_packs<
                 x
             })
         };
-        // SAFETY: whole warps are here, with few packs.
-        let sum = unsafe { anchored(sample, load, mine, (has_one_more, one_more)) };
-        if let Some(sum) = sum {
-            return Share {
-                value: O::of_partial::<T>(sum, 0),
-                parts: true,
-            };
+        // SAFETY: whole warps are here, with few packs, in a small block.
+        unsafe {
+            let parts = anchored(sample, load, mine, (has_one_more, one_more));
+            if all_have(parts) {
+                // What folds them stands here, and not where others' values are folded: a jump over
+                // all that a short array does not need takes a fetch.
+                let sum = fold_parts(parts.unwrap_or(T::Partial::ZERO));
+                return Share::Block(O::of_partial::<T>(sum, 0));
+            }
         }
     }
 
@@ -429,8 +440,5 @@ unsafe fn fold_packs<
         let one_more = one_more.map(|x| T::of_bits(opaque(x.bits() as usize) as u64));
         value = fold(value, one_more);
     }
-    Share {
-        value,
-        parts: false,
-    }
+    Share::Thread(value)
 }
