@@ -38,9 +38,7 @@ pub trait Op: sealed::Sealed {
     /// # Safety
     /// All 32 lanes call it.
     #[inline(always)]
-    unsafe fn of_warp<T: Addend, const N: usize>(
-        values: [Self::Value<T>; N],
-    ) -> Self::Value<T> {
+    unsafe fn of_warp<T: Addend, const N: usize>(values: [Self::Value<T>; N]) -> Self::Value<T> {
         // SAFETY: the caller's promise.
         unsafe { fold_lanes(values, Self::merge::<T>) }
     }
@@ -135,9 +133,7 @@ impl Op for Sum {
     }
 
     #[inline(always)]
-    unsafe fn of_warp<T: Addend, const N: usize>(
-        values: [T::Partial; N],
-    ) -> T::Partial {
+    unsafe fn of_warp<T: Addend, const N: usize>(values: [T::Partial; N]) -> T::Partial {
         // SAFETY: the caller's promise.
         unsafe { T::Partial::of_warp(values) }
     }

@@ -32,9 +32,10 @@ pub trait Partial: Plain + WarpShuffleValue {
         // SAFETY: the caller's promise.
         unsafe { fold_lanes(values, Self::merge) }
     }
-    /// What [`of_warp`](Self::of_warp) gives for these lanes' values, on the host.
+    /// What [`of_warp`](Self::of_warp) gives for these lanes' values, on the host; if `parts`, their
+    /// sum by [`add_parts`](Self::add_parts).
     #[cfg(not(target_arch = "nvptx64"))]
-    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32]) -> Self {
+    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32], _parts: bool) -> Self {
         shuffled(
             lanes.map(|values| pairwise(values, Self::merge)),
             Self::merge,
@@ -208,7 +209,11 @@ impl Partial for Twofold {
     }
 
     #[cfg(not(target_arch = "nvptx64"))]
-    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32]) -> Self {
+    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32], parts: bool) -> Self {
+        if parts {
+            let lane = |values| pairwise(values, Self::add_parts);
+            return shuffled(lanes.map(lane), Self::add_parts);
+        }
         let most = lanes.iter().flatten().map(|value| value.magnitude()).max();
         match Self::above::<10>(most.unwrap_or(0)) {
             Some(above) => shuffled(

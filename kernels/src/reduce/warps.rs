@@ -37,34 +37,34 @@ fn slots<V>() -> *mut V {
     shared_array![u64; 2 * SLOTS as usize].cast()
 }
 
-/// Whether all threads of the block have [parts](super::anchored::Anchored::parts). It leaves them
-/// for [`fold_parts`].
+/// Whether all threads of the block have [parts](super::anchored::Anchored::parts): 0 if not. It
+/// leaves them for [`fold_parts`].
 ///
 /// # Safety
 /// All threads of the block call it, once, and they form whole warps along x. There are at most
 /// [`SLOTS`].
 #[inline(always)]
-pub(super) unsafe fn all_have<P: Partial>(parts: Option<P>) -> bool {
+pub(super) unsafe fn all_have<P: Partial>(parts: Option<P>) -> u32 {
     // SAFETY: whole warps are here, and a thread has a slot. In a block of one warp all threads
     // vote; other blocks' barrier tells all threads the same.
     unsafe {
         let all = if thread::block_dim_x() == WARP {
-            warp::warp_vote_all(u32::MAX, parts.is_some())
+            u32::from(warp::warp_vote_all(u32::MAX, parts.is_some()))
         } else {
             let slot = slots::<P>().add(thread::thread_idx_x() as usize);
             slot.write(parts.unwrap_or(P::ZERO));
             // Orders every thread's parts before the first warp's reads. If one has none, nothing
             // is read.
-            thread::sync_threads_and(u32::from(parts.is_some())) != 0
+            thread::sync_threads_and(u32::from(parts.is_some()))
         };
-        assume_block_uniform(u32::from(all)) != 0
+        assume_block_uniform(all)
     }
 }
 
 /// The sum of all threads' parts in thread 0, in others anything.
 ///
 /// # Safety
-/// All threads of the block call it with their parts after [`all_have`] was true.
+/// All threads of the block call it with their parts after [`all_have`] was not 0.
 #[inline(always)]
 pub(super) unsafe fn fold_parts<P: Partial>(parts: P) -> P {
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
