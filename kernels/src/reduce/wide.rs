@@ -378,7 +378,7 @@ unsafe fn fold_packs<
     };
 
     let most = grid * count((MOST / LANES) as u32);
-    let few = !differ & (threads <= THREADS as u32) & (packs <= most) & (packs <= N::of(CACHED));
+    let few = !differ & (threads <= THREADS as u32) & (packs <= most);
     if ANCHORED && O::ZERO_IS_NOTHING && T::Anchored::FASTER && few {
         // Of the block's first 32 elements in packs.
         let sample = || {

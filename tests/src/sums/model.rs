@@ -119,7 +119,7 @@ fn packs<T: Number>(
     let packs = len / width;
     let grid = blocks * threads;
     let in_flight = terms.in_flight[usize::from(!anchored)];
-    let (tile, apart) = match packs > CACHED {
+    let (tile, apart) = match packs > CACHED && !anchored {
         true => (threads * in_flight, threads),
         false => (threads, grid),
     };
@@ -131,7 +131,7 @@ fn packs<T: Number>(
     let outside = (last < len).then_some(last);
     if anchored {
         let few = terms.anchored && threads <= THREADS && packs <= grid * (MOST / width);
-        if !few || packs > CACHED {
+        if !few {
             return None;
         }
         let sample = (first(0) * width..packs * width).take(WARP);
