@@ -32,8 +32,9 @@ pub fn dot_single8<T: Addend>(
     // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
     // provides one partial result per block.
     unsafe {
-        let sum = dot_share::<T, usize, { lanes::<T>() }, IN_FLIGHT, false>(a, b);
-        fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr(), 0);
+        let (partials, ticket) = (partials.as_mut_ptr(), ticket.as_mut_ptr());
+        let end = |share| fold_grid::<T, Sum>(share, partials, ticket, 0);
+        dot_share::<T, usize, { lanes::<T>() }, IN_FLIGHT, IN_FLIGHT, false>(a, b, end);
     }
 }
 
@@ -57,7 +58,8 @@ pub fn fold_single8<T: Addend, O: Op>(
     // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
     // result per block.
     unsafe {
-        let value = share::<T, O, usize, { lanes::<T>() }, IN_FLIGHT, false>(input, flip);
-        fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr(), flip);
+        let (partials, ticket) = (partials.as_mut_ptr(), ticket.as_mut_ptr());
+        let end = |share| fold_grid::<T, O>(share, partials, ticket, flip);
+        share::<T, O, usize, { lanes::<T>() }, IN_FLIGHT, IN_FLIGHT, false>(input, flip, end);
     }
 }

@@ -9,20 +9,33 @@
 /// instructions in the inner loop of a convolution, 30 more registers in a matrix product.
 #[inline(always)]
 pub fn opaque(number: usize) -> usize {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let same: usize;
-        // SAFETY: a move between registers.
-        unsafe {
-            core::arch::asm!(
-                "mov.b64 {}, {};",
-                out(reg64) same,
-                in(reg64) number,
-                options(pure, nomem, nostack, preserves_flags)
-            );
-        }
-        same
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    number
+    opaque_word!(number, usize, reg64, "mov.b64 {}, {};")
 }
+
+/// As [`opaque`], for a number of 32 bits.
+#[inline(always)]
+pub fn opaque_u32(number: u32) -> u32 {
+    opaque_word!(number, u32, reg32, "mov.b32 {}, {};")
+}
+
+macro_rules! opaque_word {
+    ($number:ident, $t:ty, $class:ident, $moved:literal) => {{
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let same: $t;
+            // SAFETY: a move between registers.
+            unsafe {
+                core::arch::asm!(
+                    $moved,
+                    out($class) same,
+                    in($class) $number,
+                    options(pure, nomem, nostack, preserves_flags)
+                );
+            }
+            same
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        $number
+    }};
+}
+use opaque_word;

@@ -54,10 +54,9 @@ pub trait Anchored<T, P>: Copy {
     /// The sum and one term more.
     fn plus<const N: usize>(self, factors: [T; N]) -> Self;
     /// The sum less its anchor; `None` if it has left the anchor's exponent. It is divided so that
-    /// the upper terms of a block's threads add up exactly: [`Partial::of_warp`] takes them as
-    /// `parts`.
+    /// the upper terms of a block's threads add up exactly, by [`Partial::add_parts`].
     ///
-    /// [`Partial::of_warp`]: super::Partial::of_warp
+    /// [`Partial::add_parts`]: super::Partial::add_parts
     fn parts(self) -> Option<P>;
 }
 

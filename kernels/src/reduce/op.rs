@@ -33,16 +33,12 @@ pub trait Op: sealed::Sealed {
     fn fold<T: Addend>(value: Self::Value<T>, element: T) -> Self::Value<T>;
     /// Folds two values.
     fn merge<T: Addend>(a: Self::Value<T>, b: Self::Value<T>) -> Self::Value<T>;
-    /// Folds `N` values of each lane of a warp; lane 0 gets the result. `parts` as in
-    /// [`Partial::of_warp`].
+    /// Folds `N` values of each lane of a warp; lane 0 gets the result.
     ///
     /// # Safety
     /// All 32 lanes call it.
     #[inline(always)]
-    unsafe fn of_warp<T: Addend, const N: usize>(
-        values: [Self::Value<T>; N],
-        _parts: bool,
-    ) -> Self::Value<T> {
+    unsafe fn of_warp<T: Addend, const N: usize>(values: [Self::Value<T>; N]) -> Self::Value<T> {
         // SAFETY: the caller's promise.
         unsafe { fold_lanes(values, Self::merge::<T>) }
     }
@@ -137,12 +133,9 @@ impl Op for Sum {
     }
 
     #[inline(always)]
-    unsafe fn of_warp<T: Addend, const N: usize>(
-        values: [T::Partial; N],
-        parts: bool,
-    ) -> T::Partial {
+    unsafe fn of_warp<T: Addend, const N: usize>(values: [T::Partial; N]) -> T::Partial {
         // SAFETY: the caller's promise.
-        unsafe { T::Partial::of_warp(values, parts) }
+        unsafe { T::Partial::of_warp(values) }
     }
 
     #[inline(always)]

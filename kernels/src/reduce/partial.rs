@@ -18,17 +18,22 @@ pub trait Partial: Plain + WarpShuffleValue {
     const ZERO: Self;
     /// The sum of two.
     fn merge(self, other: Self) -> Self;
-    /// The sum of `N` values of each lane of a warp, in lane 0. `parts`: whether they are
-    /// [parts](super::anchored::Anchored::parts) by the anchor of one block.
+    /// The sum of two that are [parts](super::anchored::Anchored::parts) by the anchor of one block.
+    #[inline(always)]
+    fn add_parts(self, other: Self) -> Self {
+        self.merge(other)
+    }
+    /// The sum of `N` values of each lane of a warp, in lane 0.
     ///
     /// # Safety
-    /// All 32 lanes call it, with the same `parts`.
+    /// All 32 lanes call it.
     #[inline(always)]
-    unsafe fn of_warp<const N: usize>(values: [Self; N], _parts: bool) -> Self {
+    unsafe fn of_warp<const N: usize>(values: [Self; N]) -> Self {
         // SAFETY: the caller's promise.
         unsafe { fold_lanes(values, Self::merge) }
     }
-    /// What [`of_warp`](Self::of_warp) gives for these lanes' values, on the host.
+    /// What [`of_warp`](Self::of_warp) gives for these lanes' values, on the host; if `parts`, their
+    /// sum by [`add_parts`](Self::add_parts).
     #[cfg(not(target_arch = "nvptx64"))]
     fn of_lanes<const N: usize>(lanes: [[Self; N]; 32], _parts: bool) -> Self {
         shuffled(
@@ -138,15 +143,6 @@ impl Twofold {
         pairwise(parts, Self::add_parts)
     }
 
-    /// The sums of the upper parts and of the lower ones.
-    #[inline(always)]
-    fn add_parts(self, other: Self) -> Self {
-        Self {
-            sum: self.sum + other.sum,
-            rest: self.rest + other.rest,
-        }
-    }
-
     /// The quotient by a number of terms: NaN of nothing by 0.
     #[inline(always)]
     pub(super) fn over(self, count: u64) -> Self {
@@ -185,16 +181,21 @@ impl Partial for Twofold {
         self.add(other.sum, other.rest)
     }
 
+    /// The sums of the upper parts and of the lower ones.
+    #[inline(always)]
+    fn add_parts(self, other: Self) -> Self {
+        Self {
+            sum: self.sum + other.sum,
+            rest: self.rest + other.rest,
+        }
+    }
+
     /// Each sum is divided at one place for the whole warp. Sums of the upper parts are exact, so
     /// one addition takes the place of the six of [`two_sum`], and the lower parts are below 2⁻⁴² of
     /// the largest.
     #[inline(always)]
-    unsafe fn of_warp<const N: usize>(values: [Self; N], parts: bool) -> Self {
+    unsafe fn of_warp<const N: usize>(values: [Self; N]) -> Self {
         const { assert!(N <= 8) };
-        if parts {
-            // SAFETY: the caller's promise.
-            return unsafe { fold_lanes(values, Self::add_parts) };
-        }
         let mut most = 0;
         unrolled::<N>(|i| most = values[i].magnitude().max(most));
         // SAFETY: the caller's promise; all lanes have the same maximum.

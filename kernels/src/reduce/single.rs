@@ -65,7 +65,7 @@ pub unsafe fn fold_grid<T: Addend, O: Op>(
     // SAFETY: the caller's promise. Whole warps continue or return. Blocks share the partial
     // results and the ticket, and access both atomically.
     unsafe {
-        let value = fold_block::<T, O, false>(share);
+        let value = fold_block::<T, O>(share);
         if assume_warp_uniform(thread / WARP) > 0 {
             return;
         }
@@ -99,7 +99,7 @@ pub unsafe fn fold_grid<T: Addend, O: Op>(
             value = O::merge::<T>(value, next);
             i += WARP;
         }
-        let value = O::of_warp::<T, 1>([value], false);
+        let value = O::of_warp::<T, 1>([value]);
         // Only lane 0 has read the first partial result.
         if thread == 0 {
             store(partials, O::partial::<T>(value, flip));
@@ -175,8 +175,9 @@ pub fn dot_single<T: Addend>(
     // SAFETY: `require` states equal lengths, whole warps along x and one ticket; the launch
     // provides one partial result per block.
     unsafe {
-        let sum = dot_share::<T, usize, { lanes::<T>() }, IN_FLIGHT, false>(a, b);
-        fold_grid::<T, Sum>(sum, partials.as_mut_ptr(), ticket.as_mut_ptr(), 0);
+        let (partials, ticket) = (partials.as_mut_ptr(), ticket.as_mut_ptr());
+        let end = |share| fold_grid::<T, Sum>(share, partials, ticket, 0);
+        dot_share::<T, usize, { lanes::<T>() }, IN_FLIGHT, IN_FLIGHT, false>(a, b, end);
     }
 }
 
@@ -212,7 +213,8 @@ pub fn fold_single<T: Addend, O: Op>(
     // SAFETY: `require` states whole warps along x and one ticket; the launch provides one partial
     // result per block.
     unsafe {
-        let value = share::<T, O, usize, { lanes::<T>() }, IN_FLIGHT, false>(input, flip);
-        fold_grid::<T, O>(value, partials.as_mut_ptr(), ticket.as_mut_ptr(), flip);
+        let (partials, ticket) = (partials.as_mut_ptr(), ticket.as_mut_ptr());
+        let end = |share| fold_grid::<T, O>(share, partials, ticket, flip);
+        share::<T, O, usize, { lanes::<T>() }, IN_FLIGHT, IN_FLIGHT, false>(input, flip, end);
     }
 }

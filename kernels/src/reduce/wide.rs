@@ -31,6 +31,7 @@
 //! | its twin in CUDA C++ | 5.6 | 4.63 | 4.61 | 4.66 | 4.64 |
 //! | CUB, cuBLAS | 7.8 | 4.60 | 4.48 | 4.53 | |
 
+use core::hint::cold_path;
 use core::ops::{Add, Div, Mul, Sub};
 
 use cuda_std::prelude::*;
@@ -38,16 +39,29 @@ use cuda_std::prelude::*;
 use super::anchored::{Anchored, MOST, THREADS};
 use super::lanes::WARP;
 use super::policy::IN_FLIGHT;
-use super::warps::{Share, fold_block};
-use super::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
+use super::warps::{Share, all_have, fold_block, fold_parts};
+use super::{Addend, Extreme, Op, Partial, Sum, grid_stride, write_partial};
 use crate::matmul::asm::load_if;
 use crate::pack::{BYTES, elements_before, lanes};
-use cuda_std::opaque::opaque;
+use cuda_std::opaque::{opaque, opaque_u32};
 use cuda_std::unroll::unrolled;
 use cuda_std::warp::{WarpReductionOp, warp_reduce};
 
 /// Packs of each operand of a dot product in flight.
 pub const DOT_IN_FLIGHT: usize = 2;
+
+/// Packs that a thread has in flight of a long sum of `f64`.
+pub const LONG: usize = 2 * IN_FLIGHT;
+
+/// Packs in flight of an operand that is longer than [`CACHED`], and of what does not stay next to
+/// an anchor.
+pub const fn long<T: Addend, O: Op>() -> usize {
+    if O::ZERO_IS_NOTHING && T::Anchored::FASTER {
+        LONG
+    } else {
+        IN_FLIGHT
+    }
+}
 
 /// Packs of an operand up to which a thread's are a grid apart: 32 MiB. Every thread then has the
 /// same number of them but for one. Longer operands, which come from memory, are read in tiles.
@@ -78,8 +92,9 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     // SAFETY: `require` states equal lengths and whole warps along x; the launch provides one
     // element per block.
     unsafe {
-        let sum = dot_share::<T, u32, { lanes::<T>() }, DOT_IN_FLIGHT, true>(a, b);
-        write_partial(partials.as_mut_ptr(), fold_block::<T, Sum, true>(sum));
+        let place = partials.as_mut_ptr();
+        let end = |share| write_partial(place, fold_block::<T, Sum>(share));
+        dot_share::<T, u32, { lanes::<T>() }, DOT_IN_FLIGHT, DOT_IN_FLIGHT, true>(a, b, end);
     }
 }
 
@@ -112,11 +127,9 @@ pub fn fold_wide<T: Addend, O: Op>(
 ) {
     // SAFETY: `require` states whole warps along x; the launch provides one element per block.
     unsafe {
-        let value = share::<T, O, u32, { lanes::<T>() }, IN_FLIGHT, true>(input, flip);
-        write_partial(
-            partials.as_mut_ptr(),
-            O::partial::<T>(fold_block::<T, O, true>(value), flip),
-        )
+        let place = partials.as_mut_ptr();
+        let end = |share| write_partial(place, O::partial::<T>(fold_block::<T, O>(share), flip));
+        share::<T, O, u32, { lanes::<T>() }, IN_FLIGHT, { long::<T, O>() }, true>(input, flip, end);
     };
 }
 
@@ -131,17 +144,27 @@ pub unsafe fn dot_share<
     N: Count,
     const LANES: usize,
     const IN_FLIGHT: usize,
+    const LONG: usize,
     const ANCHORED: bool,
 >(
     a: &[T],
     b: &[T],
-) -> Share<T::Partial> {
+    end: impl Fn(Share<T::Partial>),
+) {
     let operands = [a.as_ptr(), b.as_ptr()];
     let fold = |sum, [x, y]: [T; 2]| x.mul_add_to(y, sum);
     // A product is added at once.
     let pair = |sum, first, second| fold(fold(sum, first), second);
     // SAFETY: passed on to the caller.
-    unsafe { fold_packs::<T, Sum, N, LANES, 2, IN_FLIGHT, ANCHORED>(operands, a.len(), fold, pair) }
+    unsafe {
+        fold_packs::<T, Sum, N, LANES, 2, IN_FLIGHT, LONG, ANCHORED>(
+            operands,
+            a.len(),
+            fold,
+            pair,
+            end,
+        )
+    }
 }
 
 /// This thread's share of a fold of `input`, with IN_FLIGHT packs in flight; ANCHORED as for
@@ -156,11 +179,13 @@ pub unsafe fn share<
     N: Count,
     const LANES: usize,
     const IN_FLIGHT: usize,
+    const LONG: usize,
     const ANCHORED: bool,
 >(
     input: &[T],
     flip: u64,
-) -> Share<O::Value<T>> {
+    end: impl Fn(Share<O::Value<T>>),
+) {
     let turned = |x| O::turned(x, flip);
     let fold = |value, [x]: [T; 1]| O::fold(value, turned(x));
     let pair = |value, [x]: [T; 1], [y]: [T; 1]| {
@@ -168,12 +193,13 @@ pub unsafe fn share<
     };
     // SAFETY: the caller's promise; there is one operand, and `len` is its length.
     unsafe {
-        fold_packs::<T, O, N, LANES, 1, IN_FLIGHT, ANCHORED>(
+        fold_packs::<T, O, N, LANES, 1, IN_FLIGHT, LONG, ANCHORED>(
             [input.as_ptr()],
             input.len(),
             fold,
             pair,
-        )
+            end,
+        );
     }
 }
 
@@ -199,10 +225,12 @@ pub trait Count:
     fn of(number: usize) -> Self;
     /// As an offset.
     fn offset(self) -> usize;
+    /// The same, opaque to LLVM.
+    fn opaque(self) -> Self;
 }
 
 macro_rules! counts {
-    ($($t:ident: $short:literal;)*) => {$(
+    ($($t:ident: $short:literal, $opaque:ident;)*) => {$(
         impl Count for $t {
             const SHORT: bool = $short;
 
@@ -215,12 +243,17 @@ macro_rules! counts {
             fn offset(self) -> usize {
                 self as usize
             }
+
+            #[inline(always)]
+            fn opaque(self) -> Self {
+                $opaque(self)
+            }
         }
     )*};
 }
 counts! {
-    u32: true;
-    usize: false;
+    u32: true, opaque_u32;
+    usize: false, opaque;
 }
 
 /// The packs of a thread: every `stride`th from `first` up to `packs`, and the others that are in
@@ -287,44 +320,41 @@ unsafe fn fold_packs<
     const LANES: usize,
     const OPERANDS: usize,
     const IN_FLIGHT: usize,
+    const LONG: usize,
     const ANCHORED: bool,
 >(
     operands: [*const T; OPERANDS],
     len: usize,
     fold: impl Fn(O::Value<T>, [T; OPERANDS]) -> O::Value<T>,
     pair: impl Fn(O::Value<T>, [T; OPERANDS], [T; OPERANDS]) -> O::Value<T>,
-) -> Share<O::Value<T>> {
+    end: impl Fn(Share<O::Value<T>>),
+) {
     const {
         assert!(
             size_of::<T>() * LANES == BYTES,
             "no pack has that many lanes"
         );
-        assert!(IN_FLIGHT <= 8, "their indices fit in 32 bits");
+        assert!(IN_FLIGHT <= 8 && LONG <= 8, "their indices fit in 32 bits");
     };
-    let start = O::start::<T>();
-    let address = operands[0].addr();
-    let differs =
-        |operand: &*const T| !((operand.addr() ^ address) as u32).is_multiple_of(BYTES as u32);
-    if operands.iter().any(differs) {
-        // SAFETY: the caller's promise, for every i below `len`.
-        let element = |i: usize| operands.map(|operand| unsafe { operand.add(i).read() });
-        return Share {
-            value: grid_stride(len, start, element, fold),
-            parts: false,
-        };
-    }
-
     let count = |number: u32| N::of(number as usize);
     let (zero, lanes) = (count(0), count(LANES as u32));
     let (thread, block) = (thread::thread_idx_x(), thread::block_idx_x());
     let threads = thread::block_dim_x();
     let grid = count(thread::grid_dim_x()) * count(threads);
-    let (len, before) = (N::of(len), N::of(elements_before(operands[0])));
-    let head = if before < len { before } else { len };
-    let packs = (len - head) / lanes;
+    let (own, mut begin, mut n) = (count(thread), count(block) * count(threads), N::of(len));
+    if OPERANDS > 1 {
+        // Opaque, so that all that the first loads need is read before the alignments are compared.
+        (begin, n) = (begin.opaque(), n.opaque());
+    }
+    let address = operands[0].addr();
+    let differs =
+        |operand: &*const T| !((operand.addr() ^ address) as u32).is_multiple_of(BYTES as u32);
+    let differ = OPERANDS > 1 && operands.iter().any(differs);
+    let before = N::of(elements_before(operands[0]));
+    let head = if before < n { before } else { n };
+    let packs = (n - head) / lanes;
     // Elements outside of packs go to the first threads.
-    let own = count(thread);
-    let has_one_more = block == 0 && own < len - packs * lanes;
+    let has_one_more = block == 0 && own < n - packs * lanes;
     let one_more = || {
         let at = own + if own < head { zero } else { packs * lanes };
         // SAFETY: the caller's promise, for an element that is there.
@@ -333,43 +363,26 @@ unsafe fn fold_packs<
             x
         })
     };
-
-    // ANCHOR: packs
-    let (first, apart) = if packs > N::of(CACHED) {
-        (
-            count(block) * count(threads * IN_FLIGHT as u32),
-            count(threads),
-        )
-    } else {
-        (count(block) * count(threads), grid)
-    };
-    // ANCHOR_END: packs
-    let mine = Mine {
-        first: first + own,
-        packs,
-        stride: grid * count(IN_FLIGHT as u32),
-    };
     let aligned = operands.map(|operand| operand.wrapping_add(head.offset()));
-    let load = |first: N| -> [_; IN_FLIGHT] {
-        core::array::from_fn(|part| {
-            let i = first + count(part as u32) * apart;
-            let last = packs - count(1);
-            let (i, inside) = match O::ZERO_IS_NOTHING {
-                true => (i, i < packs),
-                // An extreme may have the last one twice.
-                false => (if i < last { i } else { last }, true),
-            };
-            // SAFETY: the caller's promise, for a pack below `packs`; it is aligned to 16 bytes.
-            aligned.map(|operand| unsafe {
-                load_if::<T, LANES>(operand.wrapping_add(i.offset() * LANES), inside)
-            })
+    let load = |i: N| {
+        let last = packs - count(1);
+        let (i, inside) = match O::ZERO_IS_NOTHING {
+            true => (i, i < packs),
+            // An extreme may have the last one twice.
+            false => (if i < last { i } else { last }, true),
+        };
+        // SAFETY: the caller's promise, for a pack below `packs`; it is aligned to 16 bytes.
+        aligned.map(|operand| unsafe {
+            load_if::<T, LANES>(operand.wrapping_add(i.offset() * LANES), inside)
         })
     };
-    let few = threads <= THREADS as u32 && packs <= grid * count((MOST / LANES) as u32);
+
+    let most = grid * count((MOST / LANES) as u32);
+    let few = !differ & (threads <= THREADS as u32) & (packs <= most);
     if ANCHORED && O::ZERO_IS_NOTHING && T::Anchored::FASTER && few {
         // Of the block's first 32 elements in packs.
         let sample = || {
-            let at = first * lanes + count(thread % WARP);
+            let at = begin * lanes + count(thread % WARP);
             // SAFETY: the caller's promise, for an element of a pack.
             aligned.map(|operand| unsafe {
                 let inside = at < packs * lanes;
@@ -377,60 +390,85 @@ unsafe fn fold_packs<
                 x
             })
         };
-        // SAFETY: whole warps are here, with few packs.
-        let sum = unsafe { anchored(sample, load, mine, (has_one_more, one_more)) };
-        if let Some(sum) = sum {
-            return Share {
-                value: O::of_partial::<T>(sum, 0),
-                parts: true,
-            };
+        let load = |first: N| -> [_; IN_FLIGHT] {
+            core::array::from_fn(|part| load(first + count(part as u32) * grid))
+        };
+        let mine = Mine {
+            first: begin + own,
+            packs,
+            stride: grid * count(IN_FLIGHT as u32),
+        };
+        // SAFETY: whole warps are here, with few packs, in a small block.
+        unsafe {
+            let parts = anchored(sample, load, mine, (has_one_more, one_more));
+            if all_have(parts) != 0 {
+                let sum = fold_parts(parts.unwrap_or(T::Partial::ZERO));
+                end(Share::Block(O::of_partial::<T>(sum, 0)));
+                return;
+            }
         }
     }
 
-    // Values from `kept` on are not used.
-    let (mut values, (kept, pairs)) = ([start; LANES], O::kept::<T>());
-    let add = |values: &mut [O::Value<T>; LANES], packs: [[T; LANES]; OPERANDS]| {
-        let elements = |lane: usize| packs.map(|pack| pack[lane]);
+    let start = O::start::<T>();
+    let value = if differ {
+        cold_path();
+        // SAFETY: the caller's promise, for every i below `len`.
+        let element = |i: usize| operands.map(|operand| unsafe { operand.add(i).read() });
+        grid_stride(len, start, element, fold)
+    } else {
+        // ANCHOR: packs
+        let (first, apart) = if packs > N::of(CACHED) {
+            (count(block) * count(threads * LONG as u32), count(threads))
+        } else {
+            (begin, grid)
+        };
+        // ANCHOR_END: packs
+        let load = |first: N| -> [_; LONG] {
+            core::array::from_fn(|part| load(first + count(part as u32) * apart))
+        };
+        // Values from `kept` on are not used.
+        let (mut values, (kept, pairs)) = ([start; LANES], O::kept::<T>());
+        let add = |values: &mut [O::Value<T>; LANES], packs: [[T; LANES]; OPERANDS]| {
+            let elements = |lane: usize| packs.map(|pack| pack[lane]);
+            unrolled::<LANES>(|lane| {
+                let value = &mut values[lane % kept];
+                if !pairs {
+                    *value = fold(*value, elements(lane));
+                } else if lane < kept {
+                    *value = pair(*value, elements(lane), elements(lane + kept));
+                }
+            });
+        };
+        let mut early = None;
+        if O::ZERO_IS_NOTHING || packs > zero {
+            // ANCHOR: rounds
+            let mut first = first + own;
+            let mut loaded = load(first);
+            early = N::SHORT.then(one_more);
+            loop {
+                unrolled::<LONG>(|part| add(&mut values, loaded[part]));
+                first = first + grid * count(LONG as u32);
+                if first >= packs {
+                    break;
+                }
+                loaded = load(first);
+            }
+            // ANCHOR_END: rounds
+        }
+
+        let mut value = values[0];
         unrolled::<LANES>(|lane| {
-            let value = &mut values[lane % kept];
-            if !pairs {
-                *value = fold(*value, elements(lane));
-            } else if lane < kept {
-                *value = pair(*value, elements(lane), elements(lane + kept));
+            if lane > 0 && lane < kept {
+                value = O::merge::<T>(value, values[lane]);
             }
         });
+        if has_one_more {
+            // Opaque, so that this is a branch: else every thread converts what it has not.
+            let one_more = early.unwrap_or_else(one_more);
+            let one_more = one_more.map(|x| T::of_bits(opaque(x.bits() as usize) as u64));
+            value = fold(value, one_more);
+        }
+        value
     };
-    let mut early = None;
-    if O::ZERO_IS_NOTHING || packs > zero {
-        // ANCHOR: rounds
-        let mut first = mine.first;
-        let mut loaded = load(first);
-        early = N::SHORT.then(one_more);
-        loop {
-            unrolled::<IN_FLIGHT>(|part| add(&mut values, loaded[part]));
-            first = first + mine.stride;
-            if first >= packs {
-                break;
-            }
-            loaded = load(first);
-        }
-        // ANCHOR_END: rounds
-    }
-
-    let mut value = values[0];
-    unrolled::<LANES>(|lane| {
-        if lane > 0 && lane < kept {
-            value = O::merge::<T>(value, values[lane]);
-        }
-    });
-    if has_one_more {
-        // Opaque, so that this is a branch: else every thread converts what it has not.
-        let one_more = early.unwrap_or_else(one_more);
-        let one_more = one_more.map(|x| T::of_bits(opaque(x.bits() as usize) as u64));
-        value = fold(value, one_more);
-    }
-    Share {
-        value,
-        parts: false,
-    }
+    end(Share::Thread(value));
 }

@@ -298,7 +298,7 @@ pub const SURVIVORS: &[Survivor] = &[
         ],
         "setp.ne.b64 %p, %rd, 0;",
         0..=1,
-        "Operands that lie alike in their packs then go element by element, as those that do not.",
+        "Operands that lie alike in their packs then go element by element, as those that do not; or what a thread without parts writes, which is not read.",
     ),
     never(
         &["_wide_", "_single_"],
@@ -316,7 +316,7 @@ pub const SURVIVORS: &[Survivor] = &[
     never(
         &["_wide_", "_single_"],
         "setp.ge.u32 %p, %r, %r;",
-        2..=2,
+        2..=4,
         "A block of several warps has at least twice as many values as the first one has lanes, each of which takes two.",
     ),
     entry(
@@ -356,6 +356,18 @@ pub const SURVIVORS: &[Survivor] = &[
         "setp.ne.b32 %p, %r, 1;",
         0..=1,
         ONE_WARP,
+    ),
+    always(
+        &["dot_wide_f64", "sum_wide_f64"],
+        "setp.ne.b32 %p, %r, 32;",
+        1..=1,
+        ONE_WARP,
+    ),
+    always(
+        &["sum_wide_f64"],
+        "setp.ne.b64 %p, %rd, 0;",
+        0..=1,
+        "What a thread without parts writes is not read.",
     ),
     always(
         &["extreme_wide_", "extreme_single_"],

@@ -6,10 +6,11 @@ use blockwise_ops::reduce::{PartialOf, SHUFFLE, SINGLE, Total, WIDE};
 use blockwise_ops::{LaunchPlan, Number, Reduction};
 use kernels::pack::lanes;
 use kernels::reduce::Partial;
+use kernels::reduce::Sum;
 use kernels::reduce::anchored::{Anchored, MOST, THREADS};
 use kernels::reduce::policy::IN_FLIGHT;
 use kernels::reduce::warps::{EACH, SLOTS};
-use kernels::reduce::wide::{CACHED, DOT_IN_FLIGHT};
+use kernels::reduce::wide::{CACHED, DOT_IN_FLIGHT, long};
 
 const WARP: usize = 32;
 
@@ -20,8 +21,8 @@ struct Terms<'a, T> {
     b: Option<&'a [T]>,
     /// Whether the lanes of packs are added in pairs.
     pairs: bool,
-    /// Packs in flight.
-    in_flight: usize,
+    /// Packs in flight: next to an anchor, and else.
+    in_flight: [usize; 2],
     /// Whether few terms are added next to a larger number.
     anchored: bool,
 }
@@ -60,9 +61,10 @@ pub fn total<T: Number>(
         a,
         b,
         pairs: b.is_none() && T::PAIRS,
-        in_flight: match b.is_none() || kernel == &SINGLE {
-            true => IN_FLIGHT,
-            false => DOT_IN_FLIGHT,
+        in_flight: match (kernel == &SINGLE, b) {
+            (true, _) => [IN_FLIGHT; 2],
+            (false, None) => [IN_FLIGHT, long::<T, Sum>()],
+            (false, Some(_)) => [DOT_IN_FLIGHT; 2],
         },
         anchored: T::Anchored::FASTER && kernel == &WIDE,
     };
@@ -75,9 +77,15 @@ pub fn total<T: Number>(
             let warps = warps.map(|warp| of_warp(warp, [1, 2, 4, 8, 16]));
             return warps.reduce(Partial::merge).unwrap_or(Partial::ZERO);
         }
-        let share = |thread| packs([block, blocks], [thread, threads], &terms);
-        let (values, parts): (Vec<_>, Vec<_>) = (0..threads).map(share).unzip();
-        of_block(values, parts.iter().all(|&parts| parts))
+        let share = |anchored| {
+            let of = move |thread| packs([block, blocks], [thread, threads], &terms, anchored);
+            (0..threads).map(of)
+        };
+        let parts: Option<Vec<_>> = share(true).collect();
+        match parts {
+            Some(parts) => of_block(parts, true),
+            None => of_block(share(false).flatten().collect(), false),
+        }
     };
     let partials: Vec<_> = (0..blocks).map(block).collect();
     if kernel != &SINGLE {
@@ -99,35 +107,38 @@ fn strided<T: Number>(first: usize, stride: usize, terms: &Terms<'_, T>) -> Part
     all.fold(Partial::ZERO, |sum, i| terms.add(sum, i))
 }
 
-/// A thread's packs and its element after the last pack, and whether the sum is in parts.
+/// A thread's packs and its element after the last pack: in parts next to an anchor, which not all
+/// are, or their sum.
 fn packs<T: Number>(
     [block, blocks]: [usize; 2],
     [thread, threads]: [usize; 2],
     terms: &Terms<'_, T>,
-) -> (PartialOf<T>, bool) {
+    anchored: bool,
+) -> Option<PartialOf<T>> {
     let (len, width) = (terms.a.len(), lanes::<T>());
     let packs = len / width;
     let grid = blocks * threads;
-    let (tile, apart) = match packs > CACHED {
-        true => (threads * terms.in_flight, threads),
+    let in_flight = terms.in_flight[usize::from(!anchored)];
+    let (tile, apart) = match packs > CACHED && !anchored {
+        true => (threads * in_flight, threads),
         false => (threads, grid),
     };
     let first = |thread| block * tile + thread;
     let lanes = |pack| (pack * width..(pack + 1) * width).filter(move |_| pack < packs);
-    let rounds = (first(thread)..packs).step_by(grid * terms.in_flight);
-    let mine = rounds.flat_map(|first| (0..terms.in_flight).map(move |part| first + part * apart));
+    let rounds = (first(thread)..packs).step_by(grid * in_flight);
+    let mine = rounds.flat_map(|first| (0..in_flight).map(move |part| first + part * apart));
     let last = packs * width + block * threads + thread;
     let outside = (last < len).then_some(last);
-    let anchored = || {
+    if anchored {
+        let few = terms.anchored && threads <= THREADS && packs <= grid * (MOST / width);
+        if !few {
+            return None;
+        }
         let sample = (first(0) * width..packs * width).take(WARP);
         let most = sample.map(|i| terms.magnitude(i)).max().unwrap_or(0);
         let start = T::Anchored::above(most)?;
-        let elements = mine.clone().flat_map(lanes).chain(outside);
-        elements.fold(start, |sum, i| terms.plus(sum, i)).parts()
-    };
-    let few = terms.anchored && threads <= THREADS && packs <= grid * (MOST / width);
-    if let Some(sum) = few.then(anchored).flatten() {
-        return (sum, true);
+        let elements = mine.flat_map(lanes).chain(outside);
+        return elements.fold(start, |sum, i| terms.plus(sum, i)).parts();
     }
     let mut sums: Vec<PartialOf<T>> = vec![Partial::ZERO; T::SUMS];
     for pack in mine.filter(|&pack| pack < packs) {
@@ -143,7 +154,7 @@ fn packs<T: Number>(
     }
     let sum = sums.into_iter().reduce(Partial::merge);
     let sum = sum.unwrap_or(Partial::ZERO);
-    (outside.map_or(sum, |last| terms.add(sum, last)), false)
+    Some(outside.map_or(sum, |last| terms.add(sum, last)))
 }
 
 /// A block's value: each warp folds until its values fit the slots, then the first one's lanes fold

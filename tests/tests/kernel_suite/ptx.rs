@@ -214,8 +214,11 @@ fn table() -> BTreeMap<String, Expected> {
                 let expected = Expected::new(15, 6).fixed(axis::THREADS * 16 + 4);
                 add(format!("{operation}_axis_{t}"), expected);
             }
+            // Sums next to an anchor are folded by themselves.
+            let wide = 1 + usize::from(operation != "extreme" && t == "f64");
             // `single` has a ticket.
-            for (kernel, barriers, more) in [("wide", 1, 1), ("single", 2, 3), ("single8", 2, 3)] {
+            for (kernel, barriers, more) in [("wide", wide, 1), ("single", 2, 3), ("single8", 2, 3)]
+            {
                 add(
                     format!("{operation}_{kernel}_{t}"),
                     Expected::new(params + more, barriers).fixed(SLOTS * 16),

@@ -5,7 +5,7 @@ use kernels::pack;
 use kernels::reduce::addend::PATH;
 use kernels::reduce::anchored;
 use kernels::reduce::policy::{self, Policy};
-use kernels::reduce::wide::{BLOCKS, LONGEST};
+use kernels::reduce::wide::{self, BLOCKS, LONGEST};
 
 use super::super::DEFAULT_GRID_CAP;
 use super::super::form::{Folding, Form};
@@ -103,7 +103,11 @@ fn path(task: &Task<'_>) -> usize {
     let lanes = pack::BYTES / task.problem.ty.bytes();
     // A thread may have one more part of a tile than another, and its lanes are added.
     let form = form(task);
-    let uneven = lanes * (usize::from(form.packs) + 1);
+    let in_flight = match form.fold {
+        Folding::Host => wide::LONG.max(form.packs.into()),
+        _ => form.packs.into(),
+    };
+    let uneven = lanes * (in_flight + 1);
     // A block has at most 1024 threads: ten levels, by tree or by shuffles; or five, and then its 32
     // warps in sequence.
     let levels = match (form.fold, form.packs) {
