@@ -90,9 +90,6 @@ pub(super) fn foreign(start: &[u8]) -> Option<Foreign> {
         ),
         (b"#!AMR", "AMR", CONVERT_SOUND),
         (b"wvpk", "WavPack", CONVERT_SOUND),
-        (b"\xFF\xFB", "MP3", CONVERT_SOUND),
-        (b"\xFF\xF3", "MP3", CONVERT_SOUND),
-        (b"\xFF\xF1", "AAC", CONVERT_SOUND),
     ];
     let known = KNOWN.iter().find(|(magic, ..)| start.starts_with(magic));
     let inside = |kind: &[u8; 4], form: &[u8]| {
@@ -103,7 +100,12 @@ pub(super) fn foreign(start: &[u8]) -> Option<Foreign> {
         None if inside(b"FORM", b"AIF") => ("AIFF", CONVERT_SOUND),
         None if inside(b"RIFF", b"AVI ") => ("AVI", CONVERT_SOUND),
         None if start.get(4..8) == Some(b"ftyp") => ("an MPEG-4 file", CONVERT_SOUND),
-        None => return None,
+        None => match *start {
+            // A first frame without a tag before it.
+            [0xFF, second, ..] if second & 0xF6 == 0xF0 => ("AAC", CONVERT_SOUND),
+            [0xFF, second, ..] if second & 0xE6 == 0xE2 => ("MP3", CONVERT_SOUND),
+            _ => return None,
+        },
     };
     Some(Foreign { name, hint })
 }
@@ -121,6 +123,8 @@ mod tests {
         assert_eq!(name(b"FORM\0\0\0\0AIFC"), "AIFF");
         assert_eq!(name(b"\x1A\x45\xDF\xA3\x9f"), "Matroska or WebM");
         assert_eq!(name(b"\xFF\xFB\x90\x64"), "MP3");
+        assert_eq!(name(b"\xFF\xE3\x18\xC4"), "MP3");
+        assert_eq!(name(b"\xFF\xF1\x6C\x80"), "AAC");
         for protocol in 2..=5 {
             assert_eq!(name(&[0x80, protocol, b'X']), "a Python pickle");
         }
@@ -130,6 +134,7 @@ mod tests {
             b"1,2\n",
             b"",
             b"id,3",
+            b"\xFF\xFE1\0",
         ] {
             assert_eq!(foreign(ours), None, "{ours:?}");
         }
