@@ -106,8 +106,14 @@ impl From<blockwise::Error> for Failure {
             message += &format!(": {source}");
         }
         let hint = error.hint().map(|hint| match &error {
-            blockwise::Error::OutOfMemory { .. } | blockwise::Error::OutOfHostMemory { .. } => {
-                format!("{hint}; --chunk, where a command has it, sets how much is on the device at a time")
+            blockwise::Error::OutOfMemory { room, .. } => {
+                let others = match room {
+                    Some(room) if room.others() > room.own => {
+                        "end other processes that use it (`nvidia-smi` lists them), or "
+                    }
+                    _ => "",
+                };
+                format!("{others}lower --chunk; a command without it needs smaller input")
             }
             blockwise::Error::NoGpu { .. } => format!("{hint}; --device emulator needs no GPU"),
             _ => hint.to_owned(),

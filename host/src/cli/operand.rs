@@ -146,7 +146,7 @@ fn sound(path: &Path) -> Failure {
         "{} is sound, and an array is wanted",
         path.display()
     ))
-    .hint("`conv` takes .wav files, and so do `sum`, `min` and `max` without `--axis`")
+    .hint("save its samples as an array, `numpy.save('x.npy', scipy.io.wavfile.read('IN')[1])`; `conv` takes .wav files, and so do sums, means and extremes without `--axis`")
 }
 
 /// How many elements are worked on at a time.

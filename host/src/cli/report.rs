@@ -94,23 +94,34 @@ fn describe(name: &str, comparison: &Comparison) -> String {
         "DIFFERS from"
     };
     let mut text = format!(
-        "{verdict} {name}: {} elements, max abs error {:.3e} (tolerance {:.3e}), max relative {:.3e}{}, RMS {:.3e}",
+        "{verdict} {name}: {} {}, max abs error {:.3e} (tolerance {:.3e}), max relative {:.3e}{}, RMS {:.3e}",
         comparison.elements,
+        if comparison.elements == 1 {
+            "element"
+        } else {
+            "elements"
+        },
         comparison.max_absolute_error,
         comparison.max_tolerance,
         comparison.max_relative_error,
         match comparison.zeros {
             0 => String::new(),
-            zeros => format!(" ({zeros} of 0 and 0 left out)"),
+            zeros => format!(" ({zeros} that are 0 in both left out)"),
         },
         comparison.rms_error
     );
     if let Some(first) = &comparison.first_mismatch {
         let index: Vec<String> = first.index.iter().map(usize::to_string).collect();
         text.push_str(&format!(
-            "\n{} of them differ; first at index [{}]: {:e}, reference {:e}, tolerance {:.3e}",
-            comparison.mismatches,
-            index.join(", "),
+            "\n{}: {:e}, reference {:e}, tolerance {:.3e}",
+            match index[..] {
+                [] => "the value".to_owned(),
+                _ => format!(
+                    "{} of them differ; first at index [{}]",
+                    comparison.mismatches,
+                    index.join(", ")
+                ),
+            },
             first.result,
             first.reference,
             first.tolerance

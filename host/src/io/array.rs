@@ -22,7 +22,7 @@ fn rounded<T: Number>(at: usize, value: i128) -> Defect {
             "element {at} is {value}, and is computed as float64, which would round it to {:.0}",
             value as f64
         ))
-        .hint("split it, `array >> 32` and `array & 0xffffffff`: convolutions and products are linear"),
+        .hint("split it: the result of `array >> 32`, times 2^32, and that of `array & 0xffffffff` add up to this one"),
     }
     .into()
 }

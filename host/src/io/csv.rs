@@ -5,7 +5,7 @@
 //! with a letter or `_`, and is not a word for a missing number) is a header, which is skipped with
 //! a notice. Every other cell is a number, `NaN` or `inf`; all rows have the same length. Blank
 //! lines are skipped. Numbers are float64. If all are integers and float64 cannot represent one of
-//! them, they are int64.
+//! them, they are int64, or uint64 if int64 cannot represent them all.
 //!
 //! An array without elements is a comment: `# shape (0, 3)`.
 
@@ -33,6 +33,10 @@ pub(super) fn open(bytes: &[u8]) -> Result<ArrayReader, Problem> {
             let bytes = values.into_iter().flat_map(i64::to_le_bytes);
             (Type::I64, bytes.collect())
         }
+        Values::Unsigned(values) => {
+            let bytes = values.into_iter().flat_map(u64::to_le_bytes);
+            (Type::U64, bytes.collect())
+        }
     };
     let array = ArrayReader::new(shape, stored, elements.into(), 0);
     Ok((array.with_matrix(table.shape)).with_notices(table.notices))
@@ -54,6 +58,7 @@ struct Table {
 enum Values {
     Floats(Vec<f64>),
     Integers(Vec<i64>),
+    Unsigned(Vec<u64>),
 }
 
 fn decode(bytes: &[u8]) -> Result<Table, Problem> {
@@ -89,7 +94,7 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
         .has_headers(false)
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
-    let (mut values, mut integers) = (Vec::new(), Some(Vec::new()));
+    let (mut values, mut integers, mut unsigned) = (Vec::new(), Some(Vec::new()), Some(Vec::new()));
     let (mut columns, mut rows, mut notices) = (0, 0, Vec::new());
     // The first integer that float64 cannot represent.
     let mut too_long = None;
@@ -133,22 +138,21 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
             let value = number(cell).map_err(|reason| place(reason).hint(advice(cell)))?;
             if !is_kept(cell, value) && too_long.is_none() {
                 too_long = Some(place(format!(
-                    "a float64 would keep `{}` as {value:.0}, and integers of this size need a file of int64 only",
+                    "a float64 would keep `{}` as {value:.0}, and integers of this size need a file of int64 or of uint64 only",
                     shown(cell)
                 ))
-                .hint("save it as .npy, which has int64 and uint64"));
+                .hint("write all of them as integers of one of these types, or the large ones into a file of their own"));
             }
-            integers = integers.and_then(|mut integers| {
-                integers.push(cell.trim_start_matches('+').parse::<i64>().ok()?);
-                Some(integers)
-            });
+            push_parsed(&mut integers, cell);
+            push_parsed(&mut unsigned, cell);
             values.push(value);
         }
     }
-    let values = match (too_long, integers) {
-        (None, _) => Values::Floats(values),
-        (Some(_), Some(integers)) => Values::Integers(integers),
-        (Some(problem), None) => return Err(problem),
+    let values = match (too_long, integers, unsigned) {
+        (None, ..) => Values::Floats(values),
+        (Some(_), Some(integers), _) => Values::Integers(integers),
+        (Some(_), None, Some(unsigned)) => Values::Unsigned(unsigned),
+        (Some(problem), None, None) => return Err(problem),
     };
     if rows > 0 {
         let (shape, is_matrix) = ([rows, columns], false);
@@ -168,6 +172,14 @@ fn decode(bytes: &[u8]) -> Result<Table, Problem> {
         }),
         None => Err(Problem::new("there are no numbers in the file")),
     }
+}
+
+/// Adds a cell to numbers of one type, or gives them up.
+fn push_parsed<T: std::str::FromStr>(numbers: &mut Option<Vec<T>>, cell: &str) {
+    *numbers = numbers.take().and_then(|mut numbers| {
+        numbers.push(cell.trim_start_matches('+').parse().ok()?);
+        Some(numbers)
+    });
 }
 
 /// The text without comments: what follows a `#` outside quotes. Line numbers do not change.
@@ -281,8 +293,17 @@ const SEPARATOR: &str =
 
 /// What to do about a cell that is not a number.
 fn advice(cell: &str) -> &'static str {
-    if cell.contains([';', '\t', ' ']) {
+    let is_part = |last| cell.trim_end_matches(')').ends_with(last);
+    if cell.starts_with('%') {
+        "begin a comment with `#`"
+    } else if cell.contains('\0') {
+        "it looks like UTF-16: save it as UTF-8"
+    } else if cell.parse::<f64>().is_ok_and(f64::is_infinite) {
+        "scale the numbers"
+    } else if cell.contains([';', '\t', ' ', '|']) {
         SEPARATOR
+    } else if cell.contains(['+', '-']) && (is_part('i') || is_part('j')) {
+        "complex numbers: write their real and their imaginary parts into files of their own"
     } else if cell.replacen(',', ".", 1).parse::<f64>().is_ok() {
         "write numbers with a decimal point, and nothing between thousands"
     } else if ["true", "false"].contains(&cell.to_ascii_lowercase().as_str()) {
@@ -417,7 +438,13 @@ mod tests {
             ("$5\n", "no units"),
             ("2024-01-01,1\n", "no dates"),
             ("\u{2212}5\n", "no other signs"),
-            ("18446744073709551615\n", ".npy"),
+            ("18446744073709551615\n-1\n", "a file of their own"),
+            ("% written by hand\n1\n", "`#`"),
+            ("1|2\n", "cells end with a comma"),
+            ("1e400\n", "scale"),
+            ("1+2i\n", "imaginary"),
+            ("(1.5e+00-2.0e+00j)\n", "imaginary"),
+            ("\u{0}1\u{0}\n", "UTF-16"),
             ("\"\",\"x\"\n\"1\",2\n", "row.names = FALSE"),
         ] {
             let problem = decode(text.as_bytes()).unwrap_err();
@@ -493,9 +520,14 @@ mod tests {
             "line 1, column 1: a float64 would keep",
         );
         check_refused(
-            b"1\n18446744073709551615\n",
+            b"-1\n18446744073709551615\n",
             "line 2, column 1: a float64 would keep",
         );
+        let table = decode(b"0\n18446744073709551615\n").unwrap();
+        let Values::Unsigned(values) = table.values else {
+            panic!("{table:?}")
+        };
+        assert_eq!(values, [0, u64::MAX]);
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub enum FileError {
     UnknownFormat {
         /// The file's path.
         path: PathBuf,
+        /// Whether it is to be written.
+        is_output: bool,
     },
     /// A folder where a file is wanted.
     #[error("{} is a folder, not a file", path.display())]
@@ -150,10 +152,26 @@ impl FileError {
                 }
                 _ => None,
             },
-            FileError::UnknownFormat { .. } => {
-                Some("rename the file, or convert it to one of these formats")
-            }
+            FileError::UnknownFormat {
+                is_output: true, ..
+            } => Some("let the output's name end with one of these, .wav for filtered sound only"),
+            FileError::UnknownFormat { path, .. } => Some(unknown(path)),
             FileError::Unwritable { .. } => Some("choose another format for the output"),
         }
+    }
+}
+
+/// How to convert a file whose name and contents say nothing of a known format.
+fn unknown(path: &Path) -> &'static str {
+    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    match extension.to_str() {
+        Some("txt" | "dat" | "tsv" | "asc" | "tab") => {
+            "if commas end its cells, name it .csv; else in Python: `numpy.save('x.npy', numpy.loadtxt('IN'))`"
+        }
+        Some("mat") => "in Python: `numpy.save('x.npy', scipy.io.loadmat('IN')['x'])`",
+        Some("raw" | "pcm" | "bin" | "f32" | "f64" | "s16" | "sam") => {
+            "its bytes do not say what they are: sound by `ffmpeg -f s16le -ar 16000 -ac 1 -i IN OUT.wav`, an array by `numpy.save('x.npy', numpy.fromfile('IN', '<f4'))`"
+        }
+        _ => "rename the file, or convert it to one of these formats",
     }
 }

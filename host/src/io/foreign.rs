@@ -17,6 +17,7 @@ const CONVERT_SOUND: &str =
 const FROM_HDF5: &str = "in Python: `numpy.save('x.npy', h5py.File('IN')['x'][()])`; MATLAB's and Julia's arrays are transposed there";
 const FROM_R: &str =
     "in R: `write.table(x, 'x.csv', sep = ',', row.names = FALSE, col.names = FALSE)`";
+const FROM_PICKLE: &str = "in Python: `numpy.save('x.npy', pickle.load(open('IN', 'rb')))`";
 const FROM_EXCEL: &str = "in the spreadsheet: save the sheet as CSV (comma-separated, UTF-8)";
 
 /// The format of a file that starts with these bytes, if it is known.
@@ -40,10 +41,12 @@ pub(super) fn foreign(start: &[u8]) -> Option<Foreign> {
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file", FROM_HDF5),
         (
             b"PK\x03\x04",
-            "a ZIP archive, as NumPy's .npz and Excel's .xlsx are",
-            "an .npz: `numpy.save('x.npy', numpy.load('IN')['x'])`; an .xlsx: save the sheet as CSV",
+            "a ZIP archive, as NumPy's .npz, Excel's .xlsx and PyTorch's .pt are",
+            "an .npz: `numpy.save('x.npy', numpy.load('IN')['x'])`; an .xlsx: save the sheet as CSV; a .pt: `numpy.save('x.npy', torch.load('IN').numpy())`",
         ),
         (b"\xD0\xCF\x11\xE0", "an Excel file", FROM_EXCEL),
+        (b"RDA2\n", "an R workspace", FROM_R),
+        (b"RDA3\n", "an R workspace", FROM_R),
         (b"RDX2\n", "an R workspace", FROM_R),
         (b"RDX3\n", "an R workspace", FROM_R),
         (b"X\n\0\0\0", "an R object", FROM_R),
@@ -69,17 +72,24 @@ pub(super) fn foreign(start: &[u8]) -> Option<Foreign> {
             "an Arrow file",
             "in Python: `pandas.read_feather('IN').to_csv('x.csv', index=False)`",
         ),
-        (
-            b"\x80\x04\x95",
-            "a Python pickle",
-            "in Python: `numpy.save('x.npy', pickle.load(open('IN', 'rb')))`",
-        ),
+        (b"\x80\x02", "a Python pickle", FROM_PICKLE),
+        (b"\x80\x03", "a Python pickle", FROM_PICKLE),
+        (b"\x80\x04", "a Python pickle", FROM_PICKLE),
+        (b"\x80\x05", "a Python pickle", FROM_PICKLE),
         (b"fLaC", "FLAC", CONVERT_SOUND),
         (b"OggS", "Ogg", CONVERT_SOUND),
         (b"caff", "Apple's CAF", CONVERT_SOUND),
         (b"riff\x2E\x91\xCF\x11", "Sony's Wave64", CONVERT_SOUND),
         (b".snd", "Sun's AU", CONVERT_SOUND),
         (b"ID3", "MP3", CONVERT_SOUND),
+        (b"\x1A\x45\xDF\xA3", "Matroska or WebM", CONVERT_SOUND),
+        (
+            b"\x30\x26\xB2\x75\x8E\x66\xCF\x11",
+            "Windows Media (ASF)",
+            CONVERT_SOUND,
+        ),
+        (b"#!AMR", "AMR", CONVERT_SOUND),
+        (b"wvpk", "WavPack", CONVERT_SOUND),
     ];
     let known = KNOWN.iter().find(|(magic, ..)| start.starts_with(magic));
     let inside = |kind: &[u8; 4], form: &[u8]| {
@@ -90,7 +100,12 @@ pub(super) fn foreign(start: &[u8]) -> Option<Foreign> {
         None if inside(b"FORM", b"AIF") => ("AIFF", CONVERT_SOUND),
         None if inside(b"RIFF", b"AVI ") => ("AVI", CONVERT_SOUND),
         None if start.get(4..8) == Some(b"ftyp") => ("an MPEG-4 file", CONVERT_SOUND),
-        None => return None,
+        None => match *start {
+            // A first frame without a tag before it.
+            [0xFF, second, ..] if second & 0xF6 == 0xF0 => ("AAC", CONVERT_SOUND),
+            [0xFF, second, ..] if second & 0xE6 == 0xE2 => ("MP3", CONVERT_SOUND),
+            _ => return None,
+        },
     };
     Some(Foreign { name, hint })
 }
@@ -106,12 +121,20 @@ mod tests {
         assert!(name(b"PK\x03\x04rest").contains(".xlsx"));
         assert!(name(b"\x1F\x8B\x08").contains(".rds"));
         assert_eq!(name(b"FORM\0\0\0\0AIFC"), "AIFF");
+        assert_eq!(name(b"\x1A\x45\xDF\xA3\x9f"), "Matroska or WebM");
+        assert_eq!(name(b"\xFF\xFB\x90\x64"), "MP3");
+        assert_eq!(name(b"\xFF\xE3\x18\xC4"), "MP3");
+        assert_eq!(name(b"\xFF\xF1\x6C\x80"), "AAC");
+        for protocol in 2..=5 {
+            assert_eq!(name(&[0x80, protocol, b'X']), "a Python pickle");
+        }
         for ours in [
             &b"RIFF\0\0\0\0WAVE"[..],
             b"\x93NUMPY",
             b"1,2\n",
             b"",
             b"id,3",
+            b"\xFF\xFE1\0",
         ] {
             assert_eq!(foreign(ours), None, "{ours:?}");
         }

@@ -85,6 +85,7 @@ impl Format {
     pub fn of(path: &Path) -> Result<Self, FileError> {
         Self::by_name(path).ok_or_else(|| FileError::UnknownFormat {
             path: path.to_owned(),
+            is_output: false,
         })
     }
 
@@ -94,8 +95,12 @@ impl Format {
     /// [`FileError::UnknownFormat`] for a file.
     pub fn of_output(path: &Path, place: &OutputFile, otherwise: Self) -> Result<Self, FileError> {
         match Self::by_name(path) {
+            Some(format) => Ok(format),
             None if place.is_stream() => Ok(otherwise),
-            _ => Self::of(path),
+            None => Err(FileError::UnknownFormat {
+                path: path.to_owned(),
+                is_output: true,
+            }),
         }
     }
 
@@ -109,32 +114,44 @@ impl Format {
         }
     }
 
-    /// The format of a stream that begins with these bytes.
-    fn by_contents(bytes: &[u8]) -> Self {
+    /// The format of a stream that begins with these bytes, if it is no text.
+    fn by_contents(bytes: &[u8]) -> Option<Self> {
         match bytes {
-            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Format::Npy,
-            [b'R', b'I', b'F', b'F', ..]
-            | [b'R', b'I', b'F', b'X', ..]
-            | [b'R', b'F', b'6', b'4', ..]
-            | [b'B', b'W', b'6', b'4', ..] => Format::Wav,
-            _ => Format::Csv,
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Format::Npy),
+            [b'R', b'I', b'F', b'F' | b'X', ..] | [b'R' | b'B', b'F' | b'W', b'6', b'4', ..] => {
+                Some(Format::Wav)
+            }
+            _ => None,
         }
     }
 }
 
-/// Refuses a file whose first bytes belong to another format.
-fn recognised(bytes: &Bytes, len: u64) -> Result<(), Defect> {
+/// Refuses a file whose first bytes belong to another format than its name's, if it has one.
+fn recognised(bytes: &Bytes, len: u64, named: Option<Format>) -> Result<(), Defect> {
     let mut start = vec![0; len.min(foreign::ENOUGH as u64) as usize];
     bytes.read_exact_at(0, &mut start)?;
-    match foreign::foreign(&start) {
-        Some(foreign) => Err(Problem::new(format!(
+    if let Some(foreign) = foreign::foreign(&start) {
+        return Err(Problem::new(format!(
             "this is {}, and .npy, .csv and .wav are read",
             foreign.name
         ))
         .hint(foreign.hint)
-        .into()),
-        None => Ok(()),
+        .into());
     }
+    let (what, hint) = match Format::by_contents(&start) {
+        Some(Format::Npy) if named != Some(Format::Npy) => {
+            ("a .npy file", "let its name end with .npy")
+        }
+        Some(Format::Wav) if named != Some(Format::Wav) => {
+            ("a .wav file", "let its name end with .wav")
+        }
+        _ => return Ok(()),
+    };
+    Err(Problem::new(format!(
+        "this is {what} by its contents, and not by its name"
+    ))
+    .hint(hint)
+    .into())
 }
 
 /// Whether a path means standard input or standard output: `-`, or one of the system's names.
@@ -205,7 +222,7 @@ impl Reader {
             }
             let mut bytes = Vec::new();
             std::io::stdin().read_to_end(&mut bytes).map_err(system)?;
-            let format = Format::by_contents(&bytes);
+            let format = Format::by_contents(&bytes).unwrap_or(Format::Csv);
             return Self::of_stream(path, format, bytes);
         }
         let metadata = fs::metadata(path).map_err(system)?;
@@ -219,14 +236,17 @@ impl Reader {
             let file = File::open(path).map_err(system)?;
             let len = file.metadata().map_err(system)?.len();
             let bytes = Bytes::File(Arc::new(file));
-            let format = Format::of(path).map_err(|unknown| match recognised(&bytes, len) {
-                Err(defect @ Defect::Content(_)) => defect.reading(path),
-                _ => unknown,
-            })?;
+            let format =
+                Format::of(path).map_err(|unknown| match recognised(&bytes, len, None) {
+                    Err(defect @ Defect::Content(_)) => defect.reading(path),
+                    _ => unknown,
+                })?;
             return Self::begin(path, format, bytes, len);
         }
         let bytes = fs::read(path).map_err(system)?;
-        let format = Format::by_name(path).unwrap_or_else(|| Format::by_contents(&bytes));
+        let format = Format::by_name(path)
+            .or_else(|| Format::by_contents(&bytes))
+            .unwrap_or(Format::Csv);
         Self::of_stream(path, format, bytes)
     }
 
@@ -250,7 +270,7 @@ impl Reader {
     /// A file of `len` bytes.
     fn begin(path: &Path, format: Format, bytes: Bytes, len: u64) -> Result<Self, FileError> {
         let open = || -> Result<Contents, Defect> {
-            recognised(&bytes, len)?;
+            recognised(&bytes, len, Some(format))?;
             Ok(match format {
                 Format::Npy => Contents::Array(npy::open(bytes, len)?),
                 Format::Wav => Contents::Recording(wav::open(bytes, len)?),

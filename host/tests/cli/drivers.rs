@@ -266,6 +266,19 @@ fn a_function_that_is_needed_and_missing_is_named() {
     assert!(run.stderr.contains("too old"), "{run:?}");
 }
 
+#[test]
+fn a_module_that_is_refused_has_the_reason_s_advice() {
+    let refused = ["gpu:0 (Fake GPU) rejects"];
+    for (code, advice) in [
+        (209, "this one's compute capability"),
+        (221, "libnvidia-ptxjitcompiler.so.1"),
+        (223, "CUDA_DISABLE_PTX_JIT"),
+    ] {
+        let fails = format!("cuModuleLoadData={code} cuModuleLoadDataEx={code}");
+        says(&fails, &refused, &[advice]);
+    }
+}
+
 /// Before CUDA 11.1 drivers called PTX that is too new invalid (218).
 #[test]
 fn ptx_that_is_too_new_is_told_with_both_drivers() {
@@ -309,7 +322,7 @@ fn memory_that_is_full_is_told_with_what_is_free() {
             "gpu:0 (Fake GPU) has no room for",
             "1.0 GiB of 8.0 GiB are free",
         ],
-        &["end other processes"],
+        &["end other processes", "lower --chunk"],
     );
     let run = with(driver(), "cuMemAlloc_v2=2", "sum x.npy --device gpu");
     assert!(

@@ -142,6 +142,11 @@ fn what_csv_is_written_is_read_again() {
         "-0.5\ninf\nNaN\n"
     );
     Run::line(at, "reverse y.csv -o z.npy --reference x.npy").ends(0);
+    let great = [0, 1, u64::MAX].map(u64::to_le_bytes).concat();
+    fs::write(at.join("u.npy"), npy("'<u8'", "False", "(3, 1)", &great)).unwrap();
+    Run::line(at, "transpose u.npy -o u.csv").ends(0);
+    Run::line(at, "transpose u.csv -o v.npy --reference u.npy").ends(0);
+    assert!(fs::read(at.join("v.npy")).unwrap().ends_with(&great));
     check_refused(at, "sum q.csv", "cannot read q.csv");
     fs::write(at.join("q.csv"), "1\n\"2\n3\n").unwrap();
     check_refused(at, "sum q.csv", "line 2: the quote is never closed");
@@ -209,6 +214,88 @@ fn recordings_that_are_broken_or_coded_otherwise() {
     let length = u32::from_le_bytes([odd[40], odd[41], odd[42], odd[43]]) - 1;
     odd[40..44].copy_from_slice(&length.to_le_bytes());
     check_signal("s.wav", &odd, "do not divide into frames");
+}
+
+#[test]
+fn a_file_of_another_format_is_named_with_a_way_out() {
+    let folder = folder();
+    let at = folder.path();
+    let sound = fs::read(at.join("sound.wav")).unwrap();
+    fs::write(at.join("s.npy"), &sound).unwrap();
+    fs::write(at.join("s.csv"), &sound).unwrap();
+    fs::write(at.join("s"), &sound).unwrap();
+    fs::write(at.join("a.wav"), vector(&[1.0])).unwrap();
+    fs::write(at.join("a.txt"), "1 2\n3 4\n").unwrap();
+    fs::write(at.join("a.mat"), [0; 40]).unwrap();
+    fs::write(at.join("a.raw"), [1; 40]).unwrap();
+    fs::write(at.join("video.wav"), b"\x1A\x45\xDF\xA3 video").unwrap();
+    fs::write(at.join("noise.wav"), b"\x01\x02 noise").unwrap();
+    fs::write(at.join("b.npy"), npy("'<V2'", "False", "(2,)", &[0; 4])).unwrap();
+    for (line, expected, hint) in [
+        ("sum s.npy", "s.npy: this is a .wav file", "end with .wav"),
+        ("sum s.csv", "s.csv: this is a .wav file", "end with .wav"),
+        ("sum s", "s: this is a .wav file", "end with .wav"),
+        ("sum a.wav", "a.wav: this is a .npy file", "end with .npy"),
+        ("sum a.txt", "a.txt: the extension", "numpy.loadtxt"),
+        ("sum a.mat", "a.mat: the extension", "scipy.io.loadmat"),
+        ("sum a.raw", "a.raw: the extension", "numpy.fromfile"),
+        (
+            "sum video.wav",
+            "video.wav: this is Matroska",
+            "ffmpeg -i IN",
+        ),
+        (
+            "sum noise.wav",
+            "noise.wav: this is no .wav",
+            "ffmpeg -i IN",
+        ),
+        ("sum b.npy", "b.npy: elements are records", "bfloat16"),
+        (
+            "reverse taps.npy -o o.txt",
+            "o.txt: the extension",
+            "let the output's name end",
+        ),
+        (
+            "transpose sound.wav -o o.npy",
+            "sound.wav is sound",
+            "scipy.io.wavfile.read",
+        ),
+        (
+            "conv sound.wav matrix.npy -o o.wav",
+            "matrix.npy has shape [2, 3], and beside the recording sound.wav",
+            "a .wav with these channels",
+        ),
+        (
+            "conv matrix.npy sound.wav -o o.npy",
+            "matrix.npy has shape [2, 3], and beside the recording sound.wav",
+            "a .wav with these channels",
+        ),
+    ] {
+        check_refused(at, line, expected);
+        let run = Run::line(at, line);
+        let (_, advice) = run.stderr.split_once("\nhint: ").expect("a hint");
+        assert!(advice.contains(hint), "{line}: {advice}");
+    }
+    // NumPy reads these names of types, too.
+    let ones = [1.0_f64, 2.0].map(f64::to_le_bytes).concat();
+    for name in ["'float64'", "'d'", "'<d'"] {
+        assert_eq!(sum("t.npy", &npy(name, "False", "(2,)", &ones)), "3");
+    }
+}
+
+#[test]
+fn an_integer_that_is_computed_as_float64_has_advice_for_its_command() {
+    let folder = folder();
+    let at = folder.path();
+    let great = ((1_i64 << 53) + 1).to_le_bytes();
+    fs::write(at.join("i.npy"), npy("'<i8'", "False", "(1,)", &great)).unwrap();
+    fs::write(at.join("f.npy"), vector(&[1.0])).unwrap();
+    for line in ["mean i.npy", "dot i.npy f.npy", "conv i.npy i.npy -o o.npy"] {
+        let run = Run::line(at, line);
+        run.refused("i.npy: element 0 is 9007199254740993");
+        assert!(run.stderr.contains("`array >> 32`, times 2^32"), "{run:?}");
+        assert!(!run.stderr.contains("convolutions"), "{run:?}");
+    }
 }
 
 #[test]

@@ -419,7 +419,7 @@ fn zeros_infinities_and_nan_are_compared_as_such() {
     let run = compare(0, 0.0, 0);
     assert!(
         run.stdout
-            .contains("max relative 0.000e0 (2 of 0 and 0 left out)"),
+            .contains("max relative 0.000e0 (2 that are 0 in both left out)"),
         "{}",
         run.stdout
     );

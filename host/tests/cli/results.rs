@@ -79,7 +79,7 @@ fn each_output_of_a_convolution_has_a_bound_of_its_own() {
     }
     let text = compared(4, 0.0, "", 1);
     assert!(
-        text.contains("max relative inf (3 of 0 and 0 left out)"),
+        text.contains("max relative inf (3 that are 0 in both left out)"),
         "{text}"
     );
     assert!(

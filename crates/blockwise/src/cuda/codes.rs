@@ -52,6 +52,12 @@ pub(crate) fn hint(code: u32) -> Option<&'static str> {
     use CUresult::*;
     Some(if is(code, &[CUDA_ERROR_UNSUPPORTED_PTX_VERSION]) {
         "the PTX is newer than the driver: update the driver (docs/supported.md lists which loads what)"
+    } else if is(code, &[CUDA_ERROR_JIT_COMPILER_NOT_FOUND]) {
+        "the driver's compiler for PTX, libnvidia-ptxjitcompiler.so.1, is missing beside libcuda.so.1: install all of the driver (in a container NVIDIA_DRIVER_CAPABILITIES has `compute`)"
+    } else if is(code, &[CUDA_ERROR_JIT_COMPILATION_DISABLED]) {
+        "CUDA_DISABLE_PTX_JIT forbids what compiles PTX: unset it"
+    } else if is(code, &[CUDA_ERROR_NO_BINARY_FOR_GPU]) {
+        "the PTX is for other GPUs: build it for this one's compute capability, which `blockwise devices` prints, or a lower one"
     } else if is(code, &[CUDA_ERROR_NOT_FOUND]) {
         "the driver may be too old: update it"
     } else if is(code, &[CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES]) {

@@ -226,7 +226,23 @@ atom.global.exch.b32 %r2, [%at], 0;"
         &["fence.acq_rel.gpu", "lock"],
         &[],
     );
+    // Without any fence.
+    hints(
+        &check(&lock("", ""), blocks),
+        &["a lock that both hold", "fence.acq_rel.gpu"],
+        &[],
+    );
     let warps = (1, 64, 1);
+    hints(
+        &check(&lock("", ""), warps),
+        &["both must hold it, with a `fence.acq_rel.cta` after it is taken"],
+        &[],
+    );
+    // A sum by compare-and-swap takes no lock.
+    let sum = "setp.ne.u32 %p1, %lane, 0; @%p1 bra done; ld.global.u32 %r1, [%at]; try: mov.u32 %r0, %r1; add.u32 %r2, %r0, 1;
+atom.global.cas.b32 %r1, [%at], %r0, %r2; setp.ne.u32 %p0, %r1, %r0; @%p0 bra try;
+st.global.u32 [%at+64], %t;";
+    hints(&check(sum, warps), &["bar.sync 0"], &["lock"]);
     hints(
         &check(&lock("", "membar.cta;"), warps),
         &["fence.acq_rel.cta", "lock"],

@@ -28,6 +28,16 @@ pub(super) fn are_in(readers: &[Reader]) -> bool {
     })
 }
 
+/// A matrix and the recording beside it, which are not convolved.
+pub(super) fn beside_sound(readers: &[Reader; 2]) -> Option<(&Reader, &Reader)> {
+    let is_sound = |reader: &Reader| matches!(reader.contents(), Contents::Recording(_));
+    match readers {
+        [signal, taps] if is_sound(signal) => Some((taps, signal)),
+        [signal, taps] if is_sound(taps) => Some((signal, taps)),
+        _ => None,
+    }
+}
+
 pub(super) fn run(
     global: &Global,
     arguments: &Arguments,

@@ -34,6 +34,15 @@ pub(super) fn run(
     };
     let readers = [operand::open(signal)?, operand::open(taps)?];
     if rows::are_in(&readers) {
+        if let Some((matrix, sound)) = rows::beside_sound(&readers) {
+            let shape = operand::extents(matrix).0;
+            return Err(Failure::new(format!(
+                "{} has shape {shape:?}, and beside the recording {} a vector or a recording is wanted",
+                matrix.path().display(),
+                sound.path().display()
+            ))
+            .hint("filters of one channel each are a .wav with these channels, at the same sample rate"));
+        }
         return rows::run(global, arguments, readers.into());
     }
     let [signal_shape, taps_shape] = readers.each_ref().map(|reader| operand::extents(reader).0);

@@ -114,6 +114,7 @@ impl Header {
             return Err(Problem::new(
                 "this is no .npy file: it does not start with the magic bytes \\x93NUMPY",
             )
+            .hint("in Python: `numpy.save('x.npy', array)`")
             .into());
         }
         let version = start.get(6).ok_or_else(short)?;
@@ -234,7 +235,7 @@ fn stored(ty: &str) -> Result<(Type, bool), Problem> {
             ),
             Some('V') => (
                 "elements are records or raw bytes",
-                "save each field as an array of its own: `array['name']`",
+                "save each field as an array of its own, `array['name']`; of two bytes they may be bfloat16: `array.astype('<f4')` before it is saved",
             ),
             Some('f' | 'g') => (
                 "elements are floats of another width",
@@ -247,6 +248,7 @@ fn stored(ty: &str) -> Result<(Type, bool), Problem> {
         };
         Problem::new(format!("{what} ('{ty}'); {TYPES}")).hint(hint)
     };
+    // Other programs write the longer names, which NumPy reads.
     // `=` is the byte order of the machine that wrote the file; it is taken as little-endian.
     let (order, name) = match ty.split_at_checked(1).ok_or_else(unsupported)? {
         (order @ ("<" | ">" | "=" | "|"), name) => (order, name),
@@ -254,18 +256,18 @@ fn stored(ty: &str) -> Result<(Type, bool), Problem> {
     };
     let big_endian = order == ">";
     let stored = match name {
-        "b1" => Type::Bool,
-        "i1" => Type::I8,
-        "i2" => Type::I16,
-        "i4" => Type::I32,
-        "i8" => Type::I64,
-        "u1" => Type::U8,
-        "u2" => Type::U16,
-        "u4" => Type::U32,
-        "u8" => Type::U64,
-        "f2" => Type::F16,
-        "f4" => Type::F32,
-        "f8" => Type::F64,
+        "b1" | "?" | "bool" => Type::Bool,
+        "i1" | "b" | "int8" => Type::I8,
+        "i2" | "h" | "int16" => Type::I16,
+        "i4" | "i" | "int32" => Type::I32,
+        "i8" | "q" | "int64" => Type::I64,
+        "u1" | "B" | "uint8" => Type::U8,
+        "u2" | "H" | "uint16" => Type::U16,
+        "u4" | "I" | "uint32" => Type::U32,
+        "u8" | "Q" | "uint64" => Type::U64,
+        "f2" | "e" | "float16" => Type::F16,
+        "f4" | "f" | "float32" => Type::F32,
+        "f8" | "d" | "float64" => Type::F64,
         _ => return Err(unsupported()),
     };
     Ok((stored, big_endian))

@@ -100,7 +100,7 @@ impl Parts {
                 };
                 let data = at..at + length;
                 if !is_open {
-                    let next = (data.end + length % 2).min(len);
+                    let next = after(bytes, order, data.end, length, len)?;
                     let mut later = Vec::new();
                     let rest = following(bytes, order, next, len, &mut later)?;
                     let later = once(bytes, order, later, &sound, lengths, &mut notices)?;
@@ -137,7 +137,7 @@ impl Parts {
                 _ => others.push(Chunk { id, place }),
             }
             check_length(&id, length, left)?;
-            at += (length + length % 2).min(left);
+            at = after(bytes, order, at + length, length, len)?;
         }
         Err(
             Problem::new("the file is truncated: it ends before its samples")
@@ -300,7 +300,8 @@ fn kind(head: &[u8; 12]) -> Result<(Order, bool), Problem> {
     }
     Err(Problem::new(
         "this is no .wav file: it does not start with RIFF, RIFX, RF64 or BW64 and WAVE",
-    ))
+    )
+    .hint("if it is sound, convert it: `ffmpeg -i IN -c:a pcm_f64le OUT.wav`"))
 }
 
 /// The name and the stored length of the chunk at a place. `None` at the end.
@@ -329,14 +330,38 @@ fn following(
 ) -> Result<u64, Defect> {
     while let Some((id, length)) = chunk_at(bytes, order, at, len)? {
         let place = at + 8..at + 8 + u64::from(length);
-        let is_name = id.iter().all(|byte| (b' '..=b'~').contains(byte));
-        if place.end > len || !is_name {
+        if place.end > len || !is_name(id) {
             break;
         }
-        at = (place.end + u64::from(length % 2)).min(len);
+        at = after(bytes, order, place.end, length.into(), len)?;
         others.push(Chunk { id, place });
     }
     Ok(len - at)
+}
+
+/// Where the next chunk begins after one of `length` bytes that ends at `end`. Some programs leave
+/// out the zero byte that makes an odd length even.
+fn after(bytes: &Bytes, order: Order, end: u64, length: u64, len: u64) -> Result<u64, Defect> {
+    if length.is_multiple_of(2) || end >= len {
+        return Ok(end.min(len));
+    }
+    let mut padding = [0];
+    bytes.read_exact_at(end, &mut padding)?;
+    let begins = |at: u64| -> Result<bool, Defect> {
+        Ok(
+            chunk_at(bytes, order, at, len)?.is_some_and(|(id, length)| {
+                let fits = at + 8 + u64::from(length) <= len;
+                is_name(id) && (fits || &id == b"data")
+            }),
+        )
+    };
+    let is_left_out = padding != [0] && begins(end)? && !begins(end + 1)?;
+    Ok(if is_left_out { end } else { end + 1 })
+}
+
+/// Whether four bytes can be a chunk's name.
+fn is_name(id: [u8; 4]) -> bool {
+    id.iter().all(|byte| (b' '..=b'~').contains(byte))
 }
 
 /// Whether the file is divided into chunks from `at` to its end.

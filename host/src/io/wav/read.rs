@@ -147,6 +147,7 @@ pub(in super::super) fn open(bytes: Bytes, len: u64) -> Result<RecordingReader, 
         return Err(Problem::new(format!(
             "{length} bytes of samples do not divide into frames of {frame} bytes"
         ))
+        .hint("write it again: `ffmpeg -i IN -c:a copy OUT.wav` leaves out what is no whole frame")
         .into());
     }
     let frames = usize::try_from(length / frame).map_err(|_| {

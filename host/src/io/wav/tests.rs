@@ -460,6 +460,31 @@ fn other_chunks_are_skipped_with_their_padding() {
 }
 
 #[test]
+fn an_odd_chunk_may_lack_its_padding() {
+    let (good, _) = encode(sound(1, integers(16, 2)), &[1.0, -2.0, 3.0]);
+    let before = |chunk: &[u8]| {
+        let mut bytes = good.clone();
+        bytes.splice(36..36, chunk.iter().copied());
+        decode(&bytes).unwrap().1
+    };
+    let samples = [1.0, -2.0, 3.0];
+    assert_eq!(before(b"LIST\x03\0\0\0abc"), samples);
+    assert_eq!(before(b"LIST\x03\0\0\0abcnote\x01\0\0\0x"), samples);
+    // Padding need not be zero.
+    assert_eq!(before(b"LIST\x03\0\0\0abcx"), samples);
+    // After samples of an odd number of bytes.
+    let (bytes, _) = encode(sound(1, integers(8, 1)), &samples);
+    let end = 44 + samples.len();
+    for padding in [&b""[..], b"\0", b"x"] {
+        let bytes = [&bytes[..end], padding, b"id3 \x02\0\0\0xy"].concat();
+        let reader = open(bytes.clone().into(), bytes.len() as u64).unwrap();
+        let kept = reader.metadata(true).unwrap();
+        assert_eq!(kept.after, b"id3 \x02\0\0\0xy", "{padding:?}");
+        assert_eq!(reader.notices(), [""; 0]);
+    }
+}
+
+#[test]
 fn broken_files_are_errors() {
     let (good, _) = encode(sound(2, integers(16, 2)), &SAMPLES);
     for cut in 0..good.len() {

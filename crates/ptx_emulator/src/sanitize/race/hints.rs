@@ -276,7 +276,7 @@ impl Report<'_> {
                 "{} that the threads of both take part in, {between}; or {barrier} for all",
                 words.named_barrier
             ),
-            Uses { messages: true, .. } if self.locks.have_any() => format!(
+            _ if self.locks.have_any() => format!(
                 "{barrier} {between}; if a lock is to order them, both must hold it, with {} after it is taken and another before it is opened",
                 words.block_fence
             ),

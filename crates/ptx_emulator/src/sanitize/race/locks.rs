@@ -27,6 +27,8 @@ pub(super) struct Locks {
     takes: HashMap<u32, HashSet<u32>>,
     /// Atomics whose result is not read: they reveal nothing about other threads.
     blind: HashSet<u32>,
+    /// Whether the kernel may take a lock and open it.
+    have_any: bool,
 }
 
 /// A location that a thread has changed by such an atomic and not yet changed back.
@@ -60,7 +62,9 @@ impl Change {
 }
 
 impl Locks {
-    pub(super) fn of(program: &Program, kernel: u32) -> Self {
+    /// Without messages a lock orders nothing, and is known to the hints only. Then an atomic whose
+    /// result is not read has to open it: a loop of compare-and-swaps alone is arithmetic.
+    pub(super) fn of(program: &Program, kernel: u32, messages: bool) -> Self {
         let atomics = program.reachable_code(kernel);
         let atomics = atomics.filter_map(|(pc, inst)| match &inst.op {
             Op::Atomic(op) => Some((pc, op)),
@@ -81,8 +85,15 @@ impl Locks {
             }
         }
         let after = |&pc: &u32| (pc, anyway(program, pc, &taking));
+        if !messages {
+            return Self {
+                have_any: !taking.is_empty() && !blind.is_empty(),
+                ..Self::default()
+            };
+        }
         Self {
             takes: taking.iter().map(after).collect(),
+            have_any: !taking.is_empty(),
             blind,
         }
     }
@@ -97,7 +108,7 @@ impl Locks {
     }
 
     pub(super) fn have_any(&self) -> bool {
-        !self.takes.is_empty()
+        self.have_any
     }
 
     /// Whether some store does not depend on a lock that its thread may hold.

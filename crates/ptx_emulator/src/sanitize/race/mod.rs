@@ -109,8 +109,7 @@ impl Race {
         let (program, kernel) = (request.program, request.kernel.function);
         let ignored = uses.objects.then(|| ignored::waits(program, kernel));
         let polls = uses.volatile.then(|| polls::polls(program, kernel));
-        let locks = uses.messages.then(|| Locks::of(program, kernel));
-        let locks = locks.unwrap_or_default();
+        let locks = Locks::of(program, kernel, uses.messages);
         let handed = uses.messages.then(|| handed::exchanges(program, kernel));
         Self {
             threads: request.config.block.iter().product(),
