@@ -36,6 +36,14 @@ pub fn grid_stride(block: &mut Block, mut y: Out<f32>) {
     let _ = (block, y.mine(), stride);
 }
 
+/// No kernel: the field has an error of its own, after the name's.
+pub fn called_by_a_kernel(x: &[f32]) -> f32 {
+    let i = blockIdx.x * 256 // shows: `block.index()`
+        + threadIdx.x; // shows: `block.thread()`
+    let row = threadIdx.y(); // shows: `let (x, y) = block.thread_xy();`
+    x[i + row]
+}
+
 #[kernel]
 pub fn lanes(block: &mut Block) {
     let lane = block.thread() % warpSize; // shows: `block.warp().lanes()`
