@@ -266,6 +266,119 @@ where
     unreachable!()
 }
 
+/// `__popc` and its family.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `__popc(n)`, `__clz(n)`, `__brev(n)` are methods of integers: `n.count_ones()`, `n.leading_zeros()`, `n.reverse_bits()`",
+    label = "no name of Rust",
+    note = "`__ffs(n)` is `n.trailing_zeros() + 1` where `n` is not 0"
+)]
+pub trait BitFunction {}
+pub fn __popc<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __popcll<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __clz<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __clzll<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __ffs<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __ffsll<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __brev<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __brevll<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+
+/// `__expf` and its family.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `__expf(x)` is a method: `x.exp()`, and so are `x.ln()`, `x.sin()`, `x.powf(y)`, `x.mul_add(y, z)`",
+    label = "no name of Rust",
+    note = "`rsqrtf(x)` is `1.0 / x.sqrt()`",
+    note = "as inexact as in CUDA C++: `unsafe {{ cuda_std::intrinsics::fast_expf(x) }}`"
+)]
+pub trait FloatFunction {}
+pub fn __expf<'a, A, R>(_: A) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __logf<'a, A, R>(_: A) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __sinf<'a, A, R>(_: A) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __cosf<'a, A, R>(_: A) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn rsqrtf<'a, A, R>(_: A) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __powf<'a, A, B, R>(_: A, _: B) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __fdividef<'a, A, B, R>(_: A, _: B) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __fmaf_rn<'a, A, B, C, R>(_: A, _: B, _: C) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+
 /// `printf`.
 #[diagnostic::on_unimplemented(
     message = "CUDA C++'s `printf(\"%d\\n\", i)` is `println!(\"{{i}}\")`",

@@ -100,6 +100,22 @@ pub fn read_only_load(x: &[f32], mut y: Out<f32>) {
 }
 
 #[kernel]
+pub fn bits(n: &[u32], mut y: Out<u32>) {
+    for (i, y) in y.mine() {
+        *y = __popc(n[i]); // shows: `n.count_ones()`
+        *y += __clz(n[i]) + __ffs(n[i]); // shows: `n.leading_zeros()`
+    }
+}
+
+#[kernel]
+pub fn fast_functions(x: &[f32], mut y: Out<f32>) {
+    for (i, y) in y.mine() {
+        *y = __expf(x[i]); // shows: `x.exp()`
+        *y += __fmaf_rn(x[i], 2.0, rsqrtf(x[i])); // shows: `1.0 / x.sqrt()`
+    }
+}
+
+#[kernel]
 pub fn printed(x: &[f32]) {
     printf("%f\n", x[0]); // shows: `println!("{i}")`
 }
