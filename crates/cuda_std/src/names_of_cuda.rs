@@ -1,8 +1,9 @@
 //! Names of CUDA C++, which the prelude has so that their error says what to write here.
 //!
 //! No name works: each needs a trait that no type implements, whose text is the error. A lifetime
-//! that a function is generic in keeps the compiler from checking the bound where the function is.
-//! What a crate declares or imports by name takes precedence over the prelude. Functions of floats
+//! that a function is generic in keeps the compiler from checking the bound where the function is. In
+//! place of one, names that have fields in CUDA C++ have a number: it must be found before the field
+//! is looked for, so the name's error comes before the field's. What a crate declares or imports by name takes precedence over the prelude. Functions of floats
 //! (`sqrtf`) are not here: with `use libm::*` they would be ambiguous.
 
 #![allow(missing_docs, non_snake_case, reason = "names of CUDA C++")]
@@ -44,9 +45,9 @@ impl<'n, T> OfTheUser<'n, T> for Named<'n, T> {
     note = "in rust-cuda's style: `thread::thread_idx_x()`, `thread::index_1d()`"
 )]
 pub trait ThreadIdx {}
-pub fn threadIdx<'a>()
+pub fn threadIdx<const N: usize>()
 where
-    &'a (): ThreadIdx,
+    [(); N]: ThreadIdx,
 {
 }
 
@@ -59,9 +60,9 @@ where
     note = "in rust-cuda's style: `thread::block_idx_x()`"
 )]
 pub trait BlockIdx {}
-pub fn blockIdx<'a>()
+pub fn blockIdx<const N: usize>()
 where
-    &'a (): BlockIdx,
+    [(); N]: BlockIdx,
 {
 }
 
@@ -72,9 +73,9 @@ where
     note = "in rust-cuda's style: `thread::block_dim_x()`"
 )]
 pub trait BlockDim {}
-pub fn blockDim<'a>()
+pub fn blockDim<const N: usize>()
 where
-    &'a (): BlockDim,
+    [(); N]: BlockDim,
 {
 }
 
@@ -85,9 +86,9 @@ where
     note = "in rust-cuda's style: `thread::grid_dim_x()`"
 )]
 pub trait GridDim {}
-pub fn gridDim<'a>()
+pub fn gridDim<const N: usize>()
 where
-    &'a (): GridDim,
+    [(); N]: GridDim,
 {
 }
 
@@ -98,9 +99,9 @@ where
     note = "in rust-cuda's style: `thread::warp_size()`"
 )]
 pub trait WarpSize {}
-pub fn warpSize<'a>()
+pub fn warpSize<const N: usize>()
 where
-    &'a (): WarpSize,
+    [(); N]: WarpSize,
 {
 }
 
@@ -157,35 +158,41 @@ where
     note = "in rust-cuda's style, with exchange and compare-exchange: `cuda_std::atomic`, `core::sync::atomic`"
 )]
 pub trait AtomicFunction {}
-pub fn atomicAdd<'a, A, B>(_: A, _: B)
+pub fn atomicAdd<'a, A, B, R>(_: A, _: B) -> R
 where
     &'a (): AtomicFunction,
 {
+    unreachable!()
 }
-pub fn atomicSub<'a, A, B>(_: A, _: B)
+pub fn atomicSub<'a, A, B, R>(_: A, _: B) -> R
 where
     &'a (): AtomicFunction,
 {
+    unreachable!()
 }
-pub fn atomicMin<'a, A, B>(_: A, _: B)
+pub fn atomicMin<'a, A, B, R>(_: A, _: B) -> R
 where
     &'a (): AtomicFunction,
 {
+    unreachable!()
 }
-pub fn atomicMax<'a, A, B>(_: A, _: B)
+pub fn atomicMax<'a, A, B, R>(_: A, _: B) -> R
 where
     &'a (): AtomicFunction,
 {
+    unreachable!()
 }
-pub fn atomicExch<'a, A, B>(_: A, _: B)
+pub fn atomicExch<'a, A, B, R>(_: A, _: B) -> R
 where
     &'a (): AtomicFunction,
 {
+    unreachable!()
 }
-pub fn atomicCAS<'a, A, B, C>(_: A, _: B, _: C)
+pub fn atomicCAS<'a, A, B, C, R>(_: A, _: B, _: C) -> R
 where
     &'a (): AtomicFunction,
 {
+    unreachable!()
 }
 
 /// `__shfl_sync` and its family.
@@ -195,25 +202,29 @@ where
     note = "so are `shuffle(v, lane)`, `shuffle_up(v, 1)` and `shuffle_xor(v, 1)`; `warp.fold(v, |a, b| a + b)` is the whole sum"
 )]
 pub trait Shuffle {}
-pub fn __shfl_sync<'a, A, B, C>(_: A, _: B, _: C)
+pub fn __shfl_sync<'a, A, B, C, R>(_: A, _: B, _: C) -> R
 where
     &'a (): Shuffle,
 {
+    unreachable!()
 }
-pub fn __shfl_up_sync<'a, A, B, C>(_: A, _: B, _: C)
+pub fn __shfl_up_sync<'a, A, B, C, R>(_: A, _: B, _: C) -> R
 where
     &'a (): Shuffle,
 {
+    unreachable!()
 }
-pub fn __shfl_down_sync<'a, A, B, C>(_: A, _: B, _: C)
+pub fn __shfl_down_sync<'a, A, B, C, R>(_: A, _: B, _: C) -> R
 where
     &'a (): Shuffle,
 {
+    unreachable!()
 }
-pub fn __shfl_xor_sync<'a, A, B, C>(_: A, _: B, _: C)
+pub fn __shfl_xor_sync<'a, A, B, C, R>(_: A, _: B, _: C) -> R
 where
     &'a (): Shuffle,
 {
+    unreachable!()
 }
 
 /// `__ballot_sync` and its family.
@@ -223,20 +234,23 @@ where
     note = "so are `warp.any(p)` and `warp.all(p)`"
 )]
 pub trait Vote {}
-pub fn __ballot_sync<'a, A, B>(_: A, _: B)
+pub fn __ballot_sync<'a, A, B, R>(_: A, _: B) -> R
 where
     &'a (): Vote,
 {
+    unreachable!()
 }
-pub fn __any_sync<'a, A, B>(_: A, _: B)
+pub fn __any_sync<'a, A, B, R>(_: A, _: B) -> R
 where
     &'a (): Vote,
 {
+    unreachable!()
 }
-pub fn __all_sync<'a, A, B>(_: A, _: B)
+pub fn __all_sync<'a, A, B, R>(_: A, _: B) -> R
 where
     &'a (): Vote,
 {
+    unreachable!()
 }
 
 /// `__ldg`.
@@ -245,10 +259,124 @@ where
     label = "no name of Rust"
 )]
 pub trait Ldg {}
-pub fn __ldg<'a, A>(_: A)
+pub fn __ldg<'a, A, R>(_: A) -> R
 where
     &'a (): Ldg,
 {
+    unreachable!()
+}
+
+/// `__popc` and its family.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `__popc(n)`, `__clz(n)`, `__brev(n)` are methods of integers: `n.count_ones()`, `n.leading_zeros()`, `n.reverse_bits()`",
+    label = "no name of Rust",
+    note = "`__ffs(n)` is `n.trailing_zeros() + 1` where `n` is not 0"
+)]
+pub trait BitFunction {}
+pub fn __popc<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __popcll<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __clz<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __clzll<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __ffs<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __ffsll<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __brev<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+pub fn __brevll<'a, A, R>(_: A) -> R
+where
+    &'a (): BitFunction,
+{
+    unreachable!()
+}
+
+/// `__expf` and its family.
+#[diagnostic::on_unimplemented(
+    message = "CUDA C++'s `__expf(x)` is a method: `x.exp()`, and so are `x.ln()`, `x.sin()`, `x.powf(y)`, `x.mul_add(y, z)`",
+    label = "no name of Rust",
+    note = "`rsqrtf(x)` is `1.0 / x.sqrt()`",
+    note = "as inexact as in CUDA C++: `unsafe {{ cuda_std::intrinsics::fast_expf(x) }}`"
+)]
+pub trait FloatFunction {}
+pub fn __expf<'a, A, R>(_: A) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __logf<'a, A, R>(_: A) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __sinf<'a, A, R>(_: A) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __cosf<'a, A, R>(_: A) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn rsqrtf<'a, A, R>(_: A) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __powf<'a, A, B, R>(_: A, _: B) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __fdividef<'a, A, B, R>(_: A, _: B) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
+}
+pub fn __fmaf_rn<'a, A, B, C, R>(_: A, _: B, _: C) -> R
+where
+    &'a (): FloatFunction,
+{
+    unreachable!()
 }
 
 /// `printf`.
@@ -318,8 +446,9 @@ where
     label = "no name of Rust"
 )]
 pub trait Extents {}
-pub fn dim3<'a, A, B, C>(_: A, _: B, _: C)
+pub fn dim3<'a, A, B, C, R>(_: A, _: B, _: C) -> R
 where
     &'a (): Extents,
 {
+    unreachable!()
 }

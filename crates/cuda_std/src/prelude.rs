@@ -16,11 +16,12 @@ pub use crate::block::{
 pub use crate::float::FloatMethods as _;
 #[doc(hidden)]
 pub use crate::names_of_cuda::{
-    __all_sync, __any_sync, __ballot_sync, __ldg, __shfl_down_sync, __shfl_sync, __shfl_up_sync,
-    __shfl_xor_sync, __syncthreads, __syncwarp, __threadfence, __threadfence_block, atomicAdd,
-    atomicCAS, atomicExch, atomicMax, atomicMin, atomicSub, blockDim, blockIdx,
-    cudaDeviceSynchronize, cudaFree, cudaGetLastError, cudaMalloc, cudaMemcpy, cudaMemset, dim3,
-    gridDim, printf, threadIdx, warpSize,
+    __all_sync, __any_sync, __ballot_sync, __brev, __brevll, __clz, __clzll, __cosf, __expf,
+    __fdividef, __ffs, __ffsll, __fmaf_rn, __ldg, __logf, __popc, __popcll, __powf,
+    __shfl_down_sync, __shfl_sync, __shfl_up_sync, __shfl_xor_sync, __sinf, __syncthreads,
+    __syncwarp, __threadfence, __threadfence_block, atomicAdd, atomicCAS, atomicExch, atomicMax,
+    atomicMin, atomicSub, blockDim, blockIdx, cudaDeviceSynchronize, cudaFree, cudaGetLastError,
+    cudaMalloc, cudaMemcpy, cudaMemset, dim3, gridDim, printf, rsqrtf, threadIdx, warpSize,
 };
 pub use crate::shared_array;
 pub use crate::{address_space, kernel};

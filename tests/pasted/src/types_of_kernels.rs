@@ -132,6 +132,8 @@ fn every_method_is_on_the_page() {
     ];
     let folder = fs::read_dir(root.join("crates/cuda_std/src/block")).unwrap();
     files.extend(folder.map(|entry| entry.unwrap().path()));
+    // No call of these compiles.
+    files.retain(|file| !file.ends_with("guesses.rs"));
     let (mut count, mut missing) = (0, Vec::new());
     for file in files {
         let text = read(&file);

@@ -3,7 +3,7 @@
 
 use super::by_index::{OfAtomics, OfCounting, OfOut, OfOutMatrix, OfScatter, OfShared};
 use super::number::Number;
-use super::{Array, Atomics, Counting, Matrix, Out, OutMatrix, Scatter, Shared};
+use super::{Array, Atomics, Block, Counting, Matrix, Out, OutMatrix, Scatter, Shared};
 use crate::Plain;
 
 /// Shared arrays that a kernel makes.
@@ -22,6 +22,31 @@ pub trait MadeInTheKernel {}
     note = "of an input also `a.as_slice().len()`"
 )]
 pub trait LengthOfMatrix {}
+
+/// The barrier by another name.
+#[diagnostic::on_unimplemented(
+    message = "a block's barrier is `block.sync_threads(written)`",
+    label = "no barrier of this name",
+    note = "of a shared array: `let written = tile.write(block, |i| x[i]); let tile = block.sync_threads(written);`",
+    note = "without one: `block.sync_threads(());`"
+)]
+pub trait Barrier {}
+
+impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
+    #[doc(hidden)]
+    pub fn sync<'a>(&mut self)
+    where
+        &'a (): Barrier,
+    {
+    }
+
+    #[doc(hidden)]
+    pub fn barrier<'a>(&mut self)
+    where
+        &'a (): Barrier,
+    {
+    }
+}
 
 impl<A: Array + ?Sized> Shared<'_, A> {
     #[doc(hidden)]
@@ -42,6 +67,21 @@ impl<A: Array + ?Sized> Shared<'_, A> {
 impl<T, Map> Out<'_, T, Map> {
     #[doc(hidden)]
     pub fn set<I: OfOut, V>(&mut self, index: I, _value: V) {
+        index.never()
+    }
+
+    #[doc(hidden)]
+    pub fn write<I: OfOut, V>(&mut self, index: I, _value: V) {
+        index.never()
+    }
+
+    #[doc(hidden)]
+    pub fn add<I: OfOut, V>(&mut self, index: I, _value: V) {
+        index.never()
+    }
+
+    #[doc(hidden)]
+    pub fn fetch_add<I: OfOut, V>(&mut self, index: I, _value: V) {
         index.never()
     }
 }

@@ -44,4 +44,18 @@ pub fn counters_of_the_standard_library(
     let _ = block.sync_threads(bins);
 }
 
+#[kernel]
+pub fn sums_in_an_output(block: &mut Block<256>, x: &[f32], mut y: Out<f32>) {
+    let i = block.index() * block.threads() + block.thread();
+    y.write(i, x[i]); // shows: `for (i, y) in y.mine() { *y = x[i]; }`
+    y.add(0, x[i]); // shows: parameters `Atomics<T>` (add)
+    y.fetch_add(0, x[i]); // shows: parameters `Atomics<T>` (add)
+}
+
+#[kernel]
+pub fn barriers_of_cooperative_groups(block: &mut Block<256>) {
+    block.sync(); // shows: `block.sync_threads(());`
+    block.barrier(); // shows: `block.sync_threads(written)`
+}
+
 fn main() {}

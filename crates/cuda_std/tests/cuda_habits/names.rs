@@ -36,6 +36,14 @@ pub fn grid_stride(block: &mut Block, mut y: Out<f32>) {
     let _ = (block, y.mine(), stride);
 }
 
+/// No kernel: the field has an error of its own, after the name's.
+pub fn called_by_a_kernel(x: &[f32]) -> f32 {
+    let i = blockIdx.x * 256 // shows: `block.index()`
+        + threadIdx.x; // shows: `block.thread()`
+    let row = threadIdx.y(); // shows: `let (x, y) = block.thread_xy();`
+    x[i + row]
+}
+
 #[kernel]
 pub fn lanes(block: &mut Block) {
     let lane = block.thread() % warpSize; // shows: `block.warp().lanes()`
@@ -88,6 +96,22 @@ pub fn vote(block: &mut Block, x: &[f32]) {
 pub fn read_only_load(x: &[f32], mut y: Out<f32>) {
     for (i, y) in y.mine() {
         *y = __ldg(&x[i]); // shows: `x[i]`
+    }
+}
+
+#[kernel]
+pub fn bits(n: &[u32], mut y: Out<u32>) {
+    for (i, y) in y.mine() {
+        *y = __popc(n[i]); // shows: `n.count_ones()`
+        *y += __clz(n[i]) + __ffs(n[i]); // shows: `n.leading_zeros()`
+    }
+}
+
+#[kernel]
+pub fn fast_functions(x: &[f32], mut y: Out<f32>) {
+    for (i, y) in y.mine() {
+        *y = __expf(x[i]); // shows: `x.exp()`
+        *y += __fmaf_rn(x[i], 2.0, rsqrtf(x[i])); // shows: `1.0 / x.sqrt()`
     }
 }
 

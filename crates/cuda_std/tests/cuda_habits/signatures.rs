@@ -109,4 +109,24 @@ pub fn shared_by_reference(block: &mut Block<256>, tile: &mut Shared<[f32; 256]>
     let _ = (block, tile);
 }
 
+#[kernel]
+pub fn pointers_to_rows(x: &[&[f32]], mut y: Out<f32>) { // shows: `x: Matrix<f32>`
+    let _ = (x, y.mine());
+}
+
+#[kernel]
+pub fn slice_of_outputs(x: &[f32], mut y: Out<[f32]>) { // shows: `Out<f32>`
+    let _ = (x, y.mine());
+}
+
+#[kernel]
+pub fn references_to_outputs(x: &[f32], mut y: Out<&f32>) { // shows: `Out<f32>`
+    let _ = (x, y.mine());
+}
+
+#[kernel]
+pub fn function_as_an_argument(f: impl Fn(f32) -> f32, mut y: Out<f32>) { // shows: `#[kernel(instances(..))]`
+    let _ = (f(1.0), y.mine());
+}
+
 fn main() {}

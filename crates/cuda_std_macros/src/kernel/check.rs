@@ -64,6 +64,18 @@ pub(super) fn safe(parameters: &[Parameter<'_>]) -> Result<()> {
             Kind::Value if names(parameter.ty, &["Block"]) => BLOCK.to_owned(),
             Kind::Value if names(parameter.ty, &LATER) => FIRST.to_owned(),
             Kind::Reference { element } if names(element, &["Block"]) => BLOCK.to_owned(),
+            Kind::Value if matches!(parameter.ty, Type::ImplTrait(_)) => CODE.to_owned(),
+            Kind::Slice { element, .. } if is_memory(element) => {
+                let element = elements_of(element);
+                format!(
+                    "memory of the device holds values, no references: write `{name}: Matrix<{element}>` for rows of one length, \
+                     `{name}: &[{element}]` for all rows one after the other"
+                )
+            }
+            Kind::View { view, element, .. } if is_memory(element) => {
+                let (view, element) = (view.name(), elements_of(element));
+                format!("`{view}` takes the type of one element: write `{view}<{element}>`")
+            }
             Kind::Value => match parameter.ty {
                 Type::Reference(reference) => exclusive(name, &reference.elem),
                 _ => continue,
@@ -334,9 +346,15 @@ fn is_container(ty: &Type) -> bool {
     }
 }
 
+/// `&T` and `[T]`, which are no elements.
+fn is_memory(ty: &Type) -> bool {
+    matches!(ty, Type::Reference(_) | Type::Slice(_))
+}
+
 /// The type of the elements, as written.
 fn elements_of(ty: &Type) -> String {
     match ty {
+        Type::Reference(reference) => return elements_of(&reference.elem),
         Type::Slice(slice) => return elements_of(&slice.elem),
         Type::Array(array) => return elements_of(&array.elem),
         Type::Path(_) if is_container(ty) => {
@@ -352,6 +370,8 @@ fn elements_of(ty: &Type) -> String {
 
 const BY_VALUE: &str =
     "this is a handle that the launch makes for each thread: take it by value, without `&`";
+const CODE: &str = "a kernel takes data, no functions: call one of this crate, or make the kernel generic in a number or a type \
+     that decides which one, `#[kernel(instances(..))]`";
 const BLOCK: &str =
     "barriers need the whole block: take `&mut Block`, or `&mut Block<256>` of a size";
 const ONE_BLOCK: &str = "a thread is in one block: the kernel has its `&mut Block` already";
