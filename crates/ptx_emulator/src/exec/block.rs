@@ -191,8 +191,12 @@ impl Block {
             if looks.are_due(steps) && looks.look(steps, warps, launch.program, around.activity) {
                 tell(launch, around.block, warps);
             }
+            let gives_way = (around.schedule.as_deref_mut()).is_some_and(Schedule::gives_way);
             // A block that only waits yields to others.
-            if round.spent + around.warp_instructions > share || looks.are_still(around.activity) {
+            if gives_way
+                || round.spent + around.warp_instructions > share
+                || looks.are_still(around.activity)
+            {
                 break Slice::Unfinished;
             }
         };

@@ -3,8 +3,8 @@
 //!
 //! A schedule replaces the emulator's default order wherever PTX leaves the order open: which block
 //! starts or continues next, which warp, which of its lanes, and the number of instructions until
-//! the next switch. Lanes of a warp are also split at random, because PTX does not guarantee
-//! lockstep.
+//! the next switch, which often follows an atomic operation. Lanes of a warp are also split at
+//! random, because PTX does not guarantee lockstep.
 
 /// Maximum instructions per turn.
 const STRETCH: u64 = 48;
@@ -14,6 +14,9 @@ const BLOCK_STRETCH: u64 = 10;
 const LOOPS: u64 = 8;
 /// One turn in this many splits the lanes.
 const PARTING: u64 = 8;
+/// One turn in this many ends after its first atomic operation, and the block's with it. What only
+/// goes wrong while two blocks are between the same two operations is rare otherwise.
+const BETWEEN: u64 = 2;
 
 /// A source of decisions.
 #[derive(Clone)]
@@ -23,6 +26,8 @@ pub(super) struct Schedule {
     step: u64,
     first: u64,
     blocks: u64,
+    /// The running block gives way after this turn of a warp.
+    gives_way: bool,
 }
 
 impl Schedule {
@@ -32,6 +37,7 @@ impl Schedule {
             step: 1,
             first: 0,
             blocks: blocks.max(1),
+            gives_way: false,
         };
         let blocks = schedule.blocks;
         schedule.first = schedule.below(blocks);
@@ -78,6 +84,18 @@ impl Schedule {
     /// Instructions for a warp's turn.
     pub(super) fn stretch(&mut self) -> u32 {
         1 + self.below(STRETCH) as u32
+    }
+
+    /// Whether a warp's turn that comes to an atomic operation ends after it.
+    pub(super) fn ends_between(&mut self) -> bool {
+        let ends = self.below(BETWEEN) == 0;
+        self.gives_way |= ends;
+        ends
+    }
+
+    /// Whether the block's turn ends, too.
+    pub(super) fn gives_way(&mut self) -> bool {
+        std::mem::take(&mut self.gives_way)
     }
 
     /// Backward branches for a warp's turn.

@@ -1,7 +1,7 @@
 //! Locks that do not protect: each kind of mistake is found in the emulator's own order of threads,
 //! whichever of the two sides comes first, and its twin is clean.
 
-use crate::common::{races, shape};
+use crate::common::{races_in, shape};
 use ptx_emulator::{CheckReport, Severity};
 
 /// What the two sides are.
@@ -65,7 +65,12 @@ impl Side<'_> {
 }
 
 /// The two sides as a kernel, in the order in which they run.
-fn check(between: Between, [first, second]: [&str; 2]) -> CheckReport {
+fn check(between: Between, sides: [&str; 2]) -> CheckReport {
+    check_orders(between, sides, 0)
+}
+
+/// The same, and in that many other orders.
+fn check_orders(between: Between, [first, second]: [&str; 2], schedules: u32) -> CheckReport {
     let [first, second] =
         [(first, "try0"), (second, "try1")].map(|(side, label)| side.replace("TRY", label));
     let (choice, config) = match between {
@@ -86,7 +91,7 @@ done:
     ret;
 }}"
     );
-    races(&text, config)
+    races_in(&text, config, schedules)
 }
 
 fn is_seen(report: &CheckReport) -> bool {
@@ -393,4 +398,35 @@ fn what_is_no_lock_orders_as_before() {
     let wait = "TRY: ld.acquire.gpu.global.u32 %r0, [%at+4]; setp.eq.u32 %p1, %r0, 0; @%p1 bra TRY;
     ld.acquire.gpu.global.u32 %r0, [%at]; setp.ne.u32 %p1, %r0, 0; @%p1 bra done; ld.volatile.global.u32 %r1, [%at+64];";
     clean("work", Blocks, [&work, wait]);
+}
+
+/// Locks that let two in: nothing is wrong in an order in which the second comes when the first has
+/// left.
+#[test]
+fn what_two_do_at_once_is_seen_in_eight_other_orders() {
+    let two = format!(
+        "TRY: atom.acquire.gpu.global.add.u32 %r5, [%at], 1; setp.le.u32 %p1, %r5, 1; @%p1 bra TRY_in;
+    atom.relaxed.gpu.global.add.u32 %r6, [%at], -1; bra TRY;
+TRY_in: {ADD} atom.release.gpu.global.add.u32 %r6, [%at], -1;"
+    );
+    let reader = format!(
+        "TRY: atom.acquire.gpu.global.add.u32 %r5, [%at], 2; and.b32 %r6, %r5, 1; setp.eq.u32 %p1, %r6, 0; @%p1 bra TRY_in;
+    atom.relaxed.gpu.global.add.u32 %r6, [%at], -2; bra TRY;
+TRY_in: {ADD} atom.release.gpu.global.add.u32 %r6, [%at], -2;"
+    );
+    let once = "atom.acquire.gpu.global.cas.b32 %r5, [%at], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra TRY;
+    st.global.u32 [%at+64], 7; st.release.gpu.global.u32 [%at], 2;
+TRY: ld.relaxed.gpu.global.u32 %r6, [%at]; setp.ne.u32 %p1, %r6, 2; @%p1 bra TRY; ld.global.u32 %r1, [%at+64];";
+    let one = two.replace("setp.le.u32 %p1, %r5, 1", "setp.eq.u32 %p1, %r5, 0");
+    let waits = once.replace("ld.relaxed", "ld.acquire");
+    for (name, side, seen) in [
+        ("a semaphore of two", &*two, true),
+        ("a reader that writes", &reader, true),
+        ("once, without acquire", once, true),
+        ("a semaphore of one", &one, false),
+        ("once", &waits, false),
+    ] {
+        let report = check_orders(Blocks, [side, side], 8);
+        assert_eq!(is_seen(&report), seen, "{name}: {:#?}", report.findings);
+    }
 }

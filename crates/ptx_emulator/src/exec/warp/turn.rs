@@ -1,6 +1,7 @@
 //! A turn of a warp: which split runs, what ends its run, and what follows.
 
 use super::{QUANTUM, RaisedAt, SPIN_QUANTUM, TurnEnd, Warp, WarpContext};
+use crate::decode::op::Op;
 use crate::exec::frame::Frame;
 use crate::exec::memory::Memory;
 use crate::exec::observe::{Observer, Turn};
@@ -125,6 +126,12 @@ impl Warp {
         };
         if let Some(schedule) = &mut around.schedule {
             switch_at = split.pc.saturating_add(schedule.stretch());
+            let code = &around.launch.program.code;
+            let mut ahead = (split.pc..switch_at).take_while(|&pc| (pc as usize) < code.len());
+            let atomic = ahead.find(|&pc| matches!(code[pc as usize].op, Op::Atomic(_)));
+            if let Some(pc) = atomic.filter(|_| schedule.ends_between()) {
+                switch_at = pc + 1;
+            }
             granted = granted.min(schedule.loops());
         }
         Cursor {

@@ -97,11 +97,18 @@ pub(crate) fn launch_with(
 /// Runs the kernel `k`, whose parameter is a zeroed buffer of 4096 u32, with the race detector
 /// alone.
 pub(crate) fn races(text: &str, config: LaunchConfig) -> CheckReport {
+    races_in(text, config, 0)
+}
+
+/// The same in that many other orders too.
+#[track_caller]
+pub(crate) fn races_in(text: &str, config: LaunchConfig, schedules: u32) -> CheckReport {
     let emulator = Emulator::new(limits());
     let loaded = emulator.load(&module(text)).expect("the module loads");
     let buffer = emulator.alloc(4 * 4096).expect("memory is there");
     let options = CheckOptions {
         init: false,
+        schedules,
         ..CheckOptions::default()
     };
     let args = [&buffer.to_le_bytes()[..]];
