@@ -3,8 +3,11 @@
 //! No name works: each needs a trait that no type implements, whose text is the error. A lifetime
 //! that a function is generic in keeps the compiler from checking the bound where the function is. In
 //! place of one, names that have fields in CUDA C++ have a number: it must be found before the field
-//! is looked for, so the name's error comes before the field's. What a crate declares or imports by name takes precedence over the prelude. Functions of floats
-//! (`sqrtf`) are not here: with `use libm::*` they would be ambiguous.
+//! is looked for, so the name's error comes before the field's.
+//!
+//! What a crate declares or imports by name takes precedence over the prelude. Functions of floats
+//! (`sqrtf`, `rsqrtf`) are not here: with `use libm::*` or `use cuda_std::intrinsics::*` they would be
+//! ambiguous.
 
 #![allow(missing_docs, non_snake_case, reason = "names of CUDA C++")]
 
@@ -349,12 +352,6 @@ where
     unreachable!()
 }
 pub fn __cosf<'a, A, R>(_: A) -> R
-where
-    &'a (): FloatFunction,
-{
-    unreachable!()
-}
-pub fn rsqrtf<'a, A, R>(_: A) -> R
 where
     &'a (): FloatFunction,
 {

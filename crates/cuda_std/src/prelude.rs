@@ -21,7 +21,7 @@ pub use crate::names_of_cuda::{
     __shfl_down_sync, __shfl_sync, __shfl_up_sync, __shfl_xor_sync, __sinf, __syncthreads,
     __syncwarp, __threadfence, __threadfence_block, atomicAdd, atomicCAS, atomicExch, atomicMax,
     atomicMin, atomicSub, blockDim, blockIdx, cudaDeviceSynchronize, cudaFree, cudaGetLastError,
-    cudaMalloc, cudaMemcpy, cudaMemset, dim3, gridDim, printf, rsqrtf, threadIdx, warpSize,
+    cudaMalloc, cudaMemcpy, cudaMemset, dim3, gridDim, printf, threadIdx, warpSize,
 };
 pub use crate::shared_array;
 pub use crate::{address_space, kernel};

@@ -111,7 +111,7 @@ pub fn bits(n: &[u32], mut y: Out<u32>) {
 pub fn fast_functions(x: &[f32], mut y: Out<f32>) {
     for (i, y) in y.mine() {
         *y = __expf(x[i]); // shows: `x.exp()`
-        *y += __fmaf_rn(x[i], 2.0, rsqrtf(x[i])); // shows: `1.0 / x.sqrt()`
+        *y += __fmaf_rn(x[i], 2.0, __fdividef(1.0, x[i])); // shows: `x.mul_add(y, z)`
     }
 }
 
