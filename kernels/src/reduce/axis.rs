@@ -33,6 +33,7 @@ use cuda_std::atomic::intrinsics::{
 };
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_block_uniform;
+use cuda_std::unroll::unrolled;
 
 use super::lanes::{WARP, fold_segments};
 use super::single::{load, store};
@@ -49,6 +50,12 @@ pub const THREADS: u32 = 256;
 
 /// Bytes that a thread has in flight.
 pub const IN_FLIGHT: usize = 64;
+
+/// Outputs of short lines that a thread folds at the same time, where a block has several tiles.
+pub const ABREAST: usize = 4;
+
+/// The most elements of such a line, of 4 bytes and of 8.
+pub const SHORT: [usize; 2] = [8, 8];
 
 /// Parts of an output that a thread of the last block has in flight.
 const AHEAD: usize = 4;
@@ -188,9 +195,11 @@ pub fn fold_axis<T: Addend, O: Along>(
     };
     // SAFETY: `require` states all of it.
     unsafe {
-        match size_of::<T>() {
-            4 => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
-            _ => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
+        match (of.is_short(), size_of::<T>()) {
+            (true, 4) => of.each_short::<{ IN_FLIGHT / 4 / ABREAST }>(),
+            (true, _) => of.each_short::<{ IN_FLIGHT / 8 / ABREAST }>(),
+            (false, 4) => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
+            (false, _) => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
         }
     }
 }
@@ -295,6 +304,83 @@ impl<T: Addend, O: Along> Fold<T, O> {
         }
     }
 
+    /// Whether lines are short, each with one thread, and a block has several tiles.
+    #[inline(always)]
+    fn is_short(&self) -> bool {
+        let (columns, lines) = self.at_once();
+        self.rows == 1
+            && self.parts == 1
+            && self.extent <= SHORT[size_of::<T>() / 8]
+            && (columns < self.inner || lines < self.outer)
+    }
+
+    /// Columns and lines of the grid.
+    #[inline(always)]
+    fn at_once(&self) -> (usize, usize) {
+        let cols = thread::block_dim_x() as usize * thread::grid_dim_x() as usize;
+        let lines = thread::block_dim_y() as usize * thread::grid_dim_z() as usize;
+        (cols, lines)
+    }
+
+    /// Folds all short lines of this thread, [`ABREAST`] at a time, N elements of each.
+    ///
+    /// # Safety
+    /// As of [`each`](Self::each); each line has one thread, and there is one part.
+    #[inline(always)]
+    unsafe fn each_short<const N: usize>(&self) {
+        let (columns, lines) = self.at_once();
+        let of_thread = |block: u32, dim: u32, at: u32| block as usize * dim as usize + at as usize;
+        let col = of_thread(thread::block_idx_x(), thread::block_dim_x(), thread::thread_idx_x());
+        let first = of_thread(thread::block_idx_z(), thread::block_dim_y(), thread::thread_idx_y());
+        // Of the grid's next tiles: along the columns, unless the grid has all of them.
+        let (right, down) = match columns < self.inner {
+            true => (columns, 0),
+            false => (0, lines),
+        };
+        let times = |next: usize| if next == 0 { 1 } else { ABREAST };
+        let step = down * self.inner + right;
+        let step_in = down * self.extent * self.inner + right;
+        let mut line = first;
+        while line < self.outer {
+            let mut at = col;
+            while at < self.inner {
+                let exists: [bool; ABREAST] = core::array::from_fn(|i| {
+                    line + i * down < self.outer && at + i * right < self.inner
+                });
+                let output = line * self.inner + at;
+                let from = self.input.wrapping_add(line * self.extent * self.inner + at);
+                let mut folded = [O::start::<T>(); ABREAST];
+                let mut row = 0;
+                while row < self.extent {
+                    let elements: [[T; N]; ABREAST] = core::array::from_fn(|i| {
+                        core::array::from_fn(|j| {
+                            let is_inside = exists[i] && row + j < self.extent;
+                            let here = (row + j) * self.inner + i * step_in;
+                            // SAFETY: an element of an output that exists, if it is inside.
+                            let [element] = unsafe { load_if::<T, 1>(from.wrapping_add(here), is_inside) };
+                            match is_inside {
+                                true => element,
+                                false => O::nothing(self.how),
+                            }
+                        })
+                    });
+                    unrolled::<ABREAST>(|i| {
+                        folded[i] = O::group(folded[i], elements[i], |j| row + j as usize, self.how);
+                    });
+                    row += N;
+                }
+                unrolled::<ABREAST>(|i| {
+                    if exists[i] {
+                        // SAFETY: it exists, and is this thread's.
+                        unsafe { self.finish(output + i * step, folded[i]) };
+                    }
+                });
+                at += columns * times(right);
+            }
+            line += lines * times(down);
+        }
+    }
+
     /// What a thread folds of a column of a part, which begins at an index of its line and has `len`
     /// rows: the rows `row`, `row` + `rows`, …, the first of which is at `at`.
     ///
@@ -323,15 +409,19 @@ impl<T: Addend, O: Along> Fold<T, O> {
             }
         };
         let index = |row: u32, i: u32| begin + (row + i * rows) as usize;
-        while row + (N as u32 - 1) * rows < len {
+        // All threads of a line take the same way, whatever their row: lanes of a warp that did not
+        // would wait for the others' loads, and then for their own.
+        let mut left = len;
+        while left >= N as u32 * rows {
             let elements: [T; N] = core::array::from_fn(|_| next(true));
             folded = O::group(folded, elements, |i| index(row, i), self.how);
             row += N as u32 * rows;
+            left -= N as u32 * rows;
         }
-        if row + HALF as u32 * rows < len {
+        if left > HALF as u32 * rows {
             let elements: [T; N] = core::array::from_fn(|i| next(row + i as u32 * rows < len));
             folded = O::group(folded, elements, |i| index(row, i), self.how);
-        } else if row < len {
+        } else if left > 0 {
             let elements: [T; HALF] = core::array::from_fn(|i| next(row + i as u32 * rows < len));
             folded = O::group(folded, elements, |i| index(row, i), self.how);
         }
@@ -356,7 +446,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
             let loaded: [O::Folded<T>; AHEAD] = core::array::from_fn(|i| unsafe {
                 load(self.own.wrapping_add(at(i) * outputs + output))
             });
-            cuda_std::unroll::unrolled::<AHEAD>(|i| {
+            unrolled::<AHEAD>(|i| {
                 if part + i * rows < self.parts {
                     folded = O::merge::<T>(folded, loaded[i]);
                 }

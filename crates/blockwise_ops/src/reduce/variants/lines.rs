@@ -1,7 +1,9 @@
 //! Reductions along an axis: how blocks divide an array, and what a launch is given.
 
 use blockwise::{AnyViewMut, DeviceProperties, Error, Plain, Type, View, ViewMut};
-use kernels::reduce::axis::{IN_FLIGHT, LONGEST, THREADS, TICKETS, Tiling, fold_axis};
+use kernels::reduce::axis::{
+    ABREAST, IN_FLIGHT, LONGEST, SHORT, THREADS, TICKETS, Tiling, fold_axis,
+};
 use kernels::reduce::{Addend, Extreme, Sum, axis::Along};
 
 use super::super::problem::{Code, Way, axis, how};
@@ -216,6 +218,23 @@ fn tiling(task: &Task<'_>) -> Tiling {
     divided(one, axis.extent, parts)
 }
 
+/// Blocks along the columns and along the outer indices: a tile each; or less than all of many tiles
+/// of short lines, whose threads then have several in flight.
+fn abreast(axis: Axis, tiling: &Tiling, task: &Task<'_>) -> [usize; 2] {
+    let [wide, high] = tiles(axis, tiling);
+    let threads = (tiling.cols * tiling.rows * tiling.lines) as usize;
+    let rounds = all(axis, tiling) / at_once(threads, filling(task.device));
+    let is_short = tiling.rows == 1 && axis.extent <= SHORT[task.problem.ty.bytes() / 8];
+    let each = match is_short {
+        true => rounds.clamp(1, ABREAST),
+        false => 1,
+    };
+    match wide >= each {
+        true => [wide.div_ceil(each), high],
+        false => [wide, high.div_ceil(each)],
+    }
+}
+
 fn filling(device: &DeviceProperties) -> usize {
     device.multiprocessors_to_fill() as usize
 }
@@ -255,7 +274,7 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     task.fixed_block(THREADS)?;
     let kernel = task.kernel([Code::of(task.problem).of_kernel(), 0])?;
     let (axis, tiling) = (axis(task.problem), tiling(task));
-    let [wide, high] = tiles(axis, &tiling);
+    let [wide, high] = abreast(axis, &tiling, task);
     let mut blocks = [wide, tiling.parts, high].into_iter();
     let grid = task.device.max_grid.map(|limit| {
         let items = blocks.next().unwrap_or(1);
