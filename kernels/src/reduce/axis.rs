@@ -196,7 +196,7 @@ pub fn fold_axis<T: Addend, O: Along>(
     // SAFETY: `require` states all of it.
     unsafe {
         match (of.is_short(), size_of::<T>()) {
-            (true, 4) => of.each_short::<{ IN_FLIGHT / 4 / ABREAST }>(),
+            (true, 4) => of.each_short::<{ IN_FLIGHT / 8 / ABREAST }>(),
             (true, _) => of.each_short::<{ IN_FLIGHT / 8 / ABREAST }>(),
             (false, 4) => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
             (false, _) => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
