@@ -18,6 +18,9 @@
 //! first writes of the next tile. With one column the last 32 are lanes of a warp, which fold by
 //! shuffles, in the same order.
 //!
+//! Of many short lines a thread has [`ABREAST`] at a time, and no line has several threads: one output
+//! would not have enough bytes in flight.
+//!
 //! Where there are too few outputs for the device, lines are divided in `parts`, and the block that
 //! finishes a tile last folds its parts, as in [`single`](super::single): which block that is varies,
 //! what is folded in which order does not. A ticket starts at 0, and the last block resets it. With
@@ -54,8 +57,11 @@ pub const IN_FLIGHT: usize = 64;
 /// Outputs of short lines that a thread folds at the same time, where a block has several tiles.
 pub const ABREAST: usize = 4;
 
-/// The most elements of such a line, of 4 bytes and of 8.
-pub const SHORT: [usize; 2] = [8, 8];
+/// The most elements of such a line.
+pub const SHORT: usize = 8;
+
+/// Elements of each of these lines that it has in flight.
+pub const TOGETHER: usize = 2;
 
 /// Parts of an output that a thread of the last block has in flight.
 const AHEAD: usize = 4;
@@ -196,8 +202,7 @@ pub fn fold_axis<T: Addend, O: Along>(
     // SAFETY: `require` states all of it.
     unsafe {
         match (of.is_short(), size_of::<T>()) {
-            (true, 4) => of.each_short::<{ IN_FLIGHT / 8 / ABREAST }>(),
-            (true, _) => of.each_short::<{ IN_FLIGHT / 8 / ABREAST }>(),
+            (true, _) => of.each_short(),
             (false, 4) => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
             (false, _) => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
         }
@@ -330,7 +335,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
         let (columns, lines) = self.at_once();
         self.rows == 1
             && self.parts == 1
-            && self.extent <= SHORT[size_of::<T>() / 8]
+            && self.extent <= SHORT
             && (columns < self.inner || lines < self.outer)
     }
 
@@ -342,12 +347,12 @@ impl<T: Addend, O: Along> Fold<T, O> {
         (cols, lines)
     }
 
-    /// Folds all short lines of this thread, [`ABREAST`] at a time, N elements of each.
+    /// Folds all short lines of this thread, [`ABREAST`] at a time.
     ///
     /// # Safety
     /// As of [`each`](Self::each); each line has one thread, and there is one part.
     #[inline(always)]
-    unsafe fn each_short<const N: usize>(&self) {
+    unsafe fn each_short(&self) {
         let (columns, lines) = self.at_once();
         let of_thread = |block: u32, dim: u32, at: u32| block as usize * dim as usize + at as usize;
         let (block, dim, thread) = (
@@ -384,7 +389,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
                 let mut row = 0;
                 while row < self.extent as u32 {
                     let (mut output, mut of_output) = (first, from);
-                    let elements: [[T; N]; ABREAST] = core::array::from_fn(|_| {
+                    let elements: [[T; TOGETHER]; ABREAST] = core::array::from_fn(|_| {
                         let mut element = of_output;
                         of_output = pointer_here(of_output.wrapping_add(in_apart));
                         let exists = output < end;
@@ -404,8 +409,8 @@ impl<T: Addend, O: Along> Fold<T, O> {
                         folded[i] =
                             O::group(folded[i], elements[i], |j| (row + j) as usize, self.how);
                     });
-                    row += N as u32;
-                    from = from.wrapping_add(N * self.inner);
+                    row += TOGETHER as u32;
+                    from = from.wrapping_add(TOGETHER * self.inner);
                 }
                 let mut to = line * self.inner + at;
                 let mut output = first;

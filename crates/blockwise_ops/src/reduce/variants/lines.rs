@@ -2,7 +2,7 @@
 
 use blockwise::{AnyViewMut, DeviceProperties, Error, Plain, Type, View, ViewMut};
 use kernels::reduce::axis::{
-    ABREAST, IN_FLIGHT, LONGEST, SHORT, THREADS, TICKETS, Tiling, fold_axis,
+    ABREAST, IN_FLIGHT, LONGEST, SHORT, THREADS, TICKETS, TOGETHER, Tiling, fold_axis,
 };
 use kernels::reduce::{Addend, Extreme, Sum, axis::Along};
 
@@ -224,7 +224,7 @@ fn abreast(axis: Axis, tiling: &Tiling, task: &Task<'_>) -> [usize; 2] {
     let [wide, high] = tiles(axis, tiling);
     let threads = (tiling.cols * tiling.rows * tiling.lines) as usize;
     let rounds = all(axis, tiling) / at_once(threads, filling(task.device));
-    let is_short = tiling.rows == 1 && axis.extent <= SHORT[task.problem.ty.bytes() / 8];
+    let is_short = tiling.rows == 1 && axis.extent <= SHORT;
     let each = match is_short {
         true => rounds.clamp(1, ABREAST),
         false => 1,
@@ -296,6 +296,11 @@ pub(super) fn error<T: Precision>(task: &Task<'_>) -> f64 {
     let rows = tiling.rows as usize;
     let (group, rounds) = (in_flight(task.problem.ty), rows.next_power_of_two().ilog2());
     let share = tiling.part.div_ceil(rows).div_ceil(group) + group.ilog2() as usize;
+    // Short lines that are folded several at a time.
+    let share = match tiling.part <= SHORT {
+        true => share.max(tiling.part.div_ceil(TOGETHER) + TOGETHER.ilog2() as usize),
+        false => share,
+    };
     let of_parts = match tiling.parts {
         1 => 0,
         parts => parts.div_ceil(rows) + rounds as usize,
