@@ -18,8 +18,8 @@
 //! first writes of the next tile. With one column the last 32 are lanes of a warp, which fold by
 //! shuffles, in the same order.
 //!
-//! Of many short lines a thread has [`ABREAST`] at a time, and no line has several threads: one output
-//! would not have enough bytes in flight.
+//! Of many short lines a thread has [`ABREAST`] at a time: with one, most of its instructions were
+//! not loads.
 //!
 //! Where there are too few outputs for the device, lines are divided in `parts`, and the block that
 //! finishes a tile last folds its parts, as in [`single`](super::single): which block that is varies,
@@ -201,10 +201,10 @@ pub fn fold_axis<T: Addend, O: Along>(
     };
     // SAFETY: `require` states all of it.
     unsafe {
-        match (of.is_short(), size_of::<T>()) {
-            (true, _) => of.each_short(),
-            (false, 4) => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
-            (false, _) => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
+        match size_of::<T>() {
+            _ if of.is_short() => of.each_short(),
+            4 => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
+            _ => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
         }
     }
 }

@@ -220,10 +220,10 @@ fn tiling(task: &Task<'_>) -> Tiling {
 
 /// Blocks along the columns and along the outer indices: a tile each; or less than all of many tiles
 /// of short lines, whose threads then have several in flight.
-fn abreast(axis: Axis, tiling: &Tiling, task: &Task<'_>) -> [usize; 2] {
+fn abreast(axis: Axis, tiling: &Tiling, filling: usize) -> [usize; 2] {
     let [wide, high] = tiles(axis, tiling);
     let threads = (tiling.cols * tiling.rows * tiling.lines) as usize;
-    let rounds = all(axis, tiling) / at_once(threads, filling(task.device));
+    let rounds = all(axis, tiling) / at_once(threads, filling);
     let is_short = tiling.rows == 1 && axis.extent <= SHORT;
     let each = match is_short {
         true => rounds.clamp(1, ABREAST),
@@ -274,7 +274,7 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     task.fixed_block(THREADS)?;
     let kernel = task.kernel([Code::of(task.problem).of_kernel(), 0])?;
     let (axis, tiling) = (axis(task.problem), tiling(task));
-    let [wide, high] = abreast(axis, &tiling, task);
+    let [wide, high] = abreast(axis, &tiling, filling(task.device));
     let mut blocks = [wide, tiling.parts, high].into_iter();
     let grid = task.device.max_grid.map(|limit| {
         let items = blocks.next().unwrap_or(1);
@@ -408,6 +408,25 @@ mod tests {
         assert_eq!(of(Type::F64, 768, 4096), [1, 128, 1]);
         assert_eq!(of(Type::F32, 1, 1 << 30), [1, 256, 1]);
         assert_eq!(of(Type::F32, 5, 0), [1, 1, 5]);
+    }
+
+    /// On an H200.
+    #[test]
+    fn short_lines_are_four_abreast_where_there_are_enough() {
+        let of = |outer, extent, inner| {
+            let axis = Axis {
+                outer,
+                extent,
+                inner,
+            };
+            abreast(axis, &undivided(axis, Type::F32, true, 132), 132)
+        };
+        assert_eq!(of(10_000_000, 2, 1), [1, 156_250_usize.div_ceil(4)]);
+        assert_eq!(of(1, 8, 2_563_328), [10_013_usize.div_ceil(4), 1]);
+        assert_eq!(of(262, 1, 2011), [3, 262]);
+        // Tiles that all run at once, and longer lines.
+        assert_eq!(of(60_000, 5, 1), [1, 938]);
+        assert_eq!(of(1_000_000, 9, 1), [1, 15_625]);
     }
 
     /// The kernel counts them in 32 bits.
