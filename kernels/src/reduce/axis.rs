@@ -57,8 +57,9 @@ pub const IN_FLIGHT: usize = 64;
 /// Outputs of short lines that a thread folds at the same time, where a block has several tiles.
 pub const ABREAST: usize = 4;
 
-/// The most elements of such a line.
-pub const SHORT: usize = 8;
+/// The most elements of such a line, of 4 bytes and of 8: three and two rounds of loads. With four
+/// rounds a thread takes longer than with all of one line in flight.
+pub const SHORT: [usize; 2] = [6, 4];
 
 /// Elements of each of these lines that it has in flight.
 pub const TOGETHER: usize = 2;
@@ -335,7 +336,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
         let (columns, lines) = self.at_once();
         self.rows == 1
             && self.parts == 1
-            && self.extent <= SHORT
+            && self.extent <= SHORT[size_of::<T>() / 8]
             && (columns < self.inner || lines < self.outer)
     }
 

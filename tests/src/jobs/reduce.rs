@@ -160,7 +160,13 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     every_axis(
         &mut jobs,
         on,
-        &[[3, 7, 600], [700, 5, 1], [450, 1, 2], [300, 8, 3], [2, 2, 1100]],
+        &[
+            [3, 4, 600],
+            [700, 5, 1],
+            [450, 1, 2],
+            [300, 4, 3],
+            [2, 2, 1100],
+        ],
         one,
     );
     let parts = |of: Divided| Divided { parts: three, ..of };

@@ -6,7 +6,7 @@ use kernels::reduce::axis::{
 };
 use kernels::reduce::{Addend, Extreme, Sum, axis::Along};
 
-use super::super::problem::{Code, Way, axis, how};
+use super::super::problem::{Code, Way, how};
 use crate::LaunchError;
 use crate::LaunchPlan;
 use crate::limits::{blocks_for, check};
@@ -76,6 +76,19 @@ const LONG: usize = 24;
 
 /// Parts for each thread of a line, at most, which the last block folds.
 const PARTS: usize = 4;
+
+/// A problem's lines. Those of one element each are columns of one row: a copy.
+fn axis(problem: &Problem) -> Axis {
+    let axis = super::super::problem::axis(problem);
+    match axis.extent {
+        1 => Axis {
+            outer: 1,
+            extent: 1,
+            inner: axis.outer * axis.inner,
+        },
+        _ => axis,
+    }
+}
 
 /// How blocks divide an array, but for parts. `filling` is the number of multiprocessors.
 ///
@@ -218,15 +231,18 @@ fn tiling(task: &Task<'_>) -> Tiling {
     divided(one, axis.extent, parts)
 }
 
+/// Times that blocks of a tile of short lines would fill the device, from which on they have several.
+const ROUNDS: usize = 3;
+
 /// Blocks along the columns and along the outer indices: a tile each; or less than all of many tiles
 /// of short lines, whose threads then have several in flight.
-fn abreast(axis: Axis, tiling: &Tiling, filling: usize) -> [usize; 2] {
+fn abreast(axis: Axis, tiling: &Tiling, ty: Type, filling: usize) -> [usize; 2] {
     let [wide, high] = tiles(axis, tiling);
     let threads = (tiling.cols * tiling.rows * tiling.lines) as usize;
     let rounds = all(axis, tiling) / at_once(threads, filling);
-    let is_short = tiling.rows == 1 && axis.extent <= SHORT;
-    let each = match is_short {
-        true => rounds.clamp(1, ABREAST),
+    let is_short = tiling.rows == 1 && axis.extent <= SHORT[ty.bytes() / 8];
+    let each = match is_short && rounds >= ROUNDS {
+        true => ABREAST,
         false => 1,
     };
     match wide >= each {
@@ -274,7 +290,7 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     task.fixed_block(THREADS)?;
     let kernel = task.kernel([Code::of(task.problem).of_kernel(), 0])?;
     let (axis, tiling) = (axis(task.problem), tiling(task));
-    let [wide, high] = abreast(axis, &tiling, filling(task.device));
+    let [wide, high] = abreast(axis, &tiling, task.problem.ty, filling(task.device));
     let mut blocks = [wide, tiling.parts, high].into_iter();
     let grid = task.device.max_grid.map(|limit| {
         let items = blocks.next().unwrap_or(1);
@@ -297,7 +313,7 @@ pub(super) fn error<T: Precision>(task: &Task<'_>) -> f64 {
     let (group, rounds) = (in_flight(task.problem.ty), rows.next_power_of_two().ilog2());
     let share = tiling.part.div_ceil(rows).div_ceil(group) + group.ilog2() as usize;
     // Short lines that are folded several at a time.
-    let share = match tiling.part <= SHORT {
+    let share = match tiling.part <= SHORT[task.problem.ty.bytes() / 8] {
         true => share.max(tiling.part.div_ceil(TOGETHER) + TOGETHER.ilog2() as usize),
         false => share,
     };
@@ -419,14 +435,14 @@ mod tests {
                 extent,
                 inner,
             };
-            abreast(axis, &undivided(axis, Type::F32, true, 132), 132)
+            abreast(axis, &undivided(axis, Type::F32, true, 132), Type::F32, 132)
         };
         assert_eq!(of(10_000_000, 2, 1), [1, 156_250_usize.div_ceil(4)]);
-        assert_eq!(of(1, 8, 2_563_328), [10_013_usize.div_ceil(4), 1]);
-        assert_eq!(of(262, 1, 2011), [3, 262]);
-        // Tiles that all run at once, and longer lines.
-        assert_eq!(of(60_000, 5, 1), [1, 938]);
-        assert_eq!(of(1_000_000, 9, 1), [1, 15_625]);
+        assert_eq!(of(1, 5, 2_563_328), [10_013_usize.div_ceil(4), 1]);
+        assert_eq!(of(1, 1, 526_882), [2059_usize.div_ceil(4), 1]);
+        // Tiles that nearly all run at once, and longer lines.
+        assert_eq!(of(300_000, 5, 1), [1, 4688]);
+        assert_eq!(of(1_000_000, 7, 1), [1, 15_625]);
     }
 
     /// The kernel counts them in 32 bits.
