@@ -18,6 +18,9 @@
 //! first writes of the next tile. With one column the last 32 are lanes of a warp, which fold by
 //! shuffles, in the same order.
 //!
+//! Of many short lines a thread has [`ABREAST`] at a time: with one, most of its instructions were
+//! not loads.
+//!
 //! Where there are too few outputs for the device, lines are divided in `parts`, and the block that
 //! finishes a tile last folds its parts, as in [`single`](super::single): which block that is varies,
 //! what is folded in which order does not. A ticket starts at 0, and the last block resets it. With
@@ -33,6 +36,7 @@ use cuda_std::atomic::intrinsics::{
 };
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_block_uniform;
+use cuda_std::unroll::unrolled;
 
 use super::lanes::{WARP, fold_segments};
 use super::single::{load, store};
@@ -49,6 +53,16 @@ pub const THREADS: u32 = 256;
 
 /// Bytes that a thread has in flight.
 pub const IN_FLIGHT: usize = 64;
+
+/// Outputs of short lines that a thread folds at the same time, where a block has several tiles.
+pub const ABREAST: usize = 4;
+
+/// The most elements of such a line, of 4 bytes and of 8: three and two rounds of loads. With four
+/// rounds a thread takes longer than with all of one line in flight.
+pub const SHORT: [usize; 2] = [6, 4];
+
+/// Elements of each of these lines that it has in flight.
+pub const TOGETHER: usize = 2;
 
 /// Parts of an output that a thread of the last block has in flight.
 const AHEAD: usize = 4;
@@ -189,6 +203,7 @@ pub fn fold_axis<T: Addend, O: Along>(
     // SAFETY: `require` states all of it.
     unsafe {
         match size_of::<T>() {
+            _ if of.is_short() => of.each_short(),
             4 => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
             _ => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
         }
@@ -219,79 +234,201 @@ impl<T: Addend, O: Along> Fold<T, O> {
     #[inline(always)]
     unsafe fn each<const N: usize, const HALF: usize>(&self) {
         let last = shared_array![u32; 1];
-        let (cols, high) = (thread::block_dim_x() as usize, thread::block_dim_y());
-        let (col, high_at) = (thread::thread_idx_x() as usize, thread::thread_idx_y());
-        // One line, whatever its rows; or several, which are told apart by a shift. Numbers without
-        // a branch: with one ptxas spills them.
-        let (shift, rest) = match high == self.rows {
-            true => (31, u32::MAX),
-            false => (self.rows.trailing_zeros(), self.rows - 1),
-        };
-        let (lines, line) = ((high >> shift).max(1) as usize, (high_at >> shift) as usize);
-        let row = high_at & rest;
-        let outputs = self.outer * self.inner;
-        // What is the thread's own in all tiles.
-        let of_line = line * self.extent + row as usize;
-        let (from, to) = (of_line * self.inner + col, line * self.inner + col);
-        let mut first = thread::block_idx_z() as usize * lines;
-        while first < self.outer {
+        let mut high = thread::block_idx_z() as usize;
+        while high * (self.lines(0).0 as usize) < self.outer {
             let mut part = thread::block_idx_y();
             while part < self.parts as u32 {
-                let begin = part as usize * self.part;
-                // At most `part`, which 32 bits hold.
-                let len = match self.extent - begin < self.part {
-                    true => (self.extent - begin) as u32,
-                    false => self.part as u32,
-                };
                 let mut wide = thread::block_idx_x() as usize;
-                while wide * cols < self.inner {
-                    let left = wide * cols;
-                    let exists = first + line < self.outer && left + col < self.inner;
-                    let output = first * self.inner + left + to;
-                    // SAFETY: passed on to the caller; the output exists where it says so.
-                    unsafe {
-                        let mut folded = O::start::<T>();
-                        if exists {
-                            let at = (first * self.extent + begin) * self.inner + left + from;
-                            folded = self.share::<N, HALF>(at, begin, row, len);
-                        }
-                        folded = self.of_rows(folded, row);
-                        if self.parts == 1 {
-                            if exists && row == 0 {
-                                self.finish(output, folded);
-                            }
-                        } else {
-                            if exists && row == 0 {
-                                let at = part as usize * outputs + output;
-                                store(self.own.wrapping_add(at), folded);
-                            }
-                            // Orders the block's stores before the ticket, and the reads of the last
-                            // tile's answer before the next one's.
-                            thread::sync_threads();
-                            if col == 0 && high_at == 0 {
-                                let high = first.checked_div(lines).unwrap_or(0);
-                                let all = (self.inner + cols - 1).checked_div(cols).unwrap_or(0);
-                                last.write(self.is_last(high * all + wide).into());
-                            }
-                            // Orders the ticket before the loads of other blocks' stores.
-                            thread::sync_threads();
-                            if assume_block_uniform(last.read()) != 0 {
-                                let mut folded = O::start::<T>();
-                                if exists {
-                                    folded = self.of_parts(output, outputs, row as usize);
-                                }
-                                folded = self.of_rows(folded, row);
-                                if exists && row == 0 {
-                                    self.finish(output, folded);
-                                }
-                            }
-                        }
-                    }
+                while wide * (thread::block_dim_x() as usize) < self.inner {
+                    // SAFETY: passed on to the caller.
+                    unsafe { self.tile::<N, HALF>([wide, high], part, last) };
                     wide += thread::grid_dim_x() as usize;
                 }
                 part += thread::grid_dim_y();
             }
-            first += thread::grid_dim_z() as usize * lines;
+            high += thread::grid_dim_z() as usize;
+        }
+    }
+
+    /// A block's lines, and this thread's line and row among them. One line, whatever its rows; or
+    /// several, which are told apart by a shift. Numbers without a branch: with one ptxas spills them.
+    #[inline(always)]
+    fn lines(&self, zero: u32) -> (u32, u32, u32) {
+        let (high, at) = (thread::block_dim_y(), thread::thread_idx_y() + zero);
+        let (shift, rest) = match high == self.rows {
+            true => (31, u32::MAX),
+            false => (self.rows.trailing_zeros(), self.rows - 1),
+        };
+        ((high >> shift).max(1), at >> shift, at & rest)
+    }
+
+    /// Folds a part of a tile's lines.
+    ///
+    /// # Safety
+    /// As of [`each`](Self::each), and there is such a tile and part.
+    #[inline(always)]
+    unsafe fn tile<const N: usize, const HALF: usize>(
+        &self,
+        [wide, high]: [usize; 2],
+        part: u32,
+        last: *mut u32,
+    ) {
+        // Nothing is computed before the loops over tiles: most blocks have one, and a small array
+        // takes as long as what comes before the first load.
+        let zero = zero_here();
+        let (lines, line, row) = self.lines(zero as u32);
+        let cols = thread::block_dim_x() as usize;
+        let line = high * lines as usize + line as usize;
+        let col = wide * cols + thread::thread_idx_x() as usize + zero;
+        let exists = line < self.outer && col < self.inner;
+        // At most `part`, which 32 bits hold.
+        let begin = u64::from(part) * u64::from(self.part as u32);
+        let begin = begin as usize;
+        let len = match self.extent - begin < self.part {
+            true => (self.extent - begin) as u32,
+            false => self.part as u32,
+        };
+        // SAFETY: passed on to the caller; the output exists where it says so.
+        unsafe {
+            let mut folded = O::start::<T>();
+            if exists {
+                let at = (line * self.extent + begin + row as usize) * self.inner + col;
+                folded = self.share::<N, HALF>(at, begin, row, len);
+            }
+            folded = self.of_rows(folded, row);
+            let output = line * self.inner + col;
+            if self.parts == 1 {
+                if exists && row == 0 {
+                    self.finish(output, folded);
+                }
+                return;
+            }
+            let outputs = (self.outer + zero_here()) * self.inner;
+            if exists && row == 0 {
+                let at = part as usize * outputs + output;
+                store(self.own.wrapping_add(at), folded);
+            }
+            // Orders the block's stores before the ticket, and the reads of the last tile's answer
+            // before the next one's.
+            thread::sync_threads();
+            if thread::thread_idx_x() == 0 && thread::thread_idx_y() == 0 {
+                let all = (self.inner + cols - 1).checked_div(cols).unwrap_or(0);
+                last.write(self.is_last(high * all + wide).into());
+            }
+            // Orders the ticket before the loads of other blocks' stores.
+            thread::sync_threads();
+            if assume_block_uniform(last.read()) != 0 {
+                let mut folded = O::start::<T>();
+                if exists {
+                    folded = self.of_parts(output, outputs, row as usize);
+                }
+                folded = self.of_rows(folded, row);
+                if exists && row == 0 {
+                    self.finish(output, folded);
+                }
+            }
+        }
+    }
+
+    /// Whether lines are short, each with one thread, and a block has several tiles.
+    #[inline(always)]
+    fn is_short(&self) -> bool {
+        let (columns, lines) = self.at_once();
+        self.rows == 1
+            && self.parts == 1
+            && self.extent <= SHORT[size_of::<T>() / 8]
+            && (columns < self.inner || lines < self.outer)
+    }
+
+    /// Columns and lines of the grid.
+    #[inline(always)]
+    fn at_once(&self) -> (usize, usize) {
+        let cols = thread::block_dim_x() as usize * thread::grid_dim_x() as usize;
+        let lines = thread::block_dim_y() as usize * thread::grid_dim_z() as usize;
+        (cols, lines)
+    }
+
+    /// Folds all short lines of this thread, [`ABREAST`] at a time.
+    ///
+    /// # Safety
+    /// As of [`each`](Self::each); each line has one thread, and there is one part.
+    #[inline(always)]
+    unsafe fn each_short(&self) {
+        let (columns, lines) = self.at_once();
+        let of_thread = |block: u32, dim: u32, at: u32| block as usize * dim as usize + at as usize;
+        let (block, dim, thread) = (
+            thread::block_idx_x(),
+            thread::block_dim_x(),
+            thread::thread_idx_x(),
+        );
+        let col = of_thread(block, dim, thread);
+        let (block, dim, thread) = (
+            thread::block_idx_z(),
+            thread::block_dim_y(),
+            thread::thread_idx_y(),
+        );
+        let mut line = of_thread(block, dim, thread);
+        // Of the grid's next tiles: along the columns, unless the grid has all of them.
+        let is_wide = columns < self.inner;
+        let (apart, end, lines_apart) = match is_wide {
+            true => (columns, self.inner, 1),
+            false => (lines, self.outer, self.inner),
+        };
+        let in_apart = match is_wide {
+            true => columns,
+            false => lines * self.extent * self.inner,
+        };
+        let times = |is: bool| if is { ABREAST } else { 1 };
+        while line < self.outer {
+            let mut at = col;
+            while at < self.inner {
+                let mut from = self
+                    .input
+                    .wrapping_add(line * self.extent * self.inner + at);
+                let first = if is_wide { at } else { line };
+                let mut folded = [O::start::<T>(); ABREAST];
+                let mut row = 0;
+                while row < self.extent as u32 {
+                    let (mut output, mut of_output) = (first, from);
+                    let elements: [[T; TOGETHER]; ABREAST] = core::array::from_fn(|_| {
+                        let mut element = of_output;
+                        of_output = pointer_here(of_output.wrapping_add(in_apart));
+                        let exists = output < end;
+                        output += apart;
+                        core::array::from_fn(|j| {
+                            let is_inside = exists && row + (j as u32) < self.extent as u32;
+                            // SAFETY: an element of an output that exists, if it is inside.
+                            let [loaded] = unsafe { load_if::<T, 1>(element, is_inside) };
+                            element = pointer_here(element.wrapping_add(self.inner));
+                            match is_inside {
+                                true => loaded,
+                                false => O::nothing(self.how),
+                            }
+                        })
+                    });
+                    unrolled::<ABREAST>(|i| {
+                        folded[i] =
+                            O::group(folded[i], elements[i], |j| (row + j) as usize, self.how);
+                    });
+                    row += TOGETHER as u32;
+                    from = from.wrapping_add(TOGETHER * self.inner);
+                }
+                let mut to = line * self.inner + at;
+                let mut output = first;
+                let mut left = ABREAST;
+                while left > zero_here() {
+                    if output < end {
+                        // SAFETY: it exists, and is this thread's.
+                        unsafe { self.finish(to, folded[0]) };
+                    }
+                    to += apart * lines_apart;
+                    output += apart;
+                    folded = core::array::from_fn(|i| folded[(i + 1) % ABREAST]);
+                    left -= 1;
+                }
+                at += columns * times(is_wide);
+            }
+            line += lines * times(!is_wide);
         }
     }
 
@@ -323,15 +460,19 @@ impl<T: Addend, O: Along> Fold<T, O> {
             }
         };
         let index = |row: u32, i: u32| begin + (row + i * rows) as usize;
-        while row + (N as u32 - 1) * rows < len {
+        // All threads of a line take the same way, whatever their row: lanes of a warp that did not
+        // would wait for the others' loads, and then for their own.
+        let mut left = len;
+        while left >= N as u32 * rows {
             let elements: [T; N] = core::array::from_fn(|_| next(true));
             folded = O::group(folded, elements, |i| index(row, i), self.how);
             row += N as u32 * rows;
+            left -= N as u32 * rows;
         }
-        if row + HALF as u32 * rows < len {
+        if left > HALF as u32 * rows {
             let elements: [T; N] = core::array::from_fn(|i| next(row + i as u32 * rows < len));
             folded = O::group(folded, elements, |i| index(row, i), self.how);
-        } else if row < len {
+        } else if left > 0 {
             let elements: [T; HALF] = core::array::from_fn(|i| next(row + i as u32 * rows < len));
             folded = O::group(folded, elements, |i| index(row, i), self.how);
         }
@@ -356,7 +497,7 @@ impl<T: Addend, O: Along> Fold<T, O> {
             let loaded: [O::Folded<T>; AHEAD] = core::array::from_fn(|i| unsafe {
                 load(self.own.wrapping_add(at(i) * outputs + output))
             });
-            cuda_std::unroll::unrolled::<AHEAD>(|i| {
+            unrolled::<AHEAD>(|i| {
                 if part + i * rows < self.parts {
                     folded = O::merge::<T>(folded, loaded[i]);
                 }
@@ -439,10 +580,12 @@ impl<T: Addend, O: Along> Fold<T, O> {
     /// The output exists, and no other thread writes it.
     #[inline(always)]
     unsafe fn finish(&self, output: usize, folded: O::Folded<T>) {
+        // The factor of a mean is not computed before the loops.
+        let how = self.how + zero_here() as u64;
         // SAFETY: the caller's promise.
         unsafe {
             if let Some(values) = self.values {
-                (values.wrapping_add(output)).write(O::value::<T>(folded, self.how));
+                (values.wrapping_add(output)).write(O::value::<T>(folded, how));
             }
             if let Some(more) = self.more {
                 (more.wrapping_add(output)).write(O::more::<T>(folded));

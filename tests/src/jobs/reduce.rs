@@ -155,6 +155,20 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     };
     let three = NonZeroU32::new(3);
     every_axis(&mut jobs, on, &[[3, 21, 100], [200, 11, 1]], one);
+    // Short lines, whose threads have several at a time: tiles of columns, of lines, and of both;
+    // the last time with less than all.
+    every_axis(
+        &mut jobs,
+        on,
+        &[
+            [3, 4, 600],
+            [700, 5, 1],
+            [450, 1, 2],
+            [300, 4, 3],
+            [2, 2, 1100],
+        ],
+        one,
+    );
     let parts = |of: Divided| Divided { parts: three, ..of };
     every_axis(&mut jobs, on, &[[3, 77, 100]], parts(one));
     // Threads of whole groups, of one row less and more, of none; lines of one thread and of

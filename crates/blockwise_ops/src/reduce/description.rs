@@ -229,11 +229,13 @@ const LARGE: &[&[usize]] = &[&[1 << 27]];
 const EDGES: &[&[usize]] = &[&[1], &[2], &[255], &[256], &[257], &[509], &[1031]];
 
 /// Lines of one thread and of several, of one block and of several; columns in one tile and in
-/// several.
+/// several; short lines, several a thread.
 const INDEX_CASES: &[Case] = &[
     Case::of(&[5003]),
     Case::of(&[]).along(&[70, 11], 1).spare(),
     Case::of(&[]).along(&[3, 67, 5], 1).capped(1),
+    Case::of(&[]).along(&[400, 3], 1).capped(1),
+    Case::of(&[]).along(&[2, 4, 530], 1).capped(1),
     Case::of(&[]).along(&[2, 700, 131], 1).counting(3),
 ];
 

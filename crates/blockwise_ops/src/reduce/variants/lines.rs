@@ -1,10 +1,12 @@
 //! Reductions along an axis: how blocks divide an array, and what a launch is given.
 
 use blockwise::{AnyViewMut, DeviceProperties, Error, Plain, Type, View, ViewMut};
-use kernels::reduce::axis::{IN_FLIGHT, LONGEST, THREADS, TICKETS, Tiling, fold_axis};
+use kernels::reduce::axis::{
+    ABREAST, IN_FLIGHT, LONGEST, SHORT, THREADS, TICKETS, TOGETHER, Tiling, fold_axis,
+};
 use kernels::reduce::{Addend, Extreme, Sum, axis::Along};
 
-use super::super::problem::{Code, Way, axis, how};
+use super::super::problem::{Code, Way, how};
 use crate::LaunchError;
 use crate::LaunchPlan;
 use crate::limits::{blocks_for, check};
@@ -74,6 +76,19 @@ const LONG: usize = 24;
 
 /// Parts for each thread of a line, at most, which the last block folds.
 const PARTS: usize = 4;
+
+/// A problem's lines. Those of one element each are columns of one row: a copy.
+fn axis(problem: &Problem) -> Axis {
+    let axis = super::super::problem::axis(problem);
+    match axis.extent {
+        1 => Axis {
+            outer: 1,
+            extent: 1,
+            inner: axis.outer * axis.inner,
+        },
+        _ => axis,
+    }
+}
 
 /// How blocks divide an array, but for parts. `filling` is the number of multiprocessors.
 ///
@@ -216,6 +231,26 @@ fn tiling(task: &Task<'_>) -> Tiling {
     divided(one, axis.extent, parts)
 }
 
+/// Times that blocks of a tile of short lines would fill the device, from which on they have several.
+const ROUNDS: usize = 2;
+
+/// Blocks along the columns and along the outer indices: a tile each; or less than all of many tiles
+/// of short lines, whose threads then have several in flight.
+fn abreast(axis: Axis, tiling: &Tiling, ty: Type, filling: usize) -> [usize; 2] {
+    let [wide, high] = tiles(axis, tiling);
+    let threads = (tiling.cols * tiling.rows * tiling.lines) as usize;
+    let rounds = all(axis, tiling) / at_once(threads, filling);
+    let is_short = tiling.rows == 1 && axis.extent <= SHORT[ty.bytes() / 8];
+    let each = match is_short && rounds >= ROUNDS {
+        true => ABREAST,
+        false => 1,
+    };
+    match wide >= each {
+        true => [wide.div_ceil(each), high],
+        false => [wide, high.div_ceil(each)],
+    }
+}
+
 fn filling(device: &DeviceProperties) -> usize {
     device.multiprocessors_to_fill() as usize
 }
@@ -255,7 +290,7 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     task.fixed_block(THREADS)?;
     let kernel = task.kernel([Code::of(task.problem).of_kernel(), 0])?;
     let (axis, tiling) = (axis(task.problem), tiling(task));
-    let [wide, high] = tiles(axis, &tiling);
+    let [wide, high] = abreast(axis, &tiling, task.problem.ty, filling(task.device));
     let mut blocks = [wide, tiling.parts, high].into_iter();
     let grid = task.device.max_grid.map(|limit| {
         let items = blocks.next().unwrap_or(1);
@@ -277,6 +312,11 @@ pub(super) fn error<T: Precision>(task: &Task<'_>) -> f64 {
     let rows = tiling.rows as usize;
     let (group, rounds) = (in_flight(task.problem.ty), rows.next_power_of_two().ilog2());
     let share = tiling.part.div_ceil(rows).div_ceil(group) + group.ilog2() as usize;
+    // Short lines that are folded several at a time.
+    let share = match tiling.part <= SHORT[task.problem.ty.bytes() / 8] {
+        true => share.max(tiling.part.div_ceil(TOGETHER) + TOGETHER.ilog2() as usize),
+        false => share,
+    };
     let of_parts = match tiling.parts {
         1 => 0,
         parts => parts.div_ceil(rows) + rounds as usize,
@@ -384,6 +424,26 @@ mod tests {
         assert_eq!(of(Type::F64, 768, 4096), [1, 128, 1]);
         assert_eq!(of(Type::F32, 1, 1 << 30), [1, 256, 1]);
         assert_eq!(of(Type::F32, 5, 0), [1, 1, 5]);
+    }
+
+    /// On an H200.
+    #[test]
+    fn short_lines_are_four_abreast_where_there_are_enough() {
+        let of = |outer, extent, inner| {
+            let axis = Axis {
+                outer,
+                extent,
+                inner,
+            };
+            abreast(axis, &undivided(axis, Type::F32, true, 132), Type::F32, 132)
+        };
+        assert_eq!(of(10_000_000, 2, 1), [1, 156_250_usize.div_ceil(4)]);
+        assert_eq!(of(1, 5, 2_563_328), [10_013_usize.div_ceil(4), 1]);
+        assert_eq!(of(1, 1, 526_882), [2059_usize.div_ceil(4), 1]);
+        assert_eq!(of(300_000, 5, 1), [1, 4688 / 4]);
+        // Tiles of which most run at once, and longer lines.
+        assert_eq!(of(270_000, 5, 1), [1, 4219]);
+        assert_eq!(of(1_000_000, 7, 1), [1, 15_625]);
     }
 
     /// The kernel counts them in 32 bits.
