@@ -39,6 +39,7 @@ use cuda_std::prelude::*;
 use super::anchored::{Anchored, MOST, THREADS};
 use super::lanes::WARP;
 use super::policy::IN_FLIGHT;
+use super::single::store;
 use super::warps::{Share, all_have, fold_block, fold_parts};
 use super::{Addend, Extreme, Op, Partial, Sum, grid_stride, write_partial};
 use crate::matmul::asm::load_if;
@@ -93,7 +94,7 @@ pub fn dot_wide<T: Addend>(a: &[T], b: &[T], mut partials: Out<<T as Addend>::Pa
     // element per block.
     unsafe {
         let place = partials.as_mut_ptr();
-        let end = |share| write_partial(place, fold_block::<T, Sum>(share));
+        let end = |share| end::<T, Sum>(share, place, 0);
         dot_share::<T, u32, { lanes::<T>() }, DOT_IN_FLIGHT, DOT_IN_FLIGHT, true>(a, b, end);
     }
 }
@@ -128,9 +129,31 @@ pub fn fold_wide<T: Addend, O: Op>(
     // SAFETY: `require` states whole warps along x; the launch provides one element per block.
     unsafe {
         let place = partials.as_mut_ptr();
-        let end = |share| write_partial(place, O::partial::<T>(fold_block::<T, O>(share), flip));
+        let end = |share| end::<T, O>(share, place, flip);
         share::<T, O, u32, { lanes::<T>() }, IN_FLIGHT, { long::<T, O>() }, true>(input, flip, end);
     };
+}
+
+/// Thread 0 writes its block's value.
+///
+/// # Safety
+/// All threads of the block call it. `partials` has one element per block.
+#[inline(always)]
+unsafe fn end<T: Addend, O: Op>(share: Share<O::Value<T>>, partials: *mut T::Partial, flip: u64) {
+    // SAFETY: the caller's promise; only this thread of the grid writes this element.
+    unsafe {
+        match share {
+            // An atomic store, which LLVM does not merge with the other one: that stands behind all
+            // that a short array does not need, and the jump there takes 2 % of a launch.
+            Share::Block(value) => {
+                if thread::thread_idx_x() == 0 {
+                    let place = partials.add(thread::block_idx_x() as usize);
+                    store(place, O::partial::<T>(value, flip));
+                }
+            }
+            share => write_partial(partials, O::partial::<T>(fold_block::<T, O>(share), flip)),
+        }
+    }
 }
 
 /// This thread's share of Σ a\[i\]·b\[i\], with IN_FLIGHT packs of each operand in flight. If

@@ -146,11 +146,6 @@ pub fn trials(text: &str, jobs: &[Job], extent: Extent) -> Vec<Trial> {
         keep_telling(&mut sources);
     }
     sources.retain(|source| extent.takes(&source.kernel));
-    sources.retain(|source| {
-        ["dot_wide_", "sum_wide_f64", "dot_single_f64"]
-            .iter()
-            .any(|name| source.kernel.starts_with(name))
-    });
     let run_all = |source: &Source| {
         let jobs: Vec<_> = jobs
             .iter()
