@@ -39,7 +39,7 @@ use cuda_std::uniform::assume_block_uniform;
 use cuda_std::unroll::unrolled;
 
 use super::lanes::{WARP, fold_segments};
-use super::single::{load, store};
+use super::relaxed::{load, store};
 use super::{Addend, Extreme, Sum};
 use crate::here::{pointer_here, zero_here};
 use crate::matmul::asm::load_if;

@@ -26,6 +26,7 @@ mod lanes;
 mod op;
 pub mod partial;
 pub mod policy;
+mod relaxed;
 pub mod shuffle;
 pub mod single;
 pub mod tree;

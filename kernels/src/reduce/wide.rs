@@ -39,7 +39,7 @@ use cuda_std::prelude::*;
 use super::anchored::{Anchored, MOST, THREADS};
 use super::lanes::WARP;
 use super::policy::IN_FLIGHT;
-use super::single::store;
+use super::relaxed::store;
 use super::warps::{Share, all_have, fold_block, fold_parts};
 use super::{Addend, Extreme, Op, Partial, Sum, grid_stride, write_partial};
 use crate::matmul::asm::load_if;
