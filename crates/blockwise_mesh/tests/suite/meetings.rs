@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
-use std::sync::Mutex;
+use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
 use blockwise::Device;
@@ -151,14 +151,17 @@ fn a_mesh_runs_one_program_after_the_other() {
     });
 }
 
-/// Three ranks that run a program together and then `end`.
+/// Three ranks that run a program together and, when all have run it, `end`: one that fails earlier
+/// fails the program of the others.
 fn ended(end: impl Fn(usize, &Mesh) -> Result<(), Error> + Sync) -> Vec<Result<(), Error>> {
-    let (jobs, end) = (jobs(3), &end);
+    let (jobs, end, all_ran) = (jobs(3), &end, &Barrier::new(3));
     std::thread::scope(|scope| {
         let ranks = jobs.iter().map(|(job, options)| {
             scope.spawn(move || {
                 let mesh = Mesh::join(job, Device::emulator(), options).unwrap();
-                mesh.run(|rank| rank.gather(&[1_u32])).unwrap();
+                let ran = mesh.run(|rank| rank.gather(&[1_u32]));
+                all_ran.wait();
+                ran.unwrap();
                 end(job.rank, &mesh)
             })
         });
