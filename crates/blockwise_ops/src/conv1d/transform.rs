@@ -304,8 +304,8 @@ macro_rules! transforms {
     };
 }
 
-/// The numbers of a pass over columns, from a problem whose extents are the pairs of windows before
-/// these, these, the offset and the outputs of a row.
+/// The scalars of a pass over columns. Its problem has extents of its own: pairs of windows before
+/// the batch, the batch's pairs, the offset, and a row's outputs.
 struct Pass {
     shift: usize,
     /// The first sample of a row's first window.

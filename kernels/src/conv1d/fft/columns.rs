@@ -187,8 +187,8 @@ macro_rules! kernels {
         /// - `columns`: a power of two, at least 32.
         /// - `start`: the first sample of a row's first window; one before the row has wrapped.
         /// - `kept`: number of samples between two windows.
-        /// - `before`, `pairs`: the numbers of pairs of windows before these, and of these, if those
-        ///   of all rows are counted, `each` of a row.
+        /// - `each`: pairs of windows of a row. They are counted through all rows: this launch has
+        ///   `pairs` of them, after the first `before`.
         /// - `shift`: number of places by which the taps are delayed.
         /// - `samples`: n. `pitch`: the distance between rows.
         ///

@@ -22,8 +22,8 @@ pub(in crate::reduce) const SHARE: usize = PATH - 1024;
 /// Blocks per multiprocessor from which a grid is made of whole rounds: of few large blocks some
 /// multiprocessors would have one more.
 const EVEN: u32 = 8;
-/// Bytes of an operand up to which it is. Longer ones have so many rounds that an uneven last one
-/// costs less than leaving blocks out: a sum of 2²⁵ `f64` takes 62.4 µs, in whole rounds 62.5 (H200).
+/// Bytes of an operand up to which a grid is made of whole rounds. Longer operands take so many that
+/// an uneven last round costs less than blocks left out: a sum of 2²⁵ `f64` takes 62.4 µs, in whole rounds 62.5 (H200).
 const EVEN_BYTES: usize = 64 << 20;
 
 /// Plans a launch on all elements, with one result per block.
