@@ -33,6 +33,10 @@ pub trait Op: sealed::Sealed {
     fn fold<T: Addend>(value: Self::Value<T>, element: T) -> Self::Value<T>;
     /// Folds two values.
     fn merge<T: Addend>(a: Self::Value<T>, b: Self::Value<T>) -> Self::Value<T>;
+    /// Whether values are [divided](Partial::DIVIDES) before a warp folds them.
+    fn divides<T: Addend>() -> bool {
+        false
+    }
     /// Folds `N` values of each lane of a warp; lane 0 gets the result.
     ///
     /// # Safety
@@ -130,6 +134,11 @@ impl Op for Sum {
     #[inline(always)]
     fn merge<T: Addend>(a: T::Partial, b: T::Partial) -> T::Partial {
         a.merge(b)
+    }
+
+    #[inline(always)]
+    fn divides<T: Addend>() -> bool {
+        T::Partial::DIVIDES
     }
 
     #[inline(always)]

@@ -16,13 +16,11 @@ pub trait Partial: Plain + WarpShuffleValue {
     type Total: Partial<Total = Self::Total> + PartialEq + core::fmt::Debug;
     /// 0.
     const ZERO: Self;
+    /// Whether a warp divides its values at one place, so that the more of them a lane has, the
+    /// fewer additions each takes.
+    const DIVIDES: bool = false;
     /// The sum of two.
     fn merge(self, other: Self) -> Self;
-    /// The sum of two that are [parts](super::anchored::Anchored::parts) by the anchor of one block.
-    #[inline(always)]
-    fn add_parts(self, other: Self) -> Self {
-        self.merge(other)
-    }
     /// The sum of `N` values of each lane of a warp, in lane 0.
     ///
     /// # Safety
@@ -32,10 +30,9 @@ pub trait Partial: Plain + WarpShuffleValue {
         // SAFETY: the caller's promise.
         unsafe { fold_lanes(values, Self::merge) }
     }
-    /// What [`of_warp`](Self::of_warp) gives for these lanes' values, on the host; if `parts`, their
-    /// sum by [`add_parts`](Self::add_parts).
+    /// What [`of_warp`](Self::of_warp) gives for these lanes' values, on the host.
     #[cfg(not(target_arch = "nvptx64"))]
-    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32], _parts: bool) -> Self {
+    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32]) -> Self {
         shuffled(
             lanes.map(|values| pairwise(values, Self::merge)),
             Self::merge,
@@ -143,6 +140,15 @@ impl Twofold {
         pairwise(parts, Self::add_parts)
     }
 
+    /// The sums of the upper parts and of the lower ones.
+    #[inline(always)]
+    fn add_parts(self, other: Self) -> Self {
+        Self {
+            sum: self.sum + other.sum,
+            rest: self.rest + other.rest,
+        }
+    }
+
     /// The quotient by a number of terms: NaN of nothing by 0.
     #[inline(always)]
     pub(super) fn over(self, count: u64) -> Self {
@@ -175,19 +181,11 @@ impl Twofold {
 impl Partial for Twofold {
     type Total = Self;
     const ZERO: Self = Self::new(0.0);
+    const DIVIDES: bool = true;
 
     #[inline(always)]
     fn merge(self, other: Self) -> Self {
         self.add(other.sum, other.rest)
-    }
-
-    /// The sums of the upper parts and of the lower ones.
-    #[inline(always)]
-    fn add_parts(self, other: Self) -> Self {
-        Self {
-            sum: self.sum + other.sum,
-            rest: self.rest + other.rest,
-        }
     }
 
     /// Each sum is divided at one place for the whole warp. Sums of the upper parts are exact, so
@@ -209,11 +207,7 @@ impl Partial for Twofold {
     }
 
     #[cfg(not(target_arch = "nvptx64"))]
-    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32], parts: bool) -> Self {
-        if parts {
-            let lane = |values| pairwise(values, Self::add_parts);
-            return shuffled(lanes.map(lane), Self::add_parts);
-        }
+    fn of_lanes<const N: usize>(lanes: [[Self; N]; 32]) -> Self {
         let most = lanes.iter().flatten().map(|value| value.magnitude()).max();
         match Self::above::<10>(most.unwrap_or(0)) {
             Some(above) => shuffled(

@@ -3,15 +3,17 @@
 //! fold their own by shuffles. Shuffles of all warps, and then of the first one, take twice as
 //! long, as nothing hides their latency: in graphs on an H200 (2026-11-26) 2²⁰ `f64` are added in
 //! 0.95 of the time, a dot product of 2²⁰ `f32` takes 0.98. A block of one warp has its values in
-//! its lanes: arrays up to 2¹⁵ elements take 0.99 of the time in such blocks (2026-11-27).
+//! its lanes: arrays up to 2¹⁵ elements take 0.97 of the time in such blocks (H100, 2026-11-27).
 
 use core::array;
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::{assume_block_uniform, assume_warp_uniform};
+use cuda_std::warp::{WarpReductionOp, warp_reduce};
 
-use super::lanes::{WARP, fold_segments, pairwise};
-use super::{Addend, Op, Partial};
+use super::anchored::{Anchored, Parts, add_parts, small};
+use super::lanes::{WARP, pairwise};
+use super::{Addend, Op};
 
 /// Values that each lane of the first warp takes: as many as a block of 128 has for it. With two or
 /// eight, sums of `f64` that the caches hold take 1.01 to 1.04 of the time (H100, 2026-11-27).
@@ -37,55 +39,71 @@ fn slots<V>() -> *mut V {
     shared_array![u64; 2 * SLOTS as usize].cast()
 }
 
-/// Whether all threads of the block have [parts](super::anchored::Anchored::parts): 0 if not. It
-/// leaves them for [`fold_parts`].
+/// Whether the [parts](Anchored::parts) of all threads of the block can be added, 0 if not, and the
+/// sum of the warp's, which it leaves for [`fold_parts`] as well.
 ///
 /// # Safety
-/// All threads of the block call it, once, and they form whole warps along x. There are at most
-/// [`SLOTS`].
+/// All threads of the block call it, once, and they form whole warps along x, at most [`EACH`].
 #[inline(always)]
-pub(super) unsafe fn all_have<P: Partial>(parts: Option<P>) -> u32 {
-    // SAFETY: whole warps are here, and a thread has a slot. In a block of one warp all threads
-    // vote; other blocks' barrier tells all threads the same.
+pub(super) unsafe fn all_have<T, P>(sum: impl Anchored<T, P>) -> (u32, Parts) {
+    let thread = thread::thread_idx_x();
+    // SAFETY: whole warps are here, and a warp has a slot. In a block of one warp all threads vote;
+    // other blocks' barrier tells all threads the same.
     unsafe {
+        let of_warp = sum.parts().map(|part| warp_sum(part));
+        // No branch for the few that are small: it would delay the barrier.
+        let has = sum.fits() & (!small(of_warp) | sum.is_held());
         let all = if thread::block_dim_x() == WARP {
-            u32::from(warp::warp_vote_all(u32::MAX, parts.is_some()))
+            u32::from(warp::warp_vote_all(u32::MAX, has))
         } else {
-            let slot = slots::<P>().add(thread::thread_idx_x() as usize);
-            slot.write(parts.unwrap_or(P::ZERO));
-            // Orders every thread's parts before the first warp's reads. If one has none, nothing
-            // is read.
-            thread::sync_threads_and(u32::from(parts.is_some()))
+            if thread.is_multiple_of(WARP) {
+                let slot = slots::<Parts>().add((thread / WARP) as usize);
+                slot.write(of_warp);
+            }
+            // Orders every warp's sum before the first warp's reads. If a thread has no parts,
+            // nothing is read.
+            thread::sync_threads_and(u32::from(has))
         };
-        assume_block_uniform(all)
+        (assume_block_uniform(all), of_warp)
     }
 }
 
-/// The sum of all threads' parts in thread 0, in others anything.
+/// The sum of a part of each lane, in all lanes.
 ///
 /// # Safety
-/// All threads of the block call it with their parts after [`all_have`] was not 0.
+/// All 32 lanes call it.
 #[inline(always)]
-pub(super) unsafe fn fold_parts<P: Partial>(parts: P) -> P {
+unsafe fn warp_sum(part: i64) -> i64 {
+    // Of 51 bits and a sign: in both halves the sum of 32 has no more than 31.
+    const LOW: u32 = 26;
+    let low = part as u32 & ((1 << LOW) - 1);
+    // SAFETY: the caller's promise.
+    let (high, low) = unsafe {
+        (
+            warp_reduce(u32::MAX, (part >> LOW) as i32, WarpReductionOp::Add),
+            warp_reduce(u32::MAX, low, WarpReductionOp::Add),
+        )
+    };
+    (i64::from(high) << LOW) + i64::from(low)
+}
+
+/// The sum of all threads' parts in the first warp, in others anything.
+///
+/// # Safety
+/// All threads of the block call it with their warp's sum after [`all_have`] was not 0.
+#[inline(always)]
+pub(super) unsafe fn fold_parts(of_warp: Parts) -> Parts {
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
-    let mut value = parts;
-    // SAFETY: whole warps are here. The first one reads what the barrier has ordered.
+    // SAFETY: the first warp reads what the barrier has ordered.
     unsafe {
-        if threads != WARP {
-            if assume_warp_uniform(thread / WARP) > 0 {
-                return value;
-            }
-            let values: [P; EACH] = array::from_fn(|i| {
-                let at = thread + i as u32 * WARP;
-                if at < threads {
-                    slots::<P>().add(at as usize).read()
-                } else {
-                    P::ZERO
-                }
-            });
-            value = pairwise(values, P::add_parts);
+        if threads == WARP || assume_warp_uniform(thread / WARP) > 0 {
+            return of_warp;
         }
-        fold_segments(u32::MAX, value, WARP, P::add_parts)
+        let sums: [Parts; EACH] = array::from_fn(|warp| match warp as u32 * WARP < threads {
+            true => slots::<Parts>().add(warp).read(),
+            false => Parts::default(),
+        });
+        pairwise(sums, add_parts)
     }
 }
 
@@ -96,24 +114,21 @@ pub(super) unsafe fn fold_parts<P: Partial>(parts: P) -> P {
 /// All threads of the block call it, once, and they form whole warps along x, at most 32.
 #[inline(always)]
 pub(super) unsafe fn fold_block<T: Addend, O: Op>(share: Share<O::Value<T>>) -> O::Value<T> {
-    let mut value = match share {
+    let value = match share {
         Share::Thread(value) => value,
         Share::Block(value) => return value,
     };
-    let slots = slots::<O::Value<T>>();
+    let (slots, start) = (slots::<O::Value<T>>(), O::start::<T>());
     let thread = thread::thread_idx_x();
     let lane = thread % WARP;
     let warps = thread::block_dim_x() / WARP;
     // SAFETY: whole warps are here, so every lane in each mask is, and all lanes have the same
     // mask. There are at most SLOTS values.
     unsafe {
-        let values = if warps == 1 {
-            let mut values = [O::start::<T>(); EACH];
-            values[0] = value;
-            values
-        } else {
+        let one = warps == 1;
+        let gather = || {
             let warp = assume_warp_uniform(thread / WARP);
-            let mut lanes = WARP;
+            let (mut value, mut lanes) = (value, WARP);
             while lanes * warps > SLOTS {
                 lanes /= 2;
                 let (other, _) = warp::warp_shuffle_down(u32::MAX, value, lanes, WARP);
@@ -124,18 +139,39 @@ pub(super) unsafe fn fold_block<T: Addend, O: Op>(share: Share<O::Value<T>>) -> 
             }
             // Orders every thread's value before the first warp's reads.
             thread::sync_threads();
-            if warp != 0 {
-                return value;
-            }
-            array::from_fn(|i| {
-                let at = lane + i as u32 * WARP;
-                if at < lanes * warps {
-                    slots.add(at as usize).read()
-                } else {
-                    O::start::<T>()
-                }
+            (warp == 0).then(|| {
+                array::from_fn::<_, EACH, _>(|i| {
+                    let at = lane + i as u32 * WARP;
+                    if at < lanes * warps {
+                        slots.add(at as usize).read()
+                    } else {
+                        start
+                    }
+                })
             })
         };
-        O::of_warp::<T, EACH>(values)
+        if O::divides::<T>() {
+            let values = if one {
+                let mut values = [start; EACH];
+                values[0] = value;
+                values
+            } else {
+                let Some(values) = gather() else {
+                    return value;
+                };
+                values
+            };
+            O::of_warp::<T, EACH>(values)
+        } else {
+            let value = if one {
+                value
+            } else {
+                let Some(values) = gather() else {
+                    return value;
+                };
+                pairwise(values, O::merge::<T>)
+            };
+            O::of_warp::<T, 1>([value])
+        }
     }
 }

@@ -31,7 +31,6 @@
 //! | its twin in CUDA C++ | 5.6 | 4.63 | 4.61 | 4.66 | 4.64 |
 //! | CUB, cuBLAS | 7.8 | 4.60 | 4.48 | 4.53 | |
 
-use core::hint::cold_path;
 use core::ops::{Add, Div, Mul, Sub};
 
 use cuda_std::prelude::*;
@@ -288,8 +287,8 @@ struct Mine<N> {
     stride: N,
 }
 
-/// The sum of a thread's packs and of an element outside of packs, in [parts](Anchored::parts);
-/// `None` if the anchor by a block's `sample` is too small. `load` starts at a pack.
+/// The sum of a thread's packs and of an element outside of packs, next to an anchor for the block's
+/// `sample`. `load` starts at a pack.
 ///
 /// # Safety
 /// Whole warps call it. A thread has at most [`MOST`] terms in packs.
@@ -305,14 +304,14 @@ unsafe fn anchored<
     load: impl Fn(N) -> [[[T; LANES]; OPERANDS]; IN_FLIGHT],
     mine: Mine<N>,
     (has_one_more, one_more): (bool, impl FnOnce() -> [T; OPERANDS]),
-) -> Option<T::Partial> {
+) -> T::Anchored {
     let mut first = mine.first;
     let mut loaded = load(first);
     let (sample, one_more) = (sample(), one_more());
     let most = T::Anchored::magnitude(sample);
     // SAFETY: the caller's promise.
     let most = unsafe { warp_reduce(u32::MAX, most, WarpReductionOp::Max) };
-    let mut sum = T::Anchored::above(most)?;
+    let mut sum = T::Anchored::above(most);
     loop {
         unrolled::<IN_FLIGHT>(|part| {
             unrolled::<LANES>(|lane| sum = sum.plus(loaded[part].map(|pack| pack[lane])));
@@ -326,7 +325,7 @@ unsafe fn anchored<
     if has_one_more {
         sum = sum.plus(one_more);
     }
-    sum.parts()
+    sum
 }
 
 /// Folds this thread's share of `0..len`, with IN_FLIGHT packs of each operand in flight; `fold`
@@ -423,10 +422,16 @@ unsafe fn fold_packs<
         };
         // SAFETY: whole warps are here, with few packs, in a small block.
         unsafe {
-            let parts = anchored(sample, load, mine, (has_one_more, one_more));
-            if all_have(parts) != 0 {
-                let sum = fold_parts(parts.unwrap_or(T::Partial::ZERO));
-                end(Share::Block(O::of_partial::<T>(sum, 0)));
+            let sum = anchored::<T, N, LANES, OPERANDS, IN_FLIGHT>(
+                sample,
+                load,
+                mine,
+                (has_one_more, one_more),
+            );
+            let (all, of_warp) = all_have(sum);
+            if all != 0 {
+                let parts = fold_parts(of_warp);
+                end(Share::Block(O::of_partial::<T>(sum.total(parts), 0)));
                 return;
             }
         }
@@ -434,7 +439,6 @@ unsafe fn fold_packs<
 
     let start = O::start::<T>();
     let value = if differ {
-        cold_path();
         // SAFETY: the caller's promise, for every i below `len`.
         let element = |i: usize| operands.map(|operand| unsafe { operand.add(i).read() });
         grid_stride(len, start, element, fold)

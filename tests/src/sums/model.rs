@@ -7,7 +7,7 @@ use blockwise_ops::{LaunchPlan, Number, Reduction};
 use kernels::pack::lanes;
 use kernels::reduce::Partial;
 use kernels::reduce::Sum;
-use kernels::reduce::anchored::{Anchored, MOST, THREADS};
+use kernels::reduce::anchored::{Anchored, MOST, Parts, THREADS, add_parts, small};
 use kernels::reduce::policy::IN_FLIGHT;
 use kernels::reduce::warps::{EACH, SLOTS};
 use kernels::reduce::wide::{CACHED, DOT_IN_FLIGHT, long};
@@ -77,15 +77,14 @@ pub fn total<T: Number>(
             let warps = warps.map(|warp| of_warp(warp, [1, 2, 4, 8, 16]));
             return warps.reduce(Partial::merge).unwrap_or(Partial::ZERO);
         }
-        let share = |anchored| {
-            let of = move |thread| packs([block, blocks], [thread, threads], &terms, anchored);
-            (0..threads).map(of)
-        };
-        let parts: Option<Vec<_>> = share(true).collect();
-        match parts {
-            Some(parts) => of_block(parts, true),
-            None => of_block(share(false).flatten().collect(), false),
-        }
+        let place = |thread| [[block, blocks], [thread, threads]];
+        anchored(place, threads, &terms).unwrap_or_else(|| {
+            of_block(
+                (0..threads)
+                    .map(|thread| packs(place(thread), &terms))
+                    .collect(),
+            )
+        })
     };
     let partials: Vec<_> = (0..blocks).map(block).collect();
     if kernel != &SINGLE {
@@ -98,7 +97,7 @@ pub fn total<T: Number>(
         })
     };
     let lanes = std::array::from_fn(|at| [lane(at)]);
-    Total::of_partials(&[Partial::of_lanes(lanes, false)], Reduction::Sum)
+    Total::of_partials(&[Partial::of_lanes(lanes)], Reduction::Sum)
 }
 
 /// A thread's elements, a grid's size apart.
@@ -107,14 +106,15 @@ fn strided<T: Number>(first: usize, stride: usize, terms: &Terms<'_, T>) -> Part
     all.fold(Partial::ZERO, |sum, i| terms.add(sum, i))
 }
 
-/// A thread's packs and its element after the last pack: in parts next to an anchor, which not all
-/// are, or their sum.
-fn packs<T: Number>(
-    [block, blocks]: [usize; 2],
-    [thread, threads]: [usize; 2],
+/// A thread of a block, each with how many there are.
+type Place = [[usize; 2]; 2];
+
+/// A thread's packs, `in_flight` of them a round, and its element after the last pack.
+fn own<T: Number>(
+    [[block, blocks], [thread, threads]]: Place,
     terms: &Terms<'_, T>,
     anchored: bool,
-) -> Option<PartialOf<T>> {
+) -> (Vec<usize>, Option<usize>) {
     let (len, width) = (terms.a.len(), lanes::<T>());
     let packs = len / width;
     let grid = blocks * threads;
@@ -123,26 +123,55 @@ fn packs<T: Number>(
         true => (threads * in_flight, threads),
         false => (threads, grid),
     };
-    let first = |thread| block * tile + thread;
-    let lanes = |pack| (pack * width..(pack + 1) * width).filter(move |_| pack < packs);
-    let rounds = (first(thread)..packs).step_by(grid * in_flight);
+    let rounds = (block * tile + thread..packs).step_by(grid * in_flight);
     let mine = rounds.flat_map(|first| (0..in_flight).map(move |part| first + part * apart));
     let last = packs * width + block * threads + thread;
-    let outside = (last < len).then_some(last);
-    if anchored {
-        let few = terms.anchored && threads <= THREADS && packs <= grid * (MOST / width);
-        if !few {
-            return None;
-        }
-        let sample = (first(0) * width..packs * width).take(WARP);
-        let most = sample.map(|i| terms.magnitude(i)).max().unwrap_or(0);
-        let start = T::Anchored::above(most)?;
-        let elements = mine.flat_map(lanes).chain(outside);
-        return elements.fold(start, |sum, i| terms.plus(sum, i)).parts();
+    let mine = mine.filter(|&pack| pack < packs).collect();
+    (mine, (last < len).then_some(last))
+}
+
+/// A block's value next to an anchor; `None` if some thread's sum is none.
+fn anchored<T: Number>(
+    place: impl Fn(usize) -> Place,
+    threads: usize,
+    terms: &Terms<'_, T>,
+) -> Option<PartialOf<T>> {
+    let width = lanes::<T>();
+    let packs = terms.a.len() / width;
+    let [[block, blocks], _] = place(0);
+    let few = threads <= THREADS && packs <= blocks * threads * (MOST / width);
+    if !terms.anchored || !few {
+        return None;
     }
+    let sample = (block * threads * width..packs * width).take(WARP);
+    let most = sample.map(|i| terms.magnitude(i)).max().unwrap_or(0);
+    let start = T::Anchored::above(most);
+    let sums = (0..threads).map(|thread| {
+        let (packs, outside) = own(place(thread), terms, true);
+        let elements = packs
+            .iter()
+            .flat_map(|pack| pack * width..(pack + 1) * width);
+        let sum = elements.chain(outside);
+        sum.fold(start, |sum, i| terms.plus(sum, i))
+    });
+    let sums: Vec<_> = sums.collect();
+    let warps = sums.chunks(WARP).map(|warp| {
+        let parts = warp.iter().map(|sum| sum.parts());
+        let sum = parts.fold(Parts::default(), add_parts);
+        let has = |one: &T::Anchored| one.fits() && (!small(sum) || one.is_held());
+        warp.iter().all(has).then_some(sum)
+    });
+    let warps: Option<Vec<Parts>> = warps.collect();
+    Some(start.total(warps?.into_iter().fold(Parts::default(), add_parts)))
+}
+
+/// A thread's sum of its packs and of its element after the last one.
+fn packs<T: Number>(place: Place, terms: &Terms<'_, T>) -> PartialOf<T> {
+    let width = lanes::<T>();
+    let (packs, outside) = own(place, terms, false);
     let mut sums: Vec<PartialOf<T>> = vec![Partial::ZERO; T::SUMS];
-    for pack in mine.filter(|&pack| pack < packs) {
-        for (lane, at) in lanes(pack).enumerate() {
+    for pack in packs {
+        for (lane, at) in (pack * width..(pack + 1) * width).enumerate() {
             let sum = &mut sums[lane % T::SUMS];
             if !terms.pairs {
                 *sum = terms.add(*sum, at);
@@ -154,12 +183,12 @@ fn packs<T: Number>(
     }
     let sum = sums.into_iter().reduce(Partial::merge);
     let sum = sum.unwrap_or(Partial::ZERO);
-    Some(outside.map_or(sum, |last| terms.add(sum, last)))
+    outside.map_or(sum, |last| terms.add(sum, last))
 }
 
 /// A block's value: each warp folds until its values fit the slots, then the first one's lanes fold
 /// those of every 32nd slot.
-fn of_block<P: Partial>(mut values: Vec<P>, parts: bool) -> P {
+fn of_block<P: Partial>(mut values: Vec<P>) -> P {
     let warps = values.len() / WARP;
     let mut kept = WARP;
     while kept * warps > SLOTS as usize {
@@ -171,7 +200,7 @@ fn of_block<P: Partial>(mut values: Vec<P>, parts: bool) -> P {
     }
     let slot = |at: usize| values.get(at).copied().unwrap_or(P::ZERO);
     let lane = |lane| std::array::from_fn::<_, EACH, _>(|i| slot(lane + WARP * i));
-    P::of_lanes(std::array::from_fn(lane), parts)
+    P::of_lanes(std::array::from_fn(lane))
 }
 
 /// Lane 0's value after the rounds of shuffles; lanes that are missing have zeros.

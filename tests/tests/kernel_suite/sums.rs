@@ -223,6 +223,11 @@ fn sums_that_lose_much_elsewhere() {
     let many = Array1::from_shape_fn(20_001, |i| if i == 0 { 16_777_216.0_f32 } else { 1.0 });
     let cancelling = Array1::from(vec![1e16_f64, 1.0, -1e16, 1.0, 1e-30]);
     let large = Array1::from(vec![f32::MAX, f32::MAX, -f32::MAX, 1.0]);
+    // In the packs of one thread, and of two.
+    let tiny = [
+        vec![1.0_f64, 1e-40, -1.0],
+        vec![1.0, 1e-40, 0.0, 0.0, -1.0, 0.0],
+    ];
     for device in devices() {
         let options = Options::default();
         let sum = |array: &Array1<f32>| {
@@ -234,6 +239,11 @@ fn sums_that_lose_much_elsewhere() {
         assert_eq!(sum(&large), f32::MAX);
         let sum = reduce(device, cancelling.view(), Reduction::Sum, &options);
         assert_eq!(sum.expect("a launch"), 2.0);
+        for values in &tiny {
+            let array = Array1::from(values.clone());
+            let sum = reduce(device, array.view(), Reduction::Sum, &options);
+            assert_eq!(sum.expect("a launch"), 1e-40);
+        }
         // The product of neighbours of 1, less 1: fma keeps what a rounded product loses.
         let (up, down) = (1.0 + f64::EPSILON, 1.0 - f64::EPSILON);
         let (a, b) = (Array1::from(vec![up, -1.0]), Array1::from(vec![down, 1.0]));

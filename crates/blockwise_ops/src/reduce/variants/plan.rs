@@ -142,9 +142,11 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
                 threads,
                 blocks_each,
             } = policy::row(len.saturating_mul(size)).policy;
-            // As few as there are multiprocessors for.
+            // As few as make two blocks a multiprocessor: one warp needs no barrier, but each block
+            // leaves the host a result to merge.
             let sizes = std::iter::successors(Some(device.warp_size), |threads| Some(threads * 2));
-            let few = |&fewer: &u32| fewer >= threads || blocks_of(fewer, each, fill) <= fill / 2;
+            let most = fill.saturating_mul(2);
+            let few = |&fewer: &u32| fewer >= threads || blocks_of(fewer, each, u32::MAX) <= most;
             let threads = sizes.into_iter().find(few).unwrap_or(threads);
             (
                 threads,

@@ -56,10 +56,13 @@ fn the_grid_goes_by_the_length() {
         (plan.grid[0], plan.block[0])
     };
     let sum = |len| shape(&SUM, len);
-    // Warps of their own, until they are half as many as multiprocessors.
+    // Warps of their own, until there are two for each multiprocessor.
     assert_eq!([5, 512, 513].map(sum), [(1, 32), (1, 32), (2, 32)]);
-    assert_eq!([66 * 512, 66 * 512 + 1].map(sum), [(66, 32), (34, 64)]);
-    assert_eq!([66 * 1024, 66 * 1024 + 1].map(sum), [(66, 64), (34, 128)]);
+    assert_eq!([264 * 512, 264 * 512 + 1].map(sum), [(264, 32), (133, 64)]);
+    assert_eq!(
+        [264 * 1024, 264 * 1024 + 1].map(sum),
+        [(264, 64), (133, 128)]
+    );
     // Four whole rounds of up to eight blocks a multiprocessor.
     assert_eq!(sum(1 << 23), (1024, 128));
     // Above 64 MiB as many blocks as fit, whatever the last round.
@@ -80,8 +83,8 @@ fn the_grid_goes_by_the_length() {
     // The threads of a dot product have half as much in flight.
     let dot = |len| shape(&DOT, len);
     assert_eq!(
-        [66 * 256, 66 * 256 + 1, 1 << 27].map(dot),
-        [(66, 32), (34, 64), (264, 512)]
+        [264 * 256, 264 * 256 + 1, 1 << 27].map(dot),
+        [(264, 32), (133, 64), (264, 512)]
     );
 }
 
