@@ -40,7 +40,7 @@ use super::lanes::WARP;
 use super::policy::IN_FLIGHT;
 use super::relaxed::store;
 use super::warps::{Share, all_have, fold_block, fold_parts};
-use super::{Addend, Extreme, Op, Partial, Sum, grid_stride, write_partial};
+use super::{Addend, Extreme, Op, Sum, grid_stride, write_partial};
 use crate::matmul::asm::load_if;
 use crate::pack::{BYTES, elements_before, lanes};
 use cuda_std::opaque::{opaque, opaque_u32};
