@@ -76,7 +76,7 @@ pub(super) const fn tiled(bytes: usize) -> Cost {
     };
     Cost {
         depth: TILE as usize,
-        launch: 3200.0,
+        launch: 3050.0,
         step: [step; 2],
         more,
         start,

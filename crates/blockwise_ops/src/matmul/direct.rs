@@ -45,6 +45,8 @@ const SLICE: f64 = 53.7;
 const SUMS: f64 = 76.0;
 const STORED: f64 = 234.0;
 const READ: f64 = 521.0;
+/// Elements of an operand that the caches hold: 32 MiB.
+const CACHED: usize = 1 << 22;
 /// Blocks of a multiprocessor.
 const RESIDENT: usize = 2;
 
@@ -84,11 +86,18 @@ pub(super) fn is_faster(of: [usize; 3], batch: usize) -> bool {
         _ => inner >= BATCH_INNER || rows.max(inner) <= SHORT && cols >= LONG,
     };
     let problem = Problem::new(Type::F64, &[rows, inner, cols, batch]);
-    rows.min(cols) <= THIN && is_long && is_direct(&problem)
+    rows.min(cols) <= THIN && is_long && is_direct(&problem) && !reads_twice(of)
+}
+
+/// Whether its fastest tiles, of eight columns, read an A twice that no cache holds: 6424 × 4024 × 16
+/// takes 123 µs (`mma` 75).
+fn reads_twice([rows, inner, cols]: [usize; 3]) -> bool {
+    (NARROW + 1..=THIN).contains(&cols) && rows.saturating_mul(inner) > CACHED
 }
 
 /// The most rows or columns of such a product, and the inner extent above which it is one.
 const THIN: usize = 16;
+const NARROW: usize = DirectTiles::Narrow.sides()[1];
 const THIN_INNER: usize = 64;
 /// The same of each product of a batch: 142 times 32 × 592 × 8 takes 12.8 µs (`mma` 13.6), 147 times
 /// 1856 × 72 × 16 155 (75).
@@ -152,7 +161,11 @@ pub(super) fn time_of(
     let [rows, inner, cols] = of;
     let problem = Problem::new(Type::F64, &[rows, inner, cols, batch]);
     // Other batches are faster in `mma` (docs/log/2026-11-27-batches.md).
-    let pays = batch == 1 || is_faster(of, batch);
+    let pays = if batch == 1 {
+        !reads_twice(of)
+    } else {
+        is_faster(of, batch)
+    };
     (pays && is_direct(&problem)).then(|| fastest(of, batch, None, None, most, device).0)
 }
 

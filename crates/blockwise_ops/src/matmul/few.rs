@@ -148,16 +148,18 @@ pub(super) fn pays(problem: &Problem) -> bool {
     if of.contains(&0) || !is_few(problem) {
         return false;
     }
+    let by_columns = by_columns(of, batch, bytes);
+    let is_long = inner >= LONG_ROW && (batch > 1 || rows.saturating_mul(inner) >= LARGE);
+    if bytes == 8 && by_columns && cols > 1 && is_long {
+        return false;
+    }
     if batch != 1 {
         // The kernels that are faster for short rows have no batches, and tiles are mostly empty.
-        if bytes == 8 && by_columns(of, batch, bytes) && cols > 1 && inner >= LONG_ROW {
-            return false;
-        }
         let all = rows.saturating_mul(batch);
         let tiles_are_empty = rows <= MOST_OF_BATCH || all <= MOST_OF_MANY_COLS;
-        return cols <= 8 || !by_columns(of, batch, bytes) || tiles_are_empty;
+        return cols <= 8 || !by_columns || tiles_are_empty;
     }
-    if by_columns(of, batch, bytes) {
+    if by_columns {
         // With shorter rows of A, most lanes have nothing to do. Many rows of more than eight
         // columns read B from the L1 cache too often.
         let many = rows > MANY_ROWS;
@@ -169,7 +171,9 @@ pub(super) fn pays(problem: &Problem) -> bool {
         };
     }
     match rows {
-        1..=thin::MOST_ROWS => inner > 1,
+        1..=thin::MOST_ROWS => {
+            inner > 1 && !(bytes == 8 && rows > 2 && inner <= 64 && cols >= MANY_COLS)
+        }
         _ => bytes == 4 && rows <= few_rows::MOST_ROWS && inner > ROWS_SHORT,
     }
 }
@@ -221,8 +225,13 @@ const MOST_OF_MANY_COLS: usize = 4096;
 /// The same of each product of a batch: 163 times 32 × 5928 × 16 takes 138 µs (`sliced` 188), 756
 /// times 320 × 256 × 16 309 (189).
 const MOST_OF_BATCH: usize = 48;
-/// Rows of f64 from which on [`direct`](super::direct) is faster with two to four columns, in batches:
-/// 4 times 2542 × 3814 × 2 takes 95 µs (130), 25 times 9 × 5289 × 2 0.82 of the time.
+/// Columns from which on three rows of f64 with short sums are faster in `mma`: 3 × 50 × 8573 takes
+/// 7.3 µs (9.4).
+const MANY_COLS: usize = 4096;
+/// Rows of f64 from which on [`direct`](super::direct) is faster with two to four columns, of a single
+/// product with an A of so many elements: 9558 × 3506 × 2 takes 93 µs (119), 4 times 2542 × 3814 × 2
+/// 95 (130), 25 times 9 × 5289 × 2 0.82 of the time.
+const LARGE: usize = 1 << 22;
 const LONG_ROW: usize = 1024;
 
 /// Whether the columns are few, and not rather the rows.
