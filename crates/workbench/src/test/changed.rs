@@ -35,12 +35,13 @@ const fn row(
     }
 }
 
-/// A family's tests, and its kernels with all detectors.
+/// A family's tests, what its kernels refuse, and its kernels with all detectors.
 macro_rules! family {
     ($prefix:literal, $kernels:expr, $filters:expr) => {
         row(
             $prefix,
             &[
+                ("blockwise_kernels", "contracts", &[]),
                 ("blockwise_tests", "kernel_suite", $filters),
                 ("blockwise_tests", "detectors", &["nothing_is_reported"]),
             ],
@@ -48,6 +49,22 @@ macro_rules! family {
         )
     };
 }
+
+const MATMUL: &[&str] = &["batches::", "contents::", "matmul::", "tensor::"];
+const REDUCE: &[&str] = &["contents::", "reduce::", "sums::"];
+
+/// Modules of the kernels' suite that only `cargo xtask test` runs: they are about all kernels at
+/// once, about kernels with a mistake, or about the device.
+#[cfg(test)]
+const LEFT: [&str; 7] = [
+    "broken",
+    "devices_agree",
+    "main",
+    "parts",
+    "refused",
+    "reported",
+    "stays_inside",
+];
 
 const COMMAND: &[(&str, &str, &[&str])] = &[
     ("blockwise_cli", "cli", &[]),
@@ -59,22 +76,14 @@ const COMMAND: &[(&str, &str, &[&str])] = &[
 const TABLE: &[Row] = &[
     family!("kernels/src/conv1d/", &["conv1d"], &["conv1d::"]),
     family!("kernels/src/raw/conv1d.rs", &["conv1d"], &["conv1d::"]),
-    family!(
-        "kernels/src/reduce/",
-        &["dot", "extreme", "sum"],
-        &["reduce::", "sums::"]
-    ),
+    family!("kernels/src/reduce/", &["dot", "extreme", "sum"], REDUCE),
     family!(
         "kernels/src/raw/reduce.rs",
         &["dot", "extreme", "sum"],
-        &["reduce::"]
+        REDUCE
     ),
-    family!(
-        "kernels/src/matmul/",
-        &["matmul"],
-        &["matmul::", "tensor::"]
-    ),
-    family!("kernels/src/raw/matmul.rs", &["matmul"], &["matmul::"]),
+    family!("kernels/src/matmul/", &["matmul"], MATMUL),
+    family!("kernels/src/raw/matmul.rs", &["matmul"], MATMUL),
     family!("kernels/src/transpose/", &["transpose"], &["movement::"]),
     family!(
         "kernels/src/raw/transpose.rs",
@@ -85,6 +94,7 @@ const TABLE: &[Row] = &[
     row(
         "kernels/src/scan/",
         &[
+            ("blockwise_kernels", "contracts", &[]),
             ("blockwise_ops", "scan", &[]),
             ("blockwise_tests", "detectors", &["nothing_is_reported"]),
         ],
@@ -266,11 +276,12 @@ mod tests {
     fn a_kernel_asks_for_its_familys_tests() {
         let part = plan(&["kernels/src/reduce/tree.rs"]).part.unwrap();
         let words = part.cargo().join(OsStr::new(" "));
-        assert_eq!(words, "--workspace --test detectors --test kernel_suite");
+        let expected = "--workspace --test contracts --test detectors --test kernel_suite";
+        assert_eq!(words, expected);
         assert_eq!(part.variables(), [(KERNELS, "dot,extreme,sum".to_owned())]);
         let filters = part.filters();
-        assert_eq!(filters[1].0, "blockwise_tests/kernel_suite");
-        assert_eq!(filters[1].1, ["reduce::", "sums::"]);
+        assert_eq!(filters[2].0, "blockwise_tests/kernel_suite");
+        assert_eq!(filters[2].1, REDUCE);
     }
 
     #[test]
@@ -282,7 +293,14 @@ mod tests {
         assert!(text.contains("left out: every other"), "{text}");
         let part = plan(&["kernels/src/conv1d/mod.rs", "kernels/src/matmul/asm.rs"]);
         let filters = part.part.unwrap().filters();
-        assert_eq!(filters[1].1, ["conv1d::", "matmul::", "tensor::"]);
+        let all = [
+            "batches::",
+            "contents::",
+            "conv1d::",
+            "matmul::",
+            "tensor::",
+        ];
+        assert_eq!(filters[2].1, all);
     }
 
     #[test]
@@ -293,6 +311,23 @@ mod tests {
             plan.to_string()
                 .ends_with("Cargo.toml is in no row of the table")
         );
+    }
+
+    #[test]
+    fn each_module_of_the_kernels_suite_is_run_or_left_out() {
+        let programs = TABLE.iter().flat_map(|row| row.programs);
+        let suite = programs.filter(|(_, program, _)| *program == "kernel_suite");
+        let chosen: BTreeSet<_> = suite
+            .flat_map(|(_, _, filters)| *filters)
+            .copied()
+            .collect();
+        let suite = workspace::root().join("tests/tests/kernel_suite");
+        for entry in std::fs::read_dir(suite).unwrap() {
+            let path = entry.unwrap().path();
+            let module = path.file_stem().unwrap().to_str().unwrap();
+            let is_run = chosen.contains(&*format!("{module}::"));
+            assert_ne!(is_run, LEFT.contains(&module), "{module}");
+        }
     }
 
     #[test]
@@ -312,6 +347,7 @@ mod tests {
                 }
                 let folder = match *package {
                     "blockwise_cli" => "host".to_owned(),
+                    "blockwise_kernels" => "kernels".to_owned(),
                     "blockwise_tests" => "tests".to_owned(),
                     package => format!("crates/{package}"),
                 };
