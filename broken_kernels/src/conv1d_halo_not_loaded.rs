@@ -12,9 +12,8 @@
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
-/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], wrong where the halo is needed;
-/// one-dimensional blocks that cover the outputs, dynamic shared memory of `(block + taps − 1) · 4`
-/// bytes.
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], but for the halo; one-dimensional blocks that
+/// cover the outputs, dynamic shared memory of `(block + taps − 1) · 4` bytes.
 ///
 /// # Safety
 /// See [the crate](crate#safety).
