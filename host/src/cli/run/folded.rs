@@ -129,7 +129,7 @@ impl<'a> Job<'a> {
             extent: self.posed.problem.extents[0],
             inner: 1,
         };
-        let mut index = 0;
+        let mut index = 0_i64;
         let emit = |bytes: &[u8]| {
             index = bytemuck::pod_read_unaligned(bytes);
             Ok(())
