@@ -72,6 +72,15 @@ const COMMAND: &[(&str, &str, &[&str])] = &[
     ("blockwise_cli", "memory", &[]),
 ];
 
+/// The start of paths that no test reads.
+const UNREAD: [&str; 5] = [
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "PERFORMANCE.md",
+    "docs/log/",
+];
+
 /// The first row that matches a path counts. A path without a row needs all tests.
 const TABLE: &[Row] = &[
     family!("kernels/src/conv1d/", &["conv1d"], &["conv1d::"]),
@@ -219,16 +228,18 @@ impl fmt::Display for Plan {
 }
 
 /// What to test after the changes since `revision`, uncommitted ones included. `None` if there are
-/// none.
+/// none that a test reads.
 pub(super) fn plan(revision: &OsStr) -> Result<Option<Plan>> {
     let changed = git(&["diff".as_ref(), "--name-only".as_ref(), revision])?;
     let new = git(&["ls-files", "--others", "--exclude-standard"].map(OsStr::new))?;
-    let paths: Vec<String> = changed
-        .lines()
-        .chain(new.lines())
-        .map(str::to_owned)
-        .collect();
+    let paths = read(changed.lines().chain(new.lines()));
     Ok((!paths.is_empty()).then(|| of(paths)))
+}
+
+/// Those of the paths that a test reads.
+fn read<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let is_read = |path: &&str| !UNREAD.iter().any(|start| path.starts_with(start));
+    paths.filter(is_read).map(str::to_owned).collect()
 }
 
 fn of(paths: Vec<String>) -> Plan {
@@ -311,6 +322,19 @@ mod tests {
             plan.to_string()
                 .ends_with("Cargo.toml is in no row of the table")
         );
+    }
+
+    #[test]
+    fn prose_beside_a_change_asks_for_nothing() {
+        let paths = [
+            "CHANGELOG.md",
+            "docs/log/2026-11-27-words.md",
+            "docs/supported.md",
+        ];
+        assert_eq!(read(paths.into_iter()), ["docs/supported.md"]);
+        for start in UNREAD {
+            assert!(workspace::root().join(start).exists(), "{start}");
+        }
     }
 
     #[test]
