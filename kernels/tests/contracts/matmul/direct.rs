@@ -4,7 +4,7 @@ use cuda_std::launch::Shape;
 use kernels::matmul::direct::{self, DirectTiles, matmul_direct};
 
 use super::super::support::Buffer;
-use super::super::{Device, Error, memory, refused, shape, starts};
+use super::super::{Device, memory, refused, shape, starts};
 
 #[test]
 fn small_tiles_have_their_teams_and_memory_for_their_slices() {

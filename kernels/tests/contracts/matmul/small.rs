@@ -4,7 +4,7 @@ use cuda_std::launch::Shape;
 use kernels::matmul::small::{self, matmul_small};
 
 use super::super::support::Buffer;
-use super::super::{Device, Error, behind, memory, refused, shape, starts};
+use super::super::{Device, behind, memory, refused, shape, starts};
 
 #[test]
 fn small_products_have_room_in_shared_memory() {

@@ -6,7 +6,7 @@ use kernels::matmul::split::{self, TILE_WORDS, matmul_split_f32};
 use kernels::matmul::tensor::{self, SHARED_BYTES, matmul_tensor_f32};
 
 use super::super::support::Buffer;
-use super::super::{Device, Error, behind, memory, refused, shape, starts};
+use super::super::{Device, behind, memory, refused, shape, starts};
 
 #[test]
 fn copying_has_room_for_the_copies() {
