@@ -3,8 +3,8 @@
 //! A block of T outputs and m taps needs T + m − 1 samples; T threads with one load each load only
 //! T.
 //!
-//! - On a GPU: the first outputs of every block use what an earlier block left in shared memory,
-//!   often the correct neighbouring samples.
+//! - On a GPU: the last outputs of every block read slots that no thread has written, and get what
+//!   an earlier block left there, often the correct neighbouring samples.
 //! - On the emulator: a use of uninitialised shared memory, with the line of the read.
 //!
 //! The sound twin is `conv1d_tiled_f32`, whose threads load in a loop.
@@ -12,8 +12,8 @@
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
-/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], with holes; one-dimensional blocks that cover
-/// the outputs, dynamic shared memory of `(block + taps − 1) · 4` bytes.
+/// y\[i\] = Σₖ taps\[k\] · signal\[i + offset − k\], but for the halo; one-dimensional blocks that
+/// cover the outputs, dynamic shared memory of `(block + taps − 1) · 4` bytes.
 ///
 /// # Safety
 /// See [the crate](crate#safety).
@@ -47,7 +47,7 @@ pub unsafe fn conv1d_halo_not_loaded(
     if i < output_len {
         let mut sum = 0.0;
         for (k, &tap) in taps.iter().enumerate() {
-            // SAFETY: the slot exists; that it was written is the mistake.
+            // SAFETY: the slot exists. No thread may have written it: here the mistake shows.
             sum = GpuFloat::mul_add(tap, unsafe { tile.add(thread + halo - k).read() }, sum);
         }
         // SAFETY: i is below the output's length.

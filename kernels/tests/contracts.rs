@@ -7,7 +7,7 @@ mod support;
 
 #[path = "contracts/fold.rs"]
 mod fold;
-#[path = "contracts/matmul.rs"]
+#[path = "contracts/matmul/mod.rs"]
 mod matmul;
 #[path = "contracts/others.rs"]
 mod others;

@@ -11,7 +11,8 @@ use launch_contract::launch::Plain;
 use crate::buffer::bounds;
 use crate::{Buffer, Device, Error, Result, View, ViewMut};
 
-/// A Rust type that is a [`Type`]. `bool` and `f16` have none: they are bytes and 16-bit words.
+/// A Rust type with a [`Type`]. `bool` and `f16` have no Rust type here: they are passed as bytes
+/// and 16-bit words.
 pub trait Typed: Plain + sealed::Sealed {
     /// The element type.
     const TYPE: Type;
@@ -90,7 +91,7 @@ impl<'a> AnyView<'a> {
         (ty.bytes() == self.ty.bytes()).then_some(Self { ty, ..self })
     }
 
-    /// The same bytes as a kernel's own type has them.
+    /// The same bytes as elements of the type that a kernel declares.
     ///
     /// # Errors
     /// When they are not a whole number of `P`, or the address is not aligned for it.
@@ -175,7 +176,7 @@ impl<'a> AnyViewMut<'a> {
         (ty.bytes() == self.ty.bytes()).then_some(Self { ty, ..self })
     }
 
-    /// The same bytes as a kernel's own type has them.
+    /// The same bytes as elements of the type that a kernel declares.
     ///
     /// # Errors
     /// As for [`AnyView::plain`].

@@ -202,7 +202,7 @@ impl<T: Element> Window<T> {
 }
 
 impl<T: Element> Part<T> {
-    /// Compares a use with earlier ones. The clock is what its rank knows of the others.
+    /// Compares a use with earlier ones. `clock` is the vector clock of its rank.
     fn note(&mut self, now: Use, clock: &[u64]) -> Result<(), (Access, Range<usize>)> {
         let before = |used: &Use| {
             let other = used.access.rank;
@@ -215,8 +215,8 @@ impl<T: Element> Part<T> {
                 return Err((used.access, common));
             }
         }
-        // What is ordered after this use is also ordered after the earlier uses within its range
-        // that it is ordered after.
+        // Earlier uses within its range that this one is ordered after need not be kept: what is
+        // ordered after this one is ordered after them too.
         self.uses.retain(|used| {
             let within = now.range.start <= used.range.start && used.range.end <= now.range.end;
             let same = used.access.rank == now.access.rank && !used.access.writes;

@@ -5,7 +5,7 @@ mod common;
 use blockwise::{Device, Type};
 use blockwise_ops::conv1d::{self, CONV};
 use blockwise_ops::operation::{Given, run};
-use blockwise_ops::pipeline::{AxisReducer, Convolver, IN_FLIGHT, LineResults, Reducer};
+use blockwise_ops::pipeline::{AxisReducer, Convolver, IN_FLIGHT, Reducer};
 use blockwise_ops::reduce::{ARGMAX, ARGMIN, Axis, DOT, KERNELS, MAX, MEAN, MIN, SUM, operation};
 use blockwise_ops::{
     AnyArray, ConvMode, LaunchError, Number, Options, Reduction, convolve, dot, reduce,
@@ -242,11 +242,8 @@ fn over_an_axis<T: Number>(
             }
             let case = format!("{} of {shape:?} over {axis}, {chunk}", operation.name);
             let mut results = Vec::new();
-            let mut emit = |some: LineResults<'_, T>| -> Result<(), LaunchError> {
-                results.extend_from_slice(match some {
-                    LineResults::Values(values) => bytemuck::cast_slice::<T, u8>(values),
-                    LineResults::Indices(indices) => bytemuck::cast_slice(indices),
-                });
+            let mut emit = |bytes: &[u8]| -> Result<(), LaunchError> {
+                results.extend_from_slice(bytes);
                 Ok(())
             };
             let mut reducer = AxisReducer::new(device, operation, of, chunk)?;

@@ -8,6 +8,8 @@
 //! What a crate declares or imports by name takes precedence over the prelude. Functions of floats
 //! (`sqrtf`, `rsqrtf`) are not here: with `use libm::*` or `use cuda_std::intrinsics::*` they would be
 //! ambiguous.
+//!
+//! Each function is written out: a macro's name and place would stand in its error.
 
 #![allow(missing_docs, non_snake_case, reason = "names of CUDA C++")]
 

@@ -39,7 +39,7 @@ impl fmt::Display for Ratio {
 }
 
 impl Ratio {
-    /// Of what launches the same.
+    /// The ratio of two sides that launch the same kernels.
     pub(super) const SAME: Self = Self {
         median: 1.0,
         low: 1.0,
@@ -47,7 +47,7 @@ impl Ratio {
         pairs: 0,
     };
 
-    /// Of these ratios. `None` where they are too few to have such an interval.
+    /// The median and interval of these ratios; `None` if they are fewer than [`FEWEST`].
     pub fn of(ratios: &[f64]) -> Option<Self> {
         let pairs = ratios.len();
         let left_out = left_out(pairs)?;
@@ -74,10 +74,11 @@ impl Ratio {
     }
 }
 
-/// Ratios that are outside of the interval at each end: one less than the most that lie there in at
-/// most [`TAIL`] of all runs.
+/// How many ratios lie outside of the interval at each end: the largest k for which k or fewer of
+/// `pairs` fair coins show heads in at most [`TAIL`] of all runs.
 fn left_out(pairs: usize) -> Option<usize> {
-    // P(at most k of n coins) by its terms, which begin at 2^-n. Logarithms, for n above 1,074.
+    // Adds the terms of P(at most k of n). They begin at 2^-n, which is 0 for n above 1,074: their
+    // logarithms are kept.
     let n = pairs as f64;
     let mut term = -n * std::f64::consts::LN_2;
     let (mut below, mut most) = (0.0, None);

@@ -1,4 +1,4 @@
-//! Others that do the same works, each in a process of its own: other libraries by a script, and
+//! Peers to compare with, each in a process of its own: other libraries, timed by a script, and
 //! other builds of this command.
 
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub enum Source {
     Build(PathBuf),
 }
 
-/// What marks another build.
+/// The start of a source that is another build.
 const BUILD: &str = "build:";
 
 impl std::str::FromStr for Source {
@@ -76,8 +76,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts a peer; a script by this interpreter, a build on this device. It is answered to later:
-    /// what it imports takes seconds.
+    /// Starts a peer: a script by this interpreter, a build on this device. Does not wait until it
+    /// is ready: its imports take seconds.
     ///
     /// # Errors
     /// When there is no such program.
@@ -115,7 +115,7 @@ impl Peer {
         })
     }
 
-    /// Why it can answer no more, if so.
+    /// Why it has stopped answering, said once; `None` if it has not.
     pub fn failure(&mut self) -> Option<PeersError> {
         self.failed.take()
     }
@@ -125,7 +125,7 @@ impl Peer {
         self.input.is_some()
     }
 
-    /// What stands in a row of a work that it could not load.
+    /// The entry in the row of a work that it could not load.
     pub(super) fn nothing(&self) -> Entry {
         Entry {
             implementation: self.name.clone(),
@@ -134,7 +134,7 @@ impl Peer {
         }
     }
 
-    /// Its packages, and which versions they are.
+    /// The versions of its packages.
     pub(super) fn versions(&mut self) -> BTreeMap<String, String> {
         match self.ask(&Request::Versions {}) {
             Ok(Answer::Versions(versions)) if self.is_build => {
@@ -146,7 +146,7 @@ impl Peer {
         }
     }
 
-    /// What it has for a work, with inputs made. Nothing if it has failed.
+    /// Has it load a work and make the inputs. Its ways to do the work; none if it has failed.
     pub(super) fn load(&mut self, work: &Work, brief: bool) -> Result<Vec<Entry>, String> {
         match self.ask(&Request::Load(Asked::of(work, brief)))? {
             Answer::Loaded(mut entries) => {
@@ -172,7 +172,7 @@ impl Peer {
             return Err(format!("skipped: {} has failed", self.name));
         };
         let line = serde_json::to_string(request).map_err(|error| error.to_string())?;
-        // If it has ended, its exit code shows that.
+        // A peer that has ended is told by its exit code.
         let _ = writeln!(input, "{line}").and_then(|()| input.flush());
         let answer = match self.output.as_mut().and_then(Iterator::next) {
             Some(Ok(line)) => serde_json::from_str(&line).map_err(Some),
@@ -186,13 +186,13 @@ impl Peer {
         }
     }
 
-    /// Its answer was to something else.
+    /// Ends it: its answer does not fit the request.
     fn unexpected(&mut self) -> String {
         let wrong = serde::de::Error::custom("it answers another request");
         self.ended(Some(wrong))
     }
 
-    /// Notes that it can answer no more, and says so.
+    /// Marks it as ended, and says why.
     fn ended(&mut self, wrong: Option<serde_json::Error>) -> String {
         (self.input, self.output) = (None, None);
         let peer = self.name.clone();
@@ -221,14 +221,14 @@ impl Drop for Peer {
     }
 }
 
-/// A way of a peer to do the work that is loaded.
+/// One of a peer's ways to do the loaded work.
 pub(super) struct Remote<'a> {
     peer: &'a mut Peer,
     entry: usize,
 }
 
 impl Remote<'_> {
-    /// What was compared of its results, and whether that was right.
+    /// Which of its results were compared, and whether they were right.
     pub(super) fn check(&mut self) -> Result<(String, bool), String> {
         let entry = self.entry;
         match self.peer.ask(&Request::Check { entry })? {
@@ -237,7 +237,7 @@ impl Remote<'_> {
         }
     }
 
-    /// The kernels that it starts, as far as they can be had.
+    /// The names of the kernels that it launches, where it can tell.
     pub(super) fn kernels(&mut self) -> Vec<String> {
         let entry = self.entry;
         match self.peer.ask(&Request::Kernels { entry }) {
@@ -287,8 +287,8 @@ mod tests {
             let is_own = |name: &str| {
                 let of_libraries = ["axis", "scan", "sliced", "sliced-copy", "few", "direct"];
                 let of_libraries = of_libraries.contains(&name) || name.starts_with("mma");
-                // Means and indices are computed by the kernels of sums and extremes, most batches by
-                // those of single products.
+                // Means and indices are computed by the kernels of sums and extremes, most batches
+                // by those of single products.
                 let is_derived = ["mean", "argmin", "argmax"].contains(&work.operation);
                 let is_derived =
                     is_derived || ["matmul-batch", "conv-rows"].contains(&work.operation);

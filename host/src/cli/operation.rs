@@ -15,23 +15,23 @@ use super::operand::{Chunk, Reference};
 pub(super) struct Arguments {
     pub(super) of: &'static Operation,
     pub(super) inputs: Vec<PathBuf>,
-    /// Nothing where the result is a number.
+    /// `None` if the result is a number.
     pub(super) output: Option<PathBuf>,
     pub(super) kernel: Option<&'static Variant>,
     pub(super) given: Given,
-    /// Where the operation can be divided over devices.
+    /// `None` if the operation cannot be divided over devices, or is not to be.
     pub(super) gpus: Option<Gpus>,
-    /// Where it can be divided into chunks.
+    /// `None` if it cannot be divided into chunks.
     pub(super) chunk: Option<Chunk>,
     pub(super) reference: Reference,
 }
 
-/// Bytes of a device's memory for each element of a chunk, at most: chunks in flight, each with
-/// operands, results and what a kernel keeps, of two channels.
+/// The most device memory for each element of a chunk, in bytes: the chunks in flight, each with
+/// operands, results and a kernel's own memory, for two channels.
 const BYTES_IN_FLIGHT: u64 = 256;
 
 impl Arguments {
-    /// Makes chunks so small that they fit in so much memory of the device.
+    /// Reduces the chunk until it fits into this much device memory.
     pub(super) fn fit(&mut self, bytes: u64) {
         if let Some(chunk) = &mut self.chunk {
             let most = (bytes / BYTES_IN_FLIGHT).max(1);
@@ -210,7 +210,7 @@ fn one_of(
         .value_parser(PossibleValuesParser::new(shown))
 }
 
-/// What was set.
+/// The settings that were given.
 pub(super) fn given(matches: &ArgMatches, of: &'static Operation) -> Given {
     let mut given = Given::default();
     let mut at = 0;

@@ -93,7 +93,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Report, Fail
     Ok(report.with("seconds", json!(seconds)))
 }
 
-/// What is said of an array that was made.
+/// The report of an array that was written.
 pub(super) fn made(
     command: &str,
     output: &Path,
@@ -123,10 +123,10 @@ impl Inputs {
         Self::of(of, arguments, readers.collect::<Result<_, _>>()?)
     }
 
-    /// Those of files that are open.
+    /// The same, of files that are open already.
     fn of(of: &Operation, arguments: &Arguments, opened: Vec<Reader>) -> Result<Self, Failure> {
         let (mut readers, mut shapes, mut types) = (Vec::new(), Vec::new(), Vec::new());
-        // Of a recording all samples are taken, which have no axis.
+        // All samples of a recording are taken together: it has no axis.
         let takes_sound = matches!(of.parts, Parts::Folded(_)) && arguments.given.axis.is_none();
         for (operand, reader) in of.operands.iter().zip(opened) {
             let reader = match operand.rank {
@@ -232,7 +232,7 @@ impl Inputs {
     }
 }
 
-/// What is asked for, of the files.
+/// An operation on the files, as it is asked for.
 struct Task<'a> {
     of: &'static Operation,
     posed: &'a Posed,
@@ -241,7 +241,7 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// How the work is divided into chunks, where it can be, and is longer than one.
+    /// The elements of a chunk, if the work can be divided and is longer than one chunk.
     fn pieces(&self, arguments: &Arguments) -> Option<usize> {
         let (Parts::Carried(carry), Some(chunk)) = (self.of.parts, &arguments.chunk) else {
             return None;
@@ -266,7 +266,7 @@ impl Task<'_> {
         Ok(seconds)
     }
 
-    /// Chunk by chunk, on one device: what the chunks so far come to stays there.
+    /// Chunk by chunk, on one device, which keeps the state after the chunks so far.
     fn in_chunks(
         &self,
         device: &Device,
@@ -307,7 +307,7 @@ impl Task<'_> {
             std::mem::swap(&mut before, &mut after);
             sink.take(&part, &[operand], &result)?;
         }
-        // It was counted with the copies.
+        // The copies' time has the computation in it.
         seconds.copying -= seconds.computing;
         Ok(seconds)
     }
@@ -415,7 +415,7 @@ impl<'a> Expectation<'a> {
         }))
     }
 
-    /// Compares a piece of the result: exactly, or within what both may be off.
+    /// Compares a piece of the result: exactly, or within the errors that both may have.
     fn compare(
         &mut self,
         (of, variant): (&Operation, Option<&Variant>),
@@ -451,8 +451,9 @@ impl<'a> Expectation<'a> {
         })
     }
 
-    /// Compares a piece of the result with the next of the reference: within what was asked for, or
-    /// what `promised` says of the reference's type and values, with where that comes from.
+    /// Compares a piece of the result with the next piece of the reference: within the user's
+    /// tolerance, else within the one that `promised` derives from the reference's type and values;
+    /// it also says where that comes from.
     fn within(
         &mut self,
         result: &AnyArray,
@@ -491,16 +492,16 @@ fn exactly() -> (Option<Vec<f64>>, String) {
 /// Where a result goes, piece by piece: its file, and the comparison.
 struct Sink<'a> {
     of: &'static Operation,
-    /// The kernel, of an operation some of whose kernels have an error of their own.
+    /// The kernel, if the operation's kernels differ in their errors.
     variant: Option<&'static Variant>,
     shape: &'a [usize],
     writer: ArrayWriter,
     expected: Option<(Expectation<'a>, Comparison)>,
     /// Elements so far.
     at: usize,
-    /// What the pieces so far come to, for the reference.
+    /// The state after the pieces so far, from which the reference goes on.
     before: [u64; 4],
-    /// Of writing.
+    /// Seconds spent writing.
     seconds: f64,
 }
 

@@ -36,8 +36,8 @@ pub const MOST: usize = 32;
 /// The most threads of a block.
 pub const THREADS: usize = 128;
 
-/// Exponents from the largest of the first terms to the anchor: twice the largest times [`MOST`],
-/// twice again. Others may be twice as large.
+/// Exponents from the largest first term, at least 2ᵉ, to the anchor: 1.5 · 2ᵉ⁺⁸ keeps its exponent
+/// while the sum is below 2ᵉ⁺⁷. So the [`MOST`] terms may be up to 2ᵉ⁺², twice the largest.
 const EXPONENTS: u32 = 8;
 
 /// Exponents from the anchor's last place to that of what is lost: 2⁵⁰ of the latter are what
@@ -75,7 +75,7 @@ pub trait Anchored<T, P>: Copy {
     /// The anchor for terms of which the largest first one has this upper word. If there is none,
     /// sums do not [fit](Self::fits).
     fn above(most: u32) -> Self;
-    /// The sum and one term more.
+    /// The sum with one more term added.
     fn plus<const N: usize>(self, factors: [T; N]) -> Self;
     /// Whether the sum has never left its anchor's exponent.
     fn fits(self) -> bool;

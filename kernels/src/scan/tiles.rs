@@ -48,9 +48,9 @@ use crate::pack::{BYTES, Pack};
 use crate::reduce::Op;
 
 pub(super) const ALL: u32 = u32::MAX;
-/// A ticket for nothing.
+/// The ticket of no tile.
 pub(super) const NONE: u32 = u32::MAX;
-/// Tiles of a block that its threads know of: more than those under way.
+/// The tiles on a block's board: more than are under way.
 const BOARD: usize = 8;
 
 /// The elements of a thread.
@@ -185,7 +185,7 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
             });
             tag.write(launch);
         }
-        // By another warp, meanwhile.
+        // Another warp clears the rest of the board meanwhile.
         if (AHEAD as u32..BOARD as u32).contains(&thread) {
             board.add(thread as usize).write(Tile::NONE);
         }
@@ -282,8 +282,8 @@ pub(super) unsafe fn scan<T: Scalar, O: Op, const LANES: usize>(
     }
 }
 
-/// Scans a line that is one tile, with the bits of the rounds: nothing is looked for, and nothing
-/// else is under way.
+/// Scans a line of one tile, with the bits that rounds would give it. It looks back at nothing, and
+/// nothing else is under way.
 ///
 /// # Safety
 /// As for [`scan`], of lines of one tile each and a block for each; `totals` has a place for each

@@ -18,12 +18,12 @@ fn barrier_votes() {
     let mut values: Vec<f32> = (0..96 * 4 - 5).map(|i| (i % 96) as f32).collect();
     values[96..192].fill(100.0);
     values[192..288].fill(-1.0);
-    values[200] = f32::NAN; // above nothing
+    values[200] = f32::NAN; // is not above any number
     for bench in kernel_crates() {
         let input = upload(bench, &values);
         let arguments = Arguments::new().slice(&input).value(70.0_f32);
         let got: Vec<u32> = bench.run("block_votes_above", blocks(4, 96), arguments, 12);
-        // The last block's missing five are not above.
+        // The last block lacks five values, which count as not above.
         assert_same(&got, &[25, 0, 1, 96, 1, 1, 0, 0, 0, 20, 0, 1]);
     }
 }
@@ -89,7 +89,7 @@ fn constant_memory() {
         [-1.5, 0.0, 2.0],
         [4.0, 4.0, -4.0],
     ];
-    // Eighths: everything is exact.
+    // Multiples of 1/8: all arithmetic is exact.
     let x: Vec<f32> = (0..101).map(|i| i as f32 / 8.0 - 6.0).collect();
     let polynomial = |(i, &x): (usize, &f32)| {
         let [a, b, c]: [f32; 3] = table[i % 4];

@@ -315,8 +315,9 @@ impl Drop for Pinned {
     }
 }
 
-/// The text as the driver's compiler takes it: it rejects a module for one letter outside ASCII, be
-/// it in a comment or in a source's path (`.file 1 "/home/jürgen/lib.rs"`). No other place has any.
+/// The text with `?` for letters outside ASCII: the driver's compiler rejects a module that has
+/// one, in a comment or a source's path too (`.file 1 "/home/jürgen/lib.rs"`). No other place has
+/// any.
 fn in_ascii(ptx: &str) -> String {
     ptx.replace(|letter: char| !letter.is_ascii(), "?")
 }

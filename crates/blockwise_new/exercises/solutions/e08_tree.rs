@@ -22,7 +22,7 @@ pub unsafe fn largest_of_blocks(x: &[u32], largest: *mut u32) {
     unsafe { slots.add(thread).write(x[thread::index_1d() as usize]) };
     let mut half = THREADS / 2;
     while half > 0 {
-        // The writes of the round before come before this round's reads.
+        // Orders the previous round's writes before this round's reads.
         thread::sync_threads();
         if thread < half {
             // SAFETY: both slots exist; no thread writes the upper half in this round.

@@ -32,12 +32,12 @@ pub use variants::{
 /// The convolution: extents are samples, taps, the first output in the full convolution, and
 /// outputs. The shorter operand plays the taps.
 ///
-/// A signal of two dimensions is convolved row by row: by [`ROWS_EACH`], or by transforms. Rows that
-/// share the taps are one launch of [`FFT2048`], [`FFT16384`] and of `f64` [`FFT4096`]; transforms
-/// through global memory take the windows of all of them together. The taps are a vector for all
-/// rows, or a matrix of as many rows; or the signal is one row, for a matrix of taps. Extents are
-/// those of a row, whose result has the bits that it has by itself.
-/// Nothing reaches another row.
+/// A signal of two dimensions is convolved row by row: by [`ROWS_EACH`], or by transforms. Rows
+/// that share the taps are one launch of [`FFT2048`], [`FFT16384`] and of `f64` [`FFT4096`];
+/// transforms through global memory take the windows of all of them together. The taps are a vector
+/// for all rows, or a matrix of as many rows; or the signal is one row, for a matrix of taps. The
+/// extents are those of one row. Its result has the same bits as if it were convolved alone,
+/// whatever the other rows hold.
 ///
 /// From 64 taps on, where that is faster, it uses fast Fourier transforms: it transforms two
 /// windows of N samples together, multiplies by the taps' transform, and transforms back. A block
@@ -50,9 +50,10 @@ pub use variants::{
 /// where the maximum is over the samples less than one filter's length away from the output's own
 /// window, and u is the unit roundoff: a quiet passage keeps its digits next to a loud one. If all
 /// those samples are zero, so is the output. The bound of a direct sum is m·u·Σ|tap·sample| for m
-/// taps. [`oracle::transform_error`] computes the bound. The constant holds with a
-/// margin of four on every signal that was tried, but is not proved: the proved bound of an FFT has the norm of the window in place of the maximum. Below the normal
-/// numbers the terms' rounding errors add to it, as in direct sums.
+/// taps. [`oracle::transform_error`] computes the bound. The constant holds with a margin of four
+/// on every signal that was tried, but is not proved: the proved bound of an FFT has the norm of
+/// the window in place of the maximum. Below the normal numbers the terms' rounding errors add to
+/// it, as in direct sums.
 ///
 /// A block whose samples differ that much in loudness is transformed in parts by loudness, each
 /// added to the outputs that it reaches: twice to a few times the work, on the device, for that
@@ -147,7 +148,7 @@ pub static CONV: Operation = Operation {
     choice: choice::fastest,
     parts: Parts::Windows(&Windows {
         part,
-        // A transform's error has samples less than a filter's length beside an output's own.
+        // The bound of a transform's error takes in samples up to a filter's length away.
         reach: |problem| problem.extents[0].min(problem.extents[1]) - 1,
     }),
     bench: Bench {
@@ -282,7 +283,7 @@ pub fn problem(
     })
 }
 
-/// A problem's mode; its outputs may be a part of it.
+/// A problem's mode; the problem may have only a part of the mode's outputs.
 fn mode(problem: &Problem) -> ConvMode {
     let at = usize::from(problem.settings[0]);
     MODES.get(at).copied().unwrap_or(MODES[0])
@@ -405,8 +406,8 @@ pub fn part(problem: &Problem, outputs: Range<usize>) -> Part {
     let (long, short) = (samples.max(taps), samples.min(taps));
     let is_swapped = taps > samples;
     let wanted = offset + outputs.start..offset + outputs.end;
-    // With fewer samples than taps, a launch would let the operands change their parts, and add in
-    // another order; so it would with as many, where they have changed them.
+    // With fewer samples than taps, a launch would swap the operands and add in another order. If
+    // they are swapped already, it would swap them back with as many samples as taps.
     let least = short + usize::from(is_swapped);
     let first = (wanted.start + 1).saturating_sub(short).min(long - least);
     let window = first..wanted.end.max(first + least).min(long);
@@ -483,7 +484,7 @@ static CASES: &[Case] = &[
     Case::of(&[40, 16]).by(A_BLOCK_EACH).set(FULL).spare(),
     Case::of(&[40, 19]).by(A_BLOCK_EACH).set(FULL).spare(),
     Case::of(&[300, 40]).by(BY_TRANSFORMS).set(FULL),
-    // Rows: whole tiles and ends of each, that begin at no pack.
+    // Rows of whole tiles and a rest, which do not begin at packs.
     Case::of(&[3, 2575, 5]).by(&["rows"]).set(SAME).capped(1),
     // Short ones, which share blocks.
     Case::of(&[11, 37, 5]).by(&["rows"]).set(SAME).capped(1),

@@ -12,7 +12,7 @@ use super::{
 use crate::array::AnyArray;
 use crate::{Element, LaunchError, check_len, tuning};
 
-/// Bytes at whose multiples packs begin.
+/// The alignment of packs, in bytes.
 const PACK: u64 = kernels::pack::BYTES as u64;
 
 /// The variant: the caller's choice, else the one saved for the device, else the fastest by the
@@ -47,8 +47,8 @@ fn chosen<'a>(
     );
     let named = |name: &str| (operation.variants.iter().copied()).find(|it| it.name == name);
     let saved = saved.and_then(named).map(task);
-    // One that was saved may refuse this problem: it is for sizes near its own. A document's kernel
-    // may round otherwise than the others.
+    // A saved variant was timed at another size and may refuse this problem. A document's kernel
+    // may round differently, so it runs only if it is asked for.
     let saved = saved.filter(|task| task.variant.tier != Tier::Document);
     let saved = saved.filter(|task| (task.variant.plan)(task).is_ok());
     Ok(match saved {
@@ -123,8 +123,8 @@ pub fn plan(
 /// Starts a launch of a variant without memory of its own. `None` when there was nothing to launch.
 ///
 /// # Errors
-/// Those of [`plan`], operands of other lengths or types, a variant with memory, and what goes wrong
-/// on the device.
+/// Those of [`plan`], operands of other lengths or types, a variant with memory, and what goes
+/// wrong on the device.
 pub fn enqueue(
     device: &Device,
     stream: Option<&Stream>,
@@ -151,8 +151,8 @@ pub fn enqueue(
     )
 }
 
-/// Starts a launch that leaves the results of its blocks in `after`, with the variant's memory in
-/// `memory`: it allocates nothing.
+/// Starts a launch that allocates nothing: each block's result goes to `after`, and the variant
+/// works in `memory`.
 pub(crate) fn enqueue_part<'a>(
     (device, stream): (&Device, Option<&Stream>),
     operation: &'static Operation,
@@ -161,7 +161,7 @@ pub(crate) fn enqueue_part<'a>(
     inputs: &'a [AnyView<'a>],
     [after, memory]: [AnyViewMut<'a>; 2],
 ) -> Result<Plan, LaunchError> {
-    // The results are all that there is.
+    // There is no output besides these results.
     let (output, after) = after.plain::<u8>()?.split_at_mut(0);
     let operands = Given {
         inputs,
@@ -187,15 +187,15 @@ struct Given<'a> {
 
 /// A variant's own memory.
 enum Memory<'a> {
-    /// This, which a caller keeps.
+    /// Memory that the caller keeps.
     Lent(AnyViewMut<'a>),
-    /// None may be allocated.
+    /// There is none, and none may be allocated.
     None,
-    /// Allocated by the first launch.
+    /// Not yet allocated: the first launch does.
     Open,
-    /// This buffer, which was allocated for a variant.
+    /// A buffer that was allocated for this variant.
     Of(&'static Variant, AnyBuffer),
-    /// This state, which was prepared for a problem.
+    /// State that was prepared for this variant and problem.
     Held(&'static Variant, Problem, Box<dyn Held>),
 }
 
@@ -213,7 +213,7 @@ fn start(
         before,
         after,
     } = given;
-    // What was prepared for this problem was chosen and planned then.
+    // The variant was chosen and planned when this state was prepared.
     if let Memory::Held(_, of, held) = memory
         && of == problem
         && after.is_none()
@@ -229,7 +229,7 @@ fn start(
     let (task, _) = chosen(operation, problem, aligned, options, device.properties())?;
     let plan = (task.variant.plan)(&task)?;
     let lens = checked(operation, problem, inputs)?;
-    // Without an output, the caller wants the totals.
+    // An empty output: the caller wants the totals only.
     let totals = output.is_empty() && after.is_some();
     if !totals {
         check_len("output", output.len(), lens.output)?;
@@ -291,7 +291,7 @@ fn start(
     Ok(Some(plan))
 }
 
-/// The lengths of the problem's operands, which these inputs have.
+/// The lengths of the problem's operands; an error if the inputs have other lengths or types.
 fn checked(
     operation: &Operation,
     problem: &Problem,
@@ -312,7 +312,7 @@ fn checked(
 }
 
 impl Memory<'_> {
-    /// Prepares a variant for its problem, unless this serves it already.
+    /// Prepares the state of a variant for a problem, unless the present one serves it too.
     fn hold(&mut self, device: &Device, task: &Task<'_>, hold: Hold) -> Result<(), LaunchError> {
         let fits = match self {
             Self::None => return Err(needs_memory(task.variant)),
@@ -322,7 +322,7 @@ impl Memory<'_> {
             Self::Open | Self::Of(..) | Self::Lent(_) => false,
         };
         if !fits {
-            // What it was before is freed first.
+            // Frees the old state before the new one is allocated.
             *self = Self::Open;
             *self = Self::Held(task.variant, *task.problem, hold(device, task)?);
         }
@@ -336,8 +336,8 @@ fn needs_memory(variant: &Variant) -> LaunchError {
     }
 }
 
-/// Launches of an operation that keep a variant's own memory from one to the next. They must follow
-/// each other, as in one stream.
+/// An operation that is launched again and again: a variant's own memory is kept from one launch to
+/// the next. Launches must not overlap: use one stream.
 pub struct Call {
     device: Device,
     operation: &'static Operation,
@@ -356,8 +356,9 @@ impl Call {
         }
     }
 
-    /// Chooses a variant for a problem, checks every limit, and prepares what is more than one
-    /// launch: an [`enqueue`](Self::enqueue) then allocates nothing, as a graph asks for.
+    /// Chooses a variant for a problem and checks every limit. If the variant takes several
+    /// launches, allocates their state: an [`enqueue`](Self::enqueue) then allocates nothing, as a
+    /// graph requires.
     ///
     /// # Errors
     /// Those of [`plan`], and a lack of memory.
@@ -392,8 +393,9 @@ impl Call {
     }
 
     /// Starts the launch of a part of a problem whose parts are [carried](super::Parts::Carried).
-    /// `before` is the result of all earlier parts, `None` for the first. `after` receives the same
-    /// for the next part; without an output, it receives the totals of this part.
+    /// `before` is the state after all earlier parts, `None` for the first part; `after` receives
+    /// the state for the next one. If the output is empty, `after` receives the totals of this
+    /// part.
     ///
     /// # Errors
     /// As for [`enqueue`](Self::enqueue).
@@ -414,8 +416,8 @@ impl Call {
         self.start(stream, problem, operands)
     }
 
-    /// Starts the launch of a problem that is [folded](super::Parts::Folded), and leaves the results
-    /// of its blocks.
+    /// Starts the launch of a problem that is [folded](super::Parts::Folded). Each block leaves a
+    /// result in `results`, which the host merges.
     ///
     /// # Errors
     /// As for [`enqueue`](Self::enqueue).
@@ -472,8 +474,8 @@ impl Call {
 /// ```
 ///
 /// # Errors
-/// Shapes that the operation does not take, a type that it has no kernel for, and what goes wrong on
-/// the device.
+/// Shapes that the operation does not take, a type that it has no kernel for, and what goes wrong
+/// on the device.
 pub fn array<T: Element>(
     device: &Device,
     operation: &'static Operation,

@@ -25,28 +25,20 @@ impl Piece {
     }
 }
 
-/// Results of lines, in row-major order.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LineResults<'a, T> {
-    /// Sums, means or extremes.
-    Values(&'a [T]),
-    /// Indices of extremes.
-    Indices(&'a [i64]),
-}
-
 /// Rows of a piece, at least, where columns are cut: a result may be larger than an element.
 const ROWS: usize = 64;
 
 /// Reduces an array over one axis, piece by piece: [`SUM`](crate::reduce::SUM),
 /// [`MEAN`](crate::reduce::MEAN), [`MIN`](crate::reduce::MIN), [`MAX`](crate::reduce::MAX),
 /// [`ARGMIN`](crate::reduce::ARGMIN) or [`ARGMAX`](crate::reduce::ARGMAX). Results come in row-major
-/// order and are those of the whole, whatever the pieces; of sums and means of floats
+/// order, as bytes of the type that the operation [gives](Operation::gives), and are those of the
+/// whole, whatever the pieces; of sums and means of floats
 /// [as exactly](mod@crate::reduce#how-exact-sums-are).
 ///
 /// ```
 /// use blockwise::Device;
 /// use blockwise_ops::LaunchError;
-/// use blockwise_ops::pipeline::{AxisReducer, LineResults};
+/// use blockwise_ops::pipeline::AxisReducer;
 /// use blockwise_ops::reduce::{Axis, SUM};
 ///
 /// let device = Device::any()?;
@@ -54,10 +46,8 @@ const ROWS: usize = 64;
 /// let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
 /// let rows = Axis::of(&[4, 2], Some(1))?;
 /// let mut sums = Vec::new();
-/// let mut emit = |results: LineResults<'_, f64>| -> Result<(), LaunchError> {
-///     if let LineResults::Values(values) = results {
-///         sums.extend_from_slice(values);
-///     }
+/// let mut emit = |bytes: &[u8]| -> Result<(), LaunchError> {
+///     sums.extend(bytemuck::pod_collect_to_vec::<u8, f64>(bytes));
 ///     Ok(())
 /// };
 /// let mut reducer = AxisReducer::new(&device, &SUM, rows, 4)?;
@@ -112,14 +102,11 @@ struct Results<T: Number> {
     /// The problem of the whole array.
     problem: Problem,
     fold: &'static Fold,
-    /// The results so far of the current columns, if their axis takes several steps.
-    sofar: SoFar<T>,
+    /// The results so far of the current columns, if their axis takes several steps: of sums and
+    /// extremes, or of indices.
+    totals: Vec<Total<T>>,
+    extremes: Vec<(T, i64)>,
     times: DeviceTimes,
-}
-
-enum SoFar<T: Number> {
-    Totals(Vec<Total<T>>),
-    Extremes(Vec<(T, i64)>),
 }
 
 /// The resources of one step.
@@ -127,9 +114,8 @@ struct Lane<T: Number> {
     stream: Stream,
     call: Call,
     input: Option<StagedBuffer<T>>,
-    output: Option<StagedBuffer<T>>,
-    /// Indices, and what is not a whole line's: bytes.
-    other: Option<StagedBuffer<u8>>,
+    /// What the launch leaves for each line.
+    output: Option<StagedBuffer<u8>>,
     /// The step in flight.
     step: Option<(Step, [Event; 4])>,
 }
@@ -272,7 +258,6 @@ impl<T: Number> AxisReducer<T> {
                 call: Call::new(device, of, Options::default()),
                 input: None,
                 output: None,
-                other: None,
                 step: None,
             })
         };
@@ -282,10 +267,8 @@ impl<T: Number> AxisReducer<T> {
             results: Results {
                 problem,
                 fold,
-                sofar: match fold.is_index {
-                    true => SoFar::Extremes(Vec::new()),
-                    false => SoFar::Totals(Vec::new()),
-                },
+                totals: Vec::new(),
+                extremes: Vec::new(),
                 times: DeviceTimes::default(),
             },
             lanes: Ring::new(device, lane)?,
@@ -308,7 +291,7 @@ impl<T: Number> AxisReducer<T> {
     pub fn push<E: From<LaunchError>>(
         &mut self,
         fill: impl FnOnce(&mut [T]) -> Result<(), E>,
-        emit: impl FnMut(LineResults<'_, T>) -> Result<(), E>,
+        emit: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         let Some(step) = self.cut.step(self.at) else {
             return Ok(());
@@ -331,7 +314,7 @@ impl<T: Number> AxisReducer<T> {
     /// Those of the closure, and errors of the device.
     pub fn finish<E: From<LaunchError>>(
         mut self,
-        mut emit: impl FnMut(LineResults<'_, T>) -> Result<(), E>,
+        mut emit: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<DeviceTimes, E> {
         let results = &mut self.results;
         self.lanes.drain(|lane| results.take(lane, &mut emit))?;
@@ -346,81 +329,49 @@ impl<T: Number> Lane<T> {
             return Ok(()); // Unreachable: `push` has filled it.
         };
         let (stream, call) = (&self.stream, &mut self.call);
-        let (problem, form) = (step.problem(&of.problem), of.form(&step));
+        let problem = step.problem(&of.problem);
+        let output = fit(&mut self.output, stream, step.outputs() * of.bytes(&step))?;
         let begun = stream.record()?;
         input.upload()?;
         let copied = stream.record()?;
         let inputs: [AnyView<'_>; 1] = [input.device().as_view().into()];
-        let computed = match form {
-            Form::Values => {
-                let output = fit(&mut self.output, stream, step.outputs())?;
-                let memory: AnyViewMut<'_> = output.device_mut().into();
-                call.enqueue(Some(stream), &problem, &inputs, memory)?;
-                let computed = stream.record()?;
-                output.download()?;
-                computed
-            }
-            Form::Indices | Form::Parts(_) => {
-                let bytes = step.outputs() * form.bytes::<T>();
-                let output = fit(&mut self.other, stream, bytes)?;
-                let memory = output.device_mut();
-                match form {
-                    Form::Indices => {
-                        let indices: AnyViewMut<'_> = memory.cast::<i64>()?.into();
-                        call.enqueue(Some(stream), &problem, &inputs, indices)?;
-                    }
-                    _ => {
-                        call.enqueue_totals(Some(stream), &problem, &inputs, memory.into())?;
-                    }
-                }
-                let computed = stream.record()?;
-                output.download()?;
-                computed
-            }
-        };
+        let memory = output.device_mut();
+        if of.leaves_totals(&step) {
+            call.enqueue_totals(Some(stream), &problem, &inputs, memory.into())?;
+        } else {
+            let memory: AnyViewMut<'_> = match of.fold.is_index {
+                true => memory.cast::<i64>()?.into(),
+                false => memory.cast::<T>()?.into(),
+            };
+            call.enqueue(Some(stream), &problem, &inputs, memory)?;
+        }
+        let computed = stream.record()?;
+        output.download()?;
         self.step = Some((step, [begun, copied, computed, stream.record()?]));
         Ok(())
     }
 }
 
-/// What a launch returns for each line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// The value, of a whole line or to be merged as it is.
-    Values,
-    /// The index of a whole line's extreme.
-    Indices,
-    /// Of a part of a line: a sum that is not rounded; or first all indices, then all extremes.
-    Parts(Kind),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Sum,
-    Extreme,
-}
-
-impl Form {
-    /// Bytes for each line.
-    fn bytes<T: Number>(self) -> usize {
-        match self {
-            Self::Values => size_of::<T>(),
-            Self::Indices => size_of::<i64>(),
-            Self::Parts(Kind::Sum) => each::<T>(),
-            Self::Parts(Kind::Extreme) => size_of::<i64>() + size_of::<T>(),
-        }
-    }
-}
-
 impl<T: Number> Results<T> {
-    /// What the launch of a step returns.
-    fn form(&self, step: &Step) -> Form {
-        let is_whole = step.rows.len() == self.problem.extents[0];
-        match (is_whole, self.fold.is_index, self.fold.by) {
-            (true, true, _) => Form::Indices,
-            (true, false, _) | (false, false, Reduction::Min | Reduction::Max) => Form::Values,
-            (false, true, _) => Form::Parts(Kind::Extreme),
-            (false, false, Reduction::Sum) => Form::Parts(Kind::Sum),
+    /// Whether a step has whole lines, whose results are complete.
+    fn is_whole(&self, step: &Step) -> bool {
+        step.rows.len() == self.problem.extents[0]
+    }
+
+    /// Whether a step's launch leaves of each line what is merged with its other parts: a sum that is
+    /// not rounded; or first the indices of all extremes, then the extremes. A minimum or maximum is
+    /// merged as it is.
+    fn leaves_totals(&self, step: &Step) -> bool {
+        !self.is_whole(step) && (self.fold.is_index || self.fold.by == Reduction::Sum)
+    }
+
+    /// Bytes that a step's launch leaves for each line.
+    fn bytes(&self, step: &Step) -> usize {
+        match (self.leaves_totals(step), self.fold.is_index) {
+            (false, false) => size_of::<T>(),
+            (false, true) => size_of::<i64>(),
+            (true, false) => each::<T>(),
+            (true, true) => size_of::<i64>() + size_of::<T>(),
         }
     }
 
@@ -428,54 +379,40 @@ impl<T: Number> Results<T> {
     fn take<E: From<LaunchError>>(
         &mut self,
         lane: &mut Lane<T>,
-        mut emit: impl FnMut(LineResults<'_, T>) -> Result<(), E>,
+        mut emit: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Some((step, events)) = lane.step.take() else {
+        let (Some((step, events)), Some(output)) = (lane.step.take(), &mut lane.output) else {
             return Ok(());
         };
-        let (extent, form) = (self.problem.extents[0], self.form(&step));
-        let is_whole = step.rows.len() == extent;
-        if step.rows.start == 0 {
-            match &mut self.sofar {
-                SoFar::Totals(totals) => totals.clear(),
-                SoFar::Extremes(extremes) => extremes.clear(),
-            }
+        let bytes: &[u8] = output.host().map_err(LaunchError::from)?;
+        if self.is_whole(&step) {
+            emit(bytes)?;
+            return Ok(self.times.add(&events)?);
         }
-        match form {
-            Form::Values => {
-                let values: &[T] = host(&mut lane.output)?;
-                match is_whole {
-                    true => emit(LineResults::Values(values))?,
-                    false => self.fold(values.iter().map(|&value| value.into())),
-                }
+        if step.rows.start == 0 {
+            self.totals.clear();
+            self.extremes.clear();
+        }
+        match (self.fold.is_index, self.fold.by) {
+            (true, _) => {
+                let (at, values) = bytes.split_at(step.outputs() * size_of::<i64>());
+                let (first, at) = (step.rows.start as i64, numbers::<i64>(at));
+                let at = at.into_iter().map(|at| first + at);
+                self.first(numbers::<T>(values).into_iter().zip(at));
             }
-            Form::Indices => {
-                let bytes = host(&mut lane.other)?;
-                emit(LineResults::Indices(&indices(bytes)))?;
-            }
-            Form::Parts(Kind::Sum) => {
-                let sums = host(&mut lane.other)?.chunks_exact(each::<T>());
+            (false, Reduction::Sum) => {
+                let sums = bytes.chunks_exact(each::<T>());
                 self.fold(sums.map(|sum| Total::of_results(sum, Reduction::Sum)));
             }
-            Form::Parts(Kind::Extreme) => {
-                let bytes = host(&mut lane.other)?;
-                let (at, values) = bytes.split_at(step.outputs() * size_of::<i64>());
-                let first = step.rows.start as i64;
-                let at = indices(at).into_iter().map(|at| first + at);
-                let values: Vec<T> = bytemuck::pod_collect_to_vec(values);
-                self.first(values.into_iter().zip(at));
-            }
+            (false, _) => self.fold(numbers::<T>(bytes).into_iter().map(Total::from)),
         }
-        if !is_whole && step.rows.end == extent {
-            match &self.sofar {
-                SoFar::Totals(totals) => {
-                    let results = totals.iter().map(|total| total.result(&self.problem));
-                    emit(LineResults::Values(&Vec::from_iter(results)))?;
-                }
-                SoFar::Extremes(extremes) => {
-                    let indices = extremes.iter().map(|&(_, at)| at);
-                    emit(LineResults::Indices(&Vec::from_iter(indices)))?;
-                }
+        if step.rows.end == self.problem.extents[0] {
+            if self.fold.is_index {
+                let indices = self.extremes.iter().map(|&(_, at)| at);
+                emit(bytemuck::cast_slice(&Vec::from_iter(indices)))?;
+            } else {
+                let results = self.totals.iter().map(|total| total.result(&self.problem));
+                emit(bytemuck::cast_slice(&Vec::from_iter(results)))?;
             }
         }
         Ok(self.times.add(&events)?)
@@ -483,29 +420,23 @@ impl<T: Number> Results<T> {
 
     /// Folds a row of totals into those of earlier rows.
     fn fold(&mut self, next: impl Iterator<Item = Total<T>>) {
-        let SoFar::Totals(totals) = &mut self.sofar else {
-            return; // Unreachable: indices have no totals.
-        };
-        if totals.is_empty() {
-            totals.extend(next);
+        if self.totals.is_empty() {
+            self.totals.extend(next);
             return;
         }
-        for (total, next) in totals.iter_mut().zip(next) {
+        for (total, next) in self.totals.iter_mut().zip(next) {
             *total = total.fold(next, self.fold.by);
         }
     }
 
     /// Folds a row of extremes into those of earlier rows, the first of equals.
     fn first(&mut self, next: impl Iterator<Item = (T, i64)>) {
-        let SoFar::Extremes(extremes) = &mut self.sofar else {
-            return; // Unreachable: it is for indices.
-        };
-        if extremes.is_empty() {
-            extremes.extend(next);
+        if self.extremes.is_empty() {
+            self.extremes.extend(next);
             return;
         }
         let is_nan = |value: T| value.partial_cmp(&value).is_none();
-        for (extreme, next) in extremes.iter_mut().zip(next) {
+        for (extreme, next) in self.extremes.iter_mut().zip(next) {
             let is_better = match self.fold.by {
                 _ if is_nan(extreme.0) => false,
                 Reduction::Max => next.0 > extreme.0 || is_nan(next.0),
@@ -518,17 +449,6 @@ impl<T: Number> Results<T> {
     }
 }
 
-fn indices(bytes: &[u8]) -> Vec<i64> {
-    let words = bytes.as_chunks().0.iter();
-    words.map(|&word| i64::from_ne_bytes(word)).collect()
-}
-
-/// The results of a launch, on the host.
-fn host<T: blockwise::Plain>(
-    buffer: &mut Option<StagedBuffer<T>>,
-) -> Result<&mut [T], LaunchError> {
-    match buffer {
-        Some(buffer) => Ok(buffer.host()?),
-        None => Ok(&mut []),
-    }
+fn numbers<T: bytemuck::Pod>(bytes: &[u8]) -> Vec<T> {
+    bytemuck::pod_collect_to_vec(bytes)
 }

@@ -13,7 +13,7 @@ use blockwise::{Device, Event, Plain, StagedBuffer, Stream};
 
 use crate::LaunchError;
 
-pub use axis::{AxisReducer, LineResults, Piece};
+pub use axis::{AxisReducer, Piece};
 pub use conv1d::Convolver;
 pub use reduce::Reducer;
 

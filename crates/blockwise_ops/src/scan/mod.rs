@@ -244,7 +244,8 @@ fn flip<T>(problem: &Problem) -> u64 {
     }
 }
 
-/// The output, and the memory for what a next part begins with: empty unless given.
+/// The output, and the memory for the state with which the next part begins: empty if there is
+/// none.
 fn ends<'a, T: Plain>(
     output: AnyViewMut<'a>,
     after: Option<AnyViewMut<'a>>,

@@ -119,7 +119,7 @@ impl Compiler<'_> {
         Ok(ptx)
     }
 
-    /// Whether llc leaves out of comments where a function is inlined.
+    /// Whether llc's comments do not say where an inlined function was called.
     fn lacks_chains(&self) -> bool {
         self.builder.keeps_lines() && self.toolchain.llvm_version.major > tested::LLVM
     }
@@ -150,8 +150,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Runs LLVM's optimiser; again, while inlining more functions would reveal that a pointer is
-    /// shared.
+    /// Runs LLVM's optimiser, and again as long as inlining more functions may show that a pointer
+    /// is to shared memory.
     fn optimise(
         &self,
         lowered: &str,
@@ -230,7 +230,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The first line of a text that is only for the debugger.
+/// The first line of PTX that is built for the debugger.
 const KEPT: &str = "// Not optimised, and every variable is in memory: for `blockwise debug`.\n";
 
 /// LLVM prints the oldest PTX version that an architecture needs. `cuda_std` uses features of 7.0,

@@ -9,7 +9,7 @@ use super::phase::Phase;
 use super::shared::{Brand, Published, Shared};
 use super::{Array, Block};
 
-/// Shared counters of which every thread has zeroed its own. After the next barrier they can count.
+/// Shared counters, each zeroed by its own thread. After the next barrier they can count.
 #[must_use = "a barrier lets it count: `block.sync_threads(zeroed)`"]
 pub struct Zeroed<'s, A: Array + ?Sized>(*mut A, Brand<'s>);
 
@@ -19,7 +19,7 @@ pub struct Zeroed<'s, A: Array + ?Sized>(*mut A, Brand<'s>);
 /// ```
 /// use cuda_std::prelude::*;
 ///
-/// /// Counts the bytes of a text by value: in shared memory, and then in global memory, each block's together.
+/// /// Counts the bytes of a text by value: each block in shared memory, then all in global memory.
 /// #[kernel(require(counts.len() == 256))]
 /// pub fn byte_counts(block: &mut Block<256>, bins: Shared<[u32; 256]>, text: &[u8], counts: Atomics<u32>) {
 ///     let zeroed = bins.zeroed(block);

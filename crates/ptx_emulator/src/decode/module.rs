@@ -94,7 +94,8 @@ fn comments<'a>(tree: &Tree<'a>) -> impl Iterator<Item = &'a str> {
         })
 }
 
-/// Function names and signatures; for each, the declaration to decode: the one with a body, if any.
+/// Declares the names and signatures of functions. Returns the declaration of each that is decoded:
+/// the one with a body, if there is one.
 fn declare_functions<'a, 't>(
     names: &mut ModuleNames<'a>,
     tree: &'t Tree<'a>,
@@ -147,7 +148,7 @@ fn declare_functions<'a, 't>(
     Ok(definitions)
 }
 
-/// The parameters of a kernel, as ptxas limits them: 4,352 bytes, from PTX 8.1 and sm_70 on 32,764.
+/// Refuses more parameters than ptxas does: 4,352 bytes, or 32,764 from PTX 8.1 and sm_70 on.
 fn limit_parameters(tree: &Tree<'_>, entry: &parse::Function<'_>) -> Result<(), ParseError> {
     let bytes = entry.params.iter().fold(0_u64, |end, param| {
         end.next_multiple_of(u64::from(param.align)) + u64::from(param.size)
@@ -304,7 +305,7 @@ fn body<'a>(
     program: &mut Program,
     locations: &mut Locations<'a>,
 ) -> Result<(), ParseError> {
-    // Tables and prototypes may follow their use.
+    // First the tables and prototypes: they may follow their use.
     for statement in body {
         match &statement.kind {
             StatementKind::BranchTargets { name, labels } => {

@@ -198,7 +198,7 @@ impl Observer for Collector<'_> {
                 if is_copy {
                     self.copies(pc).from.add(seen, base);
                 } else {
-                    // Allocations are sector-aligned, but lanes may access several of them.
+                    // Addresses instead of offsets: lanes may access several allocations.
                     let addresses = seen.offsets.map(|offset| base + offset);
                     self.global(pc, &addresses, seen.lanes, seen.size, seen.access);
                 }
@@ -208,7 +208,7 @@ impl Observer for Collector<'_> {
                 self.tallies[leader].local_requests +=
                     u64::from(std::mem::take(&mut self.first_access));
             }
-            // Another block's shared memory is accessed through the cluster network.
+            // Not counted: another block's shared memory, which the cluster's network reaches.
             Region::Global(_) | Region::Param | Region::Peer(_) => {}
         }
     }
@@ -235,14 +235,15 @@ impl Tally {
     }
 }
 
-/// The last result of an instruction: the distances between its lanes rarely change.
+/// The last cost of an instruction: the distances between its lanes rarely change, and with them
+/// the cost.
 #[derive(Clone)]
 struct Memo<T>(Option<Box<Pattern<T>>>);
 
 #[derive(Clone)]
 struct Pattern<T> {
     active: u32,
-    /// Position of the first lane within a unit.
+    /// The first active lane's address modulo the unit.
     phase: u64,
     /// Each lane's distance from the first; 0 for inactive lanes.
     distances: Row64,

@@ -17,7 +17,7 @@ pub struct Profile {
     pub shared_bytes: u64,
     /// The instructions executed, in program order; there may be very many.
     instructions: Vec<Executed>,
-    /// The files of their lines.
+    /// The source files to which `Executed::file` refers.
     files: Vec<String>,
     /// The device memory touched.
     pub footprint: Footprint,
@@ -41,7 +41,7 @@ pub struct LineProfile {
     pub file: Option<String>,
     /// The line, from 1.
     pub line: u32,
-    /// Their counts.
+    /// The line's counts.
     pub counters: Counters,
 }
 
@@ -113,7 +113,7 @@ impl Profile {
         let mut order: Vec<&Executed> = self.instructions.iter().collect();
         order.sort_by_key(|instruction| place(instruction));
         let mut order = order.into_iter().peekable();
-        // Lazily: there may be very many.
+        // One line at a time: there may be very many.
         std::iter::from_fn(move || {
             let first = order.next()?;
             let mut sum = counters(first);

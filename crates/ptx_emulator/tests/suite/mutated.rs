@@ -9,7 +9,7 @@ use std::path::Path;
 const MUTANTS: u64 = 24;
 /// Longer files are left out, so that the test is quick.
 const LONGEST: u64 = 40_000;
-/// Numbers at the edge of something, and words that begin or end something.
+/// Numbers at limits of types, brackets, keywords.
 const ODD: [&str; 28] = [
     "0",
     "-1",
@@ -94,7 +94,7 @@ fn mutant(tokens: &[&str], seed: u64) -> String {
         state ^= state << 17;
         (state >> 16) as usize % limit.max(1)
     };
-    // The header stays, or nothing else would be tried.
+    // The header stays: a mutant without it is refused at once.
     let header = tokens.iter().position(|&token| token == ".address_size");
     let from = header.map_or(0, |at| at + 4);
     let mut tokens = tokens.to_vec();

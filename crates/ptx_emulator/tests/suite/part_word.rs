@@ -1,5 +1,5 @@
-//! Atomics of a byte, which compilers make from those of a word: accesses to that byte, in every
-//! detector; and stacks.
+//! Atomics of a byte. Compilers make them from atomics of a word; for every detector they are
+//! accesses to that byte. And how deep recursion goes.
 
 use crate::common::with_header;
 use ptx_emulator::Limits;
@@ -64,7 +64,7 @@ fn bits_that_are_known_are_an_access_to_their_bytes() {
     assert!(report.to_string().contains("race"), "{report}");
 }
 
-/// A whole word's operations stay those of a word in programs that have narrow accesses, too.
+/// Atomics that use the whole word stay accesses to the word, also beside accesses to single bytes.
 #[test]
 fn a_lock_of_a_word_orders_what_it_guards() {
     let body = |release: &str| {
@@ -92,7 +92,8 @@ fn a_word_that_is_not_of_a_byte_still_ends_inside() {
     assert!(report.to_string().contains("out of bounds"), "{report}");
 }
 
-/// Calls `f` in itself; each call has two parameters of 8 bytes and what `array` declares.
+/// Runs an `f` that calls itself `depth` times; each call has two parameters of 8 bytes and what
+/// `array` declares.
 fn recursion(array: &str, depth: u64, stack_bytes: u32) -> String {
     let text = with_header(&format!(
         ".func (.param .b64 r) f(.param .b64 n) {{

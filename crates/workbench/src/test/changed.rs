@@ -35,12 +35,13 @@ const fn row(
     }
 }
 
-/// A family's tests, and its kernels with all detectors.
+/// A family's tests, what its kernels refuse, and its kernels with all detectors.
 macro_rules! family {
     ($prefix:literal, $kernels:expr, $filters:expr) => {
         row(
             $prefix,
             &[
+                ("blockwise_kernels", "contracts", &[]),
                 ("blockwise_tests", "kernel_suite", $filters),
                 ("blockwise_tests", "detectors", &["nothing_is_reported"]),
             ],
@@ -49,32 +50,49 @@ macro_rules! family {
     };
 }
 
+const MATMUL: &[&str] = &["batches::", "contents::", "matmul::", "tensor::"];
+const REDUCE: &[&str] = &["contents::", "reduce::", "sums::"];
+
+/// Modules of the kernels' suite that only `cargo xtask test` runs: they are about all kernels at
+/// once, about kernels with a mistake, or about the device.
+#[cfg(test)]
+const LEFT: [&str; 7] = [
+    "broken",
+    "devices_agree",
+    "main",
+    "parts",
+    "refused",
+    "reported",
+    "stays_inside",
+];
+
 const COMMAND: &[(&str, &str, &[&str])] = &[
     ("blockwise_cli", "cli", &[]),
     ("blockwise_cli", "bench", &[]),
     ("blockwise_cli", "memory", &[]),
 ];
 
+/// The start of paths that no test reads.
+const UNREAD: [&str; 5] = [
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "PERFORMANCE.md",
+    "docs/log/",
+];
+
 /// The first row that matches a path counts. A path without a row needs all tests.
 const TABLE: &[Row] = &[
     family!("kernels/src/conv1d/", &["conv1d"], &["conv1d::"]),
     family!("kernels/src/raw/conv1d.rs", &["conv1d"], &["conv1d::"]),
-    family!(
-        "kernels/src/reduce/",
-        &["dot", "extreme", "sum"],
-        &["reduce::", "sums::"]
-    ),
+    family!("kernels/src/reduce/", &["dot", "extreme", "sum"], REDUCE),
     family!(
         "kernels/src/raw/reduce.rs",
         &["dot", "extreme", "sum"],
-        &["reduce::"]
+        REDUCE
     ),
-    family!(
-        "kernels/src/matmul/",
-        &["matmul"],
-        &["matmul::", "tensor::"]
-    ),
-    family!("kernels/src/raw/matmul.rs", &["matmul"], &["matmul::"]),
+    family!("kernels/src/matmul/", &["matmul"], MATMUL),
+    family!("kernels/src/raw/matmul.rs", &["matmul"], MATMUL),
     family!("kernels/src/transpose/", &["transpose"], &["movement::"]),
     family!(
         "kernels/src/raw/transpose.rs",
@@ -85,6 +103,7 @@ const TABLE: &[Row] = &[
     row(
         "kernels/src/scan/",
         &[
+            ("blockwise_kernels", "contracts", &[]),
             ("blockwise_ops", "scan", &[]),
             ("blockwise_tests", "detectors", &["nothing_is_reported"]),
         ],
@@ -209,16 +228,18 @@ impl fmt::Display for Plan {
 }
 
 /// What to test after the changes since `revision`, uncommitted ones included. `None` if there are
-/// none.
+/// none that a test reads.
 pub(super) fn plan(revision: &OsStr) -> Result<Option<Plan>> {
     let changed = git(&["diff".as_ref(), "--name-only".as_ref(), revision])?;
     let new = git(&["ls-files", "--others", "--exclude-standard"].map(OsStr::new))?;
-    let paths: Vec<String> = changed
-        .lines()
-        .chain(new.lines())
-        .map(str::to_owned)
-        .collect();
+    let paths = read(changed.lines().chain(new.lines()));
     Ok((!paths.is_empty()).then(|| of(paths)))
+}
+
+/// Those of the paths that a test reads.
+fn read<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let is_read = |path: &&str| !UNREAD.iter().any(|start| path.starts_with(start));
+    paths.filter(is_read).map(str::to_owned).collect()
 }
 
 fn of(paths: Vec<String>) -> Plan {
@@ -266,11 +287,12 @@ mod tests {
     fn a_kernel_asks_for_its_familys_tests() {
         let part = plan(&["kernels/src/reduce/tree.rs"]).part.unwrap();
         let words = part.cargo().join(OsStr::new(" "));
-        assert_eq!(words, "--workspace --test detectors --test kernel_suite");
+        let expected = "--workspace --test contracts --test detectors --test kernel_suite";
+        assert_eq!(words, expected);
         assert_eq!(part.variables(), [(KERNELS, "dot,extreme,sum".to_owned())]);
         let filters = part.filters();
-        assert_eq!(filters[1].0, "blockwise_tests/kernel_suite");
-        assert_eq!(filters[1].1, ["reduce::", "sums::"]);
+        assert_eq!(filters[2].0, "blockwise_tests/kernel_suite");
+        assert_eq!(filters[2].1, REDUCE);
     }
 
     #[test]
@@ -282,7 +304,14 @@ mod tests {
         assert!(text.contains("left out: every other"), "{text}");
         let part = plan(&["kernels/src/conv1d/mod.rs", "kernels/src/matmul/asm.rs"]);
         let filters = part.part.unwrap().filters();
-        assert_eq!(filters[1].1, ["conv1d::", "matmul::", "tensor::"]);
+        let all = [
+            "batches::",
+            "contents::",
+            "conv1d::",
+            "matmul::",
+            "tensor::",
+        ];
+        assert_eq!(filters[2].1, all);
     }
 
     #[test]
@@ -293,6 +322,36 @@ mod tests {
             plan.to_string()
                 .ends_with("Cargo.toml is in no row of the table")
         );
+    }
+
+    #[test]
+    fn prose_beside_a_change_asks_for_nothing() {
+        let paths = [
+            "CHANGELOG.md",
+            "docs/log/2026-11-27-words.md",
+            "docs/supported.md",
+        ];
+        assert_eq!(read(paths.into_iter()), ["docs/supported.md"]);
+        for start in UNREAD {
+            assert!(workspace::root().join(start).exists(), "{start}");
+        }
+    }
+
+    #[test]
+    fn each_module_of_the_kernels_suite_is_run_or_left_out() {
+        let programs = TABLE.iter().flat_map(|row| row.programs);
+        let suite = programs.filter(|(_, program, _)| *program == "kernel_suite");
+        let chosen: BTreeSet<_> = suite
+            .flat_map(|(_, _, filters)| *filters)
+            .copied()
+            .collect();
+        let suite = workspace::root().join("tests/tests/kernel_suite");
+        for entry in std::fs::read_dir(suite).unwrap() {
+            let path = entry.unwrap().path();
+            let module = path.file_stem().unwrap().to_str().unwrap();
+            let is_run = chosen.contains(&*format!("{module}::"));
+            assert_ne!(is_run, LEFT.contains(&module), "{module}");
+        }
     }
 
     #[test]
@@ -312,6 +371,7 @@ mod tests {
                 }
                 let folder = match *package {
                     "blockwise_cli" => "host".to_owned(),
+                    "blockwise_kernels" => "kernels".to_owned(),
                     "blockwise_tests" => "tests".to_owned(),
                     package => format!("crates/{package}"),
                 };

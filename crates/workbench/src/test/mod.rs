@@ -45,7 +45,10 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let (mut variables, mut filters) = (Vec::new(), Vec::new());
     if let Some(revision) = &options.changed {
         let Some(plan) = changed::plan(revision)? else {
-            say!("nothing has changed since {}", revision.display());
+            say!(
+                "nothing that a test reads has changed since {}",
+                revision.display()
+            );
             return Ok(ExitCode::SUCCESS);
         };
         say!("{plan}");

@@ -195,7 +195,8 @@ const HEADING: [&str; 13] = [
 impl MeshRow {
     /// A row without a timing.
     fn of(work: &MeshWork, implementation: &str, gpus: usize) -> Self {
-        let (bytes, operations) = work.amounts();
+        let amounts = work.amounts();
+        let (bytes, operations) = amounts.map_or((0, 0), |of| (of.bytes, of.operations));
         Self {
             work: work.name(),
             implementation: implementation.to_owned(),
@@ -283,6 +284,11 @@ mod tests {
             "transpose-columns/f32/500x5",
         ];
         assert_eq!(names(&given), expected);
+        let amounts = given.iter().map(|work| work.amounts().unwrap());
+        let amounts: Vec<_> = amounts.map(|of| (of.bytes, of.operations)).collect();
+        assert_eq!(amounts[..3], [(160, 40), (320, 80), (320, 40)]);
+        assert_eq!(amounts[5], (4 * (56 + 72 + 63), 2 * 7 * 8 * 9));
+        assert_eq!(amounts[10], (2 * 4 * 1600, 0));
         let tensor = works(&["40"], "tensor");
         assert_eq!(names(&tensor), ["matmul/f32/40x40x40"]);
         let standard = mesh_works(&Options::default());

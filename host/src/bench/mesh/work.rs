@@ -1,8 +1,12 @@
 //! What is timed over several GPUs.
 
+use blockwise::Type;
 use blockwise_mesh::{Error, Rank};
+use blockwise_ops::OPERATIONS;
+use blockwise_ops::operation::{Given, Work};
 
 use super::steps::{self, Count, Outcome};
+use crate::bench::operation::posed;
 use crate::bench::{Options, Size};
 
 /// An operation at a size, and its method.
@@ -98,19 +102,10 @@ impl MeshWork {
 
     /// The fewest bytes that must be read and written, by all GPUs together, and the arithmetic
     /// operations.
-    pub(super) fn amounts(&self) -> (u64, u64) {
-        let extents: Vec<u64> = self.size.0.iter().map(|&extent| extent as u64).collect();
-        let (elements, operations) = match (self.operation, &extents[..]) {
-            ("conv", &[samples, taps]) => (2 * samples, 2 * samples * taps),
-            ("matmul", &[rows, inner, cols]) => (
-                rows * inner + inner * cols + rows * cols,
-                2 * rows * inner * cols,
-            ),
-            ("scan", &[len]) => (2 * len, len),
-            ("transpose" | "transpose-columns", &[rows, cols]) => (2 * rows * cols, 0),
-            ("dot", &[len]) => (2 * len, 2 * len),
-            (_, extents) => (extents.iter().product(), extents.iter().product()),
-        };
-        (4 * elements, operations)
+    pub(super) fn amounts(&self) -> Option<Work> {
+        let mut operations = OPERATIONS.iter();
+        let of = operations.find(|of| self.operation.starts_with(of.name))?;
+        let posed = posed(of, Type::F32, &self.size.0, &Given::default()).ok()?;
+        Some((of.work)(&posed.problem))
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use blockwise::{DeviceProperties, Type};
+use blockwise::{Device, DeviceProperties, Type};
 use blockwise_mesh::{Mesh, Split};
 use blockwise_ops::compare::{Comparison, ToNumber};
 use blockwise_ops::operation::{self, Axis, Fold, Operation, Options, Posed, Reduction, Task};
 use blockwise_ops::oracle::{self, Precision};
-use blockwise_ops::pipeline::{AxisReducer, LineResults, Piece, Reducer};
+use blockwise_ops::pipeline::{AxisReducer, Piece, Reducer};
 use blockwise_ops::reduce::{MEAN, Total};
 use blockwise_ops::{AnyArray, Number};
 use ndarray::ArrayView1;
@@ -123,35 +123,18 @@ impl<'a> Job<'a> {
         global: &Global,
         reference: Option<Expectation<'_>>,
     ) -> Result<Report, Failure> {
-        let (of, ty) = (self.of, self.posed.problem.ty);
-        let device = global.open_alone(of.name)?;
-        let len = self.posed.problem.extents[0];
+        let device = global.open_alone(self.of.name)?;
         let line = Axis {
             outer: 1,
-            extent: len,
+            extent: self.posed.problem.extents[0],
             inner: 1,
         };
-        let mut reducer = AxisReducer::<T>::new(&device, of, line, self.chunk())?;
-        let mut reader = self.inputs.readers[0].again();
-        let (mut seconds, mut index) = (Seconds::default(), 0);
-        let mut emit = |results: LineResults<'_, T>| {
-            if let LineResults::Indices(&[found]) = results {
-                index = found;
-            }
-            Ok::<_, Failure>(())
+        let mut index = 0_i64;
+        let emit = |bytes: &[u8]| {
+            index = bytemuck::pod_read_unaligned(bytes);
+            Ok(())
         };
-        let bar = progress::bar(of.name, len);
-        while let Some(piece) = reducer.next_piece() {
-            let fill = |values: &mut [T]| {
-                let bytes = bytemuck::cast_slice_mut(values);
-                timed(&mut seconds.reading, || reader.read_as(ty, bytes))?;
-                Ok(())
-            };
-            reducer.push(fill, &mut emit)?;
-            bar.inc(piece.elements() as u64);
-        }
-        let seconds = seconds.on_device(reducer.finish(&mut emit)?);
-        bar.finish_and_clear();
+        let seconds = self.lines::<T>(&device, line, emit, |_, _| {})?;
         let properties = device.properties();
         let report = self.number(index, properties.name.clone(), seconds);
         let Some(mut reference) = reference else {
@@ -160,6 +143,33 @@ impl<'a> Job<'a> {
         let index = AnyArray::of(ndarray::arr0(index).into_dyn().view())?;
         let compared = self.compare(&mut reference, &index, properties, || Ok(Vec::new()))?;
         Ok(report.comparison(&reference.name, &compared))
+    }
+
+    /// Reduces each line of the file, piece by piece: `seen` gets each piece's elements, and `emit`
+    /// the bytes of results.
+    fn lines<T: Number>(
+        &self,
+        device: &Device,
+        axis: Axis,
+        mut emit: impl FnMut(&[u8]) -> Result<(), Failure>,
+        mut seen: impl FnMut(&Piece, &[T]),
+    ) -> Result<Seconds, Failure> {
+        let mut seconds = Seconds::default();
+        let mut reducer = AxisReducer::<T>::new(device, self.of, axis, self.chunk())?;
+        let bar = progress::bar(self.of.name, self.posed.problem.product());
+        while let Some(piece) = reducer.next_piece() {
+            let fill = |values: &mut [T]| {
+                let bytes = bytemuck::cast_slice_mut(values);
+                let place = [piece.rows.clone(), piece.cols.clone()];
+                let read = || self.inputs.read_block(0, axis.inner, place, bytes);
+                timed(&mut seconds.reading, read)?;
+                seen(&piece, values);
+                Ok(())
+            };
+            reducer.push(fill, &mut emit)?;
+            bar.inc(piece.elements() as u64);
+        }
+        Ok(seconds.on_device(reducer.finish(&mut emit)?))
     }
 
     /// The value and the time. Each rank reads its own part of the files.
@@ -328,38 +338,21 @@ impl<'a> Job<'a> {
             Some(_) => vec![0.0; outer * inner],
             None => Vec::new(),
         };
-        let (mut seconds, mut writing) = (Seconds::default(), 0.0);
-        let mut emit = |results_of_lines: LineResults<'_, T>| {
-            let values = match results_of_lines {
-                LineResults::Values(values) => self.array(&[values.len()], values)?,
-                LineResults::Indices(indices) => {
-                    AnyArray::of(ArrayView1::from(indices).into_dyn())?
-                }
-            };
+        let mut writing = 0.0;
+        let emit = |bytes: &[u8]| {
+            let gives = (self.of.gives)(problem.ty);
+            let mut values = AnyArray::zeros(gives, &[bytes.len() / gives.bytes()])?;
+            values.bytes_mut().copy_from_slice(bytes);
+            let values = values.converted(stored)?;
+            let values = values.ok_or_else(|| Failure::new("the results have another type"))?;
             if reference.is_some() {
                 results.extend_from_slice(values.bytes());
             }
-            timed(&mut writing, || {
-                Ok::<_, Failure>(writer.write_bytes(values.bytes())?)
-            })
+            timed(&mut writing, || Ok(writer.write_bytes(values.bytes())?))
         };
-        let mut reducer = AxisReducer::new(&device, self.of, axis, self.chunk())?;
-        let bar = progress::bar(name, problem.product());
-        while let Some(piece) = reducer.next_piece() {
-            let fill = |values: &mut [T]| {
-                let bytes = bytemuck::cast_slice_mut(values);
-                let place = [piece.rows.clone(), piece.cols.clone()];
-                timed(&mut seconds.reading, || {
-                    self.inputs.read_block(0, inner, place, bytes)
-                })?;
-                add_magnitudes(axis, &piece, values, &mut magnitudes);
-                Ok(())
-            };
-            reducer.push(fill, &mut emit)?;
-            bar.inc(piece.elements() as u64);
-        }
-        let seconds = seconds.on_device(reducer.finish(&mut emit)?);
-        bar.finish_and_clear();
+        let seconds = self.lines(&device, axis, emit, |piece, values| {
+            add_magnitudes::<T>(axis, piece, values, &mut magnitudes);
+        })?;
         let properties = device.properties();
         let report = made(name, output, &properties.name, shape, stored.name());
         let report = match reference {

@@ -1,10 +1,10 @@
 //! The last pass of a long transform: it transforms the columns back and writes the outputs.
 //!
 //! The marks of a pair's columns say whether the pair is divided (`quiet.rs`). If so, one block
-//! computes its outputs instead: it measures the runs, and takes each level through a transform in
-//! small steps (`rolled.rs`): one of two points and two of four in the room of the pair's points,
-//! of which no output is made then, the others row by row in shared memory. Pairs are independent:
-//! as many blocks work at once as have room.
+//! computes its outputs instead: it measures the runs, and transforms each level in small steps
+//! (`rolled.rs`). One step of two points and two of four work in global memory, in the room of the
+//! pair's points, which are not needed then; the others work row by row in shared memory. Pairs are
+//! independent: as many blocks work at once as have room.
 
 use cuda_std::prelude::*;
 use cuda_std::uniform::assume_block_uniform;
@@ -69,13 +69,14 @@ unsafe fn convolve<S: Shape, T: Transformed, const LENGTH: usize>(
     let outputs = Outputs::new(of, points, first);
     let roots = Roots::of_rows::<S>(worker, roots);
     let log = points.ilog2();
-    // SAFETY: the caller's promise. A thread alone uses the room's places at its number and
-    // multiples of the threads after it, except between the first step and the last.
+    // SAFETY: the caller's promise. Before the first step and after the last one, thread t alone
+    // uses the room's places t, t + threads, t + 2 · threads, …
     unsafe {
         let gain = Gain::read(of.spectrum.add(points / 2).read());
         let runs = Runs::<LONG_RUNS, LENGTH>::new(worker.after_marks::<S>());
         outputs.by_levels(of, runs, gain, threads, |level| {
-            // 32 rows are two steps of four points and one of two, which comes first and last.
+            // 32 rows take two steps of four points and one of two. The one of two is here: first
+            // on the way there, last on the way back.
             let mut place = worker.thread;
             while place < points {
                 let starts = outputs.starts(of);
@@ -215,7 +216,7 @@ macro_rules! kernels {
                     let marks = marks.as_ptr().cast::<Mark>();
                     let marks = marks.add(part / PARTS * (marks_len(COLUMNS) / 2));
                     let gain = Gain::read(spectrum.add(SIZE / 2).read());
-                    // In flight along with the marks.
+                    // Loaded while the marks are in flight.
                     let powers = powers(roots.add(column), COLUMNS);
                     if !is_divided::<$Shape, T>(marks, gain.is_usual(taps.len()), thread % 32) {
                         let points = transform_back(room.add(column), &powers, COLUMNS);

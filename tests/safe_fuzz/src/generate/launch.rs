@@ -5,7 +5,7 @@ use crate::rng::Rng;
 /// An argument in the PTX.
 #[derive(Clone, Copy, Debug)]
 pub enum Argument {
-    /// The address of N bytes, which hold values.
+    /// The address of N initialised bytes.
     Memory(usize),
     /// A `usize`.
     Size(usize),
@@ -13,7 +13,7 @@ pub enum Argument {
     Number(u32),
 }
 
-/// One launch of a kernel, of a shape that its type allows.
+/// One launch of a kernel, in a shape that the type of its block allows.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// Blocks.
@@ -35,7 +35,7 @@ impl Launch {
         self.grid.iter().map(|&n| n as usize).product()
     }
 
-    /// A matrix or an array: its memory and its extents.
+    /// Passes a matrix or an array: its address, then its extents.
     pub(super) fn memory(&mut self, size: usize, extents: &[usize]) {
         let len: usize = extents.iter().product();
         self.arguments.push(Argument::Memory(size * len));
@@ -43,7 +43,7 @@ impl Launch {
             .extend(extents.iter().copied().map(Argument::Size));
     }
 
-    /// A dynamic shared array.
+    /// Adds a dynamic shared array, and passes its length.
     pub(super) fn dynamic(&mut self, size: usize, align: usize, len: usize) {
         self.shared_bytes = self.shared_bytes.next_multiple_of(align) + size * len;
         self.arguments.push(Argument::Size(len));
@@ -71,8 +71,8 @@ const BLOCKS: [(&str, &[[u32; 3]]); 17] = [
     ("Block<ANY, ANY, ANY>", &[[4, 2, 4], [1, 33, 1], [2, 2, 9]]),
 ];
 
-/// The type of a block, and two launches of it. An output matrix wants a block without planes; the
-/// grid has N dimensions.
+/// The type of a block, and two launches of it. A kernel with an output matrix needs a block
+/// without a z extent. The grid has this many dimensions.
 pub(super) fn shapes(
     rng: &mut Rng,
     with_matrix: bool,

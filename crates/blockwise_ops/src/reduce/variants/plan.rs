@@ -15,15 +15,18 @@ use crate::LaunchError;
 use crate::operation::{Options, Plan, Task};
 use crate::oracle::{self, Precision};
 
-/// The most elements per thread unless a grid cap asks for more: what [`PATH`] leaves after the
-/// levels of a block and the last block's fold, for more blocks than any device has memory for.
+/// The most elements per thread, unless a grid cap forces more. An element's path is limited to
+/// [`PATH`] additions, of which 1,024 are kept for the levels of a block and the last block's fold:
+/// enough for more blocks than any device has memory for.
 pub(in crate::reduce) const SHARE: usize = PATH - 1024;
 
-/// Blocks per multiprocessor from which a grid is made of whole rounds: of few large blocks some
-/// multiprocessors would have one more.
+/// From this many blocks per multiprocessor on, a grid is reduced until all of its threads make
+/// equally many rounds. A grid of fewer, larger blocks is not: some multiprocessors would get one
+/// block more than others.
 const EVEN: u32 = 8;
-/// Bytes of an operand up to which a grid is made of whole rounds. Longer operands take so many that
-/// an uneven last round costs less than blocks left out: a sum of 2²⁵ `f64` takes 62.4 µs, in whole rounds 62.5 (H200).
+/// The longest operand, in bytes, whose grid is reduced like that. A longer one takes so many
+/// rounds that a partial last one costs less than the blocks that are missing: a sum of 2²⁵ `f64`
+/// takes 62.4 µs, with equal rounds 62.5 (H200).
 const EVEN_BYTES: usize = 64 << 20;
 
 /// Plans a launch on all elements, with one result per block.
@@ -72,8 +75,8 @@ fn form(task: &Task<'_>) -> Form {
 }
 
 /// The error of a sum or dot product before rounding, relative to the sum of its terms' magnitudes.
-/// It follows from the additions on the longest path of an element: see [`kernels::reduce::addend`].
-/// `None` of what is exact.
+/// It follows from the additions on the longest path of an element: see
+/// [`kernels::reduce::addend`]. `None` if the result is exact.
 pub(in crate::reduce) fn error(task: &Task<'_>) -> Option<f64> {
     match (Code::of(task.problem).is_sum(), task.problem.ty) {
         (true, Type::F32) => Some(error_of::<f32>(task)),
@@ -94,22 +97,23 @@ fn error_of<T: Precision>(task: &Task<'_>) -> f64 {
     }
 }
 
-/// The most operations between an element and its block's result, or the launch's if the last block
-/// folds: one product, the thread's share, the levels of its block.
+/// The longest path, in operations, from an element to its block's result, or to the launch's if
+/// the last block folds: one product, the additions of a thread's share, the levels of the block.
 fn path(task: &Task<'_>) -> usize {
     let (threads, blocks) = shape(task);
     let (threads, blocks) = (threads.max(1) as usize, blocks.max(1) as usize);
     let share = task.problem.extents[0].div_ceil(threads * blocks);
     let lanes = pack::BYTES / task.problem.ty.bytes();
-    // A thread may have one more part of a tile than another, and its lanes are added.
+    // One thread may get more packs than another, as many as are in flight, and at the end it adds
+    // the lanes of its packs.
     let form = form(task);
     let in_flight = match form.fold {
         Folding::Host => wide::LONG.max(form.packs.into()),
         _ => form.packs.into(),
     };
     let uneven = lanes * (in_flight + 1);
-    // A block has at most 1024 threads: ten levels, by tree or by shuffles; or five, and then its 32
-    // warps in sequence.
+    // A block has at most 1024 threads: ten levels, by tree or by shuffles; or five, and then its
+    // 32 warps in sequence.
     let levels = match (form.fold, form.packs) {
         (Folding::Tree, _) => 10,
         (Folding::Host, 0) => 5 + 31,
@@ -142,8 +146,8 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
                 threads,
                 blocks_each,
             } = policy::row(len.saturating_mul(size)).policy;
-            // As few as make two blocks a multiprocessor: one warp needs no barrier, but each block
-            // leaves the host a result to merge.
+            // Few elements: the smallest block whose grid has at most two blocks a multiprocessor. One
+            // warp needs no barrier, but each block leaves the host a result to merge.
             let sizes = std::iter::successors(Some(device.warp_size), |threads| Some(threads * 2));
             let most = fill.saturating_mul(2);
             let few = |&fewer: &u32| fewer >= threads || blocks_of(fewer, each, u32::MAX) <= most;
@@ -156,7 +160,7 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
         }
     };
     let (threads, each) = (options.threads.unwrap_or(threads), each.max(1));
-    // Rather more blocks than fit the device than longer sums, in whole rounds.
+    // A sum takes a multiple of the blocks that are resident at once rather than exceed `SHARE`.
     let short = match Code::of(problem).is_sum() {
         true => len.div_ceil(threads.max(1) as usize * SHARE),
         false => 0,
@@ -165,7 +169,7 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
     let cap = cap.saturating_mul(short.max(1));
     let blocks = match options.grid_cap {
         Some(cap) => blocks_of(threads, each, cap),
-        // Whole rounds of small blocks: a last round of few packs takes as long as a full one.
+        // Equal rounds: a last round of few packs takes as long as a full one.
         None if even => {
             let all = blocks_of(threads, each, u32::MAX);
             all.div_ceil(all.div_ceil(cap).max(1))
@@ -178,7 +182,8 @@ fn shape(task: &Task<'_>) -> (u32, u32) {
     }
 }
 
-/// Other policies: a multiprocessor gets from half of an H200's 2048 threads to twice as many.
+/// The policies that `tune` tries: 1024 to 4096 threads per multiprocessor; an H200 has room for
+/// 2048.
 pub(in crate::reduce) fn policies(task: &Task<'_>) -> Vec<(Options, String)> {
     let all = [128, 256, 512, 1024].into_iter();
     let all = all.flat_map(|threads| [1024, 2048, 4096].map(|resident| (threads, resident)));

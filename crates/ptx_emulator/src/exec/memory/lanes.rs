@@ -18,7 +18,7 @@ impl Memory<'_> {
                 for lane in 0..32 {
                     words[lane] = memory[((offsets[lane] + at) >> 3) as usize].load(Relaxed);
                 }
-                // Both through memory, where they are contiguous: then the rest is vectorised.
+                // Forces both arrays into memory: LLVM then vectorises the loop below.
                 let (words, offsets) = black_box((&words, offsets));
                 for lane in 0..32 {
                     let word = words[lane] >> (8 * ((offsets[lane] + at) & 7));

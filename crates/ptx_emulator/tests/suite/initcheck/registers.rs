@@ -36,7 +36,7 @@ setp.ne.u64 %p1, %rd1, 0;
 st.global.u32 [%out], %t;
 $end:";
     clean("", body);
-    // Any two values of 32 bits can be multiplied and added.
+    // Whatever 32 bits the register holds, product and sum fit in 64.
     let body = "mad.hi.cc.u32 %r2, %r1, %r1, %r1;
 madc.hi.cc.u32 %r3, %r1, %r2, %r1;
 addc.u32 %r4, %r3, %r3;
@@ -169,7 +169,7 @@ st.global.u32 [%out], %r2;";
         check(&before, &body.replace("VALUE", value), shape(1, 32, 0))
     };
     assert!(run("%a", "%t").is_clean());
-    // The parameter's memory holds the undefined value: it is read there last.
+    // The undefined value goes through the parameter's memory.
     let finding = only(run("%a", "%r1"));
     assert_eq!(finding.rule, Rule::UninitialisedMemory);
     let finding = only(run("%unset", "%t"));
@@ -178,7 +178,8 @@ st.global.u32 [%out], %r2;";
 
 // What compilers do with undefined values.
 
-/// Compilers divide in lanes that a mask switches off, where the divisor was not loaded.
+/// Compilers divide in all lanes and then mask the result: in masked lanes the divisor was never
+/// loaded.
 #[test]
 fn a_quotient_of_zero_that_nobody_uses_is_fine() {
     clean(

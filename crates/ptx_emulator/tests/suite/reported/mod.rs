@@ -71,7 +71,7 @@ fn wrong(report: &CheckReport) {
     assert!(report.count(Severity::Error) > 0, "{:#?}", report.findings);
 }
 
-/// A text of these tests with a part replaced, which it has.
+/// The text with `part` replaced; panics if it does not occur.
 #[track_caller]
 fn with(text: &str, part: &str, by: &str) -> String {
     assert!(text.contains(part), "{part}");

@@ -30,7 +30,7 @@ impl Shape for Ring {
     }
 }
 
-/// Three areas by turns, each scaled by 2 as its type sees fit.
+/// Thread t scales the area of shape t mod 3 by 2; `Ring` has a way of its own.
 #[kernel]
 pub unsafe fn shapes(out: *mut f32) {
     let t = thread::index_1d();

@@ -1,0 +1,207 @@
+//! Products with few rows or few columns.
+
+use cuda_std::launch::Shape;
+use kernels::matmul::few_cols::{self, matmul_few_cols};
+use kernels::matmul::few_rows::{self, matmul_few_rows};
+use kernels::matmul::slices::MOST_SLICES;
+use kernels::matmul::thin::matmul_thin;
+
+use super::super::support::Buffer;
+use super::super::{Device, Error, behind, memory, refused, shape, starts};
+
+/// A product with few rows or columns: 2 × 6 and 6 × 8, 5 × 6 and 6 × 8, or 5 × 6 and 6 × 2, in two
+/// slices.
+struct Few {
+    a: Buffer<f32>,
+    b: Buffer<f32>,
+    c: Buffer<f32>,
+    sums: Buffer<f32>,
+    tickets: Buffer<u32>,
+    extents: [usize; 3],
+    slices: usize,
+    /// Matrices of A, and of B and C.
+    batch: [usize; 2],
+    /// What the kernel calls `across` or `team`.
+    number: usize,
+    packs: usize,
+    shape: Shape,
+}
+
+impl Few {
+    fn of(extents: [usize; 3], number: usize, groups: u64, shape: Shape) -> Self {
+        let [rows, inner, cols] = extents;
+        Self {
+            a: memory((rows * inner) as u64),
+            b: memory((inner * cols) as u64),
+            c: memory((rows * cols) as u64),
+            sums: memory((2 * rows * cols) as u64),
+            tickets: memory(groups),
+            extents,
+            slices: 2,
+            batch: [1, 1],
+            number,
+            packs: 0,
+            shape,
+        }
+    }
+
+    fn with(mut self, change: fn(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    /// Three products of this one's size.
+    fn three(mut self) -> Self {
+        for of in [&mut self.a, &mut self.b, &mut self.c, &mut self.sums] {
+            *of = memory(3 * of.len);
+        }
+        self.tickets = memory(3 * self.tickets.len);
+        self.batch = [3, 3];
+        self.shape.grid.y = 3;
+        self
+    }
+}
+
+macro_rules! few {
+    ($handle:ty $(, $number:ident)?) => {
+        |mut of: Few| -> Result<(), Error> {
+            let [rows, inner, cols] = of.extents;
+            let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
+            kernel.launch(
+                &of.a,
+                &of.b,
+                &mut of.c,
+                &mut of.sums,
+                &mut of.tickets,
+                rows,
+                inner,
+                cols,
+                of.slices,
+                of.batch[0],
+                of.batch[1],
+                $(of.$number,)?
+                of.packs,
+            )
+        }
+    };
+}
+
+#[test]
+fn few_rows_or_columns_have_memory_for_their_slices() {
+    let thin = || Few::of([2, 6, 8], 8, 1, shape([1, 1, 2], [64, 1, 1]));
+    let rows_shape =
+        shape([1, 1, 2], [few_rows::THREADS, 1, 1]).shared(few_rows::SHARED_BYTES as u32);
+    let rows = || Few::of([5, 6, 8], 0, 1, rows_shape).with(|of| of.packs = 1);
+    let cols = || {
+        Few::of(
+            [9, 6, 2],
+            32,
+            2,
+            shape([2, 1, 2], [few_cols::THREADS, 1, 1]),
+        )
+    };
+    let (by_thin, by_rows, by_cols) = (
+        few!(matmul_thin<f32>, number),
+        few!(matmul_few_rows<f32>),
+        few!(matmul_few_cols<f32>, number),
+    );
+    fn each(good: &dyn Fn() -> Few, start: &dyn Fn(Few) -> Result<(), Error>) {
+        starts(start(good()));
+        // More tickets than groups; one slice without memory.
+        starts(start(good().with(|of| of.tickets = memory(7))));
+        let one = || good().with(|of| (of.slices, of.sums, of.tickets) = (1, memory(0), memory(0)));
+        starts(start(one()));
+        refused(start(one().with(|of| of.tickets = memory(1))), "fit");
+        refused(start(one().with(|of| of.sums = memory(1))), "fit");
+        refused(start(good().with(|of| of.slices = 3)), "fit");
+        refused(start(good().with(|of| of.slices = 0)), "fit");
+        refused(start(good().with(|of| of.slices = MOST_SLICES + 1)), "fit");
+        refused(start(good().with(|of| of.tickets = memory(0))), "fit");
+        refused(start(good().with(|of| of.extents[1] += 2)), "a.len()");
+        refused(start(good().with(|of| of.b = memory(3))), "b.len()");
+        refused(start(good().with(|of| of.c = memory(3))), "c.len()");
+        let three = || good().three();
+        starts(start(three()));
+        starts(start(three().with(|of| {
+            (of.a, of.batch) = (memory(of.a.len / 3), [1, 3]);
+        })));
+        refused(start(three().with(|of| of.batch = [2, 3])), "of_a == 1");
+        refused(start(three().with(|of| of.batch = [1, 3])), "a.len()");
+        refused(start(three().with(|of| of.shape.grid.y = 1)), "grid.y");
+        let fewer = |of: &mut Few| of.tickets = memory(of.tickets.len - 1);
+        refused(start(three().with(fewer)), "fit");
+        let fewer = |of: &mut Few| of.sums = memory(of.sums.len - 1);
+        refused(start(three().with(fewer)), "fit");
+        let deep = good().with(|of| of.shape.block.z = 2);
+        refused(start(deep), "block.z");
+        refused(start(good().with(|of| of.shape.grid.y = 2)), "grid.y");
+        // Addresses and lengths that are no packs.
+        let odd = || good().with(|of| of.packs = 0);
+        starts(start(odd().with(|of| of.b = behind(of.b.len))));
+        starts(start(odd().with(|of| of.a = behind(of.a.len))));
+    }
+    each(&thin, &by_thin);
+    each(&rows, &by_rows);
+    each(&cols, &by_cols);
+    let five = Few::of([5, 6, 8], 8, 1, thin().shape);
+    refused(by_thin(five), "rows <= MOST_ROWS");
+    for (number, packs) in [(12, 0), (0, 0), (64, 0), (2, 1)] {
+        let mut of = thin();
+        (of.number, of.packs) = (number, packs);
+        refused(by_thin(of), "across");
+    }
+    starts(by_thin(Few::of([2, 6, 8], 2, 4, thin().shape)));
+    let packed = || thin().with(|of| of.packs = 1);
+    starts(by_thin(packed()));
+    refused(by_thin(packed().with(|of| of.packs = 2)), "packs <= 1");
+    refused(
+        by_thin(packed().with(|of| of.b = behind(48))),
+        "b.is_aligned",
+    );
+    let odd = Few::of([2, 6, 7], 8, 1, thin().shape).with(|of| of.packs = 1);
+    refused(by_thin(odd), "cols.is_multiple_of");
+    for (block, rule) in [
+        ([48, 1, 1], "block.x"),
+        ([512, 2, 1], "block.y"),
+        ([64, 2, 1], "block.y"),
+    ] {
+        let mut of = thin();
+        of.shape.block = block.into();
+        refused(by_thin(of), rule);
+    }
+    let seventeen = Few::of([17, 6, 8], 0, 1, rows_shape);
+    refused(by_rows(seventeen), "rows <= MOST_ROWS");
+    refused(by_rows(rows().with(|of| of.packs = 2)), "packs <= 1");
+    refused(by_rows(rows().with(|of| of.b = behind(48))), "b.is_aligned");
+    let odd = Few::of([5, 6, 7], 0, 1, rows_shape).with(|of| of.packs = 1);
+    refused(by_rows(odd), "cols.is_multiple_of");
+    refused(by_rows(rows().with(|of| of.shape.block.x = 128)), "block.x");
+    let little =
+        shape([1, 1, 2], [few_rows::THREADS, 1, 1]).shared(few_rows::SHARED_BYTES as u32 - 1);
+    refused(
+        by_rows(Few {
+            shape: little,
+            ..rows()
+        }),
+        "shared_bytes",
+    );
+    let seventeen = Few::of([9, 6, 17], 32, 2, cols().shape);
+    refused(by_cols(seventeen), "most_cols");
+    for team in [0, 2, 24, 256] {
+        let mut of = cols();
+        of.number = team;
+        refused(by_cols(of), "divides");
+    }
+    // Five columns need eight lanes.
+    refused(by_cols(Few::of([9, 6, 5], 4, 2, cols().shape)), "divides");
+    let one = || Few::of([9, 8, 1], 32, 2, cols().shape).with(|of| of.packs = 1);
+    starts(by_cols(one()));
+    refused(by_cols(one().with(|of| of.packs = 2)), "packs <= 1");
+    refused(by_cols(one().with(|of| of.a = behind(72))), "a.is_aligned");
+    refused(by_cols(one().with(|of| of.b = behind(8))), "b.is_aligned");
+    for wrong in [[9, 8, 2], [9, 6, 1]] {
+        let of = Few::of(wrong, 32, 2, cols().shape).with(|of| of.packs = 1);
+        refused(by_cols(of), "cols <= 1");
+    }
+    refused(by_cols(cols().with(|of| of.shape.block.x = 64)), "block.x");
+}

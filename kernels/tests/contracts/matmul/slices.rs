@@ -1,0 +1,298 @@
+//! Products in slices of the inner extent, which leave a sum for each slice.
+
+use cuda_std::launch::Shape;
+use kernels::matmul::mma::{self, MmaTiles, matmul_mma, matmul_mma_small};
+use kernels::matmul::sliced::{matmul_sliced, matmul_sliced_tall};
+use kernels::matmul::slices::{
+    Cut, MOST_SLICES, Small, SmallRagged, Square, SquareRagged, Tall, TallRagged,
+};
+
+use super::super::support::Buffer;
+use super::super::{Device, Error, behind, memory, refused, shape, starts};
+use super::{of_policy, wrong_shapes};
+
+/// A product in slices: 5 × 6 and 6 × 8 in two of them, or what a test makes of it.
+struct Sliced<T> {
+    a: Buffer<T>,
+    b: Buffer<T>,
+    sums: Buffer<T>,
+    extents: [usize; 3],
+    slices: usize,
+    /// Matrices of A, and of B and C.
+    batch: [usize; 2],
+    shape: Shape,
+}
+
+impl<T> Sliced<T> {
+    fn of([rows, inner, cols]: [usize; 3], shape: Shape) -> Self {
+        Self {
+            a: memory((rows * inner) as u64),
+            b: memory((inner * cols) as u64),
+            sums: memory((2 * rows * cols) as u64),
+            extents: [rows, inner, cols],
+            slices: 2,
+            batch: [1, 1],
+            shape,
+        }
+    }
+
+    fn with(mut self, change: fn(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+macro_rules! start {
+    ($handle:ty) => {
+        |mut of: Sliced<_>| -> Result<(), Error> {
+            let ([rows, inner, cols], [of_a, batch]) = (of.extents, of.batch);
+            let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
+            kernel.launch(
+                &of.a,
+                &of.b,
+                &mut of.sums,
+                rows,
+                inner,
+                cols,
+                of.slices,
+                of_a,
+                batch,
+            )
+        }
+    };
+}
+
+/// What every kernel with slices refuses.
+fn of_slices<T>(good: impl Fn() -> Sliced<T>, start: impl Fn(Sliced<T>) -> Result<(), Error>) {
+    starts(start(good()));
+    refused(start(good().with(|of| of.slices = 3)), "Some(sums.len())");
+    // Which of two rules speaks first is the kernel's.
+    refused(start(good().with(|of| of.slices = 0)), "slices");
+    let too_many = good().with(|of| of.slices = MOST_SLICES + 1);
+    refused(start(too_many), "Some(sums.len())");
+    refused(start(good().with(|of| of.extents[1] += 2)), "a.len()");
+}
+
+/// Two products, of 5 × 6 and 6 × 8 each.
+fn two<T>(mut of: Sliced<T>) -> Sliced<T> {
+    (of.a, of.b, of.sums) = (memory(60), memory(96), memory(160));
+    of.batch = [2, 2];
+    of
+}
+
+fn of_batches<T>(good: impl Fn() -> Sliced<T>, start: impl Fn(Sliced<T>) -> Result<(), Error>) {
+    let batch = || two(good());
+    starts(start(batch()));
+    let shared = || batch().with(|of| (of.a, of.batch) = (memory(30), [1, 2]));
+    starts(start(shared()));
+    refused(start(batch().with(|of| of.batch = [3, 2])), "of_a == 1");
+    refused(
+        start(shared().with(|of| of.a = memory(60))),
+        "Some(a.len())",
+    );
+    refused(start(batch().with(|of| of.b = memory(48))), "Some(b.len())");
+    let sums = batch().with(|of| of.sums = memory(80));
+    refused(start(sums), "Some(sums.len())");
+}
+
+/// What an instance that moves 16 bytes at a time refuses, and the other one takes.
+fn unaligned<T>(
+    of: impl Fn() -> Sliced<T>,
+    whole: impl Fn(Sliced<T>) -> Result<(), Error>,
+    ragged: impl Fn(Sliced<T>) -> Result<(), Error>,
+    rule: &str,
+) {
+    starts(ragged(of()));
+    refused(whole(of()), rule);
+}
+
+/// What a launch of `sliced` has beside [`Sliced`]: pitches of A and of B, where rows do not follow
+/// each other, and ranges.
+#[derive(Clone, Copy, Default)]
+struct Form {
+    pitches: Option<[usize; 2]>,
+    unless: u64,
+}
+
+#[test]
+fn slices_of_tiles_have_their_sums() {
+    macro_rules! start {
+        ($handle:ty, |$a:ident, $b:ident, $slices:ident, $unless:ident| $($more:expr),+) => {
+            |mut of: Sliced<f32>, form: Form| -> Result<(), Error> {
+                let ([rows, inner, cols], $slices) = (of.extents, (of.slices, of.batch));
+                let [$a, $b] = form.pitches.unwrap_or([inner, cols]);
+                let $unless = memory::<u32>(form.unless);
+                let kernel = <$handle>::on(&Device::default())?.shape(of.shape);
+                kernel.launch(&of.a, &of.b, &mut of.sums, rows, inner, cols, $($more),+)
+            }
+        };
+    }
+    macro_rules! tall {
+        ($instance:ty) => {
+            start!(
+                matmul_sliced_tall<$instance>,
+                |a, b, slices, unless| a,
+                b,
+                slices.0,
+                slices.1[0],
+                slices.1[1],
+                &unless
+            )
+        };
+    }
+    macro_rules! smaller {
+        ($instance:ty) => {
+            start!(
+                matmul_sliced<$instance>,
+                |_a, b, slices, _unless| b,
+                slices.0,
+                slices.1[0],
+                slices.1[1]
+            )
+        };
+    }
+    slices_of_a_cut(Cut::Tall, tall!(Tall), tall!(TallRagged));
+    slices_of_a_cut(Cut::Square, smaller!(Square), smaller!(SquareRagged));
+    slices_of_a_cut(Cut::Small, smaller!(Small), smaller!(SmallRagged));
+    copies_and_ranges(tall!(Tall), tall!(TallRagged));
+}
+
+fn slices_of_a_cut(
+    cut: Cut,
+    whole: impl Fn(Sliced<f32>, Form) -> Result<(), Error> + Copy,
+    ragged: impl Fn(Sliced<f32>, Form) -> Result<(), Error> + Copy,
+) {
+    let policy = cut.policy(true);
+    let good = || Sliced::of([5, 6, 8], of_policy(&policy));
+    let packed = Form::default();
+    of_slices(good, |of| whole(of, packed));
+    of_slices(good, |of| ragged(of, packed));
+    if cut == Cut::Small {
+        refused(whole(two(good()), packed), "HAS_BATCHES");
+        refused(ragged(two(good()), packed), "HAS_BATCHES");
+    } else {
+        of_batches(good, |of| whole(of, packed));
+        of_batches(good, |of| ragged(of, packed));
+    }
+    let (of_whole, of_ragged) = (|of| whole(of, packed), |of| ragged(of, packed));
+    unaligned(
+        || good().with(|of| of.b = behind(48)),
+        of_whole,
+        of_ragged,
+        "b.is_aligned",
+    );
+    unaligned(
+        || good().with(|of| of.sums = behind(80)),
+        of_whole,
+        of_ragged,
+        "sums.is_aligned",
+    );
+    let odd = || Sliced::of([5, 6, 7], of_policy(&policy));
+    unaligned(odd, of_whole, of_ragged, "is_multiple_of");
+    // Columns that are no vectors, in rows that are.
+    let copied = || odd().with(|of| of.b = memory(48));
+    starts(whole(copied(), pitched(6, 8)));
+    let narrow = odd().with(|of| of.b = memory(24));
+    refused(whole(narrow, pitched(6, 4)), "cols <= pitch");
+    for (shape, rule) in wrong_shapes(&policy) {
+        // Slices are layers of the grid.
+        if rule != "grid.z" {
+            refused(whole(Sliced { shape, ..good() }, packed), rule);
+        }
+    }
+}
+
+fn pitched(a: usize, b: usize) -> Form {
+    let pitches = Some([a, b]);
+    Form { pitches, unless: 0 }
+}
+
+/// What the largest tiles take beside.
+fn copies_and_ranges(
+    whole: impl Fn(Sliced<f32>, Form) -> Result<(), Error>,
+    ragged: impl Fn(Sliced<f32>, Form) -> Result<(), Error>,
+) {
+    let policy = Cut::Tall.policy(true);
+    let good = || Sliced::of([5, 6, 8], of_policy(&policy));
+    let of = |unless| Form {
+        unless,
+        ..Form::default()
+    };
+    for unless in [0, 4] {
+        starts(whole(good(), of(unless)));
+        starts(ragged(good(), of(unless)));
+    }
+    for unless in [1, 3, 5] {
+        refused(whole(good(), of(unless)), "unless.len()");
+    }
+    let copied = || {
+        let odd = Sliced::of([5, 6, 7], of_policy(&policy));
+        odd.with(|of| (of.a, of.b) = (memory(40), memory(48)))
+    };
+    starts(whole(copied(), pitched(8, 8)));
+    // C may begin anywhere, if its rows do.
+    starts(whole(
+        copied().with(|of| of.sums = behind(70)),
+        pitched(8, 8),
+    ));
+    refused(whole(copied(), pitched(6, 8)), "Some(a.len())");
+    let short = copied().with(|of| of.a = memory(20));
+    refused(whole(short, pitched(4, 8)), "inner <= pitch_a");
+}
+
+#[test]
+fn slices_of_doubles_have_their_sums() {
+    of_doubles(
+        MmaTiles::Square,
+        start!(matmul_mma_small<mma::Square>),
+        start!(matmul_mma_small<mma::SquareRagged>),
+    );
+    of_doubles(
+        MmaTiles::Tall,
+        start!(matmul_mma<mma::Tall>),
+        start!(matmul_mma<mma::TallRagged>),
+    );
+    of_doubles(
+        MmaTiles::Large,
+        start!(matmul_mma<mma::Large>),
+        start!(matmul_mma<mma::LargeRagged>),
+    );
+    of_doubles(
+        MmaTiles::Small,
+        start!(matmul_mma_small<mma::Small>),
+        start!(matmul_mma_small<mma::SmallRagged>),
+    );
+}
+
+fn of_doubles(
+    tiles: MmaTiles,
+    whole: impl Fn(Sliced<f64>) -> Result<(), Error> + Copy,
+    ragged: impl Fn(Sliced<f64>) -> Result<(), Error> + Copy,
+) {
+    let (threads, bytes) = (
+        tiles.policy(true).threads() as u32,
+        tiles.shared_bytes() as u32,
+    );
+    let shape_of = |threads, bytes| shape([2, 2, 2], [threads, 1, 1]).shared(bytes);
+    let of = |extents| Sliced::of(extents, shape_of(threads, bytes));
+    let good = || of([5, 6, 8]);
+    of_slices(good, whole);
+    of_slices(good, ragged);
+    of_batches(good, whole);
+    of_batches(good, ragged);
+    let a = || good().with(|of| of.a = behind(30));
+    unaligned(a, whole, ragged, "a.is_aligned");
+    let b = || good().with(|of| of.b = behind(48));
+    unaligned(b, whole, ragged, "b.is_aligned");
+    let sums = || good().with(|of| of.sums = behind(80));
+    unaligned(sums, whole, ragged, "sums.is_aligned");
+    unaligned(|| of([5, 7, 8]), whole, ragged, "inner.is_multiple_of");
+    unaligned(|| of([5, 6, 7]), whole, ragged, "cols.is_multiple_of");
+    for (shape, rule) in [
+        (shape_of(threads, bytes - 1), "shared_bytes"),
+        (shape_of(threads / 2, bytes), "block.x"),
+    ] {
+        refused(whole(Sliced { shape, ..good() }), rule);
+        refused(ragged(Sliced { shape, ..good() }), rule);
+    }
+}
