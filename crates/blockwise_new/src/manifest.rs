@@ -126,12 +126,21 @@ pub(crate) fn add_member(root: &mut DocumentMut, path: &str) -> Result<(), Obsta
     if names(root, path) {
         return Ok(());
     }
+    add_to_list(root, "members", path)
+}
+
+/// Leaves out what is in this folder.
+pub(crate) fn exclude(root: &mut DocumentMut, path: &str) -> Result<(), Obstacle> {
+    add_to_list(root, "exclude", path)
+}
+
+fn add_to_list(root: &mut DocumentMut, name: &str, path: &str) -> Result<(), Obstacle> {
     let workspace = table(root, &["workspace"])?;
-    let members = workspace.entry("members").or_insert(value(Array::new()));
-    let members = members
+    let list = workspace.entry(name).or_insert(value(Array::new()));
+    let list = list
         .as_array_mut()
-        .ok_or("`workspace.members` is no array")?;
-    members.push(path);
+        .ok_or_else(|| format!("`workspace.{name}` is no array"))?;
+    list.push(path);
     Ok(())
 }
 

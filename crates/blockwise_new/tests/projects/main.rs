@@ -480,3 +480,63 @@ fn a_workspace_around_a_new_project_stays_whole() {
         assert!(self::members(&root.join("demo")).contains(&"demo".to_owned()));
     }
 }
+
+/// Folders on the way to a project, and links that lead to it, match patterns too.
+#[cfg(unix)]
+#[test]
+fn a_workspace_leaves_out_what_its_pattern_would_take_for_a_member() {
+    for (link, place, member, excluded) in [
+        (None, "crates/gpu/demo", false, "crates/gpu"),
+        (None, "crates/gpu/demo", true, "crates/gpu"),
+        (None, "crates/gpu/deep/demo", false, "crates/gpu"),
+        (Some("real"), "crates/demo", false, "crates/demo"),
+        (Some("../outside"), "crates/demo", false, "crates/demo"),
+        (Some("../outside"), "crates/gpu/demo", false, "crates/gpu"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        let crates = root.join(link.unwrap_or("crates"));
+        fs::create_dir_all(crates.join("own/src")).unwrap();
+        fs::write(crates.join("own/src/lib.rs"), "").unwrap();
+        let own = "[package]\nname = \"own\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+        fs::write(crates.join("own/Cargo.toml"), own).unwrap();
+        if let Some(link) = link {
+            std::os::unix::fs::symlink(link, root.join("crates")).unwrap();
+        }
+        let text = "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n";
+        fs::write(root.join("Cargo.toml"), text).unwrap();
+        let project = New {
+            member,
+            ..new(&root.join(place))
+        };
+        let outcome = project.run().unwrap();
+        let manifest = read(root.join("Cargo.toml"));
+        let line = format!("\nexclude = [\"{excluded}\"]\n");
+        assert!(manifest.contains(&line), "{place}: {manifest}");
+        assert_eq!(outcome.text.contains("leaves it out"), !member, "{place}");
+        assert!(outcome.files.contains(&root.join("Cargo.toml")), "{place}");
+        let expected: &[_] = if member { &["demo", "own"] } else { &["own"] };
+        let mut found = members(&root);
+        found.sort();
+        assert_eq!(found, expected, "{place}");
+        assert!(members(&root.join(place)).contains(&"demo".to_owned()));
+    }
+}
+
+#[test]
+fn an_empty_repository_is_an_empty_folder_and_a_path_is_shown_as_a_shell_reads_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("it's mine");
+    fs::create_dir_all(project.join(".git")).unwrap();
+    let named = New {
+        name: Some("waves".to_owned()),
+        ..new(&project)
+    };
+    let outcome = named.run().unwrap();
+    assert!(project.join("src/lib.rs").is_file() && project.join(".git").is_dir());
+    assert!(
+        outcome.text.contains("it'\\''s mine'\n"),
+        "{}",
+        outcome.text
+    );
+}
