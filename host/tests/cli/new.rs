@@ -137,6 +137,7 @@ fn the_doctor_says_what_is_there_and_what_is_missing() {
     assert_eq!(found["pass"], true);
     let text = found["result"].as_str().unwrap();
     for part in [
+        "Rust for the host",
         "Rust to PTX",
         "libdevice",
         "NCCL",
