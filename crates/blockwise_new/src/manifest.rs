@@ -32,6 +32,10 @@ pub(crate) fn add_kernels(
         ));
         package.insert("links", value(links));
     }
+    if package.get("build").and_then(Item::as_bool) == Some(false) {
+        package.remove("build");
+        changes.push("[package] build = false: gone, build.rs compiles the kernels".to_owned());
+    }
     let moved = move_dependencies(manifest)?;
     if !moved.is_empty() {
         changes.push(format!(

@@ -36,7 +36,8 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// A library with a dependency, as one member of a workspace.
+/// A library with a dependency, as one member of a workspace. Its edition is the oldest one, in which
+/// rustfmt sorts otherwise and `panic!` does not look into its text.
 fn library(folder: &Path) -> PathBuf {
     let member = folder.join("signal-tools");
     fs::create_dir_all(member.join("src")).unwrap();
@@ -47,7 +48,7 @@ fn library(folder: &Path) -> PathBuf {
     );
     write(
         "signal-tools/Cargo.toml",
-        "[package]\nname = \"signal-tools\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n# What it needs.\n[dependencies]\n\
+        "[package]\nname = \"signal-tools\"\nversion = \"0.1.0\"\nedition = \"2018\"\nbuild = false\n\n# What it needs.\n[dependencies]\n\
          # For reports.\nserde_json = \"1\"\n",
     );
     write(
@@ -145,7 +146,8 @@ fn what_cannot_be_made_is_said_before_anything_is_written() {
     named(None).run().unwrap();
     assert!(read(project.join("Cargo.toml")).contains("name = \"waves\""));
 
-    const PACKAGE: &str = "[package]\nname = \"a\"\nversion = \"0.1.0\"\n[workspace]\n";
+    const PACKAGE: &str =
+        "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2018\"\n[workspace]\n";
     for (files, message) in [
         (&[][..], "cannot read"),
         (&[("Cargo.toml", "[package")], "Cargo.toml:1: "),
@@ -164,6 +166,13 @@ fn what_cannot_be_made_is_said_before_anything_is_written() {
                 ("src/kernels.rs", ""),
             ],
             "src/kernels.rs is there already",
+        ),
+        (
+            &[
+                ("Cargo.toml", "[package]\nname = \"a\"\n[workspace]\n"),
+                ("src/lib.rs", ""),
+            ],
+            "Cargo.toml: the package has edition 2015",
         ),
     ] {
         let there = tempfile::tempdir().unwrap();
@@ -229,7 +238,7 @@ fn a_kernel_is_added_to_a_library_of_a_workspace() {
     let manifest = read(member.join("Cargo.toml"));
     assert!(
         manifest
-            .contains("links = \"signal_tools_kernels\"\n\n# What it needs.\n[target.'cfg(not("),
+            .contains("edition = \"2018\"\nlinks = \"signal_tools_kernels\"\n\n# What it needs.\n[target.'cfg(not("),
         "{manifest}"
     );
     assert!(
@@ -252,6 +261,7 @@ fn a_kernel_is_added_to_a_library_of_a_workspace() {
     for said in [
         "Cargo.toml:\n  [profile.dev",
         "links = ",
+        "build = false: gone",
         "serde_json",
         "src/lib.rs:\n  #![cfg_attr",
         "3 times",
