@@ -80,7 +80,8 @@ const FOR_THE_HOST: [(&str, &str); 2] = [
     ("cargo", "https://rustup.rs"),
     (
         "cc",
-        "apt-get install --no-install-recommends gcc libc6-dev",
+        "apt-get install --no-install-recommends gcc libc6-dev; not needed if cargo's settings name \
+         another linker",
     ),
 ];
 
