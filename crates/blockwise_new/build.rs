@@ -1,8 +1,13 @@
 //! Where a program built from a clone of cargo's or from a registry's package comes from, and the
 //! files of the repository that every project copies.
 
+#[path = "src/address.rs"]
+mod address;
+
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+
+use address::without_secret;
 
 /// Also in `src/source.rs`.
 const COPIED: [&str; 2] = ["Cargo.lock", "rust-toolchain.toml"];
@@ -11,7 +16,9 @@ fn main() {
     let variable = |name| PathBuf::from(env::var_os(name).unwrap_or_default());
     let (own, out) = (variable("CARGO_MANIFEST_DIR"), variable("OUT_DIR"));
     let root = own.ancestors().nth(2).unwrap_or(&own);
-    println!("cargo::rerun-if-changed=build.rs");
+    for own in ["build.rs", "src/address.rs"] {
+        println!("cargo::rerun-if-changed={own}");
+    }
     for name in COPIED {
         let file = root.join(name);
         // A package of a registry has no repository around it.
@@ -62,18 +69,6 @@ fn address(fetched: &str) -> Option<String> {
     let last = fetched.lines().next()?.rsplit('\t').next()?;
     let url = last.rsplit(" of ").next()?.trim();
     (url.contains("://")).then(|| without_secret(url))
-}
-
-/// Whoever installs with a password in the address does not want it in a project's manifest.
-fn without_secret(url: &str) -> String {
-    match url.split_once("://") {
-        Some((scheme @ ("http" | "https"), rest)) => {
-            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-            let host = host.rsplit('@').next().unwrap_or(host);
-            format!("{scheme}://{host}/{path}")
-        }
-        _ => url.to_owned(),
-    }
 }
 
 /// The commit that is checked out: in HEAD itself, or in the branch that it names.

@@ -103,6 +103,13 @@ impl Plan {
             }
         }
 
+        if is_of_2015(&package) {
+            return Err(
+                Error::new(format!("{}: the package has edition 2015", path.display())).with_hint(
+                    "kernels need 2018 or newer: `cargo fix --edition`, then `edition = \"2018\"`",
+                ),
+            );
+        }
         let change = |document: &mut DocumentMut, edit: Edit, path: &Path| {
             edit(document, &name, source)
                 .map_err(|problem| Error::new(format!("{}: {problem}", path.display())))
@@ -206,6 +213,14 @@ fn read(path: &Path) -> Result<DocumentMut, Error> {
         Error::io("cannot read", path, error).with_hint("`blockwise new DIR` makes a project")
     })?;
     (text.parse()).map_err(|error: TomlError| Error::toml(path, &text, &error))
+}
+
+/// Also without a word about it; a workspace's edition is not looked up.
+fn is_of_2015(package: &DocumentMut) -> bool {
+    let edition = package
+        .get("package")
+        .and_then(|table| table.get("edition"));
+    edition.is_none_or(|edition| edition.as_str() == Some("2015"))
 }
 
 /// A program cannot merge one build script into another.

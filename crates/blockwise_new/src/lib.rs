@@ -7,6 +7,7 @@
 //! the placeholders `my-project` and `my_project`, and for `CHECKOUT`, in whose place stands where
 //! the project finds Blockwise.
 
+mod address;
 mod error;
 mod exercise;
 mod exercises;
@@ -55,6 +56,14 @@ pub struct Outcome {
     pub blockwise: String,
     /// Files that were created or changed.
     pub files: Vec<PathBuf>,
+}
+
+/// A path as a shell reads it.
+fn quoted(path: &str) -> String {
+    match path.contains(|c: char| c.is_whitespace() || "'\"$&;()*".contains(c)) {
+        true => format!("'{}'", path.replace('\'', "'\\''")),
+        false => path.to_owned(),
+    }
 }
 
 /// A template with its placeholders filled in.

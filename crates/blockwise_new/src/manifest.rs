@@ -32,6 +32,10 @@ pub(crate) fn add_kernels(
         ));
         package.insert("links", value(links));
     }
+    if package.get("build").and_then(Item::as_bool) == Some(false) {
+        package.remove("build");
+        changes.push("[package] build = false: gone, build.rs compiles the kernels".to_owned());
+    }
     let moved = move_dependencies(manifest)?;
     if !moved.is_empty() {
         changes.push(format!(
@@ -126,12 +130,21 @@ pub(crate) fn add_member(root: &mut DocumentMut, path: &str) -> Result<(), Obsta
     if names(root, path) {
         return Ok(());
     }
+    add_to_list(root, "members", path)
+}
+
+/// Leaves out what is in this folder.
+pub(crate) fn exclude(root: &mut DocumentMut, path: &str) -> Result<(), Obstacle> {
+    add_to_list(root, "exclude", path)
+}
+
+fn add_to_list(root: &mut DocumentMut, name: &str, path: &str) -> Result<(), Obstacle> {
     let workspace = table(root, &["workspace"])?;
-    let members = workspace.entry("members").or_insert(value(Array::new()));
-    let members = members
+    let list = workspace.entry(name).or_insert(value(Array::new()));
+    let list = list
         .as_array_mut()
-        .ok_or("`workspace.members` is no array")?;
-    members.push(path);
+        .ok_or_else(|| format!("`workspace.{name}` is no array"))?;
+    list.push(path);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! `blockwise new`.
 
-use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
 use clap::Args;
 
@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 use crate::write::Changes;
 use crate::{
     BUILD_SCRIPT, Error, Given, KERNELS, Outcome, TESTS, exercises, filled, manifest,
-    missing_tools, name, reuse, stub, toolchain,
+    missing_tools, name, quoted, reuse, stub, toolchain,
 };
 
 const MANIFEST: &str = "Cargo.toml";
@@ -100,6 +100,15 @@ impl New {
             true => Some(Workspace::around(&folder, &source)?),
             false => Workspace::naming(&folder, &source)?,
         };
+        let is_joined = |manifest: &Path| {
+            let joined = workspace.as_ref();
+            joined.is_some_and(|it| Some(it.path()) == manifest.canonicalize().ok().as_deref())
+        };
+        let given = given(&self.folder);
+        let mut apart = Workspace::leaving_out(&folder, is_joined)?;
+        if let Some(given) = given.filter(|given| *given != folder) {
+            apart.extend(Workspace::leaving_out(&given, is_joined)?);
+        }
         let mut changes = Changes::of(&folder)?;
         let mut files = Vec::new();
         let mut create = |file: &str, text: &str| {
@@ -134,7 +143,7 @@ impl New {
                 }
             }
         }
-        if let Some(workspace) = &workspace {
+        for workspace in workspace.iter().chain(&apart) {
             files.push(workspace.path().to_owned());
             workspace.write(&mut changes)?;
         }
@@ -170,8 +179,14 @@ impl New {
             let root = workspace.path().display();
             text += &format!("\nit is a member of the workspace of {root}");
         }
+        for workspace in &apart {
+            let root = workspace.path().display();
+            text +=
+                &format!("\nthe workspace of {root} leaves it out, which its pattern would break");
+        }
         text.extend(note.map(|note| format!("\n{note}")));
-        text += &format!("\n\n  cd {shown}\n  ");
+        let place = quoted(&shown.to_string());
+        text += &format!("\n\n  cd {place}\n  ");
         text += &if self.exercises {
             format!(
                 "cargo test --test e01_threads     the first one, under the emulator's detectors; {takes}\n  \
@@ -227,6 +242,17 @@ fn plain(folder: &Path) -> Result<PathBuf, Error> {
     )))
 }
 
+/// The absolute path by the links that lead there, as the shell shows it; `None` if it has a `..`,
+/// which means something else after a link.
+fn given(folder: &Path) -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    let shown = std::env::var_os("PWD").map(PathBuf::from);
+    let shown = shown.filter(|shown| shown.canonicalize().ok() == here.canonicalize().ok());
+    let given: PathBuf = shown.unwrap_or(here).join(folder).components().collect();
+    let has_dots = given.components().any(|part| part == Component::ParentDir);
+    (given.is_absolute() && !has_dots).then_some(given)
+}
+
 fn name_of(folder: &Path) -> Result<String, Error> {
     let name = folder.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned).ok_or_else(|| {
@@ -241,7 +267,9 @@ fn name_of(folder: &Path) -> Result<String, Error> {
 /// Nothing is ever overwritten.
 fn refuse_contents(folder: &Path) -> Result<(), Error> {
     let shown = folder.display();
-    match fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
+    // A repository that has nothing yet is empty.
+    let is_git = |entry: &io::Result<fs::DirEntry>| matches!(entry, Ok(entry) if entry.file_name() == ".git");
+    match fs::read_dir(folder).map(|entries| entries.into_iter().all(|it| is_git(&it))) {
         Ok(true) => Ok(()),
         Ok(false) if folder.join(MANIFEST).is_file() => {
             Err(Error::new(format!("{shown} is a project already"))
@@ -249,7 +277,7 @@ fn refuse_contents(folder: &Path) -> Result<(), Error> {
         }
         Ok(false) => Err(Error::new(format!("{shown} is not empty"))
             .with_hint("name a folder that does not exist yet")),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Error::io("cannot read", folder, error)),
     }
 }

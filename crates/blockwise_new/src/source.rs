@@ -6,15 +6,16 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use toml_edit::InlineTable;
+use toml_edit::{DocumentMut, InlineTable};
 
 use crate::Error;
+use crate::address::without_secret;
 
 /// The crates that a project's manifests refer to.
 const CRATES: [&str; 4] = ["blockwise", "cuda_builder", "cuda_std", "find_cuda_helper"];
 
-/// The repository that this program was installed from. Without a clone of cargo's, the one that the
-/// packages name.
+/// The repository that this program was installed from, as git noted it. Without a clone of cargo's,
+/// the one that the packages name.
 const URL: Option<&str> = option_env!("BLOCKWISE_GIT_URL");
 const COMMIT: Option<&str> = option_env!("BLOCKWISE_GIT_COMMIT");
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
@@ -36,8 +37,41 @@ pub fn commit() -> Option<&'static str> {
 
 /// The repository and the commit that this program was installed from, if it was by `cargo install
 /// --git`.
-pub fn installed_from() -> Option<(&'static str, &'static str)> {
-    URL.zip(COMMIT)
+pub fn installed_from() -> Option<(String, &'static str)> {
+    let (noted, commit) = URL.zip(COMMIT)?;
+    let program = std::env::current_exe().ok();
+    let asked_for = program.and_then(|program| {
+        let list = program.ancestors().nth(2)?.join(".crates.toml");
+        recorded(&fs::read_to_string(list).ok()?, commit)
+    });
+    Some((asked_for.unwrap_or_else(|| noted.to_owned()), commit))
+}
+
+/// The address as `cargo install` was given it, of the list that it keeps of what it has installed.
+/// Git's note of it, all that a build script sees, differs where cargo fetches by the program `git`
+/// (`net.git-fetch-with-cli`): no user, no `.git` at the end, and the settings' `insteadOf` applied.
+fn recorded(list: &str, commit: &str) -> Option<String> {
+    let list: DocumentMut = list.parse().ok()?;
+    let entries = list.get("v1")?.as_table_like()?;
+    let mut entries = entries.iter();
+    entries.find_map(|(package, _)| {
+        let (name, source) = package.split_once(" (git+")?;
+        let (url, installed) = source.strip_suffix(')')?.rsplit_once('#')?;
+        if !name.starts_with("blockwise_cli ") || installed != commit {
+            return None;
+        }
+        let url = match url.rsplit_once('?') {
+            Some((url, at)) if is_reference(at) => url,
+            _ => url,
+        };
+        Some(without_secret(url))
+    })
+}
+
+/// Whether this part of a package's address says what is taken of the repository.
+fn is_reference(at: &str) -> bool {
+    let key = at.split('=').next().unwrap_or_default();
+    ["branch", "rev", "tag"].contains(&key)
 }
 
 /// Which Blockwise a project uses: the one that this program came from, unless something is given.
@@ -47,6 +81,9 @@ pub struct Given {
     /// from. Cargo.lock keeps the commit
     #[arg(long, value_name = "URL", conflicts_with = "path")]
     pub git: Option<String>,
+    /// Take it at this branch's newest commit
+    #[arg(long, value_name = "BRANCH", conflicts_with_all = ["path", "rev", "tag"])]
+    pub branch: Option<String>,
     /// Take it at this tag
     #[arg(long, value_name = "TAG", conflicts_with_all = ["path", "rev"])]
     pub tag: Option<String>,
@@ -61,7 +98,7 @@ pub struct Given {
 /// Where a project finds Blockwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// A repository, and in it `rev` or `tag` with its value, or the newest commit.
+    /// A repository, and in it `branch`, `tag` or `rev` with its value, or the newest commit.
     Git {
         url: String,
         at: Option<(&'static str, String)>,
@@ -75,21 +112,21 @@ pub(crate) enum Source {
 impl Source {
     /// The given one, or the one that this program was installed or built from.
     pub(crate) fn find(given: &Given) -> Result<Self, Error> {
-        let at = match (&given.tag, &given.rev) {
-            (Some(tag), _) => Some(("tag", tag)),
-            (None, Some(rev)) => Some(("rev", rev)),
-            (None, None) => None,
-        };
-        let at = at.map(|(key, value)| (key, value.clone()));
+        let mut at = [
+            ("branch", &given.branch),
+            ("tag", &given.tag),
+            ("rev", &given.rev),
+        ]
+        .into_iter();
+        let at = at.find_map(|(key, value)| Some((key, value.clone()?)));
         if let Some(folder) = &given.path {
             return Self::checkout(folder, "is no checkout of Blockwise");
         }
         if let Some(url) = &given.git {
             return Self::git(url, at);
         }
-        if let Some(url) = URL {
-            let installed = COMMIT.map(|commit| ("rev", commit.to_owned()));
-            return Self::git(url, at.or(installed));
+        if let Some((url, commit)) = installed_from() {
+            return Self::git(&url, at.or(Some(("rev", commit.to_owned()))));
         }
         if IS_PACKAGED && at.is_none() {
             return Ok(Self::Registry);
@@ -110,6 +147,8 @@ impl Source {
     }
 
     fn git(url: &str, at: Option<(&'static str, String)>) -> Result<Self, Error> {
+        // As cargo reads it.
+        let url = &url.trim().replace(' ', "%20");
         let address = |hint: &str| {
             Err(
                 Error::new(format!("`{url}` is no address that cargo can fetch from"))
@@ -124,11 +163,14 @@ impl Source {
                 _ => "it begins with https://, ssh:// or file://; for a folder there is `--path`",
             });
         }
-        let values = [Some(url), at.as_ref().map(|(_, value)| value.as_str())];
+        let values = [
+            Some(url.as_str()),
+            at.as_ref().map(|(_, value)| value.as_str()),
+        ];
         if values.into_iter().flatten().any(|text| !is_quotable(text)) {
-            return address("without quotes, backslashes and spaces");
+            return address("without quotes and backslashes");
         }
-        let url = url.to_owned();
+        let url = url.clone();
         Ok(Self::Git { url, at })
     }
 
@@ -320,6 +362,17 @@ mod tests {
             (git(url), format!("git = \"{url}\"")),
             (
                 Given {
+                    branch: Some("a/b".to_owned()),
+                    ..git(url)
+                },
+                format!("git = \"{url}\", branch = \"a/b\""),
+            ),
+            (
+                git("ssh://git@example.org/a b"),
+                "git = \"ssh://git@example.org/a%20b\"".to_owned(),
+            ),
+            (
+                Given {
                     tag: Some("v1".to_owned()),
                     ..git(url)
                 },
@@ -341,7 +394,7 @@ mod tests {
                 "{text}"
             );
             assert!(source.dependency("blockwise").to_string().contains("git ="));
-            assert!(source.describe().contains(url));
+            assert!(source.describe().contains("example.org/"));
             assert!(source.lock_file().contains("[[package]]"));
         }
     }
@@ -386,7 +439,7 @@ mod tests {
             ("../blockwise", "`--path`"),
             ("", "`--path`"),
             ("https://example.org/a\"b", "without quotes"),
-            ("https://example.org/a b", "without quotes"),
+            ("https://example.org/a\\b", "without quotes"),
         ] {
             let error = Source::find(&git(url)).unwrap_err();
             assert!(error.hint().unwrap().contains(hint), "{url}: {error:?}");
@@ -397,5 +450,47 @@ mod tests {
         };
         let error = Source::find(&tag).unwrap_err();
         assert!(error.hint().unwrap().contains("--git URL --tag"), "{error}");
+    }
+
+    #[test]
+    fn the_address_is_the_one_that_cargo_was_given() {
+        let commit = "2f840e3c0c1ecd9099d223fd84d160c2156c329f";
+        let list = |package: &str, url: &str| {
+            format!(
+                "[v1]\n\"other 1.0.0 (git+https://a.b/other#{commit})\" = [\"other\"]\n\"{package} 0.1.0 ({url})\" = [\"blockwise\"]\n"
+            )
+        };
+        for (url, expected) in [
+            ("git+ssh://git@a.b/c.git#", "ssh://git@a.b/c.git"),
+            ("git+ssh://git:secret@a.b:22/c#", "ssh://git@a.b:22/c"),
+            (
+                "git+https://me:secret@a.b/c.git?branch=x/y#",
+                "https://a.b/c.git",
+            ),
+            ("git+https://a.b/c?rev=2f84#", "https://a.b/c"),
+            ("git+https://a.b/c?d=e#", "https://a.b/c?d=e"),
+            ("git+https://a.b/c?d=e&f=g?tag=v1#", "https://a.b/c?d=e&f=g"),
+            (
+                "git+file:///a%20of%20b/%C3%9F#",
+                "file:///a%20of%20b/%C3%9F",
+            ),
+        ] {
+            let list = list("blockwise_cli", &format!("{url}{commit}"));
+            assert_eq!(recorded(&list, commit).as_deref(), Some(expected), "{list}");
+            // Another was installed since, by the side.
+            assert_eq!(recorded(&list, "0123"), None);
+        }
+        for (package, url) in [
+            ("blockwise_cli", "registry+https://a.b/index"),
+            ("blockwise_cli", "path+file:///a/b"),
+            ("my_blockwise_cli", &format!("git+https://a.b/c#{commit}")),
+        ] {
+            assert_eq!(
+                recorded(&list(package, url), commit),
+                None,
+                "{package} {url}"
+            );
+        }
+        assert_eq!(recorded("no list", commit), None);
     }
 }

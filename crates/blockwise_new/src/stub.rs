@@ -19,8 +19,10 @@ const FOLDER: &str = ".cargo/no-cuda-toolkit";
 /// A library without members, for linkers: nothing is linked from it.
 const LIBRARY: (&str, &str) = (".cargo/no-cuda-toolkit/lib64/libcuda.a", "!<arch>\n");
 
-/// The settings of cargo that name the folder.
+/// The settings of cargo that name the folder. Where there is one of the older name, cargo reads that
+/// one and passes over the other.
 const SETTINGS: &str = ".cargo/config.toml";
+const OLDER_SETTINGS: &str = ".cargo/config";
 const VARIABLE: &str = "CUDA_LIBRARY_PATH";
 const REASON: &str = "# The build script of cust looks for a CUDA toolkit here. None is needed.\n";
 
@@ -66,7 +68,11 @@ pub(crate) fn files(root: &Path) -> Result<Vec<File>, Error> {
             is_there: false,
         });
     }
-    let path = root.join(SETTINGS);
+    let older = root.join(OLDER_SETTINGS);
+    let path = match older.is_file() {
+        true => older,
+        false => root.join(SETTINGS),
+    };
     let old = match fs::read_to_string(&path) {
         Ok(old) => Some(old),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -148,6 +154,10 @@ mod tests {
         assert_eq!(fs::read(&library).unwrap(), b"!<arch>\n");
         fs::write(&settings, "[build]\njobs = 1\n").unwrap();
         assert_eq!(list(root), [(settings.clone(), true)]);
+        let older = root.join(OLDER_SETTINGS);
+        fs::write(&older, "").unwrap();
+        assert_eq!(list(root), [(older.clone(), true)]);
+        fs::remove_file(older).unwrap();
         fs::write(&settings, "[build").unwrap();
         let error = files(root).unwrap_err().to_string();
         assert!(error.contains("config.toml: "), "{error}");

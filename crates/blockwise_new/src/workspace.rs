@@ -1,4 +1,4 @@
-//! The workspace that a new project becomes a member of.
+//! The workspace that a new project becomes a member of, and those that must leave it out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::{Error, manifest};
 
 const MANIFEST: &str = "Cargo.toml";
 
-/// A workspace's root manifest with the new member in it, not written yet.
+/// A workspace's root manifest with the new member in it, or leaving it out; not written yet.
 pub(crate) struct Workspace {
     path: PathBuf,
     manifest: DocumentMut,
@@ -21,15 +21,35 @@ impl Workspace {
     /// The workspace that takes the folder for a member by a pattern, before anything is in it.
     pub(crate) fn naming(member: &Path, source: &Source) -> Result<Option<Self>, Error> {
         let names = |folder: &&Path| {
-            let text = fs::read_to_string(folder.join(MANIFEST)).unwrap_or_default();
-            let root: DocumentMut = text.parse().unwrap_or_default();
             let inner = inside(folder, member);
-            inner.is_some_and(|inner| manifest::names(&root, &inner))
+            inner.is_some_and(|inner| manifest::names(&root(folder), &inner))
         };
         let folder = member.ancestors().skip(1).find(names);
         folder
             .map(|folder| Self::with(folder, member, source))
             .transpose()
+    }
+
+    /// The workspaces that would take for a member what is none, and then build no more: a folder
+    /// that is made on the way to the new one, or the new one itself, by a link among those of its
+    /// path. `given` is that path, `is_joined` the workspace that has it for a member.
+    pub(crate) fn leaving_out(
+        given: &Path,
+        is_joined: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<Self>, Error> {
+        let mut found: Vec<Self> = Vec::new();
+        for folder in given.ancestors().skip(1) {
+            if !folder.join(MANIFEST).is_file() || is_joined(&folder.join(MANIFEST)) {
+                continue;
+            }
+            let mut manifest = root(folder);
+            let added = leave_out(&mut manifest, folder, given, true);
+            let path = folder.join(MANIFEST);
+            if added.map_err(|problem| Error::new(format!("{}: {problem}", path.display())))? {
+                found.push(Self { path, manifest });
+            }
+        }
+        Ok(found)
     }
 
     /// The nearest workspace above the member's folder.
@@ -58,6 +78,7 @@ impl Workspace {
         let inner = inside(folder, member);
         let inner = inner.ok_or_else(|| wrong("the member's path is not UTF-8".to_owned()))?;
         manifest::add_member(&mut manifest, &inner).map_err(wrong)?;
+        leave_out(&mut manifest, folder, member, false).map_err(wrong)?;
         manifest::add_to_root(&mut manifest, source).map_err(wrong)?;
         Ok(Self { path, manifest })
     }
@@ -71,6 +92,34 @@ impl Workspace {
     pub(crate) fn write(&self, changes: &mut Changes) -> Result<(), Error> {
         changes.replace(&self.path, &self.manifest.to_string())
     }
+}
+
+/// Excludes what the workspace would take for members on the way to a new folder, and the folder too
+/// if it is none. Returns whether there is any.
+fn leave_out(
+    manifest: &mut DocumentMut,
+    root: &Path,
+    folder: &Path,
+    and_itself: bool,
+) -> Result<bool, String> {
+    let on_the_way = folder.ancestors().skip(usize::from(!and_itself));
+    let on_the_way = on_the_way.take_while(|it| *it != root && !it.exists());
+    // The outer ones first, which cover the inner ones.
+    let on_the_way: Vec<_> = on_the_way.filter_map(|it| inside(root, it)).collect();
+    let mut is_changed = false;
+    for path in on_the_way.iter().rev() {
+        if manifest::names(manifest, path) {
+            manifest::exclude(manifest, path)?;
+            is_changed = true;
+        }
+    }
+    Ok(is_changed)
+}
+
+/// The manifest in a folder; an empty one if there is none, or none that can be read.
+fn root(folder: &Path) -> DocumentMut {
+    let text = fs::read_to_string(folder.join(MANIFEST)).unwrap_or_default();
+    text.parse().unwrap_or_default()
 }
 
 /// A member's path from the root, as manifests write it.

@@ -57,13 +57,15 @@ impl Changes {
 
     /// Gives a file other contents.
     pub(crate) fn replace(&mut self, path: &Path, text: &str) -> Result<(), Error> {
+        let cannot_read = |error| Error::io("cannot read", path, error);
         // A link stays one.
-        let path = fs::canonicalize(path).map_err(|error| Error::io("cannot read", path, error))?;
-        let file = beside(&path);
-        self.write(&file, &path, text)?;
-        fs::metadata(&path)
+        let path = &fs::canonicalize(path).map_err(cannot_read)?;
+        let old = fs::read_to_string(path).map_err(cannot_read)?;
+        let file = beside(path);
+        self.write(&file, path, &as_before(&old, text.to_owned()))?;
+        fs::metadata(path)
             .and_then(|old| fs::set_permissions(&file, old.permissions()))
-            .map_err(|error| Error::io("cannot write", &path, error))
+            .map_err(|error| Error::io("cannot write", path, error))
     }
 
     fn write(&mut self, file: &Path, path: &Path, text: &str) -> Result<(), Error> {
@@ -118,6 +120,23 @@ impl Drop for Changes {
     }
 }
 
+/// The text with what a parser of manifests forgets: Windows' line ends, that the last line has none,
+/// and the mark at the start.
+pub(crate) fn as_before(old: &str, mut text: String) -> String {
+    let of_windows = old.matches("\r\n").count();
+    if of_windows > 0 && of_windows == old.matches('\n').count() {
+        text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+    }
+    if !old.is_empty() && !old.ends_with('\n') {
+        text.truncate(text.trim_end_matches(['\r', '\n']).len());
+    }
+    let mark = '\u{feff}';
+    if old.starts_with(mark) && !text.starts_with(mark) {
+        text.insert(0, mark);
+    }
+    text
+}
+
 /// An unused name in the folder of a file or folder.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -162,6 +181,27 @@ mod tests {
             if existing {
                 assert_eq!(names(&folder), [""; 0]);
             }
+        }
+    }
+
+    #[test]
+    fn a_changed_file_keeps_its_line_ends_and_its_mark() {
+        for (old, new, expected) in [
+            ("a\r\nb\r\n", "a\nb\nc\n", "a\r\nb\r\nc\r\n"),
+            ("a\r\nb", "a\r\nb\nc\n", "a\r\nb\r\nc"),
+            ("a\nb\r\n", "a\nc\r\n", "a\nc\r\n"),
+            ("a\nb\n", "a\nc\n", "a\nc\n"),
+            ("", "a\n", "a\n"),
+            ("a", "a\nb\n", "a\nb"),
+            ("\u{feff}a\r\n", "a\nb\n", "\u{feff}a\r\nb\r\n"),
+        ] {
+            let root = tempfile::tempdir().unwrap();
+            let file = root.path().join("Cargo.toml");
+            fs::write(&file, old).unwrap();
+            let mut changes = Changes::new();
+            changes.replace(&file, new).unwrap();
+            changes.finish().unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), expected, "{old:?}");
         }
     }
 

@@ -26,10 +26,27 @@ pub(crate) fn order(version: &str) -> Vec<u64> {
     numbers.map_while(|number| number.parse().ok()).collect()
 }
 
-/// A help line if two versions of one crate conflict: their types meet, or one lacks a feature that
+/// Where a dependency asks for `std`, which the device has not.
+const WITHOUT_STD: &str = "\
+help: what kernels depend on must compile without `std`: in [dependencies] with
+      `default-features = false`; what only the host needs goes into
+      [target.'cfg(not(target_arch = \"nvptx64\"))'.dependencies]. Where the workspace has
+      `resolver = \"1\"`, as one without a package of its own has unless it says otherwise, the
+      features of build- and dev-dependencies count too: `resolver = \"2\"` in its root manifest
+";
+
+/// A help line that the compiler's messages lack.
+pub(crate) fn on(messages: &str, versions: &Versions) -> Option<String> {
+    if messages.contains("can't find crate for `std`") {
+        return Some(WITHOUT_STD.to_owned());
+    }
+    on_versions(messages, versions)
+}
+
+/// The same if two versions of one crate conflict: their types meet, or one lacks a feature that
 /// cuda_std enables in the other. The compiler names neither, and cargo chooses the newest glam for
 /// a new project although cuda_std also accepts the other.
-pub(crate) fn on(messages: &str, versions: &Versions) -> Option<String> {
+fn on_versions(messages: &str, versions: &Versions) -> Option<String> {
     PASSED_ON.iter().find_map(|(name, accepted, remedy)| {
         let signs = [
             format!("multiple different versions of crate `{name}`"),
@@ -86,6 +103,22 @@ mod tests {
             "error: You must specify a math backend\n\nerror: could not compile `glam` (lib)";
         let help = on(no_backend, &versions("glam", &["0.33.12", "0.34.3"])).unwrap();
         assert!(help.contains("-p glam@0.34.3 --precise 0.33.12"), "{help}");
+    }
+
+    #[test]
+    fn a_dependency_with_std_is_told_where_it_goes() {
+        let message = "error[E0463]: can't find crate for `std`\n --> num-traits-0.2.19/src/lib.rs";
+        let help = on(message, &Versions::new()).unwrap();
+        for part in ["`default-features = false`", "`resolver = \"2\"`"] {
+            assert!(help.contains(part), "{help}");
+        }
+        assert_eq!(
+            on(
+                "error[E0463]: can't find crate for `core`",
+                &Versions::new()
+            ),
+            None
+        );
     }
 
     #[test]

@@ -54,8 +54,17 @@ impl Report {
         if self.environment_is_set() {
             return "fix: correct or unset the variable; it is never passed over".to_owned();
         }
+        let has_rustup = self.candidates.iter().all(|candidate| {
+            let reasons = candidate.verdict.as_ref().err();
+            !reasons.is_some_and(|reasons| reasons.contains(&Rejection::NoRustup))
+        });
+        let rustup = if has_rustup {
+            ""
+        } else {
+            "     once there is rustup: https://rustup.rs"
+        };
         format!(
-            "fix, one of:\n  rustup component add {}\n  apt-get install --no-install-recommends {}\n\
+            "fix, one of:\n  rustup component add {}{rustup}\n  apt-get install --no-install-recommends {}\n\
              or: blockwise setup (in a checkout of Blockwise: cargo xtask setup)",
             RUSTUP_COMPONENTS.join(" "),
             DEBIAN_PACKAGES.join(" "),

@@ -59,7 +59,7 @@ fn half_a_project_is_never_left() {
     limited("new empty").refused("cannot write ");
     assert_eq!(names(&folder.path().join("empty")), [""; 0]);
 
-    let manifest = "[package]\nname = \"waves\"\nversion = \"0.1.0\"\n";
+    let manifest = "[package]\nname = \"waves\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
     fs::write(folder.path().join("empty/Cargo.toml"), manifest).unwrap();
     fs::create_dir(folder.path().join("empty/src")).unwrap();
     fs::write(folder.path().join("empty/src/lib.rs"), "").unwrap();
@@ -137,6 +137,7 @@ fn the_doctor_says_what_is_there_and_what_is_missing() {
     assert_eq!(found["pass"], true);
     let text = found["result"].as_str().unwrap();
     for part in [
+        "Rust for the host",
         "Rust to PTX",
         "libdevice",
         "NCCL",
@@ -173,7 +174,7 @@ fn a_kernel_is_added_to_a_project() {
     );
     fs::write(
         folder.path().join("Cargo.toml"),
-        "[package]\nname = \"waves\"\nversion = \"0.1.0\"\n",
+        "[package]\nname = \"waves\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
     )
     .unwrap();
     fs::create_dir(folder.path().join("src")).unwrap();

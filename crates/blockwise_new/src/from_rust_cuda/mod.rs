@@ -22,8 +22,8 @@ use clap::Args;
 use toml_edit::{DocumentMut, Item, Value};
 
 use crate::source::Source;
-use crate::write::Changes;
-use crate::{Error, Outcome, manifest, missing_tools, stub};
+use crate::write::{Changes, as_before};
+use crate::{Error, Outcome, manifest, missing_tools, quoted, stub};
 use entry::{CUST, Entry, From as Origin, OURS};
 use notes::Notes;
 use project::{Project, RUST_CUDA};
@@ -107,14 +107,6 @@ impl FromRustCuda {
             files: plan.changed.into_iter().map(|change| change.path).collect(),
             folder: project.folder,
         })
-    }
-}
-
-/// A path as a shell reads it.
-fn quoted(path: &str) -> String {
-    match path.contains(|c: char| c.is_whitespace() || "'\"$&;()*".contains(c)) {
-        true => format!("'{}'", path.replace('\'', "'\\''")),
-        false => path.to_owned(),
     }
 }
 
@@ -391,20 +383,7 @@ impl Plan {
     }
 
     fn change(&mut self, path: PathBuf, old: &str, new: String) {
-        let new = match old.contains("\r\n") {
-            true => new.replace("\r\n", "\n").replace('\n', "\r\n"),
-            false => new,
-        };
-        // Printing a document ends its last line, and drops the mark.
-        let new = match new.strip_suffix('\n') {
-            Some(new) if !old.ends_with('\n') => new.trim_end_matches('\r').to_owned(),
-            _ => new,
-        };
-        let mark = '\u{feff}';
-        let new = match old.starts_with(mark) && !new.starts_with(mark) {
-            true => format!("{mark}{new}"),
-            false => new,
-        };
+        let new = as_before(old, new);
         self.changed.push(Change {
             path,
             old: old.to_owned(),

@@ -1,7 +1,7 @@
 //! The kernel on the emulator, under all its detectors, and on the GPU if there is one.
 
 use blockwise::Device;
-use my_project::kernels::{BLOCK, smoothed};
+use my_project::kernels::{self, BLOCK};
 
 /// The same, computed in the simplest way.
 fn reference(x: &[f32]) -> Vec<f32> {
@@ -15,9 +15,9 @@ fn reference(x: &[f32]) -> Vec<f32> {
 fn check(device: &Device) {
     for len in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 1009] {
         let x: Vec<f32> = (0..len).map(|i| (i * 37 % 101) as f32 - 50.0).collect();
-        match smoothed(device, &x) {
+        match kernels::smoothed(device, &x) {
             Ok(y) => assert_eq!(y, reference(&x), "{len} elements"),
-            Err(error) => panic!("{len} elements: {error}"),
+            Err(error) => panic!("{} elements: {}", len, error),
         }
     }
 }

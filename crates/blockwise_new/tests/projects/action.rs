@@ -92,7 +92,14 @@ fn a_failing_test_fails_the_action_and_leaves_a_log() {
     let output = script(
         &place,
         &project,
-        &["test", ".", "log.sarif", "--lib", "log_is"],
+        &[
+            "test",
+            ".",
+            "log.sarif",
+            "--no-fail-fast",
+            "--lib",
+            "log_is",
+        ],
     );
     assert!(text(&output).contains("1 passed"), "{}", text(&output));
     write(
@@ -111,6 +118,47 @@ fn a_failing_test_fails_the_action_and_leaves_a_log() {
             "{}",
             text(&output)
         );
+    }
+}
+
+/// With a stand-in for rustup: the real one would change this machine's toolchains.
+#[cfg(unix)]
+#[test]
+fn the_projects_own_compiler_gets_what_compiles_for_the_device() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let (project, programs) = (folder.path().join("my project"), folder.path().join("bin"));
+    for folder in [&project, &programs] {
+        fs::create_dir(folder).unwrap();
+    }
+    let rustup = programs.join("rustup");
+    for (has_compiler, expected) in [
+        (true, &["show active-toolchain"][..]),
+        (false, &["show active-toolchain", "toolchain install"]),
+    ] {
+        let calls = folder.path().join("calls");
+        let stand_in = format!(
+            "#!/bin/sh\necho \"$(pwd): $*\" >>'{}'\n[ \"$1\" != show ] || {has_compiler}\n",
+            calls.display()
+        );
+        fs::write(&rustup, stand_in).unwrap();
+        fs::set_permissions(&rustup, fs::Permissions::from_mode(0o755)).unwrap();
+        let output = Command::new(repository().join(".ci/action"))
+            .args(["install", "my project"])
+            .current_dir(folder.path())
+            .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        let place = project.canonicalize().unwrap();
+        let all = expected
+            .iter()
+            .chain(&["component add rust-src llvm-tools"]);
+        let all: String = all
+            .map(|call| format!("{}: {call}\n", place.display()))
+            .collect();
+        assert_eq!(read(&calls), all);
+        fs::remove_file(calls).unwrap();
     }
 }
 

@@ -36,7 +36,8 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// A library with a dependency, as one member of a workspace.
+/// A library with a dependency, as one member of a workspace. Its edition is the oldest one, in which
+/// rustfmt sorts otherwise and `panic!` does not look into its text.
 fn library(folder: &Path) -> PathBuf {
     let member = folder.join("signal-tools");
     fs::create_dir_all(member.join("src")).unwrap();
@@ -47,7 +48,7 @@ fn library(folder: &Path) -> PathBuf {
     );
     write(
         "signal-tools/Cargo.toml",
-        "[package]\nname = \"signal-tools\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n# What it needs.\n[dependencies]\n\
+        "[package]\nname = \"signal-tools\"\nversion = \"0.1.0\"\nedition = \"2018\"\nbuild = false\n\n# What it needs.\n[dependencies]\n\
          # For reports.\nserde_json = \"1\"\n",
     );
     write(
@@ -145,7 +146,8 @@ fn what_cannot_be_made_is_said_before_anything_is_written() {
     named(None).run().unwrap();
     assert!(read(project.join("Cargo.toml")).contains("name = \"waves\""));
 
-    const PACKAGE: &str = "[package]\nname = \"a\"\nversion = \"0.1.0\"\n[workspace]\n";
+    const PACKAGE: &str =
+        "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2018\"\n[workspace]\n";
     for (files, message) in [
         (&[][..], "cannot read"),
         (&[("Cargo.toml", "[package")], "Cargo.toml:1: "),
@@ -164,6 +166,13 @@ fn what_cannot_be_made_is_said_before_anything_is_written() {
                 ("src/kernels.rs", ""),
             ],
             "src/kernels.rs is there already",
+        ),
+        (
+            &[
+                ("Cargo.toml", "[package]\nname = \"a\"\n[workspace]\n"),
+                ("src/lib.rs", ""),
+            ],
+            "Cargo.toml: the package has edition 2015",
         ),
     ] {
         let there = tempfile::tempdir().unwrap();
@@ -229,7 +238,7 @@ fn a_kernel_is_added_to_a_library_of_a_workspace() {
     let manifest = read(member.join("Cargo.toml"));
     assert!(
         manifest
-            .contains("links = \"signal_tools_kernels\"\n\n# What it needs.\n[target.'cfg(not("),
+            .contains("edition = \"2018\"\nlinks = \"signal_tools_kernels\"\n\n# What it needs.\n[target.'cfg(not("),
         "{manifest}"
     );
     assert!(
@@ -252,6 +261,7 @@ fn a_kernel_is_added_to_a_library_of_a_workspace() {
     for said in [
         "Cargo.toml:\n  [profile.dev",
         "links = ",
+        "build = false: gone",
         "serde_json",
         "src/lib.rs:\n  #![cfg_attr",
         "3 times",
@@ -479,4 +489,64 @@ fn a_workspace_around_a_new_project_stays_whole() {
         assert_eq!(members, expected, "{patterns}");
         assert!(self::members(&root.join("demo")).contains(&"demo".to_owned()));
     }
+}
+
+/// Folders on the way to a project, and links that lead to it, match patterns too.
+#[cfg(unix)]
+#[test]
+fn a_workspace_leaves_out_what_its_pattern_would_take_for_a_member() {
+    for (link, place, member, excluded) in [
+        (None, "crates/gpu/demo", false, "crates/gpu"),
+        (None, "crates/gpu/demo", true, "crates/gpu"),
+        (None, "crates/gpu/deep/demo", false, "crates/gpu"),
+        (Some("real"), "crates/demo", false, "crates/demo"),
+        (Some("../outside"), "crates/demo", false, "crates/demo"),
+        (Some("../outside"), "crates/gpu/demo", false, "crates/gpu"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        let crates = root.join(link.unwrap_or("crates"));
+        fs::create_dir_all(crates.join("own/src")).unwrap();
+        fs::write(crates.join("own/src/lib.rs"), "").unwrap();
+        let own = "[package]\nname = \"own\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+        fs::write(crates.join("own/Cargo.toml"), own).unwrap();
+        if let Some(link) = link {
+            std::os::unix::fs::symlink(link, root.join("crates")).unwrap();
+        }
+        let text = "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n";
+        fs::write(root.join("Cargo.toml"), text).unwrap();
+        let project = New {
+            member,
+            ..new(&root.join(place))
+        };
+        let outcome = project.run().unwrap();
+        let manifest = read(root.join("Cargo.toml"));
+        let line = format!("\nexclude = [\"{excluded}\"]\n");
+        assert!(manifest.contains(&line), "{place}: {manifest}");
+        assert_eq!(outcome.text.contains("leaves it out"), !member, "{place}");
+        assert!(outcome.files.contains(&root.join("Cargo.toml")), "{place}");
+        let expected: &[_] = if member { &["demo", "own"] } else { &["own"] };
+        let mut found = members(&root);
+        found.sort();
+        assert_eq!(found, expected, "{place}");
+        assert!(members(&root.join(place)).contains(&"demo".to_owned()));
+    }
+}
+
+#[test]
+fn an_empty_repository_is_an_empty_folder_and_a_path_is_shown_as_a_shell_reads_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("it's mine");
+    fs::create_dir_all(project.join(".git")).unwrap();
+    let named = New {
+        name: Some("waves".to_owned()),
+        ..new(&project)
+    };
+    let outcome = named.run().unwrap();
+    assert!(project.join("src/lib.rs").is_file() && project.join(".git").is_dir());
+    assert!(
+        outcome.text.contains("it'\\''s mine'\n"),
+        "{}",
+        outcome.text
+    );
 }

@@ -10,7 +10,7 @@ fn a_bare_machine_is_told_what_to_install() {
         "environment: not set (BLOCKWISE_RUSTC, BLOCKWISE_CARGO, BLOCKWISE_LLVM_BIN)",
         "rustup: rustup is not installed",
         "usr/bin/rustc is not there",
-        "rustup component add rust-src llvm-tools",
+        "rustup component add rust-src llvm-tools     once there is rustup: https://rustup.rs\n",
         "apt-get install --no-install-recommends rustc-web cargo-web rust-web-src llvm-22",
         "blockwise setup",
     ] {
@@ -40,6 +40,8 @@ fn rustup_with_both_components_comes_before_the_system() {
 #[test]
 fn a_plain_rustup_lacks_both_components_and_says_so() {
     let machine = MadeUp::new().rustup();
+    let text = search(&machine).into_toolchain().unwrap_err().to_string();
+    assert!(text.contains("add rust-src llvm-tools\n"), "{text}");
     let reasons = machine.reasons(Origin::Rustup);
     assert!(
         matches!(
