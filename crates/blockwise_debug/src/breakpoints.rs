@@ -48,6 +48,7 @@ pub(crate) fn set_lines(debuggee: &mut Debuggee, of: &SetBreakpoints, count: &mu
         debuggee.breaks.lines.push(LineBreak {
             id,
             file: file.clone(),
+            line,
             heads,
             condition,
         });

@@ -41,6 +41,7 @@ pub(crate) struct Breaks {
 pub(crate) struct LineBreak {
     pub(crate) id: i64,
     pub(crate) file: String,
+    pub(crate) line: u32,
     pub(crate) heads: HashSet<u32>,
     pub(crate) condition: Option<Condition>,
 }

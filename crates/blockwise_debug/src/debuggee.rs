@@ -38,6 +38,9 @@ pub(crate) struct Debuggee {
     pub(crate) dwarf: Result<Dwarf, String>,
     pub(crate) breaks: Breaks,
     pub(crate) focus: LaneId,
+    /// The innermost frames of the lane in focus that are not entered yet: it is at the beginning of
+    /// code that is inlined into the line that is shown.
+    pub(crate) ahead: usize,
     /// What variables references refer to, until the next stop.
     pub(crate) containers: Vec<Container>,
     /// The bytes in them.
@@ -72,6 +75,7 @@ impl Debuggee {
             dwarf,
             breaks: Breaks::default(),
             focus: LaneId::default(),
+            ahead: 0,
             containers: Vec::new(),
             held: 0,
             written: Written::default(),
@@ -98,6 +102,15 @@ impl Debuggee {
         let holds = |lanes: u32| lanes >> at.lane & 1 == 1;
         let group = warp.groups.iter().find(|group| holds(group.lanes))?;
         Some((group.pc, group.calls.iter().map(|call| call.pc).collect()))
+    }
+
+    /// How many of an instruction's frames are left out of a lane's stack, from the innermost.
+    pub(crate) fn ahead_of(&self, lane: LaneId, pc: u32) -> usize {
+        let most = self.lines.frames(pc).len().saturating_sub(1);
+        match lane == self.focus {
+            true => self.ahead.min(most),
+            false => 0,
+        }
     }
 
     /// Whether a name has a meaning somewhere in the kernel.

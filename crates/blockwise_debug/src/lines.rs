@@ -27,7 +27,7 @@ pub(crate) struct Frame {
 }
 
 /// A line: the number of its file, and its own.
-type Line = (usize, u32);
+pub(crate) type Line = (usize, u32);
 
 struct Place {
     function: String,
@@ -130,6 +130,12 @@ impl Lines {
     /// The frames of an instruction, innermost first. None in a function of a library.
     pub(crate) fn frames(&self, pc: u32) -> &[Frame] {
         self.places.get(&pc).map_or(&[], |place| &place.frames)
+    }
+
+    /// How many of an instruction's frames are inside of a line: code that is inlined into it.
+    pub(crate) fn inside(&self, pc: u32, file: &str, line: u32) -> usize {
+        let is_it = |frame: &Frame| frame.at.line == line && same_file(file, &frame.at.file);
+        self.frames(pc).iter().position(is_it).unwrap_or(0)
     }
 
     /// The lines of an instruction, outermost first.

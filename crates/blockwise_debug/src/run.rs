@@ -117,8 +117,11 @@ impl Debuggee {
         let hits: Vec<(i64, Hit)> = lines
             .filter_map(|line| Some((line.id, self.hit(line, &next)?)))
             .collect();
-        let lane = hits.first()?.1.lane;
-        self.focus = lane;
+        let (first, Hit { lane, .. }) = hits.first()?;
+        let line = self.breaks.lines.iter().find(|line| line.id == *first)?;
+        self.ahead = self.lines.inside(next.pc, &line.file, line.line);
+        self.focus = *lane;
+        let lane = *lane;
         let unknown = hits.iter().find_map(|(_, hit)| hit.unknown.as_deref());
         let why = unknown.map_or(String::new(), |why| {
             format!("; the condition cannot be evaluated here: {why}")

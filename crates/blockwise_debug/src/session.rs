@@ -218,10 +218,14 @@ impl<W: Write> Session<'_, W> {
         debuggee.held = 0;
         let stop = match motion {
             Motion::Nowhere => Stop::new("entry", "the beginning of the launch"),
-            Motion::Run(direction) => debuggee.run(direction),
+            Motion::Run(direction) => {
+                debuggee.ahead = 0;
+                debuggee.run(direction)
+            }
             Motion::Step(lane, stride) => debuggee.step(lane, stride),
             Motion::Back(lane, stride) => debuggee.step_back(lane, stride),
             Motion::Seek(step) => {
+                debuggee.ahead = 0;
                 debuggee.replay.seek(step);
                 debuggee.look_at_next();
                 Stop::new("goto", format!("step {}", debuggee.replay.at()))

@@ -2,6 +2,7 @@
 
 use crate::debuggee::Debuggee;
 use crate::lane::{LaneId, Stop};
+use crate::lines::Line;
 use ptx_emulator::replay::{Direction, Event, Instruction};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,9 +26,50 @@ impl Debuggee {
         let Some((pc, calls)) = self.stands(lane) else {
             return Stop::new("step", "the lane has ended");
         };
-        let stops = self.stops(pc, &calls, stride);
+        let ahead = self.ahead_of(lane, pc);
+        if stride == Stride::In && ahead > 0 {
+            self.ahead = ahead - 1;
+            return Stop::new("step", self.describe(lane));
+        }
+        let start = self.shown_chain(lane, pc);
+        let stops = self.stops(pc, &start, &calls, stride);
         let found = self.find(Direction::Forwards, lane, |at| stops.contains(&at.pc));
-        self.arrive(lane, found)
+        let deepest = match stride {
+            Stride::Instruction => None,
+            Stride::Over => Some(start.len()),
+            Stride::In => Some(start.len() + 1),
+            Stride::Out => Some(start.len().saturating_sub(1)),
+        };
+        let stop = self.arrive(lane, found);
+        if let Some(deepest) = deepest.filter(|_| found.is_some()) {
+            self.show(lane, pc, &start, deepest);
+        }
+        stop
+    }
+
+    /// The lines of an instruction that the client sees, outermost first.
+    fn shown_chain(&self, lane: LaneId, pc: u32) -> Vec<Line> {
+        let chain = self.lines.chain(pc);
+        chain[..chain.len() - self.ahead_of(lane, pc).min(chain.len())].to_vec()
+    }
+
+    /// The part of an instruction's lines that a step shows, which began at `start`: to the first line
+    /// that is another, and no deeper than the step goes.
+    fn part<'c>(chain: &'c [Line], start: &[Line], deepest: usize) -> &'c [Line] {
+        let pairs = chain.iter().zip(start);
+        let common = pairs.take_while(|(one, other)| one == other).count();
+        &chain[..chain.len().min(deepest.max(1)).min(common + 1)]
+    }
+
+    /// Leaves the frames that a step has not entered out of the stack.
+    fn show(&mut self, lane: LaneId, from: u32, start: &[Line], deepest: usize) {
+        let Some((pc, _)) = self.stands(lane) else {
+            return;
+        };
+        let chain = self.lines.chain(pc);
+        if !start.is_empty() && self.lines.function(pc) == self.lines.function(from) {
+            self.ahead = chain.len() - Self::part(chain, start, deepest).len();
+        }
     }
 
     /// Takes a lane back to the start of its line, or of the previous line.
@@ -40,7 +82,7 @@ impl Debuggee {
             let last = self.find(Direction::Backwards, lane, |_| true);
             return self.arrive(lane, last);
         };
-        let inner = self.lines.chain(pc).to_vec();
+        let inner = self.shown_chain(lane, pc);
         // Code inlined into the present line is no earlier line.
         let outside = self.code_where(|debuggee, pc| {
             let chain = debuggee.lines.chain(pc);
@@ -50,7 +92,12 @@ impl Debuggee {
         let Some(before) = self.replay.next().filter(|_| last.is_some()) else {
             return self.arrive(lane, last);
         };
-        let target = self.lines.chain(before.pc).to_vec();
+        let chain = self.lines.chain(before.pc);
+        let is_here = self.lines.function(before.pc) == self.lines.function(pc);
+        let target = match is_here && !inner.is_empty() {
+            true => Self::part(chain, &inner, inner.len()).to_vec(),
+            false => chain.to_vec(),
+        };
         let (of_line, others): (HashSet<u32>, HashSet<u32>) = {
             let code = self.code_where(|debuggee, pc| debuggee.lines.has_line(pc));
             let is_of_line = |pc: &u32| self.lines.chain(*pc).starts_with(&target);
@@ -60,11 +107,15 @@ impl Debuggee {
         let is_first = elsewhere.is_none()
             && (self.replay.next())
                 .is_some_and(|next| executes(&next, lane) && of_line.contains(&next.pc));
-        if is_first {
-            return self.arrive(lane, Some(0));
+        let found = match is_first {
+            true => Some(0),
+            false => self.find(Direction::Forwards, lane, |at| of_line.contains(&at.pc)),
+        };
+        let stop = self.arrive(lane, found);
+        if found.is_some() {
+            self.show(lane, pc, &inner, inner.len());
         }
-        let found = self.find(Direction::Forwards, lane, |at| of_line.contains(&at.pc));
-        self.arrive(lane, found)
+        stop
     }
 
     /// The position of the launch's last instruction, if the lane executed it.
@@ -78,8 +129,7 @@ impl Debuggee {
     /// A line is where the user's frames are. Code that is inlined into the line has its frames and
     /// more; the line that it is inlined into, their first ones. A step from a line does not end in
     /// the middle of the line that it is inlined into: it goes on to the next one.
-    fn stops(&self, pc: u32, calls: &[u32], stride: Stride) -> HashSet<u32> {
-        let start = self.lines.chain(pc);
+    fn stops(&self, pc: u32, start: &[Line], calls: &[u32], stride: Stride) -> HashSet<u32> {
         let own = self.lines.function(pc);
         let callers: HashSet<&str> = calls
             .iter()
@@ -130,6 +180,7 @@ impl Debuggee {
     }
 
     fn arrive(&mut self, lane: LaneId, found: Option<u64>) -> Stop {
+        self.ahead = 0;
         if self.interrupt.swap(false, Relaxed) {
             self.look_at_next();
             return Stop::new("pause", "paused");

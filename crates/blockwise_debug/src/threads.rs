@@ -130,13 +130,15 @@ pub(crate) fn stack(debuggee: &Debuggee, number: i64, first: usize, count: usize
     let (pc, calls) = position(debuggee, lane(debuggee, number)?)?;
     let lines = &debuggee.lines;
     let mut frames = Vec::new();
-    for pc in std::iter::once(pc).chain(calls) {
+    let ahead = debuggee.ahead_of(lane(debuggee, number)?, pc);
+    for (call, pc) in std::iter::once(pc).chain(calls).enumerate() {
         let chain = lines.frames(pc);
         let outermost = chain.len().saturating_sub(1);
-        for (inner, place) in chain.iter().enumerate() {
+        let ahead = if call == 0 { ahead } else { 0 };
+        for (inner, place) in chain.iter().enumerate().skip(ahead) {
             let name = match inner == outermost {
                 true => lines.function(pc).to_owned(),
-                false => format!("inlined from {}", file_name(&place.at.file)),
+                false => inlined(debuggee, pc, place),
             };
             let id = number * FRAMES + (frames.len() as i64).min(FRAMES - 1);
             frames.push(frame(id, name, place, lines.ptx_line(pc)));
@@ -147,15 +149,30 @@ pub(crate) fn stack(debuggee: &Debuggee, number: i64, first: usize, count: usize
     Some(json!({ "stackFrames": shown, "totalFrames": total }))
 }
 
+/// The name of an inlined function, where there is debug information.
+fn inlined(debuggee: &Debuggee, pc: u32, Frame { at, depth, .. }: &Frame) -> String {
+    let (lines, dwarf) = (&debuggee.lines, debuggee.dwarf.as_ref().ok());
+    let name = dwarf.and_then(|dwarf| dwarf.function(lines.ptx_line(pc), lines.table(pc), *depth));
+    match name {
+        Some(name) if name.starts_with("{closure") => "a closure".to_owned(),
+        Some(name) => name.to_owned(),
+        None => format!("inlined from {}", file_name(&at.file)),
+    }
+}
+
 /// The frame of an id.
 pub(crate) fn frame_of(debuggee: &Debuggee, frame: i64) -> Option<StackFrame> {
     let lane = lane(debuggee, frame.div_euclid(FRAMES))?;
     let mut left = usize::try_from(frame.rem_euclid(FRAMES)).ok()?;
     let (pc, calls) = position(debuggee, lane)?;
     for (call, pc) in std::iter::once(pc).chain(calls).enumerate() {
-        let frames = debuggee.lines.frames(pc).len();
+        let ahead = match call {
+            0 => debuggee.ahead_of(lane, pc),
+            _ => 0,
+        };
+        let frames = debuggee.lines.frames(pc).len() - ahead;
         if left < frames {
-            let inner = left;
+            let inner = left + ahead;
             return Some(StackFrame {
                 lane,
                 call,
@@ -175,7 +192,7 @@ pub(crate) fn top(debuggee: &Debuggee, lane: LaneId) -> Option<StackFrame> {
         lane,
         call: 0,
         pc,
-        inner: 0,
+        inner: debuggee.ahead_of(lane, pc),
     })
 }
 

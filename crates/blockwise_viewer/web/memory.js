@@ -5,18 +5,27 @@ const NOBODY = 0xffffffff;
 /** Wider rows would not fit into a canvas. */
 const MOST_COLUMNS = 1024;
 
-/** How bytes are shown: size, and the text of a value. @type {Record<string, [number, (view: DataView, at: number) => string]>} */
+/** How bytes are shown: size, the text of a value, and its most letters. @type {Record<string, [number, (view: DataView, at: number) => string, number]>} */
 const TYPES = {
-  f32: [4, (view, at) => shortFloat(view.getFloat32(at, true))],
-  u32: [4, (view, at) => `${view.getUint32(at, true)}`],
-  i32: [4, (view, at) => `${view.getInt32(at, true)}`],
-  hex: [4, (view, at) => view.getUint32(at, true).toString(16)],
-  f64: [8, (view, at) => shortFloat(view.getFloat64(at, true))],
-  i64: [8, (view, at) => `${view.getBigInt64(at, true)}`],
+  f32: [4, (view, at) => shortFloat(view.getFloat32(at, true)), 9],
+  u32: [4, (view, at) => `${view.getUint32(at, true)}`, 10],
+  i32: [4, (view, at) => `${view.getInt32(at, true)}`, 11],
+  hex: [4, (view, at) => view.getUint32(at, true).toString(16), 8],
+  f64: [8, (view, at) => shortFloat(view.getFloat64(at, true)), 10],
+  i64: [8, (view, at) => `${view.getBigInt64(at, true)}`, 20],
 };
 
 /** @param {number} value */
 const shortFloat = (value) => (Number.isInteger(value) && Math.abs(value) < 1e6 ? `${value}` : value.toPrecision(3));
+
+/** The width of a letter in a cell. */
+const LETTER = 6.2;
+
+/** A value's text in so many letters: floats with fewer digits, what does not fit ends in "…", never in a digit that is not its last. @param {string} text @param {number} letters */
+const inLetters = (text, letters) => {
+  const fewer = /[.e]/.test(text) ? [2, 1].map((digits) => `${Number(Number(text).toPrecision(digits))}`) : [];
+  return [text, ...fewer].find((text) => text.length <= letters) ?? `${text.slice(0, Math.max(0, letters - 1))}…`;
+};
 
 class SharedMemory {
   /** @param {View} view */
@@ -120,7 +129,7 @@ class ArrayView {
     const rows = Math.ceil(elements / this.columns);
     this.shape.textContent = rows > 1 ? `[[${this.type}; ${this.columns}]; ${rows}]` : `[${this.type}; ${elements}]`;
     const room = this.scroll.clientWidth || 600;
-    this.cell = Math.max(9, Math.min(44, Math.floor(room / this.columns)));
+    this.cell = Math.max(9, Math.min(Math.ceil(TYPES[this.type][2] * LETTER) + 4, Math.floor(room / this.columns)));
     const tall = Math.min(this.cell, 20);
     this.tall = tall;
     const shown = Math.min(rows, Math.floor(420 / tall));
@@ -168,7 +177,7 @@ class ArrayView {
     if (written && this.cell >= 26) {
       context.fillStyle = ink;
       const text = TYPES[this.type][1](this.memory.bytes, at);
-      context.fillText(text.slice(0, Math.floor(width / 6.2)), x + 2, y + height / 2 + 1);
+      context.fillText(inLetters(text, Math.floor((width - 2) / LETTER)), x + 2, y + height / 2 + 1);
     }
     const touched = this.memory.touched.get(word);
     if (touched) {

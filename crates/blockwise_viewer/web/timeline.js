@@ -234,8 +234,16 @@ class Timeline {
       context.stroke();
       context.setLineDash([]);
       context.fillStyle = color("finding");
-      context.fillText("no order", (x1 + x2) / 2 + 4, (y1 + y2) / 2 - 6);
       ends.forEach((step) => this.box(context, toX, step, color("finding")));
+      // Between the two where it covers neither, else after them.
+      const label = "no order";
+      const wide = context.measureText(label).width + 6;
+      const between = Math.abs(x2 - x1) > wide + this.scale + 8;
+      const left = between ? (x1 + x2 - wide) / 2 : Math.max(x1, x2) + this.scale / 2 + 6;
+      context.fillStyle = color("paper");
+      context.fillRect(left, (y1 + y2) / 2 - 7, wide, 14);
+      context.fillStyle = color("finding");
+      context.fillText(label, left + 3, (y1 + y2) / 2);
       context.lineWidth = 1;
     }
     if (this.view.step === null) return;

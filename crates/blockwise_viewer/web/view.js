@@ -99,11 +99,13 @@ class View {
     this.costs(total, profile);
     const left = summary.block.left_out ? `; ${counted(summary.block.left_out, "further step")} of it are not shown` : "";
     const others = summary.blocks > 1 ? `Shown: block ${summary.block.index.join(", ")} of ${summary.blocks}, with ${counted(this.columns.at.length, "step")} of its own${left}. Not shown: the other blocks; choose one below.` : `Shown: the only block${left}.`;
+    // The finding says what the fault does, and where.
+    const isTold = summary.findings.some((/** @type {Finding} */ finding) => summary.fault?.startsWith(finding.message.split(": element ")[0]));
     this.head.replaceChildren(
       el("h2", {}, launch.name),
       el("p", {}, el("code", {}, launch.kernel), ` · grid ${grid} · block ${block} · ${launch.seed === null ? "the emulator's own order of threads" : `order of seed ${launch.seed}`} · ${counted(summary.steps, "step")} in all`),
       el("p", { class: "note" }, others),
-      ...(summary.fault ? [el("p", { class: "bad" }, `The launch ended in a fault: ${summary.fault}`)] : []),
+      ...(summary.fault ? [el("p", { class: "bad" }, isTold ? "The launch ended in this error." : `The launch ended in a fault: ${summary.fault}`)] : []),
       ...summary.notices.map((/** @type {string} */ text) => el("p", { class: "note" }, text)));
     const items = summary.findings.map((/** @type {Finding} */ finding, /** @type {number} */ number) => this.finding(finding, number));
     this.findings.replaceChildren(...(items.length > 1 ? [el("h3", {}, `All ${items.length} findings`)] : []), el("ol", { hidden: items.length < 2 }, ...items));

@@ -15,13 +15,23 @@ pub use crate::block::{
 };
 pub use crate::float::FloatMethods as _;
 #[doc(hidden)]
+pub use crate::names_of_c::*;
+#[doc(hidden)]
 pub use crate::names_of_cuda::{
-    __all_sync, __any_sync, __ballot_sync, __brev, __brevll, __clz, __clzll, __cosf, __expf,
-    __fdividef, __ffs, __ffsll, __fmaf_rn, __ldg, __logf, __popc, __popcll, __powf,
-    __shfl_down_sync, __shfl_sync, __shfl_up_sync, __shfl_xor_sync, __sinf, __syncthreads,
-    __syncwarp, __threadfence, __threadfence_block, atomicAdd, atomicCAS, atomicExch, atomicMax,
-    atomicMin, atomicSub, blockDim, blockIdx, cudaDeviceSynchronize, cudaFree, cudaGetLastError,
-    cudaMalloc, cudaMemcpy, cudaMemset, dim3, gridDim, printf, threadIdx, warpSize,
+    __activemask, __all_sync, __any_sync, __ballot_sync, __brev, __brevll, __clz, __clzll, __cosf,
+    __exp10f, __expf, __fdividef, __ffs, __ffsll, __float_as_int, __float_as_uint, __float2int_rd,
+    __float2int_rn, __float2int_rz, __fmaf_rn, __frcp_rn, __fsqrt_rn, __int_as_float,
+    __int2float_rn, __ldg, __log2f, __log10f, __logf, __match_any_sync, __popc, __popcll, __powf,
+    __saturatef, __shfl_down_sync, __shfl_sync, __shfl_up_sync, __shfl_xor_sync, __sinf,
+    __syncthreads, __syncthreads_and, __syncthreads_count, __syncthreads_or, __syncwarp, __tanf,
+    __threadfence, __threadfence_block, __uint_as_float, atomicAdd, atomicAdd_block,
+    atomicAdd_system, atomicAnd, atomicCAS, atomicDec, atomicExch, atomicInc, atomicMax, atomicMin,
+    atomicOr, atomicSub, atomicXor, blockDim, blockIdx, clock64, coalesced_threads,
+    cudaDeviceSynchronize, cudaEventCreate, cudaEventElapsedTime, cudaEventRecord,
+    cudaEventSynchronize, cudaFree, cudaGetDeviceCount, cudaGetErrorString, cudaGetLastError,
+    cudaMalloc, cudaMallocHost, cudaMallocManaged, cudaMemcpy, cudaMemcpyAsync, cudaMemcpyToSymbol,
+    cudaMemset, cudaSetDevice, cudaStreamCreate, cudaStreamSynchronize, dim3, gridDim, make_float2,
+    make_float3, make_float4, make_int2, printf, this_grid, this_thread_block, threadIdx, warpSize,
 };
 pub use crate::shared_array;
 pub use crate::{address_space, kernel};

@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     #[arg(long, global = true, default_value = "html")]
     format: Format,
     /// The file; trace.html or trace.json when it is not named
-    #[arg(long, short, global = true, value_name = "FILE")]
+    #[arg(long, short, global = true, value_name = "FILE", alias = "html")]
     output: Option<PathBuf>,
 }
 
@@ -141,7 +141,9 @@ pub(super) fn of_file(global: &Global, launch: &Launch) -> Result<Document, Fail
     // Files are read here; the page carries what was read.
     let files = Recording::default();
     KernelArguments::bind_with(kernel, &launch.args, (&emulator, &mut loaded), &files)?;
-    let title = format!("{} of {}", kernel.name(), ptx.origin);
+    let file = Path::new(&ptx.origin).file_name();
+    let file = file.map_or(ptx.origin.as_str().into(), |name| name.to_string_lossy());
+    let title = format!("{} of {file}", kernel.name());
     let mut document = new(title, std::slice::from_ref(&ptx));
     document.files = files.take();
     let config = launch.config()?;

@@ -140,3 +140,84 @@ fn a_launch_without_findings_opens_at_its_first_access_and_keys_say_when_they_ca
     click(&browser, "step-");
     assert_eq!(browser.text(".said"), "");
 }
+
+/// Texts that the canvases of the page draw from now on are in `window.drawn`.
+const WATCH_TEXTS: &str = "window.drawn = []; \
+    const original = CanvasRenderingContext2D.prototype.fillText; \
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) { \
+        window.drawn.push(text); original.call(this, text, x, y); }";
+
+/// The texts of the cells that the page draws when `.columns` becomes a number.
+fn cells(browser: &Browser, columns: u32) -> Vec<String> {
+    browser.run(&format!(
+        "window.drawn = []; const input = document.querySelector('.array .columns'); \
+         input.value = {columns}; input.dispatchEvent(new Event('input'))"
+    ));
+    let drawn = browser.run("return window.drawn");
+    let texts = drawn.as_array().cloned().unwrap_or_default();
+    let texts = texts.iter().filter_map(Value::as_str);
+    let is_value =
+        |text: &&str| text.ends_with('…') || text.chars().all(|letter| letter.is_ascii_digit());
+    texts.filter(is_value).map(str::to_owned).collect()
+}
+
+/// A number in a cell is whole, or says that it is not.
+#[test]
+fn values_are_not_cut_to_other_values() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let page = file("large.html");
+    let ptx = file("large.ptx");
+    std::fs::write(&ptx, REVERSE).expect("a file");
+    let [ptx, out] = [&ptx, &page].map(|path| path.to_str().expect("a name"));
+    let values: Vec<String> = (0..64_u64)
+        .map(|i| (1_000_000_007 + i * 13_000_001).to_string())
+        .collect();
+    let input = file("large.npy");
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    let header = "{'descr': '<u4', 'fortran_order': False, 'shape': (64,), }";
+    bytes.extend(format!("{header:<117}\n").bytes());
+    let words = values.iter().map(|value| value.parse::<u32>().expect("fits"));
+    bytes.extend(words.flat_map(u32::to_le_bytes));
+    std::fs::write(&input, bytes).expect("a file");
+    let argument = format!("u32[64]={}", input.to_str().expect("a name"));
+    blockwise(&[
+        "trace", "ptx", ptx, "--block", "64", "--arg", &argument, "--arg", "u32[64]", "--html", out,
+    ]);
+    browser.resize(900, 1000);
+    browser.open(&page, "");
+    let heading = browser.text("h1");
+    assert!(heading.ends_with(" of large.ptx"), "{heading}");
+    click(&browser, "end+");
+    browser.run(WATCH_TEXTS);
+    let narrow = cells(&browser, 32);
+    assert!(!narrow.is_empty());
+    for text in &narrow {
+        assert!(values.contains(text) || text.ends_with('…'), "{text}");
+    }
+    let wide = cells(&browser, 4);
+    assert!(!wide.is_empty());
+    for text in &wide {
+        assert!(values.contains(text), "{text}");
+    }
+}
+
+/// A fault is told once: by its finding.
+#[test]
+fn a_fault_is_told_once() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let page = file("fault.html");
+    let ptx = file("fault.ptx");
+    std::fs::write(&ptx, REVERSE).expect("a file");
+    let [ptx, out] = [&ptx, &page].map(|path| path.to_str().expect("a name"));
+    let launch = ["--block", "64", "--arg", "u32[64]=iota", "--arg", "u32[8]"];
+    blockwise(&[&["check", ptx, "--html", out], &launch[..]].concat());
+    browser.resize(900, 1000);
+    browser.open(&page, "");
+    let hero = browser.text(".hero h3");
+    assert!(hero.contains("out of bounds"), "{hero}");
+    assert_eq!(texts(&browser, ".bad"), ["The launch ended in this error."]);
+}

@@ -115,8 +115,19 @@ impl Dwarf {
         variables.into_iter().flatten().collect()
     }
 
-    /// The variables' entries of a frame.
-    fn frame(&self, line: u64, chain: &[SourceLocation], depth: usize) -> Option<Vec<usize>> {
+    /// The name of a frame's function, as for [`variables`](Self::variables).
+    pub(crate) fn function(
+        &self,
+        line: u32,
+        chain: &[SourceLocation],
+        depth: usize,
+    ) -> Option<&str> {
+        let at = self.scope(line.into(), chain, depth)?;
+        self.entries.name(at)
+    }
+
+    /// The entry of a frame's function.
+    fn scope(&self, line: u64, chain: &[SourceLocation], depth: usize) -> Option<usize> {
         let mut functions = self.entries.all();
         let holds = |(_, entry): &(usize, &entry::Entry)| {
             entry.tag == tag::SUBPROGRAM && entry.contains(line)
@@ -125,6 +136,12 @@ impl Dwarf {
         for call in chain.get(..depth)? {
             at = self.inlined(at, line, call)?;
         }
+        Some(at)
+    }
+
+    /// The variables' entries of a frame.
+    fn frame(&self, line: u64, chain: &[SourceLocation], depth: usize) -> Option<Vec<usize>> {
+        let at = self.scope(line, chain, depth)?;
         let mut numbers = Vec::new();
         self.collect(at, line, &mut numbers);
         // What the compiler has dropped is described where the function itself is.

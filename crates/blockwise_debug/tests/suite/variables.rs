@@ -210,6 +210,61 @@ fn locals_are_listed_with_types_and_parts() {
     client.hang_up().expect("it ends well");
 }
 
+/// The names and lines of the frames of a stop.
+fn frames(client: &mut Client, stop: &Value) -> Vec<(String, u64)> {
+    let stack = client.ask("stackTrace", json!({ "threadId": stop["threadId"] }));
+    let frames = stack["stackFrames"].as_array().expect("frames").iter();
+    let place = |frame: &Value| {
+        let name = frame["name"].as_str().expect("a name").to_owned();
+        (name, frame["line"].as_u64().expect("a line"))
+    };
+    frames.map(place).collect()
+}
+
+/// A line begins in code that is inlined into it: a stop shows the line, and `stepIn` the code.
+#[test]
+fn inlined_code_is_entered_by_a_step_into_it_only() {
+    let call = line("let written = tile.write");
+    let before = line("let first = place.start()");
+    let (mut client, stop) = at("let written = tile.write");
+    let kernel = |line| vec![("means".to_owned(), line)];
+    assert_eq!(frames(&mut client, &stop), kernel(call));
+    let step = client.step();
+    let thread = json!({ "threadId": stop["threadId"] });
+
+    let inside = client.moves("stepIn", thread.clone());
+    assert_eq!(client.step(), step, "nothing is executed");
+    let entered = frames(&mut client, &inside);
+    assert_eq!(entered.len(), 2, "{entered:?}");
+    assert_eq!(entered[0].0, "a closure");
+    assert!((call + 1..call + 3).contains(&entered[0].1), "{entered:?}");
+    assert_eq!(entered[1], kernel(call)[0]);
+
+    let back = client.moves("stepBack", thread.clone());
+    assert_eq!(frames(&mut client, &back).len(), 1);
+    let (line_back, _) = client.line(&back);
+    assert!(line_back <= before, "{line_back}");
+    let mut again = client.moves("next", thread.clone());
+    while client.line(&again).0 != call {
+        again = client.moves("next", thread.clone());
+        assert!(client.step() <= step, "passed over the line");
+    }
+    assert_eq!(
+        (frames(&mut client, &again), client.step()),
+        (kernel(call), step)
+    );
+
+    // Over the whole call, and on to the end: never deeper than the kernel.
+    loop {
+        let stop = client.moves("next", thread.clone());
+        assert_eq!(frames(&mut client, &stop).len(), 1);
+        if stop["text"] == "the end of the launch" {
+            break;
+        }
+    }
+    client.hang_up().expect("it ends well");
+}
+
 #[test]
 fn mistakes_in_expressions_are_answered() {
     let (mut client, _) = at("let left = loaded[thread]");

@@ -159,7 +159,7 @@ impl<I: OfMatrix, T: Plain> Index<I> for Matrix<'_, T> {
 #[diagnostic::on_unimplemented(
     message = "elements that all threads change are changed by atomic operations only",
     label = "not by an index",
-    note = "`counts.add(i, 1);`, `counts.min(i, n);`, `counts.max(i, n);`, or `counts.load(i)`"
+    note = "`counts.add(i, 1);`, `counts.min(i, n);`, `counts.max(i, n);`, or `counts.load(i)`; of one element i is 0"
 )]
 pub trait OfAtomics {
     /// Does not return.

@@ -3,7 +3,9 @@
 
 use super::by_index::{OfAtomics, OfCounting, OfOut, OfOutMatrix, OfScatter, OfShared};
 use super::number::Number;
-use super::{Array, Atomics, Block, Counting, Matrix, Out, OutMatrix, Scatter, Shared};
+use super::{
+    Array, Atomics, Block, Counting, Matrix, Out, OutMatrix, Scatter, Scratch, Shared, Warp,
+};
 use crate::Plain;
 
 /// Shared arrays that a kernel makes.
@@ -32,7 +34,96 @@ pub trait LengthOfMatrix {}
 )]
 pub trait Barrier {}
 
+/// A thread's place in its warp, asked of the block.
+#[diagnostic::on_unimplemented(
+    message = "a lane is one of a warp: `block.warp().lane()`",
+    label = "not of the block",
+    note = "its shuffles, votes and sums: `let warp = block.warp();`, then `warp.shuffle_down(v, 1)`, `warp.ballot(p)`, `warp.fold(v, |a, b| a + b)`"
+)]
+pub trait OfWarp {}
+
+/// The block's size and place by other names.
+#[diagnostic::on_unimplemented(
+    message = "a block has `block.threads()` threads, this one is `block.thread()`, and the block is `block.index()` of the grid",
+    label = "no method of this name",
+    note = "in several dimensions: `let (x, y) = block.thread_xy();`, `let (x, y, z) = block.index_xyz();`"
+)]
+pub trait Extent {}
+
+/// Sums of a block or a warp.
+#[diagnostic::on_unimplemented(
+    message = "a sum has its operation: `scratch.reduce(block, value, |a, b| a + b)` of the block, `warp.fold(value, |a, b| a + b)` of a warp",
+    label = "no method of this name",
+    note = "the block's is a parameter, `mut scratch: Scratch<f32>`; the warp's `let warp = block.warp();`"
+)]
+pub trait Sum {}
+
+/// Counters in shared memory before they are zeroed.
+#[diagnostic::on_unimplemented(
+    message = "counters in shared memory are zeroed first: `let zeroed = bins.zeroed(block); let bins = block.sync_threads(zeroed);`",
+    label = "too early",
+    note = "then count: `bins.add(bin, 1);`, and read after another barrier: `let bins = block.sync_threads(bins);`, `bins[bin]`"
+)]
+pub trait OfSharedCounters {
+    /// Does not return.
+    fn never(self) -> !;
+}
+
+/// All elements of an output.
+#[diagnostic::on_unimplemented(
+    message = "a thread reaches its own elements of an output: `for (i, y) in y.mine() {{ *y = x[i]; }}`",
+    label = "no iterator over all of them"
+)]
+pub trait Elements {}
+
+/// Rows and columns by other names.
+#[diagnostic::on_unimplemented(
+    message = "a matrix has `a.rows()` and `a.cols()`",
+    label = "no method of this name"
+)]
+pub trait Sides {}
+
 impl<const X: usize, const Y: usize, const Z: usize> Block<X, Y, Z> {
+    #[doc(hidden)]
+    pub fn lane<'a>(&self) -> usize
+    where
+        &'a (): OfWarp,
+    {
+        0
+    }
+
+    #[doc(hidden)]
+    pub fn dim<'a>(&self) -> usize
+    where
+        &'a (): Extent,
+    {
+        0
+    }
+
+    #[doc(hidden)]
+    pub fn size<'a>(&self) -> usize
+    where
+        &'a (): Extent,
+    {
+        0
+    }
+
+    #[doc(hidden)]
+    pub fn thread_rank<'a>(&self) -> usize
+    where
+        &'a (): Extent,
+    {
+        0
+    }
+
+    #[doc(hidden)]
+    pub fn group_index<'a>(&self) -> usize
+    where
+        &'a (): Extent,
+    {
+        0
+    }
+
     #[doc(hidden)]
     pub fn sync<'a>(&mut self)
     where
@@ -64,7 +155,60 @@ impl<A: Array + ?Sized> Shared<'_, A> {
     }
 }
 
+impl<A: Array + ?Sized> Shared<'_, A> {
+    #[doc(hidden)]
+    pub fn add<I: OfSharedCounters, V>(&mut self, index: I, _value: V) {
+        index.never()
+    }
+}
+
+impl<T: Plain> Scratch<'_, T> {
+    #[doc(hidden)]
+    pub fn sum<'a, const X: usize, const Y: usize, const Z: usize>(
+        &mut self,
+        _: &mut Block<X, Y, Z>,
+        _: T,
+    ) -> T
+    where
+        &'a (): Sum,
+    {
+        unreachable!("nothing implements the trait")
+    }
+}
+
+impl Warp<'_> {
+    #[doc(hidden)]
+    pub fn sum<'a, T>(&self, _: T) -> T
+    where
+        &'a (): Sum,
+    {
+        unreachable!("nothing implements the trait")
+    }
+
+    #[doc(hidden)]
+    pub fn reduce<'a, T, Op>(&self, _: T, _: Op) -> T
+    where
+        &'a (): Sum,
+    {
+        unreachable!("nothing implements the trait")
+    }
+}
+
+impl<V: OfAtomics, T: Number> core::ops::AddAssign<V> for Atomics<'_, T> {
+    fn add_assign(&mut self, value: V) {
+        value.never()
+    }
+}
+
 impl<T, Map> Out<'_, T, Map> {
+    #[doc(hidden)]
+    pub fn iter_mut<'a>(&mut self) -> core::slice::IterMut<'_, T>
+    where
+        &'a (): Elements,
+    {
+        unreachable!("nothing implements the trait")
+    }
+
     #[doc(hidden)]
     pub fn set<I: OfOut, V>(&mut self, index: I, _value: V) {
         index.never()
@@ -105,6 +249,22 @@ impl<T: Plain, const R: usize, const C: usize, Layout, Threads>
 }
 
 impl<T: Plain> Matrix<'_, T> {
+    #[doc(hidden)]
+    pub fn width<'a>(&self) -> usize
+    where
+        &'a (): Sides,
+    {
+        self.cols()
+    }
+
+    #[doc(hidden)]
+    pub fn height<'a>(&self) -> usize
+    where
+        &'a (): Sides,
+    {
+        self.rows()
+    }
+
     #[doc(hidden)]
     #[allow(clippy::len_without_is_empty, reason = "no call compiles")]
     pub fn len<'a>(&self) -> usize

@@ -16,7 +16,7 @@ pub trait Number: Plain + sealed::Atomic {}
 /// can take the minimum and maximum of: `u32`, `i32`, `u64`, `i64`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot count atomically",
-    note = "`u32`, `i32`, `u64` and `i64` can"
+    note = "`u32`, `i32`, `u64` and `i64` can; floats only `.add(i, x)`, and the largest of a block is `scratch.reduce(block, x, f32::max)`"
 )]
 pub trait Counter: Number + sealed::Integer {}
 

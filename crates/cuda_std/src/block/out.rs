@@ -171,12 +171,14 @@ impl<T: Plain, const ITEMS: usize> Out<'_, T, Strided<ITEMS>> {
     ///     }
     /// }
     /// ```
+    // The compiler shows the line of the name for an argument of another type.
+    #[rustfmt::skip]
     #[inline(always)]
-    pub fn store<const X: usize, const Y: usize, const Z: usize>(
+    pub fn store<const X: usize, const Y: usize, const Z: usize>( // `for tile in block.tiles(y.len())`; a value per block: `PerBlock`
         &mut self,
         block: &Block<X, Y, Z>,
         tile: TileRange<Linear<ITEMS>>,
-        mut value: impl FnMut(usize) -> T,
+        mut value: impl FnMut(usize) -> T, // `y.store(block, tile, |i| x[i]);`
     ) {
         let (first, step) = (tile.start() + block.thread(), block.threads());
         if ITEMS == 1 {

@@ -110,13 +110,15 @@ impl<T: Plain, const R: usize, const C: usize, Layout: Order, Threads: Order>
 {
     /// Stores this thread's elements of the tile that are inside the matrix; `value` is called for
     /// each.
+    // The compiler shows the line of the name for an argument of another type.
+    #[rustfmt::skip]
     #[inline(always)]
-    pub fn store<const X: usize, const Y: usize>(
+    pub fn store<const X: usize, const Y: usize>( // `for top in block.tiles_y::<R>(c.rows())`, `left in block.tiles_x::<C>(c.cols())`
         &mut self,
         block: &Block<X, Y>,
         top: TileRange<AlongY, R>,
         left: TileRange<AlongX, C>,
-        mut value: impl FnMut(Own) -> T,
+        mut value: impl FnMut(Own) -> T, // `c.store(block, top, left, |own| value);`
     ) {
         let &mut Self {
             first, rows, cols, ..

@@ -78,7 +78,7 @@ impl<'s, A: Array + ?Sized> Shared<'s, A> {
     pub fn write<const X: usize, const Y: usize, const Z: usize>(
         self, // in a loop, the round ends with `tile = block.sync_threads(loaded);`
         block: &Block<X, Y, Z>,
-        value: impl FnMut(A::Index) -> A::Element,
+        value: impl FnMut(A::Index) -> A::Element, // `tile.write(block, |i| x[i])`, of a `Tile` `|(row, col)|`
     ) -> Written<'s, A> {
         // SAFETY: no thread reads a `Shared` array, and no other thread has these elements,
         // whichever function writes them.

@@ -126,6 +126,34 @@ pub fn types(n: int, x: &[float]) { // shows: `i32`
     let _ = (n, x, sum);
 }
 
+#[kernel]
+pub fn barriers_that_count(block: &mut Block<256>, x: &[f32]) {
+    let count: usize = __syncthreads_count(x[0] > 0.0); // shows: `block.sync_threads_count(p)`
+    let group: usize = this_thread_block(); // shows: `block: &mut Block<256>`
+    let mask: u32 = __activemask(); // shows: `let warp = block.warp();`
+    let _ = (block, count, group, mask);
+}
+
+#[kernel]
+pub fn other_functions(x: &[f32], mut y: Out<u32>, counts: Atomics<u32>) {
+    let begin: u64 = clock64(); // shows: `cuda_std::misc::clock()`
+    for (i, y) in y.mine() {
+        *y = __float_as_uint(x[i]); // shows: `x.to_bits()`
+        let whole: i32 = __float2int_rz(x[i]); // shows: `x.to_bits()`
+        let point: [f32; 2] = make_float2(x[i], 1.0); // shows: `[a, b, c, d]`
+        atomicInc(&counts, 1); // shows: `counts.add(i, n);`
+        let _ = (begin, whole, point);
+    }
+}
+
+pub fn streams() {
+    let mut stream = 0;
+    cudaStreamCreate(&mut stream); // shows: `let stream = device.stream()?;`
+    cudaSetDevice(0); // shows: `let device = Device::any()?;`
+    cudaEventRecord(0, stream); // shows: `let event = device.record()?;`
+    cudaMallocManaged(&mut stream, 4); // shows: `let x = device.upload(&values)?;`
+}
+
 pub fn host(n: usize) {
     let mut x = core::ptr::null_mut::<f32>();
     cudaMalloc(&mut x, 4 * n); // shows: `let x = device.upload(&values)?;`

@@ -6,6 +6,7 @@ mod assume;
 mod check;
 mod contract;
 mod device;
+mod habits;
 mod handle;
 mod indices;
 mod instances;
@@ -109,6 +110,7 @@ impl<'a> Kernel<'a> {
         if is_safe(sig) {
             check::safe(&parameters)?;
             assigned::check(&parameters, &function.block)?;
+            habits::check(&parameters, &function.block)?;
             if let Some(reason) = &options.allow_divergence {
                 return Err(Error::new(reason.span(), check::SAFE_DIVERGENCE));
             }

@@ -15,6 +15,9 @@ const EXPECTED: &str = "`#[kernel]` takes no arguments but `grid_dim` and `block
      each a number of at least 1, `instances(..)`, `name = \"..\"`, `require(..)`, `shared(..)`, `allow_divergence = \"..\"` and \
      `crate = path`";
 
+const LAUNCH_BOUNDS: &str =
+    "CUDA C++'s `__launch_bounds__(256, 2)` is `#[kernel(max_threads = 256, min_blocks = 2)]`";
+
 const NO_REASON: &str = "say why every thread that a barrier waits for arrives at it, as in \
      `allow_divergence = \"only whole warps branch\"`";
 
@@ -93,6 +96,9 @@ impl Options {
                 if !["1d", "2d", "3d"].contains(&&*text) {
                     return Err(Error::new(value.span(), EXPECTED));
                 }
+            }
+            "launch_bounds" | "__launch_bounds__" => {
+                return Err(Error::new(word.span(), LAUNCH_BOUNDS));
             }
             "max_threads" => self.max_threads = Some(number(input)?),
             "min_blocks" => self.min_blocks = Some(numbers(input)?),
