@@ -2,8 +2,9 @@
 
 use blockwise::{AnyViewMut, DeviceProperties, Error, Plain, Type, View, ViewMut};
 use kernels::reduce::axis::{
-    ABREAST, IN_FLIGHT, LONGEST, SHORT, THREADS, TICKETS, TOGETHER, Tiling, fold_axis,
+    ABREAST, IN_FLIGHT, LONGEST, PACKED, PACKS, SHORT, THREADS, TICKETS, TOGETHER, Tiling, fold_axis,
 };
+use kernels::pack::BYTES;
 use kernels::reduce::{Addend, Extreme, Sum, axis::Along};
 
 use super::super::problem::{Code, Way, how};
@@ -240,10 +241,12 @@ fn abreast(axis: Axis, tiling: &Tiling, ty: Type, filling: usize) -> [usize; 2] 
     let [wide, high] = tiles(axis, tiling);
     let threads = (tiling.cols * tiling.rows * tiling.lines) as usize;
     let rounds = all(axis, tiling) / at_once(threads, filling);
-    let is_short = tiling.rows == 1 && axis.extent <= SHORT[ty.bytes() / 8];
-    let each = match is_short && rounds >= ROUNDS {
-        true => ABREAST,
-        false => 1,
+    let lanes = BYTES / ty.bytes();
+    let is_packed = axis.inner.is_multiple_of(lanes) && wide >= lanes;
+    let each = match tiling.rows == 1 && rounds >= ROUNDS {
+        true if axis.extent <= PACKED && is_packed => lanes,
+        true if axis.extent <= SHORT[ty.bytes() / 8] => ABREAST,
+        _ => 1,
     };
     match wide >= each {
         true => [wide.div_ceil(each), high],
@@ -313,10 +316,13 @@ pub(super) fn error<T: Precision>(task: &Task<'_>) -> f64 {
     let (group, rounds) = (in_flight(task.problem.ty), rows.next_power_of_two().ilog2());
     let share = tiling.part.div_ceil(rows).div_ceil(group) + group.ilog2() as usize;
     // Short lines that are folded several at a time.
-    let share = match tiling.part <= SHORT[task.problem.ty.bytes() / 8] {
-        true => share.max(tiling.part.div_ceil(TOGETHER) + TOGETHER.ilog2() as usize),
-        false => share,
+    let several = |most: usize, at_once: usize| match tiling.part <= most {
+        true => tiling.part.div_ceil(at_once) + at_once.ilog2() as usize,
+        false => 0,
     };
+    let share = share
+        .max(several(SHORT[task.problem.ty.bytes() / 8], TOGETHER))
+        .max(several(PACKED, PACKS));
     let of_parts = match tiling.parts {
         1 => 0,
         parts => parts.div_ceil(rows) + rounds as usize,
