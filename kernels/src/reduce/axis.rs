@@ -67,7 +67,7 @@ pub const SHORT: [usize; 2] = [6, 4];
 pub const TOGETHER: usize = 2;
 
 /// The most elements of a line whose columns a thread has in packs.
-pub const PACKED: usize = 8;
+pub const PACKED: usize = 64;
 
 /// Packs that it has in flight, one of each row.
 pub const PACKS: usize = 4;
@@ -214,10 +214,11 @@ pub fn fold_axis<T: Addend, O: Along>(
     };
     // SAFETY: `require` states all of it.
     unsafe {
+        let has_several = of.has_several();
         match size_of::<T>() {
-            4 if of.has_several() && of.is_packed::<4>() => of.each_packed::<4>(),
-            8 if of.has_several() && of.is_packed::<2>() => of.each_packed::<2>(),
-            _ if of.has_several() && extent <= SHORT[size_of::<T>() / 8] => of.each_short(),
+            4 if has_several && of.is_packed::<4>() => of.each_packed::<4>(),
+            8 if has_several && of.is_packed::<2>() => of.each_packed::<2>(),
+            _ if has_several && extent <= SHORT[size_of::<T>() / 8] => of.each_short(),
             4 => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
             _ => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
         }
@@ -407,7 +408,10 @@ impl<T: Addend, O: Along> Fold<T, O> {
                 unsafe {
                     if let Some(values) = self.values {
                         let pack = folded.map(|folded| O::value::<T>(folded, self.how));
-                        values.wrapping_add(to).cast::<Pack<T, LANES>>().write(Pack(pack));
+                        values
+                            .wrapping_add(to)
+                            .cast::<Pack<T, LANES>>()
+                            .write(Pack(pack));
                     }
                     if let Some(more) = self.more {
                         let more = more.wrapping_add(to);
