@@ -5,7 +5,7 @@ mod common;
 use std::num::NonZeroU32;
 
 use blockwise::{Device, Type};
-use blockwise_ops::operation::{Asked, Expected, Given, Operation, Options, run};
+use blockwise_ops::operation::{Asked, Call, Expected, Given, Operation, Options, run};
 use blockwise_ops::reduce::{ARGMAX, ARGMIN, MAX, MEAN, MIN, SUM, index_along};
 use blockwise_ops::{AnyArray, LaunchError, Number};
 use ndarray::{ArrayD, ArrayView1, IxDyn, array};
@@ -28,6 +28,8 @@ const SHAPES: &[&[usize]] = &[
     &[2, 3, 257],
     &[1, 70, 263],
     &[17, 1, 5],
+    &[2, 7, 1064],
+    &[3, 1, 520],
     &[2, 3, 4, 5],
     &[1000, 3],
     &[3, 2049],
@@ -94,7 +96,13 @@ fn along(
     // By turns, so that every shape meets each with some operation.
     let turn = ALL.iter().position(|it| *it == operation).unwrap_or(0) + shape.len();
     for at in [turn, turn + 1] {
-        let (parts, grid_cap) = [(None, None), (Some(3), None), (Some(2), Some(1))][at % 3];
+        let divided = [
+            (None, None),
+            (None, Some(1)),
+            (Some(3), None),
+            (Some(2), Some(1)),
+        ];
+        let (parts, grid_cap) = divided[at % divided.len()];
         let options = Options {
             count: parts.and_then(NonZeroU32::new),
             grid_cap,
@@ -126,6 +134,44 @@ fn every_axis_of_every_shape_is_the_references() -> Result<(), LaunchError> {
         every_axis(device, &[], |x| (x + 6.0) as u64 * (u64::MAX / 12))?;
         every_axis(device, &[f64::NAN, f64::INFINITY, -0.0, 0.0], |x| x as f32)?;
         every_axis(device, &[f64::NAN, f64::NEG_INFINITY, 0.0, -0.0], |x| x)?;
+    }
+    Ok(())
+}
+
+/// Columns in packs, if views begin with whole ones: the results are the same wherever they begin.
+#[test]
+fn columns_begin_anywhere() -> Result<(), LaunchError> {
+    const SHAPE: [usize; 2] = [7, 1036];
+    let given = Given {
+        axis: Some(0),
+        ..Given::default()
+    };
+    let values: Vec<f32> = numbers(SHAPE[0] * SHAPE[1] + 1, &[])
+        .into_iter()
+        .map(|x| x as f32 + 0.1)
+        .collect();
+    let options = Options {
+        grid_cap: Some(1),
+        ..Options::default()
+    };
+    for device in &common::devices() {
+        let posed = (SUM.pose)(Type::F32, &[&SHAPE], &given)?;
+        let mut call = Call::new(device, &SUM, options);
+        for (from, to) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+            let input = device.upload(&values)?;
+            let mut output = device.upload(&[7.0_f32; SHAPE[1] + 1])?;
+            let of = input.view(from..).view(..SHAPE[0] * SHAPE[1]);
+            let sums = output.view_mut(to..to + SHAPE[1]);
+            call.enqueue(None, &posed.problem, &[of.into()], sums.into())?;
+            let sums = output.to_vec()?;
+            for (at, &sum) in sums[to..][..SHAPE[1]].iter().enumerate() {
+                let column = (0..SHAPE[0]).map(|row| values[from + row * SHAPE[1] + at]);
+                let expected = column.map(f64::from).sum::<f64>() as f32;
+                assert_eq!(sum, expected, "column {at} from {from} to {to}");
+            }
+            let beside = if to == 0 { SHAPE[1] } else { 0 };
+            assert_eq!(sums[beside], 7.0, "from {from} to {to}");
+        }
     }
     Ok(())
 }

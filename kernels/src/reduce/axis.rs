@@ -18,8 +18,9 @@
 //! first writes of the next tile. With one column the last 32 are lanes of a warp, which fold by
 //! shuffles, in the same order.
 //!
-//! Of many short lines a thread has [`ABREAST`] at a time: with one, most of its instructions were
-//! not loads.
+//! Of many short lines a thread has several at a time: with one, most of its instructions were not
+//! loads. They are a pack of neighbouring columns, which is loaded and stored in 16 bytes; or, where
+//! columns do not come in packs, [`ABREAST`] lines a grid apart.
 //!
 //! Where there are too few outputs for the device, lines are divided in `parts`, and the block that
 //! finishes a tile last folds its parts, as in [`single`](super::single): which block that is varies,
@@ -43,6 +44,7 @@ use super::relaxed::{load, store};
 use super::{Addend, Extreme, Sum};
 use crate::here::{pointer_here, zero_here};
 use crate::matmul::asm::load_if;
+use crate::pack::Pack;
 
 mod along;
 
@@ -63,6 +65,12 @@ pub const SHORT: [usize; 2] = [6, 4];
 
 /// Elements of each of these lines that it has in flight.
 pub const TOGETHER: usize = 2;
+
+/// The most elements of a line whose columns a thread has in packs.
+pub const PACKED: usize = 64;
+
+/// Packs that it has in flight, one of each row.
+pub const PACKS: usize = 4;
 
 /// Parts of an output that a thread of the last block has in flight.
 const AHEAD: usize = 4;
@@ -193,7 +201,11 @@ pub fn fold_axis<T: Addend, O: Along>(
         tickets: own.as_mut_ptr().cast(),
         own: own.as_mut_ptr().wrapping_add(TICKETS / 2).cast(),
         outer,
-        extent,
+        // The index of an element among one is 0, whatever it is.
+        extent: match O::IS_FIRST_OF_ONE && extent == 1 && !has_values {
+            true => 0,
+            false => extent,
+        },
         inner,
         rows: rows as u32,
         part,
@@ -202,8 +214,11 @@ pub fn fold_axis<T: Addend, O: Along>(
     };
     // SAFETY: `require` states all of it.
     unsafe {
+        let has_several = of.has_several();
         match size_of::<T>() {
-            _ if of.is_short() => of.each_short(),
+            4 if has_several && of.is_packed::<4>() => of.each_packed::<4>(),
+            8 if has_several && of.is_packed::<2>() => of.each_packed::<2>(),
+            _ if has_several && extent <= SHORT[size_of::<T>() / 8] => of.each_short(),
             4 => of.each::<{ IN_FLIGHT / 4 }, { IN_FLIGHT / 8 }>(),
             _ => of.each::<{ IN_FLIGHT / 8 }, { IN_FLIGHT / 16 }>(),
         }
@@ -332,12 +347,83 @@ impl<T: Addend, O: Along> Fold<T, O> {
 
     /// Whether lines are short, each with one thread, and a block has several tiles.
     #[inline(always)]
-    fn is_short(&self) -> bool {
+    fn has_several(&self) -> bool {
         let (columns, lines) = self.at_once();
         self.rows == 1
             && self.parts == 1
-            && self.extent <= SHORT[size_of::<T>() / 8]
+            && self.extent <= PACKED
             && (columns < self.inner || lines < self.outer)
+    }
+
+    /// Whether a block has several tiles of columns, which come in packs.
+    #[inline(always)]
+    fn is_packed<const LANES: usize>(&self) -> bool {
+        let (columns, _) = self.at_once();
+        let values = self.values.map_or(0, |values| values.addr());
+        let more = self.more.map_or(0, |more| more.addr());
+        let bits = self.input.addr() | values | more;
+        columns < self.inner
+            && self.inner.is_multiple_of(LANES)
+            && bits.is_multiple_of(crate::pack::BYTES)
+    }
+
+    /// Folds all short lines of this thread: of a pack of neighbouring columns at a time.
+    ///
+    /// # Safety
+    /// As of [`each_short`](Self::each_short), and packs are whole and aligned.
+    #[inline(always)]
+    unsafe fn each_packed<const LANES: usize>(&self) {
+        let (columns, lines) = self.at_once();
+        let first = thread::block_idx_x() as usize * thread::block_dim_x() as usize;
+        let first = (first + thread::thread_idx_x() as usize) * LANES;
+        let line = thread::block_idx_z() as usize * thread::block_dim_y() as usize;
+        let mut line = line + thread::thread_idx_y() as usize;
+        while line < self.outer {
+            let mut col = first;
+            while col < self.inner {
+                let at = line * self.extent * self.inner + col;
+                let mut from = self.input.wrapping_add(at);
+                let mut folded = [O::start::<T>(); LANES];
+                let mut row = 0;
+                while row < self.extent as u32 {
+                    let rows: [[T; LANES]; PACKS] = core::array::from_fn(|i| {
+                        let is_inside = row + (i as u32) < self.extent as u32;
+                        // SAFETY: a pack of a row that exists, if it is inside.
+                        let pack = unsafe { load_if::<T, LANES>(from, is_inside) };
+                        from = pointer_here(from.wrapping_add(self.inner));
+                        match is_inside {
+                            true => pack,
+                            false => [O::nothing(self.how); LANES],
+                        }
+                    });
+                    unrolled::<LANES>(|lane| {
+                        let column: [T; PACKS] = core::array::from_fn(|i| rows[i][lane]);
+                        folded[lane] =
+                            O::group(folded[lane], column, |i| (row + i) as usize, self.how);
+                    });
+                    row += PACKS as u32;
+                }
+                let to = line * self.inner + col;
+                // SAFETY: these outputs exist and are this thread's; packs are aligned.
+                unsafe {
+                    if let Some(values) = self.values {
+                        let pack = folded.map(|folded| O::value::<T>(folded, self.how));
+                        values
+                            .wrapping_add(to)
+                            .cast::<Pack<T, LANES>>()
+                            .write(Pack(pack));
+                    }
+                    if let Some(more) = self.more {
+                        let more = more.wrapping_add(to);
+                        unrolled::<LANES>(|lane| {
+                            more.wrapping_add(lane).write(O::more::<T>(folded[lane]));
+                        });
+                    }
+                }
+                col += columns * LANES;
+            }
+            line += lines;
+        }
     }
 
     /// Columns and lines of the grid.

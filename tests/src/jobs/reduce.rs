@@ -155,17 +155,19 @@ pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     };
     let three = NonZeroU32::new(3);
     every_axis(&mut jobs, on, &[[3, 21, 100], [200, 11, 1]], one);
-    // Short lines, whose threads have several at a time: tiles of columns, of lines, and of both;
-    // the last time with less than all.
+    // Short lines, whose threads have several at a time: packs of columns, once and in rounds;
+    // columns that are none, lines, and both, the last time with less than all.
     every_axis(
         &mut jobs,
         on,
         &[
             [3, 4, 600],
+            [2, 7, 1064],
+            [3, 4, 601],
             [700, 5, 1],
             [450, 1, 2],
             [300, 4, 3],
-            [2, 2, 1100],
+            [2, 2, 1101],
         ],
         one,
     );

@@ -15,6 +15,8 @@ pub trait Along: sealed::Sealed {
     /// What there is beside the value: of a sum the number that is rounded to it, of an extreme its
     /// index.
     type More<T: Addend>: Plain;
+    /// Whether that is 0 for one element, whatever it is.
+    const IS_FIRST_OF_ONE: bool;
 
     /// Of no elements.
     fn start<T: Addend>() -> Self::Folded<T>;
@@ -39,6 +41,7 @@ pub trait Along: sealed::Sealed {
 impl Along for Sum {
     type Folded<T: Addend> = T::Partial;
     type More<T: Addend> = T::Partial;
+    const IS_FIRST_OF_ONE: bool = false;
 
     #[inline(always)]
     fn start<T: Addend>() -> T::Partial {
@@ -141,6 +144,7 @@ fn is_nan<T: Scalar>(a: T) -> bool {
 impl Along for Extreme {
     type Folded<T: Addend> = Place;
     type More<T: Addend> = i64;
+    const IS_FIRST_OF_ONE: bool = true;
 
     #[inline(always)]
     fn start<T: Addend>() -> Place {

@@ -1,8 +1,10 @@
 //! Reductions along an axis: how blocks divide an array, and what a launch is given.
 
 use blockwise::{AnyViewMut, DeviceProperties, Error, Plain, Type, View, ViewMut};
+use kernels::pack::BYTES;
 use kernels::reduce::axis::{
-    ABREAST, IN_FLIGHT, LONGEST, SHORT, THREADS, TICKETS, TOGETHER, Tiling, fold_axis,
+    ABREAST, IN_FLIGHT, LONGEST, PACKED, PACKS, SHORT, THREADS, TICKETS, TOGETHER, Tiling,
+    fold_axis,
 };
 use kernels::reduce::{Addend, Extreme, Sum, axis::Along};
 
@@ -62,6 +64,13 @@ const FEWEST: usize = 8;
 /// The same of runs where a block for each multiprocessor has room for all threads.
 const FEW: usize = 6;
 
+/// Groups of loads of a thread, at least, where lines of that many elements are more than the device
+/// holds: 40,000 × 700 of `f64` takes 58 µs with five groups, 66 with two and a half; 16384 × 9728 of
+/// `f32` 148 µs with 64 threads a line and 186 with 256 (H200).
+const GROUPS: usize = 5;
+/// Threads of such a line.
+const MANY: [usize; 2] = [16, 64];
+
 /// Threads of a block whose lines are runs of memory: small ones end, and are replaced, one by one.
 /// 1024² of `f32` along the last axis takes 4.0 µs, with 256 threads 4.5 (H200).
 const SMALL: usize = 64;
@@ -97,7 +106,7 @@ fn axis(problem: &Problem) -> Axis {
 fn undivided(axis: Axis, ty: Type, is_sum: bool, filling: usize) -> Tiling {
     if axis.inner == 1 {
         let each = if is_sum { in_flight(ty) } else { FEWEST };
-        return of_runs(axis, each, filling);
+        return of_runs(axis, each, in_flight(ty), filling);
     }
     let useful = useful(axis.extent, FEWEST);
     let (mut threads, least) = match axis.inner < WIDE {
@@ -114,15 +123,19 @@ fn undivided(axis: Axis, ty: Type, is_sum: bool, filling: usize) -> Tiling {
 }
 
 /// The same where lines are runs of memory, whose threads fold by shuffles. A thread has at least
-/// `each` elements.
-fn of_runs(axis: Axis, each: usize, filling: usize) -> Tiling {
+/// `each` elements, and `group` of them in flight.
+fn of_runs(axis: Axis, each: usize, group: usize, filling: usize) -> Tiling {
     let (extent, outer) = (axis.extent, axis.outer.max(1));
     let mut rows = useful(extent, each).min(THREADS as usize);
     let few = useful(extent, FEW).min(WARP);
     if extent > FEWEST && outer.saturating_mul(few) <= SMALL * filling {
         rows = rows.max(few);
     }
-    let least = plenty(extent, PLENTY_OF_RUN);
+    let [few, many] = MANY;
+    let long = plenty(extent, GROUPS * group).clamp(few, many);
+    // Rather more threads than longer sums.
+    let long = long.max(useful(extent, group * SHARE));
+    let least = plenty(extent, PLENTY_OF_RUN).min(long);
     let is_half = outer.saturating_mul(WARP) >= HALF * filling;
     loop {
         let threads = rows.max(SMALL);
@@ -234,21 +247,34 @@ fn tiling(task: &Task<'_>) -> Tiling {
 /// Times that blocks of a tile of short lines would fill the device, from which on they have several.
 const ROUNDS: usize = 2;
 
-/// Blocks along the columns and along the outer indices: a tile each; or less than all of many tiles
-/// of short lines, whose threads then have several in flight.
-fn abreast(axis: Axis, tiling: &Tiling, ty: Type, filling: usize) -> [usize; 2] {
+/// A launch's blocks along the columns and along the outer indices, and threads of a block along
+/// both: a tile each; packs of columns; or less than all of many tiles of short lines, whose threads
+/// then have several in flight.
+fn blocks(axis: Axis, tiling: &Tiling, ty: Type, filling: usize) -> ([usize; 2], [u32; 2]) {
+    let lanes = BYTES / ty.bytes();
+    let is_one = tiling.rows == 1 && tiling.parts == 1;
+    let comes_in_packs = axis.inner.is_multiple_of(lanes) && axis.inner >= SMALL * lanes;
+    if is_one && axis.extent <= PACKED && comes_in_packs {
+        let blocks = axis.inner.div_ceil(SMALL * lanes);
+        // With one or two rows, a pack is half of what a thread has in flight.
+        let all = blocks.saturating_mul(axis.outer);
+        let is_half = axis.extent <= PACKS / 2 && 2 * all >= 3 * at_once(SMALL, filling);
+        let each = if is_half { 2 } else { 1 };
+        return ([blocks.div_ceil(each), axis.outer], [SMALL as u32, 1]);
+    }
     let [wide, high] = tiles(axis, tiling);
-    let threads = (tiling.cols * tiling.rows * tiling.lines) as usize;
-    let rounds = all(axis, tiling) / at_once(threads, filling);
-    let is_short = tiling.rows == 1 && axis.extent <= SHORT[ty.bytes() / 8];
+    let threads = [tiling.cols, tiling.rows * tiling.lines];
+    let rounds = all(axis, tiling) / at_once((threads[0] * threads[1]) as usize, filling);
+    let is_short = is_one && axis.extent <= SHORT[ty.bytes() / 8];
     let each = match is_short && rounds >= ROUNDS {
         true => ABREAST,
         false => 1,
     };
-    match wide >= each {
+    let blocks = match wide >= each {
         true => [wide.div_ceil(each), high],
         false => [wide, high.div_ceil(each)],
-    }
+    };
+    (blocks, threads)
 }
 
 fn filling(device: &DeviceProperties) -> usize {
@@ -290,7 +316,7 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     task.fixed_block(THREADS)?;
     let kernel = task.kernel([Code::of(task.problem).of_kernel(), 0])?;
     let (axis, tiling) = (axis(task.problem), tiling(task));
-    let [wide, high] = abreast(axis, &tiling, task.problem.ty, filling(task.device));
+    let ([wide, high], threads) = blocks(axis, &tiling, task.problem.ty, filling(task.device));
     let mut blocks = [wide, tiling.parts, high].into_iter();
     let grid = task.device.max_grid.map(|limit| {
         let items = blocks.next().unwrap_or(1);
@@ -299,7 +325,7 @@ fn plan(task: &Task<'_>) -> Result<Plan, LaunchError> {
     let launch = LaunchPlan {
         kernel: kernel.entry.name,
         grid,
-        block: [tiling.cols, tiling.rows * tiling.lines, 1],
+        block: [threads[0], threads[1], 1],
         dynamic_shared_bytes: 0,
     };
     check(&launch, task.device)?;
@@ -313,10 +339,13 @@ pub(super) fn error<T: Precision>(task: &Task<'_>) -> f64 {
     let (group, rounds) = (in_flight(task.problem.ty), rows.next_power_of_two().ilog2());
     let share = tiling.part.div_ceil(rows).div_ceil(group) + group.ilog2() as usize;
     // Short lines that are folded several at a time.
-    let share = match tiling.part <= SHORT[task.problem.ty.bytes() / 8] {
-        true => share.max(tiling.part.div_ceil(TOGETHER) + TOGETHER.ilog2() as usize),
-        false => share,
+    let several = |most: usize, at_once: usize| match tiling.part <= most {
+        true => tiling.part.div_ceil(at_once) + at_once.ilog2() as usize,
+        false => 0,
     };
+    let share = share
+        .max(several(SHORT[task.problem.ty.bytes() / 8], TOGETHER))
+        .max(several(PACKED, PACKS));
     let of_parts = match tiling.parts {
         1 => 0,
         parts => parts.div_ceil(rows) + rounds as usize,
@@ -422,28 +451,43 @@ mod tests {
         assert_eq!(of(Type::F32, 200_000, 40), [1, 2, 32]);
         assert_eq!(of(Type::F32, 3_000_000, 5), [1, 1, 64]);
         assert_eq!(of(Type::F64, 768, 4096), [1, 128, 1]);
+        assert_eq!(of(Type::F64, 1000, 5000), [1, 128, 1]);
+        // More lines than the device holds.
+        assert_eq!(of(Type::F64, 40_000, 700), [1, 16, 4]);
+        assert_eq!(of(Type::F64, 16_384, 1280), [1, 32, 2]);
+        assert_eq!(of(Type::F32, 16_384, 9728), [1, 64, 1]);
+        assert_eq!(of(Type::F32, 5000, 4_000_000), [1, 128, 1]);
         assert_eq!(of(Type::F32, 1, 1 << 30), [1, 256, 1]);
         assert_eq!(of(Type::F32, 5, 0), [1, 1, 5]);
     }
 
     /// On an H200.
     #[test]
-    fn short_lines_are_four_abreast_where_there_are_enough() {
-        let of = |outer, extent, inner| {
+    fn short_lines_are_several_at_a_time() {
+        let of = |ty, outer, extent, inner| {
             let axis = Axis {
                 outer,
                 extent,
                 inner,
             };
-            abreast(axis, &undivided(axis, Type::F32, true, 132), Type::F32, 132)
+            blocks(axis, &undivided(axis, ty, true, 132), ty, 132).0
         };
-        assert_eq!(of(10_000_000, 2, 1), [1, 156_250_usize.div_ceil(4)]);
-        assert_eq!(of(1, 5, 2_563_328), [10_013_usize.div_ceil(4), 1]);
-        assert_eq!(of(1, 1, 526_882), [2059_usize.div_ceil(4), 1]);
-        assert_eq!(of(300_000, 5, 1), [1, 4688 / 4]);
+        // Four abreast, where there are enough.
+        let floats = |outer, extent, inner| of(Type::F32, outer, extent, inner);
+        assert_eq!(floats(10_000_000, 2, 1), [1, 156_250_usize.div_ceil(4)]);
+        assert_eq!(floats(1, 5, 2_563_327), [10_013_usize.div_ceil(4), 1]);
+        assert_eq!(floats(300_000, 5, 1), [1, 4688 / 4]);
         // Tiles of which most run at once, and longer lines.
-        assert_eq!(of(270_000, 5, 1), [1, 4219]);
-        assert_eq!(of(1_000_000, 7, 1), [1, 15_625]);
+        assert_eq!(floats(270_000, 5, 1), [1, 4219]);
+        assert_eq!(floats(1_000_000, 7, 1), [1, 15_625]);
+        assert_eq!(floats(1, 7, 2_563_327), [10_013, 1]);
+        // Packs.
+        assert_eq!(floats(1, 5, 2_563_328), [10_013, 1]);
+        assert_eq!(floats(3, 64, 2_563_328), [10_013, 3]);
+        assert_eq!(floats(1, 3, 256), [1, 1]);
+        assert_eq!(of(Type::F64, 1, 4, 200_000), [1563, 1]);
+        assert_eq!(of(Type::F64, 1, 1, 527_000), [4118 / 2, 1]);
+        assert_eq!(of(Type::F64, 1, 1, 300_000), [2344, 1]);
     }
 
     /// The kernel counts them in 32 bits.
