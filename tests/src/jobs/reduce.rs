@@ -8,10 +8,10 @@ use std::sync::Arc;
 use blockwise::{Device, DeviceProperties};
 use blockwise_ops::operation::{self, Operation, Options, Parts, Variant};
 use blockwise_ops::reduce::{
-    DOT, KERNELS, MAX, MIN, PartialOf, SHUFFLE, SINGLE, SUM, TREE, TREE_RAW, Total, WIDE,
+    DOT, KERNELS, MAX, MIN, PartialOf, SINGLE, SUM, TREE, TREE_RAW, Total, WIDE,
 };
 use blockwise_ops::{AnyArray, Reduction, oracle};
-use ladder::SINGLE8;
+use ladder::{SHUFFLE, SINGLE8};
 use ndarray::{Array1, arr0};
 
 use super::axis::{Divided, at_the_middle, every_axis};
@@ -27,7 +27,7 @@ static OF_ANY_BLOCK: [&Variant; 2] = [&TREE, &TREE_RAW];
 pub(super) fn telling(_: &DeviceProperties) -> Vec<Job> {
     let on = &recorder();
     let mut jobs = Vec::new();
-    for kernel in KERNELS {
+    for kernel in KERNELS.into_iter().chain([&SHUFFLE]) {
         let all = |jobs: &mut Vec<Job>, len, threads, cap, special| {
             let options = with(kernel, threads, cap);
             every_type(jobs, on, len, options, special);
@@ -201,7 +201,7 @@ pub(super) fn sizes(_: &DeviceProperties) -> Vec<Job> {
     let on = &recorder();
     let mut jobs = Vec::new();
     for cap in [None, Some(1)] {
-        for kernel in KERNELS {
+        for kernel in KERNELS.into_iter().chain([&SHUFFLE]) {
             every_type(&mut jobs, on, 0, with(kernel, 256, cap), None);
         }
         for len in [0, 1, 2, 255, 256, 257, 509, 1031] {

@@ -9,7 +9,6 @@ pub(super) mod plan;
 use kernels::raw::reduce::{dot_tree_raw, fold_tree_raw};
 use kernels::reduce::interleaved::{dot_interleaved, fold_interleaved};
 use kernels::reduce::policy::IN_FLIGHT;
-use kernels::reduce::shuffle::{dot_shuffle, fold_shuffle};
 use kernels::reduce::single::{dot_single, fold_single};
 use kernels::reduce::tree::{dot_tree, fold_tree};
 use kernels::reduce::wide::{DOT_IN_FLIGHT, dot_wide, fold_wide};
@@ -21,24 +20,16 @@ use crate::operation::{Kernel, Tier, Variant, raw_kernel};
 pub use lines::{AXIS, INDEX};
 
 /// All of them.
-pub(super) static ALL: &[&Variant] = &[
-    &INTERLEAVED,
-    &TREE,
-    &TREE_RAW,
-    &SHUFFLE,
-    &WIDE,
-    &SINGLE,
-    &AXIS,
-];
+pub(super) static ALL: &[&Variant] = &[&INTERLEAVED, &TREE, &TREE_RAW, &WIDE, &SINGLE, &AXIS];
 
 /// Those that add in more precision than the elements'.
-pub(super) static EXACT: &[&Variant] = &[&SHUFFLE, &WIDE, &SINGLE, &AXIS];
+pub(super) static EXACT: &[&Variant] = &[&WIDE, &SINGLE, &AXIS];
 
 /// Of indices of extremes.
 pub(super) static OF_INDICES: &[&Variant] = &[&INDEX];
 
 /// Those that a caller can name.
-pub static KERNELS: [&Variant; 6] = [&INTERLEAVED, &TREE, &TREE_RAW, &SHUFFLE, &WIDE, &SINGLE];
+pub static KERNELS: [&Variant; 5] = [&INTERLEAVED, &TREE, &TREE_RAW, &WIDE, &SINGLE];
 
 /// A kernel of one operand, and one of two, for each type: sums, extremes, dot products. Integers
 /// without a sign have the same sums, and `flip` orders them. The forms come first, of the kernels of
@@ -81,7 +72,7 @@ macro_rules! reductions {
 /// Bytes of a ticket, which counts the blocks that have finished.
 pub(super) const TICKET: usize = size_of::<u32>();
 
-const fn on_the_host(packs: usize) -> Form {
+const fn in_packs(packs: usize) -> Form {
     Form {
         packs: packs as u8,
         fold: Folding::Host,
@@ -116,30 +107,16 @@ pub static TREE_RAW: Variant = Variant::new(
 )
 .tier(Tier::Document);
 
-/// Warps fold by shuffles, for whole warps.
-pub static SHUFFLE: Variant = Variant::new(
-    "shuffle",
-    "warps fold by shuffles",
-    &reductions!(
-        [on_the_host(0), on_the_host(0)],
-        fold_shuffle,
-        dot_shuffle,
-        |of| []
-    ),
-    plan::whole,
-);
-
-/// The same with loads of 16 bytes, several at a time.
-pub static WIDE: Variant = Variant::new(
+/// Warps fold by shuffles, for whole warps, with loads of 16 bytes, several at a time.
+pub static WIDE: Variant = on_the_host(
     "wide",
-    "the same with loads of 16 bytes, several at a time",
+    "warps fold by shuffles, with loads of 16 bytes, several at a time",
     &reductions!(
-        [on_the_host(IN_FLIGHT), on_the_host(DOT_IN_FLIGHT)],
+        [in_packs(IN_FLIGHT), in_packs(DOT_IN_FLIGHT)],
         fold_wide,
         dot_wide,
         |of| []
     ),
-    plan::whole,
 );
 
 /// The same, with the blocks' results folded by the last block instead of the host.
@@ -155,6 +132,15 @@ const LAST: Form = Form {
     packs: IN_FLIGHT as u8,
     fold: Folding::LastBlock,
 };
+
+/// A variant whose blocks' results the host folds.
+pub const fn on_the_host(
+    name: &'static str,
+    about: &'static str,
+    kernels: &'static [Kernel],
+) -> Variant {
+    Variant::new(name, about, kernels, plan::whole)
+}
 
 /// A variant whose last block folds the blocks' results.
 pub const fn in_one_launch(
