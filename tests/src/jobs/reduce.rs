@@ -8,7 +8,7 @@ use std::sync::Arc;
 use blockwise::{Device, DeviceProperties};
 use blockwise_ops::operation::{self, Operation, Options, Parts, Variant};
 use blockwise_ops::reduce::{
-    DOT, KERNELS, MAX, MIN, PartialOf, SINGLE, SUM, TREE, TREE_RAW, Total, WIDE,
+    DOT, KERNELS, MAX, MIN, PartialOf, SINGLE, SUM, TREE, TREE_RAW, Total, WIDE, rows,
 };
 use blockwise_ops::{AnyArray, Reduction, oracle};
 use ladder::{SHUFFLE, SINGLE8};
@@ -283,7 +283,14 @@ fn from_offset<T: Summed>(
     special: Option<usize>,
     skipped: [usize; 2],
 ) {
-    if !options.kernel.is_none_or(|kernel| kernel.takes(T::TYPE)) {
+    let takes = |code| {
+        let has = |kernel: &Variant| {
+            let mut kernels = kernel.kernels.iter();
+            kernels.any(|it| it.code == code && it.takes.has(T::TYPE))
+        };
+        options.kernel.is_none_or(has)
+    };
+    if !takes(rows::DOT) {
         return;
     }
     let (a, b) = (vector::<T>(21, len), vector::<T>(22, len));
@@ -292,11 +299,13 @@ fn from_offset<T: Summed>(
         let dot = T::judge(&a, Some(&b), error(&DOT));
         let operands = [(&a, skipped[0]), (&b, skipped[1])];
         jobs.push(job(on, &DOT, &operands, options, dot));
-        let sum = T::judge(&a, None, error(&SUM));
-        let operands = [(&a, skipped[0])];
-        jobs.push(job(on, &SUM, &operands, options, sum));
+        if takes(rows::SUM) {
+            let sum = T::judge(&a, None, error(&SUM));
+            let operands = [(&a, skipped[0])];
+            jobs.push(job(on, &SUM, &operands, options, sum));
+        }
     }
-    if len == 0 {
+    if len == 0 || !takes(rows::SUM) {
         return;
     }
     if let (Some([huge, negative, one]), None) = (T::HUGE, special) {

@@ -167,6 +167,9 @@ fn reductions<T: Element + Draw>(bench: &Bench, kernels: &[&str]) {
     for (operation, operands) in [("dot", 2), ("sum", 1), ("extreme", 1)] {
         // Four blocks, of which the last has no element at all in its first share.
         let inputs = &[Slice(280), Slice(280)][..operands];
+        if kernels == TREES && T::NAME == "i64" && operation != "dot" {
+            continue;
+        }
         for &kernel in kernels {
             let launch = Launch::new::<T>(&format!("{operation}_{kernel}"), [4, 1], [96, 1]);
             let (launch, slots) = match kernel {

@@ -6,6 +6,7 @@
 mod lines;
 pub(super) mod plan;
 
+use blockwise::Type;
 use kernels::raw::reduce::{dot_tree_raw, fold_tree_raw};
 use kernels::reduce::interleaved::{dot_interleaved, fold_interleaved};
 use kernels::reduce::policy::IN_FLIGHT;
@@ -14,8 +15,9 @@ use kernels::reduce::tree::{dot_tree, fold_tree};
 use kernels::reduce::wide::{DOT_IN_FLIGHT, dot_wide, fold_wide};
 
 use super::form::{Folding, Form, TREE as TREES};
+use super::problem::Code;
 use super::rows::ticket;
-use crate::operation::{Kernel, Tier, Variant, raw_kernel};
+use crate::operation::{Kernel, Problem, Tier, Variant, raw_kernel};
 
 pub use lines::{AXIS, INDEX};
 
@@ -33,22 +35,23 @@ pub static KERNELS: [&Variant; 5] = [&INTERLEAVED, &TREE, &TREE_RAW, &WIDE, &SIN
 
 /// A kernel of one operand, and one of two, for each type: sums, extremes, dot products. Integers
 /// without a sign have the same sums, and `flip` orders them. The forms come first, of the kernels of
-/// one operand and of two. The brackets may hold an argument more, after the results; types may
-/// follow, all by default.
+/// one operand and of two. The brackets may hold an argument more, after the results; the types of
+/// the kernels of one operand and those of two may follow, all by default.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! reductions {
     ([$one:expr, $two:expr], $fold:ident, $dot:ident, |$of:ident| $more:tt) => {
-        $crate::reductions!([$one, $two], $fold, $dot, |$of| $more, I64 i64, U64 i64, F32 f32, F64 f64)
+        $crate::reductions!([$one, $two], $fold, $dot, |$of| $more,
+            I64 i64, U64 i64, F32 f32, F64 f64; I64 i64, U64 i64, F32 f32, F64 f64)
     };
     ([$one:expr, $two:expr], $fold:ident, $dot:ident, |$of:ident| $more:tt, $($types:tt)*) => {
         $crate::reductions!(@ [$crate::operation::kernel] [$one, $two] $fold $dot $of $more $($types)*)
     };
-    (@ $make:tt [$one:expr, $two:expr] $fold:ident $dot:ident $of:ident $more:tt $($Type:ident $t:ident),*) => {
+    (@ $make:tt [$one:expr, $two:expr] $fold:ident $dot:ident $of:ident $more:tt $($Type:ident $t:ident),*; $($Other:ident $u:ident),*) => {
         [
             $($crate::reductions!(one $make $Type $t, [$crate::reduce::rows::SUM, $one.instance()], $fold<$t, $crate::kernels::reduce::Sum>, $of $more),)*
             $($crate::reductions!(one $make $Type $t, [$crate::reduce::rows::EXTREME, $one.instance()], $fold<$t, $crate::kernels::reduce::Extreme>, $of $more),)*
-            $($crate::reductions!(two $make $Type $t, [$crate::reduce::rows::DOT, $two.instance()], $dot<$t>, $of $more),)*
+            $($crate::reductions!(two $make $Other $u, [$crate::reduce::rows::DOT, $two.instance()], $dot<$u>, $of $more),)*
         ]
     };
     (one [$($make:tt)*] $Type:ident $t:ident, $which:tt, $handle:ty, $of:ident [$($more:expr)?]) => {
@@ -79,32 +82,40 @@ const fn in_packs(packs: usize) -> Form {
     }
 }
 
+/// Whether it is no sum and no extreme of integers, which no document has.
+fn is_documented(problem: &Problem) -> bool {
+    !matches!(problem.ty, Type::I64 | Type::U64) || Code::of(problem) == Code::Dot
+}
+
 /// A tree in shared memory that folds neighbours first, with bank conflicts; for any number of
 /// threads. Like the next two it adds in the element's type.
 pub static INTERLEAVED: Variant = Variant::new(
     "interleaved",
     "a tree in shared memory that folds neighbours first, with bank conflicts",
-    &reductions!([TREES, TREES], fold_interleaved, dot_interleaved, |of| [], I64 i64, U64 i64, F32 f32),
+    &reductions!([TREES, TREES], fold_interleaved, dot_interleaved, |of| [], F32 f32; I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
+.worth(is_documented)
 .tier(Tier::Document);
 
 /// A halving tree in shared memory, for any number of threads.
 pub static TREE: Variant = Variant::new(
     "tree",
     "a halving tree in shared memory, for any number of threads",
-    &reductions!([TREES, TREES], fold_tree, dot_tree, |of| [], I64 i64, U64 i64, F32 f32),
+    &reductions!([TREES, TREES], fold_tree, dot_tree, |of| [], F32 f32; I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
+.worth(is_documented)
 .tier(Tier::Document);
 
 /// The same in rust-cuda's form.
 pub static TREE_RAW: Variant = Variant::new(
     "tree-raw",
     "the same in rust-cuda's form",
-    &reductions!(@ [raw_kernel] [TREES, TREES] fold_tree_raw dot_tree_raw of [] I64 i64, U64 i64, F32 f32),
+    &reductions!(@ [raw_kernel] [TREES, TREES] fold_tree_raw dot_tree_raw of [] F32 f32; I64 i64, U64 i64, F32 f32),
     plan::whole,
 )
+.worth(is_documented)
 .tier(Tier::Document);
 
 /// Warps fold by shuffles, for whole warps, with loads of 16 bytes, several at a time.
